@@ -21,8 +21,8 @@
 #define CONNECT_US 500000 /* and as long again for the answer */
 #define STAT_START 22     /* field number in /proc/self/stat */
 
-/* Where a descriptor is kept: above what programs count on, below what select() takes and what makes the kernel's table
- * grow. Programs with fewer to spare keep them all. */
+/* A kept descriptor's number is above those that programs count on. It is below the limit of select(), and below the
+ * size at which the kernel's table grows. A program with too few numbers to spare keeps all of them. */
 #define KEPT_FD_MIN   1000u
 #define KEPT_FD_SPARE 64u
 
@@ -138,9 +138,10 @@ static void fill_hello(struct guest_hello *hello)
 	random_instance(hello->instance);
 }
 
-/* The hello may lie unread in the queue of an agent that is killed, as this process may be: the file stays. An agent
- * removes it before it answers. Two system calls that no filter of system calls refuses a program that starts; where
- * there is no directory or no room, the process goes on without. */
+/* Leaves a file that tells of the offer. The hello may lie unread in the queue of an agent that is killed, and this
+ * process may be killed, too; the file stays. An agent removes the file before it answers. This takes two system calls,
+ * which every filter allows to a program that starts. If there is no directory or no room, the process goes on without
+ * the file. */
 static void tell_of_offer(const char *socket_path, const struct guest_hello *hello)
 {
 	char path[sizeof(((struct agent_link *)0)->path) + sizeof(HANDSHAKE_OFFERS) +
@@ -186,7 +187,7 @@ static uint64_t limit_of(int resource)
 										  : limit.rlim_cur;
 }
 
-/* There is no ring: the agent is to know that there is a process, and why nothing of it is recorded. */
+/* Tells the agent, when there is no ring, that the process exists and why none of its work is recorded. */
 static void send_absence(int fd, const struct guest_hello *hello, int error)
 {
 	struct guest_absence absence = {
@@ -202,7 +203,8 @@ static void send_absence(int fd, const struct guest_hello *hello, int error)
 	};
 
 	memcpy(absence.instance, hello->instance, sizeof(absence.instance));
-	/* The agent closes once it has heard. A job may end at once, and its agent with it. */
+	/* The agent closes the connection once it has read this. Waiting keeps a short job, and so its agent, from
+	 * ending before that. */
 	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) > 0)
 		(void)recv(fd, &absence, sizeof(absence), 0);
 }
@@ -214,7 +216,7 @@ static int receive_welcome(int fd, struct guest_welcome *welcome)
 	if (size < 0)
 		return -errno;
 	if (size == 0)
-		return -ECONNRESET; /* it died, or had too many peers at a time */
+		return -ECONNRESET; /* the agent died, or had too many peers at a time */
 	if (size != (ssize_t)sizeof(*welcome) || welcome->magic != HANDSHAKE_MAGIC ||
 	    welcome->version != HANDSHAKE_VERSION)
 		return -EPROTO;
@@ -223,7 +225,7 @@ static int receive_welcome(int fd, struct guest_welcome *welcome)
 	return welcome->status == HANDSHAKE_OK ? 0 : -EACCES;
 }
 
-/* There is an agent, and what it made of the memory is not known, or may become another. */
+/* Returns whether there is an agent that may have taken the memory, or may take it later. */
 static bool is_unsure(int error)
 {
 	return error == -EAGAIN || error == -ECONNRESET || error == -EPIPE || error == -EINTR;
@@ -246,7 +248,7 @@ static int exchange(int fd, struct agent_link *link, int ring_fd, struct guest_w
 	return is_unsure(error) ? -EAGAIN : error;
 }
 
-/* Not fstat(): as a function it is younger than the C libraries that the guest may meet. */
+/* Not fstat(): as a function it is younger than the C libraries that the guest may run with. */
 static int identify(int fd, uint64_t *device, uint64_t *inode)
 {
 	struct stat status;
@@ -259,7 +261,7 @@ static int identify(int fd, uint64_t *device, uint64_t *inode)
 	return 0;
 }
 
-/* A failure costs nothing but the next agent. */
+/* Keeps the ring's descriptor, to offer the ring to the next agent. If this fails, only the next agent is lost. */
 static void keep(struct agent_link *link, int ring_fd)
 {
 	struct rlimit limit;
@@ -288,7 +290,7 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	link->ring_fd = -1;
 	if (fd < 0 && !is_unsure(fd) && fd != -ECONNREFUSED)
 		return fd;
-	strcpy(link->path, path); /* it fitted into an address of the same size */
+	strcpy(link->path, path); /* it fitted into a socket address, which has the same size */
 	fill_hello(&link->hello);
 	tell_of_offer(path, &link->hello);
 	if (fd == -ECONNREFUSED)
@@ -299,7 +301,8 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	if (error == 0 && fd >= 0) {
 		error = exchange(fd, link, ring_fd, &welcome);
 		if (error == -EAGAIN)
-			error = 0; /* the guest records, and asks again; of the ring it is an error */
+			/* the guest records, and asks again; -EAGAIN from making the ring stays an error */
+			error = 0;
 	}
 	if (error == 0 && (link->wanted || !link->answered))
 		keep(link, ring_fd);

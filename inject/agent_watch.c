@@ -25,7 +25,7 @@ static struct agent_watch {
 	struct record_ring *ring;
 	struct definition_writer *notices;
 	uint64_t next_ns;            /* of the next attempt */
-	uint64_t asked_ns, begun_ns; /* when an agent was last asked, and first */
+	uint64_t asked_ns, begun_ns; /* when an agent was asked: the last time, and the first */
 	bool absent;                 /* the socket's file was not there at the last attempt */
 	bool gave_up;
 	atomic_flag busy; /* a thread is asking, or offering */
@@ -49,7 +49,7 @@ void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
 					 "this process is not taken along");
 }
 
-/* Whoever answered has not looked yet: the time of the answer counts as a beat. */
+/* An agent that has just answered has not read yet, so the time of the answer counts as a beat. */
 static bool is_gone(uint64_t now_ns)
 {
 	uint64_t beat_ns = record_ring_last_beat(self.ring);
@@ -59,7 +59,8 @@ static bool is_gone(uint64_t now_ns)
 	return beat_ns < now_ns && now_ns - beat_ns >= GONE_NS;
 }
 
-/* Only where no agent ever had the ring: what one has read is worth the next one's while. */
+/* Returns whether the guest gives up. It never does once an agent has had the ring, because the next agent can use what
+ * the first one read. */
 static bool is_hopeless(int error, uint64_t now_ns)
 {
 	return !self.link.answered && record_ring_last_beat(self.ring) == 0 &&
@@ -105,7 +106,7 @@ enum agent_watch_news agent_watch_step(uint64_t now_ns)
 	return news;
 }
 
-/* The system knows at once of an agent's end, where it shows us the agent. */
+/* Asks the system, which knows at once of an agent's end, if it shows us the agent. */
 static bool is_killed(void)
 {
 	return self.link.agent_pid > 0 && kill(self.link.agent_pid, 0) < 0 && errno == ESRCH;
@@ -129,7 +130,8 @@ static bool offer(uint64_t now_ns)
 	if (agent_watch_lives(now_ns))
 		return self.link.agent_pid > 0 || now_ns < beat_ns + LATE_NS;
 	error = agent_handshake_offer(&self.link);
-	/* An agent that was killed leaves its socket's file; only while the next one makes its own is there none. */
+	/* An agent that was killed leaves its socket's file. The file is missing only while the next agent makes its
+	 * own. */
 	if (error == -ENOENT && !self.absent) {
 		self.absent = true;
 		return false;

@@ -27,7 +27,7 @@ void callback_dispatch_set_window(uint16_t window)
 	self.launch.window = window;
 }
 
-/* Waits and loads of code name a context alone. */
+/* Notes a context's device, because records of waits and of loaded code name only the context. */
 static void learn_device(const struct cupti_resource_data *data)
 {
 	uint32_t context_id, device_id;
@@ -78,7 +78,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	}
 }
 
-/* Calls that matter for the window's end may also be launches, or be none. */
+/* A call that matters for the window's end may be a launch or not. */
 static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
@@ -97,7 +97,7 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 		launch_callback_exit(&self.launch, cbid, call);
 }
 
-/* The launch's own work lies outside of the time that the call takes. */
+/* Counts a call and handles a launch, so that the guest's work for the launch lies outside of the counted time. */
 static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&

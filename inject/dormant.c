@@ -51,8 +51,8 @@ static void name_paths(void)
 	put(put(self.options, self.folder), "/" ATTACH_OPTIONS);
 }
 
-/* Anybody may make a folder in /tmp: only our own user's, or root's, is an invitation. Not lstat(): as a function it is
- * younger than the C libraries that the guest may meet. */
+/* Any user may make a folder in /tmp. Only a folder of our own user, or of root, is an invitation. Not lstat(): as a
+ * function it is younger than the C libraries that the guest may run with. */
 static bool is_invited(void)
 {
 	struct stat status;

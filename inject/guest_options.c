@@ -69,7 +69,7 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 	if (collectives_option_parse(text_of(COLLECTIVES_OPTION_ENV), &options->collectives) < 0)
 		misunderstood(notices, COLLECTIVES_OPTION_ENV, by_default);
 	options->api = text_of(API_OPTIONS_ENV);
-	/* Who attaches begins the capture by command, when all is ready. */
+	/* A user who attaches begins the capture by a command, when all is ready. */
 	if (self.from_file)
 		options->window.dormant = true;
 }

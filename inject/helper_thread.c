@@ -37,17 +37,17 @@
 #define POLL_NS       100000000u  /* modules */
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
-#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations; memory of what rests */
+#define STATISTICS_NS 1000000000u /* sums, launch configurations, memory of lanes that rest */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
-#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane, if an agent makes some */
-#define CLOSE_NS      100000000u  /* of which for what comes after the rest */
+#define LAST_ROOM_NS  1000000000u /* of STOP_NS, for room in the activity lane, if an agent reads */
+#define CLOSE_NS      100000000u  /* of STOP_NS, for the work after that */
 
 enum event {
 	EVENT_STOP = 1u << 0,
 	EVENT_INIT_FINISHED = 1u << 1,
 	EVENT_CONTEXT_CREATED = 1u << 2,
 	EVENT_CUPTI_FAILED = 1u << 3,
-	EVENT_NEWS = 1u << 8, /* the count of them, in this bit and those above */
+	EVENT_NEWS = 1u << 8, /* a count, in this bit and those above */
 };
 
 enum progress {
@@ -58,16 +58,16 @@ enum progress {
 static struct {
 	struct helper_thread_parts parts;
 	bool started, prepared, captured;
-	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
-	atomic_uint done;   /* a futex: enum progress, only ever gains bits */
-	_Atomic uint64_t stop_ns; /* when the process goes on to end, whatever is not done */
+	atomic_uint events;       /* a futex: bits are only ever set; EVENT_NEWS counts */
+	atomic_uint done;         /* a futex: enum progress; bits are only ever set */
+	_Atomic uint64_t stop_ns; /* when the process goes on to end, even if work is left */
 	atomic_bool flush_soon;
 	bool devices_known, failure_said, unified_asked;
 	enum python_state python_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
-/* Until *word differs from `value`, or timeout_ns are over, or for no reason. */
+/* Waits until *word differs from `value`, or timeout_ns are over. It may also return early. */
 static void wait_on(atomic_uint *word, unsigned int value, uint64_t timeout_ns)
 {
 	const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
@@ -111,7 +111,7 @@ void helper_thread_wake(void)
 
 void helper_thread_flush_soon(void)
 {
-	/* What wakes the thread is a change of the word, whatever it says. */
+	/* Any change of the word wakes the thread, so this needs no event of its own. */
 	if (!atomic_exchange(&self.flush_soon, true))
 		helper_thread_wake();
 }
@@ -141,7 +141,7 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
-/* What was refused once is not asked for again. */
+/* A refused request is not repeated. */
 static void start_unified_memory(void)
 {
 	if (self.unified_asked || !(self.parts.record & RECORD_OPTION_UNIFIED))
@@ -162,8 +162,8 @@ void helper_thread_prepare(void)
 		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 }
 
-/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still
- * starts, so that the first launches find all that they need. */
+/* Returns whether the process is captured. The guest does not even look at a process that was never captured. For
+ * others it builds unwind tables while CUDA still starts, so that the first launches find all that they need. */
 static bool is_captured(void)
 {
 	if (capture_window_count() == 0 && !self.parts.soon)
@@ -178,7 +178,7 @@ static bool is_captured(void)
 	return true;
 }
 
-/* Whether CUDA is initialised, and was used: callbacks say so, or, to who came late, a record. */
+/* Returns whether CUDA is initialised, or was used. Callbacks say so; for a guest that came late, a record does. */
 static bool has_begun(unsigned int events, enum event event)
 {
 	return events & event || activity_buffers_any();
@@ -211,8 +211,8 @@ static void watch_agent(uint64_t now_ns)
 	}
 }
 
-/* What there is to do now. A running kernel must not be flushed by force: it would come without its
- * end, and only once. */
+/* Does the work that is due. A running kernel must not be flushed by force, because its only record would come without
+ * an end. */
 static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
@@ -238,7 +238,7 @@ static void work(unsigned int events)
 		start_unified_memory();
 	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
-	/* To who came late, only a flush can show that CUDA was used. */
+	/* For a guest that came late, only a flush can show that CUDA was used. */
 	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
 		return;
 	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
@@ -321,15 +321,15 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	self.parts = *parts;
 	activity_flush_init(parts->library, parts->definitions);
 	window_watch_init(parts->ring, parts->definitions, parts->library);
-	/* From a launch: a walk met a file whose unwind table is not there yet. */
+	/* A launch calls it when its walk met a file whose unwind table is not built yet. */
 	unwind_tables_on_want(parts->tables, helper_thread_wake);
 	error = guest_thread_start(run);
 	self.started = error == 0;
 	return error;
 }
 
-/* The helper is still at the last flush: launches whose records it has not come to are counted. A launch of many
- * records is not, once the first of them is there: more are missing then than are counted. */
+/* Counts the launches whose records the helper has not reached, because it is still at the last flush. A launch of many
+ * records is not counted once its first record is there. So more launches may be incomplete than are counted. */
 static void count_undelivered(uint64_t until_ns)
 {
 	uint64_t taken, launches;

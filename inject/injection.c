@@ -43,11 +43,11 @@
 #include "python/python_frames.h"
 #include "unwind/unwind_table.h"
 
-#define STACK_BYTES    (8u << 20) /* of a thread, where no limit says how much */
-#define CUPTI_BYTES    (1u << 20) /* beside its thread, at least */
-#define FIRST_BUILD_NS 120000000u /* CPU time, of the thread that starts CUDA */
+#define STACK_BYTES    (8u << 20) /* stack of a thread, if no limit sets its size */
+#define CUPTI_BYTES    (1u << 20) /* for CUPTI besides its thread, at least */
+#define FIRST_BUILD_NS 120000000u /* CPU time of the thread that starts CUDA */
 
-/* All of the guest, for the life of the process. */
+/* The state of the guest, for the life of the process. */
 static struct {
 	struct record_ring *ring;
 	struct definition_writer definitions;
@@ -77,21 +77,21 @@ static const struct callback_dispatch_events events = {
 	.failed = helper_thread_cupti_failed,
 };
 
-/* The helper thread says goodbye. Should that not come in time, the process ends without it. */
+/* Waits for the helper thread to say goodbye. If that takes too long, the process ends without it. */
 static void at_end(void)
 {
 	helper_thread_stop();
 	lifecycle_off();
 }
 
-/* Without CUPTI there is nothing to flush. */
+/* Ends a guest without CUPTI, which has nothing to flush. */
 static void at_end_idle(void)
 {
 	lifecycle_off();
 	record_ring_finish(guest.ring);
 }
 
-/* The first libcupti that lets itself be subscribed to. Says what it found, or why nothing. */
+/* Finds the first libcupti that lets the guest subscribe. A notice says which it is, or why there is none. */
 static bool find_cupti(void)
 {
 	int result = CUPTI_ABI_SUCCESS;
@@ -139,7 +139,7 @@ static bool find_cupti(void)
 	return false;
 }
 
-/* The ring stays: what it says is why the profile is empty. */
+/* Writes a notice that memory is lacking. The ring stays, because its notice explains the empty profile. */
 static bool lacks_memory(const char *what)
 {
 	char reason[MEMORY_BUDGET_TEXT_MAX];
@@ -150,7 +150,8 @@ static bool lacks_memory(const char *what)
 	return false;
 }
 
-/* CUPTI delivers from a thread of its own, and says nothing where there is no room for one: no record would come. */
+/* Returns whether CUPTI can start its thread. CUPTI delivers records from a thread of its own. If there is no room for
+ * that thread, CUPTI reports nothing, and no record comes. */
 static bool has_room_for_cupti(void)
 {
 	size_t bytes = STACK_BYTES + CUPTI_BYTES;
@@ -198,9 +199,8 @@ static bool wants_python(void)
 	       guest.options.stacks.mode != STACK_MODE_NATIVE;
 }
 
-/* A small program is through with its launches before a helper thread has begun: what its stacks
- * need is made here, as far as that takes no time worth mentioning. Large processes have most left
- * to the helper, while CUDA starts. */
+/* Prepares stacks as far as that takes little time. A small program may finish its launches before a helper thread has
+ * begun. Large processes have most of the work left to the helper, while CUDA starts. */
 static void prepare_stacks(void)
 {
 	if (wants_python())
@@ -269,7 +269,7 @@ static void prepare_windows(void)
 	hand_in();
 }
 
-/* By a call of the program, which then launches at once. */
+/* Returns whether a call of the program opens the window. The program then launches at once. */
 static bool opens_suddenly(void)
 {
 	return guest.options.window.range == WINDOW_RANGE_PROFILER ||
@@ -296,7 +296,8 @@ static int start_helper_thread(bool late)
 	return helper_thread_start(&parts);
 }
 
-/* Captured from the first call on. The helper thread starts before CUPTI is switched on, since its events go there. */
+/* Captures from the first call on. The helper thread starts before CUPTI is switched on, because CUPTI's events go
+ * there. */
 static bool capture_now(void)
 {
 	if (!find_cupti())
@@ -312,7 +313,7 @@ static bool capture_now(void)
 	return true;
 }
 
-/* Captured when its time comes: until then it costs a thread that sleeps. */
+/* Captures when the window's time comes. Until then the only cost is a thread that sleeps. */
 static bool capture_later(void)
 {
 	capture_window_start();
@@ -336,7 +337,7 @@ static void start_collectives(void)
 		nccl_profiler_start(&parts);
 }
 
-/* Returns whether there is an agent, which then knows what came of it. */
+/* Returns whether there is an agent. That agent then knows how the start went. */
 static bool start(const char *socket_path)
 {
 	uint16_t window; /* the guest numbers them itself */
@@ -356,7 +357,7 @@ static bool start(const char *socket_path)
 		prepare_callbacks();
 		prepare_windows();
 		start_collectives();
-		/* Where somebody attached, CUDA has long been in use: also what is due at once comes late. */
+		/* After an attach, CUDA has long been in use. So even a window that is due at once counts as late. */
 		if (!guest.options.window.dormant && capture_window_is_due() ? capture_now()
 									     : capture_later())
 			return true;
@@ -382,11 +383,10 @@ int InitializeInjection(void)
 	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
 	bool wanted = socket_path && *socket_path, dormant = guest_options_want_dormant();
 
-	/* A program that runs with more rights than its caller must not connect where its caller
-	 * says. */
+	/* A program that runs with more rights than its caller must not connect to a socket that its caller names. */
 	if (!getauxval(AT_SECURE) && (wanted || dormant) && !atomic_flag_test_and_set(&called) &&
 	    !(wanted && start(socket_path))) {
-		/* Ranges that were opened before somebody attaches are not remembered. */
+		/* Ranges that were opened before a user attaches are not remembered. */
 		nvtx_ranges_off();
 		if (dormant && guest_options_may_want_collectives())
 			nccl_profiler_expect();

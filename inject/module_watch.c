@@ -14,15 +14,15 @@
 
 struct segment {
 	uint64_t start, end, bias;
-	uint64_t identity; /* of the file: hash of path and build id */
-	uint32_t pass;     /* in which it was seen last */
-	bool gone;         /* unloaded; known still, to see what takes its place */
+	uint64_t identity; /* hash of the file's path and build id */
+	uint32_t pass;     /* the pass in which it was seen last */
+	bool gone;         /* unloaded, but still known, to find the segment that takes its place */
 };
 
 struct module_watch {
 	struct definition_writer *writer;
 	struct unwind_tables *tables;  /* may be NULL */
-	unsigned long long adds, subs; /* the loader's, as of the last complete announcement */
+	unsigned long long adds, subs; /* the loader's counters at the last complete announcement */
 	bool announced, replaced;
 	uint32_t nr_objects; /* seen in this pass */
 	uint32_t nr_lost;    /* in this pass */
@@ -100,7 +100,7 @@ static bool same_segment(const struct segment *a, const struct segment *b)
 	       a->identity == b->identity;
 }
 
-/* Where in the list the segment is, or what it takes the place of, or belongs. */
+/* Returns the index of the segment, or of one that it replaces, or the index at which to append it. */
 static uint32_t find_segment(const struct module_watch *watch, const struct segment *segment)
 {
 	uint32_t at = watch->nr_segments;
@@ -136,14 +136,14 @@ static void add_to_tables(struct module_watch *watch, const struct definition_mo
 			continue;
 		segment.eh_frame_hdr = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 		segment.eh_frame_hdr_size = info->dlpi_phdr[i].p_memsz;
-		/* Tells builds of a file apart that have no build id. */
+		/* This distinguishes builds of a file that have no build id. */
 		segment.identity ^= info->dlpi_phdr[i].p_vaddr << 32 ^ info->dlpi_phdr[i].p_memsz;
 	}
 	if (unwind_tables_add(watch->tables, &segment) < 0)
 		watch->nr_lost++;
 }
 
-/* Announces one segment unless it is known and there. */
+/* Announces one segment, unless it is known and still loaded. */
 static void announce(struct module_watch *watch, const struct definition_module *module,
 		     const struct dl_phdr_info *info)
 {
@@ -172,7 +172,7 @@ static void announce(struct module_watch *watch, const struct definition_module 
 	add_to_tables(watch, module, info, segment.identity);
 }
 
-/* What the loader no longer lists. */
+/* Retires the segments that the loader no longer lists. */
 static void retire_gone(struct module_watch *watch)
 {
 	for (uint32_t i = 0; i < watch->nr_segments; i++) {
@@ -186,7 +186,7 @@ static void retire_gone(struct module_watch *watch)
 	}
 }
 
-/* The object's path into watch->path; flags that follow from it. */
+/* Writes the object's path into watch->path, and returns the flags that follow from it. */
 static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info *info)
 {
 	/* The program itself comes first, without a name. */

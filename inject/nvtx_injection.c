@@ -29,7 +29,7 @@ static uint32_t domain_of(const void *domain)
 	return nvtx_names_of_domain_handle(names, domain);
 }
 
-/* Of attributes that have no message: what tells them apart is their category. */
+/* Names a range that has no message by its category. */
 static void category_text(struct nvtx_text *text, uint32_t category)
 {
 	char name[32];
@@ -38,7 +38,7 @@ static void category_text(struct nvtx_text *text, uint32_t category)
 	nvtx_text_ascii(text, name);
 }
 
-/* false: the message is a registered string, *registered. */
+/* Reads the message. Returns false if it is a registered string, *registered. */
 static bool message_text(const struct nvtx_attributes *attributes, struct nvtx_text *text,
 			 const void **registered)
 {
@@ -242,7 +242,7 @@ static void take_over(const struct nvtx_callbacks *callbacks)
 		nvtx_function ***table = NULL;
 		unsigned int size = 0;
 
-		/* What this NVTX does not have is left out. */
+		/* A function that this NVTX does not have is left out. */
 		if (!callbacks->get_module_table(handlers[i].module, &table, &size) || !table ||
 		    handlers[i].cbid >= size || !table[handlers[i].cbid])
 			continue;
@@ -250,7 +250,7 @@ static void take_over(const struct nvtx_callbacks *callbacks)
 	}
 }
 
-/* A forked child has no windows, and its copy of their lock may be held for good. */
+/* Opens a window, but not in a forked child: it has no windows, and its copy of their lock may be held for good. */
 static void range_opens(void)
 {
 	if (lifecycle_state() != LIFECYCLE_FORKED && window_steps_begin(&steps))
@@ -277,7 +277,7 @@ static bool are_windows(void)
 	       window.range == WINDOW_RANGE_NVTX;
 }
 
-/* As the guest's other entry point decides, and only where ranges are asked for. */
+/* Decides as the guest's other entry point does, and only if ranges are asked for. */
 static bool is_wanted(void)
 {
 	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
@@ -286,7 +286,8 @@ static bool is_wanted(void)
 	       (are_frames() || are_windows());
 }
 
-/* Here, because ranges may open before CUDA starts and be open then. Called once for each library that brings NVTX. */
+/* Watches for the range here, because ranges may open before CUDA starts and be open then. Each library that brings
+ * NVTX calls it once. */
 static void watch_for_windows(void)
 {
 	static atomic_flag watched = ATOMIC_FLAG_INIT;

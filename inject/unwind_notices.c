@@ -13,7 +13,7 @@ struct stopped {
 	uint64_t start, stops;
 };
 
-/* Keeps the files with the most, most first. */
+/* Keeps the files with the most stops, in falling order. */
 static void rank(struct stopped *files, struct stopped file)
 {
 	for (uint32_t i = 0; i < FILES_MAX; i++) {

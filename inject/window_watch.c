@@ -43,7 +43,7 @@ static struct activity_watch_counts seen(void)
 	return counts;
 }
 
-/* Within the lock of the capture window. */
+/* Call it within the lock of the capture window. */
 static void follow_window(const struct activity_watch_counts *counts)
 {
 	uint32_t window = capture_window_count();

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* The C library's own; the usual wrappers are linked statically and want newer libraries. */
+/* The C library's own functions. The usual wrappers are linked statically, and need newer libraries. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 int __cxa_at_quick_exit(void (*handler)(void *), void *library);
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
@@ -26,7 +26,7 @@ static void in_child(void)
 static void at_exit(void *argument)
 {
 	(void)argument;
-	/* The pid as well: a child made by a bare clone() runs no fork handler. */
+	/* Compares the pid as well, because a child made by a bare clone() runs no fork handler. */
 	if (lifecycle_state() == LIFECYCLE_FORKED || getpid() != own_pid)
 		return;
 	if (!atomic_flag_test_and_set(&ended))

@@ -9,12 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TEXT_MAX  1024u /* a line, or a path; what is longer is no cgroup's */
+#define TEXT_MAX  1024u /* a line or a path; a longer one is no cgroup's */
 #define RANKS_MAX 1024u
 /* Version 1 says "no limit" with the largest number of whole pages. */
 #define UNLIMITED (1ull << 62)
 
-/* Of processes on this node, by the launcher nearest to the process. Slurm's may be "8(x2)". */
+/* Variables with the number of processes on this node, in the order of launchers from the nearest. Slurm's may be
+ * "8(x2)". */
 static const char *const rank_variables[] = {
 	"LOCAL_WORLD_SIZE",          "OMPI_COMM_WORLD_LOCAL_SIZE",
 	"MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
@@ -51,7 +52,7 @@ static int open_below(const char *root, const char *path)
 	return open(whole, O_RDONLY | O_CLOEXEC);
 }
 
-/* The next line without its end, cut where it is too long. false: there is none. */
+/* Reads the next line without its end, cut if it is too long. Returns false if there is none. */
 static bool next_line(struct lines *lines, char line[static TEXT_MAX])
 {
 	size_t size = 0;
@@ -90,7 +91,7 @@ static uint64_t decimal(const char *text)
 	return value;
 }
 
-/* A word of a list with commas. */
+/* Returns whether a list with commas has this word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t size = strlen(word);
@@ -141,7 +142,7 @@ static void take_limit(const char *folder, const char *file, uint64_t *least)
 	close(lines.fd);
 }
 
-/* What of a cgroup's path lies below the mounted one: "" also where it lies outside of it. */
+/* Returns the part of a cgroup's path that lies below the mounted one; "": the path lies outside of it. */
 static const char *below(const char *path, const char *mounted)
 {
 	size_t size = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
@@ -152,7 +153,7 @@ static const char *below(const char *path, const char *mounted)
 	return strcmp(path + size, "/") == 0 ? "" : path + size;
 }
 
-/* From the process's cgroup up to the one that is mounted. */
+/* Visits the process's cgroup and all above it, up to the mounted one. */
 static void walk(const char *root, const char *point, const char *rest, const char *file,
 		 uint64_t *least)
 {
@@ -171,7 +172,7 @@ static void walk(const char *root, const char *point, const char *rest, const ch
 	}
 }
 
-/* Cuts the text at the next blank; what is behind it, or NULL. */
+/* Cuts the text at the next blank. Returns the text behind it, or NULL. */
 static char *cut(char *text)
 {
 	char *blank = text ? strchr(text, ' ') : NULL;
@@ -219,7 +220,7 @@ static uint64_t cgroup_limit(const char *root)
 	return least;
 }
 
-/* "MemTotal:       24683644 kB", the first line. No system call that a filter may not know. */
+/* Reads the first line, "MemTotal:       24683644 kB". It makes no system call that a filter may not know. */
 static uint64_t machine_memory(const char *root)
 {
 	struct lines lines = {.fd = open_below(root, "/proc/meminfo")};
@@ -243,7 +244,7 @@ static uint64_t resource_limit(int resource)
 	return limit.rlim_cur;
 }
 
-/* The first number of statm: pages. */
+/* Reads the first number of statm, which is in pages. */
 static uint64_t mapped(const char *root)
 {
 	struct lines lines = {.fd = open_below(root, "/proc/self/statm")};

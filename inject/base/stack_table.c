@@ -6,8 +6,8 @@
 
 #include "proto/ring/record_ring.h"
 
-/* A slot is hash | id: the id in the low bits, where the slot's own place stands for the hash's.
- * Twice as many slots as stacks, so every probe ends. */
+/* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are twice as
+ * many slots as stacks, so every probe ends. */
 #define ID_BITS  19
 #define NR_SLOTS (1u << ID_BITS)
 #define ID_MASK  ((uint64_t)NR_SLOTS - 1)
@@ -65,8 +65,8 @@ uint64_t stack_table_hash(const uint64_t *keys, uint32_t nr)
 	return multiply_fold(a ^ k1, b ^ k2 ^ ((uint64_t)nr << 32));
 }
 
-/* The id in the first slot of this hash; RECORD_STACK_NONE: none, and *place is the empty slot
- * where it belongs. */
+/* Returns the id in the first slot of this hash. RECORD_STACK_NONE: there is none, and *place is the empty slot for
+ * it. */
 static uint32_t find(struct stack_table *table, uint64_t hash, uint64_t *place)
 {
 	for (uint64_t i = hash & ID_MASK;; i = (i + 1) & ID_MASK) {
@@ -80,8 +80,7 @@ static uint32_t find(struct stack_table *table, uint64_t hash, uint64_t *place)
 	}
 }
 
-/* Stores the body first. Whoever loses the race for the slot uses the winner's id, and its own body
- * stays unused. */
+/* Stores the body first. A thread that loses the race for the slot uses the winner's id; its own body stays unused. */
 static uint32_t insert(struct stack_table *table, uint64_t hash, uint64_t place,
 		       const uint64_t *words, uint32_t nr)
 {

@@ -19,7 +19,7 @@
 #define RELOCATION_DATA UINT32_MAX
 #endif
 
-/* What the dynamic section says, as addresses that lie within a segment; NULL and 0: not there. */
+/* Tables that the dynamic section names, as addresses that lie within a segment; NULL and 0: the table is missing. */
 struct tables {
 	const ElfW(Dyn) * dynamic;
 	size_t nr_dynamic;
@@ -31,7 +31,7 @@ struct tables {
 	size_t nr_jumps, nr_data;
 };
 
-/* How many bytes of a segment with these flags begin at address. */
+/* Returns how many bytes of a segment with these flags begin at address. */
 static size_t room_at(const struct dl_phdr_info *object, uintptr_t address, uint32_t flags)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
@@ -45,7 +45,8 @@ static size_t room_at(const struct dl_phdr_info *object, uintptr_t address, uint
 	return 0;
 }
 
-/* An address that the dynamic section names: some loaders have added the object's base to it. NULL: outside. */
+/* Returns an address that the dynamic section names. Some loaders have added the object's base to it. NULL: it is
+ * outside of the object. */
 static const void *table_at(const struct dl_phdr_info *object, uintptr_t value, size_t size)
 {
 	uintptr_t address = value;
@@ -144,7 +145,7 @@ bool import_slots_needs(const struct dl_phdr_info *object, const char *library)
 
 /* ---- pages */
 
-/* PROT_..., of the mapping that holds the address, from lines "start-end rwxp ..."; -errno. */
+/* Finds the protection of the mapping that holds the address (PROT_...), from lines "start-end rwxp ..."; -errno. */
 struct maps_line {
 	uintptr_t ends[2];
 	uint32_t nr_ends; /* read */
@@ -196,7 +197,7 @@ static int protection_of(uintptr_t address)
 	return protection;
 }
 
-/* Whether the loader makes this page read-only, once it is through with the object. */
+/* Returns whether the loader makes this page read-only once it has finished with the object. */
 static bool is_protected_later(const struct dl_phdr_info *object, uintptr_t address,
 			       uintptr_t page_size)
 {
@@ -254,7 +255,7 @@ static void set_slot(struct pass *pass, uintptr_t address, const struct import_s
 			pass->result->error = protection;
 			return;
 		}
-		/* The loader may write there yet: were the page made read-only now, it would crash. */
+		/* The loader may still write there. If the page became read-only now, it would crash. */
 		if (protection & PROT_WRITE) {
 			pass->result->nr_pending++;
 			return;

@@ -17,12 +17,12 @@
 #include "proto/options/module_flags.h"
 
 #define SLOTS          (SHARED_SUBSCRIBER_SLOTS + SHARED_SESSION_SLOTS)
-#define PENDING_ROUNDS 50u /* that an object may take to be loaded */
+#define PENDING_ROUNDS 50u /* looks that the loading of an object may take */
 #define NAME_SIZE      128u
 
 struct look {
 	struct import_slot slots[SLOTS];
-	bool unbound; /* there is one libcupti: what binds later binds to it */
+	bool unbound; /* there is one libcupti, so slots that bind later will bind to it */
 	uint32_t nr_objects, nr_libraries;
 	struct import_slots_result result;
 	char refused[NAME_SIZE]; /* the object whose slots could not be set */
@@ -114,7 +114,7 @@ static void look_through(void)
 	}
 }
 
-/* Whether there is anything to look for; else a look is over before it begins. */
+/* Begins a look. Returns false if there is nothing to look for. */
 static bool begin_look(void)
 {
 	if (!atomic_load(&watch.library) || atomic_flag_test_and_set(&watch.busy))

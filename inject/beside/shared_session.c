@@ -7,7 +7,7 @@
 #include "inject/cupti/cupti_library.h"
 
 #define KINDS         64u
-#define LAST_FLUSH_NS 2000000000u /* that who has disabled all kinds may take to flush */
+#define LAST_FLUSH_NS 2000000000u /* the time to flush after all kinds were disabled */
 
 static struct {
 	struct shared_session_parts parts;
@@ -67,7 +67,7 @@ void shared_session_reset(void)
 	atomic_store(&self.kinds, 0);
 }
 
-/* What CUPTI has for the guest by now reaches it, before its callbacks are replaced. */
+/* Begins a session. The guest's records that CUPTI holds reach the guest before its callbacks are replaced. */
 static void begin(void)
 {
 	atomic_store(&self.began, false);
@@ -93,7 +93,7 @@ static int slot_register(cupti_buffer_request_fn *request, cupti_buffer_complete
 	return result;
 }
 
-/* Who registers once and then begins one session after another. */
+/* Begins another session for a user that registers once, and then begins one session after another. */
 static void begin_again(void)
 {
 	cupti_buffer_complete_fn *complete = atomic_load(&self.complete);
@@ -143,7 +143,8 @@ static int slot_flush_all(uint32_t flag)
 	return result;
 }
 
-/* CUPTI puts times on the clock when it gives records out: those that it has by now are the system's. */
+/* Fetches before the clock changes. CUPTI converts times when it delivers records, so the records that it holds now
+ * still get the system's times. */
 static int slot_clock(cupti_timestamp_fn *read)
 {
 	if (lifecycle_state() != LIFECYCLE_FORKED && read && !shared_session_is_on())

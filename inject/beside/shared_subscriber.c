@@ -13,7 +13,7 @@
 #include "inject/cupti/cupti_library.h"
 
 #define CBIDS              64u
-#define HANDLES            64u        /* so that one that was given back is not soon another's */
+#define HANDLES            64u        /* so many that a used one is not soon given again */
 #define FORWARDING_MAX     16u        /* threads that are told apart */
 #define WAIT_NS            500000000u /* for the guest to be back */
 #define FORWARDING_WAIT_NS 100000000u
@@ -51,9 +51,9 @@ static struct {
 	_Atomic uint64_t ours[PLANES], theirs[PLANES]; /* a bit a cbid */
 	_Atomic(struct second *) second;
 	atomic_uint nr_handles;
-	_Atomic uintptr_t forwarding[FORWARDING_MAX]; /* pthread_self() of who is in its function */
-	atomic_uint nr_unlisted;                      /* who is there, too */
-	_Atomic uintptr_t caller;                     /* who shares: an address in it */
+	_Atomic uintptr_t forwarding[FORWARDING_MAX]; /* threads in its function */
+	atomic_uint nr_unlisted;                      /* further threads in its function */
+	_Atomic uintptr_t caller;                     /* an address in the code that shares */
 	struct second handles[HANDLES];
 } self;
 
@@ -95,12 +95,12 @@ static bool is_wanted(enum plane plane, uint32_t cbid)
 	return (atomic_load(&self.ours[plane]) | atomic_load(&self.theirs[plane])) >> cbid & 1;
 }
 
-/* Tells CUPTI. Who changes a bit does this afterwards, and looks again after the call: so whatever order the calls of
- * two threads take, the last one is right. */
+/* Tells CUPTI whether a callback is wanted. A thread changes its bit before it calls, and looks again after CUPTI's
+ * call. So the last call is right, in any order of two threads' calls. */
 static int apply(enum plane plane, uint32_t cbid)
 {
 	if (holder() != HELD)
-		return CUPTI_ABI_SUCCESS; /* told when the guest is back */
+		return CUPTI_ABI_SUCCESS; /* CUPTI is told when the guest is back */
 	for (;;) {
 		bool wanted = is_wanted(plane, cbid);
 		int result = cupti()->enable_callback(wanted, atomic_load(&self.subscriber),
@@ -111,7 +111,8 @@ static int apply(enum plane plane, uint32_t cbid)
 	}
 }
 
-/* In the set of the one or the other. What CUPTI does not know is not in it. */
+/* Changes a callback in the guest's or the second subscriber's set. A callback that CUPTI does not know is not kept in
+ * the set. */
 static int change(_Atomic uint64_t *set, enum plane plane, uint32_t cbid, bool enable)
 {
 	uint64_t bit = (uint64_t)1 << cbid;
@@ -145,8 +146,8 @@ bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid)
 	       atomic_load_explicit(&self.ours[plane], memory_order_relaxed) >> cbid & 1;
 }
 
-/* The thread's place among those that are in the second subscriber's function, where one may be twice. NULL: all are
- * taken, and it is counted. */
+/* Enters the thread among those that are in the second subscriber's function, where a thread may be twice. Returns its
+ * place; NULL: all places are taken, and the thread is only counted. */
 static _Atomic uintptr_t *come_in(void)
 {
 	for (uint32_t i = 0; i < FORWARDING_MAX; i++) {
@@ -190,8 +191,8 @@ static uint32_t count_others(void)
 	return nr;
 }
 
-/* Once this returns, no other thread is in the second subscriber's function, which may be unloaded then: but for one
- * that stays there, and may be waiting for this one. */
+/* Waits until no other thread is in the second subscriber's function, which may then be unloaded. A thread that stays
+ * there longer is not waited for, because it may wait for this one. */
 static void await_forwarding(void)
 {
 	uint64_t until_ns = monotonic_ns() + FORWARDING_WAIT_NS;
@@ -232,7 +233,7 @@ static bool is_current(const void *subscriber)
 	return subscriber == atomic_load(&self.second);
 }
 
-/* What is enabled while the guest is away is not told of before it is back. */
+/* Waits until the guest is back, because CUPTI is told only then of callbacks that are enabled in the meantime. */
 static void await_return(void)
 {
 	uint64_t until_ns = monotonic_ns() + WAIT_NS;
@@ -241,7 +242,7 @@ static void await_return(void)
 		sched_yield();
 }
 
-/* Nobody else may be it at the same time. false: CUPTI's refusal stands. */
+/* Makes the caller the second subscriber, if there is none. Returns false if CUPTI's refusal stands. */
 static bool become_second(void)
 {
 	unsigned int word = atomic_load(&self.word);
@@ -271,7 +272,8 @@ static bool may_share(void *const *subscriber, cupti_callback_fn *callback)
 	return subscriber && callback && lifecycle_state() != LIFECYCLE_FORKED;
 }
 
-/* Between leaving CUPTI and coming back nobody holds it; who came now would keep the guest out. */
+/* Subscribes a user. While the guest leaves CUPTI and comes back, nobody holds the subscription; a user that took it
+ * then would keep the guest out. */
 static int slot_subscribe(void **subscriber, cupti_callback_fn *callback, void *user)
 {
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
@@ -360,7 +362,7 @@ static int slot_enable_all_domains(uint32_t enable, void *subscriber)
 	return CUPTI_ABI_SUCCESS;
 }
 
-/* Ends the guest's subscription, too. */
+/* Ends CUPTI for the other user, and with it the guest's subscription. */
 static int slot_finalize(void)
 {
 	int (*finalize)(void) = cupti()->finalize;

@@ -35,8 +35,8 @@
 
 #define ROW_NONE RECORD_DEVICES_MAX
 
-/* What a chunk adds to the ledger, by device. The last device's row takes ordinals beyond it, too; the row after it is
- * that of no device. */
+/* What a chunk of records adds to the ledger, by device. The last device's row also takes higher ordinals. The row
+ * after it is for records without a device. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
 	uint64_t capture_unknown, no_device, config_lost;
@@ -48,16 +48,16 @@ struct activity_buffers {
 	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
-	void (*on_crowd)(void); /* NULL: nobody wants to know */
+	void (*on_crowd)(void); /* NULL: none was set */
 	struct definition_writer *definitions;
 	struct name_table *names; /* this and the rest: under the lock */
 	struct kernel_configs *configs;
 	uint32_t nr_records;
 	struct gpu_record records[CHUNK_RECORDS];
 	struct device_tally tally[RECORD_DEVICES_MAX + 1];
-	uint64_t tallied;    /* a bit for each row in use, but the last */
+	uint64_t tallied;    /* one bit for each row in use, except the last */
 	bool none_tallied;   /* the last */
-	uint32_t context_id; /* of the last record of GPU work: its device is known */
+	uint32_t context_id; /* context of the last record of GPU work, whose device is known */
 	uint64_t unknown, outside;
 };
 
@@ -65,7 +65,7 @@ static struct activity_buffers self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool any_record;
 static _Atomic uint64_t records_seen, resources_seen;
-static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock, or taken away */
+static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock; a reader resets it */
 static _Atomic uint64_t hurry_until_ns;           /* 0: no hurry */
 static atomic_bool agent_only;
 static atomic_bool closed;
@@ -114,7 +114,7 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*buffer = forked ? NULL : buffer_pool_claim(self.pool);
 	*size = buffer_pool_bytes(self.pool);
 	if (*buffer) {
-		/* Threads that came and went: each had a buffer, which only a flush brings back. */
+		/* Threads that ended may have left their buffers with CUPTI, and only a flush brings these back. */
 		if (buffer_pool_is_crowded(self.pool, *buffer) && self.on_crowd)
 			self.on_crowd();
 		return;
@@ -130,7 +130,7 @@ void activity_buffers_wait_for_agent_only(void)
 	atomic_store(&agent_only, true);
 }
 
-/* When to stop waiting for room: a thread that launches does not wait at all. */
+/* Returns when to stop waiting for room. A thread that launches does not wait at all. */
 static uint64_t wait_deadline(void)
 {
 	uint64_t hurry_ns = atomic_load_explicit(&hurry_until_ns, memory_order_relaxed);
@@ -221,13 +221,14 @@ static void see(const struct gpu_record *record)
 	if (record->start_ns &&
 	    record->start_ns < atomic_load_explicit(&earliest_ns, memory_order_relaxed))
 		atomic_store_explicit(&earliest_ns, record->start_ns, memory_order_relaxed);
-	/* Release: who sees the count sees the time, too. */
+	/* Release: a reader that sees the count also sees the time. */
 	atomic_store_explicit(&records_seen,
 			      atomic_load_explicit(&records_seen, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
-/* What a wait does not say: its context's device. Work tells which one that is, where no callback did. */
+/* Finds the device of a wait, whose record only names its context. If no callback told the context's device, records of
+ * GPU work do. */
 static void find_device(struct gpu_record *record, bool is_work)
 {
 	if (is_work && record->context_id != self.context_id) {
@@ -238,7 +239,7 @@ static void find_device(struct gpu_record *record, bool is_work)
 		record->device_id = context_devices_get(record->context_id);
 }
 
-/* CUPTI gives some overhead a piece of malloc()ed memory that is its reader's to free. */
+/* Frees the malloc()ed memory that some overhead records carry for their reader. */
 static void free_data(const void *activity)
 {
 	uint32_t kind[2];
@@ -271,7 +272,8 @@ static void take_config(const void *activity, const struct gpu_record *record,
 		tally->config_lost++;
 }
 
-/* self.records[self.nr_records] is filled but for the name. activity: CUPTI's, NULL: the guest's own. */
+/* Adds self.records[self.nr_records], which is filled except for its name. activity: CUPTI's record; NULL: it is the
+ * guest's own. */
 static void add(enum activity_verdict verdict, const char *name, const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
@@ -284,7 +286,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 		see(record);
 	if (in_body)
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
-	/* What still runs stays outstanding. */
+	/* A launch whose work still runs stays outstanding. */
 	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
 	    !outstanding_launches_wants(record->correlation_id, record->context_id)) {
 		self.outside++;
@@ -310,7 +312,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	self.nr_records++;
 }
 
-/* By the system's clock. */
+/* Converts the times to the system's clock. */
 static enum activity_verdict place(enum activity_verdict verdict,
 				   const struct activity_clock *clock, struct gpu_record *record)
 {
@@ -371,8 +373,7 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 	int saved_errno = errno;
 
 	(void)context, (void)stream_id;
-	/* Several threads may have written to the discard buffer at once: nothing in it can be
-	 * trusted. */
+	/* Several threads may have written to the discard buffer at once, so nothing in it can be trusted. */
 	if (!buffer || buffer == discard || lifecycle_state() == LIFECYCLE_FORKED)
 		return;
 	if (valid_size > size)

@@ -28,7 +28,7 @@ static uint64_t id_of(const struct cupti_library *library, void *node)
 	return node_id;
 }
 
-/* What the thread is copying; made at the first need. NULL: no memory. */
+/* Returns the copies that the thread is making; the first need creates the table. NULL: no memory. */
 static struct graph_copies *copies_of(struct launch_thread *thread)
 {
 	int saved_errno = errno;
@@ -66,8 +66,9 @@ void graph_callback_created(const struct launch_callback *launch,
 			stack_capture_take(&launch->capture, &thread->scratch, now_ns));
 }
 
-/* A copy of a graph that has lost nodes is created under the number that is next, and then given its original's, which
- * is the next copy's next: what was known under the first is put back. */
+/* Puts back the stack that a node's copy displaced. If a graph has lost nodes, CUPTI creates a node's copy under the
+ * next number, and then gives it the original's number. The next node's copy is created under that same number. So the
+ * stack that a number had before is put back. */
 static void put_back(const struct launch_callback *launch, struct graph_copies *copies,
 		     const void *node, uint64_t node_id)
 {
@@ -94,7 +95,8 @@ void graph_callback_copied(const struct launch_callback *launch,
 	graph_nodes_put(launch->nodes, to_id, stack_id);
 }
 
-/* Those that are gone first: a node that took the place of one has its id, and stands for it. */
+/* Enters the copies' final ids. It begins with nodes that are gone: a node that took the place of one has its id, and
+ * stands for it. */
 static void number_copies(const struct launch_callback *launch, const struct cupti_library *library,
 			  const struct graph_copies *copies, const void *graph)
 {
@@ -162,7 +164,8 @@ void graph_callback_changed(const struct launch_callback *launch,
 	}
 }
 
-/* At the beginning, so that no record comes before; then a handle may be none, and is only looked up. */
+/* Notes a launch when it begins, so that no record comes before. The handle may be invalid then, so it is only looked
+ * up. */
 static void note_launch(const struct launch_callback *launch, const void *exec, bool wanted)
 {
 	struct graph_launches *launches = graph_nodes_launches(launch->nodes);
@@ -198,7 +201,7 @@ void graph_callback_updated(const struct launch_callback *launch,
 			    const struct cupti_library *library,
 			    const struct cupti_graph_data *data)
 {
-	/* From one node to another, the other way round. */
+	/* CUPTI names the two nodes the other way round here. */
 	uint64_t from_id = id_of(library, data->node), to_id = id_of(library, data->original_node);
 
 	if (from_id && to_id && from_id != to_id)

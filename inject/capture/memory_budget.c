@@ -12,7 +12,7 @@
 #define MACHINE_SHARE 4
 #define HALVINGS_MAX  10u
 
-/* Lanes last: a thread without one is not recorded at all. */
+/* Lanes become fewer last, because a thread without a lane is not recorded at all. */
 #define LANES_MIN      128u
 #define LANES_HALVINGS 6u
 
@@ -21,7 +21,7 @@ static uint64_t halve(uint64_t size, uint32_t times, uint64_t least)
 	return size >> times > least ? size >> times : least;
 }
 
-/* CUPTI keeps a buffer for each thread: they become small before they become few. */
+/* Makes buffers smaller before it makes them fewer, because CUPTI keeps a buffer for each thread. */
 static void size_buffers(struct memory_budget *budget, uint32_t times)
 {
 	uint32_t bytes = BUFFER_POOL_BYTES, number = BUFFER_POOL_MAX;
@@ -79,7 +79,7 @@ static uint64_t share(uint64_t limit, uint64_t shares)
 	return limit == MEMORY_LIMIT_NONE ? limit : limit / shares;
 }
 
-/* The first limit that these sizes exceed. */
+/* Returns the first limit that these sizes exceed. */
 static enum memory_budget_limit exceeded(const struct memory_limits *limits,
 					 const struct memory_budget *budget)
 {
@@ -105,7 +105,7 @@ void memory_budget_make(const struct memory_limits *limits, struct memory_budget
 		enum memory_budget_limit limit = exceeded(limits, budget);
 		if (limit == MEMORY_BUDGET_UNLIMITED)
 			break;
-		budget->limit = limit; /* the last that did not fit is the tightest */
+		budget->limit = limit; /* the last limit that did not fit is the tightest */
 	}
 	budget->bound += MEMORY_BUDGET_FIXED;
 }

@@ -21,12 +21,12 @@
 
 static const struct {
 	uint32_t kind;
-	const char *name; /* NULL: nothing is said if it is refused */
-	uint32_t since;   /* cuptiGetVersion(): before, its number meant nothing */
+	const char *name; /* NULL: no notice if CUPTI refuses it */
+	uint32_t since;   /* cuptiGetVersion(): in older versions the number meant nothing */
 } kinds[] = {
 	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, "kernels", 0},
 	{CUPTI_ABI_KIND_MEMCPY, "copies", 0},
-	/* Peer copies come with copies in most versions, and some refuse to hear of them. */
+	/* In most versions copies include peer copies. Some versions refuse this kind. */
 	{CUPTI_ABI_KIND_MEMCPY_PEER, NULL, 0},
 	{CUPTI_ABI_KIND_MEMSET, "memsets", 0},
 	{CUPTI_ABI_KIND_STREAM, NULL, 0},
@@ -50,7 +50,7 @@ static struct {
 	const struct cupti_library *library;
 	cupti_callback_fn *receive; /* the callbacks */
 	void *subscriber;
-	bool graphs;     /* a record each */
+	bool graphs;     /* one record per graph */
 	uint32_t record; /* a set of enum record_option */
 } self;
 
@@ -81,7 +81,8 @@ int subscription_open(const struct cupti_library *library, cupti_callback_fn *re
 	return result;
 }
 
-/* Subscribing the newer way for good would keep Kineto out. Should the holder just have left, it is undone. */
+/* Undoes the newer subscription if it succeeds because the holder has just left. If it stayed, it would keep Kineto
+ * out. */
 void subscription_holder(const struct cupti_library *library, char name[static CUPTI_ABI_NAME_SIZE])
 {
 	struct cupti_subscriber_params params = {
@@ -110,13 +111,13 @@ static void set_attribute(enum cupti_attribute attribute)
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
-	/* Unknown to this version: CUPTI then zeroes buffers itself, or shares them between
-	 * threads. Both work. */
+	/* A version that does not know the attribute zeroes buffers itself, or shares them between threads. Both
+	 * work. */
 	if (self.library->activity_set_attribute)
 		self.library->activity_set_attribute(attribute, &size, &one);
 }
 
-/* CUPTI 12.3 to 12.9 has per-thread buffers, but off; must come before the callbacks are
+/* Switches per-thread buffers on, which CUPTI 12.3 to 12.9 has but leaves off. It must come before the callbacks are
  * registered. */
 static void set_attributes(void)
 {
@@ -133,7 +134,8 @@ static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
 		shared_subscriber_enable(enable, CUPTI_ABI_DOMAIN_RESOURCE, cbids[i]);
 }
 
-/* So that a name which the program gives to a stream's handle can be told by its ids. */
+/* Enables the callbacks of streams, so that a name that the program gives to a stream's handle can be matched to its
+ * ids. */
 static void enable_streams(struct definition_writer *definitions)
 {
 	stream_names_on(self.library, definitions);
@@ -142,7 +144,7 @@ static void enable_streams(struct definition_writer *definitions)
 		set_resources(stream_resources, NR(stream_resources), 1);
 }
 
-/* What this version does not know is refused, one by one. */
+/* Enables or disables the window's calls. CUPTI refuses one by one those that it does not know. */
 static int set_window_calls(uint32_t enable, bool profiler_only)
 {
 	int result = CUPTI_ABI_SUCCESS;
@@ -177,7 +179,7 @@ static int enable_launches(uint32_t record)
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
 		if (launch_cbids[i].option && !(launch_cbids[i].option & record))
 			continue;
-		/* Calls that are younger than this CUPTI are refused one by one. */
+		/* CUPTI refuses one by one the calls that are younger than it. */
 		int result = self.library->enable_callback(
 			1, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER, launch_cbids[i].cbid);
 
@@ -190,7 +192,7 @@ static int enable_launches(uint32_t record)
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
 
-/* One record a graph takes the place of those of its nodes, so it is on only if asked for. */
+/* Enables records of whole graphs only if asked for, because such a record replaces those of the graph's nodes. */
 static void enable_graphs(enum graph_mode graphs, bool nodes, struct definition_writer *notices)
 {
 	int result;
@@ -207,13 +209,13 @@ static void enable_graphs(enum graph_mode graphs, bool nodes, struct definition_
 	}
 	if (!nodes || !self.library->get_graph_node_id)
 		return;
-	/* What this version does not know is refused: then updated nodes keep their stacks. */
+	/* CUPTI refuses callbacks that it does not know; updated nodes then keep their stacks. */
 	set_resources(node_resources, NR(node_resources), 1);
 }
 
 static void enable_optional(struct definition_writer *notices)
 {
-	/* Programs poll much: no record of each time that an event or stream was not done. */
+	/* Programs poll often, so there is no record of each time that an event or stream was not done. */
 	if (self.record & RECORD_OPTION_SYNC && self.library->activity_enable_all_sync_records)
 		self.library->activity_enable_all_sync_records(0);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++) {
@@ -228,7 +230,7 @@ static void enable_optional(struct definition_writer *notices)
 	}
 }
 
-/* Not what another's session has enabled. */
+/* Disables a kind, unless another user's session has enabled it. */
 static void disable_kind(uint32_t kind)
 {
 	if (!shared_session_has_kind(kind))
@@ -281,7 +283,7 @@ int subscription_start(enum graph_mode graphs, bool nodes, uint32_t record,
 	self.record = record;
 	set_attributes();
 	enable_streams(notices);
-	/* Another's session goes on, and what is to be on is so after it. */
+	/* If another user's session is on, it goes on, and the kinds are enabled after it. */
 	if (!shared_session_is_on())
 		register_and_enable(notices);
 	enable_graphs(graphs, nodes, notices);
@@ -319,7 +321,7 @@ void subscription_watch(void)
 
 void subscription_stop(void)
 {
-	/* Launches last in, first out: what was launched has its record. */
+	/* Launch callbacks go on last and off first, so that each noted launch has its GPU record. */
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++)
 		self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
 					      launch_cbids[i].cbid);

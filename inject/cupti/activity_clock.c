@@ -9,10 +9,10 @@
 
 #define READINGS   5
 #define MEASURE_NS 2000000
-#define NEAR_NS    1000000000u /* the system's clock may be set by as much between two readings */
-#define DAY_NS     (86400 * 1000000000ull) /* as much between two looks */
-#define FAR_NS     (30 * DAY_NS)           /* another epoch */
-#define SCALE_MIN  0.001 /* ns a unit: nothing that is called a clock counts faster or slower */
+#define NEAR_NS    1000000000u /* the system's clock may be set by this much between two readings */
+#define DAY_NS     (86400 * 1000000000ull) /* the same between two looks */
+#define FAR_NS     (30 * DAY_NS)           /* farther apart means another epoch */
+#define SCALE_MIN  0.001                   /* ns per unit: no real clock is outside of these */
 #define SCALE_MAX  1000.0
 
 struct reading {
@@ -27,7 +27,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The tightest of some. */
+/* Takes the tightest of some readings. */
 static bool take(const struct cupti_library *library, struct reading *reading)
 {
 	uint64_t least_ns = UINT64_MAX;
@@ -46,7 +46,8 @@ static bool take(const struct cupti_library *library, struct reading *reading)
 	return true;
 }
 
-/* A clock that stands still, or that is the system's but for some time, is somebody's simulation: left as it is. */
+/* Measures a clock's scale. Returns 0 for a clock that stands still, or that is the system's clock shifted by some
+ * time: it is a simulation, and its times are left as they are. */
 static double measure(const struct cupti_library *library, const struct reading *first)
 {
 	struct reading last;
@@ -65,7 +66,8 @@ static double measure(const struct cupti_library *library, const struct reading 
 	return scale;
 }
 
-/* The longer the time since the first reading, the better the scale. false: it is another clock by now. */
+/* Makes the scale better, the more time has passed since the first reading. Returns false if CUPTI has another clock by
+ * now. */
 static bool follow(struct activity_clock *clock, const struct reading *reading)
 {
 	uint64_t passed_ns = reading->realtime_ns - clock->realtime_ns;
@@ -89,7 +91,7 @@ static void bound(struct activity_clock *clock, const struct reading *reading, b
 	}
 	if (clock->latest_ns == 0 || earliest_ns < clock->earliest_ns)
 		clock->earliest_ns = earliest_ns;
-	clock->latest_ns = UINT64_MAX; /* a day from now, whenever that is */
+	clock->latest_ns = UINT64_MAX; /* read as a day from now by activity_clock_get() */
 }
 
 void activity_clock_look(const struct cupti_library *library)
@@ -119,7 +121,7 @@ void activity_clock_get(struct activity_clock *clock)
 	pthread_mutex_lock(&lock);
 	*clock = current;
 	pthread_mutex_unlock(&lock);
-	/* Nobody looks while nothing is captured. */
+	/* There are no looks while nothing is captured. */
 	if (clock->latest_ns)
 		clock->latest_ns = realtime_ns() + DAY_NS;
 }
@@ -159,7 +161,7 @@ bool activity_clock_convert(const struct activity_clock *clock, uint64_t *start,
 	if (!is_possible(clock, start_ns, start_ns))
 		return false;
 	*start = start_ns;
-	/* As it lasted: the difference of two converted times would be less exact. */
+	/* This keeps the length, because the difference of two converted times would be less exact. */
 	*end = start_ns + (uint64_t)((double)length * clock->scale + 0.5);
 	return true;
 }

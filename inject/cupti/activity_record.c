@@ -62,7 +62,7 @@ static uint32_t id_at(const void *activity, size_t offset)
 	return id == CUPTI_ABI_NO_ID ? 0 : id;
 }
 
-/* false: neither an allocation nor a release. */
+/* Returns false if it is neither an allocation nor a release. */
 static bool read_allocation(const void *activity, struct gpu_record *record)
 {
 	uint32_t operation = activity_field_u32(activity, CUPTI_ALLOCATION_OPERATION);
@@ -121,8 +121,9 @@ static void read_overhead(const void *activity, uint32_t version, struct gpu_rec
 		record->correlation_id = activity_field_u32(activity, CUPTI_OVERHEAD_CORRELATION);
 }
 
-/* Which GPU it happened to: a fault and its throttling on the source, a migration where the memory goes, or comes from
- * if that is the host. A fault of the host's, and thrashing between several, are of no one GPU. */
+/* Returns the GPU that an event of unified memory happened to. A fault and its throttling happened to the source. A
+ * migration happened to its destination, or to its source if the destination is the host. A fault of the host, and
+ * thrashing between several devices, belong to no single GPU. */
 static uint32_t unified_device(const void *activity, uint32_t kind)
 {
 	switch (kind) {
@@ -152,12 +153,12 @@ static void read_unified(const void *activity, struct gpu_record *record)
 	/* CUPTI leaves the end of a mere moment undefined. */
 	record->end_ns =
 		moment ? record->start_ns : activity_field_u64(activity, CUPTI_UNIFIED_END);
-	/* A fault's value is no size: the code that faulted, or how many faults were one. */
+	/* A fault's value is not a size: it is the faulting code, or the number of faults. */
 	if (kind != CUPTI_ABI_UNIFIED_CPU_FAULT && kind != CUPTI_ABI_UNIFIED_GPU_FAULT &&
 	    kind != CUPTI_ABI_UNIFIED_THROTTLING)
 		record->bytes = activity_field_u64(activity, CUPTI_UNIFIED_VALUE);
 	record->address = activity_field_u64(activity, CUPTI_UNIFIED_ADDRESS);
-	/* The host is a device, too, with a number that no GPU has. */
+	/* The host is a device here, with a number that no GPU has. */
 	record->device_id = device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICE_NONE;
 }
 

@@ -55,7 +55,7 @@ static void enter(struct activity_watch *watch, enum activity_watch_state state)
 	watch->rounds = 0;
 }
 
-/* Records come: whatever was launched until now has them, or they are on their way. */
+/* Notes that records come: all launches until now have theirs, or these are on their way. */
 static void see_life(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
 	enter(watch, ACTIVITY_WATCH_OURS);
@@ -70,7 +70,7 @@ static void say_taken(struct activity_watch *watch)
 	if (watch->taken_said)
 		return;
 	watch->taken_said = true;
-	/* CUPTI is silent, too, where it finds no memory for its thread or its buffers. */
+	/* CUPTI is also silent if it finds no memory for its thread or its buffers. */
 	watch->starved = watch->records == 0 && watch->address_space != UINT64_MAX;
 	if (watch->starved)
 		definition_writer_notice(
@@ -99,7 +99,7 @@ static void say_lent(struct activity_watch *watch)
 				 "they are missing here");
 }
 
-/* So many launches have no records and will have none. */
+/* Counts launches that have no records and will have none. */
 static void count_missing(struct activity_watch *watch, uint64_t launches)
 {
 	record_ring_count(watch->ring, LEDGER_DEVICE_NONE,
@@ -150,8 +150,8 @@ static void hear(struct activity_watch *watch, const struct activity_watch_count
 	enter(watch, ACTIVITY_WATCH_WAITING);
 }
 
-/* The first records since the kinds were enabled again. Of a GPU that was only late, work comes that
- * began before. */
+/* Judges the first records since the kinds were enabled again. If the GPU was only late, their work began before
+ * that. */
 static void judge(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
 	if (counts->earliest_ns >= watch->again_ns)

@@ -10,7 +10,7 @@
 #define WORD_BITS 64u
 static_assert(BUFFER_POOL_MIN == WORD_BITS && BUFFER_POOL_READY <= BUFFER_POOL_MIN, "whole words");
 #define NR_WORDS   (BUFFER_POOL_MAX / WORD_BITS)
-#define KEPT_BYTES (64u << 10) /* the most of any buffer that stays in memory */
+#define KEPT_BYTES (64u << 10) /* the most of a buffer that stays in memory */
 
 struct buffer_pool {
 	uint8_t *base;
@@ -41,7 +41,7 @@ struct buffer_pool *buffer_pool_create(uint32_t nr_buffers, uint32_t bytes)
 		munmap(pool, sizeof(*pool));
 		return NULL;
 	}
-	/* A child would only pay for copies of the pages' entries. */
+	/* A forked child would only pay for copies of the pages' table entries. */
 	madvise(pool->base, pool_bytes(pool), MADV_DONTFORK);
 	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * bytes, PROT_READ | PROT_WRITE) == 0)
 		for (uint32_t i = 0; i < BUFFER_POOL_READY; i++)
@@ -62,7 +62,7 @@ void buffer_pool_destroy(struct buffer_pool *pool)
 	munmap(pool, sizeof(*pool));
 }
 
-/* The lowest free buffer, so that few are ever touched. */
+/* Claims the lowest free buffer, so that few buffers are ever touched. */
 static int take_lowest(struct buffer_pool *pool)
 {
 	for (uint32_t word = 0; word < pool->nr_buffers / WORD_BITS; word++) {
@@ -124,7 +124,7 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 	uint32_t index = (uint32_t)(offset / pool->bytes);
 	if (used_bytes > pool->bytes)
 		used_bytes = pool->bytes;
-	/* A thread that ended soon has used little: returning that costs more than it is. */
+	/* A thread that ended soon has used little, and returning so little costs more than it saves. */
 	if (index < BUFFER_POOL_READY || used_bytes <= KEPT_BYTES ||
 	    madvise(buffer, pool->bytes, MADV_DONTNEED) < 0)
 		memset(buffer, 0, used_bytes);

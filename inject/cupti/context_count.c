@@ -3,7 +3,7 @@
 _Atomic uint32_t context_count_first;
 
 static _Atomic bool has_several;
-static _Atomic uint64_t devices; /* a bit each that has a context; of 64 */
+static _Atomic uint64_t devices; /* one bit for each device that has a context; of 64 */
 
 void context_count_note_other(uint32_t context_id)
 {

@@ -8,7 +8,7 @@
 /* context_id << 32 | device_id + 1; 0: empty. A slot is written once. */
 static _Atomic uint64_t slots[CONTEXT_DEVICES_MAX];
 
-/* The slot of this context, or the empty one where it belongs; NULL: neither. */
+/* Returns the slot of this context, or the empty slot for it; NULL: there is neither. */
 static _Atomic uint64_t *find_slot(uint32_t context_id, uint64_t *value)
 {
 	for (uint32_t i = 0; i < CONTEXT_DEVICES_MAX; i++) {

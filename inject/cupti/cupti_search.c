@@ -64,7 +64,7 @@ static void add_looked(struct cupti_search *search, const char *place)
 	search->looked[search->looked_size] = '\0';
 }
 
-/* The majors to try, that of the mapped libcudart first. */
+/* Lists the major versions to try, that of the mapped libcudart first. */
 static void order_majors(const struct cupti_search_input *input, int *majors)
 {
 	int first = 0;
@@ -90,7 +90,7 @@ struct place {
 	const int *majors;
 };
 
-/* folder + suffix, each major in turn. */
+/* Adds folder + suffix, for each major in turn. */
 static void look_in(const struct place *place, const char *folder, const char *suffix)
 {
 	char path[CUPTI_SEARCH_PATH_MAX];
@@ -121,7 +121,7 @@ static void look_in_toolkit(const struct place *place, const char *root)
 	look_in(place, root, "/targets/x86_64-linux/lib");
 }
 
-/* The path up to `keep` bytes into its first `part`; false: it has none. */
+/* Copies the path up to `keep` bytes into its first `part`. Returns false if it has none. */
 static bool cut_before(const char *path, const char *part, size_t keep, char *out)
 {
 	const char *at = strstr(path, part);

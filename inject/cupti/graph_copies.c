@@ -9,14 +9,14 @@
 
 struct graph_copies {
 	uint32_t count;
-	uint32_t first; /* of the executable graph that is put together */
-	uint32_t next;  /* where the next that goes is looked for: they go about in order */
+	uint32_t first; /* first copy of the executable graph that is put together */
+	uint32_t next;  /* where to look for the next node that goes: nodes go mostly in order */
 	uint16_t window;
 	const void *settled; /* that graph; NULL: none is */
 	const void *noted;   /* the node that was created last */
 	uint64_t noted_id;
 	uint32_t displaced;
-	/* A graph's beginning is an entry, too: node is the graph. */
+	/* The beginning of a graph is also an entry, whose node is the graph. */
 	struct graph_copy copies[GRAPH_COPIES_MAX];
 };
 

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* graph_launch.graph is the graph's id, above the correlation id of its latest launch. Ids of calls are from 1, and
- * these are none's: */
+/* graph_launch.graph is the graph's id, above the correlation id of its latest launch. Calls have ids from 1. These
+ * values belong to no call and no graph: */
 #define SPOILED       0u
 #define ENDED         (1ull << 63) /* graph ids are far from as many */
 #define ID(graph)     ((uint32_t)((graph) >> 32) & 0x7fffffffu)
 #define ENTRY(id, of) ((uint64_t)(id) << 32 | (of))
 
-/* The graph's place; else NULL. */
+/* Returns the graph's place, or NULL. */
 static struct graph_launch *find(struct graph_launch *set, uint32_t graph_id)
 {
 	for (uint32_t i = 0; i < GRAPH_LAUNCHES_WAYS; i++) {
@@ -31,7 +31,8 @@ static void refuse(struct graph_launches *launches, uint32_t graph_id)
 		;
 }
 
-/* Takes a free place for it, or a destroyed graph's. Spoiled until its launch is entered. NULL: none is free. */
+/* Takes a free place for the graph, or a destroyed graph's. The place is spoiled until the launch is entered. NULL: no
+ * place is free. */
 static struct graph_launch *claim(struct graph_launches *launches, struct graph_launch *set,
 				  uint32_t graph_id)
 {

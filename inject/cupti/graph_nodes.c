@@ -8,12 +8,12 @@
 
 #include "proto/record.h"
 
-/* Else an executable graph that is not known would look like one. */
+/* Without this an unknown executable graph would look like a known one. */
 static_assert(RECORD_STACK_NONE == 0, "nothing known is 0");
 
 #define WAYS 4u
 #define SETS (GRAPH_NODES_MAX / WAYS)
-#define BUSY 1u /* as a node id: somebody writes the entry */
+#define BUSY 1u /* in place of a node's id: a thread writes the entry */
 
 struct entry {
 	_Atomic uint64_t node_id; /* 0: free; BUSY */
@@ -42,7 +42,7 @@ void graph_nodes_destroy(struct graph_nodes *nodes)
 
 void graph_nodes_clear(struct graph_nodes *nodes)
 {
-	/* Gives the memory back; private and anonymous, it reads as zero afterwards. */
+	/* Gives the memory back. It is private and anonymous, so it reads as zero afterwards. */
 	madvise(nodes, sizeof(*nodes), MADV_DONTNEED);
 }
 
@@ -56,8 +56,8 @@ static uint32_t order_of(const struct entry *entry)
 	return (uint32_t)(atomic_load_explicit(&entry->value, memory_order_relaxed) >> 32);
 }
 
-/* The node's entry; else a free one; else the oldest. *node_id is what it holds now. NULL: others
- * write all of them. */
+/* Returns the node's entry, or a free one, or the oldest. *node_id is the id in it now. NULL: other threads write all
+ * entries of the set. */
 static struct entry *find_place(struct entry *set, uint64_t wanted, uint32_t order,
 				uint64_t *node_id)
 {
@@ -92,7 +92,7 @@ void graph_nodes_put(struct graph_nodes *nodes, uint64_t node_id, uint32_t stack
 
 	if (node_id <= BUSY)
 		return;
-	/* Who loses the race for an entry takes the next; an entry is busy for two stores only. */
+	/* A thread that loses the race for an entry takes the next. An entry is busy for two stores only. */
 	do {
 		entry = find_place(set, node_id, order, &held);
 	} while (!entry || !atomic_compare_exchange_weak_explicit(&entry->node_id, &held, BUSY,
@@ -113,14 +113,15 @@ uint32_t graph_nodes_get(const struct graph_nodes *nodes, uint64_t node_id)
 		if (atomic_load_explicit(&set[i].node_id, memory_order_acquire) != node_id)
 			continue;
 		uint64_t value = atomic_load_explicit(&set[i].value, memory_order_acquire);
-		/* Another node may have taken its place between the two. */
+		/* Another node may have taken the entry between the two loads. */
 		if (atomic_load_explicit(&set[i].node_id, memory_order_relaxed) == node_id)
 			return (uint32_t)value;
 	}
 	return RECORD_STACK_NONE;
 }
 
-/* Handles share the table: no node's id has the upper bit, nor has an address. */
+/* Returns a handle's key. Handles share the table with nodes: the upper bit is set in no node's id, and in no
+ * address. */
 static uint64_t key_of(const void *exec)
 {
 	return (uint64_t)(uintptr_t)exec | 1ull << 63;

@@ -52,7 +52,7 @@ static bool is_row(const struct kernel_configs *configs, uint32_t row,
 	return memcmp(&configs->rows[row].sums.config, config, sizeof(*config)) == 0;
 }
 
-/* The row, made if it is new. NULL: no room. */
+/* Returns the configuration's row, which it makes if the configuration is new. NULL: there is no room. */
 static struct row *find(struct kernel_configs *configs, const struct kernel_config *config)
 {
 	/* Loops launch the same kernel again and again. */

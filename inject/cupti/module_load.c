@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-/* A bounded queue of many producers and one consumer. turn counts a slot's uses: 2 n when it is free for the n-th time,
- * 2 n + 1 when it then holds a load. */
+/* A bounded queue of many producers and one consumer. turn counts a slot's uses. It is 2 n when the slot is free for
+ * the n-th time, and 2 n + 1 when it then holds a load. */
 static struct {
 	struct module_load load;
 	_Atomic uint64_t turn;

@@ -59,7 +59,7 @@ static uint64_t hash_text(const char *text, size_t size)
 	return hash ^ hash >> 32;
 }
 
-/* Equal up to what the table keeps of a name. */
+/* Compares names up to the length that the table keeps. */
 static bool same_text(const char *stored, const char *name)
 {
 	return strncmp(stored, name, RECORD_NAME_MAX) == 0;

@@ -45,7 +45,7 @@ static struct stream *find(const void *handle)
 	return NULL;
 }
 
-/* A free place, now the handle's; NULL: none. */
+/* Takes a free place for the handle; NULL: there is none. */
 static struct stream *take_place(const void *handle)
 {
 	for (uint32_t i = 0; i < STREAM_NAMES_MAX; i++) {

@@ -12,9 +12,9 @@ static int configure(const struct cupti_library *library, uint32_t scope, uint32
 	return library->configure_unified_memory(configs, nr_kinds);
 }
 
-/* All kinds in one call, as the last call may be the one that counts; where not all are known, the
- * oldest four: migrations and page faults. The scope has meant nothing since CUDA 7.0, but must be
- * one that CUPTI takes. */
+/* Switches all kinds on in one call, because the last call may be the one that counts. If this CUPTI does not know all
+ * kinds, it switches the oldest four on: migrations and page faults. The scope has had no meaning since CUDA 7.0, but
+ * CUPTI must accept it. */
 int unified_memory_start(const struct cupti_library *library)
 {
 	static const uint32_t scopes[] = {CUPTI_ABI_UNIFIED_ALL_DEVICES,

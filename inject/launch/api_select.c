@@ -8,8 +8,8 @@
 #include "inject/cupti/cupti_library.h"
 #include "proto/options/api_options.h"
 
-/* CUPTI calls the runtime's functions cudaMalloc_v3020: since which version they are as they are. The driver's
- * _v2 and _v3 are functions of their own, which a program names. */
+/* CUPTI's names of the runtime's functions end in the version that last changed them, as in cudaMalloc_v3020. The
+ * driver's _v2 and _v3 are functions of their own, which a program names. */
 static size_t size_without_version(uint32_t domain, const char *name)
 {
 	size_t size = strlen(name), digits = 0;

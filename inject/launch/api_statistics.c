@@ -15,12 +15,12 @@
 #include "proto/ring/record_ring.h"
 
 #define FAILURES_MAX    1024u      /* pairs of function and error in one process */
-#define TRY_INTERVAL_NS 100000000u /* between two attempts of a thread to have a table */
-#define NOT_READY                                                                                  \
-	600 /* CUDA_ERROR_NOT_READY, cudaErrorNotReady: an answer, as CUDA says itself, and no error */
+#define TRY_INTERVAL_NS 100000000u /* between two attempts of a thread to get a table */
+/* CUDA_ERROR_NOT_READY, cudaErrorNotReady: CUDA itself calls it an answer and no error */
+#define NOT_READY 600
 
 struct sum {
-	struct api_snapshot ended; /* of threads that are no more */
+	struct api_snapshot ended; /* sums of ended threads */
 	struct api_snapshot all;
 	uint64_t said; /* the count that was defined last */
 };
@@ -35,7 +35,7 @@ bool api_statistics_on;
 static struct {
 	struct record_ring *ring;
 	struct api_select select;
-	struct sum sums[API_SELECT_ROWS]; /* this and the rest: of the helper thread */
+	struct sum sums[API_SELECT_ROWS]; /* only the helper thread uses this and the rest */
 	struct failure failures[FAILURES_MAX];
 	uint32_t nr_failures;
 } self;
@@ -76,8 +76,8 @@ void api_statistics_enable(const struct cupti_library *library, void *subscriber
 		api_select_enable(&self.select, library, subscriber, enable);
 }
 
-/* The calling thread's table, made at its first call. NULL: the thread is ignored, or there is no room: *lost says
- * which. */
+/* Returns the calling thread's table, which its first call makes. NULL: the thread is ignored (*lost is false), or
+ * there is no room (*lost is true). */
 static struct api_thread *own_table(uint64_t now_ns, bool *lost)
 {
 	struct launch_thread *thread = launch_thread_here(self.ring);
@@ -120,7 +120,7 @@ void api_statistics_exit(uint32_t domain, uint32_t cbid, const struct cupti_call
 	struct api_thread *thread = own_table(now_ns, &lost);
 	if (lost)
 		lose(1);
-	/* One that began before it was asked for has no time, and does not count. */
+	/* A call that began before its function was selected has no time, and does not count. */
 	if (!thread || !api_thread_leave(thread, row, call->correlation_id, &start_ns))
 		return;
 	if (!api_thread_count(thread, row, now_ns - start_ns,

@@ -20,7 +20,7 @@ struct api_thread *api_thread_first(void)
 	return atomic_load_explicit(&first, memory_order_acquire);
 }
 
-/* One that another thread is through with. */
+/* Takes a table that another thread no longer needs. */
 static struct api_thread *take_free(void)
 {
 	for (struct api_thread *thread = api_thread_first(); thread; thread = thread->next) {
@@ -70,7 +70,7 @@ struct api_thread *api_thread_take(void)
 void api_thread_enter(struct api_thread *thread, uint32_t row, uint32_t correlation_id,
 		      uint64_t now_ns)
 {
-	/* Ends that never came have filled it: the oldest is the least likely to come. */
+	/* Calls whose ends never came have filled the table. The end of the oldest is the least likely to come. */
 	if (thread->depth == API_THREAD_DEPTH) {
 		memmove(thread->calls, thread->calls + 1,
 			(API_THREAD_DEPTH - 1) * sizeof(*thread->calls));
@@ -94,8 +94,8 @@ bool api_thread_leave(struct api_thread *thread, uint32_t row, uint32_t correlat
 	return false;
 }
 
-/* For what one thread alone writes: no locked instruction. Release, so that a reader who sees it also sees that
- * version was odd. */
+/* Stores a value that only one thread writes, without a locked instruction. Release, so that a reader that sees the
+ * value also sees that version was odd. */
 static void set(_Atomic uint64_t *value, uint64_t to)
 {
 	atomic_store_explicit(value, to, memory_order_release);
@@ -129,7 +129,7 @@ static bool count_failure(struct api_thread *thread, uint32_t row, uint32_t erro
 bool api_thread_count(struct api_thread *thread, uint32_t row, uint64_t ns, uint32_t error)
 {
 	struct api_sums *sums = &thread->sums[row];
-	/* Odd already: a signal handler threw the thread out of here. */
+	/* It is already odd if a signal handler jumped out of this function. */
 	uint64_t writing = get(&sums->version) | 1, count = get(&sums->count);
 
 	if (count == 0) {
@@ -157,7 +157,7 @@ void api_thread_read(const struct api_thread *thread, uint32_t row, struct api_s
 	uint64_t before, after;
 	uint32_t tries = 0;
 
-	/* The thread is in there for nanoseconds. Should it have been stopped there, what stands there has to do. */
+	/* The thread is in there for nanoseconds. If it was stopped there, the values are used as they are. */
 	do {
 		before = atomic_load_explicit(&sums->version, memory_order_acquire);
 		snapshot->count = atomic_load_explicit(&sums->count, memory_order_acquire);

@@ -28,7 +28,7 @@ static void push(const struct launch_callback *launch, struct launch_thread *thr
 	record_ring_push_launch(launch->ring, (uint32_t)thread->lane, &record);
 }
 
-/* The stream of plain launches; other calls have theirs elsewhere. */
+/* Returns the stream of a plain launch. Other calls have theirs in other places. */
 static uint64_t stream_of(uint32_t cbid, const struct cupti_callback_data *data)
 {
 	const struct cupti_launch_kernel *params = data->function_params;
@@ -36,7 +36,8 @@ static uint64_t stream_of(uint32_t cbid, const struct cupti_callback_data *data)
 	return cbid == LAUNCH_CBID_KERNEL && params ? (uint64_t)(uintptr_t)params->stream : 0;
 }
 
-/* The kernel walks native frames, by frame pointers; what is without them is not its to give. */
+/* Returns whether the kernel walks this stack. It can only walk native frames, by frame pointers, so stacks without
+ * native frames are never its work. */
 static bool is_walked_by_kernel(const struct launch_callback *launch)
 {
 	enum stack_mode mode = launch->capture.options.mode;
@@ -69,12 +70,12 @@ uint32_t launch_callback_stack(const struct launch_callback *launch, struct laun
 static void count_without_lane(const struct launch_callback *launch, uint32_t flags)
 {
 	if (flags & RECORD_LAUNCH_HOST)
-		return; /* no launch: what comes of it is then under [unknown stack] */
+		return; /* no launch: its records are then under [unknown stack] */
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 1, 0);
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 1, 0);
 }
 
-/* A poll that found all done has a record, and now its stack. */
+/* Gives a poll that found all work done a record with its stack. */
 static void end_poll(const struct launch_callback *launch, struct launch_thread *thread,
 		     uint32_t cbid, const struct cupti_callback_data *data)
 {
@@ -129,8 +130,7 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 		thread->nested++;
 		return;
 	}
-	/* Should an exit never come (the call threw), the next call's id differs and starts afresh.
-	 */
+	/* If an exit never comes because the call threw, the next call has another id and starts anew. */
 	thread->outer_correlation_id = data->correlation_id;
 	thread->nested = 0;
 	thread->exit_counts = false;
@@ -185,7 +185,7 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 		return;
 	uint32_t flags = launch_cbid_flags(cbid);
 	if (flags & RECORD_LAUNCH_HOST)
-		return; /* a failed wait has a record, too, and none is missed */
+		return; /* a failed wait has its record, so none is missing */
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_FAILED, 1, 0);
 	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
 		push(launch, thread, cbid, data->correlation_id, now_ns, RECORD_STACK_NONE,

@@ -2,7 +2,7 @@
 
 #include "probe_point.h"
 
-/* The registers of a C function's arguments, which tracers of this probe may rely on. */
+/* The registers of a C function's arguments. Tracers of this probe may rely on them. */
 #if defined(__x86_64__)
 #define ARGUMENT(n) __asm__(X86_##n)
 #define X86_0       "rdi"
@@ -18,10 +18,10 @@
 #error "the probe's arguments are not known for this machine"
 #endif
 
-/* By its section in the file's data, though it is zero. */
+/* Its section puts it into the file's data, although it is zero. */
 PROBE_POINT_SEMAPHORE unsigned short launch_probe_semaphore;
 
-/* One copy, with a frame of its own: the kernel walks on from here. */
+/* There is one copy of this function. It has a frame of its own, from which the kernel walks on. */
 __attribute__((noinline, noclone)) void launch_probe_fire(uint32_t correlation_id, uint32_t cbid,
 							  uint32_t device_id, uint32_t context_id,
 							  uint64_t stream)
@@ -32,7 +32,7 @@ __attribute__((noinline, noclone)) void launch_probe_fire(uint32_t correlation_i
 	register uint64_t fourth ARGUMENT(3) = context_id;
 	register uint64_t fifth ARGUMENT(4) = stream;
 
-	/* As it calls nothing, the compiler leaves the frame out unless somebody wants to see it. */
+	/* The function calls nothing, so the compiler would leave the frame out if nothing read its address. */
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
 	__asm__ volatile(PROBE_POINT("flamegrid", "launch", "launch_probe_semaphore", ARGUMENTS)
 			 :

@@ -15,17 +15,16 @@
 #include "proto/ring/record_ring.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
-/* The thread's destructor ran: whatever launches now comes from another destructor, and starts
- * nothing anew. */
+/* The thread's destructor ran. A launch after it comes from another destructor, and gets no new state. */
 #define ENDED   ((struct launch_thread *)1)
 #define IGNORED ((struct launch_thread *)2)
 
 static __thread struct launch_thread *own __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 
-/* What ended threads left, for those to come: their memory is there, and what they found out about code and stacks
- * holds for the whole process. The newest goes out first. Pushed and popped by number, with a count of the changes
- * above it, so that no two threads take one for the other. */
+/* The states that ended threads left for later ones. Their memory is mapped, and their knowledge of code and stacks
+ * holds for the whole process. The newest is taken first. They are pushed and popped by number, with a count of changes
+ * above it, so that no two threads take the same one. */
 static struct launch_thread *kept; /* [nr_kept]; NULL: none are kept */
 static uint32_t nr_kept;
 static _Atomic uint32_t nr_made;
@@ -67,7 +66,7 @@ static struct launch_thread *pop_free(void)
 	do {
 		if ((uint32_t)head == 0)
 			return NULL;
-		/* Another thread may have it by now: then the head has changed. */
+		/* Another thread may have taken it by now, but then the head has changed. */
 		next = atomic_load_explicit(&kept[(uint32_t)head - 1].next_free,
 					    memory_order_relaxed);
 	} while (!atomic_compare_exchange_weak_explicit(&free_head, &head, next_head(head, next),
@@ -86,7 +85,7 @@ static struct launch_thread *take_kept(void)
 	return number < nr_kept ? &kept[number] : NULL;
 }
 
-/* Keeps what holds for any thread: the rules of code, and the ids of stacks. */
+/* Cleans a state, but keeps what holds for any thread: the rules of code, and the ids of stacks. */
 static void clean(struct launch_thread *thread)
 {
 	memset(thread, 0, offsetof(struct launch_thread, generation));
@@ -111,7 +110,7 @@ static void give_back(void *user)
 
 	own = ENDED;
 	if (lifecycle_state() == LIFECYCLE_FORKED)
-		return; /* the ring is the parent's, and the rest goes with the child */
+		return; /* the ring is the parent's, and the rest ends with the child */
 	if (thread->api)
 		api_thread_end(thread->api);
 	if (thread->lane != LAUNCH_THREAD_NO_LANE)

@@ -12,7 +12,7 @@
 #define WORDS   (IDS / 64)
 #define STREAMS 256u
 
-/* Neighbouring ids are in neighbouring words, so that threads that launch at once rarely want the same one. */
+/* Neighbouring ids are in neighbouring words, so that threads that launch at once rarely need the same word. */
 typedef _Atomic uint64_t bitmap[WORDS];
 
 static bitmap begun, pending, many, outside;
@@ -20,9 +20,9 @@ static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
 static uint64_t seen[WORDS]; /* pending at the last call of outstanding_launches_last() */
 
-static atomic_bool began_late; /* what was launched before that has no bit in begun */
+static atomic_bool began_late; /* launches before that have no bit in begun */
 
-/* Work that ends with its stream. */
+/* Work that is done when its stream is. */
 static struct {
 	_Atomic uint64_t id; /* correlation id + 1; 0: free */
 	_Atomic(const void *) stream;
@@ -39,7 +39,8 @@ static bool has(bitmap map, uint32_t id)
 	return atomic_load_explicit(&map[id % WORDS], memory_order_relaxed) & bit_of(id);
 }
 
-/* Sequentially consistent: who closes the gate for launches and then counts must see the launches that went through. */
+/* Sequentially consistent: a thread that closes the gate for launches and then counts must see the launches that went
+ * through. */
 static void set(bitmap map, uint32_t id, bool on)
 {
 	if (on)
@@ -80,7 +81,7 @@ void outstanding_launches_begin_many(uint32_t correlation_id, bool is_outside, c
 				     uint64_t now_ns)
 {
 	begin(correlation_id, is_outside, true);
-	/* Where none is free, only waiting for the whole context ends it. */
+	/* If no entry is free, only a wait for the whole context ends the work. */
 	for (uint32_t i = 0; stream && i < STREAMS; i++) {
 		uint64_t none = 0;
 
@@ -169,7 +170,7 @@ void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns)
 
 void outstanding_launches_context_waited(uint64_t since_ns, uint64_t now_ns)
 {
-	/* Whatever was marked before the wait began is done, or never was. */
+	/* All work that was marked before the wait began is done, or never was. */
 	if (marked_ns && marked_ns < since_ns)
 		for (uint32_t i = 0; i < WORDS; i++)
 			if (marked[i])

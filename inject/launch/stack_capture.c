@@ -38,7 +38,7 @@ static uint32_t put_python_from(struct stack_scratch *scratch, uint32_t first, u
 	return nr;
 }
 
-/* What is missing where the native frames end. */
+/* Puts the mark for the frames that are missing after the native ones. */
 static uint32_t put_end(struct stack_scratch *scratch, enum unwind_end end)
 {
 	switch (end) {
@@ -90,7 +90,8 @@ uint32_t stack_capture_merge(struct stack_scratch *scratch, uint32_t nr_native, 
 		put_python_from(scratch, next, nr_python);
 		return marks;
 	}
-	/* One loop more or less than there are segments: side by side rather than wrong. */
+	/* There is one interpreter loop more or less than there are segments. The frames stand side by side, because
+	 * merging them would be wrong. */
 	scratch->nr = 0;
 	for (uint32_t i = 0; i < nr_native; i++)
 		put_native(scratch, scratch->native[i]);
@@ -99,7 +100,7 @@ uint32_t stack_capture_merge(struct stack_scratch *scratch, uint32_t nr_native, 
 	return marks;
 }
 
-/* Native frames down to the loop that runs the first Python frame, then Python's. */
+/* Appends Python's frames to the native frames, which end at the loop that runs the first Python frame. */
 static uint32_t append_python(struct stack_scratch *scratch, enum unwind_end end,
 			      uint32_t nr_python)
 {
@@ -119,7 +120,7 @@ static void count(const struct stack_capture *capture, enum ledger_reason reason
 	record_ring_count(capture->ring, LEDGER_DEVICE_NONE, reason, 1, 0);
 }
 
-/* The open ranges, outside of all frames. false: there are some without a name. */
+/* Puts the open ranges outside of all frames. Returns false if some have no name. */
 static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
 {
 	uint32_t names[NVTX_RANGES_DEPTH + 1];
@@ -135,7 +136,7 @@ static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
 	return all_named;
 }
 
-/* Rare, so that a launch with a whole stack touches no counter. */
+/* Counts what a stack lacks, which is rare: a launch with a whole stack touches no counter. */
 static __attribute__((noinline, cold)) void count_lacks(const struct stack_capture *capture,
 							uint32_t marks, enum unwind_end end)
 {
@@ -149,7 +150,7 @@ static __attribute__((noinline, cold)) void count_lacks(const struct stack_captu
 		count(capture, LEDGER_STACK_MISMATCH);
 }
 
-/* The body of a stack that is new. */
+/* Adds a new stack with its body. */
 static __attribute__((noinline)) uint32_t add(const struct stack_capture *capture,
 					      struct stack_scratch *scratch, uint64_t hash)
 {
@@ -193,7 +194,7 @@ static uint32_t intern(const struct stack_capture *capture, struct stack_scratch
 	return stack_id;
 }
 
-/* The thread's Python frames, as far as they are wanted and can be had. */
+/* Walks the thread's Python frames, if they are wanted and available. */
 static uint32_t walk_python(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint32_t *marks)
 {
@@ -231,7 +232,7 @@ static uint32_t walk_native(const struct stack_capture *capture, struct stack_sc
 			   capture->options.native_depth, end);
 }
 
-/* Ranges alone. */
+/* Takes a stack that is only ranges. */
 static uint32_t take_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
 {
 	scratch->nr = 0;
@@ -240,7 +241,7 @@ static uint32_t take_ranges(const struct stack_capture *capture, struct stack_sc
 	return intern(capture, scratch);
 }
 
-/* Its own frame is where the walk begins, so it must have one: not inlined. */
+/* The walk begins at this function's own frame, so it must have one: it is not inlined. */
 __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture *capture,
 						      struct stack_scratch *scratch,
 						      uint64_t now_ns)

@@ -4,7 +4,7 @@
 
 #define NAME "Flamegrid"
 
-static char group_mark; /* of a group: NCCL asks no more of it than to be there */
+static char group_mark; /* handle of a group: NCCL only needs it to be not NULL */
 
 /* ---- all versions */
 
@@ -22,7 +22,7 @@ static void begin_group(void **handle)
 	*handle = &group_mark;
 }
 
-/* Of the functions that have a root, and of sends and receives. */
+/* Returns the root, for the functions that have one. */
 static uint32_t root_of(uint32_t function, int root)
 {
 	bool has_root = function == COLLECTIVE_BROADCAST || function == COLLECTIVE_REDUCE ||
@@ -78,7 +78,7 @@ static int finalize(void *context)
 	return NCCL_ABI_SUCCESS;
 }
 
-/* ---- versions 1 to 3: what the communicator is comes with its calls */
+/* ---- versions 1 to 3: each call tells what the communicator is */
 
 static int init_v1(void **context, int *mask)
 {
@@ -226,7 +226,7 @@ static int start_event_v4(void *context, void **handle, const struct nccl_event_
 	return NCCL_ABI_SUCCESS;
 }
 
-/* ---- version 5 on, which only append to what is read here */
+/* ---- version 5 on: later versions only append to the fields that are read here */
 
 static int init_v5(void **context, uint64_t communicator_hash, int *mask,
 		   const char *communicator_name, int nr_nodes, int nr_ranks, int rank,
@@ -264,7 +264,7 @@ static int start_event_v5(void *context, void **handle, const struct nccl_event_
 	case NCCL_EVENT_P2P:
 		take_p2p_v4(context, &event->p2p, event->parent);
 		break;
-	default: /* what was not asked for comes with what was: nothing of it is kept */
+	default: /* events that were not asked for may come, too: they are ignored */
 		break;
 	}
 	return NCCL_ABI_SUCCESS;

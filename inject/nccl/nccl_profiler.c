@@ -14,8 +14,8 @@
 #include "inject/launch/launch_thread.h"
 #include "proto/ring/record_ring.h"
 
-#define DEFINE_NS      20000000u /* the most that a call waits for another thread's first one */
-#define DEFINE_TRIES   1000u     /* of a lock that others hold for the time of a copy */
+#define DEFINE_NS      20000000u /* the most that a call waits for another thread's first call */
+#define DEFINE_TRIES   1000u     /* tries of a lock that others hold for the time of a copy */
 #define CAPTURED_BIT   1u
 #define CALLED_SHIFT   1
 #define DEFINED_IN_ALL COLLECTIVE_COMMUNICATORS_MAX
@@ -35,7 +35,7 @@ static struct {
 	_Atomic bool started, expected;
 	atomic_flag defining; /* around the next */
 	uint32_t nr_defined;
-	_Atomic uint32_t next; /* where a free place is looked for first */
+	_Atomic uint32_t next; /* where to look for a free place first */
 	struct nccl_communicator communicators[NCCL_PROFILER_COMMUNICATORS];
 } self = {.defining = ATOMIC_FLAG_INIT};
 
@@ -93,7 +93,8 @@ struct nccl_communicator *nccl_profiler_meet(uint64_t hash, uint32_t rank, uint3
 	return NULL;
 }
 
-/* Of an interface that tells of it with each call: the first one is before all that could read it. */
+/* Learns the communicator from an interface that names it in each call. The first call comes before any use of these
+ * facts. */
 void nccl_profiler_learn(struct nccl_communicator *communicator, uint64_t hash, uint32_t rank)
 {
 	if (!communicator || atomic_load(&communicator->sequence) != 0)
@@ -108,7 +109,7 @@ void nccl_profiler_forget(struct nccl_communicator *communicator)
 		atomic_store(&communicator->state, COMMUNICATOR_FREE);
 }
 
-/* As collective_hash(), which the guest has no other use for. */
+/* Computes collective_hash(), which the guest does not use otherwise. */
 static uint64_t key_of(uint64_t communicator_hash)
 {
 	uint64_t key = COLLECTIVE_HASH_START;
@@ -120,7 +121,8 @@ static uint64_t key_of(uint64_t communicator_hash)
 	return key ? key : 1;
 }
 
-/* 0: no room in the ring, or somebody else defines something for too long; the next call tries again. */
+/* Defines a communicator and returns its id. 0: the ring has no room, or another thread defines something for too long.
+ * The next call tries again. */
 static uint32_t define(struct nccl_communicator *communicator)
 {
 	const struct definition_communicator definition = {
@@ -141,8 +143,8 @@ static uint32_t define(struct nccl_communicator *communicator)
 	return self.nr_defined;
 }
 
-/* Once a communicator. Ranks that are threads meet theirs at the same moment, and the one that defines may be
- * interrupted: the other waits. */
+/* Returns the communicator's id, and defines it once. Ranks that are threads meet their communicators at the same
+ * moment. The thread that defines may be interrupted, so the others wait for it. */
 static uint32_t id_of(struct nccl_communicator *communicator)
 {
 	uint32_t id = atomic_load_explicit(&communicator->communicator_id, memory_order_acquire);
@@ -162,7 +164,7 @@ static uint32_t id_of(struct nccl_communicator *communicator)
 	return id;
 }
 
-/* ---- what a thread does */
+/* ---- a thread's plans */
 
 void *nccl_profiler_called(bool captured)
 {
@@ -176,7 +178,8 @@ void nccl_profiler_launches(const void *stream)
 	if (!thread)
 		return;
 	thread->plan.next_stream = (uint64_t)(uintptr_t)stream;
-	thread->last_launch = (struct launch_mark){0}; /* only one from now on can be the plan's */
+	/* only a launch from now on can be the plan's */
+	thread->last_launch = (struct launch_mark){0};
 }
 
 /* Takes the launch, so that no later plan takes it again. */
@@ -197,14 +200,14 @@ void nccl_profiler_posted(void)
 
 static bool is_captured(const struct nccl_task *task, const struct launch_thread *thread)
 {
-	/* Without a word of NCCL's: a thread that has never launched is CUDA's, and replays a graph. */
+	/* If NCCL does not tell: a thread that has never launched is CUDA's own, and replays a graph. */
 	if (!task->called)
 		return !thread || thread->plan.launch.captured ||
 		       (thread->plan.launch.time_ns == 0 && thread->lane == LAUNCH_THREAD_NO_LANE);
 	return (uintptr_t)task->called & CAPTURED_BIT;
 }
 
-/* Numbers go on whether calls are recorded or not, so that they stay the same on all ranks. */
+/* Numbers a call even if calls are not recorded, so that the numbers stay the same on all ranks. */
 static void number(struct nccl_communicator *communicator, const struct nccl_task *task,
 		   struct collective_record *record)
 {
@@ -226,7 +229,7 @@ static void set_times(struct collective_record *record, const struct nccl_task *
 
 	if (start_ns == 0 && thread)
 		start_ns = thread->plan.launch.time_ns;
-	/* A replay's call was long ago. */
+	/* The call of a replay was long ago. */
 	if (captured || start_ns == 0 || start_ns > now_ns)
 		start_ns = now_ns;
 	record->start_ns = start_ns;

@@ -11,12 +11,12 @@
 
 #define NR_SLOTS     (2 * NVTX_NAMES_MAX) /* half of them stay empty, so every probe ends */
 #define NR_PATTERNS  1024u
-#define PATTERN      0x7061747465726eull /* a hash's domain: no program's */
+#define PATTERN      0x7061747465726eull /* a domain in hashes, which no program has */
 #define READY_SPINS  100000u
 #define CODE_NONE    0u
 #define CODE_REFUSED UINT32_MAX
 
-/* Its place is its id, less one. The hash is entered first, then what it stands for. */
+/* A name's place is its id, less one. The hash is entered first, and then the fields below. */
 struct name {
 	_Atomic uint64_t hash; /* 0: empty */
 	_Atomic uint32_t code; /* the ring's code id */
@@ -79,7 +79,7 @@ static uint64_t hash_of(uint64_t domain, const struct nvtx_text *text)
 	return hash ? hash : 1;
 }
 
-/* The slot of this hash, or the empty one where it belongs. */
+/* Returns the slot of this hash, or the empty slot for it. */
 static struct name *find_slot(struct nvtx_names *names, uint64_t hash)
 {
 	for (uint64_t i = hash % NR_SLOTS;; i = (i + 1) % NR_SLOTS) {
@@ -110,7 +110,7 @@ static uint32_t insert(struct nvtx_names *names, uint64_t hash, uint32_t domain,
 
 	if (known != NVTX_NAME_LOST)
 		return known;
-	/* Looked at before it is added to, so that a full table's count stays near its bound. */
+	/* The count is read before it is raised, so that it stays near its bound when the table is full. */
 	if (atomic_load_explicit(&names->nr_names, memory_order_relaxed) >= NVTX_NAMES_MAX ||
 	    atomic_fetch_add_explicit(&names->nr_names, 1, memory_order_relaxed) >= NVTX_NAMES_MAX)
 		return NVTX_NAME_LOST;
@@ -129,7 +129,7 @@ static uint32_t insert(struct nvtx_names *names, uint64_t hash, uint32_t domain,
 	}
 }
 
-/* Whether one more name with these words around its digits is kept as it is. */
+/* Returns whether one more name with these words around its digits is kept as it is. */
 static bool keeps_variant(struct nvtx_names *names, uint64_t hash)
 {
 	for (uint32_t i = 0; i < NR_PATTERNS; i++) {
@@ -173,7 +173,7 @@ static const struct name *get(const struct nvtx_names *names, uint32_t name)
 
 	if (name == NVTX_NAME_LOST || name > NR_SLOTS)
 		return NULL;
-	/* The thread that enters it is between two stores, or preempted there. */
+	/* The thread that enters the name is between two stores, or was preempted there. */
 	for (uint32_t i = 0; i < READY_SPINS; i++)
 		if (atomic_load_explicit(&slot->ready, memory_order_acquire))
 			return slot;
@@ -192,7 +192,7 @@ static bool equal(const struct nvtx_text *a, const struct nvtx_text *b)
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-/* One that two threads create at the same moment may get two ids: its frames are the same. */
+/* Two threads that create a domain at the same moment may get two ids. The domain's frames are the same. */
 uint32_t nvtx_names_domain(struct nvtx_names *names, const struct nvtx_text *text)
 {
 	uint32_t i = 0;
@@ -222,7 +222,7 @@ const void *nvtx_names_handle(const struct nvtx_names *names, uint32_t name)
 	return name == NVTX_NAME_LOST ? (const void *)names : &names->slots[name - 1];
 }
 
-/* The index, from 1, of the element that a handle points to; 0: it points elsewhere. */
+/* Returns the index, from 1, of the element that a handle points to; 0: it points elsewhere. */
 static uint32_t element(const void *handle, const void *array, uint32_t count, size_t size)
 {
 	uintptr_t offset = (uintptr_t)handle - (uintptr_t)array;

@@ -15,16 +15,16 @@
 static_assert(NVTX_RANGES_STARTED < (1u << SLOT_BITS), "a slot's number, plus one, fits");
 
 struct open_range {
-	uint64_t range_id; /* of a started one; 0: pushed */
+	uint64_t range_id; /* id of a started range; 0: pushed */
 	uint32_t name;
 	uint16_t domain;
 	bool watched;
 };
 
 struct nvtx_thread {
-	uint32_t nr;      /* of ranges, outermost first */
-	uint32_t beyond;  /* pushed on top of NVTX_RANGES_DEPTH: counted only */
-	uint32_t foreign; /* ends_elsewhere, when the started ranges were last looked through */
+	uint32_t nr;      /* ranges, outermost first */
+	uint32_t beyond;  /* pushed beyond NVTX_RANGES_DEPTH, and only counted */
+	uint32_t foreign; /* ends_elsewhere at the time when the started ranges were last checked */
 	struct open_range ranges[NVTX_RANGES_DEPTH];
 };
 
@@ -44,8 +44,8 @@ static bool key_made;
 /* Generation << 1 | open; the range's id is the generation and the slot. */
 static _Atomic uint64_t started[NVTX_RANGES_STARTED];
 static _Atomic uint32_t next_slot;
-static _Atomic uint32_t
-	ends_elsewhere; /* ends of started ranges by other threads than the starting one */
+/* ends of started ranges by other threads than the starting one */
+static _Atomic uint32_t ends_elsewhere;
 
 static struct watch watch; /* constant while watching is set */
 static atomic_bool watching;
@@ -188,7 +188,7 @@ static bool is_open(uint64_t range_id)
 		       ((range_id >> SLOT_BITS) << 1 | 1);
 }
 
-/* Takes out what other threads have ended. */
+/* Takes out the ranges that other threads have ended. */
 static void look_through(struct nvtx_thread *thread)
 {
 	uint32_t ends = atomic_load_explicit(&ends_elsewhere, memory_order_acquire);
@@ -270,7 +270,7 @@ int nvtx_ranges_pop(uint32_t domain)
 
 /* ---- started ranges */
 
-/* A watched one has the id's highest bit. */
+/* The highest bit of a watched range's id. */
 #define WATCHED (1ull << 63)
 
 /* 0: all slots are taken. */
@@ -297,7 +297,7 @@ static uint64_t start(uint32_t domain, uint32_t name, bool watched)
 	if (range_id == 0)
 		return 0;
 	look_through(thread);
-	/* Without room it is open all the same, but in no stack. */
+	/* Without room the range is still open, but in no stack. */
 	if (thread->nr < NVTX_RANGES_DEPTH)
 		thread->ranges[thread->nr++] =
 			(struct open_range){range_id, name, (uint16_t)domain, watched};
@@ -363,7 +363,7 @@ uint32_t nvtx_ranges_open(uint32_t *out, uint32_t max)
 		return 0;
 	look_through(thread);
 	all = thread->nr;
-	/* One frame stands for all those that have none. */
+	/* One frame stands for all ranges that have none. */
 	if (thread->beyond || all > max)
 		out[nr++] = NVTX_NAME_LOST;
 	if (all > max - nr)

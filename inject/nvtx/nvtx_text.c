@@ -8,7 +8,7 @@
 #define REPLACEMENT   0xfffdu
 #define CHARACTER_MAX 4u /* bytes of UTF-8 */
 
-/* Whether a byte continues a character. */
+/* Returns whether a byte continues a character. */
 static bool continues(char byte)
 {
 	return ((unsigned char)byte & 0xc0) == 0x80;

@@ -25,33 +25,35 @@
 #include "inject/launch/window_word.h"
 #include "proto/ring/record_ring.h"
 
-#define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
-#define STAYING_NS     20000000u   /* for records to come, where there will be none */
-#define RETRY_NS       5000000000u /* after CUPTI could not be had */
+#define ENDING_NS      1000000000u /* time to find a moment for cuptiFinalize() */
+#define STAYING_NS     20000000u   /* time for records to come, if CUPTI stays */
+#define RETRY_NS       5000000000u /* after a failure to get CUPTI */
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
 #define LOST_GRACE_NS  100000000u /* after another user of CUPTI has ended it */
-#define YIELD_NS       200000000u /* the most that another user who ends it waits for us */
+#define YIELD_NS       200000000u /* the most that a user who ends CUPTI waits for the guest */
 #define LET_OUT_NS     1000000
-#define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
+#define RESTLESS_NS    2000000000u /* after a window, whose sums are still to be published */
 
 static struct {
 	struct capture_window_parts parts;
-	pthread_mutex_t lock; /* CUPTI's use, and all below but the atomics */
+	/* guards the use of CUPTI, and all members below except the atomics */
+	pthread_mutex_t lock;
 	struct window_schedule schedule;
 	_Atomic uint32_t state; /* enum record_ring_capture_state */
 	_Atomic uint32_t nr_windows;
 	_Atomic bool failed, leaving;
-	_Atomic bool lost; /* another user has ended CUPTI, which the helper has not heard yet */
-	_Atomic bool taken_down_late; /* and nothing has been done about it */
-	_Atomic int range_changes;    /* opened less closed, not yet taken into the schedule */
+	_Atomic bool lost; /* another user has ended CUPTI, and the helper does not know yet */
+	_Atomic bool taken_down_late; /* and the guest has not acted on it */
+	/* ranges opened less closed that the schedule does not know yet */
+	_Atomic int range_changes;
 	bool started;
-	bool subscribed; /* with nothing on, or cuProfilerStart alone */
-	bool come_back;  /* CUPTI was left, and is to be subscribed to */
-	bool left;       /* it ended with CUPTI out of the process */
+	bool subscribed; /* with no callbacks enabled, or cuProfilerStart alone */
+	bool come_back;  /* CUPTI was left, and the guest is to subscribe again */
+	bool left;       /* the window ended with CUPTI out of the process */
 	struct window_span span;
 	uint64_t deadline_ns, retry_ns;
-	_Atomic uint64_t attempt_ns; /* no attempt before */
+	_Atomic uint64_t attempt_ns; /* no attempt before this time */
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -74,7 +76,7 @@ static void set_state(enum record_ring_capture_state new_state)
 	record_ring_set_capture(self.parts.ring, new_state, atomic_load(&self.nr_windows));
 }
 
-/* Whether windows may be ended on this process's own initiative: launches are tracked from the start. */
+/* Returns whether this process may end windows on its own. If so, launches are tracked from the start. */
 static bool may_end(void)
 {
 	const struct window_options *options = &self.parts.options;
@@ -89,7 +91,7 @@ void capture_window_init(const struct capture_window_parts *parts)
 	self.parts = *parts;
 	self.schedule.options = parts->options;
 	window_span_init(&self.span, parts->ring, parts->definitions);
-	/* One that was given to all, before this process came. */
+	/* Takes a command that was given to all processes before this one came. */
 	take_command();
 }
 
@@ -107,7 +109,7 @@ uint32_t capture_window_count(void)
 
 /* ---- windows open */
 
-/* Subscribed; the lock is held, but for the first. */
+/* Opens a window. The guest is subscribed, and the lock is held. */
 static int open_subscribed(void)
 {
 	uint32_t nr = atomic_load(&self.nr_windows) + 1;
@@ -118,15 +120,15 @@ static int open_subscribed(void)
 	int result;
 
 	atomic_store(&self.nr_windows, nr);
-	/* With CUPTI's state went its numbers of nodes. */
+	/* CUPTI lost its numbers of nodes with its state. */
 	if (nr > 1 && self.parts.nodes)
 		graph_nodes_clear(self.parts.nodes);
 	outstanding_launches_reset();
-	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may
-	 * be about to launch such a kernel, when CUPTI is left and not yet come back. */
+	/* Earlier launches may run for ever, and wait for the host. Also, a program that never waits for all of the GPU
+	 * may be about to launch such a kernel when CUPTI is left and not yet taken up again. */
 	outstanding_launches_begin_unknown(now_ns);
-	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what
-	 * they are told of counts from when the records are. */
+	/* A later window opens amid launches, whose records may come without them. If the callbacks are on already, the
+	 * launches that they report count from the moment when records do. */
 	word = may_end() || nr > 1 ? WINDOW_WORD_TRACK : 0;
 	if (!(atomic_load(&window_word) & WINDOW_WORD_LISTEN))
 		atomic_store(&window_word, word);
@@ -203,13 +205,13 @@ static void open_window(uint64_t now_ns, bool helper)
 	if (helper)
 		self.parts.prepare();
 	else
-		lifecycle_came_late(); /* the process may be over before the helper has looked */
+		lifecycle_came_late(); /* the process may end before the helper looks */
 	if (open_subscribed() != CUPTI_ABI_SUCCESS)
 		self.retry_ns = now_ns + RETRY_NS;
 }
 
-/* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
- * measured (docs/figures.md), and must not be left for when the window opens. paused: the callbacks are on. */
+/* Stays subscribed with nothing enabled, which costs launches nothing. Subscribing waits for all GPU work, as measured
+ * (docs/figures.md), so it must not happen when the window opens. paused: the callbacks are on. */
 static void set_idle(bool paused)
 {
 	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
@@ -249,7 +251,7 @@ static bool may_leave(void)
 static void begin_end(uint64_t now_ns)
 {
 	if (!(atomic_load(&window_word) & WINDOW_WORD_TRACK)) {
-		/* Nobody expected an end: what was launched so far ends with the context's work. */
+		/* The end was not expected, so earlier launches are done when the context's work is. */
 		outstanding_launches_begin_unknown(now_ns);
 		outstanding_launches_begin_late();
 		atomic_fetch_or(&window_word, WINDOW_WORD_TRACK);
@@ -258,13 +260,13 @@ static void begin_end(uint64_t now_ns)
 	atomic_fetch_or(&window_word, WINDOW_WORD_OUTSIDE);
 	self.span.end_ns = now_ns;
 	self.deadline_ns = now_ns + (may_leave() ? ENDING_NS : STAYING_NS);
-	/* A range often opens again soon, and to leave and come back costs milliseconds. */
+	/* A range often opens again soon, and leaving and coming back takes milliseconds. */
 	if (self.parts.options.range != WINDOW_RANGE_NONE)
 		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);
 	set_state(RECORD_RING_CAPTURE_ENDING);
 }
 
-/* CUPTI was not yet left, and the next window is due: the same numbers go on in another span. */
+/* Resumes the window in another span under the same numbers, if the next window is due before CUPTI is left. */
 static void resume(uint64_t now_ns)
 {
 	window_span_resume(&self.span, now_ns);
@@ -272,7 +274,7 @@ static void resume(uint64_t now_ns)
 	set_state(RECORD_RING_CAPTURE_ON);
 }
 
-/* All that CUPTI still has, also what has not ended. */
+/* Fetches all records that CUPTI still has, also of work that has not ended. */
 static void fetch_rest(void)
 {
 	shared_session_flush(self.parts.library, 1);
@@ -287,8 +289,8 @@ static void set_loaded(bool paused)
 	set_idle(paused);
 }
 
-/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI
- * leaves from under crashes. */
+/* Lets threads out that came to the gate in the meantime. They are inside a callback and must leave it first: as
+ * measured, a thread crashes if CUPTI is left while it is inside. */
 static void let_out(void)
 {
 	uint64_t until_ns = monotonic_ns() + WINDOW_WORD_GATE_NS;
@@ -303,7 +305,7 @@ static void let_out(void)
 		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
 }
 
-/* Within the lock, at the exit of a call of the application, with nothing outstanding. */
+/* Leaves CUPTI. Call it within the lock, at the exit of a call of the application, with nothing outstanding. */
 static void leave_cupti(void)
 {
 	subscription_stop();
@@ -372,8 +374,8 @@ void capture_window_context_waited(uint64_t since_ns)
 
 /* ---- helper */
 
-/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While
- * this waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
+/* Subscribes again as soon as the callback in which CUPTI was left is over. Within that callback a new subscription
+ * crashes, as measured. It waits for the GPU, which can only have launches from after the quiet moment just now. */
 static void come_back(uint64_t now_ns)
 {
 	self.come_back = false;
@@ -381,7 +383,8 @@ static void come_back(uint64_t now_ns)
 		set_idle(false);
 }
 
-/* The lock is held. With CUPTI went all that was enabled, and its numbers begin again: so does another window. */
+/* Ends the window after CUPTI was ended. All that was enabled is gone, and CUPTI's numbers begin again, so the next
+ * window is another one. The lock is held. */
 static void take_down(uint64_t now_ns)
 {
 	if (state() == RECORD_RING_CAPTURE_ON)
@@ -408,7 +411,7 @@ static void note_ranges(void)
 		window_schedule_range(&self.schedule, false);
 }
 
-/* The lock is held. Returns the nanoseconds until time alone asks for another look. */
+/* Looks at the schedule and acts. Returns the nanoseconds until the schedule needs another look. The lock is held. */
 static uint64_t look(bool helper)
 {
 	note_ranges();
@@ -524,7 +527,8 @@ void capture_window_range(bool open)
 	int saved_errno = errno;
 
 	atomic_fetch_add(&self.range_changes, open ? 1 : -1);
-	/* Never wait for who is leaving CUPTI: this may be inside a callback. The window is over then in any case. */
+	/* It never waits for a thread that leaves CUPTI, because it may run inside a callback. The window is over then
+	 * in any case. */
 	while (pthread_mutex_trylock(&self.lock) != 0) {
 		if (atomic_load(&self.leaving))
 			goto later;
@@ -553,7 +557,8 @@ bool capture_window_yield(void)
 	return true;
 }
 
-/* While the records are another's, a flush would call it, which may hold what its own callbacks wait for. */
+/* Fetches nothing while another user's session has the records. A flush would call that user's callbacks, which may
+ * wait for a lock that the user holds now. */
 void capture_window_fetch(void)
 {
 	if (!shared_session_has_callbacks() &&

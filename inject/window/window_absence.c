@@ -10,7 +10,7 @@
 #include "proto/absence.h"
 
 #define NS_PER_MS 1000000u
-#define NAMES_MAX 6u /* NVTX ranges that are named where the wanted one never came */
+#define NAMES_MAX 6u /* NVTX ranges that a notice names if the wanted one never came */
 
 static bool was_seen(const struct window_options *options, const struct window_absence_facts *facts)
 {

@@ -14,7 +14,7 @@
 #include "inject/launch/window_word.h"
 #include "proto/record.h"
 
-#define THREAD_MARK 16u /* streams are aligned; default ones are told apart by context */
+#define THREAD_MARK 16u /* streams are aligned; default streams are marked by their context */
 
 static struct {
 	bool by_profiler;
@@ -39,8 +39,8 @@ uint64_t window_callback_starts(void)
 	return atomic_load(&self.steps.nr_begun);
 }
 
-/* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the
- * thread's. */
+/* Returns the stream in a form on which launches and waits agree. NULL means the context's default stream, unless it
+ * means the thread's. */
 static const void *stream_of(const struct cupti_callback_data *call, uint32_t index,
 			     bool per_thread)
 {
@@ -57,7 +57,7 @@ static const void *stream_of(const struct cupti_callback_data *call, uint32_t in
 	return (const void *)((uintptr_t)call->context_id * THREAD_MARK + 1);
 }
 
-/* Which parameter of a launch that may have many records is its stream. */
+/* Returns the stream of a launch that may have many records. */
 static const void *stream_of_many(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool plain = cbid == LAUNCH_CBID_GRAPH;
@@ -87,7 +87,7 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
 
 	if (word & WINDOW_WORD_LISTEN) {
-		/* Of a step whose window could not be opened: the next one would be taken for a part of it. */
+		/* The step's window could not be opened. Without this, the next step would count as part of it. */
 		if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && is_counting() &&
 		    window_steps_stop(&self.steps))
 			capture_window_range(false);
@@ -102,14 +102,15 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	if (host || (!launch && !blocker))
 		return launch && !(word & WINDOW_WORD_OUTSIDE);
 	context_count_note(call->context_id);
-	/* A launch within a launch is part of it: it must not stop half-way. */
+	/* A launch within a launch is part of it, and must not stop half-way. */
 	if (outstanding_launches_is_pending(call->correlation_id))
 		return launch && !outstanding_launches_is_outside(call->correlation_id);
 	for (uint32_t nr_windows = capture_window_count();;) {
 		bool outside = word & WINDOW_WORD_OUTSIDE;
 
 		begin(cbid, call, launch, role, outside);
-		/* After the bit is set: either this sees the gate, or who closed it sees the bit. */
+		/* This comes after the bit is set. So either this thread sees the gate, or the thread that closed the
+		 * gate sees the bit. */
 		word = atomic_load(&window_word);
 		if (!(word & WINDOW_WORD_GATE))
 			return launch && !outside;
@@ -117,9 +118,9 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 		window_word_wait_at_gate();
 		word = atomic_load(&window_word);
 		if (word == 0)
-			return false; /* CUPTI was left, the launch goes on without it */
+			return false; /* CUPTI was left, and the launch goes on without it */
 		if (word & WINDOW_WORD_GATE || nr_windows != capture_window_count()) {
-			/* It takes too long, or CUPTI is back already and does not know this call. */
+			/* The gate is closed for too long, or CUPTI is back already and does not know this call. */
 			begin(cbid, call, launch, role, true);
 			return false;
 		}

@@ -39,7 +39,7 @@ static bool is_on_duty(const struct window_options *options, uint64_t now_ns, ui
 	return phase_ns < options->on_ns;
 }
 
-/* What was commanded, once its time has come; a start is over at its end. */
+/* Tells what was commanded, once its time has come. A start is over at its end. */
 static bool is_commanded(const struct record_ring_command *command, uint64_t now_ns, bool *wanted,
 			 uint64_t *next_ns)
 {

@@ -18,7 +18,7 @@ static void tell(const struct window_span *span, uint64_t end_ns, uint32_t flags
 			      0);
 }
 
-/* What was captured is not the run: every report says so. */
+/* Counts the window, so that every report says that the capture is not the whole run. */
 static void count(const struct window_span *span)
 {
 	record_ring_count(span->ring, LEDGER_DEVICE_NONE, LEDGER_CAPTURE_WINDOW, 1,
