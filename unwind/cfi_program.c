@@ -262,7 +262,7 @@ static void restore(struct machine *machine, uint64_t number)
 static void advance(struct machine *machine, uint64_t delta)
 {
 	put(machine);
-	/* Beyond the end it stays there, so that no sum wraps. */
+	/* The address stays where it is once it is beyond the end, so that no sum wraps. */
 	if (delta > UINT32_MAX || machine->common->code_align > UINT32_MAX ||
 	    delta * machine->common->code_align > machine->end - machine->pc)
 		machine->pc = machine->end;
@@ -286,7 +286,7 @@ static void recall(struct machine *machine)
 		machine->now = machine->remembered[--machine->nr_remembered];
 }
 
-/* Whether the opcode was one that defines the CFA. */
+/* Returns whether the opcode was one that defines the CFA. */
 static bool run_cfa(struct machine *machine, uint8_t op)
 {
 	struct dwarf_reader *reader = &machine->reader;
@@ -323,7 +323,7 @@ static bool run_cfa(struct machine *machine, uint8_t op)
 	return true;
 }
 
-/* Whether the opcode was one that says where a register was saved. */
+/* Returns whether the opcode was one that says where a register was saved. */
 static bool run_saved(struct machine *machine, uint8_t op)
 {
 	struct dwarf_reader *reader = &machine->reader;
@@ -436,7 +436,7 @@ void cfi_program_run(const struct cfi_common *common, const uint8_t *program, si
 {
 	struct machine machine;
 
-	/* Field by field: the remembered states are many bytes, for each of many functions. */
+	/* This sets field by field, because the remembered states are many bytes, and there are many functions. */
 	machine.common = common;
 	machine.rows = NULL;
 	machine.now = (struct state){.cfa = CFA_OTHER};

@@ -13,8 +13,8 @@
 #include "unwind_row.h"
 #include "unwind_rows.h"
 
-/* Whether the code is the C library's return from a signal handler: mov $15,%rax; syscall. Others
- * mark frames as signals' whose layout is their own. */
+/* Returns whether the code is the C library's return from a signal handler: mov $15,%rax; syscall. Other code also
+ * marks frames as signals', but with a layout of its own. */
 static bool is_signal_return(uint64_t start, uint64_t end)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
@@ -28,7 +28,8 @@ static bool is_signal_return(uint64_t start, uint64_t end)
 	       (size == sizeof(bytes) && memcmp(bytes + 1, code, sizeof(code)) == 0);
 }
 
-/* From [start, end), relative to the segment, what the previous function did not take. */
+/* Adds the rows for [start, end), the part that the previous function did not take. Both are relative to the
+ * segment. */
 static void put_description(const struct frame_description *description, uint32_t start,
 			    uint32_t end, struct unwind_rows *rows)
 {
@@ -47,7 +48,7 @@ static void compile(const struct eh_frame_index *index, uint64_t start, uint64_t
 		    struct unwind_rows *rows)
 {
 	struct frame_common_cache cache = {.nr = 0};
-	uint64_t done = start; /* everything below has its rows, but for a gap that ends here */
+	uint64_t done = start; /* everything below has its rows, except for a gap that ends here */
 
 	for (uint32_t i = 0; i < index->nr && !rows->error; i++) {
 		struct frame_description description;
@@ -61,7 +62,7 @@ static void compile(const struct eh_frame_index *index, uint64_t start, uint64_t
 					unwind_rule_special(UNWIND_GAP));
 		if (description.end > end)
 			description.end = end;
-		/* Should they overlap, the later one wins: it is the nearer to its own start. */
+		/* If functions overlap, the later one wins, because it is nearer to its own start. */
 		if (i + 1 < index->nr && index->entries[i + 1].address > description.start &&
 		    index->entries[i + 1].address < description.end)
 			description.end = index->entries[i + 1].address;

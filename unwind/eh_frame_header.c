@@ -8,7 +8,7 @@
 #define VERSION   1u
 #define BYTES_MAX 32u /* more than any header before its table */
 
-/* The table's place, if it is in the one form that linkers write. */
+/* Reads the table's place, if the table has the one form that linkers write. */
 static int read_table(struct eh_frame_header *header, struct dwarf_reader *reader, uint8_t count,
 		      uint64_t size)
 {
@@ -45,7 +45,7 @@ int eh_frame_header_read(struct eh_frame_header *header, const struct eh_frame_i
 		header->frames += image->bias;
 	if (reader.failed)
 		return -EINVAL;
-	/* A number of entries is no address: one that counts from an address is none either. */
+	/* A number of entries is not an address, so one that is encoded relative to an address is not valid. */
 	if (count & ~DWARF_POINTER_FORMAT || table != (DWARF_POINTER_DATA | DWARF_POINTER_S32))
 		return 0;
 	return read_table(header, &reader, count, size);

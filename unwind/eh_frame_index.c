@@ -9,7 +9,7 @@
 #define FRAMES_MAX  (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
 #define ENTRIES_MAX (16u << 20)
 
-/* Bytes of .eh_frame that there can be. */
+/* Returns how many bytes .eh_frame can have. */
 static uint64_t frames_left(const struct eh_frame_index *index)
 {
 	uint64_t left = eh_frame_image_left(&index->section.image, index->section.address);
@@ -93,7 +93,7 @@ static int64_t table_word(const uint8_t *table, uint64_t i)
 	return dwarf_reader_signed(&reader, 4);
 }
 
-/* The entries' places, and how far the last of them reaches. */
+/* Takes the entries' places from the table, and finds how far the last entry reaches. */
 static int take_table(struct eh_frame_index *index, const uint8_t *table, uint64_t nr)
 {
 	uint64_t last = 0, left = frames_left(index);
@@ -149,7 +149,7 @@ static int index_by_table(struct eh_frame_index *index, const struct eh_frame_he
 
 /* ---- without */
 
-/* Counts the entries up to the terminator, or to the end of what can be read. size_max: of the file alone. */
+/* Counts the entries up to the terminator, or to the end of the readable bytes. size_max: of the file alone. */
 static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t *nr)
 {
 	uint8_t window[4096];

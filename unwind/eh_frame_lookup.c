@@ -45,7 +45,8 @@ static int64_t word_at(const uint8_t *bytes)
 	return dwarf_reader_signed(&reader, 4);
 }
 
-/* Leaves a chunk [*low, *high) of the table, the entries before which begin at or below, those behind which above. */
+/* Narrows the table down to a chunk [*low, *high). The entries before it begin at or below the address, those behind it
+ * begin above. */
 static bool narrow(const struct eh_frame_header *header, int64_t wanted, uint64_t *low,
 		   uint64_t *high)
 {
@@ -65,7 +66,7 @@ static bool narrow(const struct eh_frame_header *header, int64_t wanted, uint64_
 	return true;
 }
 
-/* The address of the last entry that begins at or below. */
+/* Finds the last entry that begins at or below the address. */
 static bool find_in_table(const struct eh_frame_header *header, uint64_t address, uint64_t *entry)
 {
 	int64_t wanted = (int64_t)(address - header->address);

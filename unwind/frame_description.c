@@ -50,7 +50,8 @@ static bool parse_augmentation(struct dwarf_reader *reader, const char *letters,
 	return !data.failed;
 }
 
-/* An entry's length; the reader is then on its body alone. false: the terminator, or no entry. */
+/* Reads an entry's length. The reader is then on the entry's body alone. Returns false at the terminator, or if there
+ * is no entry. */
 static bool enter(struct dwarf_reader *reader, bool *wide)
 {
 	uint64_t size = dwarf_reader_unsigned(reader, 4);
@@ -109,7 +110,8 @@ static bool find_common(const struct frame_section *section, struct frame_common
 	return true;
 }
 
-/* The reader is then behind the reference to the common entry, which begins `back` bytes before it. */
+/* Enters a description. The reader is then behind the reference to the common entry, which begins `back` bytes before
+ * it. */
 static bool enter_description(const struct frame_section *section, size_t at,
 			      struct dwarf_reader *reader, size_t *field, uint64_t *back)
 {

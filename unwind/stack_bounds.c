@@ -11,7 +11,7 @@
 #define QUERY_INTERVAL_NS 100000000u
 /* The kernel maps nothing else within this distance below the main thread's stack. */
 #define MAIN_STACK_BYTES (128u << 20)
-/* A launch this near to the top of its stack, as most are, need not have the mappings' text read. */
+/* A launch this near to the top of its stack, as most are, does not need the text of the mappings. */
 #define NEAR_BYTES   (256u << 10)
 #define SIGSET_BYTES 8 /* the kernel's */
 
@@ -30,7 +30,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Takes one character; true once the line has said that it is readable and writable. */
+/* Takes one character. Returns true once the line has said that the mapping is readable and writable. */
 static bool maps_line_take(struct maps_line *line, char c)
 {
 	uintptr_t *number = line->field == FIELD_START ? &line->start : &line->end;
@@ -90,15 +90,17 @@ static uintptr_t thread_pointer(void)
 #endif
 }
 
-/* The kernel reads the word before it sees that the first argument makes no sense: the call changes nothing, costs less
- * than a tenth of a microsecond, and is one that every kernel and every filter of system calls lets through. */
+/* Returns whether a page is readable. The kernel reads the word before it sees that the first argument is invalid, so
+ * the call changes nothing. It takes less than a tenth of a microsecond. Every kernel has this call, and every filter
+ * of system calls allows it. */
 static bool is_readable(uintptr_t address)
 {
 	return syscall(SYS_rt_sigprocmask, -1, address, NULL, SIGSET_BYTES) < 0 && errno == EINVAL;
 }
 
-/* What lies between the stack pointer and the thread's control block is its stack if all of it can be read: below each
- * stack is a page that cannot. A deeper launch asks again, for the pages further down alone. */
+/* Finds the part of the stack between the stack pointer and the thread's control block. It is the thread's stack if all
+ * of it can be read, because a page below each stack cannot. A deeper launch asks again, only for the pages further
+ * down. */
 static bool query_near(struct stack_bounds *bounds, uintptr_t sp)
 {
 	uintptr_t page = sp & ~(uintptr_t)(PAGE_BYTES - 1), top = thread_pointer();
@@ -125,9 +127,9 @@ static void query_main(struct stack_bounds *bounds, uintptr_t sp)
 	}
 }
 
-/* A thread's control block lies at the top of its stack, in the same mapping. What lies above may
- * be somebody else's, and go away. A stack without it is a fiber's: its mapping may shrink, so it
- * is not remembered. */
+/* Finds a thread's stack, which has the thread's control block at its top, in the same mapping. Memory above it may
+ * belong to other code, and go away. A stack without the block is a fiber's. Its mapping may shrink, so it is not
+ * remembered. */
 static void query_thread(struct stack_bounds *bounds, uintptr_t sp)
 {
 	uintptr_t low, high, top = thread_pointer();

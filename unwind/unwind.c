@@ -9,8 +9,7 @@
 #define FIRST_PAGE 4096u
 #define WORD       8u
 
-/* Whatever the words between frames hold, a sanitizer's red zones too, may be read; other threads
- * may write to some of them. */
+/* All words between frames may be read, also a sanitizer's red zones. Other threads may write to some of them. */
 #define READS_STACK __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 /* The range that holds all stops, so that most frames cost one comparison. */
@@ -52,7 +51,7 @@ static READS_STACK bool in_stops(const struct unwind_stops *stops, uint64_t addr
 
 #define NO_FILE_FRAMES_MAX 64u /* in a row */
 
-/* Offsets in the kernel's struct ucontext, x86_64: uc_mcontext at 40, of which these. */
+/* Offsets in the kernel's struct ucontext, x86_64, where uc_mcontext is at 40. */
 #define UCONTEXT_RBP 120u
 #define UCONTEXT_RSP 160u
 #define UCONTEXT_RIP 168u
@@ -63,19 +62,19 @@ struct walk {
 	uint64_t high;
 	uint64_t pc, sp, fp;
 	uint64_t confirmed; /* code without a file may be left by frame pointers below this sp */
-	uint64_t rbp_at;    /* of the last move: as in struct unwind_step */
+	uint64_t rbp_at;    /* from the last move, as in struct unwind_step */
 	uint64_t zero_at;   /* as in struct unwind_trail */
 	uint32_t epoch;
 	bool exact;   /* pc is where a signal came, not a return address */
 	bool fp_lost; /* fp is not the frame's */
 };
 
-/* Into the caller's frame. rbp: where it was saved, in words from base; must lie in the frame. */
+/* Moves into the caller's frame. rbp: where it was saved, in words from base. That place must lie in the frame. */
 static inline READS_STACK bool move(struct walk *walk, uint64_t cfa, uint64_t base, int32_t rbp)
 {
 	uint64_t size = cfa - walk->sp;
 
-	/* By subtraction: any sum may wrap. sp <= high holds throughout. */
+	/* These compare by subtraction, because any sum may wrap. sp <= high holds throughout. */
 	if (size < WORD || size > walk->high - walk->sp || size % WORD != 0)
 		return false;
 	walk->rbp_at = UNWIND_STEP_KEPT;
@@ -104,7 +103,7 @@ static READS_STACK bool move_by_memory(struct walk *walk, uint32_t rule)
 	return move(walk, word_at(at), walk->fp, unwind_rule_rbp(rule));
 }
 
-/* The interrupted stack may be another than the handler's: its first frame is still known. */
+/* Moves into the interrupted frame. Its stack may be another than the handler's; then only its first frame is known. */
 static READS_STACK bool move_by_signal(struct walk *walk)
 {
 	uint64_t sp;
@@ -122,8 +121,8 @@ static READS_STACK bool move_by_signal(struct walk *walk)
 	return true;
 }
 
-/* Whether the chain of frame pointers leads, inside the stack, to a known file: what merely looks
- * like a frame pointer seldom does. */
+/* Returns whether the chain of frame pointers leads, inside the stack, to a known file. A word that only looks like a
+ * frame pointer rarely does. */
 static READS_STACK bool confirm(struct walk *walk)
 {
 	uint64_t low = walk->sp, fp = walk->fp;
@@ -199,7 +198,7 @@ static inline READS_STACK bool move_by(struct walk *walk, uint32_t rule)
 	}
 }
 
-/* Whether the rules are to blame, and not what the stack holds. */
+/* Returns whether the rules are to blame, and not the stack's contents. */
 static bool without_rule(const struct walk *walk, uint32_t rule)
 {
 	switch (unwind_rule_kind(rule)) {
@@ -217,8 +216,9 @@ static bool without_rule(const struct walk *walk, uint32_t rule)
 	}
 }
 
-/* CPython's trampolines for perf keep no frame pointer up to 3.12: what follows their only call is
- * add $8,%rsp; ret. Code in no file changes seldom, and a stale rule reads inside the stack too. */
+/* Returns the rule for code without a file. CPython's trampolines for perf keep no frame pointer up to 3.12: their only
+ * call is followed by add $8,%rsp; ret. Code without a file changes rarely, and a stale rule still reads inside the
+ * stack. */
 static uint32_t rule_without_file(const struct walk *walk)
 {
 	static const uint8_t trampoline[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
@@ -235,8 +235,9 @@ static inline uint32_t slot_of(uint64_t address)
 	return (uint32_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 52) % UNWIND_CACHE_ENTRIES;
 }
 
-/* A return address that no call left: makecontext() makes its function return to another's first
- * instruction. What lies before that belongs to no function; nor would backtrace() go on. */
+/* Returns whether this is a return address that no call left. makecontext() makes its function return to the first
+ * instruction of another one. The address before that belongs to no function, and backtrace() would not go on
+ * either. */
 static bool is_arranged(const struct walk *walk)
 {
 	uint32_t rule;
@@ -245,7 +246,7 @@ static bool is_arranged(const struct walk *walk)
 	       rule != unwind_rule_special(UNWIND_GAP);
 }
 
-/* Past the cache. false: there is no rule yet. */
+/* Finds a rule that the cache does not have. Returns false if there is no rule yet. */
 static __attribute__((noinline)) bool find_rule(struct walk *walk, uint64_t address, uint32_t *rule)
 {
 	uint32_t slot = slot_of(address);
@@ -279,7 +280,7 @@ static void trail_begin(struct unwind_trail *trail, const struct walk *walk,
 	trail->nr_fresh = 0;
 }
 
-/* The frame at hand; how it is left is not known yet. */
+/* Notes the present frame. How the walk leaves it is not known yet. */
 static inline void trail_enter(struct unwind_trail *trail, const struct walk *walk)
 {
 	uint32_t nr = trail->nr_fresh++;
@@ -298,8 +299,8 @@ static inline void trail_leave(struct unwind_trail *trail, const struct walk *wa
 		trail->fresh[trail->nr_fresh - 1].rbp_at = walk->rbp_at;
 }
 
-/* How many steps of the trail lie outwards of the frame at hand, that one included if it is on the
- * trail: then *met. Only ever fewer than `left`. */
+/* Returns how many steps of the trail lie outwards of the present frame. It includes the frame itself, and sets *met,
+ * if the frame is on the trail. The result is never above `left`. */
 static inline uint32_t trail_meet(const struct unwind_trail *trail, const struct walk *walk,
 				  uint32_t left, bool *met)
 {
@@ -311,7 +312,7 @@ static inline uint32_t trail_meet(const struct unwind_trail *trail, const struct
 	return left;
 }
 
-/* The words that led from one step of the trail to the next are what they were. */
+/* Returns whether the words that led from one step of the trail to the next are unchanged. */
 static inline READS_STACK bool trail_holds(const struct unwind_step *step,
 					   const struct unwind_step *next, uint64_t high)
 {
@@ -321,7 +322,7 @@ static inline READS_STACK bool trail_holds(const struct unwind_step *step,
 	       (step->rbp_at == UNWIND_STEP_KEPT || word_at(step->rbp_at) == next->fp);
 }
 
-/* The outermost step still has no caller. */
+/* Returns whether the outermost step still has no caller. */
 static inline READS_STACK bool trail_ends(const struct unwind_trail *trail, struct walk *walk)
 {
 	walk->zero_at = trail->zero_at;
@@ -342,7 +343,7 @@ static inline READS_STACK uint32_t trail_follow(const struct unwind_trail *trail
 	}
 }
 
-/* The trail left the walk at step `at`: the steps from `met` to there are part of this one. */
+/* Takes over the steps from `met` to `at` as part of this walk, because the trail no longer holds at step `at`. */
 static void trail_part(struct unwind_trail *trail, struct walk *walk, uint32_t met, uint32_t at)
 {
 	for (uint32_t i = met + 1; i-- > at; trail->nr_fresh++)
@@ -355,7 +356,7 @@ static void trail_part(struct unwind_trail *trail, struct walk *walk, uint32_t m
 		trail->fresh[trail->nr_fresh - 1].rbp_at = UNWIND_STEP_ONCE;
 }
 
-/* The walk's own steps, and `kept` of the old trail outwards of them, are the new one. */
+/* Makes a new trail of the walk's own steps and `kept` steps of the old trail outwards of them. */
 static void trail_end(struct unwind_trail *trail, const struct walk *walk, uint32_t kept,
 		      enum unwind_end end)
 {
@@ -374,7 +375,7 @@ static void trail_end(struct unwind_trail *trail, const struct walk *walk, uint3
 
 /* ---- the walk */
 
-/* From the frame at hand, which is stored, to its caller. UNWIND_FULL: there is one. */
+/* Moves from the present frame, which is stored, to its caller. UNWIND_FULL: there is a caller. */
 static inline READS_STACK enum unwind_end leave(struct walk *walk)
 {
 	uint64_t address = walk->pc - !walk->exact;
@@ -394,7 +395,7 @@ static inline READS_STACK enum unwind_end leave(struct walk *walk)
 	return UNWIND_NO_RULE;
 }
 
-/* Stores the frames; returns why there are no more. *kept: steps of the trail that ended it. */
+/* Stores the frames, and returns why there are no more. *kept: steps of the trail that ended the walk. */
 static inline READS_STACK enum unwind_end walk_on(struct walk *walk, const struct stop_span *span,
 						  uint64_t *frames, uint32_t max, uint32_t *nr,
 						  uint32_t *kept)
@@ -465,7 +466,7 @@ READS_STACK uint32_t unwind_walk(struct unwind_tables *tables, struct unwind_cac
 
 #else
 
-/* Signed return addresses: the bits above the address space are the signature. A hint, so that
+/* Return addresses may be signed: the bits above the address space are the signature. The instruction is a hint, so
  * older processors ignore it. */
 static uint64_t without_signature(uint64_t address)
 {

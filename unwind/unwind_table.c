@@ -13,10 +13,10 @@
 
 #define READ_FAILURES_MAX 3u
 
-/* The rows of one segment of one file, wherever it is loaded. Nothing changes once it is published
+/* The rows of one segment of one file, for all places where it is loaded. A table does not change once it is published
  * in a slot. */
 struct table {
-	/* What makes two segments the same. */
+	/* Two segments with these values are the same. */
 	uint64_t identity, size, hdr_offset, hdr_size;
 
 	struct unwind_rows rows;
@@ -33,7 +33,7 @@ struct slot {
 	_Atomic uint64_t stops;
 	_Atomic uint64_t eh_frame_hdr; /* the module's, for any thread */
 	uint32_t read_failures;
-	uint32_t round; /* in which it was tried */
+	uint32_t round; /* the round in which it was tried */
 	bool entered;
 };
 
@@ -41,7 +41,7 @@ struct unwind_tables {
 	uint64_t bytes_max, bytes, build_ns;
 	_Atomic(void (*)(void)) wake;
 	atomic_bool woken; /* since the last build */
-	/* in which a walk last met a file that is not in the map, plus 1 */
+	/* the epoch in which a walk last met a file that is not in the map, plus 1 */
 	atomic_uint missed_epoch;
 	uint32_t nr_slots, nr_tables;
 	uint32_t round; /* of builds */
@@ -109,7 +109,7 @@ static const struct table *find_table(const struct unwind_tables *tables,
 	return NULL;
 }
 
-/* One that held the same segment before, else a fresh one, else any that is free. */
+/* Takes a slot: one that held the same segment before, or a fresh one, or any free one. */
 static struct slot *take_slot(struct unwind_tables *tables, const struct unwind_module *module)
 {
 	struct slot *vacant = NULL;
@@ -189,7 +189,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whether the table is one to keep: not when the file went away under the reading. */
+/* Returns whether the table is to be kept. It is not if the file went away while it was read. */
 static bool compile(struct unwind_tables *tables, struct slot *slot, struct table *table)
 {
 	const struct unwind_module *module = &slot->module;
@@ -249,7 +249,7 @@ static uint32_t build_wanted(struct unwind_tables *tables)
 {
 	uint32_t nr = 0;
 
-	/* First, so that what is wanted from here on wakes the helper again. */
+	/* This comes first, so that a table that is wanted from here on wakes the helper again. */
 	atomic_store_explicit(&tables->woken, false, memory_order_seq_cst);
 	for (uint32_t i = 0; i < tables->nr_slots; i++) {
 		struct slot *slot = &tables->slots[i];
@@ -261,8 +261,8 @@ static uint32_t build_wanted(struct unwind_tables *tables)
 	return nr;
 }
 
-/* Of what was not tried in this round the smallest file, or the largest: its search table tells how
- * many functions it has. NULL: none is left. */
+/* Returns the smallest file, or the largest, that was not tried in this round. A file's search table tells how many
+ * functions it has. NULL: none is left. */
 static struct slot *next_to_build(struct unwind_tables *tables, bool largest)
 {
 	struct slot *found = NULL;
@@ -291,7 +291,7 @@ uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
 	tables->round++;
 	while (cpu_ns() - begin_ns < budget_ns && (slot = next_to_build(tables, largest))) {
 		nr += build(tables, slot);
-		/* They may take long: what is wanted meanwhile goes before the rest. */
+		/* Building may take long, so tables that are wanted in the meantime go before the rest. */
 		if (atomic_load_explicit(&tables->woken, memory_order_relaxed))
 			nr += build_wanted(tables);
 	}
@@ -369,8 +369,8 @@ static void wake(struct unwind_tables *tables)
 		function();
 }
 
-/* The loader has a file that the map has not. Should the helper find nothing new, it is not woken
- * for it again until the map changes. */
+/* Notes that the loader has a file that the map has not. If the helper finds nothing new, it is not woken for that file
+ * again until the map changes. */
 static enum unwind_found miss(struct unwind_tables *tables)
 {
 	uint32_t epoch = segment_map_epoch(&tables->map) + 1;
@@ -408,7 +408,7 @@ static bool is_known(const struct unwind_tables *tables, const struct loaded_obj
 				    memory_order_relaxed) == object->eh_frame_hdr;
 }
 
-/* Of the last row that begins at or below pc. */
+/* Returns the rule of the last row that begins at or below pc. */
 static uint32_t rule_at(const struct table *table, uint32_t pc)
 {
 	const struct unwind_row *rows = table->rows.rows;
@@ -451,7 +451,7 @@ enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t addr
 	const struct table *table = atomic_load_explicit(&slot->table, memory_order_acquire);
 	if (!table)
 		return want(tables, slot);
-	/* A slot that is being given to another segment may show that one's table. */
+	/* A slot that is being given to another segment may show that segment's table. */
 	if (address - segment.start > UINT32_MAX)
 		*rule = unwind_rule_special(UNWIND_UNSUPPORTED);
 	else
