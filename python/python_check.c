@@ -76,7 +76,8 @@ static bool check_instruction(struct check *check, uint64_t frame, uint64_t code
 	return true;
 }
 
-/* 1: it has checked a code; 0: a frame without; -1: failed. *back is the next frame outwards. */
+/* Checks a frame. Returns 1 if it has checked a code, 0 if the frame has none, -1 if a check failed. *back is the next
+ * frame outwards. */
 static int check_frame(struct check *check, uint64_t frame, uint64_t *back)
 {
 	const struct python_layout *layout = &check->library->layout;

@@ -28,8 +28,7 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, uint32_t size)
 	return python_mix(hash ^ word ^ PYTHON_MIX_A, PYTHON_MIX_D ^ size);
 }
 
-/* The id in the first slot of this hash; 0: none, and *place is the empty slot where it
- * belongs. */
+/* Returns the id in the first slot of this hash. 0: there is none, and *place is the empty slot for it. */
 static uint32_t find_names(struct python_codes *codes, uint64_t hash, uint64_t *place)
 {
 	for (uint64_t i = hash & ID_MASK;; i = (i + 1) & ID_MASK) {
@@ -43,8 +42,8 @@ static uint32_t find_names(struct python_codes *codes, uint64_t hash, uint64_t *
 	}
 }
 
-/* The names are in the ring before anybody can see the id. Whoever loses the race for the slot uses
- * the winner's id, and its own names stay unused. */
+/* Interns names, which are in the ring before any reader can see the id. A thread that loses the race for the slot uses
+ * the winner's id; its own names stay unused. */
 static uint32_t intern_names(struct python_codes *codes, const struct python_text *file,
 			     const struct python_text *name)
 {
@@ -85,7 +84,7 @@ static void read_name(const struct python_library *library, uint64_t string,
 	text->size = sizeof(PYTHON_STRING_UNREADABLE) - 1;
 }
 
-/* Kept out of the callers' frames: the texts are large. */
+/* It stays out of the callers' frames, because the texts are large. */
 static __attribute__((noinline)) uint32_t
 intern_code(struct python_codes *codes, const struct python_library *library, uint64_t code)
 {

@@ -6,7 +6,7 @@
 #include "unwind/eh_frame.h"
 
 #define CANDIDATES_MAX 32u
-#define JUMPS_MIN      4u /* each way: bytes that are no jump but look like one go anywhere */
+#define JUMPS_MIN      4u /* each way: bytes that only look like a jump go anywhere */
 
 static int note_file(struct dl_phdr_info *info, size_t size, void *user)
 {
@@ -44,7 +44,7 @@ static bool holds(const struct code_part *part, uint64_t address)
 	return address - part->start < part->end - part->start;
 }
 
-/* What unwind information says may be wrong. */
+/* Returns whether a part is code, because unwind information may be wrong. */
 static bool is_code(const struct python_eval_file *file, const struct code_part *part)
 {
 	return part->start >= file->code_start && part->end <= file->code_end &&
@@ -52,8 +52,8 @@ static bool is_code(const struct python_eval_file *file, const struct code_part 
 }
 
 #if defined(__x86_64__)
-/* The size of a direct jump (jmp or jcc with 32 bits) whose bytes may start here, and where it
- * leads; 0: none. Every byte is tried, as the instructions' boundaries are not known. */
+/* Returns the size of a direct jump (jmp or jcc with 32 bits) whose bytes may start here, and where it leads; 0: none.
+ * Every byte is tried, because the boundaries of instructions are not known. */
 static unsigned jump_at(const struct code_part *part, uint64_t at, uint64_t *target)
 {
 	const uint8_t *code = (const uint8_t *)(uintptr_t)at;
@@ -80,8 +80,7 @@ static unsigned jump_at(const struct code_part *part, uint64_t at, uint64_t *tar
 }
 #endif
 
-/* Jumps from one part into the middle of another, up to JUMPS_MIN: no function does so to
- * another. */
+/* Counts jumps from one part into the middle of another, up to JUMPS_MIN. No function jumps into another that way. */
 static unsigned count_jumps(const struct code_part *from, const struct code_part *to)
 {
 	unsigned jumps = 0;
@@ -117,7 +116,7 @@ static void note_jump(const struct python_eval_file *file, struct candidate *can
 			(struct candidate){.part = part, .jumps = target != part.start};
 }
 
-/* Parts that the function and they jump into, each the other. A small function that is only
+/* Adds the parts that jump into the function and that the function jumps into. A small function that is only
  * tail-called fills a candidate's place, so candidates without jumps make room. */
 static void add_parts(const struct python_eval_file *file, const struct code_part *whole,
 		      struct unwind_stops *stops)

@@ -12,7 +12,7 @@
 #include "python_library.h"
 
 #define TEXT_MAX          256u
-#define HIDDEN_FRAMES_MAX 4096u /* of one walk: more is no stack but a circle */
+#define HIDDEN_FRAMES_MAX 4096u /* frames of one walk: more are no stack, but a circle */
 
 struct python_frames {
 	/* Written by find, before the state says that there is an interpreter. */
@@ -63,7 +63,7 @@ static void publish(struct python_frames *python, const char *text, enum python_
 	atomic_store_explicit(&python->state, state, memory_order_release);
 }
 
-/* Where the loop lies; that it is not where it could be recognised is part of the text. */
+/* Finds where the evaluation loop lies. If it could not be recognised, the text says so. */
 static const char *find_loop(struct python_frames *python)
 {
 	uint64_t size = 0;
@@ -103,7 +103,7 @@ const struct unwind_stops *python_frames_stops(const struct python_frames *pytho
 	return &python->stops;
 }
 
-/* Once per process, whichever thread sees the first frames; several may do it at once. */
+/* Checks the layout once per process, on the thread that sees the first frames. Several threads may do it at once. */
 static __attribute__((noinline)) bool check_first(struct python_frames *python,
 						  uint64_t thread_state)
 {
@@ -153,8 +153,8 @@ static inline int32_t load_instruction(const struct python_layout *layout, uint6
 	}
 }
 
-/* As the interpreter itself judges (_PyFrame_IsIncomplete in pycore_frame.h): a generator's frame
- * always is complete, another once it has come to the first traceable instruction. */
+/* Judges as the interpreter itself does (_PyFrame_IsIncomplete in pycore_frame.h). A generator's frame is always
+ * complete. Another frame is complete once it has come to the first traceable instruction. */
 static inline bool is_incomplete(const struct python_layout *layout, uint64_t frame, uint64_t code,
 				 int32_t instruction)
 {
@@ -169,7 +169,7 @@ struct walk {
 	uint32_t max, nr;
 	uint32_t segment;         /* its first frame's index */
 	uint32_t hidden;          /* frames that were left out */
-	uint64_t incomplete_code; /* of the segment's innermost one; 0: none */
+	uint64_t incomplete_code; /* code of the segment's innermost incomplete frame; 0: none */
 	int32_t incomplete_instruction;
 };
 
@@ -185,7 +185,7 @@ static inline void store_frame(struct walk *walk, uint64_t code, int32_t instruc
 	};
 }
 
-/* Ends the segment at a frame that was not stored. false: no room. */
+/* Ends the segment at a frame that was not stored. Returns false if there is no room. */
 static bool end_segment(struct walk *walk)
 {
 	if (walk->nr == walk->segment && walk->incomplete_code) {
@@ -237,7 +237,8 @@ static inline bool walk_frame(struct walk *walk, uint64_t frame)
 	return true;
 }
 
-/* Once the interpreter finalizes, other threads' states are freed under them. */
+/* Returns the calling thread's state; 0: none. A finalizing interpreter frees other threads' states while these threads
+ * run. */
 static uint64_t own_thread_state(struct python_frames *python)
 {
 	const struct python_library *library = &python->library;
@@ -276,8 +277,8 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 	return walk.nr;
 }
 
-/* New interpreters are put before the others, the main one was first. Neither is followed: it could
- * be freed meanwhile. */
+/* New interpreters are put before the others, and the main one was first. The walk follows neither pointer, because the
+ * interpreter could be freed meanwhile. */
 bool python_frames_ambiguous(const struct python_frames *python)
 {
 	const struct python_library *library = &python->library;

@@ -250,7 +250,7 @@ const struct python_layout *python_layout_of(unsigned minor)
 	return NULL;
 }
 
-/* Not told: the bytecode has stood at the same distance behind it since 3.11. */
+/* CPython does not tell this distance. It has been the same since 3.11. */
 #define BYTECODE_BEHIND_TRACEABLE 16u
 
 /* Words of _Py_DebugOffsets (pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14), which has

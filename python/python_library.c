@@ -11,7 +11,7 @@
 
 struct symbol {
 	const char *name;
-	size_t offset; /* in struct python_library, of a pointer or an address */
+	size_t offset; /* offset in struct python_library of a pointer or an address */
 	bool optional;
 };
 
@@ -57,7 +57,7 @@ static int note_loaded(struct dl_phdr_info *info, size_t size, void *user)
 	return 0;
 }
 
-/* Where Py_GetVersion can be found; NULL: nowhere. RTLD_DEFAULT is itself NULL. */
+/* Finds where Py_GetVersion can be found; NULL: nowhere. RTLD_DEFAULT is itself NULL. */
 static bool find_scope(void **scope, bool *pypy)
 {
 	static struct loaded loaded; /* one thread at a time looks */
@@ -113,7 +113,7 @@ static int resolve(struct python_library *library, void *scope)
 	return 0;
 }
 
-/* What is exported by builds with Py_REF_DEBUG only, which Py_DEBUG implies (Include/object.h). */
+/* Looks for a symbol that only builds with Py_REF_DEBUG export, which Py_DEBUG implies (Include/object.h). */
 static bool is_debug_build(void *scope)
 {
 	return dlsym(scope, "_Py_NegativeRefcount") != NULL;
@@ -155,7 +155,7 @@ int python_library_find(struct python_library *library)
 	memcpy(&get_version, &symbol, sizeof(get_version));
 	const char *version = get_version();
 	int minor = python_library_version(version, library->text);
-	/* By name first: such builds may lack symbols, or have their own. */
+	/* The name is checked first, because such builds may lack symbols, or have their own. */
 	if (strstr(version, "free-threading build"))
 		return refuse(library, "free-threaded build", "");
 	if (is_debug_build(scope))

@@ -47,7 +47,7 @@ static uint32_t encode(uint32_t code_point, char *out)
 	return 4;
 }
 
-/* From the end backwards, so that what is cut off is the front. */
+/* This copies from the end backwards, so that the front is cut off. */
 static void read_wide(const uint8_t *data, unsigned kind, uint64_t length, struct python_text *text)
 {
 	uint32_t start = sizeof(text->buffer);
