@@ -381,8 +381,8 @@ static void read_message(struct batch_decoder *decoder, struct batch_reader *rea
 	read_body(decoder, reader, message);
 }
 
-/* msgpack-c only borrows strings and bins from the frame, and its tree of objects is freed here:
- * the message refers to the frame and to the rooms. */
+/* Decodes a checked frame. msgpack-c only borrows strings and bins from the frame, and its tree of objects is freed
+ * here. So the message refers to the frame and to the rooms. */
 static void decode_checked(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 			   struct message *message)
 {

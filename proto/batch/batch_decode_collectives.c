@@ -5,7 +5,7 @@
 
 #include "collective_fields.h"
 
-/* What does not travel is 0. NULL: there are none, or a fault. */
+/* Reads the records; fields that are not sent are 0. NULL: there are none, or a fault. */
 static void *read_rows(struct batch_rooms *rooms, uint32_t room, struct batch_reader *columns,
 		       const struct event_field *fields, uint32_t nr_fields, size_t row_bytes,
 		       uint32_t count)

@@ -6,8 +6,8 @@
 
 #include "event_fields.h"
 
-/* Two passes: fields that are the same in all records are gathered in one record, which is then
- * copied to all; what differs is written over it. Fields that do not travel are 0. */
+/* This takes two passes. Fields that are the same in all records are gathered in one record, which is then copied to
+ * all. Fields that differ are written over it. Fields that are not sent are 0. */
 static void read_records(struct batch_reader *reader, const struct event_field *fields,
 			 uint32_t nr_fields, uint8_t *records, size_t record_bytes, uint32_t count)
 {

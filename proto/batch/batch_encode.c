@@ -218,7 +218,7 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 
 /* ---- whole messages */
 
-/* Those that came later, and are left out where there is nothing to say. */
+/* Returns the number of elements that newer versions added. They are left out if they are empty. */
 static uint32_t nr_more_elements(const struct message *message)
 {
 	if (message->type == MESSAGE_HELLO && (message->hello.job.key.size || message->hello.asks))
@@ -230,7 +230,7 @@ static uint32_t nr_more_elements(const struct message *message)
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
 }
 
-/* Elements of the frame's own array, type and version included. 0: no message that is sent. */
+/* Returns the elements of the frame's own array, type and version included. 0: this message is never sent. */
 static uint32_t nr_elements_of(enum message_type type)
 {
 	switch (type) {

@@ -13,8 +13,8 @@ void batch_durations_fini(struct batch_durations *durations)
 	*durations = (struct batch_durations){0};
 }
 
-/* Which bits of a record differ from those of the first record, in any of the others: most fields
- * of most batches don't differ at all, and one pass over whole words finds them. */
+/* The bits in which any record differs from the first. Most fields of most batches do not differ at all, and one pass
+ * over whole words finds them. */
 union varying {
 	uint64_t words[sizeof(struct gpu_record) / sizeof(uint64_t)];
 	uint8_t bytes[sizeof(struct gpu_record)];
@@ -40,8 +40,7 @@ static void put_field(struct batch_writer *writer, const struct event_field *fie
 	uint64_t differs = column_load(varying->bytes + field->offset_bytes, field->width_bytes);
 	uint64_t first = column_load(source->values, field->width_bytes);
 
-	/* No value has a bit that neither the first has nor differs: mostly that bounds them all.
-	 */
+	/* Every bit of every value is in the first value or differs from it. Mostly that bounds all values. */
 	if ((first | differs) > field->max && column_exceeds(source, field->max))
 		batch_writer_fail_field(writer, field);
 	if (differs)

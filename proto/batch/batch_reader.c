@@ -20,7 +20,7 @@ void batch_fault_set(struct batch_fault *fault, int err, const char *format, ...
 	va_end(args);
 }
 
-/* The next element if it is of this type, else NULL. */
+/* Returns the next element if it is of this type, else NULL. */
 static const msgpack_object *next_of_type(struct batch_reader *reader, const char *name,
 					  msgpack_object_type type)
 {

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Every loop here is compiled once a width: the width is a constant in each copy, so loads and
- * stores are single instructions. */
+/* Every loop here is compiled once per width. The width is a constant in each copy, so loads and stores are single
+ * instructions. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define LIKELY(x)     __builtin_expect(!!(x), 1)
 
@@ -70,9 +70,8 @@ static uint8_t *put_long_varint(uint8_t *out, uint64_t value)
 	return out;
 }
 
-/* Writes 4 bytes and keeps as many as the varint needs: lengths vary from value to value, so
- * branching on them costs more than spreading the bits. out has room for COLUMN_VALUE_BYTES_MAX
- * bytes. */
+/* Writes 4 bytes, of which the varint keeps as many as it needs. Lengths vary from value to value, so branching on them
+ * costs more than spreading the bits. out has room for COLUMN_VALUE_BYTES_MAX bytes. */
 ALWAYS_INLINE uint8_t *put_varint(uint8_t *out, uint64_t value)
 {
 	uint32_t length, word;
@@ -111,8 +110,8 @@ static const uint8_t *get_long_varint(const uint8_t *in, const uint8_t *end, uin
 	return NULL;
 }
 
-/* As get_long_varint(). Up to four bytes without a branch on the length; only `in` is carried from
- * one varint to the next, so the bits of one are gathered while the next is being found. */
+/* Does the same as get_long_varint(), without a branch on the length up to four bytes. Only `in` is carried from one
+ * varint to the next, so one varint's bits are gathered while the next is found. */
 ALWAYS_INLINE const uint8_t *get_varint(const uint8_t *in, const uint8_t *end, uint64_t *value)
 {
 	uint32_t word, last;
@@ -345,7 +344,7 @@ int column_decode_runs(const uint8_t *in, size_t size, const struct column_targe
 	return over ? -ERANGE : 0;
 }
 
-/* Whether first + i * step, modulo 2^64, is above max for any i below count. */
+/* Returns whether first + i * step, modulo 2^64, is above max for any i below count. */
 static bool steps_leave(uint64_t first, uint64_t step, uint32_t count, uint64_t max)
 {
 	uint64_t value = first;

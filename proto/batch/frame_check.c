@@ -4,7 +4,7 @@
 
 #include "message.h"
 
-/* One MessagePack header: what follows it. */
+/* One MessagePack header: the elements and bytes that follow it. */
 struct header {
 	uint32_t size_bytes;  /* of the header itself */
 	uint32_t body_bytes;  /* of a scalar, string or bin */
@@ -94,8 +94,7 @@ static int read_header(const uint8_t *at, size_t left, struct header *header)
 	}
 }
 
-/* An element's claim against the limits, and against what is left of the frame behind its header.
- */
+/* Checks an element's claim against the limits, and against the frame's bytes behind its header. */
 static int check_claim(const struct header *header, size_t left, uint32_t depth, uint32_t nr_seen)
 {
 	if (header->kind == HEADER_TEXT && header->body_bytes > WIRE_STRING_MAX)

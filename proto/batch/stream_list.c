@@ -12,7 +12,7 @@ void stream_list_fini(struct stream_list *list)
 	*list = (struct stream_list){0};
 }
 
-/* The place of the first stream that is not before this one. */
+/* Returns the place of the first stream that is not before this one. */
 static uint32_t place_of(const struct stream_list *list, uint32_t context_id, uint32_t stream_id)
 {
 	uint64_t wanted = (uint64_t)context_id << 32 | stream_id;

@@ -28,7 +28,7 @@ int api_options_check(const char *text)
 	return in_word ? 0 : -EINVAL;
 }
 
-/* On a mismatch the last `*` takes one character more, which suffices: an earlier one never has to. */
+/* On a mismatch the last `*` takes one character more. That suffices, because an earlier one never has to. */
 static bool matches(const char *pattern, size_t size, const char *name)
 {
 	const char *end = pattern + size, *star = NULL, *resume = NULL;

@@ -21,7 +21,7 @@ int duration_parse(const char *text, uint64_t *ns, const char **end)
 	double value, unit = 1e9;
 
 	*ns = 0;
-	/* strtod() takes more than people mean: signs, spaces, hexadecimal, infinity. */
+	/* strtod() accepts forms that people do not mean: signs, spaces, hexadecimal, infinity. */
 	if (strspn(text, "0123456789.") == 0 ||
 	    strspn(text, "0123456789.xX") != strspn(text, "0123456789."))
 		return -EINVAL;

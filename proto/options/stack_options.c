@@ -26,8 +26,8 @@ static bool find_mode(const char *text, size_t size, enum stack_mode *mode)
 	return false;
 }
 
-/* A decimal number after a comma, up to the next one or the end; *text moves behind it. Small
- * enough not to wrap whatever is written. */
+/* Reads a decimal number after a comma, up to the next comma or the end, and moves *text behind it. The number is
+ * capped, so that no input wraps it. */
 static bool take_number(const char **text, uint32_t *number)
 {
 	const char *digit = *text + 1;

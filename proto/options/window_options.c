@@ -65,7 +65,7 @@ static const char *take_every(const char *text, struct window_options *options)
 	return text;
 }
 
-/* One item; returns what follows it, NULL: not understood. */
+/* Reads one item. Returns the text behind it, or NULL if it was not understood. */
 static const char *take_item(const char *text, struct window_options *options)
 {
 	const char *value;

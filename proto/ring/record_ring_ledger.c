@@ -1,6 +1,7 @@
 #include "record_ring_reader.h"
 
-/* Launches are counted by their lanes alone: the launch path touches no shared counter. false: they make no sense. */
+/* Sums the launches of the lanes. Only the lanes count launches, because the launch path touches no shared counter.
+ * Returns false if the counts are impossible. */
 static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, uint64_t *full)
 {
 	*launches = *full = 0;
@@ -22,7 +23,7 @@ static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, 
 	return !record_ring_is_broken(ring);
 }
 
-/* Records that a dead agent had given back to a full lane, and that reached no aggregator. */
+/* Returns the records that a dead agent had released in a full lane, and that reached no aggregator. */
 static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
 {
 	switch (reason) {

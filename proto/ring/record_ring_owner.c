@@ -48,8 +48,9 @@ static void set_owner_word(struct record_ring *ring, int word, uint64_t value)
 	atomic_store_explicit(&ring->header->owner[word], value, memory_order_release);
 }
 
-/* This agent may be killed after each store. The ring is nobody's from the first to the last, and who finds it so reads
- * from what was released: record_ring_resume() has brought that to where the last owner's messages end. */
+/* Makes the agent with this epoch the owner. It may be killed after each store. From the first store to the last, the
+ * ring has no owner. An agent that finds it so reads from `release`, which record_ring_resume() has set to the end of
+ * the last owner's messages. */
 void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH])
 {
 	uint64_t words[2], launch[RECORD_RING_LANES_MAX];
@@ -60,7 +61,7 @@ void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD
 	ring_marks_clear(&ring->marks);
 	set_owner_word(ring, 1, words[1]);
 	set_owner_word(ring, 0, words[0]);
-	/* Of no message: where the next agent begins if none of ours arrived. */
+	/* This mark belongs to no message: the next agent begins here if none of our messages arrived. */
 	ring_marks_add(&ring->marks, 0, &cursors);
 }
 
@@ -82,7 +83,8 @@ void record_ring_unmark(struct record_ring *ring, uint64_t seq)
 	ring_marks_drop(&ring->marks, seq);
 }
 
-/* Returns how many records lie between what arrived and what can still be read. */
+/* Moves a lane to a position. Returns how many records are lost between that position and the first one that can still
+ * be read. */
 static uint64_t lane_go_to(struct reader_lane *lane, struct ring_lane *control, uint64_t capacity,
 			   uint64_t position)
 {
@@ -113,8 +115,8 @@ void record_ring_skip(struct record_ring *ring)
 			   ring->sizes.launch_lane_records, now.launch[i]);
 }
 
-/* What the mark says was gone before, and the gap: computed from the mark alone, so that the next agent comes to the
- * same should this one be killed on the way. */
+/* Sets the number of lost records: those that the mark says were lost before, and the gap. It uses the mark alone. So
+ * the next agent gets the same number if this one is killed before it ends. */
 static void set_gone(struct record_ring *ring, const uint64_t mark[static RING_MARK_WORDS_MAX],
 		     enum ring_gone_kind kind, uint64_t gap)
 {
@@ -146,7 +148,7 @@ void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 	set_gone(ring, mark, RING_GONE_LAUNCHES, launches);
 }
 
-/* What nobody could read again lies before the cursors, too. */
+/* Subtracts the lost records, which also lie before the cursors. */
 static uint64_t without_gone(const struct record_ring *ring, enum ring_gone_kind kind,
 			     uint64_t read)
 {

@@ -12,8 +12,8 @@
 
 #define COLLECTIVES_AT_ONCE 64u
 
-/* An earlier agent may have read; whoever maps starts where it had released. Nothing is written: this agent may have
- * the same ring already. */
+/* Starts where an earlier agent, if any, had released. It writes nothing, because this agent may have the same ring
+ * already. */
 static void lane_resume(struct reader_lane *lane, const struct ring_lane *control)
 {
 	lane->released = atomic_load_explicit(&control->release, memory_order_acquire);
@@ -53,17 +53,18 @@ void record_ring_begin(struct record_ring *ring)
 	lane_resume(&ring->activity, &ring->header->activity);
 	lane_resume(&ring->definition, &ring->header->definition);
 	lane_resume(&ring->collective, &ring->header->collective);
-	/* Of the others nothing was ever released. */
+	/* The other lanes were never released. */
 	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
 		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
 	if (ring->definition.released == 0)
-		return; /* the lane still has all there is */
+		return; /* the lane still has all definitions */
 	ring->log_end = atomic_load_explicit(&ring->header->log_produced, memory_order_acquire);
 	if (ring->log_end > ring->sizes.log_bytes)
 		ring->log_end = 0;
 }
 
-/* Huge pages have seals, too, but come from a pool that may be empty when they are touched. */
+/* Returns whether the file is on tmpfs. Huge pages have seals, too, but come from a pool that may be empty when they
+ * are touched. */
 static bool is_tmpfs(int fd)
 {
 	struct statfs system;
@@ -78,8 +79,8 @@ static bool has_size(int fd, uint64_t size)
 	return pread(fd, &byte, 1, (off_t)size - 1) == 1 && pread(fd, &byte, 1, (off_t)size) == 0;
 }
 
-/* Reads the header with pread: before the size is known to be right, a mapping could fault. Seals are asked for first:
- * what has none may be of a file system whose answers take as long as its owner likes. */
+/* Reads and checks the header. It uses pread, because a mapping could fault before the size is known to be right. It
+ * asks for seals first: a file without seals may be on a file system that delays its answers at will. */
 static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layout *layout)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -87,7 +88,7 @@ static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layou
 	int have = fcntl(fd, F_GET_SEALS);
 
 	if (have < 0 || !is_tmpfs(fd))
-		return -EPROTO; /* no memfd: nothing else has seals */
+		return -EPROTO; /* not a memfd, because only these have seals */
 	if ((have & seals) != seals)
 		return -EPERM;
 	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
@@ -149,8 +150,8 @@ bool record_ring_is_broken(const struct record_ring *ring)
 	return ring_guard_faulted(&ring->guard);
 }
 
-/* The lane's counter, held to what the lane can hold. A lane that claims more is given up, and one that takes back what
- * was read. */
+/* Returns the lane's counter. A lane that claims more than it can hold is given up, and so is one whose counter falls
+ * below what was read. */
 static uint64_t lane_produced(const struct record_ring *ring, struct reader_lane *lane,
 			      struct ring_lane *control, uint64_t capacity)
 {
@@ -179,7 +180,7 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 					     ring->sizes.definition_bytes);
 }
 
-/* How many of the next records may be copied in one piece: within the snapshot, max and the lane's end. */
+/* Returns how many of the next records may be copied in one piece: within the snapshot, max and the lane's end. */
 static uint32_t lane_piece(const struct reader_lane *lane, uint64_t limit, uint64_t capacity,
 			   uint32_t max)
 {
@@ -197,8 +198,9 @@ static void lane_advance(struct reader_lane *lane, struct ring_lane *control, ui
 	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
-/* How many of count records a guest wrote, up to the first that it did not. A record has a time, so that one of zeros
- * alone is a hole, and who wrote nothing could else claim records without end, at no cost. */
+/* Returns how many of count records a guest wrote, up to the first that it did not write. A record has a time, so a
+ * record of zeros is a hole. Without this check a guest that wrote nothing could claim records without end, at no
+ * cost. */
 static uint32_t written(const void *records, size_t size, uint32_t count)
 {
 	const uint8_t *record = records;
@@ -257,7 +259,8 @@ int record_ring_read_activity(struct record_ring *ring, const struct record_ring
 			 max);
 }
 
-/* Places that follow each other, read twice: a record counts whose turn had come before its bytes were copied. */
+/* Places that follow each other, which are read twice. A record counts if its turn had come before its bytes were
+ * copied. */
 struct collective_piece {
 	struct ring_collective places[COLLECTIVES_AT_ONCE];
 	uint64_t turns[COLLECTIVES_AT_ONCE];
@@ -320,7 +323,7 @@ static int definition_get(const struct record_ring *ring, uint64_t position, voi
 				    size - first);
 }
 
-/* As record_ring_read_definition(), from the log; 0: it is read, or makes no sense. */
+/* Does the same as record_ring_read_definition(), from the log. 0: the log is read, or is invalid. */
 static int log_next(struct record_ring *ring, uint32_t *type, void *body, uint32_t body_max,
 		    uint32_t *size)
 {
@@ -388,7 +391,7 @@ int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, ui
 	if (stack_id == RECORD_STACK_NONE || stack_id > ring->sizes.stacks)
 		return -ENOENT;
 
-	/* Written before the record that names it was published. */
+	/* The guest wrote it before it published the record that names it. */
 	uint64_t entry;
 	if (record_ring_copy(ring, ring->layout.stack_index + (stack_id - 1) * sizeof(entry),
 			     &entry, sizeof(entry)))

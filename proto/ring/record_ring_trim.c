@@ -5,10 +5,10 @@
 
 #include "record_ring_writer.h"
 
-#define TRIM_LEAST (256u << 10) /* bytes of a lane: smaller ones are left alone */
+#define TRIM_LEAST (256u << 10) /* bytes of a lane; smaller lanes are left alone */
 
-/* Takes the memory from whole pages of the places for positions [from, to) of a lane of `bytes` at base, at most once
- * around. Returns how much. */
+/* Takes the memory from whole pages of the places for positions [from, to), at most once around. The lane has `bytes`
+ * at base. Returns the number of bytes taken. */
 static uint64_t take_pages(uint8_t *base, uint64_t bytes, uint64_t from, uint64_t to)
 {
 	uint64_t taken = 0;
@@ -27,8 +27,8 @@ static uint64_t take_pages(uint8_t *base, uint64_t bytes, uint64_t from, uint64_
 	return taken;
 }
 
-/* The agent has released the whole lane, nothing was produced since the last call, and the lane has not been trimmed
- * at this position. */
+/* Returns whether the lane is at rest: the agent has released all of it, nothing was produced since the last call, and
+ * the lane has not been trimmed at this position. */
 static bool is_at_rest(struct lane_rest *rest, uint64_t produced, uint64_t release)
 {
 	bool rests = produced == rest->seen && produced == release && produced != rest->trimmed;
@@ -43,7 +43,7 @@ static uint64_t trim_launches(struct record_ring *ring, struct launch_lane *own)
 	uint64_t produced = atomic_load_explicit(&own->control->produced, memory_order_relaxed);
 	uint64_t release = atomic_load_explicit(&own->control->release, memory_order_acquire);
 	uint64_t limit = atomic_load_explicit(&own->limit, memory_order_relaxed), taken = 0;
-	/* A thread that wakes up meanwhile has room for some more stretches, before its lane seems full to it. */
+	/* A thread that wakes up meanwhile has room for some more stretches before its lane seems full. */
 	uint64_t from = limit + capacity / 8;
 
 	if (capacity * size < TRIM_LEAST || !is_at_rest(&own->rest, produced, release))

@@ -10,7 +10,7 @@
 
 #include "record_ring_writer.h"
 
-/* memfd_create is younger than the oldest libc that the guest supports, and so are these. */
+/* memfd_create() is younger than the oldest libc that the guest supports, and so are these flags. */
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC       0x1u
 #define MFD_ALLOW_SEALING 0x2u
@@ -151,10 +151,11 @@ int record_ring_claim_lane(struct record_ring *ring)
 	for (uint32_t i = 0; i < ring->nr_lanes; i++) {
 		uint32_t free_lane = 0;
 
-		/* A look first: a locked instruction would take the line from the thread that owns the lane. */
+		/* This looks first, because a locked instruction would take the cache line from the thread that owns
+		 * the lane. */
 		if (atomic_load_explicit(&ring->lane_controls[i].owned, memory_order_relaxed))
 			continue;
-		/* Acquire: what the last owner knew of the lane is ours now. */
+		/* Acquire: the last owner's knowledge of the lane is ours now. */
 		if (!atomic_compare_exchange_strong_explicit(&ring->lane_controls[i].owned,
 							     &free_lane, 1, memory_order_acquire,
 							     memory_order_relaxed))
@@ -175,15 +176,16 @@ void record_ring_give_back_lane(struct record_ring *ring, uint32_t lane)
 	atomic_store_explicit(&ring->lane_controls[lane].owned, 0, memory_order_release);
 }
 
-/* For counters with a single writer: no locked instruction. */
+/* Adds to a counter that has a single writer, without a locked instruction. */
 static void add_alone(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 }
 
-/* The producer's next stretch. false: the lane is full. The store before the load, here and in trim_launches(): either
- * this sees from where memory is taken, or that sees the new stretch. */
+/* Takes the producer's next stretch. Returns false if the lane is full. The store comes before the load, here and in
+ * trim_launches(). So either this function sees the place from which memory is taken, or that one sees the new
+ * stretch. */
 static __attribute__((noinline)) bool extend(const struct record_ring *ring,
 					     struct launch_lane *own, uint64_t produced)
 {
@@ -196,7 +198,7 @@ static __attribute__((noinline)) bool extend(const struct record_ring *ring,
 		limit = end;
 	atomic_store(&own->limit, limit);
 	trim = atomic_load(&own->trim);
-	/* One that lies behind is out of date, and will be taken back. */
+	/* A trim that lies behind is out of date, and will be taken back. */
 	if (limit > trim && trim >= produced) {
 		limit = trim;
 		atomic_store(&own->limit, limit);
@@ -231,14 +233,15 @@ bool record_ring_push_collective(struct record_ring *ring, const struct collecti
 	uint64_t at = atomic_load_explicit(&control->produced, memory_order_relaxed);
 
 	do {
-		/* Acquire: what the reader copied of the place is copied. */
+		/* Acquire: the reader has finished copying from the place. */
 		if (at - atomic_load_explicit(&control->release, memory_order_acquire) >=
 		    ring->nr_collectives)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&control->produced, &at, at + 1, memory_order_relaxed, memory_order_relaxed));
 	struct ring_collective *place = &ring->collectives[at & (ring->nr_collectives - 1)];
-	/* Whoever wrote here before is through with it: so the release says, and so, on our own side, does this. */
+	/* The last writer of this place has finished. The release says so, and this load says so on the writers'
+	 * side. */
 	(void)atomic_load_explicit(&place->turn, memory_order_acquire);
 	place->record = *record;
 	atomic_store_explicit(&place->turn, at + 1, memory_order_release);
@@ -283,8 +286,8 @@ static void definition_put(struct record_ring *ring, uint64_t position, const vo
 	memcpy(ring->definitions, (const uint8_t *)data + first, size - first);
 }
 
-/* Clocks are out of date by the time that anybody reads the log. Before the definition lane: whoever has seen a
- * definition's release finds it in the log. */
+/* Puts a definition into the log, except clocks, which are out of date when the log is read. It comes before the
+ * definition lane: a reader that has seen a definition's release finds it in the log. */
 static void log_put(struct record_ring *ring, const uint32_t prefix[2], const void *head,
 		    uint32_t head_size, const void *tail, uint32_t tail_size)
 {
@@ -329,7 +332,7 @@ uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames,
 {
 	if (depth == 0 || depth > RECORD_STACK_DEPTH)
 		return RECORD_STACK_NONE;
-	/* Checked before it is added to, so that a full table's counters stay near their bounds. */
+	/* The counters are read before they are raised, so that they stay near their bounds when the table is full. */
 	if (atomic_load_explicit(&ring->header->next_stack, memory_order_relaxed) >= ring->stacks ||
 	    atomic_load_explicit(&ring->header->next_word, memory_order_relaxed) >=
 		    ring->stack_words)
@@ -382,7 +385,7 @@ uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32
 	char *text = (char *)&ring->code_arena[word];
 	memcpy(text, file, file_size);
 	memcpy(text + file_size, name, name_size);
-	/* One more than the offset: an entry of zeros is none. */
+	/* It is one more than the offset, so that an entry of zeros is empty. */
 	atomic_store_explicit(&ring->code_index[index],
 			      (word + 1) << (2 * RING_CODE_TEXT_BITS) |
 				      (uint64_t)file_size << RING_CODE_TEXT_BITS | name_size,
@@ -426,7 +429,7 @@ uint64_t record_ring_own_launches(const struct record_ring *ring)
 	for (uint32_t i = 0; i < lanes && i < ring->nr_lanes; i++) {
 		struct ring_lane *lane = &ring->lane_controls[i];
 
-		/* Marks first: they are counted before they are produced. */
+		/* Marks are read first, because they are counted before they are produced. */
 		uint64_t marks = atomic_load_explicit(&lane->marks, memory_order_acquire);
 		launches += atomic_load_explicit(&lane->produced, memory_order_relaxed) - marks +
 			    atomic_load_explicit(&lane->dropped, memory_order_relaxed);
@@ -440,7 +443,7 @@ bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
 	struct ring_control *control = &ring->header->control;
 	uint32_t before = atomic_load_explicit(&control->command_seq, memory_order_acquire);
 
-	/* One that is just being written is seen the next time. */
+	/* A command that is being written is seen the next time. */
 	if (before == *seq || before % 2)
 		return false;
 	command->action = atomic_load_explicit(&control->action, memory_order_relaxed);

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-/* Held for a few instructions, none of which can fault, so that the handler may wait for it. */
+/* The lock is held for a few instructions, none of which can fault. So the handler may wait for it. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static struct ring_guard *guards;
 static struct sigaction before; /* the first guard */
@@ -19,7 +19,7 @@ static void unlock(void)
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-/* All of it at once: a ring of which a part is gone is none. */
+/* Replaces the whole ring at once, because a ring without one of its parts is useless. */
 static bool replace(const uint8_t *address)
 {
 	bool replaced = false;
@@ -37,13 +37,13 @@ static bool replace(const uint8_t *address)
 	return replaced;
 }
 
-/* A signal that somebody sends comes at any moment, the lock held or not: only the kernel's is looked at. */
+/* Handles the kernel's signals only. A signal that a process sends comes at any moment, also while the lock is held. */
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (info->si_code > 0 && replace(info->si_addr))
 		return;
-	/* Comes again, to whoever had it before. One that was sent is sent again. */
+	/* The signal comes again, to the handler that was there before. A sent signal is sent again. */
 	sigaction(signal, &before, NULL);
 	if (info->si_code <= 0)
 		raise(signal);

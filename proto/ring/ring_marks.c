@@ -8,7 +8,7 @@ static off_t slot_at(const struct ring_marks *marks, uint32_t slot)
 	return (off_t)(marks->offset + slot * marks->words * sizeof(uint64_t));
 }
 
-/* 0: there is no mark, or it cannot be read. */
+/* Returns the mark's tag. 0: there is no mark, or it cannot be read. */
 static uint64_t tag_of(const struct ring_marks *marks, uint32_t slot)
 {
 	uint64_t tag;
@@ -26,7 +26,7 @@ static void set_tag(const struct ring_marks *marks, uint32_t slot, uint64_t tag)
 	atomic_store_explicit(words_of(marks, slot), tag, memory_order_release);
 }
 
-/* The others are holes in the memory: a look at each costs a call. */
+/* Returns the number of slots in use. The others are holes in the memory, and a look at each costs a call. */
 static uint32_t slots_in_use(const struct ring_marks *marks)
 {
 	uint32_t nr = atomic_load_explicit(marks->nr_slots, memory_order_acquire);
@@ -82,7 +82,7 @@ int ring_marks_add(struct ring_marks *marks, uint64_t seq, const struct ring_cur
 		atomic_store_explicit(marks->nr_slots, slot + 1u, memory_order_release);
 	for (uint32_t i = RING_MARK_SEQ + 1; i < RING_MARK_LAUNCH + lanes; i++)
 		atomic_store_explicit(words_of(marks, slot) + i, words[i], memory_order_relaxed);
-	/* The tag last: without it there is no mark. */
+	/* The tag comes last, because without it there is no mark. */
 	set_tag(marks, slot, seq + 1);
 	marks->seqs[slot] = seq;
 	marks->queue[(marks->first + marks->count++) % RECORD_RING_MARKS] = slot;

@@ -6,8 +6,8 @@
 
 #define HOST_MAX 64u
 
-/* The host between "tcp://" and the port, without brackets. libzmq takes "SOURCE;TARGET" when it
- * connects: what counts is the target. */
+/* Finds the host between "tcp://" and the port, without brackets. libzmq takes "SOURCE;TARGET" when it connects; only
+ * the target counts. */
 static bool split_host(const char *address, char host[HOST_MAX])
 {
 	const char *source_end = strchr(address, ';');

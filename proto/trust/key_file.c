@@ -87,7 +87,7 @@ int key_file_replace(const char *path, FILE **file, char **temporary)
 		*temporary = NULL;
 		return -ENOMEM;
 	}
-	unlink(*temporary); /* of a process with this number that is gone */
+	unlink(*temporary); /* left by an earlier process with this number */
 	int status = key_file_create(*temporary, file);
 	if (status) {
 		free(*temporary);
@@ -101,7 +101,7 @@ int key_file_finish(const char *path, FILE *file, char *temporary)
 	const char *written = temporary ? temporary : path;
 	int status = ferror(file) || fflush(file) != 0 ? -EIO : 0;
 
-	/* Others read it as soon as it has its name, on other machines, too. */
+	/* Other processes, also on other machines, read the file as soon as it has its name. */
 	if (fsync(fileno(file)) < 0 && status == 0 && errno != EINVAL)
 		status = -errno;
 	if (fclose(file) != 0 && status == 0)

@@ -66,7 +66,7 @@ void rendezvous_print(const struct rendezvous *rendezvous, FILE *file)
 
 struct rendezvous_file {
 	char *path, *temporary; /* owns */
-	FILE *file;             /* owns; its lock is that of all processes that have inherited it */
+	FILE *file;             /* owns; all processes that have inherited it share its lock */
 };
 
 int rendezvous_create(const char *path, struct rendezvous_file **file)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether this user namespace has a name for the user; one without is shown as somebody else (nobody). */
+/* Returns whether this user namespace has a name for the user. A user without one is shown as nobody. */
 static bool is_mapped(uid_t uid)
 {
 	unsigned long first, outside, count;
