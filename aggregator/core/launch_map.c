@@ -39,9 +39,8 @@ static uint64_t choose_factor(void)
 	return factor;
 }
 
-/* Robin Hood hashing: along a run, launches stand in the order of their home slots. So a search
- * ends at the first launch that is nearer to its home than the one looked for would be, and a
- * removal shifts back only up to one that is at home. */
+/* Robin Hood hashing: in a run, launches stand in the order of their home slots. A search ends at the first launch that
+ * is nearer to its home than the wanted one would be. A removal shifts back only up to a launch that is at home. */
 static uint32_t home_of(const struct launch_map *map, uint32_t window, uint32_t correlation_id)
 {
 	uint32_t block = correlation_id >> BLOCK_BITS;

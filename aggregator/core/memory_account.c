@@ -11,8 +11,8 @@
 
 #define SUMS_MAX (RECORD_DEVICES_MAX * MEMORY_SPACES)
 
-/* Rows are in up to two lists: of those that differ from what they were at the peak of their sums, and of those that
- * are to be saved. Row ids are index + 1, 0: the end. */
+/* A row is in up to two lists: rows that differ from their values at the peak of their sums, and rows that are to be
+ * saved. Row ids are index + 1; 0: the end. */
 struct row_links {
 	uint32_t next_moved, next_changed;
 	bool moved, changed;
@@ -94,7 +94,7 @@ static uint64_t minus(uint64_t sum, uint64_t less)
 	return less < sum ? sum - less : 0;
 }
 
-/* The host's memory is of no device, whatever context it was allocated in. */
+/* Returns a row's device. The host's memory belongs to no device, in any context. */
 static uint32_t device_of(uint32_t device_id, uint32_t kind)
 {
 	if (memory_kind_space(kind) == MEMORY_SPACE_HOST)

@@ -75,7 +75,7 @@ static bool same_device(const struct roster_device *a, const struct roster_devic
 	       (a->index == b->index && a->pci == b->pci);
 }
 
-/* Who does not know the limits does not change them. */
+/* Returns whether the limits change. An agent that does not know them does not change them. */
 static bool has_other_limits(const struct roster_device *known, const struct roster_device *device)
 {
 	return device->limits.warp_size &&
@@ -155,7 +155,7 @@ struct roster_process *roster_process(const struct roster *roster, uint32_t id)
 	return id > 0 && id <= roster->size.processes ? &roster->processes[id - 1] : NULL;
 }
 
-/* A copy of size bytes that is never NULL but for lack of memory. */
+/* Returns a copy of size bytes, also for size 0; NULL: no memory. */
 static void *copy_of(const void *data, size_t size)
 {
 	void *copy = malloc(size ? size : 1);

@@ -10,8 +10,8 @@
 #include "proto/batch/message.h"
 #include "proto/ledger.h"
 
-/* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's
- * word; a sum with rubbish in it would say nothing of the others. NULL: out of memory. */
+/* Copies the ledger without impossible entries; one entry says how many were left out. The job wrote the ring, and a
+ * sum with impossible values would hide the others. NULL: out of memory. */
 static struct ledger_entry *believe(const struct message_ledger *message, uint32_t *nr_entries)
 {
 	struct ledger_entry *ledger = calloc(message->nr_entries + 1, sizeof(*ledger));

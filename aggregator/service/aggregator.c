@@ -188,9 +188,9 @@ static void end_epoch(struct receiver *receiver, const struct agent_session *ses
 	peer_table_detach(receiver_peers(receiver), session);
 }
 
-/* Of the agent that was started in another's place. What the answer names is all that will ever have come of that
- * epoch: what was received is stored before, and no more is received. An epoch that is not known has no messages here;
- * whoever made it up in its ring shall not leave an agent behind that never was. */
+/* Answers an agent that was started in another's place. The answer names the last message that will ever count of the
+ * other's epoch. All that was received is stored before, and no more is received. An unknown epoch has no messages
+ * here. A guest may have invented it in its ring, so no agent is entered for it. */
 static int handle_question(struct aggregator *aggregator, const struct peer *peer,
 			   struct open_profile *profile, const struct message_hello *hello,
 			   struct message *welcome)
@@ -350,7 +350,8 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 	return 0;
 }
 
-/* A ping asks whether we are there, so whatever the agent may have missed is said again. */
+/* Answers a ping. A ping asks whether the aggregator is there, so everything that the agent may have missed is sent
+ * again. */
 static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 			const struct message_ping *ping)
 {
@@ -361,7 +362,7 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
-/* Who commands may mean a job that is none of its own. */
+/* Handles a command. Its sender may name a job other than its own. */
 static void handle_control(struct aggregator *aggregator, struct peer *peer,
 			   const struct message_control *control)
 {

@@ -85,7 +85,7 @@ static struct connection *find(const struct connection_watch *watch, int fd)
 	return &watch->connections[fd];
 }
 
-/* Out of memory, the connection is one that nobody watches. */
+/* Adds a connection. If memory is lacking, the connection is not watched. */
 static void add(struct connection_watch *watch, int fd, uint64_t now_ns)
 {
 	if (fd < 0 || (uint32_t)fd >= FD_MAX)
@@ -137,7 +137,7 @@ static void end(struct connection_watch *watch, int fd, uint64_t *count)
 	(*count)++;
 }
 
-/* The one that has been silent for longest; where none is, the newest comer. */
+/* If there are too many connections, ends the one that has been silent for longest, or the newest if none is silent. */
 static void make_room(struct connection_watch *watch, int newest_fd)
 {
 	int victim = newest_fd;

@@ -87,7 +87,7 @@ static int start(const struct job_reports *reports, struct waiting *job)
 	if (r)
 		return r;
 	posix_spawnattr_init(&attributes);
-	/* Who stops us by signals to all of our terminal's processes means us. */
+	/* A signal to all processes of our terminal is meant for the aggregator alone. */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setpgroup(&attributes, 0);
 	sigemptyset(&ours);

@@ -307,7 +307,8 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 	return 0;
 }
 
-/* Who has said goodbye may not have heard how far it came. Whoever had not comes too late. */
+/* Answers an agent of a closed job. An agent that has said goodbye may not have heard how far its messages came. An
+ * agent that had not said goodbye comes too late. */
 static bool answer_closed(const struct job_table *table, const struct peer *peer,
 			  const struct message_hello *hello, const struct message_welcome *welcome)
 {
@@ -399,7 +400,7 @@ struct open_profile *job_table_profile(const struct job_table *table, uint32_t i
 
 /* ---- the end */
 
-/* The latest word of any of its agents. Of one that was silent since we were started: that. */
+/* Returns when any of the job's agents was last heard, or job->since_ns if none was heard since then. */
 static uint64_t last_heard_ns(const struct job *job)
 {
 	uint64_t last_ns = job->since_ns;
@@ -410,7 +411,7 @@ static uint64_t last_heard_ns(const struct job *job)
 	return last_ns;
 }
 
-/* Agents that are still to say goodbye. */
+/* Counts the agents that are still to say goodbye. */
 static uint32_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
 {
 	const struct collection *collection = job->profile.collection;
@@ -426,8 +427,9 @@ static uint32_t count_open(const struct job_table *table, const struct job *job,
 	return count;
 }
 
-/* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard
- * of, one that ended at once may have been alone on its node, whose agent comes again with the next. */
+/* Returns whether no further agent is expected. Ranks that never used CUDA are not known. But a rank that ended at once
+ * may have been alone on its node, and that node's agent comes again with the next rank. So all ranks must have been
+ * heard of. */
 static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 {
 	const struct collection *collection = job->profile.collection;

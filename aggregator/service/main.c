@@ -60,7 +60,8 @@ static int run(const struct aggregator_options *options)
 		free(error);
 		return EXIT_FAILURE;
 	}
-	signal(SIGPIPE, SIG_IGN); /* whoever read our words may be gone: the profile goes on */
+	/* the reader of our output may be gone, and the profile goes on */
+	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints; i++)

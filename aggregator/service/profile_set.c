@@ -32,7 +32,7 @@ struct open_profile *profile_set_at(struct profile_set *set, uint32_t i)
 	return i ? job_table_profile(set->jobs, i - 1) : &set->own;
 }
 
-/* What is written to a store that was deleted is lost, so nothing of it is acknowledged any more. */
+/* Gives a profile up. Writes to a store that was deleted are lost, so none of them is acknowledged any more. */
 static void give_up(struct profile_set *set, struct open_profile *profile)
 {
 	ack_sender_refuse(set->receiver, profile, REFUSE_STORE, "the profile was deleted or moved");

@@ -40,9 +40,9 @@ struct receiver {
 	uint32_t nr_inproc;
 };
 
-/* In place of libc's, which ZeroMQ would call. The last descriptors are for files: who connects then is turned away.
- * ENFILE is what both of ZeroMQ's listeners ignore; that for ipc:// aborts the process at EMFILE. Callers of our own
- * treat both alike. */
+/* Replaces libc's accept4(), which ZeroMQ would call. The last descriptors are kept for files, so a further connection
+ * is refused. Both of ZeroMQ's listeners ignore ENFILE; the one for ipc:// aborts the process at EMFILE. Our own
+ * callers treat both alike. */
 int accept4(int fd, __SOCKADDR_ARG address, socklen_t *restrict size, int flags)
 {
 	int accepted = (int)syscall(SYS_accept4, fd, address.__sockaddr__, size, flags);
@@ -174,8 +174,8 @@ int receiver_protect(struct receiver *receiver, const struct key_set *keys)
 	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
 
-/* Whoever may connect to a socket in the file system may send and command. Without keys that is its user, whatever mask
- * the user has. */
+/* Binds a socket. A process that may connect to a socket in the file system may send and command. Without keys only the
+ * socket's user may connect, even if the user's mask allows more. */
 static int bind_socket(struct receiver *receiver, const char *endpoint)
 {
 	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0 && !receiver->admission;

@@ -187,7 +187,8 @@ struct list {
 	size_t item_size;
 };
 
-/* Room for a block's items at the end, which the bytes must have, too: each takes one a field at least. */
+/* Reserves room for a block's items at the end. The bytes must have room for them, too: each item takes at least one
+ * byte per field. */
 static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 {
 
