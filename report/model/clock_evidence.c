@@ -108,7 +108,7 @@ static void add_part(struct evidence *evidence, const struct clock_refine_part *
 	of->slack_ns = part->slack_ns > of->slack_ns ? part->slack_ns : of->slack_ns;
 }
 
-/* One host alone says nothing, nor do times of one host that contradict each other: such a collective goes. */
+/* Takes a collective, unless it has only one host, or the times of one host contradict each other. */
 static void take_collective(struct evidence *evidence, const struct collective_match *match,
 			    const uint32_t *row)
 {

@@ -165,8 +165,8 @@ static int find_places(const struct matcher *matcher, struct collective_match *m
 	return 0;
 }
 
-/* The places of one collective, from begin on, and what is wrong with them: those of a member that is there already go.
- * Returns where they end. */
+/* Takes the places of one collective, from begin on, and what is wrong with them. Further places of a member that is
+ * already there are dropped. Returns where the collective's places end. */
 static uint32_t take_collective(struct collective_match *match, struct place *places,
 				uint32_t nr_places, uint32_t begin, uint32_t *row)
 {

@@ -21,7 +21,7 @@ struct place {
 
 struct frame {
 	struct place place;
-	int32_t last; /* rank that was counted; all leaves of one come in a row */
+	int32_t last; /* rank that was counted; a rank's leaves come in a row */
 	uint32_t count;
 };
 

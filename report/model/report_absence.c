@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A fault first, then what was wished for, then what nobody saw. */
+/* Writes why there is nothing to report. A fault comes first, then the user's own choice, then work that was not
+ * seen. */
 const char *report_absence_line(const struct report_absence_facts *facts, char *line, size_t size)
 {
 	if (facts->failed)

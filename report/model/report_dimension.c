@@ -9,8 +9,8 @@
 static const char *const words_of[REPORT_DIMENSIONS] = {"host",    "rank",   "gpu",
 							"context", "stream", "thread"};
 
-/* Contexts and streams of which no more is known are their id, others the text that has all. An id that a job made
- * up may be higher than any of CUPTI's: all of those are one. */
+/* Marks values that have a text. A context or stream without a text has its id. An id that a job invented may be higher
+ * than any of CUPTI's; all of those are one. */
 #define CALLED (1u << 31)
 
 /* Of what host threads did. No context's and stream's id and no GPU's index is so high, and no text's. */

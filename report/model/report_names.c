@@ -101,7 +101,8 @@ int report_names_string(struct report_names *names, uint32_t string_id, uint32_t
 	return intern_clean(names, text, size, index);
 }
 
-/* The wire promises that strings hold no NUL; one that does is cleaned as it is. */
+/* Returns a string's demangled name. The wire promises that strings hold no NUL. A string that holds one is only
+ * cleaned. */
 static int demangled_string(struct report_names *names, uint32_t string_id, uint32_t *index)
 {
 	uint32_t size;

@@ -110,7 +110,7 @@ void report_paths_destroy(struct report_paths *paths)
 	free(paths);
 }
 
-/* The functions of a stack node under *node, but for the innermost so many. */
+/* Adds the functions of a stack node under *node, without the innermost `dropped`. */
 static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t dropped,
 		     uint32_t *node)
 {

@@ -240,7 +240,7 @@ static void take_totals(struct drafts *drafts)
 
 /* ---- rows that stand out */
 
-/* More than one row of a rank is no rank more. */
+/* Counts the ranks. Several rows of a rank count once. */
 static uint32_t count_ranks(const struct report_ranks *ranks)
 {
 	uint32_t count = 0;

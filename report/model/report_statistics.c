@@ -242,7 +242,7 @@ static uint64_t threads_of(const struct kernel_config *shape)
 {
 	uint64_t threads;
 
-	/* A number that no GPU can run will do for one that passes 64 bits. */
+	/* If the product passes 64 bits, any number that no GPU can run will do. */
 	if (__builtin_mul_overflow((uint64_t)shape->block_x, (uint64_t)shape->block_y, &threads) ||
 	    __builtin_mul_overflow(threads, (uint64_t)shape->block_z, &threads) ||
 	    threads > UINT32_MAX)

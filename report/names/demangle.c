@@ -10,8 +10,8 @@
  * memory, -2: not a mangled name. */
 char *__cxa_demangle(const char *mangled, char *output, size_t *length, int *status);
 
-/* "operator<", "operator->" and so on hold signs that are no brackets. Returns how long such a name
- * at text is, 0: there is none. */
+/* Returns how long a name such as "operator<" or "operator->" at text is, whose signs are no brackets; 0: there is
+ * none. */
 static size_t operator_length(const char *text, const char *begin)
 {
 	static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",

@@ -76,7 +76,7 @@ static uint32_t first_after(const struct folding *folding, uint32_t tid, uint8_t
 	return low;
 }
 
-/* Whether there is such a sample at all. */
+/* Returns whether there is a sample of this thread and kind at index. */
 static bool is_of(const struct folding *folding, uint32_t index, uint32_t tid, uint8_t kind)
 {
 	return index < folding->nr_samples && folding->samples[index].tid == tid &&
@@ -139,8 +139,8 @@ static uint64_t room_of(const struct idle_gap *gap, const struct host_sample *sa
 	return sample->time_ns <= gap->end_ns ? sample->duration_ns : overlap_of(gap, sample);
 }
 
-/* Of whole nanoseconds: each sample gets what the sum up to it has more than the sum before, so that nothing is left of
- * what there is room for. *rest is what there is no room for. */
+/* Adds the samples in whole nanoseconds. Each sample gets the sum up to it less the sum before it, so that no
+ * nanosecond with room is lost. *rest is the time for which there is no room. */
 static int add_samples(const struct folding *folding, const struct idle_gap *gap, uint32_t first,
 		       uint32_t count, uint64_t *rest)
 {
@@ -155,7 +155,8 @@ static int add_samples(const struct folding *folding, const struct idle_gap *gap
 	for (uint32_t i = 0; i < count && !error && whole; i++) {
 		const struct host_sample *sample = &folding->samples[first + i];
 
-		/* Of periods that no clock has the last one gets it all: the product would not fit. */
+		/* If the periods are longer than any clock's, the last sample gets all, because the product would not
+		 * fit. */
 		part += room_of(gap, sample);
 		uint64_t sum = room >> 64 ? whole * (uint64_t)(i + 1 == count)
 					  : (uint64_t)(part * whole / room);

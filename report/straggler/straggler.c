@@ -165,9 +165,9 @@ static double mean_late(const struct work *work, uint32_t rank)
 	return sum / work->nr_stretches;
 }
 
-/* As how many stretches that have nothing to do with each other they count: n (1 - r) / (1 + r), r being how alike
- * neighbours are in the lateness of the others (as of an autoregressive process of first order). That of the rank
- * itself is what is asked about. */
+/* Returns as how many independent stretches the stretches count: n (1 - r) / (1 + r). r is the correlation of
+ * neighbours in the lateness of the other ranks, as of an autoregressive process of first order. The rank's own
+ * lateness is left out, because it is the question. */
 static double independent_stretches(const struct work *work, const double *means, uint32_t rank)
 {
 	const uint32_t nr_stretches = work->nr_stretches;

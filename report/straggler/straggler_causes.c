@@ -13,17 +13,17 @@
 #include "report/names/cuda_name.h"
 #include "report/names/robust.h"
 
-#define EFFECT_SHARE 0.25 /* of the lateness: what something else must explain */
-#define SPREADS      3.0  /* of the others, that an excess must be above */
-#define PART_MIN     0.02 /* of the lateness, likewise */
-#define LONGER       1.02 /* a launch that takes so much more is a longer one */
+#define EFFECT_SHARE 0.25 /* of the lateness: the least that another cause must explain */
+#define SPREADS      3.0  /* spreads of the others that an excess must exceed */
+#define PART_MIN     0.02 /* of the lateness; an excess must exceed it, too */
+#define LONGER       1.02 /* a launch that takes this much more is a longer one */
 #define CUT_STACK    "…;"
 #define STACK_MAX    12u /* innermost frames of a stack that is shown */
 
 #define FUTEX "futex"
 
-/* What is looked at by itself. Waits for another thread follow from what that one does, so they are no part of what
- * waits for something else. */
+/* The parts that are examined one by one. Waits for another thread follow from that thread's work, so they are kept
+ * apart from other waits. */
 static const struct straggler_part parts[] = {
 	{.plane = REPORT_PLANE_GPU},
 	{.plane = REPORT_PLANE_CPU},
@@ -156,8 +156,9 @@ static bool is_address(const char *name)
 	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
 }
 
-/* What is no function of the program's: the kernel's own frames, CUDA's calls, words in brackets, and code without a
- * name. Nor does a C function that is called as what it waits for say more than that (poll, __poll, futex_wait). */
+/* Returns whether a name is a function of the program. The kernel's own frames, CUDA's calls, words in brackets, and
+ * code without a name are not. A C function whose name contains the reason of the wait (poll, __poll, futex_wait) says
+ * no more than the reason, and does not count. */
 static bool is_function(const char *name, const char *what)
 {
 	size_t size = strlen(name);
@@ -284,7 +285,7 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
 }
 
-/* All that the rank has of it is more than the others have. */
+/* Returns whether nearly all of the rank's time at a node is above the others' time. */
 static bool is_extra(const struct look *look, uint32_t node)
 {
 	const struct straggler_amount *late =
@@ -294,7 +295,7 @@ static bool is_extra(const struct look *look, uint32_t node)
 	       look->excess[node] >= STRAGGLER_CAUSES_SHARE * late->ns / times_of(look, 0);
 }
 
-/* What others hardly do, within what they do, too. */
+/* Returns whether the others hardly do this, although they do what is above it. */
 static bool begins_extra(const struct look *look, uint32_t node)
 {
 	if (!is_extra(look, node))
@@ -306,7 +307,7 @@ static bool begins_extra(const struct look *look, uint32_t node)
 	return false;
 }
 
-/* The excess is divided among the children as the others' time is: all of it takes longer. */
+/* Returns whether the excess is divided among the children as the others' time is. If so, all of it takes longer. */
 static bool is_even(const struct look *look, uint32_t node)
 {
 	double excess = 0, others = 0, apart = 0;
@@ -322,14 +323,15 @@ static bool is_even(const struct look *look, uint32_t node)
 	return apart / 2 < STRAGGLER_CAUSES_UNEVEN;
 }
 
-/* A cause as a whole, whatever it calls. Kernels are told one by one. */
+/* Returns whether a node is one cause together with all that it calls. Kernels are told one by one. */
 static bool is_whole(const struct look *look, uint32_t node)
 {
 	return node != 0 && look->plane != REPORT_PLANE_GPU &&
 	       (begins_extra(look, node) || is_even(look, node));
 }
 
-/* Into the child that holds it; where it is divided, into each; else it is here. */
+/* Follows the excess: into the child that holds it, or into each child if it is divided. Otherwise the cause is
+ * here. */
 static int follow(const struct look *look, struct causes *causes)
 {
 	uint32_t *open = calloc(look->nr_nodes, sizeof(*open)), nr_open = 0;
@@ -387,8 +389,8 @@ static int by_excess(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
-/* An idle GPU, and a thread that waits for another one of its process (PyTorch's backward pass for the forward one),
- * are what something else comes to, if there is something that counts. */
+/* Marks effects of other causes. An idle GPU is always an effect. A thread that waits for another thread of its process
+ * is one if another cause counts. PyTorch's backward pass waits so for the forward one. */
 static void find_effects(struct causes *causes)
 {
 	double most = 0;

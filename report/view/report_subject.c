@@ -118,8 +118,8 @@ static int read_clocks(struct report_view *view, struct collective_log **log)
 #define CSV(name)  [REPORT_CSV] = name##_csv
 #define DATA(name) [REPORT_TABLE] = name##_table, [REPORT_JSON] = name##_json, CSV(name)
 
-/* The option, the usual format, the options that it takes, what it reads, how it is written. CSV's rows have no leaves
- * to split or select, and yet take the options that do it, because scripts give both. */
+/* Each row has the option, the usual format, the options that it takes, its input, and its writers. CSV's rows have no
+ * leaves to split or select. They take the options for that all the same, because scripts give both. */
 /* clang-format off */
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES, NULL,

@@ -108,7 +108,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-/* Different values can be called the same: two hosts of one name, for one. */
+/* Merges lines with equal text. Different values can have the same name, such as two hosts of one name. */
 static void merge_equal(struct lines *lines)
 {
 	uint32_t count = 0;

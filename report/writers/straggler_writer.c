@@ -146,7 +146,7 @@ static const char *measure_of(const struct collective_match *of)
 	return of->by_gpu == of->used ? "GPU" : of->by_gpu ? "GPU, host" : "host";
 }
 
-/* Ranks of it that are not in the profile, and those that lack collectives. */
+/* Writes the communicator's ranks that are not in the profile, and those that lack collectives. */
 static void write_missing(FILE *out, const struct collective_match *of)
 {
 	uint32_t at = 0, written = 0;
