@@ -117,8 +117,8 @@ static void set_attribute(enum cupti_attribute attribute)
 		self.library->activity_set_attribute(attribute, &size, &one);
 }
 
-/* Switches per-thread buffers on, which CUPTI 12.3 to 12.9 has but leaves off. It must come before the callbacks are
- * registered. */
+/* Switches zeroed buffers on, and per-thread buffers, which CUPTI 12.3 to 12.9 has but leaves off. It must come before
+ * the callbacks are registered. */
 static void set_attributes(void)
 {
 	uint32_t version = self.library->version;

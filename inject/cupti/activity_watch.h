@@ -53,7 +53,8 @@ struct activity_watch {
 	void (*take_up)(bool callbacks); /* enables the kinds; with `callbacks`, registers before */
 	uint32_t patience;               /* flushes */
 	enum activity_watch_state state;
-	uint32_t rounds;                   /* flushes in this state that had launches */
+	/* flushes in this state; in OURS only those with launches */
+	uint32_t rounds;
 	uint64_t records, resources;       /* as of the last record that came */
 	uint64_t base_launches;            /* as of then: launches after it have no records yet */
 	uint64_t launches;                 /* as of the last call */
