@@ -102,7 +102,7 @@ int clock_service_handle(struct clock_service *service, struct peer *peer,
 		return 0;
 	}
 	if (clock->kind != CLOCK_RESULT || !is_possible(clock)) {
-		receiver_count_bad(service->receiver, peer, "a clock that there cannot be");
+		receiver_count_bad(service->receiver, peer, "CLOCK has impossible values");
 		return 0;
 	}
 	if (!peer->session ||

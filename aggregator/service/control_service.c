@@ -138,6 +138,6 @@ void control_service_handle(struct control_service *service, struct peer *peer,
 		send_orders(service);
 		send_answer(service, peer);
 	} else {
-		receiver_count_bad(service->receiver, peer, "a command that there cannot be");
+		receiver_count_bad(service->receiver, peer, "CONTROL has impossible values");
 	}
 }

@@ -286,7 +286,7 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 	char *title;
 	int r;
 
-	*reason = "a job's key or user that there cannot be";
+	*reason = "HELLO has an impossible job key or user";
 	if (job_mark_take(&mark, said))
 		return REFUSE_MALFORMED;
 	for (uint32_t i = 0; i < table->nr_jobs; i++) {
