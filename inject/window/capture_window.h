@@ -1,14 +1,14 @@
-/* When the process is captured, and how CUPTI is taken up and left. CUPTI is in use only inside a window; once it was
- * used, only cuptiFinalize() takes its cost off every launch again (docs/figures.md), and that waits for all GPU work,
- * so it must not happen while a kernel may need this process to go on. A window ends like this:
- *   1. launches from then on are outside: not recorded, and neither is what the GPU does of them;
- *   2. at the exit of a call that waited for the GPU, the gate closes: a thread that is about to launch waits, at most
- *      50 ms; finished records are fetched; if no launch is outstanding then (outstanding_launches.h), callbacks off,
- *      kinds off, the rest fetched by force, the gate opens, cuptiFinalize(), and the helper subscribes again at once,
- *      with nothing on, because that waits for all GPU work, too;
- *   3. if no such moment comes within a second, or the process has several contexts, the kinds are switched off and
- *      CUPTI stays, and so do the callbacks, which do nothing then (subscription_stop() says why): the state then says
- *      that launches still cost (RECORD_RING_CAPTURE_LOADED).
+/* Opens and closes capture windows. CUPTI is in use only inside a window. Once CUPTI was used, only cuptiFinalize()
+ * takes its cost off every launch again (docs/figures.md). That call waits for all GPU work, so it must not happen
+ * while a kernel may need this process to go on. A window ends like this:
+ *   1. Launches from then on are outside: neither they nor their GPU work are recorded.
+ *   2. At the exit of a call that waited for the GPU, the gate closes: a thread that is about to launch waits, at most
+ *     50 ms. Finished records are fetched. If no launch is outstanding then (outstanding_launches.h), callbacks and
+ *     kinds are switched off, and the rest is fetched by force. The gate opens, and cuptiFinalize() is called. The
+ *     helper subscribes again at once, with nothing on, because subscribing waits for all GPU work, too.
+ *   3. If no such moment comes within a second, or the process has several contexts, the kinds are switched off, and
+ *     CUPTI stays. The callbacks stay, too, and do nothing (subscription_stop() says why). The state then says that
+ *     launches still cost (RECORD_RING_CAPTURE_LOADED).
  *
  * Threads: "helper" is the guest's own thread; "callback" any thread of the application within CUPTI's callback. */
 #ifndef CAPTURE_WINDOW_H
