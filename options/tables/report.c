@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 	ROW_OUTPUT_FILE,
 	{"files", 0, NULL, 0,
 	 "Writes all files that flamegrid run leaves into PROFILE, a directory."},
-	{"strict", 0, NULL, OPTION_DAILY, "Exits with 3 if anything was lost, or may be missing."},
+	{"strict", 0, NULL, OPTION_DAILY, "Exits with 3 if anything was lost, or is INCOMPLETE."},
 	OPTION_ROW_HELP,
 	{0},
 };
