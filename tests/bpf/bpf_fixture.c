@@ -358,19 +358,20 @@ void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count)
 		 fixture->notices);
 }
 
+void bpf_fixture_await_names(struct bpf_fixture *fixture)
+{
+	while (!symbolizer_idle(fixture->symbolizer))
+		bpf_fixture_pass(fixture, 1);
+	bpf_fixture_pass(fixture, 0);
+}
+
 void bpf_fixture_stop(struct bpf_fixture *fixture)
 {
 	assert_int_equal(bpf_source_stop(fixture->source, clock_now_ns()), 0);
 	while (bpf_source_pass(fixture->source, clock_now_ns()) != BPF_SOURCE_ALL)
 		;
 	bpf_fixture_pass(fixture, 0);
-	while (!symbolizer_idle(fixture->symbolizer)) {
-		struct event_source ready = {symbolizer_fd(fixture->symbolizer), NULL, NULL};
-
-		(void)ready;
-		bpf_fixture_pass(fixture, 1);
-	}
-	bpf_fixture_pass(fixture, 0);
+	bpf_fixture_await_names(fixture);
 }
 
 /* ---- what came ----------------------------------------------------------------------------------- */

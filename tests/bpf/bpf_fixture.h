@@ -90,6 +90,9 @@ void bpf_fixture_step_clock(uint64_t step_ns);
 /* Makes passes until so many files are probed. */
 void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count);
 
+/* Makes passes until all names that were asked for are known. A process in another root must live until then. */
+void bpf_fixture_await_names(struct bpf_fixture *fixture);
+
 /* Ends the capture; all names are known afterwards. */
 void bpf_fixture_stop(struct bpf_fixture *fixture);
 

@@ -286,6 +286,10 @@ static void a_runtime_of_another_mount_namespace_is_found(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
+	/* Its files cannot be opened any more once it has ended. */
+	while (sum_of(fixture, NULL, NULL).calls < victim.calls)
+		bpf_fixture_pass(fixture, 1);
+	bpf_fixture_await_names(fixture);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, ROUNDS);
