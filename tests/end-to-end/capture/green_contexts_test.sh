@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Parts of a GPU: green contexts with every CUPTI, in all reports, and beside capture windows.
+. "$(dirname "$0")/../support/own_tmp.sh"
 . "$(dirname "$0")/../support/harness.sh"
 list=$(devices 1)
 program=$BUILD/tests/green_parts
@@ -60,8 +61,16 @@ same "host threads are in no context" "$("$flamegrid" report "$scratch/whole" --
 same "window: status" $? 0
 contains "window: CUPTI stays beside parts" "$scratch/window.err" "the process works on several GPUs, or in parts of one"
 # Parts that were there before the window opened are told apart by their number alone: CUPTI tells of them when they are made.
-"$flamegrid" run -q --devices "$list" --delay 100ms -o "$scratch/late" -- "$program" 20000 >"$scratch/late.out" 2>"$scratch/late.err"
+mkfifo "$scratch/go"
+export XDG_RUNTIME_DIR=$scratch TMPDIR=$scratch # where control looks for agents: this one alone is there
+"$flamegrid" run -q --devices "$list" --capture-range control -o "$scratch/late" -- "$program" 100 "$scratch/go" \
+	>"$scratch/late.out" 2>"$scratch/late.err" &
+exec 4>"$scratch/go" # once the program has made its parts
+"$flamegrid" control start -q
+same "late: start" $? 0
+exec 4>&-
+wait $!
 same "late: status" $? 0
 "$flamegrid" report "$scratch/late" --by context -w count >"$scratch/late.folded" 2>/dev/null
-same "late: contexts" "$(cut -d';' -f1 "$scratch/late.folded" | sort -u | tr '\n' ' ')" "context1 context2 context3 "
-check "late: work in the second part" [ "$(sed -n 's/^context3;.*;in_second_part;.* //p' "$scratch/late.folded")" -gt 0 ]
+same "late: launches by context" "$(sed -E 's/^(context[0-9]);.*;(on_whole|in_first_part|in_second_part);.* ([0-9]+)$/\1 \2 \3/' "$scratch/late.folded" |
+	LC_ALL=C sort | paste -sd, -)" "context1 on_whole 200,context2 in_first_part 200,context3 in_second_part 300"

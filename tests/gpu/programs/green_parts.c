@@ -1,6 +1,7 @@
 /* Work in parts of a GPU: two green contexts of 16 and 32 multiprocessors and the whole, each with launches from
- * functions of their own. On a real GPU and on fake CUDA alike; nothing is linked. Usage: green_parts [launches] Prints
- * how many launches each function made, and the multiprocessors of both parts. */
+ * functions of their own. On a real GPU and on fake CUDA alike; nothing is linked. Usage: green_parts [launches [FIFO]].
+ * With a FIFO it waits, once the parts are made, until a writer has opened and closed it. Prints how many launches each
+ * function made, and the multiprocessors of both parts. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -135,6 +136,16 @@ static __attribute__((noipa)) void in_second_part(const struct part *part, long 
 	DO(cuCtxSetCurrent, primary);
 }
 
+static void await(const char *path)
+{
+	FILE *fifo = fopen(path, "r");
+
+	while (fifo && fgetc(fifo) != EOF)
+		;
+	if (fifo)
+		fclose(fifo);
+}
+
 static void destroy(const struct part *part)
 {
 	DO(cuStreamDestroy_v2, part->stream);
@@ -155,6 +166,8 @@ int main(int argc, char **argv)
 	DO(cuModuleGetFunction, &function, module, "green_kernel");
 	create(&first, 16, -1);
 	create(&second, 32, 0);
+	if (argc > 2)
+		await(argv[2]);
 	on_whole(times);
 	in_first_part(&first, 2 * times);
 	in_second_part(&second, 3 * times);
