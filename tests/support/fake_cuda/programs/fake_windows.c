@@ -11,11 +11,14 @@
  * With --steps what is launched inside of round R, from 1, is kernel "stepR".
  * With --hold the last kernel of a round's inside does not end before the next round begins (a kernel that waits for the
  * host), for which FAKE_CUDA_RUN_ON must not be set.
- * With --milliseconds rounds go on for so long, whatever R is; with --until, until FILE exists.
+ * With --milliseconds rounds go on for so long, whatever R is; with --until, until FILE exists, and each begins with making
+ * FILE.round, if that is not there.
  * Prints "inside COUNT", "outside COUNT" and "other COUNT" of launched kernels, and "rounds R". */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -223,6 +226,16 @@ static void parse(int argc, char **argv)
 	}
 }
 
+static void mark_round(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.round", options.until);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[64];
@@ -248,6 +261,8 @@ int main(int argc, char **argv)
 	       : options.milliseconds ? milliseconds() < until
 				      : rounds < options.rounds) {
 		round_nr = rounds;
+		if (options.until)
+			mark_round();
 		run_round(stream, held, event, graph);
 		rounds++;
 	}
