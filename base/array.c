@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define ROOM_MIN 16u
-#define ROOM_MAX (UINT32_MAX - 1) /* a count of items + 1 is still a number of 32 bits */
+#define ROOM_MAX (UINT32_MAX - 1) /* a count of items + 1 still fits 32 bits */
 
 int array_grow(void *items, uint32_t *room, uint64_t need, size_t size)
 {
@@ -18,7 +18,7 @@ int array_grow(void *items, uint32_t *room, uint64_t need, size_t size)
 		wanted = ROOM_MAX;
 	if (need > wanted || wanted > SIZE_MAX / size)
 		return -ENOMEM;
-	memcpy(&array, items, sizeof(array)); /* the pointer's type is not known here */
+	memcpy(&array, items, sizeof(array)); /* this function does not know the pointer's type */
 	array = realloc(array, wanted * size);
 	if (!array)
 		return -ENOMEM;

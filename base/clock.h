@@ -1,4 +1,4 @@
-/* The clocks of this host, in nanoseconds. Any thread. The guest reads its own (inject/base/monotonic.h). */
+/* Reads the clocks of this host, in nanoseconds. Any thread. The guest reads its own (inject/base/monotonic.h). */
 #ifndef CLOCK_H
 #define CLOCK_H
 
@@ -11,8 +11,7 @@ uint64_t clock_now_ns(void);
 /* CLOCK_REALTIME. */
 uint64_t clock_realtime_ns(void);
 
-/* CLOCK_REALTIME - CLOCK_MONOTONIC. Each of a few readings of one clock lies between two of the other; the closest
- * reading counts. */
+/* CLOCK_REALTIME - CLOCK_MONOTONIC. The clocks are read in turn a few times, and the closest pair counts. */
 int64_t clock_realtime_offset_ns(void);
 
 /* The clock's time wait_ns from now, for pthread_cond_timedwait(). */

@@ -1,4 +1,4 @@
-/* One line for people that says why something failed, beside the status that programs look at. Any thread. */
+/* Makes one line that tells people why something failed, beside the status for programs. Any thread. */
 #ifndef ERROR_TEXT_H
 #define ERROR_TEXT_H
 

@@ -16,7 +16,7 @@ void hash_index_fini(struct hash_index *index)
 	*index = (struct hash_index){0};
 }
 
-/* The slot that holds this, or the empty one where it belongs. */
+/* Returns the slot with `held`, or the empty slot where it belongs. */
 static uint32_t find_slot(const struct hash_index *index, uint32_t hash, uint64_t held)
 {
 	uint32_t i = hash & index->mask;
@@ -66,7 +66,7 @@ int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id)
 	return error;
 }
 
-/* What follows moves up to a hole, unless its search begins behind it. */
+/* Moves later entries up to the hole, except those whose search begins behind it. */
 static void empty_slot(struct hash_index *index, uint32_t hole)
 {
 	const uint32_t mask = index->mask;
@@ -104,7 +104,7 @@ void hash_index_clear(struct hash_index *index)
 
 uint64_t hash_index_secret[2];
 
-/* Without random numbers, in the first moment of a system, the clock has to do. */
+/* In the first moments of a system there are no random numbers, so the clock replaces them. */
 __attribute__((constructor)) static void make_secret(void)
 {
 	uint64_t *secret = hash_index_secret;
@@ -114,7 +114,7 @@ __attribute__((constructor)) static void make_secret(void)
 		secret[0] = clock_now_ns() << 32 ^ clock_now_ns();
 		secret[1] = (uintptr_t)&secret ^ secret[0] << 7;
 	}
-	secret[0] |= 1; /* a factor */
+	secret[0] |= 1; /* an even factor would lose a bit */
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)

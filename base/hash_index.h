@@ -1,4 +1,4 @@
-/* Finds ids by the contents that they stand for: open addressing over (hash, id). The caller has the contents, and
+/* Finds ids by the contents that they stand for: open addressing over (hash, id). The caller keeps the contents and
  * compares them. Jobs choose most keys, so hashes depend on a secret of this process: without it nobody can choose keys
  * that collide. One index is used by one thread. */
 #ifndef HASH_INDEX_H
@@ -19,7 +19,7 @@ typedef bool hash_index_equal(const void *context, uint32_t id, const void *key)
 
 void hash_index_fini(struct hash_index *index);
 
-/* The id; 0: not there. Inline, because every GPU record's total is found by it. */
+/* Returns the id; 0: the index has none. It is inline because it finds the total of every GPU record. */
 static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t hash,
 				       hash_index_equal *equal, const void *context,
 				       const void *key)
@@ -35,29 +35,30 @@ static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t 
 	return 0;
 }
 
-/* id: not 0, and not in the index yet. 0 or -ENOMEM: unchanged. */
+/* Adds an id, which is not 0 and not in the index yet. 0 or -ENOMEM: unchanged. */
 int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id);
 
 /* Makes room for count ids in all, so that inserting them cannot fail. 0 or -ENOMEM: unchanged. */
 int hash_index_reserve(struct hash_index *index, uint32_t count);
 
-/* Replaces an id with this hash by another one, or removes it (other is 0). No change if it is not in the index. */
+/* Replaces an id with this hash by another one, or removes it (other is 0). An id that is not in the index changes
+ * nothing. */
 void hash_index_replace(struct hash_index *index, uint32_t hash, uint32_t id, uint32_t other);
 
 /* Forgets all ids and keeps the memory for the next ones. */
 void hash_index_clear(struct hash_index *index);
 
-/* Any thread may call the functions below. The hashes differ between processes. */
+/* Any thread may call the functions below. Their results differ between processes. */
 uint32_t hash_index_hash(const void *data, size_t size);
 
-/* Digest of data that follows the data of another digest; 0: no data before. Among 2^16 contents two have the same
- * digest with a probability of 2^-33. */
+/* Digests data that follows the data of another digest; 0: no data before. Among 2^16 contents two have equal digests
+ * with a probability of 2^-33. */
 uint64_t hash_index_digest(uint64_t digest, const void *data, size_t size);
 
 /* Random; made before main(), then never written. The first word is odd. */
 extern uint64_t hash_index_secret[2];
 
-/* Hash of one word. It differs from hash_index_hash() of the word's bytes. */
+/* Hashes one word. The result differs from hash_index_hash() of the word's bytes. */
 static inline uint32_t hash_index_hash_word(uint64_t word)
 {
 	unsigned __int128 product =

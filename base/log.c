@@ -14,7 +14,7 @@ static struct {
 	bool is_journal;
 } self = {.name = "flamegrid", .level = LOG_LEVEL_NOTICE};
 
-/* A stream that was redirected since is not the journal's any more: device and inode tell. */
+/* The variable outlives a redirection of stderr, so device and inode are compared. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -57,7 +57,7 @@ void log_write(enum log_level level, const char *format, ...)
 		snprintf(number, sizeof(number), "<%d>", (int)level);
 	const size_t begin = (size_t)snprintf(line, sizeof(line), "%s%s: ", number, self.name);
 	va_start(arguments, format);
-	errno = saved; /* for %m */
+	errno = saved; /* `format` may have %m */
 	vsnprintf(line + begin, sizeof(line) - begin, format, arguments);
 	va_end(arguments);
 	size_t size = begin + strlen(line + begin);

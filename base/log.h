@@ -1,6 +1,6 @@
-/* Messages for people, on stderr: one line each, "PROGRAM: text". Where stderr is the journal's, "<N>" stands before
- * the line, by which the journal knows its level (sd-daemon(3)). A report that a user asked for is not a message.
- * log_begin() and log_set_level() are called while there is one thread; all else by any thread. */
+/* Writes messages for people on stderr: one line each, "PROGRAM: text". On the journal's stream "<N>" stands before the
+ * line, and tells the journal the level (sd-daemon(3)). A report that a user asked for is not a message. log_begin()
+ * and log_set_level() are called while there is one thread; any thread may call the others. */
 #ifndef LOG_H
 #define LOG_H
 
@@ -10,17 +10,17 @@
 /* The numbers are those of syslog(3). */
 enum log_level {
 	LOG_LEVEL_ERROR = 3,   /* the program, or what it was asked for, fails */
-	LOG_LEVEL_WARNING = 4, /* something is missing or unsafe, and it goes on */
+	LOG_LEVEL_WARNING = 4, /* something is missing or unsafe, but the program goes on */
 	LOG_LEVEL_NOTICE = 5,  /* a user of the command wants to know it */
 	LOG_LEVEL_INFO = 6,    /* the administrator of a daemon wants to know it */
 	LOG_LEVEL_DEBUG = 7,   /* for finding a fault */
 };
 
-/* Bytes, with the line's end; a longer line is cut. A pipe keeps lines up to here whole. */
+/* Bytes of a line with its end; a longer line is cut. A pipe does not split lines of this size. */
 #define LOG_LINE_MAX PIPE_BUF
 
-/* Names the program, and the least grave level that is shown. Before this call they are "flamegrid" and notices. The
- * first 63 bytes of program and verb are copied; with a verb (NULL: none) the name is "flamegrid: run". */
+/* Sets the program's name, and the least grave level that is shown. Before this call they are "flamegrid" and notices.
+ * The first 63 bytes of program and verb are copied; with a verb (NULL: none) the name is "flamegrid: run". */
 void log_begin(const char *program, const char *verb, enum log_level level);
 
 void log_set_level(enum log_level level);
@@ -28,8 +28,8 @@ void log_set_level(enum log_level level);
 /* Whether messages of the level are written. */
 bool log_shows(enum log_level level);
 
-/* Writes one line by one call of write(2), if the level is shown. Control characters become '?'. Takes no memory and no
- * lock, and keeps errno. What cannot be written is dropped. */
+/* Writes one line by one call of write(2), if the level is shown. Control characters become '?'. It takes no memory and
+ * no lock, and keeps errno. A line that cannot be written is dropped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #define COLUMNS 79u
-#define INDENT  25u /* where the sentences stand */
+#define INDENT  25u /* column where the sentences begin */
 
-/* From `column` on, and from `indent` on in further lines. Ends the line. */
+/* Prints text from `column` on, its further lines from `indent` on, and ends the line. */
 static void print_wrapped(FILE *out, const char *text, unsigned int column, unsigned int indent)
 {
 	while (*text) {

@@ -1,4 +1,4 @@
-/* Prints what --help says of a program or verb, in 80 columns. Any thread. */
+/* Prints the text of --help for a program or verb, in 80 columns. Any thread. */
 #ifndef OPTION_HELP_H
 #define OPTION_HELP_H
 
@@ -7,10 +7,10 @@
 
 #include "option_table.h"
 
-/* How it is called, what it does, and its daily options; or all. */
+/* Prints the usage, the summary and the daily options; with `all` every option. */
 void option_help_print(FILE *out, const struct option_table *table, bool all);
 
-/* A list of verbs, and what each does. */
+/* Prints the list of verbs with their summaries. */
 void option_help_verbs(FILE *out);
 
 #endif

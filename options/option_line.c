@@ -15,7 +15,7 @@
 #include "proto/options/duration.h"
 
 #define ROWS_MAX   96u
-#define LONG_FIRST 256 /* what getopt_long() returns for the first row */
+#define LONG_FIRST 256 /* getopt_long()'s result for the first row */
 
 int option_line_refuse(const struct option_table *table, const char *format, ...)
 {
@@ -33,7 +33,7 @@ int option_line_refuse(const struct option_table *table, const char *format, ...
 
 /* ---- values */
 
-/* "on or off"; "us, ns or s". */
+/* Makes "on or off" or "us, ns or s" of the alternatives. */
 static char *list_words(const char *argument)
 {
 	size_t room = 4 * strlen(argument) + 1, used = 0;
@@ -127,7 +127,7 @@ static int set_target(const struct option_row *row, const struct option_target *
 	if (target->text)
 		*target->text = value;
 	if (target->flag)
-		*target->flag = target->choice || word <= 0; /* no word, or "on" */
+		*target->flag = target->choice || word <= 0; /* an option without a word, or with "on", sets the flag */
 	return 0;
 }
 
@@ -149,7 +149,7 @@ struct getopt_arrays {
 	char letters[3 * ROWS_MAX + 3];
 };
 
-/* getopt_long() returns the letter, or the row's index behind LONG_FIRST. */
+/* getopt_long() returns the letter, or LONG_FIRST plus the row's index. */
 static void make_arrays(const struct option_table *table, struct getopt_arrays *arrays)
 {
 	char *letter = arrays->letters;
@@ -200,7 +200,7 @@ static const char *nearest(const struct option_table *table, const char *name)
 	return found;
 }
 
-/* The shortened name of several, which getopt_long() takes for none. */
+/* Returns whether the name is a beginning. getopt_long() calls a beginning of several names unknown. */
 static bool is_beginning(const struct option_table *table, const char *name, size_t size)
 {
 	for (const struct option_row *row = table->rows; row->name || row->help; row++)

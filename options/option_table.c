@@ -53,7 +53,7 @@ static size_t smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Row i has the distances of a's first i letters. Longer words are cut: nobody means one of ours. */
+/* The row holds the distances of a's first i letters. Longer words are cut, since none of our names is that long. */
 static size_t letters_between(const char *a, const char *b)
 {
 	size_t size_a = strnlen(a, WORD_MAX), size_b = strnlen(b, WORD_MAX);

@@ -10,7 +10,7 @@ static bool is_row(const struct option_row *row)
 	return row->name || row->help;
 }
 
-/* The words among an argument's alternatives, with blanks between. */
+/* Prints the words among the alternatives, with blanks between. */
 static void print_words(FILE *out, const char *argument)
 {
 	const char *between = "";
@@ -29,7 +29,6 @@ static void print_words(FILE *out, const char *argument)
 
 enum files { FILES_NONE, FILES_ALL, FILES_DIRECTORIES };
 
-/* What an argument is, besides its words. */
 static enum files files_of(const char *argument)
 {
 	if (strncmp(argument, "DIR", 3) == 0)
@@ -38,7 +37,7 @@ static enum files files_of(const char *argument)
 									      : FILES_NONE;
 }
 
-/* With a backslash before each of the special characters, and fit for single quotes. */
+/* Prints text with a backslash before special characters, ready for single quotes. */
 static void print_quoted(FILE *out, const char *text, const char *special)
 {
 	for (; *text; text++) {
@@ -214,7 +213,7 @@ void completion_write_zsh(FILE *out)
 	      out);
 }
 
-/* condition: when it is to be completed, or "". */
+/* condition says when fish offers the options; "": always. */
 static void print_fish_rows(FILE *out, const struct option_table *table, const char *program,
 			    const char *condition)
 {

@@ -1,4 +1,4 @@
-/* Completion of the command lines of all programs, as a script of a shell. Single-threaded. */
+/* Writes a shell's script that completes the command lines of all programs. Single-threaded. */
 #ifndef COMPLETION_H
 #define COMPLETION_H
 

@@ -1,5 +1,5 @@
-/* option_pages FORMAT [SOURCE]: writes a manual page (man, from SOURCE), or a completion script (bash, zsh, fish), to
- * standard output. Part of the build. */
+/* option_pages FORMAT [SOURCE] writes a manual page (man, from SOURCE) or a completion script (bash, zsh, fish) to
+ * standard output. The build calls it. */
 #include <stdio.h>
 #include <string.h>
 

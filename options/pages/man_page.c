@@ -23,7 +23,7 @@ struct page {
 	unsigned int line;
 	struct text texts[TEXTS_MAX];
 	size_t nr_texts;
-	char *buffer; /* owns; of getline() */
+	char *buffer; /* owns; getline()'s */
 	size_t room;
 };
 
@@ -33,7 +33,7 @@ static int refuse(const struct page *page, const char *what, const char *why)
 	return -EINVAL;
 }
 
-/* NULL: the end. Without its newline. */
+/* Returns the line without its newline; NULL: the end. */
 static char *read_line(struct page *page)
 {
 	ssize_t size = getline(&page->buffer, &page->room, page->source);
@@ -45,7 +45,7 @@ static char *read_line(struct page *page)
 	return page->buffer;
 }
 
-/* Names in capitals are values of the user's. */
+/* Names in capitals stand for values of the user. */
 static void print_argument(FILE *out, const char *argument)
 {
 	if (*argument == '[') {
@@ -72,7 +72,6 @@ static struct text *find_text(struct page *page, const char *name)
 	return NULL;
 }
 
-/* Up to @end. */
 static int read_texts(struct page *page)
 {
 	FILE *lines = NULL;
@@ -193,7 +192,6 @@ static const struct option_table *find_table(const char *verb)
 	return NULL;
 }
 
-/* Of a line that begins with @. */
 static int replace(struct page *page, const char *line)
 {
 	char *verb = strchr(line, ' ');

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-/* 0; -EINVAL: a line is not understood, after saying which: of a verb or option that there is not, or that comes twice;
- * -errno of the streams. */
+/* Writes the page. 0; -EINVAL, after a message: a line is not understood, or names a verb or option that does not exist
+ * or came before; -errno of the streams. */
 int man_page_write(FILE *out, FILE *source, const char *source_name);
 
 #endif

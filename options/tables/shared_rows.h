@@ -1,4 +1,4 @@
-/* Rows that several tables have. */
+/* The rows that several tables share. */
 #ifndef SHARED_ROWS_H
 #define SHARED_ROWS_H
 
