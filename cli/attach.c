@@ -1,4 +1,4 @@
-/* The verbs `attach` and `detach`: a profile of a process that runs already. */
+/* The verbs `attach` and `detach`: a profile of a process that already runs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 #define DEFAULT_OUTPUT "flamegrid-profile"
 #define NS_PER_S       1000000000ull
 #define POLL_NS        50000000ull
-#define LEASE_NS       (6 * NS_PER_S) /* so long the guest goes on without us */
+#define LEASE_NS       (6 * NS_PER_S) /* the guest goes on for so long without us */
 #define RENEW_NS       NS_PER_S
 #define COME_NS        (5 * NS_PER_S) /* a guest looks once a second */
 
@@ -37,8 +37,8 @@ struct attach {
 	struct report_options names;
 	uint64_t duration_ns;
 	bool inlines;
-	bool asked_to_end; /* once and for all */
-	bool host_only;    /* it has no guest */
+	bool asked_to_end; /* by us, once */
+	bool host_only;    /* the process has no guest */
 	pid_t pid;
 	struct target_process target;
 	struct attach_point point;
@@ -55,7 +55,6 @@ static int take_capture(void *options, const char *name, const char *value, char
 	return capture_options_take(options, name, value, error);
 }
 
-/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct attach *attach, int argc, char **argv)
 {
 	enum log_level level = LOG_LEVEL_NOTICE;
@@ -91,9 +90,9 @@ static int parse(struct attach *attach, int argc, char **argv)
 	return OPTION_LINE_GO;
 }
 
-/* ---- who it is */
+/* ---- the process */
 
-/* Says why it can't be attached to, and what would help. */
+/* Returns whether attaching is possible; if not, an error says why, and how to make it possible. */
 static bool may_attach(struct attach *attach)
 {
 	const struct target_process *target = &attach->target;
@@ -116,7 +115,7 @@ static bool may_attach(struct attach *attach)
 	return attach->host_only;
 }
 
-/* The guest's options as lines. 0 or -errno; *text owns: free(). */
+/* The caller owns *text (free()). */
 static int format_options(const struct attach *attach, char **text)
 {
 	struct job_environment environment;
@@ -173,7 +172,7 @@ static int start(struct attach *attach)
 		       : recording_start(&recording, attach->point.socket_path, &attach->recording);
 }
 
-/* The guest goes on only for so long as it is told to. */
+/* The guest ends its capture when the lease runs out, so a killed attach stops it. */
 static void renew(struct attach *attach, uint64_t now)
 {
 	uint64_t lease_ns = LEASE_NS;
@@ -190,7 +189,7 @@ static void renew(struct attach *attach, uint64_t now)
 	attach->renew_ns = now + RENEW_NS;
 }
 
-/* Waits for a moment, or until somebody wants to end. */
+/* Waits for a moment, at most until a signal asks for the end. */
 static bool is_asked_to_end(struct attach *attach)
 {
 	const struct timespec moment = {.tv_nsec = POLL_NS};
@@ -209,7 +208,7 @@ static bool is_over(const struct attach *attach)
 	return attach->status.processes && attach->status.processes_running == 0;
 }
 
-/* The guest comes by itself; if it has not, CUDA may not have been started yet. */
+/* The guest connects by itself; a late one may belong to a process that has not started CUDA yet. */
 static bool await_guest(struct attach *attach)
 {
 	uint64_t now = clock_now_ns(), said_ns = now + COME_NS;
@@ -285,7 +284,7 @@ int verb_attach(const char *program, int argc, char **argv)
 	sigaddset(&attach.signals, SIGINT);
 	sigaddset(&attach.signals, SIGTERM);
 	sigaddset(&attach.signals, SIGHUP);
-	/* Before there are threads, which inherit it. */
+	/* Threads inherit the mask, so it is set before they start. */
 	sigprocmask(SIG_BLOCK, &attach.signals, NULL);
 	status = EXIT_FAILED;
 	if (may_attach(&attach) && start(&attach) == 0)

@@ -1,4 +1,4 @@
-/* The verb `control`: what running processes capture, from now on or at a time. */
+/* The verb `control`: changes what running processes capture, from now on or at a given time. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 
 #define NS_PER_S 1000000000u
 #define POLL_NS  50000000
-#define TAKE_NS  5000000000u /* for all processes to take a command */
+#define TAKE_NS  5000000000u /* limit for all processes to take a command */
 
 struct control {
 	const char *agent_path;
@@ -32,14 +32,14 @@ struct control {
 	uint64_t delay_ns, duration_ns, at_ns;
 	bool no_wait, quiet, at_relative;
 	const char *profile, *endpoint,
-		*keys_path;     /* of a job of several nodes; NULL: processes of this one */
-	const char *job, *user; /* of a site's aggregator */
+		*keys_path;     /* of a job of several nodes; NULL: only processes of this node */
+	const char *job, *user; /* for a site's aggregator */
 	struct control_request request;
 	struct agent_sockets sockets;
-	bool has_asked;    /* all of these, once */
-	size_t nr_answers; /* agents that answered last */
+	bool has_asked;    /* every agent was asked once */
+	size_t nr_answers; /* agents in the last round */
 	size_t nr_processes, nr_taken;
-	uint64_t nr_windows; /* of all processes, at the last answers */
+	uint64_t nr_windows; /* sum of all processes in the last round */
 };
 
 /* ---- the command line */
@@ -77,7 +77,7 @@ static bool take_word(struct control *control, const char *word)
 	return false;
 }
 
-/* What goes together, of a whole job. false after saying what is wrong. */
+/* Checks which options go together. false, after an error: some do not. */
 static bool check_job(const struct control *control)
 {
 	bool job = control->profile || control->endpoint || control->job;
@@ -113,7 +113,6 @@ static int take_at(void *context, const char *name, const char *value, char **er
 			      value);
 }
 
-/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct control *control, int argc, char **argv)
 {
 	enum log_level level = LOG_LEVEL_NOTICE;
@@ -203,7 +202,7 @@ static bool has_ended(int error)
 	return error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET;
 }
 
-/* The socket of a run that was killed refuses already the first question: that is no news. */
+/* A socket that refuses the first question was left by a killed run, so no notice is given. */
 static void pass_over(struct control *control, size_t index, int error)
 {
 	if (control->has_asked || error != -ECONNREFUSED)
@@ -211,7 +210,7 @@ static void pass_over(struct control *control, size_t index, int error)
 	agent_sockets_drop(&control->sockets, index);
 }
 
-/* Asks every agent. Of several, some may end after they were found. false: after a warning. */
+/* Asks every agent. If there are several, some may end before they answer. false: after a warning. */
 static bool ask(struct control *control, uint32_t wish, bool print)
 {
 	static struct control_answer answer;
@@ -250,7 +249,7 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 	return fine && control->nr_answers;
 }
 
-/* A short window may be over before anybody looks: then there is one more. */
+/* A short window may end before its state is seen. The number of windows then shows that it was opened. */
 static bool all_have_taken(const struct control *control, uint64_t nr_windows_before)
 {
 	return control->nr_taken == control->nr_processes ||
@@ -258,7 +257,7 @@ static bool all_have_taken(const struct control *control, uint64_t nr_windows_be
 		control->nr_windows >= nr_windows_before + control->nr_processes);
 }
 
-/* Until all have taken it; the last answers are those to the command itself. */
+/* Waits until all processes have taken the command. The last answers are those to the command itself. */
 static bool wait_for_all(struct control *control)
 {
 	uint64_t until_ns = clock_now_ns() + TAKE_NS;
@@ -319,10 +318,10 @@ static int carry_out(struct control *control)
 	return EXIT_OK;
 }
 
-/* Where jobs of this site send to, and with which keys. false after saying what is wrong. */
+/* Finds the endpoint of the site's aggregator, and its keys. false: after an error. */
 static bool find_site(struct control *control)
 {
-	static struct site_config config; /* what is found stays in it */
+	static struct site_config config; /* owns the texts that *control borrows */
 	char *error;
 	int result = site_config_read(&config, &error);
 
@@ -344,7 +343,7 @@ static bool find_site(struct control *control)
 	return false;
 }
 
-/* Of a whole job. Times are the aggregator's, so what counts from now is left to it. */
+/* Commands a whole job. Relative times stay relative, because the aggregator's clock counts. */
 static int command_job(struct control *control)
 {
 	char user[MESSAGE_JOB_NAME_MAX + 1];

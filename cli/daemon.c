@@ -1,4 +1,4 @@
-/* The verbs `agent` and `aggregate`: the daemons under the one name that people know. */
+/* The verbs `agent` and `aggregate`: start the daemons under the name `flamegrid`. */
 #include <string.h>
 
 #include "base/log.h"

@@ -35,7 +35,6 @@ static int take_planes(void *context, const char *name, const char *value, char 
 			      name, value);
 }
 
-/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct diff *diff, int argc, char **argv)
 {
 	uint32_t rank = NO_RANK, against = MEDIAN;
@@ -68,7 +67,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 	return OPTION_LINE_GO;
 }
 
-/* 0 or -errno after saying what is wrong. */
+/* Returns 0, or -errno after an error. */
 static int compare(struct diff *diff, struct report_view *view)
 {
 	char subtitle[160], *error = NULL;

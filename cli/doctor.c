@@ -1,4 +1,4 @@
-/* The verb `doctor`: what stands in the way of profiling here, and what to do about it. */
+/* The verb `doctor`: names each obstacle to profiling on this host, and its remedy. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The verb `keygen`: keys for an aggregator of its own and the agents that send to it. */
+/* The verb `keygen`: makes keys for one aggregator and the agents that send to it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int make_keys(const char *directory)
 		return fail(aggregator, -r);
 	r = key_set_write(agent, KEY_ROLE_AGENT, &keys);
 	if (r) {
-		unlink(aggregator); /* one without the other is of no use */
+		unlink(aggregator); /* a single file of the pair is of no use */
 		return fail(agent, -r);
 	}
 	printf("%s\n%s\n", aggregator, agent);

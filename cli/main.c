@@ -31,7 +31,7 @@ static void print_usage(FILE *out)
 	fputs("\n`flamegrid VERB --help` says more; so does flamegrid(1).\n", out);
 }
 
-/* The verb of this name; else NULL, and *near may be meant, if it is not NULL. */
+/* Returns the verb of this name. NULL: none; *near may then be a similar name. */
 static const struct verb *find_verb(const char *name, const char **near)
 {
 	size_t least = SIZE_MAX;

@@ -24,7 +24,7 @@ struct report {
 	bool files, strict, demangle_given, weight_given, format_given;
 };
 
-/* The subject that an option asks for, by its name or by that and a word. */
+/* The subject's name is the option's name, or the name and a word. */
 static int take_subject(void *context, const char *name, const char *value, char **error)
 {
 	struct report *report = context;
@@ -43,7 +43,7 @@ static int take_subject(void *context, const char *name, const char *value, char
 	return error_text_set(error, -EINVAL, "%s: no report is about that", option);
 }
 
-/* Memory's plane is shown in several ways, of which none is the plane. */
+/* Memory is refused: it has several planes, and each is a subject of its own. */
 static int take_planes(void *context, const char *name, const char *value, char **error)
 {
 	uint32_t *planes = context;
@@ -71,7 +71,7 @@ static int take_by(void *context, const char *name, const char *value, char **er
 			      name, value);
 }
 
-/* Memory takes no time. OPTION_LINE_GO, or the exit status after saying so. */
+/* Memory takes no time, so its weight is set here. OPTION_LINE_GO, or the exit status after a message. */
 static int set_memory_weight(struct report *report)
 {
 	static const char *const subtitles[] = {
@@ -95,7 +95,7 @@ static int set_memory_weight(struct report *report)
 				  "--memory weighs by bytes or count, not by time");
 }
 
-/* The format where none is given, and all that the subject may refuse. As above. */
+/* Sets the format if none is given, and refuses impossible options of the subject. Returns as set_memory_weight(). */
 static int set_subject(struct report *report)
 {
 	struct report_request *request = &report->request;
@@ -121,7 +121,6 @@ static int set_subject(struct report *report)
 	return status;
 }
 
-/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct report *report, int argc, char **argv)
 {
 	struct report_request *request = &report->request;
@@ -156,13 +155,13 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	report->profile_path = argv[optind];
-	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
+	/* Whole C++ names make lines of a thousand characters, which fit no terminal. */
 	if (!report->demangle_given && request->format == REPORT_TABLE)
 		report->names.demangle = DEMANGLE_SIMPLE;
 	return status;
 }
 
-/* The exit status. The summary is the run's. */
+/* Writes the same files and summary as `run`. Returns the exit status. */
 static int write_files(const struct report *report)
 {
 	struct output_dir output = {.mark = -1};
@@ -185,7 +184,7 @@ static int write_files(const struct report *report)
 	return status;
 }
 
-/* What --strict is about. */
+/* --strict refuses these. */
 static bool is_lossy(const struct report_tree *tree)
 {
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
@@ -214,7 +213,7 @@ int verb_report(const char *program, int argc, char **argv)
 		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
-	/* Folded text has no place for it, the other formats have it within. */
+	/* Folded text and samples have no room for the state; the other formats contain it. */
 	if (status != EXIT_FAILED &&
 	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
 		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)

@@ -31,19 +31,19 @@
 
 struct run {
 	struct run_options options;
-	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
+	const char *other_injection; /* another tool's library, which the job keeps; NULL: none */
 	struct install_paths paths;
 	struct recording recording;
 	struct private_dir sockets;
 	char title[TITLE_MAX];
 	struct job job;
 	struct job_step step;
-	bool in_step;                /* one of several processes, which write one profile */
-	struct site_aggregator site; /* if options.aggregator */
+	bool in_step;                /* one of several processes that write one profile */
+	struct site_aggregator site; /* set if options.aggregator is */
 	struct step_run ranks;
-	uint32_t number; /* for the agent of others, if options.agent_path; 0: none */
+	uint32_t number; /* this run's number at a running agent (options.agent_path); 0: none */
 	char output_path[PATH_MAX];
-	char socket_path[STEP_DIR_MAX + 16]; /* in a private_dir or a step_dir */
+	char socket_path[STEP_DIR_MAX + 16]; /* lies in a private_dir or a step_dir */
 };
 
 static void job_title(const struct run *run, char title[static TITLE_MAX])
@@ -65,13 +65,13 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 			 run->other_injection);
 }
 
-/* No guest is wanted at all. */
 static bool is_host_only(const struct run *run)
 {
 	return run->options.bpf.host_calls && !run->options.bpf.calls_auto;
 }
 
-/* A task of Slurm's, and no nearer launcher names the step. The numbers of a job's own shells have ten digits. */
+/* Returns whether this process is a task of Slurm, and no nearer launcher names the step. The step numbers of a job's
+ * own shells have ten digits. */
 static bool is_slurms_task(const struct run *run)
 {
 	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -94,7 +94,7 @@ static const char *default_template(const struct run *run)
 	return run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
 }
 
-/* Of several ranks one profile, unless each is told to write another one. 0 or -errno after a warning. */
+/* Several ranks share one profile, unless the template gives each its own. 0 or -errno after a warning. */
 static int find_output(struct run *run)
 {
 	const char *template = run->options.output_template, *at;
@@ -115,12 +115,12 @@ static int find_output(struct run *run)
 	else if (result)
 		log_error("--output %s: %s", template, strerror(-result));
 	for (size_t size = strlen(run->output_path); size > 1 && run->output_path[size - 1] == '/';)
-		run->output_path[--size] = '\0'; /* names are made of it */
+		run->output_path[--size] = '\0'; /* other names are made from this one */
 	run->in_step = run->in_step && !output_template_is_per_process(template);
 	return result;
 }
 
-/* The agent of this node and the aggregator of the step. 0 or -errno after a warning. */
+/* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */
 static int start_ranks(struct run *run)
 {
 	char *symbol_cache = symbol_cache_directory(run->options.symbol_cache);
@@ -147,7 +147,8 @@ static int start_ranks(struct run *run)
 	return result;
 }
 
-/* The step's aggregator is the site's; a process that is alone is a step of its own. Likewise. */
+/* Takes the site's aggregator for the step. A process that is alone is a step of its own. 0 or -errno after a
+ * warning. */
 static int find_site(struct run *run)
 {
 	const struct site_aggregator_options options = {
@@ -168,7 +169,7 @@ static int find_site(struct run *run)
 	return result;
 }
 
-/* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
+/* Starts our own agent and aggregator, which write into the output directory. 0 or -errno after a warning. */
 static int start_own(struct run *run)
 {
 	int result;
@@ -190,7 +191,7 @@ static int start_own(struct run *run)
 		return result;
 	}
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
-	/* The job is the only child that this process will have. */
+	/* Starts an agent and an aggregator for this run alone. 0 or -errno after a warning. */
 	run->options.bpf.watch_pid = run->options.task ? run->options.task : getpid();
 
 	const struct recording_options options = {
@@ -209,7 +210,7 @@ static int start_own(struct run *run)
 	return recording_start(&options, run->socket_path, &run->recording);
 }
 
-/* The guest, and nobody else's in its place. 0 or -errno after a warning. */
+/* Loads the guest, unless another tool's library has its place. 0 or -errno after a warning. */
 static int prepare_guest(struct run *run, const char *program)
 {
 	const char *other = getenv(JOB_ENVIRONMENT_INJECTION);
@@ -231,7 +232,7 @@ static int prepare_guest(struct run *run, const char *program)
 	return 0;
 }
 
-/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
+/* Does all work that must precede the job's start. 0 or -errno after a warning. */
 static int prepare(struct run *run, const char *program)
 {
 	if (bpf_options_wanted(&run->options.bpf) &&
@@ -261,7 +262,7 @@ static int prepare(struct run *run, const char *program)
 	return 0;
 }
 
-/* Says how it went, if the command has run. The job's own end is not ours to change. */
+/* Prints the summary if the command has run. The job's status stays as it is, even if this fails. */
 static void finish(struct run *run, bool has_run)
 {
 	char *summary;
@@ -270,7 +271,7 @@ static void finish(struct run *run, bool has_run)
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
 	if (!run->recording.keeps && (run->other_injection || !has_run))
-		; /* said before */
+		; /* a message has said so */
 	else if (summary)
 		fputs(summary, stderr);
 	free(summary);
@@ -283,7 +284,7 @@ static int exec_status(int error)
 	return error == -ENOENT ? EXIT_RUN_FOUND : EXIT_RUN_EXEC;
 }
 
-/* Profiling cannot start: the job runs all the same, in our place. */
+/* Profiling cannot start, so this process becomes the job. */
 static int run_unprofiled(const struct run *run)
 {
 	if (run->options.strict) {
@@ -297,7 +298,7 @@ static int run_unprofiled(const struct run *run)
 	return exec_status(-errno);
 }
 
-/* Ranges are wanted as frames, or as capture windows. */
+/* NVTX ranges become frames, or open capture windows. */
 static bool wants_nvtx(const struct capture_options *capture)
 {
 	return capture->record & RECORD_OPTION_NVTX || capture->window.range == WINDOW_RANGE_NVTX;
@@ -318,7 +319,7 @@ static int lead_in_nvtx(const struct run *run, struct job_environment *environme
 	return 0;
 }
 
-/* Another plugin stays, whoever wants it. NCCL would not find a path that it cuts. */
+/* Another plugin stays. NCCL would cut a path that is too long, and not find it. */
 static int lead_in_nccl(const struct run *run, struct job_environment *environment)
 {
 	const char *other = getenv(JOB_ENVIRONMENT_NCCL);
@@ -337,7 +338,7 @@ static int lead_in_nccl(const struct run *run, struct job_environment *environme
 	return job_environment_set(environment, JOB_ENVIRONMENT_NCCL, run->paths.inject);
 }
 
-/* The environment that leads the guest into the job's processes. 0 or -ENOMEM; fini in either case. */
+/* Makes the environment that loads the guest into the job's processes. 0 or -ENOMEM; call fini in either case. */
 static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
 {
@@ -349,7 +350,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
 					     run->paths.inject);
-	/* A dormant guest without an agent must not go to that of a run around it. */
+	/* A run around this one may have set its agent's socket. A dormant guest without an agent must not use it. */
 	if (result == 0 && (*socket_path || getenv(HANDSHAKE_SOCKET_ENV)))
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
 	if (result == 0 && run->number) {
@@ -371,7 +372,7 @@ int verb_run(const char *program, int argc, char **argv)
 			  .ranks = {.aggregator.fd = -1, .member.fd = -1},
 			  .options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
 
-	log_begin("flamegrid", "run", LOG_LEVEL_NOTICE); /* `step` calls this, too */
+	log_begin("flamegrid", "run", LOG_LEVEL_NOTICE); /* `step` calls this function, too */
 	int status = run_options_parse(&run.options, argc, argv);
 	if (status != OPTION_LINE_GO)
 		return status;
@@ -390,7 +391,7 @@ int verb_run(const char *program, int argc, char **argv)
 	if (error == 0 && run.options.dormant && !run.options.agent_path) {
 		job_restore(&run.job);
 		execvpe(run.options.command[0], run.options.command,
-			environment.list); /* in our place */
+			environment.list); /* this process becomes the job */
 		error = -errno;
 	} else if (error == 0)
 		error = job_start(&run.job, run.options.command, environment.list);

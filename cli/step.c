@@ -22,16 +22,16 @@
 #include "proto/install_paths.h"
 
 #define OWN_PREFIX      "FLAMEGRID_"
-#define READY_MS        25000 /* two keepers that start, each for ten seconds at most */
-#define END_S           75    /* `run` waits for other nodes a minute at most */
+#define READY_MS        25000 /* two keepers start, each within ten seconds */
+#define END_S           75    /* `run` waits at most a minute for other nodes */
 #define LOOK_MS         100
 #define ENVIRONMENT_MAX 65536u
-#define WORD_ENDED      'e' /* the plugin: the task has ended well */
-#define WORD_INT        'i' /* SIGINT has ended it */
-#define WORD_TERM       't' /* by SIGTERM or SIGHUP */
+#define WORD_ENDED      'e' /* from the plugin: the task has ended well */
+#define WORD_INT        'i' /* SIGINT has ended the task */
+#define WORD_TERM       't' /* SIGTERM or SIGHUP has ended it */
 #define NUMBER_SIZE     16
 
-/* A prolog starts without standard streams (slurmstepd's task.c): what is opened must not take their places. */
+/* A prolog starts without standard streams (slurmstepd's task.c). Later descriptors must not take their numbers. */
 static void open_streams(void)
 {
 	int fd;
@@ -69,7 +69,7 @@ static int check(const char *program, int argc, char **argv)
 	if (read_options(&options, argc, argv)) {
 		for (size_t i = 0; i < options.nr; i++)
 			run[nr++] = options.list[i];
-		run[nr++] = (char *)"--help"; /* after all others have been understood */
+		run[nr++] = (char *)"--help"; /* prints only after all options are understood */
 		dup2(nowhere, STDOUT_FILENO);
 		status = verb_run(program, nr, run) == EXIT_OK ? EXIT_OK : EXIT_USAGE;
 	}
@@ -78,7 +78,7 @@ static int check(const char *program, int argc, char **argv)
 	return status;
 }
 
-/* ---- hold: the command of the run, in place of the task */
+/* ---- hold: the command that `run` watches, in place of the task */
 
 static bool is_for_task(const char *variable)
 {
@@ -91,7 +91,7 @@ static bool is_for_task(const char *variable)
 	return false;
 }
 
-/* Those with their NULs, then one more. */
+/* Each variable ends with a NUL, and the list with one more. */
 static bool send_environment(int fd)
 {
 	bool sent = true;
@@ -114,11 +114,11 @@ static void await_process(int pid, int process)
 			;
 		return;
 	}
-	while (kill(pid, 0) == 0) /* before Linux 5.3 */
+	while (kill(pid, 0) == 0) /* Linux before 5.3 has no pidfd_open() */
 		poll(NULL, 0, LOOK_MS);
 }
 
-/* As its task did: the run is to know that it was stopped. */
+/* Ends by the signal that ended the task, so that `run` knows that the task was stopped. */
 static void end_by(int signal_number)
 {
 	sigset_t only;
@@ -130,7 +130,7 @@ static void end_by(int signal_number)
 	sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
-/* Does not return if a signal stopped it. */
+/* Waits for the plugin's word. It does not return if a signal ended the task. */
 static bool ended_well(int hook)
 {
 	char word = 0;
@@ -144,7 +144,7 @@ static bool ended_well(int hook)
 	return size == sizeof(word) && word == WORD_ENDED;
 }
 
-/* PID HOOK READY ENVIRONMENT. Its status is what the run goes by: the task failed, or not. */
+/* Arguments: PID HOOK READY ENVIRONMENT. `run` takes the exit status for the task's: success or failure. */
 static int hold(int argc, char **argv)
 {
 	sigset_t all;
@@ -154,14 +154,14 @@ static int hold(int argc, char **argv)
 	const int pid = atoi(argv[0]), hook = atoi(argv[1]), ready = atoi(argv[2]);
 	const int environment = atoi(argv[3]);
 
-	/* Whoever signals a step means its tasks. */
+	/* Signals to the whole step are meant for its tasks. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "flamegrid-step");
 	int process = hook < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	background_ready(ready);
 	if (!send_environment(environment))
-		return EXIT_FAILED; /* who asked has gone */
+		return EXIT_FAILED; /* the reader has gone */
 	close(environment);
 	if (hook >= 0)
 		return ended_well(hook) ? EXIT_OK : EXIT_FAILED;
@@ -176,7 +176,7 @@ struct task {
 	struct step_options options;
 	pid_t pid;
 	int hook;            /* -1: none */
-	struct step_dir end; /* locked until all is written: by this `end` knows */
+	struct step_dir end; /* locked until the profile is written; `end` waits for the lock */
 	int environment[2];
 };
 
@@ -186,7 +186,7 @@ static void keep_over_exec(int fd)
 		fcntl(fd, F_SETFD, 0);
 }
 
-/* The run, in a process of its own. */
+/* Runs `run` in a process of its own. */
 static void run_task(void *argument, int ready)
 {
 	struct task *task = argument;
@@ -219,7 +219,7 @@ static void run_task(void *argument, int ready)
 	_exit(verb_run(task->program, nr, run));
 }
 
-/* Reads it all. Its size, 0: it did not come whole. */
+/* Returns the size of the whole environment; 0: it is incomplete. */
 static size_t read_environment(int fd, char text[static ENVIRONMENT_MAX])
 {
 	size_t used = 0;
@@ -258,7 +258,7 @@ static int print_environment(int fd)
 	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Which task this is, as a step of its own. false, after a warning: none of a step. */
+/* Finds which task of which step this process is. false: it belongs to no step; a warning says so. */
 static bool find_task(struct job_step *task)
 {
 	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID"),
@@ -346,7 +346,7 @@ static void on_alarm(int signal)
 
 static int end(void)
 {
-	const struct sigaction action = {.sa_handler = on_alarm}; /* flock() is not restarted */
+	const struct sigaction action = {.sa_handler = on_alarm}; /* no SA_RESTART: flock() ends */
 	struct job_step identity;
 	struct step_dir dir;
 

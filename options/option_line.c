@@ -127,7 +127,7 @@ static int set_target(const struct option_row *row, const struct option_target *
 	if (target->text)
 		*target->text = value;
 	if (target->flag)
-		*target->flag = target->choice || word <= 0; /* an option without a word, or with "on", sets the flag */
+		*target->flag = target->choice || word <= 0; /* no word, or "on" */
 	return 0;
 }
 

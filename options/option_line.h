@@ -16,11 +16,11 @@
 /* Receives the value of an option: one of the pointers is set, or none if the caller asks option_line_has(). The value
  * is borrowed from the command line or the configuration. */
 struct option_target {
-	const char *name; /* a row's name; NULL in the last target: all rows that no other target names */
+	const char *name; /* a row's name; NULL in the last target: all other rows */
 	/* Becomes true, or the argument's value (on|off). Together with choice it says that the option was given. */
 	bool *flag;
 	const char **text;
-	void *choice;     /* an enum; its value is first + the index of the word in the row's argument */
+	void *choice;     /* an enum: first + the index of the word in the row's argument */
 	uint32_t *number; /* a decimal from least to most; a word counts as it does for choice */
 	uint32_t first, least, most;
 	pid_t *pid;            /* 1 or more */

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whoever waits for the other end of one of them to close (a launcher's, a lock's) shall not wait for us. */
+/* Descriptors of the caller may keep a launcher or a lock waiting, so they are closed. */
 static void close_all_but(const int kept[static BACKGROUND_KEPT], int ready)
 {
 	DIR *open_files = opendir("/proc/self/fd");
@@ -31,7 +31,7 @@ static void run_apart(void (*body)(void *argument, int ready), void *argument,
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid = setsid() < 0 ? -1 : fork();
 
-	/* The first child is gone at once, so that nobody's wait() ever finds the second. */
+	/* The first child ends at once, so no wait() of the caller ever finds the second. */
 	if (pid != 0)
 		_exit(pid < 0);
 	if (nowhere >= 0) {
@@ -85,6 +85,6 @@ void background_ready(int ready)
 	const char byte = 1;
 
 	if (write(ready, &byte, sizeof(byte)) < 0)
-		errno = 0; /* nobody waits any more */
+		errno = 0; /* the caller has stopped waiting */
 	close(ready);
 }

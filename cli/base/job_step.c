@@ -10,14 +10,14 @@
 
 #define ENVIRONMENT_MAX (1u << 20)
 
-/* Who names a step, the nearest to the process first: an mpirun within an allocation of Slurm has a namespace of its
- * own in each of its processes, beside what it has inherited. */
+/* The launchers, the one nearest to the process first. An mpirun in a Slurm allocation sets its own variables, and its
+ * processes inherit Slurm's. */
 static const struct launcher {
-	const char *witness;  /* is set by this launcher alone */
-	const char *parts[3]; /* of the key; the first must be there */
-	const char *nr_nodes; /* NULL: it does not tell */
+	const char *witness;  /* only this launcher sets it */
+	const char *parts[3]; /* of the key; the first one must be set */
+	const char *nr_nodes; /* NULL: the launcher does not set it */
 } launchers[] = {
-	/* An id is "none" unless somebody chose one, so rank 0's address tells jobs apart
+	/* The id is "none" unless the user chose one, so rank 0's address is part of the key
 	 * (docs.pytorch.org/docs/stable/elastic/run.html). */
 	{"TORCHELASTIC_RUN_ID",
 	 {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
@@ -26,7 +26,7 @@ static const struct launcher {
 	{"PALS_RANKID", {"PALS_APID"}, NULL},
 	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES"},
 	{"PMI_PORT", {"PMI_PORT"}, NULL},
-	/* The count is there in a job that was requeued, whose steps are numbered anew. */
+	/* A requeued job numbers its steps anew, so the restart count is part of the key. */
 	{"SLURM_STEP_ID",
 	 {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"},
 	 "SLURM_STEP_NUM_NODES"},
@@ -38,7 +38,7 @@ struct block {
 	size_t size;
 };
 
-/* The value, up to its NUL or the end; NULL: not set, or empty. */
+/* Returns the value up to its NUL or the block's end; NULL: not set, or empty. */
 static const char *find(const struct block *block, const char *name, size_t *value_size)
 {
 	size_t name_size = strlen(name);
@@ -122,7 +122,7 @@ bool job_step_read(const char *environment, size_t size, struct job_step *step)
 
 /* ---- a step that its launcher does not name, on one node */
 
-/* Set by the launcher in the ranks that it starts, and nowhere else: so many are on this node. */
+/* The launcher sets these only in its own ranks: the number of ranks on this node. */
 static const char *const local_sizes[] = {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
 
 static bool has_variable(pid_t pid, const char *name)
@@ -139,7 +139,7 @@ static bool has_variable(pid_t pid, const char *name)
 	return has;
 }
 
-/* The nearest ancestor that is no rank: between it and this one may be shells. 0: none that can be seen. */
+/* Returns the nearest ancestor that is no rank, past any shells. 0: none is visible. */
 static pid_t find_starter(const char *variable)
 {
 	pid_t pid = getppid();
@@ -149,7 +149,7 @@ static pid_t find_starter(const char *variable)
 	return pid > 1 ? pid : 0;
 }
 
-/* What its ranks have in common is who started them. On several nodes they are started by several. */
+/* The ranks of one node share the process that started them. Ranks of several nodes do not. */
 static void make_up_key(const struct block *block, struct job_step *step)
 {
 	char host[128] = "";
@@ -195,5 +195,5 @@ uint64_t job_step_hash(uint64_t seed, const char *text)
 {
 	for (; *text; text++)
 		seed = (seed ^ (unsigned char)*text) * 0x100000001b3u;
-	return (seed ^ 0xff) * 0x100000001b3u; /* the end counts, too */
+	return (seed ^ 0xff) * 0x100000001b3u; /* keeps texts in a row apart */
 }

@@ -10,7 +10,7 @@
 #include "report/model/report_plane.h"
 
 #define NUMBER_MAX 10000
-#define TRIES      100 /* of a mark that others remove meanwhile */
+#define TRIES      100 /* limit of tries to lock a mark that other runs remove */
 
 /* ---- paths */
 
@@ -40,8 +40,8 @@ static int take_path(struct output_dir *output, const char *path)
 	return size ? 0 : -ENOENT;
 }
 
-/* mkdir -p, for this user alone: a profile tells what a model is made of. Directories above it are as the user's mask
- * has them. */
+/* Makes the directory for this user alone, because a profile tells how a model is built. The user's mask applies to its
+ * parents. */
 static int make_path(struct output_dir *output)
 {
 	char partial[PATH_MAX];
@@ -65,7 +65,7 @@ static int make_path(struct output_dir *output)
 	return 0;
 }
 
-/* As far as they are empty. */
+/* Removes the directories that this run made, if they are empty. */
 static void remove_made(const struct output_dir *output)
 {
 	char partial[PATH_MAX];
@@ -84,7 +84,7 @@ static void remove_made(const struct output_dir *output)
 
 /* ---- numbers */
 
-/* There is no name beside it that is like its own. */
+/* Paths such as "/", "." and ".." have no name to which a number could be added. */
 static bool has_no_name(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -92,7 +92,7 @@ static bool has_no_name(const char *path)
 	return !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* A new directory with the next number that is free: beside path, or inside. */
+/* Makes a directory with the next free number, beside path or inside it. */
 static int make_numbered(const char *path, bool inside, mode_t mode, char made[static PATH_MAX])
 {
 	for (int i = 2; i < NUMBER_MAX; i++) {
@@ -118,8 +118,8 @@ static bool is_same_file(int fd, const char *path)
 	       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-/* A lock of the open file, not of the directory nor by flock(): NFS and Lustre know these. Where there are no locks, a
- * mark that was there may be that of a run that lives. */
+/* NFS and Lustre know locks of open files, but not flock() or locks of directories. Without locks, an existing mark may
+ * belong to a run that lives. */
 static int lock_mark(int fd, bool is_new)
 {
 	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -129,7 +129,8 @@ static int lock_mark(int fd, bool is_new)
 	return is_new && errno != EAGAIN && errno != EACCES ? 0 : -EWOULDBLOCK;
 }
 
-/* The descriptor; -EWOULDBLOCK: another run has it; -EAGAIN: it was removed meanwhile; other -errno. */
+/* Returns the descriptor; -EWOULDBLOCK: another run has the mark; -EAGAIN: the mark was removed meanwhile; other
+ * -errno. */
 static int try_mark(const char *path)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
@@ -141,7 +142,7 @@ static int try_mark(const char *path)
 	if (!is_new)
 		fd = open(path, flags);
 	if (fd < 0)
-		return errno == ENOENT ? -EAGAIN : -EWOULDBLOCK; /* another user's */
+		return errno == ENOENT ? -EAGAIN : -EWOULDBLOCK; /* the mark is another user's */
 	r = lock_mark(fd, is_new);
 	if (r == 0 && !is_same_file(fd, path))
 		r = -EAGAIN;
@@ -168,10 +169,10 @@ static int take_mark(struct output_dir *output)
 
 /* ---- the files of a profile */
 
-/* memory.folded is that of its plane. false: there are no more. */
+/* Names the files of a profile: those of names[], and one for each plane but the GPU's. false: there are no more. */
 static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
 {
-	/* The store comes first, and its log right behind it. */
+	/* The store is moved first, and its log next. */
 	static const char *const names[] = {OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
 					    OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_LEAKS,
 					    OUTPUT_API};
@@ -228,7 +229,7 @@ static void put_back(struct output_dir *output)
 	*output->earlier = '\0';
 }
 
-/* Beside it may be another file system, or nothing that this user may write. */
+/* The place beside the directory may be another file system, or not writable for this user. */
 static int move_aside(struct output_dir *output)
 {
 	struct stat status;
@@ -253,7 +254,7 @@ static int move_aside(struct output_dir *output)
 
 /* ---- open and close */
 
-/* What is wanted is in use. */
+/* Takes the next number, because another run uses the wanted directory. */
 static int take_numbered(struct output_dir *output)
 {
 	char wanted[PATH_MAX];
@@ -265,7 +266,7 @@ static int take_numbered(struct output_dir *output)
 			r = make_numbered(wanted, inside, 0700, output->path);
 			if (r == 0 && (r = take_mark(output)) != 0 && r != -EWOULDBLOCK)
 				rmdir(output->path);
-		} while (r == -EWOULDBLOCK); /* somebody wants this number itself */
+		} while (r == -EWOULDBLOCK); /* another run wants this number as its own name */
 		output->kept = strlen(output->path) - 1;
 		if (r == 0)
 			break;
@@ -273,14 +274,14 @@ static int take_numbered(struct output_dir *output)
 	return r;
 }
 
-/* Whether the mark in the directory, whose path this gives, is still this run's. */
+/* Returns the mark's path, and whether the mark is still this run's. */
 static bool find_mark(const struct output_dir *output, char mark[static PATH_MAX])
 {
 	return output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark);
 }
 
-/* Removes the mark, and if asked to the directories that were made. No other file is touched: they may be those of an
- * earlier profile that could not be moved. */
+/* Removes the mark and, with_made, the directories that were made. All other files stay, because they may be an earlier
+ * profile's that could not be moved. */
 static void give_back(struct output_dir *output, bool with_made)
 {
 	char mark[PATH_MAX];
@@ -303,7 +304,7 @@ int output_dir_open(struct output_dir *output, const char *path)
 	if (r)
 		return r;
 	r = -ENOENT;
-	/* Another run may remove what it made and has nothing to keep in. */
+	/* Another run may remove a directory that it made and does not need. */
 	for (int i = 0; i < TRIES && r == -ENOENT; i++) {
 		r = make_path(output);
 		if (r == 0)
@@ -327,7 +328,7 @@ void output_dir_close(struct output_dir *output, bool keep)
 
 	if (output->mark < 0)
 		return;
-	/* Somebody may have removed the directory, and another run made it again. */
+	/* The directory may have been removed, and made again by another run. */
 	if (!keep && find_mark(output, mark)) {
 		remove_files(output->path);
 		put_back(output);

@@ -23,13 +23,13 @@ int private_dir_create(struct private_dir *dir)
 		error = size < 0 || (size_t)size >= sizeof(dir->path)
 				? -ENAMETOOLONG
 				: trusted_dir_check_parent(parents[i]);
-		if (error == 0 && !mkdtemp(dir->path)) /* 0700, and no name that was there before */
+		if (error == 0 && !mkdtemp(dir->path)) /* with mode 0700 and a new name */
 			error = -errno;
 		if (error)
 			continue;
 		dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir->lock >= 0)
-			flock(dir->lock, LOCK_EX); /* another run may look into it */
+			flock(dir->lock, LOCK_EX); /* another run may be looking inside */
 		return 0;
 	}
 	dir->path[0] = '\0';

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An address of a family that we use, as ZeroMQ wants it ("10.0.0.1", "[fd00::1]"); false: none. */
+/* Prints an address as ZeroMQ wants it ("10.0.0.1", "[fd00::1]"). false: another family. */
 static bool print_address(const struct ifaddrs *entry, char *text, size_t size)
 {
 	char digits[INET6_ADDRSTRLEN];

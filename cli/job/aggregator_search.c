@@ -20,15 +20,15 @@
 #define NS_PER_MS 1000000
 
 struct aggregator_search {
-	pthread_mutex_t lock; /* of stopped */
+	pthread_mutex_t lock; /* guards `stopped` and `ended` */
 	pthread_cond_t stops;
-	bool stopped, ended; /* who is second frees */
+	bool stopped, ended; /* the second to be set frees the search */
 	void (*found)(void *context, const char *endpoint);
 	void *context;
 	char endpoint[];
 };
 
-/* "tcp://[::1]:4000", "tcp://host:4000". */
+/* Splits "tcp://[::1]:4000" or "tcp://host:4000". */
 static void split(const char *endpoint, char host[static HOST_SIZE], const char **port)
 {
 	const char *text = endpoint + strlen(TCP), *colon = strrchr(text, ':');
@@ -38,7 +38,7 @@ static void split(const char *endpoint, char host[static HOST_SIZE], const char 
 	*port = colon + 1;
 }
 
-/* All addresses of the host, as endpoints. */
+/* Writes all addresses of the host as endpoints. */
 static void resolve(const char *endpoint, struct rendezvous *addresses)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -73,7 +73,7 @@ static const char *look(const char *endpoint, struct rendezvous *addresses)
 	int found;
 
 	if (!has_host(endpoint))
-		return endpoint; /* ZeroMQ waits for it */
+		return endpoint; /* ZeroMQ itself waits for such a socket */
 	resolve(endpoint, addresses);
 	found = rendezvous_search_reachable(addresses);
 	return found < 0 ? NULL : addresses->endpoints[found];

@@ -21,7 +21,7 @@
 #include "proto/batch/batch_encode.h"
 #include "proto/trust/key_set.h"
 
-#define ASK_NS    100000000u /* until it is asked again */
+#define ASK_NS    100000000u /* from one question to the next */
 #define NS_PER_MS 1000000u
 
 struct control_job {
@@ -30,11 +30,11 @@ struct control_job {
 	struct batch_encoder *encoder;
 	struct batch_decoder *decoder;
 	uint64_t token;
-	struct message answer; /* the last one; borrows from the decoder */
+	struct message answer; /* the last answer; borrows from the decoder */
 	bool has_answer, refused;
 };
 
-/* A text of the aggregator's, as far as a terminal may see it. */
+/* Control characters could command the terminal, so they are replaced. */
 static void print_text(const struct message_text *text)
 {
 	for (uint32_t i = 0; i < text->size; i++) {
@@ -44,7 +44,7 @@ static void print_text(const struct message_text *text)
 	}
 }
 
-/* ---- where */
+/* ---- the aggregator's address */
 
 static int open_profile(struct control_job *job)
 {
@@ -139,7 +139,7 @@ static void take_frame(struct control_job *job, const uint8_t *frame, size_t siz
 {
 	struct message message;
 
-	job->has_answer = false; /* what it borrowed goes with the next frame */
+	job->has_answer = false; /* it borrows from the frame, which is freed now */
 	if (batch_decode(job->decoder, frame, size, &message))
 		return;
 	if (message.type == MESSAGE_REFUSE) {
@@ -172,7 +172,7 @@ static void wait_for_news(struct control_job *job)
 		poll(&ready, 1, ASK_NS / NS_PER_MS);
 }
 
-/* Until all agents have taken it, or the time is over. 0 or -errno. */
+/* Asks until all agents have taken the command, or the time is over. 0 or -errno. */
 static int converse(struct control_job *job)
 {
 	uint64_t until_ns = clock_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
@@ -246,7 +246,7 @@ static int carry_out(struct control_job *job)
 	job->decoder = batch_decoder_create();
 	if (r == 0 && (!job->encoder || !job->decoder))
 		r = -ENOMEM;
-	/* 0 is no token; else any will do that nobody has had. */
+	/* The order needs a token that nobody else uses; 0 means none. */
 	if (r == 0 && getrandom(&job->token, sizeof(job->token), 0) != sizeof(job->token))
 		r = -errno;
 	job->token |= 1;

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 
-/* Signals that mean something for the job. The faults (SIGSEGV, …) stay deliverable, stopping and continuing is the
- * terminal's business with both of us. */
+/* The job handles these signals. Faults (SIGSEGV, …) must stay deliverable to us. Stopping and continuing reaches both
+ * processes from the terminal. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
 				SIGUSR2, SIGALRM, SIGCONT, SIGWINCH, SIGXCPU};
 
@@ -24,9 +24,9 @@ void job_prepare(struct job *job)
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
 		sigaddset(&mask, passed_on[i]);
 	sigaddset(&mask, SIGCHLD);
-	sigaddset(&mask, SIGPIPE); /* ours to see as an error: a closed stderr, a file-size limit */
+	sigaddset(&mask, SIGPIPE); /* a write that fails then returns an error */
 	sigaddset(&mask, SIGXFSZ);
-	/* Inherited as ignored, it would take the job's status away. */
+	/* If SIGCHLD were ignored, the kernel would discard the job's status. */
 	job->original_sigchld = signal(SIGCHLD, SIG_DFL);
 	pthread_sigmask(SIG_BLOCK, &mask, &job->original_mask);
 	getrlimit(RLIMIT_NOFILE, &job->original_files);
@@ -49,7 +49,7 @@ void job_restore(const struct job *job)
 	pthread_sigmask(SIG_SETMASK, &job->original_mask, NULL);
 }
 
-/* What happens in the child until exec: nothing that could wait for a lock of another thread. */
+/* Runs in the child until exec. Another thread may hold any lock at the fork, so this code must not wait for one. */
 static void exec_job(const struct job *job, char *const argv[], char *const environment[],
 		     int report)
 {
@@ -64,7 +64,7 @@ static void exec_job(const struct job *job, char *const argv[], char *const envi
 	_exit(127);
 }
 
-/* Not posix_spawn: that leaves two signals ignored in the job (glibc 2.36) which were not before. */
+/* posix_spawn() would not do: in glibc 2.36 it leaves two more signals ignored in the job. */
 int job_start(struct job *job, char *const argv[], char *const environment[])
 {
 	int report[2], error = 0;
@@ -77,7 +77,7 @@ int job_start(struct job *job, char *const argv[], char *const environment[])
 	if (job->pid < 0)
 		error = errno;
 	close(report[1]);
-	/* The pipe closes at exec; before, the child may say why there was none. */
+	/* A successful exec closes the pipe; a failed one sends its errno. */
 	if (error == 0 && read(report[0], &error, sizeof(error)) == (ssize_t)sizeof(error))
 		waitpid(job->pid, NULL, 0);
 	close(report[0]);
@@ -89,7 +89,7 @@ static bool is_stop(int number)
 	return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
 
-/* The signal that the status tells of. Shells and launchers exit with 128 + it of what they ran. 0: none. */
+/* Returns the signal that ended the job, or the n of a shell's or launcher's exit status 128 + n. 0: none. */
 static int deadly_signal(int status)
 {
 	if (WIFSIGNALED(status))
@@ -142,7 +142,7 @@ void job_exit_like(int status)
 		const struct rlimit no_core = {0, 0};
 		sigset_t only;
 
-		/* The job has left its own core; a second one, of us, would only mislead. */
+		/* The job has left its own core; a second one, from this process, would mislead. */
 		setrlimit(RLIMIT_CORE, &no_core);
 		signal(WTERMSIG(status), SIG_DFL);
 		sigemptyset(&only);

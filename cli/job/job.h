@@ -10,7 +10,7 @@
 
 struct job {
 	pid_t pid;
-	int stop;          /* the last of SIGINT, SIGTERM and SIGHUP that came while it ran; 0: none */
+	int stop;          /* the last SIGINT, SIGTERM or SIGHUP during the job; 0: none */
 	uint64_t stop_ns;  /* time of the stop, CLOCK_MONOTONIC */
 	uint64_t ended_ns; /* time when the job's end was seen */
 	sigset_t original_mask;
@@ -22,7 +22,8 @@ struct job {
  * Raises the limit of descriptors to the hard limit: each process of the job may take two of ours. */
 void job_prepare(struct job *job);
 
-/* Restores the signals and the limit, for an exec in our place. Signals that our own writing raised are dropped. */
+/* Restores the signals and the limit, before an exec that replaces this process. It drops signals that our own writing
+ * raised. */
 void job_restore(const struct job *job);
 
 /* Starts argv (searched in PATH) with environment, the original signal mask and limits, and all of our descriptors. 0

@@ -29,39 +29,38 @@
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
 
-#define READY_MS 10000
-#define LOOK_MS  20
-#define LAST_WORDS_MS                                                                              \
-	100 /* for the agents to read their last acknowledgements before the connection goes */
-#define FAILED_MS   2000  /* for the agents' goodbyes, if rank 0 failed or is gone */
-#define JOIN_MS     5000  /* for nodes that have not come by rank 0's end */
-#define GOODBYE_MS  60000 /* for those that have, and whose ranks may still run */
-#define NS_PER_MS   1000000u
-#define ENDPOINTS   2u
-#define WORD_ENDED  'e' /* from rank 0: it has ended well */
-#define WORD_FAILED 'f' /* it has not; so does the end of its connection */
-#define WORD_DONE   'd' /* to rank 0: the profile is written */
+#define READY_MS      10000
+#define LOOK_MS       20
+#define LAST_WORDS_MS 100   /* for the agents to read their last ACK */
+#define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
+#define JOIN_MS       5000  /* limit for nodes that are missing at rank 0's end */
+#define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
+#define NS_PER_MS     1000000u
+#define ENDPOINTS     2u
+#define WORD_ENDED    'e' /* from rank 0: the job has ended well */
+#define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
+#define WORD_DONE     'd' /* to rank 0: the profile is written */
 
-/* What one that is started again has to know of those before it. */
+/* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
-	bool started; /* agents can find it: from now on it is worth to be started again */
-	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* as bound */
+	bool started; /* agents can find the aggregator, so a restart makes sense */
+	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* the bound endpoints */
 	uint32_t nr_endpoints;
 };
 
 struct job_keeper_process {
 	const struct job_keeper_options *options;
 	int control;
-	int ready;                    /* of background.h, for the first child */
-	struct job_keeper_past *past; /* shared by all children */
+	int ready;                    /* background.h's descriptor; the first child writes to it */
+	struct job_keeper_past *past; /* in memory that all children share */
 	struct output_dir output;
 	struct aggregator *aggregator;
 	pthread_t thread;
-	atomic_bool is_over; /* the aggregator's thread has ended, which no agent can wait for */
+	atomic_bool is_over; /* the aggregator's thread has ended, so no agent needs to wait */
 	int result;
 	struct key_set keys;
 	char rendezvous_path[PATH_MAX];
-	struct rendezvous_file *rendezvous; /* owns, in the parent: locked as long as that lives */
+	struct rendezvous_file *rendezvous; /* owns, in the parent, which holds the lock for life */
 };
 
 /* ---- start */
@@ -81,7 +80,7 @@ static int open_output(struct job_keeper_process *process)
 	return 0;
 }
 
-/* Where nothing was bound yet: on all addresses, or on one interface's. */
+/* The first aggregator listens on all addresses or on one interface's; a restarted one on the same endpoints. */
 static int choose_endpoints(const struct job_keeper_process *process)
 {
 	struct job_keeper_past *past = process->past;
@@ -139,7 +138,7 @@ static int create_aggregator(struct job_keeper_process *process)
 	return r;
 }
 
-/* For whoever knows the profile alone (`control`): wherever it is, what the nodes read is in it, too. */
+/* `control` may know only the profile. So the mark in its directory gets a copy of the rendezvous. */
 static int tell_others(const struct job_keeper_process *process,
 		       const struct rendezvous *rendezvous)
 {
@@ -168,7 +167,7 @@ static int create_rendezvous(struct job_keeper_process *process)
 	return r ? say_unwritable(process, r) : 0;
 }
 
-/* A step's is its own alone. Of jobs that nobody names one has it after the other. */
+/* A step's key makes the file its own. Jobs without a key use the same file one after the other. */
 static int find_place(struct job_keeper_process *process)
 {
 	const struct job_keeper_options *options = process->options;
@@ -232,7 +231,7 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
-/* Whether rank 0 ended well. Its word stays in the socket, for one that is started in our place. */
+/* Returns whether rank 0 ended well. The word stays in the socket, because a restarted aggregator must read it, too. */
 static bool await_rank_0(const struct job_keeper_process *process)
 {
 	char word = WORD_FAILED;
@@ -244,7 +243,7 @@ static bool await_rank_0(const struct job_keeper_process *process)
 	return size == sizeof(word) && word == WORD_ENDED;
 }
 
-/* All that are to come have come, and said goodbye. */
+/* Returns whether all expected agents have come and said goodbye. */
 static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
 {
 	struct aggregator_status status;
@@ -290,7 +289,7 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 			    (unsigned long long)status.strangers);
 }
 
-/* false: no process was ever profiled, so there is nothing to keep. Of an incomplete profile nobody knows that. */
+/* false: no process was profiled, so no profile is kept. An incomplete profile is always kept. */
 static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
@@ -309,7 +308,7 @@ static bool write_reports(struct job_keeper_process *process)
 	return !is_empty;
 }
 
-/* What its launcher started again may have put its own there. */
+/* A restarted job may have put its own file there, so only ours is removed. */
 static void remove_rendezvous(const struct job_keeper_process *process)
 {
 	const char *path = process->rendezvous_path;
@@ -322,7 +321,7 @@ static void remove_rendezvous(const struct job_keeper_process *process)
 	free(error);
 }
 
-/* In a process of its own. 0: all is done. */
+/* Runs in a child process. 0: all work is done. */
 static int aggregate(void *argument, uint32_t round)
 {
 	struct job_keeper_process *process = argument;
@@ -343,20 +342,20 @@ static int aggregate(void *argument, uint32_t round)
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
-	/* The aggregator has said that it was deleted: there is nothing to make reports of. */
+	/* The aggregator has reported the deleted store, and no report can be made from it. */
 	const bool is_deleted = process->result == -ESTALE;
 	if (process->result && !is_deleted)
 		log_error("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
 	output_dir_close(&process->output, is_deleted || write_reports(process));
-	/* Rank 0's word is taken out: a socket that is closed before that resets the connection, which may take back
-	 * the answer (ECONNRESET). */
+	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
+	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
 	return 0;
 }
 
-/* Whoever sends it a signal to end means it; anything else is no reason for a job to lose its profile. */
+/* A signal to end is obeyed. After any other end a new aggregator continues the profile. */
 static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 {
 	const struct job_keeper_process *process = argument;
@@ -372,8 +371,8 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	return true;
 }
 
-/* The parent of the aggregator's process. It holds what must not go with that: the locks of the profile's directory
- * and of the rendezvous, the keys and rank 0's connection. */
+/* Runs the parent of the aggregator's process. It holds whatever must outlive a killed child: the locks of the
+ * profile's directory and of the rendezvous, the keys, and rank 0's connection. */
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;
@@ -396,7 +395,7 @@ static void keep(void *argument, int ready)
 	if (r)
 		remove_rendezvous(process);
 	rendezvous_close(process->rendezvous);
-	/* Where all is done, the child has closed it, and only the descriptor is left. */
+	/* If all is done, the child has closed the directory, and this call only closes the descriptor. */
 	output_dir_close(&process->output, process->past->started);
 }
 

@@ -54,8 +54,8 @@ static bool has_file(int directory, const char *name)
 	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own, and had it before its
- * sockets. */
+/* Returns whether a process still serves here. A step's directory is locked while a process joins or leaves. Its keeper
+ * locks STEP_DIR_LIFE before it makes its sockets. */
 static bool has_keeper(int directory)
 {
 	int fd = openat(directory, STEP_DIR_LIFE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -67,7 +67,7 @@ static bool has_keeper(int directory)
 	return has;
 }
 
-/* One without a socket may have been made just now, and its maker not have come to lock it. */
+/* A directory without a socket may be new, and its maker about to lock it. */
 static bool is_dead_private_dir(int directory)
 {
 	return has_file(directory, STEP_DIR_AGENT);
@@ -75,7 +75,7 @@ static bool is_dead_private_dir(int directory)
 
 static void remove_if_dead(int parent, const char *name, bool is_step)
 {
-	/* the agent's socket after what lies beside it: by the socket a directory is known as a dead one */
+	/* the agent's socket is removed last, because it marks the directory as a dead one */
 	static const char *const files[] = {STEP_DIR_AGENT GUEST_REGISTER_SUFFIX, STEP_DIR_AGENT,
 					    STEP_DIR_MEMBERS, STEP_DIR_LIFE};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -91,7 +91,7 @@ static void remove_if_dead(int parent, const char *name, bool is_step)
 	close(fd);
 }
 
-/* Only these two: what else begins so is not locked (proto/attach.h). */
+/* Other names with our prefix are not locked (proto/attach.h), so they prove nothing. */
 static void look_at(int parent, const char *name)
 {
 	if (strncmp(name, STEP_DIR_PREFIX, strlen(STEP_DIR_PREFIX)) == 0)
@@ -139,7 +139,7 @@ bool leftovers_rendezvous_lives(const char *path)
 	return lives;
 }
 
-/* Under the lock the name is still that file's: nobody else removes it. */
+/* Only the holder of the lock removes the file, so under the lock the name still belongs to it. */
 static void remove_if_nobodys(const char *path)
 {
 	struct rendezvous rendezvous;

@@ -24,16 +24,14 @@
 #include "node-agent/base/socket_path.h"
 #include "node-agent/files/proc_file.h"
 
-#define MEMBERS_MAX 1024
-#define STATUS_MAX  4096u
-#define LOOK_MS     20   /* at an agent that somebody waits for */
-#define GIVE_UP_MS  2000 /* for what is not acknowledged at the end */
-#define PASSES_TO_WAIT                                                                             \
-	2 /* the pass at hand may have been past a ring when its process wrote last */
-#define SITE_MS                                                                                    \
-	1900 /* for what a member waits for at a site's aggregator: less than the member does */
-#define NS_PER_MS  1000000u
-#define AGENT_RUNS 1 /* else 0 or -errno */
+#define MEMBERS_MAX    1024
+#define STATUS_MAX     4096u
+#define LOOK_MS        20   /* from one look at the agent to the next, while a member waits */
+#define GIVE_UP_MS     2000 /* limit for data that is not acknowledged at the end */
+#define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
+#define SITE_MS        1900 /* wait for a site's aggregator; a member waits longer */
+#define NS_PER_MS      1000000u
+#define AGENT_RUNS     1 /* an exit status is 0 or -errno */
 
 enum member_state {
 	MEMBER_COMES,
@@ -48,9 +46,9 @@ struct member {
 	int fd;
 	enum member_state state;
 	bool leaves;
-	pid_t pid;         /* 0: not visible from here */
-	uint64_t target;   /* of watches, of passes, of frames, one after the other */
-	uint64_t drain_ns; /* when it began to wait */
+	pid_t pid;         /* 0: the process is in a pid namespace that we cannot see */
+	uint64_t target;   /* the number of watches, then of passes, then of frames to wait for */
+	uint64_t drain_ns; /* time when the wait began */
 };
 
 struct node_keeper {
@@ -60,12 +58,12 @@ struct node_keeper {
 	struct member members[MEMBERS_MAX];
 	int nr_members;
 	bool had_members, lost_member;
-	uint64_t nr_watches; /* asked for */
+	uint64_t nr_watches; /* watches requested so far */
 	struct agent *agent;
 	pthread_t agent_thread;
 	atomic_int agent_result;
 	struct rendezvous_search search;
-	const struct site_aggregator *site; /* NULL: the rendezvous says where */
+	const struct site_aggregator *site; /* NULL: the rendezvous names the aggregator */
 	struct aggregator_search *site_search;
 	bool site_failure_said;
 };
@@ -87,8 +85,8 @@ static void watch(struct node_keeper *keeper, const struct member *member,
 		keeper->nr_watches++;
 }
 
-/* Its real user: who owns its files is not told before it has become another program (proc(5)). The agent may be
- * allowed more than its user. */
+/* Compares the real user. Until exec the owner of /proc/PID is not the user (proc(5)). The agent may have more rights
+ * than its user. */
 static bool is_of_our_user(pid_t pid)
 {
 	char *text;
@@ -137,7 +135,7 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 
 	if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
 		member->leaves = true;
-	/* One that ends as it should asks for the rest first. */
+	/* A member that leaves in order asks for its data first. */
 	if (member->leaves && member->state <= MEMBER_RUNS)
 		keeper->lost_member = true;
 	if (size == NODE_KEEPER_TASK_SIZE && words[0] == NODE_KEEPER_TASK &&
@@ -168,7 +166,7 @@ static int count_staying(const struct node_keeper *keeper)
 	return count;
 }
 
-/* Those that leave are let go; the last ones stay connected until all is done, which they wait for. */
+/* Lets leaving members go. The last ones stay connected, because they wait until all work is done. */
 static void hear_members(struct node_keeper *keeper)
 {
 	for (int i = 0; i < keeper->nr_members; i++)
@@ -191,7 +189,7 @@ static void say(const struct member *member, enum node_keeper_word word)
 {
 	const char byte = (char)word;
 
-	/* Who no longer listens only harms itself. */
+	/* A member that has stopped reading harms only itself. */
 	(void)send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -212,7 +210,7 @@ static void connect_to_site(void *context, const char *endpoint)
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
-/* Once for the node. */
+/* One line stands for all members of the node. */
 static void say_site_failure(struct node_keeper *keeper, const struct agent_status *status)
 {
 	const char *what = "has not confirmed all of what was recorded here: the end may be "
@@ -233,7 +231,7 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 	log_warning("%s: %s", keeper->site->endpoint, what);
 }
 
-/* Nothing that the member waits for will come, or not in time. */
+/* Returns whether the member's data will not be stored, or too late. */
 static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
 			    const struct agent_status *status)
 {
@@ -241,7 +239,7 @@ static bool has_site_failed(const struct node_keeper *keeper, const struct membe
 				clock_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
 }
 
-/* Where the profile is stands behind the word. */
+/* The place of the profile follows the word. */
 static void answer_stored(struct member *member, const struct agent_status *status)
 {
 	char words[1 + NODE_KEEPER_PLACE_MAX];
@@ -254,7 +252,8 @@ static void answer_stored(struct member *member, const struct agent_status *stat
 	member->state = MEMBER_ANSWERED;
 }
 
-/* A site's aggregator is to have welcomed us, too: what nobody has heard of is in no profile. */
+/* Returns whether the member's data is stored. A site's aggregator must have welcomed the agent, too: an unknown agent
+ * is in no profile. */
 static bool is_stored(const struct node_keeper *keeper, const struct member *member,
 		      const struct agent_status *status)
 {
@@ -262,7 +261,7 @@ static bool is_stored(const struct node_keeper *keeper, const struct member *mem
 	       (!keeper->site || status->welcomed);
 }
 
-/* Returns whether somebody still waits. */
+/* Returns whether a member still waits. */
 static bool answer_members(struct node_keeper *keeper)
 {
 	const bool failed = atomic_load(&keeper->agent_result) != AGENT_RUNS;
@@ -347,11 +346,11 @@ static void serve(struct node_keeper *keeper)
 	}
 }
 
-/* Under the lock nobody is about to join. false: somebody had joined before it. */
+/* Removes the directory under its lock, so that no process can be joining. false: a process had joined before. */
 static bool close_doors(struct node_keeper *keeper)
 {
 	if (step_dir_relock(&keeper->dir))
-		return true; /* the directory is gone, and so is every way to us */
+		return true; /* without the directory no process can join */
 	accept_members(keeper);
 	hear_members(keeper);
 	if (count_staying(keeper)) {
@@ -379,7 +378,7 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
 	r = step_dir_live(&keeper->dir);
-	if (r) /* it may be taken for a dead run's */
+	if (r) /* the directory may look like a dead run's */
 		log_warning("the lock of this node's agent: %s", strerror(-r));
 	r = agent_create(&agent, &keeper->agent, &error);
 	if (r) {
@@ -392,7 +391,7 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 		log_warning("%s: %s", problem, strerror(-keeper->listener));
 		return keeper->listener;
 	}
-	/* The agent's thread, too, which is started below. */
+	/* The agent's thread, which starts below, inherits these rights. */
 	r = capability_set_keep(&rights);
 	if (r)
 		log_warning("capabilities cannot be given up: %s", strerror(-r));
@@ -435,11 +434,10 @@ static void keep(void *argument, int ready)
 	prctl(PR_SET_NAME, "flamegrid-node");
 	keeper->dir = *arguments->dir;
 	keeper->site = arguments->options->site;
-	keeper->dir.lock = -1; /* it stays with who started us, until we are ready */
+	keeper->dir.lock = -1; /* the process that started us holds the lock until we are ready */
 	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));
-	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path,
-		      sizeof(keeper->agent_path));
+	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path, sizeof(keeper->agent_path));
 	if (!keeper->site &&
 	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
 				   arguments->options->step))

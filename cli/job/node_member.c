@@ -12,7 +12,7 @@
 
 #define READY_MS 10000
 
-/* The descriptor or -errno: nobody is there. */
+/* Returns the descriptor; -errno: no keeper answers. */
 static int connect_to_keeper(const struct step_dir *dir)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -28,7 +28,7 @@ static int connect_to_keeper(const struct step_dir *dir)
 	return error;
 }
 
-/* The next word, with what is behind it; 0: none in time, or the keeper is gone. */
+/* Returns the next word with its data; 0: the time is over, or the keeper is gone. */
 static char hear_more(const struct node_member *member, int timeout_ms,
 		      char more[static NODE_KEEPER_PLACE_MAX])
 {
@@ -62,7 +62,7 @@ static bool become_watched(const struct node_member *member, int32_t task)
 	memcpy(words + 1, &task, sizeof(task));
 	if (send(member->fd, words, sizeof(words), MSG_NOSIGNAL) != sizeof(words))
 		return false;
-	/* the welcome may have been first */
+	/* the welcome may come first */
 	do word = hear(member, READY_MS);
 	while (word == NODE_KEEPER_WELCOME);
 	return word == NODE_KEEPER_WATCHED;
@@ -88,7 +88,7 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 	step_dir_unlock(&member->dir);
 	if (r == 0 && member->fd < 0)
 		r = member->fd;
-	/* Without the word it is a member all the same, and what it starts first may not be watched. */
+	/* Without the keeper's word this process is still a member. But its first processes may not be watched. */
 	if (r == 0 && !become_watched(member, options->task))
 		log_warning("the agent of this node has not said that it is ready: %s",
 			    strerror(ETIMEDOUT));
@@ -101,7 +101,7 @@ void node_member_stopped(const struct node_member *member, int32_t rank, int sig
 							      : NODE_KEEPER_TERMINATED};
 
 	memcpy(words + 1, &rank, sizeof(rank));
-	/* Where it fails, the keeper is gone, and with it who would count. */
+	/* If this fails, the keeper is gone, and nobody counts members any more. */
 	if (member->fd >= 0)
 		(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
 }
@@ -124,9 +124,7 @@ void node_member_leave(struct node_member *member, int timeout_ms)
 {
 	if (member->fd < 0)
 		return;
-	shutdown(
-		member->fd,
-		SHUT_WR); /* the keeper closes its end at once, or, if we were the last, when it is done */
+	shutdown(member->fd, SHUT_WR); /* the keeper closes its end at once, or after its work */
 	hear(member, timeout_ms);
 	close(member->fd);
 	member->fd = -1;

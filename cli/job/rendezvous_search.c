@@ -19,7 +19,7 @@
 #define LOOK_NS      100000000u
 #define NS_PER_MS    1000000u
 #define CONNECT_MS   1000
-#define CLOCK_SKEW_S 60 /* between the file server's clock and ours */
+#define CLOCK_SKEW_S 60 /* between the clocks of the file server and this host */
 #define TCP          "tcp://"
 
 int rendezvous_search_path(const char *output_path, const struct job_step *step,
@@ -54,7 +54,7 @@ int rendezvous_search_wait_ms(const struct rendezvous_search *search)
 	return now_ns >= search->next_ns ? 0 : (int)((search->next_ns - now_ns) / NS_PER_MS) + 1;
 }
 
-/* Of this step, as far as can be told. */
+/* Returns whether the file may be this step's. */
 static bool is_ours(const struct rendezvous_search *search, const char *path)
 {
 	struct stat status;
@@ -64,7 +64,7 @@ static bool is_ours(const struct rendezvous_search *search, const char *path)
 	return stat(path, &status) == 0 && status.st_mtime >= search->not_before_s;
 }
 
-/* "tcp://10.0.0.1:4000" or "tcp://[fe80::1%eth0]:4000" as the system wants it. 0 or -EINVAL. */
+/* Converts "tcp://10.0.0.1:4000" or "tcp://[fe80::1%eth0]:4000". 0 or -EINVAL. */
 static int parse_endpoint(const char *endpoint, struct sockaddr_storage *address, socklen_t *size)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
@@ -115,7 +115,8 @@ static bool is_connected(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
-/* The first that is connected while no earlier one may still be; -1: none yet. Those that failed are closed. */
+/* Returns the first connection that succeeded, once all earlier ones have failed; -1: none yet. It closes failed
+ * ones. */
 static int first_connected(struct pollfd *connections, uint32_t count, bool in_time)
 {
 	for (uint32_t i = 0; i < count; i++) {

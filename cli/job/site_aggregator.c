@@ -11,7 +11,7 @@
 #include "base/error_text.h"
 #include "proto/trust/endpoint.h"
 
-/* From 0. torchrun starts a failed job's workers again under the same id and address. */
+/* Counts from 0. torchrun restarts a failed job's workers under the same id and address. */
 #define RESTARTS "TORCHELASTIC_RESTART_COUNT"
 
 static int check_endpoint(const struct site_aggregator_options *options, char **error)
@@ -53,7 +53,7 @@ void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
 	keep_visible(user);
 }
 
-/* Of one process or, without a step's name, of one node. */
+/* Names this process's job or, in a step without a key, this node's part of it. */
 static int make_up_key(char key[static MESSAGE_JOB_NAME_MAX + 1])
 {
 	char host[128] = "";
@@ -67,7 +67,7 @@ static int make_up_key(char key[static MESSAGE_JOB_NAME_MAX + 1])
 	return 0;
 }
 
-/* The launcher's name of the step, and which attempt it is. */
+/* The key is the launcher's name of the step, and the number of the attempt. */
 static void take_key(char key[static MESSAGE_JOB_NAME_MAX + 1], const struct job_step *step)
 {
 	const char *restarts = getenv(RESTARTS);

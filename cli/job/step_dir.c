@@ -14,11 +14,11 @@
 
 #include "proto/trust/trusted_dir.h"
 
-#define TRIES     1000 /* each failed one means that a directory has gone meanwhile */
+#define TRIES     1000 /* each failed try means that a directory was removed meanwhile */
 #define STEM_SIZE 36
 #define NAME_SIZE 48
 
-/* Without a key, what the processes of a step on a node have in common is who started them. */
+/* Without a key, the processes of a step on this node share only the process that started them. */
 static uint64_t name_of(const struct job_step *step, const char *node)
 {
 	char host[256] = "", who[32];
@@ -35,7 +35,7 @@ static uint64_t name_of(const struct job_step *step, const char *node)
 	return job_step_hash(job_step_hash(name, node), who);
 }
 
-/* 0; -EAGAIN: it was removed meanwhile; -ENOENT; -EPERM: it is not ours; other -errno. */
+/* 0; -EAGAIN: the directory was removed meanwhile; -ENOENT; -EPERM: it belongs to another user; other -errno. */
 static int open_locked(struct step_dir *dir)
 {
 	struct stat opened, named;
@@ -229,7 +229,7 @@ int step_dir_live(const struct step_dir *dir)
 
 	step_dir_file(dir, STEP_DIR_LIFE, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Not closed: the lock ends with the process. */
+	/* The descriptor stays open, so the lock ends with the process. */
 	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 

@@ -17,8 +17,8 @@ static int fail(char **error, const char *word, size_t size, const char *why)
 	return error_text_set(error, -EINVAL, "%.*s: %s", (int)size, word, why);
 }
 
-/* Shortened, too, as getopt_long() would take it. A step has an agent of its own, and is told by its launcher what to
- * run. */
+/* Compares shortened names, too, because getopt_long() accepts them. A step has its own agent, and its launcher names
+ * the command. */
 static bool is_refused(const char *name, size_t size)
 {
 	for (const struct option_row *row = option_table_run.rows; row->name || row->help; row++)
@@ -28,7 +28,7 @@ static bool is_refused(const char *name, size_t size)
 	return false;
 }
 
-/* "record=sync,cpu-hz=99" */
+/* Finds a comma that should be a blank, as in "record=sync,cpu-hz=99". */
 static bool has_comma_for_blank(const char *value, const char *end)
 {
 	for (const char *at = value; at < end; at++) {

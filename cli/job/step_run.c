@@ -3,7 +3,7 @@
 #include "base/log.h"
 
 #define DRAIN_MS 2000
-#define LEAVE_MS 5000 /* the agent gives up before */
+#define LEAVE_MS 5000 /* the agent gives up earlier */
 
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)
@@ -28,8 +28,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->at_site = options->site != NULL;
 	run->says_place = options->site && step->rank == 0;
-	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is
-	 * still one job. */
+	/* The aggregator starts first, so that this node's agent finds it soon. Without it the step still shares one
+	 * agent. */
 	if (step->rank == 0 && !options->site)
 		r = job_keeper_start(&run->aggregator, &job);
 	if (r == 0)
@@ -53,7 +53,7 @@ void step_run_finish(struct step_run *run, bool failed)
 			    "the aggregator has not confirmed it");
 	if (answer.stored && run->says_place && *answer.place)
 		log_notice("the profile is %s", answer.place);
-	/* What a site's aggregator has not heard of by now it need not hear of while a launcher waits. */
+	/* The launcher waits, so data that the site's aggregator does not have by now is not sent any more. */
 	node_member_leave(&run->member, run->at_site && !answer.stored ? 0 : LEAVE_MS);
 	job_keeper_finish(&run->aggregator, failed);
 }

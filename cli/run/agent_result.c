@@ -34,7 +34,6 @@ static uint64_t now_ms(void)
 	return clock_now_ns() / 1000000;
 }
 
-/* 0 or -errno of the question. */
 static int await(const char *path, uint32_t run, struct control_result *result)
 {
 	const uint64_t until_ms = now_ms() + WAIT_MS;

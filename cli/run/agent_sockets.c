@@ -30,7 +30,7 @@ static int add(struct agent_sockets *sockets, const char *path)
 	return 0;
 }
 
-/* A dormant process has an agent only while somebody is attached. */
+/* A dormant process has an agent only while `attach` runs. */
 static int add_of_process(struct agent_sockets *sockets, pid_t pid)
 {
 	struct target_process target;
@@ -56,13 +56,13 @@ static bool is_ours(const char *path)
 	       (status.st_uid == geteuid() || geteuid() == 0);
 }
 
-/* The folders may be one and the same, or links to it. */
+/* Two folders may be the same one, or links to it. */
 static bool is_known(const struct agent_sockets *sockets, const char *path)
 {
 	struct stat status, known;
 
 	if (stat(path, &status) < 0)
-		return true; /* it has just gone */
+		return true; /* the process has just ended */
 	for (size_t i = 0; i < sockets->count; i++)
 		if (stat(sockets->paths[i], &known) == 0 && known.st_dev == status.st_dev &&
 		    known.st_ino == status.st_ino)
@@ -70,7 +70,7 @@ static bool is_known(const struct agent_sockets *sockets, const char *path)
 	return false;
 }
 
-/* What private_dir.h and attach.h make. */
+/* Adds the sockets that private_dir.h and attach.h make. */
 static int add_all(struct agent_sockets *sockets)
 {
 	const char *const folders[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};

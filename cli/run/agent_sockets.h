@@ -10,13 +10,14 @@ struct agent_sockets {
 	size_t count;
 };
 
-/* Lists the sockets that may be meant, the best first. The first of these sources that is given, or has any, is the
- * only one:
+/* Lists the sockets that may be meant, the best first. It takes them from the first of these sources that is given or
+ * has any:
  *   - the socket at `path`;
- *   - those of the process `pid` (0: none);
- *   - that of this process's own environment;
- *   - those of all runs of this user. It does not check whether an agent listens there. 0; -ESRCH, -EACCES: the errors
- *     of target_process_init() for pid; -ENOENT: none; -ENOMEM. Call fini in any case. */
+ *   - the sockets of the process `pid` (0: none);
+ *   - the socket in this process's own environment;
+ *   - the sockets of all runs of this user.
+ * It does not check whether an agent listens. 0; -ESRCH, -EACCES: the errors of target_process_init() for pid; -ENOENT:
+ * none; -ENOMEM. Call fini in any case. */
 int agent_sockets_find(const char *path, pid_t pid, struct agent_sockets *sockets);
 
 /* Removes the socket at this index; those behind it move up. */

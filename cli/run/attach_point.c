@@ -12,7 +12,7 @@
 
 #include "proto/attach.h"
 
-#define TMP_SIZE (sizeof("/tmp/") - 1) /* of ATTACH_PREFIX */
+#define TMP_SIZE (sizeof("/tmp/") - 1) /* length of "/tmp/", with which ATTACH_PREFIX begins */
 
 int attach_point_path(const struct target_process *target, char path[static 108])
 {
@@ -27,7 +27,7 @@ static bool is_own(const struct target_process *target)
 	return target->uid == geteuid();
 }
 
-/* The folder is there already. */
+/* Takes over a folder that exists already. */
 static int take_over(const struct attach_point *point)
 {
 	struct control_request request = {.wish = CONTROL_STATUS};
@@ -84,7 +84,7 @@ int attach_point_make(const struct target_process *target, const char *options,
 			return result;
 	}
 	point->made = true;
-	/* Another user's guest has to reach what root made. */
+	/* Root has made the folder, and the guest of another user must reach it. */
 	if (!is_own(target) && fchmodat(point->tmp_fd, point->name, 0711, 0) < 0)
 		return -errno;
 	return write_options(target, point, options);

@@ -153,7 +153,7 @@ static int take_step_range(struct capture_options *options, const char *origin, 
 	return 0;
 }
 
-/* Where nothing else says what a step is, it is from cudaProfilerStart to cudaProfilerStop. */
+/* If no option says where a step begins, it lasts from cudaProfilerStart to cudaProfilerStop. */
 static int take_every_steps(struct capture_options *options, const char *origin, const char *text,
 			    char **error)
 {
@@ -173,7 +173,7 @@ static int take_every_steps(struct capture_options *options, const char *origin,
 	return 0;
 }
 
-/* Those with a variable are first taken from there. */
+/* Options with a variable take their first value from the environment. */
 static const struct {
 	const char *name, *variable;
 	int (*take)(struct capture_options *options, const char *origin, const char *text,
@@ -273,7 +273,7 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0)
 		result = job_environment_set(environment, GRAPH_MODE_ENV,
 					     graph_mode_name(options->graphs));
-	/* What is the default and was not said is left out: the job's environment stays as it is. */
+	/* An unchanged default is not exported, so that the job's environment stays as it is. */
 	if (result == 0 && (options->record || getenv(RECORD_OPTIONS_ENV)))
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
 	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))

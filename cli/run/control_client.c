@@ -45,11 +45,11 @@ static int error_of(int error)
 {
 	if (error == EAGAIN)
 		return -ETIMEDOUT;
-	/* the agent went before we could write, or after */
+	/* the agent closed the connection before our request, or after it */
 	return error == EPIPE ? -ECONNRESET : -error;
 }
 
-/* The size of the answer, or -errno. */
+/* Returns the size of the answer, or -errno. */
 static ssize_t exchange(const char *path, struct control_request *request, void *answer,
 			size_t size_max)
 {
@@ -66,7 +66,7 @@ static ssize_t exchange(const char *path, struct control_request *request, void 
 	if (size < 0)
 		size = error_of(errno);
 	else if (size == 0)
-		size = -ECONNRESET; /* it hung up: every agent that goes on answers */
+		size = -ECONNRESET; /* the connection was closed, so the agent is ending */
 	close(fd);
 	return size;
 }

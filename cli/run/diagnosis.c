@@ -29,7 +29,7 @@
 #define FILES_WANTED   1024u
 #define DRIVER_VERSION "/proc/driver/nvidia/version"
 #define PARANOID       "/proc/sys/kernel/perf_event_paranoid"
-#define PARANOID_MAX   2 /* what an unprivileged user may sample of its own processes */
+#define PARANOID_MAX   2 /* with a higher level an unprivileged user may not sample */
 
 static const char *const library_folders[] = {
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
@@ -90,7 +90,7 @@ static bool read_line(const char *path, char *line, size_t size)
 	return read;
 }
 
-/* The first folder with the file, of the loader's search path or the usual ones. */
+/* Returns the file in the loader's search path or the usual folders. */
 static bool find_library(const char *name, char path[PATH_MAX])
 {
 	const char *list = getenv("LD_LIBRARY_PATH");

@@ -20,7 +20,7 @@
 
 static const struct report_request folded = {.format = REPORT_FOLDED};
 
-/* For whom the store is: a page tells as much as that. */
+/* A report reveals as much as the store, so it gets the store's mode. */
 static FILE *create_file(const struct output_dir *output, const char *path)
 {
 	char store_path[PATH_MAX];
@@ -31,7 +31,7 @@ static FILE *create_file(const struct output_dir *output, const char *path)
 
 	if (output_dir_file(output, OUTPUT_STORE, store_path) == 0 && stat(store_path, &store) == 0)
 		mode = store.st_mode & 0666;
-	/* A file that is not ours to show is not ours to empty. */
+	/* A file whose mode we cannot set belongs to another user, and is not emptied. */
 	if (file && fchmod(fd, mode) == 0 && ftruncate(fd, 0) == 0)
 		return file;
 	if (file)
@@ -61,7 +61,7 @@ static int write_file(const struct output_dir *output, const char *name,
 			  : 0;
 }
 
-/* Folded bytes, of a tree of their own. */
+/* Writes folded bytes, from a tree of their own. */
 static int write_memory(const struct output_dir *output, const char *name, enum report_memory which,
 			const struct report_view *view, const struct report_options *options,
 			char **error)
@@ -79,7 +79,6 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 	return result;
 }
 
-/* NULL: out of memory. */
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
 			  bool has_calls)
 {
@@ -118,8 +117,8 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 			  : 0;
 }
 
-/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own
- * files. */
+/* Writes the folded stacks of the other planes, then the page with all planes. Memory has files of its own, because it
+ * has no total here. */
 static int write_planes(const struct output_dir *output, struct report_view *view,
 			const struct report_options *options, char **error)
 {
@@ -165,7 +164,7 @@ static bool is_empty(const struct report_view *view)
 	return view->statistics->nr_calls == 0;
 }
 
-/* What is said where there is no profile of this run. NULL: out of memory. */
+/* Makes the text for a run without a profile. NULL: out of memory. */
 static char *make_absence(const struct output_dir *output, const struct report_tree *tree)
 {
 	char *text;
@@ -196,7 +195,7 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		report_view_close(&view);
 		return result;
 	}
-	/* For its reasons, a profile of processes alone is kept where there was no other. */
+	/* A profile without records but with processes gives reasons. It is kept if there was no earlier profile. */
 	*empty = is_empty(&view) && (*output->earlier || view.tree->nr_processes == 0);
 	if (!log_shows(LOG_LEVEL_NOTICE) && !is_warning(view.tree, is_empty(&view)))
 		;

@@ -33,11 +33,11 @@ static int variable(const char **at, char value[static VALUE_SIZE])
 	if (!text || !*text)
 		return -ENOENT;
 	snprintf(value, VALUE_SIZE, "%s", text);
-	*at = end - 1; /* as if it were two characters long */
+	*at = end - 1; /* the caller skips two characters */
 	return 0;
 }
 
-/* The value of the sign at *at ("%j"), which moves on where it is longer. */
+/* Finds the value of the sign at *at ("%j"). *at moves to the end of a longer sign. */
 static int find_value(const char **at, const struct job_step *step, bool in_step,
 		      char value[static VALUE_SIZE])
 {

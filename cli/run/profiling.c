@@ -17,7 +17,7 @@ struct profiling {
 	void *zmq_context;
 	struct agent *agent;
 	struct aggregator *aggregator;
-	struct capability_set rights; /* of the agent's threads */
+	struct capability_set rights; /* rights of the agent's threads */
 	pthread_t agent_thread, aggregator_thread;
 	bool agent_runs, aggregator_runs;
 	int agent_result, aggregator_result;
@@ -44,7 +44,7 @@ static void *run_aggregator(void *argument)
 	return NULL;
 }
 
-/* A context has its threads from its first socket on. */
+/* ZeroMQ starts a context's threads with its first socket. */
 static int start_zmq(void *context)
 {
 	void *socket = zmq_socket(context, ZMQ_PAIR);
@@ -141,7 +141,7 @@ void profiling_agent_status(struct profiling *profiling, struct agent_status *st
 	agent_status(profiling->agent, status);
 }
 
-/* The agent first: what it still has to say, the aggregator has to hear. */
+/* The agent ends first, because the aggregator must receive its last messages. */
 int profiling_finish(struct profiling *profiling, struct profiling_status *status)
 {
 	int result = 0;

@@ -71,7 +71,7 @@ void recording_finish(struct recording *recording, char **summary)
 			       &error) < 0)
 		log_error("%s", error ? error : "the reports could not be written");
 	free(error);
-	/* What could not be stored may have told of processes: then nobody can say that there were none. */
+	/* Data that was not stored may have named processes, so the profile counts as not empty. */
 	recording->keeps = !empty || result < 0;
 	if (empty && result < 0) {
 		free(*summary);

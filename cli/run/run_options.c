@@ -14,7 +14,7 @@
 #include "options/option_line.h"
 #include "proto/options/record_options.h"
 
-/* Says what is wrong. false: something is. */
+/* Logs the error, if there is one. Returns whether there was none. */
 static bool taken(int result, char *error)
 {
 	if (result < 0)
@@ -23,7 +23,7 @@ static bool taken(int result, char *error)
 	return result == 0;
 }
 
-/* Those of capture_options.h and bpf_options.h. */
+/* Takes the options of capture_options.h and bpf_options.h. */
 static int take_elsewhere(void *context, const char *name, const char *value, char **error)
 {
 	struct run_options *options = context;
@@ -34,7 +34,7 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 
 #define TARGETS_MAX 24u
 
-/* Where each option goes. The last target takes all that are not named. */
+/* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
 			   struct option_target targets[static TARGETS_MAX])
 {
@@ -100,7 +100,7 @@ static int take_setting(struct run_options *options, const struct site_config_se
 	return result;
 }
 
-/* What says where the profile goes. */
+/* The options that choose where the profile goes. */
 struct destinations {
 	const char *output, *agent, *aggregator;
 	bool dormant;
@@ -116,7 +116,7 @@ static struct destinations destinations_of(struct run_options *options)
 	return found;
 }
 
-/* Of one place, the configuration or the command line. */
+/* Checks the options of one source: the configuration or the command line. */
 static int check_destinations(const struct destinations *found, const char *place, char **error)
 {
 	const char *other = found->agent     ? "agent"
@@ -133,7 +133,7 @@ static int check_destinations(const struct destinations *found, const char *plac
 			      place, other);
 }
 
-/* What the command line says of where the profile goes is instead of all that the configuration says of it. */
+/* One destination on the command line replaces all destinations of the configuration. */
 static void choose_destination(struct run_options *options, const struct destinations *configured,
 			       const struct destinations *given)
 {
@@ -173,8 +173,8 @@ int run_options_check_config(struct run_options *options, char **error)
 	return result ? result : take_settings(options, &configured, error);
 }
 
-/* One that cannot be used is left alone as a whole: a site's mistake stops no job, and half of what it meant may be
- * worse than nothing of it. false: after saying what is wrong, where that is to stop the job. */
+/* A faulty configuration is ignored as a whole: half of it may do more harm than none, and a site's mistake must stop
+ * no job. false, after an error: with --strict it stops the job. */
 static bool take_config(struct run_options *options, struct destinations *configured, bool strict)
 {
 	const struct run_options before = *options;
@@ -198,8 +198,8 @@ static bool has(const char *name, int argc, char **argv)
 	return option_line_has(&option_table_run, name, argc, argv);
 }
 
-/* The configuration goes before all others, which say nothing yet. --help is to be had whatever is configured. To a
- * task it is `step` that says --strict, not the user. */
+/* Reads the configuration before the command line, so that the latter can override it. --help works with any
+ * configuration. In a task, --strict comes from `step` and not from the user, so it is ignored here. */
 static bool find_config(struct run_options *options, struct destinations *configured, int argc,
 			char **argv)
 {

@@ -15,7 +15,7 @@
 #define MAPS_MAX        (64u << 20)
 #define GUEST_NAME      "/libflamegrid_inject.so"
 
-/* The last number of a line of /proc/PID/status; of Uid: the second. */
+/* Reads a number from a line of /proc/PID/status: the last one, or Uid's second. */
 static bool read_number(const char *status, const char *key, int index, long *number)
 {
 	const char *line = strstr(status, key);

@@ -1,5 +1,5 @@
-/* The CUDA driver API as the demo uses it, found in libcuda.so.1 at run time: no CUDA Toolkit is
- * needed to build it. */
+/* The demo's functions of the CUDA driver. They are found in libcuda.so.1 at run time, so the build needs no CUDA
+ * Toolkit. */
 #ifndef DEMO_DRIVER_H
 #define DEMO_DRIVER_H
 
@@ -36,11 +36,10 @@ typedef uint64_t device_address;
 #define DEMO_DRIVER_DECLARE(name, arguments) extern int(*name) arguments;
 DEMO_DRIVER_FUNCTIONS(DEMO_DRIVER_DECLARE)
 
-/* Loads libcuda.so.1. Returns 0; -ENOENT: there is none, or a function is missing (said on stderr).
- */
+/* Loads libcuda.so.1. 0; -ENOENT, after a line on stderr: the library or a function is missing. */
 int demo_driver_load(void);
 
-/* Ends the program with status 1 and a line on stderr where result is not 0. */
+/* Ends the program with status 1 and a line on stderr, unless result is 0. */
 void demo_driver_require(int result, const char *what);
 
 #define REQUIRE(function, ...) demo_driver_require(function(__VA_ARGS__), #function)

@@ -1,7 +1,6 @@
 #include "demo_kernels.h"
 
-/* The comment is for fake CUDA, which runs no code: a launch lasts uniformly between the two
- * figures. */
+/* Fake CUDA runs no code and reads this comment: a launch lasts uniformly between the two times. */
 #define KERNEL(name, fake_min_ns, fake_max_ns, step)                                               \
 	"// flamegrid-fake-ns: " fake_min_ns " " fake_max_ns "\n"                                  \
 	".visible .entry " name "(.param .u64 data, .param .u32 rounds)\n"                         \
@@ -39,7 +38,7 @@
 	"%f2, %f3;\n"
 
 const char demo_kernels_ptx[] =
-	".version 7.0\n.target sm_52\n.address_size 64\n" /* fits all that follow */
+	".version 7.0\n.target sm_52\n.address_size 64\n" /* old enough for all newer GPUs */
 	KERNEL("demo_embedding_gather", "18000", "26000",
 	       MULTIPLY) KERNEL("demo_gemm_bf16", "150000", "210000",
 				MULTIPLY) KERNEL("demo_softmax", "40000", "60000", EXPONENT)

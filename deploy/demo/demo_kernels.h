@@ -1,4 +1,4 @@
-/* The demo's kernels: PTX that any GPU since Maxwell compiles when it is loaded. */
+/* The demo's kernels, as PTX for any GPU since Maxwell; the driver compiles it at loading. */
 #ifndef DEMO_KERNELS_H
 #define DEMO_KERNELS_H
 
@@ -20,13 +20,13 @@ enum demo_kernel {
 struct demo_kernel_shape {
 	const char *name;
 	unsigned int grid, block; /* blocks, threads a block */
-	uint32_t rounds;          /* of arithmetic in each thread: the kernel's duration */
+	uint32_t rounds;          /* of arithmetic in each thread; they set the duration */
 };
 
 extern const struct demo_kernel_shape demo_kernel_shapes[DEMO_KERNELS];
 
-/* The text of one module with all of them. Every kernel takes (address of grid * block floats,
- * rounds) and replaces each float by a function of itself. */
+/* The text of one module with all kernels. Each kernel takes (address of grid * block floats, rounds), and replaces
+ * each float by a function of itself. */
 extern const char demo_kernels_ptx[];
 
 #endif

@@ -12,7 +12,7 @@
 #include "demo_driver.h"
 #include "demo_kernels.h"
 
-/* Functions that keep their name and their frame. */
+/* These functions keep their names and frames. */
 #if __has_attribute(noipa)
 #define NAMED __attribute__((noipa))
 #else
@@ -128,7 +128,7 @@ NAMED static void mlp_backward(struct trainer *trainer)
 	STAY();
 }
 
-/* As data-parallel training overlaps the exchange of one bucket with the computing of the next. */
+/* Data-parallel training exchanges one bucket while it computes the next; this does the same. */
 NAMED static void all_reduce_bucket(struct trainer *trainer)
 {
 	REQUIRE(cuEventRecord, trainer->gradients_ready, trainer->compute);

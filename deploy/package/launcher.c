@@ -1,6 +1,6 @@
-/* bin/NAME of the relocatable tarball: starts libexec/NAME with the loader and the libraries that the tarball brings,
- * so that it runs on a machine with an older C library and none of our dependencies. Linked statically, and passes
- * everything as arguments of that loader: the environment stays as it was, for the job's sake. */
+/* bin/NAME of the relocatable tarball. It starts libexec/NAME with the tarball's own loader and libraries. So the
+ * program runs on a machine with an older C library and without our dependencies. It is linked statically. It passes
+ * everything as arguments of the loader, because the job must inherit an unchanged environment. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define LOADER    "ld-linux-x86-64.so.2"
-#define EXIT_OWN  125 /* a failure of ours, as env(1) and timeout(1) count */
+#define EXIT_OWN  125 /* our own failure, as in env(1) and timeout(1) */
 #define ARGUMENTS 7   /* before the program's own */
 
 static void fail(const char *what)
@@ -18,7 +18,7 @@ static void fail(const char *what)
 	exit(EXIT_OWN);
 }
 
-/* name, cut off path at its last slash. */
+/* Cuts the path at its last slash, and returns the name behind it. */
 static const char *split(char *path)
 {
 	char *slash = strrchr(path, '/');

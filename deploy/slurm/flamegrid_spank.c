@@ -1,7 +1,7 @@
-/* Slurm's side of `srun --flamegrid` (docs/cluster.md): each task of a step that asks for it is announced to `flamegrid
- * step begin`, and the step ends when what its tasks recorded is written. Whatever goes wrong, the task runs: every
- * hook returns success. Built against the site's spank.h; srun, sbatch, salloc and slurmstepd load it. Their main
- * thread calls everything here. */
+/* The part of `srun --flamegrid` that Slurm runs (docs/cluster.md). It announces each task of a profiled step to
+ * `flamegrid step begin`. The step ends when the records of its tasks are written. Every hook returns success, so a
+ * failure here never stops a task. It is built against the site's spank.h, and loaded by srun, sbatch, salloc and
+ * slurmstepd. Their main thread makes all calls. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -23,32 +23,32 @@
 SPANK_PLUGIN(flamegrid, 1)
 
 #define PREFIX         "/opt/flamegrid"
-#define STEPS_OF_USERS 0xfffffff0u /* Slurm numbers a job's script and shells above (slurm.h) */
-#define NODE_MS        5000  /* of a node's end: two seconds for its records, two for its goodbye */
-#define RANK_0_MS      75000 /* rank 0 waits for other nodes a minute at most, and writes */
-#define BEGIN_FAILED   1     /* and has said why */
+#define STEPS_OF_USERS 0xfffffff0u /* a job's script and shells have higher numbers (slurm.h) */
+#define NODE_MS        5000  /* a node needs two seconds for records and two for its goodbye */
+#define RANK_0_MS      75000 /* rank 0 waits a minute for other nodes, and then writes */
+#define BEGIN_FAILED   1     /* `step begin` has failed and said why */
 #define OUTPUT_MAX     65536
 #define TITLE_MAX      256
 #define NUMBER_SIZE    16
 
 struct task {
-	int ours, theirs; /* ends of a socket: theirs is closed when all is written; -1: none */
+	int ours, theirs; /* ends of a socket; theirs closes after all is written; -1: none */
 };
 
 static char program[PATH_MAX] = PREFIX "/bin/flamegrid";
-static char *wanted; /* the options; NULL: not asked for */
+static char *wanted; /* options of --flamegrid; NULL: not given */
 static struct task *tasks;
 static uint32_t nr_tasks, nr_ended;
 static bool has_rank_0;
 
-/* ---- the command line, where the job is submitted and on its nodes */
+/* ---- the command line, on the submitting host and on the nodes */
 
 static bool are_understood(const char *options)
 {
 	char *const argv[] = {program, (char *)"step", (char *)"check", (char *)options, NULL};
 	char nothing[64];
 
-	/* A host that only submits may be without it. */
+	/* A host that only submits jobs may lack the program. */
 	if (access(program, X_OK) < 0)
 		return true;
 	return step_command_run(argv, environ, -1, nothing, sizeof(nothing)) == 0;
@@ -97,7 +97,7 @@ static bool is_step_of_user(spank_t spank)
 	       step < STEPS_OF_USERS;
 }
 
-/* Before the tasks are forked: each inherits its socket. As the user. */
+/* Runs as the user, before the tasks are forked, so that each task inherits its socket. */
 int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 {
 	(void)argc, (void)argv;
@@ -121,7 +121,7 @@ int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 	return ESPANK_SUCCESS;
 }
 
-/* NULL: not profiled. */
+/* NULL: the task is not profiled. */
 static struct task *find_task(spank_t spank)
 {
 	int id;
@@ -159,7 +159,7 @@ static void set_variables(spank_t spank, char *lines)
 	}
 }
 
-/* In the task itself, as the user, before its program. */
+/* Runs as the user in the task, before its program. */
 int slurm_spank_task_init(spank_t spank, int argc, char *argv[])
 {
 	static char output[OUTPUT_MAX];
@@ -194,7 +194,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char *argv[])
 	return ESPANK_SUCCESS;
 }
 
-/* In slurmstepd, after it has forked all of them. */
+/* Runs in slurmstepd, after all tasks are forked. */
 int slurm_spank_task_post_fork(spank_t spank, int argc, char *argv[])
 {
 	struct task *task = find_task(spank);
@@ -215,7 +215,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What is left of a step is killed when this returns from its last task. */
+/* Slurm kills the rest of the step when the hook returns for its last task. */
 static void await_all(void)
 {
 	const long end_ms = now_ms() + (has_rank_0 ? RANK_0_MS : NODE_MS);
@@ -223,7 +223,7 @@ static void await_all(void)
 
 	for (uint32_t i = 0; i < nr_tasks; i++) {
 		struct pollfd news = {
-			.fd = tasks[i].ours}; /* -1 is left out; the end is always told */
+			.fd = tasks[i].ours}; /* poll() skips -1, and always reports a closed end */
 		long left_ms = end_ms - now_ms();
 
 		if (news.fd >= 0 && poll(&news, 1, left_ms > 0 ? (int)left_ms : 0) != 1)
@@ -234,7 +234,7 @@ static void await_all(void)
 			    (unsigned)late);
 }
 
-/* What cli/step.c hears. A cancel, or a time limit, is a normal end of a profile. */
+/* Returns a word that cli/step.c understands. A cancel or a time limit is a normal end of a profile. */
 static const char *end_word(int status)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
@@ -244,7 +244,7 @@ static const char *end_word(int status)
 	return status ? "f" : "e";
 }
 
-/* Earlier ones are not waited for: their status goes to srun at once, and what they recorded is written meanwhile. */
+/* Only the last task waits. Earlier tasks must give srun their status at once; their records are written meanwhile. */
 int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 {
 	const struct task *task = find_task(spank);
@@ -257,7 +257,7 @@ int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 	spank_get_item(spank, S_TASK_EXIT_STATUS, &status);
 	if (spank_get_item(spank, S_TASK_GLOBAL_ID, &rank) == ESPANK_SUCCESS && rank == 0)
 		has_rank_0 = true;
-	if (task->ours >= 0) /* if nobody listens, it was not started, or is gone */
+	if (task->ours >= 0) /* it fails if `flamegrid step` is gone or never started */
 		send(task->ours, end_word(status), 1, MSG_NOSIGNAL);
 	if (++nr_ended == nr_tasks)
 		await_all();

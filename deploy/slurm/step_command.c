@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_MS 30000 /* `flamegrid step begin` gives up before */
+#define WAIT_MS 30000 /* `flamegrid step begin` gives up earlier */
 
 static void become(char *const argv[], char *const environment[], int output, int inherited)
 {
@@ -19,7 +19,7 @@ static void become(char *const argv[], char *const environment[], int output, in
 	_exit(127);
 }
 
-/* Until the other end is closed. false: too much, or too late. */
+/* Reads until the other end closes. false: there was too much, or it came too late. */
 static bool read_all(int fd, char *text, size_t size)
 {
 	struct pollfd news = {.fd = fd, .events = POLLIN};
