@@ -16,7 +16,7 @@ struct evidence {
 	const struct clock_offset *offsets;
 	struct clock_refine_part *parts; /* owns */
 	uint32_t nr_parts, room_parts, nr_collectives;
-	/* owns; of each offset: its part in the collective that is looked at, + 1 */
+	/* owns; for each offset: its part in the current collective, + 1 */
 	uint32_t *part_of;
 };
 
@@ -25,7 +25,7 @@ static uint64_t distance(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
-/* The comparison that is nearest. 0 <= index < count. */
+/* Returns the index of the nearest comparison. */
 static uint32_t find_nearest(const struct clock_offset *offsets, uint32_t count, uint64_t time_ns)
 {
 	uint32_t low = 0, high = count - 1;
@@ -42,8 +42,8 @@ static uint32_t find_nearest(const struct clock_offset *offsets, uint32_t count,
 	return low;
 }
 
-/* As far as the line between two comparisons may be steeper or flatter than the clocks were: both ends are only known
- * within their bounds. */
+/* Returns how much steeper or flatter than the clocks the line between two comparisons may be, since both ends are only
+ * known within their bounds. */
 static uint64_t slope_slack(const struct clock_offset *from, const struct clock_offset *to,
 			    uint64_t passed_ns)
 {
@@ -56,7 +56,7 @@ static uint64_t slope_slack(const struct clock_offset *from, const struct clock_
 	       1;
 }
 
-/* A kernel's times as if the clock had stood all the time as at the nearest comparison, and how far off that may be. */
+/* Places a kernel's times on the clock of the nearest comparison, and bounds their error. */
 static bool place(const struct evidence *evidence, const struct collective_log_call *call,
 		  struct clock_refine_part *part)
 {
@@ -92,7 +92,7 @@ static bool place(const struct evidence *evidence, const struct collective_log_c
 	return part->end_ns <= (uint64_t)CLOCK_REFINE_NS_MAX;
 }
 
-/* Ranks of one host are one part. */
+/* Ranks of one host share one part. */
 static void add_part(struct evidence *evidence, const struct clock_refine_part *part)
 {
 	uint32_t *known = &evidence->part_of[part->bounds];
@@ -148,7 +148,7 @@ static int take_communicator(void *context, struct collective_match *match)
 	return error;
 }
 
-/* Of offsets with another reference than the map's there is no part; they stay. */
+/* Offsets with another reference than the map's have no part, and stay. */
 static int narrow(const struct evidence *evidence, struct clock_offset *offsets, uint32_t count,
 		  uint32_t *used)
 {

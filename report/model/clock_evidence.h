@@ -8,8 +8,8 @@
 #include "aggregator/profile/roster.h"
 #include "report/profile/clock_map.h"
 
-/* The error of a kernel's times on its host's CLOCK_MONOTONIC, which is an assumption. CUPTI interpolates the GPU's
- * clock to the host's, and the guest measures how CUPTI's clock stands to CLOCK_MONOTONIC. Neither tells its error. */
+/* The assumed error of a kernel's times on its host's CLOCK_MONOTONIC. CUPTI interpolates the GPU's clock to the
+ * host's, and the guest measures how CUPTI's clock stands to CLOCK_MONOTONIC. Neither tells its error. */
 #define CLOCK_EVIDENCE_GPU_NS 5000u
 
 /* offsets[0..count) are the profile's, from which the map was made. They are changed in place where they can be

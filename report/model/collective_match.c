@@ -7,7 +7,7 @@
 #include "aggregator/profile/collective_log.h"
 #include "report/names/outlier.h"
 
-/* Where the n-th call of a function by a member is. */
+/* The place of the n-th call of a function by a member. */
 struct place {
 	uint64_t number;
 	uint32_t function, member;
@@ -17,7 +17,7 @@ struct place {
 struct matcher {
 	const struct collective_log *log;
 	const struct collective_log_call *calls;
-	const struct communicator **ends; /* owns; by where a process's begin, and id */
+	const struct communicator **ends; /* owns; by the process's begin, and id */
 	uint32_t *begins;                 /* owns */
 	uint32_t nr_processes;
 };
@@ -33,7 +33,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* ---- what belongs together */
+/* ---- sorting */
 
 static int index_ends(struct matcher *matcher)
 {
@@ -101,7 +101,7 @@ static int by_rank(const void *a, const void *b)
 
 /* ---- one communicator */
 
-/* Entries of a member are together; span_ns holds the first one's number until the span is known. */
+/* Entries of a member follow one another. span_ns holds the number of the first one until the span is known. */
 static int find_members(const struct matcher *matcher, struct collective_match *match)
 {
 	uint32_t count = 0;
@@ -165,8 +165,8 @@ static int find_places(const struct matcher *matcher, struct collective_match *m
 	return 0;
 }
 
-/* Takes the places of one collective, from begin on, and what is wrong with them. Further places of a member that is
- * already there are dropped. Returns where the collective's places end. */
+/* Takes the places of one collective from begin on, and checks them. Only the first place of each member counts.
+ * Returns the index where the collective's places end. */
 static uint32_t take_collective(struct collective_match *match, struct place *places,
 				uint32_t nr_places, uint32_t begin, uint32_t *row)
 {
@@ -191,7 +191,7 @@ static uint32_t take_collective(struct collective_match *match, struct place *pl
 	return i;
 }
 
-/* Rows are brought into the first member's order. */
+/* Sorts rows by the first member's order. */
 static int by_entry(const void *a, const void *b)
 {
 	return compare(*(const uint32_t *)a, *(const uint32_t *)b);
@@ -204,7 +204,7 @@ static int find_rows(struct collective_match *match, struct place *places, uint3
 	uint32_t *row;
 
 	*nr_rows = 0;
-	/* A row has a place for each member, so there are no more than this. */
+	/* A row has a place for each member, so this many suffice. */
 	match->rows = calloc(nr_places + width + 1ul, sizeof(*match->rows));
 	if (!match->rows)
 		return -ENOMEM;
@@ -232,7 +232,7 @@ call_of(const struct matcher *matcher, const struct collective_match *match, uin
 	return &matcher->calls[match->entries[entry].call];
 }
 
-/* Times of a row, if it has any: by kernels, or by the host. */
+/* Times a row by kernels, or else by the host. false: neither is known. */
 static bool time_row(const struct matcher *matcher, struct collective_match *match,
 		     const uint32_t *row, const uint32_t *before, uint64_t *times)
 {
@@ -285,7 +285,7 @@ static int find_times(const struct matcher *matcher, struct collective_match *ma
 	return 0;
 }
 
-/* By each one's own clock, the GPU's where all times are of kernels. */
+/* Each member's span is on its own clock: the GPU's if all times are of kernels. */
 static int find_spans(const struct matcher *matcher, struct collective_match *match)
 {
 	const uint32_t width = match->nr_members;
@@ -331,7 +331,7 @@ static int make_match(const struct matcher *matcher, struct collective_match *ma
 	return error;
 }
 
-/* ---- all of them */
+/* ---- all communicators */
 
 static int collect(const struct matcher *matcher, struct collective_match_entry **entries,
 		   uint32_t *nr_entries, uint64_t *unknown)

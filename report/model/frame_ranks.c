@@ -10,18 +10,18 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 
-#define NO_KIND REPORT_KINDS /* of nodes */
+#define NO_KIND REPORT_KINDS /* the kind of nodes that are no leaves */
 
-/* A frame where ranks are put together. Compared as bytes. */
+/* A frame, merged over ranks. It is compared as bytes. */
 struct place {
-	uint32_t values[REPORT_DIMENSIONS]; /* of the dimensions that are kept apart */
+	uint32_t values[REPORT_DIMENSIONS]; /* of the dimensions that stay apart */
 	uint32_t plane, node;
 	uint32_t kind, activity; /* of a leaf */
 };
 
 struct frame {
 	struct place place;
-	int32_t last; /* rank that was counted; a rank's leaves come in a row */
+	int32_t last; /* the last counted rank; leaves are sorted by rank */
 	uint32_t count;
 };
 
@@ -31,10 +31,9 @@ struct frame_ranks {
 	uint32_t nr_ranks;
 	struct frame *frames; /* owns */
 	uint32_t nr_frames, max_frames;
-	struct hash_index index; /* of frames: number + 1 */
-	uint32_t *activities;    /* owns; of each string that a leaf has: a number that is the
-				    same for equal activities; 0: no leaf has it */
-	uint32_t *named;         /* owns; by such a number less one: one of its strings */
+	struct hash_index index; /* holds indexes of frames, + 1 */
+	uint32_t *activities;    /* owns; by string: a number for the activity; 0: none */
+	uint32_t *named;         /* owns; by such a number less one: a string with it */
 	uint32_t nr_named;
 	struct hash_index activity_index;
 };
@@ -128,7 +127,7 @@ static struct frame *get(struct frame_ranks *ranks, const struct place *place)
 	return &ranks->frames[ranks->nr_frames++];
 }
 
-/* *again: the rank has it already, and so it has all frames outside of it. */
+/* *again: the frame was counted for the rank before, and so were all frames outside it. */
 static int count_rank(struct frame_ranks *ranks, const struct place *place, int32_t rank,
 		      bool *again)
 {
@@ -165,7 +164,7 @@ static int by_rank(const void *a, const void *b)
 	return ((*x)->rank > (*y)->rank) - ((*x)->rank < (*y)->rank);
 }
 
-/* leaves: those of a known rank. */
+/* All leaves have a known rank. */
 static int count_all(struct frame_ranks *ranks, const struct report_leaf **leaves, uint32_t count)
 {
 	int error = 0;
@@ -185,7 +184,7 @@ static int fill(struct frame_ranks *ranks)
 	uint32_t count = 0;
 	int error = -ENOMEM;
 
-	/* One more each: none is no lack of memory. */
+	/* calloc() of nothing may return NULL, so each array gets one element more. */
 	ranks->activities = calloc((size_t)tree->nr_strings + 1, sizeof(*ranks->activities));
 	ranks->named = calloc((size_t)tree->nr_leaves + 1, sizeof(*ranks->named));
 	if (leaves && ranks->activities && ranks->named) {

@@ -1,5 +1,5 @@
-/* Counts to how many ranks each frame of a report belongs, which shows what all ranks of a job do and what only some
- * of them do. Immutable; any thread. */
+/* Counts for each frame of a report the ranks that have it. So work of all ranks differs visibly from work of a few.
+ * Immutable; any thread. */
 #ifndef FRAME_RANKS_H
 #define FRAME_RANKS_H
 
@@ -10,11 +10,11 @@
 
 struct frame_ranks;
 
-/* Counts the ranks whose leaves lie under a frame. Equal paths of one plane are one frame in all processes, and
- * equal activities are one leaf on all GPUs. If *by has hosts, GPUs, contexts, streams or threads, frames and leaves
- * that differ in these are kept apart. by NULL: nothing keeps them apart. Nothing of the arguments is kept but the
- * tree, which is borrowed until destroy. 0; -ENOMEM: *ranks is NULL. *ranks is also NULL if there is nothing to
- * tell: the leaves are of fewer than two ranks, or *by keeps ranks apart. */
+/* Counts the ranks whose leaves lie under a frame. Equal paths of one plane are one frame in all processes, and equal
+ * activities are one leaf on all GPUs. If *by has hosts, GPUs, contexts, streams or threads, frames and leaves that
+ * differ in these stay apart; by NULL: nothing stays apart. The tree is borrowed until destroy; *by only for the call.
+ * 0; -ENOMEM: *ranks is NULL. *ranks is also NULL if the leaves are of fewer than two ranks, or *by keeps ranks
+ * apart. */
 int frame_ranks_create(const struct report_tree *tree, const struct report_by *by,
 		       struct frame_ranks **ranks);
 void frame_ranks_destroy(struct frame_ranks *ranks); /* accepts NULL */

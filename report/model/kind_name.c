@@ -27,7 +27,7 @@ static const char *const unified[] = {"unknown",        "migration HtoD", "migra
 
 static const struct {
 	const char *leaf, *column;
-	const char *const *details; /* NULL: none; [0] is what is not known */
+	const char *const *details; /* NULL: none; [0] stands for unknown ones */
 	size_t nr_details;
 } kinds[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = {"Kernel", "kernel", NULL, 0},

@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-/* Names of an enum report_kind in static storage: "Kernel", "Sync", as in "[GPU0_Kernel]", "CPU", as in "[CPU]"; and
- * "kernel", "sync", "cpu" for columns. An unknown kind is "Unknown" and "unknown". */
+/* Returns the name of an enum report_kind, in static storage: for leaves "Kernel" as in "[GPU0_Kernel]" and "CPU" as in
+ * "[CPU]"; for columns "kernel", "sync", "cpu". An unknown kind is "Unknown" and "unknown". */
 const char *kind_name_leaf(uint32_t kind);
 const char *kind_name_column(uint32_t kind);
 
-/* Returns, by gpu_record.copy_kind, the text that follows "[GPU0_Memcpy]": "HtoD", "stream", "lazy function
- * loading"; "" for kinds without such a text. Static storage. */
+/* Returns the text for gpu_record.copy_kind that follows "[GPU0_Memcpy]": "HtoD", "stream", "lazy function loading".
+ * "": the kind has none. Static storage. */
 const char *kind_name_detail(uint32_t kind, uint32_t copy_kind);
 
 #endif

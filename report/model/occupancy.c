@@ -21,7 +21,7 @@ static uint32_t blocks_by_registers(const struct device_limits *limits,
 
 	if (of_warp == 0)
 		return UNLIMITED;
-	/* The hardware admits a block as if it took its registers in all partitions alike. */
+	/* The hardware admits a block as if all partitions gave it equally many registers. */
 	if (launch->registers > REGISTERS_MAX ||
 	    of_warp * round_up(warps, PARTITIONS) > limits->block_registers)
 		return 0;

@@ -1,12 +1,12 @@
-/* Theoretical occupancy: how many blocks of a launch configuration fit into one multiprocessor at once, by the rules of
- * compute capability 7.0 to 12.x that NVIDIA documents (CUDA C++ Programming Guide, "Compute Capabilities"; the
- * occupancy calculator and cuda_occupancy.h for the granularities):
- *	- registers are given to whole warps in units of 256, a quarter of them to each of the four partitions of a
- *	  multiprocessor, and warps to the partitions in turn;
- *	- shared memory is given in units of 256 bytes (7.x) or 128 bytes (from 8.0), the driver's own share of
- *	  each block included.
- * As cudaOccupancyMaxActiveBlocksPerMultiprocessor, it takes all of the memory that a multiprocessor may use as shared
- * memory; clusters and block barriers are not considered. Pure. */
+/* Computes theoretical occupancy: how many blocks of a launch fit into one multiprocessor at once. It follows NVIDIA's
+ * rules for compute capability 7.0 to 12.x (CUDA C++ Programming Guide, "Compute Capabilities"; the occupancy
+ * calculator and cuda_occupancy.h for the granularities):
+ *	- registers are given to whole warps in units of 256; each of a multiprocessor's four partitions has a
+ *	  quarter of them, and warps go to the partitions in turn;
+ *	- shared memory is given in units of 256 bytes (7.x) or 128 bytes (from 8.0), including the driver's own
+ *	  share of each block.
+ * Like cudaOccupancyMaxActiveBlocksPerMultiprocessor, it assumes that all memory that may be shared memory is. It
+ * ignores clusters and block barriers. Pure. */
 #ifndef OCCUPANCY_H
 #define OCCUPANCY_H
 

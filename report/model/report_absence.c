@@ -3,8 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Writes why there is nothing to report. A fault comes first, then the user's own choice, then work that was not
- * seen. */
+/* A fault comes first, then the user's choice, then work that was not seen. */
 const char *report_absence_line(const struct report_absence_facts *facts, char *line, size_t size)
 {
 	if (facts->failed)

@@ -10,7 +10,7 @@
 
 struct report_absence_facts {
 	uint32_t nr_agents, nr_processes;
-	/* Notices without their first words (absence.h); NULL: no process has this notice. */
+	/* Notices without their first words (absence.h); NULL: no process gave this notice. */
 	const char *failed; /* why a process could not be recorded */
 	const char *chosen; /* why nothing of a process was captured */
 	bool is_written;    /* the profile is still being recorded */

@@ -26,9 +26,9 @@
 
 #define STREAM_TEXT_SIZE 512u
 
-/* The tree that others see, and what it points to. */
+/* The tree that callers see, and its memory. */
 struct report {
-	struct report_tree tree; /* first, so that destroy finds the rest */
+	struct report_tree tree; /* first, so that destroy can free the whole */
 	struct report_names *names;
 	const char **strings;
 	struct report_node *nodes;
@@ -40,13 +40,13 @@ struct report {
 	char *title, *verdict;
 };
 
-/* What is needed only while building. */
+/* The state of one build. */
 struct builder {
 	struct report *report;
 	const struct profile *profile;
-	const struct collection *collection; /* the profile's */
+	const struct collection *collection; /* borrowed from the profile */
 	struct report_paths *paths;          /* owns */
-	struct hash_index leaf_index;        /* leaf + 1 */
+	struct hash_index leaf_index;        /* holds indexes of leaves, + 1 */
 	enum report_memory memory;
 	uint64_t unmatched;
 };
@@ -84,8 +84,7 @@ static bool leaf_equals(const void *context, uint32_t id, const void *key)
 	return memcmp(&report->leaves[id - 1], key, offsetof(struct report_leaf, count)) == 0;
 }
 
-/* Rows whose stacks or names turn out to be called the same become one leaf. leaves has room for
- * all rows. */
+/* Rows whose stacks and names look equal become one leaf. leaves has room for all rows. */
 static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
 		    const struct fold_row *row)
 {
@@ -116,7 +115,7 @@ static int32_t gpu_of(const struct roster *roster, const struct roster_process *
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
 
-/* "green context2 (16 SMs)"; 0 where there is nothing but the id. */
+/* Names a context "green context2 (16 SMs)"; 0: only its id is known. */
 static int name_context(struct builder *builder, const struct roster_process *process,
 			const struct fold_key *key, uint32_t *text)
 {
@@ -133,7 +132,7 @@ static int name_context(struct builder *builder, const struct roster_process *pr
 	return report_names_text(builder->report->names, whole, text);
 }
 
-/* "stream13 \"prefetch\" (priority -1)"; 0 where there is nothing but the id. */
+/* Names a stream "stream13 \"prefetch\" (priority -1)"; 0: only its id is known. */
 static int name_stream(struct builder *builder, const struct roster_process *process,
 		       const struct fold_key *key, uint32_t *text)
 {
@@ -171,7 +170,7 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	struct report_tree *tree = &builder->report->tree;
 
 	add_to_plane(builder, row);
-	/* Much overhead is of calls that are not followed. */
+	/* Much overhead comes from calls that are not recorded, so it does not count as unmatched. */
 	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
 		builder->unmatched += row->count;
 	if (plane_of(&row->key) != REPORT_PLANE_GPU)
@@ -195,7 +194,7 @@ static bool is_memory(const struct fold_key *key)
 	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
 }
 
-/* Whether the profile holds what the row names. */
+/* Returns whether the profile holds everything that the row names. */
 static bool is_held(const struct builder *builder, const struct fold_key *key)
 {
 	struct catalog_size size = catalog_size(builder->collection->catalog);
@@ -233,7 +232,7 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	return error ? error : add_leaf(builder, &leaf, row);
 }
 
-/* Memory has no total of all its records: that of its plane is of the leaves, where those were asked for. */
+/* Memory has no total of all its records, so its plane's total is the sum of the wanted leaves. */
 static int add_memory_leaf(struct builder *builder, const struct fold_row *row)
 {
 	int error = add_row_leaf(builder, row);
@@ -243,7 +242,7 @@ static int add_memory_leaf(struct builder *builder, const struct fold_row *row)
 	return error;
 }
 
-/* A row of memory is a leaf where that was asked for, and never part of the sums. */
+/* Rows of memory become leaves if wanted, and never count in the sums. */
 static int add_memory_row(struct builder *builder, const struct fold_row *row)
 {
 	bool is_free = row->key.kind == RECORD_GPU_FREE;
@@ -277,7 +276,7 @@ static int take_account_row(void *context, const struct fold_row *row)
 	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
 }
 
-/* What host threads did, and idle time, have neither launches nor anything that is unmatched. */
+/* Host samples and idle time have no launch, so none of them is unmatched. */
 static int take_sample_row(void *context, const struct fold_row *row)
 {
 	struct builder *builder = context;
@@ -343,7 +342,7 @@ static int add_processes(struct builder *builder)
 	return error;
 }
 
-/* Sums over all processes and agents, one an enum ledger_reason. */
+/* Sums over all processes and agents, indexed by enum ledger_reason. */
 struct ledger_sums {
 	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
 };
@@ -387,8 +386,8 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Most launches without a record never had one (a graph was captured, no byte was copied). Of a process whose recording
- * was cut off they are the last ones. */
+/* Most launches without a record never had one, such as a captured graph or a copy of no bytes. If the recording was
+ * cut off, they are its last launches. */
 static enum ledger_reason expired_as(const struct roster_process *process)
 {
 	for (uint32_t i = 0; i < process->nr_ledger; i++)
@@ -397,7 +396,7 @@ static enum ledger_reason expired_as(const struct roster_process *process)
 	return LEDGER_LAUNCH_EXPIRED;
 }
 
-/* What the ledgers say, and what was seen here. The same failure or unclean end may be in both. */
+/* Sums the ledgers, and the aggregator's own counts. Both may have counted the same failure or unclean end. */
 static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 {
 	const struct roster *roster = builder->collection->roster;
@@ -473,9 +472,9 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	return error;
 }
 
-/* ---- all together */
+/* ---- the whole */
 
-/* A simulated device says so in the name that came with it. */
+/* A simulated device has a mark in its name. */
 static int is_simulated(const struct collection *collection)
 {
 	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++) {

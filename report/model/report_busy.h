@@ -1,4 +1,4 @@
-/* The times in which streams and devices were busy, made ready for readers. Used by one thread. */
+/* The times in which streams and devices were busy, with names for readers. Used by one thread. */
 #ifndef REPORT_BUSY_H
 #define REPORT_BUSY_H
 
@@ -20,13 +20,13 @@ struct report_busy_row {
 	int32_t stream_priority;  /* REPORT_PRIORITY_NONE */
 	int stream_default;       /* nonzero: the context's default stream */
 	int green;                /* nonzero: the context is a green one */
-	uint32_t multiprocessors; /* that the context may use; 0: all, or not known */
+	uint32_t multiprocessors; /* available to the context; 0: all, or not known */
 	uint64_t records;
 	uint64_t first_ns, last_ns; /* CUPTI's clock */
-	uint64_t busy_ns;           /* something ran */
-	uint64_t idle_ns;           /* nothing ran, between the first start and the last end */
+	uint64_t busy_ns;           /* time in which work ran */
+	uint64_t idle_ns;           /* time without work between the first start and the last end */
 	uint64_t overlap_ns;        /* sum of all durations beyond busy_ns */
-	/* records that came too late to be put in order, and their time, which is not in busy_ns */
+	/* records that came too late to be sorted, and their time, which busy_ns lacks */
 	uint64_t late, late_ns;
 };
 

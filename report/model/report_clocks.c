@@ -61,7 +61,7 @@ static int add_host(struct report_clocks *clocks, const struct profile *profile,
 	return 0;
 }
 
-/* The lowest and highest that any of the clocks may be. */
+/* The spread reaches from the lowest possible clock to the highest. */
 static void find_spread(struct report_clocks *clocks)
 {
 	int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;

@@ -12,10 +12,10 @@
 #include "aggregator/profile/roster.h"
 #include "base/hash_index.h"
 
-/* What calls are summed up by; zeroed before it is filled, as it is hashed. */
+/* The key of a sum. It is hashed as bytes, so it is zeroed before it is filled. */
 struct sum_key {
 	uint64_t key;
-	uint32_t process, communicator_id; /* 0, 0 where the key is known */
+	uint32_t process, communicator_id; /* 0, 0 if the communicator's key is known */
 	uint32_t function, reserved;
 };
 
@@ -27,15 +27,15 @@ struct builder {
 	struct report_collective_sum *sums;
 	struct sum_key *keys; /* of sums */
 	struct hash_index index;
-	const struct communicator **communicators; /* by where they begin for a process, and id */
-	uint32_t *begins;                          /* of processes, and the end */
-	uint32_t *seen; /* of each communicator's: the last function + 1 that it was counted for */
+	const struct communicator **communicators; /* by the process's begin, and id */
+	uint32_t *begins; /* by process: its first communicator; and the end */
+	uint32_t *seen;   /* for each communicator: the last counted function, + 1 */
 	uint32_t nr_processes;
 };
 
 /* ---- communicators */
 
-/* The last word on each one, by process. */
+/* Only the last definition of each communicator counts. Sorted by process. */
 static int index_communicators(struct builder *builder)
 {
 	const struct collective_log *log = builder->report->log;
@@ -83,7 +83,7 @@ static int find_node(struct builder *builder, const struct collective *call, uin
 	return report_paths_find(builder->paths, &key, node);
 }
 
-/* What came after the profile was loaded has a process that it does not know: it is left out. */
+/* A call that came after the profile was loaded may have an unknown process, and is left out. */
 static int name_call(struct builder *builder, const struct collective_log_call *entry)
 {
 	const struct roster *roster = builder->profile->collection->roster;
@@ -192,7 +192,7 @@ static int add_to_sum(struct builder *builder, const struct collective_log_call 
 	return 0;
 }
 
-/* Groups, which hold the time of others, come last. */
+/* Groups come last, because they hold the time of other calls. */
 static int compare_sums(const void *left, const void *right)
 {
 	const struct report_collective_sum *a = left, *b = right;
@@ -206,7 +206,7 @@ static int compare_sums(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* ---- all */
+/* ---- the whole */
 
 static int fill(struct builder *builder, const struct collective_log_call *entries, uint32_t count)
 {

@@ -1,5 +1,5 @@
-/* Calls of collective libraries made ready for a reader: hosts and stacks have names, and sums are made by
- * communicator and function. Used by one thread; immutable once made. */
+/* Calls of collective libraries with names of hosts and stacks, and their sums by communicator and function. Used by
+ * one thread; immutable once made. */
 #ifndef REPORT_COLLECTIVES_H
 #define REPORT_COLLECTIVES_H
 
@@ -25,17 +25,17 @@ struct report_collective {
 /* The calls of one function on one communicator in all processes. A communicator whose key is not known is not
  * merged with another. */
 struct report_collective_sum {
-	uint64_t key; /* 0: not known; process and communicator_id then tell them apart */
+	uint64_t key; /* 0: not known; process and communicator_id then identify the communicator */
 	uint32_t process, communicator_id; /* of the first call seen */
-	uint32_t host, pid;                /* of the first call seen, too */
+	uint32_t host, pid;                /* also of the first call seen */
 	uint32_t function;                 /* enum collective_function */
 	uint32_t origin;                   /* enum communicator_origin */
-	uint32_t nr_seen;                  /* ranks of it that have calls in this profile */
+	uint32_t nr_seen;                  /* its ranks with calls in this profile */
 	uint32_t nr_ranks;             /* ranks that the communicator has; COLLECTIVE_NOT_KNOWN */
 	uint64_t calls, failed, bytes; /* bytes: of calls that did not fail */
 	uint64_t total_ns, max_ns;     /* of host time */
 	uint64_t first, last;          /* sequence; 0: none */
-	uint64_t gpu_calls, gpu_ns;    /* calls whose kernel is known, and its time */
+	uint64_t gpu_calls, gpu_ns;    /* calls whose kernel is known, and the kernels' time */
 };
 
 struct report_collectives {
@@ -48,8 +48,8 @@ struct report_collectives {
 	struct collective_log *log;      /* owns */
 };
 
-/* Takes the log, also on error. Borrows nothing. 0; -EPROTO: the log names what the profile does not hold; -ENOMEM.
- * On error *collectives is NULL. */
+/* Takes ownership of the log, also on error, and borrows nothing. 0; -EPROTO: the log names things that the profile
+ * does not hold; -ENOMEM. On error *collectives is NULL. */
 int report_collectives_create(const struct profile *profile, struct collective_log *log,
 			      const struct report_options *options,
 			      struct report_collectives **collectives);

@@ -23,20 +23,20 @@ struct judge {
 	const struct profile *profile;
 	const struct roster *roster;
 	struct report_names *names;
-	struct report_fault agents;     /* did not say goodbye */
-	struct report_fault killed;     /* processes that ended without a goodbye */
-	struct report_fault unseen;     /* processes whose end nobody saw */
-	struct report_fault unrecorded; /* processes that could not be recorded */
-	struct report_fault gave_up;    /* processes that recorded no more, though they ran on */
-	struct report_fault missing, twice;     /* records in no account, or in two */
-	struct report_fault launches;           /* in no account */
+	struct report_fault agents;             /* agents without a goodbye */
+	struct report_fault killed;             /* processes that ended without a goodbye */
+	struct report_fault unseen;             /* processes whose end was not seen */
+	struct report_fault unrecorded;         /* processes that could not be recorded */
+	struct report_fault gave_up;            /* processes whose recording ended before them */
+	struct report_fault missing, twice;     /* records that no account counts, or two do */
+	struct report_fault launches;           /* launches that no account counts */
 	struct report_fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
-	struct report_fault left; /* processes that ran on when their agent said goodbye */
-	struct report_fault cut;  /* the same, but their recording was not to end yet */
-	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
-	bool *is_orphan; /* none of those that read it has said goodbye */
-	uint32_t *host_names;    /* owns; by host id, in report_names; 0: has none */
-	uint32_t failed, chosen; /* notices by report_names; 0: none */
+	struct report_fault left;               /* processes that outlived their agent's goodbye */
+	struct report_fault cut; /* the same, but their recording should have continued */
+	bool *is_open; /* own, by process id, as the next: its newest agent has not said goodbye */
+	bool *is_orphan;         /* an agent that read it has not said goodbye */
+	uint32_t *host_names;    /* owns; by host id, index of report_names; 0: no name */
+	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
 };
@@ -89,7 +89,7 @@ static uint64_t count_of(const struct roster_process *process, uint32_t reason)
 	return ledger_count(process->ledger, process->nr_ledger, reason);
 }
 
-/* A later agent of the same node reads on what this one read. */
+/* A later agent of the node continues to read the same rings. */
 static bool is_succeeded(const struct collection *collection, uint32_t i)
 {
 	for (uint32_t later = i + 1; later < collection->nr_sessions; later++)
@@ -98,7 +98,7 @@ static bool is_succeeded(const struct collection *collection, uint32_t i)
 	return false;
 }
 
-/* What the kernel had for an agent dies with it. */
+/* Kernel samples that an agent had not read are lost with it. */
 static bool had_kernel_samples(const struct judge *judge, const struct agent_session *session)
 {
 	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
@@ -109,7 +109,7 @@ static bool had_kernel_samples(const struct judge *judge, const struct agent_ses
 	return false;
 }
 
-/* An agent without a goodbye is read on by the one after it, whole, as long as the processes live. */
+/* The next agent reads all rings that an agent without a goodbye has left. */
 static int judge_session(struct judge *judge, uint32_t i)
 {
 	const struct agent_session *session = judge->profile->collection->sessions[i];
@@ -152,7 +152,7 @@ static int judge_sessions(struct judge *judge)
 
 /* ---- processes */
 
-/* What the agent or the aggregator gave up has a number, which does not tell launches from records. */
+/* The ledger counts what was given up, but not whether it was launches or records. */
 static bool is_final(const struct roster_process *process)
 {
 	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING) &&
@@ -172,8 +172,8 @@ static int judge_records(struct judge *judge, const struct roster_process *proce
 				: add_process(&judge->twice, process, known - produced);
 }
 
-/* A lane that a killed agent had given back may have held marks (RECORD_LAUNCH_FAILED, _HOST), which are lost as
- * launches, but were not seen as such: so more may be known than was seen. */
+/* A killed agent may have returned lanes whose marks (RECORD_LAUNCH_FAILED, _HOST) are lost. The ledger counts those
+ * marks as lost launches. So the accounts may contain more launches than were seen. */
 static int judge_launches(struct judge *judge, const struct roster_process *process)
 {
 	uint64_t seen = count_of(process, LEDGER_LAUNCHES);
@@ -183,7 +183,6 @@ static int judge_launches(struct judge *judge, const struct roster_process *proc
 	return seen > known ? add_process(&judge->launches, process, seen - known) : 0;
 }
 
-/* Only of a process that said goodbye are both sides of its accounts final. */
 static int judge_accounts(struct judge *judge, const struct roster_process *process)
 {
 	int error = is_final(process) ? judge_records(judge, process) : 0;
@@ -193,7 +192,7 @@ static int judge_accounts(struct judge *judge, const struct roster_process *proc
 
 static int judge_notices(struct judge *judge, const struct roster_process *process)
 {
-	/* Launches alone are no GPU work, and the kernel takes samples of any process. */
+	/* Launches alone are no GPU work, and the kernel samples any process. */
 	bool has_nothing = process->counts.records == 0;
 	int error = 0;
 
@@ -233,11 +232,11 @@ static int judge_process(struct judge *judge, uint32_t id)
 		return add_process(&judge->killed, process, 1);
 	}
 	if (process->state != PROCESS_RUNNING || judge->is_open[id])
-		return 0; /* what an agent still reads is that agent's */
+		return 0; /* more may come from its agent, which is judged itself */
 	if (judge->is_orphan[id])
 		return add_process(&judge->unseen, process, 1);
 	if (count_of(process, LEDGER_GUEST_GAVE_UP))
-		return 0; /* that says more */
+		return 0; /* that fault says more */
 	return add_process(count_of(process, LEDGER_CUT_OFF) ? &judge->cut : &judge->left, process,
 			   1);
 }
@@ -257,7 +256,7 @@ static void write_places(FILE *out, const struct judge *judge, const struct repo
 	report_fault_write_places(fault, when, out);
 }
 
-/* "2 of 64 processes": what there are is in the plural. */
+/* Writes "2 of 64 processes"; `what` is in the plural. */
 static void write_share(FILE *out, uint64_t count, uint64_t of, const char *what)
 {
 	char number[NUMBER_SIZE];
@@ -290,7 +289,7 @@ static void write_process_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, when);
 }
 
-/* Things are in the plural. */
+/* `what` is in the plural. */
 static void write_account_fault(FILE *out, const struct judge *judge,
 				const struct report_fault *fault, const char *things,
 				const char *what, bool *any)
@@ -303,7 +302,7 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, "at");
 }
 
-/* Everything that is missing. Returns whether anything is. */
+/* Writes all faults. Returns whether there are any. */
 static bool write_faults(FILE *out, const struct judge *judge)
 {
 	const struct profile *profile = judge->profile;
@@ -367,7 +366,7 @@ static void write_stop(FILE *out, const struct report_fault *fault, const char *
 	fputs(": up to 0.5 s of GPU work before that may be missing", out);
 }
 
-/* Whether any did. since: of what. */
+/* Writes which processes were left. since: the event. Returns whether there are any. */
 static bool write_left(FILE *out, const struct judge *judge, const char *before, const char *since)
 {
 	char number[NUMBER_SIZE];
@@ -387,7 +386,7 @@ static bool is_empty(const struct report_tree *tree)
 	return tree->kernels + tree->copies + tree->graphs + tree->nr_memory == 0;
 }
 
-/* NULL: no such notice. */
+/* Returns the notice without its prefix; NULL: none. */
 static const char *without(const struct judge *judge, uint32_t notice, const char *prefix)
 {
 	return notice ? report_names_get(judge->names, notice) + strlen(prefix) : NULL;
@@ -414,7 +413,7 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	bool is_stopped = judge->interrupted.count || judge->ended.count;
 	bool is_incomplete = write_faults(out, judge);
 
-	/* What a fault explains, or a stop, needs no other cause. */
+	/* A fault or a stop explains an empty profile, so no other cause is named. */
 	if (is_empty(tree) && !is_stopped && (!is_incomplete || judge->failed)) {
 		fputs(is_incomplete ? "; " : "", out);
 		write_absence(out, judge, tree);
@@ -445,7 +444,7 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	return REPORT_COMPLETE;
 }
 
-/* ---- all together */
+/* ---- the whole */
 
 static int gather(struct judge *judge)
 {

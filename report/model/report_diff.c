@@ -12,7 +12,7 @@
 #include "base/hash_index.h"
 #include "report/names/outlier.h"
 
-/* What a rank has at a leaf of all ranks. */
+/* One rank's part of a merged leaf. */
 struct part {
 	uint32_t node, name, plane, kind;
 	int32_t rank;
@@ -23,10 +23,10 @@ struct builder {
 	const struct report_tree *tree;
 	struct report_diff *diff;
 	int32_t rank, against;
-	const char **strings; /* the tree's, and those made here */
-	char **made;          /* owns; of those */
+	const char **strings; /* the tree's strings, and those in made */
+	char **made;          /* owns the new strings */
 	uint32_t nr_strings, nr_made;
-	/* owns; of each string of the tree: what it is called here; 0: not looked at */
+	/* owns; for each string of the tree: its name in the difference; 0: not made yet */
 	uint32_t *names;
 	struct hash_index made_index;
 	struct part *parts;
@@ -38,7 +38,7 @@ struct builder {
 	uint64_t *values; /* owns */
 };
 
-/* Owns what diff's tree points to. */
+/* The difference and its memory. */
 struct owner {
 	struct report_diff diff; /* first */
 	const char **strings;
@@ -48,7 +48,7 @@ struct owner {
 
 /* ---- names */
 
-/* "[GPU3_Kernel]gemm" without its number; NULL: out of memory. */
+/* Returns "[GPU_Kernel]gemm" for "[GPU3_Kernel]gemm"; NULL: out of memory. */
 static char *without_gpu(const char *name)
 {
 	const char *at = name + 4;
@@ -176,7 +176,8 @@ static int collect(struct builder *builder)
 
 /* ---- leaves */
 
-/* Of what is at parts[0..count), one of each rank: those that are not there have 0. */
+/* Returns the other side's value of parts[0..count), which has one part of each rank. Ranks without a part count as
+ * 0. */
 static uint64_t other_of(struct builder *builder, const struct part *parts, uint32_t count,
 			 size_t offset)
 {
@@ -244,7 +245,7 @@ static int make_leaves(struct builder *builder)
 	return 0;
 }
 
-/* ---- all */
+/* ---- the whole */
 
 static int build(struct builder *builder)
 {

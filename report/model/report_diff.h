@@ -16,9 +16,9 @@ struct report_diff_amount {
 };
 
 struct report_diff {
-	struct report_tree tree;                 /* the new side: its leaves are the rank's */
-	const struct report_diff_amount *before; /* for each leaf: the amount of the other side */
-	uint32_t nr_others;                      /* ranks that the median is of, or 1 */
+	struct report_tree tree;                 /* the new side, with the rank's leaves */
+	const struct report_diff_amount *before; /* for each leaf: the other side's amount */
+	uint32_t nr_others;                      /* ranks in the median; 1: a single rank */
 	char label_before[64], label_after[64];  /* "median of 7 ranks", "rank 5" */
 };
 

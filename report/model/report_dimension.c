@@ -9,11 +9,11 @@
 static const char *const words_of[REPORT_DIMENSIONS] = {"host",    "rank",   "gpu",
 							"context", "stream", "thread"};
 
-/* Marks values that have a text. A context or stream without a text has its id. An id that a job invented may be higher
- * than any of CUPTI's; all of those are one. */
+/* Marks values that have a text. A context or stream without a text has its id. Ids above CUPTI's highest were invented
+ * by a job, and count as one. */
 #define CALLED (1u << 31)
 
-/* Of what host threads did. No context's and stream's id and no GPU's index is so high, and no text's. */
+/* Marks host threads. No id, GPU's index or text has so high a number. */
 #define NO_STREAM UINT32_MAX
 #define NO_GPU    (UINT32_MAX - 1)
 

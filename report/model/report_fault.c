@@ -61,7 +61,7 @@ static int by_rank(const void *a, const void *b)
 	return (*one > *two) - (*one < *two);
 }
 
-/* "rank 3", "ranks 3, 8-15": of sorted ranks, each once. */
+/* Writes "rank 3" or "ranks 3, 8-15". The ranks are sorted and distinct. */
 static void write_ranks(FILE *out, const struct report_fault_place *place)
 {
 	uint32_t nr_ranges = 0;

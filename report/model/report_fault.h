@@ -1,5 +1,4 @@
-/* A kind of thing that is missing from a profile, and the places where it is missing. Part of report_completeness;
- * used by one thread. */
+/* A kind of fault in a profile, and the places with this fault. Part of report_completeness; used by one thread. */
 #ifndef REPORT_FAULT_H
 #define REPORT_FAULT_H
 
@@ -12,7 +11,7 @@
 /* A host. */
 struct report_fault_place {
 	uint32_t host; /* roster id */
-	/* set by the caller once all places are there; borrowed from report_names */
+	/* borrowed from report_names; the caller sets it after all places were added */
 	const char *name;
 	/* the earliest of the last signs of life, CLOCK_REALTIME; 0: not known */
 	uint64_t since_ns;
@@ -32,7 +31,8 @@ void report_fault_fini(struct report_fault *fault);
 /* Returns the place of this host, and adds it if there is none. Borrowed until the next call. NULL: out of memory. */
 struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host);
 
-/* Notes that something of the place was last heard of at spoke_ns, CLOCK_REALTIME. 0 changes nothing. */
+/* Keeps the earliest time at which a part of the place was last heard of. spoke_ns: CLOCK_REALTIME; 0 changes
+ * nothing. */
 void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns);
 
 /* Adds a rank; a negative one changes nothing. 0; -ENOMEM: the place is unchanged. */

@@ -1,4 +1,4 @@
-/* Sums of leaves that have something in common. Used by one thread. */
+/* Sums of leaves with a common property. Used by one thread. */
 #ifndef REPORT_GROUPS_H
 #define REPORT_GROUPS_H
 
@@ -7,7 +7,7 @@
 #include "report_tree.h"
 
 enum report_group_by {
-	REPORT_GROUP_ACTIVITY, /* by what ran, on all GPUs together: label is "gemm" or "HtoD" */
+	REPORT_GROUP_ACTIVITY, /* by activity, over all GPUs: label is "gemm" or "HtoD" */
 	REPORT_GROUP_HOST,
 	REPORT_GROUP_GPU, /* by GPU of a host */
 };

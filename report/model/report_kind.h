@@ -1,4 +1,4 @@
-/* The kinds of things that a leaf of a report stands for: records, samples, idle time. Constant; any thread. */
+/* The kinds of leaves in a report: records, samples, idle time. Constant; any thread. */
 #ifndef REPORT_KIND_H
 #define REPORT_KIND_H
 
@@ -17,14 +17,14 @@ enum report_kind {
 	REPORT_KIND_OVERHEAD = 5,
 	REPORT_KIND_UNIFIED = 6,
 	REPORT_KIND_MODULE = 7,
-	REPORT_KIND_ALLOC = 8, /* leaves of memory, where that was asked for: ns is 0 */
+	REPORT_KIND_ALLOC = 8, /* only in reports of memory; ns is 0 */
 	REPORT_KIND_FREE = 9,
-	/* Of no record, and of no GPU and stream: what host threads did, by enum host_sample_kind. */
+	/* The work of host threads, by enum host_sample_kind. It has no record, GPU or stream. */
 	REPORT_KIND_HOST = RECORD_GPU_KINDS,
 	REPORT_KIND_CPU = REPORT_KIND_HOST + HOST_SAMPLE_CPU,
 	REPORT_KIND_OFF_CPU = REPORT_KIND_HOST + HOST_SAMPLE_OFF_CPU,
 	REPORT_KIND_CALL = REPORT_KIND_HOST + HOST_SAMPLE_CALL,
-	/* Of a GPU, but of no stream: it did nothing. */
+	/* The idle time of a GPU, which belongs to no stream. */
 	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
 	REPORT_KINDS,
 };

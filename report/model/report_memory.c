@@ -69,8 +69,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a && (!b || a < b) ? a : b;
 }
 
-/* For each process, by its id less one, when it first did anything that was recorded; 0: never. Owns: free(). NULL: out
- * of memory. */
+/* Returns for each process (id less one) the time of its first record; 0: it has none. The caller owns the array
+ * (free()). NULL: out of memory. */
 static uint64_t *make_firsts(const struct collection *collection)
 {
 	uint32_t nr_processes = roster_size(collection->roster).processes, count;

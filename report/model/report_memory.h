@@ -1,5 +1,5 @@
-/* The accounts of memory made ready for readers: a row for each process, device and memory space. Part of
- * report_build; used by one thread. */
+/* The accounts of memory for readers: a row for each process, device and memory space. Part of report_build; used by
+ * one thread. */
 #ifndef REPORT_MEMORY_H
 #define REPORT_MEMORY_H
 
@@ -32,7 +32,7 @@ typedef int report_memory_take(void *context, const struct fold_row *row);
 int report_memory_each(const struct collection *collection, enum report_memory which,
 		       report_memory_take *take, void *context);
 
-/* Returns the largest number of such rows, whichever memory is asked for. */
+/* Returns the largest number of such rows for any kind of memory. */
 uint32_t report_memory_count(const struct collection *collection);
 
 #endif

@@ -28,7 +28,7 @@ struct report_names {
 	enum report_lines lines;
 	struct text_pool *texts; /* ids are indices + 1 */
 	uint32_t *of_string;     /* index + 1 of each demangled string; 0: not made yet */
-	uint32_t *runs;          /* of each frame that was asked for: their number, and the names */
+	uint32_t *runs; /* for each frame that was named: the number of its names, and the names */
 	uint32_t nr_runs, room_runs;
 	uint32_t *of_frame; /* index + 1 into runs; 0: not made yet */
 };
@@ -153,7 +153,7 @@ static bool has_name(const struct catalog_frame *frame)
 
 /* ---- symbols of several functions */
 
-/* The next function of a symbol, from *text on; false: there is none. */
+/* Reads the next function of a symbol at *text; false: it was the last. */
 static bool next_part(const char **text, const char *end, struct part *part)
 {
 	if (*text > end)
@@ -177,7 +177,7 @@ static bool is_plain(const char *symbol, uint32_t size)
 	return !memchr(symbol, '\n', size) && !memchr(symbol, '\t', size);
 }
 
-/* "gemm.cc:gemm(float*):88", or the name alone. */
+/* Makes "gemm.cc:gemm(float*):88", or the name alone. */
 static int part_text(struct report_names *names, const struct part *part, uint32_t *index)
 {
 	const char *colon = part->source ? memrchr(part->source, ':', part->source_size) : NULL;
@@ -297,7 +297,7 @@ int report_names_frame(struct report_names *names, uint32_t frame_id, const uint
 	return 0;
 }
 
-/* Its own name; or what its kind calls it. */
+/* A kernel has its own name; other leaves have the name of their kind. */
 static int leaf_text(struct report_names *names, const struct fold_key *key, const char **text)
 {
 	uint32_t index = 0;
@@ -326,7 +326,7 @@ static int memory_leaf(struct report_names *names, uint8_t kind, const char *gpu
 	return report_names_text(names, leaf, index);
 }
 
-/* Of no GPU. Without a reason or a function the kind says it all. */
+/* Host samples name no GPU. Without a reason or a function the kind alone is the name. */
 static int host_leaf(struct report_names *names, const struct fold_key *key, uint32_t *index)
 {
 	uint32_t text = 0;
@@ -369,8 +369,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 
 /* ---- CUDA's own frames at the leaf */
 
-/* What a frame is as a whole, with the index of the function that says so among its inlined ones;
- * *inner: how many of the innermost are stubs. */
+/* Returns the kind of the whole frame. *named: the index of the inlined function that decides it. *inner: how many of
+ * the innermost functions are stubs. */
 static enum cuda_name kind_of_symbol(const char *symbol, uint32_t size, uint32_t *named,
 				     uint32_t *inner)
 {
@@ -416,7 +416,7 @@ int report_names_cut(struct report_names *names, uint32_t node_id, struct report
 {
 	const struct catalog *catalog = names->catalog;
 	uint32_t id = node_id, named = 0, inner = 0, api = node_id, part = 0;
-	enum cuda_name best = CUDA_NAME_NONE; /* of api */
+	enum cuda_name best = CUDA_NAME_NONE; /* the best API function so far */
 	bool met = false;
 
 	*cut = (struct report_cut){.outer = node_id};

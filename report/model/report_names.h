@@ -1,6 +1,6 @@
-/* Names frames, kernels and hosts of a profile for reports: demangled, cleaned, each made once.
- *   - A native frame has its symbol, with as many functions as were inlined there, each with its source line where
- *     it is known. Without a symbol it is file+0xoffset; an address in no file is [unknown].
+/* Makes the names of a profile's frames, kernels and hosts for reports. They are demangled and cleaned, each once.
+ *   - A native frame has its symbol, with all inlined functions, and a source line for each where it is known. Without
+ *     a symbol it is file+0xoffset; an address in no file is [unknown].
  *   - A Python frame is file:function:line (source_name.h).
  *   - A mark is its words.
  *   - CUDA's own frames at the leaf are cut down to the API function that the application called.
@@ -16,11 +16,11 @@
 #include "report/profile/profile.h"
 
 #define REPORT_INLINES_MAX                                                                         \
-	16u /* functions of one frame; of more, the innermost are one "left out" */
+	16u /* functions of a frame; beyond, the innermost become one "left out" */
 
 enum report_lines {
 	REPORT_LINES_ON = 0,
-	/* no line numbers and no native sources, so that equal functions merge */
+	/* no line numbers and native sources, so that equal functions merge */
 	REPORT_LINES_OFF = 1,
 };
 
@@ -49,17 +49,17 @@ int report_names_frame(struct report_names *names, uint32_t frame_id, const uint
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
 
-/* The end of a stack as a reader sees it. */
+/* The end of a stack that readers see. */
 struct report_cut {
-	uint32_t outer;   /* the innermost stack node that is shown; 0: none */
-	uint32_t dropped; /* number of its inlined functions, the innermost, that are not shown */
-	/* text of the API function that follows; 0: there is none, and the stack is shown as it is */
+	uint32_t outer;   /* the innermost visible stack node; 0: none */
+	uint32_t dropped; /* number of its innermost inlined functions that are hidden */
+	/* text of the API function that follows; 0: none, and the stack is complete */
 	uint32_t name;
 };
 
-/* Cuts CUDA's frames at the leaf, which are known by module or by name. Of these the outermost that is named like an
- * API function stays. The leaf itself may be anything, because an inner function of a static runtime has no telling
- * name. 0 or -ENOMEM. */
+/* Cuts CUDA's frames at the leaf, which are recognised by module or by name. Of these the outermost with the name of an
+ * API function stays. The leaf itself may have any name, because the inner functions of a static runtime have no
+ * telling names. 0 or -ENOMEM. */
 int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut);
 
 uint32_t report_names_count(const struct report_names *names);

@@ -16,7 +16,7 @@ static int by_text(const void *a, const void *b)
 	return (one->process > two->process) - (one->process < two->process);
 }
 
-/* Texts are numbered as they were first seen, so equal counts stay in that order. */
+/* Texts have numbers in the order in which they came, so equal counts keep that order. */
 static int by_processes(const void *a, const void *b)
 {
 	const struct report_notice *one = a, *two = b;
@@ -50,7 +50,7 @@ static int collect(const struct roster *roster, struct report_names *names, stru
 	return error;
 }
 
-/* Different notices may be called the same once they are cleaned: a process counts once. */
+/* Different notices may become equal when they are cleaned. Each process then counts once. */
 static uint32_t group(const struct said *said, uint32_t count, struct report_notice *notices)
 {
 	uint32_t nr = 0;

@@ -15,11 +15,11 @@
 
 #define UNKNOWN_STACK "[unknown stack]"
 #define CAPTURED_AT   "[captured at]"
-#define NO_CALL_CUPTI "[CUPTI]"          /* overhead of no known call */
-#define NO_CALL_UM    "[unified memory]" /* what the driver did by itself */
-#define NO_SAMPLE     "[unknown]"        /* what the host did while a GPU was idle */
+#define NO_CALL_CUPTI "[CUPTI]"          /* overhead without a known call */
+#define NO_CALL_UM    "[unified memory]" /* work that the driver started itself */
+#define NO_SAMPLE     "[unknown]"        /* a host thread while a GPU was idle */
 #define SHORT_GAPS    "[gaps below 10 us]"
-#define NOT_ON_CPU    "[not on a CPU]" /* nor in a wait that was recorded */
+#define NOT_ON_CPU    "[not on a CPU]" /* and in no recorded wait */
 
 static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
 
@@ -27,7 +27,7 @@ static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
 static_assert(2 * (WIRE_STACK_DEPTH_MAX * REPORT_INLINES_MAX + 1) + 1 < REPORT_DEPTH_MAX,
 	      "no path is deeper than report_tree.h says");
 
-/* A capture stack under the path of a launch: many rows, of streams and kernels, share it. */
+/* A capture stack under the path of a launch. Rows of many streams and kernels share it. */
 struct capture {
 	uint32_t launch; /* node */
 	uint32_t stack_id;
@@ -42,7 +42,7 @@ struct report_paths {
 	struct capture *captures;
 	uint32_t nr_captures, room_captures;
 	struct hash_index node_index, capture_index; /* node; capture + 1 */
-	uint32_t *of_node; /* node + 1 of each launch's stack node; 0: not made yet */
+	uint32_t *of_node; /* for each stack node: its node + 1; 0: not made yet */
 	uint32_t unknown_stack;
 };
 
@@ -64,7 +64,7 @@ static int add_node(struct report_paths *paths, uint32_t parent, uint32_t name, 
 	if (array_reserve(&paths->nodes, &paths->room_nodes, paths->nr_nodes + 1,
 			  sizeof(*paths->nodes)))
 		return -ENOMEM;
-	/* Node 0, the root, is never looked for: its parent is itself. */
+	/* The root has no entry, because it is never searched. */
 	if (paths->nr_nodes && hash_index_insert(&paths->node_index, hash, paths->nr_nodes))
 		return -ENOMEM;
 	paths->nodes[paths->nr_nodes] = wanted;
@@ -110,7 +110,7 @@ void report_paths_destroy(struct report_paths *paths)
 	free(paths);
 }
 
-/* Adds the functions of a stack node under *node, without the innermost `dropped`. */
+/* Adds the functions of a stack node under *node, except the innermost `dropped`. */
 static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t dropped,
 		     uint32_t *node)
 {
@@ -124,7 +124,7 @@ static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t d
 	return error;
 }
 
-/* All of a stack under base, made from the outside in; what is under the root is remembered. */
+/* Adds a whole stack under base, from the outside in. Nodes under the root are remembered. */
 static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t base,
 		      uint32_t *node)
 {
@@ -186,7 +186,7 @@ static int keep_capture(struct report_paths *paths, uint32_t hash, const struct 
 	return 0;
 }
 
-/* *node: the launch's, then the capture's under it. */
+/* Finds the launch's node, and the capture's node under it. */
 static int find_capture(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
 {
 	struct capture wanted = {.launch = *node, .stack_id = stack_id};
@@ -204,7 +204,7 @@ static int find_capture(struct report_paths *paths, uint32_t stack_id, uint32_t 
 	return error ? error : keep_capture(paths, hash, &wanted);
 }
 
-/* What the host did stands as a frame under its stack. */
+/* Adds the host's activity as a frame under its stack. */
 static int find_idle(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
 {
 	struct fold_key sample = *key;

@@ -28,7 +28,7 @@ static int compare(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* By process and thread, the first of the log's that is not before; they are sorted so. */
+/* Returns the first row of the log that is not before this process and thread. The rows are sorted. */
 static uint32_t find_thread(const struct placement_thread *threads, uint32_t count,
 			    uint32_t process, uint32_t tid)
 {
@@ -57,7 +57,7 @@ static uint32_t node_of(const struct placement_log *log, uint32_t device)
 	return PLACEMENT_NODE_NONE;
 }
 
-/* Totals name each thread and device as often as it launched different things. */
+/* Totals repeat each pair of thread and device, once for each activity. */
 struct pair {
 	uint32_t process, tid, device;
 };

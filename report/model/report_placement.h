@@ -15,18 +15,17 @@ struct report_placement_row { /* a thread, and a GPU on which it launched */
 	bool known;         /* whether the GPU's node is known; if not, far is 0 */
 	uint32_t numa_node; /* the GPU's */
 	uint64_t looks,
-		/* number of looks at the thread's place, and of those that found it on another node */
+		/* samples of the thread's place, and those of them on another node */
 		far;
 };
 
 struct report_placement {
-	/* by rank, host, GPU, thread: threads that were far, or whose GPU's node is not known */
+	/* by rank, host, GPU, thread; threads that were far, or whose GPU's node is not known */
 	struct report_placement_row *rows;
 	uint32_t nr_rows;
 };
 
-/* Without comparisons, as on machines with one node, there are no rows. 0; -ENOMEM: *placement is NULL. destroy()
- * accepts NULL. */
+/* Machines with one node have no samples, and so no rows. 0; -ENOMEM: *placement is NULL. destroy() accepts NULL. */
 int report_placement_create(const struct profile *profile, struct report_placement **placement);
 void report_placement_destroy(struct report_placement *placement);
 

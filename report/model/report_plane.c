@@ -48,7 +48,7 @@ const char *report_plane_label(enum report_plane plane)
 	return planes[plane].label;
 }
 
-/* 0: no such name. */
+/* 0: unknown name. */
 static uint32_t bits_of(const char *name, size_t size)
 {
 	for (uint32_t i = 0; i < REPORT_PLANES; i++)

@@ -1,5 +1,5 @@
-/* Planes: each kind of record or sample belongs to one plane, and no total adds two of them, so that other data lies
- * beside GPU work and never in it. Only this file says which plane a kind belongs to. Constant; any thread. */
+/* Planes keep other data beside GPU work and out of its totals. Each kind of record or sample belongs to one plane, and
+ * no total adds two planes. Only this file assigns kinds to planes. Constant; any thread. */
 #ifndef REPORT_PLANE_H
 #define REPORT_PLANE_H
 
@@ -19,14 +19,14 @@ enum report_plane {
 	REPORT_PLANES,
 };
 
-/* A set: 1 << enum report_plane. Memory is not in it, because its leaves are another choice (report_memory.h). */
+/* A set: 1 << enum report_plane. Memory is left out, because a report of memory has other leaves (report_memory.h). */
 #define REPORT_PLANES_ALL (((1u << REPORT_PLANES) - 1) & ~(1u << REPORT_PLANE_MEMORY))
 
 /* Returns the plane of an enum report_kind, which is asserted to be below REPORT_KINDS. Kinds below RECORD_GPU_KINDS
  * are those of records. */
 enum report_plane report_plane_of(uint32_t kind);
 
-/* The name in --planes and in file names, and the name that people give to its total. Static storage. */
+/* Returns the name in --planes and in file names, and the name of its total for people. Static storage. */
 const char *report_plane_name(enum report_plane plane);
 const char *report_plane_label(enum report_plane plane);
 

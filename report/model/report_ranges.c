@@ -9,7 +9,7 @@
 #define SEPARATOR " > "
 
 struct sums {
-	bool range; /* this node and all outwards of it are ranges */
+	bool range; /* this node and all nodes outside it are ranges */
 	uint64_t count, ns;
 };
 
@@ -32,7 +32,7 @@ static void mark_ranges(const struct report_tree *tree, struct sums *sums)
 static void add_leaf(const struct report_tree *tree, struct sums *sums,
 		     const struct report_leaf *leaf)
 {
-	/* What is recorded beside GPU work is no part of it. */
+	/* Kinds above these are not GPU work. */
 	if (leaf->kind > REPORT_KIND_GRAPH)
 		return;
 	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT;
@@ -56,7 +56,7 @@ static int label_of(const struct report_tree *tree, uint32_t node, struct report
 	range->label = malloc(size);
 	if (!range->label)
 		return -ENOMEM;
-	/* From the inside out, each before what is there. */
+	/* The label is written from its end, because nodes are met from the inside out. */
 	char *at = range->label + size - 1;
 	*at = '\0';
 	for (uint32_t i = node; i != REPORT_NODE_ROOT; i = tree->nodes[i].parent) {

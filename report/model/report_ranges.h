@@ -8,8 +8,8 @@
 
 struct report_range {
 	char *label;        /* owns; "epoch 3 > forward" */
-	uint32_t depth;     /* ranges in it */
-	uint64_t count, ns; /* of the GPU's work, with that of inner ranges */
+	uint32_t depth;     /* number of nested ranges */
+	uint64_t count, ns; /* of GPU work, including inner ranges */
 };
 
 struct report_ranges {

@@ -19,7 +19,7 @@
 #include "report/names/frame_text.h"
 #include "report/names/outlier.h"
 
-/* A row on its way. */
+/* An unfinished row. */
 struct draft {
 	uint32_t process_id, device_id;
 	struct report_ranks_row row;
@@ -95,7 +95,7 @@ static int describe(struct drafts *drafts, struct draft *draft)
 
 /* ---- the times of a row */
 
-/* 0 where there is no such timeline. */
+/* Returns 0 if there is no such timeline. */
 static uint64_t busy_ns(const struct drafts *drafts, struct draft *draft, enum timeline_level level,
 			uint64_t *late)
 {
@@ -117,8 +117,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Late records are cut off at other times in each timeline, so then the difference may be off, by their time at
- * most. */
+/* Each timeline leaves out late records at its own time, so the difference may be wrong by their time at most. */
 static void take_overlap(const struct drafts *drafts, struct draft *draft)
 {
 	struct report_ranks_row *row = &draft->row;
@@ -240,7 +239,7 @@ static void take_totals(struct drafts *drafts)
 
 /* ---- rows that stand out */
 
-/* Counts the ranks. Several rows of a rank count once. */
+/* Several rows of a rank count once. */
 static uint32_t count_ranks(const struct report_ranks *ranks)
 {
 	uint32_t count = 0;
@@ -251,8 +250,8 @@ static uint32_t count_ranks(const struct report_ranks *ranks)
 	return count;
 }
 
-/* Little idle time varies much, and tells little: it is judged by the window. So does delay, with all that is queued:
- * half of the median is the least that counts. */
+/* A short idle time varies much and says little, so it is judged against the window. Delay grows with the queue, so it
+ * must differ by half of the median. */
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
 			  uint64_t *values, bool *out)
 {

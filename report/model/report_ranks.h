@@ -1,6 +1,6 @@
-/* What each rank did on each of its GPUs, and which rank stands out from the others. A row is a process on a device: a
- * rank that started several programs, or uses several GPUs, has several. Times are CUPTI's of the process's own node,
- * and only lengths of time are compared between rows. Used by one thread. */
+/* The work of each rank on each of its GPUs, and the ranks that stand out. A row is a process on a device, so a rank
+ * with several programs or GPUs has several rows. Times are CUPTI's on the process's own node, so rows are only
+ * compared by durations. Used by one thread. */
 #ifndef REPORT_RANKS_H
 #define REPORT_RANKS_H
 
@@ -34,19 +34,19 @@ struct report_ranks_row {
 	uint64_t records;
 	/* from the first start to the last end of the process's work on the device */
 	uint64_t window_ns;
-	/* time in which some of it ran; window_ns - busy_ns is idle */
+	/* time in which work ran; window_ns - busy_ns is idle */
 	uint64_t busy_ns;
-	struct report_ranks_work compute; /* kernels but NCCL's */
+	struct report_ranks_work compute; /* kernels except NCCL's */
 	struct report_ranks_work nccl;
 	struct report_ranks_work copies, fills;
 	struct report_ranks_work graphs; /* whole graphs, whose kernels are not known */
-	uint64_t nccl_busy_ns;           /* time in which some kernel of NCCL's ran */
-	/* the part of nccl_busy_ns in which some other kernel ran, too */
+	uint64_t nccl_busy_ns;           /* time in which a kernel of NCCL's ran */
+	/* the part of nccl_busy_ns in which another kernel also ran */
 	uint64_t overlap_ns;
-	/* Delays between launch and start of those kernels for which they are known: their number, the mean, rounded
-	 * down, and the longest. */
+	/* Delays between launch and start of kernels, where known: their number, the mean, rounded down, and the
+	 * longest. */
 	uint64_t delays, delay_ns, delay_max_ns;
-	/* records that came too late to be put in order; the times above may be too short by them */
+	/* records that came too late to be sorted; the times above may lack theirs */
 	uint64_t late;
 	bool has_memory; /* memory was recorded, and peak_bytes is valid */
 	uint64_t peak_bytes;
@@ -54,7 +54,7 @@ struct report_ranks_row {
 };
 
 struct report_ranks {
-	struct report_ranks_row *rows; /* by rank, host, GPU, pid; those without a rank last */
+	struct report_ranks_row *rows; /* by rank, host, GPU, pid; rows without a rank last */
 	uint32_t nr_rows;
 	bool compared; /* there are enough ranks (outlier.h) */
 	uint64_t medians_ns[REPORT_RANKS_COLUMNS];

@@ -12,7 +12,7 @@
 #include "report/names/cuda_error.h"
 #include "report/names/frame_text.h"
 
-/* What is needed only while building. */
+/* The state of one build. */
 struct builder {
 	struct report_statistics *statistics;
 	const struct collection *collection;
@@ -242,7 +242,7 @@ static uint64_t threads_of(const struct kernel_config *shape)
 {
 	uint64_t threads;
 
-	/* If the product passes 64 bits, any number that no GPU can run will do. */
+	/* A product above 64 bits becomes a number that no GPU can run. */
 	if (__builtin_mul_overflow((uint64_t)shape->block_x, (uint64_t)shape->block_y, &threads) ||
 	    __builtin_mul_overflow(threads, (uint64_t)shape->block_z, &threads) ||
 	    threads > UINT32_MAX)

@@ -1,4 +1,4 @@
-/* API calls and launch configurations of a profile, summed over processes and made ready for readers. Used by one
+/* API calls and launch configurations of a profile, summed over processes, with names for readers. Used by one
  * thread. */
 #ifndef REPORT_STATISTICS_H
 #define REPORT_STATISTICS_H
@@ -37,7 +37,7 @@ struct report_config {
 	struct kernel_config shape; /* device_id and name_id are 0 */
 	struct device_limits limits;
 	uint64_t count, total_ns, min_ns, max_ns;
-	int has_occupancy; /* 0: nothing is known of the GPU */
+	int has_occupancy; /* 0: the GPU is not known */
 	struct occupancy occupancy;
 };
 

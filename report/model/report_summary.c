@@ -39,7 +39,7 @@ const char *report_summary_time(uint64_t ns, char *text)
 		unit_ns *= 1000;
 		unit++;
 	}
-	/* Below 1000 anyway; the compiler, which counts the digits, cannot know. */
+	/* The modulo only tells the compiler that there are three digits. */
 	thousandths = (unsigned int)(ns % unit_ns / (unit_ns / 1000)) % 1000;
 	snprintf(text, NUMBER_SIZE, "%" PRIu64 ".%03u %s", ns / unit_ns, thousandths, units[unit]);
 	return text;
@@ -52,7 +52,7 @@ static void append(char *line, size_t size, const char *text)
 	snprintf(line + length, size - length, "%s", text);
 }
 
-/* Rounded down, so that 100.00 % means all; and of nothing there is no share. */
+/* The share is rounded down, so 100.00 % means all records. Without records there is no share. */
 static void append_matched(const struct report_tree *tree, char *line, size_t size)
 {
 	uint64_t records = tree->kernels + tree->copies + tree->graphs;
@@ -68,7 +68,7 @@ static void append_matched(const struct report_tree *tree, char *line, size_t si
 	append(line, size, number);
 }
 
-/* Totals of windows are not those of the run. */
+/* Totals of windows are not totals of the run, so the line says so. */
 static void append_windows(const struct report_tree *tree, char *line, size_t size)
 {
 	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
@@ -124,7 +124,7 @@ static void write_losses(FILE *out, const struct report_tree *tree, int lost, co
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		const struct report_loss *loss = &tree->losses[i];
 
-		/* Windows stand in the line above. */
+		/* The line above names the windows. */
 		if (loss->lost != lost || strcmp(tree->strings[loss->reason],
 						 ledger_reason_name(LEDGER_CAPTURE_WINDOW)) == 0)
 			continue;
@@ -221,7 +221,7 @@ const char *report_summary_bytes(uint64_t bytes, char *text)
 
 const char *report_summary_space(const struct report_memory_row *row, char *text)
 {
-	char gpu[12] = "?"; /* any int32_t */
+	char gpu[12] = "?"; /* room for any int32_t */
 
 	if (row->gpu != REPORT_GPU_NONE)
 		snprintf(gpu, sizeof(gpu), "%" PRId32, row->gpu);

@@ -1,5 +1,4 @@
-/* Writes the lines that every report ends with: the contents of the profile, and what is missing from it. Any
- * thread. */
+/* Writes the closing lines of every report: the contents of the profile, and what is missing from it. Any thread. */
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
@@ -39,14 +38,14 @@ void report_summary_planes(FILE *out, const struct report_tree *tree, const char
  * used. */
 bool report_summary_mixed(const struct report_tree *tree, char *line, size_t size);
 
-/* Writes a line for each notice, after prefix: "note: CPython 3.11.2 (3 of 4 processes)", without the count if there
- * is one process. Of more than REPORT_SUMMARY_NOTICES a last line says how many are left out. */
+/* Writes a line for each notice, after prefix: "note: CPython 3.11.2 (3 of 4 processes)", without the count if there is
+ * one process. Beyond REPORT_SUMMARY_NOTICES a last line says how many are left out. */
 void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Writes lines about memory, where it was recorded, each after prefix:
+/* Writes lines about recorded memory, each after prefix:
  *	"GPU0 memory: peak 512.0 MiB after 1.234 s; 12.0 MiB in 3 allocations never freed"
- * The host and the process are named if there are several. Of more than REPORT_SUMMARY_NOTICES a last line says what
- * the others hold. */
+ * They name the host and the process if there are several. Beyond REPORT_SUMMARY_NOTICES a last line sums up the
+ * others. */
 void report_summary_memory(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* Writes "GPU0 memory", "GPU? managed memory" or "host memory". text: 32 bytes at least. Returns text. */

@@ -1,7 +1,7 @@
-/* A profile made ready for a reader: frames are named, demangled and cleaned, equal paths are merged, and there is
- * one leaf for each (host, rank, process, GPU, context, stream, thread, path, GPU activity). Every report writer
- * reads this tree and nothing else, so that all formats agree to the nanosecond. report_tree_build()
- * (report_build.h) makes it from a struct profile. Single-threaded; immutable afterwards. */
+/* A profile for readers: frames have names, equal paths are merged, and there is one leaf for each (host, rank,
+ * process, GPU, context, stream, thread, path, GPU activity). Every report writer reads only this tree, so that all
+ * formats agree to the nanosecond. report_tree_build() (report_build.h) makes it. Single-threaded; immutable
+ * afterwards. */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
 
@@ -34,9 +34,9 @@ struct report_leaf {
 	uint32_t context_id; /* CUPTI's, unique within a process */
 	uint32_t stream_id;  /* CUPTI's, unique within a context */
 	uint32_t tid;        /* launching thread, 0: not known */
-	/* index into strings: "stream13 \"prefetch\" (priority -1)"; 0: nothing but the id is known */
+	/* index into strings: "stream13 \"prefetch\" (priority -1)"; 0: only the id is known */
 	uint32_t stream;
-	/* index into strings: "green context2 (16 SMs)"; 0: nothing but the id is known */
+	/* index into strings: "green context2 (16 SMs)"; 0: only the id is known */
 	uint32_t context;
 	uint32_t kind; /* enum report_kind */
 	uint64_t count, ns, bytes;
@@ -45,15 +45,15 @@ struct report_leaf {
 struct report_process {
 	uint32_t host;    /* index into strings */
 	uint32_t command; /* index into strings: command line */
-	uint32_t pid;     /* as its host's initial namespace or the agent saw it */
+	uint32_t pid;     /* as seen in the host's initial namespace, or by the agent */
 	int32_t rank;
 	int unclean; /* nonzero: ended without a goodbye; its last moments may be missing */
 };
 
-/* A line of the ledger: records that did not reach the totals, and the reason, or an exceptional state worth a line. */
+/* A line of the ledger: lost records and the reason, or another state that is worth a line. */
 struct report_loss {
 	uint32_t reason; /* index into strings, e.g. "ring_full", "invalid_time", "cupti_dropped" */
-	uint32_t text;   /* index into strings: what it counts, in English (ledger_reason_text()) */
+	uint32_t text;   /* index into strings: English text of the reason (ledger_reason_text()) */
 	int lost;        /* nonzero: missing from the totals; else noted */
 	uint64_t count;  /* records, or launches, as the reason's text says */
 	uint64_t ns;     /* of GPU time where it is known, else 0 */
@@ -64,10 +64,10 @@ struct report_plane_total {
 	uint64_t count, ns, bytes;
 };
 
-/* A line that processes said about themselves: a fault, or a fact worth knowing. */
+/* A line that processes reported: a fault, or a fact worth knowing. */
 struct report_notice {
 	uint32_t text;         /* index into strings */
-	uint32_t nr_processes; /* that said it */
+	uint32_t nr_processes; /* processes that reported it */
 };
 
 /* The memory of a process on one device, in one memory space. */
@@ -82,7 +82,7 @@ struct report_memory_row {
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
 	uint64_t live_count, live_bytes;
 	uint64_t peak_bytes;
-	uint64_t peak_after_ns; /* since the first thing that the process did on a GPU */
+	uint64_t peak_after_ns; /* since the process's first record on a GPU */
 	uint64_t unknown_frees; /* frees of memory whose allocation was not seen */
 	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
 };
@@ -107,16 +107,16 @@ struct report_tree {
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */
 	uint32_t nr_losses;
-	const struct report_notice *notices; /* each text once; what most processes said first */
+	const struct report_notice *notices; /* each text once; the most frequent first */
 	uint32_t nr_notices;
-	/* by host, GPU (none: last), process, space; none: not recorded */
+	/* by host, GPU (none: last), process, space; empty: memory was not recorded */
 	const struct report_memory_row *memory;
 	uint32_t nr_memory;
 
 	uint32_t planes; /* planes whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];
 
-	/* Sums of GPU work, whether or not its leaves are here, and totals of the ledger: the closing line of every
+	/* Sums of GPU work, whether or not its leaves are here, and totals of the ledger, for the closing line of every
 	 * report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
@@ -124,7 +124,7 @@ struct report_tree {
 	uint64_t matched;            /* records of these kinds that have a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */
-	uint64_t lost; /* records known to be missing: the sum over losses that are losses */
+	uint64_t lost;           /* records known to be missing: the sum of losses */
 	enum report_state state;
 	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
