@@ -152,7 +152,8 @@ static int judge_sessions(struct judge *judge)
 
 /* ---- processes */
 
-/* The ledger counts what was given up, but not whether it was launches or records. */
+/* Both sides of an account are final after the process's goodbye. Records that were given up have a number, but it does
+ * not tell launches from GPU records. */
 static bool is_final(const struct roster_process *process)
 {
 	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING) &&

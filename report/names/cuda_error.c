@@ -9,7 +9,7 @@ struct error {
 	const char *name;
 };
 
-/* By rising number, both. */
+/* Both tables are sorted by number. */
 static const struct error driver_errors[] = {
 	{1, "CUDA_ERROR_INVALID_VALUE"},
 	{2, "CUDA_ERROR_OUT_OF_MEMORY"},

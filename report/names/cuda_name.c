@@ -39,12 +39,12 @@ static bool is_runtime_template(const char *name, size_t size)
 
 enum cuda_name cuda_name_of(const char *name, size_t size)
 {
-	/* Both are within mangled names, with a kernel's name behind them. */
+	/* These words stand in mangled names, before a kernel's name. */
 	if (contains(name, size, "__device_stub__") ||
 	    contains(name, size, "__wrapper__device_stub_") || is_runtime_template(name, size))
 		return CUDA_NAME_STUB;
 	if (starts_with(name, size, "__cuda"))
-		return CUDA_NAME_INNER; /* __cudart included */
+		return CUDA_NAME_INNER; /* including __cudart */
 	if (is_runtime_api(name, size) ||
 	    (starts_with(name, size, "cu") && is_upper_at(name, size, 2)))
 		return CUDA_NAME_API;

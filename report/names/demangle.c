@@ -10,8 +10,7 @@
  * memory, -2: not a mangled name. */
 char *__cxa_demangle(const char *mangled, char *output, size_t *length, int *status);
 
-/* Returns how long a name such as "operator<" or "operator->" at text is, whose signs are no brackets; 0: there is
- * none. */
+/* Returns the length of a name such as "operator<" or "operator->" at text, whose signs are no brackets; 0: none. */
 static size_t operator_length(const char *text, const char *begin)
 {
 	static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
@@ -28,7 +27,6 @@ static size_t operator_length(const char *text, const char *begin)
 	return 0;
 }
 
-/* Removes everything between angle brackets. */
 static void drop_templates(char *name)
 {
 	char *out = name;
@@ -44,7 +42,7 @@ static void drop_templates(char *name)
 			in += operator;
 			continue;
 		}
-		/* An arrow is no bracket. */
+		/* The '>' of an arrow is no bracket. */
 		if (*in == '<')
 			depth++;
 		if (depth == 0)
@@ -56,7 +54,7 @@ static void drop_templates(char *name)
 	*out = '\0';
 }
 
-/* The bracket that the one at `close` closes, or NULL. */
+/* Returns the bracket that the one at `close` closes; NULL: none. */
 static char *opening_bracket(char *name, char *close)
 {
 	int depth = 0;
@@ -101,13 +99,12 @@ static void drop_parameters(char *name)
 	bool is_call_operator = open && open - name >= 8 && memcmp(open - 8, "operator", 8) == 0;
 	if (open && open > name && open[-1] != ':' && !is_call_operator)
 		*open = '\0';
-	/* Between "operator<<" and its template's arguments stood a space. */
+	/* A space separated "operator<<" from its template's arguments. */
 	for (length = strlen(name); length > 0 && name[length - 1] == ' '; length--)
 		name[length - 1] = '\0';
 }
 
-/* Cuts what stands before the last space outside brackets; a conversion operator's type is part of
- * its name. */
+/* Cuts the text before the last space outside brackets. A conversion operator's type is part of its name. */
 static void drop_return_type(char *name)
 {
 	char *begin = name, *stop = strstr(name, "operator");

@@ -7,8 +7,7 @@
 #define REPLACEMENT      "\xef\xbf\xbd"
 #define REPLACEMENT_SIZE 3u
 
-/* How many bytes the valid UTF-8 sequence at text has; 0: it is not valid (overlong, surrogate, too
- * large, cut). */
+/* Returns the size of the valid UTF-8 sequence at text; 0: it is overlong, a surrogate, too large or cut. */
 static size_t sequence_size(const uint8_t *text, size_t left, uint32_t *code)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};

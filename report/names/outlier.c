@@ -28,7 +28,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* What a distance from the median is divided by; 0: all are equal. distances: ordered or not, and ordered then. */
+/* Returns the divisor of distances from the median; 0: all values are equal. It sorts the distances. */
 static double unit_of(uint64_t *distances, uint32_t count)
 {
 	uint64_t mad = outlier_median(distances, count);

@@ -1,5 +1,5 @@
-/* The middle and the spread of a few values, on which single values far off have little influence. All functions
- * bring the values into order. Pure; any thread. */
+/* Computes the middle and the spread of a few values, on which outliers have little influence. All functions sort the
+ * values. Pure; any thread. */
 #ifndef ROBUST_H
 #define ROBUST_H
 

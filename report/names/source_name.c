@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows prefix at file + at; 0: something else stands there. */
+/* Returns the place behind prefix at file + at; 0: other text stands there. */
 static size_t end_of(const char *file, size_t size, size_t at, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -15,7 +15,7 @@ static size_t end_of(const char *file, size_t size, size_t at, const char *prefi
 	return size - at >= length && memcmp(file + at, prefix, length) == 0 ? at + length : 0;
 }
 
-/* The end of "/lib/python3.11/" at file + at, or 0. */
+/* Returns the end of "/lib/python3.11/" at file + at; 0: other text stands there. */
 static size_t end_of_library(const char *file, size_t size, size_t at)
 {
 	size_t end = end_of(file, size, at, "/lib/python3.");
@@ -55,7 +55,7 @@ const char *source_name_file(const char *file, size_t *size)
 	return file + start;
 }
 
-/* By size, because the texts may hold any byte. */
+/* Sizes are used because the texts may hold any byte. */
 char *source_name_make(const char *file, size_t file_size, const char *name, size_t name_size,
 		       uint64_t line, size_t *text_size)
 {

@@ -52,7 +52,7 @@ uint32_t clock_map_reference(const struct clock_map *map)
 	return map->reference;
 }
 
-/* By (host, reference), the first that is not before. */
+/* Returns the first offset that is not before (host, reference). */
 static uint32_t find_host(const struct clock_map *map, uint32_t host, uint32_t reference)
 {
 	uint32_t low = 0, high = map->count;
@@ -83,7 +83,7 @@ static uint64_t distance(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
-/* What lies between two values where a time lies between two times. Products of two times do not fit into 64 bits. */
+/* Interpolates between two values. The product of two times does not fit into 64 bits. */
 static int64_t between(int64_t from, int64_t to, uint64_t passed_ns, uint64_t whole_ns)
 {
 	return from + (int64_t)((__int128)(to - from) * (__int128)passed_ns / (__int128)whole_ns);
@@ -136,7 +136,7 @@ bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns
 	*place = (struct clock_map_place){0};
 	if (!count)
 		return false;
-	while (low < high) { /* the first one after it */
+	while (low < high) { /* finds the first comparison after the time */
 		uint32_t middle = low + (high - low) / 2;
 
 		if (offsets[middle].time_ns <= time_ns)

@@ -8,8 +8,7 @@
 
 #include "aggregator/profile/clock_log.h"
 
-#define CLOCK_MAP_DRIFT_PPM                                                                        \
-	15u /* RFC 5905, PHI: by how much of the time since a comparison a clock may stray */
+#define CLOCK_MAP_DRIFT_PPM 15u /* drift of a clock since its comparison (RFC 5905, PHI) */
 
 struct clock_map;
 
@@ -26,19 +25,19 @@ uint32_t clock_map_reference(const struct clock_map *map); /* a string id; 0: th
 const struct clock_offset *clock_map_host(const struct clock_map *map, uint32_t host,
 					  uint32_t *count);
 
-/* Finds how a host's clock stood at a time of its CLOCK_MONOTONIC. Between two comparisons the clock is taken to
- * have gone evenly; outside of them the nearest comparison counts. bound_ns is that of the worse of the two plus
+/* The state of a host's clock at a time of its CLOCK_MONOTONIC. Between two comparisons the clock is assumed to go
+ * evenly; outside of them the nearest comparison counts. bound_ns is that of the worse of the two plus
  * CLOCK_MAP_DRIFT_PPM of the time to the nearer. false: not known. */
 struct clock_map_place {
 	int64_t offset_ns;   /* the host's CLOCK_MONOTONIC - the reference's */
-	int64_t realtime_ns; /* the same of CLOCK_REALTIME; 0 where either is not known */
+	int64_t realtime_ns; /* the same for CLOCK_REALTIME; 0: not known for one of the two */
 	int64_t reference_realtime_offset_ns; /* the reference's CLOCK_REALTIME - its CLOCK_MONOTONIC; 0: not known */
 	uint64_t bound_ns;
 };
 bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
 		    struct clock_map_place *place);
 
-/* Returns by how much a clock may stray unnoticed from its comparison in that time: CLOCK_MAP_DRIFT_PPM of it. */
+/* Returns the amount by which a clock may stray from its comparison in that time: CLOCK_MAP_DRIFT_PPM of it. */
 uint64_t clock_map_stray(uint64_t passed_ns);
 
 /* Computes how much faster than the reference's clock a host's clock went from the first comparison to the last, in

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What goes from host to host takes a round each; what is still to be had by then is little. */
+/* Knowledge passes from host to host in one round each; later rounds gain little. */
 #define ROUNDS_MAX 8u
 
-/* The tightest that the collectives of a round say, in order. */
+/* The tightest claims of a round's collectives, sorted. */
 struct claims {
 	int64_t highs[CLOCK_REFINE_CONFIRMED], lows[CLOCK_REFINE_CONFIRMED];
 };
@@ -42,7 +42,7 @@ static uint32_t end_of(const struct clock_refine_part *parts, uint32_t nr_parts,
 	return end;
 }
 
-/* A claim takes its place among the lowest. */
+/* Inserts a claim among the lowest. */
 static void keep_low(int64_t claims[static CLOCK_REFINE_CONFIRMED], int64_t claim)
 {
 	for (uint32_t i = 0; i < CLOCK_REFINE_CONFIRMED; i++)
@@ -77,7 +77,7 @@ static void take_collective(const struct clock_refine_part *parts, uint32_t coun
 	}
 }
 
-/* *moved: some bound is narrower than before. */
+/* *moved: a bound became narrower. */
 static int play_round(const struct clock_refine_part *parts, uint32_t nr_parts,
 		      struct clock_refine_bounds *bounds, uint32_t nr_bounds, struct claims *claims,
 		      bool *moved)

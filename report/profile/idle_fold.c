@@ -7,7 +7,7 @@ struct folding {
 	uint32_t process, device;
 	const struct host_sample *samples;
 	uint32_t nr_samples;
-	/* Ticks come at least this often between these times; first_ns above last_ns: not known. */
+	/* Ticks come at least this often between these times. first_ns above last_ns: no ticks are known. */
 	uint64_t period_ns, first_ns, last_ns;
 };
 
@@ -21,7 +21,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By thread, kind and end; then by all that tells them apart, so that the order is always the same. */
+/* Sorts by thread, kind and end, then by all other members, so that the order is always the same. */
 static int by_place(const void *a, const void *b)
 {
 	const struct host_sample *x = a, *y = b;
@@ -43,7 +43,8 @@ static bool same_thread(const struct host_sample *a, const struct host_sample *b
 	return a->tid == b->tid && a->kind == b->kind;
 }
 
-/* A thread waits for one thing at a time. Ends are in order: each wait is left what those before it have not. */
+/* A thread has one wait at a time. Samples are sorted by end, and each wait keeps the part that earlier ones do not
+ * cover. */
 static void cut_overlaps(struct host_sample *samples, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
@@ -55,7 +56,7 @@ static void cut_overlaps(struct host_sample *samples, uint32_t count)
 	}
 }
 
-/* The first sample of the thread and kind, or of those after it, that ended after time_ns. */
+/* Returns the first sample, of this thread and kind or later ones, that ended after time_ns. */
 static uint32_t first_after(const struct folding *folding, uint32_t tid, uint8_t kind,
 			    uint64_t time_ns)
 {
@@ -76,7 +77,6 @@ static uint32_t first_after(const struct folding *folding, uint32_t tid, uint8_t
 	return low;
 }
 
-/* Returns whether there is a sample of this thread and kind at index. */
 static bool is_of(const struct folding *folding, uint32_t index, uint32_t tid, uint8_t kind)
 {
 	return index < folding->nr_samples && folding->samples[index].tid == tid &&
@@ -115,7 +115,7 @@ static uint64_t overlap_of(const struct idle_gap *gap, const struct host_sample 
 	return end > start ? end - start : 0;
 }
 
-/* *rest is what the waits leave. */
+/* *rest is the time that no wait covers. */
 static int add_waits(const struct folding *folding, const struct idle_gap *gap, uint64_t *rest)
 {
 	uint32_t i = first_after(folding, gap->tid, HOST_SAMPLE_OFF_CPU, gap->start_ns);
@@ -133,7 +133,8 @@ static int add_waits(const struct folding *folding, const struct idle_gap *gap, 
 	return error;
 }
 
-/* What a sample may be given of a gap: its period, of which the next one after the gap has only a part there. */
+/* Returns the most that a sample may get of a gap: its period. The next sample after the gap has only a part of its
+ * period in it. */
 static uint64_t room_of(const struct idle_gap *gap, const struct host_sample *sample)
 {
 	return sample->time_ns <= gap->end_ns ? sample->duration_ns : overlap_of(gap, sample);
@@ -190,7 +191,7 @@ static int add_gap(const struct folding *folding, const struct idle_gap *gap)
 	return error;
 }
 
-/* The longest period is the process's: samples that stand for less were cut by a thread's start or end. */
+/* The longest period is the process's own. Shorter ones were cut by a thread's start or end. */
 static void find_ticks(struct folding *folding)
 {
 	folding->first_ns = UINT64_MAX;

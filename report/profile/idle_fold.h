@@ -1,4 +1,4 @@
-/* Puts the idle time of a device under what a host thread did meanwhile. Pure. */
+/* Distributes the idle time of a device over the activities of a host thread in that time. Pure. */
 #ifndef IDLE_FOLD_H
 #define IDLE_FOLD_H
 
@@ -12,13 +12,13 @@
 enum idle_cause {
 	IDLE_CPU = HOST_SAMPLE_CPU,
 	IDLE_OFF_CPU = HOST_SAMPLE_OFF_CPU,
-	IDLE_UNKNOWN = HOST_SAMPLE_KINDS, /* nothing is known of the thread at that time */
+	IDLE_UNKNOWN = HOST_SAMPLE_KINDS, /* the thread's activity is not known */
 	IDLE_SHORT,                       /* gaps below IDLE_GAP_MIN_NS (idle_work.h) */
-	IDLE_NOT_ON_CPU,                  /* no wait is recorded, and no tick saw the thread */
+	IDLE_NOT_ON_CPU,                  /* the thread had no recorded wait, and no tick saw it */
 	IDLE_CAUSES,
 };
 
-/* A time in which a device did nothing, until a launch of that thread ended it. */
+/* A time without work on a device. A launch of that thread ended it. */
 struct idle_gap {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;              /* 0: not known */

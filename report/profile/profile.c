@@ -71,8 +71,7 @@ static int load_title(struct database *database, char **title)
 	return *title ? 0 : -ENOMEM;
 }
 
-/* Everything in one transaction: totals, dictionaries and waiting records of one and the same
- * moment. */
+/* One transaction makes totals, dictionaries and waiting records belong to the same moment. */
 static int load_all(struct database *database, struct profile *profile, enum store_life *life)
 {
 	int error = database_execute(database, "BEGIN");
@@ -105,8 +104,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	return error;
 }
 
-/* What still waits is folded without a launch in our copy. Launches in flight are not expired by
- * that: the counts stay as they were stored. */
+/* Records that still wait are folded without a launch in this copy. The counts stay as they were stored, so launches in
+ * flight do not expire. */
 static int fold_waiting(struct profile *profile)
 {
 	struct roster *roster = profile->collection->roster;
@@ -130,7 +129,7 @@ static int explain(const char *path, int status, const char *what, char **error)
 	return error_text_set(error, status, "%s: %s", path, what);
 }
 
-/* It had no mark before it was read. One that rested then may be written by now. */
+/* The store had no mark when it was first looked at. A store that rested then may have a writer by now. */
 static bool is_still_written(const char *path, enum store_life life)
 {
 	return life == STORE_LIFE_RESTS ? store_life_is_kept(path)
@@ -146,10 +145,10 @@ static int load(const char *path, struct profile *profile, char **error)
 	profile->collection = collection_create();
 	if (!profile->collection)
 		return explain(path, -ENOMEM, strerror(ENOMEM), error);
-	/* SQLite says no more than that it is unable to open the file. */
+	/* SQLite would only say that it cannot open the file. */
 	if (stat(path, &info))
 		return explain(path, -errno, strerror(errno), error);
-	/* Before all else is read: a writer that closes it meanwhile leaves more than it had, never less. */
+	/* This is read first: a writer that closes the store meanwhile adds to it and never takes away. */
 	profile->written = store_life_is_written(path);
 	int status = database_open(path, true, &database, error);
 	if (status)

@@ -1,5 +1,5 @@
-/* The calls of collective libraries in a stored profile. They are read on request, because each call is a row. Used
- * by one thread. */
+/* Reads the calls of collective libraries in a stored profile. They are loaded on request, because each call is a row.
+ * Used by one thread. */
 #ifndef PROFILE_COLLECTIVES_H
 #define PROFILE_COLLECTIVES_H
 

@@ -13,7 +13,7 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_idle.h"
 
-/* What idle time is folded from, and into. */
+/* The sources of idle time, and the result. */
 struct folding {
 	struct database *database;
 	const struct collection *collection;
@@ -21,7 +21,7 @@ struct folding {
 	uint64_t left_out; /* records and samples that were not kept */
 };
 
-/* A gap and whose launch ended it. */
+/* A gap, and the process whose launch ended it. */
 struct gap {
 	struct idle_gap gap;
 	uint32_t process_id;
@@ -45,7 +45,7 @@ static bool is_counted(const struct fold_row *row)
 	return row->key.kind != HOST_SAMPLE_CALL;
 }
 
-/* How many samples there were that idle time could be explained by. */
+/* Counts the samples that could explain idle time. */
 static uint64_t count_samples(const struct collection *collection)
 {
 	uint32_t nr_rows;
@@ -78,7 +78,7 @@ static int by_process(const void *a, const void *b)
 		     : (x->gap.start_ns > y->gap.start_ns) - (x->gap.start_ns < y->gap.start_ns);
 }
 
-/* Clocks that make no sense tell nothing of the thread. */
+/* If the clocks make no sense, the thread is not known. */
 static struct gap gap_before(const struct idle_work *last, const struct idle_work *next)
 {
 	struct gap gap = {
@@ -93,7 +93,7 @@ static struct gap gap_before(const struct idle_work *last, const struct idle_wor
 	return gap;
 }
 
-/* The device's gaps by process, where all work is known. *ns: their sum. */
+/* Finds the device's gaps by process, if all work is known. *ns: their sum. */
 static int find_gaps(struct device *device, const struct roster *roster, struct gap **gaps,
 		     uint32_t *nr_gaps, uint64_t *ns)
 {
@@ -118,7 +118,7 @@ static int find_gaps(struct device *device, const struct roster *roster, struct 
 	return 0;
 }
 
-/* Whether so many samples are all that the kernel took of the process. */
+/* Returns whether the kernel took no more samples of the process than these. */
 static bool are_all_samples(const struct roster_process *process, uint64_t nr_samples)
 {
 	uint64_t taken = 0;
@@ -167,7 +167,7 @@ static int fold_gaps(const struct folding *folding, uint32_t device, const struc
 
 /* ---- devices */
 
-/* What belongs to no thread stands with the first process that has the device. */
+/* Time without a thread belongs to the first process on the device. */
 static uint32_t first_process(const struct roster *roster, uint32_t device)
 {
 	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
@@ -180,7 +180,7 @@ static uint32_t first_process(const struct roster *roster, uint32_t device)
 	return 0;
 }
 
-/* All idle time is there: gaps, and the rest, which was too short to be looked into, or not all known. */
+/* Folds all idle time of a device: the gaps, and the rest, which was too short or is not fully known. */
 static int fold_device(struct folding *folding, const struct timeline_entry *entry)
 {
 	const struct roster *roster = folding->collection->roster;

@@ -17,7 +17,7 @@ struct builder {
 	const struct collective_log *log;
 	const char *store_path;
 	struct report_straggler *report;
-	uint32_t *rank_of; /* owns; of each process: of report->ranks, + 1 */
+	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
 	uint32_t nr_processes;
 };
 
@@ -195,7 +195,7 @@ static int by_lateness(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-/* Ranks have found their order. */
+/* Sorting has moved the ranks, so members get the new indexes. */
 static int link_members(struct builder *builder)
 {
 	struct report_straggler *report = builder->report;
@@ -240,9 +240,9 @@ static int make_ranks(struct builder *builder)
 	return error ? error : link_members(builder);
 }
 
-/* ---- why */
+/* ---- causes */
 
-/* The late one, then others of other ranks of the job: of many, every n-th. */
+/* Chooses the late rank, then other ranks of the job; of many, every n-th. */
 static uint32_t choose_parties(const struct builder *builder, const struct collective_match *of,
 			       uint32_t late, uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
 {
@@ -303,7 +303,7 @@ static int explain(struct builder *builder, struct report_straggler_rank *rank)
 	return error;
 }
 
-/* ---- all */
+/* ---- the whole */
 
 static void count_calls(struct builder *builder)
 {

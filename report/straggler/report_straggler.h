@@ -39,12 +39,12 @@ struct report_straggler_rank {
 	uint32_t process; /* the first process of the rank */
 	uint32_t pid;
 	const char *host;    /* borrowed from texts */
-	uint64_t last, used; /* over all communicators that it is in */
+	uint64_t last, used; /* over all its communicators */
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */
 	double others_mean_ns;
-	uint32_t named; /* communicators in which it is named */
-	/* The place where its lateness cost the others most; REPORT_STRAGGLER_NONE: nowhere */
+	uint32_t named; /* communicators in which the rank is named */
+	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
@@ -58,10 +58,10 @@ struct report_straggler {
 	/* owns; named ranks first, then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
-	/* communicators of which the profile has one rank: they are left out */
+	/* communicators with one rank in the profile, which are left out */
 	uint32_t nr_alone;
 	uint64_t unknown;     /* calls on communicators whose key is not known */
-	uint64_t without_gpu; /* calls with a launch whose kernel is not known */
+	uint64_t without_gpu; /* calls with a launch, but without a known kernel */
 	char **texts;         /* owns */
 	uint32_t nr_texts;
 };

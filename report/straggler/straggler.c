@@ -7,7 +7,7 @@
 
 #include "report/names/robust.h"
 
-/* Of more ranks only those that may be late are held against all others: that costs a look at each, each time. */
+/* With more ranks, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_RANKS 64u
 
 double straggler_tail(uint32_t count, uint32_t total, double p)
@@ -25,7 +25,7 @@ double straggler_tail(uint32_t count, uint32_t total, double p)
 		double term = exp(log_term);
 
 		sum += term;
-		/* Beyond the mean terms only fall. */
+		/* Beyond the mean the terms only fall. */
 		if ((double)i > (double)total * p && term < sum * 1e-16)
 			break;
 	}
@@ -35,11 +35,11 @@ double straggler_tail(uint32_t count, uint32_t total, double p)
 struct work {
 	const struct straggler_input *input;
 	uint32_t nr_stretches;
-	double *late; /* owns; of rank j in stretch i, the mean: [j * nr_stretches + i] */
-	/* owns; what rank j kept the others waiting in the stretch that is looked at */
+	double *late; /* owns; rank j's mean lateness in stretch i: [j * nr_stretches + i] */
+	/* owns; the time that rank j kept the others waiting in the current stretch */
 	uint64_t *kept_ns;
-	uint64_t *behind;  /* owns; of each collective, of the last one */
-	uint32_t *last_of; /* owns; of each collective: rank + 1; 0: two together */
+	uint64_t *behind;  /* owns; for each collective: how far the last rank was behind */
+	uint32_t *last_of; /* owns; for each collective: its last rank, + 1; 0: two were last */
 	uint32_t *order;   /* owns; ranks by time */
 	double *values;    /* owns */
 };
@@ -82,7 +82,7 @@ static int by_time(const void *a, const void *b, void *context)
 	return (x > y) - (x < y);
 }
 
-/* The median time of all but the one at this place of the order. */
+/* Returns the median time of all ranks but the one at this place of the order. */
 static double median_of_others(const struct work *work, const uint64_t *times, uint32_t place)
 {
 	uint32_t others = work->input->nr_ranks - 1;
@@ -165,9 +165,9 @@ static double mean_late(const struct work *work, uint32_t rank)
 	return sum / work->nr_stretches;
 }
 
-/* Returns as how many independent stretches the stretches count: n (1 - r) / (1 + r). r is the correlation of
- * neighbours in the lateness of the other ranks, as of an autoregressive process of first order. The rank's own
- * lateness is left out, because it is the question. */
+/* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
+ * neighbours in the lateness of the other ranks, as in an autoregressive process of first order. The rank's own
+ * lateness is in question, so it is left out. */
 static double independent_stretches(const struct work *work, const double *means, uint32_t rank)
 {
 	const uint32_t nr_stretches = work->nr_stretches;
@@ -188,8 +188,8 @@ static double independent_stretches(const struct work *work, const double *means
 	return nr_stretches * (1 - alike) / (1 + alike);
 }
 
-/* How late a rank is as a rule: of a busy machine each rank has stretches that are as far off as the rest of the run
- * together. */
+/* Finds each rank's usual lateness. On a busy machine a few stretches of every rank differ from it as much as all
+ * others together. */
 static void find_usual(struct work *work, double *usual)
 {
 	const uint32_t nr_stretches = work->nr_stretches;
@@ -201,7 +201,7 @@ static void find_usual(struct work *work, double *usual)
 	}
 }
 
-/* The noise of the others: how they differ, and how far a mean of stretches that vary as theirs do may be off. */
+/* The noise is how much the other ranks differ, and how far the mean of so many stretches may be wrong. */
 static double z_of(struct work *work, const double *usual, uint32_t rank, double independent)
 {
 	const uint32_t nr_ranks = work->input->nr_ranks, nr_stretches = work->nr_stretches;

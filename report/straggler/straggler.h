@@ -25,24 +25,24 @@
 #define STRAGGLER_STRETCHES 64u
 
 struct straggler_rank {
-	uint32_t last;      /* collectives in which it alone was the last */
-	uint32_t stretches; /* stretches in which the others waited for it the longest */
-	uint64_t others_ns; /* what the others waited for it, added up over them */
-	uint64_t waited_ns; /* what it has itself waited for others */
-	uint64_t behind_ns; /* where it was last: the median time behind the one before it */
-	/* mean time over all behind the median of the others; below 0: before it */
+	uint32_t last;      /* collectives in which this rank alone was the last */
+	uint32_t stretches; /* stretches in which the others waited longest for this rank */
+	uint64_t others_ns; /* the others' waits for it, added up */
+	uint64_t waited_ns; /* its own waits for others */
+	uint64_t behind_ns; /* median time behind the previous rank, where it was last */
+	/* mean time behind the median of the others; negative: before it */
 	int64_t late_ns;
-	double p, p_stretches; /* probability that one of equal ranks is last so often */
-	/* of its usual lateness; among many ranks, a rank that cannot be late has 0, and p_stretches 1 */
+	double p, p_stretches; /* probability that one of equal ranks is last as often */
+	/* of its usual lateness; 0, with p_stretches 1, for a rank among many that cannot be late */
 	double z;
 	double share; /* others_ns, divided by the number of others and the span */
 	bool named;
 };
 
 struct straggler_input {
-	const uint64_t *times_ns; /* in collective i, rank j was for times_ns[i * nr_ranks + j] */
+	const uint64_t *times_ns; /* rank j spent times_ns[i * nr_ranks + j] in collective i */
 	uint32_t nr_collectives, nr_ranks;
-	uint64_t span_ns;  /* of all of them */
+	uint64_t span_ns;  /* of all collectives together */
 	uint32_t nr_tests; /* ranks that are tested in all communicators together */
 };
 

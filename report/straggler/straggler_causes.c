@@ -13,12 +13,12 @@
 #include "report/names/cuda_name.h"
 #include "report/names/robust.h"
 
-#define EFFECT_SHARE 0.25 /* of the lateness: the least that another cause must explain */
+#define EFFECT_SHARE 0.25 /* of the lateness; another cause must explain at least this much */
 #define SPREADS      3.0  /* spreads of the others that an excess must exceed */
-#define PART_MIN     0.02 /* of the lateness; an excess must exceed it, too */
-#define LONGER       1.02 /* a launch that takes this much more is a longer one */
+#define PART_MIN     0.02 /* of the lateness; the excess must also exceed this */
+#define LONGER       1.02 /* a launch that takes this factor more is a longer one */
 #define CUT_STACK    "…;"
-#define STACK_MAX    12u /* innermost frames of a stack that is shown */
+#define STACK_MAX    12u /* innermost frames that a shown stack has */
 
 #define FUTEX "futex"
 
@@ -32,7 +32,7 @@ static const struct straggler_part parts[] = {
 	{.plane = REPORT_PLANE_IDLE},
 };
 
-/* One of them. */
+/* The examination of one part. */
 struct look {
 	const struct straggler_work *work;
 	const struct straggler_question *question;
@@ -41,11 +41,11 @@ struct look {
 	bool in_windows;
 	uint32_t nr_nodes;
 	struct straggler_amount *amounts;
-	double *excess; /* owns; of each node and below, each time; what does not count is 0 */
-	double *below;  /* owns; of its children together */
+	double *excess; /* owns; for each node and below, per collective; 0: it may be chance */
+	double *below;  /* owns; sum over its children */
 	uint32_t *child, *sibling; /* owns; 0: none */
-	double *values;            /* owns; of the others */
-	double period_ns;          /* of samples on the CPU */
+	double *values;            /* owns; the other ranks' values */
+	double period_ns;          /* period of samples on the CPU */
 };
 
 struct causes {
@@ -53,7 +53,7 @@ struct causes {
 	uint32_t count, room;
 };
 
-/* By what a party's sums are divided. */
+/* Returns the divisor of a party's sums. */
 static double times_of(const struct look *look, uint32_t party)
 {
 	return look->in_windows ? (double)look->question->parties[party].nr_windows
@@ -86,7 +86,7 @@ static double median_count(const struct look *look, uint32_t node)
 	return robust_median(look->values, width - 1);
 }
 
-/* What the late one has more than the others; 0 if that may be chance. */
+/* Returns the late rank's amount above the others'; 0: it may be chance. */
 static double own_excess(const struct look *look, uint32_t node)
 {
 	const struct straggler_amount *late =
@@ -97,7 +97,7 @@ static double own_excess(const struct look *look, uint32_t node)
 	if (more <= PART_MIN * late_of(look) || more <= 0)
 		return 0;
 	double noise = robust_spread(look->values, look->question->nr_parties - 1);
-	/* n samples of a clock are off by the root of n. */
+	/* Of n samples of a clock the error is the root of n. */
 	double sampling = look->plane == REPORT_PLANE_CPU
 				  ? sqrt(late->ns * look->period_ns) / times_of(look, 0)
 				  : 0;
@@ -123,7 +123,7 @@ static int look_init(struct look *look)
 	for (uint32_t node = look->nr_nodes; node-- > 0;) {
 		double own = own_excess(look, node);
 
-		/* A frame may have less of one thing and more of another. */
+		/* A frame may have less of one thing, and more of another. */
 		look->excess[node] = own > look->below[node] ? own : look->below[node];
 		if (node == 0 || look->excess[node] <= 0)
 			continue;
@@ -147,7 +147,7 @@ static void look_fini(struct look *look)
 
 /* ---- in words */
 
-/* "libc.so.6+0x98e51" */
+/* For example "libc.so.6+0x98e51". */
 static bool is_address(const char *name)
 {
 	const char *plus = strrchr(name, '+');
@@ -170,7 +170,7 @@ static bool is_function(const char *name, const char *what)
 	return !*what || !strstr(name, what) || strchr(name, ':');
 }
 
-/* "sleep" of what was waited for, or of "[Off-CPU]sleep" while a GPU was idle. */
+/* Returns "sleep" for the reason "sleep", and for "[Off-CPU]sleep" during idle time. */
 static const char *reason_of(enum report_plane plane, const char *what)
 {
 	if (plane != REPORT_PLANE_IDLE)
@@ -187,7 +187,7 @@ static char *name_function(const struct look *look, uint32_t node, const char *w
 	return strdup("");
 }
 
-/* The leaf below with the most of it. */
+/* Returns the leaf below with the largest excess. */
 static uint32_t find_leaf(const struct look *look, uint32_t node)
 {
 	const uint32_t width = look->question->nr_parties;
@@ -212,7 +212,7 @@ static uint32_t find_leaf(const struct look *look, uint32_t node)
 	return found;
 }
 
-/* "[GPU?_Kernel]gemm" is gemm, "[Off-CPU]futex" futex; of idle time it is the frame above the leaf. */
+/* "[GPU?_Kernel]gemm" is called gemm, and "[Off-CPU]futex" futex. Idle time is called by the frame above the leaf. */
 static char *name_what(const struct look *look, uint32_t node)
 {
 	uint32_t leaf = find_leaf(look, node);
@@ -253,7 +253,7 @@ static char *name_stack(const struct look *look, uint32_t node)
 	return text;
 }
 
-/* ---- what stands out */
+/* ---- findings */
 
 static void compare_launches(const struct look *look, uint32_t node, struct straggler_cause *cause)
 {
@@ -295,7 +295,7 @@ static bool is_extra(const struct look *look, uint32_t node)
 	       look->excess[node] >= STRAGGLER_CAUSES_SHARE * late->ns / times_of(look, 0);
 }
 
-/* Returns whether the others hardly do this, although they do what is above it. */
+/* Returns whether the others hardly do this, although they do the work above it. */
 static bool begins_extra(const struct look *look, uint32_t node)
 {
 	if (!is_extra(look, node))
@@ -307,7 +307,7 @@ static bool begins_extra(const struct look *look, uint32_t node)
 	return false;
 }
 
-/* Returns whether the excess is divided among the children as the others' time is. If so, all of it takes longer. */
+/* Returns whether the excess is divided among the children like the others' time. Then all of it takes longer. */
 static bool is_even(const struct look *look, uint32_t node)
 {
 	double excess = 0, others = 0, apart = 0;
@@ -323,7 +323,7 @@ static bool is_even(const struct look *look, uint32_t node)
 	return apart / 2 < STRAGGLER_CAUSES_UNEVEN;
 }
 
-/* Returns whether a node is one cause together with all that it calls. Kernels are told one by one. */
+/* Returns whether a node is one cause together with all that it calls. Each kernel is a cause by itself. */
 static bool is_whole(const struct look *look, uint32_t node)
 {
 	return node != 0 && look->plane != REPORT_PLANE_GPU &&
@@ -389,8 +389,8 @@ static int by_excess(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
-/* Marks effects of other causes. An idle GPU is always an effect. A thread that waits for another thread of its process
- * is one if another cause counts. PyTorch's backward pass waits so for the forward one. */
+/* Marks effects of other causes. An idle GPU is always an effect. A wait for another thread of the process is one if
+ * another cause counts. PyTorch's backward pass waits in this way for the forward pass. */
 static void find_effects(struct causes *causes)
 {
 	double most = 0;

@@ -31,23 +31,23 @@ struct profile;
 struct straggler_cause {
 	enum report_plane plane;
 	bool in_windows; /* otherwise of the whole run */
-	bool more;       /* of GPU work: it has more launches, not longer ones */
-	/* of another cause: 1 a thread that waits for another of its process, 2 an idle GPU */
+	bool more;       /* of GPU work: the rank has more launches, not longer ones */
+	/* effect of another cause: 1 a thread that waits for another of its process, 2 an idle GPU */
 	uint8_t is_effect;
-	uint64_t excess_ns; /* in each collective */
+	uint64_t excess_ns; /* per collective */
 	double share;       /* of the lateness */
-	/* of GPU work: launches beyond those of the others, in each collective */
+	/* of GPU work: launches above the others', per collective */
 	double launches;
 	char *function; /* owns; the innermost frame that holds the excess; "": none */
 	char *what;     /* owns; the kernel, or the reason of the wait, or "" */
 	char *stack;    /* owns; folded, from the root on */
 };
 
-/* What could be compared. */
+/* The data that could be compared. */
 struct straggler_scope {
 	/* a set, 1 << enum report_plane, of planes of which the late rank has records */
 	uint32_t planes;
-	bool in_windows; /* host samples */
+	bool in_windows; /* host samples count only in the windows */
 	uint64_t late_ns;
 };
 

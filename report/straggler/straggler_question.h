@@ -1,16 +1,16 @@
-/* A question about a late rank: with which other ranks it is compared, and in which times. Part of straggler_causes. */
+/* A question about a late rank: the ranks to compare it with, and the times to compare. Part of straggler_causes. */
 #ifndef STRAGGLER_QUESTION_H
 #define STRAGGLER_QUESTION_H
 
 #include <stdint.h>
 
-#define STRAGGLER_OTHERS_MAX 64u /* other ranks that the median is of */
+#define STRAGGLER_OTHERS_MAX 64u /* other ranks in the median */
 
 struct straggler_window;
 
-/* A rank that is compared; the first one is the late one. */
+/* A rank of the comparison; the first one is the late one. */
 struct straggler_party {
-	/* a process of the roster; it stands for all processes of its job's rank */
+	/* a process of the roster, which stands for all processes of its rank */
 	uint32_t process;
 	const struct straggler_window *windows; /* in order; they do not overlap */
 	uint32_t nr_windows;
@@ -19,8 +19,8 @@ struct straggler_party {
 struct straggler_question {
 	const struct straggler_party *parties; /* 2 to 1 + STRAGGLER_OTHERS_MAX */
 	uint32_t nr_parties;
-	uint64_t collectives;    /* the sums of whole runs are divided by it */
-	uint64_t window_count;   /* the sums of windows are divided by it */
+	uint64_t collectives;    /* divisor for sums of whole runs */
+	uint64_t window_count;   /* divisor for sums of windows */
 	uint64_t late_ns;        /* mean time behind the median of the others in all collectives */
 	uint64_t window_late_ns; /* the same in the windows */
 };

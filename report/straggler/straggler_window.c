@@ -8,7 +8,7 @@
 #include "report/model/collective_match.h"
 #include "report/names/outlier.h"
 
-/* Whether it alone was in it for the shortest time. */
+/* Returns whether this member alone was last, because it spent the shortest time in the collective. */
 static bool was_last(const struct collective_match *match, uint32_t row, uint32_t member)
 {
 	const uint32_t width = match->nr_members;

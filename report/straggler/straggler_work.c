@@ -26,7 +26,7 @@ struct leaf {
 	uint32_t node, name;
 };
 
-/* What a party did at a leaf. */
+/* A party's amount at a leaf. */
 struct row {
 	uint32_t leaf, party, plane;
 	double ns, count;
@@ -44,8 +44,8 @@ struct straggler_work {
 	struct row *rows;
 	uint32_t nr_rows, room_rows;
 	struct hash_index leaf_index, row_index;
-	uint32_t *party_of; /* of each process; NOBODY */
-	uint64_t *threads;  /* process << 32 | tid, in order: those that a collective waits for */
+	uint32_t *party_of; /* by process; NOBODY */
+	uint64_t *threads;  /* process << 32 | tid, sorted: threads that collectives wait for */
 	uint32_t nr_threads;
 	uint32_t planes;
 	bool in_windows;
@@ -210,7 +210,7 @@ static bool is_somebodys(const struct straggler_work *work, uint32_t process)
 	       work->party_of[process] != NOBODY;
 }
 
-/* NCCL's kernels are what is late, not why. */
+/* NCCL's kernels are the late work itself and no cause. */
 static int add_gpu_work(struct straggler_work *work)
 {
 	uint32_t count, size;
@@ -244,7 +244,7 @@ static int take_sums(void *context, const struct fold_row *row)
 	return add(work, &row->key, (double)row->ns, (double)row->count);
 }
 
-/* How much of a sample lies in the party's windows. */
+/* Returns the part of a sample that lies in the party's windows. */
 static uint64_t overlap_of(const struct straggler_party *party, uint64_t start_ns, uint64_t end_ns)
 {
 	uint32_t low = 0, high = party->nr_windows;
@@ -306,7 +306,7 @@ static int add_single_samples(struct straggler_work *work, const char *store_pat
 	return error;
 }
 
-/* ---- all */
+/* ---- the whole */
 
 static int collect(struct straggler_work *work, const char *store_path,
 		   const struct collective_log *log)

@@ -30,11 +30,11 @@ uint32_t straggler_work_parent(const struct straggler_work *work, uint32_t node)
 const char *straggler_work_name(const struct straggler_work *work, uint32_t node);
 bool straggler_work_is_leaf(const struct straggler_work *work, uint32_t node);
 
-/* Tell whether host samples are only those in the windows, and of which planes the first party has work. */
+/* Return whether host samples are only those in the windows, and the planes of the first party's work. */
 bool straggler_work_in_windows(const struct straggler_work *work);
 uint32_t straggler_work_planes(const struct straggler_work *work);
 
-/* A plane, or some of its leaves. */
+/* A plane, or a part of its leaves. */
 struct straggler_part {
 	enum report_plane plane;
 	const char *leaf; /* leaves of this name, or, with but_leaf, all others; NULL: all leaves */

@@ -20,7 +20,7 @@
 #include "report/writers/table_writer.h"
 #include "report/writers/text_file.h"
 
-/* The difference, or the tree of the profile if there is none. */
+/* Writes the difference; NULL: the profile's tree. */
 static int write_html(const struct report_view *view, FILE *out,
 		      const struct report_request *request)
 {
@@ -52,7 +52,7 @@ static int write_samples(const struct report_view *view, FILE *out,
 				   with_clocks ? view->clocks : NULL);
 }
 
-/* A cell of the table that is one call of a writer. needs: the part of the view that it writes. */
+/* Makes a cell of the table from one call of a writer. needs: the part of the view that it writes. */
 #define WRITE(name, needs, ...)                                                                    \
 	static int name(const struct report_view *view, FILE *out,                                 \
 			const struct report_request *request)                                      \
@@ -107,7 +107,7 @@ static int read_straggler(struct report_view *view, struct collective_log **log)
 	return report_straggler_create(view->profile, view->store_path, *log, &view->straggler);
 }
 
-/* Holds the clocks of the hosts against the collectives. */
+/* Refines the hosts' clocks by the collectives. */
 static int read_clocks(struct report_view *view, struct collective_log **log)
 {
 	return report_clocks_refine(view->clocks, view->profile, *log);
@@ -119,7 +119,7 @@ static int read_clocks(struct report_view *view, struct collective_log **log)
 #define DATA(name) [REPORT_TABLE] = name##_table, [REPORT_JSON] = name##_json, CSV(name)
 
 /* Each row has the option, the usual format, the options that it takes, its input, and its writers. CSV's rows have no
- * leaves to split or select. They take the options for that all the same, because scripts give both. */
+ * leaves to split or select. They take those options all the same, because scripts give both. */
 /* clang-format off */
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES, NULL,
@@ -163,7 +163,7 @@ const struct report_subject *report_subject_of(uint32_t asked)
 	return &report_subjects[REPORT_SUBJECT_WORK];
 }
 
-/* One more of a list, which *before begins or goes on with. */
+/* Appends a name to a list. *before is the text before the first name, and then ", ". */
 static void say(FILE *text, const char **before, const char *name)
 {
 	fprintf(text, "%s%s", *before, name);

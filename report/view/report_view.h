@@ -1,4 +1,4 @@
-/* A stored profile opened for reading, with everything that the reports of it show. Single-threaded. */
+/* A stored profile, opened for reading, with all inputs of its reports. Single-threaded. */
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 
@@ -13,7 +13,7 @@
 #include "report/profile/profile.h"
 #include "report/straggler/report_straggler.h"
 
-/* report_view_open() leaves the last three members NULL: report_subject_read() makes the first two of them, and the
+/* report_view_open() leaves the last three members NULL. report_subject_read() makes the first two of them, and the
  * caller the difference. report_view_close() destroys them all. */
 struct report_view {
 	struct profile *profile;
@@ -26,7 +26,7 @@ struct report_view {
 	const struct report_options *options;
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;
-	struct report_diff *diff; /* of two ranks in the tree */
+	struct report_diff *diff; /* difference of two ranks in the tree */
 };
 
 /* Loads the store. 0, or -errno with one line in *error that names the path. The caller owns *error: free(); it is NULL
@@ -35,10 +35,10 @@ int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
 void report_view_close(struct report_view *view);
 
-/* Makes the tree of the same profile anew. 0 or -errno; on error the tree is NULL. */
+/* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);
 
-/* Says in *error, as report_view_open() does, what happened to the store. result: 0 or -errno, and what is returned. */
+/* Writes the store's error into *error, as report_view_open() does. Returns result, which is 0 or -errno. */
 int report_view_explain(const struct report_view *view, int result, char **error);
 
 #endif

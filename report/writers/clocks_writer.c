@@ -12,7 +12,7 @@
 
 #define NUMBER_SIZE 64u
 
-/* Offsets are bounded by the store: the lowest number of all has no positive. */
+/* The store bounds offsets, so INT64_MIN, which has no positive, cannot come. */
 static uint64_t amount(int64_t number)
 {
 	return (uint64_t)(number < 0 ? -number : number);
@@ -47,7 +47,7 @@ static char sign_of(int64_t number)
 	return number < 0 ? '-' : '+';
 }
 
-/* "+12.345678901 s": to the nanosecond, as clocks that were never set alike differ by days. */
+/* Writes "+12.345678901 s". All digits count, because clocks that were never set alike differ by days. */
 static const char *seconds(int64_t ns, char text[static NUMBER_SIZE])
 {
 	snprintf(text, NUMBER_SIZE, "%c%" PRIu64 ".%09" PRIu64 " s", sign_of(ns),

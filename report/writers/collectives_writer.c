@@ -17,7 +17,7 @@
 
 /* ---- table */
 
-/* What it is called: its key, or where it was seen. */
+/* A communicator is called by its key, or else by the place where it was seen. */
 static const char *name_of(const struct report_collective_sum *sum, char text[static NAME_SIZE])
 {
 	if (sum->key)
@@ -62,7 +62,7 @@ static void write_sum(FILE *out, const struct report_collective_sum *sum)
 	fputc('\n', out);
 }
 
-/* What a reader must know of communicators whose key is not known. */
+/* Explains the rows of communicators without a known key. */
 static void write_unknown(FILE *out, const struct report_collectives *collectives)
 {
 	for (uint32_t i = 0; i < collectives->nr_sums; i++)

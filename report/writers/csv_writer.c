@@ -10,7 +10,6 @@
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
 
-/* The inside of a field in quotes. */
 static void write_quoted(FILE *out, const char *text)
 {
 	for (; *text; text++) {

@@ -11,9 +11,9 @@
 #include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
 
-/* by names the dimensions within which ranks are counted: for each row, the ranks that have its activity under its
- * stack (frame_ranks.h). The count is a last column, which is left out where it says nothing. by NULL: over
- * everything. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
+/* by names the dimensions within which ranks are counted; NULL: over everything. For each row these are the ranks with
+ * its activity under its stack (frame_ranks.h). The count is the last column; it is left out if it says nothing. 0;
+ * -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
 int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by);
 
 /* Writes a field, in quotes where it needs them. */

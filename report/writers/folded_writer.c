@@ -11,7 +11,7 @@
 
 #include "base/hash_index.h"
 
-/* One line: what it shows (compared as bytes) and how much. */
+/* A line: its key, which is compared as bytes, and its amounts. */
 struct line {
 	uint32_t values[REPORT_DIMENSIONS]; /* of the wanted dimensions, in their order */
 	uint32_t node, name;
@@ -22,7 +22,7 @@ struct line {
 struct lines {
 	struct line *lines;
 	uint32_t count;
-	struct hash_index index; /* line + 1 */
+	struct hash_index index; /* holds indexes of lines, + 1 */
 };
 
 static bool line_equals(const void *context, uint32_t id, const void *key)
@@ -39,7 +39,7 @@ static uint64_t weight_of(const struct report_leaf *leaf, enum folded_weight wei
 					: leaf->ns;
 }
 
-/* A page fault of the host's takes no time that CUPTI tells, and is all that its line has to say. */
+/* CUPTI tells no duration of a page fault of the host, so its line has only a count. */
 static bool is_moment(const struct report_leaf *leaf, const struct folded_options *options)
 {
 	return options->weight == FOLDED_TIME && leaf->kind == REPORT_KIND_UNIFIED;
@@ -108,7 +108,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-/* Merges lines with equal text. Different values can have the same name, such as two hosts of one name. */
+/* Different values may have the same name, such as two hosts of one name. Lines with equal text are merged. */
 static void merge_equal(struct lines *lines)
 {
 	uint32_t count = 0;

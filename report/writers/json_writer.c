@@ -54,7 +54,7 @@ static void write_plane(FILE *out, const struct report_tree *tree, enum report_p
 		tree->planes & 1u << plane ? "true" : "false");
 }
 
-/* Those that have records, and those that are asked for. */
+/* Writes the planes that have records, and those that the user asked for. */
 static void write_planes(FILE *out, const struct report_tree *tree)
 {
 	const char *separator = "\n{";
@@ -142,7 +142,6 @@ static void write_busy(FILE *out, const struct report_busy *busy, const char *na
 	fputs("],\n", out);
 }
 
-/* Only where it was recorded. */
 static void write_memory(FILE *out, const struct report_tree *tree)
 {
 	static const char *const spaces[MEMORY_SPACES] = {"device", "managed", "host"};
@@ -172,7 +171,7 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 	fputs("],\n", out);
 }
 
-/* From the outside in. chain holds REPORT_DEPTH_MAX nodes. */
+/* Fills chain, which has room for REPORT_DEPTH_MAX nodes, from the outside in. */
 static uint32_t find_path(const struct report_tree *tree, uint32_t node, uint32_t *chain)
 {
 	uint32_t depth = 0, nr = 0;

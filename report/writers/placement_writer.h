@@ -1,5 +1,5 @@
-/* Writes the threads that launch from the far socket (report_placement.h), as parts of the reports of ranks. Without
- * rows only JSON gets something. Any thread. */
+/* Writes threads that launch from the far socket (report_placement.h), as parts of the reports of ranks. Without rows
+ * the table and CSV get no lines. Any thread. */
 #ifndef PLACEMENT_WRITER_H
 #define PLACEMENT_WRITER_H
 

@@ -1,4 +1,4 @@
-/* Writes what each rank did (report_ranks.h). Only the table has shares: all numbers in JSON and CSV are integers.
+/* Writes the work of each rank (report_ranks.h). Only the table has shares: all numbers in JSON and CSV are integers.
  * Any thread; the arguments must not change meanwhile. */
 #ifndef RANKS_WRITER_H
 #define RANKS_WRITER_H

@@ -17,13 +17,13 @@
 struct sample_writer {
 	FILE *out;
 	const struct profile *profile;
-	const struct report_clocks *clocks; /* NULL: not wanted */
+	const struct report_clocks *clocks; /* NULL: no fields of clocks */
 	uint32_t planes;
 	struct report_names *names; /* owns */
 	struct report_paths *paths; /* owns */
 };
 
-/* One word, without what separates words, frames and lines. */
+/* Writes one word. Characters that separate words, frames or lines are replaced. */
 static void write_word(FILE *out, const char *text, uint32_t size)
 {
 	if (size == 0)
@@ -63,7 +63,7 @@ static bool is_held(const struct sample_writer *writer, const struct raw_sample 
 	       raw->sample.command_id <= size.strings;
 }
 
-/* Whose clock it was, and when it was by the aggregator's CLOCK_REALTIME, give or take how much. */
+/* Writes the host, the time by the aggregator's CLOCK_REALTIME, and the bound of its error. */
 static void write_clock(const struct sample_writer *writer, const struct raw_sample *raw)
 {
 	const struct collection *collection = writer->profile->collection;

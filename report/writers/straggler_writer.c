@@ -15,7 +15,7 @@
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
-#define NAMED_MAX   3u /* in the line */
+#define NAMED_MAX   3u /* ranks that the line names */
 #define MISSING_MAX 8u
 
 static double percent(double part, double whole)
@@ -34,7 +34,7 @@ static void append_rank(char *line, size_t size, const struct report_straggler_r
 
 /* ---- in words */
 
-/* One of two, or both with a comma between; "?": neither. */
+/* Appends one text, or both with a comma between; "?": there is neither. */
 static void append_places(char *text, size_t size, const char *first, const char *second)
 {
 	text_line_append(text, size, " (%s%s%s)", *first || *second ? first : "?",
@@ -146,7 +146,7 @@ static const char *measure_of(const struct collective_match *of)
 	return of->by_gpu == of->used ? "GPU" : of->by_gpu ? "GPU, host" : "host";
 }
 
-/* Writes the communicator's ranks that are not in the profile, and those that lack collectives. */
+/* Writes the communicator's ranks that are not in the profile, and those whose collectives are missing. */
 static void write_missing(FILE *out, const struct collective_match *of)
 {
 	uint32_t at = 0, written = 0;

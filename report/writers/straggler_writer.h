@@ -1,5 +1,4 @@
-/* Writes which ranks are late, and why, as a table, JSON and CSV. Any thread; the arguments must not change
- * meanwhile. */
+/* Writes late ranks and the causes as a table, JSON and CSV. Any thread; the arguments must not change meanwhile. */
 #ifndef STRAGGLER_WRITER_H
 #define STRAGGLER_WRITER_H
 

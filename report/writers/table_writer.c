@@ -27,7 +27,7 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 			     const struct report_groups *groups, uint32_t top)
 {
 	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
-	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
+	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* width of the longest kind */
 
 	fprintf(out, "%14s %7s %14s %14s  %-*s  %s\n", "time", "share", "count", "average", width,
 		"kind", "name");
@@ -46,7 +46,7 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 			report_summary_count(groups->nr_groups - top, count));
 }
 
-/* Of one plane: hosts have no share in several at once. */
+/* Writes shares of one plane only, because planes must not be added. */
 static void write_hosts(FILE *out, const struct report_tree *tree,
 			const struct report_groups *groups)
 {
@@ -65,7 +65,6 @@ static void write_hosts(FILE *out, const struct report_tree *tree,
 			groups->groups[i].label);
 }
 
-/* Nothing where there are no ranges. */
 static void write_ranges(FILE *out, const struct report_tree *tree,
 			 const struct report_ranges *ranges, uint32_t top)
 {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Writes the bytes that are still in the buffer. 0, or -errno of the write that failed (-ENOSPC: the disk is full).
- * If an earlier write failed, stdio has kept only that it failed; one byte more, which spoils nothing then, finds
- * out why. -EIO: that byte was written. */
+/* Writes the bytes that are still in the buffer. 0, or -errno of the failed write (-ENOSPC: the disk is full). After an
+ * earlier failed write stdio has no errno any more. One more byte, which spoils nothing then, fails for the same
+ * reason. -EIO: that byte was written. */
 static inline int text_file_flush(FILE *out)
 {
 	errno = 0;

@@ -14,32 +14,32 @@
 
 #define REPLACEMENT_CHARACTER "\xef\xbf\xbd"
 
-/* What the reader can split and filter by; each distinct row is written once and leaves name it by
+/* A set of values by which the reader can split and filter. Each distinct row is written once, and leaves name it by
  * its index. */
 struct dimension {
 	uint32_t plane, host;
 	int32_t rank, gpu;
-	uint32_t context; /* index into strings; 0: it is called by its id */
+	uint32_t context; /* index into strings; 0: it has only its id */
 	uint32_t context_id, stream_id, tid;
 };
 
-/* Of what host threads did; the page knows these, too. */
+/* Marks host threads. The page knows these numbers, too. */
 #define NO_GPU    (-2)
-#define NO_STREAM UINT32_MAX /* and no context */
+#define NO_STREAM UINT32_MAX /* host threads have no context either */
 
 struct dimension_table {
 	struct dimension *rows;
 	uint32_t nr_rows;
 	struct hash_index index; /* row index + 1 */
-	uint32_t *of_leaf;       /* row index of each leaf */
+	uint32_t *of_leaf;       /* for each leaf: its row's index */
 };
 
-/* Columns of unsigned numbers as base64 of varints. A run of zeros is a 0 and the length of the run
- * less one: most columns have long ones. */
+/* Writes columns of unsigned numbers as base64 of varints. Most columns have long runs of zeros, so a run is a 0 and
+ * its length less one. */
 struct column_writer {
 	FILE *out;
-	uint64_t zeros;   /* of a run not yet written */
-	uint32_t pending; /* bytes not yet written, first in the highest bits */
+	uint64_t zeros;   /* length of a run that was not written yet */
+	uint32_t pending; /* bytes that were not written yet, first in the highest bits */
 	unsigned int nr_pending;
 };
 
@@ -50,7 +50,7 @@ static bool has_fields(const void *context, uint32_t id, const void *key)
 	return memcmp(&table->rows[id - 1], key, sizeof(*table->rows)) == 0;
 }
 
-/* *index: of the row, which is added unless it is there. 0 or -ENOMEM. */
+/* Adds the row unless an equal one exists; *index is its index. 0 or -ENOMEM. */
 static int dimension_table_add(struct dimension_table *table, const struct dimension *row,
 			       uint32_t *index)
 {
@@ -103,7 +103,7 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 	return error;
 }
 
-/* Bytes of the well-formed UTF-8 sequence at text (never beyond its NUL), 0 if there is none. */
+/* Returns the bytes of the well-formed UTF-8 sequence at text, never beyond its NUL; 0: there is none. */
 static size_t utf8_length(const unsigned char *text)
 {
 	size_t length;
@@ -137,8 +137,8 @@ static bool is_line_separator(const unsigned char *text, size_t length)
 	       (text[2] == 0xa8 || text[2] == 0xa9);
 }
 
-/* A JSON string that is also inert inside an HTML script element: no '<' means no end tag and no
- * comment. */
+/* Writes a JSON string that is also harmless inside an HTML script element: without '<' no end tag and no comment can
+ * begin. */
 static void write_json_string(FILE *out, const char *string)
 {
 	const unsigned char *text = (const unsigned char *)(string ? string : "");
@@ -238,8 +238,8 @@ static void put_signed(struct column_writer *writer, int64_t value)
 	put_value(writer, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-/* Nodes: distance to the parent less one (children follow parents), name. The root is written too,
- * so that indices need no shift. */
+/* A node is the distance to its parent less one (children follow parents) and its name. The root is written, too, so
+ * that indexes need no shift. */
 static void put_nodes(struct column_writer *writer, const struct report_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
@@ -250,7 +250,7 @@ static void put_nodes(struct column_writer *writer, const struct report_tree *tr
 	end_column(writer);
 }
 
-/* A text, or an id: an odd number, or an even one. */
+/* A text becomes an odd number, and an id an even one. */
 static uint64_t context_value(const struct dimension *row)
 {
 	return row->context ? 2 * (uint64_t)row->context + 1 : 2 * (uint64_t)row->context_id;
@@ -270,7 +270,7 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 	end_column(writer);
 }
 
-/* Leaves: node as the difference to the leaf before, name, dimension row, count, ns, bytes. */
+/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes. */
 static void put_leaves(struct column_writer *writer, const struct report_tree *tree,
 		       const struct dimension_table *table)
 {
@@ -297,7 +297,7 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	end_column(writer);
 }
 
-/* Of a difference, what it is held against: count, ns, bytes. */
+/* Writes count, ns and bytes of a difference's other side. */
 static void put_before(struct column_writer *writer, const struct report_diff *diff)
 {
 	const uint32_t nr = diff->tree.nr_leaves;
@@ -332,7 +332,7 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 	putc('"', out);
 }
 
-/* 64-bit numbers travel as text: a JSON reader would round them. */
+/* 64-bit numbers are written as text, because JavaScript would round them. */
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
 	fprintf(out,
@@ -344,7 +344,7 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
 }
 
-/* Of all planes, in the order of their numbers: name, label, count, ns. */
+/* Writes name, label, count and ns of all planes, in the order of their numbers. */
 static void write_planes(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"planes\":[", out);
@@ -367,7 +367,6 @@ static void write_losses(FILE *out, const struct report_tree *tree)
 	write_json_string(out, tree->verdict ? tree->verdict : "");
 }
 
-/* What processes said about how they were profiled; of how many. */
 static void write_notices(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"notices\":[", out);

@@ -14,7 +14,7 @@
 #include "report/writers/folded_writer.h"
 
 struct html_options {
-	/* What the width of a frame means, and which dimensions stand as frames at the root, when the page opens: the
+	/* The meaning of a frame's width, and the dimensions that are frames at the root, when the page opens. The
 	 * reader can switch both. */
 	enum folded_weight weight;
 	uint32_t split; /* a set: 1u << enum report_dimension */
