@@ -19,7 +19,7 @@ struct roster;
 struct session_ids {
 	uint32_t *ids; /* owns; ids[agent's id - 1] */
 	uint32_t count, room;
-	uint32_t saved; /* the first ones, which the store has */
+	uint32_t saved; /* the first ids; the store has them */
 };
 
 enum session_id_kind {
@@ -47,7 +47,7 @@ struct agent_session {
 	bool superseded;       /* a successor has asked: no further message is applied */
 	uint64_t spoke_ns;     /* CLOCK_REALTIME of the last message that was applied; 0: not known */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC of the last message; 0: none since the session was loaded */
-	struct session_control { /* the last command that the agent has taken (control_service.h) */
+	struct session_control { /* the agent's last command (control_service.h) */
 		uint64_t token;
 		uint32_t state, nr_processes;
 		uint64_t bound_ns;
@@ -68,7 +68,7 @@ int agent_session_hello(struct agent_session *session, struct catalog *catalog,
 bool agent_session_supersede(struct agent_session *session, const struct catalog *catalog,
 			     const struct roster *roster, const struct message_hello *hello);
 
-/* For loading. 0 or -ENOMEM. */
+/* Adds an id while a session is loaded. 0 or -ENOMEM. */
 int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);
 
 /* Checks that new ids follow the old ones. 0; else an enum refuse_code, and *reason (static storage) says why. */

@@ -1,7 +1,7 @@
-/* The parts of the whole job's stacks, merged. Equal are strings with the same content; modules with the same owner and
- * build id (or path, without a build id); codes with the same file and name; frames with the same module and offset, or
- * code and line; stack nodes with the same parent and frame. So ranks of one program share everything. All ids count
- * from 1 without gaps and are the store's. One catalog is used by one thread. */
+/* The parts of the whole job's stacks, merged. Two strings are equal if their content is; modules if their owner and
+ * build id are (or path, without a build id); codes if file and name are. Two frames are equal if their module and
+ * offset are, or code and line; stack nodes if parent and frame are. So ranks of one program share everything. All ids
+ * count from 1 without gaps and are the store's. One catalog is used by one thread. */
 #ifndef CATALOG_H
 #define CATALOG_H
 
@@ -48,7 +48,7 @@ void catalog_destroy(struct catalog *catalog);
  * (asserted). A known module keeps its path and flags. */
 int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id);
 uint32_t catalog_find_string(const struct catalog *catalog, const char *data,
-			     uint32_t size); /* 0: it is not there */
+			     uint32_t size); /* 0: the catalog lacks it */
 int catalog_add_module(struct catalog *catalog, const struct catalog_module *module, uint32_t *id);
 int catalog_add_code(struct catalog *catalog, struct catalog_code code, uint32_t *id);
 int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,
@@ -72,8 +72,7 @@ struct catalog_size {
 };
 struct catalog_size catalog_size(const struct catalog *catalog);
 
-/* The part that the store has: everything up to these counts, but for the frames in catalog_renamed(), which were named
- * since. */
+/* Returns the size of the part that the store has. Frames in catalog_renamed() are within it, but were named since. */
 const struct catalog_size *catalog_saved_size(const struct catalog *catalog);
 const uint32_t *catalog_renamed(const struct catalog *catalog, uint32_t *count);
 void catalog_saved(struct catalog *catalog);

@@ -9,7 +9,7 @@ struct clock_log;
 
 struct clock_offset {
 	uint32_t host;      /* roster id */
-	uint32_t reference; /* string id: the machine with whose CLOCK_MONOTONIC it was compared */
+	uint32_t reference; /* string id: the machine to whose CLOCK_MONOTONIC it was compared */
 	uint64_t time_ns;   /* the host's CLOCK_MONOTONIC at the comparison */
 	int64_t offset_ns; /* the host's CLOCK_MONOTONIC - the reference's */
 	uint64_t bound_ns; /* the true offset is within offset_ns +- this */

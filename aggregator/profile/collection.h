@@ -1,4 +1,4 @@
-/* Everything that the aggregator knows and the store keeps. It owns its parts; their headers say who changes them.
+/* All data that the aggregator has and the store keeps. It owns its parts; their headers say which code changes them.
  * Single-threaded. */
 #ifndef COLLECTION_H
 #define COLLECTION_H
@@ -50,7 +50,7 @@ struct agent_session *collection_session(struct collection *collection,
  * goodbye. *open: all agents that have not said goodbye. */
 uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open);
 
-/* Marks everything as saved: it is in the store now. */
+/* Marks everything as saved, after the store has taken it. */
 void collection_saved(struct collection *collection);
 
 #endif

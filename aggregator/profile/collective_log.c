@@ -7,10 +7,10 @@
 #include "base/array.h"
 
 struct process {
-	uint32_t defined; /* communicators */
+	uint32_t defined; /* communicators that were defined */
 	uint32_t nr_early;
 	struct collective_log_kernel *early; /* owns; the n-th is at n % COLLECTIVE_LOG_EARLY */
-	uint32_t *asked; /* owns; correlation ids, each at its remainder by COLLECTIVE_LOG_ASKED */
+	uint32_t *asked; /* owns; correlation ids, each at id % COLLECTIVE_LOG_ASKED */
 	struct collective_log_joins joins;
 };
 
@@ -63,7 +63,7 @@ static int reserve_process(struct collective_log *log, uint32_t process)
 				    sizeof(*log->processes));
 }
 
-/* Room for count more. 0 or -ENOMEM. */
+/* Makes room for count more kernels. 0 or -ENOMEM. */
 static int reserve_kernels(struct collective_log *log, uint32_t count)
 {
 	return array_reserve(&log->kernels, &log->max_kernels, (uint64_t)log->nr_kernels + count,
@@ -77,7 +77,7 @@ static void put_kernel(struct collective_log *log, struct process *process,
 	log->kernels[log->nr_kernels++].position = ++process->joins.kernels;
 }
 
-/* What came before the first communicator. */
+/* Keeps the kernels that came before the first communicator. */
 static int take_early(struct collective_log *log, struct process *process)
 {
 	uint32_t count =
@@ -145,7 +145,7 @@ static int add_early(struct process *process, const struct collective_log_kernel
 		process->early = calloc(COLLECTIVE_LOG_EARLY, sizeof(*process->early));
 	if (!process->early)
 		return -ENOMEM;
-	/* Twice as many stand for all beyond, so that the number cannot wrap. */
+	/* The number stays below twice the limit, so that it cannot wrap. */
 	if (process->nr_early == 2 * COLLECTIVE_LOG_EARLY)
 		process->nr_early = COLLECTIVE_LOG_EARLY;
 	process->early[process->nr_early++ % COLLECTIVE_LOG_EARLY] = *kernel;

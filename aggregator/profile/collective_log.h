@@ -10,9 +10,9 @@
 #include "proto/collective.h"
 #include "proto/record.h"
 
-/* As long as a process has no communicator, so many of its newest NCCL kernels are kept. */
+/* A process without a communicator keeps this many of its newest NCCL kernels. */
 #define COLLECTIVE_LOG_EARLY 4096u
-/* Kernels with other names are kept if a call has asked for them: at most so many calls of a process, the newest. */
+/* Kernels with other names are kept if a call has asked for them. A process remembers this many of its newest calls. */
 #define COLLECTIVE_LOG_ASKED 4096u
 
 struct collective_log;
@@ -32,7 +32,7 @@ struct collective_gpu {
 
 struct collective_log_call {
 	uint32_t process;
-	struct collective call;    /* stack_id: a node of the store's */
+	struct collective call;    /* stack_id: a node in the store */
 	struct collective_gpu gpu; /* set only in calls that were read from a store */
 };
 
@@ -42,7 +42,7 @@ struct collective_log_kernel {
 	struct collective_gpu gpu;
 };
 
-/* What the store has to know of a process beside its calls. */
+/* What the store needs of a process beside its calls. */
 struct collective_log_joins {
 	uint64_t kernels, saved; /* the last position; the last one at collective_log_saved() */
 	bool ended;              /* the process has ended since collective_log_saved() */
@@ -66,7 +66,7 @@ int collective_log_kernel(struct collective_log *log, uint32_t process,
 			  const struct gpu_record *record, bool is_nccl,
 			  const int64_t *clock_offset_ns);
 
-/* The process has ended: neither kernels nor calls of it will come. */
+/* Marks a process as ended: it sends neither kernels nor calls any more. */
 void collective_log_end(struct collective_log *log, uint32_t process);
 
 /* The additions since collective_log_saved(). Borrowed until the next change. */
@@ -76,16 +76,16 @@ const struct collective_log_call *collective_log_calls(const struct collective_l
 						       uint32_t *count);
 const struct collective_log_kernel *collective_log_kernels(const struct collective_log *log,
 							   uint32_t *count);
-/* By process id, from 1; NULL: this id is above all. */
+/* Returns the entry of a process id, from 1; NULL: no process has so high an id. */
 const struct collective_log_joins *collective_log_joins(const struct collective_log *log,
 							uint32_t process);
 void collective_log_saved(struct collective_log *log);
 
-/* From the store: the process has defined so many communicators. 0 or -ENOMEM. */
+/* Loads the number of communicators that the process has defined. 0 or -ENOMEM. */
 int collective_log_load(struct collective_log *log, uint32_t process, uint32_t defined);
 
-/* From the store: the number of the process's kernels; a call that waits for its kernel; the kernel of the call that
- * was added last. 0 or -ENOMEM. */
+/* Load from the store the number of the process's kernels; a call that waits for its kernel; the kernel of the call
+ * that was added last. 0 or -ENOMEM. */
 int collective_log_load_kernels(struct collective_log *log, uint32_t process, uint64_t kernels);
 int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t correlation_id);
 void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu);

@@ -36,7 +36,7 @@ void idle_log_destroy(struct idle_log *log)
 	free(log);
 }
 
-/* Makes *array, of *count zeroed or used elements, hold id. */
+/* Grows *array, which has *count elements, until it holds id. New elements are zeroed. */
 static int reach(void **array, uint32_t *count, uint32_t id, size_t size)
 {
 	if (id <= *count)
@@ -101,7 +101,7 @@ bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t devic
 	       (process <= log->nr_processes && log->processes[process - 1].nr_samples > 0);
 }
 
-/* The block that grows is full: it is put aside, and the next one begins. */
+/* Sets the full block aside and begins the next one. */
 static int end_block(struct idle_device *device)
 {
 	struct idle_block *block = &device->block;

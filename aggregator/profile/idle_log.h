@@ -1,5 +1,5 @@
-/* The data that explains idle time of devices, as long as there is room: the work of each device and the samples of
- * each process, with their times. The log is written here, and stored block by block; reports read it from the store
+/* Explains idle time of devices, as long as there is room: it holds the work of each device and the samples of each
+ * process, with their times. The log is written here and stored block by block; reports read it from the store
  * (profile_idle.h). Processes without samples are not logged. One log is used by one thread. */
 #ifndef IDLE_LOG_H
 #define IDLE_LOG_H
@@ -11,7 +11,7 @@
 
 #include "proto/host_sample.h"
 
-#define IDLE_LOG_BLOCK       4096u      /* records in a block of work, which has at most as many pieces */
+#define IDLE_LOG_BLOCK       4096u      /* records in a block of work, and the most pieces of it */
 #define IDLE_LOG_WORK_MAX    (1u << 22) /* pieces of a device */
 #define IDLE_LOG_SAMPLES_MAX (1u << 22) /* samples of a process */
 
@@ -22,11 +22,11 @@ struct idle_block {
 	struct idle_work *work; /* owns */
 };
 
-/* Of a device. Zeroed: nothing was logged. */
+/* A device's log. Zeroed: it is empty. */
 struct idle_device {
-	uint64_t from_ns, to_ns; /* CUPTI's clock: all work in between is logged */
+	uint64_t from_ns, to_ns; /* CUPTI's clock: the log has all work in between */
 	uint64_t nr_pieces;      /* in whole blocks */
-	struct idle_block block; /* the last one, which grows; it has room for IDLE_LOG_BLOCK pieces */
+	struct idle_block block; /* the last one, which grows; room for IDLE_LOG_BLOCK pieces */
 	struct idle_block *full; /* owns; full blocks that are not in the store yet */
 	uint32_t nr_full, room_full;
 	bool begun, changed; /* changed: since idle_log_saved() */
@@ -45,8 +45,8 @@ struct idle_log;
 struct idle_log *idle_log_create(void);
 void idle_log_destroy(struct idle_log *log);
 
-/* Logs a sample of a process (ids are the store's, from 1 without gaps). Calls are left out, and so are samples without
- * room. 0 or -ENOMEM. */
+/* Logs a sample of a process (ids are the store's, from 1 without gaps). It leaves out calls, and samples without room.
+ * 0 or -ENOMEM. */
 int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample);
 
 /* Whether work of the process on the device is to be logged. */

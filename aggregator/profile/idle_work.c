@@ -13,7 +13,7 @@ static int by_start(const void *a, const void *b)
 	const struct idle_work *x = a, *y = b;
 	int order = compare(x->start_ns, y->start_ns);
 
-	/* Of what begins at once the same one counts as first, wherever it came from. */
+	/* The order of work with one start must not depend on its source. */
 	if (order == 0)
 		order = compare(x->process_id, y->process_id);
 	if (order == 0)

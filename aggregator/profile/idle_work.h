@@ -1,6 +1,6 @@
-/* A device's work, as far as its idle time needs it: the time, and the thread that launched it. Work with gaps shorter
- * than IDLE_GAP_MIN_NS is one piece: nothing explains such short gaps, and there are as many of them as kernels. Pure.
- */
+/* A device's work, reduced to the time and the launching thread, because idle time needs no more. Work with gaps
+ * shorter than IDLE_GAP_MIN_NS is one piece: nothing explains such short gaps, and there are as many of them as
+ * kernels. Pure. */
 #ifndef IDLE_WORK_H
 #define IDLE_WORK_H
 
@@ -15,8 +15,8 @@ struct idle_work {
 	uint32_t tid; /* launched the first work of the piece; 0: it or the clock is not known */
 };
 
-/* Sorts the pieces by their start and joins those with gaps below IDLE_GAP_MIN_NS; returns the new number. The result
- * is the same in whatever parts and order the work is merged. */
+/* Sorts the pieces by start, joins those with gaps below IDLE_GAP_MIN_NS, and returns the new number. Work may be
+ * merged in any parts and order, with the same result. */
 uint32_t idle_work_merge(struct idle_work *work, uint32_t count);
 
 #endif

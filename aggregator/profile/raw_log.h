@@ -1,5 +1,6 @@
-/* Samples of host threads one by one, where the user wants them: those since the last commit, and the offsets of hosts'
- * clocks. The log is written here; reports read it from the store (sample_writer.h). One log is used by one thread. */
+/* Keeps samples of host threads one by one, if the user wants them: those since the last commit, and the offsets of
+ * hosts' clocks. The log is written here; reports read it from the store (sample_writer.h). One log is used by one
+ * thread. */
 #ifndef RAW_LOG_H
 #define RAW_LOG_H
 
@@ -15,7 +16,7 @@ struct raw_sample {
 	struct host_sample sample; /* ids are the store's */
 };
 
-/* Of a host, by its id less one. */
+/* The clock of a host, at the host's id less one. */
 struct raw_clock {
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, the first value; 0: not known */
 	bool saved;
@@ -25,7 +26,7 @@ struct raw_clock {
 struct raw_log *raw_log_create(void);
 void raw_log_destroy(struct raw_log *log);
 
-/* From now on samples are kept; before, the next two do nothing. */
+/* Keeps samples from now on; before this call the next two do nothing. */
 void raw_log_start(struct raw_log *log);
 
 /* 0 or -ENOMEM. host 0: none. Only the first offset of a host counts. */

@@ -64,7 +64,7 @@ int roster_add_host(struct roster *roster, const struct roster_host *host, uint3
 	return 0;
 }
 
-/* By UUID; without one by place in its host. */
+/* Devices are equal if their UUIDs are, or without UUIDs their places in the host. */
 static bool same_device(const struct roster_device *a, const struct roster_device *b)
 {
 	static const uint8_t unknown[WIRE_UUID_SIZE];
@@ -75,7 +75,7 @@ static bool same_device(const struct roster_device *a, const struct roster_devic
 	       (a->index == b->index && a->pci == b->pci);
 }
 
-/* Returns whether the limits change. An agent that does not know them does not change them. */
+/* An agent that does not know the limits does not change them. */
 static bool has_other_limits(const struct roster_device *known, const struct roster_device *device)
 {
 	return device->limits.warp_size &&
@@ -155,7 +155,7 @@ struct roster_process *roster_process(const struct roster *roster, uint32_t id)
 	return id > 0 && id <= roster->size.processes ? &roster->processes[id - 1] : NULL;
 }
 
-/* Returns a copy of size bytes, also for size 0; NULL: no memory. */
+/* The copy of no bytes is not NULL either. NULL: out of memory. */
 static void *copy_of(const void *data, size_t size)
 {
 	void *copy = malloc(size ? size : 1);
@@ -193,7 +193,7 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 	return 0;
 }
 
-/* What the aggregator alone counts, of the whole process. */
+/* These counters of a process come from the aggregator itself. */
 static bool is_own(const struct ledger_entry *entry)
 {
 	return entry->reason == LEDGER_ROWS_MERGED || entry->reason == LEDGER_NAME_LIMIT ||

@@ -29,7 +29,7 @@ struct roster_device {
 	bool changed;                /* since roster_saved() */
 };
 
-/* Identifies one process among all others, for ever. */
+/* Identifies one process among all others at all times. */
 struct roster_identity {
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[16];
@@ -46,14 +46,14 @@ struct roster_process {
 	uint32_t state; /* enum process_state */
 	int32_t rank, local_rank, world_size;
 	uint32_t job, command;
-	uint64_t spoke_ns; /* CLOCK_REALTIME of the last message of it that was applied; 0: not known */
+	uint64_t spoke_ns; /* CLOCK_REALTIME of its last applied message; 0: not known */
 	struct roster_ordinal *devices; /* owns, as all arrays here */
 	uint32_t nr_devices;
 	uint32_t *notices;
 	uint32_t nr_notices;
 	struct ledger_entry *ledger;
 	uint32_t nr_ledger;
-	uint32_t nr_timelines; /* its streams with a timeline of their own, since the aggregator began */
+	uint32_t nr_timelines; /* its streams with an own timeline since the aggregator's start */
 	struct stream_list streams;
 	struct context_list contexts;
 	struct correlator *correlator;   /* owns; NULL: no record came, or the process has ended */
@@ -74,8 +74,8 @@ int roster_add_host(struct roster *roster, const struct roster_host *host, uint3
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
 int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
 
-/* Finds what is known of a stream, by the ids of GPU records. For a green context's stream that is also what is known
- * under the parent context. false: nothing. */
+/* Finds the known facts about a stream, by the ids of GPU records. A green context's stream also has those under its
+ * parent context. false: none. */
 bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
 			   uint32_t stream_id, struct message_stream *stream);
 

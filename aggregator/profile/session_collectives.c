@@ -56,7 +56,7 @@ int session_collectives_apply(struct agent_session *session, struct collection *
 	return error;
 }
 
-/* A graph's kernels all have the id of its launch: none was launched for a call. */
+/* All kernels of a graph have the id of its launch, so none of them belongs to a call. */
 int session_collectives_record(struct collection *collection, uint32_t process,
 			       const struct message_events *events, const struct gpu_record *record)
 {

@@ -37,8 +37,7 @@ static int check_events(const struct agent_session *session, const struct messag
 	return 0;
 }
 
-/* A correlator is made when the first events come, also when they come after the end that was
- * announced. */
+/* The first events make the correlator, even if they come after the process's end. */
 static int start_correlator(struct collection *collection, struct roster_process *process,
 			    uint32_t id)
 {
@@ -48,13 +47,13 @@ static int start_correlator(struct collection *collection, struct roster_process
 	return error ? error : correlator_load_end(process->correlator, &process->counts);
 }
 
-/* No work of a GPU. */
+/* Memory records are no work of a GPU. */
 static bool is_memory(const struct gpu_record *record)
 {
 	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
 }
 
-/* What a process did on a device. A graph that is traced as a whole does not tell its kernels. */
+/* Adds a record to the process's sums. The kernels of a graph that is traced as a whole are not known. */
 static int add_to_process(struct collection *collection, uint32_t id,
 			  const struct gpu_record *record)
 {
@@ -72,7 +71,7 @@ static int add_to_process(struct collection *collection, uint32_t id,
 					 record->end_ns);
 }
 
-/* One stream beyond the limit, of a device that need not exist, is as good as another. */
+/* All streams beyond the limit share one timeline, of a device that need not exist. */
 static int add_to_stream(struct timeline_table *timelines, struct roster_process *process,
 			 struct timeline_key *stream, const struct gpu_record *record)
 {
@@ -85,7 +84,7 @@ static int add_to_stream(struct timeline_table *timelines, struct roster_process
 	return timeline_table_add(timelines, stream, record->start_ns, record->end_ns);
 }
 
-/* Of GPU work alone: a host that waits keeps no GPU busy. */
+/* Only GPU work counts: a waiting host keeps no GPU busy. */
 static int add_to_timelines(struct collection *collection, struct roster_process *process,
 			    uint32_t id, const struct message_events *events,
 			    const struct gpu_record *record)
@@ -149,7 +148,7 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 		nr_left_out += left_out && record.name_id == left_out;
 		record.capture_stack_id =
 			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
-		/* No process has so many: what is kept of each would have no bound. */
+		/* No process has so many devices, and each of them takes memory. */
 		if (record.device_id >= RECORD_DEVICES_MAX &&
 		    !roster_process_device(process, record.device_id))
 			record.device_id = LEDGER_DEVICE_NONE;

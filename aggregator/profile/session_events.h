@@ -6,8 +6,7 @@ struct agent_session;
 struct collection;
 struct message_events;
 
-/* So many streams of a process have a timeline of their own, counted from the aggregator's start; the others share
- * one. */
+/* This many streams of a process have a timeline of their own since the aggregator's start. The others share one. */
 #define SESSION_EVENTS_STREAMS_MAX 4096u
 
 /* As session_apply(). */

@@ -10,8 +10,8 @@
 #include "proto/batch/message.h"
 #include "proto/ledger.h"
 
-/* Copies the ledger without impossible entries; one entry says how many were left out. The job wrote the ring, and a
- * sum with impossible values would hide the others. NULL: out of memory. */
+/* Copies the ledger without impossible entries, and counts those in an entry. The job wrote the ring, and impossible
+ * values in a sum would hide the others. NULL: out of memory. */
 static struct ledger_entry *believe(const struct message_ledger *message, uint32_t *nr_entries)
 {
 	struct ledger_entry *ledger = calloc(message->nr_entries + 1, sizeof(*ledger));

@@ -76,7 +76,7 @@ static int apply_notices(struct agent_session *session, struct roster_process *p
 	return error;
 }
 
-/* Folds what still waits and forgets what was not answered. */
+/* Folds the launches and records that still wait, and drops unanswered questions. */
 static int finish_process(struct collection *collection, uint32_t id)
 {
 	struct roster_process *process = roster_process(collection->roster, id);
@@ -98,7 +98,7 @@ static int finish_process(struct collection *collection, uint32_t id)
 	return memory_account_finish(process->memory);
 }
 
-/* An agent knows of the process only that it is gone, and another one had told of it: what that one told stays. */
+/* This agent only knows that the process is gone. Facts that another agent has sent stay. */
 static int apply_end_unseen(struct collection *collection, struct roster_process *process,
 			    uint32_t id)
 {

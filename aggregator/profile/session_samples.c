@@ -70,7 +70,7 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 	return error;
 }
 
-/* Of the device; 0: it has not worked yet. */
+/* *last_ns is the end of the device's last work; 0: it has not worked yet. */
 static int last_end(struct collection *collection, uint32_t device, uint64_t *last_ns)
 {
 	const struct timeline_key key = {.level = TIMELINE_DEVICE, .device_id = device};

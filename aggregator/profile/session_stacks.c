@@ -8,8 +8,7 @@
 #include "catalog.h"
 #include "collection.h"
 
-/* The depth of a node of this message, or of the catalog; the parents of nodes up to `index` were
- * checked. */
+/* Returns the depth of a node of this message or of the catalog. The parents of nodes up to `index` are valid. */
 static uint32_t depth_of(const struct agent_session *session, const struct catalog *catalog,
 			 const struct message_stacks *stacks, const uint16_t *depths, uint32_t node)
 {

@@ -18,7 +18,7 @@ static bool has_config(const struct agent_session *session, const struct statist
 	return statistics_table_find_config(table, &key) != NULL;
 }
 
-/* A row that comes twice in the message is counted twice: an agent does not send such. */
+/* A row that comes twice in a message counts twice, which no agent does. */
 static int check_room(const struct agent_session *session, const struct statistics_table *table,
 		      const struct message_statistics *message, const char **reason)
 {

@@ -20,7 +20,7 @@ int session_streams_apply(struct agent_session *session, struct collection *coll
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
 	struct roster_process *process = roster_process(collection->roster, id);
 	int error = 0;
-	/* A message is taken as a whole or not at all. */
+	/* A message is applied as a whole or not at all. */
 	if (message->nr_streams > STREAM_LIST_MAX - process->streams.nr_streams) {
 		*reason = "too many streams";
 		return REFUSE_LIMIT;

@@ -24,8 +24,8 @@ struct text_pool {
 	struct text *texts; /* texts[id - 1] */
 	uint32_t nr_texts, room;
 	struct hash_index index;
-	struct chunk *chunk; /* the newest; owns all */
-	size_t used, size;   /* bytes of the newest */
+	struct chunk *chunk; /* the newest chunk, which leads to all others; owns */
+	size_t used, size;   /* bytes of the newest chunk */
 };
 
 struct text_pool *text_pool_create(void)

@@ -1,15 +1,15 @@
 /* Divides the room for one agent's new texts among users, by the rule of the agent's own shares
- * (node-agent/base/fair_shares.h). A user may take one text more while the user's texts then take no more room than is
- * left. So a user alone gets half of the room, and the next user half of the rest. Texts without an owner may take all
- * the room that is left. Room is never given back, because the texts stay in the store. Single-threaded. */
+ * (node-agent/base/fair_shares.h). A user may take a text if the user's texts then take no more room than is left. So a
+ * user alone gets half of the room, and the next user half of the rest. Texts without an owner may take all the room
+ * that is left. Room is never given back, because the texts stay in the store. Single-threaded. */
 #ifndef TEXT_SHARES_H
 #define TEXT_SHARES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of all users together; and bytes that each text takes beside its own, which bounds the number of short texts.
- */
+/* The room of all users together, in bytes; and the bytes that each text takes beside its own, which bound the number
+ * of short texts. */
 #define TEXT_SHARES_MAX  (192u << 20)
 #define TEXT_SHARES_COST 64u
 

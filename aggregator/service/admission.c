@@ -6,9 +6,9 @@
 #include <string.h>
 #include <zmq.h>
 
-#define ENDPOINT     "inproc://zeromq.zap.01" /* where ZeroMQ asks */
+#define ENDPOINT     "inproc://zeromq.zap.01" /* the socket on which ZeroMQ asks */
 #define VERSION      "1.0"
-#define DOMAIN       "flamegrid" /* without one ZeroMQ does not ask about sockets without a mechanism */
+#define DOMAIN       "flamegrid" /* without a domain ZeroMQ may not ask */
 #define KEY_SIZE     32u
 #define REQUEST_SIZE 256u
 
@@ -128,7 +128,7 @@ static void take_part(const struct admission *admission, unsigned int number, zm
 	}
 }
 
-/* 1; 0: there is none. The parts of a message arrive together. */
+/* Returns 1; 0: there is no question. The parts of a message arrive together. */
 static int receive_question(struct admission *admission, struct question *question)
 {
 	bool more = true;

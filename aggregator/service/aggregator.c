@@ -31,9 +31,9 @@
 #include "proto/batch/message_seq.h"
 
 #define IDLE_WAIT_MS  1000u
-#define FRAMES_A_TURN 256u /* before looking at the clock again */
+#define FRAMES_A_TURN 256u /* before the clock is read again */
 #define SESSIONS_MAX  65536u
-#define REFUSALS_SAID 10u /* on stderr; all are counted */
+#define REFUSALS_SAID 10u /* limit of lines on stderr; all refusals are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
 #define SUPERSEDED    "another agent of this node has taken over what this one read"
@@ -44,13 +44,13 @@ struct aggregator {
 	struct listening listening;
 	uint32_t commit_interval_ms;
 	int wake_fd;
-	uint64_t jobs_at_ns; /* when to look at jobs again */
+	uint64_t jobs_at_ns; /* time of the next look at jobs */
 	uint64_t agents, launches, records;
 	uint64_t refused_messages;
-	uint64_t began_ns; /* to run */
+	uint64_t began_ns; /* time when aggregator_run() began */
 	struct connection_notices notices;
 
-	pthread_mutex_t lock; /* of status, which other threads read */
+	pthread_mutex_t lock; /* guards status, which other threads read */
 	struct aggregator_status status;
 };
 
@@ -72,7 +72,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
 	aggregator->status.agents = aggregator->agents = own->collection->nr_sessions;
-	/* Of a store that was left open: they are awaited before the first turn of the loop, too. */
+	/* Agents of a store that was left open are awaited even before the loop's first turn. */
 	aggregator->status.agents_connected = collection_heard(own->collection, 0, &open);
 	if (store_is_exclusive(own->store))
 		log_info("%s is on a file system of several hosts: reports can read it when we "
@@ -176,7 +176,7 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 
 /* ---- messages */
 
-/* The agent of an epoch that is over is told so, should it live. */
+/* Tells the agent of a finished epoch that the epoch is over, in case it still runs. */
 static void end_epoch(struct receiver *receiver, const struct agent_session *session)
 {
 	uint32_t nr_peers;
@@ -188,9 +188,9 @@ static void end_epoch(struct receiver *receiver, const struct agent_session *ses
 	peer_table_detach(receiver_peers(receiver), session);
 }
 
-/* Answers an agent that was started in another's place. The answer names the last message that will ever count of the
- * other's epoch. All that was received is stored before, and no more is received. An unknown epoch has no messages
- * here. A guest may have invented it in its ring, so no agent is entered for it. */
+/* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
+ * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no
+ * messages here. A guest may have invented it in its ring, so no agent is entered for it. */
 static int handle_question(struct aggregator *aggregator, const struct peer *peer,
 			   struct open_profile *profile, const struct message_hello *hello,
 			   struct message *welcome)
@@ -215,7 +215,7 @@ static int handle_question(struct aggregator *aggregator, const struct peer *pee
 	return 0;
 }
 
-/* The session of an agent that says HELLO; *session is NULL if it was refused. 0 or -ENOMEM. */
+/* Finds the session of an agent that says HELLO. *session is NULL if the agent was refused. 0 or -ENOMEM. */
 static int greet(struct aggregator *aggregator, struct peer *peer, struct open_profile *profile,
 		 const struct message_hello *hello, struct agent_session **session)
 {
@@ -277,12 +277,12 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		return status;
 	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
 	peer->profile = profile;
-	/* What the answer names is final: earlier agents ask for the one before them without saying that they ask. */
+	/* The answer must be final. Earlier agents ask for the epoch before theirs without `asks`. */
 	if (session->received_seq != session->durable_seq) {
 		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
 
 		if (error)
-			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
+			return error == -ENOMEM ? error : 0; /* after a refusal it asks again */
 	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
@@ -350,8 +350,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 	return 0;
 }
 
-/* Answers a ping. A ping asks whether the aggregator is there, so everything that the agent may have missed is sent
- * again. */
+/* Answers a ping. Its sender may have missed messages, so they are sent again. */
 static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 			const struct message_ping *ping)
 {
@@ -362,7 +361,7 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
-/* Handles a command. Its sender may name a job other than its own. */
+/* Its sender may name a job other than its own. */
 static void handle_control(struct aggregator *aggregator, struct peer *peer,
 			   const struct message_control *control)
 {
@@ -425,7 +424,7 @@ static void publish_status(struct aggregator *aggregator)
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	uint64_t connected = 0, silent = 0, since_ns = clock_now_ns() - SILENT_NS;
 
-	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
+	/* Agents in a continued store count as if they had just spoken, so that they have time to come again. */
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
 		uint64_t open = 0, heard = collection_heard(
 					   profile_set_at(&aggregator->profiles, i)->collection,
@@ -461,7 +460,7 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Some of what waits in the socket, and what follows for its connections. 0 or -errno. */
+/* Takes a limited number of messages, and does the work on connections that follows. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
@@ -519,8 +518,7 @@ int aggregator_run(struct aggregator *aggregator)
 					clock_now_ns());
 		publish_status(aggregator);
 	}
-	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
-	 * not be kept. */
+	/* Lack of memory within a message leaves inexact data, which must not be stored. */
 	if (!error || error == -ESTALE) {
 		int last = profile_set_commit_all(profiles, clock_now_ns());
 
@@ -532,13 +530,13 @@ int aggregator_run(struct aggregator *aggregator)
 	return error;
 }
 
-/* One write and nothing else, so that a signal handler may call it, too. */
+/* A signal handler may call this function, so it only writes once. */
 void aggregator_stop(struct aggregator *aggregator)
 {
 	uint64_t one = 1;
 
 	if (write(aggregator->wake_fd, &one, sizeof(one)) < 0)
-		assert(errno == EAGAIN); /* the counter is full: it is awake already */
+		assert(errno == EAGAIN); /* the counter is full, so the loop is awake already */
 }
 
 void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status)

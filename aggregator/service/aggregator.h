@@ -15,16 +15,16 @@ struct aggregator_options {
 	const char *const *endpoints; /* ZeroMQ endpoints to bind */
 	uint32_t nr_endpoints;
 	void *zmq_context;           /* NULL: one of its own; needed for inproc:// */
-	const char *store_path;      /* created if missing, continued if it is one of ours */
+	const char *store_path;      /* created if it is missing, continued if it is a store */
 	const char *title;           /* for reports: the job or its command; may be NULL */
 	int32_t nr_nodes;            /* of the job; 0 or less: not known */
 	uint32_t commit_interval_ms; /* 0: 100 */
-	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: everybody may */
+	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: every agent may */
 	const struct key_set *keys;
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
 	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */
-	/* each job whose agents name it has a profile in this directory (job_table.h); NULL: all agents share one
+	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;
 	const char *reports_program; /* as in job_table.h, as the next two */
@@ -32,9 +32,9 @@ struct aggregator_options {
 	uint32_t wait_silent_ms;     /* 0: 300,000 */
 };
 
-/* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,
- * owns: free(). -EACCES: an endpoint that needs keys, or `insecure`. -EPROTO: the store is not one of ours, damaged, or
- * of a newer schema. On error *aggregator is NULL. */
+/* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,
+ * which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. -EPROTO: the file is no store, is
+ * damaged, or has a newer schema. On error *aggregator is NULL. */
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
 		      char **error);
 void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */

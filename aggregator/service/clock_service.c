@@ -13,9 +13,8 @@
 
 #define BOOT_ID_FILE   "/proc/sys/kernel/random/boot_id"
 #define TIME_NAMESPACE "/proc/self/ns/time"
-#define OFFSET_MAX_NS  (INT64_MAX / 4) /* 73 years: sums of four still fit */
+#define OFFSET_MAX_NS  (INT64_MAX / 4) /* 73 years; a sum of four still fits */
 
-/* 0 or -ENOMEM. */
 static int describe(char **text)
 {
 	char boot_id[64] = "", namespace[64];
@@ -27,7 +26,7 @@ static int describe(char **text)
 	if (file)
 		fclose(file);
 	boot_id[strcspn(boot_id, "\n")] = '\0';
-	namespace[size < 0 ? 0 : size] = '\0'; /* Linux before 5.6 has none */
+	namespace[size < 0 ? 0 : size] = '\0'; /* Linux before 5.6 has no time namespaces */
 	if (asprintf(text, "%s%s%s", *boot_id ? boot_id : "unknown", size < 0 ? "" : " ",
 		     namespace) >= 0)
 		return 0;

@@ -10,7 +10,7 @@
 #include "base/array.h"
 
 #define EVENT_SIZE                                                                                 \
-	6u /* of a monitor's first part: the event's number (16 bits) and its value (32 bits) */
+	6u /* in a monitor's first part: an event's number (16 bits) and value (32 bits) */
 #define FD_MAX (1u << 20)
 
 struct connection {
@@ -29,7 +29,7 @@ struct connection_watch {
 static int open_monitor(struct connection_watch *watch, void *context)
 {
 	char name[64];
-	int no_limit = 0; /* else ZeroMQ's own thread would wait for us when there is much news */
+	int no_limit = 0; /* with a limit, ZeroMQ's own thread would wait for us */
 
 	snprintf(name, sizeof(name), "inproc://connections-%p", (void *)watch);
 	if (zmq_socket_monitor(watch->socket, name, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
@@ -77,7 +77,7 @@ void *connection_watch_socket(struct connection_watch *watch)
 	return watch->monitor;
 }
 
-/* NULL: nothing is known of it. */
+/* NULL: the connection is not watched. */
 static struct connection *find(const struct connection_watch *watch, int fd)
 {
 	if (fd < 0 || (uint32_t)fd >= watch->room || !watch->connections[fd].open)
@@ -85,7 +85,7 @@ static struct connection *find(const struct connection_watch *watch, int fd)
 	return &watch->connections[fd];
 }
 
-/* Adds a connection. If memory is lacking, the connection is not watched. */
+/* Adds a connection. Without memory the connection is not watched. */
 static void add(struct connection_watch *watch, int fd, uint64_t now_ns)
 {
 	if (fd < 0 || (uint32_t)fd >= FD_MAX)
@@ -107,7 +107,7 @@ static void forget(struct connection_watch *watch, int fd)
 	watch->counts.open--;
 }
 
-/* 1; 0: there is no more. */
+/* Returns 1; 0: there are no more events. */
 static int next_event(struct connection_watch *watch, uint16_t *event, int32_t *value)
 {
 	uint8_t part[256];

@@ -2,8 +2,8 @@
  * connections, and keeps their number below a limit: at the descriptor limit a listener that cannot accept would spin.
  *
  * ZeroMQ has no call that ends one connection, but its monitor names each connection's descriptor. shutdown() of that
- * descriptor ends the connection as if its peer had closed it. If ZeroMQ has closed the descriptor meanwhile, it may
- * belong to another connection. Then that agent connects again, and nothing is lost. Used by one thread. */
+ * descriptor ends the connection as if its peer had closed it. ZeroMQ may have closed the descriptor meanwhile, so it
+ * may belong to another connection. Then that agent connects again, and nothing is lost. Used by one thread. */
 #ifndef CONNECTION_WATCH_H
 #define CONNECTION_WATCH_H
 
@@ -34,8 +34,8 @@ void *connection_watch_socket(struct connection_watch *watch);
 /* Takes the news, and ends connections while there are too many. */
 void connection_watch_step(struct connection_watch *watch, uint64_t now_ns);
 
-/* A message that we understand came by the connection with this descriptor; -1: from within this process. false: the
- * monitor's news of the connection was not read yet; call it again with the next message. */
+/* Notes a message that we understand from the connection with this descriptor; -1: from within this process. false: the
+ * monitor has not yet reported the connection; call it again with the next message. */
 bool connection_watch_heard(struct connection_watch *watch, int fd);
 
 /* The connection's peer is ignored from now on: it counts as silent since it was accepted. */

@@ -21,7 +21,7 @@ void control_service_fini(struct control_service *service)
 	free(service->agents);
 }
 
-/* Others are of other profiles. */
+/* Agents of other profiles get no commands. */
 static bool is_of(const struct control_service *service, const struct agent_session *session)
 {
 	return session->id <= service->collection->nr_sessions &&
@@ -77,7 +77,7 @@ static void describe(const struct control_service *service, const struct agent_s
 	agent->bound_ns = session->control.bound_ns;
 }
 
-/* Without memory for it there is no answer: it will be asked for again. */
+/* Without memory there is no answer, and the client asks again. */
 static void send_answer(struct control_service *service, const struct peer *peer)
 {
 	const struct collection *collection = service->collection;

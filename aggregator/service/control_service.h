@@ -13,7 +13,7 @@ struct control_service {
 	struct receiver *receiver;
 	struct collection *collection;
 	struct message_control order;         /* the newest; token 0: none */
-	struct message_control_agent *agents; /* owns; of the answer */
+	struct message_control_agent *agents; /* owns; part of the answer */
 };
 
 /* Both are borrowed until fini; zeroed otherwise. */

@@ -3,10 +3,10 @@
 #include <sys/resource.h>
 
 #define LIMIT_UNKNOWN     256u
-#define OTHERS            64u /* ZeroMQ's own, listeners, a report's process */
+#define OTHERS            64u /* for ZeroMQ, listeners, and a report's process */
 #define STORE_DESCRIPTORS 4u  /* the lock, the database, its log and the log's index */
 #define STORES_MAX        256u
-#define STORES_SHARE      64u /* one store for so many descriptors */
+#define STORES_SHARE      64u /* one store in this many descriptors */
 
 void descriptor_limit_raise(void)
 {

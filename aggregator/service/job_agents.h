@@ -1,4 +1,4 @@
-/* The hosts and ranks of a job that have come. Pure. */
+/* Counts the hosts and ranks of a job that have come. Pure. */
 #ifndef JOB_AGENTS_H
 #define JOB_AGENTS_H
 
@@ -10,7 +10,7 @@ struct collection;
 /* The number of hosts whose agents have come. An agent that was killed may have come again, in another epoch. */
 uint32_t job_agents_nodes(const struct collection *collection);
 
-/* Whether processes of all ranks below world_size were described; world_size of 0 or less: false. */
+/* Returns whether processes of all ranks below world_size were described; false also if world_size is 0 or less. */
 bool job_agents_have_ranks(const struct collection *collection, int32_t world_size);
 
 #endif

@@ -11,7 +11,7 @@
 #include "proto/trust/key_file.h"
 
 #define SAME_NAME_MAX 10000
-#define NAME_ROOM     200 /* of the 255 that a file system has */
+#define NAME_ROOM     200 /* of the 255 bytes of a file system */
 #define DIR_MODE      0750
 #define FILE_MODE     0640
 

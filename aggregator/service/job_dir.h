@@ -1,5 +1,5 @@
-/* The directory of one job's profile, within that of a site's aggregator, and its mark. By the mark a new aggregator
- * finds jobs that are not complete. Single-threaded. */
+/* The directory of one job's profile, in that of a site's aggregator, and its mark. The mark shows a new aggregator
+ * that the job is not complete. Single-threaded. */
 #ifndef JOB_DIR_H
 #define JOB_DIR_H
 

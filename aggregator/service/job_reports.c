@@ -25,7 +25,7 @@ struct waiting {
 
 struct job_reports {
 	char *program;         /* owns; NULL: none */
-	struct waiting *first; /* owns them */
+	struct waiting *first; /* owns the list */
 };
 
 struct job_reports *job_reports_create(const char *program)
@@ -87,7 +87,7 @@ static int start(const struct job_reports *reports, struct waiting *job)
 	if (r)
 		return r;
 	posix_spawnattr_init(&attributes);
-	/* A signal to all processes of our terminal is meant for the aggregator alone. */
+	/* Signals to our terminal's processes are meant for the aggregator alone. */
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setpgroup(&attributes, 0);
 	sigemptyset(&ours);
@@ -119,7 +119,7 @@ static void finish(const char *path, bool written)
 		log_error("%s/" JOB_DIR_MARK ": %s", path, strerror(-r));
 }
 
-/* Whether it is done with. */
+/* Returns whether the job's reports are finished. */
 static bool look(struct waiting *job)
 {
 	int status;
@@ -131,7 +131,7 @@ static bool look(struct waiting *job)
 	return true;
 }
 
-/* Likewise. */
+/* Returns whether the job's reports are finished, or could not begin. */
 static bool begin(const struct job_reports *reports, struct waiting *job)
 {
 	if (reports->program && start(reports, job) == 0)

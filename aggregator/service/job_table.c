@@ -23,20 +23,20 @@
 #include "base/error_text.h"
 #include "base/log.h"
 
-#define LOOK_NS        50000000u   /* at what ends */
-#define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
-#define SETTLE_NS      2000000000u /* for ranks that have not been heard of */
-#define CLOSED_MAX     4096u       /* epochs that are remembered */
+#define LOOK_NS        50000000u   /* interval of looks at jobs that end */
+#define LAST_WORDS_NS  200000000u  /* for agents to read the last acknowledgement */
+#define SETTLE_NS      2000000000u /* for ranks that have not come yet */
+#define CLOSED_MAX     4096u       /* remembered epochs */
 #define NS_PER_MS      1000000ull
 #define WAIT_NODES_MS  10000u
 #define WAIT_SILENT_MS 300000u
 #define HOST_SIZE      256u
-#define FAILED_NS      60000000000u /* from one line about a job that cannot begin to the next */
+#define FAILED_NS      60000000000u /* interval of lines about jobs that cannot begin */
 
 struct job {
-	struct open_profile profile; /* first: what it is known by outside */
+	struct open_profile profile; /* first, because callers know the job by it */
 	struct job_mark mark;
-	uint64_t since_ns; /* is here */
+	uint64_t since_ns; /* start of the job here */
 	char path[PATH_MAX];
 	char place[HOST_SIZE + PATH_MAX + 2];
 };
@@ -51,13 +51,13 @@ struct job_table {
 	char directory[PATH_MAX], host[HOST_SIZE];
 	struct job *jobs[JOB_TABLE_MAX]; /* owns */
 	uint32_t nr_jobs;
-	struct closed_epoch closed[CLOSED_MAX]; /* the newest, in a ring */
+	struct closed_epoch closed[CLOSED_MAX]; /* the newest epochs, in a ring */
 	uint32_t nr_closed, next_closed;
 	struct job_reports *reports; /* owns */
 	uint64_t wait_nodes_ns, wait_silent_ns;
-	uint64_t failed_ns; /* when it was last said that a job cannot begin; 0: never */
+	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
-	int lock_fd; /* keeps another aggregator out of the directory, whose stores may rest; -1: none */
+	int lock_fd; /* the lock on the directory, since stores that rest have none; -1: no lock */
 	struct receiver *receiver;
 };
 
@@ -68,7 +68,7 @@ static int explain(char **error, const char *path, int status)
 
 /* ---- open */
 
-/* Of those that are open; NULL: there is room. */
+/* Returns the open job that was not written for longest; NULL: there is room. */
 static struct job *longest_unwritten(const struct job_table *table)
 {
 	struct job *oldest = NULL;
@@ -124,8 +124,8 @@ static void destroy_job(struct job *job)
 	free(job);
 }
 
-/* One that was not complete when we ended. What cannot be read is left as it is: it is said, and no reason for others
- * to wait. */
+/* Continues a job that was not complete when the last aggregator ended. A job that cannot be read gets a line, and
+ * stays as it is; the others continue. */
 static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -170,7 +170,7 @@ static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
 	return r;
 }
 
-/* Of the directory itself, so that nothing is left behind. File systems that know no locks have none. */
+/* Locks the directory itself, so that no lock file is left. On file systems without locks there is no lock. */
 static int take_lock(struct job_table *table, char **error)
 {
 	table->lock_fd = open(table->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -207,7 +207,7 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	r = new_table->reports ? 0 : -ENOMEM;
 	if (r == 0 && mkdir(options->directory, 0750) < 0 && errno != EEXIST)
 		r = explain(error, options->directory, -errno);
-	/* What agents are told is to be a path that people can use anywhere. */
+	/* Agents report this path to users, so it must not depend on our directory. */
 	if (r == 0 && !realpath(options->directory, new_table->directory))
 		r = explain(error, options->directory, -errno);
 	if (r == 0)
@@ -236,7 +236,7 @@ void job_table_destroy(struct job_table *table)
 
 /* ---- agents */
 
-/* Its agents ask again every few seconds. */
+/* Agents ask again every few seconds, so this line is limited. */
 static void say_failure(struct job_table *table, const char *error, uint64_t now_ns)
 {
 	if (table->failed_ns && now_ns - table->failed_ns < FAILED_NS)
@@ -245,7 +245,7 @@ static void say_failure(struct job_table *table, const char *error, uint64_t now
 	log_error("a job cannot begin: %s", error);
 }
 
-/* A job that cannot begin leaves nothing behind. */
+/* Adds a job. On failure no directory is left. */
 static int add_job(struct job_table *table, const struct job_mark *mark, const char *title,
 		   uint64_t now_ns, struct job **added)
 {
@@ -278,7 +278,7 @@ static int add_job(struct job_table *table, const struct job_mark *mark, const c
 	return r;
 }
 
-/* 0; -ENOMEM; an enum refuse_code, *reason (static storage) then says why. */
+/* Returns 0; -ENOMEM; an enum refuse_code, with *reason in static storage. */
 static int find_job(struct job_table *table, const struct message_job *said, uint64_t now_ns,
 		    struct job **job, const char **reason)
 {
@@ -307,8 +307,8 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 	return 0;
 }
 
-/* Answers an agent of a closed job. An agent that has said goodbye may not have heard how far its messages came. An
- * agent that had not said goodbye comes too late. */
+/* Answers an agent of a closed job. An agent that said goodbye gets its WELCOME, because it may not know that all its
+ * messages are stored. Any other agent comes too late. */
 static bool answer_closed(const struct job_table *table, const struct peer *peer,
 			  const struct message_hello *hello, const struct message_welcome *welcome)
 {
@@ -400,7 +400,7 @@ struct open_profile *job_table_profile(const struct job_table *table, uint32_t i
 
 /* ---- the end */
 
-/* Returns when any of the job's agents was last heard, or job->since_ns if none was heard since then. */
+/* Returns the time when an agent of the job was last heard, but at least job->since_ns. */
 static uint64_t last_heard_ns(const struct job *job)
 {
 	uint64_t last_ns = job->since_ns;
@@ -411,7 +411,7 @@ static uint64_t last_heard_ns(const struct job *job)
 	return last_ns;
 }
 
-/* Counts the agents that are still to say goodbye. */
+/* Counts agents whose goodbye is missing. */
 static uint32_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
 {
 	const struct collection *collection = job->profile.collection;
@@ -427,9 +427,8 @@ static uint32_t count_open(const struct job_table *table, const struct job *job,
 	return count;
 }
 
-/* Returns whether no further agent is expected. Ranks that never used CUDA are not known. But a rank that ended at once
- * may have been alone on its node, and that node's agent comes again with the next rank. So all ranks must have been
- * heard of. */
+/* Returns whether no further agent is expected. Ranks that never use CUDA are not known. A rank that ends at once may
+ * be alone on its node, and the next rank there brings the node's agent again. So every rank must have come. */
 static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 {
 	const struct collection *collection = job->profile.collection;

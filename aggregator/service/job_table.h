@@ -1,6 +1,6 @@
 /* The jobs of a site's aggregator that are not complete, each with a profile in its own directory. A job is complete
- * when all its agents have said goodbye and no other agent is expected: either as many nodes or ranks have come as the
- * launcher said, or none has come for a while. Used by the aggregator's thread. */
+ * when all its agents have said goodbye and no other agent is expected. None is expected if all nodes or ranks that the
+ * launcher named have come, or if none has come for a while. Used by the aggregator's thread. */
 #ifndef JOB_TABLE_H
 #define JOB_TABLE_H
 
@@ -18,10 +18,10 @@ struct receiver;
 
 struct job_table_options {     /* strings are borrowed for the call */
 	const char *directory; /* made if it is missing */
-	const char *reports;   /* job_reports.h's program; NULL: none */
-	/* waits for further agents so long after the others' last message; 0: 10,000 */
+	const char *reports;   /* path of `flamegrid` for job_reports.h; NULL: no reports */
+	/* wait for further agents after the others' last message; 0: 10,000 */
 	uint32_t wait_nodes_ms;
-	uint32_t wait_silent_ms;   /* waits so long for a silent agent without a goodbye; 0: 300,000 */
+	uint32_t wait_silent_ms;   /* wait for a silent agent without a goodbye; 0: 300,000 */
 	uint32_t stores_max;       /* open at once; 0: as many as there are jobs */
 	struct receiver *receiver; /* borrowed until destroy */
 };
@@ -32,15 +32,15 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		     struct job_table **table, char **error);
 void job_table_destroy(struct job_table *table); /* accepts NULL; commit everything before */
 
-/* Finds or makes the profile of the job that an agent names; borrowed until the job is complete. welcome: the answer,
- * in which this function fills the profile's place; that text is borrowed as long as the profile. 0; -ENOMEM; 1: the
- * agent was answered here: refused, or told how far it is stored in a profile that is complete by now. */
+/* Finds or makes the profile of the job that an agent names; borrowed until the job is complete. welcome is the answer;
+ * this function fills in the profile's place, which is borrowed as long as the profile. 0; -ENOMEM; 1: the agent was
+ * answered here. It was refused, or its profile is complete and it was told how far it is stored. */
 int job_table_admit(struct job_table *table, const struct peer *peer,
 		    const struct message_hello *hello, struct message_welcome *welcome,
 		    struct open_profile **profile);
 
-/* Finds the only job of that user whose key is this, or begins with it and a dot; borrowed until the job is complete.
- * 0; else an enum refuse_code, and *reason (static storage) says why. */
+/* Finds the only job of that user with this key, or with a key that begins with it and a dot; borrowed until the job is
+ * complete. 0; else an enum refuse_code, and *reason (static storage) says why. */
 int job_table_find(const struct job_table *table, const struct message_text *user,
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);

@@ -10,8 +10,7 @@
 #include "base/log.h"
 #include "proto/trust/endpoint.h"
 
-/* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this
- * process are not. */
+/* TCP on this machine is open to all its users, so it gets a warning. Files and names within this process are not. */
 static int check(const char *endpoint, const struct listening_options *options, char **error)
 {
 	if (options->has_keys)

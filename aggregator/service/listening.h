@@ -19,7 +19,7 @@ struct listening_options {            /* strings are borrowed for the call */
 	bool insecure; /* without keys: other machines may connect, too */
 };
 
-/* Binds all endpoints, and warns on stderr of those by which everybody could connect. 0 or -errno; on error *error (if
+/* Binds all endpoints, and warns on stderr of those by which anybody could connect. 0 or -errno; on error *error (if
  * error is not NULL) is one line, which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. Call
  * listening_fini() in either case. */
 int listening_bind(struct listening *listening, struct receiver *receiver,

@@ -1,4 +1,4 @@
-/* flamegrid-aggregator: an aggregator of its own, for agents on other nodes. */
+/* flamegrid-aggregator: runs an aggregator for agents on other nodes. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define ENDPOINTS_MAX 16u
 #define WAIT_MAX_S    1000000u
 
-static struct aggregator *running; /* for the signal handler; set before it is installed */
+static struct aggregator *running; /* for the signal handler, which is installed later */
 
 static void stop(int number)
 {
@@ -37,7 +37,7 @@ static int read_keys(const char *path, struct key_set *keys)
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* `flamegrid` writes reports. Where it is not found, its path says so when the first is to be written. */
+/* Reports are written by `flamegrid`. If it is not found, the first report fails with its path in the message. */
 static void find_reports(const char *program, char reports[static PATH_MAX])
 {
 	struct install_paths paths;
@@ -60,7 +60,7 @@ static int run(const struct aggregator_options *options)
 		free(error);
 		return EXIT_FAILURE;
 	}
-	/* the reader of our output may be gone, and the profile goes on */
+	/* a reader of our output that is gone must not end the profile */
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
@@ -93,7 +93,6 @@ static int take_endpoint(void *context, const char *name, const char *value, cha
 	return 0;
 }
 
-/* OPTION_LINE_GO; else the exit code. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
 	struct aggregator_options *options = &arguments->options;

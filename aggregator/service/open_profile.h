@@ -25,7 +25,7 @@ struct open_profile {                  /* zeroed: not open */
 	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */
 };
 
-struct open_profile_options { /* borrowed for the call, but for the receiver */
+struct open_profile_options { /* borrowed for the call, except the receiver */
 	const char *store_path;
 	const char *title; /* NULL: keeps the stored one */
 	int32_t nr_nodes;  /* store.h */
@@ -33,7 +33,7 @@ struct open_profile_options { /* borrowed for the call, but for the receiver */
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 
-/* Opens the store, or makes it, and loads it. 0 or -errno; *error as that of store_open() (NULL: not wanted). Call
+/* Opens or makes the store, and loads it. 0 or -errno; *error is set as by store_open() (NULL: not wanted). Call
  * open_profile_close() in either case. */
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error);

@@ -10,7 +10,7 @@
 struct peer_table {
 	struct peer *peers;
 	uint32_t nr_peers, room;
-	uint32_t last; /* index of the peer found last: frames come in runs */
+	uint32_t last; /* index of the peer found last, since frames come in runs */
 	uint64_t tick;
 };
 

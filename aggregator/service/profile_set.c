@@ -32,7 +32,7 @@ struct open_profile *profile_set_at(struct profile_set *set, uint32_t i)
 	return i ? job_table_profile(set->jobs, i - 1) : &set->own;
 }
 
-/* Gives a profile up. Writes to a store that was deleted are lost, so none of them is acknowledged any more. */
+/* A deleted store loses all writes, so no message is acknowledged any more. */
 static void give_up(struct profile_set *set, struct open_profile *profile)
 {
 	ack_sender_refuse(set->receiver, profile, REFUSE_STORE, "the profile was deleted or moved");
@@ -81,7 +81,7 @@ int profile_set_commit(struct profile_set *set, struct open_profile *profile, ui
 	return 0;
 }
 
-/* From the last to the first: a job that is given up leaves its place to the last one, which had its turn. */
+/* The order is from last to first: a closed job leaves its place to the last one, which had its turn. */
 static int commit_those(struct profile_set *set, uint64_t now_ns, bool all)
 {
 	int result = 0;
