@@ -83,20 +83,20 @@ static bool check_job(const struct control *control)
 	bool job = control->profile || control->endpoint || control->job;
 
 	if (control->keys_path && !control->endpoint)
-		log_error("--keys is for --connect");
+		log_error("--keys needs --connect");
 	else if (control->user && !control->job)
-		log_error("--user is for --job");
+		log_error("--user needs --job");
 	else if (control->profile && (control->endpoint || control->job))
 		log_error("%s and --%s: only one of them", control->profile,
 			  control->job ? "job" : "connect");
 	else if (control->job && !*control->job)
 		log_error("--job: no name");
 	else if (job && control->request.wish == CONTROL_STATUS)
-		log_error("status is of this node: without a profile");
+		log_error("status shows this node: it takes no PROFILE, --connect or --job");
 	else if (job && (control->pid || control->agent_path))
-		log_error("--pid and --agent are of this node: without a profile");
+		log_error("--pid and --agent exclude PROFILE, --connect and --job");
 	else if (job && control->no_wait)
-		log_error("--no-wait is of this node: without a profile");
+		log_error("--no-wait excludes PROFILE, --connect and --job");
 	else
 		return true;
 	return false;
@@ -141,7 +141,7 @@ static int parse(struct control *control, int argc, char **argv)
 		return EXIT_USAGE;
 	control->profile = argv[optind + 1];
 	if (control->profile && (argv[optind + 2] || find_word(control->profile)))
-		return option_line_refuse(table, "%s: one word and one profile are enough",
+		return option_line_refuse(table, "%s: only one word and one PROFILE are allowed",
 					  argv[optind + 2] ? argv[optind + 2] : control->profile);
 	if (!check_job(control))
 		return EXIT_USAGE;
@@ -272,8 +272,8 @@ static bool wait_for_all(struct control *control)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
-	log_warning("%zu of %zu processes did not take it in %u s (`flamegrid control status` "
-		    "shows which)",
+	log_warning("%zu of %zu processes did not take the command in %u s (`flamegrid "
+		    "control status` shows which)",
 		    control->nr_processes - control->nr_taken, control->nr_processes,
 		    (unsigned int)(TAKE_NS / NS_PER_S));
 	return false;

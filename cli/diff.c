@@ -60,7 +60,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 	if (rank == NO_RANK)
 		return option_line_refuse(table, "--rank is missing");
 	if (rank == against)
-		return option_line_refuse(table, "a rank is held against itself");
+		return option_line_refuse(table, "a rank cannot be compared with itself");
 	diff->rank = (int32_t)rank;
 	diff->against = (int32_t)against;
 	diff->profile_path = argv[optind];
@@ -80,7 +80,7 @@ static int compare(struct diff *diff, struct report_view *view)
 		result = report_subject_save(view, diff->output_path, &diff->request, &error);
 	}
 	if (result == -ENOENT && !view->diff)
-		log_error("the profile has nothing of rank %d, or of what it is held against "
+		log_error("the profile has nothing of rank %d, or of the ranks to compare with "
 			  "(flamegrid report --by rank)",
 			  diff->rank);
 	else if (result < 0)

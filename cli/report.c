@@ -40,7 +40,7 @@ static int take_subject(void *context, const char *name, const char *value, char
 			report->request.asked |= 1u << id;
 		return 0;
 	}
-	return error_text_set(error, -EINVAL, "%s: no report is about that", option);
+	return error_text_set(error, -EINVAL, "%s: there is no such report", option);
 }
 
 /* Memory is refused: it has several planes, and each is a subject of its own. */
@@ -217,7 +217,7 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status != EXIT_FAILED &&
 	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
 		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
-			log_notice("no sample was kept by itself (run --raw-samples on)");
+			log_notice("samples were not kept one by one (run --raw-samples on)");
 		if (report.request.format == REPORT_SAMPLES &&
 		    *clocks_writer_line(view.clocks, line, sizeof(line)))
 			log_notice("each sample's time is its own host's; %s (--clocks)", line);

@@ -226,10 +226,10 @@ static int report(const struct control_job *job)
 			print_agent(&answer->agents[i]);
 	}
 	if (answer->nr_agents == 0)
-		log_notice("no agent is there yet: those that come will be told");
+		log_notice("no agent has come yet: later ones will get the command");
 	if (nr_waiting)
-		log_warning("%" PRIu32 " of %" PRIu32 " agents did not take it in time", nr_waiting,
-			    answer->nr_agents);
+		log_warning("%" PRIu32 " of %" PRIu32 " agents did not take the command in time",
+			    nr_waiting, answer->nr_agents);
 	if (nr_late)
 		log_warning("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
 			    nr_late, answer->nr_agents);

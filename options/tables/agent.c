@@ -7,7 +7,7 @@ static const struct option_row rows[] = {
 	{"socket", 0, "PATH", OPTION_DAILY, "Is the Unix socket to which processes connect."},
 	{"keys", 0, "FILE", OPTION_DAILY, "Has the keys of the agents (flamegrid keygen)."},
 	ROW_INSECURE,
-	{"any-user", 0, NULL, OPTION_DAILY, "Takes in processes of all users, not its own alone."},
+	{"any-user", 0, NULL, OPTION_DAILY, "Accepts processes of all users, not only its own."},
 
 	OPTION_GROUP("What it records of host threads"),
 	ROWS_HOST_THREADS,
@@ -31,7 +31,7 @@ const struct option_table option_table_agent = {
 	.program = "flamegrid-agent",
 	.verb = "agent",
 	.usage = "--connect ENDPOINT --socket PATH [OPTION...]",
-	.summary = "Takes in this node's processes, and sends what they record.",
+	.summary = "Collects the records of this node's processes, and sends them.",
 	.closing =
 		"Exit status: 0: it ended as asked, at SIGTERM or SIGINT; 1: it failed; 2: usage.",
 	.rows = rows,

@@ -5,8 +5,8 @@ static const struct option_row rows[] = {
 	{"listen", 0, "ENDPOINT", OPTION_DAILY,
 	 "Is where agents connect; may be given several times."},
 	{"store", 0, "FILE", OPTION_DAILY, "Is the profile, which is made or continued."},
-	{"jobs", 0, "DIR", OPTION_DAILY, "Has a profile for each job that says which it is."},
-	{"keys", 0, "FILE", OPTION_DAILY, "Has its keys: agents need theirs to come in."},
+	{"jobs", 0, "DIR", OPTION_DAILY, "Has a profile for each job that names itself."},
+	{"keys", 0, "FILE", OPTION_DAILY, "Has its keys: agents need theirs to connect."},
 	ROW_INSECURE,
 
 	OPTION_GROUP("Profiles"),
@@ -28,7 +28,7 @@ const struct option_table option_table_aggregate = {
 	.program = "flamegrid-aggregator",
 	.verb = "aggregate",
 	.usage = "--listen ENDPOINT... --store FILE [OPTION...]",
-	.summary = "Takes what node agents send, and keeps their profile in FILE.",
+	.summary = "Receives the records of node agents, and keeps their profile in FILE.",
 	.closing = "Exit status: 0: it ended as asked, at SIGTERM or SIGINT, with everything "
 		   "stored; 1: it failed; 2: usage.",
 	.rows = rows,

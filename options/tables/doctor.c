@@ -11,7 +11,7 @@ const struct option_table option_table_doctor = {
 	.program = "flamegrid",
 	.verb = "doctor",
 	.usage = "[--json]",
-	.summary = "Says what stands in the way of profiling here.",
+	.summary = "Finds obstacles to profiling on this host.",
 	.closing = "Exit status: 0; 1: there is a problem, and a run would have no GPU work in "
 		   "it; 2: usage.",
 	.rows = rows,

@@ -2,13 +2,13 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("What is shown"),
-	{"ranks", 0, NULL, OPTION_DAILY, "Shows what each rank did, and which one stands out."},
+	{"ranks", 0, NULL, OPTION_DAILY, "Shows the work of each rank, and which rank stands out."},
 	{"straggler", 0, NULL, OPTION_DAILY, "Shows for which rank the others wait, and why."},
 	{"collectives", 0, NULL, OPTION_DAILY, "Shows calls of NCCL by communicator and function."},
 	{"planes", 0, "LIST", OPTION_DAILY,
 	 "Shows gpu (default), sync, overhead, um, modules, cpu, offcpu, calls, idle; or all."},
 	{"memory", 0, "peak|live|allocs|frees", 0,
-	 "Shows memory in place of GPU work: at its peak, what lives, or all of either."},
+	 "Shows memory in place of GPU work: at its peak, living now, or all of either."},
 	{"clocks", 0, NULL, 0, "Shows how each host's clocks stood to the aggregator's."},
 	{"rows", 0, "activities|calls|failures|configurations|collectives|ranks", 0,
 	 "Chooses the rows of csv (default: activities)."},

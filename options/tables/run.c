@@ -26,8 +26,8 @@ static const struct option_row rows[] = {
 	ROW_GRAPHS,
 
 	OPTION_GROUP("When it is recorded"),
-	{"delay", 0, "TIME", OPTION_DAILY, "Begins so long after the start of the command."},
-	{"duration", 0, "TIME", OPTION_DAILY, "Ends so long after that."},
+	{"delay", 0, "TIME", OPTION_DAILY, "Begins this long after the start of the command."},
+	{"duration", 0, "TIME", OPTION_DAILY, "Ends this long after that."},
 	{"duty", 0, "ON/PERIOD", 0,
 	 "Captures the first ON of each PERIOD of the clock, on all nodes at once: 1s/30s."},
 	{"capture-range", 0, "profiler|control|nvtx:NAME", 0,

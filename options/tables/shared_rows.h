@@ -37,7 +37,7 @@
 #define ROW_PID {"pid", 'p', "PID", OPTION_DAILY, "Names the process."}
 #define ROWS_MESSAGES \
 	{"quiet", 'q', NULL, OPTION_DAILY, "Prints warnings and errors alone."}, \
-	{"verbose", 'v', NULL, 0, "Prints what helps to find a fault, too."}, \
+	{"verbose", 'v', NULL, 0, "Also prints messages that help to find a fault."}, \
 	{"log-level", 0, "error|warning|notice|info|debug", 0, "Prints messages from this level on."}
 #define ROWS_HOST_THREADS \
 	{"cpu-hz", 0, "N", OPTION_DAILY, \

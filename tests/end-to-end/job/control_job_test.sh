@@ -91,7 +91,7 @@ same "daemons: both have taken it" "$(grep -c '^yes ' "$scratch/taken")" 2
 kill -STOP $started
 "$flamegrid" control start --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
 same "one is stopped: status" $? 1
-contains "one is stopped: says how many" "$scratch/err" "1 of 2 agents did not take it in time"
+contains "one is stopped: says how many" "$scratch/err" "1 of 2 agents did not take the command in time"
 same "one is stopped: which" "$(awk '$1 == "no" { print $NF }' "$scratch/taken")" "node1"
 kill -CONT $started
 
