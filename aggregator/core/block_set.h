@@ -1,5 +1,5 @@
-/* The blocks of the correlator's state that have changed: a set of numbers that only grows until it is cleared. Pure;
- * part of the correlator. */
+/* The set of changed blocks of the correlator's state. It only grows until it is cleared. Pure; part of the
+ * correlator. */
 #ifndef BLOCK_SET_H
 #define BLOCK_SET_H
 
@@ -12,7 +12,7 @@
 struct block_set {
 	uint64_t *blocks; /* in the order in which they were added */
 	uint32_t count, room;
-	struct hash_index index; /* index + 1 */
+	struct hash_index index; /* holds indexes of blocks, + 1 */
 };
 
 void block_set_fini(struct block_set *set);

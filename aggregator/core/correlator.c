@@ -68,7 +68,7 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 	correlator->clock_valid = valid;
 }
 
-/* A graph's kernels were all asked for by one call, and each waits for those before it. */
+/* A graph's kernels have no delays: one call launched them all, and each waits for earlier ones. */
 static int note_delay(struct correlator *correlator, const struct gpu_record *record,
 		       const struct launch *launch)
 {
@@ -79,7 +79,7 @@ static int note_delay(struct correlator *correlator, const struct gpu_record *re
 				 record->start_ns + (uint64_t)correlator->clock_offset_ns);
 }
 
-/* launch NULL: it is not known. */
+/* launch NULL: the launch is not known. */
 static int account_memory(struct correlator *correlator, const struct gpu_record *record,
 			  const struct launch *launch)
 {
@@ -102,21 +102,21 @@ static int account_memory(struct correlator *correlator, const struct gpu_record
 	return memory_account_add(correlator->options.memory, &event);
 }
 
-/* Work of a GPU, which a launch has asked for. */
+/* Returns whether the record is GPU work, which a launch has started. */
 static bool is_work(const struct gpu_record *record)
 {
 	return record->kind <= RECORD_GPU_GRAPH;
 }
 
-/* No call is behind it: a migration of unified memory, a flush of CUPTI's. */
+/* Migrations of unified memory and flushes of CUPTI come from no call. */
 static bool has_no_call(const struct gpu_record *record)
 {
 	return record->kind == RECORD_GPU_UNIFIED ||
 	       (record->kind == RECORD_GPU_OVERHEAD && record->correlation_id == 0);
 }
 
-/* Whether a record is what a call is waited for: its work, or of a call without any, what else came of it. Overhead is
- * never all. */
+/* Returns whether a record answers its call. GPU work answers a launch. Any other record answers a host call, except
+ * overhead, which never comes alone. */
 static bool is_answer(const struct launch *launch, const struct gpu_record *record)
 {
 	if (launch->flags & LAUNCH_HOST)
@@ -124,7 +124,7 @@ static bool is_answer(const struct launch *launch, const struct gpu_record *reco
 	return is_work(record);
 }
 
-/* launch NULL: the record's launch is not known, or it has none. */
+/* launch NULL: the launch is not known, or there is none. */
 static int fold(struct correlator *correlator, const struct gpu_record *record,
 		const struct launch *launch)
 {
@@ -162,7 +162,7 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	return error ? error : account_memory(correlator, record, launch);
 }
 
-/* Afterwards *launch may have moved. */
+/* *launch may have moved afterwards. */
 static int retire(struct correlator *correlator, struct launch *launch)
 {
 	return launch_history_retire(&correlator->launches, launch,
@@ -200,8 +200,7 @@ static int fail(struct correlator *correlator, const struct launch_record *recor
 	return retire(correlator, launch);
 }
 
-/* A key that is still there from before the ids wrapped, or from a launch that was sent twice,
- * makes room. */
+/* Frees the key of a launch from before the ids wrapped, or of a launch that was sent twice. */
 static int forget_key(struct correlator *correlator, const struct launch_record *record)
 {
 	struct launch *launch =
@@ -214,7 +213,7 @@ static int forget_key(struct correlator *correlator, const struct launch_record 
 	return launch_history_forget(&correlator->launches, launch);
 }
 
-/* Folds what waited for this launch. */
+/* Folds the records that waited for this launch. */
 static int answer_waiting(struct correlator *correlator, uint32_t window, uint32_t correlation_id)
 {
 	struct gpu_record record;
@@ -232,7 +231,7 @@ static int answer_waiting(struct correlator *correlator, uint32_t window, uint32
 	return taken;
 }
 
-/* One call of the runtime's may ask for work and then wait for it: one id, and the launch stands for both. */
+/* One runtime call may launch work and then wait for it, under one id. The launch then stands for both. */
 static bool is_part_of_launch(const struct correlator *correlator,
 			      const struct launch_record *record)
 {

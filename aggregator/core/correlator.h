@@ -29,7 +29,7 @@
 #define CORRELATOR_RETIRED_MAX  4096u
 #define CORRELATOR_WAITING_MAX  16384u
 #define CORRELATOR_BLOCK_SIZE   1024u /* launches or records of one block at most */
-/* A longer activity (about 9 years) counts as invalid: so sums fit SQL's 64-bit integers. */
+/* A longer activity (about 9 years) counts as invalid, so that sums fit SQL's 64-bit integers. */
 #define CORRELATOR_DURATION_MAX_NS (1ull << 58)
 
 struct correlator;
@@ -39,7 +39,7 @@ struct memory_account;
 /* 0: the default above. */
 struct correlator_options {
 	uint32_t launches_max, retired_max, waiting_max;
-	/* gets allocations and frees, too; borrowed until destroy; NULL: none */
+	/* also gets allocations and frees; borrowed until destroy; NULL: none */
 	struct memory_account *memory;
 	/* gets the delays of kernels that have a launch of their own; borrowed until destroy; NULL: none */
 	struct launch_delays *delays;
@@ -49,46 +49,47 @@ struct correlator_options {
 struct correlator_counts {
 	uint64_t launches; /* RECORD_LAUNCH_FAILED and _HOST records not included */
 	uint64_t failed;   /* RECORD_LAUNCH_FAILED records */
-	uint64_t expired; /* launches given up, or left at the end, without a record or a failure */
-	uint64_t records; /* = matched + unmatched + invalid + waiting */
+	uint64_t expired;  /* launches without a record or a failure, given up or left at the end */
+	uint64_t records;  /* = matched + unmatched + invalid + waiting */
 	uint64_t matched, unmatched; /* folded; matched includes records without a call */
 	uint64_t invalid;            /* not folded: their times are impossible */
 	uint64_t launch_order, retire_order, waiting_order; /* the next numbers */
 };
 
-/* Rows go to *table, with process_id in their keys; the table is borrowed until destroy. options
+/* Makes a correlator that adds rows with process_id in their keys to *table, which is borrowed until destroy. options
  * may be NULL. NULL: out of memory. correlator_destroy() accepts NULL and folds nothing. */
 struct correlator *correlator_create(uint32_t process_id, const struct correlator_options *options,
 				     struct fold_table *table);
 void correlator_destroy(struct correlator *correlator);
 
-/* Sets CLOCK_MONOTONIC - CUPTI's clock for the joins from now on; not valid: delays are not known. It is not saved. */
+/* Sets CLOCK_MONOTONIC - CUPTI's clock for later joins; if it is not valid, delays are not known. The clock is not
+ * saved. */
 void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool valid);
 
 /* 0 or -ENOMEM (the correlator is then no longer exact: give it up). */
 int correlator_launch(struct correlator *correlator, const struct launch_record *record);
 int correlator_record(struct correlator *correlator, const struct gpu_record *record);
 
-/* The thread that launched this record, which was added last; 0: not known (yet). */
+/* Returns the thread that launched this record, which was added last; 0: not known (yet). */
 uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record);
 
-/* The process has ended: waiting records are folded as unmatched, launches without a record expire,
- * nothing is left to save. 0 or -ENOMEM. */
+/* Ends the process: waiting records are folded as unmatched, launches without a record expire, and nothing is left to
+ * save. 0 or -ENOMEM. */
 int correlator_finish(struct correlator *correlator);
 
-/* Records since the last call of this function that went to merged rows. */
+/* Returns how many records went to merged rows since the last call of this function. */
 uint64_t correlator_take_merged(struct correlator *correlator);
 
 /* Borrowed until destroy. */
 const struct correlator_counts *correlator_counts(const struct correlator *correlator);
-uint32_t correlator_waiting(const struct correlator *correlator); /* records, now */
+uint32_t correlator_waiting(const struct correlator *correlator); /* records that wait now */
 
 enum correlator_block_kind {
 	CORRELATOR_BLOCK_LAUNCHES = 0,
 	CORRELATOR_BLOCK_RECORDS = 1,
 };
 
-/* A part of the state that is saved as one; count 0: nothing is left of it. */
+/* A part of the state that is saved as a whole; count 0: the part is empty now. */
 struct correlator_block {
 	enum correlator_block_kind kind;
 	uint64_t index;                /* names the part, together with kind */
@@ -99,8 +100,7 @@ struct correlator_block {
 
 typedef int correlator_put(void *context, const struct correlator_block *block);
 
-/* Hands every block that changed since correlator_saved() to put, until it returns nonzero; returns
- * that. */
+/* Hands every block that changed since correlator_saved() to put, until it returns nonzero, and returns that value. */
 int correlator_save(const struct correlator *correlator, correlator_put *put, void *context);
 void correlator_saved(struct correlator *correlator);
 

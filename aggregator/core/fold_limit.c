@@ -8,7 +8,7 @@ void fold_limit_fini(struct fold_limit *limit)
 	hash_index_fini(&limit->rows);
 }
 
-/* Hashes alone are kept. */
+/* The index keeps only hashes, so equal hashes count as equal keys. */
 static bool is_known(const void *context, uint32_t id, const void *key)
 {
 	(void)context;

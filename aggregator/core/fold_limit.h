@@ -1,7 +1,6 @@
-/* Limits the different rows of a process. Every row stays in the store for ever, and a hostile process can make one
- * with each record, by streams, threads and devices that do not exist. Beyond the limit rows are merged. The rows are a
- * set of 32-bit hashes. So a few new rows in 2^18 count as known, which does no harm. One limit is used by one thread.
- */
+/* Limits the different rows of a process. Every row stays in the store for ever. A hostile process can make one with
+ * each record, by streams, threads and devices that do not exist. Beyond the limit rows are merged. The rows are a set
+ * of 32-bit hashes, so a few new rows in 2^18 count as known, which does no harm. One limit is used by one thread. */
 #ifndef FOLD_LIMIT_H
 #define FOLD_LIMIT_H
 

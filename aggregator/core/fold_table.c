@@ -14,7 +14,7 @@ static_assert(sizeof(struct fold_key) == 9 * sizeof(uint32_t),
 struct fold_table {
 	struct fold_row *rows;
 	uint32_t nr_rows, room;
-	struct hash_index index; /* row index + 1 */
+	struct hash_index index; /* holds row indexes, + 1 */
 };
 
 struct fold_table *fold_table_create(void)

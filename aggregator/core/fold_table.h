@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Every byte counts for equality: fill it from a zeroed struct. Ids are of the caller's scope. */
+/* Every byte counts for equality, so fill it from a zeroed struct. Ids are of the caller's scope. */
 struct fold_key {
 	uint32_t process_id;
 	uint32_t device_id; /* CUDA ordinal in its process */
@@ -37,7 +37,7 @@ void fold_table_destroy(struct fold_table *table);
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes);
 
-/* All rows in the order of their first appearance. Borrowed until the next add or clear. */
+/* Returns all rows in the order of their first appearance. Borrowed until the next add or clear. */
 const struct fold_row *fold_table_rows(const struct fold_table *table, uint32_t *nr_rows);
 
 /* Forgets all rows and keeps the memory for the next ones. */

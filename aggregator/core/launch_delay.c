@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DELAY_MAX_NS (1ull << 58) /* as of activities (correlator.h) */
+#define DELAY_MAX_NS (1ull << 58) /* equal to the limit of activities (correlator.h) */
 
 void launch_delays_fini(struct launch_delays *delays)
 {

@@ -1,5 +1,5 @@
-/* The time from the entry of a launch call to the start of its kernel, for one process and by device. It includes the
- * work that was queued before. Both times must be of one clock. Sums stick at INT64_MAX. Pure; one thread. */
+/* The time from the entry of a launch call to the start of its kernel, for one process and by device. It includes
+ * earlier work in the queue. Both times must be of one clock. Sums stick at INT64_MAX. Pure; one thread. */
 #ifndef LAUNCH_DELAY_H
 #define LAUNCH_DELAY_H
 
@@ -16,14 +16,14 @@ struct launch_delay {
 };
 
 struct launch_delays {           /* zeroed: none */
-	struct launch_delay *at; /* owns; by CUDA ordinal; the highest possible one stands for all above */
+	struct launch_delay *at; /* owns; by CUDA ordinal; the highest stands for all above */
 	uint32_t nr;
 };
 
 void launch_delays_fini(struct launch_delays *delays);
 
-/* The device's delays, made if it has none yet. 0; -ENOMEM: unchanged. Borrowed until the next call of this function or
- * of launch_delays_add(). */
+/* Finds the device's delays, and makes them if it has none. 0; -ENOMEM: unchanged. Borrowed until the next call of this
+ * function or of launch_delays_add(). */
 int launch_delays_get(struct launch_delays *delays, uint32_t device_id,
 		      struct launch_delay **delay);
 

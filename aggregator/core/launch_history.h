@@ -1,6 +1,6 @@
-/* The launches of one process for which records may still come: outstanding ones, until they are answered or expire,
- * and retired ones for a while longer. It also knows the blocks of them that have changed since they were last saved.
- * An order in the arguments is always above those of earlier calls. Pure; part of the correlator. One thread. */
+/* The launches of one process for which records may still come. Outstanding launches stay until they are answered or
+ * expire, and retired ones a while longer. The history also knows the blocks that changed since the last save. An order
+ * in the arguments is always above those of earlier calls. Pure; part of the correlator. One thread. */
 #ifndef LAUNCH_HISTORY_H
 #define LAUNCH_HISTORY_H
 
@@ -12,7 +12,7 @@
 
 #define LAUNCH_HISTORY_BLOCK 1024u /* neighbouring correlation ids */
 
-/* Launches are added, answered and forgotten at three places, and each place moves along slowly. */
+/* Launches are added, answered and forgotten at three places, which each move along slowly. */
 enum launch_touch {
 	LAUNCH_TOUCH_ADD,
 	LAUNCH_TOUCH_ANSWER,
@@ -22,7 +22,7 @@ enum launch_touch {
 
 /* A retired launch. It has the slot (order % retired_max). */
 struct launch_retired {
-	uint64_t order; /* + 1; 0: empty */
+	uint64_t order; /* order + 1; 0: empty */
 	uint32_t correlation_id;
 	uint16_t window;
 };
@@ -35,19 +35,19 @@ struct launch_history {
 	struct launch_retired *retired; /* owns */
 	bool track_changes;
 	struct block_set changed;         /* since launch_history_saved() */
-	uint64_t touched[LAUNCH_TOUCHES]; /* the block that each place added to changed last */
+	uint64_t touched[LAUNCH_TOUCHES]; /* the block that each place changed last */
 };
 
-/* 0 or -ENOMEM. launch_history_fini() accepts one that failed, and zeroed memory. */
+/* 0 or -ENOMEM. launch_history_fini() accepts a history after an error, and zeroed memory. */
 int launch_history_init(struct launch_history *history, uint32_t launches_max, uint32_t retired_max,
 			bool track_changes);
 void launch_history_fini(struct launch_history *history);
 
-/* Borrowed until the next call that may fail; NULL: not there. */
+/* Borrowed until the next call that may fail; NULL: unknown launch. */
 struct launch *launch_history_find(const struct launch_history *history, uint32_t window,
 				   uint32_t correlation_id);
 
-/* Neither a record nor a failure of this launch has come, though one should. */
+/* Returns whether a record or a failure of this launch is still expected. */
 bool launch_history_is_unanswered(const struct launch *launch);
 
 /* The functions below take a launch from launch_history_find(). They return 0 or -ENOMEM: the blocks to save are then
@@ -59,8 +59,8 @@ int launch_history_add(struct launch_history *history, const struct launch *laun
 /* Marks a launch that the caller has changed. */
 int launch_history_touch(struct launch_history *history, const struct launch *launch);
 
-/* Retires an outstanding launch that was answered or failed, and forgets the one that was retired retired_max launches
- * ago. */
+/* Retires an outstanding launch that was answered or failed. Forgets the launch that was retired retired_max launches
+ * before. */
 int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order);
 
 int launch_history_forget(struct launch_history *history, struct launch *launch);
@@ -69,10 +69,10 @@ int launch_history_forget(struct launch_history *history, struct launch *launch)
  * unanswered ones to *nr_unanswered. -ENOMEM: perhaps none was forgotten, either. */
 int launch_history_expire(struct launch_history *history, uint64_t *nr_unanswered);
 
-/* Forgets all launches, without marking a change; returns the number of unanswered ones. */
+/* Forgets all launches without marking a change, and returns the number of unanswered ones. */
 uint64_t launch_history_end(struct launch_history *history);
 
-/* Copies the launches of a block; returns their number. */
+/* Copies the launches of a block, and returns their number. */
 uint32_t launch_history_block(const struct launch_history *history, uint64_t index,
 			      struct launch launches[static LAUNCH_HISTORY_BLOCK]);
 void launch_history_saved(struct launch_history *history);

@@ -11,8 +11,8 @@
 
 #define SUMS_MAX (RECORD_DEVICES_MAX * MEMORY_SPACES)
 
-/* A row is in up to two lists: rows that differ from their values at the peak of their sums, and rows that are to be
- * saved. Row ids are index + 1; 0: the end. */
+/* Lists of rows: those that changed since the peak of their sums, and those to be saved. Row ids are index + 1; 0: the
+ * end. */
 struct row_links {
 	uint32_t next_moved, next_changed;
 	bool moved, changed;
@@ -26,7 +26,7 @@ struct sums_links {
 struct memory_account {
 	struct memory_account_options options;
 	struct memory_slots slots;
-	struct memory_sums *sums; /* SUMS_MAX; NULL: nothing came yet */
+	struct memory_sums *sums; /* SUMS_MAX of them; NULL: no event came yet */
 	struct sums_links *sums_links;
 	uint32_t nr_sums;
 	struct memory_row *rows;
@@ -34,8 +34,8 @@ struct memory_account {
 	uint32_t nr_rows, room_rows;
 	struct hash_index index; /* row ids */
 	uint32_t changed;        /* rows to be saved */
-	uint64_t newest_ns;      /* of all that were added */
-	uint64_t taken_ns;       /* the latest that was taken */
+	uint64_t newest_ns;      /* time of the newest added event */
+	uint64_t taken_ns;       /* time of the newest event that was taken */
 };
 
 struct memory_account *memory_account_create(const struct memory_account_options *options)
@@ -69,7 +69,7 @@ void memory_account_destroy(struct memory_account *account)
 	free(account);
 }
 
-/* Most processes' memory is never recorded. */
+/* Allocated late, because most processes' memory is never recorded. */
 static int reserve_sums(struct memory_account *account)
 {
 	if (!account->sums)
@@ -86,7 +86,7 @@ static uint64_t plus(uint64_t sum, uint64_t more)
 	return more < MEMORY_ACCOUNT_STUCK - sum ? sum + more : MEMORY_ACCOUNT_STUCK;
 }
 
-/* What is stuck has lost count of how much is to go. */
+/* A sum that is stuck has lost its true value, so it stays. */
 static uint64_t minus(uint64_t sum, uint64_t less)
 {
 	if (sum == MEMORY_ACCOUNT_STUCK)
@@ -94,7 +94,7 @@ static uint64_t minus(uint64_t sum, uint64_t less)
 	return less < sum ? sum - less : 0;
 }
 
-/* Returns a row's device. The host's memory belongs to no device, in any context. */
+/* The host's memory belongs to no device, in any context. */
 static uint32_t device_of(uint32_t device_id, uint32_t kind)
 {
 	if (memory_kind_space(kind) == MEMORY_SPACE_HOST)
@@ -102,7 +102,7 @@ static uint32_t device_of(uint32_t device_id, uint32_t kind)
 	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
 }
 
-/* There are as many as there can be devices and spaces. */
+/* There is room for all possible devices and spaces. */
 static uint32_t find_sums(struct memory_account *account, uint32_t device_id, uint32_t kind)
 {
 	uint32_t device = device_of(device_id, kind), space = memory_kind_space(kind), i;
@@ -156,7 +156,7 @@ static struct memory_row_key key_of(const struct memory_event *event)
 	return key;
 }
 
-/* The id of the key's row, made if it is new; 0: out of memory. */
+/* Returns the id of the key's row, which is made if it is new; 0: out of memory. */
 static uint32_t get_row(struct memory_account *account, const struct memory_row_key *key)
 {
 	uint32_t hash = hash_index_hash(key, sizeof(*key));
@@ -194,7 +194,7 @@ static void mark_moved(struct memory_account *account, struct sums_links *sums, 
 	sums->moved = id;
 }
 
-/* The rows that moved are now what they are at the peak. */
+/* Makes the present the peak: the rows that changed take their values over. */
 static void take_peak(struct memory_account *account, uint32_t sums, uint64_t time_ns)
 {
 	uint32_t id = account->sums_links[sums].moved;
@@ -214,7 +214,7 @@ static void take_peak(struct memory_account *account, uint32_t sums, uint64_t ti
 	}
 }
 
-/* The event is of an allocation that begins or ends. */
+/* The event begins or ends an allocation. */
 static int move_row(struct memory_account *account, const struct memory_event *event, bool begins)
 {
 	const struct memory_row_key key = key_of(event);
@@ -244,7 +244,7 @@ static int move_row(struct memory_account *account, const struct memory_event *e
 	return 0;
 }
 
-/* ---- what the earliest waiting event does */
+/* ---- the earliest waiting event */
 
 static void note_time(struct memory_account *account, struct memory_sums *sums, uint64_t time_ns)
 {
@@ -301,7 +301,7 @@ static int take_alloc(struct memory_account *account)
 	return error ? error : move_row(account, &event, true);
 }
 
-/* The free of the allocation that lived there before. */
+/* Takes the free of an allocation that lived at the address before. */
 static int take_owed(struct memory_account *account, uint32_t live)
 {
 	struct memory_slot *slot = memory_slots_get(&account->slots, live);
@@ -485,7 +485,7 @@ int memory_account_load_slot(struct memory_account *account, const struct memory
 	return memory_slots_load(&account->slots, slot, live_max + waiting_max + 2);
 }
 
-/* Rows add up to their sums, live and at the peak. */
+/* Returns whether rows add up to their sums, now and at the peak. */
 static bool rows_agree(const struct memory_account *account, uint32_t sums)
 {
 	uint64_t live_count = 0, live_bytes = 0, peak_bytes = 0;

@@ -16,7 +16,7 @@ void memory_slots_fini(struct memory_slots *slots)
 	*slots = (struct memory_slots){0};
 }
 
-/* What has room in slots has some in the index of the live ones. */
+/* The index has room for every slot. */
 static void insert_live(struct memory_slots *slots, const struct memory_slot *slot)
 {
 	hash_index_insert(&slots->live, hash_index_hash_word(slot->event.address), slot->index + 1);
@@ -45,7 +45,7 @@ int memory_slots_touch(struct memory_slots *slots, uint32_t id)
 	return touch(slots, id - 1);
 }
 
-/* ---- the waiting ones */
+/* ---- waiting slots */
 
 static bool earlier(const struct memory_slots *slots, uint32_t a, uint32_t b)
 {
@@ -142,7 +142,7 @@ int memory_slots_drop_first(struct memory_slots *slots)
 	return release(slots, pop(slots));
 }
 
-/* ---- the live ones */
+/* ---- live slots */
 
 int memory_slots_revive_first(struct memory_slots *slots)
 {

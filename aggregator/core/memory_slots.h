@@ -1,5 +1,5 @@
-/* The state of memory_account: allocations and frees that wait to be taken in order, and live allocations. Waiting ones
- * are taken by time, live ones are found by address. A waiting allocation becomes a live one in the same slot. Saving
+/* The state of memory_account: allocations and frees that wait for their turn, and live allocations. Waiting ones are
+ * taken by time, and live ones are found by address. A waiting allocation becomes a live one in the same slot. Saving
  * works on blocks of neighbouring slots. Pure; part of memory_account. */
 #ifndef MEMORY_SLOTS_H
 #define MEMORY_SLOTS_H
@@ -34,17 +34,17 @@ enum memory_slot_state {
 struct memory_slot {
 	struct memory_event event;
 	uint64_t order; /* of arrival */
-	uint32_t index; /* the slot's own, so that loading finds its place again */
+	uint32_t index; /* the slot's own index, by which loading finds its place */
 	uint32_t next;  /* of an unused slot: the next unused slot's id, 0: none */
 	uint8_t state;  /* enum memory_slot_state */
-	uint8_t owed;   /* live: 1: another allocation lived here whose free may still come */
+	uint8_t owed;   /* 1: an earlier allocation lived here, and its free may still come */
 };
 
-/* Embedded; zeroed memory is empty. A slot's id is its index + 1; ids stay, pointers hold until the next add. */
+/* Embedded; zeroed memory is empty. A slot's id is its index + 1. Ids stay; pointers hold until the next add. */
 struct memory_slots {
 	struct memory_slot *slots;
 	uint32_t nr_slots, room;
-	uint32_t unused; /* id */
+	uint32_t unused; /* id of the first unused slot */
 	uint32_t *heap;  /* ids of waiting slots, the earliest first */
 	uint32_t nr_waiting, nr_live;
 	struct hash_index live; /* ids, by address */
@@ -80,19 +80,20 @@ int memory_slots_end(struct memory_slots *slots, uint32_t id);
 /* Marks a live allocation that the caller has changed. 0; -ENOMEM as above. */
 int memory_slots_touch(struct memory_slots *slots, uint32_t id);
 
-/* Removes all slots, and has nothing more to save. */
+/* Removes all slots. Nothing is left to save. */
 void memory_slots_clear(struct memory_slots *slots);
 
 /* slots: the block's slots by index, borrowed until it returns. count 0: the block is empty now. */
 typedef int memory_slots_put(void *context, uint64_t block, const struct memory_slot *slots,
 			     uint32_t count);
 
-/* Hands over every block that changed since memory_slots_saved(), until put returns nonzero; returns that. */
+/* Hands every block that changed since memory_slots_saved() to put, until it returns nonzero, and returns that
+ * value. */
 int memory_slots_save(const struct memory_slots *slots, memory_slots_put *put, void *context);
 void memory_slots_saved(struct memory_slots *slots);
 
-/* Load each saved slot, in any order, then call the last one. slots_max: no store has more. 0; -EINVAL: no saved slot;
- * -ENOMEM. */
+/* Load each saved slot, in any order, then call the last function. slots_max: no store has more. 0; -EINVAL: no saved
+ * slot; -ENOMEM. */
 int memory_slots_load(struct memory_slots *slots, const struct memory_slot *slot,
 		      uint32_t slots_max);
 void memory_slots_load_end(struct memory_slots *slots);

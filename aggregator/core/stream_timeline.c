@@ -14,17 +14,16 @@ struct interval_list {
 	uint32_t count, room;
 };
 
-/* Records go to the end of recent, unordered. Now and then, and before anyone looks, those that are
- * not merged yet are brought into order and merged into open. There is always room for that, so
- * that only adding can fail. */
+/* Records go to the end of recent, unsorted. From time to time, and before each reading, the unmerged ones are sorted
+ * and merged into open. Room for that always exists, so only adding can fail. */
 struct stream_timeline {
 	struct timeline_sums sums;
 	struct interval_list open;    /* in order */
-	uint64_t open_ns;             /* their sum */
-	struct interval_list recent;  /* since saved() */
-	uint32_t nr_merged;           /* the first ones of recent */
+	uint64_t open_ns;             /* sum of the open intervals */
+	struct interval_list recent;  /* records since saved() */
+	uint32_t nr_merged;           /* number of the first ones of recent that are merged */
 	struct interval_list scratch; /* room for half of recent */
-	bool all_unsaved;             /* recent was more than open, and is forgotten */
+	bool all_unsaved;             /* recent was longer than open, and was dropped */
 	uint32_t intervals_max;
 };
 
@@ -33,8 +32,8 @@ static uint32_t spare_of(const struct stream_timeline *timeline)
 	return timeline->intervals_max < 8 ? 1 : timeline->intervals_max / 8;
 }
 
-/* How many records to wait before closing: enough that a merge over all that is open costs little
- * for each of them. */
+/* Returns the number of records until the next closing. It grows with open, so that the merge costs little for each
+ * record. */
 static uint32_t step_of(const struct stream_timeline *timeline)
 {
 	uint32_t spare = spare_of(timeline), step = timeline->open.count / 4;
@@ -83,7 +82,7 @@ static int reserve_one(struct stream_timeline *timeline)
 
 	if (nr_recent <= timeline->recent.room && nr_open <= timeline->open.room)
 		return 0;
-	/* Rooms double, so nr_recent - 1 is half of the next one. */
+	/* Room doubles, so nr_recent - 1 is half of the next size. */
 	if (reserve(&timeline->scratch, nr_recent - 1) || reserve(&timeline->recent, nr_recent))
 		return -ENOMEM;
 	return reserve(&timeline->open, nr_open);
@@ -94,7 +93,7 @@ static uint64_t length_ns(const struct timeline_interval *interval)
 	return interval->end_ns - interval->start_ns;
 }
 
-/* Joins what touches in open from nr_joined on; the intervals before are in order. */
+/* Joins intervals in open that touch, from nr_joined on. Those before are sorted. */
 static void join_open(struct stream_timeline *timeline, uint32_t nr_joined)
 {
 	struct timeline_interval *open = timeline->open.at;
@@ -113,8 +112,7 @@ static void join_open(struct stream_timeline *timeline, uint32_t nr_joined)
 	timeline->open.count = nr_joined;
 }
 
-/* run is in order, and open has room for it. From the end, so that only what the run reaches back
- * over is moved. */
+/* run is sorted, and open has room for it. Merging from the end moves only intervals that run overlaps. */
 static void merge_run(struct stream_timeline *timeline, const struct timeline_interval *run,
 		      uint32_t count)
 {
@@ -177,7 +175,7 @@ static uint32_t nr_aged(const struct stream_timeline *timeline)
 				       last_ns - STREAM_TIMELINE_SPAN_NS);
 }
 
-/* Called at fixed numbers of records, never for what was read or saved in between. */
+/* It runs at fixed numbers of records, so that readings and saves do not matter. */
 static void close_old(struct stream_timeline *timeline)
 {
 	merge_recent(timeline);
@@ -195,7 +193,7 @@ static void close_old(struct stream_timeline *timeline)
 	timeline->sums.close_at = timeline->sums.records + step_of(timeline);
 }
 
-/* There is room. */
+/* The caller has made room. */
 static void append(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns)
 {
 	struct interval_list *recent = &timeline->recent;
@@ -316,7 +314,7 @@ int stream_timeline_load(struct stream_timeline *timeline,
 	return 0;
 }
 
-/* What was saved before it was closed is still among what was loaded. */
+/* Drops intervals that were saved before they were closed. */
 static void drop_closed(struct stream_timeline *timeline)
 {
 	struct interval_list *open = &timeline->open;

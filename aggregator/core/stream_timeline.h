@@ -19,13 +19,13 @@
  * stream, as a training step and its autograd thread do. */
 #define STREAM_TIMELINE_INTERVALS        (1u << 17)
 #define STREAM_TIMELINE_DEVICE_INTERVALS (1u << 19)
-#define STREAM_TIMELINE_KEEP             4096u /* so many intervals are never closed for their age */
+#define STREAM_TIMELINE_KEEP             4096u /* this many intervals stay open, however old */
 #define STREAM_TIMELINE_SPAN_NS          5000000000u
 
 struct stream_timeline;
 
-/* Everything but the open intervals. busy = closed_ns + the open intervals; idle = last_ns -
- * first_ns - busy; overlap = sum_ns - late_ns - busy. */
+/* All values but the open intervals. busy = closed_ns + the open intervals; idle = last_ns - first_ns - busy; overlap =
+ * sum_ns - late_ns - busy. */
 struct timeline_sums {
 	uint64_t records;
 	uint64_t sum_ns;            /* of all durations */
@@ -37,13 +37,13 @@ struct timeline_sums {
 	uint64_t close_at;          /* number of records at which old intervals are closed next */
 };
 
-/* intervals_max: at least 2, asserted. Memory is taken as it is needed, for up to about twice
- * intervals_max. NULL: out of memory. stream_timeline_destroy() accepts NULL. */
+/* intervals_max: at least 2, asserted. It takes memory as needed, up to about twice intervals_max. NULL: out of memory.
+ * stream_timeline_destroy() accepts NULL. */
 struct stream_timeline *stream_timeline_create(uint32_t intervals_max);
 void stream_timeline_destroy(struct stream_timeline *timeline);
 
-/* start_ns <= end_ns, asserted. Amortised O(1) for records in order and for long runs of them; O(log n)
- * for n open intervals in random order. 0 or -ENOMEM: unchanged. */
+/* start_ns <= end_ns, asserted. Amortised O(1) for sorted records and long runs of them; O(log n) for n open intervals
+ * in random order. 0 or -ENOMEM: unchanged. */
 int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns);
 
 /* Copies a timeline into a fresh one with the same intervals_max. All of the copy is unsaved. 0; -ENOMEM: `to` is
@@ -53,13 +53,12 @@ int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *fro
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums);
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
 
-/* The open intervals, in order. Borrowed until the next call. */
+/* Returns the open intervals, sorted. Borrowed until the next call. */
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
 						     uint32_t *nr_open);
 
-/* The intervals that were added since stream_timeline_saved(), in order. Where all open intervals are no more than
- * these, it returns all open ones and sets *whole: they replace all that was saved before. Borrowed until the next
- * call. */
+/* Returns the intervals since stream_timeline_saved(), sorted. If all open intervals are no more than these, it returns
+ * all open ones and sets *whole: they replace all that was saved before. Borrowed until the next call. */
 const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *timeline,
 							uint32_t *count, bool *whole);
 void stream_timeline_saved(struct stream_timeline *timeline);
@@ -67,9 +66,9 @@ void stream_timeline_saved(struct stream_timeline *timeline);
 /* Closes all intervals and frees their memory, because no more records are expected. Later ones count as late. */
 void stream_timeline_close(struct stream_timeline *timeline);
 
-/* Restore what was saved: first each list of stream_timeline_unsaved() in any order, then the values of _sums(),
- * _open() and _busy_ns() when the last list was saved. Then nothing is unsaved. 0; -EINVAL: these functions give no
- * such values; -ENOMEM. After an error only stream_timeline_destroy() may be called. */
+/* Restore a saved timeline. First call load for each list of stream_timeline_unsaved(), in any order. Then call restore
+ * with the values of _sums(), _open() and _busy_ns() from the last save. Nothing is unsaved afterwards. 0; -EINVAL: no
+ * such values were saved; -ENOMEM. After an error only stream_timeline_destroy() may be called. */
 int stream_timeline_load(struct stream_timeline *timeline,
 			 const struct timeline_interval *intervals, uint32_t count);
 int stream_timeline_restore(struct stream_timeline *timeline, const struct timeline_sums *sums,

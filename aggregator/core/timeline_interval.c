@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define BLOCK 32u /* sorted by insertion: little disorder is the rule */
+#define BLOCK 32u /* sorted by insertion, because disorder is small */
 
 static void sort_block(struct timeline_interval *intervals, uint32_t count)
 {
@@ -16,7 +16,7 @@ static void sort_block(struct timeline_interval *intervals, uint32_t count)
 	}
 }
 
-/* The left part must not be the longer one: it goes through scratch. */
+/* The left part is no longer than the right one. It goes through scratch. */
 static void merge(struct timeline_interval *intervals, uint32_t middle, uint32_t count,
 		  struct timeline_interval *scratch)
 {
@@ -30,7 +30,7 @@ static void merge(struct timeline_interval *intervals, uint32_t middle, uint32_t
 	memcpy(intervals + out, scratch + left, (middle - left) * sizeof(*intervals));
 }
 
-/* The same from the other end, for a right part that is the shorter one. */
+/* Merges from the other end, for a right part that is shorter. */
 static void merge_short(struct timeline_interval *intervals, uint32_t middle, uint32_t count,
 			struct timeline_interval *scratch)
 {
@@ -44,7 +44,7 @@ static void merge_short(struct timeline_interval *intervals, uint32_t middle, ui
 	memcpy(intervals + left, scratch, right * sizeof(*intervals));
 }
 
-/* Neighbours that are in order already stay where they are. */
+/* Parts that are already in order stay where they are. */
 static void merge_neighbours(struct timeline_interval *intervals, uint32_t count, uint32_t width,
 			     struct timeline_interval *scratch)
 {

@@ -10,8 +10,8 @@
 struct timeline_table {
 	struct timeline_entry *entries;
 	uint32_t nr_entries, room;
-	struct hash_index index;        /* entry index + 1 */
-	uint32_t last[TIMELINE_LEVELS]; /* the entry found last: records come in runs */
+	struct hash_index index;        /* holds entry indexes, + 1 */
+	uint32_t last[TIMELINE_LEVELS]; /* the entry found last, because records come in runs */
 };
 
 struct timeline_table *timeline_table_create(void)
@@ -104,7 +104,7 @@ const struct timeline_entry *timeline_table_find(const struct timeline_table *ta
 	return id ? &table->entries[id - 1] : NULL;
 }
 
-/* All kernels were computation until the first that is not. */
+/* Up to the first NCCL kernel, KERNELS equals COMPUTATION, so it begins as a copy. */
 static int begin_kernels(struct timeline_table *table, const struct timeline_key *kernels)
 {
 	struct timeline_key computation = *kernels;

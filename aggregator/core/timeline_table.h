@@ -12,14 +12,14 @@ enum timeline_level {
 	TIMELINE_STREAM = 0,
 	/* process_id, context_id and stream_id are 0; device_id is the store's */
 	TIMELINE_DEVICE = 1,
-	/* of a device that the process has not described: context_id, stream_id are 0 */
+	/* for a device that the process has not described; context_id and stream_id are 0 */
 	TIMELINE_ORDINAL = 2,
-	/* Of a process on a device; context_id, stream_id are 0. The overlap of communication with computation is
+	/* For a process on a device; context_id and stream_id are 0. The overlap of communication with computation is
 	 * COMMUNICATION + COMPUTATION - KERNELS, by the lengths of the unions. */
-	TIMELINE_WORK = 3,          /* all of its work */
-	TIMELINE_COMPUTATION = 4,   /* kernels but NCCL's */
+	TIMELINE_WORK = 3,          /* all work of the process */
+	TIMELINE_COMPUTATION = 4,   /* kernels except NCCL's */
 	TIMELINE_COMMUNICATION = 5, /* NCCL's kernels */
-	/* all kernels; missing where none is NCCL's, because it would equal COMPUTATION */
+	/* all kernels; missing if none is NCCL's, because it would equal COMPUTATION */
 	TIMELINE_KERNELS = 6,
 	TIMELINE_LEVELS,
 };
@@ -27,14 +27,14 @@ enum timeline_level {
 struct timeline_key {
 	uint32_t level; /* enum timeline_level */
 	uint32_t process_id;
-	uint32_t device_id; /* CUDA ordinal in the process, but for TIMELINE_DEVICE */
+	uint32_t device_id; /* CUDA ordinal in the process; for TIMELINE_DEVICE the store's id */
 	uint32_t context_id, stream_id;
 };
 
 struct timeline_entry {
 	struct timeline_key key;
 	struct stream_timeline *timeline; /* owns */
-	uint32_t nr_blocks;               /* in the store: of open intervals */
+	uint32_t nr_blocks;               /* stored blocks of open intervals */
 	bool changed;                     /* since timeline_table_saved() */
 };
 
@@ -45,9 +45,9 @@ struct timeline_entry {
 #define TIMELINE_BLOCKS_MAX 64u
 
 struct timeline_block {
-	bool clear;                                /* first delete the entry's blocks */
+	bool clear;                                /* the entry's blocks must be deleted first */
 	uint32_t index;                            /* counts from 0 */
-	uint32_t count;                            /* 0: no block to be written */
+	uint32_t count;                            /* 0: no block is to be written */
 	const struct timeline_interval *intervals; /* in order */
 };
 
@@ -57,20 +57,20 @@ struct timeline_table;
 struct timeline_table *timeline_table_create(void);
 void timeline_table_destroy(struct timeline_table *table);
 
-/* The key's entry, made if it is new. NULL: out of memory. Borrowed until the next call. */
+/* Returns the key's entry, which is made if it is new. NULL: out of memory. Borrowed until the next call. */
 struct timeline_entry *timeline_table_get(struct timeline_table *table,
 					  const struct timeline_key *key);
 
-/* stream_timeline_add() to the key's timeline. */
+/* Adds the times to the key's timeline by stream_timeline_add(). */
 int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
 		       uint64_t start_ns, uint64_t end_ns);
 
-/* Adds a kernel of a process on a device to COMMUNICATION or COMPUTATION, and to KERNELS where that is kept. 0;
- * -ENOMEM: the three no longer fit each other exactly. */
+/* Adds a kernel of a process on a device to COMMUNICATION or COMPUTATION, and to KERNELS if that exists. 0; -ENOMEM:
+ * the three no longer fit each other exactly. */
 int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id, uint32_t device_id,
 			      bool communicates, uint64_t start_ns, uint64_t end_ns);
 
-/* The key's entry, or NULL: there is none. Borrowed until the next get or add. */
+/* Returns the key's entry; NULL: there is none. Borrowed until the next get or add. */
 const struct timeline_entry *timeline_table_find(const struct timeline_table *table,
 						 const struct timeline_key *key);
 
@@ -81,10 +81,10 @@ void timeline_table_close(struct timeline_table *table, uint32_t process_id);
 const struct timeline_entry *timeline_table_entries(const struct timeline_table *table,
 						    uint32_t *nr_entries);
 
-/* The block to write for a changed entry. Borrowed until the next get, add or close. */
+/* Returns the block to write for a changed entry. Borrowed until the next get, add or close. */
 struct timeline_block timeline_table_block(const struct timeline_entry *entry);
 
-/* All changed entries and their blocks are in the store. */
+/* Marks all changed entries and their blocks as stored. */
 void timeline_table_saved(struct timeline_table *table);
 
 /* Loads the key's next block from the store. 0; -EINVAL: not a block, or not the next one; -ENOMEM. */

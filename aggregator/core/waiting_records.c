@@ -33,7 +33,7 @@ static uint32_t newest_of(const struct waiting_records *waiting, uint64_t key)
 	return hash_index_find(&waiting->keys, hash_index_hash_word(key), has_key, waiting, &key);
 }
 
-/* What has room in records has some in the index. */
+/* The index has room for every record. */
 static void link_key(struct waiting_records *waiting, uint32_t id)
 {
 	struct waiting_record *entry = &waiting->records[id - 1];
@@ -50,7 +50,7 @@ static void link_key(struct waiting_records *waiting, uint32_t id)
 	}
 }
 
-/* Only when no record is unused. */
+/* It is called only when no record is unused. */
 static int grow(struct waiting_records *waiting)
 {
 	uint32_t room = waiting->room;
@@ -115,7 +115,7 @@ static void unlink_key(struct waiting_records *waiting, uint32_t id)
 		waiting->records[entry->older_of_key - 1].newer_of_key = entry->newer_of_key;
 }
 
-/* 1 or -ENOMEM. */
+/* Returns 1 or -ENOMEM. */
 static int take(struct waiting_records *waiting, uint32_t id, struct gpu_record *record)
 {
 	struct waiting_record *entry = &waiting->records[id - 1];
@@ -156,7 +156,7 @@ static uint64_t block_of(const struct waiting_records *waiting, uint32_t id)
 	return waiting->records[id - 1].order / WAITING_RECORDS_BLOCK;
 }
 
-/* Records are linked in the order of their blocks: one walk yields them all. */
+/* Records are linked in the order of their blocks, so one walk yields every block. */
 static int save_changed(const struct waiting_records *waiting, waiting_records_put *put,
 			void *context)
 {

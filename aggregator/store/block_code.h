@@ -1,4 +1,4 @@
-/* Writes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
+/* Encodes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
  * intervals, samples and devices' work. Each field is a column of deltas (column.h) behind its length, a 32-bit
  * little-endian number. The layout is part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
@@ -13,7 +13,7 @@
 #include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 
-/* The bytes. Embedded; zeroed memory is empty. */
+/* Holds the bytes. Embedded; zeroed memory is empty. */
 struct block_code {
 	uint8_t *bytes; /* owns */
 	size_t size;

@@ -12,7 +12,7 @@
 
 struct database {
 	sqlite3 *handle;
-	char error[256]; /* of before a roll-back; "": SQLite knows */
+	char error[256]; /* the error before a rollback; "": SQLite has it */
 };
 
 struct statement {
@@ -94,8 +94,7 @@ int database_execute(struct database *database, const char *sql)
 void database_roll_back(struct database *database)
 {
 	snprintf(database->error, sizeof(database->error), "%s", sqlite3_errmsg(database->handle));
-	/* SQLite has rolled back itself after some errors; a second time is refused and harmless.
-	 */
+	/* SQLite may have rolled back itself. It refuses a second rollback, which does no harm. */
 	sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
@@ -169,7 +168,7 @@ static int bind(sqlite3_stmt *handle, int index, const struct database_value *va
 	case DATABASE_NUMBER:
 		return sqlite3_bind_int64(handle, index, value->number);
 	case DATABASE_BYTES:
-		/* A NULL pointer would bind NULL. */
+		/* sqlite3 would bind NULL for a NULL pointer. */
 		return sqlite3_bind_blob64(handle, index, value->size ? value->bytes : "",
 					   value->size, SQLITE_STATIC);
 	default:

@@ -12,13 +12,13 @@
 struct database;
 struct statement;
 
-/* On error *database is NULL and *error, if error is not NULL, one line (owns: free()). */
+/* On error *database is NULL, and *error, if error is not NULL, is one line, which the caller owns (free()). */
 int database_open(const char *path, bool read_only, struct database **database, char **error);
 
 /* Rolls an open transaction back. Destroy all statements before. Accepts NULL. */
 void database_close(struct database *database);
 
-/* Whether the open file was deleted, moved or replaced, so that its name no longer leads to it. */
+/* Returns whether the open file was deleted, moved or replaced, so that its name no longer leads to it. */
 bool database_has_moved(struct database *database);
 
 /* Executes one or more statements, and ignores their results. */
@@ -27,9 +27,9 @@ int database_execute(struct database *database, const char *sql);
 /* Rolls back a transaction if one is open, and keeps database_error(). */
 void database_roll_back(struct database *database);
 
-/* The first column of the first row as a number; no row: 0. */
+/* Reads the first column of the first row as a number; 0: there is no row. */
 int database_query_number(struct database *database, const char *sql, int64_t *number);
-/* The first column of the first row as text, cut to size. */
+/* Reads the first column of the first row as text, cut to size. */
 int database_query_text(struct database *database, const char *sql, char *text, size_t size);
 
 /* Describes the last error. Borrowed until the next call. */
@@ -81,10 +81,10 @@ int statement_step(struct statement *statement);
 int database_rows(struct database *database, const char *sql,
 		  int (*take)(struct statement *row, void *context), void *context);
 
-/* Values of the current row. NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
+/* Return values of the current row. NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
 int64_t statement_signed(struct statement *statement, uint32_t column);
 uint64_t statement_number(struct statement *statement, uint32_t column);
-/* The low 32 bits, for ids, which the caller checks. */
+/* Returns the low 32 bits, for ids, which the caller checks. */
 uint32_t statement_number32(struct statement *statement, uint32_t column);
 bool statement_null(struct statement *statement, uint32_t column);
 const void *statement_bytes(struct statement *statement, uint32_t column, uint32_t *size);

@@ -9,7 +9,7 @@
 
 struct store_clocks;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *clocks NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *clocks NULL. */
 int store_clocks_create(struct database *database, struct store_clocks **clocks);
 void store_clocks_destroy(struct store_clocks *clocks); /* accepts NULL */
 

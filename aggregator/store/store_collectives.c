@@ -114,7 +114,7 @@ static uint32_t known32(struct statement *row, uint32_t column)
 	return statement_null(row, column) ? COLLECTIVE_NOT_KNOWN : statement_number32(row, column);
 }
 
-/* process, communicators, the last one's id */
+/* columns: process, communicators, the last one's id */
 static int take_count(struct statement *row, void *context)
 {
 	struct collection *collection = context;

@@ -9,7 +9,7 @@
 
 struct store_collectives;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *collectives NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *collectives NULL. */
 int store_collectives_create(struct database *database, struct store_collectives **collectives);
 void store_collectives_destroy(struct store_collectives *collectives); /* accepts NULL */
 
@@ -17,11 +17,11 @@ void store_collectives_destroy(struct store_collectives *collectives); /* accept
 int store_collectives_write(struct store_collectives *collectives,
 			    const struct collective_log *log);
 
-/* Loads the part of these tables that is needed to go on. Processes must be loaded before. Errors as
+/* Loads the part of these tables that a continued profile needs. Processes must be loaded before. Errors as
  * store_loader_load(). */
 int store_collectives_load(struct database *database, struct collection *collection);
 
-/* For reports: reads both tables into a log, as if all had just come. 0, -EPROTO, -EIO, -ENOMEM. */
+/* For reports: reads both tables into an empty log. 0, -EPROTO, -EIO, -ENOMEM. */
 int store_collectives_read(struct database *database, struct collective_log *log);
 
 #endif

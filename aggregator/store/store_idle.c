@@ -112,7 +112,7 @@ static int refuse_invalid(int error)
 	return error == -EINVAL ? -EPROTO : error;
 }
 
-/* device, from_ns, to_ns, whole blocks, their pieces, all blocks, the last one's index */
+/* columns: device, from_ns, to_ns, whole blocks, their pieces, all blocks, the last one's index */
 static int take_device(struct collection *collection, struct statement *row)
 {
 	uint32_t device = statement_number32(row, 0), nr_whole = statement_number32(row, 3);
@@ -126,7 +126,7 @@ static int take_device(struct collection *collection, struct statement *row)
 				     statement_number(row, 2), nr_whole, statement_number(row, 4)));
 }
 
-/* The blocks that grow: device, block, records, count, data. */
+/* columns of blocks that grow: device, block, records, count, data */
 static int take_block(struct collection *collection, struct statement *row)
 {
 	uint32_t device = statement_number32(row, 0), size;
@@ -145,7 +145,7 @@ static int take_block(struct collection *collection, struct statement *row)
 	return refuse_invalid(idle_log_load_block(collection->idle, device, &block));
 }
 
-/* process, blocks, samples, the last block's index */
+/* columns: process, blocks, samples, the last block's index */
 static int take_samples(struct collection *collection, struct statement *row)
 {
 	uint32_t process = statement_number32(row, 0), nr_blocks = statement_number32(row, 1);
@@ -180,15 +180,15 @@ int store_idle_load(struct database *database, struct collection *collection)
 
 /* ---- reading for reports */
 
-/* What a list of blocks holds, as far as it was read. */
+/* The items of the blocks that were read so far. */
 struct list {
 	void *items;
 	uint32_t count, room;
 	size_t item_size;
 };
 
-/* Reserves room for a block's items at the end. The bytes must have room for them, too: each item takes at least one
- * byte per field. */
+/* Makes room at the end for a block's items. Each item takes at least one byte per field, so a count that the bytes
+ * cannot hold is refused. */
 static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 {
 
@@ -197,7 +197,7 @@ static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 	return array_reserve(&list->items, &list->room, list->count + count, list->item_size);
 }
 
-/* take: one block's row, its count and data; context is the list. */
+/* take receives one block's row, its count and data; its context is the list. */
 static int read_blocks(struct database *database, const char *sql, uint32_t id, struct list *list,
 		       int (*take)(struct statement *row, void *context))
 {

@@ -10,14 +10,14 @@
 
 struct store_idle;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *idle NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *idle NULL. */
 int store_idle_create(struct database *database, struct store_idle **idle);
 void store_idle_destroy(struct store_idle *idle); /* accepts NULL */
 
 /* Writes the changes, within the open transaction. */
 int store_idle_write(struct store_idle *idle, struct idle_log *log);
 
-/* Loads the part of these tables that is needed to go on. Devices and processes must be loaded before. Errors as
+/* Loads the part of these tables that a continued profile needs. Devices and processes must be loaded before. Errors as
  * store_loader_load(). */
 int store_idle_load(struct database *database, struct collection *collection);
 

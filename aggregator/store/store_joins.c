@@ -6,7 +6,7 @@
 
 enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP_ALL, COMMANDS };
 
-/* The terms of the index collectives_waiting, by which SQLite finds it. */
+/* SQLite uses the index collectives_waiting only for these terms. */
 #define WAITS "process = ?1 AND correlation_id = ?2 AND gpu_ns IS NULL AND correlation_id != 0"
 
 static const char *const commands[COMMANDS] = {
@@ -91,7 +91,7 @@ int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t corr
 	return correlation_id ? RUN(joins, ASK, NUMBER(process), NUMBER(correlation_id)) : 0;
 }
 
-/* Once in a chunk, as each looks at all that wait. */
+/* Runs once in a chunk, because it reads all kernels that wait. */
 static int drop_oldest(struct store_joins *joins, uint32_t process,
 		       const struct collective_log_joins *state)
 {
@@ -125,7 +125,7 @@ struct load {
 	uint32_t nr_processes;
 };
 
-/* false: there is no such process. */
+/* false: the roster has no such process. */
 static bool has_process(const struct load *load, struct statement *row)
 {
 	uint64_t process = statement_number(row, 0);

@@ -15,7 +15,7 @@
 
 struct store_joins;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *joins NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *joins NULL. */
 int store_joins_create(struct database *database, struct store_joins **joins);
 void store_joins_destroy(struct store_joins *joins); /* accepts NULL */
 
@@ -25,7 +25,7 @@ int store_joins_kernels(struct store_joins *joins, const struct collective_log *
 int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t correlation_id);
 int store_joins_end(struct store_joins *joins, const struct collective_log *log);
 
-/* As store_collectives_load(). */
+/* Loads the state of the joins. Errors as store_collectives_load(). */
 int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes);
 
 /* For reports: adds the dropped kernels to the processes' ledgers, as LEDGER_KERNEL_UNJOINED. It leaves out processes

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Far behind the bytes that SQLite locks (at 1 GiB). No file is that long. */
+/* SQLite locks bytes at 1 GiB, and no file is as long as this. */
 #define MARK_OFFSET ((off_t)1 << 60)
 
 void store_life_begin(int fd)
@@ -18,7 +18,7 @@ void store_life_begin(int fd)
 		(void)fcntl(fd, F_OFD_SETLK, &mark);
 }
 
-/* Whether anybody has a mark there. */
+/* Returns whether another process has a mark on the path. */
 static bool is_marked(const char *path, int flags)
 {
 	struct flock mark = {
@@ -36,7 +36,7 @@ bool store_life_is_written(const char *path)
 	return is_marked(path, 0);
 }
 
-/* A directory is opened for reading alone, and so is its lock. */
+/* A directory can only be opened for reading, so the mark is a lock for reading. */
 void store_life_keep(int fd)
 {
 	struct flock mark = {

@@ -1,5 +1,5 @@
-/* Whether a store is being written, and how its last writer left it. A reader takes no lock for this, so it delays
- * nobody. Any thread. */
+/* Tells whether a store is being written, and how its last writer left it. A reader takes no lock for this, so it
+ * delays no other process. Any thread. */
 #ifndef STORE_LIFE_H
 #define STORE_LIFE_H
 
@@ -9,10 +9,10 @@
 #include "database.h"
 
 /* Puts the writer's mark on its own descriptor of the store's file. The mark ends with the descriptor, also when the
- * writer is killed. Before Linux 3.15 there is no such mark, and readers believe that nobody writes the store. */
+ * writer is killed. Before Linux 3.15 there is no mark, and readers take the store for unwritten. */
 void store_life_begin(int fd);
 
-/* Whether a process writes the store. The function opens and closes the path, so this process must not have the store
+/* Returns whether a process writes the store. It opens and closes the path, so this process must not have the store
  * open by SQLite. */
 bool store_life_is_written(const char *path);
 
@@ -20,18 +20,18 @@ bool store_life_is_written(const char *path);
  * their own. It ends as the other mark does. */
 void store_life_keep(int fd);
 
-/* Whether such a mark lies above the store with this path. */
+/* Returns whether such a mark is above the store with this path. */
 bool store_life_is_kept(const char *path);
 
-/* The state that is written in the store itself. */
+/* The state that the store's own table holds. */
 enum store_life {
-	STORE_LIFE_OPEN = 0, /* it is written, or its writer died */
+	STORE_LIFE_OPEN = 0, /* the store is written, or its writer died */
 	STORE_LIFE_CLOSED = 1,
 	STORE_LIFE_RESTS = 2, /* until its writer goes on, or dies */
 };
 
-/* Write into the store that it is open, with the number of nodes that will take part (0 or less: keep the stored one);
- * or that its writer has left it. 0 or the database's error. */
+/* Write the store's state: it is open, with the number of nodes that will take part (0 or less: the stored one stays);
+ * or its writer has left it. 0 or the database's error. */
 int store_life_opened(struct database *database, int32_t nr_nodes);
 int store_life_left(struct database *database, enum store_life life);
 

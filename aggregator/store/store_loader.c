@@ -25,8 +25,7 @@ static int32_t number_or(struct statement *row, uint32_t column, int32_t none)
 	return statement_null(row, column) ? none : (int32_t)statement_signed(row, column);
 }
 
-/* Ids are dense and contents unique, so adding in the order of the ids gives each thing its own id
- * again. */
+/* Ids are dense and contents unique. So adding in the order of the ids gives each content its own id again. */
 static int expect(int error, uint32_t id, uint32_t wanted)
 {
 	if (error)
@@ -111,7 +110,7 @@ static int take_host(struct collection *collection, struct statement *row)
 	return expect(error, id, statement_number32(row, 0));
 }
 
-/* 0: it is not known. */
+/* 0 stands for an unknown host. */
 static bool is_host(const struct collection *collection, uint32_t host)
 {
 	return host <= roster_size(collection->roster).hosts;
@@ -258,7 +257,7 @@ static int take_timeline_block(struct collection *collection, struct statement *
 	uint32_t size;
 	const uint8_t *bytes = statement_bytes(row, 7, &size);
 
-	/* Each takes two bytes at least, so a damaged count cannot make us allocate much. */
+	/* Each launch or record takes at least two bytes, so a damaged count cannot cause a large allocation. */
 	if (block.count == 0 || block.count > size / 2)
 		return -EPROTO;
 
@@ -346,7 +345,7 @@ static int take_epoch_ids(struct collection *collection, struct statement *row)
 	uint32_t size;
 	const uint8_t *bytes = statement_bytes(row, 4, &size);
 
-	/* Each id takes a byte at least, so a damaged count cannot make us allocate much. */
+	/* Each id takes at least one byte, so a damaged count cannot cause a large allocation. */
 	if (epoch == 0 || epoch > collection->nr_sessions || kind >= SESSION_ID_KINDS ||
 	    count > size ||
 	    statement_number32(row, 2) != collection->sessions[epoch - 1]->ids[kind].count + 1)
@@ -367,7 +366,7 @@ static int take_epoch_ids(struct collection *collection, struct statement *row)
 	return error;
 }
 
-/* A fresh process's, made if it is not there. */
+/* *memory is the account of the process, which is made if it is missing. */
 static int get_memory(struct collection *collection, uint32_t id, struct memory_account **memory)
 {
 	struct roster_process *process = roster_process(collection->roster, id);

@@ -9,7 +9,7 @@
 
 struct store_placement;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *placement NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *placement NULL. */
 int store_placement_create(struct database *database, struct store_placement **placement);
 void store_placement_destroy(struct store_placement *placement); /* accepts NULL */
 

@@ -9,7 +9,8 @@ enum command { PUT_SAMPLE, PUT_CLOCK, COMMANDS };
 
 static const char *const commands[COMMANDS] = {
 	[PUT_SAMPLE] = "INSERT INTO raw_samples VALUES (NULL,?,?,?,?,?,?,?,?,?)",
-	/* An agent that is started again may have read its clocks anew: times of a host go by one offset. */
+	/* An agent that starts again may read its clocks anew. All times of a host must use one offset, so the first
+	 * one stays. */
 	[PUT_CLOCK] = "INSERT OR IGNORE INTO host_clocks VALUES (?,?)",
 };
 
@@ -80,7 +81,7 @@ int store_raw_newest(struct database *database, uint64_t *newest)
 	return error;
 }
 
-/* false: it is not of 32 bits. */
+/* false: the value does not fit 32 bits. */
 static bool read32(struct statement *row, uint32_t column, uint32_t *number)
 {
 	*number = statement_number32(row, column);

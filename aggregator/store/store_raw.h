@@ -10,18 +10,18 @@
 
 struct store_raw;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *raw NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *raw NULL. */
 int store_raw_create(struct database *database, struct store_raw **raw);
 void store_raw_destroy(struct store_raw *raw); /* accepts NULL */
 
 /* Writes the additions, within the open transaction. */
 int store_raw_write(struct store_raw *raw, const struct raw_log *log);
 
-/* For reports. *newest: the number of the newest sample; 0: there is none. */
+/* For reports: *newest is the number of the newest sample; 0: there is none. */
 int store_raw_newest(struct database *database, uint64_t *newest);
 
-/* Gives all samples up to the newest to take(), in order of time, until that returns nonzero; returns that value.
- * realtime_offset_ns is to be added to the sample's time; 0: not known. Ids are not checked. -EPROTO: an impossible
+/* Gives all samples up to the newest to take(), in order of time, until that returns nonzero; returns that value. The
+ * sample's time + realtime_offset_ns is CLOCK_REALTIME; 0: not known. Ids are not checked. -EPROTO: an impossible
  * value; or an error of database.h. */
 typedef int store_raw_take(void *context, const struct raw_sample *sample,
 			   int64_t realtime_offset_ns);

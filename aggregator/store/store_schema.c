@@ -10,7 +10,7 @@
 #define STRING_OF(x) #x
 #define TEXT_OF(x)   STRING_OF(x)
 
-/* STRICT, so that a value of the wrong type is an error when it is written, not when it is read. */
+/* STRICT reports a value of the wrong type when it is written, and not when it is read. */
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;"

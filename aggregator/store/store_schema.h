@@ -7,19 +7,19 @@
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
 #define STORE_SCHEMA_VERSION 6
 
-#define STORE_PENDING_MEMORY 2 /* pending.kind beside enum correlator_block_kind: memory_slots.h */
+#define STORE_PENDING_MEMORY 2 /* pending.kind of memory_slots.h, beside correlator.h's kinds */
 
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,
-	STORE_EPOCH_ENDED = 1,      /* said goodbye */
-	STORE_EPOCH_SUPERSEDED = 2, /* no goodbye: a successor has asked how far the epoch was stored */
+	STORE_EPOCH_ENDED = 1,      /* the agent said goodbye */
+	STORE_EPOCH_SUPERSEDED = 2, /* no goodbye: a successor has asked for its last message */
 };
 
 /* Checks that path is a whole store of a version that we know. 0; -ENOENT: no file, or an empty one; -EPROTO, -EBUSY,
  * -EIO, …. On error *error, if error is not NULL, is one line, which the caller owns (free()). */
 int store_schema_check(struct database *database, const char *path, char **error);
 
-/* Makes the tables in an empty database, all or nothing. */
+/* Makes the tables in an empty database: all of them or none. */
 int store_schema_create(struct database *database);
 
 #endif

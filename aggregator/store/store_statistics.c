@@ -12,7 +12,7 @@
 #include "proto/batch/statistics_fields.h"
 #include "proto/batch/statistics_table.h"
 
-#define ROW_MAX 17u /* columns */
+#define ROW_MAX 17u /* the most columns of a table */
 
 enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, PUT_DELAY, COMMANDS };
 
@@ -72,7 +72,7 @@ static uint64_t field_of(const void *row, const struct event_field *field)
 	return narrow;
 }
 
-/* The process, then the fields in the order of their table. */
+/* The columns are the process, then the fields in the table's order. */
 static int write_row(struct statement *statement, uint32_t process,
 		     const struct event_field *fields, uint32_t nr_fields, const void *row)
 {
@@ -173,7 +173,7 @@ static int take_limits(struct collection *collection, struct statement *row)
 	return error || id == wanted ? error : -EPROTO;
 }
 
-/* *table is the process's, made if it had none. */
+/* *table is the process's, which is made if it is missing. */
 static int read_row(struct collection *collection, struct statement *row,
 		    const struct event_field *fields, uint32_t nr_fields, uint8_t *out,
 		    struct statistics_table **table)

@@ -9,7 +9,7 @@
 
 struct store_statistics;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *statistics NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *statistics NULL. */
 int store_statistics_create(struct database *database, struct store_statistics **statistics);
 void store_statistics_destroy(struct store_statistics *statistics); /* accepts NULL */
 

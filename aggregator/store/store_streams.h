@@ -9,7 +9,7 @@
 
 struct store_streams;
 
-/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *streams NULL. */
+/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *streams NULL. */
 int store_streams_create(struct database *database, struct store_streams **streams);
 void store_streams_destroy(struct store_streams *streams); /* accepts NULL */
 

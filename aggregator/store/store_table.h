@@ -17,8 +17,8 @@ struct store_table {
 	store_table_take *take;
 };
 
-/* Gives all rows of all tables to their functions, one after the other, until one fails. 0, the function's error, or
- * one of the database. */
+/* Gives all rows of all tables to their functions, one after the other, until one fails. 0, the function's error, or an
+ * error of the database. */
 int store_table_load(struct database *database, struct collection *collection,
 		     const struct store_table *tables, size_t nr_tables);
 
