@@ -14,7 +14,7 @@ struct hash_index {
 	uint32_t mask, count;
 };
 
-/* Whether the contents with this id equal *key. */
+/* Returns whether the contents with this id equal *key. */
 typedef bool hash_index_equal(const void *context, uint32_t id, const void *key);
 
 void hash_index_fini(struct hash_index *index);

@@ -9,7 +9,7 @@
 
 /* The numbers are those of syslog(3). */
 enum log_level {
-	LOG_LEVEL_ERROR = 3,   /* the program, or what it was asked for, fails */
+	LOG_LEVEL_ERROR = 3,   /* the program or its task fails */
 	LOG_LEVEL_WARNING = 4, /* something is missing or unsafe, but the program goes on */
 	LOG_LEVEL_NOTICE = 5,  /* a user of the command wants to know it */
 	LOG_LEVEL_INFO = 6,    /* the administrator of a daemon wants to know it */
@@ -25,7 +25,7 @@ void log_begin(const char *program, const char *verb, enum log_level level);
 
 void log_set_level(enum log_level level);
 
-/* Whether messages of the level are written. */
+/* Returns whether messages of the level are written. */
 bool log_shows(enum log_level level);
 
 /* Writes one line by one call of write(2), if the level is shown. Control characters become '?'. It takes no memory and

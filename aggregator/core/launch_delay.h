@@ -12,7 +12,7 @@ struct launch_delay {
 	uint64_t count, sum_ns, max_ns;
 	/* kernels that began before their launch, or years later: the clocks are wrong */
 	uint64_t unclear;
-	bool changed;    /* since launch_delays_saved() */
+	bool changed; /* since launch_delays_saved() */
 };
 
 struct launch_delays {           /* zeroed: none */

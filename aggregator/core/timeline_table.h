@@ -1,5 +1,5 @@
-/* All timelines of a job: one for each stream, one for each device over all its streams and processes, and for each
- * process and device those of its work and of its kernels. One table is used by one thread. */
+/* All timelines of a job. Each stream has one, and each device has one over all its streams and processes. Each process
+ * has one on each device for its work, and others for its kernels. One table is used by one thread. */
 #ifndef TIMELINE_TABLE_H
 #define TIMELINE_TABLE_H
 
@@ -38,9 +38,9 @@ struct timeline_entry {
 	bool changed;                     /* since timeline_table_saved() */
 };
 
-/* An entry's open intervals are stored in blocks. Each block has the intervals that were added since the one before, so
- * a commit writes only new ones. One block with all open intervals replaces the others once there are
- * TIMELINE_BLOCKS_MAX of them, or once all open intervals are no more than the new ones. Intervals of older blocks
+/* An entry's open intervals are stored in blocks. Each block has the intervals that were added since the previous one,
+ * so a commit writes only new ones. One block with all open intervals replaces the others if there are
+ * TIMELINE_BLOCKS_MAX of them, or if the new intervals are no fewer than all open ones. Intervals of older blocks
  * before the horizon are closed already. */
 #define TIMELINE_BLOCKS_MAX 64u
 

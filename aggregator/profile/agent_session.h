@@ -75,7 +75,7 @@ int agent_session_add_id(struct agent_session *session, enum session_id_kind kin
 int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
 			     uint32_t base, uint32_t count, const char **reason);
 
-/* Whether the agent has defined this id; 0 is always defined. */
+/* Returns whether the agent has defined this id; 0 is always defined. */
 static inline bool agent_session_defined(const struct agent_session *session,
 					 enum session_id_kind kind, uint32_t id)
 {

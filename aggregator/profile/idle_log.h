@@ -49,7 +49,7 @@ void idle_log_destroy(struct idle_log *log);
  * 0 or -ENOMEM. */
 int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample);
 
-/* Whether work of the process on the device is to be logged. */
+/* Returns whether work of the process on the device must be logged. */
 bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t device);
 
 /* Logs work that idle_log_wants(). Without room the device's log ends before this work. last_ns: the end of the

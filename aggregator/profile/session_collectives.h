@@ -6,7 +6,7 @@
 
 struct collection;
 
-/* As session_apply(): 0, an enum refuse_code with *reason and nothing changed, or -ENOMEM. */
+/* Applies a message as session_apply() does. 0; an enum refuse_code with *reason, and nothing changed; -ENOMEM. */
 int session_collectives_apply(struct agent_session *session, struct collection *collection,
 			      const struct message_collectives *message, const char **reason);
 

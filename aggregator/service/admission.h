@@ -16,7 +16,7 @@ int admission_make_keys(struct key_set *keys);
 /* Answers the questions of a context from now on. The keys are copied. 0; -EINVAL: they are not an aggregator's;
  * -EADDRINUSE: another admission answers in this context; -ENOTSUP; other -errno. On error *admission is NULL. */
 int admission_create(void *zmq_context, const struct key_set *keys, struct admission **admission);
-void admission_destroy(struct admission *admission); /* accepts NULL; nobody is admitted any more */
+void admission_destroy(struct admission *admission); /* accepts NULL; admits no more peers */
 
 /* Makes a socket of that context ask. Call it before the socket is bound. 0 or -errno. */
 int admission_guard(const struct admission *admission, void *zmq_socket);

@@ -137,7 +137,7 @@ static void end(struct connection_watch *watch, int fd, uint64_t *count)
 	(*count)++;
 }
 
-/* If there are too many connections, ends the one that has been silent for longest, or the newest if none is silent. */
+/* With too many connections, ends the connection that was silent for longest, or the newest if none was. */
 static void make_room(struct connection_watch *watch, int newest_fd)
 {
 	int victim = newest_fd;

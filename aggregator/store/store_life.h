@@ -20,7 +20,7 @@ bool store_life_is_written(const char *path);
  * their own. It ends as the other mark does. */
 void store_life_keep(int fd);
 
-/* Returns whether such a mark is above the store with this path. */
+/* Returns whether a mark of store_life_keep() is above the store with this path. */
 bool store_life_is_kept(const char *path);
 
 /* The state that the store's own table holds. */

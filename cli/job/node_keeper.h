@@ -38,7 +38,7 @@ struct node_keeper_options { /* strings are borrowed for the call */
 	const char *output_path; /* the aggregator's file lies beside it (rendezvous_search.h) */
 	/* the site's aggregator, which is used instead; NULL: none */
 	const struct site_aggregator *site;
-	/* the member's process to watch, in place of those that it starts; 0: none */
+	/* the process to watch for the member, instead of its own children; 0: none */
 	pid_t task;
 	struct agent_options agent; /* everything but the agent's socket and its aggregator */
 };

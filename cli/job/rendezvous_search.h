@@ -19,7 +19,7 @@ struct rendezvous_search {
 	const struct job_step *step; /* borrowed; a file of another step is passed over */
 	/* for a file without a key: an older file (by CLOCK_REALTIME) belongs to an earlier job */
 	int64_t not_before_s;
-	struct rendezvous rendezvous; /* the last one that was read */
+	struct rendezvous rendezvous; /* the last file that was read */
 	bool found, complained;
 	uint64_t next_ns;
 };

@@ -10,8 +10,8 @@
 struct respawn_body {
 	/* Runs in the child, and returns its exit status; 0: all work is done. round: 0 at first. */
 	int (*run)(void *argument, uint32_t round);
-	/* Decides in this process whether to start another child, after one that ended with wait_status of waitpid().
-	 * It says so on stderr. */
+	/* Decides in this process whether to start another child; the last one ended with wait_status of waitpid(). It
+	 * says so on stderr. */
 	bool (*again)(void *argument, uint32_t round, int wait_status);
 	void *argument;
 };

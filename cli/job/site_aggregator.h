@@ -1,5 +1,5 @@
-/* Describes a site's aggregator, to which a run's agents send their data in place of one of the job's own: how to reach
- * it, and what it learns about the job. The main thread. */
+/* Describes a site's aggregator, to which a run's agents send their data instead of to the job's own: its address, and
+ * the facts about the job that it learns. The main thread. */
 #ifndef SITE_AGGREGATOR_H
 #define SITE_AGGREGATOR_H
 

@@ -12,8 +12,8 @@ struct step_options {                 /* zeroed: none */
 	size_t nr;
 };
 
-/* Appends the options in text. It refuses those that make no sense in a step; whether `run` knows the others is not
- * checked. 0; -EINVAL or -ENOMEM: *error is one line, which the caller owns (free()), or NULL. Call fini in either
+/* Appends the options in text. It refuses options that make no sense in a step. It does not check whether `run` knows
+ * the others. 0; -EINVAL or -ENOMEM: *error is one line, which the caller owns (free()), or NULL. Call fini in either
  * case. */
 int step_options_add(struct step_options *options, const char *text, char **error);
 void step_options_fini(struct step_options *options);

@@ -17,8 +17,8 @@ enum diagnosis_verdict {
 struct diagnosis_finding {
 	const char *subject; /* static: a word or two */
 	enum diagnosis_verdict verdict;
-	char text[DIAGNOSIS_TEXT_MAX];   /* what was found */
-	char remedy[DIAGNOSIS_TEXT_MAX]; /* what to do about it; "": no action is needed */
+	char text[DIAGNOSIS_TEXT_MAX];   /* the finding */
+	char remedy[DIAGNOSIS_TEXT_MAX]; /* the remedy; "": no action is needed */
 };
 
 struct diagnosis {

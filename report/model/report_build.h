@@ -17,8 +17,8 @@ struct report_options {
 	uint32_t planes;
 };
 
-/* options NULL: everything is 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile names what it
- * does not hold; -ENOMEM. On error *tree is NULL. */
+/* options NULL: everything is 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile names things that
+ * it does not hold; -ENOMEM. On error *tree is NULL. */
 int report_tree_build(const struct profile *profile, const struct report_options *options,
 		      struct report_tree **tree);
 void report_tree_destroy(struct report_tree *tree); /* only of report_tree_build(); accepts NULL */

@@ -37,7 +37,7 @@ struct report_busy {
 	uint32_t nr_texts;
 };
 
-/* 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *busy is NULL. */
+/* 0; -EPROTO: the profile names things that it does not hold; -ENOMEM. On error *busy is NULL. */
 int report_busy_create(const struct profile *profile, struct report_busy **busy);
 void report_busy_destroy(struct report_busy *busy); /* accepts NULL */
 

@@ -13,7 +13,7 @@ struct report_clocks_row {
 	uint32_t id;       /* the roster's id */
 	const char *host;  /* clean text (frame_text.h) */
 	uint32_t measured; /* comparisons; 0: there are none, and the members below are 0 */
-	/* Of the last comparison: */
+	/* From the last comparison: */
 	uint64_t time_ns;  /* the host's CLOCK_MONOTONIC */
 	int64_t offset_ns; /* the host's CLOCK_MONOTONIC - the aggregator's, give or take bound_ns */
 	uint64_t bound_ns, round_trip_ns;

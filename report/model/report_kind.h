@@ -12,7 +12,7 @@ enum report_kind {
 	REPORT_KIND_MEMCPY = 1,
 	REPORT_KIND_MEMSET = 2,
 	REPORT_KIND_GRAPH = 3, /* a whole graph in place of its nodes */
-	/* Of other planes: */
+	/* These belong to other planes. */
 	REPORT_KIND_SYNC = 4,
 	REPORT_KIND_OVERHEAD = 5,
 	REPORT_KIND_UNIFIED = 6,

@@ -23,9 +23,9 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 void report_paths_destroy(struct report_paths *paths);
 
 /* Finds *node, the innermost node of the row's path without the leaf itself; it is [unknown stack] if no launch is
- * known. key->kind is an enum report_kind. The copy_kind of idle time is an enum idle_cause, and its path ends with
- * what the host did, "[CPU]", or is only "[unknown]" or "[gaps below 10 us]". The key's stacks must be in the
- * catalog. 0; -EPROTO: a stack is deeper than the wire allows; -ENOMEM. On error *node must not be used. */
+ * known. key->kind is an enum report_kind. For idle time copy_kind is an enum idle_cause. Its path ends with the host's
+ * activity, "[CPU]", or is only "[unknown]" or "[gaps below 10 us]". The key's stacks must be in the catalog. 0;
+ * -EPROTO: a stack is deeper than the wire allows; -ENOMEM. On error *node must not be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
 
 /* Returns a node that was found. Borrowed until the next call. */

@@ -64,7 +64,7 @@ struct report_ranks {
 	uint32_t nr_texts;
 };
 
-/* 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *ranks is NULL. */
+/* 0; -EPROTO: the profile names things that it does not hold; -ENOMEM. On error *ranks is NULL. */
 int report_ranks_create(const struct profile *profile, struct report_ranks **ranks);
 void report_ranks_destroy(struct report_ranks *ranks); /* accepts NULL */
 

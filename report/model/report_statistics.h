@@ -53,8 +53,8 @@ struct report_statistics {
 	uint32_t nr_texts;
 };
 
-/* demangle is for kernels' names. 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *statistics
- * is NULL. */
+/* demangle is for kernels' names. 0; -EPROTO: the profile names things that it does not hold; -ENOMEM. On error
+ * *statistics is NULL. */
 int report_statistics_create(const struct profile *profile, enum demangle_mode demangle,
 			     struct report_statistics **statistics);
 void report_statistics_destroy(struct report_statistics *statistics); /* accepts NULL */

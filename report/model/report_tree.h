@@ -87,7 +87,7 @@ struct report_memory_row {
 	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
 };
 
-/* Whether a profile is whole (report_completeness.h). */
+/* The completeness of a profile (report_completeness.h). */
 enum report_state {
 	REPORT_COMPLETE = 0,
 	REPORT_STOPPED = 1,

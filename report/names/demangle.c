@@ -54,7 +54,7 @@ static void drop_templates(char *name)
 	*out = '\0';
 }
 
-/* Returns the bracket that the one at `close` closes; NULL: none. */
+/* Returns the opening bracket for `close`; NULL: none. */
 static char *opening_bracket(char *name, char *close)
 {
 	int depth = 0;

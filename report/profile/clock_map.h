@@ -40,8 +40,9 @@ bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns
 /* Returns the amount by which a clock may stray from its comparison in that time: CLOCK_MAP_DRIFT_PPM of it. */
 uint64_t clock_map_stray(uint64_t passed_ns);
 
-/* Computes how much faster than the reference's clock a host's clock went from the first comparison to the last, in
- * parts per billion, with an error of at most *bound_ppb. false: the comparisons are not a second apart. */
+/* Computes by how much a host's clock was faster than the reference's, from the first comparison to the last.
+ * *drift_ppb is in parts per billion, with an error of at most *bound_ppb. false: the comparisons are not a second
+ * apart. */
 bool clock_map_drift(const struct clock_map *map, uint32_t host, int64_t *drift_ppb,
 		     uint64_t *bound_ppb);
 

@@ -18,7 +18,7 @@ struct profile {
 	bool abandoned;   /* no process is writing it, and the last writer did not close it */
 	int32_t nr_nodes; /* nodes that were to take part; 0: not known */
 	uint64_t waiting; /* records that were still waiting for their launch */
-	/* idle time of devices by what the host did (idle_fold.h); device_id is the roster's; NULL: none */
+	/* idle time of devices by the host's activity (idle_fold.h); device_id is the roster's; NULL: none */
 	struct fold_table *idle;
 	/* row of the newest sample that was kept by itself (sample_writer.h); 0: there is none */
 	uint64_t raw_samples;

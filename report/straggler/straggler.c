@@ -201,7 +201,7 @@ static void find_usual(struct work *work, double *usual)
 	}
 }
 
-/* The noise is how much the other ranks differ, and how far the mean of so many stretches may be wrong. */
+/* The noise is the difference of the other ranks, and the error of a mean of independent stretches. */
 static double z_of(struct work *work, const double *usual, uint32_t rank, double independent)
 {
 	const uint32_t nr_ranks = work->input->nr_ranks, nr_stretches = work->nr_stretches;

@@ -23,7 +23,7 @@
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8
 #define STRAGGLER_CAUSES_UNEVEN                                                                    \
-	0.25 /* an excess is uneven if so much of it lies at other callees than the others' time */
+	0.25 /* uneven: this share of an excess lies at other callees than the others' time */
 
 struct collective_log;
 struct profile;

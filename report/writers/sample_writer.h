@@ -11,11 +11,11 @@
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
 
-/* Writes the samples that the store at path had when the profile was loaded from it. options (may be NULL):
- * demangle, lines and planes count; planes 0: all. clocks: each line has three more fields behind the time, which
- * are the host's name, the time by the aggregator's CLOCK_REALTIME, and the bound of its error in ns ("- -": not
- * known). NULL: lines lack these fields.
- * 0; -EPROTO: a sample names what the profile does not hold; -ENOSPC, -EIO: also out did not take everything;
+/* Writes the samples that the store at path had when the profile was loaded from it. options (may be NULL): demangle,
+ * lines and planes count; planes 0: all. clocks: each line has three more fields behind the time; NULL: lines lack
+ * them. They are the host's name, the time by the aggregator's CLOCK_REALTIME, and the bound of its error in ns ("- -":
+ * not known).
+ * 0; -EPROTO: a sample names things that the profile does not hold; -ENOSPC, -EIO: also out did not take everything;
  * -ENOMEM; an error of database.h. */
 int sample_writer_write(FILE *out, const char *path, const struct profile *profile,
 			const struct report_options *options, const struct report_clocks *clocks);

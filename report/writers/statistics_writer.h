@@ -14,8 +14,8 @@ enum statistics_rows {
 	STATISTICS_ROWS_CONFIGS,
 };
 
-/* Writes tables of the runtime's and the driver's calls and of those that failed, with at most top rows each. Writes
- * nothing if no calls were counted. */
+/* Writes tables of the runtime's calls, the driver's calls and failed calls, with at most top rows each. Writes nothing
+ * if no calls were counted. */
 void statistics_writer_calls(FILE *out, const struct report_statistics *statistics, uint32_t top);
 
 /* Writes the table of launch configurations, with at most top rows. Writes nothing if there are none. */
