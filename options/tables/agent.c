@@ -31,7 +31,7 @@ const struct option_table option_table_agent = {
 	.program = "flamegrid-agent",
 	.verb = "agent",
 	.usage = "--connect ENDPOINT --socket PATH [OPTION...]",
-	.summary = "Collects the records of this node's processes, and sends them.",
+	.summary = "Takes records of this node's processes, and sends them.",
 	.closing =
 		"Exit status: 0: it ended as asked, at SIGTERM or SIGINT; 1: it failed; 2: usage.",
 	.rows = rows,

@@ -28,7 +28,7 @@ const struct option_table option_table_aggregate = {
 	.program = "flamegrid-aggregator",
 	.verb = "aggregate",
 	.usage = "--listen ENDPOINT... --store FILE [OPTION...]",
-	.summary = "Receives the records of node agents, and keeps their profile in FILE.",
+	.summary = "Takes records of node agents, and keeps the profile in FILE.",
 	.closing = "Exit status: 0: it ended as asked, at SIGTERM or SIGINT, with everything "
 		   "stored; 1: it failed; 2: usage.",
 	.rows = rows,
