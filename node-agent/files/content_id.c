@@ -8,7 +8,7 @@
 
 #define PIECE_SIZE 65536u
 
-/* Two FNV-1a hashes of 64-bit words; one of them sees the words rotated, so that they differ. */
+/* Two FNV-1a hashes of 64-bit words. One of them rotates the words, so that the two differ. */
 struct hash {
 	uint64_t low, high;
 };
@@ -21,7 +21,6 @@ static void add_word(struct hash *hash, uint64_t word)
 	hash->high ^= hash->high >> 31;
 }
 
-/* false: it could not be read. */
 static bool add_piece(struct hash *hash, int fd, off_t at)
 {
 	uint64_t words[PIECE_SIZE / sizeof(uint64_t)] = {0};

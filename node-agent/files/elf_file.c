@@ -52,7 +52,7 @@ int elf_file_open_fd(int fd, struct elf_file **file)
 		return -ENOEXEC;
 	}
 	elf_version(EV_CURRENT);
-	/* Read, not mapped: a file that is truncated meanwhile must not raise SIGBUS here. */
+	/* libelf does not map the file: if the file is truncated meanwhile, a mapping would raise SIGBUS. */
 	return begin(fd, elf_begin(fd, ELF_C_READ, NULL), file);
 }
 
@@ -129,7 +129,7 @@ uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t ma
 	return 0;
 }
 
-/* The loaded segment whose bytes of the file are at an offset in it, or at an address. */
+/* Finds the loaded segment that holds a file offset or an address. */
 static bool find_segment(struct elf_file *file, bool by_address, uint64_t where, GElf_Phdr *segment)
 {
 	size_t nr_segments = 0;
@@ -190,7 +190,7 @@ struct Elf *elf_file_handle(struct elf_file *file)
 	return file->elf;
 }
 
-/* The next section behind *section whose name begins with prefix. NULL: none. */
+/* Returns the next section behind *section whose name begins with prefix, or NULL. */
 static const char *next_section(Elf *elf, const char *prefix, Elf_Scn **section, GElf_Shdr *header)
 {
 	size_t names;
@@ -208,7 +208,7 @@ static const char *next_section(Elf *elf, const char *prefix, Elf_Scn **section,
 	return NULL;
 }
 
-/* The section of a name, with contents in this file. NULL: there is none. */
+/* Returns the section of this name if it has contents in this file, else NULL. */
 static Elf_Scn *find_named(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -273,7 +273,7 @@ uint64_t elf_file_dwarf_size(struct elf_file *file)
 	uint64_t total = 0;
 	GElf_Shdr header;
 
-	/* The old way of compression, by name; elfutils would decompress it whatever it holds. */
+	/* elfutils would decompress these sections of the old format, however large they are. */
 	if (next_section(file->elf, ".zdebug", &section, &header))
 		return UINT64_MAX;
 	section = NULL;

@@ -18,19 +18,19 @@
 #define NS_PER_MS  1000000ll
 
 struct hand {
-	struct hand *next; /* in one of the lists below */
+	struct hand *next;
 	pthread_cond_t wake, done;
-	struct foreign_call *call; /* NULL: it waits for one */
-	pid_t tid;                 /* 0: it has not begun yet */
-	clockid_t clock;           /* its time on a CPU */
-	uid_t user;                /* of the call that was left behind, as the next two */
+	struct foreign_call *call; /* NULL: the hand waits for a call */
+	pid_t tid;                 /* 0: the thread has not begun yet */
+	clockid_t clock;           /* the hand's time on a CPU */
+	uid_t user;                /* user, device, path: of the call that was left behind */
 	uint64_t device;
 	char path[PATH_SHOWN];
 	bool has_run, is_left, is_said;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct hand *idle, *left; /* own; as many are idle as calls were made at once */
+static struct hand *idle, *left; /* own; idle has as many hands as calls were made at once */
 static uint32_t nr_left;
 
 /* ---- the hand ---------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static void unlist(struct hand **list, const struct hand *hand)
 	*list = hand->next;
 }
 
-/* With the lock, which it gives back. The caller may free the call as soon as it can know of its return. */
+/* Needs the lock, and gives it back. The caller may free the call once it can know that the call has returned. */
 static void come_back(struct hand *hand, struct foreign_call *call)
 {
 	unlist(&left, hand);
@@ -108,12 +108,11 @@ static struct hand *create(void)
 		destroy(hand);
 		return NULL;
 	}
-	/* It waits for its first call: the thread is there. */
+	/* The hand waits for its first call, so its thread exists. */
 	pthread_getcpuclockid(thread, &hand->clock);
 	return hand;
 }
 
-/* With the lock. */
 static struct hand *take_hand(void)
 {
 	struct hand *hand = idle;
@@ -124,8 +123,8 @@ static struct hand *take_hand(void)
 	return hand;
 }
 
-/* With the lock. Returns whether the user's file system hangs, or the user may leave no further hand behind. Calls that
- * were made at once may have left more hands behind than there are. */
+/* Returns whether the user's file system hangs, or the user may leave no further hand behind. Calls that were made at
+ * once may have left more hands behind than the limit allows. Needs the lock. */
 static bool hangs(const struct foreign_call *call)
 {
 	const bool is_trusted = fair_shares_trust(call->user);
@@ -150,7 +149,7 @@ static int64_t cpu_time_ns(const struct hand *hand)
 	return clock_gettime(hand->clock, &time) ? -1 : time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* A hand that waits for a CPU is not one that waits for a file system. */
+/* A hand that waits for a CPU does not wait for a file system. */
 static bool is_asleep(pid_t tid)
 {
 	char path[64], text[256];
@@ -176,11 +175,12 @@ static void wait_a_moment(struct hand *hand)
 	pthread_cond_timedwait(&hand->done, &lock, &until);
 }
 
-/* With the lock. Looks are counted, not the time: the whole process may have been stopped. false: it is to be left. */
+/* Returns false if the hand is to be left behind. The function counts looks, not time, because the whole process may
+ * have been stopped. Needs the lock. */
 static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 {
 	int64_t before_ns = -1;
-	uint32_t slept_ms = 0, all_ms = 0; /* since it last ran; and with all before */
+	uint32_t slept_ms = 0, all_ms = 0; /* since the hand last ran; in all */
 
 	while (!hand->has_run) {
 		wait_a_moment(hand);
@@ -205,7 +205,6 @@ static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 	return true;
 }
 
-/* With the lock. */
 static void leave(struct hand *hand, const struct foreign_call *call)
 {
 	hand->is_left = true;
@@ -220,7 +219,6 @@ static void leave(struct hand *hand, const struct foreign_call *call)
 	nr_left++;
 }
 
-/* With the lock. */
 static void keep(struct hand *hand)
 {
 	hand->has_run = false;

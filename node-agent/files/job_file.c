@@ -14,10 +14,10 @@
 #define FIND     (O_PATH | O_CLOEXEC)
 #define READ     (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 #define NS_PER_S 1000000000ll
-#define SLACK_NS 100000000ll /* ticks are coarse, and so is the clock of file systems */
+#define SLACK_NS 100000000ll /* timestamps of files and processes are as coarse as clock ticks */
 
-/* Takes found, which was opened with O_PATH and so touched nothing. user: who must be allowed to read
- * it; NULL: nobody asks. */
+/* Takes found, which was opened with O_PATH: that opening had no effect on the file. user must be allowed to read the
+ * file; NULL: the file's mode does not count. */
 static int open_found(int found, const uid_t *user)
 {
 	struct stat status;
@@ -77,7 +77,7 @@ uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end)
 
 /* ---- in another root --------------------------------------------------------------------------- */
 
-/* Part by part, so that no link is ever followed: an absolute one would lead into our own root. */
+/* Opens each part by itself and follows no link, since an absolute link would lead into our own root. */
 static int find_by_parts(int root, const char *path, int flags)
 {
 	char part[NAME_MAX + 1];
@@ -113,14 +113,14 @@ static int find_by_parts(int root, const char *path, int flags)
 	return at;
 }
 
-/* As openat(): -1, and errno. */
+/* Returns the result of openat(): -1 sets errno. */
 static int find_in(int root, const char *path, int flags)
 {
 	const struct open_how how = {.flags = (unsigned)(FIND | flags),
 				     .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	int found = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
-	/* EPERM: a filter of system calls that is older than the call. */
+	/* A filter of system calls that does not know openat2() answers EPERM. */
 	return found < 0 && (errno == ENOSYS || errno == EPERM) ? find_by_parts(root, path, flags)
 								: found;
 }

@@ -20,7 +20,7 @@ static int64_t ns_of(struct timespec time)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* The same file, by the kernel's numbers. No file system is asked, which may hang: a root can be on any. */
+/* Compares the kernel's numbers of both files. It asks no file system, since a root can be on one that hangs. */
 static bool is_same(pid_t pid, const char *name, const char *ours)
 {
 	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
@@ -41,7 +41,7 @@ void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
 	struct timespec now, up;
 
-	/* One that cannot be seen from here: what it names gives its own user no more than that has. */
+	/* A process that cannot be seen counts as ours only if it belongs to our user. */
 	*view = (struct mapped_file_view){
 		.pid = pid, .user = user, .is_ours = pid <= 0 && user == geteuid()};
 	if (start_ticks == 0 || ticks_per_s <= 0)
@@ -52,7 +52,6 @@ void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
 	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
 }
 
-/* Closes a file that is not to be believed. */
 static int check(bool believed, struct elf_file **file)
 {
 	if (believed)
@@ -73,11 +72,11 @@ int mapped_file_open(const struct mapped_file_view *view, const struct maps_file
 		return elf_file_open_fd(fd, file);
 	*file = NULL;
 	if (entry->deleted || entry->path_size >= PATH_MAX)
-		return -ENOENT; /* what is at the path now is another file */
+		return -ENOENT; /* another file is at the path now */
 	memcpy(path, entry->path, entry->path_size);
 	path[entry->path_size] = '\0';
 	int r = elf_file_open_fd(job_file_open_in(view->pid, path, view->user, 0), file);
-	/* Not the device: Btrfs and overlays show another one in maps. */
+	/* The device is not compared: Btrfs and overlays show another one in maps. */
 	return r ? r
 		 : check(fstat(elf_file_fd(*file), &status) == 0 && status.st_ino == entry->inode,
 			 file);

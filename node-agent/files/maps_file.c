@@ -10,7 +10,8 @@
 #define DELETED            " (deleted)"
 #define VDSO               "[vdso]"
 
-/* A number of hexadecimal digits up to `end`, which *at passes; of more than fit, it passes those that do. */
+/* Reads a hexadecimal number that ends before `end`, and moves *at behind it. Digits that do not fit in 64 bits are
+ * left unread. */
 static uint64_t parse_hex(const char **at, const char *end)
 {
 	const char *begin = *at;
@@ -29,7 +30,7 @@ static uint64_t parse_hex(const char **at, const char *end)
 	return value;
 }
 
-/* The mapping of a line: all that the search needs of most lines. false: it is no such line. */
+/* Reads only the range of a line, since the search needs no more of most lines. */
 static bool parse_range(const char *line, const char *line_end, uint64_t *start, uint64_t *end)
 {
 	const char *at = line;
@@ -80,7 +81,7 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 	return true;
 }
 
-/* The line that holds byte `at` of the text; *next is where the following one begins. */
+/* Finds the line that holds byte `at` of the text; *next is the start of the following line. */
 static size_t line_at(const char *text, size_t size, size_t at, size_t *next)
 {
 	const char *newline = memchr(text + at, '\n', size - at);
@@ -90,10 +91,10 @@ static size_t line_at(const char *text, size_t size, size_t at, size_t *next)
 	return before ? (size_t)(before - text) + 1 : 0;
 }
 
-/* The kernel writes mappings in the order of their addresses. */
+/* Bisection works because the kernel writes mappings in the order of their addresses. */
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry)
 {
-	size_t low = 0, high = size; /* lines before low end too low, from high on begin too high */
+	size_t low = 0, high = size; /* bounds of the lines not yet excluded */
 	uint64_t hole_start = 0, hole_end = UINT64_MAX;
 
 	memset(entry, 0, sizeof(*entry));

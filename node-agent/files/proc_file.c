@@ -17,7 +17,7 @@
 
 #define COMMAND_MAX      4096u
 #define STAT_START_FIELD 22
-#define STAT_FIRST_FIELD 3 /* the one behind the command */
+#define STAT_FIRST_FIELD 3 /* the field behind the command */
 #define STAT_MAX         4096u
 #define STATUS_MAX       16384u
 #define READ_AT_ONCE     65536u
@@ -97,7 +97,7 @@ static void destroy_reading(struct foreign_call *call)
 
 /* ---- waiting for the memory of other users' processes ------------------------------------------- */
 
-/* Looks at a hand that slept, as users have taken them in this period. Agents of one process share them. */
+/* Counts looks at hands that slept, for each user in this period. All agents of one process share the counts. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fair_shares looks;
 static uint64_t period_end_ns;
@@ -126,7 +126,7 @@ static bool take_look(void *context, bool asleep)
 	return true;
 }
 
-/* Any user's process makes the loop read its words, but only one that we watch makes it read the mappings. */
+/* Processes of any user make the loop read their command lines. Only watched processes make it read mappings. */
 static int make_call(struct foreign_call *call, const char *name)
 {
 	uid_t user = call->user;
@@ -138,7 +138,7 @@ static int make_call(struct foreign_call *call, const char *name)
 	return may_wait(user, clock_now_ns()) ? foreign_call_make(call, &patience) : -EAGAIN;
 }
 
-/* One device for each process. */
+/* Each process counts as a device of its own. */
 static int read_patiently(pid_t pid, uid_t user, const char *name, size_t max, char **data,
 			  size_t *size)
 {
@@ -169,8 +169,8 @@ static int read_patiently(pid_t pid, uid_t user, const char *name, size_t max, c
 	return r;
 }
 
-/* The kernel reads these with the lock of the process's mappings, which a process can keep from us for as long as it
- * likes: one thread holds the lock while it waits for a file system, and another one waits to change mappings. */
+/* The kernel takes the lock of the process's mappings for these files. A process can keep that lock as long as it
+ * likes: one thread holds it while it waits for a file system, and another thread waits to change mappings. */
 static bool needs_memory(const char *name)
 {
 	return strcmp(name, "cmdline") == 0 || strcmp(name, "environ") == 0 ||
@@ -187,8 +187,8 @@ int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t 
 	return read_patiently(pid, user, name, max, data, size);
 }
 
-/* The text of /proc/PID/stat behind the command, which may hold spaces and brackets of its own:
- * from field 3 on. Sets *text, to be freed. NULL: no such process. */
+/* Returns the text of /proc/PID/stat from field 3 on, or NULL if no process has this pid. The command before it may
+ * hold spaces and brackets. Sets *text, to be freed. */
 static const char *read_stat(pid_t pid, char **text)
 {
 	size_t size;
@@ -239,7 +239,7 @@ bool proc_file_is_alive(pid_t pid, uint64_t start_ticks)
 	if (stat)
 		alive = *stat != 'Z' && *stat != 'X' &&
 			(start_ticks == 0 || start_ticks_in(stat) == start_ticks);
-	else /* gone, or /proc is closed to us */
+	else /* the process is gone, or /proc is closed to us */
 		alive = kill(pid, 0) == 0 || errno == EPERM;
 	free(text);
 	return alive;

@@ -29,7 +29,6 @@ void process_maps_destroy(struct process_maps *maps)
 	free(maps);
 }
 
-/* The first interval that ends above address; count if there is none. */
 static uint32_t first_ending_above(const struct process_maps *maps, uint64_t address)
 {
 	uint32_t low = 0, high = maps->count;
@@ -45,7 +44,7 @@ static uint32_t first_ending_above(const struct process_maps *maps, uint64_t add
 	return low;
 }
 
-/* Cuts [start, end) out and puts *interval there; NULL: nothing. */
+/* Cuts [start, end) out and puts *interval in its place. interval may be NULL. */
 static int replace(struct process_maps *maps, uint64_t start, uint64_t end,
 		   const struct interval *interval)
 {

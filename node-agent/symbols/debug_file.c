@@ -13,7 +13,7 @@
 #include "proto/batch/message.h"
 
 #define LINK_SIZE_MAX    4096u
-#define CHECKED_SIZE_MAX (4ll << 30) /* bytes whose checksum is worth the time */
+#define CHECKED_SIZE_MAX (4ll << 30) /* a checksum of a larger file takes too long */
 #define READ_AT_ONCE     65536u
 
 struct link {
@@ -21,7 +21,7 @@ struct link {
 	uint32_t checksum;
 };
 
-/* The CRC-32 of IEEE 802.3, as the GNU debug link has it (gdb's manual, "Separate Debug Files"). */
+/* The CRC-32 of IEEE 802.3, which the GNU debug link uses (gdb's manual, "Separate Debug Files"). */
 static uint32_t add_to_checksum(uint32_t checksum, const uint8_t *data, size_t size)
 {
 	static const uint32_t nibbles[16] = {
@@ -81,7 +81,7 @@ static bool same_build_id(const struct debug_file_query *query, struct elf_file 
 	return size == query->build_id_size && memcmp(build_id, query->build_id, size) == 0;
 }
 
-/* root: the process whose root it is; 0: ours. */
+/* root: the pid of the process in whose root the path is; 0: the path is in our root. */
 static int open_checked(const struct debug_file_query *query, pid_t root, const char *path,
 			const struct link *link, struct elf_file **debug)
 {

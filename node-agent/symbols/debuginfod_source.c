@@ -11,16 +11,16 @@
 #include "node-agent/files/elf_file.h"
 #include "proto/batch/message.h"
 
-#define LIBRARY       "libdebuginfod.so.1"
-#define URLS_ENV      "DEBUGINFOD_URLS"
-#define TIMEOUTS_MAX  2u
+#define LIBRARY      "libdebuginfod.so.1"
+#define URLS_ENV     "DEBUGINFOD_URLS"
+#define TIMEOUTS_MAX 2u
 /* The client's interface (debuginfod_find_debuginfo(3)), declared here because it may be absent. */
 struct debuginfod_client;
 typedef int progress_function(struct debuginfod_client *client, long done, long total);
 
 struct debuginfod_source {
 	void *library;
-	/* Owns; for the next fetch, since a client keeps its connections; NULL: that fetch makes one. */
+	/* Owns. The next fetch uses it, since a client keeps its connections. NULL: the next fetch makes one. */
 	_Atomic(struct debuginfod_client *) spare;
 	struct debuginfod_client *(*begin)(void);
 	void (*end)(struct debuginfod_client *client);
@@ -39,7 +39,7 @@ struct fetch {
 	bool given_up;
 };
 
-/* The fetch of this thread: the library's progress function gets nothing of ours. */
+/* This thread's fetch, since the library hands no argument of ours to the progress function. */
 static _Thread_local struct fetch *fetching;
 
 static uint64_t now_ms(void)
@@ -72,7 +72,7 @@ static bool resolve(struct debuginfod_source *source)
 	return source->begin && source->end && source->find && source->set_progress;
 }
 
-/* One client is used by one thread at a time. NULL: out of memory. */
+/* Only one thread at a time may use a client. */
 static struct debuginfod_client *take_client(struct debuginfod_source *source)
 {
 	struct debuginfod_client *client = atomic_exchange(&source->spare, NULL);
@@ -82,7 +82,6 @@ static struct debuginfod_client *take_client(struct debuginfod_source *source)
 	return client;
 }
 
-/* Takes the client. */
 static void give_client(struct debuginfod_source *source, struct debuginfod_client *client)
 {
 	client = atomic_exchange(&source->spare, client);
@@ -113,7 +112,7 @@ struct debuginfod_source *debuginfod_source_create(uint32_t limit_ms, bool (*go_
 	return source;
 }
 
-/* The library stays loaded: what it started at load time can't be taken back. */
+/* The library stays loaded, since its initialisation cannot be undone. */
 void debuginfod_source_destroy(struct debuginfod_source *source)
 {
 	if (!source)
@@ -139,7 +138,7 @@ int debuginfod_source_open(struct debuginfod_source *source, const uint8_t *buil
 		return -ENOMEM;
 	fetching = &fetch;
 	int fd = source->find(client, build_id, (int)build_id_size, NULL);
-	if (fd == -EEXIST) /* another fetch has made the client's cache directory meanwhile */
+	if (fd == -EEXIST) /* another fetch has meanwhile made the client's cache directory */
 		fd = source->find(client, build_id, (int)build_id_size, NULL);
 	fetching = NULL;
 	give_client(source, client);

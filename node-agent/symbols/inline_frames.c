@@ -14,9 +14,9 @@
 
 #define DWARF_SIZE_MAX (1ull << 30)
 #define UNITS_MAX      (1u << 20)
-#define RANGES_MAX     (1u << 22) /* of one list; with more in all, no more units are indexed */
+#define RANGES_MAX     (1u << 22) /* of one list; also ends indexing if all lists hold more */
 #define ENTRIES_MAX    (1u << 22) /* looked at in one unit */
-#define DEPTH_MAX      256u       /* of entries in each other */
+#define DEPTH_MAX      256u       /* nesting of entries */
 #define CHAIN_MAX      64u        /* functions at one address */
 #define NONE           UINT32_MAX
 
@@ -24,17 +24,17 @@
 struct range {
 	uint64_t start, end; /* end exclusive */
 	uint32_t owner;
-	uint32_t outer; /* index of the nearest range around this one, or NONE */
+	uint32_t outer; /* index of the nearest range around this range, or NONE */
 };
 
 struct range_list {
-	struct range *ranges; /* owns; by start once arranged */
+	struct range *ranges; /* owns; sorted by start once arranged */
 	uint32_t count, max;
 };
 
 struct function {
 	Dwarf_Off offset; /* of its entry */
-	uint32_t caller;  /* index of the function that it was inlined in, or NONE */
+	uint32_t caller;  /* index of the function that contains this inlined one, or NONE */
 };
 
 struct unit {
@@ -69,7 +69,6 @@ static int add_range(struct range_list *list, uint64_t start, uint64_t end, uint
 	return 0;
 }
 
-/* All ranges of an entry. */
 static int add_ranges(struct range_list *list, Dwarf_Die *entry, uint32_t owner)
 {
 	Dwarf_Addr base, start, end;
@@ -81,7 +80,7 @@ static int add_ranges(struct range_list *list, Dwarf_Die *entry, uint32_t owner)
 	return r;
 }
 
-/* Of two alike the one that was found first is around the other. */
+/* Of two equal ranges, the one that was found first lies around the other. */
 static int compare(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
@@ -109,7 +108,6 @@ static void arrange(struct range_list *list)
 	}
 }
 
-/* The owner of the innermost range around the address, or NONE. */
 static uint32_t find_owner(const struct range_list *list, uint64_t vaddr)
 {
 	uint32_t low = 0, high = list->count;
@@ -141,8 +139,8 @@ static int add_unit(struct inline_frames *frames, Dwarf_Die *entry)
 	return add_ranges(&frames->code, entry, frames->nr_units++);
 }
 
-/* Where what is in a unit is in another file (-gsplit-dwarf), its lines are here all the same. That file's name is
- * whatever the unit says, and is not opened: it may be anything that blocks, and this may be root's process. */
+/* With -gsplit-dwarf, a unit's contents are in another file, but its lines are here. The other file is not opened: the
+ * unit may give any name, a file of that name may block, and this process may be root's. */
 static bool has_lines(Dwarf_Die *entry)
 {
 	int tag = dwarf_tag(entry);
@@ -150,7 +148,7 @@ static bool has_lines(Dwarf_Die *entry)
 	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
 }
 
-/* Not by .debug_aranges: not every compiler writes that. */
+/* Reads the units themselves, since not every compiler writes .debug_aranges. */
 static int add_units(struct inline_frames *frames)
 {
 	Dwarf_CU *unit = NULL;
@@ -169,8 +167,8 @@ static int add_units(struct inline_frames *frames)
 	return r;
 }
 
-/* libdw up to 0.188 at least reads on behind a section whose last string has no end. Once libdw has
- * it, the section is decompressed. */
+/* libdw up to at least 0.188 reads past a section whose last string has no end. Once libdw has the section, it is
+ * decompressed. */
 static bool strings_end(struct elf_file *file)
 {
 	static const char *const sections[] = {".debug_str", ".debug_line_str"};
@@ -186,7 +184,7 @@ static bool strings_end(struct elf_file *file)
 	return true;
 }
 
-/* libdw itself would open whatever path the file names, with our rights, were it device or FIFO. */
+/* libdw would open any path that the file names, even a device or FIFO, with our rights. */
 static bool find_shared(struct inline_frames *frames, inline_frames_shared shared, void *context)
 {
 	const char *name;
@@ -249,7 +247,7 @@ void inline_frames_destroy(struct inline_frames *frames)
 
 /* ---- functions of a unit ----------------------------------------------------------------------- */
 
-/* Where the walk is: the entries around the current one, and the function that each is in. */
+/* The place of the walk: the entries around the current entry, and the function that holds each of them. */
 struct walk {
 	Dwarf_Die entries[DEPTH_MAX];
 	uint32_t functions[DEPTH_MAX];
@@ -268,7 +266,7 @@ static bool may_hold_functions(int tag)
 	       tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site;
 }
 
-/* *function is the one around the entry, and becomes the entry itself if it is one with code. */
+/* *function is the function around the entry. If the entry is a function with code, *function becomes that. */
 static int add_function(struct unit *unit, Dwarf_Die *entry, int tag, uint32_t *function)
 {
 	uint32_t before = unit->code.count;
@@ -289,7 +287,7 @@ static int add_function(struct unit *unit, Dwarf_Die *entry, int tag, uint32_t *
 	return 0;
 }
 
-/* Goes to the next entry of the same level, or of one further out. false: that was the last. */
+/* Goes to the next entry at this level or further out. Returns false after the last entry. */
 static bool go_on(struct walk *walk)
 {
 	while (walk->depth > 0) {
@@ -316,7 +314,7 @@ static bool go_in(struct walk *walk, int tag)
 	return true;
 }
 
-/* A unit that is too large, or damaged, is known as far as it was read. */
+/* If a unit is too large or damaged, the part that could be read is used. */
 static void index_unit(struct inline_frames *frames, struct unit *unit)
 {
 	struct walk *walk = malloc(sizeof(*walk));
@@ -343,7 +341,7 @@ static void index_unit(struct inline_frames *frames, struct unit *unit)
 
 /* ---- one address ------------------------------------------------------------------------------- */
 
-/* Text that is cut where it gets too long, at a function's beginning. */
+/* Text that is cut at the beginning of a function when it gets too long. */
 struct writer {
 	char *text;
 	size_t used, max;
@@ -355,7 +353,7 @@ static void copy(char *to, const char *from, size_t size)
 		to[i] = (unsigned char)from[i] < ' ' ? '?' : from[i];
 }
 
-/* false: no room. line 0: not known. */
+/* Returns false if the text has no room. line 0: not known. */
 static bool write_function(struct writer *writer, const char *name, const char *file, int line)
 {
 	char number[16] = "";
@@ -397,7 +395,7 @@ static const char *name_of(Dwarf_Die *entry)
 	return name && *name ? name : "??";
 }
 
-/* Where the inlined function was called. */
+/* Finds the file and line of the call that was inlined. */
 static const char *call_of(Dwarf_Die *unit, Dwarf_Die *inlined, int *line)
 {
 	Dwarf_Attribute attribute;
@@ -426,7 +424,7 @@ static const char *line_of(Dwarf_Die *unit, uint64_t vaddr, int *line)
 	return dwarf_linesrc(row, NULL, NULL);
 }
 
-/* The functions at an address, innermost first. Returns their number. */
+/* Finds the functions at an address, innermost first, and returns their number. */
 static uint32_t find_chain(const struct unit *unit, uint64_t vaddr, uint32_t chain[CHAIN_MAX])
 {
 	uint32_t function = find_owner(&unit->code, vaddr), nr = 0;

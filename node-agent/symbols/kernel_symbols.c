@@ -11,7 +11,7 @@
 #define PATH     "/proc/kallsyms"
 #define TEXT_MAX (256u << 20)
 #define CHUNK    (1u << 20)
-#define REACH    (1u << 20) /* bytes behind its start that still belong to a function */
+#define REACH    (1u << 20) /* bytes from a function's start that still belong to it */
 
 struct symbol {
 	uint64_t address;
@@ -40,7 +40,7 @@ static int append(struct kernel_symbols *symbols, uint64_t address, const char *
 	return 0;
 }
 
-/* ADDRESS TYPE NAME, and perhaps a module's name behind a tab. */
+/* A line is ADDRESS TYPE NAME; a tab and a module's name may follow. */
 static int take_line(struct kernel_symbols *symbols, const char *line, const char *end)
 {
 	uint64_t address = 0;
@@ -93,7 +93,7 @@ int kernel_symbols_parse(const char *text, size_t size, struct kernel_symbols **
 	return 0;
 }
 
-/* Its size is not known before it was read. */
+/* The file's size is not known before it is read. */
 static int read_all(int fd, char **text, size_t *size)
 {
 	uint32_t room = 0;

@@ -9,10 +9,9 @@
 
 #define PACKED_SIZE_MAX   (64u << 20)
 #define UNPACKED_SIZE_MAX (256u << 20)
-#define DECODER_SIZE_MAX  (128u << 20) /* what xz -9 needs is 65 MiB */
+#define DECODER_SIZE_MAX  (128u << 20) /* xz -9 needs 65 MiB */
 #define FIRST_SIZE        (256u << 10)
 
-/* Makes room for more output. */
 static int grow(lzma_stream *stream, uint8_t **image, size_t *max)
 {
 	size_t used = *max - stream->avail_out;

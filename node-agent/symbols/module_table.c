@@ -25,9 +25,9 @@
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"
 #define IDENTIFY_READS 4u      /* between two rereads, for files without a build id */
-#define CODE_MIN       4096ull /* nothing is ever mapped below */
+#define CODE_MIN       4096ull /* no system maps code below */
 #if defined(__x86_64__)
-#define CODE_MAX (1ull << 47) /* above it are gaps, and the kernel */
+#define CODE_MAX (1ull << 47) /* gaps and the kernel lie above */
 #else
 #define CODE_MAX (1ull << 52)
 #endif
@@ -37,13 +37,13 @@ struct module_table {
 	struct process_maps *maps; /* owns */
 	struct mapped_file_view view;
 	bool reads_maps;
-	bool forgets; /* what is not mapped any more: nobody announces files */
+	bool forgets; /* drops files that are not mapped any more, since no guest announces files */
 	uint32_t nr_file_reads;
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
-	uint64_t hole_start, hole_end; /* no mapping of the text, as last found; end 0: not known */
+	uint64_t hole_start, hole_end; /* the last gap found in the text; end 0: none */
 	uint32_t generated;            /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
-	uint32_t nr_strangers, next_check; /* addresses in no file; at which to look for a map */
+	uint32_t nr_strangers, next_check; /* addresses in no file; their number at the next look */
 };
 
 struct module_table *module_table_create(struct module_table_outputs outputs, pid_t pid, uid_t user,
@@ -85,7 +85,7 @@ static bool same_entry(const struct maps_file_entry *a, const struct maps_file_e
 	       (a->path_size == 0 || memcmp(a->path, b->path, a->path_size) == 0);
 }
 
-/* Both texts are in the order of addresses. */
+/* Walks both texts at once, since both are in the order of addresses. */
 static void forget_unmapped(struct module_table *table, const char *before, size_t before_size)
 {
 	struct maps_file_entry old, now = {0};
@@ -102,7 +102,7 @@ static void forget_unmapped(struct module_table *table, const char *before, size
 	}
 }
 
-/* Of a process that has ended, what was known counts. */
+/* For a process that has ended, the last text stays valid. */
 static bool read_text(struct module_table *table)
 {
 	char *before = table->text;
@@ -140,7 +140,7 @@ bool module_table_reread(struct module_table *table)
 	return read_text(table);
 }
 
-/* Walks that have gone astray ask for one address after the other in the same hole. */
+/* Walks that go astray ask for many addresses in one gap, so the gap is remembered. */
 static bool find_in_text(struct module_table *table, uint64_t address,
 			 struct maps_file_entry *entry)
 {
@@ -153,15 +153,15 @@ static bool find_in_text(struct module_table *table, uint64_t address,
 	return false;
 }
 
-/* What is asked of a file. */
+/* A question about a file, and its answer. */
 struct question {
 	struct foreign_file_visit visit; /* first */
-	uint64_t offset;                 /* in the file */
-	bool wants_content_id;           /* if it has no build id */
-	uint64_t vaddr;                  /* of the offset */
+	uint64_t offset;                 /* offset in the file */
+	bool wants_content_id;           /* if the file has no build id */
+	uint64_t vaddr;                  /* address of the offset */
 	bool has_vaddr;
 	enum symbolizer_kind kind;
-	uint32_t id_size; /* 0: it has none */
+	uint32_t id_size; /* 0: the file has no build id */
 	uint8_t id[WIRE_BUILD_ID_MAX];
 };
 
@@ -197,14 +197,14 @@ static struct foreign_file_visit *ask(uint64_t offset, bool wants_content_id)
 	return &question->visit;
 }
 
-/* Of the file of a module, if it can be told that it is the one that is mapped. As foreign_file_visit(). */
+/* Visits the file of a module if the mapped file can be told from others. Returns as foreign_file_visit(). */
 static int visit_module(struct module_table *table, const struct symbolizer_module *place,
 			struct foreign_file_visit **visit)
 {
 	struct maps_file_entry entry;
 	int r;
 
-	/* Not by an old text: another file may have been there. */
+	/* The text must be new: at an earlier time another file may have been mapped at this address. */
 	if (read_maps(table) && find_in_text(table, place->start, &entry) && entry.path_size > 0) {
 		r = foreign_file_visit(&table->view, &entry, visit);
 		if (r == 0 || !*visit)
@@ -213,7 +213,7 @@ static int visit_module(struct module_table *table, const struct symbolizer_modu
 	return foreign_file_visit_old(&table->view, place->path, visit);
 }
 
-/* Gives a module without a build id the identity of its contents. false: it can't be had. */
+/* Gives a module without a build id an id made of its contents. Returns false if the file cannot be had. */
 static bool identify(struct module_table *table, struct symbolizer_module *place)
 {
 	struct foreign_file_visit *visit = table->reads_maps ? ask(0, true) : NULL;
@@ -229,8 +229,8 @@ static bool identify(struct module_table *table, struct symbolizer_module *place
 	return place->build_id_size > 0;
 }
 
-/* Says of which process the module is. The user is asked after the mappings were read: root's process
- * that has become a user's by then must not pass that user's file off as root's. */
+/* Sets the process and owner of the module. The user is read after the mappings. A process of root may become a user's
+ * meanwhile, and must not pass that user's file off as root's. */
 static void set_process(struct module_table *table, struct symbolizer_module *place)
 {
 	struct mapped_file_view *view = &table->view;
@@ -244,7 +244,7 @@ static void set_process(struct module_table *table, struct symbolizer_module *pl
 	place->in_other_root = !view->is_ours;
 }
 
-/* Enters it in the dictionaries of the agent. */
+/* Enters a module in the agent's dictionaries. */
 static int enter(struct module_table *table, const char *path, size_t path_size,
 		 struct symbolizer_module *place)
 {
@@ -274,7 +274,7 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	char terminated[PATH_MAX];
 
 	path_size = strnlen(path, path_size);
-	/* Each file that is entered stays for the agent's life: what no process has is none. */
+	/* An entered file stays for the agent's life, so impossible addresses are refused here. */
 	if (definition->start >= definition->end || definition->end > CODE_MAX ||
 	    definition->build_id_size > WIRE_BUILD_ID_MAX || path_size == 0 ||
 	    path_size >= PATH_MAX)
@@ -295,8 +295,7 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
-/* The kernel's own code in a process: the same in all 64-bit processes of this kernel, so ours tells which it is, of
- * processes in other time namespaces, too. */
+/* All 64-bit processes of a kernel have one vDSO, also in other time namespaces. So our own vDSO identifies it. */
 static int open_vdso(const struct maps_file_entry *entry, struct elf_file **file)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
@@ -329,7 +328,8 @@ static int add_vdso(struct module_table *table, const struct maps_file_entry *en
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }
 
-/* Its file tells what the guest would have. false: it can't be had, or the address is in no segment of it. */
+/* Fills the definition as a guest would. Returns false if the file cannot be had, or no segment of it holds the
+ * address. */
 static bool define(struct module_table *table, const struct maps_file_entry *entry,
 		   uint64_t address, struct definition_module *definition)
 {
@@ -348,7 +348,7 @@ static bool define(struct module_table *table, const struct maps_file_entry *ent
 	return found;
 }
 
-/* A file that the guest didn't announce, added as if it had. 0; -ENOENT: not found; -ENOMEM. */
+/* Adds a file that the guest didn't announce. 0; -ENOENT: not found; -ENOMEM. */
 static int add_from_proc(struct module_table *table, uint64_t address)
 {
 	struct definition_module definition = {0};
@@ -371,7 +371,7 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 
 /* ---- generated code ---------------------------------------------------------------------------- */
 
-/* Its identity is a random number: the pid is another process's on another host, or later. */
+/* The identity is a random number, since the pid belongs to other processes on other hosts, or at a later time. */
 static int add_generated(struct module_table *table)
 {
 	struct symbolizer_module place = {.kind = SYMBOLIZER_PERF_MAP};
@@ -409,7 +409,7 @@ static void destroy_map_question(struct foreign_call *call)
 	free(call);
 }
 
-/* Its /tmp can be on any file system. */
+/* A foreign call looks, since the process's /tmp can be on any file system. */
 static bool has_perf_map(const struct mapped_file_view *view)
 {
 	struct perf_map_question *question = calloc(1, sizeof(*question));
@@ -430,8 +430,8 @@ static bool has_perf_map(const struct mapped_file_view *view)
 	return exists;
 }
 
-/* An address in no file. The map may come later than the first of them: it is looked for at the
- * first, second, fourth, eighth ... 0; -ENOENT: there is no map; -ENOMEM. */
+/* Finds the frame of an address in no file. The map may be written later than the first such address. So the table
+ * looks for it at the first, second, fourth, eighth ... address. 0; -ENOENT: the process has no map; -ENOMEM. */
 static int find_generated(struct module_table *table, uint64_t address, struct message_frame *frame)
 {
 	struct maps_file_entry entry;
@@ -448,7 +448,7 @@ static int find_generated(struct module_table *table, uint64_t address, struct m
 		if (r)
 			return r == -ENOMEM ? r : -ENOENT;
 	}
-	/* The whole mapping, so that the next address in it is found at once. */
+	/* The whole mapping is added, so that the next address in it is found at once. */
 	if (find_in_text(table, address, &entry) && entry.executable && entry.path_size == 0)
 		process_maps_add(table->maps, entry.start, entry.end, 0, table->generated);
 	frame->module = table->generated;
@@ -458,7 +458,7 @@ static int find_generated(struct module_table *table, uint64_t address, struct m
 
 /* ---- look-up ----------------------------------------------------------------------------------- */
 
-/* Code that nobody announced. 0; -ENOENT: it is in no file, and was not generated; -ENOMEM. */
+/* Finds code that no guest announced. 0; -ENOENT: the address is in no file, and was not generated; -ENOMEM. */
 static int find_unannounced(struct module_table *table, uint64_t address,
 			    struct message_frame *frame)
 {
@@ -476,7 +476,7 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 	frame->code = MESSAGE_FRAME_NATIVE;
 	if (process_maps_find(table->maps, address, &frame->module, &frame->offset))
 		return 0;
-	/* Frame pointers that point nowhere give any number. */
+	/* Broken frame pointers give any number. */
 	if (address >= CODE_MIN && address < CODE_MAX)
 		r = find_unannounced(table, address, frame);
 	if (r == -ENOENT) {

@@ -20,10 +20,10 @@
 struct entry {
 	uint64_t start, end;
 	uint32_t name;  /* offset in text */
-	uint32_t order; /* the later one counts where two overlap */
+	uint32_t order; /* where two entries overlap, the later one counts */
 };
 
-/* Where one entry counts; disjoint, by start. */
+/* The addresses where one entry counts. Spans are disjoint and sorted by start. */
 struct span {
 	uint64_t start, end;
 	uint32_t name;
@@ -31,7 +31,7 @@ struct span {
 
 struct perf_map {
 	int fd;
-	char *text; /* owns; as much as was read, names terminated in place */
+	char *text; /* owns; the part that was read; names are terminated in place */
 	size_t size, parsed;
 	uint32_t room;
 	struct entry *entries; /* owns; in the order of the file */
@@ -42,7 +42,7 @@ struct perf_map {
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* The last number of NSpid: what the process calls itself. */
+/* Returns the last number of NSpid: the pid that the process has in its own namespace. */
 static pid_t read_own_pid(pid_t pid)
 {
 	char *text;
@@ -68,7 +68,7 @@ static bool is_believed(int fd, uid_t real, uid_t effective)
 {
 	struct stat status;
 
-	/* A link to root's file is no file that root has put there. */
+	/* A link to a file of root does not show that root put the file here. */
 	return fstat(fd, &status) == 0 && status.st_uid == effective && status.st_nlink == 1 &&
 	       (status.st_uid != 0 || real == 0);
 }
@@ -100,7 +100,7 @@ bool perf_map_exists(pid_t pid)
 	return fd >= 0;
 }
 
-/* Reads on to the end of the file as it is now. true: there was more. */
+/* Reads to the present end of the file. Returns whether the file had grown. */
 static bool read_on(struct perf_map *map)
 {
 	size_t before = map->size;
@@ -148,7 +148,7 @@ static bool parse_hex(const char **at, const char *end, uint64_t *value)
 	return true;
 }
 
-/* A line that is none is passed over. 0 or -ENOMEM, -ENOSPC. */
+/* Skips malformed lines. 0, -ENOMEM or -ENOSPC. */
 static int parse_line(struct perf_map *map, char *line, char *end)
 {
 	const char *at = line;
@@ -178,7 +178,7 @@ static int parse_line(struct perf_map *map, char *line, char *end)
 	return 0;
 }
 
-/* Whole lines only: the rest of the last one is still to be written. */
+/* Parses whole lines only, since the writer has not finished the last one. */
 static int parse(struct perf_map *map)
 {
 	int r = 0;
@@ -206,7 +206,7 @@ static int by_start(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* A heap of entries, the one with the highest order first. */
+/* A heap of entries with the highest order first. */
 struct heap {
 	const struct entry **entries;
 	uint32_t count;
@@ -240,8 +240,8 @@ static void pop(struct heap *heap)
 	heap->entries[i] = last;
 }
 
-/* Goes through the addresses in order; open holds the entries around the current one. Each step
- * begins an entry or ends one for good, so that there are at most two spans an entry. */
+/* Goes through the addresses in order; open holds the entries around the current one. Each step begins or ends one
+ * entry, so each entry makes at most two spans. */
 static void sweep(struct perf_map *map, const struct entry *sorted, struct heap *open)
 {
 	uint32_t next = 0;
@@ -298,7 +298,7 @@ void perf_map_refresh(struct perf_map *map)
 
 	if (!read_on(map))
 		return;
-	parse(map); /* what found no memory is not known: there is no name then */
+	parse(map); /* an entry for which memory is missing has no name */
 	if (map->nr_entries > before)
 		arrange(map);
 }

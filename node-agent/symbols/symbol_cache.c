@@ -20,18 +20,18 @@
 #define MAGIC         0x316d797367666cull /* "lfgsym1" in memory */
 #define VERSION       2u
 #define SUFFIX        ".symbols"
-#define NAME_SIZE     (2 * WIRE_BUILD_ID_MAX + 16 + sizeof(SUFFIX)) /* with a user's number */
+#define NAME_SIZE     (2 * WIRE_BUILD_ID_MAX + 16 + sizeof(SUFFIX)) /* with the number of a user */
 #define FILE_SIZE_MAX (1ull << 30)
 #define OFF           "off"
 
-/* A file is this, the symbols, the names; numbers as the machine has them. */
+/* A file consists of this header, the symbols and the names. Numbers have the machine's byte order. */
 struct header {
 	uint64_t magic;
 	uint32_t version, build_id_size;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 	uint32_t nr_symbols, names_size;
 	uint32_t owner, reserved;
-	uint64_t checksum; /* of the whole file, itself taken as 0 */
+	uint64_t checksum; /* of the whole file, with 0 in place of this member */
 };
 
 static_assert(sizeof(struct header) == 72, "format of the symbol cache");
@@ -77,7 +77,7 @@ void symbol_cache_destroy(struct symbol_cache *cache)
 	free(cache);
 }
 
-/* Eight bytes at a time; against damage, not against malice. */
+/* Takes eight bytes at a time. The checksum protects against damage, not against malice. */
 static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
@@ -117,7 +117,7 @@ static bool file_name(char name[static NAME_SIZE], uid_t owner, const uint8_t *b
 	return true;
 }
 
-/* Ours, and nobody else writes there. */
+/* Opens the directory if it is ours and no other user can write to it. */
 static int open_directory(const char *path)
 {
 	struct stat status;
@@ -132,7 +132,7 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-/* The directory and what is missing above it. */
+/* Makes the directory and its missing parents. */
 static int make_directory(const char *path)
 {
 	char part[PATH_MAX];
@@ -182,8 +182,8 @@ static bool is_believable(const struct header *header, size_t size, uid_t owner,
 			       header->names_size;
 }
 
-/* Takes data, the whole file. It was read, not mapped: a home directory may be on a network, where
- * a mapping can fail with SIGBUS; and the checksum touches every byte anyway. */
+/* Takes data, the whole file. The file was read, not mapped, since a mapping of a file on a network can raise SIGBUS.
+ * The checksum touches every byte anyway. */
 static int restore(char *data, size_t size, uid_t owner, const uint8_t *build_id,
 		   uint32_t build_id_size, struct symbol_table **table)
 {
@@ -234,7 +234,7 @@ int symbol_cache_load(struct symbol_cache *cache, uid_t owner, const uint8_t *bu
 		data = NULL;
 	}
 	if (r == 0)
-		futimens(fd, NULL); /* used: the time by which the oldest go */
+		futimens(fd, NULL); /* marks the file as used: the oldest files are deleted first */
 	free(data);
 	close(fd);
 	return r;
@@ -306,7 +306,7 @@ static int survey(int directory, struct survey *result)
 	return 0;
 }
 
-/* Each file costs a survey; there are few, as each is of thousands of symbols. */
+/* Each stored file costs one survey. Files are few, since each holds thousands of symbols. */
 static void drop_oldest(const struct symbol_cache *cache, int directory)
 {
 	struct survey found;
@@ -322,7 +322,8 @@ static int write_file(int directory, const char *name, const struct header *head
 {
 	char temporary[NAME_SIZE + 32];
 
-	/* Without the suffix it is neither loaded nor counted; with the thread's number it is this call's alone. */
+	/* A file without the suffix is neither loaded nor counted. The thread's number makes the name unique to this
+	 * call. */
 	snprintf(temporary, sizeof(temporary), "%s.%ld", name, syscall(SYS_gettid));
 	unlinkat(directory, temporary, 0);
 	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -28,12 +28,12 @@ struct symbol_module {
 	struct symbol_scope *scope;
 	struct symbolizer_module place; /* path: owned below */
 	char *path;                     /* owns */
-	struct elf_file *file;          /* owns; open from the first place on, until it was read */
-	struct elf_file *debug;         /* owns; kept for inlines */
+	struct elf_file *file;          /* owns; opened at the first place, closed once read */
+	struct elf_file *debug;         /* owns; kept open for inlines */
 	struct symbol_table *table;     /* owns */
 	struct inline_frames *inlines;  /* owns; borrows file or debug */
 	struct perf_map *map;           /* owns */
-	uint64_t map_covers;            /* number of the last request before map was read */
+	uint64_t map_covers;            /* the last request that was made before map was read */
 	bool loaded;
 };
 
@@ -56,7 +56,6 @@ static void close_file(struct symbol_module *module, struct elf_file **file)
 	*file = NULL;
 }
 
-/* Takes the file. */
 static void keep_file(struct symbol_module *module, struct elf_file **place, struct elf_file *file)
 {
 	*place = file;
@@ -96,7 +95,7 @@ static bool is_same(const struct symbolizer_module *place, struct elf_file *file
 	return size == place->build_id_size && memcmp(id, place->build_id, size) == 0;
 }
 
-/* What the file says goes into the profiles of all of the owner's processes, and of nobody else's. */
+/* The file's names go into the profiles of all processes of the owner, and of no other user. */
 static bool is_believed(const struct symbolizer_module *place, int fd)
 {
 	struct stat status;
@@ -104,7 +103,7 @@ static bool is_believed(const struct symbolizer_module *place, int fd)
 
 	if (job_file_is_of_root(fd))
 		return true;
-	/* After the file was opened: the number may be another process's by now. */
+	/* This check comes after the file was opened, since the pid may belong to another process by now. */
 	if (place->pid > 0 && proc_file_users(place->pid, &real, &effective) == 0 &&
 	    real == place->owner)
 		return true;
@@ -112,7 +111,6 @@ static bool is_believed(const struct symbolizer_module *place, int fd)
 	       (status.st_uid == place->owner || job_file_is_older(&status, place->started_ns));
 }
 
-/* Takes the descriptor. */
 static bool take_file(struct symbol_module *module, int fd)
 {
 	struct elf_file *file;
@@ -139,8 +137,7 @@ static void open_file(struct symbol_module *module)
 		take_file(module, job_file_open_in(0, module->path, place->owner, 0));
 }
 
-/* The kernel maps the same vDSO into every process of one architecture: ours will do if the build
- * id says so. */
+/* The kernel maps one vDSO into all processes of an architecture. Ours serves if its build id matches. */
 static void open_vdso(struct symbol_module *module)
 {
 	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
@@ -190,8 +187,8 @@ static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
 	return debug_file_open(&query, file);
 }
 
-/* The debug file on this machine, else what the file brings along, else the network's. Returns
- * whether it is one that DWARF may be in. */
+/* Opens the debug file on this machine, else the one inside the file, else one from the network. Returns whether the
+ * opened file may have DWARF. */
 static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug)
 {
@@ -211,7 +208,7 @@ static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_
 	return true;
 }
 
-/* For whom a table is that was made of these files; what is in memory came out of the first one. */
+/* Returns the user for whom a table of these files is. An image in memory came out of the module's own file. */
 static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug)
 {
 	bool is_of_root = module->file && elf_file_fd(module->file) >= 0 &&
@@ -236,7 +233,7 @@ static void load_table(struct symbol_module *module)
 				  &module->table);
 }
 
-/* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
+/* A table without the names of the debug file is not stored, since the debug file may come later. */
 static void build_table(struct symbol_module *module, struct elf_file *debug)
 {
 	struct elf_file *const files[] = {module->file, debug};
@@ -252,7 +249,7 @@ static void build_table(struct symbol_module *module, struct elf_file *debug)
 			   build_id_size(module), module->table);
 }
 
-/* Sets what is open for the lines of its functions. */
+/* Reads the function names, and opens the DWARF for their lines. */
 static void read_names(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug, bool *may_have_dwarf)
 {

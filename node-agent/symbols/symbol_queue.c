@@ -10,9 +10,9 @@
 #include "base/array.h"
 #include "node-agent/base/fair_shares.h"
 
-/* A growing array of what waits. */
+/* A growing array of waiting work. */
 struct waiting {
-	void *items; /* owns; those from at on wait */
+	void *items; /* owns; items before index at are done */
 	size_t at, count, max;
 };
 
@@ -20,7 +20,7 @@ struct symbol_line {
 	struct symbol_line *next;
 	uint32_t user; /* fair_shares_owner() */
 	bool is_served;
-	struct waiting places;   /* struct symbolizer_module, each owns its path */
+	struct waiting places;   /* struct symbolizer_module; each owns its path */
 	struct waiting requests; /* struct symbol_request */
 };
 
@@ -90,7 +90,6 @@ static void append(struct symbol_queue *queue, struct symbol_line *line)
 	line->next = NULL;
 }
 
-/* NULL: out of memory. */
 static struct symbol_line *line_of(struct symbol_queue *queue, uid_t user)
 {
 	struct symbol_line *line = queue->first;
@@ -139,7 +138,6 @@ int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_req
 	return line ? push(&line->requests, request, sizeof(*request)) : -ENOMEM;
 }
 
-/* NULL: none. */
 static struct symbol_line *find_waiting(const struct symbol_queue *queue)
 {
 	const bool is_full = queue->nr_served == SYMBOL_QUEUE_SERVED_MAX - 1;

@@ -42,8 +42,8 @@ int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_req
 /* Returns whether symbol_queue_take() has a line to give. */
 bool symbol_queue_waits(const struct symbol_queue *queue);
 
-/* Returns the first line in which work waits and that no worker serves. The caller serves it from now on. NULL: there
- * is none. Once SYMBOL_QUEUE_SERVED_MAX - 1 lines of other users are served, only root's line is given. */
+/* Returns the first line with waiting work that no worker serves; the caller serves it from now on. NULL: no such line.
+ * Once SYMBOL_QUEUE_SERVED_MAX - 1 lines of other users are served, only root's line is given. */
 struct symbol_line *symbol_queue_take(struct symbol_queue *queue);
 
 /* Takes the line back. The work that is left in it waits behind all other lines. */

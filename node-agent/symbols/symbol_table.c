@@ -10,15 +10,15 @@
 
 #define NO_SYMBOL       SYMBOL_TABLE_NO_SYMBOL
 #define NAME_LENGTH_MAX 65535u
-#define NAMES_SIZE_MAX  (512u << 20) /* symbols may share one long name in the file; not here */
+#define NAMES_SIZE_MAX  (512u << 20) /* symbols may share one long name in the file, not here */
 
 struct symbol_table {
 	struct symbol_table_symbol *symbols; /* owns, unless memory is set; while building, outer
 						is the binding */
 	uint32_t count, max;
-	char *names; /* the same */
+	char *names; /* owns, unless memory is set */
 	uint32_t names_size, names_max;
-	void *memory; /* owns; a restored table lies in it */
+	void *memory; /* owns; holds the content of a restored table */
 };
 
 void symbol_table_destroy(struct symbol_table *table)
@@ -51,7 +51,7 @@ static int reserve(struct symbol_table *table, uint32_t name_size)
 	return 0;
 }
 
-/* Line breaks and tabs separate things in what is made of names. */
+/* Line breaks and tabs separate fields in texts made of names, so they are replaced. */
 static void copy_name(char *to, const char *from, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i++)
@@ -66,7 +66,7 @@ static int add(void *context, const struct elf_file_function *function)
 	uint64_t size = function->size ? function->size : 1;
 
 	if (length == 0 || function->start == UINT64_MAX)
-		return 0; /* there is no address behind the last one */
+		return 0; /* the last address has no address behind it */
 	if (length > NAME_LENGTH_MAX)
 		length = NAME_LENGTH_MAX;
 	int r = reserve(table, (uint32_t)length + 1);
@@ -83,8 +83,7 @@ static int add(void *context, const struct elf_file_function *function)
 	return 0;
 }
 
-/* By address; among aliases the best name first, so that the choice never depends on the order in
- * the file. */
+/* Sorts by address, and the best alias first, so that the choice never depends on the order in the file. */
 static int compare(const void *left, const void *right, void *context)
 {
 	const struct symbol_table_symbol *a = left, *b = right;
@@ -104,7 +103,7 @@ static int compare(const void *left, const void *right, void *context)
 	return strcmp(a_name, b_name);
 }
 
-/* Drops aliases and links each symbol to the one around it. */
+/* Drops aliases, and links each symbol to the symbol around it. */
 static void link_symbols(struct symbol_table *table)
 {
 	uint32_t kept = 0, open = NO_SYMBOL;

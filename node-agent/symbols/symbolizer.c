@@ -27,13 +27,13 @@
 #include "node-agent/files/job_file.h"
 
 #define DEBUGINFOD_LIMIT_MS 20000u
-#define CACHED_SYMBOLS_MIN  5000u /* making fewer takes less than reading them is worth */
-#define RESULTS_KEPT_MAX    256u  /* places for answers that are kept while none is awaited */
+#define CACHED_SYMBOLS_MIN  5000u /* a smaller table is made again as fast as it is read */
+#define RESULTS_KEPT_MAX    256u  /* room for answers that is kept while no request is open */
 #define OPEN_FILES_MAX      512u
 #define FILE_LIMIT_MS       2000u
 #define FILE_SLOW_MS        60000u /* for one file that answers slowly */
 
-/* A growing array; the worker hands it over whole, so that the lock is held for an instant. */
+/* A growing array. The worker hands over the whole array, so that the lock is held only for an instant. */
 struct results {
 	struct symbolizer_result *items; /* owns */
 	size_t count;
@@ -42,34 +42,34 @@ struct results {
 
 struct module_slot {
 	struct symbol_module *module; /* owns; NULL: none */
-	struct module_call *left;     /* owns; has the module until it has returned. NULL: none */
+	struct module_call *left;     /* owns; uses the module until it has returned. NULL: none */
 	bool is_busy;
-	uint64_t device; /* of foreign_call.h, as the next */
+	uint64_t device; /* user and device of foreign_call.h */
 	uid_t user;
 };
 
-/* What only the worker that has the turn touches. */
+/* Only the worker that has the turn touches this. */
 struct work {
-	struct symbol_scope scope; /* owns cache and debuginfod; calls use it, too */
+	struct symbol_scope scope; /* owns cache and debuginfod; foreign calls use it, too */
 	struct module_slot *slots; /* owns; module_id < nr_slots */
 	uint32_t nr_slots;
 	uint32_t file_limit_ms;
 	struct text_arena *texts;  /* owns */
 	char *debug_directory;     /* owns */
-	struct module_call *spare; /* owns; for the next call; NULL: it makes one */
+	struct module_call *spare; /* owns; for the next call; NULL: the next call allocates one */
 };
 
-/* Workers take turns: one of them works, and keeps the turn while a file of its line is read. Once whoever reads it
- * sleeps, the file system may take its time, and the turn goes to another worker, which serves another user. */
+/* Workers take turns. The worker that has the turn keeps it while a file of its line is read. Once the reading thread
+ * sleeps, the turn goes to another worker, which serves another user. */
 struct symbolizer {
 	int event_fd;
-	uint64_t nr_collected; /* loop only, as the next */
+	uint64_t nr_collected; /* loop only, as nr_requested */
 	struct results taken;
 	size_t taken_at;
-	struct work work; /* of who has the turn */
+	struct work work; /* the worker with the turn uses it */
 	struct turn_lock turn;
 	atomic_bool stop;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t wake, ended;
 	uint32_t nr_workers, nr_idle;
 	struct symbol_queue queue;
@@ -78,7 +78,7 @@ struct symbolizer {
 
 struct worker {
 	struct symbolizer *symbolizer;
-	struct symbol_line *line; /* that it serves */
+	struct symbol_line *line; /* the line that the worker serves */
 	bool has_turn;
 };
 
@@ -92,7 +92,7 @@ static void take_turn(struct worker *worker)
 
 static void *work(void *argument);
 
-/* With the lock. Without a thread, those that are there serve all, one after the other. */
+/* Needs the lock. If no thread can be started, the existing workers serve all lines one after the other. */
 static int start_worker(struct symbolizer *symbolizer)
 {
 	pthread_t thread;
@@ -102,7 +102,7 @@ static int start_worker(struct symbolizer *symbolizer)
 	return r;
 }
 
-/* With the lock. Somebody has to serve what waits, unless whoever has the turn will. */
+/* Needs the lock. Waiting work needs a worker, unless the worker with the turn will see it. */
 static void call_worker(struct symbolizer *symbolizer)
 {
 	if (!turn_lock_is_free(&symbolizer->turn) || !symbol_queue_waits(&symbolizer->queue))
@@ -131,7 +131,7 @@ static bool is_wanted(void *context)
 	return !symbolizer->stop;
 }
 
-/* While a file of its line is read. false: it is not wanted any more. */
+/* Called while a file of the worker's line is read. Returns false if the file is not wanted any more. */
 static bool let_others(void *context, bool asleep)
 {
 	struct worker *worker = context;
@@ -143,7 +143,8 @@ static bool let_others(void *context, bool asleep)
 
 /* ---- the worker -------------------------------------------------------------------------------- */
 
-/* The place of the module of that id, with a module, until the next call. NULL: out of memory. */
+/* Returns the slot of the module, and creates the module if needed. Borrowed until the next call. NULL: out of
+ * memory. */
 static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 {
 	if (array_reserve_zeroed(&work->slots, &work->nr_slots, module_id + 1ul,
@@ -155,7 +156,7 @@ static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 	return slot->module ? slot : NULL;
 }
 
-/* Whether nobody uses the module at the moment; one that was left behind may have come back. */
+/* Returns whether no call uses the module. A call that was left behind may have come back. */
 static bool is_free(struct module_slot *slot)
 {
 	if (slot->left && slot->left->has_returned) {
@@ -167,7 +168,8 @@ static bool is_free(struct module_slot *slot)
 
 static bool open_meanwhile(void *context, bool asleep);
 
-/* Takes the call. true: it was made and has come back, and is the caller's; else it is nobody's, or the slot's. */
+/* Returns true if the call was made and has come back; the caller then owns it. Else the slot owns it, or it is
+ * freed. */
 static bool make_call(struct worker *worker, uint32_t module_id, struct module_call *call)
 {
 	struct work *work = &worker->symbolizer->work;
@@ -182,7 +184,7 @@ static bool make_call(struct worker *worker, uint32_t module_id, struct module_c
 	int r = foreign_call_make(&call->call, &patience);
 	if (!worker->has_turn)
 		take_turn(worker);
-	work->slots[module_id].is_busy = false; /* there may be more of them by now */
+	work->slots[module_id].is_busy = false; /* the array may have moved */
 	if (r == -ETIMEDOUT)
 		work->slots[module_id].left = call;
 	else if (r)
@@ -190,7 +192,7 @@ static bool make_call(struct worker *worker, uint32_t module_id, struct module_c
 	return r == 0;
 }
 
-/* A look at another user's mappings may take as long as that user likes. */
+/* Reading another user's mappings may take as long as that user likes. */
 static uint64_t device_of(const struct symbolizer_module *place)
 {
 	bool asks = place->pid > 0 && fair_shares_trust(place->owner);
@@ -218,7 +220,7 @@ static void open_place(struct worker *worker, const struct symbolizer_module *pl
 		module_call_give(&work->spare, call);
 }
 
-/* The next file of its line. false: none waits. */
+/* Opens the next file of the worker's line. Returns false if none waits. */
 static bool open_next(struct worker *worker)
 {
 	struct symbolizer_module place;
@@ -235,8 +237,8 @@ static bool open_next(struct worker *worker)
 	return true;
 }
 
-/* What is read may take long, from the network for one. The line's files are opened meanwhile: they go when their
- * processes do, while names can wait. */
+/* Reading may take long, for example from the network. Meanwhile the line's other files are opened: they vanish with
+ * their processes, while names can wait. */
 static bool open_meanwhile(void *context, bool asleep)
 {
 	struct worker *worker = context;
@@ -278,11 +280,10 @@ static void raise_event(struct symbolizer *symbolizer)
 	uint64_t one = 1;
 
 	if (write(symbolizer->event_fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable, as it should be */
+		return; /* the counter is full, so the descriptor is already readable */
 }
 
-/* Room for the answers is made before the question is taken, by symbolizer_request(): an answer
- * can't get lost. */
+/* symbolizer_request() makes room for the answer before a worker can take the request, so no answer is lost. */
 static void answer(struct worker *worker, const struct symbol_request *request)
 {
 	struct symbolizer *symbolizer = worker->symbolizer;
@@ -313,7 +314,7 @@ static void answer_next(struct worker *worker)
 		answer(worker, &request);
 }
 
-/* With the lock. NULL: the worker is to end, since all are, or another one waits. */
+/* Needs the lock. Returns NULL if the worker is to end: the symbolizer stops, or another worker waits already. */
 static struct symbol_line *wait_for_line(struct symbolizer *symbolizer)
 {
 	struct symbol_line *line = NULL;
@@ -337,7 +338,7 @@ static void *work(void *argument)
 	pthread_mutex_lock(&symbolizer->lock);
 	while ((worker.line = wait_for_line(symbolizer))) {
 		pthread_mutex_unlock(&symbolizer->lock);
-		/* One thing, so that no user waits for all of another's. */
+		/* A worker does one thing a turn, so that no user waits for all work of another user. */
 		take_turn(&worker);
 		if (!open_next(&worker))
 			answer_next(&worker);
@@ -375,7 +376,7 @@ static void destroy_work(struct work *work)
 	free(work->debug_directory);
 }
 
-/* A call that was left behind goes on with all of this once its file system answers. */
+/* A call that was left behind still uses this memory, so the memory is then not freed. */
 static void destroy(struct symbolizer *symbolizer)
 {
 	if (has_left(&symbolizer->work))
@@ -393,7 +394,7 @@ static void destroy(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-/* Half of the descriptors are for rings and sockets. */
+/* The other half of the descriptors is for rings and sockets. */
 static uint32_t max_open_files(void)
 {
 	struct rlimit limit;
@@ -509,15 +510,14 @@ int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_
 	return r;
 }
 
-/* Swaps the collected array for the full one; it is given the same room, which the open requests
- * rely on. */
+/* Swaps the collected array for the full one, and gives it the same room: the open requests rely on that room. */
 static void take_results(struct symbolizer *symbolizer)
 {
 	struct results *taken = &symbolizer->taken;
 	uint64_t counter;
 
 	if (read(symbolizer->event_fd, &counter, sizeof(counter)) < 0)
-		return; /* nothing there */
+		return; /* nothing waits */
 	pthread_mutex_lock(&symbolizer->lock);
 	if (array_reserve(&taken->items, &taken->max, symbolizer->done.max,
 			  sizeof(*taken->items)) == 0) {
@@ -527,12 +527,12 @@ static void take_results(struct symbolizer *symbolizer)
 		symbolizer->done = empty;
 		symbolizer->taken_at = 0;
 	} else {
-		raise_event(symbolizer); /* later */
+		raise_event(symbolizer); /* the next call takes them */
 	}
 	pthread_mutex_unlock(&symbolizer->lock);
 }
 
-/* All answers were collected: room for many was needed once. */
+/* Frees room that only a burst of requests needed, once all answers were collected. */
 static void give_room_back(struct symbolizer *symbolizer)
 {
 	if (symbolizer->taken.max <= RESULTS_KEPT_MAX)

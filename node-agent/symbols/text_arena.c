@@ -12,7 +12,7 @@ struct chunk {
 };
 
 struct text_arena {
-	struct chunk *newest; /* owns, and so the others */
+	struct chunk *newest; /* owns it; each chunk owns the next */
 };
 
 struct text_arena *text_arena_create(void)

@@ -7,7 +7,7 @@
 
 struct text_arena;
 
-/* NULL: out of memory. text_arena_destroy() accepts NULL. */
+/* Returns NULL if out of memory. text_arena_destroy() accepts NULL. */
 struct text_arena *text_arena_create(void);
 void text_arena_destroy(struct text_arena *arena);
 

@@ -1,4 +1,4 @@
-/* A lock that the thread gets next that has waited for it the longest. Any thread calls. */
+/* A lock that goes to the thread that has waited longest. Any thread calls. */
 #ifndef TURN_LOCK_H
 #define TURN_LOCK_H
 
@@ -10,7 +10,7 @@
 struct turn_lock {
 	pthread_mutex_t lock;
 	pthread_cond_t turned;
-	uint64_t turn, next_turn; /* equal: nobody has it */
+	uint64_t turn, next_turn; /* equal: no thread has the lock */
 };
 
 void turn_lock_init(struct turn_lock *lock);
