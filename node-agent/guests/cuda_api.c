@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* CUpti_driver_api_trace_cbid of cupti_driver_cbid.h (CUDA 13), which is append-only: each number
- * means the same in every version. In rising order. */
+/* CUpti_driver_api_trace_cbid of cupti_driver_cbid.h (CUDA 13) in rising order. CUPTI only appends to it, so a number
+ * has one meaning in all versions. */
 static const struct {
 	uint16_t cbid;
 	const char *name;

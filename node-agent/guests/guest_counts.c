@@ -14,7 +14,7 @@ void guest_counts_fini(struct guest_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 }
 
-/* Launches are told from other records by two counters that do not change together. */
+/* Launches are told from other records by two counters that do not change together, so this count may shrink. */
 static bool may_shrink(const struct ledger_entry *entry)
 {
 	return entry->reason == LEDGER_LAUNCHES;
@@ -25,7 +25,7 @@ static bool same_counter(const struct ledger_entry *a, const struct ledger_entry
 	return a->device_id == b->device_id && a->reason == b->reason;
 }
 
-/* Both are in the same order; a counter that is zero again is missing. */
+/* Both lists are in one order; a counter that is zero again is missing. */
 static bool have_grown(const struct guest_counts *counts, const struct ledger_entry *now,
 		       uint32_t nr)
 {

@@ -19,25 +19,25 @@
 #include "proto/ring/record_ring.h"
 
 #define ACCEPTS_AT_ONCE 32
-#define FDS_MAX         253u /* that come with one message: the kernel's SCM_MAX_FD */
+#define FDS_MAX         253u /* of one message: the kernel's SCM_MAX_FD */
 #define CLOSER_WAIT_MS  1000u
 #define RETRY_NS        100000000ull
 
-/* Descriptors that wait to be closed: half of those that we may have, within these bounds. */
+/* Bounds for the descriptors that wait to be closed; within them half of the process's limit may wait. */
 #define CLOSER_MIN 1024u
 #define CLOSER_MAX 8192u
 
-/* What one message, and all peers that are shown out before the next look, may hand to the closer. */
+/* The closer must hold the descriptors of one message, and all peers that leave before its next look. */
 #define CLOSER_ROOM_MIN (FDS_MAX + GUEST_LISTENER_PEERS_MAX + 1u)
 
-/* Descriptors that are kept free. A message's descriptors that find none would be closed in the call that receives it.
- * Our own user's guests send one. */
+/* Descriptors that are kept free. Receiving closes a message's descriptors that find no place, and such a close may
+ * block. Guests of our own user send one. */
 #define SPARE_FDS     16u
 #define SPARE_FDS_ANY (FDS_MAX + GUEST_LISTENER_PEERS_MAX)
 
 struct peer {
 	struct guest_listener *listener;
-	struct event_source source; /* fd -1: this place is free */
+	struct event_source source; /* fd -1: the place is free */
 	bool paused;                /* not watched until the closer has room */
 	uint64_t since_ns;
 	pid_t pid;
@@ -50,11 +50,11 @@ struct guest_listener {
 	dev_t device;
 	ino_t inode;
 	bool bound, any_user, keep_rings;
-	uid_t allowed_uid; /* besides our own and root */
+	uid_t allowed_uid; /* admitted besides our own user and root */
 	guest_listener_control control;
 	guest_listener_absence absence;
 	guest_listener_settled settled;
-	bool paused; /* out of descriptors, or of room to close them: not watched until a later step */
+	bool paused; /* out of descriptors, or of room to close them; a later step watches again */
 	struct descriptor_closer *closer; /* owns */
 	guest_listener_arrival arrival;
 	void *context;
@@ -63,7 +63,7 @@ struct guest_listener {
 	uint64_t refused;
 };
 
-/* It may have sent messages that nobody read, with descriptors in them. */
+/* Unread messages of the peer may hold descriptors, so closing it may block. */
 static void close_peer(struct peer *peer)
 {
 	if (!peer->paused)
@@ -78,7 +78,7 @@ static bool can_close(struct guest_listener *listener)
 	return descriptor_closer_room(listener->closer, geteuid()) >= CLOSER_ROOM_MIN;
 }
 
-/* What this peer's message may hold has room, and its user leaves as much to others. */
+/* The closer needs room for all descriptors of a message, and the user must leave room to others. */
 static bool can_read(const struct peer *peer)
 {
 	return can_close(peer->listener) &&
@@ -87,8 +87,8 @@ static bool can_read(const struct peer *peer)
 
 /* ---- one handshake ----------------------------------------------------------------------------- */
 
-/* Whether it is of memory, whose close() never waits. Asking for seals is the one question that no file system of a
- * user gets to answer. */
+/* Returns whether the descriptor is of memory, whose close() never blocks. A request for seals is never passed to a
+ * user's file system. */
 static bool is_memory(int fd)
 {
 	return fcntl(fd, F_GET_SEALS) >= 0;
@@ -102,7 +102,7 @@ static void close_fd(const struct peer *peer, int fd)
 		descriptor_closer_add(peer->listener->closer, fd, peer->uid);
 }
 
-/* All descriptors that came along; one is kept, should it be the only one, and of memory. */
+/* Takes all descriptors of the message. Keeps one only if it came alone and is of memory. */
 static int take_fd(const struct peer *peer, struct msghdr *message)
 {
 	int kept = -1, count = 0;
@@ -129,7 +129,6 @@ static int take_fd(const struct peer *peer, struct msghdr *message)
 	return -1;
 }
 
-/* What a peer may say. */
 union request {
 	uint32_t magic;
 	struct guest_hello hello;
@@ -137,10 +136,10 @@ union request {
 	struct guest_absence absence;
 };
 
-/* Returns the size of the message, -EAGAIN: none yet; *fd is -1 or the caller's. */
+/* Returns the size of the message; -EAGAIN: none yet. The caller owns *fd, unless it is -1. */
 static ssize_t receive_request(struct peer *peer, union request *request, int *fd)
 {
-	/* Room for all that can come: what finds none is closed by the kernel, in this call. */
+	/* There is room for the most that can come, because the kernel closes further descriptors within this call. */
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
@@ -183,7 +182,7 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 	return listener->arrival(listener->context, &arrival, window);
 }
 
-/* A peer that doesn't take its answer only harms itself: the ring is what counts. */
+/* A peer that takes no answer harms only itself: the ring decides what is recorded. */
 static void send_answer(const struct peer *peer, const void *answer, size_t size)
 {
 	(void)send(peer->source.fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -216,7 +215,7 @@ static bool answer_control(struct peer *peer, const struct control_request *requ
 		refusal.status = CONTROL_REFUSED_VERSION;
 	else
 		answer = listener->control(listener->context, peer->uid, request, &answer_size);
-	/* No answer at all would mean that the agent has ended. */
+	/* A guest that gets no answer believes that the agent has ended. */
 	send_answer(peer, answer, answer_size);
 	return answer != &refusal;
 }
@@ -232,7 +231,7 @@ static bool take_absence(const struct peer *peer, const struct guest_absence *ab
 	return is_heard;
 }
 
-/* Whether it was understood, and is served. */
+/* Returns whether the request was understood and is served. */
 static bool answer(struct peer *peer, const union request *request, ssize_t size, int fd)
 {
 	if (request->magic == CONTROL_MAGIC)
@@ -266,7 +265,7 @@ static void peer_ready(void *context)
 
 /* ---- coming in -------------------------------------------------------------------------------- */
 
-/* What it has said counts, also if the loop was away since and has not read it yet. */
+/* The loop may have been away: the peer's last message may wait unread, and counts. */
 static void show_out(struct peer *peer)
 {
 	peer_ready(peer);
@@ -276,7 +275,7 @@ static void show_out(struct peer *peer)
 	peer->listener->refused++;
 }
 
-/* A free place, or that of whoever has been silent the longest. */
+/* Finds a free place, or takes the place of the peer that has been silent longest. */
 static struct peer *find_place(struct guest_listener *listener)
 {
 	struct peer *oldest = &listener->peers[0];
@@ -349,7 +348,7 @@ static struct descriptor_closer *make_closer(void)
 	return descriptor_closer_create(max < CLOSER_MAX ? max : CLOSER_MAX);
 }
 
-/* false: nobody waits, or there is no descriptor for who does. */
+/* Returns false if no peer waits, or no descriptor is free for it. */
 static bool accept_one(struct guest_listener *listener)
 {
 	int fd = -1;
@@ -382,7 +381,7 @@ static void listener_ready(void *context)
 
 void guest_listener_take_all(struct guest_listener *listener)
 {
-	/* As many as the queue holds: who comes later would hold up the end. */
+	/* The queue bounds the loop: peers that keep arriving must not hold up the end. */
 	for (int i = 0; i < SOMAXCONN && accept_one(listener); i++)
 		;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++)
@@ -461,7 +460,7 @@ void guest_listener_destroy(struct guest_listener *listener)
 			close_peer(&listener->peers[i]);
 	if (listener->bound)
 		socket_path_remove(listener->path, listener->device, listener->inode);
-	/* Connections that nobody accepted close with it, and what they sent. */
+	/* Closing the socket also closes connections that were not accepted, with the descriptors in them. */
 	if (listener->source.fd >= 0) {
 		event_loop_remove(listener->loop, &listener->source);
 		descriptor_closer_add(listener->closer, listener->source.fd, geteuid());

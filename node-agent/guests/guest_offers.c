@@ -15,17 +15,17 @@
 
 struct guest_offers {
 	char *path;   /* owns */
-	char *target; /* owns; what the path leads to; NULL: it is the directory */
+	char *target; /* owns; target of the link at path; NULL: path is the directory */
 	int fd;
-	DIR *left;               /* owns; NULL: all has been looked at */
+	DIR *left;               /* owns; NULL: the round is complete */
 	bool has_kept;           /* in this round */
-	bool has_ended;          /* guest_offers_end() */
-	struct timespec open_at; /* by the clock that dates files there */
+	bool has_ended;          /* guest_offers_end() was called */
+	struct timespec open_at; /* by the clock of that file system */
 };
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
-/* The directory itself, and no link to it. */
+/* Opens only a directory, never a link to one. */
 static int open_directory(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -39,8 +39,8 @@ static int open_directory(const char *path)
 	return r ? r : fd;
 }
 
-/* A link is only followed if it is ours: where the socket's directory is /tmp, others can make one that leads to any
- * directory of ours. */
+/* Follows a link only if it is ours. Where the socket's directory is /tmp, other users can make a link to any directory
+ * of ours. */
 static int open_shared(struct guest_offers *offers)
 {
 	char target[] = GUEST_OFFERS_SHARED "XXXXXX";
@@ -79,7 +79,7 @@ static int make_directory(struct guest_offers *offers, bool any_user)
 	return mkdir(offers->path, 0700) ? -errno : open_directory(offers->path);
 }
 
-/* What is there, if it is ours and of this kind; else a new one in its place. */
+/* Opens the directory at the path if it is ours and of this kind; else makes a new one in its place. */
 static int find_directory(struct guest_offers *offers, bool any_user)
 {
 	struct stat status;
@@ -89,7 +89,7 @@ static int find_directory(struct guest_offers *offers, bool any_user)
 	if (status.st_uid != geteuid() || !(S_ISLNK(status.st_mode) || S_ISDIR(status.st_mode)))
 		return -EPERM;
 	if (S_ISLNK(status.st_mode)) {
-		/* What it leads to may be gone, and the name another's by now. */
+		/* The link's target may be gone, and its name may belong to another user by now. */
 		int fd = any_user ? open_shared(offers) : -ENOENT;
 
 		if (fd >= 0)
@@ -127,7 +127,7 @@ int guest_offers_open(const char *socket_path, bool any_user, struct guest_offer
 		new_offers->path = NULL;
 	else
 		r = new_offers->fd = find_directory(new_offers, any_user);
-	/* That dates the directory, by the clock that dates files in it. */
+	/* fchmod() dates the directory by the clock that dates the files in it. */
 	if (r >= 0 && (fchmod(r, any_user ? 01733 : 0700) || fstat(r, &status))) {
 		r = -errno;
 		close(new_offers->fd);
@@ -174,7 +174,7 @@ void guest_offers_settle(struct guest_offers *offers, uid_t uid, const struct gu
 		unlinkat(offers->fd, name, 0);
 }
 
-/* One made since is of a guest that this agent answers, unless it has ended. */
+/* An offer made since then is of a guest that this agent answers, unless the guest has ended. */
 static bool is_earlier(const struct guest_offers *offers, const struct stat *status)
 {
 	const struct timespec *made = &status->st_ctim, *open_at = &offers->open_at;
@@ -183,7 +183,7 @@ static bool is_earlier(const struct guest_offers *offers, const struct stat *sta
 	       (made->tv_sec == open_at->tv_sec && made->tv_nsec < open_at->tv_nsec);
 }
 
-/* A second name of a file is not its owner's word: where links are not protected, others can make one. */
+/* Refuses a second name of a file: where links are not protected, users can make one of another user's file. */
 static bool is_offer(const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && status->st_nlink == 1;

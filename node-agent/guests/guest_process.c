@@ -32,19 +32,19 @@ struct guest_process {
 	struct user_share *share;                /* borrowed, and joined */
 	struct ring_source *source;              /* owns */
 	struct ring_ownership ownership;         /* of the source's ring */
-	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
-	uint64_t text;                           /* bytes of names that have arrived, or more */
-	uint64_t text_seq;                       /* the message with the newest ones; 0: none */
+	struct probe_stacks *probe;              /* borrowed; NULL: guest walks its stacks */
+	uint64_t text;                           /* bytes of names that are stored, or more */
+	uint64_t text_seq;                       /* the message with the newest names; 0: none */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
-	bool watched;                            /* somebody will say when it ends */
+	bool watched;                            /* the end of the process can be seen */
 	bool in_pass, finished, died, ending, last_pass, over;
-	bool tried;             /* to watch its probe */
-	bool cut_off;           /* its recording was not to end yet */
-	bool taken_over;        /* an earlier agent read of it */
+	bool tried;             /* to watch the guest's probe */
+	bool cut_off;           /* the recording was not meant to end yet */
+	bool taken_over;        /* an earlier agent read from the ring */
 	bool registered;        /* by this agent */
-	bool hurries;           /* its end is not to wait for who may tell why */
-	uint64_t died_ns;       /* when that was first seen; 0: it was not */
-	enum ledger_reason end; /* of an end without a goodbye */
+	bool hurries;           /* reports its end without waiting for a cause */
+	uint64_t died_ns;       /* time when the end was first seen; 0: not seen */
+	enum ledger_reason end; /* cause of an end without a goodbye */
 	uint64_t passed_on_launches, passed_on_records; /* by earlier agents */
 	pid_t pid;
 	uid_t uid;
@@ -82,7 +82,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		guest_process_destroy(new_process);
 		return -ENOMEM;
 	}
-	/* Without memory for it, it is not known. Threads have other numbers in another pid namespace than ours. */
+	/* Without memory the placement stays unknown. Threads have other numbers in another pid namespace. */
 	if (scope->numa && arrival->pid > 0 &&
 	    arrival->hello->pid_namespace == proc_file_pid_namespace(getpid()))
 		new_process->placement = process_placement_create(scope->numa, arrival->pid);
@@ -104,7 +104,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		guest_process_destroy(new_process);
 		return r;
 	}
-	/* Before the guest can be told to do anything. */
+	/* The ring is taken before the guest is told to do anything. */
 	if (scope->begins_anew) {
 		ring_ownership_take_anew(&new_process->ownership);
 		r = ring_source_forget(new_process->source);
@@ -121,8 +121,8 @@ void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)
 		return;
-	/* Of one that went to another agent nothing was told, and nothing is to be. A guest that was never taken in may
-	 * be in the register by an agent before us, which keeps it. */
+	/* Nothing is sent about the end of a guest that went to another agent. A guest that was never accepted may
+	 * stand in the register for an earlier agent, and stays in it. */
 	if (process->registered)
 		guest_register_told(process->scope->reg, process->uid, process->instance, 0);
 	ring_ownership_fini(&process->ownership);
@@ -137,7 +137,7 @@ void guest_process_destroy(struct guest_process *process)
 
 bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
 {
-	/* Of a process that has ended meanwhile, the pid may not be told any more. */
+	/* The kernel may no longer tell the pid of a process that has ended. */
 	return (process->pid == arrival->pid || arrival->pid == 0) &&
 	       process->uid == arrival->uid && !process->over &&
 	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
@@ -182,8 +182,8 @@ void guest_process_beat(struct guest_process *process, uint64_t now_ns)
 	ring_source_beat(process->source, now_ns);
 }
 
-/* The ring of a guest that an earlier agent read: nothing is read before it is known from where on. What can't be known
- * any more, since the aggregator is another or refuses, begins where that agent had released. */
+/* Takes over a ring that an earlier agent read. It reads nothing until the aggregator has told where to begin. If the
+ * aggregator is another one or refuses, reading begins where the earlier agent had released. */
 static bool take_over(struct guest_process *process, uint64_t now_ns)
 {
 	uint8_t before[RECORD_RING_EPOCH];
@@ -205,7 +205,7 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 		ring_ownership_take(&process->ownership);
 	record_ring_passed_on(process->ownership.ring, &process->passed_on_launches,
 			      &process->passed_on_records);
-	/* One that was killed while it took the ring has left it as nobody's. */
+	/* An agent that was killed while it took the ring has left it without an owner. */
 	process->taken_over |= process->passed_on_launches || process->passed_on_records;
 	return true;
 }
@@ -237,8 +237,8 @@ int32_t guest_process_rank(const struct guest_process *process)
 	return process_description_rank(process->description);
 }
 
-/* Whether all is known that is to be said of the end. An agent that goes on for others runs beside the jobs, and nobody
- * tells it of a stop. */
+/* Returns whether the cause of the end is known. An agent with predecessors runs beside the jobs, and nobody tells it
+ * of a stop. */
 static bool is_end_known(struct guest_process *process, uint64_t now_ns)
 {
 	if (process->died && !process->died_ns)
@@ -330,7 +330,7 @@ bool guest_process_is_ending(const struct guest_process *process)
 	return process->ending;
 }
 
-/* After the process is known, and before its end. */
+/* Sent after the process is known, and before its end. */
 static int send_streams(struct guest_process *process)
 {
 	struct message message;
@@ -341,7 +341,7 @@ static int send_streams(struct guest_process *process)
 	return publisher_send(process->scope->publisher, &message);
 }
 
-/* Those that were read come alone: no record that a batch would carry has been read since the last message. */
+/* Collectives come alone: no record for a batch has been read since the last message. */
 static int send_collectives(struct guest_process *process)
 {
 	struct message message;
@@ -368,7 +368,8 @@ static int send_batch(struct guest_process *process)
 
 	if (r == 0)
 		r = send_streams(process);
-	/* In the ring before the message can leave: it may be the last thing that we do. */
+	/* The announcement is in the ring before the message can leave, because the agent may be killed right after
+	 * that. */
 	if (r == 0 && has_records(process))
 		r = ring_ownership_announce(&process->ownership, publisher_last_seq(publisher) + 1);
 	if (r == 0)
@@ -386,7 +387,7 @@ static int publish(void *context, struct message *message)
 	return publisher_send(context, message);
 }
 
-/* Rows of statistics replace what was sent before, so they can wait while there is no room. */
+/* Rows of statistics replace rows that were sent before, so they can wait while there is no room. */
 static int send_statistics(struct guest_process *process)
 {
 	struct publisher *publisher = process->scope->publisher;
@@ -399,7 +400,7 @@ static int send_statistics(struct guest_process *process)
 					   publisher);
 }
 
-/* Rows of placement replace what was sent before, too. */
+/* Rows of placement also replace earlier rows. */
 static int send_placement(struct guest_process *process)
 {
 	struct publisher *publisher = process->scope->publisher;
@@ -438,7 +439,7 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	return publisher_send(process->scope->publisher, &message);
 }
 
-/* The ledger before the state: an ended process sends nothing afterwards. */
+/* The ledger goes before the state, since an ended process sends nothing more. */
 static int send_end(struct guest_process *process, uint64_t now_ns)
 {
 	bool unclean = process->died && !process->finished;
@@ -451,7 +452,7 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	int r = send_ledger(process, now_ns);
 	if (r)
 		return r;
-	/* It runs on without us, and need not wait for what would tell it so. */
+	/* The guest runs on without the agent, and nothing is awaited that would tell of its end. */
 	if (left)
 		ring_source_beat(process->source, 0);
 	if (process_description_is_late(process->description))
@@ -469,11 +470,11 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 	if (!process->ownership.taken && !take_over(process, now_ns))
 		return false;
 	if (!ring_ownership_holds(&process->ownership)) {
-		process->over = true; /* the guest went to another agent, which has all of it */
+		process->over = true; /* the guest went to another agent, which reports all of it */
 		return false;
 	}
 	if (!process->in_pass) {
-		/* Whoever is gone writes no more: what is published now is all there will be. */
+		/* A process that has ended writes no more, so this pass sees everything. */
 		const bool is_gone = process->ending;
 
 		process->finished = ring_source_begin(process->source);
@@ -485,7 +486,7 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 	return true;
 }
 
-/* Names of a process that need not mean well are on their way, in whatever number it made them. */
+/* A hostile process can make any number of names, so it waits until those that were sent are stored. */
 static bool waits_for_names(struct guest_process *process)
 {
 	uint64_t text = ring_source_text(process->source);

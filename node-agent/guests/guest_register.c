@@ -14,7 +14,7 @@
 
 #define MAGIC 0x31726774u
 
-/* The file. An agent of another build may have another one, which says nothing to us. */
+/* The contents of the file. Another build's agent may use another layout; its file is then ignored. */
 struct page {
 	uint32_t magic, entry_size;
 	struct guest_register_entry entries[GUEST_REGISTER_MAX];
@@ -23,12 +23,12 @@ struct page {
 struct guest_register {
 	char *path;        /* owns */
 	struct page *page; /* mapped */
-	/* the message that is to be stored; GUEST_REGISTER_LATER; UINT64_MAX: not told yet */
+	/* the message that must be stored first; GUEST_REGISTER_LATER; UINT64_MAX: not told yet */
 	uint64_t seqs[GUEST_REGISTER_MAX];
-	uint32_t nr_told; /* whose storing is awaited */
+	uint32_t nr_told; /* entries whose storing is awaited */
 };
 
-/* The pages are there before they are written: a full file system must not kill us. */
+/* Allocates the pages before they are written, because a full file system would kill the agent. */
 static int map(struct guest_register *reg)
 {
 	int fd = open(reg->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -38,7 +38,7 @@ static int map(struct guest_register *reg)
 	if (fd < 0)
 		return -errno;
 	int r = fstat(fd, &status) ? -errno : 0;
-	/* Who owns it could cut it short under our mapping. */
+	/* Another owner could truncate the file under our mapping. */
 	if (r == 0 && (!S_ISREG(status.st_mode) || status.st_uid != geteuid()))
 		r = -EPERM;
 	if (r == 0)
@@ -104,7 +104,7 @@ void guest_register_each(const struct guest_register *reg, guest_register_left l
 			left(context, &reg->page->entries[i]);
 }
 
-/* GUEST_REGISTER_MAX: it is not here. */
+/* Returns GUEST_REGISTER_MAX if the guest is not in the register. */
 static uint32_t find(const struct guest_register *reg, uid_t uid,
 		     const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE])
 {
@@ -118,7 +118,7 @@ static uint32_t find(const struct guest_register *reg, uid_t uid,
 	return i;
 }
 
-/* A free place that this user may have. GUEST_REGISTER_MAX: there is none. */
+/* Finds a free place that this user may have, else returns GUEST_REGISTER_MAX. */
 static uint32_t find_place(const struct guest_register *reg, uid_t uid)
 {
 	const struct guest_register_entry *entries = reg->page->entries;
@@ -139,7 +139,7 @@ int guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 	if (!reg)
 		return 0;
 	if (find(reg, uid, hello->instance) < GUEST_REGISTER_MAX)
-		return -EEXIST; /* of an agent before us, perhaps: it stays, and is told of again */
+		return -EEXIST; /* perhaps of an earlier agent: it stays, and is told again */
 	uint32_t i = find_place(reg, uid);
 	if (i == GUEST_REGISTER_MAX)
 		return -ENOSPC;
@@ -153,7 +153,7 @@ int guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 	snprintf(entry->command, sizeof(entry->command), "%s", command ? command : "");
 	free(command);
 	__atomic_store_n(&entry->is_used, 1,
-			 __ATOMIC_RELEASE); /* whenever we are killed, it is whole */
+			 __ATOMIC_RELEASE); /* if the agent is killed now, the entry is whole */
 	return 0;
 }
 

@@ -14,8 +14,8 @@
 struct predecessor {
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	struct publisher *publisher; /* owns; NULL: the answer is known */
-	uid_t uid;                   /* of whoever asked first */
-	uint64_t used;               /* the number of the call that asked last */
+	uid_t uid;                   /* the user that asked first */
+	uint64_t used;               /* number of the call that asked last */
 	int result;
 	uint64_t durable_seq;
 };
@@ -80,9 +80,9 @@ static struct predecessor *find(struct predecessor_table *table,
 	return NULL;
 }
 
-/* A place for an epoch that this user asks about. It is one that was never used while the user may have another one.
- * Otherwise it is the answer that was not wanted for the longest time, of the user's own if there are any. NULL: all
- * of these wait for their answers. */
+/* Finds a place for an epoch that this user asks about. It prefers a place that was never used, as long as the user may
+ * have another one. Otherwise it replaces the answer unused for longest, the user's own first. NULL: all of these
+ * places wait for answers. */
 static struct predecessor *find_place(struct predecessor_table *table, uid_t uid)
 {
 	struct predecessor *place = NULL;
@@ -117,7 +117,7 @@ static struct predecessor *ask(struct predecessor_table *table,
 	return entry;
 }
 
-/* The publisher goes when the answer is there. */
+/* The publisher is destroyed when the answer has come. */
 static void step(struct predecessor *entry, uint64_t now_ns)
 {
 	if (!entry->publisher)
@@ -130,7 +130,7 @@ static void step(struct predecessor *entry, uint64_t now_ns)
 	entry->publisher = NULL;
 }
 
-/* Other questions go on, too: the process that asked one may have ended, and its publisher is to be closed. */
+/* Steps the other questions, too: the process that asked may have ended, and the publisher must be closed. */
 static void step_others(struct predecessor_table *table, const struct predecessor *asked,
 			uint64_t now_ns)
 {

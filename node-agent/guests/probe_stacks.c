@@ -11,25 +11,25 @@
 #include "proto/record.h"
 #include "proto/stack_word.h"
 
-#define WORDS_MAX  (1u << 23) /* for all stacks together, as in a ring */
+#define WORDS_MAX (1u << 23) /* of all stacks together; a ring has as many */
 
 struct stack {
-	uint64_t digest; /* two of 2^18 are alike with a probability of 2^-29 */
-	uint32_t at;     /* of words */
+	uint64_t digest; /* two of 2^18 stacks have one digest with a probability of 2^-29 */
+	uint32_t at;     /* index in words */
 	uint32_t depth;
 };
 
 struct wait {
 	uint64_t key;
-	uint32_t number; /* PROBE_STACKS_NONE: free */
+	uint32_t number; /* stack number; PROBE_STACKS_NONE: the place is free */
 };
 
 struct probe_stacks {
-	struct stack *stacks; /* owns; number - 1 */
+	struct stack *stacks; /* owns; stack number - 1 is the index */
 	uint64_t *words;      /* owns */
-	struct wait *waits; /* owns; filled in turn, so that the next place is about the oldest's */
-	struct hash_index numbers; /* of stacks, by digest */
-	struct hash_index places;  /* of waits + 1, by key */
+	struct wait *waits;   /* owns; used in turn, so that the next place is about the oldest */
+	struct hash_index numbers; /* digest to stack number */
+	struct hash_index places;  /* key to index in waits + 1 */
 	uint32_t nr_stacks, max_stacks, nr_words, max_words;
 	uint32_t nr_waits, max_waits, next_wait;
 };
@@ -60,7 +60,7 @@ static bool has_digest(const void *context, uint32_t id, const void *key)
 	return stacks->stacks[id - 1].digest == *(const uint64_t *)key;
 }
 
-/* Copies what is an address of the process, with a mark where frames are missing. Returns the depth. */
+/* Copies addresses of the process, and puts a mark where frames are missing. Returns the depth. */
 static uint32_t sift(const uint64_t *addresses, uint32_t depth, uint64_t *words)
 {
 	uint32_t nr = 0;
@@ -128,13 +128,13 @@ static bool has_key(const void *context, uint32_t id, const void *key)
 	return stacks->waits[id - 1].key == *(const uint64_t *)key;
 }
 
-/* The place of the one with this key, + 1; 0: there is none. */
+/* Returns the place of the wait with this key, + 1; 0: no wait has it. */
 static uint32_t find(const struct probe_stacks *stacks, uint64_t key)
 {
 	return hash_index_find(&stacks->places, hash_index_hash_word(key), has_key, stacks, &key);
 }
 
-/* Returns its number; id 0: none. */
+/* Returns the stack's number; id 0: none. */
 static uint32_t take_out(struct probe_stacks *stacks, uint32_t id)
 {
 	if (!id)
@@ -148,7 +148,7 @@ static uint32_t take_out(struct probe_stacks *stacks, uint32_t id)
 	return number;
 }
 
-/* Rooms double, so that max_waits is a power of two. */
+/* Sizes double, so max_waits is a power of two. */
 static void step(struct probe_stacks *stacks)
 {
 	stacks->next_wait = (stacks->next_wait + 1) & (stacks->max_waits - 1);

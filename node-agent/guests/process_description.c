@@ -21,8 +21,7 @@ struct process_description {
 	struct context_list contexts;
 	pid_t pid; /* 0: not visible from here */
 	bool changed;
-	bool has_late_command,
-		has_late_job; /* could not be read yet: the process kept it from us */
+	bool has_late_command, has_late_job; /* the process keeps its environment from us */
 };
 
 static void set_job(struct process_description *description, const struct job_identity *identity)
@@ -40,7 +39,7 @@ static void set_job(struct process_description *description, const struct job_id
 	process->job = job;
 }
 
-/* The environment that the program was started with; later setenv() calls don't show, and need not. */
+/* The kernel shows the environment with which the program was started; later setenv() calls do not matter. */
 void process_description_read_job(struct process_description *description, pid_t pid)
 {
 	struct job_identity identity;

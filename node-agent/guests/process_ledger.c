@@ -9,10 +9,10 @@
 #define ROWS        (RECORD_DEVICES_MAX + 1u)
 #define PROCESS_ROW RECORD_DEVICES_MAX
 
-/* Most processes count a few reasons on a few devices: what they say has the room that it needs. */
+/* Most processes count a few reasons on a few devices, so the arrays grow as needed. */
 struct process_ledger {
 	uint64_t own[ROWS][LEDGER_REASONS];
-	struct ledger_entry said[LEDGER_REASONS]; /* of the process */
+	struct ledger_entry said[LEDGER_REASONS]; /* entries of the process itself */
 	struct ledger_entry *base, *entries;      /* own */
 	uint32_t nr_base, nr_entries, max_entries;
 };
@@ -68,13 +68,14 @@ int process_ledger_set_base(struct process_ledger *ledger, const struct ledger_e
 	return 0;
 }
 
-/* Launches are counted by two counters, which do not change together. */
+/* Launches are told from other records by two counters that do not change together, so `now` may be the smaller
+ * number. */
 static uint64_t less(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-/* Since the base. */
+/* Returns the entry less its base. */
 static struct ledger_entry since(const struct process_ledger *ledger,
 				 const struct ledger_entry *entry)
 {
@@ -91,7 +92,7 @@ static struct ledger_entry since(const struct process_ledger *ledger,
 	return rest;
 }
 
-/* The next entry of an update. */
+/* Writes the next entry of an update. */
 static int put(struct process_ledger *ledger, uint32_t *nr, const struct ledger_entry *entry,
 	       bool *changed)
 {

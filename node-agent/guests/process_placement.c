@@ -11,7 +11,7 @@
 #include "proto/record.h"
 
 #define STAT_MAX      1024u
-#define FIELD_CPU     39 /* proc(5) */
+#define FIELD_CPU     39 /* number of the field in proc(5) */
 #define FIELD_AT_NAME 2
 
 struct thread {
@@ -28,7 +28,7 @@ struct process_placement {
 	bool changed;
 	struct thread threads[PROCESS_PLACEMENT_THREADS];
 	struct message_placed_device devices[RECORD_DEVICES_MAX];
-	const char *cpus[RECORD_DEVICES_MAX]; /* the map's */
+	const char *cpus[RECORD_DEVICES_MAX]; /* borrowed from the map */
 	struct message_placed_thread rows[PROCESS_PLACEMENT_THREADS * PROCESS_PLACEMENT_NODES];
 };
 
@@ -80,7 +80,7 @@ void process_placement_launch(struct process_placement *placement, uint32_t tid)
 {
 	if (!placement || tid == 0)
 		return;
-	/* Launches of a thread come in runs. */
+	/* Launches of one thread come in runs, so the newest thread is tried first. */
 	if (placement->newest >= placement->nr_threads ||
 	    placement->threads[placement->newest].tid != tid) {
 		uint32_t i = 0;
@@ -98,7 +98,7 @@ void process_placement_launch(struct process_placement *placement, uint32_t tid)
 
 int process_placement_parse(const char *stat)
 {
-	const char *at = strrchr(stat, ')'); /* the name may hold blanks and parentheses */
+	const char *at = strrchr(stat, ')'); /* the command may hold blanks and parentheses */
 	char *end;
 
 	for (int field = FIELD_AT_NAME; at && field < FIELD_CPU; field++) {
@@ -147,7 +147,7 @@ void process_placement_look(struct process_placement *placement, uint64_t now_ns
 	}
 }
 
-/* Rows of threads that have changed. */
+/* Lists the threads whose rows have changed. */
 static uint32_t list_threads(struct process_placement *placement)
 {
 	uint32_t count = 0;

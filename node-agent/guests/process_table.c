@@ -15,7 +15,7 @@
 struct entry {
 	struct process_table *table;
 	struct guest_process *process; /* owns */
-	pid_t pid;                     /* 0: not watched, or not any more */
+	pid_t pid;                     /* 0: not watched */
 	uint64_t start_ticks;
 	struct event_source source; /* pidfd; -1: none */
 };
@@ -25,7 +25,7 @@ struct process_table {
 	struct entry *entries[PROCESS_TABLE_MAX]; /* owns */
 	uint32_t count;
 	uint64_t poll_ns;
-	uint64_t launches, records; /* of processes that were removed */
+	uint64_t launches, records; /* sums over removed processes */
 };
 
 struct process_table *process_table_create(struct event_loop *loop)
@@ -64,7 +64,7 @@ static void on_death(void *context)
 	guest_process_end(entry->process, true);
 }
 
-/* A pid that was given to somebody else since the handshake must not be watched in its place. */
+/* The pid may belong to another process since the handshake, which must not be watched. */
 static void watch(struct entry *entry)
 {
 	entry->source.fd = (int)syscall(SYS_pidfd_open, entry->pid, 0);
@@ -181,7 +181,7 @@ void process_table_counts(const struct process_table *table, uint64_t *launches,
 
 void process_table_end_all(struct process_table *table)
 {
-	/* Before the last look at what is published. */
+	/* Probes are left before the last look at the rings. */
 	for (uint32_t i = 0; i < table->count; i++)
 		guest_process_leave_probe(table->entries[i]->process);
 	for (uint32_t i = 0; i < table->count; i++) {

@@ -12,7 +12,7 @@
 struct refused_guests {
 	struct refused_guest guests[REFUSED_GUESTS_MAX];
 	uint32_t count;
-	uint64_t look_ns; /* the next look at whether they live */
+	uint64_t look_ns; /* time of the next look at whether the guests live */
 };
 
 struct refused_guests *refused_guests_create(void)

@@ -20,9 +20,9 @@ struct ring_collectives {
 	uint32_t nr_known;                  /* communicators defined so far */
 	struct communicator *communicators; /* owns; to be sent */
 	uint32_t nr_communicators, max_communicators;
-	struct collective *calls; /* owns; RING_COLLECTIVES_MAX, once there is one */
+	struct collective *calls; /* owns; RING_COLLECTIVES_MAX entries once one has come */
 	uint32_t nr_calls;
-	bool given_up; /* the lane made no sense, which was counted */
+	bool given_up; /* the lane was malformed; the loss was counted */
 };
 
 struct ring_collectives *ring_collectives_create(struct process_ledger *ledger)
@@ -86,7 +86,7 @@ static uint8_t op_of(uint8_t reduce_op)
 		       : COLLECTIVE_OP_NONE;
 }
 
-/* The stack is the launch's, and cut as it. */
+/* The call's stack was walked, and cut, as a launch's is. */
 static int find_stack(const struct collective_record *record, struct stack_resolver *stacks,
 		      uint32_t *node_id)
 {

@@ -33,7 +33,7 @@ static void count_untrusted(struct ring_definitions *definitions)
 			     LEDGER_UNTRUSTED_RING, 1);
 }
 
-/* A guest that sends more text than any program has names gets no more of the agent's memory. */
+/* Bounds the agent's memory for a hostile guest, which could send endless text. */
 static bool take_text(struct ring_definitions *definitions, size_t size)
 {
 	uint64_t cost = size + RING_OUTPUTS_NAME_COST;
@@ -51,7 +51,7 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 
 	if (name->name_id == RECORD_NAME_NONE || name->name_id > RING_DEFINITIONS_NAMES_MAX ||
 	    !take_text(definitions, size))
-		return 0; /* its records count as LEDGER_NAME_LOST */
+		return 0; /* records with this name count as LEDGER_NAME_LOST */
 	int r = string_dictionary_intern(definitions->outputs->strings, text, size, &string_id);
 	if (r)
 		return r;
@@ -117,7 +117,7 @@ static int define_clock(struct ring_definitions *definitions, const struct defin
 	return 0;
 }
 
-/* What is good to know, but no reason to interrupt anybody. */
+/* Returns whether the code reports a fact that needs no warning. */
 static bool is_fact(uint32_t code)
 {
 	return code == NOTICE_CUPTI_FOUND || code == NOTICE_PYTHON_FOUND ||
@@ -143,7 +143,7 @@ static int define_notice(struct ring_definitions *definitions, const struct defi
 	return r < 0 ? r : 0;
 }
 
-/* What finds no room is missing in the statistics, and nothing else. */
+/* If there is no room, the row is missing in the statistics, and the agent goes on. */
 static int keep_statistic(struct ring_definitions *definitions, int r, uint64_t nr_lost)
 {
 	if (r == -ENOSPC)
@@ -273,7 +273,7 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 	}
 }
 
-/* A full dictionary costs names, never the agent. */
+/* A full dictionary costs names, but never ends the agent. */
 static int tolerate(int r)
 {
 	return r == -ENOSPC ? 0 : r;

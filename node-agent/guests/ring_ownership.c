@@ -54,7 +54,7 @@ bool ring_ownership_holds(const struct ring_ownership *ownership)
 {
 	uint8_t owner[RECORD_RING_EPOCH];
 
-	/* A ring that cannot be read says nothing of owners: it stays ours until its process ends. */
+	/* A ring that cannot be read does not tell its owner, so it stays ours until its process ends. */
 	if (record_ring_is_broken(ownership->ring))
 		return ownership->taken;
 	return ownership->taken && record_ring_owner(ownership->ring, owner) &&
@@ -78,7 +78,7 @@ int ring_ownership_sent(struct ring_ownership *ownership, uint64_t seq)
 	if (!ring_ownership_holds(ownership))
 		return 0;
 	r = release_queue_push(&ownership->releases, ownership->ring, seq);
-	/* What was read is in the send window now; the guest must not run out of room for its sake. */
+	/* The send window holds what was read, so the guest must not run out of room because of it. */
 	record_ring_release_crowded(ownership->ring);
 	return r;
 }

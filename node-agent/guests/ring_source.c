@@ -87,7 +87,7 @@ static void count(struct ring_source *source, uint32_t device_id, enum ledger_re
 	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
 }
 
-/* Without memory for them, the counters are those of before until the next time. */
+/* Without memory, the counters keep their last values. */
 static void read_counts(struct ring_source *source)
 {
 	if (guest_counts_read(&source->counts, source->ring) == -EPROTO)
@@ -118,7 +118,7 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 {
 	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY | RECORD_LAUNCH_HOST;
 	launch->reserved = 0;
-	/* It says that a launch came to nothing, and needs no stack. */
+	/* The launch failed, and needs no stack. */
 	if (launch->flags & RECORD_LAUNCH_FAILED) {
 		launch->stack_id = STACK_NODE_NONE;
 		return 0;
@@ -133,7 +133,7 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 	return r;
 }
 
-/* 1: the batch is full; 0: all lanes are read; -errno. */
+/* Returns 1 when the batch is full; 0 when all lanes are read; or -errno. */
 static int read_launches(struct ring_source *source, struct batch_builder *builder)
 {
 	while (source->lane < source->snapshot.lanes) {
@@ -175,7 +175,7 @@ static void translate_name(struct ring_source *source, struct gpu_record *record
 		count(source, record->device_id, LEDGER_NAME_LOST);
 }
 
-/* One without a stack was counted by the guest, if it should have had one. */
+/* The guest has counted captures whose stack is missing. */
 static int translate_capture(struct ring_source *source, struct gpu_record *record)
 {
 	if (record->capture_stack_id == RECORD_STACK_NONE)
@@ -187,7 +187,7 @@ static int translate_capture(struct ring_source *source, struct gpu_record *reco
 	return r;
 }
 
-/* 1: it is kept; 0: no guest writes this; -ENOMEM. */
+/* Returns 1: the record is kept; 0: no guest writes such a record; -ENOMEM. */
 static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
 	if (record->device_id >= RECORD_DEVICES_MAX &&
@@ -237,7 +237,7 @@ static int read_activity(struct ring_source *source, struct batch_builder *build
 
 /* ---- collectives: a message of their own, so that a mark in the ring covers one message's records */
 
-/* 1: some wait to be sent; 0: all are read; -ENOMEM. */
+/* Returns 1: some wait to be sent; 0: all are read; -ENOMEM. */
 static int read_collectives(struct ring_source *source)
 {
 	int r = ring_collectives_read(source->definitions.collectives, source->ring,
@@ -298,7 +298,7 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 	if (share)
 		user_share_begin(share);
 	int r = read_on(source, builder);
-	/* Its records still count; what they would name anew is lost, and counted. */
+	/* The records still count. New names in them are lost, and the loss is counted. */
 	if (share && !user_share_end(share)) {
 		source->definitions.text_room = 0;
 		stack_resolver_close(source->stacks);

@@ -16,12 +16,12 @@
 #include "proto/definition.h"
 #include "proto/stack_word.h"
 
-#define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
+#define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
-#define CBID_CAPTURE UINT32_MAX /* above every launch's */
+#define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
-#define CODE_HAS_FILE (1u << 31) /* a Python function, no mark in its place: it has lines */
+#define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
 static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
 
 struct stack_resolver {
@@ -30,16 +30,16 @@ struct stack_resolver {
 	struct module_table *modules;
 	uint64_t *text_room;
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
-	struct id_table captures; /* the same, of stacks that created a graph's node */
+	struct id_table captures; /* the same for stacks that created a node of a graph */
 	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
-	struct id_table ranges;   /* the same, of NVTX ranges */
+	struct id_table ranges;   /* guest's range id to code id, and CODE_HAS_FILE */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
-	struct id_table others; /* number to node id + 1, of stacks that did not come in the ring */
-	struct id_table lost;   /* cbid to node id + 1, of those that did not come at all */
-	uint32_t full_node;     /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
+	struct id_table others;   /* number to node id + 1, of stacks from outside the ring */
+	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
+	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
 	uint64_t words[RECORD_STACK_DEPTH];
-	/* The words' frames from index 1 on; the one before the first that stays is the API's. */
+	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. */
 	struct message_frame frames[RECORD_STACK_DEPTH + 1];
 	struct record_ring_code code;
 };
@@ -111,7 +111,7 @@ static int add_mark(struct stack_resolver *resolver, enum stack_mark mark, uint3
 
 /* --- Python frames ------------------------------------------------------------------------------ */
 
-/* The names at hand. -ENOSPC: no room for them. */
+/* Adds the code of the names that were just read. -ENOSPC: the dictionary is full. */
 static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
@@ -127,7 +127,7 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
 }
 
-/* *code_id: with CODE_HAS_FILE. Each of the guest's ids is looked at once: what is wrong with one counts once, too. */
+/* Sets *code_id, with CODE_HAS_FILE. Each id of the guest is read once, so a fault in it counts once. */
 static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
 {
 	*code_id = id_table_get(&resolver->codes, guest_id);
@@ -164,7 +164,7 @@ static int add_text(struct stack_resolver *resolver, const char *text, size_t si
 	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
 }
 
-/* The names at hand, as "[NVTX]name" or "[NVTX]domain:name". -ENOSPC: no room for them. */
+/* Adds the names that were just read as "[NVTX]name" or "[NVTX]domain:name". -ENOSPC: the dictionary is full. */
 static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
@@ -172,7 +172,7 @@ static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
 	int size = snprintf(text, sizeof(text), RANGE_PREFIX "%.*s%s", (int)names->file_size,
 			    names->file, names->file_size ? ":" : "");
 
-	/* A domain's name ends at a NUL, which only a strange guest sends. */
+	/* The domain's name ends at a NUL, since a hostile guest may send one. */
 	memcpy(text + size, names->name, names->name_size);
 	size += (int)names->name_size;
 	uint64_t cost = (uint64_t)size + RING_OUTPUTS_NAME_COST;
@@ -214,7 +214,7 @@ static int find_range(struct stack_resolver *resolver, uint32_t guest_id, uint32
 
 static int translate(struct stack_resolver *resolver, uint64_t word, struct message_frame *frame)
 {
-	/* A return address may lie behind the function that made the call. */
+	/* A return address may lie behind the function that made the call, so the address before it is looked up. */
 	if (stack_word_is_native(word)) {
 		frame->code = MESSAGE_FRAME_NATIVE;
 		return module_table_find(resolver->modules, word - 1, frame);
@@ -238,7 +238,7 @@ static uint32_t flags_of(const struct stack_resolver *resolver, const struct mes
 		       : stack_dictionary_modules(resolver->outputs->stacks, frame->module)->flags;
 }
 
-/* How many of CUDA's own frames stand at the leaf. */
+/* Counts the frames of CUDA itself at the leaf. */
 static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
 {
 	uint32_t run = 0;
@@ -249,7 +249,7 @@ static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
 	return run;
 }
 
-/* Native frames are missing behind the first `run`: what they called is not known. */
+/* Returns whether native frames are missing behind the first `run` frames: their caller is then not known. */
 static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
 {
 	if (run == depth || !stack_word_is_mark(resolver->words[run]))
@@ -258,7 +258,7 @@ static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, ui
 	return mark == STACK_MARK_MISSING || mark == STACK_MARK_TRUNCATED;
 }
 
-/* The run of CUDA's frames ends in the function that the application called. */
+/* Returns whether the run of CUDA's frames ends in the function that the application called. */
 static bool names_function(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
 {
 	return run > 0 && !is_cut_short(resolver, run, depth) &&
@@ -294,7 +294,7 @@ static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t
 					  depth - run, &resolver->node_budget, node_id);
 }
 
-/* The words at hand. cbid: CBID_CAPTURE, or the launch's. */
+/* Resolves the words that were just read. cbid: the launch's, or CBID_CAPTURE. */
 static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
 			 uint32_t *node_id)
 {
@@ -326,7 +326,7 @@ static int resolve_full(struct stack_resolver *resolver)
 					      &resolver->node_budget, &resolver->full_node);
 }
 
-/* A stack of the API function alone. */
+/* Makes a stack of only the API function. */
 static int resolve_call(struct stack_resolver *resolver, uint32_t cbid, uint32_t *node_id)
 {
 	uint32_t known = id_table_get(&resolver->calls, cbid);
@@ -339,13 +339,13 @@ static int resolve_call(struct stack_resolver *resolver, uint32_t cbid, uint32_t
 	return r ? r : id_table_set(&resolver->calls, cbid, *node_id + 1);
 }
 
-/* Full dictionaries and stacks that make no sense cost the stack, never the agent. */
+/* A full dictionary or a malformed stack costs the stack, but never ends the agent. */
 static int tolerate(int r)
 {
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Of any stack_id but RECORD_STACK_NONE. */
+/* Finds the node of any stack_id but RECORD_STACK_NONE. */
 static int find_node(struct stack_resolver *resolver, struct id_table *known_nodes,
 		     uint32_t stack_id, uint32_t cbid, uint32_t *node_id)
 {
