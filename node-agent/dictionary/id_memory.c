@@ -61,8 +61,8 @@ struct id_key id_memory_key(const void *data, size_t size)
 	return key;
 }
 
-/* The slot with this key, or the empty one where it belongs. Keys stand in the slots themselves, which takes a third
- * less than a hash_index beside them. */
+/* Finds the slot with this key, or the empty slot where the key belongs. Keys stand in the slots themselves, which
+ * takes a third less memory than a separate hash_index. */
 static uint32_t find_slot(const struct id_memory *memory, struct id_key key)
 {
 	uint32_t mask = memory->nr_slots - 1, i = hash_index_hash(&key, sizeof(key)) & mask;

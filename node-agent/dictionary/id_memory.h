@@ -13,7 +13,7 @@ struct id_key {
 	uint64_t words[2];
 };
 
-/* Embedded; zeroed memory is an empty one. */
+/* Embedded; zeroed memory is an empty table. */
 struct id_memory {
 	struct id_key *keys; /* owns; one a slot */
 	uint32_t *ids;       /* owns; ID_MEMORY_NONE: an empty slot */

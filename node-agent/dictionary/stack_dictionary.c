@@ -8,19 +8,19 @@
 
 #include "base/array.h"
 
-#define ENTRIES_KEPT_MAX 1024u /* places that are kept while all entries were sent */
+#define ENTRIES_KEPT_MAX 1024u /* room that is kept while no entry waits */
 
-/* Entries of one kind that were not sent, as they are on the wire. */
+/* Unsent entries of one kind, in their form on the wire. */
 struct entries {
 	void *array; /* owns */
 	uint32_t count, max;
-	uint32_t sent; /* ids below those of the array */
+	uint32_t sent; /* number of entries before the first in the array */
 };
 
 struct stack_dictionary {
-	struct entries modules, codes, frames, nodes; /* modules: all, sent or not */
+	struct entries modules, codes, frames, nodes; /* modules: all of them, even sent ones */
 	struct id_memory known_modules;
-	struct stack_memory own, *memory; /* memory: borrowed, or own */
+	struct stack_memory own, *memory; /* memory: the caller's, or own */
 };
 
 struct stack_dictionary *stack_dictionary_create(void)
@@ -63,13 +63,13 @@ static uint32_t total(const struct entries *entries)
 	return entries->sent + entries->count;
 }
 
-/* Where the entries from first_id on begin in the array. */
+/* Returns the index of entry first_id in the array. */
 static uint32_t index_of(const struct entries *entries, uint32_t first_id)
 {
 	return first_id - entries->sent - 1;
 }
 
-/* Appends a copy of *entry, whose key memory must not have yet. */
+/* Appends a copy of *entry, whose key must be new to memory. */
 static int append(struct entries *entries, struct id_memory *memory, struct id_key key,
 		  const void *entry, size_t size, uint32_t *id)
 {
@@ -88,7 +88,7 @@ static struct id_key pair(uint32_t first, uint32_t second)
 	return (struct id_key){{(uint64_t)first << 32 | second}};
 }
 
-/* Of its owner and build id, or of its path where it has none. */
+/* The key holds the owner and the build id; without a build id, the path. */
 static struct id_key module_key(const struct message_module *module)
 {
 	uint8_t bytes[sizeof(module->owner) + WIRE_BUILD_ID_MAX];

@@ -15,7 +15,7 @@
 
 struct stack_dictionary;
 
-/* The codes, frames and nodes that are known. Embedded; zeroed memory is an empty one. */
+/* The codes, frames and nodes that are known. Embedded; zeroed memory is an empty memory. */
 struct stack_memory {
 	struct id_memory codes, frames, nodes;
 };

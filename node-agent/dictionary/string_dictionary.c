@@ -9,9 +9,9 @@
 
 #include "base/array.h"
 
-#define CHUNK_SIZE     (256u << 10) /* given back as a whole: above M_MMAP_THRESHOLD */
-#define CHUNK_KEPT_MAX (16u << 10)  /* bytes used of a chunk that is kept */
-#define TEXTS_KEPT_MAX 1024u        /* places for texts that are kept while there are none */
+#define CHUNK_SIZE     (256u << 10) /* above M_MMAP_THRESHOLD: free() gives pages back */
+#define CHUNK_KEPT_MAX (16u << 10)  /* bytes used in the chunk that is kept */
+#define TEXTS_KEPT_MAX 1024u        /* room for texts that is kept while none waits */
 
 struct chunk {
 	struct chunk *next;
@@ -20,12 +20,12 @@ struct chunk {
 };
 
 struct string_dictionary {
-	struct id_memory own, *memory; /* memory: borrowed, or own */
+	struct id_memory own, *memory; /* memory: the caller's, or own */
 	struct message_text *texts;    /* owns; texts[id - nr_sent - 1], pointing into chunks */
-	uint32_t *owners;              /* owns; of texts */
-	uint32_t owner;                /* of those that come */
+	uint32_t *owners;              /* owns; the owner of each text */
+	uint32_t owner;                /* owner of new strings */
 	uint32_t nr_texts, max_texts;
-	uint32_t nr_sent;     /* ids below those of texts[] */
+	uint32_t nr_sent;     /* ids before the first of texts[] */
 	struct chunk *chunks; /* owns; the newest first */
 	uint64_t chunk_bytes;
 };
@@ -39,7 +39,7 @@ struct string_dictionary *string_dictionary_create(void)
 	return strings;
 }
 
-/* The first one stays, unless much of it was used: what was written once is memory from then on. */
+/* Keeps the first chunk, unless much of it was used: pages take memory once they are written. */
 static void free_chunks(struct string_dictionary *strings, bool all)
 {
 	struct chunk *chunk = strings->chunks;

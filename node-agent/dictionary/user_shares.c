@@ -104,7 +104,7 @@ struct user_share *user_share_join(struct user_shares *shares, uid_t uid)
 	return share;
 }
 
-/* Whether more was asked for again than was entered. Jobs ask again for frames that their stacks have in common. */
+/* Returns whether more was found again than was entered. Processes of a job find frames that their stacks share. */
 static bool is_useful(const struct user_share *share)
 {
 	const struct stack_memory *stacks = &share->stacks;
@@ -133,7 +133,7 @@ uint64_t user_shares_bytes(const struct user_shares *shares)
 	return all;
 }
 
-/* A user's memory goes where it is more than what is left for all. */
+/* Forgets a user's memory that is larger than the room left for all users. */
 static void bound_memory(struct user_share *share)
 {
 	if (user_shares_bytes(share->shares) + bytes_of(share) > USER_SHARES_BYTES_MAX)
