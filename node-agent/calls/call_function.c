@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of CUDA 11 to 13, in the order of strcmp(). A function's number is its place, from 1. */
+/* Functions of CUDA 11 to 13 in the order of strcmp(). A function's number is its index + 1. */
 static const char *const names[] = {
 	"cuCtxSynchronize",
 	"cuEventSynchronize",

@@ -19,8 +19,8 @@
 #include "node-agent/kernel/bpf_ring.h"
 #include "proto/collective.h"
 
-/* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what
- * creates such a link. */
+/* Parts of linux/bpf.h of Linux 6.13, which some installed headers lack: values of enum bpf_attach_type, and the
+ * members of union bpf_attr that create such a link. */
 #define ATTACH_MULTI   48u
 #define ATTACH_SESSION 57u
 #define MULTI_RETURN   1u
@@ -31,17 +31,17 @@ struct link_attributes {
 	uint32_t count, multi_flags, pid, reserved;
 };
 
-/* An end of a single link waits for all CPUs, as long for one as for many at the same time. */
+/* Ending one single link waits for all CPUs; ending many at once takes no longer. */
 #define CLOSERS_MAX 64u
 
-/* Threads whose calls have more than addresses: 25 MB. The calls of others have those. */
+/* Threads whose calls carry a stack's copy or Python frames: 25 MB. Calls of further threads carry addresses only. */
 #define THREADS_MAX 1024u
 
 struct call_program {
-	/* Of its kind; owns. */
+	/* owns; the skeleton of the program's kind */
 	struct host_call_bpf *calls;
 	struct collective_bpf *collectives;
-	/* The same for both; of one of these. */
+	/* the object of the skeleton that is set */
 	struct bpf_object *object;
 	struct bpf_program *on_call;
 	volatile int *is_silent;
@@ -53,8 +53,8 @@ struct call_program {
 };
 
 struct call_links {
-	struct bpf_link **singles; /* owns, and each */
-	int *fds;                  /* owns, and each */
+	struct bpf_link **singles; /* owns the array and its links */
+	int *fds;                  /* owns the array and its descriptors */
 	uint32_t nr_singles, nr_fds;
 };
 
@@ -71,7 +71,8 @@ static int create_link(const struct call_program *program, uint32_t attach_type,
 	return fd < 0 ? -errno : fd;
 }
 
-/* A kernel that knows the way finds that a folder is no file; others don't come that far. */
+/* A kernel that supports the type answers EBADF for a folder. Other kernels refuse the type before they read the
+ * path. */
 static bool is_supported(const struct call_program *program, uint32_t attach_type)
 {
 	static const char folder[] = "/";
@@ -94,7 +95,7 @@ static void unload(struct call_program *program)
 	program->collectives = NULL;
 }
 
-/* What no other host has. */
+/* A hash of the boot id, which no two hosts share. */
 static uint64_t boot_key(void)
 {
 	char boot_id[64] = "";
@@ -249,7 +250,7 @@ void call_program_destroy(struct call_program *program)
 	free(program);
 }
 
-/* The key is read as the BPF program has it; a process's keys are few, and its end is rare. */
+/* The key is laid out as in the BPF program. A search of all keys is cheap enough, since a process ends only once. */
 void call_program_forget(struct call_program *program, pid_t pid)
 {
 	struct {
@@ -276,7 +277,7 @@ void call_program_silence(struct call_program *program)
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
-/* So many functions from sites on, in one link. Its descriptor, or -errno. */
+/* Links the functions [from, from + count) at once. Returns the link's descriptor or -errno. */
 static int link_some(const struct call_program *program, const char *path,
 		     const struct call_sites *sites, uint32_t from, uint32_t count, bool returns)
 {
@@ -295,7 +296,7 @@ static int link_some(const struct call_program *program, const char *path,
 			   });
 }
 
-/* Returns first: an entry without its return would never end. */
+/* Links the returns first: an entry without its return would leave calls open. */
 static int link_range(struct call_links *links, const struct call_program *program,
 		      const char *path, const struct call_sites *sites, uint32_t from,
 		      uint32_t count)
@@ -337,7 +338,8 @@ static int link_pair(struct call_links *links, const struct call_program *progra
 	return r ? r : link_single(links, program, path, sites->offsets[i], sites->functions[i]);
 }
 
-/* All at once; where that fails, those that can. */
+/* Links all functions at once. If that fails, links each by itself, so that only functions that cannot be probed are
+ * lost. */
 static int link_all(struct call_links *links, const struct call_program *program, const char *path,
 		    const struct call_sites *sites, uint32_t *nr_failed)
 {

@@ -17,10 +17,10 @@
 #include "node-agent/files/proc_file.h"
 #include "node-agent/kernel/bpf_ring.h"
 
-/* How often a process's code is looked at: as long as it has no CUDA, and afterwards. */
+/* A process is looked at often until it has CUDA, and less often afterwards. */
 #define LOOK_NS       20000000ull
 #define LOOK_AGAIN_NS 250000000ull
-/* Code of the same size may be other code. */
+/* Other code may have the same size, so the mappings are also read again after this time. */
 #define READ_AGAIN_NS 5000000000ull
 
 #define STATUS_MAX        (64u << 10)
@@ -31,44 +31,43 @@
 #define GUEST             "libflamegrid_inject"
 #define PROCESS_FILES_MAX 16u
 
-/* A file that processes map. */
 struct probed_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t nr_users;
-	/* owns; NULL: it has nothing to probe, or can't be */
+	/* owns; NULL: the file has no such functions, or cannot be probed */
 	struct call_links *links[CALL_PROGRAM_KINDS];
 };
 
 struct prober {
 	pid_t pid;
-	uint64_t start;   /* sample_event.h */
-	uint64_t code_kb; /* at the last look; 0: none yet */
+	uint64_t start;   /* process_start of sample_event.h */
+	uint64_t code_kb; /* at the last look; 0: not looked at yet */
 	uint64_t next_look_ns, next_read_ns;
-	uint64_t due_ns; /* then a guest would have come. 0: it has no driver, or it is due */
+	uint64_t due_ns; /* a guest would have come by then. 0: no driver, or due */
 	uint32_t flags;  /* enum watched_flags */
-	pid_t parent;    /* as the ring has it */
+	pid_t parent;    /* parent that the ring has noted */
 	bool seen;       /* in this scan */
 	bool was_due;
 	uint32_t nr_files;
-	struct probed_file *files[PROCESS_FILES_MAX]; /* counted in their nr_users */
+	struct probed_file *files[PROCESS_FILES_MAX]; /* their nr_users count it */
 };
 
 struct call_probes {
 	struct bpf_ring *ring;
 	bool trusts_all;
-	/* owns; NULL: the kernel does not take it */
+	/* owns; NULL: the kernel refused the program */
 	struct call_program *programs[CALL_PROGRAM_KINDS];
 	struct call_probes_scope scope;
 	struct prober *processes; /* owns */
 	uint32_t nr_processes, max_processes;
-	/* behind the one that was found last: the ring keeps its order, most often */
+	/* index behind the process found last: the ring mostly keeps its order */
 	uint32_t cursor;
-	struct probed_file **files; /* owns, and each */
+	struct probed_file **files; /* owns the array and its files */
 	uint32_t nr_files, max_files;
 };
 
-/* A kernel that takes the one may not take the other. Their stacks are by frame pointers alone. */
+/* A kernel may take one program and refuse the other. Collectives' stacks are walked by frame pointers alone. */
 static void add_collectives(struct call_probes *probes, enum call_links_way way)
 {
 	const struct call_program_options options = {.way = way};
@@ -118,7 +117,7 @@ void call_probes_destroy(struct call_probes *probes)
 {
 	if (!probes)
 		return;
-	/* At one moment for all files: see use_mappings(). */
+	/* All files change kind by kind at one moment: use_mappings() gives the reason. */
 	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
 		if (probes->programs[kind])
 			call_program_silence(probes->programs[kind]);
@@ -155,7 +154,7 @@ uint32_t call_probes_files(const struct call_probes *probes)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-/* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
+/* Puts probes on the file's functions. A file without functions is no failure; a refused probe makes a notice. */
 static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
 		  const struct sites_visit *visit)
 {
@@ -175,7 +174,6 @@ static void probe(struct call_probes *probes, enum call_program_kind kind, struc
 	probes->scope.notice(probes->scope.context, line);
 }
 
-/* NULL: it is not known yet. */
 static struct probed_file *find_file(const struct call_probes *probes,
 				     const struct sites_visit *visit)
 {
@@ -186,7 +184,6 @@ static struct probed_file *find_file(const struct call_probes *probes,
 	return NULL;
 }
 
-/* NULL: out of memory. */
 static struct probed_file *add_file(struct call_probes *probes, const struct sites_visit *visit)
 {
 	if (array_reserve(&probes->files, &probes->max_files, probes->nr_files + 1,
@@ -230,10 +227,10 @@ enum cuda_library {
 	CUDA_NONE,
 	CUDA_RUNTIME,
 	CUDA_DRIVER,
-	CUDA_COLLECTIVE, /* NCCL, or PyTorch's own library, which may hold it */
+	CUDA_COLLECTIVE, /* NCCL, or PyTorch's own library, which may contain it */
 };
 
-/* By the file's own name; wheels put a hash into that of the runtime. */
+/* Wheels put a hash into the runtime's name, so names are compared only up to it. */
 static enum cuda_library library_of(const struct maps_file_entry *entry)
 {
 	const char *slash = memrchr(entry->path, '/', entry->path_size);
@@ -268,7 +265,7 @@ static int visit_for_sites(const struct call_probes *probes, const struct mapped
 	return sites_visit_make(view, entry, wants, visit);
 }
 
-/* Only a file that is not known yet is read. */
+/* Reads a file only the first time. */
 static int use_mapping(struct call_probes *probes, struct prober *process,
 		       const struct mapped_file_view *view, const struct maps_file_entry *entry)
 {
@@ -285,7 +282,7 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 		sites_visit_end(visit);
 	if (is_new) {
 		r = visit_for_sites(probes, view, entry, &visit);
-		/* Another file may be mapped there by now. */
+		/* Another file may be mapped at the address by now. */
 		if (r == 0)
 			file = find_file(probes, visit);
 		if (r == 0 && !file) {
@@ -300,13 +297,13 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 	return r == -ENOMEM ? r : 0;
 }
 
-/* What another user could have made is not opened, but for who has started it. */
+/* Files that another user may have made are opened only if we have started the job. */
 static bool is_trusted(const struct call_probes *probes, pid_t pid)
 {
 	return probes->trusts_all || proc_file_is_ours(pid);
 }
 
-/* The kernel knows, and need not ask a file system, which may hang. */
+/* The kernel itself knows the inode, so no file system is asked, which might hang. */
 static uint64_t executable_of(pid_t pid)
 {
 	char path[32];
@@ -366,7 +363,7 @@ static bool has_cuda(const struct mappings *mappings)
 	return false;
 }
 
-/* Where the first file with such a name is mapped; 0: there is none. */
+/* Returns the address of the first mapped file whose name has this prefix; 0: none is mapped. */
 static uint64_t address_of(const char *text, size_t size, const char *prefix)
 {
 	struct maps_file_entry entry;
@@ -383,8 +380,9 @@ static uint64_t address_of(const char *text, size_t size, const char *prefix)
 	return 0;
 }
 
-/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that
- * would be by chance. So is whoever has it and no parent to compare it with. */
+/* A forked child has its parent's memory: the guest's library, and a CUDA that cannot work in a child. The library lies
+ * at a random address, so the address tells whether the child has the parent's. A process with the library and no known
+ * parent also counts as a child. */
 static bool is_forked_guest(const struct prober *process, const struct mappings *mappings)
 {
 	uint64_t address = address_of(mappings->text, mappings->size, GUEST);
@@ -400,7 +398,7 @@ static bool is_forked_guest(const struct prober *process, const struct mappings 
 	return same;
 }
 
-/* No guest is to be expected any more. */
+/* Returns whether a guest can no longer be expected. */
 static bool is_due(const struct call_probes *probes, struct prober *process,
 		   const struct mappings *mappings, uint64_t now_ns)
 {
@@ -418,8 +416,8 @@ static bool is_due(const struct call_probes *probes, struct prober *process,
 	return process->was_due;
 }
 
-/* The driver last: else what the runtime calls of it would count by itself meanwhile. The executable may hold the
- * runtime, and the driver has no other form. */
+/* The driver comes last: otherwise the runtime's calls of the driver would count separately meanwhile. An executable
+ * may contain the runtime, but never the driver. */
 static int use_mappings(struct call_probes *probes, struct prober *process,
 			const struct mappings *mappings, uint64_t now_ns)
 {
@@ -439,7 +437,7 @@ static int use_mappings(struct call_probes *probes, struct prober *process,
 	return r;
 }
 
-/* Files are counted anew before the old count is taken back: what stays keeps its probes. */
+/* Counts the new files before it drops the old count, so that files in both keep their probes. */
 static int look_into(struct call_probes *probes, struct prober *process, uint64_t now_ns)
 {
 	struct prober before = *process;
@@ -464,7 +462,7 @@ static int look_into(struct call_probes *probes, struct prober *process, uint64_
 	return r;
 }
 
-/* kB of files of code, beside the executable. 0: there is no such process any more, or none of its own memory. */
+/* Returns the kB of mapped code besides the executable. 0: the process is gone, or has no memory of its own. */
 static uint64_t code_size(pid_t pid)
 {
 	uint64_t kb = 0;
@@ -542,14 +540,14 @@ static void drop_gone(struct call_probes *probes)
 		if (!process->seen && probes->programs[CALL_PROGRAM_COLLECTIVE])
 			call_program_forget(probes->programs[CALL_PROGRAM_COLLECTIVE],
 					    process->pid);
-		if (process->seen) /* a zombie, which may leave the ring later */
+		if (process->seen) /* a zombie, which may still leave the ring */
 			i++;
 		else
 			*process = probes->processes[--probes->nr_processes];
 	}
 }
 
-/* New processes come before those that are gone leave: a child has its parent's files. */
+/* Takes new processes before it drops ended ones, since a child maps its parent's files. */
 int call_probes_scan(struct call_probes *probes, uint64_t now_ns)
 {
 	struct watched watched;

@@ -11,8 +11,8 @@ struct entry {
 	uint32_t site;
 };
 
-/* Of NCCL 2.28, those that older versions have, too; in the order of strcmp(). The library has each a second time, as
- * "pnccl...", at the same place or at another one that the first leads to. */
+/* Functions of NCCL 2.28 that older versions have, too, in the order of strcmp(). The library exports each a second
+ * time as "pnccl...", at one address with the first or at another one, to which the first then jumps. */
 static const struct entry entries[] = {
 	{"ncclAllGather", COLLECTIVE_SITE_ALL_GATHER},
 	{"ncclAllReduce", COLLECTIVE_SITE_ALL_REDUCE},

@@ -1,4 +1,4 @@
-/* probe_source.h of a build without BPF. */
+/* Implements probe_source.h in a build without BPF. */
 #include "probe_event.h"
 #include "probe_source.h"
 

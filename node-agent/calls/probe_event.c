@@ -12,9 +12,9 @@
 #include "probe_note.h"
 
 #define TYPE_PATH       "/sys/bus/event_source/devices/uprobe/type"
-#define SEMAPHORE_SHIFT 32 /* format/ref_ctr_offset there */
+#define SEMAPHORE_SHIFT 32 /* as in format/ref_ctr_offset of the PMU */
 
-/* The number that this kernel has given to uprobes. */
+/* Reads the number that this kernel gives to uprobes. */
 static int read_type(uint32_t *type)
 {
 	char text[16];
@@ -40,7 +40,7 @@ int probe_event_try(void)
 
 	if (r)
 		return r;
-	/* The right is looked at before the path (perf_uprobe_event_init() in kernel/events/core.c). */
+	/* The kernel checks the right before the path (perf_uprobe_event_init() in kernel/events/core.c). */
 	r = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (r < 0)
 		return -errno;

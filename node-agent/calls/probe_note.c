@@ -14,7 +14,7 @@
 #define NOTES_MAX  (1u << 20) /* bytes */
 #define NOTE_ALIGN 4u
 
-/* What a note's description begins with; then provider, name and arguments, each with its NUL. */
+/* The fixed part of a note's description. The provider, the name and the arguments follow, each with its NUL. */
 struct description {
 	uint64_t location, base, semaphore; /* virtual addresses */
 };
@@ -24,7 +24,7 @@ static size_t aligned(uint64_t size)
 	return (size + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
 }
 
-/* The text at *bytes is `text`; moves behind it. */
+/* Moves *bytes behind `text` if `text` stands there, and returns whether it does. */
 static bool takes(const char **bytes, size_t *left, const char *text)
 {
 	size_t size = strlen(text) + 1;

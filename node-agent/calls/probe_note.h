@@ -12,7 +12,7 @@ struct probe_note {
 	uint64_t semaphore_offset; /* offset of the counter of watchers; 0: it has none */
 };
 
-/* Finds the first probe of this name. 0; -ENOENT: there is none; -ENOEXEC: its note makes no sense. On error *note is
+/* Finds the first probe of this name. 0; -ENOENT: no such probe; -ENOEXEC: its note makes no sense. On error *note is
  * zeroed. */
 int probe_note_find(struct elf_file *file, const char *provider, const char *name,
 		    struct probe_note *note);

@@ -8,12 +8,11 @@
 
 #define HEAD_ALIGN 8u
 
-/* Positions only grow; places are positions modulo the size. The data is mapped twice in a row, so nothing in it is
- * cut. */
+/* Positions only grow; a place is a position modulo the size. The data is mapped twice in a row, so no event is cut. */
 struct probe_ring {
 	size_t page, size;
-	uint64_t *read;          /* a page, which the kernel reads */
-	const uint64_t *written; /* a page, then the data twice */
+	uint64_t *read;          /* a page that the kernel reads */
+	const uint64_t *written; /* a page, and after it the data twice */
 	const char *data;
 };
 

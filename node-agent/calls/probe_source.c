@@ -30,12 +30,12 @@
 #define LOST        "launches have the stacks that their processes walk themselves"
 #define PROVIDER    "flamegrid"
 #define NAME        "launch"
-#define LIBRARY     "libflamegrid_inject" /* what its name begins with */
+#define LIBRARY     "libflamegrid_inject" /* prefix of the library's file name */
 #define MAPS_MAX    (64u << 20)           /* bytes */
-#define PATIENCE_NS 1000000000ull         /* a program may be preempted, its process throttled */
+#define PATIENCE_NS 1000000000ull         /* a program may be preempted, or its process throttled */
 
 struct watched_guest {
-	pid_t pid;                   /* 0: its successor has the pid */
+	pid_t pid;                   /* 0: another guest has taken over the pid */
 	int event_fd;                /* owns; -1: none */
 	struct probe_stacks *stacks; /* owns */
 	uint64_t received;
@@ -44,13 +44,13 @@ struct watched_guest {
 struct probe_source {
 	void (*notice)(void *context, const char *line);
 	void *context;
-	struct launch_stack_bpf *program; /* owns, and all below */
+	struct launch_stack_bpf *program; /* owns this and everything below */
 	struct probe_ring *ring;
 	int nr_cpus;
-	struct sample_counts *per_cpu; /* nr_cpus of them */
+	struct sample_counts *per_cpu; /* counts of nr_cpus CPUs */
 	struct watched_guest **guests;
-	uint32_t nr_guests, last; /* the last one that was found */
-	uint64_t stuck_ns;        /* since when there is no going on; 0: there is */
+	uint32_t nr_guests, last; /* last: index of the guest found last */
+	uint64_t stuck_ns;        /* start of the time without progress; 0: none */
 };
 
 __attribute__((format(printf, 2, 3))) static void notice(struct probe_source *source,
@@ -78,7 +78,7 @@ static uint32_t ring_size(uint32_t wanted)
 	return size;
 }
 
-/* The maps of samples that it does not use are as small as they can be. */
+/* Maps for samples, which this program does not use, get the smallest size. */
 static int load(struct probe_source *source, uint32_t size)
 {
 	source->program = launch_stack_bpf__open();
@@ -113,7 +113,6 @@ static int start(struct probe_source *source, uint32_t ring_bytes)
 	return probe_ring_open(bpf_map__fd(source->program->maps.events), size, &source->ring);
 }
 
-/* Says what is missing. */
 static int start_or_say(struct probe_source *source, uint32_t ring_bytes)
 {
 	char line[BPF_RIGHTS_LINE_MAX];
@@ -191,7 +190,7 @@ static struct watched_guest *guest_of(struct probe_source *source, pid_t pid)
 	return NULL;
 }
 
-/* An event of a guest that is gone already is no loss: its launches were read before it went. */
+/* An event of a guest that is gone is no loss: the guest's launches were read before it went. */
 static int on_event(void *context, const void *data, size_t size)
 {
 	const struct launch_event *event = data;
@@ -232,18 +231,18 @@ static bool is_library(const struct maps_file_entry *entry)
 	       memcmp(entry->path + name, LIBRARY, strlen(LIBRARY)) == 0;
 }
 
-/* Where the probe is; the file system of a job's library may not answer. */
+/* Finds the probe in a foreign call, since the file system of a job's library may not answer. */
 struct locate {
 	struct foreign_call call; /* first */
 	pid_t pid;
 	uint64_t start, end;
-	char inside[PATH_MAX - 32], path[PATH_MAX]; /* as the process sees it; as we do */
+	char inside[PATH_MAX - 32], path[PATH_MAX]; /* the path in the process's root, and ours */
 	struct probe_note note;
 	int result;
 };
 
-/* The file itself, whatever is at its path now; where the kernel keeps that for others, its path as the process sees
- * it. */
+/* Opens the mapped file itself, whatever is at its path now. Where the kernel refuses that, opens the path in the
+ * process's root. */
 static void run_locate(struct foreign_call *call)
 {
 	struct locate *locate = (struct locate *)call;
@@ -310,7 +309,7 @@ static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[s
 	return r;
 }
 
-/* The guest's library in the process. -ENOENT: there is none, or none with this probe. */
+/* Finds the guest's library in the process. -ENOENT: no library, or no such probe in it. */
 static int locate(pid_t pid, char path[static PATH_MAX], struct probe_note *note)
 {
 	struct maps_file_entry entry;
@@ -347,7 +346,7 @@ static int watch(struct probe_source *source, struct watched_guest *guest)
 	return r;
 }
 
-/* The process called exec: what was before is the earlier guest's. */
+/* The process has called exec, so its earlier stacks are the earlier guest's. */
 static void leave_earlier(struct probe_source *source, pid_t pid)
 {
 	struct watched_guest *earlier = guest_of(source, pid);
@@ -396,7 +395,7 @@ struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid)
 		r = add(source, guest);
 	if (r == 0)
 		return guest->stacks;
-	/* One that has ended by now has nothing more to be watched. */
+	/* A process that has ended needs no watching. */
 	if (pid <= 0 || proc_file_is_alive(pid, 0))
 		notice(source,
 		       "process %d: its launches cannot be watched: %s; it walks its stacks itself",

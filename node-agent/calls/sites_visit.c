@@ -74,13 +74,12 @@ static void destroy_closed(struct foreign_call *call)
 	destroy_sites_visit((struct foreign_file_visit *)call);
 }
 
-/* close() asks the file system, too. */
+/* close() is a foreign call, too, since it asks the file system. */
 void sites_visit_end(struct sites_visit *visit)
 {
 	struct foreign_call *call = &visit->visit.call;
 
-	if (visit->fd >= 0 &&
-	    foreign_file_may_hang(&visit->visit.entry, visit->visit.view.user)) {
+	if (visit->fd >= 0 && foreign_file_may_hang(&visit->visit.entry, visit->visit.view.user)) {
 		call->run = close_sites;
 		call->returned = destroy_closed;
 		if (foreign_file_call(call) == -ETIMEDOUT)

@@ -24,7 +24,7 @@ struct sites_visit {
 /* Visits the mapped file. wants tells for each kind whether its sites are wanted; NULL: only the device and the inode
  * are. 0: *visit has the results. -ENOMEM; -ENOENT: the file is gone, or could not be recognized again; else the errors
  * of foreign_file_visit(): the file is not ours to read, or does not answer. The caller owns *visit in every case,
- * until sites_visit_end(); NULL: there is none to end. */
+ * until sites_visit_end(); it may be NULL. */
 int sites_visit_make(const struct mapped_file_view *view, const struct maps_file_entry *entry,
 		     const bool *wants, struct sites_visit **visit);
 
