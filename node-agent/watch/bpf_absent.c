@@ -1,4 +1,4 @@
-/* bpf_source.h of a build without BPF. */
+/* Implements bpf_source.h in a build without BPF. */
 #include "bpf_source.h"
 
 #include <errno.h>

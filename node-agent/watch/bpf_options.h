@@ -16,8 +16,8 @@ struct bpf_options {
 	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: no wait is */
 	/* Pages of 4 KiB of the stack that are copied with each call, to walk it without frame pointers;
-	 * BPF_OPTIONS_STACK_PAGES_MAX at most. A sample has 4 at most, a wait 2. 0: stacks are walked by frame pointers
-	 * alone. */
+	 * BPF_OPTIONS_STACK_PAGES_MAX at most. A sample has at most 4 pages, a wait 2. 0: stacks are walked by frame
+	 * pointers alone. */
 	uint32_t stack_pages;
 	/* Size of the buffer (bpf_ring.h); 0: sample_room.h decides, and for calls with copies it is at least
 	 * BPF_OPTIONS_CALLS_RING. */

@@ -27,11 +27,11 @@
 #include "node-agent/kernel/wait_reasons.h"
 #include "node-agent/symbols/kernel_symbols.h"
 
-#define EVENTS_MAX         8192u /* of one pass: between two looks at the publisher's room */
+#define EVENTS_MAX         8192u /* of one pass: room is checked between passes */
 #define ACCOUNT_NS         500000000ull
-#define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
+#define LOOK_NS            100000000ull /* between looks for processes that ended unsampled */
 #define PYTHON_NOTICES_MAX 8u
-#define MISSED_NS          100000000ull  /* after code was missed, more is likely to be */
+#define MISSED_NS          100000000ull  /* after missed code, more is likely to be missed */
 #define PATIENCE_NS        1000000000ull /* a guest comes within milliseconds of cuInit() */
 #define LOST_CALLS         "no calls of CUDA"
 #define LOST_CALLS_AUTO    "no calls of CUDA in processes that no guest captures"
@@ -39,9 +39,9 @@
 struct bpf_source {
 	struct bpf_options options;
 	struct bpf_source_scope scope;
-	struct bpf_ring *ring; /* owns, and all below */
+	struct bpf_ring *ring; /* owns it and all below */
 	struct bpf_programs *programs;
-	struct call_probes *calls; /* NULL: not asked for, or not possible */
+	struct call_probes *calls; /* NULL: not wanted, or not possible */
 	struct kernel_symbols *kernel;
 	struct wait_reasons *wait_reasons;
 	struct unwind_files *files;
@@ -50,14 +50,14 @@ struct bpf_source {
 	struct watched_set set;
 	struct event_source urgent;
 	uint32_t nr_python_notices;
-	uint64_t missed_until_ns; /* Python code that was gone when it was looked at */
+	uint64_t missed_until_ns; /* Python code vanished before it was read */
 	uint64_t next_account_ns, next_look_ns;
-	uint64_t event_ns, deadline_ns; /* when the last event was done; when the pass has to be */
-	uint64_t stop_ns;               /* when the waits that last end */
-	uint32_t nr_events;             /* of this pass */
-	bool is_behind;                 /* the last pass left something */
-	bool has_open_waits;            /* that are still to be taken, once it has stopped */
-	uint64_t unwatched, unnoted;    /* as last said */
+	uint64_t event_ns, deadline_ns; /* end of the last event; deadline of the pass */
+	uint64_t stop_ns;               /* end of the waits that still last */
+	uint32_t nr_events;             /* in this pass */
+	bool is_behind;                 /* the last pass left events unread */
+	bool has_open_waits;            /* the open waits are still to be taken after the stop */
+	uint64_t unwatched, unnoted;    /* as in the last notice */
 	bool is_urgent, listens;
 };
 
@@ -114,7 +114,7 @@ static int on_event(void *context, const struct sample_event *event)
 		       : 0;
 }
 
-/* It ends with the capture, and the kernel has not counted it. */
+/* The capture ends this wait, so the kernel has not counted it. */
 static int on_open_wait(void *context, const struct sample_event *event)
 {
 	struct bpf_source *source = context;
@@ -175,7 +175,7 @@ static int start_off_cpu(struct bpf_source *source, const char **what)
 					  source->options.stack_pages, what);
 }
 
-/* What its calls hold can be read from the first on. */
+/* Reads the process before its first call, so that this call's frames have names. */
 static int prepare_process(void *context, pid_t pid)
 {
 	struct bpf_source *source = context;
@@ -191,7 +191,7 @@ static bool wants_python(const struct bpf_source *source)
 
 static int start_calls(struct bpf_source *source, const char **what)
 {
-	/* The other ways change the stacks of processes that have a guest. */
+	/* The other ways change stacks of processes that have a guest. */
 	const enum call_links_way way =
 		source->options.calls_auto ? CALL_LINKS_SESSION : source->options.call_way;
 	const struct call_program_options options = {.way = way,
@@ -219,7 +219,7 @@ static const char *lost_by(const struct bpf_options *options)
 	return options->cpu_hz ? "no CPU samples" : "no waits of host threads";
 }
 
-/* -ECANCELED: that nothing came of it was said. */
+/* Returns -ECANCELED if the ring failed; a notice has then said so. */
 static int start_ring(struct bpf_source *source)
 {
 	char line[BPF_RIGHTS_LINE_MAX];
@@ -255,7 +255,7 @@ static void set_python(void *context, pid_t pid, const struct sample_python *whe
 	bpf_ring_set_python(source->ring, pid, where);
 }
 
-/* Of many processes, the first few. */
+/* Only the first few processes get a notice. */
 static void notice_python(void *context, const char *line)
 {
 	struct bpf_source *source = context;
@@ -346,7 +346,7 @@ static int start(struct bpf_source *source)
 		      source->options.calls_auto ? LOST_CALLS_AUTO : LOST_CALLS, &started,
 		      start_calls);
 	say_python(source);
-	/* What runs already is probed before anybody says so. */
+	/* Processes that already run are probed before the caller reports success. */
 	if (source->calls && (r = call_probes_scan(source->calls, clock_now_ns())) != 0)
 		return r;
 	return started ? listen(source) : -ECANCELED;
@@ -412,7 +412,7 @@ int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* One of enum bpf_source_progress, or -errno. */
+/* Returns a value of enum bpf_source_progress, or -errno. */
 static int drain(struct bpf_source *source)
 {
 	source->nr_events = 0;
@@ -428,7 +428,7 @@ static int drain(struct bpf_source *source)
 	return source->is_behind ? BPF_SOURCE_MORE : BPF_SOURCE_ALL;
 }
 
-/* After all that came to its end by then. */
+/* Waits that ended before the stop have come already. */
 static int take_open_waits(struct bpf_source *source)
 {
 	if (!source->has_open_waits)
@@ -454,7 +454,7 @@ static void say_failures(struct bpf_source *source)
 	source->unnoted = unnoted;
 }
 
-/* What does not wait for the buffer to be empty. */
+/* Sends the accounts, even while the buffer is not empty. */
 static int account(struct bpf_source *source, uint64_t now_ns)
 {
 	if (!source->set.stopped && now_ns < source->next_account_ns)
@@ -537,8 +537,8 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	*process_id = 0;
 	if (!source || pid <= 0)
 		return 0;
-	/* What is in the buffer was before the guest, which waits for its answer. Where there is too much to
-	 * read, the answer goes first. */
+	/* Events in the buffer precede the guest. The guest waits for its answer, so a full buffer is not read
+	 * first. */
 	int r = source->is_behind ? 0 : drain(source);
 	return r < 0 ? r : watched_set_claim(&source->set, pid, process_id);
 }

@@ -9,7 +9,7 @@
 
 #define QUEUED "run queue"
 
-/* name: NULL is none. */
+/* name may be NULL. */
 static int intern(struct string_dictionary *strings, const char *name, uint32_t *name_id)
 {
 	*name_id = STRING_NONE;

@@ -7,7 +7,7 @@
 #include "bpf/collective_event.h"
 #include "proto/host_sample.h"
 
-/* The caller may be there twice (host_call.bpf.c). */
+/* host_call.bpf.c may show the caller twice. */
 static void show_callers(struct event_stack *stack)
 {
 	struct address_list *list = &stack->list;
@@ -25,7 +25,7 @@ void event_stack_init(struct event_stack *stack, const struct sample_event *even
 {
 	const uint8_t *copy =
 		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
-	/* Those of a collective begin with the call itself. */
+	/* A collective's addresses begin with the call itself. */
 	const uint32_t nr_words = watched_collectives_has(event) ? COLLECTIVE_CALL_WORDS : 0;
 	const uint32_t nr_user =
 		event->user_size / (uint32_t)sizeof(event->addresses[0]) - nr_words;

@@ -1,6 +1,6 @@
 #include "sample_room.h"
 
-#define FRAMES_BYTES   3072u /* of an event: addresses and Python frames */
+#define FRAMES_BYTES   3072u /* addresses and Python frames of an event */
 #define PAGE_BYTES     4096u
 #define MEMORY_PART    64u
 #define PARTS_A_SECOND 2u

@@ -9,7 +9,7 @@
 #include "bpf_options.h"
 #include "sample_room.h"
 
-/* It says on its own what fails; an error is passed on once, in our words. */
+/* Silences libbpf: an error is reported once, in our words. */
 static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	(void)level;
@@ -18,7 +18,7 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-/* Copies of stacks are large, and there are as many calls as a program makes. */
+/* Copies of stacks are large, and a program can make any number of calls. */
 static uint32_t default_bytes(const struct bpf_options *options)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -48,7 +48,7 @@ int source_ring_create(const struct bpf_options *options, const char *lost, bpf_
 	libbpf_set_print(be_quiet);
 	bpf_rights_raise_memory();
 	int r = bpf_ring_create(bytes, event, context, ring, &what);
-	/* Of a size that nobody asked for, less will do where there is less. */
+	/* If the user has chosen no size, a smaller buffer will do. */
 	if (r && !asked && bytes > BPF_RING_SIZE_DEFAULT)
 		r = bpf_ring_create(0, event, context, ring, &what);
 	if (r == 0)

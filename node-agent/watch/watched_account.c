@@ -107,7 +107,7 @@ void watched_account_taken(const struct watched_account *account, struct sample_
 
 	sample_counts_subtract(&total, &account->inherited);
 	sample_counts_add(&total, &account->base);
-	/* Of what the kernel has counted as sent, the next program's may be part. */
+	/* Some events that the kernel has counted as sent may belong to the next program. */
 	has_come(account, &total, counts);
 }
 

@@ -9,13 +9,13 @@
 #include "proto/batch/message.h"
 
 struct known {
-	uint64_t handle, made_ns; /* 0, 0: of a program that is gone */
+	uint64_t handle, made_ns; /* both 0: of a program that is gone */
 };
 
 struct watched_collectives {
 	struct known *known; /* owns; known[communicator_id - 1] */
 	uint32_t nr_known, max_known;
-	struct communicator *communicators; /* owns; to be sent: the last ones of them */
+	struct communicator *communicators; /* owns; the last ones of known, still to be sent */
 	uint32_t nr_communicators, max_communicators;
 	struct collective *calls; /* owns */
 	uint32_t nr_calls, max_calls;
@@ -42,7 +42,7 @@ void watched_collectives_destroy(struct watched_collectives *collectives)
 	free(collectives);
 }
 
-/* The youngest are the likeliest. 0: not known. */
+/* Searches the newest first, which are the likeliest. Returns 0 if the communicator is not known. */
 static uint32_t find(const struct watched_collectives *collectives,
 		     const struct collective_call *call)
 {
@@ -76,7 +76,7 @@ static int introduce(struct watched_collectives *collectives, const struct colle
 	return 0;
 }
 
-/* *communicator_id 0: a group's, or one too many. */
+/* *communicator_id is 0 for a group, and for a communicator beyond the limit. */
 static int get_communicator(struct watched_collectives *collectives,
 			    const struct collective_call *call, uint32_t *communicator_id)
 {

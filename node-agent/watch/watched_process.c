@@ -37,19 +37,19 @@ struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
-	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
-	bool has_exec_id, has_stack, ended, reads_maps, replaces_guest; /* has_stack: since its exec */
-	uint32_t process_id;                     /* 0: nothing was sent of it yet */
+	uint32_t exec_id, fork_exec_id; /* of the last event; at the fork */
+	bool has_exec_id, has_stack, ended, reads_maps, replaces_guest; /* has_stack: since exec */
+	uint32_t process_id;                     /* 0: nothing was sent about it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
-	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
+	struct process_description *description; /* owns; NULL: nothing was sent about it yet */
 	struct process_ledger *ledger;           /* owns */
-	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
+	struct address_stack *stacks;            /* owns; NULL: no stack has come yet */
 	struct python_codes *parent_codes;       /* shares; NULL: none */
 	struct event_source source;              /* pidfd; -1: none */
-	bool has_command; /* as it is; else what could be had of it while it called exec */
+	bool has_command; /* false: command was read during an exec, and may be incomplete */
 	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
-	uint32_t command_id;                     /* of thread_command; STRING_NONE: it has none */
+	uint32_t command_id;                     /* of thread_command; STRING_NONE: no id yet */
 	struct watched_collectives *collectives; /* owns */
 	struct host_sample *samples;             /* owns */
 	uint32_t nr_samples, max_samples;
@@ -57,7 +57,7 @@ struct watched_process {
 	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct watched_account account;
 	struct stack_budget budget;
-	uint64_t end_mark; /* bytes of the kernel's buffer + 1; 0: none */
+	uint64_t end_mark; /* position in the kernel's buffer, bytes + 1; 0: none */
 };
 
 static void on_end(void *context)
@@ -76,7 +76,7 @@ static uint64_t start_ticks(const struct watched_process *process)
 	       (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The process that has the pid now may be another. */
+/* The pid may belong to another process by now. */
 static void watch(struct watched_process *process)
 {
 	process->source.fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
@@ -92,7 +92,7 @@ static void watch(struct watched_process *process)
 	}
 }
 
-/* Between exec and its arguments there is a moment without. */
+/* Within exec there is a moment without arguments. */
 static bool read_command(struct watched_process *process)
 {
 	char *arguments = NULL,
@@ -233,7 +233,7 @@ void watched_process_replace_guest(struct watched_process *process,
 	notice(context, line);
 }
 
-/* Sends who it is, before anything else of it. */
+/* Sends the process's description before anything else of the process. */
 static int introduce(struct watched_process *process)
 {
 	struct message message;
@@ -276,7 +276,6 @@ static void publish_python(void *context, struct sample_python *where)
 				   where->interpreters ? where : NULL);
 }
 
-/* 0 or -ENOMEM. */
 static int create_stacks(struct watched_process *process)
 {
 	const struct watched_scope *scope = process->scope;
@@ -320,8 +319,8 @@ int watched_process_prepare(struct watched_process *process)
 	return process->has_stack ? 0 : prepare(process);
 }
 
-/* What was found before the first sample is the program's that this is of, if its files are still there: they have been
- * read anew. */
+/* The interpreter was found before the first sample. It belongs to this sample's program if its files are still mapped;
+ * they have just been read again. */
 static void confirm_python(struct watched_process *process)
 {
 	if (process->python.interpreters && process->python.start == 0)
@@ -361,7 +360,7 @@ static int call_anew(struct watched_process *process)
 		       : 0;
 }
 
-/* What the kernel calls the process. 0 or -ENOMEM. */
+/* Notes the command that the kernel reports. 0 or -ENOMEM. */
 static int name_command(struct watched_process *process, const struct sample_event *event)
 {
 	if (process->command_id != STRING_NONE &&
@@ -374,7 +373,7 @@ static int name_command(struct watched_process *process, const struct sample_eve
 	return r == -ENOMEM ? r : 0;
 }
 
-/* It has called exec: it is called otherwise, and none of its files is mapped any more. */
+/* After exec the process has another command, and none of its old files is mapped. */
 static int become(struct watched_process *process)
 {
 	address_stack_destroy(process->stacks);
@@ -384,7 +383,7 @@ static int become(struct watched_process *process)
 	return call_anew(process);
 }
 
-/* Room for an event's samples. */
+/* Makes room for an event's samples. */
 static int reserve(struct watched_process *process)
 {
 	if (process->nr_samples + EVENT_SAMPLES_MAX > WATCHED_SAMPLES_MAX)
@@ -400,7 +399,7 @@ static int meet(struct watched_process *process, const struct sample_event *even
 	if (process->has_exec_id && process->exec_id != event->exec_id)
 		r = become(process);
 	else if (!process->has_exec_id && process->stacks)
-		r = call_anew(process); /* it may have called exec since it was prepared */
+		r = call_anew(process); /* the process may have called exec since it was prepared */
 	process->exec_id = event->exec_id;
 	process->has_exec_id = true;
 	if (process->start == 0)
@@ -513,7 +512,7 @@ int watched_process_flush(struct watched_process *process)
 	int r = process->has_command ? 0 : call_anew(process);
 	if (r == 0)
 		r = introduce(process);
-	if (r == 0) /* the guest's introduction does not send what its own batches will */
+	if (r == 0) /* sends entries that the guest's introduction leaves to the guest's batches */
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	message.samples.process_id = process->process_id;
 	if (r == 0 && message.samples.nr_samples)

@@ -24,7 +24,7 @@ void watched_set_fini(struct watched_set *set)
 	*set = (struct watched_set){.table = NULL};
 }
 
-/* The entry of a pid, new if need be. 0 or -ENOMEM. */
+/* Finds or makes the entry of a pid. 0 or -ENOMEM. */
 static int get_process(struct watched_set *set, pid_t pid, struct watched_process **process)
 {
 	struct watched watched;
@@ -48,7 +48,7 @@ static int get_process(struct watched_set *set, pid_t pid, struct watched_proces
 	return 0;
 }
 
-/* The one that started it, if it is looked at itself. 0 or -ENOMEM. */
+/* Finds the process that started it, if that process is watched. 0 or -ENOMEM. */
 static int find_parent(struct watched_set *set, pid_t pid, struct watched_process **parent)
 {
 	struct watched watched, own;
@@ -69,7 +69,8 @@ static void account(struct watched_set *set, struct watched_process *process)
 	watched_process_account(process, &counts);
 }
 
-/* Of what the kernel has counted as sent, what has come is this process's. *counts: what it has taken. */
+/* Credits the process with the events that have come, of all that the kernel has counted as sent. *counts: the kernel's
+ * counts that belong to the process. */
 static void close_account(struct watched_set *set, struct watched_process *process,
 			  struct sample_counts *counts)
 {
@@ -85,7 +86,7 @@ static void forget(struct watched_set *set, struct watched_process *process)
 	watched_table_remove(set->table, watched_table_index(set->table, process));
 }
 
-/* Another program runs in the process, or another process has the pid: what was counted until now is the old one's. */
+/* The pid now has another program or process, so the counts so far belong to the old one. */
 static int replace(struct watched_set *set, struct watched_process **process)
 {
 	pid_t pid = watched_process_pid(*process);
@@ -108,7 +109,7 @@ int watched_set_find(struct watched_set *set, const struct sample_event *event,
 	struct watched watched;
 
 	*process = NULL;
-	/* One that is over may have been sampled on its way out. */
+	/* A process that is over may have been sampled on its way out. */
 	if (!watched_table_find(set->table, (pid_t)event->pid) &&
 	    !bpf_ring_lookup(set->ring, (pid_t)event->pid, &watched))
 		return 0;
@@ -155,7 +156,7 @@ static bool may_finish(const struct watched_set *set, struct watched_process *pr
 	return watched_process_settles(process, counts, set->stopped);
 }
 
-/* Those that were never sampled go first: they may leave something to others. */
+/* Processes without a sample go first, since they leave their counts to their parents. */
 int watched_set_finish(struct watched_set *set)
 {
 	for (int sampled = 0; sampled < 2; sampled++) {
@@ -179,7 +180,8 @@ int watched_set_finish(struct watched_set *set)
 	return 0;
 }
 
-/* Of processes that ended without a sample, the kernel may yet have counted something. all: of those that live, too. */
+/* The kernel may have counted something for processes that ended without a sample. all: looks at living processes,
+ * too. */
 int watched_set_look(struct watched_set *set, bool all)
 {
 	struct watched watched;
@@ -256,7 +258,7 @@ int watched_set_claim(struct watched_set *set, pid_t pid, uint32_t *process_id)
 	struct watched_process *process = watched_table_find(set->table, pid);
 
 	*process_id = process ? watched_process_claim(process) : 0;
-	/* Known by another name, or with a guest of its own: that was another program. */
+	/* Samples under an id that cannot be claimed, or another guest, belong to another program. */
 	if (process && *process_id == 0 &&
 	    (watched_process_samples(process) || watched_process_guest(process)))
 		return replace(set, &process);

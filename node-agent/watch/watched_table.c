@@ -9,7 +9,7 @@
 #include "base/hash_index.h"
 
 struct watched_table {
-	struct watched_process **processes; /* owns, and each */
+	struct watched_process **processes; /* owns the array and its processes */
 	uint32_t count, max;
 	struct hash_index pids; /* index in processes + 1 */
 };
@@ -42,7 +42,7 @@ static uint32_t hash_of(pid_t pid)
 	return hash_index_hash_word((uint32_t)pid);
 }
 
-/* Its index + 1; 0: there is none. */
+/* Returns the index + 1; 0: the pid is not in the table. */
 static uint32_t find(const struct watched_table *table, pid_t pid)
 {
 	return hash_index_find(&table->pids, hash_of(pid), has_pid, table, &pid);

@@ -13,7 +13,7 @@ struct watched_table *watched_table_create(void);
 /* accepts NULL; also destroys its processes */
 void watched_table_destroy(struct watched_table *table);
 
-/* Finds a process. NULL: there is none. Borrowed until it is removed. */
+/* Finds a process; NULL: it is not in the table. Borrowed until it is removed. */
 struct watched_process *watched_table_find(const struct watched_table *table, pid_t pid);
 
 /* Adds a process, which the table takes on success. Its pid must not be in the table yet. 0 or -ENOMEM. */
