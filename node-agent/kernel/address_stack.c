@@ -21,11 +21,10 @@
 #include "node-agent/symbols/kernel_symbols.h"
 #include "node-agent/symbols/module_table.h"
 
-#define WALK_MAX 192u /* frames of one walk */
-#define PREPARED_MAX                                                                               \
-	16u /* files that are opened before the first stack: a program begins with three */
+#define WALK_MAX      192u /* frames of one walk */
+#define PREPARED_MAX  16u  /* files to open before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
-#define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
+#define KNOWN_MAX     (1u << 16) /* stacks; at this limit all are forgotten */
 #define KERNEL_SUFFIX "_[k]"
 #define KERNEL_NONE   "[kernel]"
 #define NAME_MAX_SIZE 512
@@ -34,7 +33,7 @@ static_assert(WALK_MAX + SAMPLE_KERNEL_DEPTH + SAMPLE_PYTHON_DEPTH + STACK_MERGE
 		      WIRE_STACK_DEPTH_MAX,
 	      "the aggregator takes the longest stack");
 
-/* A stack by the digest of its addresses; two of 2^16 are alike with a probability of 2^-33. */
+/* A stack, known by the digest of its addresses. Two of 2^16 stacks have one digest with a probability of 2^-33. */
 struct known {
 	uint64_t digest;
 	uint32_t node_id;
@@ -48,10 +47,10 @@ struct address_stack {
 	struct module_table *modules; /* owns */
 	struct known *known;          /* owns */
 	uint32_t nr_known, max_known;
-	struct hash_index index; /* of known: number + 1 */
+	struct hash_index index; /* digest to number + 1 in known */
 	uint32_t node_budget;
 	uint32_t code_pages;
-	bool has_read, may_read; /* the maps: ever; and again in this pass */
+	bool has_read, may_read; /* the maps: ever; again in this pass */
 	/* owns the process; NULL: no Python frames are wanted */
 	struct address_stack_python python;
 	struct python_process_frames python_frames;
@@ -110,7 +109,7 @@ struct python_codes *address_stack_codes(const struct address_stack *stacks)
 
 /* ---- stacks that were seen before --------------------------------------------------------------- */
 
-/* Where the user's part ends counts, too. */
+/* The digest also covers the place where the user's part ends. */
 static uint64_t digest_of(const struct address_list *list)
 {
 	uint64_t digest = hash_index_digest(list->python_cut, list->user,
@@ -133,7 +132,7 @@ static void forget_all(struct address_stack *stacks)
 	stacks->nr_known = 0;
 }
 
-/* Without memory the stack is only not remembered. */
+/* Without memory the stack is used but not remembered. */
 static void remember(struct address_stack *stacks, uint64_t digest, uint32_t node_id,
 		     uint32_t lacks)
 {
@@ -162,7 +161,7 @@ static int kernel_frame(struct address_stack *stacks, uint64_t address, struct m
 	return r ? r : stack_dictionary_add_code(stacks->outputs->stacks, code, &frame->code);
 }
 
-/* Return addresses may lie behind the function that made the call. */
+/* A return address may lie behind the function that made the call. */
 static uint64_t place_of(const uint64_t *addresses, uint32_t i)
 {
 	return i == 0 || addresses[i] == 0 ? addresses[i] : addresses[i] - 1;
@@ -200,7 +199,7 @@ static int item_frame(struct address_stack *stacks, const struct address_list *l
 	}
 }
 
-/* Names its Python frames, as far as there are some. 0 or -ENOMEM. */
+/* Reads the stack's Python frames, if it has any. 0 or -ENOMEM. */
 static int read_python(struct address_stack *stacks, const struct address_list *list,
 		       uint32_t *lacks)
 {
@@ -224,7 +223,7 @@ static int read_python(struct address_stack *stacks, const struct address_list *
 	return r;
 }
 
-/* Which of its native frames are evaluation loops. Returns their number. */
+/* Finds the evaluation loops among the native frames. Returns their number. */
 static uint32_t find_loops(struct address_stack *stacks, const struct address_list *list)
 {
 	uint32_t nr = 0;
@@ -237,7 +236,7 @@ static uint32_t find_loops(struct address_stack *stacks, const struct address_li
 	return nr;
 }
 
-/* The user's part, complete: its native frames lead to the root. Appends frames to *depth. */
+/* Appends the user's frames to *depth. complete: the native frames lead to the root. */
 static int add_user(struct address_stack *stacks, const struct address_list *list, bool complete,
 		    uint32_t *depth, uint32_t *lacks)
 {
@@ -255,7 +254,7 @@ static int add_user(struct address_stack *stacks, const struct address_list *lis
 
 	uint32_t nr_loops =
 		stacks->python.process && list->nr_python ? find_loops(stacks, list) : 0;
-	/* The innermost loop may not run a frame yet, or not any more. Each of the others does. */
+	/* Only the innermost loop may be without a frame, at its start or end. */
 	if (input.nr_python == 0 && nr_loops > 1)
 		*lacks |= ADDRESS_STACK_NO_PYTHON;
 	uint32_t nr = stack_merge(&input, stacks->items, &differ);
@@ -306,7 +305,7 @@ static bool is_early(const struct address_stack *stacks)
 	       python_process_state(stacks->python.process) == PYTHON_PROCESS_EARLY;
 }
 
-/* Where mappings have changed, addresses seen before may be something else. */
+/* Where mappings have changed, known addresses may lie in other files. */
 static void reread(struct address_stack *stacks, uint32_t code_pages)
 {
 	bool same = stacks->has_read && stacks->code_pages == code_pages;
@@ -326,7 +325,7 @@ static void reread(struct address_stack *stacks, uint32_t code_pages)
 
 struct rules_visit {
 	struct foreign_file_visit visit; /* first */
-	struct unwind_file *file;        /* owns, until it is taken; NULL: it has no rules */
+	struct unwind_file *file;        /* owns, until it is taken; NULL: the file has no rules */
 };
 
 static void look_for_rules(struct foreign_file_visit *visit, struct elf_file *file)
@@ -340,7 +339,7 @@ static void destroy_rules_visit(struct foreign_file_visit *visit)
 	free(visit);
 }
 
-/* A file that cannot be opened has no rules; one whose file system does not answer may have some later. */
+/* A file that cannot be opened has no rules. A file whose file system does not answer may get some later. */
 static bool add_rules(struct address_stack *stacks, uint64_t address, uint32_t module_id)
 {
 	struct rules_visit *rules = calloc(1, sizeof(*rules));
@@ -377,7 +376,7 @@ static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
 }
 
-/* Files of code, so that what is in them has names and rules when the process is gone. */
+/* Opens the files of code now, so that they have names and rules when the process is gone. */
 static void open_files(struct address_stack *stacks)
 {
 	struct maps_file_entry entry;
@@ -402,7 +401,7 @@ void address_stack_prepare(struct address_stack *stacks)
 	find_python(stacks);
 }
 
-/* What leads farther counts. true: it leads to the root. */
+/* Replaces the user's addresses by the walk of the copy if that leads farther. Returns whether it leads to the root. */
 static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 {
 	bool complete;
@@ -417,7 +416,7 @@ static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 	return complete;
 }
 
-/* false: nothing of it is left out. */
+/* Returns whether anything was cut off. */
 static bool cut_to_leaf(struct address_list *list)
 {
 	bool has_more = list->nr_user > 1 || list->nr_python || list->copy.size;
@@ -459,7 +458,7 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 		return r;
 	if (r)
 		*node_id = STACK_NODE_NONE;
-	/* What could not be read may be readable the next time, or be something else. */
+	/* Frames that could not be read may be readable the next time, or differ, so the stack is not remembered. */
 	const struct python_process_frames *python = &stacks->python_frames;
 	if (!list->nr_python || (!python->unread && !python->by_address))
 		remember(stacks, digest, *node_id, *lacks);

@@ -20,7 +20,7 @@ struct bpf_programs {
 	struct cpu_sample_bpf *cpu;  /* owns; NULL: not started */
 	struct off_cpu_bpf *off_cpu; /* owns; NULL: not started */
 	uint64_t wait_min_ns;        /* of off_cpu */
-	struct bpf_link **ticks;     /* owns; by CPU; some are NULL */
+	struct bpf_link **ticks;     /* owns; one for each CPU; some are NULL */
 	int nr_cpus;
 	bool wants_python;
 	int python_error;
@@ -95,7 +95,7 @@ static int load_cpu(struct bpf_programs *programs, uint64_t period_ns, uint32_t 
 						 .stack_pages = stack_pages});
 }
 
-/* A clock of its own for each CPU, at the same period. -ENODEV: that CPU is off. */
+/* Each CPU has its own clock with one common period. -ENODEV: the CPU is off. */
 static int tick(struct bpf_programs *programs, int cpu, uint64_t period_ns)
 {
 	struct perf_event_attr attributes = {
@@ -110,7 +110,7 @@ static int tick(struct bpf_programs *programs, int cpu, uint64_t period_ns)
 		return -errno;
 	programs->ticks[cpu] = bpf_program__attach_perf_event(programs->cpu->progs.on_tick, fd);
 	if (programs->ticks[cpu])
-		return 0; /* the link has the descriptor */
+		return 0; /* the link owns the descriptor */
 	int r = -errno;
 	close(fd);
 	return r;

@@ -13,7 +13,7 @@
 #define STATUS_SIZE  8192
 #define CAPABILITIES "\nCapEff:"
 
-/* linux/capability.h; the last two are younger than some headers. */
+/* Numbers of linux/capability.h; some headers lack the last two. */
 #define SYS_ADMIN 21
 #define PERFMON   38
 #define BPF       39

@@ -15,17 +15,17 @@
 #include "sample_counts.h"
 
 struct bpf_ring {
-	struct process_watch_bpf *programs; /* owns; the maps are its own */
+	struct process_watch_bpf *programs; /* owns; the programs own the maps */
 	struct ring_buffer *buffer;         /* owns */
 	bpf_ring_event event;
 	void *context;
 	int wake_fd;
 	int watched_fd, counts_fd, pythons_fd, viewer_fd;
 	const volatile unsigned long *read,
-		*written; /* own; pages of the map: positions in bytes */
+		*written; /* own; pages of the map with positions in bytes */
 	uint32_t size;    /* bytes */
 	int nr_cpus;
-	struct sample_counts *per_cpu; /* owns; nr_cpus of them */
+	struct sample_counts *per_cpu; /* owns; counts of nr_cpus CPUs */
 };
 
 static int on_event(void *context, void *data, size_t size)
@@ -54,7 +54,7 @@ static uint32_t ring_size(uint32_t wanted)
 	return size;
 }
 
-/* libbpf has had this call under two names. */
+/* libbpf has named this call in two ways. */
 int bpf_ring_run_once(int program_fd)
 {
 	union bpf_attr attributes;
@@ -122,7 +122,7 @@ static int open_buffer(struct bpf_ring *ring, const char **what)
 	ring->buffer = ring_buffer__new(map_fd, on_event, ring, NULL);
 	if (!ring->buffer)
 		return -errno;
-	/* By edges: else it would be readable with every event that waits for a pass. */
+	/* EPOLLET, since otherwise the descriptor stays readable while any event waits for a pass. */
 	ring->wake_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ring->wake_fd < 0 || epoll_ctl(ring->wake_fd, EPOLL_CTL_ADD, map_fd, &edge))
 		return -errno;
@@ -231,7 +231,7 @@ int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t fl
 	int r = 0;
 
 	memset(ring->per_cpu, 0, (size_t)ring->nr_cpus * sizeof(*ring->per_cpu));
-	/* Counts first, and never twice: a program that finds the process counts for it. */
+	/* The counts are entered first, and only once: a program counts as soon as it finds the process. */
 	if (bpf_map_update_elem(ring->counts_fd, &key, ring->per_cpu, BPF_NOEXIST) &&
 	    errno != EEXIST)
 		r = -errno;
@@ -266,7 +266,7 @@ bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *wat
 	return pid > 0 && bpf_map_lookup_elem(ring->watched_fd, &key, watched) == 0;
 }
 
-/* What a program writes into the entry meanwhile is lost, and costs a wake-up at most. */
+/* A value that a program writes into the entry meanwhile is lost, which costs at most one wake-up. */
 void bpf_ring_set_flags(struct bpf_ring *ring, pid_t pid, uint32_t set, uint32_t cleared)
 {
 	uint32_t key = (uint32_t)pid, flags;
@@ -288,7 +288,7 @@ pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watc
 	while (bpf_map_get_next_key(ring->watched_fd, key ? &key : NULL, &next) == 0) {
 		if (bpf_map_lookup_elem(ring->watched_fd, &next, watched) == 0)
 			return (pid_t)next;
-		key = next; /* it went meanwhile */
+		key = next; /* the entry was removed meanwhile */
 	}
 	return 0;
 }

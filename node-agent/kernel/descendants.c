@@ -11,7 +11,7 @@
 #include "bpf/sample_event.h"
 #include "node-agent/files/proc_file.h"
 
-/* Whether one was found whose parent is watched. */
+/* Watches processes whose parent is watched. Returns whether it found a new one. */
 static bool watch_children(struct bpf_ring *ring)
 {
 	DIR *processes = opendir("/proc");
@@ -32,8 +32,8 @@ static bool watch_children(struct bpf_ring *ring)
 	return found;
 }
 
-/* A process that is started while this goes on is caught by its parent, which is watched before its children are looked
- * for; rounds end when nothing new was found. */
+/* Each process is watched before its children are looked for, so its later children are caught. Rounds end when a round
+ * finds nothing new. */
 int descendants_watch(struct bpf_ring *ring, pid_t pid)
 {
 	int r = bpf_ring_watch(ring, pid, 0, 0);

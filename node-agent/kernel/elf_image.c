@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #define SPAN_MAX (1ull << 32) /* bytes from the first segment to the last */
-#define COPY_MAX (1ull << 28) /* the same, to be copied */
+#define COPY_MAX (1ull << 28) /* of these, the bytes to be copied */
 #define PAGE     4096ull
 
 static bool is_known(const Elf64_Ehdr *header)

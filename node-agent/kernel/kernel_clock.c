@@ -6,7 +6,8 @@
 #define NS_PER_S 1000000000ll
 #define S_MAX    (INT64_MAX / 4 / NS_PER_S) /* 73 years: sums of four still fit */
 #define TEXT_MAX 256u
-/* Of the namespace of children, says time_namespaces(7); but exec enters that one, and nobody has left it since. */
+/* time_namespaces(7) says that this file describes the namespace of children. exec has entered that namespace, and the
+ * process has not left it since. */
 #define OFFSETS_FILE "/proc/self/timens_offsets"
 
 static int64_t find(const char *text, const char *name)

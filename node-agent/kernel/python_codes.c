@@ -15,17 +15,17 @@
 #include "python/python_line.h"
 #include "python/python_string.h"
 
-#define CODES_MAX        (1u << 14) /* then all are forgotten, and read again */
+#define CODES_MAX        (1u << 14) /* at this limit all codes are forgotten */
 #define LINES_MAX        (1u << 20) /* bytes of one table of lines */
 #define LINES_TOTAL_MAX  (64u << 20)
 #define STRING_BYTES_MAX (1u << 16) /* of one name */
 #define CODE_BYTES       (PYTHON_LAYOUT_OFFSET_MAX + 8u)
-#define PLACES           (1u << 12) /* addresses whose last code is known */
+#define PLACES           (1u << 12) /* addresses whose last code is remembered */
 #define NAMELESS         "<unknown>"
-#define AHEAD            3u /* a code's file, its name and its lines */
+#define AHEAD            3u /* for a code's file, name and lines */
 #define AHEAD_BYTES      512u
 #define PAGE             4096u
-#define GENERATIONS_MAX  4u /* whose codes are kept for those that were forked */
+#define GENERATIONS_MAX  4u /* ancestors whose codes are kept for forked processes */
 
 struct python_code {
 	uint64_t address, identity;
@@ -35,15 +35,15 @@ struct python_code {
 	uint8_t *lines; /* owns */
 };
 
-/* What was last found at an address. */
+/* The code that was last found at an address. */
 struct place {
-	uint64_t address, identity; /* identity 0: nothing was */
+	uint64_t address, identity; /* identity 0: none was found */
 };
 
-/* Bytes of the process that were read with others. */
+/* Bytes of the process that were read together with others. */
 struct window {
 	uint64_t address;
-	uint32_t size; /* 0: nothing was */
+	uint32_t size; /* 0: nothing was read */
 	uint8_t bytes[AHEAD_BYTES];
 };
 
@@ -57,9 +57,9 @@ struct python_codes {
 	uint32_t code_size; /* bytes of a code object up to the last field that is read */
 	uint64_t text_room, lines_total;
 	uint32_t nr;
-	struct hash_index index;    /* of codes: number + 1 */
-	struct window ahead[AHEAD]; /* of the code that is being read */
-	bool has_missed;            /* something else of it was read, by itself */
+	struct hash_index index;    /* finds a code's number + 1 */
+	struct window ahead[AHEAD]; /* for the code that is being read */
+	bool has_missed;            /* a part of it had to be read by itself */
 	struct place places[PLACES];
 	struct python_code codes[CODES_MAX];
 };
@@ -148,7 +148,7 @@ static void forget_ahead(struct python_codes *codes)
 	codes->has_missed = false;
 }
 
-/* What names and lines begin with, up to the end of the page: mostly it is all of them. */
+/* Reads the beginnings of names and lines up to the end of their page, which mostly covers them. */
 static void read_ahead(struct python_codes *codes, const uint8_t *object)
 {
 	const struct python_layout *layout = &codes->layout;
@@ -186,7 +186,7 @@ static int read_memory(struct python_codes *codes, uint64_t address, void *to, s
 	return remote_memory_read(codes->pid, address, to, size) ? -ESTALE : 0;
 }
 
-/* A string's head is read once, and counts: what is behind it may be another's by then. */
+/* Trusts only the first read of the string's head: later reads may already show another string. */
 static int read_string(struct python_codes *codes, uint64_t address, struct python_text *text,
 		       uint8_t **object)
 {
@@ -249,7 +249,7 @@ static int read_lines(struct python_codes *codes, uint64_t address, struct pytho
 		return -EPROTO;
 	if (size > LINES_MAX)
 		return 0;
-	code->lines = malloc(size + 1); /* up to 3.9, without any step it is empty */
+	code->lines = malloc(size + 1); /* empty up to 3.9 if the code has no steps */
 	if (!code->lines)
 		return -ENOMEM;
 	code->lines_size = (uint32_t)size;
@@ -269,7 +269,7 @@ static bool read_contents(struct python_codes *codes, struct sample_python_ident
 			   sizeof(to->lines_tail)) == 0;
 }
 
-/* With its contents, or without, as the kernel's half does for waits. */
+/* Compares the identity with the contents, and without them: for waits the kernel's half leaves contents out. */
 static bool is_identity(struct python_codes *codes, const uint8_t *object, uint64_t wanted)
 {
 	const struct python_layout *layout = &codes->layout;
@@ -305,7 +305,7 @@ static bool is_code(const struct python_codes *codes, const uint8_t *object)
 	return word_at(object, PYTHON_OBJECT_TYPE) == codes->types.code;
 }
 
-/* The object is the one that was seen before all else was read and after. */
+/* Checks the object's identity before and after everything else is read. */
 static int read_code(struct python_codes *codes, struct python_code *code)
 {
 	const struct python_layout *layout = &codes->layout;
@@ -367,7 +367,7 @@ static bool is_there(struct python_codes *codes, uint64_t address, uint64_t iden
 	       is_code(codes, object) && is_identity(codes, object, identity);
 }
 
-/* 0: it is not known what is there. */
+/* Returns 0 if the code at the address is not known. */
 static uint64_t identity_at(struct python_codes *codes, uint64_t address)
 {
 	for (struct python_codes *known = codes; known; known = known->parent) {

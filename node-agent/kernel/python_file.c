@@ -21,7 +21,7 @@ struct known_file {
 
 struct python_files {
 	struct known_file files[FILES_MAX];
-	uint32_t nr, next; /* the next one to be replaced */
+	uint32_t nr, next; /* next: the entry to be replaced next */
 };
 
 struct python_files *python_files_create(void)
@@ -50,7 +50,7 @@ static size_t base_of(const char *path, size_t path_size)
 	return base;
 }
 
-/* Of libpython3.11.so.1.0 and python3.11. -1: the name does not say. */
+/* Reads the minor version from names such as libpython3.11.so.1.0 and python3.11. Returns -1 for other names. */
 static int minor_by_name(const char *path, size_t path_size)
 {
 	char name[64];
@@ -104,13 +104,13 @@ static void find_loop(const struct elf_image *image, uint64_t eval_frame, struct
 	};
 	python_eval_find_in(&file, loop);
 	for (uint32_t i = 0; i < loop->nr; i++) {
-		/* What unwind information says may lie anywhere, but the parts were found by reading them. */
+		/* Unwind information may name any address, but these parts were found by reading their bytes. */
 		loop->ranges[i].start -= bias;
 		loop->ranges[i].end -= bias;
 	}
 }
 
-/* Py_Version, as PY_VERSION_HEX: -1: it is not there. */
+/* Py_Version has the form of PY_VERSION_HEX. Returns -1 if the file has no such symbol. */
 static int minor_by_symbol(const struct elf_image *image, uint64_t address)
 {
 	uint64_t version;

@@ -19,20 +19,20 @@
 #include "proto/stack_word.h"
 
 #define LINE_MAX_SIZE 256
-#define UNCHECKED_MAX 32u /* samples without a frame that makes sense, before the first that does */
-#define EARLY_MAX     8u  /* looks that found what the loader may not have finished */
+#define UNCHECKED_MAX 32u /* samples without a valid frame before the first valid one */
+#define EARLY_MAX     8u  /* looks that came perhaps before the loader had finished */
 
 struct python_process {
 	const struct python_scope *scope;
 	const struct ring_outputs *outputs;
 	pid_t pid;
 	enum python_process_state state;
-	uint64_t start, inode; /* of the mapping in which it was found */
+	uint64_t start, inode; /* of the mapping that holds the interpreter */
 	struct python_file file;
 	uint64_t bias;
 	struct python_codes *codes;     /* owns; NULL: not PYTHON_PROCESS_READY */
 	struct python_codes *inherited; /* shares; NULL: none */
-	bool checked;                   /* a code object was one */
+	bool checked;                   /* a code object was found valid */
 	uint32_t nr_unchecked, nr_early;
 };
 
@@ -184,7 +184,7 @@ static bool read_word(const struct python_process *python, uint64_t address, uin
 	return remote_memory_read(python->pid, address, word, sizeof(*word)) == 0;
 }
 
-/* NULL: it is, or does not run yet, or not any more. */
+/* Returns NULL if the data is plausible, or the interpreter does not run yet, or runs no longer. */
 static const char *check_threads(const struct python_process *python,
 				 const struct sample_python *where)
 {
@@ -200,16 +200,16 @@ static const char *check_threads(const struct python_process *python,
 		return NULL;
 	bool found = read_word(python, thread + where->thread_interpreter, &owner) &&
 		     owner == interpreter;
-	/* A thread may have ended meanwhile. */
+	/* A thread may have ended meanwhile, so the list is read again. */
 	if (!found && read_word(python, interpreter + where->interpreter_threads, &again) &&
 	    again == thread)
 		return "its threads are not where they should be";
 	return NULL;
 }
 
-#define GONE "" /* the process ends, or becomes another program */
+#define GONE "" /* the process ends, or calls exec */
 
-/* *final: it would be the same at the next look. */
+/* *final: a later look would find the same fault. */
 static const char *take_offsets(struct python_process *python, bool *final)
 {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / sizeof(uint64_t)];
@@ -256,9 +256,9 @@ static const char *take(struct python_process *python, struct sample_python *whe
 	return wrong;
 }
 
-/* Between the loader's mapping of a library and of its data, other bytes of the file are where the data will be; and
- * data that begins as zeros is the file's rest until the loader has written over it (glibc, elf/dl-map-segments.h). Who
- * looks then shall look again. */
+/* The loader maps a library before its data, so other bytes of the file are at the data's place for a while. Data that
+ * begins as zeros holds the rest of the file until the loader overwrites it (glibc, elf/dl-map-segments.h). A look at
+ * such a time is repeated later. */
 static void take_up(struct python_process *python, struct sample_python *where)
 {
 	bool final = false;
@@ -283,7 +283,7 @@ static bool is_there(const struct python_process *python, const char *text, size
 	       entry.inode == python->inode;
 }
 
-/* Of the start of a mapping, which may lie before its segment, on the same page. */
+/* Converts the start of a mapping, which may precede its segment on one page. */
 static bool find_vaddr(struct elf_file *elf, uint64_t offset, uint64_t *vaddr)
 {
 	const uint64_t page = 4096;
@@ -298,7 +298,7 @@ static bool find_vaddr(struct elf_file *elf, uint64_t offset, uint64_t *vaddr)
 
 struct python_visit {
 	struct foreign_file_visit visit; /* first */
-	struct python_files *files;      /* owns: what is known of files, the scope's afterwards */
+	struct python_files *files;      /* owns; known files, which go to the scope afterwards */
 	struct python_file file;
 	uint64_t vaddr;
 	bool found;
@@ -320,7 +320,7 @@ static void destroy_python_visit(struct foreign_file_visit *visit)
 	free(visit);
 }
 
-/* The file, if it holds an interpreter. Takes it up. */
+/* Looks at the file, and takes up its interpreter if it has one. */
 static bool look_into(struct python_process *python, struct module_table *modules,
 		      const struct maps_file_entry *entry)
 {
@@ -389,9 +389,9 @@ bool python_process_find(struct python_process *python, struct module_table *mod
 struct walk {
 	struct python_process *python;
 	struct python_process_frames *to;
-	uint32_t segment; /* its first frame's index */
-	bool has_waiting; /* a frame of it that has not begun: shown if it has no other */
-	bool has_code;    /* a frame ran code, whether that could be read or not */
+	uint32_t segment; /* index of its first frame */
+	bool has_waiting; /* it has a frame that has not begun; shown if it has no other frame */
+	bool has_code;    /* a frame ran code, even if that code could not be read */
 	struct message_frame waiting;
 };
 
@@ -437,7 +437,7 @@ static void end_segment(struct walk *walk)
 	walk->has_waiting = false;
 }
 
-/* -EPROTO: the frame is none. */
+/* Returns -EPROTO if the bytes are not a frame. */
 static int add_frame(struct walk *walk, const struct sample_python_frame *raw, unsigned owner)
 {
 	struct python_process *python = walk->python;
@@ -451,14 +451,14 @@ static int add_frame(struct walk *walk, const struct sample_python_frame *raw, u
 	bool had_code = raw->identity && r != -EPROTO;
 	walk->has_code |= r == 0 || had_code;
 	walk->to->by_address |= r == 0 && raw->identity == 0;
-	/* A sooner look does not help where the kernel's half saw no code, either. */
+	/* If the kernel's half saw no code either, an earlier look would not have helped. */
 	if (r == -ESTALE && had_code && python->scope->missed)
 		python->scope->missed(python->scope->context);
 	if (r == 0) {
 		python->checked = true;
 		python_code_frame(python->codes, code, instruction, &frame);
-		/* As the interpreter itself judges: a generator's frame always has begun (_PyFrame_IsIncomplete in
-		 * pycore_frame.h). */
+		/* Follows the interpreter's own rule (_PyFrame_IsIncomplete in pycore_frame.h): a generator's frame has
+		 * always begun. */
 		if (layout->code_first_traceable != PYTHON_LAYOUT_NONE &&
 		    owner != PYTHON_OWNER_GENERATOR && instruction < python_code_first(code)) {
 			if (!walk->has_waiting)
@@ -496,7 +496,7 @@ static int walk_frame(struct walk *walk, const struct sample_python_frame *raw)
 	return r;
 }
 
-/* Nothing of this sample makes sense, and nothing did before. */
+/* Returns whether too many samples made no sense, and none ever did. */
 static bool gives_up(struct python_process *python, int error)
 {
 	return !python->checked && error == -EPROTO && ++python->nr_unchecked >= UNCHECKED_MAX;

@@ -11,8 +11,8 @@
 
 #include "node-agent/files/foreign_file.h"
 
-#define PAGE_PRESENT (1ull << 63) /* of an entry of /proc/PID/pagemap */
-#define ENTRIES      16u          /* at once */
+#define PAGE_PRESENT (1ull << 63) /* bit of an entry of /proc/PID/pagemap */
+#define ENTRIES      16u          /* entries that are read at once */
 
 static int read_now(pid_t pid, uint64_t address, void *to, size_t size)
 {
@@ -35,7 +35,7 @@ static int open_pagemap(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Whether the process has all of these pages in memory: reading them then asks no file system. */
+/* Returns whether all of these pages are in memory. Reading them then asks no file system. */
 static bool is_present(int pagemap, uint64_t address, size_t size)
 {
 	const uint64_t page_size = (uint64_t)getpagesize();
@@ -91,7 +91,7 @@ static int read_beside(pid_t pid, uint64_t address, void *to, size_t size)
 	*read = (struct read_call){
 		.call = {.run = run,
 			 .returned = returned,
-			 .user = geteuid(), /* whose processes are read, or who started them */
+			 .user = geteuid(), /* our user's processes, or its jobs' */
 			 .device = 1ull << 63 | (uint32_t)pid, /* no device has such a number */
 			 .path = name},
 		.pid = pid,

@@ -1,6 +1,6 @@
 #include "stack_budget.h"
 
-/* What has become due meanwhile is paid. */
+/* Pays what is owed with the budget that has become due meanwhile. */
 static void settle(struct stack_budget *budget, uint64_t now_ns)
 {
 	uint64_t due_ns =

@@ -14,8 +14,8 @@
 struct walk {
 	const struct stack_copy *copy;
 	uint64_t pc, sp, fp;
-	bool exact;  /* pc is where the code was, not where it returns to */
-	bool has_fp; /* fp is the frame's */
+	bool exact;  /* pc is the instruction that ran, not a return address */
+	bool has_fp; /* fp is this frame's pointer */
 	bool complete;
 };
 
@@ -49,15 +49,15 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
 	}
 }
 
-/* A function that is about to return has popped its caller's rbp, and its rule still names the place. What lies below
- * sp is not in the copy, and the register has the value. */
+/* A function that is about to return has popped rbp, but its rule still names the old place. That place lies below sp
+ * and is not in the copy, and the register already has the value. */
 static void restore_fp(struct walk *walk, uint64_t saved)
 {
 	if (saved >= walk->sp)
 		walk->has_fp = read_word(walk, saved, &walk->fp);
 }
 
-/* Into the caller's frame. rbp: where it was saved, in words from base. */
+/* Moves into the caller's frame. rbp: its place, in words from base. */
 static bool move(struct walk *walk, uint64_t cfa, uint64_t base, int32_t rbp)
 {
 	if (cfa < walk->sp || cfa - walk->sp < WORD)

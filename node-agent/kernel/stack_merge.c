@@ -29,7 +29,7 @@ static void put_end(struct merge *merge)
 		put(merge, STACK_MERGE_MARK, STACK_MARK_MISSING);
 }
 
-/* Native frames down to the loop that runs the first Python frame, then Python's. */
+/* Takes native frames down to the loop that runs the first Python frame, and then the Python frames. */
 static bool merge_leaf(struct merge *merge)
 {
 	const struct stack_merge_input *input = merge->input;
@@ -47,7 +47,7 @@ static bool merge_leaf(struct merge *merge)
 	return differ;
 }
 
-/* Each loop becomes the frames that it runs. */
+/* Replaces each loop by the frames that it runs. */
 static bool merge_full(struct merge *merge)
 {
 	const struct stack_merge_input *input = merge->input;
@@ -71,7 +71,8 @@ static bool merge_full(struct merge *merge)
 		put_python(merge, next);
 		return false;
 	}
-	/* One loop more or less than there are segments: side by side rather than wrong. */
+	/* The numbers of loops and segments differ, so a merge would be wrong: native and Python frames stay
+	 * separate. */
 	merge->nr = 0;
 	put_native(merge, input->nr_native);
 	put_end(merge);

@@ -14,16 +14,16 @@
 #include "unwind/unwind_rows.h"
 
 #define CACHE_ENTRIES (1u << 15) /* a power of two */
-#define ROWS_MAX      (1u << 16) /* bytes of one function's */
+#define ROWS_MAX      (1u << 16) /* bytes of one function's rows */
 
 struct unwind_file {
 	struct elf_image image;
 	struct eh_frame_lookup lookup;
-	uint64_t device; /* 0: of a file system that answers */
-	uid_t user;      /* of its foreign calls */
+	uint64_t device; /* 0: its file system answers */
+	uid_t user;      /* user of the file's foreign calls */
 };
 
-/* How one rule is read: where a file system may not answer, by a foreign call. */
+/* Reads one rule; if the file system may not answer, by a foreign call. */
 struct rule_reader {
 	struct foreign_call call; /* first */
 	struct unwind_file *file; /* owns, if the call is left behind */
@@ -33,23 +33,23 @@ struct rule_reader {
 	struct eh_frame_found found;
 };
 
-/* One address's rule; mostly they are those of calls, which come again and again. */
+/* The rule of one address. Most addresses are return addresses, which recur often. */
 struct cached {
 	uint64_t vaddr;
-	uint32_t module; /* id + 1; 0: free */
+	uint32_t module; /* id + 1; 0: the entry is free */
 	uint32_t rule;
 };
 
 struct unwind_files {
 	struct unwind_file **files; /* owns; by module id; NULL: not known, or &no_rules */
 	uint32_t max, nr_mapped;
-	uint64_t bytes; /* of lists of functions */
+	uint64_t bytes; /* taken by lists of functions */
 	uint64_t nr_reads;
 	struct cached cache[CACHE_ENTRIES];
-	struct rule_reader *reader; /* owns; NULL: the next one makes it */
+	struct rule_reader *reader; /* owns; NULL: the next foreign call makes it */
 };
 
-static struct unwind_file no_rules; /* stands for a file that has none */
+static struct unwind_file no_rules; /* stands for files without rules */
 
 static struct rule_reader *create_reader(void)
 {
@@ -106,7 +106,7 @@ static void destroy_left(struct foreign_call *call)
 	destroy_reader(reader);
 }
 
-/* The last that has a file open may have to wait for its server. Where that does not answer the file stays mapped. */
+/* The last unmapping of an open file may wait for its server. If the server does not answer, the file stays mapped. */
 static void unmap_foreign(struct unwind_file *file)
 {
 	struct rule_reader *reader = create_reader();
@@ -177,7 +177,8 @@ static bool has_place(const struct elf_image *image, uint64_t vaddr, uint64_t si
 	       size <= image->span - (vaddr - image->low);
 }
 
-/* Static programs have no header (the linker writes none), but sections, which their makers may have removed. */
+/* Static programs have no header, since the linker writes none. They have sections, unless their makers removed
+ * them. */
 static bool find_functions(struct unwind_file *file, struct elf_file *elf)
 {
 	const struct elf_image *image = &file->image;
@@ -238,7 +239,8 @@ int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwi
 
 /* ---- rules -------------------------------------------------------------------------------------- */
 
-/* The rule of the last row that begins at or below the address; for an address in no function that there is none. */
+/* Reads the last row that begins at or below the address. An address in no function gets the rule that no frame
+ * follows. */
 static void read_rule(struct foreign_call *call)
 {
 	struct rule_reader *reader = (struct rule_reader *)call;
@@ -257,7 +259,8 @@ static void read_rule(struct foreign_call *call)
 		reader->rule = rows->rows[i].rule;
 }
 
-/* false: not now, and if the file was left behind it is the module's no more. */
+/* Returns false if the rule cannot be read now. If the call was left behind, the file no longer belongs to the
+ * module. */
 static bool read_by(struct unwind_files *files, uint32_t module_id, uint64_t vaddr, uint32_t *rule)
 {
 	struct unwind_file *file = files->files[module_id];

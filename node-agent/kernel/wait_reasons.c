@@ -10,17 +10,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define LEAVES_MAX 12u /* the scheduler's functions are at the leaf */
+#define LEAVES_MAX 12u /* the scheduler's functions come first */
 #define PLACE_BITS 11u
-#define PLACES     (1u << PLACE_BITS) /* waits go through a few hundred addresses of the kernel */
+#define PLACES     (1u << PLACE_BITS) /* waits go through a few hundred addresses in the kernel */
 
 struct rule {
-	/* of a function's name; the first function from the leaf on that has one decides */
+	/* of a function's name; the first match from the leaf on decides */
 	const char *prefix;
 	const char *reason;
 };
 
-/* Names of functions in Linux 5.10 to 6.18; those of NVIDIA's driver as /proc/kallsyms shows them. */
+/* Function names of Linux 5.10 to 6.18. Those of NVIDIA's driver are as in /proc/kallsyms. */
 static const struct rule rules[] = {
 	{"futex_", "futex"},
 	{"do_futex", "futex"},
@@ -80,7 +80,7 @@ static const struct rule rules[] = {
 	{"do_page_fault", "page fault"},
 };
 
-/* Its driver waits by the kernel's own means: that any of its functions is there counts. */
+/* A GPU's driver waits by functions of the kernel, so any function of the driver in the stack decides. */
 static const char *const gpu_prefixes[] = {"nvidia_", "uvm_",    "nv_", "nvkms_",
 					   "_nv",     "amdgpu_", "kfd_"};
 
@@ -93,17 +93,17 @@ static const char *const scheduler[] = {
 	"finish_task", "__switch_to", "context_switch",   "irqentry_exit",     "raw_irqentry_exit",
 	"dynamic_",    "__SCT__",     "io_schedule",      "__sched_text_start"};
 
-/* What the function at an address tells. */
+/* The meaning of the function at an address. */
 struct place {
-	uint64_t address;   /* 0: free, and known to tell nothing */
-	const char *reason; /* by a rule; NULL: none */
-	const char *call;   /* the name of the system call; NULL: it is none */
+	uint64_t address;   /* 0: free, which means nothing */
+	const char *reason; /* of the matching rule; NULL: none */
+	const char *call;   /* name of the system call; NULL: another function */
 	bool is_gpu, is_scheduler;
 };
 
 struct wait_reasons {
 	const struct kernel_symbols *symbols;
-	struct place places[PLACES]; /* an address has one place, and drives out another's */
+	struct place places[PLACES]; /* an address has one place, and replaces the address in it */
 };
 
 struct wait_reasons *wait_reasons_create(const struct kernel_symbols *symbols)
@@ -164,7 +164,7 @@ static struct place look(const struct kernel_symbols *symbols, uint64_t address)
 	};
 }
 
-/* Of a stack's i-th frame. All but the leaf's are return addresses, which may lie behind the function. */
+/* Finds the place of frame i. All frames but the leaf are return addresses, which may lie behind the function. */
 static const struct place *place_of(struct wait_reasons *reasons, const uint64_t *addresses,
 				    uint32_t i)
 {
