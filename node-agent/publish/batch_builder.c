@@ -8,8 +8,8 @@
 #include "base/array.h"
 
 #define STRINGS_SIZE_MAX (1u << 20) /* bytes of text in one message */
-#define ITEMS_MAX        32768u /* of a dictionary in one message: below WIRE_FRAME_MAX together */
-#define MODULES_MAX      8192u  /* each takes an element of its own of WIRE_ELEMENTS_MAX */
+#define ITEMS_MAX        32768u     /* of a dictionary in one message; all fit in WIRE_FRAME_MAX */
+#define MODULES_MAX      8192u      /* each takes one of WIRE_ELEMENTS_MAX elements */
 
 struct records {
 	struct launch_record launches[BATCH_RECORDS_MAX];
@@ -122,8 +122,8 @@ static uint32_t at_most(uint32_t count, uint32_t max)
 	return count < max ? count : max;
 }
 
-/* How much of what is left the next message takes: nodes only once all frames are on their way,
- * frames only once all modules and codes are. */
+/* Chooses what the next message takes. Nodes wait until all frames are on their way, and frames until all modules and
+ * codes are. */
 static void choose_part(const struct batch_builder *builder, uint32_t sent_symbols,
 			struct message_stacks *part)
 {
@@ -199,7 +199,7 @@ bool batch_builder_has_records(const struct batch_builder *builder)
 	return builder->nr_launches || builder->nr_gpu;
 }
 
-/* Fresh memory is none until it is written. */
+/* New memory takes no pages until it is written. */
 void batch_builder_give_back(struct batch_builder *builder)
 {
 	struct records *records =

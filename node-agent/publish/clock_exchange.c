@@ -4,7 +4,7 @@
 
 #define NS_PER_MS 1000000ull
 #define PPM       1000000ull
-#define TIME_MAX  (1ull << 62) /* 146 years: beyond it differences might overflow */
+#define TIME_MAX  (1ull << 62) /* 146 years; later times could overflow differences */
 
 void clock_exchange_init(struct clock_exchange *exchange, uint32_t interval_ms)
 {
@@ -22,7 +22,7 @@ void clock_exchange_restart(struct clock_exchange *exchange, uint64_t now_ns)
 	exchange->burst_ns = exchange->interval_ns ? now_ns : UINT64_MAX;
 }
 
-/* Questions were asked and answered, or given up, as many as a burst has. */
+/* Ends a burst once all its questions were answered or given up. */
 static void end_question(struct clock_exchange *exchange)
 {
 	exchange->asked_ns = 0;
@@ -46,14 +46,14 @@ bool clock_exchange_wants(struct clock_exchange *exchange, uint64_t now_ns)
 void clock_exchange_asked(struct clock_exchange *exchange, uint64_t t1_ns)
 {
 	if (exchange->nr_asked == 0) {
-		exchange->nr_samples = 0; /* those of the burst before are too old to choose from */
-		exchange->burst_ns = t1_ns; /* of bursts that could not be none is made up for */
+		exchange->nr_samples = 0;   /* samples of the previous burst are too old */
+		exchange->burst_ns = t1_ns; /* missed bursts are not made up for */
 	}
 	exchange->asked_ns = t1_ns;
 	exchange->nr_asked++;
 }
 
-/* The shortest round trip; of equal ones the youngest. */
+/* Chooses the shortest round trip; of equal ones, the youngest. */
 static void choose(struct clock_exchange *exchange)
 {
 	const struct clock_exchange_sample *best = &exchange->samples[0];
@@ -85,7 +85,7 @@ bool clock_exchange_answered(struct clock_exchange *exchange, const struct messa
 		exchange->nr_refused++;
 		return false;
 	}
-	/* Before the aggregator's clock by something between these two. */
+	/* The local clock less the aggregator's lies between these two. */
 	int64_t least = (int64_t)answer->t1_ns - (int64_t)answer->t2_ns;
 	int64_t most = (int64_t)t4_ns - (int64_t)answer->t3_ns;
 

@@ -21,13 +21,13 @@ struct dealer_socket {
 	void *context, *own_context;
 	void *socket, *monitor;
 	int epoll_fd;
-	uint32_t nr_sockets; /* names the monitors */
+	uint32_t nr_sockets; /* names the monitors apart */
 	bool has_keys;
 	struct key_set keys;
 	uint64_t refusals;
 	bool has_reached;
 	bool wants_write;
-	zmq_msg_t frame; /* received last */
+	zmq_msg_t frame; /* the last received frame */
 };
 
 static int take_keys(struct dealer_socket *dealer, const struct key_set *keys)
@@ -122,8 +122,8 @@ static void watch(struct dealer_socket *dealer, void *socket, int operation)
 		epoll_ctl(dealer->epoll_fd, operation, fd, &event);
 }
 
-/* The telling ends before its reader goes: ZeroMQ's thread would wait for a reader for ever, and all connections with
- * it. */
+/* The monitor stops before its reader closes. Otherwise ZeroMQ's thread, and with it all connections, would wait for
+ * the reader forever. */
 static void close_monitor(struct dealer_socket *dealer)
 {
 	zmq_socket_monitor(dealer->socket, NULL, 0);
@@ -152,7 +152,7 @@ static int use_keys(void *socket, const struct key_set *keys)
 	return 0;
 }
 
-/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
+/* ZeroMQ's own heartbeats stay off: connection_life.h gives the reason. */
 static int set_options(void *socket, const char *endpoint)
 {
 	static const struct {
@@ -161,7 +161,7 @@ static int set_options(void *socket, const char *endpoint)
 		{ZMQ_SNDHWM, 8},
 		{ZMQ_RCVHWM, 8},
 		{ZMQ_LINGER, 0},
-		{ZMQ_IMMEDIATE, 1}, /* no HELLO before there is somebody to hear it */
+		{ZMQ_IMMEDIATE, 1}, /* no HELLO before a peer is connected */
 		{ZMQ_RECONNECT_IVL, 100},
 		{ZMQ_RECONNECT_IVL_MAX, 2000},
 		{ZMQ_HANDSHAKE_IVL, 5000},
@@ -182,11 +182,11 @@ static int set_options(void *socket, const char *endpoint)
 	return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max)) ? -errno : 0;
 }
 
-/* Tells us at once when a connection goes; without it, silence would. */
+/* The monitor reports a lost connection at once; without it, only silence would show the loss. */
 static void open_monitor(struct dealer_socket *dealer)
 {
 	char name[64];
-	int no_limit = 0; /* else ZeroMQ's thread would wait for us when there is much news */
+	int no_limit = 0; /* otherwise ZeroMQ's thread would wait for us when many events come */
 
 	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
 		 ++dealer->nr_sockets);
@@ -254,8 +254,8 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 	return 0;
 }
 
-/* The event of the next message of the monitor and what it tells, which are its first part's first 16 and next 32
- * bits; 0: there is none. */
+/* Returns the monitor's next event and its value, which are the first 16 and next 32 bits of the first part. 0: no
+ * event waits. */
 static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 {
 	uint8_t part[64];
@@ -276,8 +276,7 @@ static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 	return event;
 }
 
-/* Whoever holds another secret than we expect ends the connection without a word. One that is merely slow lets it
- * run out of time. */
+/* A peer with another secret ends the connection without an error. A slow peer lets the handshake time out. */
 static bool is_refusal(uint16_t event, int32_t value)
 {
 	if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)

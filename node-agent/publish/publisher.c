@@ -27,7 +27,7 @@
 #define MS              1000000ull
 
 enum state {
-	STATE_CLOSED,   /* no socket; a new one at retry_ns */
+	STATE_CLOSED,   /* no socket; the next one opens at retry_ns */
 	STATE_HELLO,    /* HELLO is to be sent */
 	STATE_WAITING,  /* HELLO sent */
 	STATE_WELCOMED, /* frames may be sent */
@@ -40,7 +40,7 @@ struct publisher {
 	struct send_window *window;
 	struct hello_copy hello;
 	char profile[PROFILE_MAX]; /* "": not told */
-	bool welcomed;             /* ever */
+	bool welcomed;             /* at least once */
 	uint64_t window_bytes, ping_ns, silence_ns;
 	enum state state;
 	uint64_t next_seq; /* the next frame to send on this connection */
@@ -50,10 +50,10 @@ struct publisher {
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	struct backoff backoff;
 	struct clock_exchange clocks;
-	struct message_control order, taken; /* of taken: token 0: nothing to tell */
+	struct message_control order, taken; /* token 0: nothing to tell about taken */
 	bool has_order, tells_taken, has_more;
-	uint64_t durable_seq; /* to a question (hello.asks): the answer */
-	int failed;           /* -errno for good */
+	uint64_t durable_seq; /* answer to a question (hello.asks) */
+	int failed;           /* -errno that stays */
 	char error[ERROR_MAX];
 };
 
@@ -82,7 +82,7 @@ static int open_connection(struct publisher *publisher)
 	return 0;
 }
 
-/* A new connection after a while. */
+/* Connects again after a delay. */
 static void reconnect_later(struct publisher *publisher)
 {
 	dealer_socket_close(publisher->dealer);
@@ -92,13 +92,13 @@ static void reconnect_later(struct publisher *publisher)
 
 /* ---- receiving */
 
-/* Frames up to seq are safe. */
+/* Frames up to seq are stored. */
 static void acknowledge(struct publisher *publisher, uint64_t seq)
 {
 	uint64_t before = send_window_acked_seq(publisher->window);
 
 	if (seq <= before || seq > send_window_last_seq(publisher->window))
-		return; /* repeated, or nonsense */
+		return; /* a repeated or impossible number */
 	for (uint64_t i = before + 1; i <= seq && i < publisher->next_seq; i++) {
 		size_t size;
 
@@ -136,7 +136,7 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 			    (unsigned long long)welcome->durable_seq, (unsigned long long)acked,
 			    (unsigned long long)last);
 	if (publisher->state == STATE_WELCOMED)
-		return 0; /* the answer to a HELLO that was sent twice */
+		return 0; /* the answer to a repeated HELLO */
 	publisher->next_seq = acked + 1;
 	publisher->in_flight_bytes = 0;
 	acknowledge(publisher, welcome->durable_seq);
@@ -174,12 +174,12 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 		describe_refusal(publisher, refuse);
 		if (publisher->hello.message.asks)
 			break;
-		reconnect_later(publisher); /* the other end may be renewed, as we were */
+		reconnect_later(publisher); /* the aggregator may be upgraded later */
 		return 0;
 	case REFUSE_SEQUENCE:
 	case REFUSE_STORE:
 	case REFUSE_LIMIT:
-		reconnect_later(publisher); /* WELCOME will say from where on */
+		reconnect_later(publisher); /* WELCOME will tell where to go on */
 		return 0;
 	default:
 		describe_refusal(publisher, refuse);
@@ -189,7 +189,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 	return -EPROTO;
 }
 
-/* One that was taken already is asked about again: the answer was lost. */
+/* An order that was taken already comes again if its answer was lost, so the answer is repeated. */
 static void on_order(struct publisher *publisher, const struct message_control *order)
 {
 	if (order->kind != CONTROL_ORDER || publisher->hello.message.asks)
@@ -212,7 +212,7 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		return 0; /* a newer aggregator may say things that we don't know */
+		return 0; /* a newer aggregator may send unknown kinds */
 	publisher->heard_ns = publisher->now_ns;
 	publisher->pinged_ns = 0;
 	switch (message.type) {
@@ -228,7 +228,7 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		publisher->credit_bytes = message.ack.window_bytes;
 		return 0;
 	case MESSAGE_CLOCK:
-		/* Not by now_ns: that was read before the answer came, and would make it faster than it was. */
+		/* now_ns was read before the answer came, and would make the round trip too short. */
 		clock_exchange_answered(&publisher->clocks, &message.clock, clock_now_ns());
 		return 0;
 	case MESSAGE_CONTROL:
@@ -257,7 +257,7 @@ static int receive(struct publisher *publisher)
 
 /* ---- sending */
 
-/* 1: it is on its way; 0: not now; -errno. */
+/* Returns 1: the message is on its way; 0: it cannot be sent now; -errno. */
 static int send_message(struct publisher *publisher, const struct message *message)
 {
 	const uint8_t *frame;
@@ -274,7 +274,7 @@ static int send_hello(struct publisher *publisher)
 
 	if (r == 1) {
 		publisher->state = STATE_WAITING;
-		publisher->heard_ns = publisher->now_ns; /* the answer is awaited from now on */
+		publisher->heard_ns = publisher->now_ns; /* an answer is awaited from now on */
 		r = 0;
 	}
 	return r;
@@ -285,7 +285,7 @@ static bool has_credit(const struct publisher *publisher, size_t size)
 	uint64_t in_flight = publisher->next_seq - 1 - send_window_acked_seq(publisher->window);
 
 	if (in_flight == 0)
-		return true; /* a frame larger than the credit must pass, too */
+		return true; /* a single frame larger than the credit must pass */
 	return in_flight < publisher->credit_frames &&
 	       publisher->in_flight_bytes + size <= publisher->credit_bytes;
 }
@@ -320,7 +320,7 @@ static int send_ping(struct publisher *publisher)
 	return r < 0 ? r : 0;
 }
 
-/* What is to be asked or told of clocks. Where there is no room for it, it is left out. */
+/* Sends clock questions and results, and drops them if there is no room. */
 static int send_clock(struct publisher *publisher)
 {
 	struct message message = {.type = MESSAGE_CLOCK};
@@ -358,7 +358,7 @@ static bool in_flight(const struct publisher *publisher)
 	       publisher->next_seq - 1 > send_window_acked_seq(publisher->window);
 }
 
-/* Waiting for writability has no limit of its own: libzmq keeps trying to connect. */
+/* Waiting for a connection is no silence, since libzmq tries to connect for ever. */
 static bool is_silent(const struct publisher *publisher)
 {
 	uint64_t now_ns = publisher->now_ns;
@@ -418,7 +418,7 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 	publisher->now_ns = now_ns;
 	publisher->has_more = true;
 	for (uint32_t i = 0; r == 0 && publisher->has_more && i < STEP_ROUNDS_MAX; i++) {
-		/* What is found at the next connection may be another aggregator: HELLO comes first. */
+		/* The next connection may lead to another aggregator, so HELLO comes first. */
 		if (dealer_socket_was_lost(publisher->dealer) && publisher->state != STATE_CLOSED)
 			publisher->state = STATE_HELLO;
 		r = receive(publisher);

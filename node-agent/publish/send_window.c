@@ -10,7 +10,7 @@ struct frame {
 };
 
 struct send_window {
-	struct frame *frames; /* owns; a ring: frame seq is at seq & mask */
+	struct frame *frames; /* owns; a ring: frame seq is at index seq & mask */
 	uint64_t mask;        /* slots - 1 */
 	uint64_t acked_seq, last_seq;
 	uint64_t size;
