@@ -10,7 +10,7 @@
 
 #include <linux/capability.h>
 
-/* Some are younger than some headers. */
+/* Some headers lack the younger ones. */
 #define DAC_READ_SEARCH    2u
 #define SYS_PTRACE         19u
 #define SYS_ADMIN          21u
@@ -69,7 +69,7 @@ static const char *const names[] = {
 
 #define NR_NAMES (sizeof(names) / sizeof(names[0]))
 
-/* As capget(2) has them: low half first. */
+/* The layout of capget(2): the low half first. */
 struct rights {
 	uint64_t effective, permitted, inheritable;
 };
@@ -120,10 +120,10 @@ void capability_set_choose(enum capability_role role, struct capability_set *set
 	get(&rights);
 	if (role == CAPABILITY_ROLE_SITE)
 		wanted |= OTHERS;
-	/* The kernel lets nobody look at a process that is allowed more (ptrace(2), access mode checking). */
+	/* The kernel lets no process inspect one with more capabilities (ptrace(2), access mode checking). */
 	if (role == CAPABILITY_ROLE_JOB)
 		wanted |= ambient();
-	/* It holds the others, and some containers have no other name for them. */
+	/* CAP_SYS_ADMIN includes the others, and some containers know only it. */
 	if (USERS & ~rights.permitted)
 		wanted |= BIT(SYS_ADMIN);
 	set->bits = wanted & rights.permitted;
@@ -146,7 +146,7 @@ int capability_set_keep(const struct capability_set *set)
 		return r;
 	rights.permitted &= set->bits;
 	rights.effective &= set->bits;
-	rights.inheritable = 0; /* and with these the ambient ones */
+	rights.inheritable = 0; /* this also clears the ambient capabilities */
 	r = set_rights(&rights);
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		r = -errno;

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 
 #define STACK_BYTES (128u << 10)
-#define HURRY_NS    100000000u /* between two signals to whoever is busy */
+#define HURRY_NS    100000000u /* between two signals to a busy worker */
 
-/* By default ignored, and no system call is restarted differently for it. */
+/* SIGURG is ignored by default, and does not change how system calls are restarted. */
 #define HURRY_SIGNAL SIGURG
 
 struct waiting {
@@ -27,11 +27,11 @@ struct waiting {
 
 struct worker {
 	pthread_t thread;
-	bool busy; /* in close(); thread is valid then */
-	uid_t uid; /* whose descriptor that is */
+	bool busy; /* in close(); thread is then valid */
+	uid_t uid; /* owner of the descriptor that it closes */
 };
 
-/* Shared with the workers; the last that leaves frees it. */
+/* Shared with the workers; the last to leave frees it. */
 struct descriptor_closer {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
@@ -61,7 +61,7 @@ static bool has_worker(const struct descriptor_closer *closer, uid_t uid)
 	return false;
 }
 
-/* The oldest descriptor whose user may take another worker. false: there is none. */
+/* Takes the oldest descriptor whose user may use another worker. Returns false if no descriptor qualifies. */
 static bool take(struct descriptor_closer *closer, struct waiting *taken)
 {
 	for (uint32_t i = 0; i < closer->count; i++) {
@@ -76,7 +76,7 @@ static bool take(struct descriptor_closer *closer, struct waiting *taken)
 	return false;
 }
 
-/* A free place among the workers: the caller has one. */
+/* Takes a free place among the workers; the caller knows that one is free. */
 static struct worker *sit_down(struct descriptor_closer *closer)
 {
 	struct worker *worker = closer->workers;
@@ -116,7 +116,7 @@ static void *work(void *argument)
 		pthread_mutex_lock(&closer->lock);
 		worker->busy = false;
 		closer->nr_busy--;
-		/* With the room that this leaves, more than one may be taken. */
+		/* This made room for a user, so another descriptor may be ready. */
 		if (closer->count > 0)
 			pthread_cond_broadcast(&closer->work);
 	}
@@ -129,8 +129,8 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* With the lock. Starts one if all are busy and something waits; each that gets busy starts the next. One that cannot
- * be started is not missed while others go on; else the next call tries again. */
+/* Starts a worker if all are busy and a descriptor waits; each worker that gets busy starts the next. If none can be
+ * started, the other workers go on, and the next call tries again. Needs the lock. */
 static void start_worker(struct descriptor_closer *closer)
 {
 	pthread_attr_t attributes;
@@ -146,8 +146,8 @@ static void start_worker(struct descriptor_closer *closer)
 	pthread_attr_destroy(&attributes);
 }
 
-/* With the lock. A socket lingers until a signal comes, also one that lies in another socket's unread messages. A
- * worker that had not begun to wait misses the signal, so the next call sends another. */
+/* A socket lingers until a signal comes, even a socket in another socket's unread messages. A worker that had not begun
+ * to wait misses the signal, so the next call sends another. Needs the lock. */
 static void hurry(const struct descriptor_closer *closer)
 {
 	for (uint32_t i = 0; i < DESCRIPTOR_CLOSER_WORKERS; i++)
@@ -157,7 +157,7 @@ static void hurry(const struct descriptor_closer *closer)
 
 /* ---- the loop's side --------------------------------------------------------------------------- */
 
-/* A signal that is ignored interrupts nothing. */
+/* Only a signal with a handler interrupts a system call. */
 static void on_hurry(int signal)
 {
 	(void)signal;

@@ -46,7 +46,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of the line as a string. false: none, or too long. */
+/* Takes the next word of the line. Returns false at the end of the line, or if the word is too long. */
 static bool next_word(const char **at, const char *end, char word[FIELD_MAX])
 {
 	size_t size = 0;
@@ -120,7 +120,7 @@ static bool parse_uuid(const char *word, uint8_t uuid[WIRE_UUID_SIZE])
 	return digits == 2 * WIRE_UUID_SIZE;
 }
 
-/* What is wrong with the line, or NULL; *skip: it has no device. */
+/* Returns the fault of the line, or NULL. *skip: the line has no device. */
 static const char *parse_line(const char *line, const char *end, struct device_list_entry *entry,
 			      bool *skip)
 {
@@ -181,7 +181,7 @@ static int read_file(const char *path, char **text, size_t *size)
 	if (!file)
 		return -errno;
 	*text = malloc(FILE_SIZE_MAX + 1);
-	errno = 0; /* fread() need not set it */
+	errno = 0; /* fread() need not set errno */
 	if (*text)
 		*size = fread(*text, 1, FILE_SIZE_MAX + 1, file);
 	if (!*text)

@@ -54,9 +54,8 @@ static int add_devices(hwloc_topology_t topology, struct device_list *list)
 	return 0;
 }
 
-/* Plugins would load the vendors' libraries, which wake the GPUs, and libpciaccess; what is built
- * in reads sysfs, which is enough. hwloc takes this only from the environment, which is put back
- * for the job's sake. */
+/* hwloc's plugins would load the vendors' libraries, which wake the GPUs, and libpciaccess. Its built-in reading of
+ * sysfs is enough. Only the environment turns plugins off, so the variable is restored for the job afterwards. */
 static int init_without_plugins(hwloc_topology_t *topology)
 {
 	const char *value = getenv(PLUGINS_ENV);
@@ -94,7 +93,7 @@ static void map_cpus(hwloc_topology_t topology, struct numa_map *map)
 	hwloc_obj_t node = NULL;
 
 	while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node))) {
-		/* Memory without CPUs, of a GPU say, is no place for a thread. */
+		/* A node without CPUs, such as a GPU's memory, is no place for a thread. */
 		if (!node->cpuset || hwloc_bitmap_iszero(node->cpuset))
 			continue;
 		map->nr_nodes++;
@@ -105,7 +104,7 @@ static void map_cpus(hwloc_topology_t topology, struct numa_map *map)
 	}
 }
 
-/* The one node with CPUs beside the device, if it is one. */
+/* Uses the node with CPUs beside the device, if exactly one is. */
 static void place(hwloc_topology_t topology, hwloc_obj_t pcidev, struct numa_map_device *device)
 {
 	hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, pcidev), node = NULL,

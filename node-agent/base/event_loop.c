@@ -16,7 +16,7 @@ struct event_loop {
 	int epoll_fd, wake_fd;
 	struct event_source wake;
 	struct epoll_event ready[READY_MAX];
-	int nr_ready; /* while callbacks run: what a removal has to look through */
+	int nr_ready; /* events of this round, which a removal must search */
 };
 
 static void drain_wake(void *context)
@@ -25,7 +25,7 @@ static void drain_wake(void *context)
 	uint64_t counter;
 
 	if (read(loop->wake_fd, &counter, sizeof(counter)) < 0)
-		return; /* drained before */
+		return; /* all were drained before */
 }
 
 int event_loop_create(struct event_loop **loop)
@@ -85,7 +85,7 @@ static int wait_ms(uint64_t deadline_ns)
 
 	if (deadline_ns <= now_ns)
 		return 0;
-	uint64_t ms = (deadline_ns - now_ns) / NS_PER_MS + 1; /* not too early, or the loop spins */
+	uint64_t ms = (deadline_ns - now_ns) / NS_PER_MS + 1; /* rounded up, or the loop spins */
 	return (int)(ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS);
 }
 
@@ -111,5 +111,5 @@ void event_loop_wake(struct event_loop *loop)
 	uint64_t one = 1;
 
 	if (write(loop->wake_fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is awake */
+		return; /* the counter is full, so the loop is awake */
 }

@@ -3,11 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The launcher nearest to the process first: torchrun inside mpirun inside a Slurm batch script
- * sets all three. */
+/* The innermost launcher comes first: torchrun inside mpirun inside a Slurm batch script sets all three. */
 static const struct launcher {
 	const char *rank, *local_rank, *world_size;
-	const char *witness; /* must be set as well; NULL: the rank is enough */
+	const char *witness; /* must also be set; NULL: the rank alone is enough */
 } launchers[] = {
 	{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_RANK"},
 	{"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
@@ -23,7 +22,7 @@ static const struct launcher {
 	{"RANK", "LOCAL_RANK", "WORLD_SIZE", NULL},
 };
 
-/* What people look a job up by, first; a torchrun id is "none" unless somebody chose one. */
+/* The best-known name of a job comes first. A torchrun id is "none" unless the user chose one. */
 static const char *const job_names[] = {
 	"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",           "LSB_JOBID",
 	"FLUX_JOB_ID",  "JOB_ID",      "TORCHELASTIC_RUN_ID",
@@ -50,7 +49,7 @@ static const char *find(const char *environment, size_t size, const char *name, 
 	return NULL;
 }
 
-/* A decimal number from 0 to INT32_MAX and nothing else, or MESSAGE_RANK_NONE. */
+/* Returns a decimal number from 0 to INT32_MAX, or MESSAGE_RANK_NONE for any other text. */
 static int32_t find_number(const char *environment, size_t size, const char *name)
 {
 	size_t value_size;
@@ -85,7 +84,7 @@ static void read_ranks(const char *environment, size_t size, struct job_identity
 			continue;
 		if (identity->rank == MESSAGE_RANK_NONE)
 			identity->rank = rank;
-		/* An outer launcher that gave this process the same rank may know more about it. */
+		/* An outer launcher with the same rank for this process may know more about it. */
 		if (identity->rank != rank)
 			continue;
 		if (identity->local_rank == MESSAGE_RANK_NONE)

@@ -14,7 +14,7 @@
 
 #include "proto/trust/trusted_dir.h"
 
-#define BACKLOG SOMAXCONN /* as many processes may start at once */
+#define BACKLOG SOMAXCONN /* this many processes may start at once */
 
 static int check_directory(const char *path, const char **problem)
 {
@@ -34,7 +34,6 @@ static int seqpacket(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Makes room for a new socket. */
 static int clear_path(const struct sockaddr_un *address, const char **problem)
 {
 	struct stat status;
@@ -57,9 +56,9 @@ static int clear_path(const struct sockaddr_un *address, const char **problem)
 	return unlink(address->sun_path) ? -errno : 0;
 }
 
-/* Agents that start at once must not each find the path free, or take the other's socket, which is bound and does not
- * listen yet, for one that nobody listens to. The lock is one of ours alone: no other user can hold it. Returns a
- * descriptor or -errno. */
+/* Serialises agents that start at once. Without the lock each could find the path free. An agent could also take the
+ * other's socket, which is bound but does not listen yet, for an abandoned one. Only our user can hold this lock.
+ * Returns a descriptor or -errno. */
 static int take_lock(const char *name, const char **problem)
 {
 	struct stat status, there;
@@ -75,7 +74,7 @@ static int take_lock(const char *name, const char **problem)
 		}
 		if (r == 0 && flock(fd, LOCK_EX))
 			r = -errno;
-		/* Who had it before has removed it. */
+		/* The agent that held the lock before may have removed its file. */
 		if (r == 0 && lstat(name, &there) == 0 && there.st_ino == status.st_ino &&
 		    there.st_dev == status.st_dev)
 			return fd;
@@ -102,8 +101,7 @@ static int listen_at(const struct sockaddr_un *address, mode_t mode, const char 
 	int fd = seqpacket();
 	if (fd < 0)
 		return fd;
-	/* The mode of the descriptor becomes that of the file, so that there is no moment with a
-	 * wider one. */
+	/* The file takes its mode from the descriptor, so that it never has wider rights. */
 	if (fchmod(fd, mode) || bind(fd, (const struct sockaddr *)address, sizeof(*address)) ||
 	    chmod(address->sun_path, mode) || listen(fd, BACKLOG)) {
 		r = -errno;
