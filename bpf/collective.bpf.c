@@ -1,8 +1,8 @@
-/* A watched thread calls a function of a collective library (NCCL) that is probed, and returns from it: the call is
- * sent then, with the communicator that it was made on and its number there. Numbers are given here, so that an event
- * that finds no room shifts none after it. Of calls within calls only the outermost counts; a group is no call. One
- * program for both ends, as host_call.bpf.c. x86-64: the System V ABI passes six arguments in registers, the others,
- * and structs such as ncclUniqueId, on the stack above the return address. */
+/* Observes the calls of a collective library (NCCL) in watched threads. A call is sent when it returns, with its
+ * communicator and its number on that communicator. The program gives the numbers, so that an event without room does
+ * not shift the numbers after it. Of nested calls only the outermost counts; a group is no call. One program serves
+ * both ends, as in host_call.bpf.c. x86-64: six arguments are in registers (System V ABI). The others, and structs such
+ * as ncclUniqueId, are on the stack above the return address. */
 #include "collective_event.h"
 #include "collective_key.h"
 #include "host_call.h"
@@ -15,7 +15,7 @@
 #define ARGUMENTS         8
 #define PENDING_MAX       8
 #define DEVICES_MAX       64   /* of ncclCommInitAll */
-#define NO_COLOR          (-1) /* NCCL_SPLIT_NOCOLOR: this rank is no part of it */
+#define NO_COLOR          (-1) /* NCCL_SPLIT_NOCOLOR: the rank gets no communicator */
 
 struct communicator_key {
 	__u64 process_start, handle;
@@ -24,11 +24,11 @@ struct communicator_key {
 
 struct communicator_state {
 	__u64 made_ns, key, parent_key;
-	__u64 sequence, function_sequences[16]; /* of fewer functions: likewise */
+	__u64 sequence, function_sequences[16]; /* a power of two; functions are fewer */
 	__u32 rank, nr_ranks;
 	__s32 color;
-	__u32 split;     /* its number on its parent */
-	__u32 nr_splits; /* that it is the parent of */
+	__u32 split;     /* its number among its parent's splits */
+	__u32 nr_splits; /* splits of which it is the parent */
 	__u8 origin;
 	__u8 reserved[3];
 };
@@ -41,24 +41,24 @@ struct {
 	__type(value, struct communicator_state);
 } communicators SEC(".maps");
 
-/* A split that is not done when its call returns: in a group, or without blocking. */
+/* A split that is not done when its call returns, because it is in a group or does not block. */
 struct pending {
-	__u64 place, before; /* where its handle will be written, and what was there */
+	__u64 place, before; /* place of its handle; the value there before */
 	struct communicator_state made;
 };
 
-/* Of a thread; a call of it is on from since_ns on, which is else 0. */
+/* The state of a thread. since_ns: start of the current call; 0: no call. */
 struct thread {
 	__u64 since_ns;
-	__u64 stack_pointer;  /* at its entry, where the return address lies ... */
-	__u64 return_address; /* ... until the kernel puts its own in its place */
+	__u64 stack_pointer;  /* at the entry, where the return address is ... */
+	__u64 return_address; /* ... until the kernel replaces it */
 	__u64 arguments[ARGUMENTS];
 	__u32 site;
 	__u32 nr_pending;
-	__u64 group, group_since_ns, group_calls; /* the outermost one: its number */
+	__u64 group, group_since_ns, group_calls; /* the outermost group: its number */
 	__u32 group_depth;
-	__u32 exec_id;                  /* of the program that all of this is of */
-	struct communicator_state made; /* by the call that is on */
+	__u32 exec_id;                  /* program to which the state belongs */
+	struct communicator_state made; /* made by the current call */
 	struct pending pending[PENDING_MAX];
 	__u8 unique_id[COLLECTIVE_UNIQUE_ID_SIZE];
 	struct sample_event event;
@@ -71,18 +71,18 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* As in host_call.bpf.c. Set by the loader. */
+/* Explained in host_call.bpf.c. Set by the loader. */
 const volatile int answer_ignored;
 
 #define IGNORED answer_ignored
 
-/* A hash of the host's boot id, likewise. */
+/* A hash of the host's boot id. Set by the loader. */
 const volatile __u64 boot_key;
 
-/* Set by the loader at the end. */
+/* Set by the loader at the end of the capture. */
 volatile int is_silent;
 
-/* Which argument is what, by its place. */
+/* The meaning of each argument, by its place. */
 #define NONE 255
 
 struct layout {
@@ -191,8 +191,8 @@ static __always_inline void send_call(struct sample_event *event)
 		add(&count->collectives_lost, 1);
 }
 
-/* Each call says whole what its communicator is: without room for this the first of them is the first that is heard of
- * it. */
+/* Each call carries all facts of its communicator. If there is no room for the communicator here, the reader learns of
+ * it from its first call. */
 static __always_inline void enter_communicator(struct thread *thread, __u64 handle,
 					       const struct communicator_state *state)
 {
@@ -216,7 +216,7 @@ static __always_inline __u64 read_handle(__u64 place)
 	return handle;
 }
 
-/* Splits of this thread that may be done by now; all: they are. */
+/* Enters this thread's splits whose handles are written. all: also the others. */
 static __always_inline void settle(struct thread *thread, bool all)
 {
 	for (__u32 i = 0; i < PENDING_MAX; i++) {
@@ -267,7 +267,7 @@ static __always_inline struct communicator_state *meet(struct thread *thread, __
 
 /* ---- entry -------------------------------------------------------------------------------------- */
 
-/* As in host_call.bpf.c: inside of the call, or jumped to by it as its last act. */
+/* The call contains this entry, or jumped here as its last act (host_call.bpf.c). */
 static __always_inline bool is_within(const struct thread *thread, __u64 stack_pointer,
 				      __u64 return_address)
 {
@@ -276,7 +276,7 @@ static __always_inline bool is_within(const struct thread *thread, __u64 stack_p
 				     return_address != thread->return_address));
 }
 
-/* Behind the call's own words; as in host_call.bpf.c, the caller may be there twice. */
+/* The stack follows the call's own words. It may show the caller twice, as in host_call.bpf.c. */
 static __always_inline void fill_stack(struct pt_regs *context, struct sample_event *event,
 				       __u64 return_address)
 {
@@ -308,8 +308,8 @@ static __always_inline void read_arguments(struct pt_regs *context, struct threa
 		arguments[6] = arguments[7] = 0;
 }
 
-/* ncclCommInitRank(newcomm, nranks, commId, rank): the id lies on the stack. ncclCommInitRankScalable(newcomm, nranks,
- * rank, nId, ids). ncclCommInitAll(comms, ndev, devices). */
+/* ncclCommInitRank(newcomm, nranks, commId, rank), with the id on the stack; ncclCommInitRankScalable(newcomm, nranks,
+ * rank, nId, ids); ncclCommInitAll(comms, ndev, devices). */
 static __always_inline void prepare_init(struct thread *thread, __u64 now_ns)
 {
 	struct communicator_state *made = &thread->made;
@@ -329,8 +329,8 @@ static __always_inline void prepare_init(struct thread *thread, __u64 now_ns)
 						  : thread->arguments[4]);
 }
 
-/* ncclCommSplit(comm, color, key, newcomm); ncclCommShrink(comm, list, count, newcomm), which NCCL makes a split of
- * colour 0 of. */
+/* ncclCommSplit(comm, color, key, newcomm); ncclCommShrink(comm, list, count, newcomm), which NCCL turns into a split
+ * of colour 0. */
 static __always_inline void prepare_split(struct thread *thread, __u64 now_ns)
 {
 	struct communicator_state *made = &thread->made, *parent;
@@ -349,7 +349,7 @@ static __always_inline void prepare_split(struct thread *thread, __u64 now_ns)
 	made->key = split_key(parent->key, made->color, made->split);
 }
 
-/* What a group and the end of a communicator come to; false: the call goes on. */
+/* Handles groups and ends of communicators, which need no return. Returns false if the call goes on. */
 static __always_inline bool is_over_at_entry(struct thread *thread, __u32 site, __u64 handle,
 					     __u64 now_ns)
 {
@@ -375,7 +375,7 @@ static __always_inline bool is_over_at_entry(struct thread *thread, __u32 site, 
 	return false;
 }
 
-/* Nothing that another program has left counts. */
+/* State of an earlier program in the process does not count. */
 static __always_inline void begin_program(struct thread *thread)
 {
 	if (thread->exec_id == thread->event.exec_id)
@@ -445,11 +445,11 @@ static __always_inline void end_call(struct thread *thread, __s32 result)
 
 	if (!is_call(site))
 		return;
-	barrier_var(site); /* else the compiler knows better than to mask it */
+	barrier_var(site); /* otherwise the compiler drops the mask */
 	layout = &layouts[site & (LAYOUTS - 1)];
 	handle = argument(thread, layout->communicator);
 	state = meet(thread, handle, result);
-	if (!state && is_done(result)) { /* no room for the communicator: it has no number */
+	if (!state && is_done(result)) { /* without its communicator a call has no number */
 		count_lost(event->pid);
 		return;
 	}
@@ -513,7 +513,7 @@ static __always_inline void end_init_all(struct thread *thread)
 	}
 }
 
-/* A call that was refused is none of the parent's splits. */
+/* A call that failed made no split of the parent. */
 static __always_inline void take_back_split(struct thread *thread)
 {
 	struct communicator_key key = key_of(&thread->event, thread->arguments[0]);
@@ -523,8 +523,8 @@ static __always_inline void take_back_split(struct thread *thread)
 		parent->nr_splits--;
 }
 
-/* In a group NCCL writes the handle of a split when the group ends, without blocking when it is done; that of a new
- * communicator at once (ncclCommInitRankDev and ncclCommInitRankFunc of its src/init.cc). */
+/* NCCL writes the handle of a new communicator at once (ncclCommInitRankDev and ncclCommInitRankFunc in src/init.cc).
+ * It writes the handle of a split in a group when the group ends, and without blocking when the split is done. */
 static __always_inline void end_making(struct thread *thread, __s32 result)
 {
 	bool is_split =
@@ -567,7 +567,7 @@ int on_call(struct pt_regs *context)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	/* Each is read once: the verifier takes no pointer into the context but the context itself. */
+	/* Each field is read once, because the verifier accepts no pointer into the context. */
 	__u64 ip = context->ip, stack_pointer = context->sp;
 	__u64 cookie = bpf_get_attach_cookie(context);
 	bool is_return = cookie & HOST_CALL_RETURN, at_return;

@@ -1,10 +1,10 @@
-/* Runs on every CPU at each tick of its sampling clock: where is the watched thread that it interrupts? */
+/* Samples the watched thread that each tick of a CPU's sampling clock interrupts. */
 #include "python_walk.h"
 #include "sample_maps.h"
 
 #include "proto/host_sample.h"
 
-/* One interrupt at a time on a CPU. */
+/* A CPU handles one interrupt at a time, so one event for each CPU is enough. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -1,25 +1,24 @@
-/* A watched thread calls a function that is probed, and returns from it: the call is sent then. Of calls within calls
- * only the outermost counts. One program for both ends, so that it can be attached in every way that kernels have
- * (call_links.h). x86-64. */
+/* Observes calls of probed functions in watched threads. A call is sent when it returns. Of nested calls only the
+ * outermost counts. One program serves both ends, so that every kernel can attach it (call_links.h). x86-64. */
 #include "host_call.h"
 #include "python_walk.h"
 #include "sample_maps.h"
 
 #include "proto/host_sample.h"
 
-/* Of a thread that is in a call: from since_ns on, which is else 0. */
+/* The call that a thread is in. since_ns: its start; 0: no call. */
 #define CALLS_UNTIL 7u /* eighths of the ring buffer */
 
 struct call {
 	__u64 since_ns;
-	__u64 stack_pointer;  /* at its entry, where the return address lies ... */
-	__u64 return_address; /* ... until the kernel puts its own in its place */
+	__u64 stack_pointer;  /* at the entry, where the return address is ... */
+	__u64 return_address; /* ... until the kernel replaces it */
 	bool is_large;        /* the event is in call_stacks */
 	struct sample_event event;
 };
 
-/* Of a thread whose calls have more than addresses. Its own: threads can interrupt each other here, so nothing is the
- * CPU's. */
+/* For a thread whose calls carry more than addresses. Each thread has its own, since threads can interrupt each other
+ * in this program. */
 struct call_stack {
 	struct sample_call_copy copy;
 	struct python_scratch scratch;
@@ -32,8 +31,8 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-/* By the first namespace's thread id; until the thread ends. No task storage: from Linux 6.19 on that has 8 KiB at
- * most. */
+/* By the thread id in the first namespace, until the thread ends. Task storage would be too small: it has at most 8 KiB
+ * from Linux 6.19 on. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the loader */
@@ -41,7 +40,7 @@ struct {
 	__type(value, struct call_stack);
 } call_stacks SEC(".maps");
 
-/* What an entry of call_stacks begins as. Nobody writes it. */
+/* The initial value of entries of call_stacks. It is never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -49,16 +48,16 @@ struct {
 	__type(value, struct call_stack);
 } blank SEC(".maps");
 
-/* Pages of the stack that go with each call. Set by the loader. */
+/* Pages of the stack that are copied with each call. Set by the loader. */
 const volatile __u32 stack_pages;
 
-/* The return of a call that was answered with IGNORED is not looked at, where the kernel knows the difference. Else
- * this must be 0: some kernels take another answer to mean that the probe is to go. Set by the loader. */
+/* IGNORED tells a kernel with session probes not to report the call's return. For other kernels it must be 0, because
+ * some of them remove a probe on another answer. Set by the loader. */
 const volatile int answer_ignored;
 
 #define IGNORED answer_ignored
 
-/* Set by the loader at the end. */
+/* Set by the loader at the end of the capture. */
 volatile int is_silent;
 
 static __always_inline bool wants_calls(__u32 pid)
@@ -79,8 +78,8 @@ static __always_inline void count_lost(__u32 pid)
 	add(&count->lost, 1);
 }
 
-/* Inside of the call, or jumped to by it as its last act: the return address is the kernel's then. A call that was left
- * without a return (by longjmp) is no longer there when the stack has shrunk. */
+/* Returns whether the call contains this entry, or jumped here as its last act: the return address is then the
+ * kernel's. A call that longjmp() left is over once the stack has shrunk. */
 static __always_inline bool is_within(const struct call *call, __u64 stack_pointer,
 				      __u64 return_address)
 {
@@ -89,8 +88,8 @@ static __always_inline bool is_within(const struct call *call, __u64 stack_point
 		(stack_pointer == call->stack_pointer && return_address != call->return_address));
 }
 
-/* The function's own frame is left out: its name is known. The frame above it is not in the kernel's walk if the
- * function has not set up its own yet; newer kernels look for that (since 6.11), so it may be there twice. */
+/* Leaves out the function's own frame, since its name is known. The kernel's walk misses the frame above it if the
+ * function has not yet set up its own. Kernels from 6.11 on find that frame, so it may be there twice. */
 static __always_inline void fill_stack(struct pt_regs *context, struct sample_event *event,
 				       __u64 return_address)
 {
@@ -118,8 +117,8 @@ static __always_inline struct call_stack *find_stack(struct task_struct *task)
 	return bpf_map_lookup_elem(&call_stacks, &tid);
 }
 
-/* How full the ring buffer is, in eighths. Where many processes launch, calls come faster than they can be read: what
- * is rare, collectives for one, keeps its room. */
+/* Returns how full the ring buffer is, in eighths. Many processes can make calls faster than the agent reads them, so
+ * room is kept for rare events such as collectives. */
 static __always_inline __u64 fullness(void)
 {
 	__u64 size = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE);
@@ -127,8 +126,8 @@ static __always_inline __u64 fullness(void)
 	return size ? bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) * 8 / size : 0;
 }
 
-/* As fill_stack(), with a copy of the stack as it is for the caller, once the function has returned to it, and with
- * Python's frames. event: who it is. false: that is not wanted, or there is no room for it. */
+/* Does more than fill_stack(): it copies the stack as the caller sees it after the return, and Python's frames. event
+ * holds the identity. Returns false if no copy is wanted, or there is no room for it. */
 static __always_inline bool fill_large(struct pt_regs *context, struct task_struct *task,
 				       const struct sample_event *event, __u64 stack_pointer,
 				       __u64 frame_pointer, __u64 return_address)
@@ -217,7 +216,7 @@ int on_call(struct pt_regs *context)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	/* Each is read once: the verifier takes no pointer into the context but the context itself. */
+	/* Each field is read once, because the verifier accepts no pointer into the context. */
 	__u64 ip = context->ip, stack_pointer = context->sp, frame_pointer = context->bp;
 	__u64 cookie = bpf_get_attach_cookie(context);
 	bool is_return = cookie & HOST_CALL_RETURN, at_return;

@@ -18,7 +18,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	struct upid numbers[1]; /* level + 1 of them */
+	struct upid numbers[1]; /* level + 1 elements */
 };
 
 struct mm_struct {

@@ -1,6 +1,5 @@
-/* Runs in the guest's probe (inject/launch/launch_probe.h): walks the stack of the thread that launches. Probes can be
- * interrupted by other threads of the same CPU, so nothing of a CPU is used in between: the stack goes into the ring
- * where it will lie. */
+/* Runs in the guest's probe (inject/launch/launch_probe.h), and walks the stack of the launching thread. Other threads
+ * of a CPU can interrupt a probe, so it uses no memory of the CPU. It writes the stack directly into the ring. */
 #include "find_viewer.h"
 #include "launch_event.h"
 
@@ -16,8 +15,8 @@ struct pt_regs___arm64 {
 
 #pragma clang attribute pop
 
-/* The probe's first two arguments, which are those of a C function. Not by loads: the compiler would make one of two,
- * at an offset that it works out before, which programs may not have. */
+/* Reads the probe's first two arguments, which are a C function's. Direct loads would not do: the compiler would merge
+ * both into one with a computed offset, which the kernel refuses. */
 static __always_inline void read_arguments(void *context, __u32 *correlation_id, __u32 *cbid)
 {
 	__u64 first = 0, second = 0;
@@ -56,7 +55,7 @@ int on_launch(void *context)
 	event->code_pages = (__u32)BPF_CORE_READ(task, mm, exec_vm);
 	size = bpf_get_stack(context, event->addresses, sizeof(event->addresses), BPF_F_USER_STACK);
 	event->depth = size > 0 ? (__u32)size / sizeof(event->addresses[0]) : 0;
-	/* Waking costs microseconds: the agent looks when it looks at the guest's ring. */
+	/* Waking costs microseconds. The agent reads this ring whenever it reads the guest's ring. */
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	return 0;
 }

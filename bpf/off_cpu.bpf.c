@@ -1,5 +1,5 @@
-/* A watched thread leaves its CPU: where it stands is noted. It is woken: so is when. It comes back: the wait is sent,
- * or counted if it was short. */
+/* Observes waits of watched threads. It notes the stack when a thread leaves its CPU, and the time when it is woken.
+ * When the thread comes back, it sends the wait, or counts it if it was short. */
 #include "python_walk.h"
 #include "sample_maps.h"
 
@@ -12,7 +12,7 @@ struct {
 	__type(value, struct sample_wait);
 } waits SEC(".maps");
 
-/* What an entry of waits begins as: too large for a program's stack. */
+/* The initial value of entries of waits, which is too large for a program's stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -45,7 +45,7 @@ static __always_inline struct sample_wait *find_wait(__u32 tid)
 	return bpf_map_lookup_elem(&waits, &tid);
 }
 
-/* The wait that is noted is over, and how long it was. */
+/* Ends the noted wait, and computes its length. */
 static __always_inline void end_wait(struct sample_wait *wait, const struct sample_settings *how,
 				     __u64 end_ns, __u64 duration_ns)
 {
@@ -67,8 +67,8 @@ static __always_inline void end_wait(struct sample_wait *wait, const struct samp
 	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
 }
 
-/* The thread leaves and was never seen to come back: some kernels of virtual machines switch threads without a word.
- * What it has run since is known, and the rest of the time was the wait. */
+/* Ends a wait whose end was not seen: on some virtual machines the kernel switches threads without this event. The
+ * thread's CPU time since then is known; the rest of the time was the wait. */
 static __always_inline void end_unseen(struct sample_wait *wait, const struct sample_settings *how,
 				       __u64 ran_ns, __u64 now_ns)
 {
@@ -80,7 +80,7 @@ static __always_inline void end_unseen(struct sample_wait *wait, const struct sa
 	end_wait(wait, how, now_ns - ran_ns, since_ns - ran_ns);
 }
 
-/* The kernel runs in the thread that leaves, so its stacks can be read. */
+/* The kernel still runs in the thread that leaves, so the thread's stacks can be read. */
 static __always_inline void leave(void *context, struct task_struct *task, bool preempted,
 				  __u64 now_ns)
 {
@@ -106,7 +106,7 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 		end_unseen(wait, how, ran_ns, now_ns);
 	fill_event(context, &wait->event, task, pid);
 	copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
-	/* A switch holds the lock of its CPU meanwhile. */
+	/* The limits are low, because a switch holds its CPU's lock meanwhile. */
 	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack),
 		    (struct python_limits){.states = 64, .frames = SAMPLE_PYTHON_WAIT_DEPTH});
 	if (preempted || state == 0)
@@ -140,7 +140,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Only watched threads have an entry. One that was preempted is awake all the time. */
+/* Only watched threads have an entry. A preempted thread is awake all the time. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {

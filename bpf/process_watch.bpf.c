@@ -1,7 +1,7 @@
-/* Which processes are looked at: those that the agent entered, and all that they start. */
+/* Keeps the set of watched processes: those that the agent entered, and all that they start. */
 #include "find_viewer.h"
 
-/* What a process starts has its memory until it calls exec. */
+/* A child has its parent's memory until it calls exec. */
 static __always_inline void inherit_python(__u32 parent, __u32 pid, __u64 start)
 {
 	struct sample_python *python = bpf_map_lookup_elem(&pythons, &parent);
@@ -22,7 +22,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	__u32 pid;
 
 	if (child->pid != child->tgid)
-		return 0; /* a thread */
+		return 0; /* a thread, not a process */
 	process.parent = pid_of(parent);
 	if (!process.parent || !bpf_map_lookup_elem(&watched, &process.parent))
 		return 0;
@@ -41,7 +41,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Its files can be looked at before its first sample; it may be gone after that. */
+/* Wakes the agent, so that it can read the process's files before the first sample: the process may be gone after
+ * that. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {

@@ -8,7 +8,7 @@
 
 /* Limits how much a walk reads. They are constants of each program. */
 struct python_limits {
-	/* thread states to search for the thread's own. New threads are first in the list */
+	/* limit of thread states that are searched for the thread's own; new threads are first in the list */
 	__u32 states;
 	__u32 frames;
 	/* Also identifies code by the contents of its names and lines, in versions that give it no number. That is two

@@ -49,7 +49,7 @@ struct sample_event {
 	__u16 cpu;  /* the CPU on which the thread ran; for a wait, the CPU that it left */
 	/* bytes of the user's stack from user_sp on, in all parts; they follow the addresses. 0: none */
 	__u32 stack_size;
-	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
+	__u32 python_size; /* bytes of struct sample_python_frame, leaf first, behind the stack */
 	__u64 user_pc, user_sp, user_fp;        /* the thread's registers in its program */
 	struct sample_part parts[SAMPLE_PARTS]; /* parts of the copy after the first */
 	char command[SAMPLE_COMMAND_SIZE];
@@ -101,7 +101,7 @@ sample_event_samples(const struct sample_event *event)
 
 /* A frame as it was when the event came; its code can be looked up later. */
 struct sample_python_frame {
-	__u64 code; /* address of the code object; above it the owner and the mark: SAMPLE_PYTHON_... */
+	__u64 code; /* address of the code object; above it owner and mark (SAMPLE_PYTHON_...) */
 	__u64 instruction; /* the frame's value: an address, or a number */
 	/* the code's sample_python_hash(), which differs from that of other code at this address. 0: it could not be
 	 * read */
@@ -129,7 +129,7 @@ struct sample_call_copy {
 	__u8 python[SAMPLE_PYTHON_MAX];
 };
 
-#define SAMPLE_PYTHON_NONE 0xffffu /* an offset for a field that does not exist */
+#define SAMPLE_PYTHON_NONE 0xffffu /* the offset of a field that does not exist */
 
 /* Bytes of a frame and of a code object that are read at once, from offset 0 and from code_low on. */
 #define SAMPLE_PYTHON_FRAME_MAX 128u
@@ -148,7 +148,7 @@ struct sample_python {
 	__u16 thread_prev, thread_next, thread_interpreter, thread_id;
 	__u16 thread_frame, c_frame_frame;
 	__u16 frame_size, frame_code, frame_back, frame_instruction;
-	__u16 frame_owner, frame_mark; /* bytes; 0: there is none */
+	__u16 frame_owner, frame_mark; /* bytes; 0: no such field */
 	__u16 instruction_size;        /* 4 or 8 */
 	__u16 code_low, code_size;     /* below, offsets from code_low on */
 	__u16 code_file, code_name, code_lines, code_first_line;
@@ -174,7 +174,7 @@ struct sample_python_thread {
 struct sample_python_identity {
 	__u64 file, name, lines; /* addresses */
 	__u32 first_line;
-	__u32 version;                    /* 0: there is none */
+	__u32 version;                    /* 0: no version */
 	__u64 file_head[2], name_head[2]; /* length and hash; 0: there is a version, as below */
 	__u64 lines_head[3]; /* length, its hash, which does not count, and the first bytes */
 	__u64 lines_tail[2]; /* the last 16 bytes of the object */

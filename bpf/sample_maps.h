@@ -221,7 +221,7 @@ static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr
 			far = find_far(&chain, from + 4096);
 		if (!far && bpf_probe_read_user((char *)event->addresses + offset + done, part,
 						(void *)from)) {
-			/* It was cut: something may lie farther up. */
+			/* The copy was cut, so a frame pointer may lead farther up. */
 			if (parts < SAMPLE_PARTS)
 				far = find_far(&chain, from);
 			if (!far)
@@ -290,7 +290,7 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		add(&count->samples, sample_event_samples(event));
 		add(&count->samples_ns, event->duration_ns);
 	}
-	/* Otherwise the compiler checks a copy of size, which the verifier does not connect with it. */
+	/* Otherwise the compiler checks a copy of size, and the verifier does not connect the two. */
 	barrier_var(size);
 	if (size > max)
 		size = max;

@@ -1,4 +1,4 @@
-/* What cmocka.h needs to be included first. */
+/* Includes the headers that cmocka.h needs before it. */
 #ifndef CMOCKA_TEST_H
 #define CMOCKA_TEST_H
 
