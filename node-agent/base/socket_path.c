@@ -22,7 +22,7 @@ static int check_directory(const char *path, const char **problem)
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
 		return -ENAMETOOLONG;
 	int r = trusted_dir_check_parent(dirname(copy));
-	*problem = r == -EPERM ? "others could replace files in its directory"
+	*problem = r == -EPERM ? "other users could replace files in its directory"
 			       : "its directory can't be used";
 	return r;
 }
@@ -52,13 +52,13 @@ static int clear_path(const struct sockaddr_un *address, const char **problem)
 	*problem = "another agent listens there";
 	if (r == 0 || why != ECONNREFUSED)
 		return -EADDRINUSE;
-	*problem = "what lies there can't be removed";
+	*problem = "the old socket can't be removed";
 	return unlink(address->sun_path) ? -errno : 0;
 }
 
-/* Serialises agents that start at once. Without the lock each could find the path free. An agent could also take the
- * other's socket, which is bound but does not listen yet, for an abandoned one. Only our user can hold this lock.
- * Returns a descriptor or -errno. */
+/* Serialises agents that start at once. Without the lock each could find the path free. An agent could also take
+ * another agent's socket, which is bound but does not listen yet, for an abandoned socket. Only our user can hold this
+ * lock. Returns a descriptor or -errno. */
 static int take_lock(const char *name, const char **problem)
 {
 	struct stat status, there;

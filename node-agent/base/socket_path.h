@@ -5,12 +5,12 @@
 
 #include <sys/types.h>
 
-/* A listening SOCK_SEQPACKET socket, non-blocking, at path, which gets exactly this mode. A socket
- * of ours that nobody listens to is replaced. Returns the descriptor, owned by the caller, or
- * -errno, and *problem is then a phrase (static storage): -ENAMETOOLONG: the path is too long;
- * -EPERM: others could replace files in its directory; -EEXIST: something else lies there;
- * -EADDRINUSE: another agent listens there; other -errno of the system. Agents that start at once take turns by a lock,
- * PATH.lock, which exists only for that moment; one of them listens. */
+/* Makes a listening, non-blocking SOCK_SEQPACKET socket at path, with exactly this mode. It replaces a socket of ours
+ * at which no agent listens. Agents that start at once take turns by a lock, PATH.lock, which exists only for that
+ * moment; one of them listens. Returns the descriptor, which the caller owns, or -errno; *problem is then a phrase
+ * (static storage). -ENAMETOOLONG: the path is too long; -EPERM: other users could replace files in its directory;
+ * -EEXIST: the path leads to something else than a socket of ours; -EADDRINUSE: another agent listens at the path;
+ * other -errno of the system. */
 int socket_path_listen(const char *path, mode_t mode, const char **problem);
 
 /* Removes the path if it is still the file with this device and inode. */

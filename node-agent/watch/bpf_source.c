@@ -191,7 +191,7 @@ static bool wants_python(const struct bpf_source *source)
 
 static int start_calls(struct bpf_source *source, const char **what)
 {
-	/* The other ways change stacks of processes that have a guest. */
+	/* Other ways of probing change stacks of processes that have a guest. */
 	const enum call_links_way way =
 		source->options.calls_auto ? CALL_LINKS_SESSION : source->options.call_way;
 	const struct call_program_options options = {.way = way,
@@ -295,7 +295,7 @@ static void say_python(struct bpf_source *source)
 	if (!error && source->calls)
 		error = call_probes_python(source->calls);
 	if (error)
-		notice(source, "BPF: this kernel does not read Python frames: %s: none in samples",
+		notice(source, "BPF: this kernel reads no Python frames (%s): samples have none",
 		       strerror(-error));
 }
 
@@ -412,7 +412,6 @@ int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* Returns a value of enum bpf_source_progress, or -errno. */
 static int drain(struct bpf_source *source)
 {
 	source->nr_events = 0;
