@@ -1,8 +1,8 @@
 /* Observes the calls of a collective library (NCCL) in watched threads. A call is sent when it returns, with its
  * communicator and its number on that communicator. The program gives the numbers, so that an event without room does
  * not shift the numbers after it. Of nested calls only the outermost counts; a group is no call. One program serves
- * both ends, as in host_call.bpf.c. x86-64: six arguments are in registers (System V ABI). The others, and structs such
- * as ncclUniqueId, are on the stack above the return address. */
+ * both ends, as in host_call.bpf.c. x86-64: six arguments are in registers (System V ABI). Further arguments, and
+ * structs such as ncclUniqueId, are on the stack above the return address. */
 #include "collective_event.h"
 #include "collective_key.h"
 #include "host_call.h"
@@ -191,8 +191,8 @@ static __always_inline void send_call(struct sample_event *event)
 		add(&count->collectives_lost, 1);
 }
 
-/* Each call carries all facts of its communicator. If there is no room for the communicator here, the reader learns of
- * it from its first call. */
+/* Each call carries all facts of its communicator. If the map has no room for the communicator, the reader learns of it
+ * from its first call. */
 static __always_inline void enter_communicator(struct thread *thread, __u64 handle,
 					       const struct communicator_state *state)
 {
@@ -216,7 +216,7 @@ static __always_inline __u64 read_handle(__u64 place)
 	return handle;
 }
 
-/* Enters this thread's splits whose handles are written. all: also the others. */
+/* Enters this thread's splits whose handles are written. all: also enters splits without a handle. */
 static __always_inline void settle(struct thread *thread, bool all)
 {
 	for (__u32 i = 0; i < PENDING_MAX; i++) {

@@ -1,5 +1,4 @@
-/* Finds the pid namespace of the agent. The agent itself runs this program once for each set of maps. One program of a
- * set includes it. */
+/* Finds the pid namespace of the agent. The agent runs it once for each set of maps, from one program of the set. */
 #ifndef FIND_VIEWER_H
 #define FIND_VIEWER_H
 

@@ -127,7 +127,7 @@ static __always_inline __u64 fullness(void)
 }
 
 /* Does more than fill_stack(): it copies the stack as the caller sees it after the return, and Python's frames. event
- * holds the identity. Returns false if no copy is wanted, or there is no room for it. */
+ * holds the identity. Returns false if no copy is wanted, or the map has no room. */
 static __always_inline bool fill_large(struct pt_regs *context, struct task_struct *task,
 				       const struct sample_event *event, __u64 stack_pointer,
 				       __u64 frame_pointer, __u64 return_address)

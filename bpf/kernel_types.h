@@ -57,7 +57,7 @@ struct task_struct___before_5_14 {
 
 #pragma clang attribute pop
 
-/* struct upid as it is read; its layout is the same in all kernels. */
+/* struct upid as the programs read it. All kernels lay it out alike. */
 struct pid_number {
 	__s32 number;
 	__u32 padding;

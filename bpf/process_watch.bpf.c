@@ -41,8 +41,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Wakes the agent, so that it can read the process's files before the first sample: the process may be gone after
- * that. */
+/* Wakes the agent, so that it reads the process's files before the first sample: afterwards the process may be gone. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {

@@ -124,8 +124,7 @@ static __always_inline __u64 word_at(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + (offset & (SAMPLE_PYTHON_FRAME_MAX - 1)));
 }
 
-/* Reads a byte, 15 at most; 0 at offset 0. It has no branch, because the verifier would follow both sides in each
- * frame. */
+/* Reads a byte, 15 at most; 0 at offset 0. It has no branch, since the verifier would follow both sides each time. */
 static __always_inline __u64 byte_at(const __u8 *bytes, __u32 offset)
 {
 	__u64 value, above;
@@ -174,8 +173,8 @@ static __always_inline __u64 identity_of(const struct sample_python *python, __u
 	return sample_python_hash(&identity);
 }
 
-/* Walks the frames, including the interpreter's own, which the agent leaves out. Returns their number; *cut: there are
- * more. */
+/* Walks the frames, including the interpreter's own, which the agent leaves out. Returns their number. *cut: more
+ * frames exist. */
 static __always_inline __u32 walk_python(const struct sample_python *python,
 					 struct python_scratch *scratch, __u64 frame,
 					 const struct python_limits limits, bool *cut)

@@ -16,7 +16,7 @@
 
 enum sample_event_flags {
 	SAMPLE_EVENT_PREEMPTED = 1,  /* the thread would have run on */
-	SAMPLE_EVENT_PYTHON_CUT = 2, /* there were more Python frames */
+	SAMPLE_EVENT_PYTHON_CUT = 2, /* more Python frames exist */
 };
 
 /* A value of sample_event.kind, distinct from enum host_sample_kind: the process has just become another program. The
@@ -25,7 +25,7 @@ enum sample_event_flags {
 
 /* A part of a stack's copy, which continues above frames too large to be copied. */
 struct sample_part {
-	__u64 sp;       /* stack address of its first byte; 0: there is no such part */
+	__u64 sp;       /* stack address of its first byte; 0: no such part */
 	__u32 offset;   /* its offset in the copy */
 	__u32 reserved; /* 0 */
 };
@@ -122,7 +122,7 @@ struct sample_event_copy {
 	__u8 python[SAMPLE_PYTHON_MAX];
 };
 
-/* The same for an event of a call. */
+/* An event of a call, with room for the larger copy of its stack and for Python frames. */
 struct sample_call_copy {
 	struct sample_event event;
 	__u8 stack[SAMPLE_CALL_STACK_MAX];
@@ -155,8 +155,7 @@ struct sample_python {
 	__u16 code_version; /* 4 bytes; SAMPLE_PYTHON_NONE */
 };
 
-/* Map "python_threads", by the thread id in the first namespace: where the thread's state was last, or that it had
- * none. */
+/* Map "python_threads", by the thread id in the first namespace: the last place of the thread's state, if any. */
 struct sample_python_thread {
 	__u64 state;    /* 0: none was found ... */
 	__u64 first;    /* ... while this was the first of the interpreter's list ... */
@@ -228,11 +227,11 @@ struct watched {
 /* Map "counts", by pid and CPU: counts of everything that was to be sent, whether it was sent or not. */
 struct sample_counts {
 	__u64 samples, samples_ns; /* a wait may count as two: sample_event_samples() */
-	__u64 lost, lost_ns;       /* of these, the ones lost for lack of room */
+	__u64 lost, lost_ns;       /* of these, lost for lack of room */
 	__u64 short_waits, short_waits_ns;
-	__u64 probes_lost;      /* stacks of launches for which there was no room */
+	__u64 probes_lost;      /* stacks of launches that found no room */
 	__u64 collectives;      /* calls of a collective library (collective_event.h) ... */
-	__u64 collectives_lost; /* ... of these, the ones lost for lack of room */
+	__u64 collectives_lost; /* ... of these, lost for lack of room */
 };
 
 /* Map "viewer", one entry: the pid namespace of the agent, and failures over all processes. */
@@ -240,8 +239,8 @@ struct sample_viewer {
 	__u64 pid_namespace; /* an address in the kernel */
 	__u32 level;         /* 0: the first namespace, which sees all */
 	__u32 reserved;
-	__u64 unwatched;    /* processes for which there was no room */
-	__u64 unnoted;      /* waits of threads for which there was no room */
+	__u64 unwatched;    /* processes that found no room */
+	__u64 unnoted;      /* waits of threads that found no room */
 	__u64 python_steps; /* thread states that were read in search of a thread's own */
 };
 
@@ -256,7 +255,7 @@ struct sample_settings {
 struct sample_wait {
 	__u64 since_ns; /* start of the wait; 0: it runs */
 	__u64 woken_ns; /* time of its wakeup; 0: it sleeps, or would have run on */
-	__u64 ran_ns;   /* all the time that it had run by then */
+	__u64 ran_ns;   /* its CPU time at the start of the wait */
 	struct sample_event event;
 	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
 	__u8 python[SAMPLE_PYTHON_WAIT_MAX];

@@ -147,8 +147,7 @@ static __always_inline void fill_who(struct sample_event *event, struct task_str
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
 }
 
-/* Fills in the identity and the stack of the current task: everything but times and kind. The context is the
- * program's. */
+/* Fills in the identity and the stack of the current task: all but times and kind. The context is the program's. */
 static __always_inline void fill_event(void *context, struct sample_event *event,
 				       struct task_struct *task, __u32 pid)
 {
@@ -178,7 +177,7 @@ struct far_chain {
 };
 
 /* Finds where the copy continues when it has come to `reached`, if frame pointers lead there. It skips frames of many
- * KiB (cuBLAS has one of 36, CUDA 13.0), whose pages may never have been touched and then can't be read. 0: frame
+ * KiB (cuBLAS has one of 36, CUDA 13.0). Their pages may never have been touched, and then can't be read. 0: frame
  * pointers lead nowhere. */
 static __noinline __u64 find_far(struct far_chain *chain, __u64 reached)
 {
@@ -279,7 +278,7 @@ static __always_inline void count_unsent(const struct sample_event *event)
 	add(&count->lost_ns, event->duration_ns);
 }
 
-/* Counts the event and sends it, if there is room. max: bytes of the buffer that holds it. */
+/* Counts the event, and sends it if the ring has room. max: bytes of the buffer that holds it. */
 static __always_inline void send_event(struct sample_event *event, const __u64 max)
 {
 	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);

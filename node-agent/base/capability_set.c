@@ -10,7 +10,7 @@
 
 #include <linux/capability.h>
 
-/* Some headers lack the younger ones. */
+/* Some installed headers lack the newer numbers. */
 #define DAC_READ_SEARCH    2u
 #define SYS_PTRACE         19u
 #define SYS_ADMIN          21u
@@ -123,7 +123,7 @@ void capability_set_choose(enum capability_role role, struct capability_set *set
 	/* The kernel lets no process inspect one with more capabilities (ptrace(2), access mode checking). */
 	if (role == CAPABILITY_ROLE_JOB)
 		wanted |= ambient();
-	/* CAP_SYS_ADMIN includes the others, and some containers know only it. */
+	/* CAP_SYS_ADMIN includes the other capabilities, and some containers know no other name for them. */
 	if (USERS & ~rights.permitted)
 		wanted |= BIT(SYS_ADMIN);
 	set->bits = wanted & rights.permitted;

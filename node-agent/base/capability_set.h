@@ -1,5 +1,5 @@
-/* The agent's capabilities (capabilities(7)), and how it gives up those that it does not need. Capabilities are a
- * thread's: each thread begins with those of the thread that starts it, and gives up its own. Any thread. */
+/* The agent's capabilities (capabilities(7)), and how the agent gives up those that it does not need. Each thread has
+ * its own: it begins with those of the thread that starts it. Any thread. */
 #ifndef CAPABILITY_SET_H
 #define CAPABILITY_SET_H
 
@@ -14,9 +14,9 @@ struct capability_set {
 };
 
 enum capability_role {
-	CAPABILITY_ROLE_USER, /* the agent looks at its own user's processes */
-	CAPABILITY_ROLE_JOB,  /* it looks at processes that this process starts, which may keep its rights */
-	CAPABILITY_ROLE_SITE, /* it looks at processes of other users or of root */
+	CAPABILITY_ROLE_USER, /* looks at processes of the agent's own user */
+	CAPABILITY_ROLE_JOB, /* looks at processes that the agent starts, perhaps with its rights */
+	CAPABILITY_ROLE_SITE, /* looks at processes of other users or of root */
 };
 
 /* Chooses from the calling thread's permitted capabilities those of that role (table in docs/bpf.md). */
@@ -25,8 +25,8 @@ void capability_set_choose(enum capability_role role, struct capability_set *set
 /* Adds CAP_SYS_ADMIN, if the calling thread is permitted it. */
 void capability_set_add_admin(struct capability_set *set);
 
-/* Limits the calling thread's permitted capabilities to the set, and clears the inheritable ones. The thread gains
- * none. Programs that it executes gain none, either. 0, also if there was nothing to give up, or -errno. */
+/* Limits the calling thread's permitted capabilities to the set, and clears the inheritable capabilities. The thread
+ * and the programs that it executes gain no capability. 0, also if the thread had nothing to give up, or -errno. */
 int capability_set_keep(const struct capability_set *set);
 
 /* Calls function on a new thread that keeps the set, as do the threads that it starts. Waits for it. Returns its
@@ -34,7 +34,7 @@ int capability_set_keep(const struct capability_set *set);
 int capability_set_call(const struct capability_set *set, int (*function)(void *context),
 			void *context);
 
-/* "CAP_BPF, CAP_PERFMON", or "no capabilities". Returns text. */
+/* Writes "CAP_BPF, CAP_PERFMON", or "no capabilities". Returns text. */
 const char *capability_set_text(const struct capability_set *set,
 				char text[static CAPABILITY_SET_TEXT_MAX]);
 

@@ -16,20 +16,20 @@
 
 struct descriptor_closer;
 
-/* Room for max waiting descriptors (above 0). The calls below start workers as they are needed, with the caller's
- * rights. Catches SIGURG unless the program does. NULL: out of memory. */
+/* Creates the closer, with room for max waiting descriptors (above 0). The calls below start workers as they are
+ * needed, with the caller's rights. Catches SIGURG unless the program does. NULL: out of memory. */
 struct descriptor_closer *descriptor_closer_create(uint32_t max);
 
-/* Waits, at most wait_ms, until all descriptors are closed. The others close with the process, and their memory is not
- * freed. Accepts NULL. */
+/* Waits, at most wait_ms, until all descriptors are closed. Descriptors that are still open then close with the
+ * process, and their memory is not freed. Accepts NULL. */
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms);
 
-/* The number of this user's descriptors that it takes at present: all for which there is room; but none while some of
- * the user's descriptors wait, unless the user is root or our own. */
+/* Returns the number of this user's descriptors that it takes at present: all for which it has room. It takes none
+ * while some of the user's descriptors wait, unless the user is root or our own. */
 uint32_t descriptor_closer_room(struct descriptor_closer *closer, uid_t uid);
 
-/* Takes fd, whose close() this user can delay. Never blocks. There must be room (asserted). Give a socket that we
- * accepted with our own user's id: the descriptors in its messages can only linger. */
+/* Takes fd, whose close() this user can delay. Never blocks. The closer must have room (asserted). Give a socket that
+ * we accepted with our own user's id: the descriptors in its messages can only linger. */
 void descriptor_closer_add(struct descriptor_closer *closer, int fd, uid_t uid);
 
 #endif

@@ -1,4 +1,4 @@
-/* The GPUs of a node, in the order that gives [GPUn_Kernel] its n; and a text file that can define this order. Pure but
+/* The GPUs of a node, in the order that gives [GPUn_Kernel] its n, and a text file that can define this order. Pure but
  * for device_list_read(). Single-threaded. */
 #ifndef DEVICE_LIST_H
 #define DEVICE_LIST_H
@@ -23,8 +23,7 @@ struct device_list {
 
 void device_list_fini(struct device_list *list); /* accepts zeroed memory */
 
-/* Appends a copy. 0; -EEXIST: that index or PCI address is there already; -ENOSPC: DEVICE_LIST_MAX;
- * -ENOMEM. */
+/* Appends a copy. 0; -EEXIST: the list has that index or PCI address; -ENOSPC: DEVICE_LIST_MAX; -ENOMEM. */
 int device_list_add(struct device_list *list, const struct device_list_entry *entry);
 
 /* Reads lines `INDEX PCI_BUS_ID UUID NAME...`; '#' starts a comment line, empty lines are skipped.
@@ -34,11 +33,11 @@ int device_list_add(struct device_list *list, const struct device_list_entry *en
 int device_list_parse(const char *text, size_t size, struct device_list *list, uint32_t *error_line,
 		      const char **problem);
 
-/* The same from a file of at most 1 MiB. 0 or -errno; *error is then one line `devices: path:line:
- * problem` (owns: free(); may be NULL when there is no memory). On error *list is empty. */
+/* Parses a file of at most 1 MiB. 0 or -errno; *error is then one line `devices: path:line: problem`, which the caller
+ * owns (free()); it may be NULL for lack of memory. On error *list is empty. */
 int device_list_read(const char *path, struct device_list *list, char **error);
 
-/* The entry with the PCI address, else the one with the UUID; NULL: none. Borrowed until the list changes. */
+/* Returns the entry with the PCI address, else the entry with the UUID; NULL: none. Borrowed until the list changes. */
 const struct device_list_entry *device_list_find(const struct device_list *list,
 						 uint32_t pci_domain, uint32_t pci_bus,
 						 uint32_t pci_device,

@@ -1,4 +1,4 @@
-/* epoll, and a way to wake it. Single-threaded but for event_loop_wake(). */
+/* Waits for descriptors by epoll, and can be woken. Single-threaded but for event_loop_wake(). */
 #ifndef EVENT_LOOP_H
 #define EVENT_LOOP_H
 
@@ -13,12 +13,12 @@ struct event_source {
 	void *context;
 };
 
-/* 0 or -errno; on error *loop is NULL. */
+/* Creates the loop. 0 or -errno; on error *loop is NULL. */
 int event_loop_create(struct event_loop **loop);
 void event_loop_destroy(struct event_loop *loop); /* accepts NULL */
 
-/* Watches source->fd; the source is borrowed until event_loop_remove(), which any callback may
- * call, and which must come before the descriptor is closed. 0 or -errno. */
+/* Watches source->fd. The source is borrowed until event_loop_remove(), which any callback may call, and which must
+ * come before the descriptor is closed. 0 or -errno. */
 int event_loop_add(struct event_loop *loop, struct event_source *source);
 void event_loop_remove(struct event_loop *loop, struct event_source *source);
 

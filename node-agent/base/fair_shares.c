@@ -25,7 +25,6 @@ bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left)
 	return fair_shares_trust(uid) ? left > 0 : held < left;
 }
 
-/* Returns NULL if the user has taken nothing yet. */
 static struct fair_share *find(const struct fair_shares *shares, uid_t uid)
 {
 	struct fair_share *share = shares->first;

@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether this is root or our own user. Pure; any thread, as the next two. */
+/* Returns whether the user is root or our own. Pure; any thread, as for fair_shares_owner() and fair_shares_admit(). */
 bool fair_shares_trust(uid_t uid);
 
-/* The owner that the aggregator counts for this user's texts: 0 if the user is trusted, else uid. */
+/* Returns the owner that the aggregator counts for this user's texts: 0 if the user is trusted, else uid. */
 uint32_t fair_shares_owner(uid_t uid);
 
-/* Whether a user that holds `held` may take one more while `left` are left. */
+/* Returns whether a user that holds `held` may take one more while `left` are left. */
 bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left);
 
 struct fair_share;
@@ -26,8 +26,8 @@ struct fair_shares {
 	uint32_t total;           /* taken */
 };
 
-/* Whether the user may take one more while `left` are left; false also if there is no memory. After true, the caller
- * counts it by fair_shares_take(). */
+/* Returns whether the user may take one more while `left` are left; false also for lack of memory. After true, the
+ * caller counts the place by fair_shares_take(). */
 bool fair_shares_may_take(struct fair_shares *shares, uid_t uid, uint32_t left);
 void fair_shares_take(struct fair_shares *shares, uid_t uid);
 

@@ -11,11 +11,10 @@
 
 struct job_identity {
 	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE: not known */
-	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer one is cut */
+	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer name is cut */
 };
 
-/* Reads an environment block as in /proc/PID/environ (NAME=VALUE, NUL between; the last NUL may be
- * missing). */
+/* Reads an environment block as in /proc/PID/environ (NAME=VALUE, NUL between; the last NUL may be missing). */
 void job_identity_read(const char *environment, size_t size, struct job_identity *identity);
 
 #endif

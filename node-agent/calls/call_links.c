@@ -71,8 +71,7 @@ static int create_link(const struct call_program *program, uint32_t attach_type,
 	return fd < 0 ? -errno : fd;
 }
 
-/* A kernel that supports the type answers EBADF for a folder. Other kernels refuse the type before they read the
- * path. */
+/* A kernel that supports the type answers EBADF for a folder. Others refuse the type before they read the path. */
 static bool is_supported(const struct call_program *program, uint32_t attach_type)
 {
 	static const char folder[] = "/";
@@ -338,8 +337,7 @@ static int link_pair(struct call_links *links, const struct call_program *progra
 	return r ? r : link_single(links, program, path, sites->offsets[i], sites->functions[i]);
 }
 
-/* Links all functions at once. If that fails, links each by itself, so that only functions that cannot be probed are
- * lost. */
+/* Links all functions at once. If that fails, links each by itself, so that only refused functions are lost. */
 static int link_all(struct call_links *links, const struct call_program *program, const char *path,
 		    const struct call_sites *sites, uint32_t *nr_failed)
 {

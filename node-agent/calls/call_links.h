@@ -1,6 +1,5 @@
-/* Loads a BPF program that observes calls, and attaches it to the functions of a file, for all processes that map the
- * file now or later. Kernels offer three ways; the best available is taken. Single-threaded: only the agent loop calls
- * it. */
+/* Loads a BPF program that observes calls, and attaches it to the functions of a file. It then sees all processes that
+ * map the file now or later. Kernels offer three ways; the best available is taken. Only the agent loop calls it. */
 #ifndef CALL_LINKS_H
 #define CALL_LINKS_H
 
@@ -21,9 +20,9 @@ enum call_program_kind {
 
 enum call_links_way {
 	CALL_LINKS_BEST = 0,
-	CALL_LINKS_SESSION, /* Linux 6.13: one probe for both ends, and a return only for calls that count */
-	CALL_LINKS_MULTI,  /* Linux 6.6: all entries in one link, all returns in another */
-	CALL_LINKS_SINGLE, /* Linux 5.15: two links for each function */
+	CALL_LINKS_SESSION, /* Linux 6.13: one probe for both ends; only calls that count return */
+	CALL_LINKS_MULTI,   /* Linux 6.6: all entries in one link, all returns in another */
+	CALL_LINKS_SINGLE,  /* Linux 5.15: two links for each function */
 };
 
 struct call_program_options {

@@ -265,7 +265,6 @@ static int visit_for_sites(const struct call_probes *probes, const struct mapped
 	return sites_visit_make(view, entry, wants, visit);
 }
 
-/* Reads a file only the first time. */
 static int use_mapping(struct call_probes *probes, struct prober *process,
 		       const struct mapped_file_view *view, const struct maps_file_entry *entry)
 {
@@ -547,7 +546,7 @@ static void drop_gone(struct call_probes *probes)
 	}
 }
 
-/* Takes new processes before it drops ended ones, since a child maps its parent's files. */
+/* Takes new processes before it drops ended processes, since a child maps its parent's files. */
 int call_probes_scan(struct call_probes *probes, uint64_t now_ns)
 {
 	struct watched watched;

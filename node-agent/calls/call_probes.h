@@ -39,7 +39,7 @@ void call_probes_destroy(struct call_probes *probes);
 /* Looks for changed processes and files. It is cheap, and most often finds nothing. 0 or -ENOMEM. */
 int call_probes_scan(struct call_probes *probes, uint64_t now_ns);
 
-/* Returns the same as call_program_python(). */
+/* Returns the result of call_program_python(). */
 int call_probes_python(const struct call_probes *probes);
 
 /* Returns the number of files that are probed now. */

@@ -14,7 +14,6 @@
 #define TYPE_PATH       "/sys/bus/event_source/devices/uprobe/type"
 #define SEMAPHORE_SHIFT 32 /* as in format/ref_ctr_offset of the PMU */
 
-/* Reads the number that this kernel gives to uprobes. */
 static int read_type(uint32_t *type)
 {
 	char text[16];

@@ -9,7 +9,7 @@ struct elf_file;
 
 struct probe_note {
 	uint64_t offset;           /* offset of the instruction in the file, bytes */
-	uint64_t semaphore_offset; /* offset of the counter of watchers; 0: it has none */
+	uint64_t semaphore_offset; /* offset of the counter of watchers; 0: no counter */
 };
 
 /* Finds the first probe of this name. 0; -ENOENT: no such probe; -ENOEXEC: its note makes no sense. On error *note is

@@ -241,8 +241,7 @@ struct locate {
 	int result;
 };
 
-/* Opens the mapped file itself, whatever is at its path now. Where the kernel refuses that, opens the path in the
- * process's root. */
+/* Opens the mapped file itself. Where the kernel refuses that, opens the path in the process's root. */
 static void run_locate(struct foreign_call *call)
 {
 	struct locate *locate = (struct locate *)call;
@@ -395,7 +394,6 @@ struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid)
 		r = add(source, guest);
 	if (r == 0)
 		return guest->stacks;
-	/* A process that has ended needs no watching. */
 	if (pid <= 0 || proc_file_is_alive(pid, 0))
 		notice(source,
 		       "process %d: its launches cannot be watched: %s; it walks its stacks itself",

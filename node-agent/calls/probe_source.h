@@ -29,9 +29,9 @@ int probe_source_create(const struct probe_source_options *options,
 			struct probe_source **source);
 void probe_source_destroy(struct probe_source *source);
 
-/* Watches the probe of a new guest, for which the kernel may take tens of milliseconds. If there is an earlier guest
- * with this pid, its stacks are read first, and its probe is left. NULL: the probe can't be watched, which a notice
- * says, and the guest must walk its own stacks. Borrowed until it is detached. */
+/* Watches the probe of a new guest, for which the kernel may take tens of milliseconds. If an earlier guest had this
+ * pid, its stacks are read first, and its probe is left. NULL: the probe can't be watched, which a notice says, and the
+ * guest must walk its own stacks. Borrowed until it is detached. */
 struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid);
 
 /* Stops watching a guest's probe. Accepts NULL. */

@@ -1,6 +1,6 @@
 /* Remembers the ids of things by keys of 128 bits; the things themselves are not kept. Keys are compared in full, so
- * that only equal keys share an id. Keys of texts are made with a secret (id_memory_key()), without which nobody can
- * find two texts with the same key. Single-threaded. */
+ * that only equal keys share an id. A secret goes into keys of texts (id_memory_key()), so that no user can find two
+ * texts with one key. Single-threaded. */
 #ifndef ID_MEMORY_H
 #define ID_MEMORY_H
 

@@ -18,7 +18,7 @@ struct entries {
 };
 
 struct stack_dictionary {
-	struct entries modules, codes, frames, nodes; /* modules: all of them, even sent ones */
+	struct entries modules, codes, frames, nodes; /* modules: all of them, sent or not */
 	struct id_memory known_modules;
 	struct stack_memory own, *memory; /* memory: the caller's, or own */
 };
@@ -63,7 +63,6 @@ static uint32_t total(const struct entries *entries)
 	return entries->sent + entries->count;
 }
 
-/* Returns the index of entry first_id in the array. */
 static uint32_t index_of(const struct entries *entries, uint32_t first_id)
 {
 	return first_id - entries->sent - 1;

@@ -61,8 +61,8 @@ const struct message_frame *stack_dictionary_frames(const struct stack_dictionar
 const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,
 						  uint32_t first_id);
 
-/* From now on the codes, frames and nodes in memory are the known ones. It is borrowed until the next call. NULL: the
- * dictionary's own memory. Equal stacks in two memories may have two ids. */
+/* From now on the codes, frames and nodes in memory are the known codes, frames and nodes. memory is borrowed until the
+ * next call. NULL: the dictionary's own memory. Equal stacks in two memories may have two ids. */
 void stack_dictionary_use(struct stack_dictionary *stacks, struct stack_memory *memory);
 
 /* Frees codes, frames and nodes after all were sent. Ids stay valid. */

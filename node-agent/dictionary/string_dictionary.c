@@ -11,7 +11,7 @@
 
 #define CHUNK_SIZE     (256u << 10) /* above M_MMAP_THRESHOLD: free() gives pages back */
 #define CHUNK_KEPT_MAX (16u << 10)  /* bytes used in the chunk that is kept */
-#define TEXTS_KEPT_MAX 1024u        /* room for texts that is kept while none waits */
+#define TEXTS_KEPT_MAX 1024u        /* room for texts that is kept when no text waits */
 
 struct chunk {
 	struct chunk *next;

@@ -1,6 +1,5 @@
-/* The strings of one agent, numbered from 1 without gaps in the order of arrival. Equal strings get one id while they
- * are remembered. A text is kept until it was sent; after that only its key is. Single-threaded: only the agent loop
- * calls it. */
+/* The strings of one agent, numbered from 1 without gaps in the order of arrival. Equal strings get one id while
+ * remembered. A text is kept until it was sent; after that only its key is. Only the agent loop calls it. */
 #ifndef STRING_DICTIONARY_H
 #define STRING_DICTIONARY_H
 
@@ -34,8 +33,8 @@ const struct message_text *string_dictionary_texts(const struct string_dictionar
 const uint32_t *string_dictionary_owners(const struct string_dictionary *strings,
 					 uint32_t first_id);
 
-/* From now on the strings in memory are the known ones. It is borrowed until the next call. NULL: the dictionary's own
- * memory. Equal strings in two memories may have two ids. New strings belong to owner from now on. */
+/* From now on the strings in memory are the known strings. memory is borrowed until the next call. NULL: the
+ * dictionary's own memory. Equal strings in two memories may have two ids. New strings belong to owner from now on. */
 void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory,
 			   uint32_t owner);
 

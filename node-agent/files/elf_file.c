@@ -16,7 +16,7 @@
 struct elf_file {
 	Elf *elf;
 	int fd;       /* -1: an image in memory */
-	void *buffer; /* owns; NULL: the image is borrowed, or there is none */
+	void *buffer; /* owns; NULL: the image is borrowed, or in a file */
 };
 
 static int begin(int fd, Elf *elf, struct elf_file **file)
@@ -129,7 +129,6 @@ uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t ma
 	return 0;
 }
 
-/* Finds the loaded segment that holds a file offset or an address. */
 static bool find_segment(struct elf_file *file, bool by_address, uint64_t where, GElf_Phdr *segment)
 {
 	size_t nr_segments = 0;

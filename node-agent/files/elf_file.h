@@ -30,8 +30,7 @@ uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t ma
 /* Returns the file's descriptor; -1: it is an image in memory. */
 int elf_file_fd(const struct elf_file *file);
 
-/* Returns the image that was opened. It is valid as long as the image was lent, or until elf_file_close(). NULL: it is
- * a file. */
+/* Returns the image that was opened. It is valid as long as it was lent, or until elf_file_close(). NULL: a file. */
 const void *elf_file_memory(struct elf_file *file, size_t *size);
 
 /* Finds the address at which a section lies once the file is loaded. false: no section has that name, or it is not
@@ -48,16 +47,14 @@ bool elf_file_section(struct elf_file *file, const char *name, size_t max, const
 bool elf_file_has_symtab(struct elf_file *file);
 bool elf_file_has_dwarf(struct elf_file *file);
 
-/* Returns the bytes of memory that the debug information needs once it is decompressed. UINT64_MAX: that can't be
- * told. */
+/* Returns the bytes of memory that the debug information needs once it is decompressed. UINT64_MAX: not known. */
 uint64_t elf_file_dwarf_size(struct elf_file *file);
 
 /* Returns libelf's handle, from which inline_frames.c reads DWARF; borrowed until elf_file_close(). */
 struct Elf;
 struct Elf *elf_file_handle(struct elf_file *file);
 
-/* Converts a file offset to a virtual address, by the load segments. false: no segment holds the offset; *vaddr is then
- * 0. */
+/* Converts a file offset to a virtual address. false: no segment holds the offset; *vaddr is then 0. */
 bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr);
 
 /* Converts a virtual address to a file offset. false: no segment has file contents there; *offset is then 0. */

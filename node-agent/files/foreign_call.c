@@ -113,6 +113,7 @@ static struct hand *create(void)
 	return hand;
 }
 
+/* Needs the lock. */
 static struct hand *take_hand(void)
 {
 	struct hand *hand = idle;
@@ -205,6 +206,7 @@ static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 	return true;
 }
 
+/* Needs the lock. */
 static void leave(struct hand *hand, const struct foreign_call *call)
 {
 	hand->is_left = true;
@@ -219,6 +221,7 @@ static void leave(struct hand *hand, const struct foreign_call *call)
 	nr_left++;
 }
 
+/* Needs the lock. */
 static void keep(struct hand *hand)
 {
 	hand->has_run = false;

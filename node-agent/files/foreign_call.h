@@ -18,7 +18,7 @@
 #define FOREIGN_CALLS_LEFT_MAX 32u
 #define FOREIGN_CALL_LINE_MAX  320u
 /* time between looks at the hand; a shorter wait costs no more than the call itself */
-#define FOREIGN_CALL_LOOK_MS   2u
+#define FOREIGN_CALL_LOOK_MS 2u
 
 struct foreign_call {
 	/* The hand calls it. It must touch nothing that can vanish while the call is left behind. */
@@ -28,19 +28,19 @@ struct foreign_call {
 	void (*returned)(struct foreign_call *call);
 	/* the owner of the process that names the file, and so decides which file system it is */
 	uid_t user;
-	uint64_t device;  /* the file system's st_dev, or another number for it; 0: not known */
+	uint64_t device; /* the file system's st_dev, or another number for it; 0: not known */
 	/* for the log line about a file system that hangs; borrowed until foreign_call_make() returns */
 	const char *path;
 };
 
 /* Limits how long a caller waits. */
 struct foreign_patience {
-	uint32_t limit_ms;            /* time in which the hand only slept: it neither ran nor was about to */
+	uint32_t limit_ms; /* time in which the hand only slept: it neither ran nor was about to */
 	/* Called every FOREIGN_CALL_LOOK_MS. asleep: the hand sleeps at this moment. It returns false to cut both
 	 * limits to a quarter. NULL: true. */
 	bool (*go_on)(void *context, bool asleep);
 	void *context;
-	uint32_t all_ms; /* total time asleep, since a file system may answer bit by bit. 0: no limit */
+	uint32_t all_ms; /* total time asleep: a file system may answer bit by bit. 0: no limit */
 };
 
 /* Makes the call.
@@ -54,8 +54,7 @@ int foreign_call_make(struct foreign_call *call, const struct foreign_patience *
 /* Returns the number of hands that are left behind at this moment. */
 uint32_t foreign_calls_left(void);
 
-/* Writes a log line about a call that was left behind, and returns true, once for each such call. false: nothing
- * new. */
+/* Writes a log line about a call that was left behind, once, and returns true. false: nothing new. */
 bool foreign_calls_take_line(char line[static FOREIGN_CALL_LINE_MAX]);
 
 #endif

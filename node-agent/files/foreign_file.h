@@ -15,8 +15,8 @@
 #include "mapped_file.h"
 #include "maps_file.h"
 
-#define FOREIGN_FILE_WAIT_MS 100u /* limit of the agent's loop, once for each user and file system that hangs */
-#define FOREIGN_FILE_SLOW_MS 400u /* limit of the loop for one call, if its file system answers slowly */
+#define FOREIGN_FILE_WAIT_MS 100u /* loop's limit, once for each user and file system that hangs */
+#define FOREIGN_FILE_SLOW_MS 400u /* loop's limit for one call, if its file system is slow */
 
 struct elf_file;
 
@@ -33,8 +33,7 @@ struct foreign_file_visit {
 	int result;
 };
 
-/* Returns whether the mapped file's file system may never answer. user: the owner of the process that has the
- * mapping. */
+/* Returns whether the mapped file's file system may never answer. user: the owner of the mapping process. */
 bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user);
 
 /* Looks at the mapped file.
@@ -49,8 +48,7 @@ int foreign_file_visit(const struct mapped_file_view *view, const struct maps_fi
 int foreign_file_visit_old(const struct mapped_file_view *view, const char *path,
 			   struct foreign_file_visit **visit);
 
-/* Returns a number that stands for the file system of a path about which nothing more is known: a hash of its
- * directory. */
+/* Returns a number in place of the st_dev of a path that cannot be asked: a hash of its directory. */
 uint64_t foreign_file_key(const char *path);
 
 /* Makes another call with the patience of the agent's loop. Errors as foreign_call_make(). */

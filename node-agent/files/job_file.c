@@ -113,7 +113,6 @@ static int find_by_parts(int root, const char *path, int flags)
 	return at;
 }
 
-/* Returns the result of openat(): -1 sets errno. */
 static int find_in(int root, const char *path, int flags)
 {
 	const struct open_how how = {.flags = (unsigned)(FIND | flags),

@@ -1,5 +1,4 @@
-/* Opens the file that a process has mapped, and never another file that has taken its place. Reads files; any
- * thread. */
+/* Opens the file that a process has mapped, never another file in its place. Reads files; any thread. */
 #ifndef MAPPED_FILE_H
 #define MAPPED_FILE_H
 
@@ -20,8 +19,7 @@ struct mapped_file_view {
 	bool is_ours;
 };
 
-/* Notes the facts of a process. start_ticks: its start (proc_file_start_ticks()); 0: not known, or not visible from
- * here. */
+/* Notes the facts of a process. start_ticks: its start (proc_file_start_ticks()); 0: not known. */
 void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
 			   uint64_t start_ticks);
 

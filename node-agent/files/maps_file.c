@@ -10,8 +10,7 @@
 #define DELETED            " (deleted)"
 #define VDSO               "[vdso]"
 
-/* Reads a hexadecimal number that ends before `end`, and moves *at behind it. Digits that do not fit in 64 bits are
- * left unread. */
+/* Reads a hexadecimal number that ends before `end`, and moves *at behind it. Excess digits are left unread. */
 static uint64_t parse_hex(const char **at, const char *end)
 {
 	const char *begin = *at;

@@ -36,8 +36,7 @@ bool proc_file_is_alive(pid_t pid, uint64_t start_ticks);
  * it (free()). NULL: nothing is known. *is_late (unless is_late is NULL): the command line may be readable later. */
 char *proc_file_command(pid_t pid, bool *is_late);
 
-/* Finds the process's real and effective user, as seen from here. 0 or -errno. On error both are (uid_t)-1, which is no
- * user. */
+/* Finds the process's real and effective user, as seen from here. 0 or -errno. On error both are (uid_t)-1. */
 int proc_file_users(pid_t pid, uid_t *real, uid_t *effective);
 
 /* Returns whether the process runs under our own effective user. */

@@ -36,7 +36,7 @@ size_t guest_control_answer(struct guest_control *control, uid_t uid,
 void guest_control_command(struct guest_control *control,
 			   const struct record_ring_command *command);
 
-/* Gives a new guest the standing command, if there is one. */
+/* Gives a new guest the standing command, if one was given. */
 void guest_control_arrived(const struct guest_control *control, struct guest_process *process);
 
 /* Returns how many guests capture, or are still ending a capture. */

@@ -30,8 +30,8 @@
 /* The closer must hold the descriptors of one message, and all peers that leave before its next look. */
 #define CLOSER_ROOM_MIN (FDS_MAX + GUEST_LISTENER_PEERS_MAX + 1u)
 
-/* Descriptors that are kept free. Receiving closes a message's descriptors that find no place, and such a close may
- * block. Guests of our own user send one. */
+/* Descriptors that are kept free. Receiving closes a message's descriptors that find no place, and that close may
+ * block. A guest of our own user sends one descriptor. */
 #define SPARE_FDS     16u
 #define SPARE_FDS_ANY (FDS_MAX + GUEST_LISTENER_PEERS_MAX)
 
@@ -231,7 +231,6 @@ static bool take_absence(const struct peer *peer, const struct guest_absence *ab
 	return is_heard;
 }
 
-/* Returns whether the request was understood and is served. */
 static bool answer(struct peer *peer, const union request *request, ssize_t size, int fd)
 {
 	if (request->magic == CONTROL_MAGIC)
@@ -348,7 +347,6 @@ static struct descriptor_closer *make_closer(void)
 	return descriptor_closer_create(max < CLOSER_MAX ? max : CLOSER_MAX);
 }
 
-/* Returns false if no peer waits, or no descriptor is free for it. */
 static bool accept_one(struct guest_listener *listener)
 {
 	int fd = -1;

@@ -1,8 +1,8 @@
 /* Accepts guests: it owns the Unix socket, does the handshake and receives the descriptor. A peer that sends nothing,
  * or nonsense, never holds up the loop; it is disconnected after a while.
  *
- * A descriptor that is not of memory is closed by another thread (descriptor_closer.h). A user with too many of these
- * waiting is not listened to. While there is no room for any more, nobody is accepted. Accepted guests go on.
+ * A descriptor that is not of memory is closed by another thread (descriptor_closer.h). A user with too many waiting
+ * descriptors is not listened to. While no more descriptors have room, no peer is accepted. Accepted guests go on.
  * Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_LISTENER_H
 #define GUEST_LISTENER_H
@@ -14,7 +14,7 @@
 
 #include "proto/handshake.h"
 
-/* peers in their handshake at the same time; one more disconnects the oldest */
+/* peers in their handshake at one time; one more disconnects the oldest */
 #define GUEST_LISTENER_PEERS_MAX  64u
 #define GUEST_LISTENER_TIMEOUT_NS 2000000000ull
 #define GUEST_LISTENER_FDS_MIN    512u /* RLIMIT_NOFILE that any_user needs */

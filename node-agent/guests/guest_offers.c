@@ -39,8 +39,7 @@ static int open_directory(const char *path)
 	return r ? r : fd;
 }
 
-/* Follows a link only if it is ours. Where the socket's directory is /tmp, other users can make a link to any directory
- * of ours. */
+/* Follows a link only if it is ours. In /tmp other users can make a link to any directory of ours. */
 static int open_shared(struct guest_offers *offers)
 {
 	char target[] = GUEST_OFFERS_SHARED "XXXXXX";

@@ -121,8 +121,8 @@ void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)
 		return;
-	/* Nothing is sent about the end of a guest that went to another agent. A guest that was never accepted may
-	 * stand in the register for an earlier agent, and stays in it. */
+	/* Nothing is told of a guest that went to another agent, so its entry goes. The entry of a guest that was never
+	 * accepted may be an earlier agent's, and stays. */
 	if (process->registered)
 		guest_register_told(process->scope->reg, process->uid, process->instance, 0);
 	ring_ownership_fini(&process->ownership);
@@ -237,8 +237,7 @@ int32_t guest_process_rank(const struct guest_process *process)
 	return process_description_rank(process->description);
 }
 
-/* Returns whether the cause of the end is known. An agent with predecessors runs beside the jobs, and nobody tells it
- * of a stop. */
+/* Returns whether the end's cause is known. An agent with predecessors runs beside the jobs, and learns of no stop. */
 static bool is_end_known(struct guest_process *process, uint64_t now_ns)
 {
 	if (process->died && !process->died_ns)
@@ -368,8 +367,7 @@ static int send_batch(struct guest_process *process)
 
 	if (r == 0)
 		r = send_streams(process);
-	/* The announcement is in the ring before the message can leave, because the agent may be killed right after
-	 * that. */
+	/* The announcement is in the ring before the message can leave, because the agent may be killed next. */
 	if (r == 0 && has_records(process))
 		r = ring_ownership_announce(&process->ownership, publisher_last_seq(publisher) + 1);
 	if (r == 0)

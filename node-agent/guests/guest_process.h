@@ -1,5 +1,4 @@
-/* Reads one process for the agent, from its handshake to its last PROCESS message. Single-threaded: only the agent loop
- * calls it. */
+/* Reads one process for the agent, from its handshake to its last PROCESS message. Only the agent loop calls it. */
 #ifndef GUEST_PROCESS_H
 #define GUEST_PROCESS_H
 
@@ -51,7 +50,7 @@ struct guest_process_scope {
 	const uint8_t *epoch; /* our own epoch */
 	/* earlier agents, whose work we continue; NULL: we continue no agent's work */
 	struct predecessor_table *predecessors;
-	bool begins_anew; /* records from before a guest came to us are not ours (agent.h: attached) */
+	bool begins_anew; /* records from before a guest came are not ours (agent.h: attached) */
 };
 
 /* Creates the reader of a process. It takes the arrival's ring, also on error. process_id: the process's id if it has
@@ -93,8 +92,7 @@ void guest_process_add_notice(struct guest_process *process, const char *line);
 /* Returns whether guest_process_end() was called: this pass or the next one is the last. */
 bool guest_process_is_ending(const struct guest_process *process);
 
-/* Enters the guest, which is ours now, in the register. The register keeps it until it is stored, or goes to another
- * agent. */
+/* Enters the guest, which is ours now, in the register. It stays until it is stored, or goes to another agent. */
 void guest_process_register(struct guest_process *process, const struct guest_hello *hello);
 
 /* Tells the guest that its agent lives. */
@@ -113,8 +111,7 @@ struct probe_stacks *guest_process_probe(const struct guest_process *process);
 void guest_process_tried(struct guest_process *process);
 bool guest_process_was_tried(const struct guest_process *process);
 
-/* Lets the process walk its stacks itself from now on. Stacks that are on their way are still joined with their
- * launches. */
+/* Lets the process walk its stacks itself from now on. Stacks on their way are still joined with their launches. */
 void guest_process_leave_probe(struct guest_process *process);
 
 /* Notes that the user or a scheduler has stopped the process by a signal. If it ends without a goodbye, it counts as
@@ -147,8 +144,7 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
  *   - -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
-/* Returns whether the last pass is complete and everything about the process was sent: the caller may then destroy
- * it. */
+/* Returns whether the last pass is complete and everything was sent: the caller may then destroy the process. */
 bool guest_process_is_over(const struct guest_process *process);
 
 /* Returns whether the process is over for us, but runs on. */

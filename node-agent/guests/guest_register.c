@@ -104,7 +104,6 @@ void guest_register_each(const struct guest_register *reg, guest_register_left l
 			left(context, &reg->page->entries[i]);
 }
 
-/* Returns GUEST_REGISTER_MAX if the guest is not in the register. */
 static uint32_t find(const struct guest_register *reg, uid_t uid,
 		     const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE])
 {

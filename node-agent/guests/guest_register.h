@@ -1,7 +1,6 @@
 /* Keeps a list of guests in a file beside the agent's socket. It holds guests that the agent has accepted or reported,
  * until the aggregator has stored them. The file outlives an agent that is killed. The next agent finds the guests
- * there and reports those that are gone, since nothing else shows that they ever ran. Single-threaded: only the agent
- * loop calls it. */
+ * there and reports those that are gone, since nothing else shows that they ever ran. Only the agent loop calls it. */
 #ifndef GUEST_REGISTER_H
 #define GUEST_REGISTER_H
 
@@ -40,7 +39,7 @@ void guest_register_each(const struct guest_register *reg, guest_register_left l
 /* Keeps a guest, once, until it is stored. Reads its command from /proc. pid 0: the pid is not known, or the process
  * has ended. 0; -EEXIST: the guest is kept already; -ENOSPC: there is no place for it. */
 int guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
-			const struct guest_hello *hello);
+		       const struct guest_hello *hello);
 
 #define GUEST_REGISTER_LATER (UINT64_MAX - 1) /* no number of a message */
 

@@ -134,7 +134,6 @@ static uint32_t find(const struct probe_stacks *stacks, uint64_t key)
 	return hash_index_find(&stacks->places, hash_index_hash_word(key), has_key, stacks, &key);
 }
 
-/* Returns the stack's number; id 0: none. */
 static uint32_t take_out(struct probe_stacks *stacks, uint32_t id)
 {
 	if (!id)

@@ -68,14 +68,12 @@ int process_ledger_set_base(struct process_ledger *ledger, const struct ledger_e
 	return 0;
 }
 
-/* Launches are told from other records by two counters that do not change together, so `now` may be the smaller
- * number. */
+/* Launches are told from other records by two counters that do not change together, so `now` may be smaller. */
 static uint64_t less(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-/* Returns the entry less its base. */
 static struct ledger_entry since(const struct process_ledger *ledger,
 				 const struct ledger_entry *entry)
 {
@@ -92,7 +90,6 @@ static struct ledger_entry since(const struct process_ledger *ledger,
 	return rest;
 }
 
-/* Writes the next entry of an update. */
 static int put(struct process_ledger *ledger, uint32_t *nr, const struct ledger_entry *entry,
 	       bool *changed)
 {

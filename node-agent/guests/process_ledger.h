@@ -1,5 +1,4 @@
-/* Keeps the ledger of one process: its guest's counts and the agent's own additions. Single-threaded: only the agent
- * loop calls it. */
+/* Keeps the ledger of one process: its guest's counts and the agent's own additions. Only the agent loop calls it. */
 #ifndef PROCESS_LEDGER_H
 #define PROCESS_LEDGER_H
 
@@ -26,12 +25,12 @@ void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason
 
 /* Sets the counts that the guest had before it was ours: later entries count from there. 0 or -ENOMEM. */
 int process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
-			     uint32_t count);
+			    uint32_t count);
 
 /* Takes the guest's entries (its whole ledger) and adds the agent's own. 1: the sum differs from the last call's, or
  * this is the first call with entries; 0: it does not; -ENOMEM. Counters saturate. */
 int process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
-			   uint32_t count);
+			  uint32_t count);
 
 /* Returns the entries of the last update. Borrowed until the next. */
 const struct ledger_entry *process_ledger_entries(const struct process_ledger *ledger,

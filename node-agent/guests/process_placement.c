@@ -147,7 +147,6 @@ void process_placement_look(struct process_placement *placement, uint64_t now_ns
 	}
 }
 
-/* Lists the threads whose rows have changed. */
 static uint32_t list_threads(struct process_placement *placement)
 {
 	uint32_t count = 0;

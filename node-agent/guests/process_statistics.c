@@ -9,7 +9,6 @@ struct process_statistics {
 	struct statistics_table *table; /* owns */
 };
 
-/* Rows for one message. */
 struct batch {
 	struct message_api_call calls[PROCESS_STATISTICS_BATCH];
 	struct message_kernel_config configs[PROCESS_STATISTICS_BATCH];
@@ -86,7 +85,6 @@ int process_statistics_take_config(struct process_statistics *statistics,
 	return statistics_table_put_config(statistics->table, &row);
 }
 
-/* Collects the next rows that changed, from *call and *config on. */
 static void fill(struct process_statistics *statistics, uint32_t *call, uint32_t *config,
 		 struct batch *batch, struct message_statistics *message)
 {

@@ -18,11 +18,11 @@ struct process_statistics;
 struct process_statistics *process_statistics_create(void);
 void process_statistics_destroy(struct process_statistics *statistics);
 
-/* Returns whether there is a row with this call's key, whose name is then known. */
+/* Returns whether a row has this call's key; its name is then known. */
 bool process_statistics_has_call(const struct process_statistics *statistics,
 				 const struct definition_api_statistic *call);
 
-/* Take a definition. name: its string id; for a call whose row is there already, any value. 0; -ENOSPC: no room for the
+/* Take a definition. name: its string id; for a call that has a row already, any value. 0; -ENOSPC: no room for the
  * row; -ENOMEM. */
 int process_statistics_take_call(struct process_statistics *statistics,
 				 const struct definition_api_statistic *call, uint32_t name);

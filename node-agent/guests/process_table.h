@@ -35,7 +35,7 @@ struct guest_process *process_table_at(const struct process_table *table, uint32
 /* Destroys the process at index; the last process takes its index. */
 void process_table_remove(struct process_table *table, uint32_t index);
 
-/* Looks at processes without a pidfd. Returns when to call again; UINT64_MAX: there are none. */
+/* Looks at processes without a pidfd. Returns when to call again; UINT64_MAX: every process has a pidfd. */
 uint64_t process_table_step(struct process_table *table, uint64_t now_ns);
 
 /* Returns whether the arrival is a guest of the table that speaks again. */

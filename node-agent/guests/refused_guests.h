@@ -1,4 +1,4 @@
-/* Keeps guests that are not recorded, because there was no place or because the agent that had accepted them was
+/* Keeps guests that are not recorded, because the table had no place or because the agent that had accepted them was
  * killed. They ask again each second, so most get in. The profile has to report each guest that got no place until its
  * end. Single-threaded: only the agent loop calls it. */
 #ifndef REFUSED_GUESTS_H
@@ -23,7 +23,7 @@ struct refused_guest {
 	pid_t pid; /* 0: not visible from here, so it ends only with the agent */
 	uint64_t start_ticks;
 	const char *why; /* the reason why it is not recorded; lives as long as the program */
-	/* made while the process was in /proc; owns; NULL: there was no memory */
+	/* made while the process was in /proc; owns; NULL: no memory */
 	struct process_description *description;
 };
 

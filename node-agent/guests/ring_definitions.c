@@ -143,7 +143,7 @@ static int define_notice(struct ring_definitions *definitions, const struct defi
 	return r < 0 ? r : 0;
 }
 
-/* If there is no room, the row is missing in the statistics, and the agent goes on. */
+/* A row that finds no room is missing in the statistics, and the agent goes on. */
 static int keep_statistic(struct ring_definitions *definitions, int r, uint64_t nr_lost)
 {
 	if (r == -ENOSPC)

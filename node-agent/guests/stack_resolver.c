@@ -32,7 +32,7 @@ struct stack_resolver {
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
 	struct id_table captures; /* the same for stacks that created a node of a graph */
 	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
-	struct id_table ranges;   /* guest's range id to code id, and CODE_HAS_FILE */
+	struct id_table ranges;   /* guest's range id to code id */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	struct id_table others;   /* number to node id + 1, of stacks from outside the ring */
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
@@ -238,7 +238,6 @@ static uint32_t flags_of(const struct stack_resolver *resolver, const struct mes
 		       : stack_dictionary_modules(resolver->outputs->stacks, frame->module)->flags;
 }
 
-/* Counts the frames of CUDA itself at the leaf. */
 static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
 {
 	uint32_t run = 0;
@@ -249,7 +248,7 @@ static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
 	return run;
 }
 
-/* Returns whether native frames are missing behind the first `run` frames: their caller is then not known. */
+/* Returns whether native frames are missing behind the first `run`: the function that they called is not known. */
 static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
 {
 	if (run == depth || !stack_word_is_mark(resolver->words[run]))

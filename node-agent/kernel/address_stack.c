@@ -223,7 +223,6 @@ static int read_python(struct address_stack *stacks, const struct address_list *
 	return r;
 }
 
-/* Finds the evaluation loops among the native frames. Returns their number. */
 static uint32_t find_loops(struct address_stack *stacks, const struct address_list *list)
 {
 	uint32_t nr = 0;
@@ -416,7 +415,6 @@ static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 	return complete;
 }
 
-/* Returns whether anything was cut off. */
 static bool cut_to_leaf(struct address_list *list)
 {
 	bool has_more = list->nr_user > 1 || list->nr_python || list->copy.size;

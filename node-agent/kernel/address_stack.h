@@ -41,7 +41,7 @@ struct address_stack_python {
 void address_stack_set_python(struct address_stack *stacks,
 			      const struct address_stack_python *python);
 
-/* Returns the interpreter's codes (python_process_codes()); NULL: there are none. */
+/* Returns the interpreter's codes (python_process_codes()); NULL: no codes are known. */
 struct python_codes *address_stack_codes(const struct address_stack *stacks);
 
 struct address_list {
@@ -52,9 +52,9 @@ struct address_list {
 	struct stack_copy copy;
 	const struct sample_python_frame *python; /* leaf first */
 	uint32_t nr_python;                       /* SAMPLE_PYTHON_DEPTH at most */
-	bool python_cut;                          /* there are more Python frames */
+	bool python_cut;                          /* more Python frames exist */
 	uint32_t code_pages; /* differs from the last call's if mappings have changed */
-	bool in_haste; /* the leaf of the user's part is enough, by the mappings as they are known */
+	bool in_haste;       /* the user's leaf is enough, by the mappings already known */
 };
 
 /* Reads the mappings, opens their files and looks for the interpreter now, because the process may be gone by its first
@@ -69,12 +69,12 @@ enum address_stack_lack {
 	/* the process has an interpreter, and some or all of its frames cannot be read */
 	ADDRESS_STACK_NO_PYTHON = 1,
 	ADDRESS_STACK_MISMATCH = 2,  /* native and Python frames do not fit together */
-	ADDRESS_STACK_TRUNCATED = 4, /* there are more Python frames */
+	ADDRESS_STACK_TRUNCATED = 4, /* more Python frames exist */
 	ADDRESS_STACK_HURRIED = 8,   /* it was found in haste, and has more frames */
 };
 
 /* Finds the node of the stack, with the kernel's frames inside the process's. *lacks: enum address_stack_lack. *node_id
- * is STACK_NODE_NONE for the empty stack, and if there is no room for it. 0 or -ENOMEM. */
+ * is STACK_NODE_NONE for the empty stack, and for a stack that finds no room. 0 or -ENOMEM. */
 int address_stack_find(struct address_stack *stacks, const struct address_list *list,
 		       uint32_t *node_id, uint32_t *lacks);
 

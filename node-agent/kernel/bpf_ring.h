@@ -41,8 +41,8 @@ int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object);
 int bpf_ring_fd(const struct bpf_ring *ring);
 void bpf_ring_quiet(struct bpf_ring *ring);
 
-/* Calls back for all events that are there, in the order in which they were written. 0: the ring is empty; else the
- * callback's result. */
+/* Calls back for all waiting events, in the order in which they were written. 0: the ring is empty; else the callback's
+ * result. */
 int bpf_ring_drain(struct bpf_ring *ring);
 
 /* Return the bytes that the programs have ever written, and how many of them were read. */
@@ -57,8 +57,8 @@ uint32_t bpf_ring_fill(const struct bpf_ring *ring);
 int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags);
 void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
 
-/* Says where the process's interpreter keeps its Python frames from now on; NULL: nowhere. If there is no room, its
- * Python frames are missing. */
+/* Says where the process's interpreter keeps its Python frames from now on; NULL: nowhere. If the map has no room, the
+ * process's Python frames are missing. */
 void bpf_ring_set_python(struct bpf_ring *ring, pid_t pid, const struct sample_python *where);
 
 /* Sets and clears flags of enum watched_flags. A pid that is not watched changes nothing. */
@@ -67,8 +67,8 @@ void bpf_ring_set_flags(struct bpf_ring *ring, pid_t pid, uint32_t set, uint32_t
 /* Looks up a watched process. false: the pid is not watched; *watched is then undefined. */
 bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched);
 
-/* Returns the next watched process after pid; pid 0: the first. 0: there is none. If pid was unwatched meanwhile, the
- * loop begins anew. */
+/* Returns the next watched process after pid; pid 0: the first. 0: no further process. If pid was unwatched meanwhile,
+ * the loop begins anew. */
 pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watched);
 
 /* Reads the counts of a process since it was watched, over all CPUs; zeros: it is not watched. */

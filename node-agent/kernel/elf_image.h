@@ -23,7 +23,7 @@ struct elf_image { /* zeroed: no image */
 /* Reads the file's list of segments. false: it is not such a file, or makes no sense. */
 bool elf_image_read(struct elf_image *image, int fd);
 
-/* Finds the first segment of a type with these flags whose content lies in the image. NULL: there is none. */
+/* Finds the first segment of a type with these flags whose content lies in the image, or returns NULL. */
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type, uint32_t flags);
 
 /* elf_image_map() maps the contents. If the file is cut afterwards, only reads that cannot fault may touch them.

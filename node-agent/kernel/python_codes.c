@@ -35,7 +35,6 @@ struct python_code {
 	uint8_t *lines; /* owns */
 };
 
-/* The code that was last found at an address. */
 struct place {
 	uint64_t address, identity; /* identity 0: none was found */
 };
@@ -367,7 +366,6 @@ static bool is_there(struct python_codes *codes, uint64_t address, uint64_t iden
 	       is_code(codes, object) && is_identity(codes, object, identity);
 }
 
-/* Returns 0 if the code at the address is not known. */
 static uint64_t identity_at(struct python_codes *codes, uint64_t address)
 {
 	for (struct python_codes *known = codes; known; known = known->parent) {

@@ -40,7 +40,7 @@ void python_files_copy(struct python_files *to, const struct python_files *from)
 /* Returns whether a file with this path may hold an interpreter: libpython3.11.so.1.0, python3.11, python. */
 bool python_file_is_named(const char *path, size_t path_size);
 
-/* Returns the facts about a file, from an earlier read if there was one. Borrowed until the next call. */
+/* Returns the facts about a file, which it may know from an earlier read. Borrowed until the next call. */
 const struct python_file *python_files_get(struct python_files *files, struct elf_file *elf,
 					   const char *path, size_t path_size);
 

@@ -320,7 +320,6 @@ static void destroy_python_visit(struct foreign_file_visit *visit)
 	free(visit);
 }
 
-/* Looks at the file, and takes up its interpreter if it has one. */
 static bool look_into(struct python_process *python, struct module_table *modules,
 		      const struct maps_file_entry *entry)
 {
@@ -457,8 +456,8 @@ static int add_frame(struct walk *walk, const struct sample_python_frame *raw, u
 	if (r == 0) {
 		python->checked = true;
 		python_code_frame(python->codes, code, instruction, &frame);
-		/* Follows the interpreter's own rule (_PyFrame_IsIncomplete in pycore_frame.h): a generator's frame has
-		 * always begun. */
+		/* The interpreter's own rule (_PyFrame_IsIncomplete in pycore_frame.h): a generator's frame has always
+		 * begun. */
 		if (layout->code_first_traceable != PYTHON_LAYOUT_NONE &&
 		    owner != PYTHON_OWNER_GENERATOR && instruction < python_code_first(code)) {
 			if (!walk->has_waiting)
@@ -515,8 +514,8 @@ int python_process_frames(struct python_process *python, const struct sample_pyt
 		return 0;
 	for (uint32_t i = 0; i < nr_raw && i < SAMPLE_PYTHON_DEPTH && r == 0; i++)
 		r = walk_frame(&walk, &raw[i]);
-	/* In CPython 3.11 and 3.12 a thread that enters a loop sets its C frame some instructions before the C frame
-	 * points to a Python frame. Meanwhile it points to whatever the stack held. */
+	/* In CPython 3.11 and 3.12 a thread that enters a loop sets its C frame first. Some instructions later the C
+	 * frame points to a Python frame. Until then it points to whatever the stack held. */
 	if (r == 0 && (walk.has_code || !frames->unread))
 		return 0;
 	frames->nr = 0;

@@ -63,7 +63,7 @@ struct python_process_frames {
 	uint32_t nr;
 	/* The code of some frames could not be read, and marks stand for them. Or no frame had code, and nr is 0. */
 	bool unread;
-	/* The code of some frames was identified by its address alone, where there may be other code the next time. */
+	/* The code of some frames was identified by its address alone, which may have other code next time. */
 	bool by_address;
 };
 

@@ -21,7 +21,7 @@ int remote_memory_read(pid_t pid, uint64_t address, void *to, size_t size);
 #define REMOTE_MEMORY_RANGES_MAX 4u
 
 struct remote_range {
-	uint64_t address; /* in the other process */
+	uint64_t address; /* in the process that is read */
 	void *to;
 	size_t size;
 };

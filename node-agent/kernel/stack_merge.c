@@ -71,8 +71,7 @@ static bool merge_full(struct merge *merge)
 		put_python(merge, next);
 		return false;
 	}
-	/* The numbers of loops and segments differ, so a merge would be wrong: native and Python frames stay
-	 * separate. */
+	/* Loops and segments differ in number, so a merge would be wrong: native and Python frames stay apart. */
 	merge->nr = 0;
 	put_native(merge, input->nr_native);
 	put_end(merge);

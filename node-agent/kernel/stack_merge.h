@@ -25,15 +25,15 @@ struct stack_merge_item {
 /* Leaf first; borrowed. */
 struct stack_merge_input {
 	const bool *is_loop; /* for each native frame: it is an evaluation loop */
-	/* for each Python frame: it is the outermost one that its loop runs */
+	/* for each Python frame: it is the outermost frame that its loop runs */
 	const bool *segment_end;
 	uint32_t nr_native, nr_python;
 	bool complete; /* the native frames reach the thread's root */
-	bool cut;      /* there are more Python frames */
+	bool cut;      /* more Python frames exist */
 	enum stack_mode mode;
 };
 
-/* Merges the frames; without Python frames the result is the native ones. items has room for all frames and
+/* Merges the frames. Without Python frames the result is the native frames. items has room for all frames and
  * STACK_MERGE_MARKS. *differ: loops and Python frames do not fit together. Returns the number of items. */
 uint32_t stack_merge(const struct stack_merge_input *input, struct stack_merge_item *items,
 		     bool *differ);

@@ -177,8 +177,7 @@ static bool has_place(const struct elf_image *image, uint64_t vaddr, uint64_t si
 	       size <= image->span - (vaddr - image->low);
 }
 
-/* Static programs have no header, since the linker writes none. They have sections, unless their makers removed
- * them. */
+/* Static programs have no header, since the linker writes none. Their sections may have been removed. */
 static bool find_functions(struct unwind_file *file, struct elf_file *elf)
 {
 	const struct elf_image *image = &file->image;
@@ -239,8 +238,7 @@ int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwi
 
 /* ---- rules -------------------------------------------------------------------------------------- */
 
-/* Reads the last row that begins at or below the address. An address in no function gets the rule that no frame
- * follows. */
+/* Reads the last row that begins at or below the address. An address in no function gets UNWIND_GAP. */
 static void read_rule(struct foreign_call *call)
 {
 	struct rule_reader *reader = (struct rule_reader *)call;
@@ -259,8 +257,7 @@ static void read_rule(struct foreign_call *call)
 		reader->rule = rows->rows[i].rule;
 }
 
-/* Returns false if the rule cannot be read now. If the call was left behind, the file no longer belongs to the
- * module. */
+/* Returns false if the rule cannot be read now. If the call was left behind, the module has lost the file. */
 static bool read_by(struct unwind_files *files, uint32_t module_id, uint64_t vaddr, uint32_t *rule)
 {
 	struct unwind_file *file = files->files[module_id];

@@ -93,7 +93,6 @@ static const char *const scheduler[] = {
 	"finish_task", "__switch_to", "context_switch",   "irqentry_exit",     "raw_irqentry_exit",
 	"dynamic_",    "__SCT__",     "io_schedule",      "__sched_text_start"};
 
-/* The meaning of the function at an address. */
 struct place {
 	uint64_t address;   /* 0: free, which means nothing */
 	const char *reason; /* of the matching rule; NULL: none */

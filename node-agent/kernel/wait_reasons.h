@@ -18,7 +18,7 @@ void wait_reasons_destroy(struct wait_reasons *reasons); /* accepts NULL */
  * as the symbols are. */
 const char *wait_reasons_find(struct wait_reasons *reasons, const struct sample_event *event);
 
-/* Removes the scheduler's own functions from the kernel's part of a stack: they are the same in every wait. */
+/* Removes the scheduler's own functions from the kernel's part of a stack, since every wait has them. */
 void wait_reasons_strip(struct wait_reasons *reasons, struct address_list *list);
 
 #endif

@@ -1,5 +1,5 @@
-/* Computes waiting times between attempts. Each is twice the one before, up to a limit. It is then drawn between half
- * of itself and all of itself, so that many that failed together don't come again together. Single-threaded. */
+/* Computes waiting times between attempts. Each is twice the last, up to a limit. It is then drawn between half of
+ * itself and all of itself, so that many that failed together don't come again together. Single-threaded. */
 #ifndef BACKOFF_H
 #define BACKOFF_H
 

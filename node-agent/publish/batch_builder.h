@@ -50,8 +50,8 @@ int batch_builder_flush_dictionaries(struct batch_builder *builder);
 /* Returns whether all of the dictionaries, and all symbols, were sent. */
 bool batch_builder_is_flushed(const struct batch_builder *builder);
 
-/* Sends the records that wait, if any, as process_id's, after the dictionaries. clock_valid 0: there is no calibration
- * yet. On error the records are gone. */
+/* Sends the records that wait, if any, as process_id's, after the dictionaries. clock_valid 0: no calibration yet. On
+ * error the records are gone. */
 int batch_builder_flush(struct batch_builder *builder, uint32_t process_id, int64_t clock_offset_ns,
 			uint32_t clock_valid);
 

@@ -22,7 +22,6 @@ void clock_exchange_restart(struct clock_exchange *exchange, uint64_t now_ns)
 	exchange->burst_ns = exchange->interval_ns ? now_ns : UINT64_MAX;
 }
 
-/* Ends a burst once all its questions were answered or given up. */
 static void end_question(struct clock_exchange *exchange)
 {
 	exchange->asked_ns = 0;
@@ -53,7 +52,7 @@ void clock_exchange_asked(struct clock_exchange *exchange, uint64_t t1_ns)
 	exchange->nr_asked++;
 }
 
-/* Chooses the shortest round trip; of equal ones, the youngest. */
+/* Chooses the sample with the shortest round trip; of equal samples, the youngest. */
 static void choose(struct clock_exchange *exchange)
 {
 	const struct clock_exchange_sample *best = &exchange->samples[0];

@@ -1,7 +1,6 @@
 /* Measures how far this node's CLOCK_MONOTONIC is from the aggregator's, by bursts of eight questions and answers
  * (proto/wire.md, CLOCK). Of a burst, the answer with the shortest round trip counts. Impossible answers are not
- * believed. Pure: the caller sends and receives, and brings the times. Single-threaded: only the agent loop calls
- * it. */
+ * believed. Pure: the caller sends and receives, and brings the times. Only the agent loop calls it. */
 #ifndef CLOCK_EXCHANGE_H
 #define CLOCK_EXCHANGE_H
 
@@ -44,8 +43,7 @@ bool clock_exchange_wants(struct clock_exchange *exchange, uint64_t now_ns);
 /* Notes that a question was sent; t1_ns: read before it was sent. */
 void clock_exchange_asked(struct clock_exchange *exchange, uint64_t t1_ns);
 
-/* Takes a CLOCK_ANSWER; t4_ns: read after it came. false: it answers no open question, or can't be true, and was
- * dropped. */
+/* Takes a CLOCK_ANSWER; t4_ns: read after it came. false: it answers no open question, or can't be true. */
 bool clock_exchange_answered(struct clock_exchange *exchange, const struct message_clock *answer,
 			     uint64_t t4_ns);
 
@@ -54,8 +52,8 @@ bool clock_exchange_answered(struct clock_exchange *exchange, const struct messa
 bool clock_exchange_result(struct clock_exchange *exchange, uint64_t now_ns,
 			   struct message_clock *result);
 
-/* Estimates the offset of our clock from the aggregator's now, by the answers on this connection. false: there are
- * none. */
+/* Estimates the offset of our clock from the aggregator's now, by the answers on this connection. false: no answer
+ * yet. */
 struct clock_exchange_estimate {
 	int64_t offset_ns;
 	uint64_t bound_ns; /* half the round trip, and CLOCK_EXCHANGE_DRIFT_PPM of the time since */

@@ -254,8 +254,7 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 	return 0;
 }
 
-/* Returns the monitor's next event and its value, which are the first 16 and next 32 bits of the first part. 0: no
- * event waits. */
+/* Returns the monitor's next event and its value: the first 16 and the next 32 bits of its first part. 0: none. */
 static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 {
 	uint8_t part[64];

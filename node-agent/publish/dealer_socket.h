@@ -17,15 +17,14 @@ struct key_set;
  * without CURVE; -EINVAL: these are not an agent's keys; or -errno of ZeroMQ. On error *dealer is NULL. */
 int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
 			 struct dealer_socket **dealer);
-void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops what isn't sent */
+void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops unsent frames */
 
 /* Sets another endpoint and its keys, both copied, from the next opening on. 0; -EINVAL, -ENOTSUP: as above; -ENOMEM.
  * On error nothing changes. */
 int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
 		      const struct key_set *keys);
 
-/* Returns a descriptor for epoll, level-triggered, the same for life. It is readable when there is news of an open
- * socket. */
+/* Returns a level-triggered descriptor for epoll, which stays for life. It is readable when an open socket has news. */
 int dealer_socket_fd(const struct dealer_socket *dealer);
 
 /* Begins to connect anew, which may take any time. 0 or -errno: it is closed. */
@@ -33,7 +32,7 @@ int dealer_socket_open(struct dealer_socket *dealer);
 void dealer_socket_close(struct dealer_socket *dealer); /* closes it if it is open */
 bool dealer_socket_is_open(const struct dealer_socket *dealer);
 
-/* Receives the next frame, borrowed until the next call. 1; 0: no frame is there, or the socket is closed; -errno. */
+/* Receives the next frame, borrowed until the next call. 1; 0: no frame waits, or the socket is closed; -errno. */
 int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size);
 
 /* Sends a frame while the socket is open. 1: the frame is on its way; 0: not now; -errno. */
@@ -51,8 +50,8 @@ uint64_t dealer_socket_refusals(const struct dealer_socket *dealer);
  * dealer_socket_was_lost() updates the answer. */
 bool dealer_socket_has_reached(const struct dealer_socket *dealer);
 
-/* Returns whether there is more to receive, or to send again after a failure. The descriptor itself only announces
- * news, so the caller asks until this is false. */
+/* Returns whether more can be received, or sent again after a failure. The descriptor only announces news, so the
+ * caller asks until this is false. */
 bool dealer_socket_has_work(struct dealer_socket *dealer);
 
 /* Returns a text for an -errno of these functions. Static storage. */

@@ -82,7 +82,6 @@ static int open_connection(struct publisher *publisher)
 	return 0;
 }
 
-/* Connects again after a delay. */
 static void reconnect_later(struct publisher *publisher)
 {
 	dealer_socket_close(publisher->dealer);
@@ -92,7 +91,6 @@ static void reconnect_later(struct publisher *publisher)
 
 /* ---- receiving */
 
-/* Frames up to seq are stored. */
 static void acknowledge(struct publisher *publisher, uint64_t seq)
 {
 	uint64_t before = send_window_acked_seq(publisher->window);

@@ -42,7 +42,7 @@ void publisher_destroy(struct publisher *publisher);
 int publisher_connect(struct publisher *publisher, const char *endpoint,
 		      const struct key_set *keys);
 
-/* Returns a descriptor for epoll, level-triggered, the same for life. It is readable when publisher_step() has work. */
+/* Returns a level-triggered descriptor for epoll, which stays for life. Readable when publisher_step() has work. */
 int publisher_fd(const struct publisher *publisher);
 
 /* Receives and sends everything that needs no waiting. 0; -EPROTO: the aggregator has refused us for good, and
@@ -56,7 +56,7 @@ uint64_t publisher_deadline_ns(const struct publisher *publisher);
  * publisher_step() sends it. 0; -EINVAL, -EMSGSIZE of the encoder; -ENOMEM. */
 int publisher_send(struct publisher *publisher, struct message *message);
 
-/* Gives back the room that large messages took. If there is no memory for less room, it stays. */
+/* Gives back the room that large messages took, if memory for less room can be had. */
 void publisher_give_back(struct publisher *publisher);
 
 /* Returns whether the window has room for another batch. */
@@ -66,8 +66,7 @@ uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing se
 /* Returns the last acknowledged number: everything up to it is safe. For a question (hello.asks), once connected, it is
  * the last number that the aggregator has of that epoch. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
-/* Returns how often the peer at the endpoint refused our keys, or lacked those that we expect. The publisher keeps
- * trying. */
+/* Returns how often the peer refused our keys, or lacked those that we expect. The publisher keeps trying. */
 uint64_t publisher_refusals(const struct publisher *publisher);
 /* Returns whether a peer at an endpoint has ever accepted a connection. */
 bool publisher_has_reached(const struct publisher *publisher);

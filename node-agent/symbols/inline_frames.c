@@ -47,7 +47,7 @@ struct unit {
 
 struct inline_frames {
 	Dwarf *dwarf;
-	struct elf_file *shared; /* owns; NULL: there is none */
+	struct elf_file *shared; /* owns; NULL: no shared file */
 	Dwarf *shared_dwarf;
 	struct unit *units; /* owns */
 	uint32_t nr_units, max_units;
@@ -80,7 +80,7 @@ static int add_ranges(struct range_list *list, Dwarf_Die *entry, uint32_t owner)
 	return r;
 }
 
-/* Of two equal ranges, the one that was found first lies around the other. */
+/* Of two equal ranges, the range that was found first lies around the second. */
 static int compare(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
@@ -167,8 +167,7 @@ static int add_units(struct inline_frames *frames)
 	return r;
 }
 
-/* libdw up to at least 0.188 reads past a section whose last string has no end. Once libdw has the section, it is
- * decompressed. */
+/* libdw up to at least 0.188 reads past a section whose last string has no end. libdw has decompressed the section. */
 static bool strings_end(struct elf_file *file)
 {
 	static const char *const sections[] = {".debug_str", ".debug_line_str"};
@@ -395,7 +394,6 @@ static const char *name_of(Dwarf_Die *entry)
 	return name && *name ? name : "??";
 }
 
-/* Finds the file and line of the call that was inlined. */
 static const char *call_of(Dwarf_Die *unit, Dwarf_Die *inlined, int *line)
 {
 	Dwarf_Attribute attribute;

@@ -32,7 +32,7 @@ struct module_call {
  * caller owns it, and sets its module and what is to be done. NULL: out of memory. */
 struct module_call *module_call_take(struct module_call **spare);
 
-/* Takes a call that nobody uses any more. It becomes *spare, or is freed if there is one already. */
+/* Takes a call that is no longer used. It becomes *spare, or is freed if *spare is a call already. */
 void module_call_give(struct module_call **spare, struct module_call *call);
 
 /* Takes the call, which must not run. Accepts NULL. */

@@ -153,7 +153,6 @@ static bool find_in_text(struct module_table *table, uint64_t address,
 	return false;
 }
 
-/* A question about a file, and its answer. */
 struct question {
 	struct foreign_file_visit visit; /* first */
 	uint64_t offset;                 /* offset in the file */
@@ -244,7 +243,6 @@ static void set_process(struct module_table *table, struct symbolizer_module *pl
 	place->in_other_root = !view->is_ours;
 }
 
-/* Enters a module in the agent's dictionaries. */
 static int enter(struct module_table *table, const char *path, size_t path_size,
 		 struct symbolizer_module *place)
 {
@@ -328,8 +326,7 @@ static int add_vdso(struct module_table *table, const struct maps_file_entry *en
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }
 
-/* Fills the definition as a guest would. Returns false if the file cannot be had, or no segment of it holds the
- * address. */
+/* Fills the definition as a guest would. Returns false if the file cannot be had, or lacks the address. */
 static bool define(struct module_table *table, const struct maps_file_entry *entry,
 		   uint64_t address, struct definition_module *definition)
 {

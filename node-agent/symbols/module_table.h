@@ -36,8 +36,8 @@ struct module_table *module_table_create(struct module_table_outputs outputs, pi
 					 bool reads_maps);
 void module_table_destroy(struct module_table *table);
 
-/* Adds a file that the guest announced. A file without a build id gets one made of its contents if the file at its path
- * is certainly the one that is mapped. Else it has no names, since those of another file would be wrong. Returns 0;
+/* Adds a file that the guest announced. A file without a build id gets an id made of its contents if the file at its
+ * path is certainly the mapped file. Otherwise it has no names, since another file's names would be wrong. Returns 0;
  * -EINVAL: the addresses, the path or the build id are invalid; -ENOSPC: too many modules; -ENOMEM. */
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);

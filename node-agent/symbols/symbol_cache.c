@@ -132,7 +132,6 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-/* Makes the directory and its missing parents. */
 static int make_directory(const char *path)
 {
 	char part[PATH_MAX];
@@ -322,8 +321,7 @@ static int write_file(int directory, const char *name, const struct header *head
 {
 	char temporary[NAME_SIZE + 32];
 
-	/* A file without the suffix is neither loaded nor counted. The thread's number makes the name unique to this
-	 * call. */
+	/* A file without the suffix is neither loaded nor counted. The thread's number makes the name unique. */
 	snprintf(temporary, sizeof(temporary), "%s.%ld", name, syscall(SYS_gettid));
 	unlinkat(directory, temporary, 0);
 	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -187,8 +187,8 @@ static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
 	return debug_file_open(&query, file);
 }
 
-/* Opens the debug file on this machine, else the one inside the file, else one from the network. Returns whether the
- * opened file may have DWARF. */
+/* Opens the debug file on this machine, else the file inside the module's file, else a file from the network. Returns
+ * whether the opened file may have DWARF. */
 static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug)
 {
@@ -249,7 +249,6 @@ static void build_table(struct symbol_module *module, struct elf_file *debug)
 			   build_id_size(module), module->table);
 }
 
-/* Reads the function names, and opens the DWARF for their lines. */
 static void read_names(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug, bool *may_have_dwarf)
 {

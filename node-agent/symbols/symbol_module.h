@@ -14,7 +14,7 @@ struct symbol_module;
 struct symbol_request;
 struct symbolizer_module;
 
-/* What all modules share. Any thread reads it. */
+/* The parts that all modules share. Any thread reads them. */
 struct symbol_scope {
 	bool inlines;
 	const char *debug_directory; /* NULL: the usual one */

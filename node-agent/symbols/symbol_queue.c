@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "node-agent/base/fair_shares.h"
 
-/* A growing array of waiting work. */
 struct waiting {
 	void *items; /* owns; items before index at are done */
 	size_t at, count, max;

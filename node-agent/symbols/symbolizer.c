@@ -92,7 +92,7 @@ static void take_turn(struct worker *worker)
 
 static void *work(void *argument);
 
-/* Needs the lock. If no thread can be started, the existing workers serve all lines one after the other. */
+/* Needs the lock. If no thread can be started, the existing workers serve all lines in turn. */
 static int start_worker(struct symbolizer *symbolizer)
 {
 	pthread_t thread;
@@ -143,8 +143,7 @@ static bool let_others(void *context, bool asleep)
 
 /* ---- the worker -------------------------------------------------------------------------------- */
 
-/* Returns the slot of the module, and creates the module if needed. Borrowed until the next call. NULL: out of
- * memory. */
+/* Returns the module's slot, and creates the module if needed. Borrowed until the next call. NULL: out of memory. */
 static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 {
 	if (array_reserve_zeroed(&work->slots, &work->nr_slots, module_id + 1ul,
@@ -168,8 +167,7 @@ static bool is_free(struct module_slot *slot)
 
 static bool open_meanwhile(void *context, bool asleep);
 
-/* Returns true if the call was made and has come back; the caller then owns it. Else the slot owns it, or it is
- * freed. */
+/* Returns true if the call came back; the caller then owns it. Else the slot owns it, or it was given back. */
 static bool make_call(struct worker *worker, uint32_t module_id, struct module_call *call)
 {
 	struct work *work = &worker->symbolizer->work;
@@ -510,7 +508,7 @@ int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_
 	return r;
 }
 
-/* Swaps the collected array for the full one, and gives it the same room: the open requests rely on that room. */
+/* Swaps the collected array for the full array, and gives it equal room, on which the open requests rely. */
 static void take_results(struct symbolizer *symbolizer)
 {
 	struct results *taken = &symbolizer->taken;

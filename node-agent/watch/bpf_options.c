@@ -15,7 +15,6 @@ static int refuse(const char *name, const char *value, const char *what, char **
 	return error_text_set(error, -EINVAL, "--%s %s: %s", name, value, what);
 }
 
-/* Takes a number from 0 to max; returns false for anything else. */
 static bool take_number(const char *value, uint32_t max, uint32_t *number)
 {
 	size_t digits = strspn(value, "0123456789");

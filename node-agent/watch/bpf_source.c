@@ -536,8 +536,7 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	*process_id = 0;
 	if (!source || pid <= 0)
 		return 0;
-	/* Events in the buffer precede the guest. The guest waits for its answer, so a full buffer is not read
-	 * first. */
+	/* Events in the buffer precede the guest. But the guest waits, so a full buffer is not read first. */
 	int r = source->is_behind ? 0 : drain(source);
 	return r < 0 ? r : watched_set_claim(&source->set, pid, process_id);
 }

@@ -31,7 +31,7 @@ struct bpf_source_scope {
 	uint32_t *nr_processes; /* number of process ids given so far */
 	/* 0 or -errno, which the caller of this source gets */
 	int (*send)(void *context, struct message *message);
-	bool (*has_room)(void *context); /* there is room for another message of samples */
+	bool (*has_room)(void *context); /* room exists for another message of samples */
 	uint64_t (*now_ns)(void);        /* CLOCK_MONOTONIC */
 	int (*module)(void *context, const struct symbolizer_module *module); /* module_table.h */
 	void (*notice)(void *context, const char *line);
@@ -86,13 +86,13 @@ bool bpf_source_misses_code(const struct bpf_source *source, uint64_t now_ns);
 bool bpf_source_is_urgent(struct bpf_source *source);
 
 enum bpf_source_progress {
-	BPF_SOURCE_ALL,     /* everything that was there was read */
-	BPF_SOURCE_NO_ROOM, /* there was no room for messages: call again when there is */
+	BPF_SOURCE_ALL,     /* every event was read */
+	BPF_SOURCE_NO_ROOM, /* messages had no room: call again when they have */
 	BPF_SOURCE_MORE,    /* the pass's time was up: call again soon */
 };
 
-/* Reads and sends the events that are there. It takes BPF_SOURCE_PASS_NS and the time of one sample at most, since
- * others wait meanwhile. Returns enum bpf_source_progress, or -errno: the agent can't go on. */
+/* Reads and sends the waiting events. It takes BPF_SOURCE_PASS_NS and the time of one sample at most, since others wait
+ * meanwhile. Returns enum bpf_source_progress, or -errno: the agent can't go on. */
 #define BPF_SOURCE_PASS_NS 25000000ull
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
 

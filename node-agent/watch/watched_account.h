@@ -45,7 +45,7 @@ void watched_account_set(struct watched_account *account, const struct sample_co
 /* Adds to a parent what the kernel has counted of a child that was never sampled. */
 void watched_account_inherit(struct watched_account *account, const struct watched_account *child);
 
-/* Enters everything in the ledger, in place of what was there. */
+/* Enters everything in the ledger, in place of the earlier entries. */
 void watched_account_enter(const struct watched_account *account, struct process_ledger *ledger);
 
 /* Returns whether everything has come that the kernel has counted as sent. Call it once a pass. If last, or after

@@ -15,7 +15,7 @@ struct known {
 struct watched_collectives {
 	struct known *known; /* owns; known[communicator_id - 1] */
 	uint32_t nr_known, max_known;
-	struct communicator *communicators; /* owns; the last ones of known, still to be sent */
+	struct communicator *communicators; /* owns; the last part of known, still to be sent */
 	uint32_t nr_communicators, max_communicators;
 	struct collective *calls; /* owns */
 	uint32_t nr_calls, max_calls;

@@ -92,7 +92,7 @@ static void watch(struct watched_process *process)
 	}
 }
 
-/* Within exec there is a moment without arguments. */
+/* For a moment within exec, a process has no arguments. */
 static bool read_command(struct watched_process *process)
 {
 	char *arguments = NULL,
@@ -383,7 +383,6 @@ static int become(struct watched_process *process)
 	return call_anew(process);
 }
 
-/* Makes room for an event's samples. */
 static int reserve(struct watched_process *process)
 {
 	if (process->nr_samples + EVENT_SAMPLES_MAX > WATCHED_SAMPLES_MAX)

@@ -40,8 +40,7 @@ struct watched_scope {
 	const struct python_scope *python; /* NULL: no Python frames */
 	enum stack_mode stack_mode;        /* as in bpf_source.h */
 	/* tells the kernel's half where the interpreter is; NULL: nowhere */
-	void (*set_python)(void *context, pid_t pid,
-			   const struct sample_python *where);
+	void (*set_python)(void *context, pid_t pid, const struct sample_python *where);
 	void *python_context;
 	struct event_loop *loop;
 	uint32_t *nr_processes;     /* number of process ids given so far */
@@ -98,8 +97,7 @@ int watched_process_add(struct watched_process *process, const struct sample_eve
 /* Returns the budget of the agent's time for its samples. */
 struct stack_budget *watched_process_budget(struct watched_process *process);
 
-/* Returns whether everything was read that the kernel had written by the first such call. Both are bytes
- * (bpf_ring.h). */
+/* Returns whether everything was read that the kernel had written by the first call. Both are bytes (bpf_ring.h). */
 bool watched_process_is_read(struct watched_process *process, uint64_t written, uint64_t read);
 
 /* Adds a sample that the kernel did not count, because it did not come to its end. */

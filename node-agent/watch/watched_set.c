@@ -24,7 +24,6 @@ void watched_set_fini(struct watched_set *set)
 	*set = (struct watched_set){.table = NULL};
 }
 
-/* Finds or makes the entry of a pid. 0 or -ENOMEM. */
 static int get_process(struct watched_set *set, pid_t pid, struct watched_process **process)
 {
 	struct watched watched;
@@ -180,8 +179,7 @@ int watched_set_finish(struct watched_set *set)
 	return 0;
 }
 
-/* The kernel may have counted something for processes that ended without a sample. all: looks at living processes,
- * too. */
+/* The kernel may have counted something for processes without a sample. all: looks at living processes, too. */
 int watched_set_look(struct watched_set *set, bool all)
 {
 	struct watched watched;

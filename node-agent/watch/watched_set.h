@@ -38,8 +38,7 @@ int watched_set_prepare(struct watched_set *set, pid_t pid);
 void watched_set_begin_pass(struct watched_set *set);
 int watched_set_flush(struct watched_set *set);
 
-/* Adds processes without a sample for which the kernel has counted something. all: also those that still run. 0 or
- * -errno. */
+/* Adds processes without a sample for which the kernel has counted. all: also those that still run. 0 or -errno. */
 int watched_set_look(struct watched_set *set, bool all);
 
 /* Sends the last accounts of the processes that ended. 0 or -errno. */
