@@ -1,7 +1,6 @@
-/* What the agent says of processes that could not be recorded. The profile has their names and the reason. Users share
- * AGENT_ABSENCES_MAX entries in each period (fair_shares.h); the rest of a user's processes are one entry at its end,
- * with their number. Where there is no memory for either, or no process id, an entry of no user's has the number of
- * processes. Single-threaded: only the agent loop calls it. */
+/* Guests that the agent does not record: guests without a ring, guests that it refused, and guests that an agent before
+ * it left. The profile names each of them and the reason (agent_unrecorded.h). Single-threaded: only the agent loop
+ * calls it. */
 #ifndef AGENT_ABSENCE_H
 #define AGENT_ABSENCE_H
 
@@ -9,9 +8,6 @@
 #include <sys/types.h>
 
 #include "proto/handshake.h"
-
-#define AGENT_ABSENCES_MAX      1024u
-#define AGENT_ABSENCE_PERIOD_NS 600000000000ull
 
 /* Offers that are looked at in one step, the time between steps, and offers at the agent's end. Users decide how many
  * there are. */
@@ -21,7 +17,12 @@
 #define AGENT_ABSENCE_PLACE_NS   1000000000ull /* until offers are looked at again that found no place */
 
 struct agent;
+struct agent_absence;
 struct guest_arrival;
+
+/* 0 or -ENOMEM. */
+int agent_absence_init(struct agent_absence *absence);
+void agent_absence_fini(struct agent_absence *absence);
 
 /* A guest without a ring has said why (guest_listener_absence). */
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence);
@@ -31,22 +32,18 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 
-/* Tells of refused guests that ended without a place; of offers that an agent before us left (guest_offers.h), once
- * the register has a place for them; and at the end of a period of those that had no entry.
+/* Reports refused guests that ended without a place, and offers that an agent before us left (guest_offers.h) once the
+ * register has a place for them. Steps agent_unrecorded.
  * Returns when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
 /* A guest gets its final answer (guest_listener_settled). */
 void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *hello);
 
-/* Begins to look after those that an agent before us left in the register. Once, when the loop begins. */
+/* Begins to look after guests that an agent before us left in the register. Once, when the loop begins. */
 void agent_absence_inherit(struct agent *agent);
 
-/* The agent stops. Guests that live may get a place with the next agent, if there is to be one; it tells of all
- * others. */
+/* Reports all guests, because the agent ends. If there is to be a next agent, guests that live are left to it. */
 void agent_absence_end(struct agent *agent);
-
-/* Frees what was not told. */
-void agent_absence_fini(struct agent *agent);
 
 #endif

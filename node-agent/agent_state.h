@@ -1,5 +1,5 @@
-/* struct agent, for its own files alone: agent.c makes it and takes requests, agent_loop runs it, and agent_absence
- * reports processes that could not be recorded. Single-threaded but for the exchange. */
+/* struct agent, for its own files alone: agent.c makes it, and agent_loop.c runs it. Each of its jobs has a struct
+ * agent_NAME here and its functions in agent_NAME.c. Single-threaded but for the exchange. */
 #ifndef AGENT_STATE_H
 #define AGENT_STATE_H
 
@@ -30,7 +30,54 @@ struct run_table;
 struct symbolizer;
 struct user_shares;
 
-enum phase {
+struct agent_endpoint {
+	char *text;                      /* owns */
+	bool is_known;                   /* false: text only says that it is not known */
+	bool leaves_words;               /* agent_options.leaves_words */
+	bool refusal_said, problem_said; /* once each: the agent tries again every few seconds, for days */
+};
+
+struct agent_socket {
+	struct guest_listener *listener; /* owns; NULL: the agent ends, and takes in no guest */
+	uint32_t nr_guests;              /* taken in so far */
+	uint64_t nr_refused;             /* peers that a closed listener had refused */
+	uint64_t nr_full;                /* guests that found no place */
+	uint64_t next_full_ns;           /* time at which the log may say so again */
+	struct {
+		struct control_reply head;
+		struct control_result result;
+	} result; /* the last one that a client asked for */
+};
+
+struct agent_absence {
+	struct refused_guests *refused; /* guests that may ask again, or end without a place; owns */
+	struct guest_offers *offers;    /* owns; NULL: offers are not known */
+	uint64_t offers_ns;             /* time to read more offers; UINT64_MAX: all were read */
+	bool offer_waits;               /* for a place in the register */
+};
+
+struct agent_unrecorded {
+	struct fair_shares named;  /* entries in this period */
+	uint64_t period_end_ns;
+	struct left_out *left_out; /* users' processes that wait for the period's end; owns */
+	uint64_t nr_nameless;      /* processes without the memory or the process id for an entry */
+};
+
+struct agent_pass {
+	uint64_t busy_interval_ns; /* between passes over busy rings */
+	uint64_t interval_ns;      /* between passes now; grows while rings are idle */
+	uint64_t next_ns;          /* time of the next pass */
+	uint64_t count;            /* complete passes */
+	uint32_t turn;             /* process with which the next pass begins, so that all share the room */
+	bool has_all_samples;      /* the last pass has read all samples of host threads */
+	bool has_more;             /* the last pass has left records in rings */
+	bool waits_for_room;       /* in the publisher's window */
+	bool waits_for_stack;      /* the kernel still writes the stack of a launch that was read */
+	bool waits_for_names;      /* names for an untrusted process have not come yet */
+	bool has_ended;            /* a process has ended, and memory should be given back */
+};
+
+enum agent_phase {
 	PHASE_RUNNING,
 	PHASE_CLOSING,  /* after agent_stop(): processes that still run end their capture windows */
 	PHASE_DRAINING, /* last passes over all rings */
@@ -39,8 +86,17 @@ enum phase {
 	PHASE_DONE,
 };
 
+struct agent_end {
+	enum agent_phase phase;
+	uint64_t give_up_ns; /* the longest time from PHASE_DRAINING to PHASE_DONE */
+	uint64_t close_ns;   /* the time at which PHASE_CLOSING is over */
+	uint64_t stop_ns;    /* from PHASE_DRAINING on: the time at which the agent gives up */
+	bool leaves_guests;  /* guests run that the next agent will read on: this agent sends no BYE */
+};
+
 struct agent {
 	struct event_loop *loop; /* owns, and all below */
+	struct event_source publisher_ready, symbolizer_ready;
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
 	struct user_shares *shares;
@@ -50,49 +106,25 @@ struct agent {
 	struct batch_builder *builder;
 	struct symbolizer *symbolizer;
 	struct frame_names names;
-	struct process_table *processes;
-	struct guest_listener *listener;
-	struct guest_control *control;
-	struct run_table *runs;
-	struct refused_guests *refused; /* guests that may ask again, or end without a place */
-	struct guest_offers *offers;    /* NULL: offers are not known */
-	uint64_t offers_ns;             /* time to read more offers; UINT64_MAX: all were read */
-	struct {
-		struct control_reply head;
-		struct control_result result;
-	} result;                   /* the last one that a client asked for */
 	struct bpf_source *bpf;     /* NULL: host threads are not recorded */
 	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
+	struct process_table *processes;
+	struct guest_control *control;
+	struct run_table *runs;
+	struct predecessor_table *predecessors; /* NULL: no later agent will read on */
 	struct guest_process_scope scope;
-	struct event_source publisher_ready, symbolizer_ready;
-	char *endpoint;
-	bool has_endpoint; /* false: endpoint is a text that says so */
-	bool leaves_words;
 	uint8_t epoch[WIRE_EPOCH_SIZE];
-	struct predecessor_table *predecessors;
-	uint64_t drain_interval_ns, give_up_ns;
-	enum phase phase;
-	uint32_t nr_guests;             /* guests accepted so far */
 	uint32_t nr_processes;          /* the newest process id */
 	struct fair_shares process_ids; /* of guests, and of processes that could not be recorded */
-	struct fair_shares absences;    /* entries of unrecorded processes in this period */
-	uint64_t absent_ns;             /* end of the period */
-	struct left_out *left_out;      /* unrecorded processes without an entry (agent_absence.h); owns */
-	uint64_t nr_nameless;           /* unrecorded processes without memory or an id for an entry */
-	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, close_ns, stop_ns;
-	bool waits_for_stack; /* the kernel still writes the stack of a launch that was read */
-	uint64_t nr_passes, nr_watches;
-	bool refusal_said, turned_down_said;
-	uint64_t nr_full;      /* processes that found no place */
-	uint64_t next_full_ns; /* time at which the log may say so again */
-	uint32_t turn;         /* process with which the next pass begins, so that all share the window's room */
-	bool has_more;         /* this pass has left records in rings */
-	bool waits_for_names;  /* names for an untrusted process have not come yet */
-	bool has_ended;        /* a process has ended, and memory should be given back */
-	bool offer_waits;      /* an offer waits for a place in the register */
-	bool waits_for_room, leaves_guests, has_all_samples;
-	uint64_t refused_guests;
-	struct agent_exchange exchange; /* with other threads */
+	struct agent_endpoint endpoint;
+	struct agent_socket socket;
+	struct agent_absence absence;
+	struct agent_unrecorded unrecorded;
+	struct agent_pass pass;
+	struct agent_end end;
+	uint64_t next_step_ns, next_beat_ns; /* of agent_loop.c */
+	uint64_t nr_watches;                 /* calls of agent_watch() that are done */
+	struct agent_exchange exchange;      /* with other threads */
 };
 
 #endif

@@ -13,24 +13,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/node-agent/guests/guest_fixture.h"
 #include "node-agent/agent_state.h"
+#include "node-agent/agent_unrecorded.h"
 #include "node-agent/files/proc_file.h"
-#include "node-agent/publish/batch_builder.h"
 #include "node-agent/guests/guest_listener.h"
 #include "node-agent/guests/guest_offers.h"
 #include "node-agent/guests/guest_register.h"
 #include "node-agent/guests/process_description.h"
-#include "node-agent/publish/publisher.h"
 #include "node-agent/guests/refused_guests.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/publish/publisher.h"
 #include "node-agent/run_table.h"
 #include "proto/offer_name.h"
+#include "tests/node-agent/guests/guest_fixture.h"
 
 static struct agent agent;
 static bool no_description, no_memory, no_sending;
 static uint64_t nr_sent;
 static struct message_process last_sent; /* what it points to is gone */
-static char notice[256]; /* of the last description that got one */
+static char notice[256];                 /* of the last description that got one */
 static uint32_t nr_left;
 
 struct process_description *__real_process_description_create(uint32_t process_id, pid_t pid,
@@ -99,22 +100,22 @@ static int set_up(void **state)
 	(void)state;
 	agent = (struct agent){
 		.strings = string_dictionary_create(),
-		.refused = refused_guests_create(),
+		.absence.refused = refused_guests_create(),
 		.runs = run_table_create(),
 	};
 	no_description = no_memory = no_sending = false;
 	nr_sent = 0;
 	*notice = '\0';
-	return agent.strings && agent.refused && agent.runs ? 0 : -1;
+	return agent.strings && agent.absence.refused && agent.runs ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	agent_absence_fini(&agent);
+	agent_unrecorded_fini(&agent.unrecorded);
 	fair_shares_forget(&agent.process_ids);
 	run_table_destroy(agent.runs);
-	refused_guests_destroy(agent.refused);
+	refused_guests_destroy(agent.absence.refused);
 	string_dictionary_destroy(agent.strings);
 	return 0;
 }
@@ -146,7 +147,7 @@ static void processes_without_memory_to_describe_them_are_counted(void **state)
 static void a_process_without_memory_to_count_its_user_is_counted(void **state)
 {
 	(void)state;
-	agent.absences.total = AGENT_ABSENCES_MAX;
+	agent.unrecorded.named.total = AGENT_UNRECORDED_MAX;
 	say_absence(); /* the first keeps its description until the count is written */
 	agent_absence_end(&agent);
 	assert_non_null(strstr(notice, "this process and 0 others of its user"));
@@ -161,14 +162,14 @@ static void a_process_without_memory_to_count_its_user_is_counted(void **state)
 static void a_count_that_cannot_be_sent_is_sent_a_period_later(void **state)
 {
 	(void)state;
-	agent.absences.total = AGENT_ABSENCES_MAX;
+	agent.unrecorded.named.total = AGENT_UNRECORDED_MAX;
 	say_absence();
 	no_sending = true;
 	say_absence();
-	assert_int_equal(agent_absence_step(&agent, 1), 1 + AGENT_ABSENCE_PERIOD_NS);
+	assert_int_equal(agent_absence_step(&agent, 1), 1 + AGENT_UNRECORDED_PERIOD_NS);
 	assert_int_equal(nr_sent, 0);
 	no_sending = false;
-	assert_int_equal(agent_absence_step(&agent, 1 + AGENT_ABSENCE_PERIOD_NS), UINT64_MAX);
+	assert_int_equal(agent_absence_step(&agent, 1 + AGENT_UNRECORDED_PERIOD_NS), UINT64_MAX);
 	assert_int_equal(nr_sent, 1);
 	assert_non_null(strstr(notice, "2 processes, which are not named"));
 	agent_absence_end(&agent);
@@ -193,7 +194,7 @@ static int set_up_register(void **state)
 /* Nobody is left in the register, and no offer. */
 static int tear_down_register(void **state)
 {
-	guest_offers_close(agent.offers);
+	guest_offers_close(agent.absence.offers);
 	guest_register_close(agent.scope.reg);
 	return tear_down(state) | rmdir(directory);
 }
@@ -240,7 +241,7 @@ static void a_guest_of_the_register_stays_until_its_count_is_stored(void **state
 
 	(void)state;
 	assert_int_equal(guest_register_add(agent.scope.reg, 0, getuid(), &hello), 0);
-	agent.absences.total = AGENT_ABSENCES_MAX;
+	agent.unrecorded.named.total = AGENT_UNRECORDED_MAX;
 	agent_absence_inherit(&agent);
 	assert_int_equal(nr_sent, 0);
 	store_all();
@@ -290,7 +291,7 @@ static void a_process_that_says_why_is_kept_until_that_is_stored(void **state)
 static void processes_that_are_only_counted_are_kept_until_that_is_stored(void **state)
 {
 	(void)state;
-	agent.absences.total = AGENT_ABSENCES_MAX;
+	agent.unrecorded.named.total = AGENT_UNRECORDED_MAX;
 	say_absence_of(getpid(), 1);
 	say_absence_of(getpid(), 2);
 	store_all();
@@ -339,10 +340,10 @@ static void a_process_that_tells_two_agents_is_told_of_once(void **state)
 static void processes_that_nothing_names_are_told_of_once(void **state)
 {
 	(void)state;
-	agent.absences.total = AGENT_ABSENCES_MAX;
+	agent.unrecorded.named.total = AGENT_UNRECORDED_MAX;
 	say_absence_of(getpid(), 1);
 	no_description = true;
-	agent.absences.total = 0;
+	agent.unrecorded.named.total = 0;
 	say_absence_of(getpid(), 2);
 	no_description = false;
 	no_sending = true;
@@ -351,7 +352,7 @@ static void processes_that_nothing_names_are_told_of_once(void **state)
 	store_all();
 	assert_int_equal(left_to_the_next(), 2);
 	no_sending = false;
-	agent_absence_step(&agent, 1 + AGENT_ABSENCE_PERIOD_NS);
+	agent_absence_step(&agent, 1 + AGENT_UNRECORDED_PERIOD_NS);
 	assert_int_equal(nr_sent, 1);
 	assert_non_null(strstr(notice, "2 processes, which are not named"));
 	assert_int_equal(left_to_the_next(), 2);
@@ -400,7 +401,7 @@ static void inherit_offer(void)
 		assert_int_equal(chmod(directory, 0700) | stat(directory, &now), 0);
 	while (now.st_ctim.tv_sec == begin.st_ctim.tv_sec &&
 	       now.st_ctim.tv_nsec == begin.st_ctim.tv_nsec);
-	assert_int_equal(guest_offers_open(path, false, &agent.offers), 0);
+	assert_int_equal(guest_offers_open(path, false, &agent.absence.offers), 0);
 }
 
 static void an_offer_stays_until_the_register_has_a_place(void **state)
@@ -425,7 +426,7 @@ static void an_agent_that_ends_tells_of_offers_without_a_place(void **state)
 	fill_register(0);
 	agent_absence_step(&agent, 1);
 	assert_int_equal(nr_sent, 0);
-	agent.phase = PHASE_DRAINING;
+	agent.end.phase = PHASE_DRAINING;
 	agent_absence_end(&agent);
 	assert_int_equal(nr_sent, 1);
 	store_all();
@@ -434,11 +435,11 @@ static void an_agent_that_ends_tells_of_offers_without_a_place(void **state)
 static void an_agent_that_ends_tells_of_offers_that_never_reached_it(void **state)
 {
 	(void)state;
-	assert_int_equal(guest_offers_open(path, false, &agent.offers), 0);
+	assert_int_equal(guest_offers_open(path, false, &agent.absence.offers), 0);
 	leave_offer(1);
 	assert_int_equal(agent_absence_step(&agent, 1), UINT64_MAX);
 	assert_int_equal(nr_sent, 0);
-	agent.phase = PHASE_DRAINING;
+	agent.end.phase = PHASE_DRAINING;
 	agent_absence_end(&agent);
 	assert_int_equal(nr_sent, 1);
 	store_all();
@@ -449,19 +450,19 @@ static void an_agent_that_ends_before_it_looked_at_all_offers_leaves_some(void *
 	char file[192];
 
 	(void)state;
-	assert_int_equal(guest_offers_open(path, false, &agent.offers), 0);
+	assert_int_equal(guest_offers_open(path, false, &agent.absence.offers), 0);
 	for (uint32_t i = 0; i < AGENT_ABSENCE_OFFERS_END; i++) {
 		snprintf(file, sizeof(file), "%s" HANDSHAKE_OFFERS "/%u", path, i);
 		int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		assert_true(fd >= 0);
 		close(fd);
 	}
-	agent.phase = PHASE_DRAINING;
+	agent.end.phase = PHASE_DRAINING;
 	agent_absence_end(&agent);
-	assert_true(agent.leaves_guests);
-	agent.leaves_guests = false;
+	assert_true(agent.end.leaves_guests);
+	agent.end.leaves_guests = false;
 	agent_absence_end(&agent);
-	assert_false(agent.leaves_guests);
+	assert_false(agent.end.leaves_guests);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/node-agent/guests/aggregator_view.h"
-#include "tests/node-agent/guests/guest_fixture.h"
-#include "tests/node-agent/guests/guest_program.h"
 #include "node-agent/agent.h"
-#include "node-agent/agent_absence.h"
+#include "node-agent/agent_unrecorded.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/ledger.h"
 #include "proto/offer_name.h"
+#include "tests/node-agent/guests/aggregator_view.h"
+#include "tests/node-agent/guests/guest_fixture.h"
+#include "tests/node-agent/guests/guest_program.h"
 #include "tests/node-agent/publish/router_fixture.h"
 
 struct fixture {
@@ -449,22 +449,23 @@ static void processes_that_cannot_be_recorded_are_named_or_counted(void **state)
 	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
 
 	start_agent(fixture, &options);
-	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + NOT_NAMED; i++) {
+	for (uint32_t i = 0; i < AGENT_UNRECORDED_MAX + NOT_NAMED; i++) {
 		/* Each says that it is another program. */
 		snprintf(program, sizeof("12345"), "%u", i);
 		say_absence(fixture);
 	}
 	stop_and_serve(fixture);
-	for (uint32_t id = 1; id <= AGENT_ABSENCES_MAX; id++)
+	for (uint32_t id = 1; id <= AGENT_UNRECORDED_MAX; id++)
 		assert_non_null(strstr(aggregator_view_process(&fixture->view, id)->notice,
 				       "Cannot allocate memory"));
 	struct aggregator_view_process *rest =
-		aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 1);
+		aggregator_view_process(&fixture->view, AGENT_UNRECORDED_MAX + 1);
 	assert_int_equal(rest->state, PROCESS_ENDED);
 	assert_non_null(strstr(rest->notice, "this process and 99 others of its user"));
-	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
+	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_UNRECORDED_MAX + 2)->state,
+			 0);
 	/* What is only counted has no words. */
-	assert_true(fixture->view.nr_strings < AGENT_ABSENCES_MAX + NOT_NAMED / 2);
+	assert_true(fixture->view.nr_strings < AGENT_UNRECORDED_MAX + NOT_NAMED / 2);
 }
 
 /* ---- offers that an agent before did not read ---- */
@@ -512,7 +513,7 @@ static void offers_that_nobody_read_are_told_of_or_counted(void **state)
 	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
 
 	make_offers(fixture);
-	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + NOT_NAMED; i++) {
+	for (uint32_t i = 0; i < AGENT_UNRECORDED_MAX + NOT_NAMED; i++) {
 		struct guest_hello hello = guest_fixture_hello(1);
 
 		memcpy(hello.instance, &i, sizeof(i));
@@ -522,7 +523,7 @@ static void offers_that_nobody_read_are_told_of_or_counted(void **state)
 	}
 	start_later(fixture, &options);
 	stop_and_serve(fixture);
-	for (uint32_t id = 1; id <= AGENT_ABSENCES_MAX; id++) {
+	for (uint32_t id = 1; id <= AGENT_UNRECORDED_MAX; id++) {
 		const struct aggregator_view_process *process =
 			aggregator_view_process(&fixture->view, id);
 
@@ -531,9 +532,10 @@ static void offers_that_nobody_read_are_told_of_or_counted(void **state)
 		assert_null(strstr(process->command, "agent_test"));
 	}
 	struct aggregator_view_process *rest =
-		aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 1);
+		aggregator_view_process(&fixture->view, AGENT_UNRECORDED_MAX + 1);
 	assert_non_null(strstr(rest->notice, "this process and 99 others of its user"));
-	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
+	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_UNRECORDED_MAX + 2)->state,
+			 0);
 }
 
 /* Only root can give a file to a user. */
