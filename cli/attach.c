@@ -83,8 +83,6 @@ static int parse(struct attach *attach, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	log_set_level(level);
-	if (optind != argc)
-		return option_line_refuse(table, "%s: not an option", argv[optind]);
 	if (attach->pid == 0)
 		return option_line_refuse(table, "--pid is missing");
 	return OPTION_LINE_GO;
@@ -330,8 +328,6 @@ int verb_detach(const char *program, int argc, char **argv)
 	(void)program;
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (optind != argc)
-		return option_line_refuse(table, "%s: not an option", argv[optind]);
 	if (pid == 0)
 		return option_line_refuse(table, "--pid is missing");
 	return leave(pid);

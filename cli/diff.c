@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error_text.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
@@ -23,18 +22,7 @@ struct diff {
 	int32_t rank, against;
 };
 
-static int take_planes(void *context, const char *name, const char *value, char **error)
-{
-	uint32_t *planes = context;
-
-	if (report_planes_parse(value, planes) == 0 && !(*planes & 1u << REPORT_PLANE_MEMORY))
-		return 0;
-	return error_text_set(error, -EINVAL,
-			      "--%s %s: must be all, or of gpu, sync, overhead, um, modules, cpu, "
-			      "offcpu, calls, idle",
-			      name, value);
-}
-
+/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct diff *diff, int argc, char **argv)
 {
 	uint32_t rank = NO_RANK, against = MEDIAN;
@@ -44,7 +32,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		{"format", .choice = &diff->request.format, .first = REPORT_FOLDED},
 		{"unit", .choice = &diff->request.folded.unit, .first = FOLDED_US},
 		{"weight", .choice = &diff->request.folded.weight, .first = FOLDED_TIME},
-		{"planes", .take = take_planes, .context = &diff->names.planes},
+		{"planes", .take = report_planes_take, .context = &diff->names.planes},
 		{"lines", .choice = &diff->names.lines, .first = REPORT_LINES_ON},
 		{"output", .text = &diff->output_path},
 	};
@@ -54,9 +42,6 @@ static int parse(struct diff *diff, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (optind != argc - 1)
-		return option_line_refuse(table, optind == argc ? "no profile given"
-								: "more than one profile given");
 	if (rank == NO_RANK)
 		return option_line_refuse(table, "--rank is missing");
 	if (rank == against)

@@ -1,7 +1,6 @@
 /* The verb `doctor`: names each obstacle to profiling on this host, and its remedy. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/base/verbs.h"
 #include "cli/run/diagnosis.h"
@@ -57,8 +56,6 @@ int verb_doctor(const char *program, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (optind < argc)
-		return option_line_refuse(&option_table_doctor, "%s: not an option", argv[optind]);
 	diagnosis_make(&diagnosis, program);
 	if (json)
 		print_json(&diagnosis);

@@ -58,7 +58,5 @@ int verb_keygen(const char *program, int argc, char **argv)
 	(void)program;
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (argc - optind != 1)
-		return option_line_refuse(&option_table_keygen, "one directory must be given");
 	return make_keys(argv[optind]);
 }

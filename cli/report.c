@@ -43,24 +43,6 @@ static int take_subject(void *context, const char *name, const char *value, char
 	return error_text_set(error, -EINVAL, "%s: there is no such report", option);
 }
 
-/* Memory is refused: it has several planes, and each is a subject of its own. */
-static int take_planes(void *context, const char *name, const char *value, char **error)
-{
-	uint32_t *planes = context;
-
-	if (report_planes_parse(value, planes) < 0)
-		return error_text_set(error, -EINVAL,
-				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
-				      "modules, cpu, offcpu, calls, idle",
-				      name, value);
-	if (!(*planes & 1u << REPORT_PLANE_MEMORY))
-		return 0;
-	return error_text_set(error, -EINVAL,
-			      "--%s %s: memory has an option of its own: --memory peak, live, "
-			      "allocs or frees",
-			      name, value);
-}
-
 static int take_by(void *context, const char *name, const char *value, char **error)
 {
 	if (report_by_parse(value, context) == 0)
@@ -132,7 +114,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"demangle", .choice = &report->names.demangle, .flag = &report->demangle_given},
 		{"lines", .choice = &report->names.lines, .first = REPORT_LINES_ON},
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
-		{"planes", .take = take_planes, .context = &report->names.planes},
+		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},
 		{"output", .text = &report->output_path},
 		{"files", .flag = &report->files},
@@ -145,9 +127,6 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (optind != argc - 1)
-		return option_line_refuse(table, optind == argc ? "no profile given"
-								: "more than one profile given");
 	if (report->files &&
 	    (report->format_given || report->output_path || request->asked || report->rows))
 		return option_line_refuse(table, "--files writes all files, and no other report");

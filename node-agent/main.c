@@ -66,13 +66,11 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	return code;
 }
 
-static int check(int argc, char **argv, const struct arguments *arguments)
+static int check(const struct arguments *arguments)
 {
 	const struct option_table *table = &option_table_agent;
 	const char *endpoint = arguments->options.endpoint;
 
-	if (optind < argc)
-		return option_line_refuse(table, "%s: not an option", argv[optind]);
 	if (!endpoint)
 		return option_line_refuse(table, "--connect is missing");
 	if (!arguments->options.socket_path)
@@ -193,7 +191,7 @@ int main(int argc, char **argv)
 	int code = parse(argc, argv, &arguments);
 
 	if (code == OPTION_LINE_GO)
-		code = check(argc, argv, &arguments);
+		code = check(&arguments);
 	if (code == OPTION_LINE_GO && read_keys(&arguments))
 		code = EXIT_FAILED;
 	if (code != OPTION_LINE_GO)

@@ -255,6 +255,17 @@ static int print_asked(const struct option_table *table, const struct option_row
 	return EXIT_SUCCESS;
 }
 
+/* Checks the number of operands. A table with words, or with options of another program, leaves that to its verb. */
+static int check_operands(const struct option_table *table, int nr, char **operands)
+{
+	if (table->words || table->stops_at_operand || nr == (table->operand ? 1 : 0))
+		return OPTION_LINE_GO;
+	if (!table->operand)
+		return option_line_refuse(table, "%s: not an option", operands[0]);
+	return option_line_refuse(table, nr == 0 ? "no %s given" : "more than one %s given",
+				  table->operand);
+}
+
 int option_line_parse(const struct option_table *table, const struct option_target *targets,
 		      size_t nr_targets, int argc, char **argv)
 {
@@ -278,7 +289,7 @@ int option_line_parse(const struct option_table *table, const struct option_targ
 		if (result)
 			return table->usage_status;
 	}
-	return OPTION_LINE_GO;
+	return check_operands(table, argc - optind, argv + optind);
 }
 
 bool option_line_has(const struct option_table *table, const char *name, int argc, char **argv)

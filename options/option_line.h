@@ -38,8 +38,8 @@ struct option_target {
 		"log-level", .level = (place)                                                      \
 	}
 
-/* Parses all options; --help and --version print their text and end the parsing. Returns OPTION_LINE_GO, with optind at
- * the first operand; otherwise the exit status, after any message. */
+/* Parses all options, and checks the operands; --help and --version print their text and end the parsing. Returns
+ * OPTION_LINE_GO, with optind at the first operand; otherwise the exit status, after any message. */
 int option_line_parse(const struct option_table *table, const struct option_target *targets,
 		      size_t nr_targets, int argc, char **argv);
 

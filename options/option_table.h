@@ -45,7 +45,9 @@ struct option_table {
 	const char *usage;   /* the text behind program and verb; one form a line */
 	const char *summary; /* a sentence */
 	const char *closing; /* the end of --help: the exit status */
-	const char *words;   /* possible first operands, with | between; NULL: any */
+	/* the noun of the one operand; NULL: there is none, or words or stops_at_operand say more */
+	const char *operand;
+	const char *words; /* possible first operands, with | between; NULL: any */
 	const struct option_row *rows;
 	int usage_status;      /* the exit status for a command line that was not understood */
 	bool stops_at_operand; /* options behind the first operand belong to the command */

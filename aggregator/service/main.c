@@ -117,8 +117,6 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	if (status != OPTION_LINE_GO)
 		return status;
 	log_set_level(level);
-	if (optind < argc)
-		return option_line_refuse(table, "%s: not an option", argv[optind]);
 	if (options->nr_endpoints == 0)
 		return option_line_refuse(table, "--listen is missing");
 	if (!options->store_path)

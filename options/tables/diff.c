@@ -24,6 +24,7 @@ const struct option_table option_table_diff = {
 	.usage = "--rank N [OPTION...] PROFILE",
 	.summary = "Shows how a rank's work differs from that of the others.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
+	.operand = "profile",
 	.rows = rows,
 	.usage_status = 2,
 };

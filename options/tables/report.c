@@ -40,6 +40,7 @@ const struct option_table option_table_report = {
 	.summary = "Shows a profile as folded stacks, flame graph, table, JSON or CSV.",
 	.closing = "PROFILE is a directory that flamegrid run made, or a profile.db. Exit status: "
 		   "0; 1: failed; 2: usage; 3: lost or incomplete (--strict).",
+	.operand = "profile",
 	.rows = rows,
 	.usage_status = 2,
 };

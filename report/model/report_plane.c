@@ -7,6 +7,8 @@
 
 #include "report_kind.h"
 
+#include "base/error_text.h"
+
 static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,
 	[RECORD_GPU_MEMSET] = REPORT_PLANE_GPU,      [RECORD_GPU_GRAPH] = REPORT_PLANE_GPU,
@@ -75,6 +77,23 @@ int report_planes_parse(const char *text, uint32_t *set)
 	}
 	*set = wanted;
 	return 0;
+}
+
+int report_planes_take(void *context, const char *name, const char *value, char **error)
+{
+	uint32_t *set = context;
+
+	if (report_planes_parse(value, set) < 0)
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
+				      "modules, cpu, offcpu, calls, idle",
+				      name, value);
+	if (!(*set & 1u << REPORT_PLANE_MEMORY))
+		return 0;
+	return error_text_set(error, -EINVAL,
+			      "--%s %s: memory has an option of its own: report --memory peak, "
+			      "live, allocs or frees",
+			      name, value);
 }
 
 uint32_t report_planes_count(uint32_t set)

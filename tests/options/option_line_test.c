@@ -99,7 +99,7 @@ static void values_go_to_their_targets(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("-f", "html", "--files", "--top=9", "-p7", "--delay", "2s",
-			       "--lines", "on", "--cache", "here", "operand"),
+			       "--lines", "on", "--cache", "here"),
 			 OPTION_LINE_GO);
 	assert_int_equal(optind, 12);
 	assert_int_equal(values.format, FORMAT_HTML);
@@ -203,6 +203,23 @@ static void operands_end_the_options_of_a_command(void **state)
 	assert_true(option_line_has(&table, "files", 3, argv));
 }
 
+static void a_wrong_number_of_operands_is_refused(void **state)
+{
+	struct option_table file = table;
+
+	(void)state;
+	assert_int_equal(PARSE("a", "--files"), 7);
+	assert_string_equal(values.said, "flamegrid: test: a: not an option\n");
+	file.operand = "file";
+	assert_int_equal(parse_table(&file, (const char *const[]){"test", "a", "--files", NULL}),
+			 OPTION_LINE_GO);
+	assert_int_equal(optind, 2);
+	assert_int_equal(parse_table(&file, (const char *const[]){"test", "--files", NULL}), 7);
+	assert_string_equal(values.said, "flamegrid: test: no file given\n");
+	assert_int_equal(parse_table(&file, (const char *const[]){"test", "a", "b", NULL}), 7);
+	assert_string_equal(values.said, "flamegrid: test: more than one file given\n");
+}
+
 static void a_daemon_is_named_by_its_program(void **state)
 {
 	struct option_table daemon = table;
@@ -261,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_value_too_few_or_too_many_is_refused),
 		cmocka_unit_test(help_is_printed_once_what_stands_before_it_is_understood),
 		cmocka_unit_test(operands_end_the_options_of_a_command),
+		cmocka_unit_test(a_wrong_number_of_operands_is_refused),
 		cmocka_unit_test(a_daemon_is_named_by_its_program),
 		cmocka_unit_test(options_of_messages_set_the_level),
 		cmocka_unit_test(a_word_is_near_another_by_a_third_of_its_letters),

@@ -46,7 +46,7 @@ contains "memory has no time" "$scratch/usage" "by bytes or count"
 same "no such memory: status" $? 2
 "$flamegrid" report "$scratch/profile" --planes gpu,memory >/dev/null 2>"$scratch/usage"
 same "memory is no plane to choose: status" $? 2
-contains "memory is no plane to choose" "$scratch/usage" "memory has an option of its own: --memory peak"
+contains "memory is no plane to choose" "$scratch/usage" "memory has an option of its own: report --memory peak"
 "$flamegrid" report "$scratch/profile" --planes gpu --memory peak >/dev/null 2>"$scratch/usage"
 same "memory and planes: status" $? 2
 contains "memory and planes" "$scratch/usage" "--memory and --planes: one at a time"

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -34,6 +35,23 @@ static void a_list_of_planes_is_a_set(void **state)
 		assert_int_equal(report_planes_parse(bad[i], &planes), -EINVAL);
 		assert_int_equal(planes, 0);
 	}
+}
+
+static void an_option_that_names_memory_or_no_plane_is_refused(void **state)
+{
+	uint32_t planes;
+	char *error = NULL;
+
+	(void)state;
+	assert_int_equal(report_planes_take(&planes, "planes", "gpu,sync", &error), 0);
+	assert_int_equal(planes, 1u << REPORT_PLANE_GPU | 1u << REPORT_PLANE_SYNC);
+	assert_int_equal(report_planes_take(&planes, "planes", "cpus", &error), -EINVAL);
+	assert_non_null(strstr(error, "--planes cpus: must be all, or of gpu, sync"));
+	free(error);
+	error = NULL;
+	assert_int_equal(report_planes_take(&planes, "planes", "gpu,memory", &error), -EINVAL);
+	assert_non_null(strstr(error, "--planes gpu,memory: memory has an option of its own"));
+	free(error);
 }
 
 static void every_plane_is_called_by_its_name(void **state)
@@ -258,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_of_planes_is_a_set),
+		cmocka_unit_test(an_option_that_names_memory_or_no_plane_is_refused),
 		cmocka_unit_test(every_plane_is_called_by_its_name),
 		cmocka_unit_test(only_work_is_gpu_time),
 		cmocka_unit_test(kinds_of_kinds_have_names_and_unknown_ones_say_so),
