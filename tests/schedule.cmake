@@ -141,6 +141,8 @@ set(FLAMEGRID_SLOW_TESTS
   stalled_agent_test 7
   straggler_skew_test 24
   straggler_waits_test 4
+  swarm_network_test 11
+  swarm_test 4
   tarball_is_packed 18
   windows_test 8)
 
