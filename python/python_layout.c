@@ -10,122 +10,96 @@
  * 3.14: pycore_interpframe_structs.h, pycore_debug_offsets.h), x86_64, builds with the GIL and
  * without Py_DEBUG: 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10. Struct layouts do
  * not change within a minor version once it is released. */
+
+/* What all versions share. */
+#define EVERY_LAYOUT .thread_prev = 0, .thread_next = 8, .thread_interpreter = 16
+
+/* 3.8 to 3.10: PyThreadState.frame, PyFrameObject, PyCodeObject. */
+#define FRAME_OBJECTS                       \
+	EVERY_LAYOUT,                       \
+	.thread_frame = 24,                 \
+	.c_frame_frame = NONE,              \
+	.frame_code = 32,                   \
+	.frame_back = 24,                   \
+	.frame_owner = NONE,                \
+	.segment_mark = NONE,               \
+	.segment = PYTHON_SEGMENT_EVERY,    \
+	.code_mask = ALL,                   \
+	.code_first_line = 40,              \
+	.code_file = 104,                   \
+	.code_name = 112,                   \
+	.code_lines = 120,                  \
+	.code_qualified_name = 112,         \
+	.code_bytecode = NONE,              \
+	.code_first_traceable = NONE,       \
+	.code_version = NONE,               \
+	.string_ascii = 48,                 \
+	.string_other = 72,                 \
+	.runtime_interpreters = 32,         \
+	.interpreter_next = 0,              \
+	.interpreter_threads = 8,           \
+	.thread_id = 176
+
+/* Since 3.11: _PyInterpreterFrame. */
+#define INTERPRETER_FRAMES                          \
+	EVERY_LAYOUT,                               \
+	.frame_instruction = 56,                    \
+	.instruction = PYTHON_INSTRUCTION_POINTER,  \
+	.line_format = PYTHON_LINE_LOCATIONS,       \
+	.code_file = 112,                           \
+	.code_name = 120,                           \
+	.code_lines = 136,                          \
+	.code_qualified_name = 128
+
+/* Since 3.12. Owner 3 marks the loop's own frame: FRAME_OWNED_BY_CSTACK, and in 3.14 FRAME_OWNED_BY_INTERPRETER,
+ * where FRAME_OWNED_BY_CSTACK is 4. Strings lose their wchar_t part. */
+#define SHIM_FRAMES                      \
+	INTERPRETER_FRAMES,              \
+	.frame_code = 0,                 \
+	.frame_back = 8,                 \
+	.segment = PYTHON_SEGMENT_SHIM,  \
+	.shim_owner = 3,                 \
+	.code_first_line = 68,           \
+	.code_version = 92,              \
+	.string_ascii = 40,              \
+	.string_other = 56
+
 static const struct python_layout layouts[] = {
 	{
-		/* PyThreadState.frame, PyFrameObject, PyCodeObject. */
+		FRAME_OBJECTS,
 		.minor = 8,
-		.thread_frame = 24,
-		.c_frame_frame = NONE,
-		.frame_code = 32,
-		.frame_back = 24,
 		.frame_instruction = 104,
-		.frame_owner = NONE,
-		.segment_mark = NONE,
-		.segment = PYTHON_SEGMENT_EVERY,
 		.instruction = PYTHON_INSTRUCTION_BYTES,
 		.line_format = PYTHON_LINE_LNOTAB,
-		.code_mask = ALL,
-		.code_first_line = 40,
-		.code_file = 104,
-		.code_name = 112,
-		.code_lines = 120,
-		.code_qualified_name = 112,
-		.code_bytecode = NONE,
-		.code_first_traceable = NONE,
-		.code_version = NONE,
-		.string_ascii = 48,
-		.string_other = 72,
-		.runtime_interpreters = 32,
-		.interpreter_next = 0,
-		.interpreter_threads = 8,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
-		.thread_id = 176,
 	},
 	{
+		FRAME_OBJECTS,
 		.minor = 9,
-		.thread_frame = 24,
-		.c_frame_frame = NONE,
-		.frame_code = 32,
-		.frame_back = 24,
 		.frame_instruction = 104,
-		.frame_owner = NONE,
-		.segment_mark = NONE,
-		.segment = PYTHON_SEGMENT_EVERY,
 		.instruction = PYTHON_INSTRUCTION_BYTES,
 		.line_format = PYTHON_LINE_LNOTAB,
-		.code_mask = ALL,
-		.code_first_line = 40,
-		.code_file = 104,
-		.code_name = 112,
-		.code_lines = 120,
-		.code_qualified_name = 112,
-		.code_bytecode = NONE,
-		.code_first_traceable = NONE,
-		.code_version = NONE,
-		.string_ascii = 48,
-		.string_other = 72,
-		.runtime_interpreters = 32,
-		.interpreter_next = 0,
-		.interpreter_threads = 8,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
-		.thread_id = 176,
 	},
 	{
 		/* f_lasti counts units from here on; co_linetable takes co_lnotab's place. */
+		FRAME_OBJECTS,
 		.minor = 10,
-		.thread_frame = 24,
-		.c_frame_frame = NONE,
-		.frame_code = 32,
-		.frame_back = 24,
 		.frame_instruction = 96,
-		.frame_owner = NONE,
-		.segment_mark = NONE,
-		.segment = PYTHON_SEGMENT_EVERY,
 		.instruction = PYTHON_INSTRUCTION_UNITS,
 		.line_format = PYTHON_LINE_PAIRS,
-		.code_mask = ALL,
-		.code_first_line = 40,
-		.code_file = 104,
-		.code_name = 112,
-		.code_lines = 120,
-		.code_qualified_name = 112,
-		.code_bytecode = NONE,
-		.code_first_traceable = NONE,
-		.code_version = NONE,
-		.string_ascii = 48,
-		.string_other = 72,
-		.runtime_interpreters = 32,
-		.interpreter_next = 0,
-		.interpreter_threads = 8,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
-		.thread_id = 176,
 	},
 	{
-		/* PyThreadState.cframe, _PyCFrame.current_frame, _PyInterpreterFrame with is_entry
-		 * and prev_instr. */
+		/* PyThreadState.cframe, _PyCFrame.current_frame, is_entry and prev_instr. */
+		INTERPRETER_FRAMES,
 		.minor = 11,
 		.thread_frame = 56,
 		.c_frame_frame = 8,
 		.frame_code = 32,
 		.frame_back = 48,
-		.frame_instruction = 56,
 		.frame_owner = 69,
 		.segment_mark = 68,
 		.segment = PYTHON_SEGMENT_ENTRY,
-		.instruction = PYTHON_INSTRUCTION_POINTER,
-		.line_format = PYTHON_LINE_LOCATIONS,
 		.code_mask = ALL,
 		.code_first_line = 72,
-		.code_file = 112,
-		.code_name = 120,
-		.code_lines = 136,
-		.code_qualified_name = 128,
 		.code_bytecode = 184,
 		.code_first_traceable = 168,
 		.code_version = NONE,
@@ -134,110 +108,53 @@ static const struct python_layout layouts[] = {
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 16,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
 		.thread_id = 152,
 	},
 	{
-		/* FRAME_OWNED_BY_CSTACK (3) marks the loop's own frame. Strings lose their wchar_t
-		 * part. */
+		SHIM_FRAMES,
 		.minor = 12,
 		.thread_frame = 56,
 		.c_frame_frame = 0,
-		.frame_code = 0,
-		.frame_back = 8,
-		.frame_instruction = 56,
 		.frame_owner = 70,
 		.segment_mark = 70,
-		.segment = PYTHON_SEGMENT_SHIM,
-		.shim_owner = 3,
-		.instruction = PYTHON_INSTRUCTION_POINTER,
-		.line_format = PYTHON_LINE_LOCATIONS,
 		.code_mask = ALL,
-		.code_first_line = 68,
-		.code_file = 112,
-		.code_name = 120,
-		.code_lines = 136,
-		.code_qualified_name = 128,
 		.code_bytecode = 192,
 		.code_first_traceable = 176,
-		.code_version = 92,
-		.string_ascii = 40,
-		.string_other = 56,
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 72,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
 		.thread_id = 136,
 	},
 	{
 		/* PyThreadState.current_frame; f_executable and instr_ptr. */
+		SHIM_FRAMES,
 		.minor = 13,
 		.thread_frame = 72,
 		.c_frame_frame = NONE,
-		.frame_code = 0,
-		.frame_back = 8,
-		.frame_instruction = 56,
 		.frame_owner = 70,
 		.segment_mark = 70,
-		.segment = PYTHON_SEGMENT_SHIM,
-		.shim_owner = 3,
-		.instruction = PYTHON_INSTRUCTION_POINTER,
-		.line_format = PYTHON_LINE_LOCATIONS,
 		.code_mask = ALL,
-		.code_first_line = 68,
-		.code_file = 112,
-		.code_name = 120,
-		.code_lines = 136,
-		.code_qualified_name = 128,
 		.code_bytecode = 200,
 		.code_first_traceable = 184,
-		.code_version = 92,
-		.string_ascii = 40,
-		.string_other = 56,
 		.runtime_interpreters = 632,
 		.interpreter_next = 7264,
 		.interpreter_threads = 7344,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
 		.thread_id = 152,
 	},
 	{
-		/* f_executable is a tagged reference (pycore_stackref.h: Py_TAG_BITS, the two low
-		 * ones); FRAME_OWNED_BY_INTERPRETER is 3, FRAME_OWNED_BY_CSTACK 4. */
+		/* f_executable is a tagged reference (pycore_stackref.h: Py_TAG_BITS, the two low ones). */
+		SHIM_FRAMES,
 		.minor = 14,
 		.thread_frame = 72,
 		.c_frame_frame = NONE,
-		.frame_code = 0,
-		.frame_back = 8,
-		.frame_instruction = 56,
 		.frame_owner = 74,
 		.segment_mark = 74,
-		.segment = PYTHON_SEGMENT_SHIM,
-		.shim_owner = 3,
-		.instruction = PYTHON_INSTRUCTION_POINTER,
-		.line_format = PYTHON_LINE_LOCATIONS,
 		.code_mask = ~3ull,
-		.code_first_line = 68,
-		.code_file = 112,
-		.code_name = 120,
-		.code_lines = 136,
-		.code_qualified_name = 128,
 		.code_bytecode = 208,
 		.code_first_traceable = 192,
-		.code_version = 92,
-		.string_ascii = 40,
-		.string_other = 56,
 		.runtime_interpreters = 808,
 		.interpreter_next = 7272,
 		.interpreter_threads = 7344,
-		.thread_prev = 0,
-		.thread_next = 8,
-		.thread_interpreter = 16,
 		.thread_id = 152,
 	},
 };
