@@ -179,8 +179,7 @@ struct sample_python_identity {
 	__u64 lines_tail[2]; /* the last 16 bytes of the object */
 };
 
-#define SAMPLE_PYTHON_HEAD  16u /* offset of the length, in a string and in a table */
-#define SAMPLE_PYTHON_LINES 32u /* offset of a table's first entry */
+#define SAMPLE_PYTHON_HEAD 16u /* offset of the length, in a string and in a table */
 
 static inline __attribute__((always_inline)) __u64 sample_python_mix(__u64 hash, __u64 word)
 {

@@ -52,7 +52,6 @@ struct option_table {
 	int usage_status;      /* the exit status for a command line that was not understood */
 	bool stops_at_operand; /* options behind the first operand belong to the command */
 	bool is_daemon;        /* a program of its own */
-	bool is_configured;    /* /etc/flamegrid.conf has defaults for it */
 };
 
 extern const struct option_table option_table_run, option_table_report, option_table_diff,

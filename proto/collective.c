@@ -27,29 +27,12 @@ uint64_t collective_hash(uint64_t hash, const void *bytes, size_t size)
 	return hash;
 }
 
-static uint64_t known(uint64_t hash)
-{
-	return hash ? hash : 1;
-}
-
 uint64_t collective_key(const void *unique_id)
 {
-	return known(collective_hash(COLLECTIVE_HASH_START, unique_id, COLLECTIVE_UNIQUE_ID_SIZE));
-}
+	uint64_t hash =
+		collective_hash(COLLECTIVE_HASH_START, unique_id, COLLECTIVE_UNIQUE_ID_SIZE);
 
-uint64_t collective_split_key(uint64_t parent_key, int32_t color, uint32_t split)
-{
-	uint8_t bytes[16];
-
-	if (parent_key == 0)
-		return 0;
-	for (uint32_t i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(parent_key >> 8 * i);
-	for (uint32_t i = 0; i < 4; i++) {
-		bytes[8 + i] = (uint8_t)((uint32_t)color >> 8 * i);
-		bytes[12 + i] = (uint8_t)(split >> 8 * i);
-	}
-	return known(collective_hash(COLLECTIVE_HASH_START, bytes, sizeof(bytes)));
+	return hash ? hash : 1;
 }
 
 uint32_t collective_type_size(uint32_t data_type)

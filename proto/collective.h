@@ -122,9 +122,8 @@ struct collective {
 #define COLLECTIVE_HASH_PRIME 0x100000001b3ull
 uint64_t collective_hash(uint64_t hash, const void *bytes, size_t size);
 
-/* The keys of struct communicator. */
+/* The key of struct communicator. */
 uint64_t collective_key(const void *unique_id);
-uint64_t collective_split_key(uint64_t parent_key, int32_t color, uint32_t split);
 
 #define COLLECTIVE_UNIQUE_ID_SIZE 128u /* bytes: NCCL_UNIQUE_ID_BYTES */
 

@@ -111,7 +111,7 @@ struct definition_api_statistic {
 	uint32_t reserved;
 	uint64_t count;
 	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
-	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY does not count as one */
+	uint64_t errors; /* calls that returned an error; CUDA_ERROR_NOT_READY is an answer */
 };
 
 /* The launches of one kernel with one configuration so far. A later definition of the same configuration replaces

@@ -1,5 +1,4 @@
-/* The part that walks the stacks of launches: option --stack-source of `flamegrid run` and of the agent. Pure; any
- * thread. */
+/* The part that walks the stacks of launches: option --stack-source of `flamegrid run` and of the agent. */
 #ifndef STACK_SOURCE_H
 #define STACK_SOURCE_H
 
@@ -8,8 +7,5 @@ enum stack_source {
 	STACK_SOURCE_UPROBE, /* a BPF program at a probe in the guest; the guest where that is not possible */
 	STACK_SOURCE_AUTO,   /* the better one; at present that is the guest */
 };
-
-/* "guest", "uprobe", "auto". 0; -EINVAL: none of these, *source is then STACK_SOURCE_GUEST. */
-int stack_source_parse(const char *text, enum stack_source *source);
 
 #endif

@@ -16,7 +16,6 @@
 #define STACK_WORD_OTHER     (1ull << 63) /* not a native frame */
 #define STACK_WORD_MARK      (1ull << 62) /* with STACK_WORD_OTHER: a mark, else Python */
 #define STACK_WORD_RANGE     (1ull << 61) /* with STACK_WORD_MARK: an NVTX range */
-#define STACK_WORD_CODE_BITS 32
 #define STACK_WORD_LINE_BITS 24
 
 /* Numbers are part of the shared-memory format: append only. Each is shown as a frame of its own, by the name that

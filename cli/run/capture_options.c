@@ -237,7 +237,8 @@ bool capture_options_is_in_environment(const char *name)
 	return false;
 }
 
-bool capture_options_has_windows(const struct capture_options *options)
+/* Whether less than the whole run may be captured. */
+static bool has_windows(const struct capture_options *options)
 {
 	char text[WINDOW_OPTIONS_SIZE];
 
@@ -251,7 +252,7 @@ static int export_window(const struct capture_options *options, uint64_t now_ns,
 	struct window_options window = options->window;
 	char text[WINDOW_OPTIONS_SIZE];
 
-	if (!capture_options_has_windows(options))
+	if (!has_windows(options))
 		return 0;
 	if (options->delay_ns)
 		window.from_ns = now_ns + options->delay_ns;

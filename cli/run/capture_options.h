@@ -43,7 +43,4 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 /* Returns whether an option of this name was taken from the environment. */
 bool capture_options_is_in_environment(const char *name);
 
-/* Returns whether less than the whole run may be captured. */
-bool capture_options_has_windows(const struct capture_options *options);
-
 #endif

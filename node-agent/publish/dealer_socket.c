@@ -225,11 +225,6 @@ int dealer_socket_open(struct dealer_socket *dealer)
 	return 0;
 }
 
-bool dealer_socket_is_open(const struct dealer_socket *dealer)
-{
-	return dealer->socket != NULL;
-}
-
 int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size)
 {
 	*frame = NULL;

@@ -30,7 +30,6 @@ int dealer_socket_fd(const struct dealer_socket *dealer);
 /* Begins to connect anew, which may take any time. 0 or -errno: it is closed. */
 int dealer_socket_open(struct dealer_socket *dealer);
 void dealer_socket_close(struct dealer_socket *dealer); /* closes it if it is open */
-bool dealer_socket_is_open(const struct dealer_socket *dealer);
 
 /* Receives the next frame, borrowed until the next call. 1; 0: no frame waits, or the socket is closed; -errno. */
 int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size);

@@ -70,5 +70,4 @@ const struct option_table option_table_run = {
 	.rows = rows,
 	.usage_status = 125,
 	.stops_at_operand = true,
-	.is_configured = true,
 };

@@ -195,9 +195,6 @@ enum statistics_domain { /* CUPTI's numbers */
 			 STATISTICS_RUNTIME = 2,
 };
 
-/* CUDA_ERROR_NOT_READY and cudaErrorNotReady. CUDA's documentation calls them an answer and not an error. */
-#define STATISTICS_NOT_READY 600u
-
 #define MESSAGE_RANK_NONE  (-1)
 #define MESSAGE_INDEX_NONE (-1)
 

@@ -10,7 +10,7 @@ static const char *const names[STACK_MODES] = {
 	[STACK_MODE_PYTHON] = "python", [STACK_MODE_NONE] = "none",
 };
 
-const char *stack_options_mode_name(enum stack_mode mode)
+static const char *mode_name(enum stack_mode mode)
 {
 	return mode < STACK_MODES ? names[mode] : "";
 }
@@ -75,6 +75,6 @@ int stack_options_parse(const char *text, struct stack_options *options)
 
 void stack_options_format(const struct stack_options *options, char *text)
 {
-	snprintf(text, STACK_OPTIONS_SIZE, "%s,%u,%u", stack_options_mode_name(options->mode),
+	snprintf(text, STACK_OPTIONS_SIZE, "%s,%u,%u", mode_name(options->mode),
 		 options->native_depth, options->python_depth);
 }

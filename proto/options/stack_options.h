@@ -41,7 +41,4 @@ int stack_options_parse(const char *text, struct stack_options *options);
 /* Writes the text that parses to *options. text has room for STACK_OPTIONS_SIZE bytes. */
 void stack_options_format(const struct stack_options *options, char *text);
 
-/* "leaf" and so on. Static storage. */
-const char *stack_options_mode_name(enum stack_mode mode);
-
 #endif

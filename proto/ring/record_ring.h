@@ -145,10 +145,6 @@ bool record_ring_define(struct record_ring *ring, uint32_t type, const void *hea
 /* Stores a stack's words (leaf first) and returns its new id, from 1; RECORD_STACK_NONE: no room. Lock-free. */
 uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames, uint32_t depth);
 
-/* A stored stack, borrowed until record_ring_destroy(). Guest side only: it trusts its own memory. */
-const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
-				      uint32_t *depth);
-
 /* Stores the names of a Python function, without a NUL, at most RECORD_CODE_TEXT_MAX bytes each, and returns its new
  * id, from 1; 0: no room. Lock-free. */
 uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
@@ -266,9 +262,6 @@ uint32_t record_ring_release_crowded(struct record_ring *ring);
  * records that record_ring_resume() found gone. Returns their number, at most max; (RECORD_DEVICES_MAX + 1) *
  * LEDGER_REASONS always suffices. -EPROTO: a counter cannot be read, or is higher than any guest can have counted. */
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
-
-/* Records of all lanes that were published and not yet read. Lanes that were given up count 0. */
-uint64_t record_ring_unread(const struct record_ring *ring);
 
 /* ---- from one agent to the next
  *

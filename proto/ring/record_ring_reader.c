@@ -494,26 +494,6 @@ uint32_t record_ring_release_crowded(struct record_ring *ring)
 	return crowded;
 }
 
-uint64_t record_ring_unread(const struct record_ring *ring)
-{
-	uint64_t unread = 0;
-
-	if (!ring->activity.given_up)
-		unread += atomic_load_explicit(&ring->header->activity.produced,
-					       memory_order_acquire) -
-			  ring->activity.read;
-	if (!ring->collective.given_up)
-		unread += atomic_load_explicit(&ring->header->collective.produced,
-					       memory_order_acquire) -
-			  ring->collective.read;
-	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
-		if (!ring->lanes[i].given_up)
-			unread += atomic_load_explicit(&ring->lane_controls[i].produced,
-						       memory_order_acquire) -
-				  ring->lanes[i].read;
-	return unread;
-}
-
 void record_ring_command(struct record_ring *ring, const struct record_ring_command *command)
 {
 	struct ring_control *control = &ring->header->control;

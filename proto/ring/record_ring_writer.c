@@ -350,19 +350,6 @@ uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames,
 	return index + 1;
 }
 
-const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
-				      uint32_t *depth)
-{
-	*depth = 0;
-	if (stack_id == RECORD_STACK_NONE || stack_id > ring->stacks)
-		return NULL;
-
-	uint64_t entry =
-		atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
-	*depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
-	return *depth ? &ring->stack_arena[entry >> RING_STACK_DEPTH_BITS] : NULL;
-}
-
 uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
 			      const char *name, uint32_t name_size)
 {

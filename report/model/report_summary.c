@@ -140,8 +140,9 @@ void report_summary_ledger(FILE *out, const struct report_tree *tree, const char
 	write_losses(out, tree, 0, prefix);
 }
 
-const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
-				 char *line, size_t size)
+/* A plane's own total, shown or not: "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any. */
+static const char *plane_line(const struct report_tree *tree, enum report_plane plane, char *line,
+			      size_t size)
 {
 	const struct report_plane_total *total = &tree->plane_totals[plane];
 	char count[NUMBER_SIZE], time[NUMBER_SIZE];
@@ -163,8 +164,7 @@ void report_summary_planes(FILE *out, const struct report_tree *tree, const char
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (tree->plane_totals[plane].count && plane != REPORT_PLANE_MEMORY)
 			fprintf(out, "%s%s\n", prefix,
-				report_summary_plane(tree, (enum report_plane)plane, line,
-						     sizeof(line)));
+				plane_line(tree, (enum report_plane)plane, line, sizeof(line)));
 }
 
 bool report_summary_mixed(const struct report_tree *tree, char *line, size_t size)

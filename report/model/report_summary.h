@@ -25,11 +25,6 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
  *	"noted: launches for which no GPU record came [launch_expired]: 2" */
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Writes a plane's own total, shown or not: "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are
- * any. Returns line. */
-const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
-				 char *line, size_t size);
-
 /* Writes such a line, after prefix, for each plane that has records, except GPU work and memory
  * (report_summary_memory). */
 void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix);

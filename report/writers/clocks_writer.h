@@ -9,8 +9,6 @@
 #include "report/model/report_clocks.h"
 #include "report/model/report_tree.h"
 
-#define CLOCKS_WRITER_LINE_SIZE 256u
-
 /* Writes a table for people. 0; -ENOSPC, -EIO …: out did not take everything. */
 int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 			const struct report_tree *tree);

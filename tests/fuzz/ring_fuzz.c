@@ -173,7 +173,6 @@ static void take_over(int fd, uint64_t durable_seq)
 	for (int i = 0; i < nr; i++)
 		if (ledger[i].count > LEDGER_COUNT_MAX * (RECORD_RING_LANES_MAX + 1))
 			abort();
-	record_ring_unread(ring);
 	if (record_ring_can_mark(ring) && record_ring_mark(ring, durable_seq + 1) != 0)
 		abort();
 	if (record_ring_position(ring, &position) != 0)

@@ -387,7 +387,6 @@ static void process_killed_in_full_flight_loses_nothing_that_was_published(void 
 	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_LAUNCHES),
 			 agent.nr_launches +
 				 test_agent_ledger_sum(&agent, LEDGER_LAUNCH_RING_FULL));
-	assert_int_equal(record_ring_unread(agent.ring), 0);
 	assert_true(agent.nr_records > 20000);
 }
 

@@ -33,20 +33,6 @@ static void a_key_is_that_of_all_bytes_of_the_id(void **state)
 	assert_true(key != collective_key(id));
 }
 
-static void the_key_of_a_split_tells_parent_colour_and_number(void **state)
-{
-	static const uint8_t bytes[16] = {8,    7,    6,    5,    4, 3, 2, 1,
-					  0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0};
-	uint64_t key = collective_split_key(0x0102030405060708ull, -2, 3);
-
-	(void)state;
-	assert_true(key == collective_hash(COLLECTIVE_HASH_START, bytes, sizeof(bytes)));
-	assert_true(key != collective_split_key(0x0102030405060709ull, -2, 3));
-	assert_true(key != collective_split_key(0x0102030405060708ull, 2, 3));
-	assert_true(key != collective_split_key(0x0102030405060708ull, -2, 4));
-	assert_true(collective_split_key(0, 1, 1) == 0);
-}
-
 static void bytes_are_those_of_the_elements(void **state)
 {
 	static const uint32_t sizes[COLLECTIVE_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -217,7 +203,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_hash_is_fnv_1a_of_64_bits),
 		cmocka_unit_test(a_key_is_that_of_all_bytes_of_the_id),
-		cmocka_unit_test(the_key_of_a_split_tells_parent_colour_and_number),
 		cmocka_unit_test(bytes_are_those_of_the_elements),
 		cmocka_unit_test(every_number_has_a_name_of_its_own),
 		cmocka_unit_test_setup_teardown(a_message_has_these_bytes, codec_fixture_set_up,

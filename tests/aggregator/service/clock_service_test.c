@@ -206,7 +206,7 @@ static const struct report_clocks made = {
 
 static void reports_say_what_is_known_and_what_is_not(void **state)
 {
-	char line[CLOCKS_WRITER_LINE_SIZE];
+	char line[256];
 	char *table = written(&made, clocks_writer_table);
 	char *json = written(&made, clocks_writer_json);
 	char *csv = written(&made, clocks_writer_csv);

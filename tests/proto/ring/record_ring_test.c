@@ -135,7 +135,6 @@ static void a_failure_or_a_call_without_gpu_work_is_no_launch(void **state)
 	record.flags = RECORD_LAUNCH_HOST;
 	assert_true(record_ring_push_launch(pair.guest, 0, &record));
 	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES), 1);
-	assert_int_equal(record_ring_unread(pair.agent), 3);
 	record_ring_fixture_close(&pair);
 }
 
@@ -222,7 +221,6 @@ static void stacks_are_bounded_by_number_and_by_words(void **state)
 {
 	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	uint64_t frames[RECORD_STACK_DEPTH] = {1, 2, 3}, out[RECORD_STACK_DEPTH];
-	uint32_t depth;
 
 	(void)state;
 	assert_int_equal(record_ring_add_stack(pair.guest, frames, 0), RECORD_STACK_NONE);
@@ -231,7 +229,6 @@ static void stacks_are_bounded_by_number_and_by_words(void **state)
 	assert_int_equal(record_ring_add_stack(pair.guest, frames, 3), RECORD_STACK_NONE);
 	assert_int_equal(record_ring_read_stack(pair.agent, 16, out), 3);
 	assert_memory_equal(out, frames, 24);
-	assert_memory_equal(record_ring_own_stack(pair.guest, 16, &depth), frames, 24);
 	assert_int_equal(record_ring_read_stack(pair.agent, 17, out), -ENOENT);
 	assert_int_equal(record_ring_read_stack(pair.agent, 0, out), -ENOENT);
 	record_ring_fixture_close(&pair);
