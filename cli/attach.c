@@ -21,7 +21,6 @@
 #include "options/option_line.h"
 #include "proto/attach.h"
 #include "proto/handshake.h"
-#include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"

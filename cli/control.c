@@ -16,7 +16,6 @@
 #include "cli/job/site_aggregator.h"
 #include "cli/run/agent_sockets.h"
 #include "cli/run/control_client.h"
-#include "cli/run/target_process.h"
 #include "node-agent/files/proc_file.h"
 #include "options/option_line.h"
 #include "proto/options/duration.h"

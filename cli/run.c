@@ -16,7 +16,6 @@
 #include "cli/job/step_run.h"
 #include "cli/run/agent_result.h"
 #include "cli/run/capture_options.h"
-#include "cli/run/output_files.h"
 #include "cli/run/output_template.h"
 #include "cli/run/recording.h"
 #include "cli/run/run_options.h"

@@ -10,8 +10,6 @@
 
 #include "python_library.h"
 
-#include "proto/record.h"
-
 #define PYTHON_CODE_ID_BITS 17
 #define PYTHON_CODE_SLOTS   (1u << PYTHON_CODE_ID_BITS)
 

@@ -5,7 +5,6 @@
 #define PYTHON_FRAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "unwind/unwind.h"

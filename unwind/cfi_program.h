@@ -3,7 +3,6 @@
 #ifndef CFI_PROGRAM_H
 #define CFI_PROGRAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 /* As in glibc's dlfcn.h; declared here because older ones lack it. The reserved words are for
  * fields that some machines have. */

@@ -6,7 +6,6 @@
 #ifndef UNWIND_H
 #define UNWIND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define UNWIND_CACHE_ENTRIES 4096u /* a power of two */

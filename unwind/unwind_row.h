@@ -4,7 +4,6 @@
 #ifndef UNWIND_ROW_H
 #define UNWIND_ROW_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Valid from pc up to the next row's. */

@@ -5,7 +5,6 @@
 #define UNWIND_TABLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "eh_frame_image.h"

@@ -5,7 +5,6 @@
 #define FOLD_LIMIT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "fold_table.h"
 

@@ -3,7 +3,6 @@
 #ifndef LAUNCH_MAP_H
 #define LAUNCH_MAP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum launch_flags {

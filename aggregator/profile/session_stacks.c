@@ -1,7 +1,6 @@
 #include "session_stacks.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

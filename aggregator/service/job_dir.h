@@ -4,7 +4,6 @@
 #define JOB_DIR_H
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/batch/message.h"

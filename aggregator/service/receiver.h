@@ -5,7 +5,6 @@
 #define RECEIVER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "peer_table.h"

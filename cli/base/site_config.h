@@ -5,7 +5,6 @@
 #define SITE_CONFIG_H
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #define SITE_CONFIG_PATH "/etc/flamegrid.conf"

@@ -2,8 +2,6 @@
 #ifndef ADDRESS_LIST_H
 #define ADDRESS_LIST_H
 
-#include <stdint.h>
-
 #include "proto/trust/rendezvous.h"
 
 /* Appends the endpoints of a socket that is bound to bound: "tcp://0.0.0.0:PORT", "tcp://[::]:PORT" or one address.

@@ -2,7 +2,6 @@
 #ifndef AGENT_RESULT_H
 #define AGENT_RESULT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Makes a number for one run, which its processes give to the agent; never 0. */

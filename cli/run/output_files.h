@@ -5,7 +5,6 @@
 #define OUTPUT_FILES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "cli/base/output_dir.h"
 #include "report/model/report_build.h"

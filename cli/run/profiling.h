@@ -4,7 +4,6 @@
 #define PROFILING_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "aggregator/service/aggregator.h"
 #include "node-agent/agent.h"

@@ -1,6 +1,5 @@
 #include "recording.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

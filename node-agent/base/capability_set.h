@@ -3,8 +3,6 @@
 #ifndef CAPABILITY_SET_H
 #define CAPABILITY_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define CAPABILITY_SET_TEXT_MAX 1024u /* bytes, with the NUL */

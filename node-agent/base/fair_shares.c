@@ -1,6 +1,5 @@
 #include "fair_shares.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 

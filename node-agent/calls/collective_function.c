@@ -1,6 +1,5 @@
 #include "collective_function.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #ifndef PROBE_SOURCE_H
 #define PROBE_SOURCE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

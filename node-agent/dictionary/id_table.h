@@ -3,7 +3,6 @@
 #ifndef ID_TABLE_H
 #define ID_TABLE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define ID_TABLE_CHUNK 256u /* entries that are allocated together */

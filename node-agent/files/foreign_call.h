@@ -9,7 +9,6 @@
 #define FOREIGN_CALL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,6 +1,5 @@
 #include "probe_stacks.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

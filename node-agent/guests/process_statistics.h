@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "node-agent/publish/batch_builder.h"
-#include "proto/batch/message.h"
 #include "proto/definition.h"
 
 #define PROCESS_STATISTICS_BATCH 4096u /* rows of each kind in one message */

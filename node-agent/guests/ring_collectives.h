@@ -4,9 +4,7 @@
 #define RING_COLLECTIVES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "proto/collective_record.h"
 #include "proto/definition.h"
 
 #define RING_COLLECTIVES_MAX 4096u /* calls in one message */

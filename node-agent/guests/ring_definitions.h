@@ -13,7 +13,6 @@
 
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/symbols/module_table.h"
-#include "proto/definition.h"
 
 #define RING_DEFINITIONS_NAMES_MAX    (1u << 18)   /* kernel names of one process */
 #define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */

@@ -4,7 +4,6 @@
 #define BPF_RIGHTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define BPF_RIGHTS_LINE_MAX 512u /* bytes of a line, with its NUL */
 

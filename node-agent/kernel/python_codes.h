@@ -3,7 +3,6 @@
 #ifndef PYTHON_CODES_H
 #define PYTHON_CODES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -3,7 +3,6 @@
 #define SYMBOL_TABLE_H
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define SYMBOL_TABLE_NO_SYMBOL UINT32_MAX

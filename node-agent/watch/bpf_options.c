@@ -1,7 +1,6 @@
 #include "bpf_options.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include "bpf/sample_event.h"
 #include "node-agent/guests/ring_outputs.h"
 #include "node-agent/kernel/kernel_clock.h"
-#include "proto/host_sample.h"
 #include "proto/options/stack_options.h"
 
 #define WATCHED_SAMPLES_MAX 8192u /* samples in one message */

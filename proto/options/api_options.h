@@ -5,7 +5,6 @@
 #define API_OPTIONS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define API_OPTIONS_ENV      "FLAMEGRID_API"
 #define API_OPTIONS_SIZE_MAX 4096u /* bytes of a list */

@@ -1,7 +1,6 @@
 #include "record_options.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 static const struct {

@@ -5,7 +5,6 @@
 #define WINDOW_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define WINDOW_OPTIONS_ENV      "FLAMEGRID_WINDOW"

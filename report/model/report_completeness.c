@@ -1,7 +1,6 @@
 #include "report_completeness.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "report_summary.h"
 
 #include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/absence.h"
 #include "proto/ledger.h"

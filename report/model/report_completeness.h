@@ -3,8 +3,6 @@
 #ifndef REPORT_COMPLETENESS_H
 #define REPORT_COMPLETENESS_H
 
-#include <stdint.h>
-
 #include "report_names.h"
 #include "report_tree.h"
 

@@ -7,7 +7,6 @@
 
 #include "aggregator/core/memory_account.h"
 #include "aggregator/core/timeline_table.h"
-#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"

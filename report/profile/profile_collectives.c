@@ -1,7 +1,6 @@
 #include "profile_collectives.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "aggregator/store/database.h"

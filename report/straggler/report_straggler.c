@@ -10,7 +10,6 @@
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
 #include "report/names/frame_text.h"
-#include "report/names/outlier.h"
 
 struct builder {
 	const struct profile *profile;

@@ -10,7 +10,6 @@
 #ifndef REPORT_STRAGGLER_H
 #define REPORT_STRAGGLER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "straggler.h"

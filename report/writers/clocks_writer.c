@@ -1,6 +1,5 @@
 #include "clocks_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "csv_writer.h"

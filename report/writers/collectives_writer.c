@@ -1,6 +1,5 @@
 #include "collectives_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "json_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "collectives_writer.h"

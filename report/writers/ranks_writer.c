@@ -1,6 +1,5 @@
 #include "ranks_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "straggler_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "table_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "statistics_writer.h"

@@ -2,6 +2,7 @@
 #ifndef GUEST_FIXTURE_H
 #define GUEST_FIXTURE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/handshake.h"
