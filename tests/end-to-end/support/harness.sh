@@ -1,6 +1,8 @@
 # What the scripts of this folder share; sourced. BUILD is the build folder (from ctest). Every check counts, the script
 # ends with its sum and exits 1 if one failed.
 set -u
+# The last command of a pipeline runs in this shell, so that checks count there, too. Job control would undo that.
+shopt -s lastpipe
 : "${BUILD:?BUILD names the build folder}"
 flamegrid=$BUILD/bin/flamegrid
 fake_launches=$BUILD/tests/fake_launches
