@@ -95,11 +95,27 @@ void capture_window_init(const struct capture_window_parts *parts)
 	take_command();
 }
 
+
+static void note_ranges(void)
+{
+	int changes = atomic_exchange(&self.range_changes, 0);
+
+	for (; changes > 0; changes--)
+		window_schedule_range(&self.schedule, true);
+	for (; changes < 0; changes++)
+		window_schedule_range(&self.schedule, false);
+}
+
 bool capture_window_is_due(void)
 {
 	uint64_t next_ns;
+	bool due;
 
-	return window_schedule_wanted(&self.schedule, realtime_ns(), &next_ns);
+	pthread_mutex_lock(&self.lock);
+	note_ranges();
+	due = window_schedule_wanted(&self.schedule, realtime_ns(), &next_ns);
+	pthread_mutex_unlock(&self.lock);
+	return due;
 }
 
 uint32_t capture_window_count(void)
@@ -399,16 +415,6 @@ static void take_down(uint64_t now_ns)
 	self.retry_ns = now_ns + LOST_GRACE_NS;
 	set_state(RECORD_RING_CAPTURE_OFF);
 	window_span_end(&self.span, self.left);
-}
-
-static void note_ranges(void)
-{
-	int changes = atomic_exchange(&self.range_changes, 0);
-
-	for (; changes > 0; changes--)
-		window_schedule_range(&self.schedule, true);
-	for (; changes < 0; changes++)
-		window_schedule_range(&self.schedule, false);
 }
 
 /* Looks at the schedule and acts. Returns the nanoseconds until the schedule needs another look. The lock is held. */

@@ -48,7 +48,8 @@ struct capture_window_parts { /* all borrowed for good */
 /* Call it once, before the others. */
 void capture_window_init(const struct capture_window_parts *parts);
 
-/* Whether the process is to be captured from its start on. On the thread that loads the guest. */
+/* Whether the process is to be captured from its start on, also because a range that it waits for is open already. On
+ * the thread that loads the guest. */
 bool capture_window_is_due(void);
 
 /* Opens the first window, after CUPTI was found and subscribed to. Returns a CUptiResult, as subscription_start(). On
