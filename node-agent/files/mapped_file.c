@@ -20,19 +20,33 @@ static int64_t ns_of(struct timespec time)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* Compares the kernel's numbers of both files. It asks no file system, since a root can be on one that hangs. */
+/* Asks no file system, since a root can be on one that hangs. */
+static bool look_at(const char *path, struct statx *status)
+{
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, status) == 0;
+}
+
+/* Compares the kernel's numbers of both files. */
 static bool is_same(pid_t pid, const char *name, const char *ours)
 {
-	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
 	struct statx status, our_status;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return statx(AT_FDCWD, path, flags, STATX_INO, &status) == 0 &&
-	       statx(AT_FDCWD, ours, flags, STATX_INO, &our_status) == 0 &&
+	return look_at(path, &status) && look_at(ours, &our_status) &&
 	       status.stx_ino == our_status.stx_ino &&
 	       status.stx_dev_major == our_status.stx_dev_major &&
 	       status.stx_dev_minor == our_status.stx_dev_minor;
+}
+
+/* A living process has a root, even if the kernel does not let us look at it. */
+static bool has_root(pid_t pid)
+{
+	struct statx status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	return look_at(path, &status) || (errno != ENOENT && errno != ESRCH);
 }
 
 void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
@@ -41,15 +55,19 @@ void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
 	struct timespec now, up;
 
-	/* A process that cannot be seen counts as ours only if it belongs to our user. */
-	*view = (struct mapped_file_view){
-		.pid = pid, .user = user, .is_ours = pid <= 0 && user == geteuid()};
+	*view = (struct mapped_file_view){.pid = pid, .user = user};
+	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
+	/* What a process without a root names gives its own user no more than that user has. Without a start time no
+	 * file counts as older than the process. */
+	if (!view->is_ours && !has_root(pid)) {
+		view->is_ours = user == geteuid();
+		return;
+	}
 	if (start_ticks == 0 || ticks_per_s <= 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	view->started_ns = ns_of(now) - ns_of(up) + (int64_t)start_ticks * (NS_PER_S / ticks_per_s);
-	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
 }
 
 static int check(bool believed, struct elf_file **file)

@@ -13,9 +13,9 @@ struct maps_file_entry;
 struct mapped_file_view {
 	pid_t pid;
 	uid_t user;         /* its owner */
-	int64_t started_ns; /* its start, by the real-time clock; 0: not known */
-	/* The process has our mounts and our root, so that a path is the same file for both. For a process without a
-	 * pid here that is assumed if it belongs to our own user. */
+	int64_t started_ns; /* its start, by the real-time clock; 0: not known, or it has ended */
+	/* The process has our mounts and our root, so that a path is the same file for both. For a process that has
+	 * ended or has no pid here, that is assumed if it belongs to our own user. */
 	bool is_ours;
 };
 
