@@ -73,12 +73,14 @@ contains "between: says how much of the run it is" "$scratch/between.err" "in 2 
 timed_window() {
 	begin duration --capture-range control -- "$fake_windows" --until "$scratch/over"
 	await_processes 1
-	local taken=0
-	"$flamegrid" control start --duration 100ms -q && taken=1
-	while [ $taken = 1 ] && ! "$flamegrid" control status | grep -q ' off  *1 '; do read -r -t 0.02 _ <>"$scratch/nothing"; done
+	"$flamegrid" control start --duration 100ms -q 2>"$scratch/timed.err"
+	local status=$?
+	while [ $status = 0 ] && ! windows_are 1; do read -r -t 0.02 _ <>"$scratch/nothing"; done
+	[ $status = 0 ] || windows_are 0 || not_ok "duration: start ends with $status after a window"
 	end
-	[ $taken = 1 ] && [ "$(kernels)" -gt 0 ]
+	[ $status = 0 ] && [ "$(kernels)" -gt 0 ]
 }
+windows_are() { "$flamegrid" control status | grep -q " off  *$1 "; }
 until timed_window; do :; done
 ok "duration: it is over by itself"
 check "duration: not all" [ "$(kernels)" -lt "$(launched)" ]

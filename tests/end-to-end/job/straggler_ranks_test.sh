@@ -23,8 +23,10 @@ job() {
 field() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); f = r["ranks"][0]; print(eval(sys.argv[2]))' "$@"; }
 straggler() { "$flamegrid" report "$scratch/$1" --straggler -f json >"$scratch/$1.json"; }
 
+# The hosts run ahead. So what holds them up on a busy machine makes nobody late, once they have launched all steps.
+
 # ---- late on the GPU ----
-job gpu -- --steps 60 --late-gpu 5:2000
+job gpu -- --ahead --steps 60 --late-gpu 5:2000
 straggler gpu
 same "gpu: calls whose kernel is not known" "$("$flamegrid" report "$scratch/gpu" -f csv --rows collectives |
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } !/^#/ && $at["gpu_ns"] == ""' | wc -l)" 0
@@ -33,7 +35,7 @@ same "gpu: collectives, with all ranks, compared, by kernels" \
 	"$(field "$scratch/gpu.json" '[r["communicators"][0][k] for k in ("collectives", "all_ranks", "compared", "by_gpu")]')" "[60, 60, 60, 60]"
 same "gpu: who is late" "$(field "$scratch/gpu.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[5]"
 same "gpu: why" "$(field "$scratch/gpu.json" 'f["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
-same "gpu: explained, about" "$(field "$scratch/gpu.json" '0.7 < f["causes"][0]["share"] < 1.4')" True
+same "gpu: how much longer, in each step" "$(field "$scratch/gpu.json" 'f["causes"][0]["excess_ns"]')" 1950000
 valid_report "$scratch/gpu" --straggler
 valid_report "$scratch/gpu"
 valid_report "$scratch/gpu" --clocks
@@ -43,7 +45,7 @@ contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
 same "gpu: csv has a row a rank" "$(grep -vc '^#' "$scratch/csv")" 9
 
 # ---- late on the host ----
-job host -- --steps 60 --late-host 3:3000
+job host -- --ahead --steps 60 --late-host 3:5000
 straggler host
 same "host: who is late" "$(field "$scratch/host.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[3]"
 same "host: nothing that explains it was recorded" "$(field "$scratch/host.json" 'f["causes"]')" "[]"
