@@ -143,7 +143,7 @@ set(FLAMEGRID_SLOW_TESTS
   straggler_waits_test 4
   swarm_network_test 11
   swarm_test 4
-  tarball_is_packed 18
+  tarball_is_packed 6
   windows_test 8)
 
 # These measure what a thread gets of a processor, or fill all of them: they run alone.
