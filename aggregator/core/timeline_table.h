@@ -10,7 +10,7 @@
 
 enum timeline_level {
 	TIMELINE_STREAM = 0,
-	/* process_id, context_id and stream_id are 0; device_id is the store's */
+	/* context_id and stream_id are 0; device_id is the store's, process_id that of the profile's writer */
 	TIMELINE_DEVICE = 1,
 	/* for a device that the process has not described; context_id and stream_id are 0 */
 	TIMELINE_ORDINAL = 2,

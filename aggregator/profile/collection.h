@@ -32,6 +32,7 @@ struct collection {
 	struct raw_log *raw;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
+	uint32_t nr_writers; /* ROSTER_WRITER alone; a merged profile has more */
 };
 
 /* NULL: out of memory. collection_destroy() accepts NULL. */

@@ -29,11 +29,17 @@ struct roster_device {
 	bool changed;                /* since roster_saved() */
 };
 
-/* Identifies one process among all others at all times. */
+/* The id of the writer of a profile that one aggregator writes. A merged profile has several (docs/store.md). */
+#define ROSTER_WRITER 1u
+
+/* Identifies what one writer recorded of one process. All members but the writer identify the process among all
+ * others at all times. */
 struct roster_identity {
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[16];
 	uint32_t host, pid;
+	uint32_t writer;   /* id; never 0 */
+	uint32_t reserved; /* 0 */
 };
 
 struct roster_ordinal {

@@ -98,7 +98,9 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 		.stream_id = record->stream_id,
 	};
 	uint32_t store_device = roster_process_device(process, record->device_id);
-	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = store_device};
+	struct timeline_key device = {.level = TIMELINE_DEVICE,
+				      .process_id = ROSTER_WRITER,
+				      .device_id = store_device};
 
 	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
 	    record->end_ns < record->start_ns ||

@@ -112,6 +112,7 @@ int session_process_apply(struct agent_session *session, struct collection *coll
 			  const struct message_process *message, const char **reason)
 {
 	struct roster_identity identity = {
+		.writer = ROSTER_WRITER,
 		.start_ticks = message->start_ticks,
 		.pid_namespace = message->pid_namespace,
 		.host = session->host,

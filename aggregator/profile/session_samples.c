@@ -73,7 +73,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 /* *last_ns is the end of the device's last work; 0: it has not worked yet. */
 static int last_end(struct collection *collection, uint32_t device, uint64_t *last_ns)
 {
-	const struct timeline_key key = {.level = TIMELINE_DEVICE, .device_id = device};
+	const struct timeline_key key = {
+		.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = device};
 	const struct timeline_entry *entry = timeline_table_get(collection->timelines, &key);
 	struct timeline_sums sums;
 

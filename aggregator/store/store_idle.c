@@ -16,8 +16,8 @@
 enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
 
 static const char *const commands[COMMANDS] = {
-	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?)",
-	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?)",
+	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?,?)",
+	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?,?)",
 	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?)",
 };
 
@@ -65,7 +65,7 @@ static int write_block(struct store_idle *idle, uint32_t device, const struct id
 	int error = block_code_work(&idle->code, block->work, block->count);
 
 	return error ? error
-		     : RUN(idle, PUT_WORK, NUMBER(device), NUMBER(block->index),
+		     : RUN(idle, PUT_WORK, NUMBER(device), NUMBER(ROSTER_WRITER), NUMBER(block->index),
 			   NUMBER(block->records), NUMBER(block->count),
 			   database_bytes(idle->code.bytes, idle->code.size));
 }
@@ -73,7 +73,8 @@ static int write_block(struct store_idle *idle, uint32_t device, const struct id
 static int write_device(struct store_idle *idle, uint32_t id, const struct idle_device *device)
 {
 	int error =
-		RUN(idle, PUT_DEVICE, NUMBER(id), NUMBER(device->from_ns), NUMBER(device->to_ns));
+		RUN(idle, PUT_DEVICE, NUMBER(id), NUMBER(ROSTER_WRITER), NUMBER(device->from_ns),
+		    NUMBER(device->to_ns));
 
 	for (uint32_t i = 0; i < device->nr_full && !error; i++)
 		error = write_block(idle, id, &device->full[i]);
@@ -126,17 +127,17 @@ static int take_device(struct collection *collection, struct statement *row)
 				     statement_number(row, 2), nr_whole, statement_number(row, 4)));
 }
 
-/* columns of blocks that grow: device, block, records, count, data */
+/* columns of blocks that grow: device, writer, block, records, count, data */
 static int take_block(struct collection *collection, struct statement *row)
 {
 	uint32_t device = statement_number32(row, 0), size;
 	struct idle_block block = {
-		.index = statement_number32(row, 1),
-		.records = statement_number32(row, 2),
-		.count = statement_number32(row, 3),
+		.index = statement_number32(row, 2),
+		.records = statement_number32(row, 3),
+		.count = statement_number32(row, 4),
 	};
 	struct idle_work work[IDLE_LOG_BLOCK];
-	const uint8_t *bytes = statement_bytes(row, 4, &size);
+	const uint8_t *bytes = statement_bytes(row, 5, &size);
 
 	if (!roster_device(collection->roster, device) || block.count > IDLE_LOG_BLOCK ||
 	    block_decode_work(bytes, size, work, block.count))
@@ -201,7 +202,7 @@ static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 static int read_blocks(struct database *database, const char *sql, uint32_t id, struct list *list,
 		       int (*take)(struct statement *row, void *context))
 {
-	char text[160];
+	char text[256];
 
 	snprintf(text, sizeof(text), "%s = %" PRIu32 " ORDER BY block", sql, id);
 	int error = database_rows(database, text, take, list);
@@ -231,27 +232,32 @@ static int take_work_items(struct statement *row, void *context)
 	return 0;
 }
 
-int store_idle_read_work(struct database *database, uint32_t device, struct idle_work **work,
-			 uint32_t *count, uint64_t *records, uint64_t *from_ns, uint64_t *to_ns)
+int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
+			 struct idle_work **work, uint32_t *count, uint64_t *records,
+			 uint64_t *from_ns, uint64_t *to_ns)
 {
 	struct list list = {.item_size = sizeof(**work)};
 	static const char *const numbers[] = {
-		"SELECT coalesce(sum(records), 0) FROM idle_blocks WHERE device",
-		"SELECT from_ns FROM idle_devices WHERE device",
-		"SELECT to_ns FROM idle_devices WHERE device",
+		"SELECT coalesce(sum(records), 0) FROM idle_blocks",
+		"SELECT from_ns FROM idle_devices",
+		"SELECT to_ns FROM idle_devices",
 	};
+	char blocks[160];
 	int64_t values[3];
 	int error = 0;
 
 	for (int i = 0; i < 3 && !error; i++) {
 		char text[160];
 
-		snprintf(text, sizeof(text), "%s = %" PRIu32, numbers[i], device);
+		snprintf(text, sizeof(text), "%s WHERE writer = %" PRIu32 " AND device = %" PRIu32,
+			 numbers[i], writer, device);
 		error = database_query_number(database, text, &values[i]);
 	}
+	snprintf(blocks, sizeof(blocks),
+		 "SELECT count, data FROM idle_blocks WHERE writer = %" PRIu32 " AND device",
+		 writer);
 	if (!error)
-		error = read_blocks(database, "SELECT count, data FROM idle_blocks WHERE device",
-				    device, &list, take_work_items);
+		error = read_blocks(database, blocks, device, &list, take_work_items);
 	*work = list.items;
 	*count = list.count;
 	if (error)

@@ -21,10 +21,12 @@ int store_idle_write(struct store_idle *idle, struct idle_log *log);
  * store_loader_load(). */
 int store_idle_load(struct database *database, struct collection *collection);
 
-/* For reports: reads all logged work of a device, block after block: *count pieces, made of *records records. They are
- * complete between *from_ns and *to_ns. The caller owns *work (free(); NULL: none). 0, -EPROTO, -EIO, -ENOMEM. */
-int store_idle_read_work(struct database *database, uint32_t device, struct idle_work **work,
-			 uint32_t *count, uint64_t *records, uint64_t *from_ns, uint64_t *to_ns);
+/* For reports: reads all work of a device that a writer logged, block after block: *count pieces, made of *records
+ * records. They are complete between *from_ns and *to_ns. The caller owns *work (free(); NULL: none). 0, -EPROTO, -EIO,
+ * -ENOMEM. */
+int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
+			 struct idle_work **work, uint32_t *count, uint64_t *records,
+			 uint64_t *from_ns, uint64_t *to_ns);
 
 /* For reports: reads all logged samples of a process, in the order in which they came. The caller owns *samples
  * (free(); NULL: none). The same errors. */

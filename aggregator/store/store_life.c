@@ -6,6 +6,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* A merged profile has several writers. It is open if one of them is, else it rests if one of them does. */
+#define READ_LIFE                                                                                  \
+	"SELECT CASE WHEN count(*) > sum(closed IN (1, 2)) THEN 0"                                 \
+	" WHEN sum(closed = 2) > 0 THEN 2 ELSE 1 END FROM writers"
+
+/* One host may work for several writers: so the nodes are the hosts that came, and those that each writer missed. */
+#define READ_NODES                                                                                 \
+	"SELECT CASE WHEN sum(nodes) = 0 THEN 0 WHEN count(*) = 1 THEN nodes"                      \
+	" ELSE (SELECT count(DISTINCT host) FROM epochs) + sum(max(0, nodes -"                     \
+	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id))) END"        \
+	" FROM writers"
+
 /* SQLite locks bytes at 1 GiB, and no file is as long as this. */
 #define MARK_OFFSET ((off_t)1 << 60)
 
@@ -57,9 +69,9 @@ bool store_life_is_kept(const char *path)
 int store_life_opened(struct database *database, int32_t nr_nodes)
 {
 	char sql[128];
-	int error = database_execute(database, "REPLACE INTO meta VALUES ('closed', 0)");
+	int error = database_execute(database, "UPDATE writers SET closed = 0");
 
-	snprintf(sql, sizeof(sql), "REPLACE INTO meta VALUES ('nodes', %d)", (int)nr_nodes);
+	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %d", (int)nr_nodes);
 	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
 }
 
@@ -67,22 +79,19 @@ int store_life_left(struct database *database, enum store_life life)
 {
 	char sql[64];
 
-	snprintf(sql, sizeof(sql), "REPLACE INTO meta VALUES ('closed', %d)", (int)life);
+	snprintf(sql, sizeof(sql), "UPDATE writers SET closed = %d", (int)life);
 	return database_execute(database, sql);
 }
 
 int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes)
 {
 	int64_t number = 0;
-	int error = database_query_number(database, "SELECT value FROM meta WHERE key = 'closed'",
-					  &number);
+	int error = database_query_number(database, READ_LIFE, &number);
 
-	*life = number == STORE_LIFE_CLOSED || number == STORE_LIFE_RESTS ? (enum store_life)number
-									  : STORE_LIFE_OPEN;
+	*life = (enum store_life)number;
 	number = 0;
 	if (!error)
-		error = database_query_number(
-			database, "SELECT value FROM meta WHERE key = 'nodes'", &number);
+		error = database_query_number(database, READ_NODES, &number);
 	*nr_nodes = number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
 	return error;
 }

@@ -116,6 +116,21 @@ static bool is_host(const struct collection *collection, uint32_t host)
 	return host <= roster_size(collection->roster).hosts;
 }
 
+static bool is_writer(const struct collection *collection, uint32_t writer)
+{
+	return writer > 0 && writer <= collection->nr_writers;
+}
+
+static int take_writer(struct collection *collection, struct statement *row)
+{
+	uint32_t size;
+
+	statement_bytes(row, 1, &size);
+	return statement_number32(row, 0) == ++collection->nr_writers && size == STORE_WRITER_SIZE
+		       ? 0
+		       : -EPROTO;
+}
+
 static int take_device(struct collection *collection, struct statement *row)
 {
 	struct roster_device device = {
@@ -157,11 +172,13 @@ static int take_process(struct collection *collection, struct statement *row)
 		.pid = statement_number32(row, 2),
 		.pid_namespace = statement_number(row, 3),
 		.start_ticks = statement_number(row, 4),
+		.writer = statement_number32(row, 23),
 	};
 	uint32_t id, size;
 	const void *instance = statement_bytes(row, 5, &size);
 
-	if (size != sizeof(identity.instance) || !is_host(collection, identity.host))
+	if (size != sizeof(identity.instance) || !is_host(collection, identity.host) ||
+	    !is_writer(collection, identity.writer))
 		return -EPROTO;
 	memcpy(identity.instance, instance, size);
 	int error = roster_add_process(collection->roster, &identity, &id);
@@ -290,6 +307,8 @@ static int take_timeline(struct collection *collection, struct statement *row)
 
 	if (!entry)
 		return -ENOMEM;
+	if (key.level == TIMELINE_DEVICE && !is_writer(collection, key.process_id))
+		return -EPROTO;
 	int error = stream_timeline_restore(entry->timeline, &sums, statement_number32(row, 15),
 					    statement_number(row, 7));
 	return error == -EINVAL ? -EPROTO : error;
@@ -309,7 +328,8 @@ static int take_epoch(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	session->host = statement_number32(row, 2);
 	session->software = statement_number32(row, 3);
-	if (!is_host(collection, session->host))
+	if (!is_host(collection, session->host) ||
+	    !is_writer(collection, statement_number32(row, 7)))
 		return -EPROTO;
 	session->received_seq = statement_number(row, 4);
 	session->ended = statement_number32(row, 5) == STORE_EPOCH_ENDED;
@@ -523,6 +543,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM codes ORDER BY id", take_code},
 		{"SELECT * FROM frames ORDER BY id", take_frame},
 		{"SELECT * FROM nodes ORDER BY id", take_node},
+		{"SELECT * FROM writers ORDER BY id", take_writer},
 		{"SELECT * FROM hosts ORDER BY id", take_host},
 		{"SELECT * FROM devices ORDER BY id", take_device},
 		{"SELECT * FROM processes ORDER BY id", take_process},
@@ -549,7 +570,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 		error = store_streams_load(database, collection);
 	if (!error)
 		error = store_statistics_load(database, collection);
-	if (!error)
+	/* What is logged of idle time goes on from here. Nobody continues a merged profile. */
+	if (!error && collection->nr_writers == 1)
 		error = store_idle_load(database, collection);
 	if (!error)
 		error = store_collectives_load(database, collection);

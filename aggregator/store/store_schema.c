@@ -1,5 +1,6 @@
 #include "store_schema.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static const char schema[] =
 	" failed INTEGER NOT NULL, expired INTEGER NOT NULL, records INTEGER NOT NULL,"
 	" matched INTEGER NOT NULL, unmatched INTEGER NOT NULL, invalid INTEGER NOT NULL,"
 	" launch_order INTEGER NOT NULL, retire_order INTEGER NOT NULL,"
-	" waiting_order INTEGER NOT NULL, spoke_ns INTEGER NOT NULL) STRICT;"
+	" waiting_order INTEGER NOT NULL, spoke_ns INTEGER NOT NULL,"
+	" writer INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE process_devices (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" device INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE process_notices (process INTEGER NOT NULL, position INTEGER NOT NULL,"
@@ -45,7 +47,9 @@ static const char schema[] =
 	"CREATE TABLE epochs (id INTEGER PRIMARY KEY, epoch BLOB NOT NULL UNIQUE, host INTEGER NOT "
 	"NULL,"
 	" software INTEGER NOT NULL, durable_seq INTEGER NOT NULL, state INTEGER NOT NULL,"
-	" spoke_ns INTEGER NOT NULL) STRICT;"
+	" spoke_ns INTEGER NOT NULL, writer INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE writers (id INTEGER PRIMARY KEY, writer BLOB NOT NULL UNIQUE,"
+	" closed INTEGER NOT NULL, nodes INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE epoch_ids (epoch INTEGER NOT NULL, kind INTEGER NOT NULL, base INTEGER NOT "
 	"NULL,"
 	" count INTEGER NOT NULL, ids BLOB NOT NULL,"
@@ -126,11 +130,12 @@ static const char schema[] =
 	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, block INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, data BLOB NOT NULL,"
 	" PRIMARY KEY (process, block)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE idle_devices (device INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL,"
-	" to_ns INTEGER NOT NULL) STRICT;"
-	"CREATE TABLE idle_blocks (device INTEGER NOT NULL, block INTEGER NOT NULL,"
-	" records INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (device, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE idle_devices (device INTEGER NOT NULL, writer INTEGER NOT NULL,"
+	" from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
+	" PRIMARY KEY (device, writer)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE idle_blocks (device INTEGER NOT NULL, writer INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, records INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" data BLOB NOT NULL, PRIMARY KEY (device, writer, block)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE raw_samples (id INTEGER PRIMARY KEY, process INTEGER NOT NULL,"
 	" time_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, kind INTEGER NOT NULL,"
 	" node INTEGER NOT NULL, name INTEGER NOT NULL, tid INTEGER NOT NULL,"
@@ -172,11 +177,46 @@ static const char schema[] =
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
+	"INSERT INTO writers VALUES (1, randomblob(16), 0, 0);"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"
 				      "PRAGMA user_version = " TEXT_OF(
 					      STORE_SCHEMA_VERSION) ";"
 								    "COMMIT;";
+
+/* Each shows the tables that a version changed as the next version has them. Writers of version 5 did not say how they
+ * ended: they count as closed. */
+static const char *const views[] = {
+	/* 5 */
+	"CREATE TEMP VIEW modules AS SELECT id, path, flags, 0 AS owner, build_id FROM main.modules;"
+	"CREATE TEMP VIEW processes_6 AS SELECT *, 0 AS spoke_ns FROM main.processes;"
+	"CREATE TEMP VIEW epochs_6 AS SELECT *, 0 AS spoke_ns FROM main.epochs;"
+	"CREATE TEMP VIEW meta_6 AS SELECT * FROM main.meta UNION ALL SELECT 'closed', 1;",
+	/* 6 */
+	"CREATE TEMP VIEW IF NOT EXISTS processes_6 AS SELECT * FROM main.processes;"
+	"CREATE TEMP VIEW IF NOT EXISTS epochs_6 AS SELECT * FROM main.epochs;"
+	"CREATE TEMP VIEW IF NOT EXISTS meta_6 AS SELECT * FROM main.meta;"
+	"CREATE TEMP VIEW processes AS SELECT *, 1 AS writer FROM processes_6;"
+	"CREATE TEMP VIEW epochs AS SELECT *, 1 AS writer FROM epochs_6;"
+	"CREATE TEMP VIEW writers AS SELECT 1 AS id,"
+	" coalesce((SELECT epoch FROM main.epochs WHERE id = 1), zeroblob(16)) AS writer,"
+	" coalesce((SELECT value FROM meta_6 WHERE key = 'closed'), 0) AS closed,"
+	" coalesce((SELECT value FROM meta_6 WHERE key = 'nodes'), 0) AS nodes;"
+	"CREATE TEMP VIEW idle_devices AS SELECT device, 1 AS writer, from_ns, to_ns"
+	" FROM main.idle_devices;"
+	"CREATE TEMP VIEW idle_blocks AS SELECT device, 1 AS writer, block, records, count, data"
+	" FROM main.idle_blocks;"
+	"CREATE TEMP VIEW timelines AS SELECT level,"
+	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
+	" records, sum_ns, busy_ns, closed_ns, horizon_ns, first_ns, last_ns, late, late_ns,"
+	" close_at, nr_open FROM main.timelines;"
+	"CREATE TEMP VIEW timeline_blocks AS SELECT level,"
+	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
+	" block, count, data FROM main.timeline_blocks;",
+};
+
+static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,
+	      "a step for each version");
 
 static int refuse(char **error, const char *path, const char *what, const char *detail)
 {
@@ -189,11 +229,12 @@ static int refuse_version(char **error, const char *path, int64_t version)
 	char what[160];
 
 	snprintf(what, sizeof(what),
-		 "its schema is version %lld, this program reads version %d: %s",
-		 (long long)version, STORE_SCHEMA_VERSION,
-		 version < STORE_SCHEMA_VERSION
+		 "its schema is version %lld, this program knows version %d: %s", (long long)version,
+		 STORE_SCHEMA_VERSION,
+		 version > STORE_SCHEMA_VERSION ? "a newer flamegrid wrote it"
+		 : version < STORE_SCHEMA_OLDEST
 			 ? "make the report with the flamegrid that recorded it, or record anew"
-			 : "a newer flamegrid wrote it");
+			 : "it can be read, but not continued");
 	return refuse(error, path, what, "");
 }
 
@@ -216,13 +257,14 @@ static int check_pages(struct database *database, const char *path, char **error
 	return 0;
 }
 
-int store_schema_check(struct database *database, const char *path, char **error)
+/* *version: of a store. */
+static int check(struct database *database, const char *path, int64_t *version, char **error)
 {
-	int64_t application_id, version, tables;
+	int64_t application_id, tables;
 	int status = database_query_number(database, "PRAGMA application_id", &application_id);
 
 	if (!status)
-		status = database_query_number(database, "PRAGMA user_version", &version);
+		status = database_query_number(database, "PRAGMA user_version", version);
 	if (!status)
 		status = database_query_number(database, "SELECT count(*) FROM sqlite_master",
 					       &tables);
@@ -230,13 +272,38 @@ int store_schema_check(struct database *database, const char *path, char **error
 		return refuse(error, path, "damaged, or not a database", database_error(database));
 	if (status)
 		return fail(error, path, status, database);
-	if (application_id == 0 && version == 0 && tables == 0)
+	if (application_id == 0 && *version == 0 && tables == 0)
 		return -ENOENT;
 	if (application_id != STORE_APPLICATION_ID)
 		return refuse(error, path, "not a Flamegrid profile", "");
-	if (version != STORE_SCHEMA_VERSION)
-		return refuse_version(error, path, version);
+	if (*version < STORE_SCHEMA_OLDEST || *version > STORE_SCHEMA_VERSION)
+		return refuse_version(error, path, *version);
 	return check_pages(database, path, error);
+}
+
+int store_schema_check(struct database *database, const char *path, char **error)
+{
+	int64_t version, writers = 0;
+	int status = check(database, path, &version, error);
+
+	if (!status && version != STORE_SCHEMA_VERSION)
+		return refuse_version(error, path, version);
+	if (!status && database_query_number(database, "SELECT count(*) FROM writers", &writers))
+		return refuse(error, path, "damaged", database_error(database));
+	if (writers > 1)
+		return refuse(error, path, "a merged profile can be read, but not continued", "");
+	return status;
+}
+
+int store_schema_read(struct database *database, const char *path, char **error)
+{
+	int64_t version;
+	int status = check(database, path, &version, error);
+
+	for (; !status && version < STORE_SCHEMA_VERSION; version++)
+		if (database_execute(database, views[version - STORE_SCHEMA_OLDEST]))
+			return refuse(error, path, "damaged", database_error(database));
+	return status;
 }
 
 int store_schema_create(struct database *database)

@@ -5,8 +5,10 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 6
+#define STORE_SCHEMA_VERSION 7
+#define STORE_SCHEMA_OLDEST  5 /* that can be read */
 
+#define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */
 #define STORE_PENDING_MEMORY 2 /* pending.kind of memory_slots.h, beside correlator.h's kinds */
 
 enum store_epoch_state {
@@ -15,9 +17,12 @@ enum store_epoch_state {
 	STORE_EPOCH_SUPERSEDED = 2, /* no goodbye: a successor has asked for its last message */
 };
 
-/* Checks that path is a whole store of a version that we know. 0; -ENOENT: no file, or an empty one; -EPROTO, -EBUSY,
- * -EIO, …. On error *error, if error is not NULL, is one line, which the caller owns (free()). */
+/* Check that path is a whole store: one that an aggregator can go on with, or one that can be read. The second shows
+ * the tables of the two versions before as those of this one, by views of this connection alone. 0; -ENOENT: no file,
+ * or an empty one; -EPROTO, -EBUSY, -EIO, …. On error *error, if error is not NULL, is one line, which the caller owns
+ * (free()). */
 int store_schema_check(struct database *database, const char *path, char **error);
+int store_schema_read(struct database *database, const char *path, char **error);
 
 /* Makes the tables in an empty database: all of them or none. */
 int store_schema_create(struct database *database);

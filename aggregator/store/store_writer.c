@@ -69,12 +69,12 @@ static const char *const commands[COMMANDS] = {
 	[PUT_HOST] = "INSERT INTO hosts VALUES (?,?,?)",
 	[PUT_DEVICE] = "REPLACE INTO devices VALUES (?,?,?,?,?,?)",
 	[PUT_PROCESS] =
-		"REPLACE INTO processes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		"REPLACE INTO processes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[CLEAR_PROCESS_DEVICES] = "DELETE FROM process_devices WHERE process = ?",
 	[PUT_PROCESS_DEVICE] = "REPLACE INTO process_devices VALUES (?,?,?)",
 	[CLEAR_PROCESS_NOTICES] = "DELETE FROM process_notices WHERE process = ?",
 	[PUT_PROCESS_NOTICE] = "INSERT INTO process_notices VALUES (?,?,?)",
-	[PUT_EPOCH] = "REPLACE INTO epochs VALUES (?,?,?,?,?,?,?)",
+	[PUT_EPOCH] = "REPLACE INTO epochs VALUES (?,?,?,?,?,?,?,?)",
 	[PUT_EPOCH_IDS] = "INSERT INTO epoch_ids VALUES (?,?,?,?,?)",
 	[CLEAR_EPOCH_IDS] = "DELETE FROM epoch_ids WHERE epoch = ?",
 	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
@@ -333,7 +333,7 @@ static int write_process_row(struct store_writer *writer, uint32_t id,
 		   NUMBER(counts->expired), NUMBER(counts->records), NUMBER(counts->matched),
 		   NUMBER(counts->unmatched), NUMBER(counts->invalid), NUMBER(counts->launch_order),
 		   NUMBER(counts->retire_order), NUMBER(counts->waiting_order),
-		   amount(process->spoke_ns));
+		   amount(process->spoke_ns), NUMBER(identity->writer));
 }
 
 static int write_process_lists(struct store_writer *writer, uint32_t id,
@@ -537,7 +537,7 @@ static int write_session(struct store_writer *writer, const struct agent_session
 			    database_bytes(session->epoch, sizeof(session->epoch)),
 			    NUMBER(session->host), NUMBER(session->software),
 			    NUMBER(session->received_seq), NUMBER((uint32_t)state_of(session)),
-			    amount(session->spoke_ns));
+			    amount(session->spoke_ns), NUMBER(ROSTER_WRITER));
 	if (!error && session->changed && session->ended)
 		error = RUN(writer, CLEAR_EPOCH_IDS, NUMBER(session->id));
 	if (!error && session->changed && !session->ended)

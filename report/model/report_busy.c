@@ -38,8 +38,6 @@ static int describe(struct report_busy *busy, const struct collection *collectio
 		row->pid = process->identity.pid;
 	}
 	const struct roster_device *device = roster_device(roster, device_id);
-	if (key->level == TIMELINE_DEVICE && !device)
-		return -EPROTO;
 	const struct roster_host *host =
 		roster_host(roster, device ? device->host : process->identity.host);
 	if (device && device->index >= 0)
@@ -62,8 +60,25 @@ static int describe(struct report_busy *busy, const struct collection *collectio
 	return row->host && row->device_name && row->stream_name ? 0 : -ENOMEM;
 }
 
+/* In a merged profile several writers may have watched a device. Idle time is that within each writer's own time:
+ * nobody knows what the device did in between. */
+static void add_writer(struct report_busy_row *row, const struct report_busy_row *other)
+{
+	row->records += other->records;
+	row->busy_ns += other->busy_ns;
+	row->idle_ns += other->idle_ns;
+	row->overlap_ns += other->overlap_ns;
+	row->late += other->late;
+	row->late_ns += other->late_ns;
+	if (other->first_ns < row->first_ns)
+		row->first_ns = other->first_ns;
+	if (other->last_ns > row->last_ns)
+		row->last_ns = other->last_ns;
+}
+
+/* rows_of: for each device the number of its row, 0: none yet. */
 static int add_row(struct report_busy *busy, const struct collection *collection,
-		   const struct timeline_entry *entry)
+		   uint32_t *rows_of, const struct timeline_entry *entry)
 {
 	struct report_busy_row *row = &busy->rows[busy->nr_rows];
 	struct timeline_sums sums;
@@ -85,6 +100,15 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 	};
 	row->idle_ns = sums.last_ns - sums.first_ns - row->busy_ns;
 	row->overlap_ns = sums.sum_ns - sums.late_ns - row->busy_ns;
+	if (entry->key.level == TIMELINE_DEVICE) {
+		if (!roster_device(collection->roster, entry->key.device_id))
+			return -EPROTO;
+		if (rows_of[entry->key.device_id]) {
+			add_writer(&busy->rows[rows_of[entry->key.device_id] - 1], row);
+			return 0;
+		}
+		rows_of[entry->key.device_id] = busy->nr_rows + 1;
+	}
 	busy->nr_rows++;
 	return describe(busy, collection, &entry->key, row);
 }
@@ -111,23 +135,84 @@ static int by_place(const void *a, const void *b)
 	return order;
 }
 
+/* The time of one device that one writer knows. */
+struct span {
+	uint32_t device;
+	uint64_t first_ns, last_ns;
+};
+
+static int by_device(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	int order = compare_numbers(x->device, y->device);
+
+	return order ? order : (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+static void mark_overlaps(struct report_busy *busy, const uint32_t *rows_of, struct span *spans,
+			  uint32_t nr_spans)
+{
+	uint64_t last_ns = 0;
+
+	if (nr_spans)
+		qsort(spans, nr_spans, sizeof(*spans), by_device);
+	for (uint32_t i = 0; i < nr_spans; i++) {
+		if (i == 0 || spans[i].device != spans[i - 1].device)
+			last_ns = 0;
+		if (spans[i].first_ns < last_ns)
+			busy->rows[rows_of[spans[i].device] - 1].is_inexact = true;
+		if (spans[i].last_ns > last_ns)
+			last_ns = spans[i].last_ns;
+	}
+}
+
+static int find_overlaps(struct report_busy *busy, const uint32_t *rows_of,
+			 const struct timeline_entry *entries, uint32_t nr_entries)
+{
+	struct span *spans = calloc(nr_entries + 1ull, sizeof(*spans));
+	uint32_t nr_spans = 0;
+
+	if (!spans)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		struct timeline_sums sums;
+
+		if (entries[i].key.level != TIMELINE_DEVICE)
+			continue;
+		stream_timeline_sums(entries[i].timeline, &sums);
+		spans[nr_spans++] =
+			(struct span){entries[i].key.device_id, sums.first_ns, sums.last_ns};
+	}
+	mark_overlaps(busy, rows_of, spans, nr_spans);
+	free(spans);
+	return 0;
+}
+
 int report_busy_create(const struct profile *profile, struct report_busy **busy)
 {
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(profile->collection->timelines, &nr_entries);
+	uint32_t *rows_of = calloc(roster_size(profile->collection->roster).devices + 1ull,
+				   sizeof(*rows_of));
 	int error = 0;
 
 	*busy = calloc(1, sizeof(**busy));
-	if (!*busy)
+	if (!*busy || !rows_of) {
+		free(rows_of);
+		free(*busy);
 		return -ENOMEM;
+	}
 	(*busy)->rows = calloc(nr_entries ? nr_entries : 1, sizeof(*(*busy)->rows));
 	(*busy)->texts = calloc(nr_entries ? 3 * (size_t)nr_entries : 1, sizeof(char *));
 	if (!(*busy)->rows || !(*busy)->texts)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
 		if (entries[i].key.level <= TIMELINE_ORDINAL)
-			error = add_row(*busy, profile->collection, &entries[i]);
+			error = add_row(*busy, profile->collection, rows_of, &entries[i]);
+	if (!error)
+		error = find_overlaps(*busy, rows_of, entries, nr_entries);
+	free(rows_of);
 	if (error) {
 		report_busy_destroy(*busy);
 		*busy = NULL;

@@ -2,6 +2,7 @@
 #ifndef REPORT_BUSY_H
 #define REPORT_BUSY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/profile/profile.h"
@@ -23,8 +24,12 @@ struct report_busy_row {
 	uint32_t multiprocessors; /* available to the context; 0: all, or not known */
 	uint64_t records;
 	uint64_t first_ns, last_ns; /* CUPTI's clock */
-	uint64_t busy_ns;           /* time in which work ran */
-	uint64_t idle_ns;           /* time without work between the first start and the last end */
+	/* Two parts of a merged profile have the device at the same time. Time in which work of both ran, or of
+	 * neither, is in the sums twice. */
+	bool is_inexact;
+	uint64_t busy_ns; /* something ran */
+	/* nothing ran, between the first start and the last end; in a merged profile, of each part */
+	uint64_t idle_ns;
 	uint64_t overlap_ns;        /* sum of all durations beyond busy_ns */
 	/* records that came too late to be sorted, and their time, which busy_ns lacks */
 	uint64_t late, late_ns;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profile_accounts.h"
 #include "profile_idle.h"
 
 #include "aggregator/core/correlator.h"
@@ -152,7 +153,7 @@ static int load(const char *path, struct profile *profile, char **error)
 	int status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);
-	status = store_schema_check(database, path, error);
+	status = store_schema_read(database, path, error);
 	if (status == -ENOENT)
 		explain(path, status, "empty: no aggregator has written to it yet", error);
 	if (!status) {
@@ -180,6 +181,8 @@ int profile_load(const char *path, struct profile **profile, char **error)
 	int status = load(path, *profile, error);
 	if (!status)
 		status = fold_waiting(*profile);
+	if (!status)
+		status = profile_join_accounts((*profile)->collection->roster);
 	if (status) {
 		explain(path, status, strerror(-status), error);
 		profile_destroy(*profile);

@@ -28,7 +28,7 @@ struct gap {
 };
 
 struct device {
-	uint32_t id;
+	uint32_t id, writer;
 	struct idle_work *work; /* owns */
 	uint32_t nr_work;
 	uint64_t records, from_ns, to_ns;
@@ -167,14 +167,15 @@ static int fold_gaps(const struct folding *folding, uint32_t device, const struc
 
 /* ---- devices */
 
-/* Time without a thread belongs to the first process on the device. */
-static uint32_t first_process(const struct roster *roster, uint32_t device)
+/* What belongs to no thread stands with the writer's first process that has the device. */
+static uint32_t first_process(const struct roster *roster, uint32_t device, uint32_t writer)
 {
 	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
 		const struct roster_process *process = roster_process(roster, id);
 
 		for (uint32_t i = 0; i < process->nr_devices; i++)
-			if (process->devices[i].device == device)
+			if (process->identity.writer == writer &&
+			    process->devices[i].device == device)
 				return id;
 	}
 	return 0;
@@ -184,13 +185,13 @@ static uint32_t first_process(const struct roster *roster, uint32_t device)
 static int fold_device(struct folding *folding, const struct timeline_entry *entry)
 {
 	const struct roster *roster = folding->collection->roster;
-	struct device device = {.id = entry->key.device_id};
-	uint32_t nr_gaps = 0, process = first_process(roster, device.id);
+	struct device device = {.id = entry->key.device_id, .writer = entry->key.process_id};
+	uint32_t nr_gaps = 0, process = first_process(roster, device.id, device.writer);
 	struct gap *gaps = NULL;
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
 	int error =
-		store_idle_read_work(folding->database, device.id, &device.work, &device.nr_work,
+		store_idle_read_work(folding->database, device.id, device.writer, &device.work, &device.nr_work,
 				     &device.records, &device.from_ns, &device.to_ns);
 
 	if (!error && process == 0)

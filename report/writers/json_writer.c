@@ -122,6 +122,8 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		",\"late\":%" PRIu64 ",\"late_ns\":%" PRIu64,
 		row->records, row->busy_ns, row->idle_ns, row->overlap_ns, row->first_ns,
 		row->last_ns, row->late, row->late_ns);
+	if (row->whole_device)
+		fprintf(out, ",\"inexact\":%s", row->is_inexact ? "true" : "false");
 }
 
 static void write_busy(FILE *out, const struct report_busy *busy, const char *name,

@@ -124,6 +124,8 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 	if (row->late)
 		fprintf(out, "; %s records came too late to be put in order",
 			report_summary_count(row->late, count));
+	if (row->is_inexact)
+		fputs("; several profiles have it at the same time, and such time counts in each", out);
 	fputc('\n', out);
 }
 

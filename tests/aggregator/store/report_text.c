@@ -11,6 +11,7 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "report/writers/folded_writer.h"
+#include "report/writers/json_writer.h"
 #include "report/profile/profile.h"
 #include "report/writers/ranks_writer.h"
 #include "report/model/report_build.h"
@@ -113,6 +114,7 @@ char *report_text_of(const char *path)
 		write_memory(out, profile, (enum report_memory)memory);
 	write_planes(out, profile);
 	write_ranks(out, profile, tree);
+	assert_int_equal(json_writer_write(out, tree, busy, statistics, NULL, NULL), 0);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

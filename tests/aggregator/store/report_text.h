@@ -2,7 +2,7 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
-/* Folded stacks in ns by all dimensions, the summary, when streams and devices were busy, what ranks did.
+/* Folded stacks in ns by all dimensions, the summary, when streams and devices were busy, what ranks did, JSON.
  * Owns: free(). */
 char *report_text_of(const char *path);
 

@@ -21,6 +21,8 @@
 #include "report_text.h"
 #include "store_fixture.h"
 
+#include "aggregator/profile/roster.h"
+
 #define CAPTURES 9u /* ids of the scenario's capture stacks, and none */
 
 static void a_restart_after_any_commit_changes_nothing(void **state)
@@ -120,7 +122,8 @@ static void a_killed_writer_leaves_the_last_commit(void **state)
 /* Two streams' records in runs that cover the same time, so that each run reaches back. */
 static void add_disordered(struct timeline_table *timelines, uint32_t run)
 {
-	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = 1};
+	struct timeline_key device = {
+		.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = 1};
 	struct timeline_key stream = {
 		.level = TIMELINE_STREAM, .process_id = 1, .stream_id = run % 2};
 	uint64_t base_ns = 1000 + run / 2 * 3000000ull + run % 2 * 700;

@@ -24,7 +24,7 @@ static void fill_sample(void)
 	struct fold_key key =
 		report_fixture_key(report_fixture_stack("main", "ste\"p,", NULL), "gemm");
 	struct timeline_key stream = {TIMELINE_STREAM, report_fixture.process_id, 0, 1, 7};
-	struct timeline_key device = {TIMELINE_DEVICE, 0, 1, 0, 0};
+	struct timeline_key device = {TIMELINE_DEVICE, ROSTER_WRITER, 1, 0, 0};
 
 	const uint32_t notice = report_fixture_string("CUPTI \"13\" found");
 
@@ -116,7 +116,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"./train\",\"unclean\":false}],\n"
 		"\"devices\":[\n{\"host\":\"node01\",\"gpu\":0,\"name\":\"NVIDIA H100\","
 		"\"records\":2,\"busy_ns\":5000,\"idle_ns\":0,\"overlap_ns\":1000,"
-		"\"first_ns\":1000,\"last_ns\":6000,\"late\":0,\"late_ns\":0}],\n"
+		"\"first_ns\":1000,\"last_ns\":6000,\"late\":0,\"late_ns\":0,\"inexact\":false}],\n"
 		"\"streams\":[\n{\"host\":\"node01\",\"gpu\":0,\"rank\":3,\"pid\":100,\"context\":"
 		"1,"
 		"\"stream\":7,\"stream_name\":\"\",\"stream_default\":false,"
