@@ -45,18 +45,19 @@ struct option_table {
 	const char *usage;   /* the text behind program and verb; one form a line */
 	const char *summary; /* a sentence */
 	const char *closing; /* the end of --help: the exit status */
-	/* the noun of the one operand; NULL: there is none, or words or stops_at_operand say more */
+	/* the noun of the operand; NULL: there is none, or words or stops_at_operand say more */
 	const char *operand;
 	const char *words; /* possible first operands, with | between; NULL: any */
 	const struct option_row *rows;
 	int usage_status;      /* the exit status for a command line that was not understood */
+	bool has_many;         /* several operands may follow one another */
 	bool stops_at_operand; /* options behind the first operand belong to the command */
 	bool is_daemon;        /* a program of its own */
 };
 
 extern const struct option_table option_table_run, option_table_report, option_table_diff,
 	option_table_control, option_table_attach, option_table_detach, option_table_doctor,
-	option_table_keygen, option_table_step, option_table_agent, option_table_aggregate;
+	option_table_keygen, option_table_merge, option_table_step, option_table_agent, option_table_aggregate;
 
 /* All tables in the order of the lists; NULL ends them. */
 extern const struct option_table *const option_tables[];

@@ -1,0 +1,43 @@
+/* Which of several profiles tells the most of each writer. What a writer has written only grows, so the profile with
+ * the higher positions has all that the others have. Pure; one thread. */
+#ifndef MERGE_CHOICE_H
+#define MERGE_CHOICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_schema.h"
+
+/* How far a writer took one agent's messages. */
+struct merge_position {
+	uint8_t epoch[STORE_WRITER_SIZE];
+	uint64_t sequence;
+};
+
+/* A writer as one profile has it. */
+struct merge_candidate {
+	uint8_t writer[STORE_WRITER_SIZE];
+	uint32_t profile; /* counts from 0 */
+	uint32_t id;      /* of the writer, in this profile */
+	bool closed, is_chosen;
+	struct merge_position *positions; /* owns; by epoch */
+	uint32_t nr_positions, room_positions;
+};
+
+/* Zeroed: empty. */
+struct merge_choice {
+	struct merge_candidate *candidates; /* owns; by writer after merge_choice_make() */
+	uint32_t count, room;
+};
+
+void merge_choice_fini(struct merge_choice *choice);
+
+/* Adds the writers of a profile. 0, -ENOMEM, or the database's error. */
+int merge_choice_add(struct merge_choice *choice, uint32_t profile, struct database *database);
+
+/* Chooses one candidate for each writer. 0; -EXDEV: two profiles, *one and *other, went on from the same state, each
+ * with data of its own, so that their sum would count their common part twice. */
+int merge_choice_make(struct merge_choice *choice, uint32_t *one, uint32_t *other);
+
+#endif

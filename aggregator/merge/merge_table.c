@@ -1,0 +1,94 @@
+#include "merge_table.h"
+
+#define N MERGE_NUMBER
+#define S MERGE_STRING
+#define P MERGE_PROCESS
+
+/* Two writers may know a device or a host, and one of them more than the other. A known value replaces an unknown one;
+ * of two known values the least is taken. So no order of the profiles makes a difference. */
+#define LEAST_KNOWN(column, unknown)                                                               \
+	column " = CASE WHEN " column " IS " unknown " THEN excluded." column " WHEN excluded."    \
+	column " IS " unknown " THEN " column " ELSE min(" column ", excluded." column ") END"
+#define MOST(column) column " = max(" column ", excluded." column ")"
+#define MOST_LIMITS                                                                                \
+	"DO UPDATE SET " MOST("compute_major") "," MOST("compute_minor") ","                       \
+	MOST("multiprocessors") "," MOST("warp_size") "," MOST("sm_threads") ","                   \
+	MOST("sm_blocks") "," MOST("sm_registers") "," MOST("sm_shared_bytes") ","                 \
+	MOST("block_threads") "," MOST("block_registers") "," MOST("block_shared_bytes") ","       \
+	MOST("block_shared_optin_bytes") "," MOST("block_reserved_bytes")
+
+const struct merge_table merge_tables[] = {
+	{"writers", NULL, NULL, {MERGE_WRITER, MERGE_BYTES, N, N}},
+	{"hosts", NULL, "DO NOTHING", {MERGE_HOST, S, S}},
+	{"devices",
+	 NULL,
+	 "DO UPDATE SET " LEAST_KNOWN("device_index", "NULL") "," LEAST_KNOWN(
+		 "name", "0") "," LEAST_KNOWN("pci", "0"),
+	 {MERGE_DEVICE, MERGE_HOST, N, MERGE_BYTES, S, S}},
+	{"device_limits",
+	 NULL,
+	 MOST_LIMITS,
+	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"device_topology",
+	 NULL,
+	 "DO UPDATE SET " LEAST_KNOWN("numa_node", "NULL") "," LEAST_KNOWN("cpus", "0"),
+	 {MERGE_DEVICE, N, S}},
+	{"host_clocks",
+	 NULL,
+	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",
+	 {MERGE_HOST, N}},
+	{"clock_offsets", NULL, "DO NOTHING", {MERGE_HOST, S, N, N, N, N, N, N}},
+	{"epochs", NULL, NULL, {MERGE_EPOCH, MERGE_BYTES, MERGE_HOST, S, N, N, N, MERGE_WRITER}},
+	{"processes",
+	 NULL,
+	 NULL,
+	 {P, MERGE_HOST, N, N, N, MERGE_BYTES, N, N, N, N, S, S, N, N, N, N, N, N, N, N, N, N, N,
+	  MERGE_WRITER}},
+	{"epoch_ids",
+	 NULL,
+	 NULL,
+	 {MERGE_EPOCH, MERGE_IDS_KIND, N, MERGE_COUNT, MERGE_BLOCK_PROCESSES}},
+	{"process_devices", NULL, NULL, {P, N, MERGE_DEVICE}},
+	{"process_notices", NULL, NULL, {P, N, S}},
+	{"streams", NULL, NULL, {P, N, N, S, N, N}},
+	{"contexts", NULL, NULL, {P, N, N, N, N, N}},
+	{"ledger", NULL, NULL, {MERGE_EPOCH, P, N, N, N, N}},
+	{"totals", NULL, NULL, {P, N, N, N, N, MERGE_NODE, MERGE_NODE, S, N, N, N, N, N, N}},
+	{"host_samples", NULL, NULL, {P, N, N, MERGE_NODE, S, N, N}},
+	{"api_calls", NULL, NULL, {P, N, N, N, S, N, N, N, N, N}},
+	{"kernel_configs", NULL, NULL, {P, N, S, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"launch_delays", NULL, NULL, {P, N, N, N, N, N}},
+	{"launch_cpus", NULL, NULL, {P, N, N, N}},
+	{"memory", NULL, NULL, {P, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"memory_stacks", NULL, NULL, {P, N, N, MERGE_NODE, N, N, N, N, N, N}},
+	{"timelines",
+	 NULL,
+	 NULL,
+	 {MERGE_LEVEL, MERGE_LEVEL_PROCESS, MERGE_LEVEL_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N,
+	  N}},
+	{"timeline_blocks",
+	 NULL,
+	 NULL,
+	 {MERGE_LEVEL, MERGE_LEVEL_PROCESS, MERGE_LEVEL_DEVICE, N, N, N, N, MERGE_BYTES}},
+	{"pending", NULL, NULL, {P, MERGE_PENDING_KIND, N, MERGE_COUNT, MERGE_BLOCK_PENDING}},
+	{"sample_blocks", NULL, NULL, {P, N, MERGE_COUNT, MERGE_BLOCK_SAMPLES}},
+	{"idle_devices", NULL, NULL, {MERGE_DEVICE, MERGE_WRITER, N, N}},
+	{"idle_blocks",
+	 NULL,
+	 NULL,
+	 {MERGE_DEVICE, MERGE_WRITER, N, N, MERGE_COUNT, MERGE_BLOCK_WORK}},
+	{"raw_samples", "id", NULL, {MERGE_ARRIVAL, P, N, N, N, MERGE_NODE, S, N, N, S}},
+	{"communicators", NULL, NULL, {P, N, N, N, N, N, N, N, N}},
+	{"collectives",
+	 "id",
+	 NULL,
+	 {MERGE_ARRIVAL, P, N, N, MERGE_NODE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"collective_kernels", NULL, NULL, {P, N, N, N, N, N, N, N}},
+	{"collective_joins", NULL, NULL, {P, N, N}},
+};
+
+const size_t merge_nr_tables = sizeof(merge_tables) / sizeof(merge_tables[0]);
+
+const char *const merge_other_tables[] = {
+	"meta", "strings", "modules", "codes", "frames", "nodes", NULL,
+};

@@ -1,0 +1,130 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregator/merge/profile_merge.h"
+#include "base/log.h"
+#include "cli/base/output_dir.h"
+#include "cli/base/verbs.h"
+#include "cli/run/output_files.h"
+#include "options/option_line.h"
+
+struct merge {
+	const char *output_path;
+	char **paths; /* the stores; owns, as its texts */
+	int nr_paths;
+};
+
+/* OPTION_LINE_GO; otherwise the exit status. */
+static int parse(struct merge *merge, int argc, char **argv)
+{
+	const struct option_target targets[] = {{"output", .text = &merge->output_path}};
+	const struct option_table *table = &option_table_merge;
+	int status =
+		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
+
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (!merge->output_path)
+		return option_line_refuse(table, "--output is missing");
+	merge->nr_paths = argc - optind;
+	return OPTION_LINE_GO;
+}
+
+static int take_paths(struct merge *merge, char **argv)
+{
+	char store[PATH_MAX];
+
+	merge->paths = calloc((size_t)merge->nr_paths, sizeof(*merge->paths));
+	for (int i = 0; i < merge->nr_paths && merge->paths; i++) {
+		merge->paths[i] = strdup(output_dir_store(argv[optind + i], store));
+		if (!merge->paths[i])
+			return -ENOMEM;
+	}
+	return merge->paths ? 0 : -ENOMEM;
+}
+
+/* An earlier profile in the output directory is moved away before anything is read. */
+static bool reads_its_output(const struct merge *merge)
+{
+	char store[PATH_MAX];
+	struct stat output, input;
+
+	if (stat(output_dir_store(merge->output_path, store), &output))
+		return false;
+	for (int i = 0; i < merge->nr_paths; i++)
+		if (stat(merge->paths[i], &input) == 0 && input.st_dev == output.st_dev &&
+		    input.st_ino == output.st_ino)
+			return true;
+	return false;
+}
+
+/* 0 or -errno after saying what is wrong. */
+static int write_merged(const struct merge *merge, const struct output_dir *output)
+{
+	const struct report_options names = {0};
+	char store[PATH_MAX], *summary = NULL, *error = NULL;
+	bool empty;
+	int result = output_dir_file(output, OUTPUT_STORE, store);
+
+	if (result == 0)
+		result = profile_merge((const char *const *)merge->paths,
+				       (uint32_t)merge->nr_paths, store, &error);
+	if (result == 0)
+		result = output_files_write(output, &names, &empty, &summary, &error);
+	if (result < 0)
+		log_error("%s", error ? error : strerror(-result));
+	fputs(summary ? summary : "", stderr);
+	free(summary);
+	free(error);
+	return result;
+}
+
+static int merge_into_output(const struct merge *merge)
+{
+	struct output_dir output;
+	int result = output_dir_open(&output, merge->output_path);
+
+	if (result < 0) {
+		log_error("%s: cannot be written: %s", merge->output_path, strerror(-result));
+		return result;
+	}
+	if (strcmp(output.path, merge->output_path) != 0)
+		log_warning("%s is in use by another run: writing to %s", merge->output_path,
+			    output.path);
+	result = write_merged(merge, &output);
+	if (result == 0 && *output.earlier)
+		log_notice(OUTPUT_EARLIER, output.earlier);
+	output_dir_close(&output, result == 0);
+	return result;
+}
+
+int verb_merge(const char *program, int argc, char **argv)
+{
+	struct merge merge = {0};
+	int status = parse(&merge, argc, argv);
+
+	(void)program;
+	if (status != OPTION_LINE_GO)
+		return status;
+	int result = take_paths(&merge, argv);
+	if (result < 0)
+		log_error("%s", strerror(-result));
+	else if (reads_its_output(&merge))
+		status = option_line_refuse(&option_table_merge,
+					    "%s is a profile to be merged, and the output",
+					    merge.output_path);
+	else
+		result = merge_into_output(&merge);
+	for (int i = 0; i < merge.nr_paths && merge.paths; i++)
+		free(merge.paths[i]);
+	free(merge.paths);
+	if (status != OPTION_LINE_GO)
+		return status;
+	return result < 0 ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,20 @@
+#include "shared_rows.h"
+
+static const struct option_row rows[] = {
+	OPTION_GROUP("Options"),
+	{"output", 'o', "DIR", OPTION_DAILY, "Writes the merged profile into DIR."},
+	OPTION_ROW_HELP,
+	{0},
+};
+
+const struct option_table option_table_merge = {
+	.program = "flamegrid",
+	.verb = "merge",
+	.usage = "-o DIR PROFILE...",
+	.summary = "Makes one profile of several: of hosts, steps, jobs or windows.",
+	.closing = "Exit status: 0; 1: failed; 2: usage.",
+	.operand = "profile",
+	.rows = rows,
+	.usage_status = 2,
+	.has_many = true,
+};

@@ -1,0 +1,277 @@
+/* What a merge takes and what it refuses, and that its list of tables is the store's. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "merge_fixture.h"
+
+#include "aggregator/merge/merge_table.h"
+#include "aggregator/merge/profile_merge.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store.h"
+#include "report/profile/profile.h"
+
+struct paths {
+	char *one, *two, *merged;
+};
+
+static struct paths paths_make(void)
+{
+	return (struct paths){merge_fixture_path("one"), merge_fixture_path("two"),
+			      merge_fixture_path("merged")};
+}
+
+static void paths_free(struct paths *paths)
+{
+	unlink(paths->one);
+	unlink(paths->two);
+	unlink(paths->merged);
+	free(paths->one);
+	free(paths->two);
+	free(paths->merged);
+}
+
+/* Merges both, which must fail with a line that has the words, and leave no file. */
+static void expect_refusal(const struct paths *paths, int status, const char *words)
+{
+	const char *both[] = {paths->one, paths->two};
+	char *error;
+
+	assert_int_equal(profile_merge(both, 2, paths->merged, &error), status);
+	if (!error || !strstr(error, words))
+		fail_msg("'%s' has no '%s'", error, words);
+	free(error);
+	assert_int_equal(access(paths->merged, F_OK), -1);
+}
+
+static int take_column(struct statement *row, void *context)
+{
+	uint32_t *count = context;
+
+	(void)row;
+	++*count;
+	return 0;
+}
+
+static uint32_t columns_of(struct database *database, const char *table)
+{
+	char sql[128];
+	uint32_t count = 0;
+
+	snprintf(sql, sizeof(sql), "SELECT name FROM pragma_table_info('%s')", table);
+	assert_int_equal(database_rows(database, sql, take_column, &count), 0);
+	return count;
+}
+
+static int take_table(struct statement *row, void *context)
+{
+	uint32_t size, *known = context;
+	const char *name = statement_bytes(row, 0, &size);
+	bool is_known = false;
+
+	for (size_t i = 0; i < merge_nr_tables; i++)
+		is_known |= strlen(merge_tables[i].name) == size &&
+			    memcmp(merge_tables[i].name, name, size) == 0;
+	for (size_t i = 0; merge_other_tables[i]; i++)
+		is_known |= strlen(merge_other_tables[i]) == size &&
+			    memcmp(merge_other_tables[i], name, size) == 0;
+	if (!is_known)
+		fail_msg("merge_table.c lacks %.*s", (int)size, name);
+	++*known;
+	return 0;
+}
+
+static void every_table_and_column_of_the_store_has_its_place(void **state)
+{
+	struct paths paths = paths_make();
+	struct database *database;
+	uint32_t known = 0, others = 0;
+
+	(void)state;
+	merge_fixture_write(paths.one, 1, 1);
+	assert_int_equal(database_open(paths.one, true, &database, NULL), 0);
+	assert_int_equal(database_rows(database,
+				       "SELECT CAST(name AS BLOB) FROM sqlite_master"
+				       " WHERE type = 'table'",
+				       take_table, &known),
+			 0);
+	while (merge_other_tables[others])
+		others++;
+	assert_int_equal(known, merge_nr_tables + others);
+	for (size_t i = 0; i < merge_nr_tables; i++) {
+		uint32_t count = 0;
+
+		while (count < MERGE_COLUMNS_MAX && merge_tables[i].columns[count])
+			count++;
+		if (count != columns_of(database, merge_tables[i].name))
+			fail_msg("merge_table.c has %u columns of %s", count, merge_tables[i].name);
+	}
+	database_close(database);
+	paths_free(&paths);
+}
+
+static void the_copy_that_came_further_counts(void **state)
+{
+	struct paths paths = paths_make();
+
+	(void)state;
+	merge_fixture_write_both(paths.one, paths.two, 100, MERGE_FIXTURE_ALL, 5);
+	merge_fixture_merge((const char *[]){paths.two, paths.one}, 2, paths.merged);
+	char *both = merge_fixture_dump(paths.merged);
+	unlink(paths.merged);
+	merge_fixture_merge((const char *[]){paths.one}, 1, paths.merged);
+	char *one = merge_fixture_dump(paths.merged);
+	assert_string_equal(both, one);
+	free(both);
+	free(one);
+	paths_free(&paths);
+}
+
+static void two_continuations_of_a_copy_are_refused(void **state)
+{
+	struct paths paths = paths_make();
+
+	(void)state;
+	merge_fixture_write_both(paths.one, paths.two, 100, 1, 5);
+	/* one goes on with agent 0, the other with another one */
+	merge_fixture_continue(paths.two, 2);
+	expect_refusal(&paths, -EXDEV, "went on from copies of one profile");
+	paths_free(&paths);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void what_is_no_profile_is_refused_by_name(void **state)
+{
+	struct paths paths = paths_make();
+
+	(void)state;
+	merge_fixture_write(paths.one, 1, 1);
+	expect_refusal(&paths, -ENOENT, paths.two);
+	write_text(paths.two, "");
+	expect_refusal(&paths, -EPROTO, paths.two);
+	write_text(paths.two, "this is no database, but it is long enough to be read as one. ");
+	expect_refusal(&paths, -EPROTO, paths.two);
+	paths_free(&paths);
+}
+
+static void a_file_that_exists_is_left_alone(void **state)
+{
+	struct paths paths = paths_make();
+	char *error, text[8];
+
+	(void)state;
+	merge_fixture_write(paths.one, 1, 1);
+	write_text(paths.merged, "mine");
+	assert_int_equal(profile_merge((const char *[]){paths.one}, 1, paths.merged, &error),
+			 -EEXIST);
+	assert_non_null(strstr(error, paths.merged));
+	free(error);
+	FILE *file = fopen(paths.merged, "r");
+	assert_string_equal(fgets(text, sizeof(text), file), "mine");
+	fclose(file);
+	paths_free(&paths);
+}
+
+static void a_merged_profile_is_read_and_not_continued(void **state)
+{
+	struct paths paths = paths_make();
+	struct store *store;
+	char *error;
+
+	(void)state;
+	merge_fixture_write(paths.one, 1, 1);
+	merge_fixture_write(paths.two, 2, 1);
+	merge_fixture_merge((const char *[]){paths.one, paths.two}, 2, paths.merged);
+	free(merge_fixture_reports(paths.merged));
+	assert_int_equal(store_open(paths.merged, NULL, &store, &error), -EPROTO);
+	assert_non_null(strstr(error, "merged"));
+	free(error);
+	paths_free(&paths);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void cut_json(char *text)
+{
+	char *json = strstr(text, "{\"schema\"");
+
+	assert_non_null(json);
+	*json = '\0';
+}
+
+static void sort_lines(char *text)
+{
+	size_t size = strlen(text), count = 0;
+	char **lines = calloc(size + 1, sizeof(*lines)), *copy = strdup(text), *rest = copy, *line;
+
+	assert_true(lines && copy);
+	while ((line = strsep(&rest, "\n")))
+		lines[count++] = line;
+	qsort(lines, count, sizeof(*lines), by_text);
+	for (size_t i = 0; i < count; i++)
+		text += sprintf(text, i + 1 < count ? "%s\n" : "%s", lines[i]);
+	free(lines);
+	free(copy);
+}
+
+/* A writer that died left waiting launches, records and open intervals. */
+static void an_unfinished_profile_reads_the_same_after_a_merge(void **state)
+{
+	struct paths paths = paths_make();
+
+	(void)state;
+	for (uint32_t share = 40; share < 256; share += 40) {
+		merge_fixture_write_both(paths.one, paths.two, share, 3, share); /* a host each */
+		char *before = merge_fixture_reports(paths.two);
+		merge_fixture_merge((const char *[]){paths.two}, 1, paths.merged);
+		char *after = merge_fixture_reports(paths.merged);
+		/* Rows that are equal in what they are sorted by stand in the order of their ids, and JSON
+		 * numbers the processes by them. */
+		cut_json(before);
+		cut_json(after);
+		sort_lines(before);
+		sort_lines(after);
+		assert_string_equal(after, before);
+		free(before);
+		free(after);
+		unlink(paths.one);
+		unlink(paths.two);
+		unlink(paths.merged);
+	}
+	paths_free(&paths);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_table_and_column_of_the_store_has_its_place),
+		cmocka_unit_test(the_copy_that_came_further_counts),
+		cmocka_unit_test(two_continuations_of_a_copy_are_refused),
+		cmocka_unit_test(what_is_no_profile_is_refused_by_name),
+		cmocka_unit_test(a_file_that_exists_is_left_alone),
+		cmocka_unit_test(a_merged_profile_is_read_and_not_continued),
+		cmocka_unit_test(an_unfinished_profile_reads_the_same_after_a_merge),
+	};
+
+	return cmocka_run_group_tests(tests, merge_fixture_set_up, merge_fixture_tear_down);
+}

@@ -1,0 +1,131 @@
+/* Profiles of the two schema versions before are read and merged, and no aggregator goes on with them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store_fixture.h"
+
+#include "aggregator/core/fold_table.h"
+#include "aggregator/merge/profile_merge.h"
+#include "report/profile/profile.h"
+
+static const char *schema_6; /* a file: what a program of version 6 wrote, as SQL */
+
+/* What version 6 added to version 5. */
+#define TO_VERSION_5                                                                               \
+	"ALTER TABLE modules DROP COLUMN owner; ALTER TABLE processes DROP COLUMN spoke_ns;"       \
+	"ALTER TABLE epochs DROP COLUMN spoke_ns;"                                                 \
+	"DELETE FROM meta WHERE key IN ('closed', 'nodes'); PRAGMA user_version = 5"
+
+static void execute(const char *sql)
+{
+	sqlite3 *database;
+	char *error = NULL;
+
+	assert_int_equal(sqlite3_open(store_fixture.path, &database), SQLITE_OK);
+	if (sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK)
+		fail_msg("%s", error);
+	sqlite3_close(database);
+}
+
+static void write_version_6(void)
+{
+	FILE *file = fopen(schema_6, "r");
+	char *sql = NULL;
+	size_t room = 0;
+
+	assert_non_null(file);
+	assert_true(getdelim(&sql, &room, '\0', file) > 0);
+	fclose(file);
+	execute(sql);
+	free(sql);
+}
+
+/* Of what the file was made of: 300 kernels and 60 copies. */
+static void expect_content(const char *path)
+{
+	struct profile *profile;
+	uint32_t nr_rows;
+	uint64_t count = 0, ns = 0;
+	char *error;
+
+	if (profile_load(path, &profile, &error))
+		fail_msg("%s", error);
+	const struct fold_row *rows = fold_table_rows(profile->collection->totals, &nr_rows);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		count += rows[i].count;
+		ns += rows[i].ns;
+	}
+	assert_int_equal(count, 360);
+	assert_int_equal(ns, 762676);
+	assert_false(profile->abandoned);
+	assert_int_equal(profile->collection->nr_writers, 1);
+	profile_destroy(profile);
+}
+
+static void expect_no_writing(void)
+{
+	struct store *store;
+	char *error;
+
+	assert_int_equal(store_open(store_fixture.path, NULL, &store, &error), -EPROTO);
+	if (!strstr(error, "it can be read, but not continued"))
+		fail_msg("%s", error);
+	free(error);
+}
+
+static void expect_merging(void)
+{
+	char merged[128], *error;
+
+	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
+	if (profile_merge((const char *[]){store_fixture.path, store_fixture.path}, 2, merged,
+			  &error))
+		fail_msg("%s", error);
+	expect_content(merged);
+	unlink(merged);
+}
+
+static void version_6_is_read_and_merged(void **state)
+{
+	(void)state;
+	write_version_6();
+	expect_content(store_fixture.path);
+	expect_no_writing();
+	expect_merging();
+}
+
+static void version_5_is_read_and_merged(void **state)
+{
+	(void)state;
+	write_version_6();
+	execute(TO_VERSION_5);
+	expect_content(store_fixture.path);
+	expect_no_writing();
+	expect_merging();
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(version_6_is_read_and_merged),
+		TEST(version_5_is_read_and_merged),
+	};
+
+	if (argc != 2)
+		return 1;
+	schema_6 = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

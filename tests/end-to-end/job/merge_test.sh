@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# flamegrid merge, on fake CUDA: profiles of hosts, of windows of one process and of other runs become one, exactly.
+. "$(dirname "$0")/../support/harness.sh"
+fake_windows=$BUILD/tests/fake_windows
+list=$(devices 2)
+export FAKE_CUDA_DEVICES=2
+pid=
+at_end() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
+
+# record NAME NODE LAUNCHES
+record() {
+	"$flamegrid" run --quiet -o "$scratch/$1" --devices "$list" --node-name "$2" -- "$fake_launches" --launches "$3" --copies 10 \
+		>"$scratch/$1.out" 2>&1 || not_ok "$1: $(cat "$scratch/$1.out")"
+}
+# sum PROFILE WEIGHT: of all GPU work.
+sum() { "$flamegrid" report "$scratch/$1" --weight "$2" --unit ns 2>/dev/null | awk '{ n += $NF } END { printf "%.0f\n", n }'; }
+folded() { "$flamegrid" report "$scratch/$1" --unit ns --by host,gpu,stream 2>/dev/null; }
+json() { "$flamegrid" report "$scratch/$1" -f json 2>/dev/null; }
+merge() { "$flamegrid" merge "$@" >"$scratch/merge.out" 2>&1; }
+
+# Hosts: sums, and folded text that is that of the parts.
+record one node1 300
+record two node2 500
+record three node2 200
+check "three profiles become one" merge "$scratch/one" "$scratch/two" "$scratch/three/profile.db" -o "$scratch/all"
+contains "the summary is of all" "$scratch/merge.out" "1,000 kernels"
+contains "the merged profile is whole" "$scratch/merge.out" "nothing lost"
+same "launches" "$(sum all count)" $(($(sum one count) + $(sum two count) + $(sum three count)))
+same "nanoseconds" "$(sum all time)" $(($(sum one time) + $(sum two time) + $(sum three time)))
+{ folded one; folded two; folded three; } | awk '{ w = $NF; sub(/ [0-9]+$/, ""); n[$0] += w } END { for (s in n) printf "%s %.0f\n", s, n[s] }' |
+	LC_ALL=C sort >"$scratch/parts"
+folded all | LC_ALL=C sort >"$scratch/all.folded"
+check "folded text is the sum of the parts'" cmp -s "$scratch/parts" "$scratch/all.folded"
+check "strict accepts it" "$flamegrid" report "$scratch/all" --strict -o /dev/null
+for file in profile.db gpu.folded flame.html; do check "$file is there" [ -s "$scratch/all/$file" ]; done
+
+# Order, repetition and nesting make no difference.
+merge "$scratch/three" "$scratch/one" -o "$scratch/some"
+check "a merged profile is merged again, beside its own parts" merge "$scratch/two" "$scratch/some" "$scratch/one" -o "$scratch/again"
+json all >"$scratch/all.json"
+json again >"$scratch/again.json"
+check "the same JSON" cmp -s "$scratch/all.json" "$scratch/again.json"
+merge "$scratch/all" -o "$scratch/all2"
+check "the same file, but for its pages" cmp -s <(json all2) "$scratch/all.json"
+
+# Windows of one process: the parts of one process add up, and its own counters do not.
+"$flamegrid" run --dormant -- "$fake_windows" --until "$scratch/over" >"$scratch/process.out" 2>&1 &
+pid=$!
+until grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || break; done
+for window in 1 2 3; do
+	"$flamegrid" attach --pid $pid --devices "$list" --api all --duration 200ms -o "$scratch/window$window" >"$scratch/window.out" 2>&1 ||
+		not_ok "window $window: $(cat "$scratch/window.out")"
+	check "window $window has kernels" [ "$(sum window$window count)" -gt 0 ]
+done
+touch "$scratch/over"
+wait $pid
+pid=
+check "windows of a process become one profile" merge "$scratch"/window[123] -o "$scratch/windows"
+same "kernels of all windows" "$(sum windows count)" $(($(sum window1 count) + $(sum window2 count) + $(sum window3 count)))
+calls() { json "$1" | python3 -c 'import json, sys; print(sum(call["count"] for call in json.load(sys.stdin)["api_calls"]))'; }
+same "calls, which the process counts for its whole life" "$(calls windows)" "$(calls window3)"
+
+# Refusals: the words, the status, and nothing is left.
+refused() {
+	local what=$1 status=$2 words=$3
+	shift 3
+	"$flamegrid" merge "$@" >"$scratch/refused" 2>&1
+	same "$what: status" $? "$status"
+	contains "$what" "$scratch/refused" "$words"
+}
+refused "no profile given" 2 "no profile given" -o "$scratch/none"
+refused "no output" 2 "--output is missing" "$scratch/one"
+refused "its own output" 2 "is a profile to be merged, and the output" "$scratch/one" "$scratch/two" -o "$scratch/one"
+refused "no such profile" 1 "$scratch/missing" "$scratch/one" "$scratch/missing" -o "$scratch/none"
+head -c 3000 "$scratch/one/profile.db" >"$scratch/short.db"
+refused "a damaged profile" 1 "$scratch/short.db" "$scratch/one" "$scratch/short.db" -o "$scratch/none"
+check "a failed merge leaves no directory" [ ! -e "$scratch/none" ]
+check "an earlier profile is kept" merge "$scratch/one" -o "$scratch/some"
+check "under the next number" [ -s "$scratch/some.2/profile.db" ]
