@@ -340,7 +340,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 	}
 	peer->gap_reported = false;
 	profile->schedule.changed = true;
-	profile->schedule.frames++;
+	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
 	if (message->type == MESSAGE_BYE)
 		profile->schedule.hurry = true;
 	if (message->type == MESSAGE_EVENTS) {

@@ -2,6 +2,12 @@
 
 #define NS_PER_MS 1000000u
 
+void commit_schedule_note(struct commit_schedule *schedule, uint64_t frames)
+{
+	if (schedule->frames < frames)
+		schedule->frames = frames;
+}
+
 void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uint32_t interval_ms)
 {
 	if (schedule->dated || !schedule->changed)

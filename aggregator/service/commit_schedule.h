@@ -10,7 +10,7 @@
 #define COMMIT_SCHEDULE_RETRY_MS    1000u /* after a commit that failed */
 /* A commit does not wait for the interval once one of these is reached. */
 #define COMMIT_SCHEDULE_BYTES  (16u << 20) /* received since the last commit */
-#define COMMIT_SCHEDULE_FRAMES 512u        /* received; half an agent's window */
+#define COMMIT_SCHEDULE_FRAMES 512u        /* of one agent; half of its window */
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
 
 struct commit_schedule { /* zeroed: nothing to commit */
@@ -19,8 +19,12 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	bool failed;            /* the last commit failed */
 	bool dated;             /* at_ns is valid */
 	uint64_t at_ns;         /* CLOCK_MONOTONIC */
-	uint64_t frames, bytes; /* received since the last commit */
+	uint64_t bytes;         /* received since the last commit */
+	uint64_t frames; /* the same, of the agent from which most came */
 };
+
+/* Notes that an agent waits for the acknowledgement of so many frames. */
+void commit_schedule_note(struct commit_schedule *schedule, uint64_t frames);
 
 /* Call it after each possible change: sets the time of the next commit, if there is none, to interval_ms from now (0:
  * COMMIT_SCHEDULE_INTERVAL_MS). */
