@@ -184,12 +184,9 @@ uint32_t launch_history_block(const struct launch_history *history, uint64_t ind
 	uint64_t first = index * LAUNCH_HISTORY_BLOCK;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < LAUNCH_HISTORY_BLOCK; i++) {
-		const struct launch *launch = launch_map_find(
-			&history->map, (uint32_t)(first >> 32), (uint32_t)(first + i));
-		if (launch)
-			launches[count++] = *launch;
-	}
+	for (uint32_t i = 0; i < LAUNCH_HISTORY_BLOCK; i += LAUNCH_MAP_RUN)
+		count += launch_map_copy(&history->map, (uint32_t)(first >> 32),
+					 (uint32_t)(first + i), launches + count);
 	return count;
 }
 

@@ -1,13 +1,16 @@
 #include "launch_map.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash_index.h"
 
 #define SLOTS_MIN  256u
-#define BLOCK_BITS 4u  /* neighbouring ids stay neighbours; blocks of them are scattered */
+#define BLOCK_BITS 4u /* log2 of LAUNCH_MAP_RUN; runs of ids are scattered */
 #define SHIFT_MAX  60u /* leaves the number of one of SLOTS_MIN >> BLOCK_BITS blocks */
+
+static_assert(LAUNCH_MAP_RUN == 1u << BLOCK_BITS, "one size of runs");
 
 #define QUOTIENT_MAX 4u
 #define QUOTIENTS_TO (1ull << 40) /* of blocks by the million */
@@ -80,6 +83,33 @@ struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
 		if (distance(map, slot) < probe)
 			return NULL;
 	}
+}
+
+/* The ids have neighbouring home slots, so one walk finds all of them. Launches from homes before the first one may be
+ * in its way, and one from a home behind the last ends the walk. */
+uint32_t launch_map_copy(const struct launch_map *map, uint32_t window, uint32_t first_id,
+			 struct launch launches[static LAUNCH_MAP_RUN])
+{
+	uint32_t count = 0, home = map->count ? home_of(map, window, first_id) : 0;
+
+	for (uint32_t walked = 0; map->count; walked++) {
+		uint32_t slot = (home + walked) & map->mask;
+		const struct launch *launch = &map->slots[slot];
+
+		if (!launch->flags) {
+			if (walked >= LAUNCH_MAP_RUN)
+				break;
+		} else if (launch->window == window &&
+			   launch->correlation_id - first_id < LAUNCH_MAP_RUN) {
+			launches[count++] = *launch;
+		} else if (walked >= LAUNCH_MAP_RUN) {
+			uint32_t moved = distance(map, slot);
+
+			if (moved <= walked && walked - moved >= LAUNCH_MAP_RUN)
+				break;
+		}
+	}
+	return count;
 }
 
 static void place(struct launch_map *map, struct launch launch)

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#define LAUNCH_MAP_RUN 16u /* ids from a multiple of it on lie side by side */
+
 enum launch_flags {
 	LAUNCH_USED = 1u << 0, /* always set; an empty slot has flags 0 */
 	LAUNCH_MANY = 1u << 1, /* any number of records belongs to it */
@@ -38,6 +40,11 @@ void launch_map_fini(struct launch_map *map);
 /* Borrowed until the next insert or remove; NULL: not there. */
 struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
 			       uint32_t correlation_id);
+
+/* Copies those of the LAUNCH_MAP_RUN ids from first_id on, a multiple of it, in the order of their ids. Returns their
+ * number. */
+uint32_t launch_map_copy(const struct launch_map *map, uint32_t window, uint32_t first_id,
+			 struct launch launches[static LAUNCH_MAP_RUN]);
 
 /* The key must not be present. 0 or -ENOMEM: unchanged. */
 int launch_map_insert(struct launch_map *map, const struct launch *launch);

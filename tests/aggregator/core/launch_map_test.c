@@ -103,6 +103,34 @@ static void what_is_removed_is_gone_and_all_else_is_found(void **state)
 	}
 }
 
+/* Ids of runs that are full, half full and empty, of two windows, with the end of the ids' range. */
+static void a_run_is_copied_as_it_is_found_id_by_id(void **state)
+{
+	struct launch_map *map = *state;
+	struct launch copied[LAUNCH_MAP_RUN];
+
+	assert_int_equal(launch_map_copy(map, 1, 0, copied), 0);
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		insert(map, i % 2, i * 3);
+		insert(map, 2, UINT32_MAX - i);
+	}
+	for (uint32_t i = 0; i < LAUNCHES; i += 3)
+		launch_map_remove(map, launch_map_find(map, i % 2, i * 3));
+	for (uint32_t run = 0; run < LAUNCHES; run++) {
+		uint32_t window = run % 3, first = run / 3 * LAUNCH_MAP_RUN, found = 0;
+
+		first += window == 2 ? -(LAUNCHES + LAUNCH_MAP_RUN) : 0;
+		uint32_t count = launch_map_copy(map, window, first, copied);
+		for (uint32_t id = 0; id < LAUNCH_MAP_RUN; id++) {
+			const struct launch *launch = launch_map_find(map, window, first + id);
+
+			if (launch)
+				assert_memory_equal(&copied[found++], launch, sizeof(*launch));
+		}
+		assert_int_equal(found, count);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -110,6 +138,7 @@ int main(void)
 		TEST(ids_that_are_chosen_seldom_meet),
 		TEST(ids_that_follow_each_other_are_scattered_evenly),
 		TEST(what_is_removed_is_gone_and_all_else_is_found),
+		TEST(a_run_is_copied_as_it_is_found_id_by_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
