@@ -18,7 +18,7 @@ struct aggregator_options {
 	const char *store_path;      /* created if it is missing, continued if it is a store */
 	const char *title;           /* for reports: the job or its command; may be NULL */
 	int32_t nr_nodes;            /* of the job; 0 or less: not known */
-	uint32_t commit_interval_ms; /* 0: 100 */
+	uint32_t commit_interval_ms; /* 0: as commit_schedule.h says */
 	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: every agent may */
 	const struct key_set *keys;
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */

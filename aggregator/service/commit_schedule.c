@@ -15,6 +15,9 @@ void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uin
 	schedule->dated = true;
 	schedule->at_ns =
 		now_ns + (uint64_t)(interval_ms ?: COMMIT_SCHEDULE_INTERVAL_MS) * NS_PER_MS;
+	uint64_t apart_ns = schedule->began_ns + (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS;
+	if (!interval_ms && schedule->began_ns && schedule->at_ns < apart_ns)
+		schedule->at_ns = apart_ns;
 }
 
 bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now_ns,
@@ -36,9 +39,9 @@ uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t 
 										  : until_ns;
 }
 
-void commit_schedule_done(struct commit_schedule *schedule)
+void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns)
 {
-	*schedule = (struct commit_schedule){0};
+	*schedule = (struct commit_schedule){.began_ns = began_ns};
 }
 
 void commit_schedule_fail(struct commit_schedule *schedule, uint64_t now_ns)

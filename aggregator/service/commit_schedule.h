@@ -1,5 +1,5 @@
-/* Decides when a profile is committed: a short time after the first change; sooner if much has come or an agent waits;
- * again some time after a failure. Pure: time and sizes are arguments. Used by the aggregator's thread. */
+/* Decides when a profile is committed: a short time after the first change, and not soon after another commit; sooner if
+ * much has come or an agent waits; again some time after a failure. Pure: time and sizes are arguments. Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define COMMIT_SCHEDULE_INTERVAL_MS 100u
+#define COMMIT_SCHEDULE_APART_MS    500u  /* from the begin of one commit to that of the next */
 #define COMMIT_SCHEDULE_RETRY_MS    1000u /* after a commit that failed */
 /* A commit does not wait for the interval once one of these is reached. */
 #define COMMIT_SCHEDULE_BYTES  (16u << 20) /* received since the last commit */
@@ -18,7 +19,8 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	bool hurry;             /* an agent waits for its last acknowledgement */
 	bool failed;            /* the last commit failed */
 	bool dated;             /* at_ns is valid */
-	uint64_t at_ns;         /* CLOCK_MONOTONIC */
+	uint64_t at_ns;         /* CLOCK_MONOTONIC, as is began_ns */
+	uint64_t began_ns;      /* the last commit; 0: there was none */
 	uint64_t bytes;         /* received since the last commit */
 	uint64_t frames; /* the same, of the agent from which most came */
 };
@@ -26,8 +28,8 @@ struct commit_schedule { /* zeroed: nothing to commit */
 /* Notes that an agent waits for the acknowledgement of so many frames. */
 void commit_schedule_note(struct commit_schedule *schedule, uint64_t frames);
 
-/* Call it after each possible change: sets the time of the next commit, if there is none, to interval_ms from now (0:
- * COMMIT_SCHEDULE_INTERVAL_MS). */
+/* Call it after each possible change: sets the time of the next commit, if there is none, to interval_ms from now. 0:
+ * COMMIT_SCHEDULE_INTERVAL_MS, but COMMIT_SCHEDULE_APART_MS after the last commit. */
 void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uint32_t interval_ms);
 
 /* nr_rows: rows of totals that are not yet committed. */
@@ -37,8 +39,8 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 /* The time until which to wait for messages: that of the next commit, or until_ns if that is earlier. */
 uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t until_ns);
 
-/* A commit has succeeded; a commit has failed. */
-void commit_schedule_done(struct commit_schedule *schedule);
+/* A commit that began at this time has succeeded; a commit has failed. */
+void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns);
 void commit_schedule_fail(struct commit_schedule *schedule, uint64_t now_ns);
 
 #endif

@@ -88,6 +88,6 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 	if (error)
 		commit_schedule_fail(&profile->schedule, now_ns);
 	else
-		commit_schedule_done(&profile->schedule);
+		commit_schedule_done(&profile->schedule, now_ns);
 	return error;
 }

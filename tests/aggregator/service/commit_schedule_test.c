@@ -51,7 +51,7 @@ static void much_at_once_is_committed_before(void **state)
 	schedule = changed_at(0);
 	assert_false(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS - 1));
 	assert_true(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS));
-	commit_schedule_done(&schedule);
+	commit_schedule_done(&schedule, 0);
 	assert_false(commit_schedule_is_due(&schedule, UINT64_MAX, COMMIT_SCHEDULE_ROWS));
 	schedule = changed_at(0);
 	assert_false(commit_schedule_is_due(&schedule, 1, 0));
@@ -70,7 +70,7 @@ static void frames_of_many_agents_are_not_added_up(void **state)
 	commit_schedule_note(&schedule, COMMIT_SCHEDULE_FRAMES);
 	commit_schedule_note(&schedule, 1);
 	assert_true(commit_schedule_is_due(&schedule, 1, 0));
-	commit_schedule_done(&schedule);
+	commit_schedule_done(&schedule, 0);
 	schedule.changed = true;
 	assert_false(commit_schedule_is_due(&schedule, 1, 0));
 }
@@ -86,8 +86,31 @@ static void after_a_failure_nothing_makes_it_sooner(void **state)
 	assert_false(commit_schedule_is_due(&schedule, 1007 * MS - 1, COMMIT_SCHEDULE_ROWS));
 	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 1007 * MS);
 	assert_true(commit_schedule_is_due(&schedule, 1007 * MS, 0));
-	commit_schedule_done(&schedule);
+	commit_schedule_done(&schedule, 0);
 	assert_false(schedule.failed || schedule.changed || schedule.hurry);
+}
+
+static void commits_keep_a_distance_while_changes_go_on(void **state)
+{
+	struct commit_schedule schedule = changed_at(5 * MS);
+
+	(void)state;
+	commit_schedule_done(&schedule, 105 * MS);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 110 * MS, 0);
+	assert_false(commit_schedule_is_due(&schedule, 605 * MS - 1, 0));
+	assert_true(commit_schedule_is_due(&schedule, 605 * MS, 0));
+	schedule.hurry = true;
+	assert_true(commit_schedule_is_due(&schedule, 110 * MS, 0));
+	commit_schedule_done(&schedule, 110 * MS);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 550 * MS, 0); /* a change after a rest does not wait long */
+	assert_false(commit_schedule_is_due(&schedule, 650 * MS - 1, 0));
+	assert_true(commit_schedule_is_due(&schedule, 650 * MS, 0));
+	commit_schedule_done(&schedule, 650 * MS);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 651 * MS, 3);
+	assert_true(commit_schedule_is_due(&schedule, 654 * MS, 0));
 }
 
 static void the_interval_can_be_chosen(void **state)
@@ -108,6 +131,7 @@ int main(void)
 		cmocka_unit_test(much_at_once_is_committed_before),
 		cmocka_unit_test(frames_of_many_agents_are_not_added_up),
 		cmocka_unit_test(after_a_failure_nothing_makes_it_sooner),
+		cmocka_unit_test(commits_keep_a_distance_while_changes_go_on),
 		cmocka_unit_test(the_interval_can_be_chosen),
 	};
 
