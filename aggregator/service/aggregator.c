@@ -62,6 +62,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.title = options->title,
 		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
+		.compact = true,
 		.receiver = aggregator->receiver,
 	};
 	struct open_profile *own = &aggregator->profiles.own;

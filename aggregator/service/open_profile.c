@@ -40,7 +40,9 @@ static void find_place(struct open_profile *profile, const char *path)
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error)
 {
-	const struct store_options store = {.title = options->title, .nr_nodes = options->nr_nodes};
+	const struct store_options store = {.title = options->title,
+					    .nr_nodes = options->nr_nodes,
+					    .compact = options->compact};
 	int status;
 
 	*profile = (struct open_profile){.collection = collection_create()};

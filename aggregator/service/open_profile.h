@@ -30,6 +30,7 @@ struct open_profile_options { /* borrowed for the call, except the receiver */
 	const char *title; /* NULL: keeps the stored one */
 	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
+	bool compact; /* store.h */
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 

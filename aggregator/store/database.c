@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error_text.h"
 
 #define BUSY_TIMEOUT_MS 2000
+#define COPY_STEPS      10000 /* of SQLite's machine, between two looks at the clock */
 
 struct database {
 	sqlite3 *handle;
@@ -26,6 +28,8 @@ static int errno_of(int code)
 	case SQLITE_DONE:
 	case SQLITE_ROW:
 		return 0;
+	case SQLITE_INTERRUPT:
+		return -EINTR;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
 	case SQLITE_FULL:
@@ -89,6 +93,26 @@ int database_execute(struct database *database, const char *sql)
 {
 	database->error[0] = '\0';
 	return errno_of(sqlite3_exec(database->handle, sql, NULL, NULL, NULL));
+}
+
+static int is_late(void *until_ns)
+{
+	return clock_now_ns() >= *(const uint64_t *)until_ns;
+}
+
+int database_copy(struct database *database, const char *path, uint64_t until_ns)
+{
+	const struct database_value value = database_bytes(path, strlen(path));
+	struct statement *statement;
+	int error = statement_create(database, "VACUUM INTO CAST(?1 AS TEXT)", &statement);
+
+	if (error)
+		return error;
+	sqlite3_progress_handler(database->handle, COPY_STEPS, is_late, &until_ns);
+	error = statement_run(statement, &value, 1);
+	sqlite3_progress_handler(database->handle, 0, NULL, NULL);
+	statement_destroy(statement);
+	return error;
 }
 
 void database_roll_back(struct database *database)

@@ -24,6 +24,10 @@ bool database_has_moved(struct database *database);
 /* Executes one or more statements, and ignores their results. */
 int database_execute(struct database *database, const char *sql);
 
+/* Writes the contents to a file, which must be empty, without free pages; gives up at until_ns (CLOCK_MONOTONIC):
+ * -EINTR. The file may not be on disk yet. */
+int database_copy(struct database *database, const char *path, uint64_t until_ns);
+
 /* Rolls back a transaction if one is open, and keeps database_error(). */
 void database_roll_back(struct database *database);
 

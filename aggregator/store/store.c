@@ -14,19 +14,23 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "store_compact.h"
 #include "store_life.h"
 #include "store_loader.h"
 #include "store_schema.h"
 #include "store_writer.h"
 
+#include "base/clock.h"
 #include "base/error_text.h"
+
+#define NS_PER_MS 1000000ull
 
 struct store {
 	char *path;                /* owns */
 	struct database *database; /* NULL: it rests */
 	struct store_writer *writer;
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
-	bool exclusive;
+	bool exclusive, compact;
 	dev_t device; /* of the file that was opened first */
 	ino_t inode;
 };
@@ -149,16 +153,23 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 }
 
 /* What is open of it. Without a writer the store was never accepted: it is left as it is. */
-static void close_files(struct store *store)
+static void close_files(struct store *store, bool compact)
 {
 	bool accepted = store->writer;
+	int compacted = -EAGAIN;
 
 	store_writer_destroy(store->writer);
 	/* Moves the log into the file and deletes it; refused while somebody reads, which costs
 	 * nothing but two companion files. */
 	if (accepted)
 		database_execute(store->database, "PRAGMA journal_mode = DELETE");
+	if (accepted && compact)
+		compacted = store_compact_write(store->database, store->path,
+						clock_now_ns() + STORE_COMPACT_MS * NS_PER_MS);
 	database_close(store->database);
+	/* While the lock keeps other writers out. */
+	if (!compacted)
+		store_compact_take(store->path);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	store->writer = NULL;
@@ -199,6 +210,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
 
 	(*store)->lock_fd = -1;
 	(*store)->exclusive = folder_is_shared(path, options);
+	(*store)->compact = options && options->compact;
 	(*store)->path = strdup(path);
 	int status = (*store)->path ? open_files(*store, options, error) : -ENOMEM;
 	if (!status)
@@ -213,7 +225,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
 void store_rest(struct store *store)
 {
 	store_life_left(store->database, STORE_LIFE_RESTS);
-	close_files(store);
+	close_files(store, false);
 }
 
 bool store_rests(const struct store *store)
@@ -226,7 +238,7 @@ static int wake(struct store *store)
 	int status = store_has_moved(store) ? -ESTALE : open_files(store, NULL, NULL);
 
 	if (status)
-		close_files(store);
+		close_files(store, false);
 	return status;
 }
 
@@ -238,7 +250,7 @@ void store_close(struct store *store)
 		wake(store);
 	if (store->writer)
 		store_life_left(store->database, STORE_LIFE_CLOSED);
-	close_files(store);
+	close_files(store, store->compact && !store->exclusive);
 	free(store->path);
 	free(store);
 }
