@@ -49,6 +49,7 @@ void collection_destroy(struct collection *collection)
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_destroy(collection->sessions[i]);
 	free(collection->sessions);
+	hash_index_fini(&collection->epochs);
 	roster_destroy(collection->roster);
 	catalog_destroy(collection->catalog);
 	fold_table_destroy(collection->totals);
@@ -62,13 +63,20 @@ void collection_destroy(struct collection *collection)
 	free(collection);
 }
 
+static bool has_epoch(const void *context, uint32_t id, const void *epoch)
+{
+	const struct collection *collection = context;
+
+	return memcmp(collection->sessions[id - 1]->epoch, epoch, WIRE_EPOCH_SIZE) == 0;
+}
+
 struct agent_session *collection_find_session(const struct collection *collection,
 					      const uint8_t epoch[WIRE_EPOCH_SIZE])
 {
-	for (uint32_t i = 0; i < collection->nr_sessions; i++)
-		if (memcmp(collection->sessions[i]->epoch, epoch, WIRE_EPOCH_SIZE) == 0)
-			return collection->sessions[i];
-	return NULL;
+	uint32_t hash = hash_index_hash(epoch, WIRE_EPOCH_SIZE);
+	uint32_t id = hash_index_find(&collection->epochs, hash, has_epoch, collection, epoch);
+
+	return id ? collection->sessions[id - 1] : NULL;
 }
 
 struct agent_session *collection_session(struct collection *collection,
@@ -79,11 +87,15 @@ struct agent_session *collection_session(struct collection *collection,
 	if (session)
 		return session;
 	if (array_reserve(&collection->sessions, &collection->room_sessions,
-			  collection->nr_sessions + 1, sizeof(*collection->sessions)))
+			  collection->nr_sessions + 1, sizeof(*collection->sessions)) ||
+	    hash_index_reserve(&collection->epochs, collection->nr_sessions + 1))
 		return NULL;
 	session = agent_session_create(epoch, collection->nr_sessions + 1);
-	if (session)
-		collection->sessions[collection->nr_sessions++] = session;
+	if (!session)
+		return NULL;
+	collection->sessions[collection->nr_sessions++] = session;
+	hash_index_insert(&collection->epochs, hash_index_hash(epoch, WIRE_EPOCH_SIZE),
+			  session->id); /* has room */
 	return session;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/hash_index.h"
 #include "proto/batch/message.h"
 
 struct agent_session;
@@ -33,6 +34,7 @@ struct collection {
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
 	uint32_t nr_writers; /* ROSTER_WRITER alone; a merged profile has more */
+	struct hash_index epochs; /* session ids */
 };
 
 /* NULL: out of memory. collection_destroy() accepts NULL. */

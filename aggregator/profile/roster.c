@@ -15,7 +15,7 @@ struct roster {
 	struct roster_device *devices;
 	struct roster_process *processes;
 	struct roster_size size, room, saved;
-	struct hash_index process_index;
+	struct hash_index process_index, device_index, host_index;
 };
 
 struct roster *roster_create(void)
@@ -43,21 +43,32 @@ void roster_destroy(struct roster *roster)
 		context_list_fini(&process->contexts);
 	}
 	hash_index_fini(&roster->process_index);
+	hash_index_fini(&roster->device_index);
+	hash_index_fini(&roster->host_index);
 	free(roster->hosts);
 	free(roster->devices);
 	free(roster->processes);
 	free(roster);
 }
 
+static bool host_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct roster *roster = context;
+
+	return memcmp(&roster->hosts[id - 1], key, sizeof(struct roster_host)) == 0;
+}
+
 int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id)
 {
-	for (*id = 1; *id <= roster->size.hosts; (*id)++)
-		if (memcmp(&roster->hosts[*id - 1], host, sizeof(*host)) == 0)
-			return 0;
+	uint32_t hash = hash_index_hash(host, sizeof(*host));
 
-	*id = 0;
+	*id = hash_index_find(&roster->host_index, hash, host_equals, roster, host);
+	if (*id)
+		return 0;
+
 	if (array_reserve(&roster->hosts, &roster->room.hosts, roster->size.hosts + 1,
-			  sizeof(*roster->hosts)))
+			  sizeof(*roster->hosts)) ||
+	    hash_index_insert(&roster->host_index, hash, roster->size.hosts + 1))
 		return -ENOMEM;
 	roster->hosts[roster->size.hosts++] = *host;
 	*id = roster->size.hosts;
@@ -75,7 +86,20 @@ static bool same_device(const struct roster_device *a, const struct roster_devic
 	       (a->index == b->index && a->pci == b->pci);
 }
 
-/* An agent that does not know the limits does not change them. */
+static bool device_equals(const void *context, uint32_t id, const void *key)
+{
+	return same_device(&((const struct roster *)context)->devices[id - 1], key);
+}
+
+static uint32_t device_hash(const struct roster_device *device)
+{
+	uint64_t digest = hash_index_digest(0, &device->host, sizeof(device->host));
+
+	digest = hash_index_digest(digest, device->uuid, sizeof(device->uuid));
+	return (uint32_t)(digest ^ digest >> 32);
+}
+
+/* An agent that does not know them does not change them. */
 static bool has_other_limits(const struct roster_device *known, const struct roster_device *device)
 {
 	return device->limits.warp_size &&
@@ -93,20 +117,21 @@ static void update_device(struct roster_device *known, const struct roster_devic
 
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id)
 {
-	for (*id = 1; *id <= roster->size.devices; (*id)++) {
+	uint32_t hash = device_hash(device);
+
+	*id = hash_index_find(&roster->device_index, hash, device_equals, roster, device);
+	if (*id) {
 		struct roster_device *known = &roster->devices[*id - 1];
 
-		if (!same_device(known, device))
-			continue;
 		if (known->index != device->index || known->name != device->name ||
 		    known->pci != device->pci || has_other_limits(known, device))
 			update_device(known, device);
 		return 0;
 	}
 
-	*id = 0;
 	if (array_reserve(&roster->devices, &roster->room.devices, roster->size.devices + 1,
-			  sizeof(*roster->devices)))
+			  sizeof(*roster->devices)) ||
+	    hash_index_insert(&roster->device_index, hash, roster->size.devices + 1))
 		return -ENOMEM;
 	roster->devices[roster->size.devices] = *device;
 	roster->devices[roster->size.devices++].changed = true;

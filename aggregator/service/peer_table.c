@@ -6,11 +6,12 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "base/array.h"
+#include "base/hash_index.h"
 
 struct peer_table {
 	struct peer *peers;
 	uint32_t nr_peers, room;
-	uint32_t last; /* index of the peer found last, since frames come in runs */
+	struct hash_index index; /* of routing ids; position + 1 */
 	uint64_t tick;
 };
 
@@ -23,13 +24,22 @@ void peer_table_destroy(struct peer_table *table)
 {
 	if (!table)
 		return;
+	hash_index_fini(&table->index);
 	free(table->peers);
 	free(table);
 }
 
-static bool matches(const struct peer *peer, const void *id, size_t id_size)
+struct key {
+	const void *id;
+	size_t size;
+};
+
+static bool has_id(const void *context, uint32_t position, const void *key)
 {
-	return peer->id_size == id_size && memcmp(peer->id, id, id_size) == 0;
+	const struct peer *peer = &((const struct peer_table *)context)->peers[position - 1];
+	const struct key *wanted = key;
+
+	return peer->id_size == wanted->size && memcmp(peer->id, wanted->id, wanted->size) == 0;
 }
 
 static uint32_t most_silent(const struct peer_table *table)
@@ -42,13 +52,20 @@ static uint32_t most_silent(const struct peer_table *table)
 	return index;
 }
 
-static struct peer *add(struct peer_table *table, const void *id, size_t id_size)
+static struct peer *add(struct peer_table *table, const void *id, size_t id_size, uint32_t hash)
 {
-	if (table->nr_peers < PEER_TABLE_MAX &&
-	    array_reserve(&table->peers, &table->room, table->nr_peers + 1, sizeof(*table->peers)))
+	bool is_full = table->nr_peers == PEER_TABLE_MAX;
+
+	if (!is_full && (array_reserve(&table->peers, &table->room, table->nr_peers + 1,
+				       sizeof(*table->peers)) ||
+			 hash_index_reserve(&table->index, table->nr_peers + 1)))
 		return NULL;
-	table->last = table->nr_peers < PEER_TABLE_MAX ? table->nr_peers++ : most_silent(table);
-	struct peer *peer = &table->peers[table->last];
+	uint32_t position = is_full ? most_silent(table) : table->nr_peers++;
+	struct peer *peer = &table->peers[position];
+	if (is_full)
+		hash_index_replace(&table->index, hash_index_hash(peer->id, peer->id_size),
+				   position + 1, 0);
+	hash_index_insert(&table->index, hash, position + 1); /* has room */
 	*peer = (struct peer){.id_size = (uint8_t)id_size};
 	memcpy(peer->id, id, id_size);
 	return peer;
@@ -56,19 +73,12 @@ static struct peer *add(struct peer_table *table, const void *id, size_t id_size
 
 struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_size)
 {
-	struct peer *peer = NULL;
+	const struct key key = {id, id_size};
+	uint32_t hash = hash_index_hash(id, id_size);
+	uint32_t position = hash_index_find(&table->index, hash, has_id, table, &key);
 
 	assert(id_size > 0 && id_size <= PEER_ID_MAX);
-	if (table->last < table->nr_peers && matches(&table->peers[table->last], id, id_size))
-		peer = &table->peers[table->last];
-	for (uint32_t i = 0; i < table->nr_peers && !peer; i++) {
-		if (matches(&table->peers[i], id, id_size)) {
-			peer = &table->peers[i];
-			table->last = i;
-		}
-	}
-	if (!peer)
-		peer = add(table, id, id_size);
+	struct peer *peer = position ? &table->peers[position - 1] : add(table, id, id_size, hash);
 	if (peer)
 		peer->heard = ++table->tick;
 	return peer;
