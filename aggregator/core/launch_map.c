@@ -7,7 +7,7 @@
 #include "base/hash_index.h"
 
 #define SLOTS_MIN  256u
-#define BLOCK_BITS 4u /* log2 of LAUNCH_MAP_RUN; runs of ids are scattered */
+#define BLOCK_BITS 4u  /* log2 of LAUNCH_MAP_RUN; runs of ids are scattered */
 #define SHIFT_MAX  60u /* leaves the number of one of SLOTS_MIN >> BLOCK_BITS blocks */
 
 static_assert(LAUNCH_MAP_RUN == 1u << BLOCK_BITS, "one size of runs");

@@ -13,7 +13,7 @@ enum launch_flags {
 	/* answered or failed; kept for a while for a record that comes late */
 	LAUNCH_RETIRED = 1u << 2,
 	LAUNCH_MATCHED = 1u << 3, /* has had a record */
-	LAUNCH_HOST = 1u << 4, /* a call without GPU work: it need not have a record */
+	LAUNCH_HOST = 1u << 4,    /* a call without GPU work: it need not have a record */
 };
 
 struct launch {

@@ -1,5 +1,6 @@
-/* Decides when a profile is committed: a short time after the first change, and not soon after another commit; sooner if
- * much has come or an agent waits; again some time after a failure. Pure: time and sizes are arguments. Used by the aggregator's thread. */
+/* Decides when a profile is committed: a short time after the first change, and not soon after another commit. It comes
+ * sooner if much has come or an agent waits, and again some time after a failure. Pure: time and sizes are arguments.
+ * Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -14,15 +15,15 @@
 #define COMMIT_SCHEDULE_FRAMES 512u        /* of one agent; half of its window */
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
 
-struct commit_schedule { /* zeroed: nothing to commit */
-	bool changed; /* since the last commit; code that changes the profile sets it */
-	bool hurry;             /* an agent waits for its last acknowledgement */
-	bool failed;            /* the last commit failed */
-	bool dated;             /* at_ns is valid */
-	uint64_t at_ns;         /* CLOCK_MONOTONIC, as is began_ns */
-	uint64_t began_ns;      /* the last commit; 0: there was none */
-	uint64_t bytes;         /* received since the last commit */
-	uint64_t frames; /* the same, of the agent from which most came */
+struct commit_schedule {   /* zeroed: nothing to commit */
+	bool changed;      /* since the last commit; code that changes the profile sets it */
+	bool hurry;        /* an agent waits for its last acknowledgement */
+	bool failed;       /* the last commit failed */
+	bool dated;        /* at_ns is valid */
+	uint64_t at_ns;    /* CLOCK_MONOTONIC, as is began_ns */
+	uint64_t began_ns; /* the last commit; 0: there was none */
+	uint64_t bytes;    /* received since the last commit */
+	uint64_t frames;   /* the same, of the agent from which most came */
 };
 
 /* Notes that an agent waits for the acknowledgement of so many frames. */

@@ -21,7 +21,7 @@ struct open_profile {                  /* zeroed: not open */
 	struct clock_service clocks;
 	struct control_service control;
 	struct commit_schedule schedule;
-	uint64_t committed_ns; /* CLOCK_MONOTONIC; 0: never */
+	uint64_t committed_ns;              /* CLOCK_MONOTONIC; 0: never */
 	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */
 };
 
@@ -30,7 +30,7 @@ struct open_profile_options { /* borrowed for the call, except the receiver */
 	const char *title; /* NULL: keeps the stored one */
 	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
-	bool compact; /* store.h */
+	bool compact;              /* store.h */
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 

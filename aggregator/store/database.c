@@ -84,8 +84,8 @@ bool database_has_moved(struct database *database)
 {
 	int has_moved = 0;
 
-	return sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_HAS_MOVED,
-				    &has_moved) == SQLITE_OK &&
+	return sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved) ==
+		       SQLITE_OK &&
 	       has_moved;
 }
 

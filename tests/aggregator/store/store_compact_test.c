@@ -105,9 +105,10 @@ static void when_time_is_over_the_old_file_stays(void **state)
 	struct database *database = open_database();
 
 	(void)state;
-	assert_int_equal(database_execute(database, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1"
-						    " FROM n WHERE x < 20000) INSERT INTO meta"
-						    " SELECT 'filler' || x, x FROM n"),
+	assert_int_equal(database_execute(database,
+					  "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1"
+					  " FROM n WHERE x < 20000) INSERT INTO meta"
+					  " SELECT 'filler' || x, x FROM n"),
 			 0);
 	assert_int_equal(store_compact_write(database, store_fixture.path, 0), -EINTR);
 	assert_int_equal(size_of("-compact"), -1);
@@ -160,7 +161,8 @@ static void a_store_that_is_read_or_has_other_names_is_left_alone(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_closed_store_has_no_free_pages),
 		TEST(nobody_is_made_to_wait_who_did_not_ask),
