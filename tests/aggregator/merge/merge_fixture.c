@@ -235,5 +235,10 @@ char *merge_fixture_dump(const char *path)
 
 char *merge_fixture_reports(const char *path)
 {
-	return report_text_of(path);
+	char *text = report_text_of(path), *json = report_json_of(path), *both;
+
+	assert_true(asprintf(&both, "%s%s", text, json) > 0);
+	free(text);
+	free(json);
+	return both;
 }

@@ -114,6 +114,31 @@ char *report_text_of(const char *path)
 		write_memory(out, profile, (enum report_memory)memory);
 	write_planes(out, profile);
 	write_ranks(out, profile, tree);
+	fclose(out);
+	report_statistics_destroy(statistics);
+	report_busy_destroy(busy);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	return text;
+}
+
+char *report_json_of(const char *path)
+{
+	struct profile *profile;
+	struct report_tree *tree;
+	struct report_busy *busy;
+	struct report_statistics *statistics;
+	char *text, *error;
+	size_t size;
+
+	if (profile_load(path, &profile, &error))
+		fail_msg("%s", error);
+	forget_times(profile);
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	assert_int_equal(report_statistics_create(profile, DEMANGLE_FULL, &statistics), 0);
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
 	assert_int_equal(json_writer_write(out, tree, busy, statistics, NULL, NULL), 0);
 	fclose(out);
 	report_statistics_destroy(statistics);
