@@ -201,6 +201,7 @@ int report_busy_create(const struct profile *profile, struct report_busy **busy)
 	if (!*busy || !rows_of) {
 		free(rows_of);
 		free(*busy);
+		*busy = NULL;
 		return -ENOMEM;
 	}
 	(*busy)->rows = calloc(nr_entries ? nr_entries : 1, sizeof(*(*busy)->rows));

@@ -116,6 +116,7 @@ class FaultProxy:
         self._never = asyncio.Event()  # kept here: a task that waits for garbage is garbage itself
         self.passable = asyncio.Event()
         self.passable.set()
+        self._connected = asyncio.Event()
         self._server = await asyncio.start_server(self._serve, '127.0.0.1', self.port)
         if 'outages' in self.faults_given:
             self._outages = asyncio.create_task(self._have_outages())
@@ -132,16 +133,18 @@ class FaultProxy:
 
     async def _have_outages(self):
         schedule = random.Random(f'{self.seed} outages')
+        await self._connected.wait()  # so that a short job has an outage, too
         while not self.healed:
-            await asyncio.sleep(schedule.random() * STALL_S)
             seconds = schedule.random() * STALL_S
             self.note(f'all connections: an outage of {seconds:.2f} s')
             self.passable.clear()
             await asyncio.sleep(seconds)
             self.passable.set()
+            await asyncio.sleep(schedule.random() * STALL_S)
 
     async def _serve(self, reader, writer):
         self.connections += 1
+        self._connected.set()
         number = self.connections
         fault = random.Random(f'{self.seed} {number}').choice(self.faults_given)
         try:
