@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
 	OPTION_GROUP("How it is shown"),
 	{"format", 'f', "folded|html|table|json|csv|samples", OPTION_DAILY,
 	 "Chooses the format (default: folded)."},
-	{"by", 'b', "KEYS", OPTION_DAILY, "Splits by host, rank, gpu, context, stream, thread."},
+	{"by", 'b', "KEYS", OPTION_DAILY, "Splits by job,host,rank,gpu,context,stream,thread."},
 	{"top", 0, "N", OPTION_DAILY, "Prints so many rows of a table (default: 20)."},
 	ROW_WEIGHT,
 	ROW_UNIT,

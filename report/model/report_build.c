@@ -25,6 +25,7 @@
 #include "proto/memory_kind.h"
 
 #define STREAM_TEXT_SIZE 512u
+#define JOB_TEXT_MAX     256u
 
 /* The tree that callers see, and its memory. */
 struct report {
@@ -212,6 +213,7 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	struct report_leaf leaf;
 
 	memset(&leaf, 0, sizeof(leaf));
+	leaf.job = builder->report->processes[key->process_id - 1].job;
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
 	leaf.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
@@ -316,6 +318,17 @@ static int add_rows(struct builder *builder)
 
 /* ---- processes and losses */
 
+static int name_job(struct report_names *names, const struct catalog *catalog, uint32_t string_id,
+		    uint32_t *index)
+{
+	char text[JOB_TEXT_MAX];
+	uint32_t size;
+	const char *job = catalog_string(catalog, string_id, &size);
+
+	snprintf(text, sizeof(text), "job %.*s", (int)size, job);
+	return report_names_text(names, text, index);
+}
+
 static int add_processes(struct builder *builder)
 {
 	struct report *report = builder->report;
@@ -335,6 +348,9 @@ static int add_processes(struct builder *builder)
 		out->rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
 		out->unclean = process->state == PROCESS_UNCLEAN;
 		error = report_names_string(report->names, process->command, &out->command);
+		if (!error && process->job)
+			error = name_job(report->names, builder->collection->catalog, process->job,
+					 &out->job);
 		if (!error && host)
 			error = report_names_string(report->names, host->node, &out->host);
 	}

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words_of[REPORT_DIMENSIONS] = {"host",    "rank",   "gpu",
-							"context", "stream", "thread"};
+static const char *const words_of[REPORT_DIMENSIONS] = {"host",   "rank",   "gpu", "context",
+							"stream", "thread", "job"};
 
 /* Marks values that have a text. A context or stream without a text has its id. Ids above CUPTI's highest were invented
  * by a job, and count as one. */
@@ -64,6 +64,8 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
 		return leaf->context ? CALLED | leaf->context : bounded(leaf->context_id);
+	case REPORT_BY_JOB:
+		return leaf->job;
 	case REPORT_BY_STREAM:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
@@ -78,6 +80,8 @@ const char *report_dimension_frame(const struct report_tree *tree, enum report_d
 {
 	if (dimension == REPORT_BY_HOST)
 		return tree->strings[value];
+	if (dimension == REPORT_BY_JOB)
+		return value ? tree->strings[value] : "job?";
 	if (dimension == REPORT_BY_RANK && (int32_t)value == REPORT_RANK_NONE)
 		return "rank?";
 	if (dimension == REPORT_BY_GPU && (int32_t)value == REPORT_GPU_NONE)

@@ -1,5 +1,5 @@
-/* The dimensions by which stacks can be split, with frames such as "node01", "rank3", "GPU0", "context1", "stream7",
- * "thread1234" at the root. Any thread. */
+/* The dimensions by which stacks can be split, with frames such as "job 4711", "node01", "rank3", "GPU0", "context1",
+ * "stream7", "thread1234" at the root. Any thread. */
 #ifndef REPORT_DIMENSION_H
 #define REPORT_DIMENSION_H
 
@@ -15,6 +15,7 @@ enum report_dimension {
 	REPORT_BY_CONTEXT = 3,
 	REPORT_BY_STREAM = 4,
 	REPORT_BY_THREAD = 5,
+	REPORT_BY_JOB = 6,
 	REPORT_DIMENSIONS,
 };
 
@@ -32,8 +33,8 @@ int report_by_parse(const char *words, struct report_by *by);
 /* Returns one number that stands for the leaf's value in that dimension. */
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 
-/* Returns the frame of that value. A value that is not known is "rank?", "GPU?" or "thread?"; host threads have "no
- * GPU", "no context" and "no stream". Borrowed until the tree or text goes. */
+/* Returns the frame of that value. A value that is not known is "job?", "rank?", "GPU?" or "thread?"; host threads have
+ * "no GPU", "no context" and "no stream". Borrowed until the tree or text goes. */
 const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
 				   uint32_t value, char *text, size_t size);
 

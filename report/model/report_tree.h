@@ -27,6 +27,7 @@ struct report_leaf {
 	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
 	/* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU0_Graph]" */
 	uint32_t name;
+	uint32_t job;        /* index into strings: "job 4711"; 0: none, or not known */
 	uint32_t host;       /* index into strings: node name */
 	uint32_t process;    /* index into processes */
 	int32_t rank;        /* REPORT_RANK_NONE: not known */
@@ -43,6 +44,7 @@ struct report_leaf {
 };
 
 struct report_process {
+	uint32_t job;     /* as of a leaf */
 	uint32_t host;    /* index into strings */
 	uint32_t command; /* index into strings: command line */
 	uint32_t pid;     /* as seen in the host's initial namespace, or by the agent */

@@ -88,6 +88,7 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 		const struct report_process *process = &tree->processes[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
+		json_text_member(out, "job", tree->strings[process->job]);
 		json_text_member(out, "host", tree->strings[process->host]);
 		fprintf(out, "\"pid\":%" PRIu32 ",", process->pid);
 		json_text_number(out, "rank", process->rank != REPORT_RANK_NONE, process->rank);

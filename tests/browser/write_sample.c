@@ -213,7 +213,7 @@ static void add_process(struct sample *sample, const char *host, const char *com
 			int32_t rank, int unclean)
 {
 	sample->processes[sample->tree.nr_processes++] = (struct report_process){
-		add_string(sample, host), add_string(sample, command), pid, rank, unclean};
+		0, add_string(sample, host), add_string(sample, command), pid, rank, unclean};
 }
 
 static void add_notice(struct sample *sample, const char *text, uint32_t nr_processes)

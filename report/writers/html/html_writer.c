@@ -17,7 +17,7 @@
 /* A set of values by which the reader can split and filter. Each distinct row is written once, and leaves name it by
  * its index. */
 struct dimension {
-	uint32_t plane, host;
+	uint32_t plane, job, host;
 	int32_t rank, gpu;
 	uint32_t context; /* index into strings; 0: it has only its id */
 	uint32_t context_id, stream_id, tid;
@@ -88,6 +88,7 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 		const struct report_leaf *leaf = &tree->leaves[i];
 		const bool host = leaf->kind >= REPORT_KIND_HOST;
 		const struct dimension row = {report_plane_of(leaf->kind),
+					      leaf->job,
 					      leaf->host,
 					      leaf->rank,
 					      report_kind_has_gpu(leaf->kind) ? leaf->gpu : NO_GPU,
@@ -260,6 +261,7 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 {
 	for (uint32_t i = 0; i < table->nr_rows; i++) {
 		put_value(writer, table->rows[i].plane);
+		put_value(writer, table->rows[i].job);
 		put_value(writer, table->rows[i].host);
 		put_signed(writer, table->rows[i].rank);
 		put_signed(writer, table->rows[i].gpu);
@@ -397,7 +399,8 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 static void write_options(FILE *out, const struct html_options *options)
 {
 	static const char *const weights[] = {"time", "count", "bytes"};
-	static const char *const splits[] = {"host", "rank", "gpu", "context", "stream", "thread"};
+	static const char *const splits[] = {"host",   "rank",   "gpu", "context",
+					     "stream", "thread", "job"};
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);

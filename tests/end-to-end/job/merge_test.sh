@@ -60,6 +60,11 @@ same "kernels of all windows" "$(sum windows count)" $(($(sum window1 count) + $
 calls() { json "$1" | python3 -c 'import json, sys; print(sum(call["count"] for call in json.load(sys.stdin)["api_calls"]))'; }
 same "calls, which the process counts for its whole life" "$(calls windows)" "$(calls window3)"
 
+# Jobs: each has its frame.
+for job in 17 18; do SLURM_JOB_ID=$job record "job$job" node1 100; done
+merge "$scratch/job17" "$scratch/job18" -o "$scratch/jobs"
+same "jobs stay apart" "$("$flamegrid" report "$scratch/jobs" --by job 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "job 17 job 18 "
+
 # Refusals: the words, the status, and nothing is left.
 refused() {
 	local what=$1 status=$2 words=$3

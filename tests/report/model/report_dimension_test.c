@@ -42,11 +42,20 @@ static void ids_above_all_that_there_are_are_one(void **state)
 	}
 }
 
+static void a_job_is_its_text_or_not_known(void **state)
+{
+	(void)state;
+	assert_string_equal(frame_of(&(struct report_leaf){.job = 1}, REPORT_BY_JOB),
+			    "stream7 (copies)"); /* the text with that index */
+	assert_string_equal(frame_of(&(struct report_leaf){0}, REPORT_BY_JOB), "job?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_is_its_id_or_the_text_that_has_all),
 		cmocka_unit_test(ids_above_all_that_there_are_are_one),
+		cmocka_unit_test(a_job_is_its_text_or_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

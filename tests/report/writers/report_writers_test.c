@@ -112,7 +112,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"planes\":[\n{\"plane\":\"gpu\",\"count\":4,\"ns\":4000,\"bytes\":4096,\"shown\":"
 		"true}],\n"
 		"\"notices\":[\n{\"text\":\"CUPTI \\\"13\\\" found\",\"processes\":1}],\n"
-		"\"processes\":[\n{\"host\":\"node01\",\"pid\":100,\"rank\":3,\"command\":"
+		"\"processes\":[\n{\"job\":\"\",\"host\":\"node01\",\"pid\":100,\"rank\":3,\"command\":"
 		"\"./train\",\"unclean\":false}],\n"
 		"\"devices\":[\n{\"host\":\"node01\",\"gpu\":0,\"name\":\"NVIDIA H100\","
 		"\"records\":2,\"busy_ns\":5000,\"idle_ns\":0,\"overlap_ns\":1000,"
