@@ -64,6 +64,8 @@ void log_write(enum log_level level, const char *format, ...)
 	for (size_t i = begin; i < size; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
+		else if (line[i] == '\xc2' && (line[i + 1] & 0xe0) == 0x80) /* C1 controls in UTF-8 */
+			line[i] = line[i + 1] = '?';
 	line[size++] = '\n';
 	ssize_t written = write(STDERR_FILENO, line, size);
 	(void)written;
