@@ -51,18 +51,18 @@ static void print_quoted(FILE *out, const char *text, const char *special)
 
 static void print_bash_values(FILE *out, const struct option_row *row)
 {
-	static const char *const lists[] = {
+	static const char *const kinds[] = {
 		[FILES_NONE] = "",
-		[FILES_ALL] = " $(compgen -f -- \"$word\")",
-		[FILES_DIRECTORIES] = " $(compgen -d -- \"$word\")",
+		[FILES_ALL] = "files=-f ",
+		[FILES_DIRECTORIES] = "files=-d ",
 	};
 
 	fputs("\t\t", out);
 	if (row->letter)
 		fprintf(out, "-%c | ", row->letter);
-	fprintf(out, "--%s) list=\"", row->name);
+	fprintf(out, "--%s) %slist=\"", row->name, kinds[files_of(row->argument)]);
 	print_words(out, row->argument);
-	fprintf(out, "%s\" is_value=yes ;;\n", lists[files_of(row->argument)]);
+	fputs("\" is_value=yes ;;\n", out);
 }
 
 static void print_bash_verb(FILE *out, const struct option_table *table)
@@ -89,7 +89,7 @@ void completion_write_bash(FILE *out)
 	      out);
 	for (size_t i = 0; option_tables[i]; i++)
 		fprintf(out, "%s ", option_tables[i]->verb);
-	fputs("\" options= words= list= is_value=\n\n"
+	fputs("\" options= words= list= files= is_value=\n\n"
 	      "\tif [ \"$word\" = = ]; then\n"
 	      "\t\tword=\n"
 	      "\telif [ \"$before\" = = ]; then\n"
@@ -118,10 +118,13 @@ void completion_write_bash(FILE *out)
 	      "\t\tcase $word in -*) list=$options ;; esac\n"
 	      "\t\tcase $verb,$before,$word in\n"
 	      "\t\t*,*,-*) ;;\n"
-	      "\t\trun,run,* | run,--,*) list=$(compgen -c -- \"$word\") ;;\n"
+	      "\t\trun,run,* | run,--,*) list= files=-c ;;\n"
 	      "\t\tesac\n"
 	      "\tfi\n"
-	      "\tCOMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
+	      /* compgen -W expands its list once more, so no file's name may be in it. */
+	      "\tmapfile -t COMPREPLY < <(compgen -W \"$list\" -- \"$word\"\n"
+	      "\t\t[ -z \"$files\" ] || compgen \"$files\" -- \"$word\")\n"
+	      "\t[ -z \"$files\" ] || compopt -o filenames 2>/dev/null\n"
 	      "}\n"
 	      "complete -o default -F _flamegrid flamegrid",
 	      out);

@@ -22,6 +22,10 @@ same "bash: a value behind =" "$(completed flamegrid report --format = h)" "html
 same "bash: a value of a letter" "$(completed flamegrid report -u '')" "us ns "
 same "bash: a folder" "$(completed flamegrid run -o f)" "folder "
 same "bash: a file" "$(completed flamegrid diff -o fi)" "file "
+touch 'hostile$(touch made)' 'two words'
+same "bash: a name that is a command is not executed" "$(completed flamegrid diff -o host)" 'hostile$(touch made) '
+check "nothing was made" [ ! -e made ]
+same "bash: a name with a blank is one" "$(completed flamegrid diff -o two)" "two words "
 same "bash: a word" "$(completed flamegrid control sta)" "start status "
 same "bash: a command" "$(completed flamegrid run tru | tr ' ' '\n' | sort -u | grep -cx true)" 1
 same "bash: a daemon's option" "$(completed /usr/bin/flamegrid-agent --any)" "--any-user "
