@@ -38,10 +38,13 @@ int option_words_find(const char *argument, const char *value, bool *exhaustive)
 	for (int i = 0; *argument; i++) {
 		size_t size = strcspn(argument, "|");
 
-		if (size == value_size && memcmp(argument, value, size) == 0)
-			found = i;
+		bool is_word = true;
+
 		for (size_t at = 0; at < size; at++)
-			*exhaustive &= islower((unsigned char)argument[at]) || argument[at] == '-';
+			is_word &= islower((unsigned char)argument[at]) || argument[at] == '-';
+		if (is_word && size == value_size && memcmp(argument, value, size) == 0)
+			found = i;
+		*exhaustive &= is_word;
 		argument += size + (argument[size] == '|');
 	}
 	return found;
