@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,7 +48,8 @@ static const struct verb *find_verb(const char *name, const char **near)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+/* The exit status. */
+static int call_verb(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL, *near;
 	char *help[] = {NULL, (char *)"--help", NULL};
@@ -79,4 +81,15 @@ int main(int argc, char **argv)
 	else
 		log_error("%s: no such verb (flamegrid --help lists them)", name);
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int status = call_verb(argc, argv);
+
+	/* What was asked for and could not be printed is a failure. */
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_error("standard output: %s", strerror(errno ? errno : EIO));
+	return status == EXIT_OK ? EXIT_FAILED : status;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error_text.h"
 #include "report/profile/profile_collectives.h"
@@ -231,13 +232,24 @@ int report_subject_write(const struct report_view *view, FILE *out,
 					       : -EINVAL;
 }
 
+static bool is_store(const char *path, const char *store_path)
+{
+	struct stat output, store;
+
+	return stat(path, &output) == 0 && stat(store_path, &store) == 0 &&
+	       output.st_dev == store.st_dev && output.st_ino == store.st_ino;
+}
+
 int report_subject_save(const struct report_view *view, const char *path,
 			const struct report_request *request, char **error)
 {
+	*error = NULL;
+	if (path && is_store(path, view->store_path))
+		return error_text_set(error, -EEXIST, "%s: the profile itself, which a report "
+				      "must not replace", path);
 	FILE *out = path ? fopen(path, "we") : stdout;
 	int result = out ? report_subject_write(view, out, request) : -errno;
 
-	*error = NULL;
 	if (out && (path ? fclose(out) : fflush(out)) != 0 && result == 0)
 		result = -errno;
 	return result < 0 ? error_text_set(error, result, "%s: %s", path ? path : "standard output",

@@ -41,6 +41,17 @@ contains "HTML: policy" "$scratch/html" "default-src 'none'"
 same "HTML: nothing from elsewhere" "$(grep -cE '(src|href)="?https?:' "$scratch/html")" 0
 report --format folded -o "$scratch/file"
 same "to a file" "$(cat "$scratch/file")" "$(report)"
+"$flamegrid" report "$scratch/profile" -f json -o "$scratch/profile/profile.db" 2>"$scratch/refused"
+same "a report does not replace its profile: status" $? 1
+contains "a report does not replace its profile" "$scratch/refused" "the profile itself"
+same "and the profile is as it was" "$(report)" "$(cat "$scratch/file")"
+"$flamegrid" report "$scratch/profile" --top N >/dev/null 2>"$scratch/refused"
+same "the name of a number is no number" $? 2
+for asked in --help --version "report --help" "doctor --json"; do
+	"$flamegrid" $asked >/dev/full 2>"$scratch/refused"
+	same "$asked that cannot be printed: status" $? 1
+	contains "$asked that cannot be printed" "$scratch/refused" "standard output: "
+done
 same "without lines: the same sum" "$(report --lines off --unit ns | sum_folded)" "$total"
 same "every stack ends in the call" "$(report | grep -cvE ';cu(da)?[A-Z][A-Za-z0-9]*;\[GPU[^;]*$')" 0
 same "JSON's notices" "$(node -e '
