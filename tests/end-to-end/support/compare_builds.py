@@ -164,7 +164,8 @@ def compare_reports(old, new, folder, scripts):
             subprocess.run(["rm", "-r", at], check=True)
         for at in glob.glob(compared + "/*"):
             os.rename(at, f"{folder}/{os.path.basename(script)}.{os.path.basename(at)}")
-        differ += nr["DIFFERENT"]
+        # A script that failed, or that asked for nothing, has shown nothing.
+        differ += nr["DIFFERENT"] + (ran.returncode != 0 or not nr["equal"])
         print(f"{re.sub('.*/end-to-end/', '', script)} (status {ran.returncode}): " +
               ", ".join(f"{count} {what}" for what, count in nr.items() if count), flush=True)
     return differ

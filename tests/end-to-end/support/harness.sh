@@ -20,10 +20,11 @@ contains() { if grep -qF -- "$3" "$2"; then ok "$1"; else not_ok "$1: no '$3' in
 
 at_end() { :; } # a script may define its own clean-up
 finish() {
+	local status=$? # not 0: the script did not come to its end
 	at_end
-	if [ $failed -eq 0 ]; then rm -rf "$scratch"; else printf 'kept: %s\n' "$scratch"; fi
+	if [ $failed -eq 0 ] && [ $status -eq 0 ]; then rm -rf "$scratch"; else printf 'kept: %s\n' "$scratch"; fi
 	printf '%d passed, %d failed\n' $passed $failed
-	[ $failed -eq 0 ] && [ $passed -gt 0 ]
+	[ $failed -eq 0 ] && [ $passed -gt 0 ] && [ $status -eq 0 ]
 	exit $? # without a number it would be the status from before the trap
 }
 trap finish EXIT
