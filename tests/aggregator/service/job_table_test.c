@@ -178,10 +178,10 @@ static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
 	await_ack_or_refusal(agent, 5);
 	job_fixture_until_complete(other, path);
 
-	/* Whoever it is comes too late. */
+	/* Whoever it is comes too late. Frames that came too late were refused, too, each by itself. */
 	job_fixture_say_hello(agent, &fixture->scenarios[0], &job);
-	const struct message *refuse = test_agent_expect(agent, MESSAGE_REFUSE);
-	assert_int_equal(refuse->refuse.code, REFUSE_UNDEFINED);
+	while (test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code != REFUSE_UNDEFINED)
+		;
 	test_agent_close(agent);
 	test_agent_close(other);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
