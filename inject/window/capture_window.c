@@ -95,7 +95,6 @@ void capture_window_init(const struct capture_window_parts *parts)
 	take_command();
 }
 
-
 static void note_ranges(void)
 {
 	int changes = atomic_exchange(&self.range_changes, 0);
@@ -253,15 +252,24 @@ void capture_window_start(void)
 
 static enum leave_obstacle obstacle(void)
 {
-	const struct window_options *options = &self.parts.options;
-
 	return leave_obstacle_now(self.parts.library,
-				  options->range == WINDOW_RANGE_PROFILER && options->every > 1);
+				  self.parts.options.range == WINDOW_RANGE_PROFILER &&
+					  !self.parts.options.dormant);
 }
 
 static bool may_leave(void)
 {
 	return obstacle() == LEAVE_OBSTACLE_NONE;
+}
+
+/* A range of the profiler often comes again soon, and the window then goes on. The next chosen step is far off. */
+static uint64_t ending_ns(void)
+{
+	enum leave_obstacle found = obstacle();
+
+	if (found == LEAVE_OBSTACLE_PROFILER && self.parts.options.every <= 1)
+		return ENDING_NS;
+	return found == LEAVE_OBSTACLE_NONE ? ENDING_NS : STAYING_NS;
 }
 
 static void begin_end(uint64_t now_ns)
@@ -275,7 +283,7 @@ static void begin_end(uint64_t now_ns)
 	}
 	atomic_fetch_or(&window_word, WINDOW_WORD_OUTSIDE);
 	self.span.end_ns = now_ns;
-	self.deadline_ns = now_ns + (may_leave() ? ENDING_NS : STAYING_NS);
+	self.deadline_ns = now_ns + ending_ns();
 	/* A range often opens again soon, and leaving and coming back takes milliseconds. */
 	if (self.parts.options.range != WINDOW_RANGE_NONE)
 		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);

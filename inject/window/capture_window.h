@@ -6,7 +6,7 @@
  *     50 ms. Finished records are fetched. If no launch is outstanding then (outstanding_launches.h), callbacks and
  *     kinds are switched off, and the rest is fetched by force. The gate opens, and cuptiFinalize() is called. The
  *     helper subscribes again at once, with nothing on, because subscribing waits for all GPU work, too.
- *   3. If no such moment comes within a second, or the process has several contexts, the kinds are switched off, and
+ *   3. If no such moment comes within a second, or an obstacle lasts (leave_obstacle.h), the kinds are switched off.
  *     CUPTI stays. The callbacks stay, too, and do nothing (subscription_stop() says why). The state then says that
  *     launches still cost (RECORD_RING_CAPTURE_LOADED).
  *

@@ -16,7 +16,7 @@ void leave_obstacle_outstanding(void)
 		atomic_store(&has_lasting_kernels, true);
 }
 
-enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool counts_steps)
+enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool by_profiler)
 {
 	if (!library->finalize)
 		return LEAVE_OBSTACLE_LIBRARY;
@@ -24,8 +24,8 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool
 		return LEAVE_OBSTACLE_SHARED;
 	if (context_count_has_several())
 		return LEAVE_OBSTACLE_CONTEXTS;
-	if (counts_steps)
-		return LEAVE_OBSTACLE_STEPS;
+	if (by_profiler)
+		return LEAVE_OBSTACLE_PROFILER;
 	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
 }
 
@@ -38,8 +38,8 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 		return "another profiler shares it";
 	case LEAVE_OBSTACLE_CONTEXTS:
 		return "the process works on several GPUs, or in parts of one";
-	case LEAVE_OBSTACLE_STEPS:
-		return "it tells where the program's steps begin, which are counted";
+	case LEAVE_OBSTACLE_PROFILER:
+		return "it tells when the program calls cudaProfilerStart";
 	case LEAVE_OBSTACLE_LASTING:
 		return "a kernel lasts, and may be waiting for the host";
 	case LEAVE_OBSTACLE_NONE:

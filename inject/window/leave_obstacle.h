@@ -9,10 +9,11 @@ struct cupti_library;
 enum leave_obstacle {
 	LEAVE_OBSTACLE_NONE = 0,
 	LEAVE_OBSTACLE_LIBRARY, /* this CUPTI can't be left */
-	LEAVE_OBSTACLE_SHARED,  /* another user shares the subscription, and would lose its session */
+	LEAVE_OBSTACLE_SHARED, /* another user shares the subscription, and would lose its session */
 	/* while CUPTI leaves or comes back, work on one GPU may wait for work that a thread would launch on the next */
 	LEAVE_OBSTACLE_CONTEXTS,
-	LEAVE_OBSTACLE_STEPS, /* calls of cudaProfilerStart are counted, and would be missed until CUPTI is back */
+	/* a cudaProfilerStart would be missed until CUPTI is back, and its range with it */
+	LEAVE_OBSTACLE_PROFILER,
 	LEAVE_OBSTACLE_LASTING, /* a kernel that lasts may wait for the host */
 };
 
@@ -21,8 +22,8 @@ enum leave_obstacle {
  * them. One thread at a time. */
 void leave_obstacle_outstanding(void);
 
-/* The obstacle that lasts. counts_steps: windows open at every so many calls of cudaProfilerStart. */
-enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool counts_steps);
+/* The obstacle that lasts. by_profiler: calls of cudaProfilerStart open windows. */
+enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool by_profiler);
 
 /* A phrase for people, for a window that found no moment to leave. outstanding: whether GPU work was outstanding. The
  * result is static. */

@@ -55,7 +55,7 @@ wait ${rank_pid[long]}
 same "long: status" $? 0
 rank_pid=()
 "$flamegrid" report "$scratch/long" --format table >"$scratch/pairs.table"
-contains "pairs: says why CUPTI stays" "$scratch/pairs.table" "it tells where the program's steps begin, which are counted"
+contains "pairs: says why CUPTI stays" "$scratch/pairs.table" "it tells when the program calls cudaProfilerStart"
 
 # NVTX ranges, from the very first: what ran before CUDA started counts, too.
 if [ -x "$BUILD/tests/nvtx_program" ]; then

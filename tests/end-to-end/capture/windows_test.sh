@@ -39,6 +39,14 @@ for threads in 1 4; do
 		contains "$name: says that it is not the run" "$scratch/$name.err" "window"
 	done
 done
+# The wait just before a range is the moment to leave CUPTI. The call that opens the range is heard all the same.
+for threads in 1 4; do
+	name=range_long_$threads
+	captured $name --capture-range profiler -- --rounds 4 --threads $threads --long 300
+	whole $name
+	same "$name: kernels within" "$(kernels $name inside)" "$(launched $name inside)"
+	same "$name: kernels without" "$(kernels $name outside)$(kernels $name long)" 00
+done
 # Long enough for the unwind tables to be ready on a busy machine.
 captured range_stacks --capture-range profiler -- --milliseconds 500
 same "range: stacks are whole" "$(grep -c 'main;run_round;inside_window;launch;cudaLaunchKernel\|main;inside_window;launch;cudaLaunchKernel' "$scratch/range_stacks.folded")" 1

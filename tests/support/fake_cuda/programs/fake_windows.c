@@ -1,7 +1,8 @@
 /* Launches in known numbers within and outside of marked ranges, for tests of capture windows.
  *
  *   fake_windows [--rounds R] [--inside I] [--outside O] [--threads T] [--devices D] [--graphs]
- *                [--wait device|stream|event|none] [--hold] [--steps] [--milliseconds M] [--until FILE]
+ *                [--wait device|stream|event|none] [--hold] [--long L] [--steps] [--milliseconds M]
+ *                [--until FILE]
  *
  * In each of R rounds the main thread launches O kernels (kernel "outside") and waits for the device, calls
  * cudaProfilerStart(), launches I kernels (kernel "inside", from inside_window()), waits as it was told to, calls
@@ -11,6 +12,7 @@
  * With --steps what is launched inside of round R, from 1, is kernel "stepR".
  * With --hold the last kernel of a round's inside does not end before the next round begins (a kernel that waits for the
  * host), for which FAKE_CUDA_RUN_ON must not be set.
+ * With --long L the wait before cudaProfilerStart() is also for a kernel "long" that lasts L milliseconds.
  * With --milliseconds rounds go on for so long, whatever R is; with --until, until FILE exists, and each begins with making
  * FILE.round, if that is not there.
  * Prints "inside COUNT", "outside COUNT" and "other COUNT" of launched kernels, and "rounds R". */
@@ -38,10 +40,11 @@
 
 static struct fake_cuda_kernel inside = FAKE_CUDA_KERNEL_INIT("inside", FAKE_CUDA_FIXED_NS(2000));
 static struct fake_cuda_kernel outside = FAKE_CUDA_KERNEL_INIT("outside", FAKE_CUDA_FIXED_NS(1000));
+static struct fake_cuda_kernel lasting = FAKE_CUDA_KERNEL_INIT("long", FAKE_CUDA_FIXED_NS(0));
 static struct fake_cuda_kernel other = FAKE_CUDA_KERNEL_INIT("other", FAKE_CUDA_FIXED_NS(1500));
 
 static struct {
-	long rounds, inside, outside, threads, devices, milliseconds;
+	long rounds, inside, outside, threads, devices, milliseconds, lasting;
 	bool graphs, hold, steps;
 	const char *wait, *until;
 } options = {
@@ -142,6 +145,8 @@ static void run_round(cudaStream_t stream, cudaStream_t held, cudaEvent_t event,
 {
 	for (long i = 0; i < options.outside; i++)
 		outside_window(stream);
+	if (options.lasting)
+		launch(&lasting, stream);
 	require(cudaDeviceSynchronize(), "device wait");
 	fake_cuda_set("FAKE_CUDA_RUN_ON", 0); /* the host lets the held kernel go */
 	require(cudaProfilerStart(), "start");
@@ -181,6 +186,7 @@ static void parse(int argc, char **argv)
 		{"steps", no_argument, NULL, 's'},
 		{"milliseconds", required_argument, NULL, 'm'},
 		{"until", required_argument, NULL, 'u'},
+		{"long", required_argument, NULL, 'l'},
 		{0},
 	};
 	int option;
@@ -204,6 +210,11 @@ static void parse(int argc, char **argv)
 			break;
 		case 'm':
 			options.milliseconds = atol(optarg);
+			break;
+		case 'l':
+			options.lasting = atol(optarg);
+			lasting = (struct fake_cuda_kernel)FAKE_CUDA_KERNEL_INIT(
+				"long", FAKE_CUDA_FIXED_NS((uint64_t)options.lasting * 1000000));
 			break;
 		case 'u':
 			options.until = optarg;
