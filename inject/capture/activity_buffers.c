@@ -261,6 +261,14 @@ static bool has_valid_times(enum activity_verdict verdict, struct device_tally *
 	return verdict == ACTIVITY_VALID;
 }
 
+/* Returns whether the record belongs to the window. A launch whose work still runs stays outstanding. */
+static bool is_wanted(enum activity_verdict verdict, const struct gpu_record *record)
+{
+	if (verdict == ACTIVITY_STILL_RUNNING)
+		return !outstanding_launches_is_outside(record->correlation_id);
+	return outstanding_launches_wants(record->correlation_id, record->context_id);
+}
+
 static void take_config(const void *activity, const struct gpu_record *record,
 			struct device_tally *tally)
 {
@@ -286,9 +294,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 		see(record);
 	if (in_body)
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
-	/* A launch whose work still runs stays outstanding. */
-	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
-	    !outstanding_launches_wants(record->correlation_id, record->context_id)) {
+	if (is_work && !in_body && !is_wanted(verdict, record)) {
 		self.outside++;
 		return;
 	}

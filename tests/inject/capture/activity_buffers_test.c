@@ -14,6 +14,7 @@
 #include "inject/cupti/cupti_library.h"
 #include "inject/base/definition_writer.h"
 #include "inject/launch/launch_thread.h"
+#include "inject/launch/outstanding_launches.h"
 #include "inject/base/lifecycle.h"
 #include "inject/capture/memory_budget.h"
 #include "inject/cupti/name_table.h"
@@ -349,6 +350,21 @@ static void invalid_times_are_counted_and_not_passed_on(void **state)
 	assert_int_equal(test_ring_ledger(&fixture->ring, 1, LEDGER_STILL_RUNNING).count, 1);
 }
 
+static void kernel_of_after_the_window_that_still_runs_is_not_lost(void **state)
+{
+	struct fixture *fixture = *state;
+
+	outstanding_launches_begin(1234, true);
+	add_kernel(fixture, "running", 20, 0, 1);
+	complete(fixture);
+	assert_true(outstanding_launches_is_pending(1234));
+	outstanding_launches_reset();
+	assert_int_equal(test_ring_ledger(&fixture->ring, 1, LEDGER_STILL_RUNNING).count, 0);
+	assert_int_equal(
+		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_OUTSIDE_WINDOW).count,
+		1);
+}
+
 static void unknown_kind_is_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -525,6 +541,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(invalid_times_are_counted_and_not_passed_on, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			kernel_of_after_the_window_that_still_runs_is_not_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unknown_kind_is_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nameless_kernel_is_passed_on_and_counted, set_up,
 						tear_down),
