@@ -81,7 +81,11 @@ for threads in 1 4; do
 	same "$name: records without a launch" "$(noted $name unmatched_record)" ""
 	same "$name: launches without a record" "$(noted $name launch_expired)" ""
 done
-captured later --delay 100ms --duration 200ms -- --milliseconds 600
+# Again with twice the time, if the program had no processor in its window, or none after it.
+for ms in 200 400 800 1600 3200 6400; do
+	captured later --delay 100ms --duration ${ms}ms -- --milliseconds $((3 * ms))
+	grep -q "in 1 window, not the run" "$scratch/later.err" && [ "$(kernels later inside)" -lt "$(launched later inside)" ] && break
+done
 check "later: not all" [ "$(kernels later inside)" -lt "$(launched later inside)" ]
 contains "later: one window" "$scratch/later.err" "in 1 window, not the run"
 captured never --delay 1h -- --rounds 5
