@@ -13,7 +13,8 @@ static const struct option_row rows[] = {
 
 	OPTION_GROUP("When"),
 	{"delay", 0, "TIME", OPTION_DAILY, "Starts or stops after this time (500ms, 30s, 2m)."},
-	{"duration", 0, "TIME", OPTION_DAILY, "Stops this long after the start."},
+	{"duration", 0, "TIME", OPTION_DAILY,
+	 "Stops so long after the command, or after its --delay or --at."},
 	{"at", 0, "TIME", 0,
 	 "Starts or stops at a time in seconds since 1970, or so much from now (+5s)."},
 	{"no-wait", 0, NULL, 0, "Does not wait until the processes have taken the command."},
