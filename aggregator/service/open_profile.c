@@ -12,6 +12,7 @@
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/store/store.h"
 #include "base/error_text.h"
+#include "base/log.h"
 
 static int explain(char **error, const char *path, const char *what, int status)
 {
@@ -92,4 +93,20 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 	else
 		commit_schedule_done(&profile->schedule, now_ns);
 	return error;
+}
+
+void open_profile_note_commit(struct open_profile *profile, uint64_t took_ns, uint64_t now_ns)
+{
+	struct slow_spell *slowness = &profile->slowness;
+	const char *place = *profile->place ? profile->place : "the profile";
+	enum slow_spell_news news =
+		slow_spell_look(slowness, OPEN_PROFILE_SLOW_NS, took_ns, now_ns);
+
+	if (news == SLOW_SPELL_BEGAN)
+		log_warning("the disk of %s takes %.1f s for a commit, or this machine has other "
+			    "work: agents keep their data meanwhile",
+			    place, (double)slowness->longest_ns / 1e9);
+	else if (news == SLOW_SPELL_ENDED)
+		log_notice("the disk of %s is fast again: a commit took at most %.1f s", place,
+			   (double)slowness->longest_ns / 1e9);
 }

@@ -10,10 +10,15 @@
 #include "commit_schedule.h"
 #include "control_service.h"
 
+#include "base/slow_spell.h"
+
 struct collection;
 struct store;
 
 #define OPEN_PROFILE_PLACE_MAX 1024u
+
+/* A commit of this length is slow: agents wait longer for it than for two commits at their usual distance. */
+#define OPEN_PROFILE_SLOW_NS (2 * COMMIT_SCHEDULE_APART_MS * 1000000ull)
 
 struct open_profile {                  /* zeroed: not open */
 	struct collection *collection; /* owns */
@@ -22,6 +27,7 @@ struct open_profile {                  /* zeroed: not open */
 	struct control_service control;
 	struct commit_schedule schedule;
 	uint64_t committed_ns;              /* CLOCK_MONOTONIC; 0: never */
+	struct slow_spell slowness;         /* of commits */
 	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */
 };
 
@@ -45,5 +51,8 @@ bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
 /* Commits all changes. 0; -ENOMEM: the profile is no longer exact; other -errno: nothing was written, and the commit is
  * due again later. */
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns);
+
+/* Notes that a commit took so long. Writes a line when commits have become slow, and one when they are fast again. */
+void open_profile_note_commit(struct open_profile *profile, uint64_t took_ns, uint64_t now_ns);
 
 #endif

@@ -7,6 +7,7 @@
 #include "job_table.h"
 
 #include "aggregator/store/store.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define LOOK_NS 1000000000u
@@ -59,7 +60,9 @@ int profile_set_commit(struct profile_set *set, struct open_profile *profile, ui
 
 	if (profile != &set->own)
 		job_table_make_room(set->jobs, profile);
+	uint64_t began_ns = clock_now_ns();
 	int error = open_profile_commit(profile, now_ns);
+	uint64_t ended_ns = clock_now_ns();
 
 	if (error == -ENOMEM)
 		return error;
@@ -77,6 +80,7 @@ int profile_set_commit(struct profile_set *set, struct open_profile *profile, ui
 	if (had_failed)
 		log_notice("the profile can be written again");
 	set->commits++;
+	open_profile_note_commit(profile, ended_ns - began_ns, ended_ns);
 	ack_sender_all(set->receiver);
 	return 0;
 }
