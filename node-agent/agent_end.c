@@ -81,6 +81,9 @@ static int send_bye(struct agent *agent)
 	struct message message = {.type = MESSAGE_BYE};
 	int r = batch_builder_flush_dictionaries(agent->builder);
 
+	if (r == 0)
+		r = publisher_lag_tell(&agent->lag, agent->publisher, true);
+
 	return r || agent->end.leaves_guests ? r : publisher_send(agent->publisher, &message);
 }
 

@@ -123,6 +123,26 @@ static void publish_status(struct agent *agent)
 	agent_exchange_publish(&agent->exchange, &status);
 }
 
+static uint64_t count_lost(const struct agent *agent)
+{
+	uint64_t lost = agent->pass.nr_lost;
+
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		lost = ledger_add_saturating(
+			lost, guest_process_lost(process_table_at(agent->processes, i)));
+	return lost;
+}
+
+static int watch_lag(struct agent *agent, uint64_t now_ns)
+{
+	enum slow_spell_news news = publisher_lag_look(&agent->lag, agent->publisher, now_ns);
+
+	if (news != SLOW_SPELL_SAME)
+		publisher_lag_say(&agent->lag, agent->publisher, news, agent->endpoint.text,
+				  count_lost(agent));
+	return publisher_lag_tell(&agent->lag, agent->publisher, false);
+}
+
 static void say_what_hangs(void)
 {
 	char line[FOREIGN_CALL_LINE_MAX];
@@ -144,6 +164,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 		r = publisher_step(agent->publisher, now_ns);
 	if (r == 0)
 		r = take_order(agent, now_ns);
+	if (r == 0)
+		r = watch_lag(agent, now_ns);
 	if (r)
 		return r;
 	process_table_release(agent->processes, publisher_acked_seq(agent->publisher));
@@ -174,6 +196,7 @@ static uint64_t deadline_ns(const struct agent *agent)
 {
 	uint64_t deadline = earlier(publisher_deadline_ns(agent->publisher), agent->next_step_ns);
 
+	deadline = earlier(deadline, publisher_lag_deadline_ns(&agent->lag, agent->publisher));
 	deadline = earlier(deadline, agent_end_deadline_ns(agent));
 	return earlier(deadline, agent_pass_deadline_ns(agent));
 }

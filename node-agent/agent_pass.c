@@ -48,6 +48,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 		.seq = publisher_last_seq(agent->publisher),
 	};
 
+	agent->pass.nr_lost = ledger_add_saturating(agent->pass.nr_lost, sums.lost);
 	guest_process_passed_on(process, &sums.launches, &sums.records);
 	sums.launches += guest_process_launches(process);
 	sums.records += guest_process_records(process);

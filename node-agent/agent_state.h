@@ -13,6 +13,7 @@
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/guests/guest_process.h"
+#include "node-agent/publish/publisher_lag.h"
 #include "proto/batch/message.h"
 #include "proto/control.h"
 
@@ -74,6 +75,7 @@ struct agent_pass {
 	bool waits_for_room;       /* in the publisher's window */
 	bool waits_for_stack;      /* the kernel still writes the stack of a launch that was read */
 	bool waits_for_names;      /* names for an untrusted process have not come yet */
+	uint64_t nr_lost;          /* what ended processes lost */
 	bool has_ended;            /* a process has ended, and memory should be given back */
 };
 
@@ -103,6 +105,7 @@ struct agent {
 	struct device_list devices;
 	struct numa_map *numa; /* NULL: the machine has no NUMA nodes to tell apart */
 	struct publisher *publisher;
+	struct publisher_lag lag;
 	struct batch_builder *builder;
 	struct symbolizer *symbolizer;
 	struct frame_names names;

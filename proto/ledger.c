@@ -140,6 +140,7 @@ static const struct {
 				    "kernels of collectives whose call had not come when too many "
 				    "others had: such a call has no GPU time",
 				    LEDGER_NOTED},
+	[LEDGER_BEHIND] = {"behind", "times that the aggregator was behind", LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

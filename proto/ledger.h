@@ -91,6 +91,8 @@ enum ledger_reason {
 	LEDGER_NAME_LIMIT = 48,
 	/* kernels of collective libraries that no longer wait for their call: too many came after them */
 	LEDGER_KERNEL_UNJOINED = 49,
+	/* times that an agent's frames were acknowledged late (ns: the longest wait); in agents' ledgers alone */
+	LEDGER_BEHIND = 50,
 	LEDGER_REASONS,
 };
 
@@ -104,7 +106,7 @@ enum ledger_class {
 
 /* Limits that no process can reach. */
 #define LEDGER_COUNT_MAX (1ull << 48) /* 9 years of a million a second */
-#define LEDGER_NS_MAX	 (1ull << 60) /* 36 years */
+#define LEDGER_NS_MAX    (1ull << 60) /* 36 years */
 
 struct ledger_entry {
 	uint32_t device_id; /* CUDA ordinal, or LEDGER_DEVICE_NONE */

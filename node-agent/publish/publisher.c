@@ -425,11 +425,8 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 		if (r == 0 && publisher->state == STATE_HELLO)
 			r = send_hello(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
-			r = send_frames(publisher);
-		if (r == 0 && publisher->state == STATE_WELCOMED)
-			r = send_clock(publisher);
-		if (r == 0 && publisher->state == STATE_WELCOMED)
-			r = send_taken(publisher);
+			r = send_frames(publisher)
+				?: send_clock(publisher) ?: send_taken(publisher);
 		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
 	if (r && !publisher->failed)
@@ -520,7 +517,7 @@ int publisher_send(struct publisher *publisher, struct message *message)
 
 	message_seq_set(message, send_window_last_seq(publisher->window) + 1);
 	int r = batch_encode(publisher->encoder, message, &frame, &size);
-	return r ? r : send_window_push(publisher->window, frame, size);
+	return r ? r : send_window_push(publisher->window, frame, size, publisher->now_ns);
 }
 
 void publisher_give_back(struct publisher *publisher)
@@ -547,6 +544,11 @@ uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
 	return publisher->hello.message.asks ? publisher->durable_seq
 					     : send_window_acked_seq(publisher->window);
+}
+
+uint64_t publisher_oldest_ns(const struct publisher *publisher)
+{
+	return send_window_oldest_ns(publisher->window);
 }
 
 uint64_t publisher_refusals(const struct publisher *publisher)

@@ -66,6 +66,9 @@ uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing se
 /* Returns the last acknowledged number: everything up to it is safe. For a question (hello.asks), once connected, it is
  * the last number that the aggregator has of that epoch. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
+/* Returns the time of the last step before the oldest frame that is not acknowledged was given; 0: there is none, or no
+ * step was made before it. */
+uint64_t publisher_oldest_ns(const struct publisher *publisher);
 /* Returns how often the peer refused our keys, or lacked those that we expect. The publisher keeps trying. */
 uint64_t publisher_refusals(const struct publisher *publisher);
 /* Returns whether a peer at an endpoint has ever accepted a connection. */

@@ -7,6 +7,7 @@
 struct frame {
 	uint8_t *bytes; /* owns */
 	size_t size;
+	uint64_t kept_ns;
 };
 
 struct send_window {
@@ -57,7 +58,7 @@ static int grow(struct send_window *window)
 	return 0;
 }
 
-int send_window_push(struct send_window *window, const uint8_t *frame, size_t size)
+int send_window_push(struct send_window *window, const uint8_t *frame, size_t size, uint64_t now_ns)
 {
 	if (window->last_seq - window->acked_seq > window->mask && grow(window))
 		return -ENOMEM;
@@ -65,7 +66,7 @@ int send_window_push(struct send_window *window, const uint8_t *frame, size_t si
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(bytes, frame, size);
-	window->frames[++window->last_seq & window->mask] = (struct frame){bytes, size};
+	window->frames[++window->last_seq & window->mask] = (struct frame){bytes, size, now_ns};
 	window->size += size;
 	return 0;
 }
@@ -101,6 +102,13 @@ uint64_t send_window_last_seq(const struct send_window *window)
 uint64_t send_window_acked_seq(const struct send_window *window)
 {
 	return window->acked_seq;
+}
+
+uint64_t send_window_oldest_ns(const struct send_window *window)
+{
+	if (window->acked_seq == window->last_seq)
+		return 0;
+	return window->frames[(window->acked_seq + 1) & window->mask].kept_ns;
 }
 
 uint64_t send_window_size(const struct send_window *window)

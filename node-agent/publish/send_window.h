@@ -12,8 +12,10 @@ struct send_window;
 struct send_window *send_window_create(void);
 void send_window_destroy(struct send_window *window);
 
-/* Copies a frame, which gets the sequence number send_window_last_seq() + 1. 0 or -ENOMEM. */
-int send_window_push(struct send_window *window, const uint8_t *frame, size_t size);
+/* Copies a frame, which gets the sequence number send_window_last_seq() + 1. now_ns: for send_window_oldest_ns(). 0 or
+ * -ENOMEM. */
+int send_window_push(struct send_window *window, const uint8_t *frame, size_t size,
+		     uint64_t now_ns);
 
 /* Forgets all frames up to seq. 0; -ERANGE: seq is below the last acknowledged or above the last pushed number; nothing
  * changes. */
@@ -26,5 +28,8 @@ const uint8_t *send_window_frame(const struct send_window *window, uint64_t seq,
 uint64_t send_window_last_seq(const struct send_window *window);
 uint64_t send_window_acked_seq(const struct send_window *window); /* 0: none */
 uint64_t send_window_size(const struct send_window *window);      /* bytes */
+
+/* Returns when the oldest frame that is kept was pushed; 0: none is kept. */
+uint64_t send_window_oldest_ns(const struct send_window *window);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "report_behind.h"
 #include "report_completeness.h"
 #include "report_names.h"
 #include "report_notices.h"
@@ -464,19 +465,22 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 {
 	struct report *report = builder->report;
 	struct ledger_sums sums;
-	int error = 0;
+	char behind[REPORT_BEHIND_SIZE];
 
 	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
 	if (!report->losses)
 		return -ENOMEM;
 	sum_ledgers(builder, &sums);
+	int error = report_behind_text(builder->collection, report->names, behind,
+				       &sums.ns[LEDGER_BEHIND]);
 	for (uint32_t reason = 0; reason < LEDGER_REASONS && !error; reason++) {
 		enum ledger_class class = ledger_reason_class(reason);
 
 		if (class != LEDGER_PRODUCED)
 			error = add_loss(builder, ledger_reason_name(reason),
-					 ledger_reason_text(reason), class == LEDGER_LOST,
-					 sums.count[reason], sums.ns[reason]);
+					 reason == LEDGER_BEHIND ? behind
+								 : ledger_reason_text(reason),
+					 class == LEDGER_LOST, sums.count[reason], sums.ns[reason]);
 	}
 	report->tree.launches = sums.count[LEDGER_LAUNCHES];
 	report->tree.launches_failed = sums.count[LEDGER_LAUNCH_FAILED];

@@ -195,7 +195,7 @@ static void add_records(struct model_entry *entry, uint32_t lane)
 
 static void push(struct model_agent *agent, const struct model_frame *frame)
 {
-	assert_int_equal(send_window_push(agent->window, (const uint8_t *)frame, sizeof(*frame)),
+	assert_int_equal(send_window_push(agent->window, (const uint8_t *)frame, sizeof(*frame), 0),
 			 0);
 }
 

@@ -1,0 +1,122 @@
+#include "publisher_lag.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "publisher.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proto/batch/message.h"
+#include "proto/ledger.h"
+
+#define NS_PER_S 1000000000ull
+
+/* Returns since when a frame waits; 0: none does. */
+static uint64_t waits_since_ns(const struct publisher_lag *lag, const struct publisher *publisher)
+{
+	uint64_t oldest_ns = publisher_oldest_ns(publisher);
+
+	if (publisher_last_seq(publisher) == publisher_acked_seq(publisher))
+		return 0;
+	return oldest_ns > lag->welcomed_ns ? oldest_ns : lag->welcomed_ns;
+}
+
+enum slow_spell_news publisher_lag_look(struct publisher_lag *lag,
+					const struct publisher *publisher, uint64_t now_ns)
+{
+	const char *profile;
+
+	if (!publisher_welcomed(publisher, &profile))
+		return SLOW_SPELL_SAME;
+	if (!lag->welcomed_ns)
+		lag->welcomed_ns = now_ns;
+	uint64_t since_ns = waits_since_ns(lag, publisher);
+	return slow_spell_look(&lag->spell, PUBLISHER_LAG_LIMIT_NS,
+			       since_ns ? now_ns - since_ns : 0, now_ns);
+}
+
+static const char *cause(const struct publisher *publisher)
+{
+	if (!publisher_connected(publisher))
+		return "there is no connection to it";
+	if (!publisher_has_room(publisher))
+		return "it or the link is slower than this node, and the agent's buffer is full, "
+		       "so the rings of processes fill";
+	return "it or the link is slower than this node";
+}
+
+static void write_loss(uint64_t nr_lost, const char *text_none, char *text, size_t size)
+{
+	if (nr_lost)
+		snprintf(text, size, "lost so far: %" PRIu64, nr_lost);
+	else
+		snprintf(text, size, "%s", text_none);
+}
+
+static void write_time(uint64_t monotonic_ns, char *text, size_t size)
+{
+	time_t seconds =
+		(time_t)((int64_t)monotonic_ns + clock_realtime_offset_ns()) / (time_t)NS_PER_S;
+	struct tm parts;
+
+	if (!localtime_r(&seconds, &parts) || !strftime(text, size, "%H:%M:%S", &parts))
+		snprintf(text, size, "?");
+}
+
+void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *publisher,
+		       enum slow_spell_news news, const char *endpoint, uint64_t nr_lost)
+{
+	const struct slow_spell *spell = &lag->spell;
+	char since[16], loss[64];
+
+	if (news == SLOW_SPELL_BEGAN) {
+		write_time(spell->since_ns, since, sizeof(since));
+		/* A node's losses are read with its rings, and those of a full buffer are not read. */
+		write_loss(nr_lost,
+			   publisher_has_room(publisher) ? "nothing is lost so far"
+							 : "nothing was lost before",
+			   loss, sizeof(loss));
+		log_warning("the aggregator at %s is %.1f s behind since %s: %s; %s", endpoint,
+			    (double)spell->longest_ns / NS_PER_S, since, cause(publisher), loss);
+	} else if (news == SLOW_SPELL_ENDED) {
+		write_loss(nr_lost, "nothing was lost", loss, sizeof(loss));
+		log_notice("the aggregator at %s has caught up: it was behind for %.1f s, and at "
+			   "most by %.1f s; %s",
+			   endpoint, (double)(spell->last_ns - spell->since_ns) / NS_PER_S,
+			   (double)spell->longest_ns / NS_PER_S, loss);
+	}
+}
+
+int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher, bool is_last)
+{
+	const struct slow_spell *spell = &lag->spell;
+	const struct ledger_entry entry = {
+		.device_id = LEDGER_DEVICE_NONE,
+		.reason = LEDGER_BEHIND,
+		.count = spell->count,
+		.ns = spell->most_ns,
+	};
+	struct message message = {.type = MESSAGE_LEDGER,
+				  .ledger = {.nr_entries = 1, .entries = &entry}};
+
+	if (lag->is_over || (spell->is_late && !is_last))
+		return 0;
+	lag->is_over = is_last;
+	if (entry.count == lag->told_count && entry.ns == lag->told_ns)
+		return 0;
+	lag->told_count = entry.count;
+	lag->told_ns = entry.ns;
+	return publisher_send(publisher, &message);
+}
+
+uint64_t publisher_lag_deadline_ns(const struct publisher_lag *lag,
+				   const struct publisher *publisher)
+{
+	uint64_t since_ns = lag->welcomed_ns ? waits_since_ns(lag, publisher) : 0;
+
+	if (since_ns && !lag->spell.first_ns)
+		return since_ns + PUBLISHER_LAG_LIMIT_NS;
+	return slow_spell_deadline_ns(&lag->spell);
+}
