@@ -63,6 +63,19 @@ static inline struct database_value database_signed(int64_t number)
 	return (struct database_value){.type = DATABASE_NUMBER, .number = number};
 }
 
+/* SQL's integers are signed, so a sum above the largest of them is stored as that one. */
+static inline struct database_value database_amount(uint64_t number)
+{
+	return database_number(number < INT64_MAX ? number : INT64_MAX);
+}
+
+/* NULL stands for the number that is none. */
+static inline struct database_value database_unless(int64_t number, int64_t none)
+{
+	return number == none ? (struct database_value){.type = DATABASE_NULL}
+			      : database_signed(number);
+}
+
 static inline struct database_value database_bytes(const void *bytes, size_t size)
 {
 	return (struct database_value){

@@ -1,42 +1,19 @@
 #include "store_clocks.h"
 
 #include <errno.h>
-#include <stdlib.h>
+
+#include "statement_set.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
 
-#define NUMBER(number) database_number(number)
-#define NR_COLUMNS     8u
-
-struct store_clocks {
-	struct statement *put;
+const char *const store_clocks_commands[] = {
+	"REPLACE INTO clock_offsets VALUES (?,?,?,?,?,?,?,?)",
+	NULL,
 };
 
-int store_clocks_create(struct database *database, struct store_clocks **clocks)
-{
-	*clocks = calloc(1, sizeof(**clocks));
-	if (!*clocks)
-		return -ENOMEM;
-	int error = statement_create(
-		database, "REPLACE INTO clock_offsets VALUES (?,?,?,?,?,?,?,?)", &(*clocks)->put);
-	if (error) {
-		store_clocks_destroy(*clocks);
-		*clocks = NULL;
-	}
-	return error;
-}
-
-void store_clocks_destroy(struct store_clocks *clocks)
-{
-	if (!clocks)
-		return;
-	statement_destroy(clocks->put);
-	free(clocks);
-}
-
-int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log)
+int store_clocks_write(struct statement_set *set, const struct clock_log *log)
 {
 	uint32_t count;
 	const struct clock_offset *offsets = clock_log_offsets(log, &count);
@@ -44,18 +21,12 @@ int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log)
 
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct clock_offset *offset = &offsets[i];
-		const struct database_value values[NR_COLUMNS] = {
-			NUMBER(offset->host),
-			NUMBER(offset->reference),
-			NUMBER(offset->time_ns),
-			database_signed(offset->offset_ns),
-			NUMBER(offset->bound_ns),
-			NUMBER(offset->round_trip_ns),
-			database_signed(offset->realtime_offset_ns),
-			database_signed(offset->reference_realtime_offset_ns),
-		};
 
-		error = statement_run(clocks->put, values, NR_COLUMNS);
+		error = RUN(set, 0, NUMBER(offset->host), NUMBER(offset->reference),
+			    NUMBER(offset->time_ns), database_signed(offset->offset_ns),
+			    NUMBER(offset->bound_ns), NUMBER(offset->round_trip_ns),
+			    database_signed(offset->realtime_offset_ns),
+			    database_signed(offset->reference_realtime_offset_ns));
 	}
 	return error;
 }

@@ -7,14 +7,13 @@
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
 
-struct store_clocks;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *clocks NULL. */
-int store_clocks_create(struct database *database, struct store_clocks **clocks);
-void store_clocks_destroy(struct store_clocks *clocks); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_clocks_commands[];
 
 /* Writes the additions, within the open transaction. */
-int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log);
+int store_clocks_write(struct statement_set *set, const struct clock_log *log);
 
 /* For reports: reads the whole table into the collection's log, ordered by host, reference and time. Hosts and strings
  * must be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */

@@ -1,8 +1,8 @@
 #include "store_collectives.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
+#include "statement_set.h"
 #include "store_joins.h"
 
 #include "aggregator/profile/roster.h"
@@ -10,101 +10,58 @@
 
 enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_collectives_commands[] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
 	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
 		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns"
 		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
 		     " ON process = ?1 AND correlation_id = ?18",
+	[COMMANDS] = NULL,
 };
 
-struct store_collectives {
-	struct statement *statements[COMMANDS];
-	struct store_joins *joins; /* owns */
-};
-
-#define RUN(collectives, command, ...)                                                             \
-	statement_run((collectives)->statements[command], (struct database_value[]){__VA_ARGS__},  \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_collectives_create(struct database *database, struct store_collectives **collectives)
-{
-	int error = 0;
-
-	*collectives = calloc(1, sizeof(**collectives));
-	if (!*collectives)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*collectives)->statements[i]);
-	if (!error)
-		error = store_joins_create(database, &(*collectives)->joins);
-	if (error) {
-		store_collectives_destroy(*collectives);
-		*collectives = NULL;
-	}
-	return error;
-}
-
-void store_collectives_destroy(struct store_collectives *collectives)
-{
-	if (!collectives)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(collectives->statements[i]);
-	store_joins_destroy(collectives->joins);
-	free(collectives);
-}
-
-static struct database_value known(uint32_t number)
-{
-	return number == COLLECTIVE_NOT_KNOWN ? (struct database_value){.type = DATABASE_NULL}
-					      : database_number(number);
-}
-
-static int write_communicator(struct store_collectives *collectives,
+static int write_communicator(struct statement_set *set,
 			      const struct collective_log_communicator *entry)
 {
 	const struct communicator *communicator = &entry->communicator;
 
-	return RUN(collectives, PUT_COMMUNICATOR, NUMBER(entry->process),
+	return RUN(set, PUT_COMMUNICATOR, NUMBER(entry->process),
 		   NUMBER(communicator->communicator_id), NUMBER(communicator->key),
-		   NUMBER(communicator->parent_key), known(communicator->rank),
-		   known(communicator->nr_ranks), database_signed(communicator->color),
-		   NUMBER(communicator->split), NUMBER(communicator->origin));
+		   NUMBER(communicator->parent_key),
+		   database_unless(communicator->rank, COLLECTIVE_NOT_KNOWN),
+		   database_unless(communicator->nr_ranks, COLLECTIVE_NOT_KNOWN),
+		   database_signed(communicator->color), NUMBER(communicator->split),
+		   NUMBER(communicator->origin));
 }
 
-static int write_call(struct store_collectives *collectives,
+static int write_call(struct statement_set *set, struct statement_set *joins,
 		      const struct collective_log_call *entry)
 {
 	const struct collective *call = &entry->call;
-	int error =
-		RUN(collectives, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
-		    NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
-		    NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
-		    NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
-		    known(call->peer), NUMBER(call->group), NUMBER(call->stream),
-		    database_signed(call->result), NUMBER(call->start_ns),
-		    NUMBER(call->duration_ns), NUMBER(call->correlation_id));
+	int error = RUN(set, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
+			NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
+			NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
+			NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
+			database_unless(call->peer, COLLECTIVE_NOT_KNOWN), NUMBER(call->group),
+			NUMBER(call->stream), database_signed(call->result), NUMBER(call->start_ns),
+			NUMBER(call->duration_ns), NUMBER(call->correlation_id));
 
-	return error ? error
-		     : store_joins_asked(collectives->joins, entry->process, call->correlation_id);
+	return error ? error : store_joins_asked(joins, entry->process, call->correlation_id);
 }
 
-int store_collectives_write(struct store_collectives *collectives, const struct collective_log *log)
+int store_collectives_write(struct statement_set *set, struct statement_set *joins,
+			    const struct collective_log *log)
 {
 	uint32_t nr_communicators, nr_calls;
 	const struct collective_log_communicator *communicators =
 		collective_log_communicators(log, &nr_communicators);
 	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
-	int error = store_joins_kernels(collectives->joins, log);
+	int error = store_joins_kernels(joins, log);
 
 	for (uint32_t i = 0; i < nr_communicators && !error; i++)
-		error = write_communicator(collectives, &communicators[i]);
+		error = write_communicator(set, &communicators[i]);
 	for (uint32_t i = 0; i < nr_calls && !error; i++)
-		error = write_call(collectives, &calls[i]);
-	return error ? error : store_joins_end(collectives->joins, log);
+		error = write_call(set, joins, &calls[i]);
+	return error ? error : store_joins_end(joins, log);
 }
 
 /* ---- reading */

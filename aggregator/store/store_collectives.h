@@ -7,14 +7,13 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_log.h"
 
-struct store_collectives;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *collectives NULL. */
-int store_collectives_create(struct database *database, struct store_collectives **collectives);
-void store_collectives_destroy(struct store_collectives *collectives); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_collectives_commands[];
 
-/* Writes the additions, within the open transaction. */
-int store_collectives_write(struct store_collectives *collectives,
+/* Writes the additions, within the open transaction. joins has the statements of store_joins.h. */
+int store_collectives_write(struct statement_set *set, struct statement_set *joins,
 			    const struct collective_log *log);
 
 /* Loads the part of these tables that a continued profile needs. Processes must be loaded before. Errors as

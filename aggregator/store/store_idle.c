@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "block_code.h"
+#include "statement_set.h"
 #include "store_table.h"
 
 #include "aggregator/profile/idle_log.h"
@@ -15,75 +16,40 @@
 
 enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_idle_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?,?)",
 	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?,?)",
 	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?)",
+	[COMMANDS] = NULL,
 };
-
-struct store_idle {
-	struct statement *statements[COMMANDS];
-	struct block_code code;
-};
-
-#define RUN(idle, command, ...)                                                                    \
-	statement_run((idle)->statements[command], (struct database_value[]){__VA_ARGS__},         \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_idle_create(struct database *database, struct store_idle **idle)
-{
-	int error = 0;
-
-	*idle = calloc(1, sizeof(**idle));
-	if (!*idle)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*idle)->statements[i]);
-	if (error) {
-		store_idle_destroy(*idle);
-		*idle = NULL;
-	}
-	return error;
-}
-
-void store_idle_destroy(struct store_idle *idle)
-{
-	if (!idle)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(idle->statements[i]);
-	block_code_fini(&idle->code);
-	free(idle);
-}
 
 /* ---- writing */
 
-static int write_block(struct store_idle *idle, uint32_t device, const struct idle_block *block)
+static int write_block(struct statement_set *set, struct block_code *code, uint32_t device,
+		       const struct idle_block *block)
 {
-	int error = block_code_work(&idle->code, block->work, block->count);
+	int error = block_code_work(code, block->work, block->count);
 
 	return error ? error
-		     : RUN(idle, PUT_WORK, NUMBER(device), NUMBER(ROSTER_WRITER), NUMBER(block->index),
-			   NUMBER(block->records), NUMBER(block->count),
-			   database_bytes(idle->code.bytes, idle->code.size));
+		     : RUN(set, PUT_WORK, NUMBER(device), NUMBER(ROSTER_WRITER),
+			   NUMBER(block->index), NUMBER(block->records), NUMBER(block->count),
+			   database_bytes(code->bytes, code->size));
 }
 
-static int write_device(struct store_idle *idle, uint32_t id, const struct idle_device *device)
+static int write_device(struct statement_set *set, struct block_code *code, uint32_t id,
+			const struct idle_device *device)
 {
-	int error =
-		RUN(idle, PUT_DEVICE, NUMBER(id), NUMBER(ROSTER_WRITER), NUMBER(device->from_ns),
-		    NUMBER(device->to_ns));
+	int error = RUN(set, PUT_DEVICE, NUMBER(id), NUMBER(ROSTER_WRITER), NUMBER(device->from_ns),
+			NUMBER(device->to_ns));
 
 	for (uint32_t i = 0; i < device->nr_full && !error; i++)
-		error = write_block(idle, id, &device->full[i]);
+		error = write_block(set, code, id, &device->full[i]);
 	if (!error && device->block.records)
-		error = write_block(idle, id, &device->block);
+		error = write_block(set, code, id, &device->block);
 	return error;
 }
 
-int store_idle_write(struct store_idle *idle, struct idle_log *log)
+int store_idle_write(struct statement_set *set, struct block_code *code, struct idle_log *log)
 {
 	uint32_t nr_devices, nr_processes;
 	const struct idle_device *devices = idle_log_devices(log, &nr_devices);
@@ -92,16 +58,15 @@ int store_idle_write(struct store_idle *idle, struct idle_log *log)
 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
 		if (devices[i].changed)
-			error = write_device(idle, i + 1, &devices[i]);
+			error = write_device(set, code, i + 1, &devices[i]);
 	for (uint32_t i = 0; i < nr_processes && !error; i++) {
 		if (processes[i].nr_recent == 0)
 			continue;
-		error = block_code_samples(&idle->code, processes[i].recent,
-					   processes[i].nr_recent);
+		error = block_code_samples(code, processes[i].recent, processes[i].nr_recent);
 		if (!error)
-			error = RUN(idle, PUT_SAMPLES, NUMBER(i + 1),
-				    NUMBER(processes[i].nr_blocks), NUMBER(processes[i].nr_recent),
-				    database_bytes(idle->code.bytes, idle->code.size));
+			error = RUN(set, PUT_SAMPLES, NUMBER(i + 1), NUMBER(processes[i].nr_blocks),
+				    NUMBER(processes[i].nr_recent),
+				    database_bytes(code->bytes, code->size));
 	}
 	return error;
 }

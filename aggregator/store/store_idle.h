@@ -8,14 +8,14 @@
 #include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 
-struct store_idle;
+struct block_code;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *idle NULL. */
-int store_idle_create(struct database *database, struct store_idle **idle);
-void store_idle_destroy(struct store_idle *idle); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_idle_commands[];
 
-/* Writes the changes, within the open transaction. */
-int store_idle_write(struct store_idle *idle, struct idle_log *log);
+/* Writes the changes, within the open transaction. code is replaced. */
+int store_idle_write(struct statement_set *set, struct block_code *code, struct idle_log *log);
 
 /* Loads the part of these tables that a continued profile needs. Devices and processes must be loaded before. Errors as
  * store_loader_load(). */

@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
+
+#include "statement_set.h"
 
 enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP_ALL, COMMANDS };
 
 /* SQLite uses the index collectives_waiting only for these terms. */
 #define WAITS "process = ?1 AND correlation_id = ?2 AND gpu_ns IS NULL AND correlation_id != 0"
 
-static const char *const commands[COMMANDS] = {
+const char *const store_joins_commands[] = {
 	[ADD_KERNEL] = "REPLACE INTO collective_kernels VALUES (?1,?2,?3,?4,?5,?6,?7,"
 		       "EXISTS (SELECT 1 FROM collectives WHERE " WAITS "))",
 	[TELL_CALLS] = "UPDATE collectives SET gpu_start_ns = ?4, gpu_ns = ?5, device_id = ?6,"
@@ -23,87 +24,53 @@ static const char *const commands[COMMANDS] = {
 			  " AND asked = 0) WHERE process = ?1",
 	[DROP] = "DELETE FROM collective_kernels WHERE process = ?1 AND position <= ?2",
 	[DROP_ALL] = "DELETE FROM collective_kernels WHERE process = ?1",
+	[COMMANDS] = NULL,
 };
 
-struct store_joins {
-	struct statement *statements[COMMANDS];
-};
-
-#define RUN(joins, command, ...)                                                                   \
-	statement_run((joins)->statements[command], (struct database_value[]){__VA_ARGS__},        \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_joins_create(struct database *database, struct store_joins **joins)
-{
-	int error = 0;
-
-	*joins = calloc(1, sizeof(**joins));
-	if (!*joins)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*joins)->statements[i]);
-	if (error) {
-		store_joins_destroy(*joins);
-		*joins = NULL;
-	}
-	return error;
-}
-
-void store_joins_destroy(struct store_joins *joins)
-{
-	if (!joins)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(joins->statements[i]);
-	free(joins);
-}
-
-static int write_kernel(struct store_joins *joins, enum command command,
+static int write_kernel(struct statement_set *set, enum command command,
 			const struct collective_log_kernel *kernel)
 {
 	const struct collective_gpu *gpu = &kernel->gpu;
 
-	return RUN(joins, command, NUMBER(kernel->process), NUMBER(kernel->correlation_id),
+	return RUN(set, command, NUMBER(kernel->process), NUMBER(kernel->correlation_id),
 		   NUMBER(kernel->position), NUMBER(gpu->start_ns), NUMBER(gpu->ns),
 		   NUMBER(gpu->device_id),
 		   gpu->clock_known ? database_signed(gpu->clock_offset_ns)
 				    : (struct database_value){.type = DATABASE_NULL});
 }
 
-int store_joins_kernels(struct store_joins *joins, const struct collective_log *log)
+int store_joins_kernels(struct statement_set *set, const struct collective_log *log)
 {
 	uint32_t count;
 	const struct collective_log_kernel *kernels = collective_log_kernels(log, &count);
 	int error = 0;
 
 	for (uint32_t i = 0; i < count && !error; i++) {
-		error = write_kernel(joins, ADD_KERNEL, &kernels[i]);
+		error = write_kernel(set, ADD_KERNEL, &kernels[i]);
 		if (!error)
-			error = write_kernel(joins, TELL_CALLS, &kernels[i]);
+			error = write_kernel(set, TELL_CALLS, &kernels[i]);
 	}
 	return error;
 }
 
-int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t correlation_id)
+int store_joins_asked(struct statement_set *set, uint32_t process, uint32_t correlation_id)
 {
-	return correlation_id ? RUN(joins, ASK, NUMBER(process), NUMBER(correlation_id)) : 0;
+	return correlation_id ? RUN(set, ASK, NUMBER(process), NUMBER(correlation_id)) : 0;
 }
 
 /* Runs once in a chunk, because it reads all kernels that wait. */
-static int drop_oldest(struct store_joins *joins, uint32_t process,
+static int drop_oldest(struct statement_set *set, uint32_t process,
 		       const struct collective_log_joins *state)
 {
 	uint64_t last = state->kernels > STORE_JOINS_ROOM ? state->kernels - STORE_JOINS_ROOM : 0;
 
 	if (!last || state->kernels / STORE_JOINS_CHUNK == state->saved / STORE_JOINS_CHUNK)
 		return 0;
-	int error = RUN(joins, COUNT_DROPPED, NUMBER(process), NUMBER(last));
-	return error ? error : RUN(joins, DROP, NUMBER(process), NUMBER(last));
+	int error = RUN(set, COUNT_DROPPED, NUMBER(process), NUMBER(last));
+	return error ? error : RUN(set, DROP, NUMBER(process), NUMBER(last));
 }
 
-int store_joins_end(struct store_joins *joins, const struct collective_log *log)
+int store_joins_end(struct statement_set *set, const struct collective_log *log)
 {
 	const struct collective_log_joins *state;
 	int error = 0;
@@ -111,11 +78,11 @@ int store_joins_end(struct store_joins *joins, const struct collective_log *log)
 	for (uint32_t process = 1; (state = collective_log_joins(log, process)) && !error;
 	     process++) {
 		if (state->kernels != state->saved)
-			error = RUN(joins, PUT_COUNT, NUMBER(process), NUMBER(state->kernels));
+			error = RUN(set, PUT_COUNT, NUMBER(process), NUMBER(state->kernels));
 		if (!error && state->kernels != state->saved)
-			error = drop_oldest(joins, process, state);
+			error = drop_oldest(set, process, state);
 		if (!error && state->ended && state->kernels)
-			error = RUN(joins, DROP_ALL, NUMBER(process));
+			error = RUN(set, DROP_ALL, NUMBER(process));
 	}
 	return error;
 }

@@ -13,17 +13,16 @@
 #define STORE_JOINS_ROOM  16384u
 #define STORE_JOINS_CHUNK (STORE_JOINS_ROOM / 4)
 
-struct store_joins;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *joins NULL. */
-int store_joins_create(struct database *database, struct store_joins **joins);
-void store_joins_destroy(struct store_joins *joins); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_joins_commands[];
 
 /* Call these within the open transaction: the first before the log's calls are written, the second for each written
  * call, the third after them. */
-int store_joins_kernels(struct store_joins *joins, const struct collective_log *log);
-int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t correlation_id);
-int store_joins_end(struct store_joins *joins, const struct collective_log *log);
+int store_joins_kernels(struct statement_set *set, const struct collective_log *log);
+int store_joins_asked(struct statement_set *set, uint32_t process, uint32_t correlation_id);
+int store_joins_end(struct statement_set *set, const struct collective_log *log);
 
 /* Loads the state of the joins. Errors as store_collectives_load(). */
 int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes);

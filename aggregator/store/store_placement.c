@@ -1,7 +1,8 @@
 #include "store_placement.h"
 
 #include <errno.h>
-#include <stdlib.h>
+
+#include "statement_set.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -9,53 +10,13 @@
 
 enum command { PUT_DEVICE, PUT_THREAD, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_placement_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO device_topology VALUES (?,?,?)",
 	[PUT_THREAD] = "REPLACE INTO launch_cpus VALUES (?,?,?,?)",
+	[COMMANDS] = NULL,
 };
 
-struct store_placement {
-	struct statement *statements[COMMANDS];
-};
-
-#define RUN(placement, command, ...)                                                               \
-	statement_run((placement)->statements[command], (struct database_value[]){__VA_ARGS__},    \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_placement_create(struct database *database, struct store_placement **placement)
-{
-	int error = 0;
-
-	*placement = calloc(1, sizeof(**placement));
-	if (!*placement)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*placement)->statements[i]);
-	if (error) {
-		store_placement_destroy(*placement);
-		*placement = NULL;
-	}
-	return error;
-}
-
-void store_placement_destroy(struct store_placement *placement)
-{
-	if (!placement)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(placement->statements[i]);
-	free(placement);
-}
-
-static struct database_value node(uint32_t numa_node)
-{
-	return numa_node == PLACEMENT_NODE_NONE ? (struct database_value){.type = DATABASE_NULL}
-						: database_number(numa_node);
-}
-
-int store_placement_write(struct store_placement *placement, const struct placement_log *log)
+int store_placement_write(struct statement_set *set, const struct placement_log *log)
 {
 	uint32_t nr_devices, nr_threads;
 	const struct placement_device *devices = placement_log_devices(log, &nr_devices);
@@ -63,12 +24,12 @@ int store_placement_write(struct store_placement *placement, const struct placem
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
-		error = RUN(placement, PUT_DEVICE, NUMBER(devices[i].device),
-			    node(devices[i].numa_node), NUMBER(devices[i].cpus));
+		error = RUN(set, PUT_DEVICE, NUMBER(devices[i].device),
+			    database_unless(devices[i].numa_node, PLACEMENT_NODE_NONE),
+			    NUMBER(devices[i].cpus));
 	for (uint32_t i = 0; i < nr_threads && !error; i++)
-		error = RUN(placement, PUT_THREAD, NUMBER(threads[i].process),
-			    NUMBER(threads[i].tid), NUMBER(threads[i].numa_node),
-			    NUMBER(threads[i].count));
+		error = RUN(set, PUT_THREAD, NUMBER(threads[i].process), NUMBER(threads[i].tid),
+			    NUMBER(threads[i].numa_node), NUMBER(threads[i].count));
 	return error;
 }
 

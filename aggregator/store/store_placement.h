@@ -7,14 +7,13 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/placement_log.h"
 
-struct store_placement;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *placement NULL. */
-int store_placement_create(struct database *database, struct store_placement **placement);
-void store_placement_destroy(struct store_placement *placement); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_placement_commands[];
 
 /* Writes the additions, within the open transaction. */
-int store_placement_write(struct store_placement *placement, const struct placement_log *log);
+int store_placement_write(struct statement_set *set, const struct placement_log *log);
 
 /* For reports: reads both tables into the collection's log, ordered by their keys. Devices, processes and strings must
  * be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */

@@ -3,53 +3,20 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "statement_set.h"
 
 enum command { PUT_SAMPLE, PUT_CLOCK, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_raw_commands[] = {
 	[PUT_SAMPLE] = "INSERT INTO raw_samples VALUES (NULL,?,?,?,?,?,?,?,?,?)",
 	/* An agent that starts again may read its clocks anew. All times of a host must use one offset, so the first
 	 * one stays. */
 	[PUT_CLOCK] = "INSERT OR IGNORE INTO host_clocks VALUES (?,?)",
+	[COMMANDS] = NULL,
 };
 
-struct store_raw {
-	struct statement *statements[COMMANDS];
-};
-
-#define RUN(raw, command, ...)                                                                     \
-	statement_run((raw)->statements[command], (struct database_value[]){__VA_ARGS__},          \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_raw_create(struct database *database, struct store_raw **raw)
-{
-	int error = 0;
-
-	*raw = calloc(1, sizeof(**raw));
-	if (!*raw)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*raw)->statements[i]);
-	if (error) {
-		store_raw_destroy(*raw);
-		*raw = NULL;
-	}
-	return error;
-}
-
-void store_raw_destroy(struct store_raw *raw)
-{
-	if (!raw)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(raw->statements[i]);
-	free(raw);
-}
-
-int store_raw_write(struct store_raw *raw, const struct raw_log *log)
+int store_raw_write(struct statement_set *set, const struct raw_log *log)
 {
 	uint32_t nr_samples, nr_clocks;
 	const struct raw_sample *samples = raw_log_samples(log, &nr_samples);
@@ -59,14 +26,14 @@ int store_raw_write(struct store_raw *raw, const struct raw_log *log)
 	for (uint32_t i = 0; i < nr_samples && !error; i++) {
 		const struct host_sample *sample = &samples[i].sample;
 
-		error = RUN(raw, PUT_SAMPLE, NUMBER(samples[i].process_id), NUMBER(sample->time_ns),
+		error = RUN(set, PUT_SAMPLE, NUMBER(samples[i].process_id), NUMBER(sample->time_ns),
 			    NUMBER(sample->duration_ns), NUMBER(sample->kind),
 			    NUMBER(sample->stack_id), NUMBER(sample->name_id), NUMBER(sample->tid),
 			    NUMBER(sample->cpu), NUMBER(sample->command_id));
 	}
 	for (uint32_t i = 0; i < nr_clocks && !error; i++)
 		if (clocks[i].realtime_offset_ns && !clocks[i].saved)
-			error = RUN(raw, PUT_CLOCK, NUMBER(i + 1),
+			error = RUN(set, PUT_CLOCK, NUMBER(i + 1),
 				    database_signed(clocks[i].realtime_offset_ns));
 	return error;
 }

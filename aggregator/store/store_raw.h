@@ -8,14 +8,13 @@
 
 #include "aggregator/profile/raw_log.h"
 
-struct store_raw;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *raw NULL. */
-int store_raw_create(struct database *database, struct store_raw **raw);
-void store_raw_destroy(struct store_raw *raw); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_raw_commands[];
 
 /* Writes the additions, within the open transaction. */
-int store_raw_write(struct store_raw *raw, const struct raw_log *log);
+int store_raw_write(struct statement_set *set, const struct raw_log *log);
 
 /* For reports: *newest is the number of the newest sample; 0: there is none. */
 int store_raw_newest(struct database *database, uint64_t *newest);

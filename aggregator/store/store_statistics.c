@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "statement_set.h"
 #include "store_table.h"
 
 #include "aggregator/core/launch_delay.h"
@@ -16,47 +17,13 @@
 
 enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, PUT_DELAY, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_statistics_commands[] = {
 	[PUT_LIMITS] = "REPLACE INTO device_limits VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CALL] = "REPLACE INTO api_calls VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CONFIG] = "REPLACE INTO kernel_configs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_DELAY] = "REPLACE INTO launch_delays VALUES (?,?,?,?,?,?)",
+	[COMMANDS] = NULL,
 };
-
-struct store_statistics {
-	struct statement *statements[COMMANDS];
-};
-
-int store_statistics_create(struct database *database, struct store_statistics **statistics)
-{
-	int error = 0;
-
-	*statistics = calloc(1, sizeof(**statistics));
-	if (!*statistics)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*statistics)->statements[i]);
-	if (error) {
-		store_statistics_destroy(*statistics);
-		*statistics = NULL;
-	}
-	return error;
-}
-
-void store_statistics_destroy(struct store_statistics *statistics)
-{
-	if (!statistics)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(statistics->statements[i]);
-	free(statistics);
-}
-
-/* SQL's integers are signed. */
-static struct database_value amount(uint64_t number)
-{
-	return database_number(number < INT64_MAX ? number : INT64_MAX);
-}
 
 static uint64_t field_of(const void *row, const struct event_field *field)
 {
@@ -79,11 +46,11 @@ static int write_row(struct statement *statement, uint32_t process,
 	struct database_value values[ROW_MAX] = {database_number(process)};
 
 	for (uint32_t i = 0; i < nr_fields; i++)
-		values[i + 1] = amount(field_of(row, &fields[i]));
+		values[i + 1] = AMOUNT(field_of(row, &fields[i]));
 	return statement_run(statement, values, nr_fields + 1);
 }
 
-static int write_process(struct store_statistics *statistics, uint32_t id,
+static int write_process(struct statement_set *set, uint32_t id,
 			 const struct statistics_table *table)
 {
 	uint32_t nr_calls, nr_configs;
@@ -93,19 +60,16 @@ static int write_process(struct store_statistics *statistics, uint32_t id,
 
 	for (uint32_t i = 0; i < nr_calls && !error; i++)
 		if (statistics_table_call_changed(table, i))
-			error = write_row(statistics->statements[PUT_CALL], id,
-					  statistics_fields_call, STATISTICS_FIELDS_CALL,
-					  &calls[i]);
+			error = write_row(set->statements[PUT_CALL], id, statistics_fields_call,
+					  STATISTICS_FIELDS_CALL, &calls[i]);
 	for (uint32_t i = 0; i < nr_configs && !error; i++)
 		if (statistics_table_config_changed(table, i))
-			error = write_row(statistics->statements[PUT_CONFIG], id,
-					  statistics_fields_config, STATISTICS_FIELDS_CONFIG,
-					  &configs[i]);
+			error = write_row(set->statements[PUT_CONFIG], id, statistics_fields_config,
+					  STATISTICS_FIELDS_CONFIG, &configs[i]);
 	return error;
 }
 
-static int write_limits(struct store_statistics *statistics, uint32_t id,
-			const struct device_limits *limits)
+static int write_limits(struct statement_set *set, uint32_t id, const struct device_limits *limits)
 {
 	struct database_value values[DEVICE_LIMITS + 1] = {database_number(id)};
 	uint32_t numbers[DEVICE_LIMITS];
@@ -113,29 +77,26 @@ static int write_limits(struct store_statistics *statistics, uint32_t id,
 	memcpy(numbers, limits, sizeof(numbers));
 	for (uint32_t i = 0; i < DEVICE_LIMITS; i++)
 		values[i + 1] = database_number(numbers[i]);
-	return statement_run(statistics->statements[PUT_LIMITS], values, DEVICE_LIMITS + 1);
+	return statement_run(set->statements[PUT_LIMITS], values, DEVICE_LIMITS + 1);
 }
 
-static int write_delays(struct store_statistics *statistics, uint32_t process,
+static int write_delays(struct statement_set *set, uint32_t process,
 			const struct launch_delays *delays)
 {
 	int error = 0;
 
 	for (uint32_t id = 0; id < delays->nr && !error; id++) {
 		const struct launch_delay *delay = &delays->at[id];
-		const struct database_value values[] = {
-			database_number(process), database_number(id),   amount(delay->count),
-			amount(delay->sum_ns),    amount(delay->max_ns), amount(delay->unclear),
-		};
 
 		if (delay->changed)
-			error = statement_run(statistics->statements[PUT_DELAY], values,
-					      sizeof(values) / sizeof(values[0]));
+			error = RUN(set, PUT_DELAY, NUMBER(process), NUMBER(id),
+				    AMOUNT(delay->count), AMOUNT(delay->sum_ns),
+				    AMOUNT(delay->max_ns), AMOUNT(delay->unclear));
 	}
 	return error;
 }
 
-int store_statistics_write(struct store_statistics *statistics, const struct roster *roster)
+int store_statistics_write(struct statement_set *set, const struct roster *roster)
 {
 	struct roster_size size = roster_size(roster);
 	int error = 0;
@@ -144,15 +105,15 @@ int store_statistics_write(struct store_statistics *statistics, const struct ros
 		const struct roster_device *device = roster_device(roster, id);
 
 		if (device->changed)
-			error = write_limits(statistics, id, &device->limits);
+			error = write_limits(set, id, &device->limits);
 	}
 	for (uint32_t id = 1; id <= size.processes && !error; id++) {
 		const struct roster_process *process = roster_process(roster, id);
 
 		if (statistics_table_changed(process->statistics))
-			error = write_process(statistics, id, process->statistics);
+			error = write_process(set, id, process->statistics);
 		if (!error && process->delays)
-			error = write_delays(statistics, id, process->delays);
+			error = write_delays(set, id, process->delays);
 	}
 	return error;
 }
@@ -240,8 +201,7 @@ static int take_launch_delay(struct collection *collection, struct statement *ro
 	if (!process->delays)
 		process->delays = calloc(1, sizeof(*process->delays));
 	struct launch_delay *delay;
-	if (!process->delays ||
-	    launch_delays_get(process->delays, (uint32_t)device_id, &delay) < 0)
+	if (!process->delays || launch_delays_get(process->delays, (uint32_t)device_id, &delay) < 0)
 		return -ENOMEM;
 	*delay = (struct launch_delay){
 		.count = statement_number(row, 2),

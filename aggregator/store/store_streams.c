@@ -1,73 +1,39 @@
 #include "store_streams.h"
 
 #include <errno.h>
-#include <stdlib.h>
+
+#include "statement_set.h"
 
 #include "aggregator/profile/catalog.h"
 
 enum command { PUT_STREAM, PUT_CONTEXT, COMMANDS };
 
-static const char *const commands[COMMANDS] = {
+const char *const store_streams_commands[] = {
 	[PUT_STREAM] = "REPLACE INTO streams VALUES (?,?,?,?,?,?)",
 	[PUT_CONTEXT] = "REPLACE INTO contexts VALUES (?,?,?,?,?,?)",
+	[COMMANDS] = NULL,
 };
 
-struct store_streams {
-	struct statement *statements[COMMANDS];
-};
-
-#define RUN(streams, command, ...)                                                                 \
-	statement_run((streams)->statements[command], (struct database_value[]){__VA_ARGS__},      \
-		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
-			      sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
-
-int store_streams_create(struct database *database, struct store_streams **streams)
-{
-	int error = 0;
-
-	*streams = calloc(1, sizeof(**streams));
-	if (!*streams)
-		return -ENOMEM;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*streams)->statements[i]);
-	if (error) {
-		store_streams_destroy(*streams);
-		*streams = NULL;
-	}
-	return error;
-}
-
-void store_streams_destroy(struct store_streams *streams)
-{
-	if (!streams)
-		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(streams->statements[i]);
-	free(streams);
-}
-
-static int write_stream(struct store_streams *streams, uint32_t id,
-			const struct message_stream *stream)
+static int write_stream(struct statement_set *set, uint32_t id, const struct message_stream *stream)
 {
 	bool known = stream->flags & DEFINITION_STREAM_PRIORITY;
 
-	return RUN(streams, PUT_STREAM, NUMBER(id), NUMBER(stream->context_id),
+	return RUN(set, PUT_STREAM, NUMBER(id), NUMBER(stream->context_id),
 		   NUMBER(stream->stream_id), NUMBER(stream->name),
 		   known ? database_signed(stream->priority)
 			 : (struct database_value){.type = DATABASE_NULL},
 		   NUMBER(stream->flags));
 }
 
-static int write_context(struct store_streams *streams, uint32_t id,
+static int write_context(struct statement_set *set, uint32_t id,
 			 const struct message_context *context)
 {
-	return RUN(streams, PUT_CONTEXT, NUMBER(id), NUMBER(context->context_id),
+	return RUN(set, PUT_CONTEXT, NUMBER(id), NUMBER(context->context_id),
 		   NUMBER(context->parent_id), NUMBER(context->device_id),
 		   NUMBER(context->nr_multiprocessors), NUMBER(context->flags));
 }
 
-int store_streams_write(struct store_streams *streams, uint32_t id,
+int store_streams_write(struct statement_set *set, uint32_t id,
 			const struct roster_process *process)
 {
 	const struct stream_list *list = &process->streams;
@@ -75,9 +41,9 @@ int store_streams_write(struct store_streams *streams, uint32_t id,
 	int error = 0;
 
 	for (uint32_t i = 0; list->changed && i < list->nr_streams && !error; i++)
-		error = write_stream(streams, id, &list->streams[i]);
+		error = write_stream(set, id, &list->streams[i]);
 	for (uint32_t i = 0; contexts->changed && i < contexts->nr_contexts && !error; i++)
-		error = write_context(streams, id, &contexts->contexts[i]);
+		error = write_context(set, id, &contexts->contexts[i]);
 	return error;
 }
 

@@ -7,14 +7,13 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 
-struct store_streams;
+struct statement_set;
 
-/* Opens for writing, and borrows the database until destroy. 0, or an error of database.h with *streams NULL. */
-int store_streams_create(struct database *database, struct store_streams **streams);
-void store_streams_destroy(struct store_streams *streams); /* accepts NULL */
+/* The statements for writing; NULL ends them. */
+extern const char *const store_streams_commands[];
 
 /* Writes the changes of the process with this id, within the open transaction. */
-int store_streams_write(struct store_streams *streams, uint32_t id,
+int store_streams_write(struct statement_set *set, uint32_t id,
 			const struct roster_process *process);
 
 /* Loads both tables into the collection's processes. Processes and strings must be loaded before. 0; -EPROTO:

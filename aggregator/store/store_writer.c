@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "block_code.h"
+#include "statement_set.h"
 #include "store_clocks.h"
 #include "store_collectives.h"
 #include "store_idle.h"
+#include "store_joins.h"
 #include "store_placement.h"
 #include "store_raw.h"
 #include "store_schema.h"
@@ -59,7 +61,7 @@ enum command {
 	column " = CASE WHEN " column " > 9223372036854775807 - excluded." column                  \
 	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
 
-static const char *const commands[COMMANDS] = {
+static const char *const commands[] = {
 	[PUT_STRING] = "INSERT INTO strings VALUES (?,?)",
 	[PUT_MODULE] = "INSERT INTO modules VALUES (?,?,?,?,?)",
 	[PUT_CODE] = "INSERT INTO codes VALUES (?,?,?)",
@@ -94,25 +96,31 @@ static const char *const commands[COMMANDS] = {
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
 		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
+	[COMMANDS] = NULL,
+};
+
+/* One set of statements for each part of the store. */
+enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, PARTS };
+
+static const char *const *const parts[PARTS] = {
+	[OWN] = commands,
+	[STATISTICS] = store_statistics_commands,
+	[IDLE] = store_idle_commands,
+	[RAW] = store_raw_commands,
+	[COLLECTIVES] = store_collectives_commands,
+	[JOINS] = store_joins_commands,
+	[CLOCKS] = store_clocks_commands,
+	[PLACEMENT] = store_placement_commands,
+	[STREAMS] = store_streams_commands,
 };
 
 struct store_writer {
 	struct database *database; /* borrowed */
-	struct statement *statements[COMMANDS];
+	struct statement_set sets[PARTS];
 	struct block_code code;
-	struct store_statistics *statistics;   /* owns */
-	struct store_idle *idle;               /* owns */
-	struct store_raw *raw;                 /* owns */
-	struct store_collectives *collectives; /* owns */
-	struct store_clocks *clocks;           /* owns */
-	struct store_placement *placement;     /* owns */
-	struct store_streams *streams;         /* owns */
 };
 
-#define RUN(writer, command, ...)                                                                  \
-	run(writer, command, (struct database_value[]){__VA_ARGS__},                               \
-	    sizeof((struct database_value[]){__VA_ARGS__}) / sizeof(struct database_value))
-#define NUMBER(number) database_number(number)
+#define RUN_OWN(writer, command, ...) RUN(&(writer)->sets[OWN], command, __VA_ARGS__)
 
 int store_writer_create(struct database *database, struct store_writer **writer)
 {
@@ -122,22 +130,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 	if (!*writer)
 		return -ENOMEM;
 	(*writer)->database = database;
-	for (int i = 0; i < COMMANDS && !error; i++)
-		error = statement_create(database, commands[i], &(*writer)->statements[i]);
-	if (!error)
-		error = store_statistics_create(database, &(*writer)->statistics);
-	if (!error)
-		error = store_idle_create(database, &(*writer)->idle);
-	if (!error)
-		error = store_raw_create(database, &(*writer)->raw);
-	if (!error)
-		error = store_collectives_create(database, &(*writer)->collectives);
-	if (!error)
-		error = store_clocks_create(database, &(*writer)->clocks);
-	if (!error)
-		error = store_placement_create(database, &(*writer)->placement);
-	if (!error)
-		error = store_streams_create(database, &(*writer)->streams);
+	for (int i = 0; i < PARTS && !error; i++)
+		error = statement_set_init(&(*writer)->sets[i], database, parts[i]);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -149,46 +143,15 @@ void store_writer_destroy(struct store_writer *writer)
 {
 	if (!writer)
 		return;
-	for (int i = 0; i < COMMANDS; i++)
-		statement_destroy(writer->statements[i]);
-	store_statistics_destroy(writer->statistics);
-	store_idle_destroy(writer->idle);
-	store_raw_destroy(writer->raw);
-	store_collectives_destroy(writer->collectives);
-	store_clocks_destroy(writer->clocks);
-	store_placement_destroy(writer->placement);
-	store_streams_destroy(writer->streams);
+	for (int i = 0; i < PARTS; i++)
+		statement_set_fini(&writer->sets[i]);
 	block_code_fini(&writer->code);
 	free(writer);
-}
-
-static int run(struct store_writer *writer, enum command command,
-	       const struct database_value *values, size_t nr_values)
-{
-	return statement_run(writer->statements[command], values, (uint32_t)nr_values);
-}
-
-/* SQL's integers are signed. */
-static struct database_value amount(uint64_t number)
-{
-	return database_number(number < INT64_MAX ? number : INT64_MAX);
-}
-
-static struct database_value unless(int32_t number, int32_t none)
-{
-	return number == none ? (struct database_value){.type = DATABASE_NULL}
-			      : database_signed(number);
 }
 
 static struct database_value bytes_of(const struct block_code *code)
 {
 	return database_bytes(code->bytes, code->size);
-}
-
-static struct database_value name_of(const struct catalog_frame *frame)
-{
-	return frame->name == CATALOG_NAME_UNKNOWN ? (struct database_value){.type = DATABASE_NULL}
-						   : NUMBER(frame->name);
 }
 
 static int write_strings(struct store_writer *writer, const struct catalog *catalog)
@@ -200,7 +163,7 @@ static int write_strings(struct store_writer *writer, const struct catalog *cata
 		uint32_t size;
 		const char *data = catalog_string(catalog, id, &size);
 
-		error = RUN(writer, PUT_STRING, NUMBER(id), database_bytes(data, size));
+		error = RUN_OWN(writer, PUT_STRING, NUMBER(id), database_bytes(data, size));
 	}
 	return error;
 }
@@ -215,13 +178,14 @@ static int write_frames(struct store_writer *writer, const struct catalog *catal
 	     id <= catalog_size(catalog).frames && !error; id++) {
 		const struct catalog_frame *frame = catalog_frame(catalog, id);
 
-		error = RUN(writer, PUT_FRAME, NUMBER(id), NUMBER(frame->module),
-			    NUMBER(frame->offset), NUMBER(frame->scope), NUMBER(frame->code),
-			    name_of(frame));
+		error = RUN_OWN(writer, PUT_FRAME, NUMBER(id), NUMBER(frame->module),
+				NUMBER(frame->offset), NUMBER(frame->scope), NUMBER(frame->code),
+				database_unless(frame->name, CATALOG_NAME_UNKNOWN));
 	}
 	for (uint32_t i = 0; i < nr_renamed && !error; i++)
-		error = RUN(writer, NAME_FRAME, NUMBER(renamed[i]),
-			    name_of(catalog_frame(catalog, renamed[i])));
+		error = RUN_OWN(writer, NAME_FRAME, NUMBER(renamed[i]),
+				database_unless(catalog_frame(catalog, renamed[i])->name,
+						CATALOG_NAME_UNKNOWN));
 	return error;
 }
 
@@ -234,22 +198,23 @@ static int write_catalog(struct store_writer *writer, const struct catalog *cata
 	for (uint32_t id = saved->modules + 1; id <= size.modules && !error; id++) {
 		const struct catalog_module *module = catalog_module(catalog, id);
 
-		error = RUN(writer, PUT_MODULE, NUMBER(id), NUMBER(module->path),
-			    NUMBER(module->flags), NUMBER(module->owner),
-			    database_bytes(module->build_id, module->build_id_size));
+		error = RUN_OWN(writer, PUT_MODULE, NUMBER(id), NUMBER(module->path),
+				NUMBER(module->flags), NUMBER(module->owner),
+				database_bytes(module->build_id, module->build_id_size));
 	}
 	for (uint32_t id = saved->codes + 1; id <= size.codes && !error; id++) {
 		const struct catalog_code *code = catalog_code(catalog, id);
 
-		error = RUN(writer, PUT_CODE, NUMBER(id), NUMBER(code->file), NUMBER(code->name));
+		error = RUN_OWN(writer, PUT_CODE, NUMBER(id), NUMBER(code->file),
+				NUMBER(code->name));
 	}
 	if (!error)
 		error = write_frames(writer, catalog);
 	for (uint32_t id = saved->nodes + 1; id <= size.nodes && !error; id++) {
 		const struct catalog_node *node = catalog_node(catalog, id);
 
-		error = RUN(writer, PUT_NODE, NUMBER(id), NUMBER(node->parent),
-			    NUMBER(node->frame));
+		error = RUN_OWN(writer, PUT_NODE, NUMBER(id), NUMBER(node->parent),
+				NUMBER(node->frame));
 	}
 	return error;
 }
@@ -266,38 +231,39 @@ static int write_block(void *context, const struct correlator_block *block)
 	int error;
 
 	if (block->count == 0)
-		return RUN(writer, CLEAR_PENDING, NUMBER(pending->process), NUMBER(block->kind),
-			   NUMBER(block->index));
+		return RUN_OWN(writer, CLEAR_PENDING, NUMBER(pending->process), NUMBER(block->kind),
+			       NUMBER(block->index));
 	error = block->kind == CORRELATOR_BLOCK_LAUNCHES
 			? block_code_launches(&writer->code, block->launches, block->count)
 			: block_code_records(&writer->code, block->records, block->count);
 	if (error)
 		return error;
-	return RUN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(block->kind),
-		   NUMBER(block->index), NUMBER(block->count), bytes_of(&writer->code));
+	return RUN_OWN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(block->kind),
+		       NUMBER(block->index), NUMBER(block->count), bytes_of(&writer->code));
 }
 
 static int write_memory_sums(void *context, const struct memory_sums *sums)
 {
 	const struct pending_context *pending = context;
 
-	return RUN(pending->writer, PUT_MEMORY, NUMBER(pending->process), NUMBER(sums->device_id),
-		   NUMBER(sums->space), amount(sums->allocs), amount(sums->alloc_bytes),
-		   amount(sums->frees), amount(sums->free_bytes), amount(sums->live_count),
-		   amount(sums->live_bytes), amount(sums->peak_bytes), NUMBER(sums->peak_ns),
-		   NUMBER(sums->first_ns), NUMBER(sums->last_ns), NUMBER(sums->unknown_frees),
-		   amount(sums->unknown_bytes), NUMBER(sums->duplicates), NUMBER(sums->replaced),
-		   NUMBER(sums->untracked), NUMBER(sums->late));
+	return RUN_OWN(pending->writer, PUT_MEMORY, NUMBER(pending->process),
+		       NUMBER(sums->device_id), NUMBER(sums->space), AMOUNT(sums->allocs),
+		       AMOUNT(sums->alloc_bytes), AMOUNT(sums->frees), AMOUNT(sums->free_bytes),
+		       AMOUNT(sums->live_count), AMOUNT(sums->live_bytes), AMOUNT(sums->peak_bytes),
+		       NUMBER(sums->peak_ns), NUMBER(sums->first_ns), NUMBER(sums->last_ns),
+		       NUMBER(sums->unknown_frees), AMOUNT(sums->unknown_bytes),
+		       NUMBER(sums->duplicates), NUMBER(sums->replaced), NUMBER(sums->untracked),
+		       NUMBER(sums->late));
 }
 
 static int write_memory_row(void *context, const struct memory_row *row)
 {
 	const struct pending_context *pending = context;
 
-	return RUN(pending->writer, PUT_MEMORY_STACK, NUMBER(pending->process),
-		   NUMBER(row->key.device_id), NUMBER(row->key.tid), NUMBER(row->key.stack_id),
-		   NUMBER(row->key.kind), NUMBER(row->key.matched), amount(row->live_count),
-		   amount(row->live_bytes), amount(row->peak_count), amount(row->peak_bytes));
+	return RUN_OWN(pending->writer, PUT_MEMORY_STACK, NUMBER(pending->process),
+		       NUMBER(row->key.device_id), NUMBER(row->key.tid), NUMBER(row->key.stack_id),
+		       NUMBER(row->key.kind), NUMBER(row->key.matched), AMOUNT(row->live_count),
+		       AMOUNT(row->live_bytes), AMOUNT(row->peak_count), AMOUNT(row->peak_bytes));
 }
 
 static int write_memory_slots(void *context, uint64_t block, const struct memory_slot *slots,
@@ -307,13 +273,13 @@ static int write_memory_slots(void *context, uint64_t block, const struct memory
 	struct store_writer *writer = pending->writer;
 
 	if (count == 0)
-		return RUN(writer, CLEAR_PENDING, NUMBER(pending->process),
-			   NUMBER(STORE_PENDING_MEMORY), NUMBER(block));
+		return RUN_OWN(writer, CLEAR_PENDING, NUMBER(pending->process),
+			       NUMBER(STORE_PENDING_MEMORY), NUMBER(block));
 	int error = block_code_slots(&writer->code, slots, count);
 	if (error)
 		return error;
-	return RUN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(STORE_PENDING_MEMORY),
-		   NUMBER(block), NUMBER(count), bytes_of(&writer->code));
+	return RUN_OWN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(STORE_PENDING_MEMORY),
+		       NUMBER(block), NUMBER(count), bytes_of(&writer->code));
 }
 
 static int write_process_row(struct store_writer *writer, uint32_t id,
@@ -323,45 +289,46 @@ static int write_process_row(struct store_writer *writer, uint32_t id,
 	const struct correlator_counts *counts =
 		process->correlator ? correlator_counts(process->correlator) : &process->counts;
 
-	return RUN(writer, PUT_PROCESS, NUMBER(id), NUMBER(identity->host), NUMBER(identity->pid),
-		   NUMBER(identity->pid_namespace), NUMBER(identity->start_ticks),
-		   database_bytes(identity->instance, sizeof(identity->instance)),
-		   NUMBER(process->state), unless(process->rank, MESSAGE_RANK_NONE),
-		   unless(process->local_rank, MESSAGE_RANK_NONE),
-		   unless(process->world_size, MESSAGE_RANK_NONE), NUMBER(process->job),
-		   NUMBER(process->command), NUMBER(counts->launches), NUMBER(counts->failed),
-		   NUMBER(counts->expired), NUMBER(counts->records), NUMBER(counts->matched),
-		   NUMBER(counts->unmatched), NUMBER(counts->invalid), NUMBER(counts->launch_order),
-		   NUMBER(counts->retire_order), NUMBER(counts->waiting_order),
-		   amount(process->spoke_ns), NUMBER(identity->writer));
+	return RUN_OWN(
+		writer, PUT_PROCESS, NUMBER(id), NUMBER(identity->host), NUMBER(identity->pid),
+		NUMBER(identity->pid_namespace), NUMBER(identity->start_ticks),
+		database_bytes(identity->instance, sizeof(identity->instance)),
+		NUMBER(process->state), database_unless(process->rank, MESSAGE_RANK_NONE),
+		database_unless(process->local_rank, MESSAGE_RANK_NONE),
+		database_unless(process->world_size, MESSAGE_RANK_NONE), NUMBER(process->job),
+		NUMBER(process->command), NUMBER(counts->launches), NUMBER(counts->failed),
+		NUMBER(counts->expired), NUMBER(counts->records), NUMBER(counts->matched),
+		NUMBER(counts->unmatched), NUMBER(counts->invalid), NUMBER(counts->launch_order),
+		NUMBER(counts->retire_order), NUMBER(counts->waiting_order),
+		AMOUNT(process->spoke_ns), NUMBER(identity->writer));
 }
 
 static int write_process_lists(struct store_writer *writer, uint32_t id,
 			       const struct roster_process *process)
 {
-	int error = RUN(writer, CLEAR_PROCESS_DEVICES, NUMBER(id));
+	int error = RUN_OWN(writer, CLEAR_PROCESS_DEVICES, NUMBER(id));
 
 	for (uint32_t i = 0; i < process->nr_devices && !error; i++)
-		error = RUN(writer, PUT_PROCESS_DEVICE, NUMBER(id),
-			    NUMBER(process->devices[i].device_id),
-			    NUMBER(process->devices[i].device));
+		error = RUN_OWN(writer, PUT_PROCESS_DEVICE, NUMBER(id),
+				NUMBER(process->devices[i].device_id),
+				NUMBER(process->devices[i].device));
 	if (!error)
-		error = RUN(writer, CLEAR_PROCESS_NOTICES, NUMBER(id));
+		error = RUN_OWN(writer, CLEAR_PROCESS_NOTICES, NUMBER(id));
 	for (uint32_t i = 0; i < process->nr_notices && !error; i++)
-		error = RUN(writer, PUT_PROCESS_NOTICE, NUMBER(id), NUMBER(i),
-			    NUMBER(process->notices[i]));
+		error = RUN_OWN(writer, PUT_PROCESS_NOTICE, NUMBER(id), NUMBER(i),
+				NUMBER(process->notices[i]));
 	return error;
 }
 
 static int write_ledger(struct store_writer *writer, uint32_t epoch, uint32_t process,
 			const struct ledger_entry *entries, uint32_t nr_entries)
 {
-	int error = RUN(writer, CLEAR_LEDGER, NUMBER(epoch), NUMBER(process));
+	int error = RUN_OWN(writer, CLEAR_LEDGER, NUMBER(epoch), NUMBER(process));
 
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
-		error = RUN(writer, PUT_LEDGER, NUMBER(epoch), NUMBER(process),
-			    NUMBER(entries[i].device_id), NUMBER(entries[i].reason),
-			    amount(entries[i].count), amount(entries[i].ns));
+		error = RUN_OWN(writer, PUT_LEDGER, NUMBER(epoch), NUMBER(process),
+				NUMBER(entries[i].device_id), NUMBER(entries[i].reason),
+				AMOUNT(entries[i].count), AMOUNT(entries[i].ns));
 	return error;
 }
 
@@ -380,9 +347,9 @@ static int write_process(struct store_writer *writer, uint32_t id,
 	if (!error && process->ledger_changed)
 		error = write_ledger(writer, 0, id, process->ledger, process->nr_ledger);
 	if (!error)
-		error = store_streams_write(writer->streams, id, process);
+		error = store_streams_write(&writer->sets[STREAMS], id, process);
 	if (!error && process->finished)
-		error = RUN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
+		error = RUN_OWN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
 	if (!error && process->correlator)
 		error = correlator_save(process->correlator, write_block, &context);
 	if (!error && process->memory)
@@ -399,17 +366,17 @@ static int write_roster(struct store_writer *writer, const struct roster *roster
 	for (uint32_t id = saved->hosts + 1; id <= size.hosts && !error; id++) {
 		const struct roster_host *host = roster_host(roster, id);
 
-		error = RUN(writer, PUT_HOST, NUMBER(id), NUMBER(host->boot_id),
-			    NUMBER(host->node));
+		error = RUN_OWN(writer, PUT_HOST, NUMBER(id), NUMBER(host->boot_id),
+				NUMBER(host->node));
 	}
 	for (uint32_t id = 1; id <= size.devices && !error; id++) {
 		const struct roster_device *device = roster_device(roster, id);
 
 		if (device->changed)
-			error = RUN(writer, PUT_DEVICE, NUMBER(id), NUMBER(device->host),
-				    unless(device->index, MESSAGE_INDEX_NONE),
-				    database_bytes(device->uuid, sizeof(device->uuid)),
-				    NUMBER(device->name), NUMBER(device->pci));
+			error = RUN_OWN(writer, PUT_DEVICE, NUMBER(id), NUMBER(device->host),
+					database_unless(device->index, MESSAGE_INDEX_NONE),
+					database_bytes(device->uuid, sizeof(device->uuid)),
+					NUMBER(device->name), NUMBER(device->pci));
 	}
 	for (uint32_t id = 1; id <= size.processes && !error; id++)
 		error = write_process(writer, id, roster_process(roster, id));
@@ -425,12 +392,12 @@ static int write_totals(struct store_writer *writer, const struct fold_table *to
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		const struct fold_key *key = &rows[i].key;
 
-		error = RUN(writer, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
-			    NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
-			    NUMBER(key->stack_id), NUMBER(key->capture_stack_id),
-			    NUMBER(key->name_id), NUMBER(key->kind), NUMBER(key->copy_kind),
-			    NUMBER(key->matched), amount(rows[i].count), amount(rows[i].ns),
-			    amount(rows[i].bytes));
+		error = RUN_OWN(writer, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
+				NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
+				NUMBER(key->stack_id), NUMBER(key->capture_stack_id),
+				NUMBER(key->name_id), NUMBER(key->kind), NUMBER(key->copy_kind),
+				NUMBER(key->matched), AMOUNT(rows[i].count), AMOUNT(rows[i].ns),
+				AMOUNT(rows[i].bytes));
 	}
 	return error;
 }
@@ -444,9 +411,9 @@ static int write_samples(struct store_writer *writer, const struct fold_table *s
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		const struct fold_key *key = &rows[i].key;
 
-		error = RUN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
-			    NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
-			    amount(rows[i].count), amount(rows[i].ns));
+		error = RUN_OWN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
+				NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
+				AMOUNT(rows[i].count), AMOUNT(rows[i].ns));
 	}
 	return error;
 }
@@ -458,17 +425,17 @@ static int write_timeline_block(struct store_writer *writer, const struct timeli
 	int error = 0;
 
 	if (block.clear && entry->nr_blocks)
-		error = RUN(writer, CLEAR_TIMELINE_BLOCKS, NUMBER(key->level),
-			    NUMBER(key->process_id), NUMBER(key->device_id),
-			    NUMBER(key->context_id), NUMBER(key->stream_id));
+		error = RUN_OWN(writer, CLEAR_TIMELINE_BLOCKS, NUMBER(key->level),
+				NUMBER(key->process_id), NUMBER(key->device_id),
+				NUMBER(key->context_id), NUMBER(key->stream_id));
 	if (error || block.count == 0)
 		return error;
 	error = block_code_intervals(&writer->code, block.intervals, block.count);
 	if (error)
 		return error;
-	return RUN(writer, PUT_TIMELINE_BLOCK, NUMBER(key->level), NUMBER(key->process_id),
-		   NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
-		   NUMBER(block.index), NUMBER(block.count), bytes_of(&writer->code));
+	return RUN_OWN(writer, PUT_TIMELINE_BLOCK, NUMBER(key->level), NUMBER(key->process_id),
+		       NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
+		       NUMBER(block.index), NUMBER(block.count), bytes_of(&writer->code));
 }
 
 static int write_timeline(struct store_writer *writer, const struct timeline_entry *entry)
@@ -482,12 +449,13 @@ static int write_timeline(struct store_writer *writer, const struct timeline_ent
 		return error;
 	stream_timeline_open(entry->timeline, &nr_open);
 	stream_timeline_sums(entry->timeline, &sums);
-	return RUN(writer, PUT_TIMELINE, NUMBER(key->level), NUMBER(key->process_id),
-		   NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
-		   NUMBER(sums.records), NUMBER(sums.sum_ns),
-		   NUMBER(stream_timeline_busy_ns(entry->timeline)), NUMBER(sums.closed_ns),
-		   NUMBER(sums.horizon_ns), NUMBER(sums.first_ns), NUMBER(sums.last_ns),
-		   NUMBER(sums.late), NUMBER(sums.late_ns), NUMBER(sums.close_at), NUMBER(nr_open));
+	return RUN_OWN(writer, PUT_TIMELINE, NUMBER(key->level), NUMBER(key->process_id),
+		       NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
+		       NUMBER(sums.records), NUMBER(sums.sum_ns),
+		       NUMBER(stream_timeline_busy_ns(entry->timeline)), NUMBER(sums.closed_ns),
+		       NUMBER(sums.horizon_ns), NUMBER(sums.first_ns), NUMBER(sums.last_ns),
+		       NUMBER(sums.late), NUMBER(sums.late_ns), NUMBER(sums.close_at),
+		       NUMBER(nr_open));
 }
 
 static int write_timelines(struct store_writer *writer, const struct timeline_table *timelines)
@@ -514,9 +482,9 @@ static int write_session_ids(struct store_writer *writer, const struct agent_ses
 			continue;
 		error = block_code_ids(&writer->code, ids->ids + ids->saved, count);
 		if (!error)
-			error = RUN(writer, PUT_EPOCH_IDS, NUMBER(session->id),
-				    NUMBER((uint32_t)kind), NUMBER(ids->saved + 1), NUMBER(count),
-				    bytes_of(&writer->code));
+			error = RUN_OWN(writer, PUT_EPOCH_IDS, NUMBER(session->id),
+					NUMBER((uint32_t)kind), NUMBER(ids->saved + 1),
+					NUMBER(count), bytes_of(&writer->code));
 	}
 	return error;
 }
@@ -533,13 +501,13 @@ static int write_session(struct store_writer *writer, const struct agent_session
 	int error = 0;
 
 	if (session->changed)
-		error = RUN(writer, PUT_EPOCH, NUMBER(session->id),
-			    database_bytes(session->epoch, sizeof(session->epoch)),
-			    NUMBER(session->host), NUMBER(session->software),
-			    NUMBER(session->received_seq), NUMBER((uint32_t)state_of(session)),
-			    amount(session->spoke_ns), NUMBER(ROSTER_WRITER));
+		error = RUN_OWN(writer, PUT_EPOCH, NUMBER(session->id),
+				database_bytes(session->epoch, sizeof(session->epoch)),
+				NUMBER(session->host), NUMBER(session->software),
+				NUMBER(session->received_seq), NUMBER((uint32_t)state_of(session)),
+				AMOUNT(session->spoke_ns), NUMBER(ROSTER_WRITER));
 	if (!error && session->changed && session->ended)
-		error = RUN(writer, CLEAR_EPOCH_IDS, NUMBER(session->id));
+		error = RUN_OWN(writer, CLEAR_EPOCH_IDS, NUMBER(session->id));
 	if (!error && session->changed && !session->ended)
 		error = write_session_ids(writer, session);
 	if (!error && session->ledger_changed)
@@ -554,7 +522,7 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = write_roster(writer, collection->roster);
 	if (!error)
-		error = store_statistics_write(writer->statistics, collection->roster);
+		error = store_statistics_write(&writer->sets[STATISTICS], collection->roster);
 	if (!error)
 		error = write_totals(writer, collection->totals);
 	if (!error)
@@ -562,15 +530,16 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = write_timelines(writer, collection->timelines);
 	if (!error)
-		error = store_idle_write(writer->idle, collection->idle);
+		error = store_idle_write(&writer->sets[IDLE], &writer->code, collection->idle);
 	if (!error)
-		error = store_raw_write(writer->raw, collection->raw);
+		error = store_raw_write(&writer->sets[RAW], collection->raw);
 	if (!error)
-		error = store_collectives_write(writer->collectives, collection->collectives);
+		error = store_collectives_write(&writer->sets[COLLECTIVES], &writer->sets[JOINS],
+						collection->collectives);
 	if (!error)
-		error = store_clocks_write(writer->clocks, collection->clocks);
+		error = store_clocks_write(&writer->sets[CLOCKS], collection->clocks);
 	if (!error)
-		error = store_placement_write(writer->placement, collection->placements);
+		error = store_placement_write(&writer->sets[PLACEMENT], collection->placements);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
 	return error;
