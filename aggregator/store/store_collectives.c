@@ -4,6 +4,7 @@
 
 #include "statement_set.h"
 #include "store_joins.h"
+#include "store_table.h"
 
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
@@ -72,9 +73,8 @@ static uint32_t known32(struct statement *row, uint32_t column)
 }
 
 /* columns: process, communicators, the last one's id */
-static int take_count(struct statement *row, void *context)
+static int take_count(struct collection *collection, struct statement *row)
 {
-	struct collection *collection = context;
 	uint32_t process = statement_number32(row, 0), count = statement_number32(row, 1);
 
 	if (!roster_process(collection->roster, process) || statement_number32(row, 2) != count ||
@@ -85,14 +85,12 @@ static int take_count(struct statement *row, void *context)
 
 int store_collectives_load(struct database *database, struct collection *collection)
 {
-	int error = database_rows(database,
-				  "SELECT process, count(*), max(communicator)"
-				  " FROM communicators GROUP BY process",
-				  take_count, collection);
+	static const struct store_table table = {"SELECT process, count(*), max(communicator)"
+						 " FROM communicators GROUP BY process",
+						 take_count};
+	int error = store_table_load(database, collection, &table, 1);
 
-	return error ? error
-		     : store_joins_load(database, collection->collectives,
-					roster_size(collection->roster).processes);
+	return error ? error : store_joins_load(database, collection);
 }
 
 static int take_communicator(struct statement *row, void *log)

@@ -73,11 +73,6 @@ int store_idle_write(struct statement_set *set, struct block_code *code, struct 
 
 /* ---- reading */
 
-static int refuse_invalid(int error)
-{
-	return error == -EINVAL ? -EPROTO : error;
-}
-
 /* columns: device, from_ns, to_ns, whole blocks, their pieces, all blocks, the last one's index */
 static int take_device(struct collection *collection, struct statement *row)
 {
@@ -87,9 +82,8 @@ static int take_device(struct collection *collection, struct statement *row)
 	if (!roster_device(collection->roster, device) || nr_blocks - nr_whole > 1 ||
 	    (nr_blocks && statement_number(row, 6) != nr_blocks - 1))
 		return -EPROTO;
-	return refuse_invalid(
-		idle_log_load_device(collection->idle, device, statement_number(row, 1),
-				     statement_number(row, 2), nr_whole, statement_number(row, 4)));
+	return idle_log_load_device(collection->idle, device, statement_number(row, 1),
+				    statement_number(row, 2), nr_whole, statement_number(row, 4));
 }
 
 /* columns of blocks that grow: device, writer, block, records, count, data */
@@ -108,7 +102,7 @@ static int take_block(struct collection *collection, struct statement *row)
 	    block_decode_work(bytes, size, work, block.count))
 		return -EPROTO;
 	block.work = work;
-	return refuse_invalid(idle_log_load_block(collection->idle, device, &block));
+	return idle_log_load_block(collection->idle, device, &block);
 }
 
 /* columns: process, blocks, samples, the last block's index */
@@ -119,8 +113,8 @@ static int take_samples(struct collection *collection, struct statement *row)
 	if (!roster_process(collection->roster, process) ||
 	    statement_number32(row, 3) != nr_blocks - 1)
 		return -EPROTO;
-	return refuse_invalid(idle_log_load_samples(collection->idle, process, nr_blocks,
-						    statement_number(row, 2)));
+	return idle_log_load_samples(collection->idle, process, nr_blocks,
+				     statement_number(row, 2));
 }
 
 static_assert(IDLE_LOG_BLOCK == 4096, "as the statements say");

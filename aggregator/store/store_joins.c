@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "statement_set.h"
+#include "store_table.h"
 
 enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP_ALL, COMMANDS };
 
@@ -87,50 +88,39 @@ int store_joins_end(struct statement_set *set, const struct collective_log *log)
 	return error;
 }
 
-struct load {
-	struct collective_log *log;
-	uint32_t nr_processes;
-};
-
 /* false: the roster has no such process. */
-static bool has_process(const struct load *load, struct statement *row)
+static bool has_process(const struct collection *collection, struct statement *row)
 {
-	uint64_t process = statement_number(row, 0);
-
-	return process > 0 && process <= load->nr_processes;
+	return statement_number(row, 0) <= UINT32_MAX &&
+	       roster_process(collection->roster, statement_number32(row, 0));
 }
 
-static int take_count(struct statement *row, void *context)
+static int take_count(struct collection *collection, struct statement *row)
 {
-	const struct load *load = context;
-
-	if (!has_process(load, row))
+	if (!has_process(collection, row))
 		return -EPROTO;
-	return collective_log_load_kernels(load->log, statement_number32(row, 0),
+	return collective_log_load_kernels(collection->collectives, statement_number32(row, 0),
 					   statement_number(row, 1));
 }
 
-static int take_waiting(struct statement *row, void *context)
+static int take_waiting(struct collection *collection, struct statement *row)
 {
-	const struct load *load = context;
-
-	if (!has_process(load, row))
+	if (!has_process(collection, row))
 		return -EPROTO;
-	return collective_log_ask(load->log, statement_number32(row, 0),
+	return collective_log_ask(collection->collectives, statement_number32(row, 0),
 				  statement_number32(row, 1));
 }
 
-int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes)
+int store_joins_load(struct database *database, struct collection *collection)
 {
-	struct load load = {log, nr_processes};
-	int error = database_rows(database, "SELECT process, kernels FROM collective_joins",
-				  take_count, &load);
+	static const struct store_table tables[] = {
+		{"SELECT process, kernels FROM collective_joins", take_count},
+		{"SELECT process, correlation_id FROM collectives"
+		 " WHERE gpu_ns IS NULL AND correlation_id != 0 ORDER BY id",
+		 take_waiting},
+	};
 
-	return error ? error
-		     : database_rows(database,
-				     "SELECT process, correlation_id FROM collectives"
-				     " WHERE gpu_ns IS NULL AND correlation_id != 0 ORDER BY id",
-				     take_waiting, &load);
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }
 
 static int take_dropped(struct statement *row, void *context)

@@ -7,6 +7,7 @@
 
 #include "database.h"
 
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
 
@@ -25,7 +26,7 @@ int store_joins_asked(struct statement_set *set, uint32_t process, uint32_t corr
 int store_joins_end(struct statement_set *set, const struct collective_log *log);
 
 /* Loads the state of the joins. Errors as store_collectives_load(). */
-int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes);
+int store_joins_load(struct database *database, struct collection *collection);
 
 /* For reports: adds the dropped kernels to the processes' ledgers, as LEDGER_KERNEL_UNJOINED. It leaves out processes
  * without a communicator, because they make no calls. 0 or an error of database.h. */

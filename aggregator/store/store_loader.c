@@ -286,7 +286,7 @@ static int take_timeline_block(struct collection *collection, struct statement *
 	if (!error)
 		error = timeline_table_load(collection->timelines, &key, &block);
 	free(intervals);
-	return error == -ENOMEM || !error ? error : -EPROTO;
+	return error;
 }
 
 static int take_timeline(struct collection *collection, struct statement *row)
@@ -309,9 +309,8 @@ static int take_timeline(struct collection *collection, struct statement *row)
 		return -ENOMEM;
 	if (key.level == TIMELINE_DEVICE && !is_writer(collection, key.process_id))
 		return -EPROTO;
-	int error = stream_timeline_restore(entry->timeline, &sums, statement_number32(row, 15),
-					    statement_number(row, 7));
-	return error == -EINVAL ? -EPROTO : error;
+	return stream_timeline_restore(entry->timeline, &sums, statement_number32(row, 15),
+				       statement_number(row, 7));
 }
 
 static int take_epoch(struct collection *collection, struct statement *row)
@@ -373,8 +372,8 @@ static int take_epoch_ids(struct collection *collection, struct statement *row)
 
 	uint32_t *ids = malloc((count ? count : 1) * sizeof(*ids));
 	int error = ids ? 0 : -ENOMEM;
-	if (!error && block_decode_ids(bytes, size, ids, count))
-		error = -EPROTO;
+	if (!error)
+		error = block_decode_ids(bytes, size, ids, count);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		if (ids[i] == 0 || ids[i] > limit_of(collection, kind))
 			error = -EPROTO;
@@ -426,9 +425,7 @@ static int take_memory(struct collection *collection, struct statement *row)
 	struct memory_account *memory;
 	int error = get_memory(collection, statement_number32(row, 0), &memory);
 
-	if (!error)
-		error = memory_account_load_sums(memory, &sums);
-	return error == -EINVAL ? -EPROTO : error;
+	return error ? error : memory_account_load_sums(memory, &sums);
 }
 
 static int take_memory_stack(struct collection *collection, struct statement *row)
@@ -449,9 +446,7 @@ static int take_memory_stack(struct collection *collection, struct statement *ro
 	loaded.peak_bytes = statement_number(row, 9);
 	if (loaded.key.stack_id > catalog_size(collection->catalog).nodes)
 		return -EPROTO;
-	if (!error)
-		error = memory_account_load_row(memory, &loaded);
-	return error == -EINVAL ? -EPROTO : error;
+	return error ? error : memory_account_load_row(memory, &loaded);
 }
 
 static int load_slots(struct collection *collection, struct statement *row)
@@ -472,7 +467,7 @@ static int load_slots(struct collection *collection, struct statement *row)
 			return -EPROTO;
 		error = memory_account_load_slot(memory, &slots[i]);
 	}
-	return error == -EINVAL ? -EPROTO : error;
+	return error;
 }
 
 static int load_block(struct correlator *correlator, struct statement *row)
@@ -496,10 +491,7 @@ static int load_block(struct correlator *correlator, struct statement *row)
 		error = block_decode_launches(bytes, size, launches, block.count);
 	else if (block.kind == CORRELATOR_BLOCK_RECORDS)
 		error = block_decode_records(bytes, size, records, block.count);
-	if (error)
-		return -EPROTO;
-	error = correlator_load(correlator, &block);
-	return error == -EINVAL ? -EPROTO : error;
+	return error ? error : correlator_load(correlator, &block);
 }
 
 static int take_pending(struct collection *collection, struct statement *row)

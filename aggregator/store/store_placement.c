@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "statement_set.h"
+#include "store_table.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -35,9 +36,8 @@ int store_placement_write(struct statement_set *set, const struct placement_log 
 
 /* ---- reading */
 
-static int take_device(struct statement *row, void *context)
+static int take_device(struct collection *collection, struct statement *row)
 {
-	struct collection *collection = context;
 	const struct placement_device device = {
 		.device = statement_number32(row, 0),
 		.numa_node =
@@ -52,9 +52,8 @@ static int take_device(struct statement *row, void *context)
 	return placement_log_add_device(collection->placements, &device);
 }
 
-static int take_thread(struct statement *row, void *context)
+static int take_thread(struct collection *collection, struct statement *row)
 {
-	struct collection *collection = context;
 	const struct placement_thread thread = {
 		.process = statement_number32(row, 0),
 		.tid = statement_number32(row, 1),
@@ -71,11 +70,10 @@ static int take_thread(struct statement *row, void *context)
 
 int store_placement_read(struct database *database, struct collection *collection)
 {
-	int error = database_rows(database, "SELECT * FROM device_topology ORDER BY device",
-				  take_device, collection);
+	static const struct store_table tables[] = {
+		{"SELECT * FROM device_topology ORDER BY device", take_device},
+		{"SELECT * FROM launch_cpus ORDER BY process, tid, numa_node", take_thread},
+	};
 
-	return error ? error
-		     : database_rows(database,
-				     "SELECT * FROM launch_cpus ORDER BY process, tid, numa_node",
-				     take_thread, collection);
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }

@@ -163,11 +163,6 @@ static int read_row(struct collection *collection, struct statement *row,
 	return *table ? 0 : -ENOMEM;
 }
 
-static int refuse_full(int error)
-{
-	return error == -ENOSPC ? -EPROTO : error;
-}
-
 static int take_call(struct collection *collection, struct statement *row)
 {
 	struct message_api_call call = {0};
@@ -177,7 +172,7 @@ static int take_call(struct collection *collection, struct statement *row)
 
 	if (!error && call.domain == 0)
 		error = -EPROTO;
-	return error ? error : refuse_full(statistics_table_put_call(table, &call));
+	return error ? error : statistics_table_put_call(table, &call);
 }
 
 static int take_config(struct collection *collection, struct statement *row)
@@ -187,7 +182,7 @@ static int take_config(struct collection *collection, struct statement *row)
 	int error = read_row(collection, row, statistics_fields_config, STATISTICS_FIELDS_CONFIG,
 			     (uint8_t *)&config, &table);
 
-	return error ? error : refuse_full(statistics_table_put_config(table, &config));
+	return error ? error : statistics_table_put_config(table, &config);
 }
 
 static int take_launch_delay(struct collection *collection, struct statement *row)

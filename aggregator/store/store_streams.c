@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "statement_set.h"
+#include "store_table.h"
 
 #include "aggregator/profile/catalog.h"
 
@@ -49,9 +50,8 @@ int store_streams_write(struct statement_set *set, uint32_t id,
 
 /* ---- reading */
 
-static int take_stream(struct statement *row, void *context)
+static int take_stream(struct collection *collection, struct statement *row)
 {
-	struct collection *collection = context;
 	struct roster_process *process =
 		roster_process(collection->roster, statement_number32(row, 0));
 	const struct message_stream stream = {
@@ -64,16 +64,14 @@ static int take_stream(struct statement *row, void *context)
 
 	if (!process || stream.name > catalog_size(collection->catalog).strings)
 		return -EPROTO;
-	int error = stream_list_put(&process->streams, &stream);
-	return error == -ENOSPC ? -EPROTO : error;
+	return stream_list_put(&process->streams, &stream);
 }
 
-static int take_context(struct statement *row, void *context)
+static int take_context(struct collection *collection, struct statement *row)
 {
-	struct collection *collection = context;
 	struct roster_process *process =
 		roster_process(collection->roster, statement_number32(row, 0));
-	const struct message_context part = {
+	const struct message_context context = {
 		.context_id = statement_number32(row, 1),
 		.parent_id = statement_number32(row, 2),
 		.device_id = statement_number32(row, 3),
@@ -81,20 +79,15 @@ static int take_context(struct statement *row, void *context)
 		.flags = statement_number32(row, 5),
 	};
 
-	if (!process)
-		return -EPROTO;
-	int error = context_list_put(&process->contexts, &part);
-	return error == -ENOSPC ? -EPROTO : error;
+	return process ? context_list_put(&process->contexts, &context) : -EPROTO;
 }
 
 int store_streams_load(struct database *database, struct collection *collection)
 {
-	int error = database_rows(database,
-				  "SELECT * FROM streams ORDER BY process, context_id, stream_id",
-				  take_stream, collection);
+	static const struct store_table tables[] = {
+		{"SELECT * FROM streams ORDER BY process, context_id, stream_id", take_stream},
+		{"SELECT * FROM contexts ORDER BY process, context_id", take_context},
+	};
 
-	return error ? error
-		     : database_rows(database,
-				     "SELECT * FROM contexts ORDER BY process, context_id",
-				     take_context, collection);
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }

@@ -11,7 +11,14 @@ static int take_row(struct statement *row, void *context)
 {
 	const struct load *load = context;
 
-	return load->take(load->collection, row);
+	switch (load->take(load->collection, row)) {
+	case 0:
+		return 0;
+	case -ENOMEM:
+		return -ENOMEM;
+	default:
+		return -EPROTO;
+	}
 }
 
 int store_table_load(struct database *database, struct collection *collection,

@@ -9,7 +9,7 @@
 
 #include "aggregator/profile/collection.h"
 
-/* Takes one row. 0; -EPROTO: its values are impossible; -ENOMEM. */
+/* Takes one row. 0; -ENOMEM; any other error: its values are impossible. */
 typedef int store_table_take(struct collection *collection, struct statement *row);
 
 struct store_table {
@@ -17,8 +17,8 @@ struct store_table {
 	store_table_take *take;
 };
 
-/* Gives all rows of all tables to their functions, one after the other, until one fails. 0, the function's error, or an
- * error of the database. */
+/* Gives all rows of all tables to their functions, one after the other, until one fails. 0; -EPROTO: impossible values;
+ * -ENOMEM; or an error of the database. */
 int store_table_load(struct database *database, struct collection *collection,
 		     const struct store_table *tables, size_t nr_tables);
 
