@@ -118,45 +118,6 @@ static int encode(struct block_code *code, const struct field *fields, size_t nr
 	return 0;
 }
 
-int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count)
-{
-	return encode(code, launch_fields, COUNT(launch_fields), launches, sizeof(*launches),
-		      count);
-}
-
-int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
-		       uint32_t count)
-{
-	return encode(code, record_fields, COUNT(record_fields), records, sizeof(*records), count);
-}
-
-int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count)
-{
-	return encode(code, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
-}
-
-int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count)
-{
-	return encode(code, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
-}
-
-int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
-			 uint32_t count)
-{
-	return encode(code, interval_fields, COUNT(interval_fields), intervals, sizeof(*intervals),
-		      count);
-}
-
-int block_code_samples(struct block_code *code, const struct host_sample *samples, uint32_t count)
-{
-	return encode(code, sample_fields, COUNT(sample_fields), samples, sizeof(*samples), count);
-}
-
-int block_code_work(struct block_code *code, const struct idle_work *work, uint32_t count)
-{
-	return encode(code, work_fields, COUNT(work_fields), work, sizeof(*work), count);
-}
-
 static int decode(const uint8_t *bytes, size_t size, const struct field *fields, size_t nr_fields,
 		  void *array, size_t stride_bytes, uint32_t count)
 {
@@ -186,45 +147,20 @@ static int decode(const uint8_t *bytes, size_t size, const struct field *fields,
 	return size ? -EBADMSG : 0;
 }
 
-int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
-			  uint32_t count)
-{
-	return decode(bytes, size, launch_fields, COUNT(launch_fields), launches, sizeof(*launches),
-		      count);
-}
+#define BLOCK_CODE(items, type, fields)                                                            \
+	int block_code_##items(struct block_code *code, const type *items, uint32_t count)         \
+	{                                                                                          \
+		return encode(code, fields, COUNT(fields), items, sizeof(*items), count);          \
+	}                                                                                          \
+	int block_decode_##items(const uint8_t *bytes, size_t size, type *items, uint32_t count)   \
+	{                                                                                          \
+		return decode(bytes, size, fields, COUNT(fields), items, sizeof(*items), count);   \
+	}
 
-int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,
-			 uint32_t count)
-{
-	return decode(bytes, size, record_fields, COUNT(record_fields), records, sizeof(*records),
-		      count);
-}
-
-int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count)
-{
-	return decode(bytes, size, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
-}
-
-int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots, uint32_t count)
-{
-	return decode(bytes, size, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
-}
-
-int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,
-			   uint32_t count)
-{
-	return decode(bytes, size, interval_fields, COUNT(interval_fields), intervals,
-		      sizeof(*intervals), count);
-}
-
-int block_decode_samples(const uint8_t *bytes, size_t size, struct host_sample *samples,
-			 uint32_t count)
-{
-	return decode(bytes, size, sample_fields, COUNT(sample_fields), samples, sizeof(*samples),
-		      count);
-}
-
-int block_decode_work(const uint8_t *bytes, size_t size, struct idle_work *work, uint32_t count)
-{
-	return decode(bytes, size, work_fields, COUNT(work_fields), work, sizeof(*work), count);
-}
+BLOCK_CODE(launches, struct launch, launch_fields)
+BLOCK_CODE(records, struct waiting_records_entry, record_fields)
+BLOCK_CODE(ids, uint32_t, id_fields)
+BLOCK_CODE(slots, struct memory_slot, slot_fields)
+BLOCK_CODE(intervals, struct timeline_interval, interval_fields)
+BLOCK_CODE(samples, struct host_sample, sample_fields)
+BLOCK_CODE(work, struct idle_work, work_fields)

@@ -22,29 +22,18 @@ struct block_code {
 
 void block_code_fini(struct block_code *code);
 
-/* Each function replaces the contents of code. 0 or -ENOMEM. */
-int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count);
-int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
-		       uint32_t count);
-int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count);
-int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count);
-int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
-			 uint32_t count);
-int block_code_samples(struct block_code *code, const struct host_sample *samples, uint32_t count);
-int block_code_work(struct block_code *code, const struct idle_work *work, uint32_t count);
+/* block_code_ITEMS() replaces the contents of code by count items: 0 or -ENOMEM. block_decode_ITEMS() decodes exactly
+ * count items from exactly size bytes: 0 or -EBADMSG. */
+#define BLOCK_CODE_DECLARE(items, type)                                                            \
+	int block_code_##items(struct block_code *code, const type *items, uint32_t count);        \
+	int block_decode_##items(const uint8_t *bytes, size_t size, type *items, uint32_t count)
 
-/* Decode exactly count elements from exactly size bytes. 0 or -EBADMSG. */
-int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
-			  uint32_t count);
-int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,
-			 uint32_t count);
-int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count);
-int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots,
-		       uint32_t count);
-int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,
-			   uint32_t count);
-int block_decode_samples(const uint8_t *bytes, size_t size, struct host_sample *samples,
-			 uint32_t count);
-int block_decode_work(const uint8_t *bytes, size_t size, struct idle_work *work, uint32_t count);
+BLOCK_CODE_DECLARE(launches, struct launch);
+BLOCK_CODE_DECLARE(records, struct waiting_records_entry);
+BLOCK_CODE_DECLARE(ids, uint32_t);
+BLOCK_CODE_DECLARE(slots, struct memory_slot);
+BLOCK_CODE_DECLARE(intervals, struct timeline_interval);
+BLOCK_CODE_DECLARE(samples, struct host_sample);
+BLOCK_CODE_DECLARE(work, struct idle_work);
 
 #endif
