@@ -20,8 +20,8 @@
 #include "bpf/sample_event.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/files/foreign_file.h"
-#include "node-agent/files/job_file.h"
 #include "node-agent/files/maps_file.h"
+#include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/guests/probe_stacks.h"
 #include "node-agent/kernel/bpf_rights.h"
@@ -251,8 +251,8 @@ static void run_locate(struct foreign_call *call)
 	snprintf(locate->path, sizeof(locate->path), "/proc/%d/map_files/%llx-%llx",
 		 (int)locate->pid, (unsigned long long)locate->start,
 		 (unsigned long long)locate->end);
-	int r = elf_file_open_fd(job_file_open_mapped(locate->pid, locate->start, locate->end),
-				 &file);
+	int r = elf_file_open_fd(
+		permitted_file_open_mapped(locate->pid, locate->start, locate->end), &file);
 	if (r) {
 		int size = snprintf(locate->path, sizeof(locate->path), "/proc/%d/root",
 				    (int)locate->pid);
@@ -260,7 +260,8 @@ static void run_locate(struct foreign_call *call)
 		snprintf(locate->path + size, sizeof(locate->path) - (size_t)size, "%s",
 			 locate->inside);
 		proc_file_users(locate->pid, &user, &effective);
-		r = elf_file_open_fd(job_file_open_in(locate->pid, locate->inside, user, 0), &file);
+		r = elf_file_open_fd(permitted_file_open_in(locate->pid, locate->inside, user, 0),
+				     &file);
 	}
 	if (r == 0) {
 		r = probe_note_find(file, PROVIDER, NAME, &locate->note);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job_file.h"
+#include "permitted_file.h"
 
 #define NOTES_SIZE_MAX   (1u << 20)
 #define SYMBOLS_SIZE_MAX (512u << 20) /* bytes of a symbol table, and of its names */
@@ -58,7 +58,7 @@ int elf_file_open_fd(int fd, struct elf_file **file)
 
 int elf_file_open(const char *path, struct elf_file **file)
 {
-	return elf_file_open_fd(job_file_open(path), file);
+	return elf_file_open_fd(permitted_file_open(path), file);
 }
 
 int elf_file_open_memory(void *image, size_t size, struct elf_file **file)

@@ -9,8 +9,8 @@
 
 struct elf_file;
 
-/* Opens a file at a path of our own (job_file.h opens paths of jobs). 0; -errno of open(); -ENOEXEC: not a regular
- * file, or not ELF; -ENOMEM. On error *file is NULL. */
+/* Opens a file at a path of our own (permitted_file.h opens paths of jobs). 0; -errno of open(); -ENOEXEC: not a
+ * regular file, or not ELF; -ENOMEM. On error *file is NULL. */
 int elf_file_open(const char *path, struct elf_file **file);
 
 /* Opens the file of a descriptor, with the same errors. It takes the descriptor, also on error. A negative fd is an

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "elf_file.h"
-#include "job_file.h"
 #include "maps_file.h"
+#include "permitted_file.h"
 
 #define NS_PER_S 1000000000ll
 
@@ -84,7 +84,7 @@ int mapped_file_open(const struct mapped_file_view *view, const struct maps_file
 {
 	char path[PATH_MAX];
 	struct stat status;
-	int fd = job_file_open_mapped(view->pid, entry->start, entry->end);
+	int fd = permitted_file_open_mapped(view->pid, entry->start, entry->end);
 
 	if (fd >= 0 || fd == -ENOEXEC)
 		return elf_file_open_fd(fd, file);
@@ -93,7 +93,7 @@ int mapped_file_open(const struct mapped_file_view *view, const struct maps_file
 		return -ENOENT; /* another file is at the path now */
 	memcpy(path, entry->path, entry->path_size);
 	path[entry->path_size] = '\0';
-	int r = elf_file_open_fd(job_file_open_in(view->pid, path, view->user, 0), file);
+	int r = elf_file_open_fd(permitted_file_open_in(view->pid, path, view->user, 0), file);
 	/* The device is not compared: Btrfs and overlays show another one in maps. */
 	return r ? r
 		 : check(fstat(elf_file_fd(*file), &status) == 0 && status.st_ino == entry->inode,
@@ -108,9 +108,9 @@ int mapped_file_open_old(const struct mapped_file_view *view, const char *path,
 	*file = NULL;
 	if (!view->is_ours)
 		return -ENOENT;
-	int r = elf_file_open_fd(job_file_open_in(0, path, view->user, 0), file);
+	int r = elf_file_open_fd(permitted_file_open_in(0, path, view->user, 0), file);
 	return r ? r
 		 : check(fstat(elf_file_fd(*file), &status) == 0 &&
-				 job_file_is_older(&status, view->started_ns),
+				 permitted_file_is_older(&status, view->started_ns),
 			 file);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "node-agent/files/elf_file.h"
-#include "node-agent/files/job_file.h"
+#include "node-agent/files/permitted_file.h"
 #include "proto/batch/message.h"
 
 #define LINK_SIZE_MAX    4096u
@@ -85,7 +85,7 @@ static bool same_build_id(const struct debug_file_query *query, struct elf_file 
 static int open_checked(const struct debug_file_query *query, pid_t root, const char *path,
 			const struct link *link, struct elf_file **debug)
 {
-	int r = elf_file_open_fd(job_file_open_in(root, path, query->user, 0), debug);
+	int r = elf_file_open_fd(permitted_file_open_in(root, path, query->user, 0), debug);
 
 	if (r)
 		return r;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "node-agent/files/job_file.h"
+#include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
 
 #define STATUS_SIZE_MAX 16384u
@@ -82,7 +82,7 @@ static int open_map(pid_t pid)
 	if (own_pid <= 0 || proc_file_users(pid, &real, &effective))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)own_pid);
-	int fd = job_file_open_in(pid, path, effective, O_NOFOLLOW);
+	int fd = permitted_file_open_in(pid, path, effective, O_NOFOLLOW);
 	if (fd < 0)
 		return -ENOENT;
 	if (is_believed(fd, real, effective))

@@ -20,7 +20,7 @@
 
 #include "node-agent/files/content_id.h"
 #include "node-agent/files/elf_file.h"
-#include "node-agent/files/job_file.h"
+#include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/definition.h"
 
@@ -101,14 +101,14 @@ static bool is_believed(const struct symbolizer_module *place, int fd)
 	struct stat status;
 	uid_t real, effective;
 
-	if (job_file_is_of_root(fd))
+	if (permitted_file_is_of_root(fd))
 		return true;
 	/* This check comes after the file was opened, since the pid may belong to another process by now. */
 	if (place->pid > 0 && proc_file_users(place->pid, &real, &effective) == 0 &&
 	    real == place->owner)
 		return true;
-	return fstat(fd, &status) == 0 &&
-	       (status.st_uid == place->owner || job_file_is_older(&status, place->started_ns));
+	return fstat(fd, &status) == 0 && (status.st_uid == place->owner ||
+					   permitted_file_is_older(&status, place->started_ns));
 }
 
 static bool take_file(struct symbol_module *module, int fd)
@@ -130,11 +130,11 @@ static void open_file(struct symbol_module *module)
 	const struct symbolizer_module *place = &module->place;
 
 	if (place->pid > 0 &&
-	    (take_file(module, job_file_open_mapped(place->pid, place->start, place->end)) ||
-	     take_file(module, job_file_open_in(place->pid, module->path, place->owner, 0))))
+	    (take_file(module, permitted_file_open_mapped(place->pid, place->start, place->end)) ||
+	     take_file(module, permitted_file_open_in(place->pid, module->path, place->owner, 0))))
 		return;
 	if (!place->in_other_root)
-		take_file(module, job_file_open_in(0, module->path, place->owner, 0));
+		take_file(module, permitted_file_open_in(0, module->path, place->owner, 0));
 }
 
 /* The kernel maps one vDSO into all processes of an architecture. Ours serves if its build id matches. */
@@ -212,10 +212,10 @@ static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_
 static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug)
 {
 	bool is_of_root = module->file && elf_file_fd(module->file) >= 0 &&
-			  job_file_is_of_root(elf_file_fd(module->file));
+			  permitted_file_is_of_root(elf_file_fd(module->file));
 
 	if (debug && elf_file_fd(debug) >= 0)
-		is_of_root = is_of_root && job_file_is_of_root(elf_file_fd(debug));
+		is_of_root = is_of_root && permitted_file_is_of_root(elf_file_fd(debug));
 	return is_of_root ? SYMBOL_CACHE_ROOT : module->place.owner;
 }
 

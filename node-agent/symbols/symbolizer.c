@@ -24,7 +24,7 @@
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
-#include "node-agent/files/job_file.h"
+#include "node-agent/files/permitted_file.h"
 
 #define DEBUGINFOD_LIMIT_MS 20000u
 #define CACHED_SYMBOLS_MIN  5000u /* a smaller table is made again as fast as it is read */
@@ -194,7 +194,8 @@ static bool make_call(struct worker *worker, uint32_t module_id, struct module_c
 static uint64_t device_of(const struct symbolizer_module *place)
 {
 	bool asks = place->pid > 0 && fair_shares_trust(place->owner);
-	uint64_t device = asks ? job_file_device_mapped(place->pid, place->start, place->end) : 0;
+	uint64_t device =
+		asks ? permitted_file_device_mapped(place->pid, place->start, place->end) : 0;
 
 	return device ? device : foreign_file_key(place->path);
 }

@@ -36,10 +36,10 @@ void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms);
 int symbolizer_fd(const struct symbolizer *symbolizer);
 
 /* Says where a module's file is, before the first request for it. Further calls may name other places. The file is
- * opened soon, by /proc/PID/map_files and by its path in the process's root (job_file.h). It is believed only if it has
- * the same identity, and if root or the owner stands for it: the file belongs to root or the owner, a living process of
- * the owner maps it, or it is older than the process. The file stays open until it was read, since the process may end
- * and the file be deleted before. Returns 0 or -ENOMEM. */
+ * opened soon, by /proc/PID/map_files and by its path in the process's root (permitted_file.h). It is believed only if
+ * it has the same identity, and if root or the owner stands for it: the file belongs to root or the owner, a living
+ * process of the owner maps it, or it is older than the process. The file stays open until it was read, since the
+ * process may end and the file be deleted before. Returns 0 or -ENOMEM. */
 int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module);
 
 /* Asks for the name of frame_id, at a virtual address in the module's file. Returns 0 or -ENOMEM. */

@@ -1,4 +1,4 @@
-#include "job_file.h"
+#include "permitted_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static int open_found(int found, const uid_t *user)
 	return fd;
 }
 
-int job_file_open(const char *path)
+int permitted_file_open(const char *path)
 {
 	return open_found(open(path, FIND), NULL);
 }
@@ -56,12 +56,12 @@ static int find_mapped(pid_t pid, uint64_t start, uint64_t end)
 	return open(path, FIND);
 }
 
-int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
+int permitted_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 {
 	return open_found(find_mapped(pid, start, end), NULL);
 }
 
-uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end)
+uint64_t permitted_file_device_mapped(pid_t pid, uint64_t start, uint64_t end)
 {
 	int found = find_mapped(pid, start, end);
 	struct statx status;
@@ -124,7 +124,7 @@ static int find_in(int root, const char *path, int flags)
 								: found;
 }
 
-int job_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
+int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
 {
 	char name[40] = "/";
 	int root, found;
@@ -149,7 +149,7 @@ int job_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
 
 /* ---- whom to believe --------------------------------------------------------------------------- */
 
-bool job_file_is_of_root(int fd)
+bool permitted_file_is_of_root(int fd)
 {
 	struct statvfs mount;
 	struct stat status;
@@ -159,7 +159,7 @@ bool job_file_is_of_root(int fd)
 	       !(mount.f_flag & ST_NOSUID);
 }
 
-bool job_file_is_older(const struct stat *status, int64_t time_ns)
+bool permitted_file_is_older(const struct stat *status, int64_t time_ns)
 {
 	int64_t changed_ns = status->st_ctim.tv_sec * NS_PER_S + status->st_ctim.tv_nsec;
 

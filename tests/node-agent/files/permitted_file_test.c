@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node-agent/files/permitted_file.h"
 #include "tests/node-agent/guests/loaded_fixture.h"
-#include "node-agent/files/job_file.h"
 
 #define NOBODY 65534u
 
@@ -76,14 +76,14 @@ static void a_regular_file_is_opened_also_through_a_link(void **state)
 	(void)state;
 	put("file", "text", 0644);
 	assert_int_equal(symlink(at("file"), at("link")), 0);
-	assert_true(says(job_file_open(at("file")), "text"));
-	assert_true(says(job_file_open(at("link")), "text"));
-	assert_true(says(job_file_open_in(0, at("link"), 0, 0), "text"));
-	assert_true(says(job_file_open_in(getpid(), at("link"), 0, 0), "text"));
-	assert_int_equal(job_file_open_in(getpid(), at("link"), 0, O_NOFOLLOW), -ENOEXEC);
-	assert_int_equal(job_file_open(at("none")), -ENOENT);
-	assert_int_equal(job_file_open_in(0, "file", 0, 0), -ENOENT);
-	assert_int_equal(job_file_open_in(0, directory, 0, 0), -ENOEXEC);
+	assert_true(says(permitted_file_open(at("file")), "text"));
+	assert_true(says(permitted_file_open(at("link")), "text"));
+	assert_true(says(permitted_file_open_in(0, at("link"), 0, 0), "text"));
+	assert_true(says(permitted_file_open_in(getpid(), at("link"), 0, 0), "text"));
+	assert_int_equal(permitted_file_open_in(getpid(), at("link"), 0, O_NOFOLLOW), -ENOEXEC);
+	assert_int_equal(permitted_file_open(at("none")), -ENOENT);
+	assert_int_equal(permitted_file_open_in(0, "file", 0, 0), -ENOENT);
+	assert_int_equal(permitted_file_open_in(0, directory, 0, 0), -ENOEXEC);
 }
 
 /* Opening a device can rewind a tape or start a watchdog, opening a FIFO wakes its writer. */
@@ -99,8 +99,8 @@ static void what_is_no_file_does_not_notice(void **state)
 		int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
 		assert_true(inotify_add_watch(watch, at(names[i]), IN_OPEN | IN_CLOSE) >= 0);
-		assert_int_equal(job_file_open(at(names[i])), -ENOEXEC);
-		assert_int_equal(job_file_open_in(getpid(), at(names[i]), 0, 0), -ENOEXEC);
+		assert_int_equal(permitted_file_open(at(names[i])), -ENOEXEC);
+		assert_int_equal(permitted_file_open_in(getpid(), at(names[i]), 0, 0), -ENOEXEC);
 		assert_int_equal(read(watch, events, sizeof(events)), -1);
 		assert_int_equal(errno, EAGAIN);
 		/* The watch works: a file that is opened is seen. */
@@ -115,10 +115,10 @@ static void what_the_user_may_not_read_is_not_read_for_the_user(void **state)
 {
 	(void)state;
 	put("file", "secret", 0640);
-	assert_int_equal(job_file_open_in(0, at("file"), NOBODY, 0), -EACCES);
-	assert_true(says(job_file_open_in(0, at("file"), 0, 0), "secret"));
+	assert_int_equal(permitted_file_open_in(0, at("file"), NOBODY, 0), -EACCES);
+	assert_true(says(permitted_file_open_in(0, at("file"), 0, 0), "secret"));
 	assert_int_equal(chown(at("file"), NOBODY, NOBODY), 0);
-	assert_true(says(job_file_open_in(0, at("file"), NOBODY, 0), "secret"));
+	assert_true(says(permitted_file_open_in(0, at("file"), NOBODY, 0), "secret"));
 }
 
 static void a_mapping_gives_its_file_wherever_that_has_gone(void **state)
@@ -134,11 +134,11 @@ static void a_mapping_gives_its_file_wherever_that_has_gone(void **state)
 	close(fd);
 	assert_int_equal(unlink(at("file")), 0);
 	uint64_t start = (uint64_t)(uintptr_t)map;
-	assert_true(says(job_file_open_mapped(getpid(), start, start + page), "mapped"));
+	assert_true(says(permitted_file_open_mapped(getpid(), start, start + page), "mapped"));
 	/* A segment, as the loader has it, ends anywhere in its last page. */
-	assert_true(says(job_file_open_mapped(getpid(), start + 8, start + 9), "mapped"));
+	assert_true(says(permitted_file_open_mapped(getpid(), start + 8, start + 9), "mapped"));
 	munmap(map, page);
-	assert_int_equal(job_file_open_mapped(getpid(), start, start + page), -ENOENT);
+	assert_int_equal(permitted_file_open_mapped(getpid(), start, start + page), -ENOENT);
 }
 
 /* ---- another root ------------------------------------------------------------------------------ */
@@ -185,15 +185,15 @@ static void no_link_leads_out_of_the_processes_root(void **state)
 	(void)state;
 	make_root();
 	pid_t child = start_inside();
-	assert_true(says(job_file_open_in(child, "/lib/file", 0, 0), "inside"));
-	assert_true(says(job_file_open_in(child, "/lib64/file", 0, 0), "inside"));
-	assert_true(says(job_file_open_in(child, "/../outside", 0, 0), "inside"));
-	assert_int_equal(job_file_open_in(child, "/lib/up", 0, 0), -ENOENT);
-	assert_int_equal(job_file_open_in(child, "/lib/absolute", 0, 0), -ENOENT);
-	assert_int_equal(job_file_open_in(child, "/lib/magic", 0, 0), -ENOENT);
-	assert_int_equal(job_file_open_in(child, "/etc/passwd", 0, 0), -ENOENT);
+	assert_true(says(permitted_file_open_in(child, "/lib/file", 0, 0), "inside"));
+	assert_true(says(permitted_file_open_in(child, "/lib64/file", 0, 0), "inside"));
+	assert_true(says(permitted_file_open_in(child, "/../outside", 0, 0), "inside"));
+	assert_int_equal(permitted_file_open_in(child, "/lib/up", 0, 0), -ENOENT);
+	assert_int_equal(permitted_file_open_in(child, "/lib/absolute", 0, 0), -ENOENT);
+	assert_int_equal(permitted_file_open_in(child, "/lib/magic", 0, 0), -ENOENT);
+	assert_int_equal(permitted_file_open_in(child, "/etc/passwd", 0, 0), -ENOENT);
 	end_inside(child);
-	assert_true(job_file_open_in(child, "/lib/file", 0, 0) < 0);
+	assert_true(permitted_file_open_in(child, "/lib/file", 0, 0) < 0);
 }
 
 /* As old kernels and containers' filters have it. */
@@ -225,13 +225,14 @@ static void without_openat2_no_link_is_followed_in_another_root(void **state)
 		if (child == 0) {
 			bool right =
 				refuse_openat2(errors[i]) &&
-				says(job_file_open_in(inside, "/lib/file", 0, 0), "inside") &&
-				says(job_file_open_in(inside, "//lib//file", 0, 0), "inside") &&
-				job_file_open_in(inside, "/lib64/file", 0, 0) == -ELOOP &&
-				job_file_open_in(inside, "/lib/absolute", 0, 0) == -ELOOP &&
-				job_file_open_in(inside, "/lib/absolute", 0, O_NOFOLLOW) ==
+				says(permitted_file_open_in(inside, "/lib/file", 0, 0), "inside") &&
+				says(permitted_file_open_in(inside, "//lib//file", 0, 0),
+				     "inside") &&
+				permitted_file_open_in(inside, "/lib64/file", 0, 0) == -ELOOP &&
+				permitted_file_open_in(inside, "/lib/absolute", 0, 0) == -ELOOP &&
+				permitted_file_open_in(inside, "/lib/absolute", 0, O_NOFOLLOW) ==
 					-ENOEXEC &&
-				job_file_open_in(inside, "/lib/../outside", 0, 0) == -ENOENT;
+				permitted_file_open_in(inside, "/lib/../outside", 0, 0) == -ENOENT;
 
 			_exit(right ? 0 : 1);
 		}
@@ -248,9 +249,9 @@ static bool is_of_root(uid_t owner, mode_t mode)
 	put("file", "text", 0600);
 	assert_int_equal(chown(at("file"), owner, owner), 0);
 	assert_int_equal(chmod(at("file"), mode), 0);
-	int fd = job_file_open(at("file"));
+	int fd = permitted_file_open(at("file"));
 	assert_true(fd >= 0);
-	bool of_root = job_file_is_of_root(fd);
+	bool of_root = permitted_file_is_of_root(fd);
 	close(fd);
 	return of_root;
 }

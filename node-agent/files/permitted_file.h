@@ -1,8 +1,8 @@
-/* Opens files that a job names or has mapped. Anything may lie at such a path, and the agent may have more rights than
- * the job. So only regular files are ever opened for reading: no device and no FIFO notices the agent. No link leads
- * out of the process's root. Any thread. */
-#ifndef JOB_FILE_H
-#define JOB_FILE_H
+/* Decides whether a file that a job names or has mapped may be opened, and opens it. Anything may lie at such a path,
+ * and the agent may have more rights than the job. So only regular files are ever opened for reading: no device and no
+ * FIFO notices the agent. No link leads out of the process's root. Any thread. */
+#ifndef PERMITTED_FILE_H
+#define PERMITTED_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,26 +13,26 @@
  * path does not lead to a regular file. */
 
 /* Opens a path of our own in our own root, and follows all links. */
-int job_file_open(const char *path);
+int permitted_file_open(const char *path);
 
 /* Opens the file that the process has mapped at these addresses, through /proc/PID/map_files. The addresses are widened
  * to whole pages. -EPERM, -EACCES: the kernel does not show the file to us; -ENOENT: no such mapping. */
-int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end);
+int permitted_file_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 
 /* Returns the st_dev of the file that the process has mapped at these addresses. It asks no file system. 0: not
  * known. */
-uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end);
+uint64_t permitted_file_device_mapped(pid_t pid, uint64_t start, uint64_t end);
 
 /* Opens an absolute path in the process's root, on behalf of this user. pid 0: in our root. flags: 0; O_NOFOLLOW: fails
  * if the last part is a link. -EACCES: the file's mode does not let the user read it. Where the kernel does not offer
  * us openat2(), a path through links fails with -ELOOP. */
-int job_file_open_in(pid_t pid, const char *path, uid_t user, int flags);
+int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags);
 
 /* Returns whether only root can have written the file. Root owns it, no other user may write to it, and its mount is
  * not nosuid. A user's own mount, which can show any owner, is nosuid. */
-bool job_file_is_of_root(int fd);
+bool permitted_file_is_of_root(int fd);
 
 /* Returns whether the file was last changed before this real-time clock time, by more than the coarseness of clocks. */
-bool job_file_is_older(const struct stat *status, int64_t time_ns);
+bool permitted_file_is_older(const struct stat *status, int64_t time_ns);
 
 #endif
