@@ -25,7 +25,7 @@
 #include "inject/beside/shared_session.h"
 #include "inject/beside/shared_subscriber.h"
 #include "inject/capture/activity_buffers.h"
-#include "inject/capture/memory_budget.h"
+#include "inject/capture/guest_sizes.h"
 #include "inject/capture/subscription.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/cupti_search.h"
@@ -62,7 +62,7 @@ static struct {
 	struct cupti_search search;
 	struct agent_link link;
 	struct memory_limits limits;
-	struct memory_budget budget;
+	struct guest_sizes sizes;
 } guest;
 
 static void on_context_created(void)
@@ -142,9 +142,9 @@ static bool find_cupti(void)
 /* Writes a notice that memory is lacking. The ring stays, because its notice explains the empty profile. */
 static bool lacks_memory(const char *what)
 {
-	char reason[MEMORY_BUDGET_TEXT_MAX];
+	char reason[GUEST_SIZES_TEXT_MAX];
 
-	memory_budget_lack(&guest.limits, reason);
+	guest_sizes_lack(&guest.limits, reason);
 	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
 				 ABSENCE_FAILED "not enough memory for %s: %s", what, reason);
 	return false;
@@ -155,7 +155,7 @@ static bool lacks_memory(const char *what)
 static bool has_room_for_cupti(void)
 {
 	size_t bytes = STACK_BYTES + CUPTI_BYTES;
-	char what[MEMORY_BUDGET_TEXT_MAX];
+	char what[GUEST_SIZES_TEXT_MAX];
 	struct rlimit stack;
 
 	if (guest.limits.address_space == MEMORY_LIMIT_NONE)
@@ -180,9 +180,9 @@ static bool prepare_launches(void)
 	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python &&
-	    launch_thread_init(guest.budget.ring.launch_lanes) == 0 &&
+	    launch_thread_init(guest.sizes.ring.launch_lanes) == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
-				  &guest.budget) == 0)
+				  &guest.sizes) == 0)
 		return has_room_for_cupti();
 	return lacks_memory("call stacks and activity buffers");
 }
@@ -343,13 +343,13 @@ static bool start(const char *socket_path)
 	uint16_t window; /* the guest numbers them itself */
 
 	memory_limits_read("", &guest.limits);
-	memory_budget_make(&guest.limits, &guest.budget);
-	if (agent_handshake(socket_path, &guest.budget.ring, &guest.link, &guest.ring, &window) < 0)
+	guest_sizes_make(&guest.limits, &guest.sizes);
+	if (agent_handshake(socket_path, &guest.sizes.ring, &guest.link, &guest.ring, &window) < 0)
 		return false;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	guest_options_read(&guest.options, &guest.definitions);
-	guest.tables = unwind_tables_create(guest.budget.table_bytes);
+	guest.tables = unwind_tables_create(guest.sizes.table_bytes);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
 	if (!guest.tables || !guest.modules) {
 		lacks_memory("unwind tables");

@@ -18,7 +18,7 @@
 #include "cli/base/private_dir.h"
 #include "cli/base/site_config.h"
 #include "inject/base/memory_limits.h"
-#include "inject/capture/memory_budget.h"
+#include "inject/capture/guest_sizes.h"
 #include "inject/cupti/cupti_search.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_list.h"
@@ -235,26 +235,26 @@ static void ask_memory(struct diagnosis *diagnosis)
 
 static void ask_job_memory(struct diagnosis *diagnosis)
 {
-	char text[MEMORY_BUDGET_TEXT_MAX];
+	char text[GUEST_SIZES_TEXT_MAX];
 	struct memory_limits limits;
-	struct memory_budget budget;
+	struct guest_sizes sizes;
 
 	memory_limits_read("", &limits);
-	memory_budget_make(&limits, &budget);
-	memory_budget_text(&budget, &limits, text);
-	if (limits.file != MEMORY_LIMIT_NONE && record_ring_bytes(&budget.ring) > limits.file) {
+	guest_sizes_make(&limits, &sizes);
+	guest_sizes_text(&sizes, &limits, text);
+	if (limits.file != MEMORY_LIMIT_NONE && record_ring_bytes(&sizes.ring) > limits.file) {
 		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
 			    "the guest's ring takes %llu KiB, and the limit on file sizes is %llu "
 			    "KiB (ulimit -f): no process is recorded",
-			    (unsigned long long)(record_ring_bytes(&budget.ring) >> 10),
+			    (unsigned long long)(record_ring_bytes(&sizes.ring) >> 10),
 			    (unsigned long long)(limits.file >> 10)),
 		       "ulimit -f unlimited, or %llu KiB or more",
-		       (unsigned long long)(record_ring_bytes(&budget.ring) >> 10));
+		       (unsigned long long)(record_ring_bytes(&sizes.ring) >> 10));
 		return;
 	}
 	if (limits.address_space != MEMORY_LIMIT_NONE &&
-	    budget.bound > limits.address_space - limits.address_space_used) {
-		memory_budget_lack(&limits, text);
+	    sizes.bound > limits.address_space - limits.address_space_used) {
+		guest_sizes_lack(&limits, text);
 		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
 			    "processes cannot be recorded: %s", text),
 		       "ulimit -v unlimited");

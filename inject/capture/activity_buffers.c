@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "green_contexts.h"
-#include "memory_budget.h"
+#include "guest_sizes.h"
 
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
@@ -75,15 +75,15 @@ static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
 
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
-			  uint16_t window, const struct memory_budget *budget)
+			  uint16_t window, const struct guest_sizes *sizes)
 {
 	self.ring = ring;
 	self.library = library;
 	self.nodes = nodes;
 	self.window = window;
-	self.pool = buffer_pool_create(budget->nr_buffers, budget->buffer_bytes);
+	self.pool = buffer_pool_create(sizes->nr_buffers, sizes->buffer_bytes);
 	self.definitions = definitions;
-	self.names = name_table_create(definitions, budget->name_bytes);
+	self.names = name_table_create(definitions, sizes->name_bytes);
 	self.configs = kernel_configs_create();
 	if (self.pool && self.names && self.configs)
 		return 0;

@@ -13,16 +13,16 @@ struct cupti_library;
 struct definition_writer;
 struct gpu_record;
 struct graph_nodes;
-struct memory_budget;
+struct guest_sizes;
 struct record_ring;
 
-/* Prepares for the two callbacks below. All pointers but budget are borrowed for good. nodes knows the stacks of
- * graphs; it may be NULL. window is the window of the records, from 1. budget says how much memory buffers and names
+/* Prepares for the two callbacks below. All pointers but sizes are borrowed for good. nodes knows the stacks of
+ * graphs; it may be NULL. window is the window of the records, from 1. sizes says how much memory buffers and names
  * may take. Returns 0; -ENOMEM: CUPTI's activity must stay off. A second call replaces all that was borrowed
  * (tests). */
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
-			  uint16_t window, const struct memory_budget *budget);
+			  uint16_t window, const struct guest_sizes *sizes);
 void activity_buffers_fini(void);
 
 /* Sets a function to be called when CUPTI holds so many buffers that only a flush brings enough of them back. `wake`

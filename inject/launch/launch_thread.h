@@ -3,7 +3,7 @@
  * thread-local block would call malloc. A thread takes it at its first launch, and gives it back when it ends.
  *
  * As many states as the ring has lanes are used again by later threads, with the code and stacks that their scratch
- * knows. If more threads launch at once, their states are mapped, and unmapped when they end. memory_budget.h does not
+ * knows. If more threads launch at once, their states are mapped, and unmapped when they end. guest_sizes.h does not
  * bound these. */
 #ifndef LAUNCH_THREAD_H
 #define LAUNCH_THREAD_H

@@ -7,19 +7,19 @@
 
 #include <cmocka.h>
 
+#include "inject/base/definition_writer.h"
+#include "inject/base/lifecycle.h"
 #include "inject/capture/activity_buffers.h"
+#include "inject/capture/guest_sizes.h"
 #include "inject/cupti/activity_record.h"
 #include "inject/cupti/buffer_pool.h"
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
-#include "inject/launch/launch_cbid.h"
-#include "inject/launch/launch_thread.h"
-#include "inject/base/lifecycle.h"
-#include "inject/capture/memory_budget.h"
 #include "inject/cupti/module_load.h"
 #include "inject/cupti/name_table.h"
 #include "inject/cupti/unified_memory.h"
+#include "inject/launch/launch_cbid.h"
+#include "inject/launch/launch_thread.h"
 #include "proto/options/record_options.h"
 #include "tests/inject/test_ring.h"
 
@@ -49,7 +49,7 @@ static void no_end(void)
 {
 }
 
-static const struct memory_budget budget = {
+static const struct guest_sizes sizes = {
 	.nr_buffers = BUFFER_POOL_MAX,
 	.buffer_bytes = BUFFER_POOL_BYTES,
 	.name_bytes = NAME_TABLE_BYTES,
@@ -68,7 +68,7 @@ static int set_up(void **state)
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);
 	assert_int_equal(activity_buffers_init(fixture->ring.guest, &fixture->definitions, &library,
-					       NULL, 3, &budget),
+					       NULL, 3, &sizes),
 			 0);
 	activity_buffers_request(&fixture->buffer, &fixture->size, &max_records);
 	*state = fixture;

@@ -1,4 +1,4 @@
-#include "memory_budget.h"
+#include "guest_sizes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static uint64_t halve(uint64_t size, uint32_t times, uint64_t least)
 }
 
 /* Makes buffers smaller before it makes them fewer, because CUPTI keeps a buffer for each thread. */
-static void size_buffers(struct memory_budget *budget, uint32_t times)
+static void size_buffers(struct guest_sizes *sizes, uint32_t times)
 {
 	uint32_t bytes = BUFFER_POOL_BYTES, number = BUFFER_POOL_MAX;
 
@@ -32,16 +32,16 @@ static void size_buffers(struct memory_budget *budget, uint32_t times)
 		else if (number > BUFFER_POOL_MIN)
 			number /= 2;
 	}
-	budget->buffer_bytes = bytes;
-	budget->nr_buffers = number;
+	sizes->buffer_bytes = bytes;
+	sizes->nr_buffers = number;
 }
 
-static void size_all(struct memory_budget *budget, uint32_t times)
+static void size_all(struct guest_sizes *sizes, uint32_t times)
 {
 	const struct record_ring_sizes full = RECORD_RING_SIZES_DEFAULT;
 	const uint32_t lanes = times < LANES_HALVINGS ? full.launch_lanes : LANES_MIN;
 
-	budget->ring = (struct record_ring_sizes){
+	sizes->ring = (struct record_ring_sizes){
 		.launch_lanes = lanes,
 		.launch_lane_records = (uint32_t)halve(full.launch_lane_records, times, 256),
 		.activity_records = (uint32_t)halve(full.activity_records, times, 1u << 12),
@@ -54,13 +54,13 @@ static void size_all(struct memory_budget *budget, uint32_t times)
 		.log_bytes = (uint32_t)halve(full.log_bytes, times, 1u << 20),
 		.collectives = (uint32_t)halve(full.collectives, times, 1u << 10),
 	};
-	size_buffers(budget, times);
-	budget->table_bytes = halve(UNWIND_BYTES_MAX, times, 4u << 20);
-	budget->name_bytes = halve(NAME_TABLE_BYTES, times, 1u << 20);
-	budget->bound = record_ring_bytes(&budget->ring) +
-			(uint64_t)budget->nr_buffers * budget->buffer_bytes +
-			(uint64_t)lanes * sizeof(struct launch_thread) + budget->table_bytes +
-			budget->name_bytes;
+	size_buffers(sizes, times);
+	sizes->table_bytes = halve(UNWIND_BYTES_MAX, times, 4u << 20);
+	sizes->name_bytes = halve(NAME_TABLE_BYTES, times, 1u << 20);
+	sizes->bound = record_ring_bytes(&sizes->ring) +
+		       (uint64_t)sizes->nr_buffers * sizes->buffer_bytes +
+		       (uint64_t)lanes * sizeof(struct launch_thread) + sizes->table_bytes +
+		       sizes->name_bytes;
 }
 
 static uint64_t left_of_address_space(const struct memory_limits *limits)
@@ -71,7 +71,7 @@ static uint64_t left_of_address_space(const struct memory_limits *limits)
 
 	if (limits->address_space == MEMORY_LIMIT_NONE)
 		return MEMORY_LIMIT_NONE;
-	return left > MEMORY_BUDGET_FIXED ? left - MEMORY_BUDGET_FIXED : 0;
+	return left > GUEST_SIZES_FIXED ? left - GUEST_SIZES_FIXED : 0;
 }
 
 static uint64_t share(uint64_t limit, uint64_t shares)
@@ -80,34 +80,34 @@ static uint64_t share(uint64_t limit, uint64_t shares)
 }
 
 /* Returns the first limit that these sizes exceed. */
-static enum memory_budget_limit exceeded(const struct memory_limits *limits,
-					 const struct memory_budget *budget)
+static enum guest_sizes_limit exceeded(const struct memory_limits *limits,
+				       const struct guest_sizes *sizes)
 {
 	uint64_t ranks = limits->ranks ? limits->ranks : 1;
 
-	if (record_ring_bytes(&budget->ring) > limits->file)
-		return MEMORY_BUDGET_FILE;
-	if (budget->bound > left_of_address_space(limits))
-		return MEMORY_BUDGET_ADDRESS_SPACE;
-	if (budget->bound > share(limits->cgroup, CGROUP_SHARE * ranks))
-		return MEMORY_BUDGET_CGROUP;
-	if (budget->bound > share(limits->machine, MACHINE_SHARE * ranks))
-		return MEMORY_BUDGET_MACHINE;
-	return MEMORY_BUDGET_UNLIMITED;
+	if (record_ring_bytes(&sizes->ring) > limits->file)
+		return GUEST_SIZES_FILE;
+	if (sizes->bound > left_of_address_space(limits))
+		return GUEST_SIZES_ADDRESS_SPACE;
+	if (sizes->bound > share(limits->cgroup, CGROUP_SHARE * ranks))
+		return GUEST_SIZES_CGROUP;
+	if (sizes->bound > share(limits->machine, MACHINE_SHARE * ranks))
+		return GUEST_SIZES_MACHINE;
+	return GUEST_SIZES_UNLIMITED;
 }
 
-void memory_budget_make(const struct memory_limits *limits, struct memory_budget *budget)
+void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *sizes)
 {
-	memset(budget, 0, sizeof(*budget));
+	memset(sizes, 0, sizeof(*sizes));
 	for (uint32_t times = 0; times <= HALVINGS_MAX; times++) {
-		size_all(budget, times);
+		size_all(sizes, times);
 
-		enum memory_budget_limit limit = exceeded(limits, budget);
-		if (limit == MEMORY_BUDGET_UNLIMITED)
+		enum guest_sizes_limit limit = exceeded(limits, sizes);
+		if (limit == GUEST_SIZES_UNLIMITED)
 			break;
-		budget->limit = limit; /* the last limit that did not fit is the tightest */
+		sizes->limit = limit; /* the last limit that did not fit is the tightest */
 	}
-	budget->bound += MEMORY_BUDGET_FIXED;
+	sizes->bound += GUEST_SIZES_FIXED;
 }
 
 static unsigned long long mib(uint64_t bytes)
@@ -115,43 +115,42 @@ static unsigned long long mib(uint64_t bytes)
 	return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
 }
 
-void memory_budget_text(const struct memory_budget *budget, const struct memory_limits *limits,
-			char text[static MEMORY_BUDGET_TEXT_MAX])
+void guest_sizes_text(const struct guest_sizes *sizes, const struct memory_limits *limits,
+		      char text[static GUEST_SIZES_TEXT_MAX])
 {
 	static const char *const words[] = {
-		[MEMORY_BUDGET_CGROUP] = "the cgroup's memory limit is",
-		[MEMORY_BUDGET_MACHINE] = "the machine's memory is",
-		[MEMORY_BUDGET_ADDRESS_SPACE] = "the limit on address space (ulimit -v) is",
-		[MEMORY_BUDGET_FILE] = "the limit on file sizes (ulimit -f) is",
+		[GUEST_SIZES_CGROUP] = "the cgroup's memory limit is",
+		[GUEST_SIZES_MACHINE] = "the machine's memory is",
+		[GUEST_SIZES_ADDRESS_SPACE] = "the limit on address space (ulimit -v) is",
+		[GUEST_SIZES_FILE] = "the limit on file sizes (ulimit -f) is",
 	};
 	const uint64_t values[] = {
-		[MEMORY_BUDGET_CGROUP] = limits->cgroup,
-		[MEMORY_BUDGET_MACHINE] = limits->machine,
-		[MEMORY_BUDGET_ADDRESS_SPACE] = limits->address_space,
-		[MEMORY_BUDGET_FILE] = limits->file,
+		[GUEST_SIZES_CGROUP] = limits->cgroup,
+		[GUEST_SIZES_MACHINE] = limits->machine,
+		[GUEST_SIZES_ADDRESS_SPACE] = limits->address_space,
+		[GUEST_SIZES_FILE] = limits->file,
 	};
 
-	if (budget->limit == MEMORY_BUDGET_UNLIMITED)
-		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "at most %llu MiB", mib(budget->bound));
+	if (sizes->limit == GUEST_SIZES_UNLIMITED)
+		snprintf(text, GUEST_SIZES_TEXT_MAX, "at most %llu MiB", mib(sizes->bound));
 	else
-		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "at most %llu MiB, because %s %llu MiB",
-			 mib(budget->bound), words[budget->limit], mib(values[budget->limit]));
+		snprintf(text, GUEST_SIZES_TEXT_MAX, "at most %llu MiB, because %s %llu MiB",
+			 mib(sizes->bound), words[sizes->limit], mib(values[sizes->limit]));
 }
 
-void memory_budget_lack(const struct memory_limits *limits,
-			char text[static MEMORY_BUDGET_TEXT_MAX])
+void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST_SIZES_TEXT_MAX])
 {
-	struct memory_budget least;
+	struct guest_sizes least;
 
 	size_all(&least, HALVINGS_MAX);
 	if (limits->address_space == MEMORY_LIMIT_NONE)
-		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "the kernel gives none");
+		snprintf(text, GUEST_SIZES_TEXT_MAX, "the kernel gives none");
 	else
-		snprintf(text, MEMORY_BUDGET_TEXT_MAX,
+		snprintf(text, GUEST_SIZES_TEXT_MAX,
 			 "the limit on address space is %llu KiB (ulimit -v); %llu KiB were in "
 			 "use, and "
 			 "the guest alone needs %llu KiB",
 			 (unsigned long long)(limits->address_space >> 10),
 			 (unsigned long long)(limits->address_space_used >> 10),
-			 (unsigned long long)((least.bound + MEMORY_BUDGET_FIXED) >> 10));
+			 (unsigned long long)((least.bound + GUEST_SIZES_FIXED) >> 10));
 }
