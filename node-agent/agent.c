@@ -37,7 +37,6 @@
 
 #define NS_PER_MS          1000000ull
 #define WINDOW_BYTES       (64ull << 20)
-#define DRAIN_INTERVAL_MS  10u
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
@@ -303,10 +302,7 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 	*agent = NULL;
 	if (new_agent) {
 		agent_exchange_init(&new_agent->exchange);
-		agent_pass_init(&new_agent->pass,
-				(options->drain_interval_ms ? options->drain_interval_ms
-							    : DRAIN_INTERVAL_MS) *
-					NS_PER_MS);
+		agent_pass_init(&new_agent->pass, options->drain_interval_ms);
 		new_agent->end.give_up_ns =
 			(options->give_up_ms ? options->give_up_ms : GIVE_UP_MS) * NS_PER_MS;
 		r = start(new_agent, options, &problem);

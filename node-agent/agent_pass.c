@@ -12,14 +12,18 @@
 #include "node-agent/publish/publisher.h"
 #include "node-agent/watch/bpf_source.h"
 
+#define NS_PER_MS      1000000ull
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
 #define STACK_RETRY_NS 100000ull
 #define CODE_PASS_NS   1000000ull /* imports free what they have run within milliseconds */
 
 #define DICTIONARY_BYTES_MAX (32ull << 20)
 
-void agent_pass_init(struct agent_pass *pass, uint64_t busy_interval_ns)
+void agent_pass_init(struct agent_pass *pass, uint32_t busy_interval_ms)
 {
+	uint64_t busy_interval_ns =
+		(busy_interval_ms ? busy_interval_ms : AGENT_PASS_INTERVAL_MS) * NS_PER_MS;
+
 	*pass = (struct agent_pass){
 		.busy_interval_ns = busy_interval_ns,
 		.interval_ns = busy_interval_ns,

@@ -9,8 +9,10 @@
 struct agent;
 struct agent_pass;
 
-/* busy_interval_ns: between passes over busy rings. */
-void agent_pass_init(struct agent_pass *pass, uint64_t busy_interval_ns);
+#define AGENT_PASS_INTERVAL_MS 10u /* between passes over busy rings */
+
+/* busy_interval_ms: between passes over busy rings. 0: AGENT_PASS_INTERVAL_MS. */
+void agent_pass_init(struct agent_pass *pass, uint32_t busy_interval_ms);
 
 /* Makes one pass over all rings, or the rest of a pass that had no room. 0 or -errno. */
 int agent_pass_run(struct agent *agent, uint64_t now_ns);
