@@ -9,14 +9,14 @@
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
-#include "report/names/frame_text.h"
+#include "report/names/clean_text.h"
 
 static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
 				uint32_t string_id)
 {
 	uint32_t size;
 	const char *text = catalog_string(catalog, string_id, &size);
-	char *clean = frame_text_clean(text, size);
+	char *clean = clean_text_of(text, size);
 
 	if (clean)
 		busy->texts[busy->nr_texts++] = clean;

@@ -10,7 +10,7 @@
 #define REPORT_PRIORITY_NONE INT32_MIN
 
 struct report_busy_row {
-	const char *host;        /* clean text (frame_text.h) */
+	const char *host;        /* clean text (clean_text.h) */
 	const char *device_name; /* "": not known */
 	int32_t gpu;             /* REPORT_GPU_NONE */
 	/* nonzero: the row is of all streams and processes together; pid to stream_id are then 0 */

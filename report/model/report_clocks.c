@@ -8,7 +8,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
-#include "report/names/frame_text.h"
+#include "report/names/clean_text.h"
 
 static int by_host(const void *left, const void *right)
 {
@@ -46,7 +46,7 @@ static int add_host(struct report_clocks *clocks, const struct profile *profile,
 	uint32_t size, count;
 	const char *node =
 		catalog_string(catalog, roster_host(profile->collection->roster, id)->node, &size);
-	char *text = frame_text_clean(node, size);
+	char *text = clean_text_of(node, size);
 
 	if (!text)
 		return -ENOMEM;

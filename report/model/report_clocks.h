@@ -11,7 +11,7 @@
 
 struct report_clocks_row {
 	uint32_t id;       /* the roster's id */
-	const char *host;  /* clean text (frame_text.h) */
+	const char *host;  /* clean text (clean_text.h) */
 	uint32_t measured; /* comparisons; 0: there are none, and the members below are 0 */
 	/* From the last comparison: */
 	uint64_t time_ns;  /* the host's CLOCK_MONOTONIC */

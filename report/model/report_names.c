@@ -15,8 +15,8 @@
 #include "proto/definition.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
+#include "report/names/clean_text.h"
 #include "report/names/cuda_name.h"
-#include "report/names/frame_text.h"
 #include "report/names/source_name.h"
 
 #define UNKNOWN  "[unknown]"
@@ -75,7 +75,7 @@ void report_names_destroy(struct report_names *names)
 
 static int intern_clean(struct report_names *names, const char *text, size_t size, uint32_t *index)
 {
-	char *clean = frame_text_clean(text, size);
+	char *clean = clean_text_of(text, size);
 	uint32_t id;
 
 	*index = 0;

@@ -9,7 +9,7 @@
 #include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
-#include "report/names/frame_text.h"
+#include "report/names/clean_text.h"
 
 static int compare(const void *left, const void *right)
 {
@@ -95,7 +95,7 @@ static int add_row(struct report_placement *placement, const struct profile *pro
 		return 0;
 	const struct roster_host *host = roster_host(collection->roster, process->identity.host);
 	const char *node = catalog_string(collection->catalog, host ? host->node : 0, &size);
-	row.host = frame_text_clean(node, size);
+	row.host = clean_text_of(node, size);
 	if (!row.host)
 		return -ENOMEM;
 	placement->rows[placement->nr_rows++] = row;

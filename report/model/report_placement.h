@@ -8,7 +8,7 @@
 #include "report/profile/profile.h"
 
 struct report_placement_row { /* a thread, and a GPU on which it launched */
-	const char *host;     /* clean text (frame_text.h) */
+	const char *host;     /* clean text (clean_text.h) */
 	int32_t rank;         /* REPORT_RANK_NONE */
 	int32_t gpu;          /* REPORT_GPU_NONE */
 	uint32_t pid, tid;

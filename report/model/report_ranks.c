@@ -16,7 +16,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
-#include "report/names/frame_text.h"
+#include "report/names/clean_text.h"
 #include "report/names/outlier.h"
 
 /* An unfinished row. */
@@ -68,7 +68,7 @@ static const char *clean_string(struct drafts *drafts, uint32_t string_id)
 {
 	uint32_t size;
 	const char *text = catalog_string(drafts->collection->catalog, string_id, &size);
-	char *clean = frame_text_clean(text, size);
+	char *clean = clean_text_of(text, size);
 
 	if (clean)
 		drafts->ranks->texts[drafts->ranks->nr_texts++] = clean;

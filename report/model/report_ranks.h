@@ -26,7 +26,7 @@ struct report_ranks_work {
 };
 
 struct report_ranks_row {
-	const char *host;        /* clean text (frame_text.h) */
+	const char *host;        /* clean text (clean_text.h) */
 	const char *device_name; /* "": not known */
 	int32_t rank;            /* REPORT_RANK_NONE */
 	int32_t gpu;             /* REPORT_GPU_NONE */

@@ -9,8 +9,8 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
+#include "report/names/clean_text.h"
 #include "report/names/cuda_error.h"
-#include "report/names/frame_text.h"
 
 /* The state of one build. */
 struct builder {
@@ -26,11 +26,11 @@ static char *make_text(const struct builder *builder, uint32_t string_id, bool i
 	const char *text = catalog_string(builder->collection->catalog, string_id, &size);
 
 	if (!is_kernel)
-		return frame_text_clean(text, size);
+		return clean_text_of(text, size);
 
 	char *copy = strndup(text, size);
 	char *name = copy ? demangle_name(copy, builder->demangle) : NULL;
-	char *clean = name ? frame_text_clean(name, strlen(name)) : NULL;
+	char *clean = name ? clean_text_of(name, strlen(name)) : NULL;
 	free(copy);
 	free(name);
 	return clean;

@@ -9,7 +9,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
-#include "report/names/frame_text.h"
+#include "report/names/clean_text.h"
 
 struct builder {
 	const struct profile *profile;
@@ -108,7 +108,7 @@ static int keep_text(struct builder *builder, uint32_t string, const char **text
 	struct report_straggler *report = builder->report;
 	uint32_t size;
 	const char *bytes = catalog_string(builder->profile->collection->catalog, string, &size);
-	char *clean = frame_text_clean(bytes, size);
+	char *clean = clean_text_of(bytes, size);
 	char **texts = realloc(report->texts, (report->nr_texts + 1ul) * sizeof(char *));
 
 	if (texts)

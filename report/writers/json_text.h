@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes clean text (frame_text.h) as a string. */
+/* Writes clean text (clean_text.h) as a string. */
 void json_text_write(FILE *out, const char *text);
 
 /* Writes 5, or null if the number is not known. */

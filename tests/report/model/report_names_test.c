@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/catalog.h"
+#include "report/names/clean_text.h"
 #include "report/names/demangle.h"
-#include "report/names/frame_text.h"
 #include "report_fixture.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -86,7 +86,7 @@ static void full_names_of_plain_c_stay(void **state)
 
 static void assert_clean(const char *text, size_t size, const char *expected)
 {
-	char *clean = frame_text_clean(text, size);
+	char *clean = clean_text_of(text, size);
 
 	assert_string_equal(clean, expected);
 	free(clean);

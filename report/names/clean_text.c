@@ -1,4 +1,4 @@
-#include "frame_text.h"
+#include "clean_text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static size_t sequence_size(const uint8_t *text, size_t left, uint32_t *code)
 	return valid ? size : 0;
 }
 
-char *frame_text_clean(const char *text, size_t size)
+char *clean_text_of(const char *text, size_t size)
 {
 	const uint8_t *in = (const uint8_t *)text, *end = in + size;
 	char *clean = malloc(size * REPLACEMENT_SIZE + 1), *out = clean;
