@@ -15,13 +15,9 @@
 #include "inject/cupti/activity_record.h"
 #include "inject/cupti/buffer_pool.h"
 #include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
-#include "inject/base/lifecycle.h"
-#include "inject/capture/guest_sizes.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/outstanding_launches.h"
 #include "inject/cupti/name_table.h"
-#include "inject/launch/launch_thread.h"
 #include "proto/memory_kind.h"
 #include "tests/inject/test_ring.h"
 

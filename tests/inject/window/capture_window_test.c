@@ -10,7 +10,7 @@
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
 #include "inject/capture/activity_buffers.h"
-#include "inject/capture/memory_budget.h"
+#include "inject/capture/guest_sizes.h"
 #include "inject/cupti/buffer_pool.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/name_table.h"
@@ -88,7 +88,7 @@ static const struct cupti_library library = {
 	.finalize = finalize,
 };
 
-static const struct memory_budget budget = {
+static const struct guest_sizes budget = {
 	.nr_buffers = BUFFER_POOL_MAX,
 	.buffer_bytes = BUFFER_POOL_BYTES,
 	.name_bytes = NAME_TABLE_BYTES,
