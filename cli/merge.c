@@ -90,13 +90,8 @@ static int merge_into_output(const struct merge *merge)
 	struct output_dir output;
 	int result = output_dir_open(&output, merge->output_path);
 
-	if (result < 0) {
-		log_error("%s: cannot be written: %s", merge->output_path, strerror(-result));
+	if (result < 0)
 		return result;
-	}
-	if (strcmp(output.path, merge->output_path) != 0)
-		log_warning("%s is in use by another run: writing to %s", merge->output_path,
-			    output.path);
 	result = write_merged(merge, &output);
 	if (result == 0 && *output.earlier)
 		log_notice(OUTPUT_EARLIER, output.earlier);

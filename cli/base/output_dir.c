@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "report/model/report_plane.h"
 
 #define NUMBER_MAX 10000
@@ -295,7 +296,7 @@ static void give_back(struct output_dir *output, bool with_made)
 	output->mark = -1;
 }
 
-int output_dir_open(struct output_dir *output, const char *path)
+static int open_directory(struct output_dir *output, const char *path)
 {
 	int r = take_path(output, path);
 
@@ -319,6 +320,17 @@ int output_dir_open(struct output_dir *output, const char *path)
 	r = move_aside(output);
 	if (r)
 		give_back(output, true);
+	return r;
+}
+
+int output_dir_open(struct output_dir *output, const char *path)
+{
+	int r = open_directory(output, path);
+
+	if (r)
+		log_error("%s: cannot be written: %s", path, strerror(-r));
+	else if (strcmp(output->path, path) != 0)
+		log_warning("%s is in use by another run: writing to %s", path, output->path);
 	return r;
 }
 

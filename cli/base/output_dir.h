@@ -35,8 +35,8 @@ struct output_dir {
 /* Creates path and its parents if needed, marks it, and moves an earlier profile away. It moves only the profile's
  * files, since others may be there, to "path.2" or the next free number. If nothing can be made beside path, it moves
  * them to "path/2". If another run holds path, or may hold it because the file system has no locks, the next number is
- * used instead: output->path says which. 0 or -errno, with everything as it was: -ENOTDIR, -EACCES, -EROFS, -ENOSPC,
- * -ENAMETOOLONG, -EEXIST (no number is free). */
+ * used instead: output->path says which, and a warning is logged. 0 or -errno, which is logged, with everything as it
+ * was: -ENOTDIR, -EACCES, -EROFS, -ENOSPC, -ENAMETOOLONG, -EEXIST (no number is free). */
 int output_dir_open(struct output_dir *output, const char *path);
 
 /* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and

@@ -65,21 +65,6 @@ struct job_keeper_process {
 
 /* ---- start */
 
-static int open_output(struct job_keeper_process *process)
-{
-	const char *wanted = process->options->output_path;
-	int r = output_dir_open(&process->output, wanted);
-
-	if (r) {
-		log_error("%s: cannot be written: %s", wanted, strerror(-r));
-		return r;
-	}
-	if (strcmp(process->output.path, wanted) != 0)
-		log_warning("%s is in use by another run: writing to %s", wanted,
-			    process->output.path);
-	return 0;
-}
-
 /* The first aggregator listens on all addresses or on one interface's; a restarted one on the same endpoints. */
 static int choose_endpoints(const struct job_keeper_process *process)
 {
@@ -387,7 +372,7 @@ static void keep(void *argument, int ready)
 		return;
 	r = find_place(process);
 	if (r == 0)
-		r = open_output(process);
+		r = output_dir_open(&process->output, process->options->output_path);
 	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
 		log_error("no keys for the job: %s", strerror(-r));
 	if (r == 0)

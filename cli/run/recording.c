@@ -7,21 +7,6 @@
 
 #include "base/log.h"
 
-static int open_output(struct recording *recording, char store_path[static PATH_MAX])
-{
-	const char *wanted = recording->options.output_path;
-	int result = output_dir_open(&recording->output, wanted);
-
-	if (result < 0) {
-		log_error("%s: cannot be written: %s", wanted, strerror(-result));
-		return result;
-	}
-	if (strcmp(recording->output.path, wanted) != 0)
-		log_warning("%s is in use by another run: writing to %s", wanted,
-			    recording->output.path);
-	return output_dir_file(&recording->output, OUTPUT_STORE, store_path);
-}
-
 int recording_start(const struct recording_options *options, const char *socket_path,
 		    struct recording *recording)
 {
@@ -29,7 +14,9 @@ int recording_start(const struct recording_options *options, const char *socket_
 	int result;
 
 	*recording = (struct recording){.options = *options, .output.mark = -1};
-	result = open_output(recording, store_path);
+	result = output_dir_open(&recording->output, options->output_path);
+	if (result == 0)
+		result = output_dir_file(&recording->output, OUTPUT_STORE, store_path);
 	if (result < 0)
 		return result;
 
