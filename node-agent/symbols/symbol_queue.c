@@ -12,7 +12,7 @@
 
 struct waiting {
 	void *items; /* owns; items before index at are done */
-	size_t at, count, max;
+	uint32_t at, count, max;
 };
 
 struct symbol_line {
@@ -28,13 +28,9 @@ static int push(struct waiting *waiting, const void *item, size_t size)
 	char *items = waiting->items;
 
 	if (waiting->count == waiting->max && waiting->at < waiting->max / 2 + 1) {
-		size_t max = waiting->max * 2 + 16;
-
-		items = realloc(items, max * size);
-		if (!items)
+		if (array_reserve(&waiting->items, &waiting->max, waiting->count + 1, size))
 			return -ENOMEM;
-		waiting->items = items;
-		waiting->max = max;
+		items = waiting->items;
 	} else if (waiting->count == waiting->max) {
 		waiting->count -= waiting->at;
 		memmove(items, items + waiting->at * size, waiting->count * size);
