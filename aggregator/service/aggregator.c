@@ -91,6 +91,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.wait_nodes_ms = options->wait_nodes_ms,
 		.wait_silent_ms = options->wait_silent_ms,
 		.stores_max = descriptor_limit_stores(descriptor_limit()),
+		.keep = options->keep_jobs,
 		.receiver = aggregator->receiver,
 	};
 	char *why = NULL;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "job_retention.h"
+
 struct aggregator;
 struct key_set;
 
@@ -27,9 +29,10 @@ struct aggregator_options {
 	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;
-	const char *reports_program; /* as in job_table.h, as the next two */
+	const char *reports_program; /* as in job_table.h, as the next three */
 	uint32_t wait_nodes_ms;      /* 0: 10,000 */
 	uint32_t wait_silent_ms;     /* 0: 300,000 */
+	struct job_retention_limits keep_jobs;
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,

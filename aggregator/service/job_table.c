@@ -53,7 +53,8 @@ struct job_table {
 	uint32_t nr_jobs;
 	struct closed_epoch closed[CLOSED_MAX]; /* the newest epochs, in a ring */
 	uint32_t nr_closed, next_closed;
-	struct job_reports *reports; /* owns */
+	struct job_reports *reports;     /* owns */
+	struct job_retention *retention; /* owns; NULL: all jobs are kept */
 	uint64_t wait_nodes_ns, wait_silent_ns;
 	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
@@ -214,6 +215,10 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		r = take_lock(new_table, error);
 	if (r == 0)
 		r = take_up_all(new_table, now_ns, error);
+	if (r == 0 && (options->keep.bytes || options->keep.age_ns)) {
+		new_table->retention = job_retention_start(new_table->directory, &options->keep);
+		r = new_table->retention ? 0 : -ENOMEM;
+	}
 	if (r) {
 		job_table_destroy(new_table);
 		return r;
@@ -229,6 +234,7 @@ void job_table_destroy(struct job_table *table)
 	for (uint32_t i = 0; i < table->nr_jobs; i++)
 		destroy_job(table->jobs[i]);
 	job_reports_destroy(table->reports);
+	job_retention_stop(table->retention);
 	if (table->lock_fd >= 0)
 		close(table->lock_fd);
 	free(table);

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "job_retention.h"
 #include "open_profile.h"
 
 #include "proto/batch/message.h"
@@ -21,9 +22,10 @@ struct job_table_options {     /* strings are borrowed for the call */
 	const char *reports;   /* path of `flamegrid` for job_reports.h; NULL: no reports */
 	/* wait for further agents after the others' last message; 0: 10,000 */
 	uint32_t wait_nodes_ms;
-	uint32_t wait_silent_ms;   /* wait for a silent agent without a goodbye; 0: 300,000 */
-	uint32_t stores_max;       /* open at once; 0: as many as there are jobs */
-	struct receiver *receiver; /* borrowed until destroy */
+	uint32_t wait_silent_ms; /* wait for a silent agent without a goodbye; 0: 300,000 */
+	uint32_t stores_max;     /* open at once; 0: as many as there are jobs */
+	struct job_retention_limits keep; /* of complete jobs; zeroed: all of them */
+	struct receiver *receiver;        /* borrowed until destroy */
 };
 
 /* Opens the directory, and goes on with the jobs in it that were not complete. 0; -EBUSY: another aggregator has that

@@ -17,6 +17,7 @@
 
 #define ENDPOINTS_MAX 16u
 #define WAIT_MAX_S    1000000u
+#define JOBS_GIB_MAX  1000000u
 
 static struct aggregator *running; /* for the signal handler, which is installed later */
 
@@ -79,7 +80,7 @@ struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
 	const char *keys_path;
-	uint32_t wait_nodes_s, wait_silent_s;
+	uint32_t wait_nodes_s, wait_silent_s, jobs_gib;
 };
 
 static int take_endpoint(void *context, const char *name, const char *value, char **error)
@@ -106,6 +107,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
 		{"jobs", .text = &options->jobs_path},
+		{"jobs-age", .time_ns = &options->keep_jobs.age_ns, .least = 1},
+		{"jobs-size", .number = &arguments->jobs_gib, .least = 1, .most = JOBS_GIB_MAX},
 		{"wait-nodes", .number = &arguments->wait_nodes_s, .least = 1, .most = WAIT_MAX_S},
 		{"wait-silent", .number = &arguments->wait_silent_s, .least = 1,
 		 .most = WAIT_MAX_S},
@@ -121,6 +124,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		return option_line_refuse(table, "--listen is missing");
 	if (!options->store_path)
 		return option_line_refuse(table, "--store is missing");
+	if ((options->keep_jobs.age_ns || arguments->jobs_gib) && !options->jobs_path)
+		return option_line_refuse(table, "--jobs-age and --jobs-size need --jobs");
+	options->keep_jobs.bytes = (uint64_t)arguments->jobs_gib << 30;
 	options->wait_nodes_ms = arguments->wait_nodes_s * 1000;
 	options->wait_silent_ms = arguments->wait_silent_s * 1000;
 	return OPTION_LINE_GO;

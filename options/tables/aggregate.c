@@ -6,6 +6,10 @@ static const struct option_row rows[] = {
 	 "Is where agents connect; may be given several times."},
 	{"store", 0, "FILE", OPTION_DAILY, "Is the profile, which is made or continued."},
 	{"jobs", 0, "DIR", OPTION_DAILY, "Has a profile for each job that names itself."},
+	{"jobs-age", 0, "TIME", 0,
+	 "Deletes the profile of a complete job after this time, such as 30d."},
+	{"jobs-size", 0, "GIB", 0,
+	 "Deletes the oldest complete jobs while all profiles take more room."},
 	{"keys", 0, "FILE", OPTION_DAILY, "Has its keys: agents need theirs to connect."},
 	ROW_INSECURE,
 

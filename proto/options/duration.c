@@ -12,7 +12,7 @@ static const struct {
 	double ns;
 } units[] = {
 	/* "m" last, because others begin with it */
-	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"h", 3600e9}, {"m", 60e9},
+	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"h", 3600e9}, {"d", 86400e9}, {"m", 60e9},
 };
 
 int duration_parse(const char *text, uint64_t *ns, const char **end)

@@ -317,6 +317,20 @@ unprofiled "keys that are not there" "--keys: $scratch/none: No such file" --agg
 unprofiled "the wrong file" "this is an aggregator's file" --aggregator "$at" --keys "$scratch/keys/aggregator.keys"
 end_service
 
+# ---- old jobs are deleted, and no others
+old=$(for store in "$scratch"/jobs/*/profile.db; do [ -e "${store%/*}/job.open" ] || echo "${store%/*}"; done | head -n 1)
+complete=$(find "$scratch/jobs" -mindepth 2 -maxdepth 2 -name profile.db | wc -l)
+check "there are jobs" [ "$complete" -gt 1 ]
+touch -d '3 hours ago' "$old/profile.db"
+start_service --jobs-age 2h
+check "the old job is named" says "$old: deleted, as it is too old"
+end_service
+check "the old job is gone" [ ! -e "$old" ]
+same "the other jobs stay" "$(find "$scratch/jobs" -mindepth 2 -maxdepth 2 -name profile.db | wc -l)" $((complete - 1))
+"$flamegrid" aggregate --listen ipc://x --store y --jobs-size 5 2>"$scratch/err"
+same "a size without jobs" $? 2
+contains "says what it needs" "$scratch/err" "--jobs-age and --jobs-size need --jobs"
+
 # ---- an aggregator that keeps one profile: it takes jobs as any agents
 "$flamegrid" aggregate --listen "ipc://$scratch/one" --store "$scratch/one.db" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
 service=$!
