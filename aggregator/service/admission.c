@@ -6,6 +6,9 @@
 #include <string.h>
 #include <zmq.h>
 
+#include "base/clock.h"
+#include "proto/trust/user_keys.h"
+
 #define ENDPOINT     "inproc://zeromq.zap.01" /* the socket on which ZeroMQ asks */
 #define VERSION      "1.0"
 #define DOMAIN       "flamegrid" /* without a domain ZeroMQ may not ask */
@@ -17,7 +20,7 @@ enum part { PART_VERSION, PART_REQUEST, PART_MECHANISM = 5, PART_CREDENTIALS };
 struct admission {
 	void *socket;
 	struct key_set keys;
-	uint8_t client[KEY_SIZE];
+	struct user_keys *users; /* borrowed; NULL: none */
 	uint64_t refused;
 };
 
@@ -41,7 +44,8 @@ static int listen_for_questions(struct admission *admission, void *context)
 	return 0;
 }
 
-int admission_create(void *zmq_context, const struct key_set *keys, struct admission **admission)
+int admission_create(void *zmq_context, const struct key_set *keys, struct user_keys *users,
+		     struct admission **admission)
 {
 	*admission = NULL;
 	if (!zmq_has("curve"))
@@ -52,9 +56,8 @@ int admission_create(void *zmq_context, const struct key_set *keys, struct admis
 	if (!new)
 		return -ENOMEM;
 	new->keys = *keys;
-	int r = zmq_z85_decode(new->client, keys->client_public)
-			? listen_for_questions(new, zmq_context)
-			: -EINVAL;
+	new->users = users;
+	int r = listen_for_questions(new, zmq_context);
 	if (r) {
 		admission_destroy(new);
 		return r;
@@ -100,8 +103,21 @@ uint64_t admission_refused(const struct admission *admission)
 struct question {
 	char request[REQUEST_SIZE];
 	size_t request_size;
-	bool is_version, is_curve, is_known;
+	bool is_version, is_curve;
+	const char *user; /* borrowed from the keys; NULL: nobody's key */
 };
+
+/* Returns the user id of a public key; NULL: nobody has it. */
+static const char *find_user(const struct admission *admission, const uint8_t *key)
+{
+	char text[KEY_SET_TEXT];
+
+	if (!zmq_z85_encode(text, key, KEY_SIZE))
+		return NULL;
+	if (strcmp(text, admission->keys.client_public) == 0)
+		return ADMISSION_ANY_USER;
+	return admission->users ? user_keys_find(admission->users, text, clock_now_ns()) : NULL;
+}
 
 static void take_part(const struct admission *admission, unsigned int number, zmq_msg_t *part,
 		      struct question *question)
@@ -121,7 +137,7 @@ static void take_part(const struct admission *admission, unsigned int number, zm
 		question->is_curve = size == 5 && memcmp(data, "CURVE", size) == 0;
 		break;
 	case PART_CREDENTIALS:
-		question->is_known = size == KEY_SIZE && memcmp(data, admission->client, size) == 0;
+		question->user = size == KEY_SIZE ? find_user(admission, data) : NULL;
 		break;
 	default:
 		break;
@@ -151,7 +167,7 @@ static int receive_question(struct admission *admission, struct question *questi
 
 static void answer(struct admission *admission, const struct question *question)
 {
-	bool admitted = question->is_version && question->is_curve && question->is_known;
+	bool admitted = question->is_version && question->is_curve && question->user;
 	const struct {
 		const char *data;
 		size_t size;
@@ -160,7 +176,7 @@ static void answer(struct admission *admission, const struct question *question)
 		{question->request, question->request_size},
 		{admitted ? "200" : "400", 3},
 		{admitted ? "" : "not this aggregator's key", admitted ? 0 : 25},
-		{admitted ? "agent" : "", admitted ? 5 : 0},
+		{admitted ? question->user : "", admitted ? strlen(question->user) : 0},
 		{"", 0},
 	};
 	const size_t count = sizeof(parts) / sizeof(*parts);

@@ -17,6 +17,7 @@
 #include "job_table.h"
 #include "listening.h"
 #include "open_profile.h"
+#include "peer_rights.h"
 #include "profile_set.h"
 #include "receiver.h"
 
@@ -29,6 +30,7 @@
 #include "base/error_text.h"
 #include "base/log.h"
 #include "proto/batch/message_seq.h"
+#include "proto/trust/user_keys.h"
 
 #define IDLE_WAIT_MS  1000u
 #define FRAMES_A_TURN 256u /* before the clock is read again */
@@ -41,6 +43,7 @@
 struct aggregator {
 	struct profile_set profiles;
 	struct receiver *receiver;
+	struct user_keys *users; /* owns; NULL: none */
 	struct listening listening;
 	uint32_t commit_interval_ms;
 	int wake_fd;
@@ -105,6 +108,23 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 	return status;
 }
 
+static int protect(struct aggregator *aggregator, const struct aggregator_options *options,
+		   char **error)
+{
+	char *why = NULL;
+	int status = 0;
+
+	if (options->user_keys_path)
+		status = user_keys_open(options->user_keys_path, &aggregator->users, &why);
+	if (!status && options->keys)
+		status = receiver_protect(aggregator->receiver, options->keys, aggregator->users);
+	if (status)
+		error_text_set(error, status, "the keys cannot be used: %s",
+			       why ? why : strerror(-status));
+	free(why);
+	return status;
+}
+
 static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
 		   char **error)
 {
@@ -125,10 +145,9 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	if (status)
 		return error_text_set(error, status, "cannot start the aggregator: %s",
 				      strerror(-status));
-	status = options->keys ? receiver_protect(aggregator->receiver, options->keys) : 0;
+	status = protect(aggregator, options, error);
 	if (status)
-		return error_text_set(error, status, "the keys cannot be used: %s",
-				      strerror(-status));
+		return status;
 	aggregator->profiles.receiver = aggregator->receiver;
 	status = open_own(aggregator, options, error);
 	if (!status)
@@ -162,6 +181,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	if (!aggregator)
 		return;
 	receiver_destroy(aggregator->receiver);
+	user_keys_close(aggregator->users);
 	profile_set_fini(&aggregator->profiles);
 	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
@@ -382,11 +402,25 @@ static void handle_control(struct aggregator *aggregator, struct peer *peer,
 		control_service_handle(&profile->control, peer, control);
 }
 
+static void deny(struct aggregator *aggregator, const struct peer *peer)
+{
+	char reason[PEER_USER_MAX + 64];
+
+	snprintf(reason, sizeof(reason), "these keys are user %s's, for that user's jobs alone",
+		 peer->user);
+	receiver_refuse(aggregator->receiver, peer, REFUSE_DENIED, reason);
+}
+
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
 	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+	enum peer_right right = peer_rights_look(peer, message);
 
 	peer->heard_ns = clock_now_ns();
+	if (right == PEER_RIGHT_DENIED)
+		deny(aggregator, peer);
+	if (right != PEER_RIGHT_SAY)
+		return 0;
 	if (peer->session && !peer->session->ended)
 		peer->session->heard_ns = peer->heard_ns;
 	switch (message->type) {

@@ -23,6 +23,8 @@ struct aggregator_options {
 	uint32_t commit_interval_ms; /* 0: as commit_schedule.h says */
 	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: every agent may */
 	const struct key_set *keys;
+	const char *
+		user_keys_path; /* of users who may send for themselves (user_keys.h); needs keys and jobs */
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
 	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */

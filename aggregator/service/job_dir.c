@@ -162,7 +162,7 @@ int job_dir_read(const char *path, struct job_mark *mark, char **error)
 	*error = NULL;
 	if (r)
 		return r;
-	r = key_file_read(file, false, take_line, mark, error);
+	r = key_file_read(file, TRUSTED_FILE_SECRET, take_line, mark, error);
 	if (r == 0 && !*mark->key)
 		r = error_text_set(error, -EINVAL, "%s: no key", file);
 	return r;

@@ -106,6 +106,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"raw-samples", .flag = &options->raw_samples},
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
+		{"user-keys", .text = &options->user_keys_path},
 		{"jobs", .text = &options->jobs_path},
 		{"jobs-age", .time_ns = &options->keep_jobs.age_ns, .least = 1},
 		{"jobs-size", .number = &arguments->jobs_gib, .least = 1, .most = JOBS_GIB_MAX},
@@ -126,6 +127,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		return option_line_refuse(table, "--store is missing");
 	if ((options->keep_jobs.age_ns || arguments->jobs_gib) && !options->jobs_path)
 		return option_line_refuse(table, "--jobs-age and --jobs-size need --jobs");
+	if (options->user_keys_path && (!options->jobs_path || !arguments->keys_path))
+		return option_line_refuse(table, "--user-keys needs --jobs and --keys");
 	options->keep_jobs.bytes = (uint64_t)arguments->jobs_gib << 30;
 	options->wait_nodes_ms = arguments->wait_nodes_s * 1000;
 	options->wait_silent_ms = arguments->wait_silent_s * 1000;

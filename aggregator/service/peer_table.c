@@ -84,6 +84,15 @@ struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_
 	return peer;
 }
 
+void peer_set_user(struct peer *peer, const char *user)
+{
+	struct peer other = {.id_size = peer->id_size, .heard = peer->heard};
+
+	memcpy(other.id, peer->id, peer->id_size);
+	strncpy(other.user, user, PEER_USER_MAX);
+	*peer = other;
+}
+
 struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers)
 {
 	*nr_peers = table->nr_peers;

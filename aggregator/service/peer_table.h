@@ -10,6 +10,7 @@
 
 #define PEER_ID_MAX    255u
 #define PEER_TABLE_MAX 4096u
+#define PEER_USER_MAX  255u
 
 struct agent_session;
 struct open_profile;
@@ -28,6 +29,7 @@ struct peer {
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
+	char user[PEER_USER_MAX + 1];  /* may send for this user alone; "": for every user */
 };
 
 struct peer_table;
@@ -39,6 +41,9 @@ void peer_table_destroy(struct peer_table *table);
 /* The peer with this id (1 to PEER_ID_MAX bytes, asserted), made if it is new. NULL: out of memory.
  * Borrowed until the next call. */
 struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_size);
+
+/* Makes the peer another user's: all but its id is forgotten. A name above PEER_USER_MAX is cut. */
+void peer_set_user(struct peer *peer, const char *user);
 
 /* Borrowed until the next get. */
 struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers);

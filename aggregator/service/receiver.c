@@ -29,6 +29,7 @@ struct receiver {
 	void *own_context;
 	void *socket;
 	struct admission *admission; /* owns; NULL: everybody may connect */
+	bool knows_users;
 	struct connection_watch *watch; /* owns */
 	struct batch_decoder *decoder;
 	struct batch_encoder *encoder;
@@ -167,9 +168,11 @@ void receiver_destroy(struct receiver *receiver)
 	free(receiver);
 }
 
-int receiver_protect(struct receiver *receiver, const struct key_set *keys)
+int receiver_protect(struct receiver *receiver, const struct key_set *keys, struct user_keys *users)
 {
-	int r = admission_create(receiver->context, keys, &receiver->admission);
+	int r = admission_create(receiver->context, keys, users, &receiver->admission);
+
+	receiver->knows_users = users != NULL;
 
 	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
@@ -284,6 +287,18 @@ void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char
 	peer->session = NULL;
 }
 
+/* Takes the user of the connection by which the last frame came. A routing id may come again by another user's
+ * connection; that peer then has nothing of the first one. */
+static void identify(const struct receiver *receiver, struct peer *peer)
+{
+	const char *user = zmq_msg_gets(&receiver->frame, "User-Id"); /* zmq_msg_gets(3) */
+
+	if (!user || strcmp(user, ADMISSION_ANY_USER) == 0)
+		user = ""; /* NULL: from within this process */
+	if (strcmp(user, peer->user) != 0)
+		peer_set_user(peer, user);
+}
+
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
 {
 	uint32_t parts;
@@ -295,6 +310,8 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 
 		receiver->counts.frames++;
 		receiver->counts.bytes += size;
+		if (receiver->knows_users)
+			identify(receiver, *peer);
 		if ((*peer)->refused)
 			continue;
 		if (parts != 1) {
@@ -314,8 +331,8 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 			continue;
 		}
 		if (!(*peer)->watched)
-			(*peer)->watched = connection_watch_heard(receiver->watch,
-								  connection_of(receiver));
+			(*peer)->watched =
+				connection_watch_heard(receiver->watch, connection_of(receiver));
 		*message = &receiver->message;
 		return 1;
 	}

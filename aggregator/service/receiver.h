@@ -15,6 +15,7 @@
 
 struct key_set;
 struct receiver;
+struct user_keys;
 
 /* zmq_context NULL: one of its own; else borrowed until destroy. 0 or -errno with *receiver NULL.
  */
@@ -23,8 +24,10 @@ void receiver_destroy(struct receiver *receiver); /* accepts NULL */
 
 /* Call it before anything is bound. From then on only peers with the agents' key may connect by network or ipc://, and
  * all traffic there is encrypted. inproc:// stays as it is. keys: an aggregator's, copied. 0 or -errno as
- * admission_create(). */
-int receiver_protect(struct receiver *receiver, const struct key_set *keys);
+ * admission_create(). With users (NULL: none; borrowed until destroy) a peer with a user's key may connect, too, and
+ * peer->user says whose it is. */
+int receiver_protect(struct receiver *receiver, const struct key_set *keys,
+		     struct user_keys *users);
 
 /* Binds an endpoint. Without keys an ipc:// socket is for its user alone. The process's umask changes during the call,
  * so call it before other threads make files. *actual is the endpoint with its port resolved; the caller owns it

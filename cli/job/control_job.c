@@ -11,6 +11,7 @@
 
 #include "aggregator_search.h"
 #include "rendezvous_search.h"
+#include "site_aggregator.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -74,7 +75,7 @@ static int open_endpoint(struct control_job *job)
 	char *error = NULL;
 	const char *path = job->options->keys_path;
 
-	if (path && key_set_read_shared(path, &keys, &error)) {
+	if (path && site_aggregator_keys(path, &keys, &error)) {
 		log_error("%s", error ? error : path);
 		free(error);
 		return -EACCES;

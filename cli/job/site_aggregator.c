@@ -53,6 +53,22 @@ void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
 	keep_visible(user);
 }
 
+int site_aggregator_keys(const char *path, struct key_set *keys, char **error)
+{
+	const char *sign = strstr(path, "%u");
+	char user[MESSAGE_JOB_NAME_MAX + 1], *whole;
+
+	*error = NULL;
+	site_aggregator_user(user);
+	if (!sign)
+		return key_set_read_shared(path, keys, error);
+	if (asprintf(&whole, "%.*s%s%s", (int)(sign - path), path, user, sign + 2) < 0)
+		return -ENOMEM;
+	int r = key_set_read_shared(whole, keys, error);
+	free(whole);
+	return r;
+}
+
 /* Names this process's job or, in a step without a key, this node's part of it. */
 static int make_up_key(char key[static MESSAGE_JOB_NAME_MAX + 1])
 {
@@ -117,7 +133,7 @@ int site_aggregator_init(struct site_aggregator *site,
 	if (options->keys_path) {
 		char *why;
 
-		r = key_set_read_shared(options->keys_path, &site->keys, &why);
+		r = site_aggregator_keys(options->keys_path, &site->keys, &why);
 		if (r)
 			error_text_set(error, r, "--keys: %s", why ? why : strerror(-r));
 		free(why);

@@ -31,6 +31,10 @@ struct site_aggregator {
  * visible ASCII. */
 void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1]);
 
+/* Reads the keys from a file whose "%u", if it has one, stands for this process's user. 0 or -errno; on error *error is
+ * one line, which the caller owns (free()). */
+int site_aggregator_keys(const char *path, struct key_set *keys, char **error);
+
 /* Reads the keys, and names the job. step: that of a process among several. A process that was started alone, or whose
  * launcher names no step, has a job of its own. step->key is then made up, so that a process alone also has a node's
  * agent of its own. 0 or -errno; on error *error is one line, which the caller owns (free()). */

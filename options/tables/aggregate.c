@@ -11,6 +11,8 @@ static const struct option_row rows[] = {
 	{"jobs-size", 0, "GIB", 0,
 	 "Deletes the oldest complete jobs while all profiles take more room."},
 	{"keys", 0, "FILE", OPTION_DAILY, "Has its keys: agents need theirs to connect."},
+	{"user-keys", 0, "FILE", 0,
+	 "Has keys of users, each for jobs of that user alone (keygen --user)."},
 	ROW_INSECURE,
 
 	OPTION_GROUP("Profiles"),

@@ -1,6 +1,12 @@
 #include "shared_rows.h"
 
-static const struct option_row rows[] = {OPTION_GROUP("Options"), OPTION_ROW_HELP, {0}};
+static const struct option_row rows[] = {
+	OPTION_GROUP("Options"),
+	{"user", 0, "NAME", OPTION_DAILY,
+	 "Makes a key for this user, beside the keys that are in DIR."},
+	OPTION_ROW_HELP,
+	{0},
+};
 
 const struct option_table option_table_keygen = {
 	.program = "flamegrid",

@@ -116,6 +116,7 @@ enum refuse_code {
 	REFUSE_STORE = 6,      /* the store is full or fails */
 	REFUSE_LIMIT = 7,      /* too many peers, or an id above WIRE_ID_MAX */
 	REFUSE_SUPERSEDED = 8, /* a successor has asked for this epoch, which ended the epoch */
+	REFUSE_DENIED = 9,     /* the connection's key is another user's */
 };
 
 struct message_refuse {
@@ -133,7 +134,8 @@ struct message_strings {
 	const uint32_t *owners;
 };
 
-#define MESSAGE_OWNER_NONE UINT32_MAX /* not known, because an older agent sent it; no user has this id */
+#define MESSAGE_OWNER_NONE                                                                         \
+	UINT32_MAX /* not known, because an older agent sent it; no user has this id */
 
 struct message_module {
 	uint32_t path;  /* string id */
@@ -253,8 +255,9 @@ struct message_stream {
 /* A green context: a part of the device, made within a parent context. */
 struct message_context {
 	uint32_t context_id; /* as in GPU records */
-	uint32_t parent_id;  /* as in GPU records; message_stream.context_id of its streams is the parent's */
-	uint32_t device_id;  /* CUDA ordinal */
+	uint32_t
+		parent_id; /* as in GPU records; message_stream.context_id of its streams is the parent's */
+	uint32_t device_id;          /* CUDA ordinal */
 	uint32_t nr_multiprocessors; /* of the device's, that are this context's; 0: not known */
 	uint32_t flags;              /* enum definition_context_flags */
 };
@@ -306,7 +309,7 @@ struct message_api_call {
 	uint32_t cbid;   /* CUPTI's, of that domain */
 	/* 0: the row is of all calls; else of the calls that returned this error, and only its count has a meaning */
 	uint32_t error;
-	uint32_t name;   /* string id of the function */
+	uint32_t name; /* string id of the function */
 	uint64_t count, total_ns, min_ns, max_ns;
 	uint64_t errors;
 };
@@ -347,7 +350,7 @@ struct message_bye {
 struct message_placed_device {
 	uint32_t device_id; /* CUDA ordinal of a device that PROCESS has described */
 	uint32_t numa_node; /* the operating system's number, or PLACEMENT_NODE_NONE */
-	uint32_t cpus;      /* string id of that node's CPUs as a list, "0-15,32-47"; 0: not known */
+	uint32_t cpus; /* string id of that node's CPUs as a list, "0-15,32-47"; 0: not known */
 };
 
 struct message_placed_thread {
@@ -367,8 +370,9 @@ struct message_placement {
 };
 
 enum clock_kind {
-	CLOCK_ASK = 0,    /* from an agent: t1_ns */
-	CLOCK_ANSWER = 1, /* from the aggregator: the agent's t1_ns, t2_ns, t3_ns, realtime_offset_ns */
+	CLOCK_ASK = 0, /* from an agent: t1_ns */
+	CLOCK_ANSWER =
+		1, /* from the aggregator: the agent's t1_ns, t2_ns, t3_ns, realtime_offset_ns */
 	/* from an agent: t1_ns, the time of the comparison, and all fields from realtime_offset_ns on */
 	CLOCK_RESULT = 2,
 	CLOCK_KINDS,
@@ -384,15 +388,16 @@ struct message_clock {
 	uint64_t t1_ns, t2_ns, t3_ns;
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the sender; 0: not known */
 	int64_t offset_ns;          /* the agent's CLOCK_MONOTONIC - the aggregator's */
-	uint64_t bound_ns;      /* the true offset is within offset_ns ± this; 1 to CLOCK_BOUND_MAX_NS */
+	uint64_t bound_ns; /* the true offset is within offset_ns ± this; 1 to CLOCK_BOUND_MAX_NS */
 	uint64_t round_trip_ns; /* without the time from t2_ns to t3_ns */
 };
 
 enum control_kind {
-	CONTROL_ASK = 0,    /* from `flamegrid control`: the command; the agents' fields are 0 */
-	CONTROL_ORDER = 1,  /* from the aggregator to agents: the command, with absolute times */
-	CONTROL_TAKEN = 2,  /* from an agent: token, state, nr_processes, bound_ns */
-	CONTROL_ANSWER = 3, /* from the aggregator to `flamegrid control`: the order, and each agent's state */
+	CONTROL_ASK = 0,   /* from `flamegrid control`: the command; the agents' fields are 0 */
+	CONTROL_ORDER = 1, /* from the aggregator to agents: the command, with absolute times */
+	CONTROL_TAKEN = 2, /* from an agent: token, state, nr_processes, bound_ns */
+	CONTROL_ANSWER =
+		3, /* from the aggregator to `flamegrid control`: the order, and each agent's state */
 	CONTROL_KINDS,
 };
 

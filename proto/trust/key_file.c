@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trusted_file.h"
-
 #include "base/error_text.h"
 
 #define LINE_SIZE 512
@@ -40,7 +38,8 @@ static int take_line(const struct reading *reading, char *text, unsigned int num
 	return 0;
 }
 
-int key_file_read(const char *path, bool shared, key_file_line line, void *context, char **error)
+int key_file_read(const char *path, enum trusted_file_kind kind, key_file_line line, void *context,
+		  char **error)
 {
 	const struct reading reading = {path, line, context, error};
 	char text[LINE_SIZE];
@@ -49,8 +48,7 @@ int key_file_read(const char *path, bool shared, key_file_line line, void *conte
 	*error = NULL;
 	if (fd < 0)
 		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
-	status = trusted_file_check(fd, path, shared ? TRUSTED_FILE_SHARED : TRUSTED_FILE_SECRET,
-				    error);
+	status = trusted_file_check(fd, path, kind, error);
 	FILE *file = status == 0 ? fdopen(fd, "r") : NULL;
 	if (!file) {
 		close(fd);

@@ -29,7 +29,7 @@ static const char *member(const struct key_set *keys, size_t i)
 	return (const char *)keys + members[i].offset;
 }
 
-static bool is_key(const char *text)
+bool key_set_is_key(const char *text)
 {
 	return strlen(text) == KEY_SET_TEXT - 1 && strspn(text, z85) == KEY_SET_TEXT - 1;
 }
@@ -38,7 +38,7 @@ static bool is_key(const char *text)
 static const char *missing(const struct key_set *keys, enum key_role role)
 {
 	for (size_t i = 0; i < NR_MEMBERS; i++)
-		if (members[i].needed[role] && !is_key(member(keys, i)))
+		if (members[i].needed[role] && !key_set_is_key(member(keys, i)))
 			return members[i].name;
 	return NULL;
 }
@@ -56,7 +56,7 @@ int key_set_take(struct key_set *keys, const char *name, const char *value, cons
 		if (strcmp(name, members[i].name) != 0)
 			continue;
 		*why = *to ? "is there twice" : "not a key of 40 characters";
-		if (*to || !is_key(value))
+		if (*to || !key_set_is_key(value))
 			return -EINVAL;
 		memcpy(to, value, KEY_SET_TEXT);
 		return 0;
@@ -69,15 +69,15 @@ static int take_line(void *context, const char *name, const char *value, const c
 	return key_set_take(context, name, value, why);
 }
 
-static int read_keys(const char *path, bool shared, enum key_role role, struct key_set *keys,
-		     char **error)
+static int read_keys(const char *path, enum trusted_file_kind kind, enum key_role role,
+		     struct key_set *keys, char **error)
 {
 	const enum key_role other = role == KEY_ROLE_AGENT ? KEY_ROLE_AGGREGATOR : KEY_ROLE_AGENT;
 	const char *name;
 	int status;
 
 	memset(keys, 0, sizeof(*keys));
-	status = key_file_read(path, shared, take_line, keys, error);
+	status = key_file_read(path, kind, take_line, keys, error);
 	name = status == 0 ? missing(keys, role) : NULL;
 	if (name)
 		status = error_text_set(error, -EINVAL, "%s: %s is missing%s", path, name,
@@ -92,12 +92,12 @@ static int read_keys(const char *path, bool shared, enum key_role role, struct k
 
 int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error)
 {
-	return read_keys(path, false, role, keys, error);
+	return read_keys(path, TRUSTED_FILE_SECRET, role, keys, error);
 }
 
 int key_set_read_shared(const char *path, struct key_set *keys, char **error)
 {
-	return read_keys(path, true, KEY_ROLE_AGENT, keys, error);
+	return read_keys(path, TRUSTED_FILE_SHARED, KEY_ROLE_AGENT, keys, error);
 }
 
 void key_set_print(const struct key_set *keys, enum key_role role, FILE *file)

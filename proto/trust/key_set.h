@@ -19,6 +19,9 @@ struct key_set { /* "": not there */
 	char client_public[KEY_SET_TEXT], client_secret[KEY_SET_TEXT];
 };
 
+/* Whether the text has the form of a key. */
+bool key_set_is_key(const char *text);
+
 /* Whether the set has all keys of that role, each in a key's form. */
 bool key_set_serves(const struct key_set *keys, enum key_role role);
 

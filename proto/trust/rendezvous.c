@@ -41,7 +41,7 @@ int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **erro
 	int status;
 
 	memset(rendezvous, 0, sizeof(*rendezvous));
-	status = key_file_read(path, false, take_line, rendezvous, error);
+	status = key_file_read(path, TRUSTED_FILE_SECRET, take_line, rendezvous, error);
 	if (status == 0 &&
 	    (!rendezvous->nr_endpoints || !key_set_serves(&rendezvous->keys, KEY_ROLE_AGENT)))
 		status = error_text_set(error, -EINVAL, "%s: %s", path,

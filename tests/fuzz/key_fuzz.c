@@ -1,4 +1,4 @@
-/* Files of keys. What is read serves the role that it was read for, and is the same when it is written and read
+/* Files of keys and of users. What is read serves the role that it was read for, and is the same when it is written and read
  * again. */
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "fuzz_file.h"
 #include "proto/trust/key_set.h"
+#include "proto/trust/user_keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,12 +25,26 @@ static void read_again(const struct key_set *keys, enum key_role role)
 		abort();
 }
 
+static void read_users(const char *path)
+{
+	struct user_keys *users;
+	char *error = NULL;
+
+	if (user_keys_open(path, &users, &error) == 0)
+		user_keys_find(users, "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", 1);
+	else if (!error || users)
+		abort();
+	user_keys_close(users);
+	free(error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *path = fuzz_file_write(data, size);
 	struct key_set keys;
 	char *error = NULL;
 
+	read_users(path);
 	for (enum key_role role = KEY_ROLE_AGGREGATOR; role <= KEY_ROLE_AGENT; role++) {
 		if (key_set_read(path, role, &keys, &error) == 0) {
 			if (!key_set_serves(&keys, role))

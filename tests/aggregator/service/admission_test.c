@@ -17,6 +17,7 @@
 #include "aggregator/service/admission.h"
 #include "aggregator/service/receiver.h"
 #include "proto/batch/batch_encode.h"
+#include "proto/trust/user_keys.h"
 
 #ifdef __SANITIZE_THREAD__
 /* libzmq hands frames from thread to thread by atomics that the sanitizer doesn't see. */
@@ -39,14 +40,29 @@ struct fixture {
 	struct client client; /* closed by tear_down if the test fails */
 	unsigned int nr_clients;
 	struct receiver *receiver;
-	struct key_set keys;
-	char folder[64], path[96];
-	char *endpoints[2]; /* tcp and ipc; own */
+	struct key_set keys, alice, bob; /* the agents', and two users' */
+	struct user_keys *users;
+	const char *routing_id; /* of clients; NULL: one that the receiver makes up */
+	char folder[64], path[96], users_path[96];
+	char user[PEER_USER_MAX + 1]; /* of the peer that was heard last */
+	bool was_new;                 /* nothing was known of it */
+	char *endpoints[2];           /* tcp and ipc; own */
 	int pipe[2];
 };
 
+static void add_user(struct fixture *fixture, const char *name, struct key_set *keys)
+{
+	char *error;
+
+	assert_int_equal(admission_make_keys(keys), 0);
+	memcpy(keys->server_public, fixture->keys.server_public, KEY_SET_TEXT);
+	assert_int_equal(user_keys_add(fixture->users_path, name, keys->client_public, &error), 0);
+}
+
 static int set_up(void **state)
 {
+	char *error;
+
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	fixture->context = zmq_ctx_new();
@@ -55,8 +71,12 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(fixture->folder));
 	snprintf(fixture->path, sizeof(fixture->path), "ipc://%s/socket", fixture->folder);
 	assert_int_equal(admission_make_keys(&fixture->keys), 0);
+	snprintf(fixture->users_path, sizeof(fixture->users_path), "%s/users", fixture->folder);
+	add_user(fixture, "alice", &fixture->alice);
+	add_user(fixture, "bob", &fixture->bob);
+	assert_int_equal(user_keys_open(fixture->users_path, &fixture->users, &error), 0);
 	assert_int_equal(receiver_create(fixture->context, &fixture->receiver), 0);
-	assert_int_equal(receiver_protect(fixture->receiver, &fixture->keys), 0);
+	assert_int_equal(receiver_protect(fixture->receiver, &fixture->keys, fixture->users), 0);
 	assert_int_equal(
 		receiver_bind(fixture->receiver, "tcp://127.0.0.1:*", &fixture->endpoints[0]), 0);
 	assert_int_equal(receiver_bind(fixture->receiver, fixture->path, &fixture->endpoints[1]),
@@ -80,6 +100,8 @@ static int tear_down(void **state)
 
 	close_client(&fixture->client);
 	receiver_destroy(fixture->receiver);
+	user_keys_close(fixture->users);
+	unlink(fixture->users_path);
 	zmq_ctx_term(fixture->context);
 	for (int i = 0; i < 2; i++) {
 		free(fixture->endpoints[i]);
@@ -134,6 +156,9 @@ static void connect_client(struct fixture *fixture, const char *endpoint,
 
 	client->socket = zmq_socket(fixture->context, ZMQ_DEALER);
 	zmq_setsockopt(client->socket, ZMQ_LINGER, &no_linger, sizeof(no_linger));
+	if (fixture->routing_id)
+		zmq_setsockopt(client->socket, ZMQ_ROUTING_ID, fixture->routing_id,
+			       strlen(fixture->routing_id));
 	if (keys) {
 		assert_int_equal(zmq_setsockopt(client->socket, ZMQ_CURVE_SERVERKEY,
 						keys->server_public, KEY_SET_TEXT),
@@ -156,10 +181,10 @@ static void connect_client(struct fixture *fixture, const char *endpoint,
 	send_ping(client->socket);
 }
 
-/* Turns the receiver's loop until the client is heard (1) or told off (0). */
-static int outcome(struct fixture *fixture, const struct client *client)
+/* Turns the receiver's loop until the client is heard (1) or told off (0), or so often (-1). */
+static int outcome(struct fixture *fixture, const struct client *client, int turns)
 {
-	for (int i = 0; i < PATIENCE; i++) {
+	for (int i = 0; i < turns; i++) {
 		const struct message *message;
 		struct peer *peer;
 		char part[64];
@@ -167,13 +192,15 @@ static int outcome(struct fixture *fixture, const struct client *client)
 		assert_int_equal(receiver_wait(fixture->receiver, fixture->pipe[0], WAIT_MS), 0);
 		if (receiver_next(fixture->receiver, &peer, &message) == 1) {
 			assert_int_equal(message->type, MESSAGE_PING);
+			strcpy(fixture->user, peer->user);
+			fixture->was_new = !peer->gap_reported;
+			peer->gap_reported = true;
 			return 1;
 		}
 		receiver_tidy(fixture->receiver, 0, false);
 		if (zmq_recv(client->monitor, part, sizeof(part), ZMQ_DONTWAIT) >= 0)
 			return 0;
 	}
-	fail_msg("neither heard nor told off");
 	return -1;
 }
 
@@ -182,9 +209,23 @@ static int comes_in(struct fixture *fixture, const char *endpoint, const struct 
 	int heard;
 
 	connect_client(fixture, endpoint, keys, &fixture->client);
-	heard = outcome(fixture, &fixture->client);
+	heard = outcome(fixture, &fixture->client, PATIENCE);
 	close_client(&fixture->client);
+	assert_int_not_equal(heard, -1);
 	return heard;
+}
+
+/* A routing id is refused while its last connection is not known to be closed. */
+static void comes_again(struct fixture *fixture, const struct key_set *keys)
+{
+	int heard = -1;
+
+	for (int i = 0; i < PATIENCE && heard < 0; i++) {
+		connect_client(fixture, fixture->endpoints[0], keys, &fixture->client);
+		heard = outcome(fixture, &fixture->client, 10);
+		close_client(&fixture->client);
+	}
+	assert_int_equal(heard, 1);
 }
 
 static void who_has_the_agents_keys_is_heard(void **state)
@@ -194,6 +235,35 @@ static void who_has_the_agents_keys_is_heard(void **state)
 	assert_int_equal(comes_in(fixture, fixture->endpoints[0], &fixture->keys), 1);
 	assert_int_equal(comes_in(fixture, fixture->endpoints[1], &fixture->keys), 1);
 	assert_int_equal(receiver_counts(fixture->receiver)->strangers, 0);
+}
+
+static void each_user_is_known_by_the_key(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(comes_in(fixture, fixture->endpoints[i], &fixture->alice), 1);
+		assert_string_equal(fixture->user, "alice");
+		assert_int_equal(comes_in(fixture, fixture->endpoints[i], &fixture->bob), 1);
+		assert_string_equal(fixture->user, "bob");
+		assert_int_equal(comes_in(fixture, fixture->endpoints[i], &fixture->keys), 1);
+		assert_string_equal(fixture->user, "");
+	}
+}
+
+/* A routing id is the client's choice. */
+static void another_users_routing_id_gives_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct key_set *const order[] = {&fixture->keys, &fixture->bob, &fixture->alice,
+					       &fixture->alice};
+
+	for (int i = 0; i < 4; i++) {
+		fixture->routing_id = "the same";
+		comes_again(fixture, order[i]);
+		assert_int_equal(fixture->was_new, i < 3);
+	}
+	assert_string_equal(fixture->user, "alice");
 }
 
 static void a_pair_of_keys_of_ones_own_is_not_enough(void **state)
@@ -257,10 +327,11 @@ static void only_one_answers_in_a_context(void **state)
 	struct key_set agents = fixture->keys;
 	struct admission *second;
 
-	assert_int_equal(admission_create(fixture->context, &fixture->keys, &second), -EADDRINUSE);
+	assert_int_equal(admission_create(fixture->context, &fixture->keys, NULL, &second),
+			 -EADDRINUSE);
 	assert_null(second);
 	memset(agents.server_secret, 0, sizeof(agents.server_secret));
-	assert_int_equal(admission_create(fixture->context, &agents, &second), -EINVAL);
+	assert_int_equal(admission_create(fixture->context, &agents, NULL, &second), -EINVAL);
 	assert_null(second);
 	admission_destroy(NULL);
 }
@@ -271,6 +342,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_has_the_agents_keys_is_heard),
+		TEST(each_user_is_known_by_the_key),
+		TEST(another_users_routing_id_gives_nothing),
 		TEST(a_pair_of_keys_of_ones_own_is_not_enough),
 		TEST(the_public_keys_are_not_enough),
 		TEST(without_keys_nobody_is_heard),
