@@ -32,9 +32,6 @@ static const struct {
 	[LEDGER_UNTRUSTED_RING] = {"untrusted_ring",
 				   "records given up: the process's memory made no sense",
 				   LEDGER_LOST},
-	[LEDGER_WINDOW_EVICTED] = {"window_evicted",
-				   "records given up: no aggregator took them in time",
-				   LEDGER_LOST},
 	[LEDGER_UNCLEAN_END] = {"unclean_end",
 				"processes that ended without a goodbye: their last records "
 				"may be missing",
@@ -145,7 +142,7 @@ static const struct {
 
 static int is_known(uint32_t reason)
 {
-	return reason < LEDGER_REASONS;
+	return reason < LEDGER_REASONS && reason != LEDGER_UNUSED;
 }
 
 const char *ledger_reason_name(uint32_t reason)

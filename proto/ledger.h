@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define LEDGER_DEVICE_NONE 0xffffffffu /* the entry is the whole process's */
+#define LEDGER_UNUSED      14u         /* no reason has this number */
 
 enum ledger_reason {
 	LEDGER_LAUNCHES = 0,         /* launch calls seen in the guest */
@@ -33,8 +34,6 @@ enum ledger_reason {
 	LEDGER_NAME_LOST = 12, /* GPU records whose kernel name could not be passed on */
 	/* records given up: the process's ring held what no guest writes */
 	LEDGER_UNTRUSTED_RING = 13,
-	/* records given up by the agent: no aggregator took them in time */
-	LEDGER_WINDOW_EVICTED = 14,
 	LEDGER_UNCLEAN_END = 15,      /* processes that ended without a goodbye */
 	LEDGER_LAUNCH_EXPIRED = 16,   /* launches for which no GPU record came */
 	LEDGER_UNMATCHED_RECORD = 17, /* GPU records folded under [unknown stack] */

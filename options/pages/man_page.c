@@ -179,8 +179,9 @@ static void print_counters(struct page *page)
 {
 	fputs(".Bl -tag -width Ds\n", page->out);
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)
-		fprintf(page->out, ".It Li %s\n%s\n", ledger_reason_name(reason),
-			ledger_reason_text(reason));
+		if (reason != LEDGER_UNUSED)
+			fprintf(page->out, ".It Li %s\n%s\n", ledger_reason_name(reason),
+				ledger_reason_text(reason));
 	fputs(".El\n", page->out);
 }
 

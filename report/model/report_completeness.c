@@ -154,8 +154,7 @@ static int judge_sessions(struct judge *judge)
  * not tell launches from GPU records. */
 static bool is_final(const struct roster_process *process)
 {
-	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING) &&
-	       !count_of(process, LEDGER_WINDOW_EVICTED);
+	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING);
 }
 
 static int judge_records(struct judge *judge, const struct roster_process *process)

@@ -38,6 +38,8 @@ static void every_counter_has_a_row_of_its_own(void **state)
 
 	(void)state;
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+		if (reason == LEDGER_UNUSED)
+			continue;
 		snprintf(row, sizeof(row), "\n| `%s` | %s | ", ledger_reason_name(reason),
 			 classes[ledger_reason_class(reason)]);
 		if (!strstr(losses, row))

@@ -14,6 +14,8 @@ static void every_reason_has_a_name_of_its_own_that_is_an_identifier(void **stat
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 		const char *name = ledger_reason_name(reason);
 
+		if (reason == LEDGER_UNUSED)
+			continue;
 		assert_true(islower((unsigned char)name[0]));
 		for (const char *at = name; *at; at++)
 			assert_true(islower((unsigned char)*at) || *at == '_');
@@ -27,6 +29,8 @@ static void every_reason_has_a_text_of_its_own(void **state)
 {
 	(void)state;
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+		if (reason == LEDGER_UNUSED)
+			continue;
 		assert_true(strlen(ledger_reason_text(reason)) > 10);
 		for (uint32_t other = 0; other < reason; other++)
 			assert_string_not_equal(ledger_reason_text(reason),
@@ -48,7 +52,7 @@ static void what_the_totals_miss_is_lost(void **state)
 	static const uint32_t lost[] = {
 		LEDGER_LAUNCH_RING_FULL, LEDGER_LAUNCH_NO_LANE, LEDGER_RECORD_RING_FULL,
 		LEDGER_INVALID_TIME,     LEDGER_STILL_RUNNING,  LEDGER_CUPTI_DROPPED,
-		LEDGER_UNTRUSTED_RING,   LEDGER_WINDOW_EVICTED,
+		LEDGER_UNTRUSTED_RING,
 	};
 
 	(void)state;
@@ -73,6 +77,8 @@ static void an_unknown_reason_is_noted_as_unknown(void **state)
 {
 	(void)state;
 	assert_string_equal(ledger_reason_name(LEDGER_REASONS), "unknown");
+	assert_string_equal(ledger_reason_name(LEDGER_UNUSED), "unknown");
+	assert_int_equal(ledger_reason_class(LEDGER_UNUSED), LEDGER_NOTED);
 	assert_string_equal(ledger_reason_name(UINT32_MAX), "unknown");
 	assert_non_null(ledger_reason_text(UINT32_MAX));
 	assert_int_equal(ledger_reason_class(UINT32_MAX), LEDGER_NOTED);
