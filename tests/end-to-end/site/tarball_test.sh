@@ -13,6 +13,7 @@ for file in man/man1/flamegrid.1 man/man1/flamegrid-run.1 man/man5/flamegrid.con
 	bash-completion/completions/flamegrid zsh/site-functions/_flamegrid fish/vendor_completions.d/flamegrid.fish; do
 	check "has $file" [ -s "$root/opt/$name/share/$file" ]
 done
+check "its documents' links lead somewhere" python3 "$(dirname "$0")/../../structure/links_test.py" "$root/opt/$name/share/flamegrid"
 # shellcheck source=/dev/null
 . "$(dirname "$0")/../support/daemon_harness.sh"
 at_end() {
