@@ -5,6 +5,7 @@
 
 #include "fold_limit.h"
 #include "launch_delay.h"
+#include "launch_expiry.h"
 #include "launch_history.h"
 #include "memory_account.h"
 #include "waiting_records.h"
@@ -43,8 +44,7 @@ struct correlator *correlator_create(uint32_t process_id, const struct correlato
 	if (!correlator->options.waiting_max)
 		correlator->options.waiting_max = CORRELATOR_WAITING_MAX;
 	correlator->waiting.track_changes = correlator->options.track_changes;
-	if (launch_history_init(&correlator->launches, correlator->options.launches_max,
-				correlator->options.retired_max,
+	if (launch_history_init(&correlator->launches, correlator->options.retired_max,
 				correlator->options.track_changes)) {
 		correlator_destroy(correlator);
 		return NULL;
@@ -280,7 +280,8 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 	if (!error && correlator->waiting.count)
 		error = answer_waiting(correlator, record->window, record->correlation_id);
 	return error ? error
-		     : launch_history_expire(&correlator->launches, &correlator->counts.expired);
+		     : launch_expiry_run(&correlator->launches, correlator->options.launches_max,
+					 &correlator->counts.expired);
 }
 
 static int fold_oldest_waiting(struct correlator *correlator)

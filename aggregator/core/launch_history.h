@@ -1,6 +1,7 @@
 /* The launches of one process for which records may still come. Outstanding launches stay until they are answered or
- * expire, and retired ones a while longer. The history also knows the blocks that changed since the last save. An order
- * in the arguments is always above those of earlier calls. Pure; part of the correlator. One thread. */
+ * expire (launch_expiry.h), and retired ones a while longer. The history also knows the blocks that changed since the
+ * last save. An order in the arguments is always above those of earlier calls. Pure; part of the correlator. One
+ * thread. */
 #ifndef LAUNCH_HISTORY_H
 #define LAUNCH_HISTORY_H
 
@@ -31,7 +32,7 @@ struct launch_retired {
 struct launch_history {
 	struct launch_map map;
 	uint32_t nr_outstanding; /* launches not retired */
-	uint32_t launches_max, retired_max;
+	uint32_t retired_max;
 	struct launch_retired *retired; /* owns */
 	bool track_changes;
 	struct block_set changed;         /* since launch_history_saved() */
@@ -39,8 +40,7 @@ struct launch_history {
 };
 
 /* 0 or -ENOMEM. launch_history_fini() accepts a history after an error, and zeroed memory. */
-int launch_history_init(struct launch_history *history, uint32_t launches_max, uint32_t retired_max,
-			bool track_changes);
+int launch_history_init(struct launch_history *history, uint32_t retired_max, bool track_changes);
 void launch_history_fini(struct launch_history *history);
 
 /* Borrowed until the next call that may fail; NULL: unknown launch. */
@@ -64,10 +64,6 @@ int launch_history_touch(struct launch_history *history, const struct launch *la
 int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order);
 
 int launch_history_forget(struct launch_history *history, struct launch *launch);
-
-/* Forgets a share of the outstanding launches, oldest first, if they are more than launches_max. Adds the number of
- * unanswered ones to *nr_unanswered. -ENOMEM: perhaps none was forgotten, either. */
-int launch_history_expire(struct launch_history *history, uint64_t *nr_unanswered);
 
 /* Forgets all launches without marking a change, and returns the number of unanswered ones. */
 uint64_t launch_history_end(struct launch_history *history);

@@ -12,7 +12,7 @@ static int set_up(void **state)
 	struct launch_history *history = calloc(1, sizeof(*history));
 
 	*state = history;
-	return launch_history_init(history, 32, 2, true);
+	return launch_history_init(history, 2, true);
 }
 
 static int tear_down(void **state)
@@ -70,23 +70,6 @@ static void a_key_that_came_again_is_not_forgotten_for_its_forerunner(void **sta
 	assert_int_equal(history->nr_outstanding, 1);
 }
 
-static void the_oldest_expire_and_only_the_unanswered_are_told(void **state)
-{
-	struct launch_history *history = *state;
-	uint64_t nr_unanswered = 0;
-
-	for (uint32_t id = 1; id <= 32; id++)
-		add(history, id, id == 1 ? LAUNCH_HOST : id == 2 ? LAUNCH_MATCHED : 0);
-	assert_int_equal(launch_history_expire(history, &nr_unanswered), 0);
-	assert_int_equal(history->nr_outstanding, 32); /* no more than may be */
-	add(history, 33, 0);
-	assert_int_equal(launch_history_expire(history, &nr_unanswered), 0);
-	assert_int_equal(history->nr_outstanding, 30); /* a sixteenth of 32, and the one too many */
-	assert_int_equal(nr_unanswered, 1);
-	assert_null(find(history, 3));
-	assert_non_null(find(history, 4));
-}
-
 static void the_end_counts_what_was_never_answered(void **state)
 {
 	struct launch_history *history = *state;
@@ -111,7 +94,7 @@ static void what_changes_is_saved_by_block_and_comes_back(void **state)
 	add(history, LAUNCH_HISTORY_BLOCK, 0);
 	assert_int_equal(launch_history_retire(history, find(history, LAUNCH_HISTORY_BLOCK), 0), 0);
 	assert_int_equal(history->changed.count, 2);
-	assert_int_equal(launch_history_init(&copy, 32, 2, true), 0);
+	assert_int_equal(launch_history_init(&copy, 2, true), 0);
 	for (uint32_t i = 0; i < history->changed.count; i++) {
 		assert_int_equal(launch_history_block(history, history->changed.blocks[i], block),
 				 1);
@@ -148,7 +131,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_retired_launch_stays_until_enough_others_are),
 		TEST(a_key_that_came_again_is_not_forgotten_for_its_forerunner),
-		TEST(the_oldest_expire_and_only_the_unanswered_are_told),
 		TEST(the_end_counts_what_was_never_answered),
 		TEST(what_changes_is_saved_by_block_and_comes_back),
 		TEST(launches_that_nobody_saved_are_refused),
