@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "inject/base/definition_writer.h"
-#include "proto/options/module_flags.h"
+#include "proto/options/cuda_file.h"
 #include "proto/ring/record_ring.h"
 #include "unwind/unwind_table.h"
 
@@ -197,7 +197,7 @@ static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info 
 		return DEFINITION_MODULE_MAIN;
 	}
 
-	uint32_t flags = module_flags_of_path(info->dlpi_name, strlen(info->dlpi_name));
+	uint32_t flags = cuda_file_flags(info->dlpi_name, strlen(info->dlpi_name));
 	bool relative = info->dlpi_name[0] != '/' && !(flags & DEFINITION_MODULE_VDSO);
 	if (!relative || !realpath(info->dlpi_name, watch->path)) {
 		size_t size = strnlen(info->dlpi_name, sizeof(watch->path) - 1);

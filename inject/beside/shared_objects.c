@@ -14,7 +14,7 @@
 
 #include "inject/base/definition_writer.h"
 #include "proto/definition.h"
-#include "proto/options/module_flags.h"
+#include "proto/options/cuda_file.h"
 
 #define SLOTS          (SHARED_SUBSCRIBER_SLOTS + SHARED_SESSION_SLOTS)
 #define PENDING_ROUNDS 50u /* looks that the loading of an object may take */
@@ -83,8 +83,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
 	int error = look->result.error;
 
 	(void)size;
-	if (module_flags_of_path(info->dlpi_name, strlen(info->dlpi_name)) &
-		    DEFINITION_MODULE_CUDA ||
+	if (cuda_file_flags(info->dlpi_name, strlen(info->dlpi_name)) & DEFINITION_MODULE_CUDA ||
 	    !import_slots_needs(info, "libcupti.so"))
 		return 0;
 	import_slots_set(info, look->slots, SLOTS, look->unbound, &look->result);

@@ -20,7 +20,7 @@
 #include "node-agent/files/maps_file.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/files/process_maps.h"
-#include "proto/options/module_flags.h"
+#include "proto/options/cuda_file.h"
 
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"
@@ -361,7 +361,7 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 	if (!entry.executable || entry.path_size == 0 ||
 	    !define(table, &entry, address, &definition))
 		return -ENOENT;
-	definition.flags = module_flags_of_path(entry.path, entry.path_size);
+	definition.flags = cuda_file_flags(entry.path, entry.path_size);
 	int r = module_table_add(table, &definition, entry.path, entry.path_size);
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }

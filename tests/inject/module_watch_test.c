@@ -10,9 +10,8 @@
 #include <cmocka.h>
 
 #include "inject/base/definition_writer.h"
-#include "unwind/unwind_table.h"
-#include "proto/options/module_flags.h"
 #include "test_ring.h"
+#include "unwind/unwind_table.h"
 
 struct fixture {
 	struct test_ring ring;
@@ -195,26 +194,6 @@ static void damaged_notes_are_not_read_past_their_end(void **state)
 	}
 }
 
-static void files_of_cuda_are_flagged_by_name(void **state)
-{
-	(void)state;
-	const char *const cuda[] = {"/usr/lib/libcuda.so.1", "libcudart.so.13",
-				    "/w/libcudart-d0da41ae.so.11.0", "/x/libcupti.so.12",
-				    "/y/libflamegrid_inject.so"};
-	const char *const others[] = {"/x/libcudnn.so.9", "/x/libcudadebugger.so",
-				      "/libcuda.so/libm.so.6", ""};
-
-	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		assert_int_equal(module_flags_of_path(cuda[i], strlen(cuda[i])),
-				 strstr(cuda[i], "libcudart")
-					 ? DEFINITION_MODULE_CUDA | DEFINITION_MODULE_CUDART
-					 : DEFINITION_MODULE_CUDA);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		assert_int_equal(module_flags_of_path(others[i], strlen(others[i])), 0);
-	assert_int_equal(module_flags_of_path("linux-vdso.so.1", strlen("linux-vdso.so.1")),
-			 DEFINITION_MODULE_VDSO);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,7 +205,6 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test(build_id_is_found_among_other_notes),
 		cmocka_unit_test(damaged_notes_are_not_read_past_their_end),
-		cmocka_unit_test(files_of_cuda_are_flagged_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "module_flags.h"
+#include "cuda_file.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static bool begins_with(const char *name, size_t size, const char *start)
 	return size >= length && memcmp(name, start, length) == 0;
 }
 
-uint32_t module_flags_of_path(const char *path, size_t size)
+uint32_t cuda_file_flags(const char *path, size_t size)
 {
 	static const struct {
 		const char *name;
