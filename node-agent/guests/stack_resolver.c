@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "cuda_api.h"
+#include "cuda_file_cut.h"
 #include "process_ledger.h"
 #include "ring_outputs.h"
 
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
-#include "proto/definition.h"
 #include "proto/stack_word.h"
 
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
@@ -231,62 +231,31 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	return r;
 }
 
-static uint32_t flags_of(const struct stack_resolver *resolver, const struct message_frame *frame)
-{
-	return frame->module == MESSAGE_FRAME_NO_MODULE
-		       ? 0
-		       : stack_dictionary_modules(resolver->outputs->stacks, frame->module)->flags;
-}
-
-static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
-{
-	uint32_t run = 0;
-
-	while (run < depth &&
-	       flags_of(resolver, &resolver->frames[1 + run]) & DEFINITION_MODULE_CUDA)
-		run++;
-	return run;
-}
-
-/* Returns whether native frames are missing behind the first `run`: the function that they called is not known. */
-static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
-{
-	if (run == depth || !stack_word_is_mark(resolver->words[run]))
-		return false;
-	enum stack_mark mark = stack_word_mark_of(resolver->words[run]);
-	return mark == STACK_MARK_MISSING || mark == STACK_MARK_TRUNCATED;
-}
-
-/* Returns whether the run of CUDA's frames ends in the function that the application called. */
-static bool names_function(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
-{
-	return run > 0 && !is_cut_short(resolver, run, depth) &&
-	       flags_of(resolver, &resolver->frames[run]) & DEFINITION_MODULE_CUDART;
-}
-
 static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
 		     uint32_t *node_id)
 {
-	uint32_t run = cuda_run(resolver, depth);
-	struct message_frame *leaf = &resolver->frames[run];
+	bool named;
+	uint32_t run = cuda_file_cut_of(resolver->outputs->stacks, resolver->words,
+					&resolver->frames[1], depth, &named);
+	struct message_frame *leaf = &resolver->frames[named ? run + 1 : run];
 
-	if (!names_function(resolver, run, depth)) {
+	if (!named) {
 		*leaf = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
 		int r = add_named(resolver, cuda_api_name(cbid), &leaf->code);
 
 		if (r)
 			return r;
 	}
-	return stack_dictionary_add_stack(resolver->outputs->stacks, leaf, depth - run + 1,
+	return stack_dictionary_add_stack(resolver->outputs->stacks, leaf, depth - run + !named,
 					  &resolver->node_budget, node_id);
 }
 
 static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t *node_id)
 {
-	uint32_t run = cuda_run(resolver, depth);
+	bool named;
+	uint32_t run = cuda_file_cut_of(resolver->outputs->stacks, resolver->words,
+					&resolver->frames[1], depth, &named);
 
-	if (names_function(resolver, run, depth))
-		run--;
 	if (run == depth)
 		return -ENOENT;
 	return stack_dictionary_add_stack(resolver->outputs->stacks, &resolver->frames[1 + run],

@@ -1,16 +1,9 @@
 /* Resolves the stacks of one process's ring into stacks of the agent: words (proto/stack_word.h) become frames, and the
  * guest's ids become node ids. Single-threaded: only the agent loop calls it.
  *
- * How a stack ends: CUDA's own frames at the leaf (libcuda, libcupti, the guest) say nothing about the application's
- * source, and the driver decides whether they have names. So every stack ends in the one API function that the
- * application called:
- *   - If the outermost of these frames is libcudart's, the stack ends in that exported function of libcudart.
- *   - Otherwise it ends in the driver function of the launch's cbid, as a frame without a file. The application has
- *     then called libcuda directly, or has a static runtime, or the walk ended before or among CUDA's frames. Frames of
- *     a static runtime stay outside that frame, and so does the mark of an ended walk.
- *
- * For a stack that created a node of a graph the driver function is not known. If it does not end in libcudart's
- * function, CUDA's frames are removed without a replacement. */
+ * A launch's stack ends in the one API function that the application called (cuda_file_cut.h). For a stack that created
+ * a node of a graph the driver function is not known. If it does not end in libcudart's function, CUDA's frames are
+ * removed without a replacement. */
 #ifndef STACK_RESOLVER_H
 #define STACK_RESOLVER_H
 
