@@ -12,12 +12,11 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/text_pool.h"
 #include "base/array.h"
-#include "proto/definition.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 #include "report/names/clean_text.h"
-#include "report/names/cuda_name.h"
 #include "report/names/source_name.h"
+#include "report/names/symbol_part.h"
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"
@@ -31,12 +30,6 @@ struct report_names {
 	uint32_t *runs; /* for each frame that was named: the number of its names, and the names */
 	uint32_t nr_runs, room_runs;
 	uint32_t *of_frame; /* index + 1 into runs; 0: not made yet */
-};
-
-/* A function of a symbol (proto/wire.md, symbols). Borrowed from the catalog. */
-struct part {
-	const char *name, *source; /* source: file:line; NULL: not known */
-	size_t name_size, source_size;
 };
 
 struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode,
@@ -153,32 +146,13 @@ static bool has_name(const struct catalog_frame *frame)
 
 /* ---- symbols of several functions */
 
-/* Reads the next function of a symbol at *text; false: it was the last. */
-static bool next_part(const char **text, const char *end, struct part *part)
-{
-	if (*text > end)
-		return false;
-
-	const char *line_end = memchr(*text, '\n', (size_t)(end - *text));
-	const char *stop = line_end ? line_end : end;
-	const char *tab = memchr(*text, '\t', (size_t)(stop - *text));
-
-	*part = (struct part){.name = *text, .name_size = (size_t)((tab ? tab : stop) - *text)};
-	if (tab) {
-		part->source = tab + 1;
-		part->source_size = (size_t)(stop - tab - 1);
-	}
-	*text = stop + 1;
-	return true;
-}
-
 static bool is_plain(const char *symbol, uint32_t size)
 {
 	return !memchr(symbol, '\n', size) && !memchr(symbol, '\t', size);
 }
 
 /* Makes "gemm.cc:gemm(float*):88", or the name alone. */
-static int part_text(struct report_names *names, const struct part *part, uint32_t *index)
+static int part_text(struct report_names *names, const struct symbol_part *part, uint32_t *index)
 {
 	const char *colon = part->source ? memrchr(part->source, ':', part->source_size) : NULL;
 	char *mangled = strndup(part->name, part->name_size);
@@ -209,11 +183,11 @@ static int part_texts(struct report_names *names, const char *symbol, uint32_t s
 		      uint32_t *indices, uint32_t *count)
 {
 	const char *text = symbol, *end = symbol + size;
-	struct part part;
+	struct symbol_part part;
 	int error = 0;
 
 	*count = 0;
-	while (!error && next_part(&text, end, &part)) {
+	while (!error && symbol_part_next(&text, end, &part)) {
 		if (*count == REPORT_INLINES_MAX)
 			return report_names_text(names, LEFT_OUT, &indices[*count - 1]);
 		error = part_text(names, &part, &indices[(*count)++]);
@@ -365,87 +339,6 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	error = report_names_text(names, leaf, index);
 	free(leaf);
 	return error;
-}
-
-/* ---- CUDA's own frames at the leaf */
-
-/* Returns the kind of the whole frame. *named: the index of the inlined function that decides it. *inner: how many of
- * the innermost functions are stubs. */
-static enum cuda_name kind_of_symbol(const char *symbol, uint32_t size, uint32_t *named,
-				     uint32_t *inner)
-{
-	const char *text = symbol, *end = symbol + size;
-	enum cuda_name whole = CUDA_NAME_STUB;
-	bool application = false;
-	struct part part;
-
-	*named = *inner = 0;
-	for (uint32_t i = 0; next_part(&text, end, &part); i++) {
-		enum cuda_name kind = cuda_name_of(part.name, part.name_size);
-
-		application |= kind == CUDA_NAME_NONE;
-		*inner = kind == CUDA_NAME_STUB ? *inner + 1 : 0;
-		if (kind == CUDA_NAME_API && whole != CUDA_NAME_API && i < REPORT_INLINES_MAX)
-			*named = i;
-		if (kind == CUDA_NAME_API || whole == CUDA_NAME_STUB)
-			whole = kind;
-	}
-	return application ? CUDA_NAME_NONE : whole;
-}
-
-static enum cuda_name kind_of(const struct catalog *catalog, const struct catalog_frame *frame,
-			      uint32_t *named, uint32_t *inner)
-{
-	const struct catalog_code *code = catalog_code(catalog, frame->code);
-	uint32_t size;
-	const char *symbol = catalog_string(catalog, frame->code ? code->name : frame->name, &size);
-	enum cuda_name kind = CUDA_NAME_NONE;
-
-	*named = *inner = 0;
-	if (frame->code && code->file)
-		return CUDA_NAME_NONE;
-	if (frame->code || has_name(frame))
-		kind = kind_of_symbol(symbol, size, named, inner);
-	if (kind == CUDA_NAME_NONE && frame->module &&
-	    catalog_module(catalog, frame->module)->flags & DEFINITION_MODULE_CUDA)
-		kind = CUDA_NAME_INNER;
-	return kind;
-}
-
-int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut)
-{
-	const struct catalog *catalog = names->catalog;
-	uint32_t id = node_id, named = 0, inner = 0, api = node_id, part = 0;
-	enum cuda_name best = CUDA_NAME_NONE; /* the best API function so far */
-	bool met = false;
-
-	*cut = (struct report_cut){.outer = node_id};
-	for (; id; id = catalog_node(catalog, id)->parent) {
-		enum cuda_name kind =
-			kind_of(catalog, catalog_frame(catalog, catalog_node(catalog, id)->frame),
-				&named, &inner);
-
-		if (kind == CUDA_NAME_NONE && id != node_id)
-			break;
-		met |= kind != CUDA_NAME_NONE;
-		if (kind == CUDA_NAME_API || (kind == CUDA_NAME_INNER && best != CUDA_NAME_API)) {
-			best = kind;
-			api = id;
-			part = named;
-		}
-	}
-	if (!met)
-		return 0;
-
-	const uint32_t *indices;
-	uint32_t count;
-	int error = report_names_frame(names, catalog_node(catalog, api)->frame, &indices, &count);
-	if (error)
-		return error;
-	cut->outer = id;
-	cut->dropped = id ? inner : 0;
-	cut->name = indices[part];
-	return 0;
 }
 
 uint32_t report_names_count(const struct report_names *names)

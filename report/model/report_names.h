@@ -3,7 +3,6 @@
  *     a symbol it is file+0xoffset; an address in no file is [unknown].
  *   - A Python frame is file:function:line (source_name.h).
  *   - A mark is its words.
- *   - CUDA's own frames at the leaf are cut down to the API function that the application called.
  * Part of report_build; used by one thread. */
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
@@ -48,19 +47,6 @@ int report_names_frame(struct report_names *names, uint32_t frame_id, const uint
  * REPORT_GPU_NONE. key->kind is an enum report_kind. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
-
-/* The end of a stack that readers see. */
-struct report_cut {
-	uint32_t outer;   /* the innermost visible stack node; 0: none */
-	uint32_t dropped; /* number of its innermost inlined functions that are hidden */
-	/* text of the API function that follows; 0: none, and the stack is complete */
-	uint32_t name;
-};
-
-/* Cuts CUDA's frames at the leaf, which are recognised by module or by name. Of these the outermost with the name of an
- * API function stays. The leaf itself may have any name, because the inner functions of a static runtime have no
- * telling names. 0 or -ENOMEM. */
-int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut);
 
 uint32_t report_names_count(const struct report_names *names);
 const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_name_cut.h"
+
 #include "aggregator/profile/idle_work.h"
 #include "base/array.h"
 #include "base/hash_index.h"
@@ -152,9 +154,16 @@ static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t 
 
 static int add_stack(struct report_paths *paths, uint32_t stack_id, uint32_t base, uint32_t *node)
 {
-	struct report_cut cut;
-	int error = report_names_cut(paths->names, stack_id, &cut);
+	struct cuda_name_cut cut;
+	const uint32_t *names;
+	uint32_t count, name = 0;
+	int error = 0;
 
+	cuda_name_cut_make(paths->catalog, stack_id, &cut);
+	if (cut.frame) {
+		error = report_names_frame(paths->names, cut.frame, &names, &count);
+		name = error ? 0 : names[cut.part];
+	}
 	if (!error && cut.dropped) {
 		error = add_frames(paths, catalog_node(paths->catalog, cut.outer)->parent, base,
 				   node);
@@ -163,8 +172,8 @@ static int add_stack(struct report_paths *paths, uint32_t stack_id, uint32_t bas
 	} else if (!error) {
 		error = add_frames(paths, cut.outer, base, node);
 	}
-	if (!error && cut.name)
-		error = add_node(paths, *node, cut.name, node);
+	if (!error && name)
+		error = add_node(paths, *node, name, node);
 	return error;
 }
 

@@ -1,7 +1,7 @@
 /* The tree of named frames that a report shows, with the path of each row of totals from the outside in:
  *	launch stack;leaf
  *	launch stack;[captured at];capture stack;leaf
- * The second form is that of a graph's node whose capture is known. Both stacks are cut as report_names_cut() says.
+ * The second form is that of a graph's node whose capture is known. Both stacks are cut (cuda_name_cut.h).
  * Work that no call caused stands under a frame that says so: [unified memory], [CUPTI]. Part of report_build; used
  * by one thread. */
 #ifndef REPORT_PATHS_H

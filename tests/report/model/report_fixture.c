@@ -99,6 +99,17 @@ uint32_t report_fixture_push(uint32_t parent, uint32_t frame)
 	return id;
 }
 
+uint32_t report_fixture_code(const char *file, const char *name, uint64_t line)
+{
+	struct catalog_code code = {.file = file ? report_fixture_string(file) : 0,
+				    .name = report_fixture_string(name)};
+	uint32_t code_id, id;
+
+	assert_int_equal(catalog_add_code(report_fixture.catalog, code, &code_id), 0);
+	assert_int_equal(catalog_add_code_frame(report_fixture.catalog, code_id, line, &id), 0);
+	return id;
+}
+
 uint32_t report_fixture_stack(const char *first, ...)
 {
 	static uint64_t offset;
@@ -132,6 +143,11 @@ void report_fixture_add_row(struct fold_key key, uint64_t count, uint64_t ns, ui
 			 0);
 }
 
+void report_fixture_add_kernel(uint32_t node, const char *kernel, uint64_t ns)
+{
+	report_fixture_add_row(report_fixture_key(node, kernel), 1, ns, 0);
+}
+
 void report_fixture_build_with(const struct report_options *options)
 {
 	report_tree_destroy(report_fixture.tree);
@@ -161,5 +177,11 @@ void report_fixture_assert_folded_with(const struct folded_options *options, con
 void report_fixture_assert_folded(const char *expected)
 {
 	report_fixture_build(DEMANGLE_FULL);
+	report_fixture_assert_folded_with(&(struct folded_options){.unit = FOLDED_NS}, expected);
+}
+
+void report_fixture_assert_folded_without_lines(const char *expected)
+{
+	report_fixture_build_with(&(struct report_options){.lines = REPORT_LINES_OFF});
 	report_fixture_assert_folded_with(&(struct folded_options){.unit = FOLDED_NS}, expected);
 }

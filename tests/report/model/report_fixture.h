@@ -32,6 +32,8 @@ uint32_t report_fixture_process(const char *node, uint32_t pid, int32_t rank, in
 
 /* A frame. name NULL: not looked up yet; "": has none. */
 uint32_t report_fixture_frame(uint32_t in_module, uint64_t offset, const char *name);
+/* A line of a Python function; file NULL: a mark, or the launch's function. */
+uint32_t report_fixture_code(const char *file, const char *name, uint64_t line);
 uint32_t report_fixture_push(uint32_t parent, uint32_t frame);
 
 /* A stack of named functions of the program, root first, ended by NULL. */
@@ -40,6 +42,7 @@ uint32_t report_fixture_stack(const char *first, ...);
 /* The key of a kernel that was launched there; kernel NULL: its name was lost. */
 struct fold_key report_fixture_key(uint32_t stack_id, const char *kernel);
 void report_fixture_add_row(struct fold_key key, uint64_t count, uint64_t ns, uint64_t bytes);
+void report_fixture_add_kernel(uint32_t node, const char *kernel, uint64_t ns);
 
 /* Makes the tree anew. */
 void report_fixture_build(enum demangle_mode mode);
@@ -49,5 +52,6 @@ void report_fixture_assert_folded_with(const struct folded_options *options, con
 
 /* Makes the tree anew, too; in ns. */
 void report_fixture_assert_folded(const char *expected);
+void report_fixture_assert_folded_without_lines(const char *expected);
 
 #endif
