@@ -25,10 +25,10 @@
 #include "inject/beside/shared_session.h"
 #include "inject/beside/shared_subscriber.h"
 #include "inject/capture/activity_buffers.h"
+#include "inject/capture/cupti_choice.h"
 #include "inject/capture/guest_sizes.h"
 #include "inject/capture/subscription.h"
 #include "inject/cupti/cupti_library.h"
-#include "inject/cupti/cupti_search.h"
 #include "inject/cupti/graph_nodes.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/launch_thread.h"
@@ -59,7 +59,6 @@ static struct {
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
-	struct cupti_search search;
 	struct agent_link link;
 	struct memory_limits limits;
 	struct guest_sizes sizes;
@@ -91,52 +90,20 @@ static void at_end_idle(void)
 	record_ring_finish(guest.ring);
 }
 
-/* Finds the first libcupti that lets the guest subscribe. A notice says which it is, or why there is none. */
+/* Returns whether CUPTI was found and subscribed to. A notice says which it is, or why there is none. */
 static bool find_cupti(void)
 {
-	int result = CUPTI_ABI_SUCCESS;
-	const char *path = "";
+	const char *path =
+		cupti_choice_make(&guest.library, callback_dispatch_receive, &guest.definitions);
 
-	cupti_search_process(&guest.search);
-	for (uint32_t i = 0; i < guest.search.nr_candidates; i++) {
-		const struct cupti_candidate *candidate = &guest.search.candidates[i];
-
-		if (cupti_library_open(candidate->path, candidate->mapped, &guest.library) < 0)
-			continue;
-		path = candidate->path;
-		result = subscription_open(&guest.library, callback_dispatch_receive);
-		if (result == CUPTI_ABI_SUCCESS) {
-			api_statistics_init(guest.ring, &guest.library, guest.options.api,
-					    guest.options.record, &guest.definitions);
-			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
-						 (int32_t)guest.library.version, "CUPTI %u: %s",
-						 guest.library.version, path);
-			return true;
-		}
-		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
-			char holder[CUPTI_ABI_NAME_SIZE];
-
-			subscription_holder(&guest.library, holder);
-			definition_writer_notice(
-				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
-				ABSENCE_FAILED
-				"another profiler holds CUPTI in this process%s%s (%s)",
-				*holder ? ": " : "", holder, path);
-			return false;
-		}
-	}
-	if (result != CUPTI_ABI_SUCCESS)
-		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
-					 ABSENCE_FAILED
-					 "%s cannot be used with this driver (CUPTI error %d)",
-					 path, result);
-	else
-		definition_writer_notice(&guest.definitions, NOTICE_NO_CUPTI, 0,
-					 ABSENCE_FAILED
-					 "libcupti was not found (flamegrid doctor tells how to "
-					 "get it); looked at: %s",
-					 guest.search.looked);
-	return false;
+	if (!path)
+		return false;
+	api_statistics_init(guest.ring, &guest.library, guest.options.api, guest.options.record,
+			    &guest.definitions);
+	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
+				 (int32_t)guest.library.version, "CUPTI %u: %s",
+				 guest.library.version, path);
+	return true;
 }
 
 /* Writes a notice that memory is lacking. The ring stays, because its notice explains the empty profile. */
