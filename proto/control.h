@@ -3,8 +3,7 @@
  *	client -> agent: struct control_request
  *	agent -> client: struct control_reply, then nr_processes times struct control_process
  *	CONTROL_RESULT: struct control_reply, then one struct control_result
- * The agent identifies the client by SO_PEERCRED alone. Its own user and root command all guests, other users their
- * own. Plain data. */
+ * The agent identifies the client by SO_PEERCRED alone (rights: node-agent/guests/control_rights.h). Plain data. */
 #ifndef CONTROL_H
 #define CONTROL_H
 

@@ -1,5 +1,5 @@
-/* Passes a command of `flamegrid control` to all agents, and answers how far it came (proto/wire.md, CONTROL). Used by
- * the aggregator's thread. */
+/* Passes a command of `flamegrid control` to all agents, and answers how far it came (proto/wire.md, CONTROL).
+ * peer_rights.h decides before whether the peer may command. Used by the aggregator's thread. */
 #ifndef CONTROL_SERVICE_H
 #define CONTROL_SERVICE_H
 

@@ -42,7 +42,8 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 		    struct open_profile **profile);
 
 /* Finds the only job of that user with this key, or with a key that begins with it and a dot; borrowed until the job is
- * complete. 0; else an enum refuse_code, and *reason (static storage) says why. */
+ * complete. The user's name only selects, and is no right (peer_rights.h). 0; else an enum refuse_code, and *reason
+ * (static storage) says why. */
 int job_table_find(const struct job_table *table, const struct message_text *user,
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);

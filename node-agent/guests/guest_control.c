@@ -1,20 +1,13 @@
 #include "guest_control.h"
 
-#include <string.h>
-#include <unistd.h>
-
+#include "control_rights.h"
 #include "guest_process.h"
 #include "process_table.h"
-
-static bool commands_all(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
 
 static bool is_meant(const struct guest_process *process, uid_t uid, uint32_t pid)
 {
 	return (pid == 0 || (uint32_t)guest_process_pid(process) == pid) &&
-	       (commands_all(uid) || guest_process_uid(process) == uid);
+	       control_rights_cover(uid, guest_process_uid(process));
 }
 
 void guest_control_command(struct guest_control *control, const struct record_ring_command *command)
@@ -41,7 +34,7 @@ static enum control_status command(struct guest_control *control, uid_t uid,
 	};
 	bool any = false;
 
-	if (request->pid == 0 && commands_all(uid)) {
+	if (request->pid == 0 && control_rights_cover_all(uid)) {
 		guest_control_command(control, &command);
 		return CONTROL_OK;
 	}
@@ -68,7 +61,7 @@ static enum control_status carry_out(struct guest_control *control, uid_t uid,
 		return CONTROL_OK;
 	if (!control->may_leave)
 		return CONTROL_NOT_ATTACHED;
-	if (!commands_all(uid))
+	if (!control_rights_cover_all(uid))
 		return CONTROL_REFUSED_USER;
 	control->asked_to_leave = true;
 	return CONTROL_OK;

@@ -1,5 +1,5 @@
-/* Commands the agent's guests, present and future, for the agent and for users who ask. Single-threaded: only the agent
- * loop calls it. */
+/* Commands the agent's guests, present and future, for the agent and for users with the right (control_rights.h).
+ * Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_CONTROL_H
 #define GUEST_CONTROL_H
 
