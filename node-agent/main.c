@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 	if (code != OPTION_LINE_GO)
 		return code;
 	if (!arguments.keys_path && !endpoint_is_local(arguments.options.endpoint))
-		log_warning("warning: %s: what is sent there can be read and forged on the way",
+		log_warning("%s: what is sent there can be read and forged on the way",
 			    arguments.options.endpoint);
 
 	sigemptyset(&signals);

@@ -17,8 +17,8 @@ static int check(const char *endpoint, const struct listening_options *options, 
 		return 0;
 	if (endpoint_is_local(endpoint)) {
 		if (strncmp(endpoint, "tcp://", strlen("tcp://")) == 0)
-			log_warning("warning: %s: without keys, every user of this machine can "
-				    "send to this profile and command its agents",
+			log_warning("%s: without keys, every user of this machine can send to this "
+				    "profile and command its agents",
 				    endpoint);
 		return 0;
 	}
@@ -28,8 +28,7 @@ static int check(const char *endpoint, const struct listening_options *options, 
 			"%s: others than this machine could connect, and nothing is "
 			"authenticated or encrypted: refused without --keys or --insecure",
 			endpoint);
-	log_warning("warning: %s: anybody who can reach it can read and write this profile",
-		    endpoint);
+	log_warning("%s: anybody who can reach it can read and write this profile", endpoint);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ static void an_endpoint_on_the_network_needs_insecure(void **state)
 	assert_int_equal(RUN(output, "--connect", "tcp://10.1.2.3:7040", "--socket",
 			     "/proc/nonexistent/agent", "--insecure"),
 			 1);
-	assert_non_null(strstr(output, "warning: tcp://10.1.2.3:7040"));
+	assert_non_null(strstr(output, "flamegrid-agent: tcp://10.1.2.3:7040: what is sent there"));
 }
 
 static void a_failure_exits_with_1_and_names_what_and_where(void **state)
