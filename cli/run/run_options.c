@@ -183,8 +183,9 @@ static bool take_config(struct run_options *options, struct destinations *config
 
 	if (result == 0)
 		return true;
-	log_warning("%s%s", error ? error : strerror(-result),
-		    strict ? ": not started (--strict)" : ": the configuration is left alone");
+	log_write(strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s: %s",
+		  error ? error : strerror(-result),
+		  strict ? "not started (--strict)" : "the configuration is left alone");
 	free(error);
 	*options = before;
 	*configured = (struct destinations){0};

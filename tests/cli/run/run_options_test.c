@@ -6,8 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/run/run_options.h"
 #include "options/option_line.h"
+
+static enum log_level logged; /* of the last message */
+
+void __wrap_log_write(enum log_level level, const char *format, ...);
+
+void __wrap_log_write(enum log_level level, const char *format, ...)
+{
+	(void)format;
+	logged = level;
+}
 
 static char config_path[] = "/tmp/run_options_test.XXXXXX";
 
@@ -118,6 +129,23 @@ static void the_command_line_goes_before_the_configuration(void **state)
 	assert_null(options.node_name);
 }
 
+static void a_faulty_configuration_is_a_warning_and_with_strict_an_error(void **state)
+{
+	static struct run_options options;
+	char *error;
+
+	(void)state;
+	assert_true(check_line("nonsense", "1", &error) < 0);
+	free(error);
+	assert_int_equal(parse(&options, (const char *const[]){"run", "true", NULL}),
+			 OPTION_LINE_GO);
+	assert_int_equal(logged, LOG_LEVEL_WARNING);
+	assert_int_not_equal(
+		parse(&options, (const char *const[]){"run", "--strict", "true", NULL}),
+		OPTION_LINE_GO);
+	assert_int_equal(logged, LOG_LEVEL_ERROR);
+}
+
 static int remove_config(void **state)
 {
 	(void)state;
@@ -131,6 +159,7 @@ int main(void)
 		cmocka_unit_test(
 			a_value_where_there_is_none_and_none_where_there_is_one_are_refused),
 		cmocka_unit_test(the_command_line_goes_before_the_configuration),
+		cmocka_unit_test(a_faulty_configuration_is_a_warning_and_with_strict_an_error),
 	};
 	int fd = mkstemp(config_path);
 
