@@ -32,11 +32,11 @@ struct option_row {
 #define OPTION_ROW_HELP                                                                            \
 	{                                                                                          \
 		"help", 'h', "[=all]", OPTION_DAILY | OPTION_LINE_ONLY | OPTION_NOT_IN_STEP,       \
-			"Prints the daily options, or all of them."                                \
+			"Print the daily options, or all of them."                                 \
 	}
 #define OPTION_ROW_VERSION                                                                         \
 	{                                                                                          \
-		"version", 'V', NULL, OPTION_DAILY, "Prints the version."                          \
+		"version", 'V', NULL, OPTION_DAILY, "Print the version."                           \
 	}
 
 struct option_table {

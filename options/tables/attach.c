@@ -3,8 +3,8 @@
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
 	ROW_PID,
-	{"output", 'o', "DIR", OPTION_DAILY, "Writes there (default: flamegrid-profile)."},
-	{"duration", 0, "TIME", OPTION_DAILY, "Ends after this time (500ms, 30s, 2m)."},
+	{"output", 'o', "DIR", OPTION_DAILY, "Write to DIR (default: flamegrid-profile)."},
+	{"duration", 0, "TIME", OPTION_DAILY, "End after this time (500ms, 30s, 2m)."},
 	ROW_RECORD,
 	ROWS_MESSAGES,
 	OPTION_ROW_HELP,
@@ -25,7 +25,7 @@ const struct option_table option_table_attach = {
 	.program = "flamegrid",
 	.verb = "attach",
 	.usage = "--pid PID [OPTION...]",
-	.summary = "Profiles a running process with a dormant guest.",
+	.summary = "Profile a running process with a dormant guest.",
 	.closing = "The profile ends with the process, at Ctrl-C, or by flamegrid detach. Exit "
 		   "status: 0; 1: the process cannot be attached to; 2: usage.",
 	.rows = rows,

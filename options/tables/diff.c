@@ -2,18 +2,18 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"rank", 0, "N", OPTION_DAILY, "Names the rank."},
+	{"rank", 0, "N", OPTION_DAILY, "Compare this rank."},
 	{"against", 0, "median|N", OPTION_DAILY,
-	 "Compares with the median of all others (default), or a rank."},
+	 "Compare with the median of all others (default), or a rank."},
 	{"format", 'f', "folded|html", OPTION_DAILY,
-	 "Prints \"stack before after\" (default), or a flame graph."},
+	 "Print \"stack before after\" (default), or a flame graph."},
 	ROW_OUTPUT_FILE,
 	OPTION_ROW_HELP,
 
 	OPTION_GROUP("As in flamegrid report"),
 	ROW_UNIT,
 	ROW_WEIGHT,
-	{"planes", 0, "LIST", 0, "Compares these planes (default: gpu)."},
+	{"planes", 0, "LIST", 0, "Compare these planes (default: gpu)."},
 	ROW_LINES("off"),
 	{0},
 };
@@ -22,7 +22,7 @@ const struct option_table option_table_diff = {
 	.program = "flamegrid",
 	.verb = "diff",
 	.usage = "--rank N [OPTION...] PROFILE",
-	.summary = "Shows how a rank's work differs from that of the others.",
+	.summary = "Show how a rank's work differs from that of the others.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
 	.operand = "profile",
 	.rows = rows,

@@ -2,7 +2,7 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"json", 0, NULL, OPTION_DAILY, "Prints JSON."},
+	{"json", 0, NULL, OPTION_DAILY, "Print JSON."},
 	OPTION_ROW_HELP,
 	{0},
 };
@@ -11,7 +11,7 @@ const struct option_table option_table_doctor = {
 	.program = "flamegrid",
 	.verb = "doctor",
 	.usage = "[--json]",
-	.summary = "Finds obstacles to profiling on this host.",
+	.summary = "Find obstacles to profiling on this host.",
 	.closing = "Exit status: 0; 1: there is a problem, and a run would have no GPU work in "
 		   "it; 2: usage.",
 	.rows = rows,

@@ -2,7 +2,7 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"output", 'o', "DIR", OPTION_DAILY, "Writes the merged profile into DIR."},
+	{"output", 'o', "DIR", OPTION_DAILY, "Write the merged profile into DIR."},
 	OPTION_ROW_HELP,
 	{0},
 };
@@ -11,7 +11,7 @@ const struct option_table option_table_merge = {
 	.program = "flamegrid",
 	.verb = "merge",
 	.usage = "-o DIR PROFILE...",
-	.summary = "Makes one profile of several: of hosts, steps, jobs or windows.",
+	.summary = "Make one profile of several: of hosts, steps, jobs or windows.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
 	.operand = "profile",
 	.rows = rows,

@@ -6,50 +6,50 @@
 
 /* clang-format off */
 #define ROW_STACKS {"stacks", 0, "MODE[,NATIVE[,PYTHON]]", 0, \
-	"Chooses a launch's stack: leaf (default), full, native, python or none, and its depths."}
+	"Choose a launch's stack: leaf (default), full, native, python or none, and its depths."}
 #define ROW_GRAPHS {"graphs", 0, "nodes|launch", 0, \
-	"Records CUDA graphs as the nodes that run (default), or as one record a launch: cheaper."}
+	"Record CUDA graphs as the nodes that run (default), or as one record a launch: cheaper."}
 #define ROW_RECORD {"record", 0, "LIST", OPTION_DAILY, \
-	"Records sync,overhead,um,modules,memory,nvtx, or all."}
+	"Record sync,overhead,um,modules,memory,nvtx, or all."}
 #define ROW_API {"api", 0, "LIST", 0, \
-	"Counts and times calls of CUDA's API: names with * for any text, or runtime, driver, all."}
+	"Count and time calls of CUDA's API: names with * for any text, or runtime, driver, all."}
 #define ROW_LINES(usual) {"lines", 0, "on|off", 0, \
-	"Puts source lines into the names of frames (default: " usual ")."}
+	"Put source lines into the names of frames (default: " usual ")."}
 #define ROW_INLINES {"inlines", 0, NULL, 0, \
-	"Looks for source lines and inlined functions of native code: slower."}
+	"Look for source lines and inlined functions of native code: slower."}
 #define ROW_SYMBOL_CACHE {"symbol-cache", 0, "DIR|off", 0, \
-	"Keeps symbol tables there for the next time."}
+	"Keep symbol tables in DIR for the next time."}
 #define ROW_NODE_NAME {"node-name", 0, "NAME", 0, \
-	"Names this host in reports (default: Slurm's name, else the host's)."}
+	"Name this host so in reports (default: Slurm's name, else the host's)."}
 #define ROW_DEVICES {"devices", 0, "FILE", 0, \
-	"Lists the GPUs of this host, in place of those that hwloc sees."}
+	"Take the GPUs of this host from FILE, in place of those that hwloc sees."}
 #define ROW_STACK_SOURCE {"stack-source", 0, "guest|uprobe|auto", OPTION_EXPERIMENTAL, \
-	"Says whether the processes walk launch stacks (default, and auto), or the kernel does."}
+	"Let the processes walk launch stacks (default, and auto), or the kernel."}
 #define ROW_RAW_SAMPLES {"raw-samples", 0, "on|off", 0, \
-	"Keeps each host sample by itself, too (default: off)."}
+	"Keep each host sample by itself, too (default: off)."}
 #define ROW_INSECURE {"insecure", 0, NULL, 0, \
-	"Allows endpoints without keys that other machines can reach, unprotected."}
-#define ROW_UNIT {"unit", 'u', "us|ns", 0, "Is the unit of time in folded stacks (default: us)."}
+	"Allow endpoints without keys that other machines can reach, unprotected."}
+#define ROW_UNIT {"unit", 'u', "us|ns", 0, "Choose the unit of folded stacks (default: us)."}
 #define ROW_WEIGHT {"weight", 'w', "time|count|bytes", 0, \
-	"Is what folded stacks weigh (default: time)."}
+	"Choose what folded stacks weigh (default: time)."}
 #define ROW_OUTPUT_FILE {"output", 'o', "FILE", OPTION_DAILY, \
-	"Writes there, not to standard output."}
-#define ROW_PID {"pid", 'p', "PID", OPTION_DAILY, "Names the process."}
+	"Write to FILE, not to standard output."}
+#define ROW_PID {"pid", 'p', "PID", OPTION_DAILY, "Take this process."}
 #define ROWS_MESSAGES \
-	{"quiet", 'q', NULL, OPTION_DAILY, "Prints warnings and errors alone."}, \
-	{"verbose", 'v', NULL, 0, "Also prints messages that help to find a fault."}, \
-	{"log-level", 0, "error|warning|notice|info|debug", 0, "Prints messages from this level on."}
+	{"quiet", 'q', NULL, OPTION_DAILY, "Print warnings and errors alone."}, \
+	{"verbose", 'v', NULL, 0, "Also print messages that help to find a fault."}, \
+	{"log-level", 0, "error|warning|notice|info|debug", 0, "Print messages from this level on."}
 #define ROWS_HOST_THREADS \
 	{"cpu-hz", 0, "N", OPTION_DAILY, \
-		"Samples the job's threads on the CPUs N times a second."}, \
+		"Sample the job's threads on the CPUs N times a second."}, \
 	{"off-cpu", 0, "TIME", OPTION_DAILY, \
-		"Records waits of the job's threads of at least TIME."}, \
-	{"host-calls", 0, "on|off|auto", OPTION_EXPERIMENTAL, "Times calls of CUDA and NCCL from " \
+		"Record waits of the job's threads of at least TIME."}, \
+	{"host-calls", 0, "on|off|auto", OPTION_EXPERIMENTAL, "Time calls of CUDA and NCCL from " \
 		"the kernel's side, without a guest; auto: where no guest can capture."}, \
-	{"stack-copy", 0, "KIB", OPTION_EXPERIMENTAL, "Copies so much of a stack with each " \
+	{"stack-copy", 0, "KIB", OPTION_EXPERIMENTAL, "Copy so much of a stack with each " \
 		"sample: a multiple of 4, at most 32 (default)."}, \
 	{"bpf-buffer", 0, "KIB", OPTION_EXPERIMENTAL, \
-		"Sets the room for samples between two reads (default: half a second of them)."}
+		"Set the room for samples between two reads (default: half a second of them)."}
 /* clang-format on */
 
 #endif
