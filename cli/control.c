@@ -336,8 +336,8 @@ static bool find_site(struct control *control)
 	if (control->endpoint && strcmp(control->endpoint, "none") != 0)
 		return true;
 	if (result == 0)
-		log_error("--job %s: no site's aggregator is known: none is configured, and no "
-			  "--connect says where",
+		log_error("--job %s needs a site's aggregator: give --connect ENDPOINT, or set "
+			  "\"aggregator\" in the configuration",
 			  control->job);
 	return false;
 }

@@ -236,15 +236,17 @@ static int prepare(struct run *run, const char *program)
 {
 	if (bpf_options_wanted(&run->options.bpf) &&
 	    (run->options.agent_path || run->options.dormant)) {
-		log_warning("--cpu-hz, --off-cpu and --host-calls are the agent's: there is none "
-			    "of this run's own");
+		log_warning("--cpu-hz, --off-cpu and --host-calls are options of the agent, and "
+			    "this run has none of its own");
 		run->options.bpf.host_calls = false;
 	}
 	if (run->options.raw_samples && (run->options.agent_path || run->options.dormant))
-		log_warning("--raw-samples is the aggregator's: there is none of this run's own");
+		log_warning("--raw-samples is an option of the aggregator, and this run has none "
+			    "of its own");
 	if (run->options.stack_source != STACK_SOURCE_GUEST &&
 	    (run->options.agent_path || run->options.dormant))
-		log_warning("--stack-source is the agent's: there is none of this run's own");
+		log_warning("--stack-source is an option of the agent, and this run has none of "
+			    "its own");
 	int result = find_output(run);
 	if (result == 0 && !is_host_only(run))
 		result = prepare_guest(run, program);

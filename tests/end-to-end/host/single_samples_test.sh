@@ -80,4 +80,4 @@ contains "run --raw-samples yes: said" "$scratch/wrong.err" "--raw-samples yes"
 "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store "$scratch/a.db" --raw-samples yes 2>"$scratch/wrong.err"
 same "flamegrid-aggregator --raw-samples yes: status" $? 2
 "$flamegrid" run --raw-samples on --dormant -- true 2>"$scratch/wrong.err"
-contains "run --raw-samples on --dormant: said" "$scratch/wrong.err" "--raw-samples is the aggregator's"
+contains "run --raw-samples on --dormant: said" "$scratch/wrong.err" "--raw-samples is an option of the aggregator"

@@ -116,7 +116,7 @@ same "another user's: status" $? 1
 : >"$scratch/empty.conf"
 FLAMEGRID_CONFIG=$scratch/empty.conf "$flamegrid" control start --job job >"$scratch/taken" 2>"$scratch/err"
 same "no aggregator is known: status" $? 1
-contains "no aggregator is known: says so" "$scratch/err" "--job job: no site's aggregator is known"
+contains "no aggregator is known: says so" "$scratch/err" "--job job needs a site's aggregator"
 "$flamegrid" control start --job job --connect tcp://localhost:1 >"$scratch/taken" 2>"$scratch/err"
 same "nobody is there: status" $? 1
 contains "nobody is there: says so" "$scratch/err" "tcp://localhost:1: the aggregator cannot be reached"
