@@ -24,7 +24,7 @@ void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
 /* Looks at the agent's beat. If the beat ended a second ago, tries the socket, which takes a second at most. */
 enum agent_watch_news agent_watch_step(uint64_t now_ns);
 
-/* Whether the agent lives, so that at the process's end nothing more need be done. */
+/* Returns whether the agent lives, so that at the process's end nothing more need be done. */
 bool agent_watch_lives(uint64_t now_ns);
 
 /* At the process's end: offers the ring if the agent is gone or never answered. Waits for nothing. Any thread. Returns

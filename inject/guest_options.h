@@ -30,10 +30,10 @@ void guest_options_use_file(const char *path);
 /* Fills *options. An option that is not understood has its default, and a notice says so. */
 void guest_options_read(struct guest_options *options, struct definition_writer *notices);
 
-/* Whether, by the environment, collectives may be recorded once an agent attaches. */
+/* Returns whether, by the environment, collectives may be recorded once an agent attaches. */
 bool guest_options_may_want_collectives(void);
 
-/* Whether the environment wants the guest to wait until an agent attaches. */
+/* Returns whether the environment wants the guest to wait until an agent attaches. */
 bool guest_options_want_dormant(void);
 
 #endif

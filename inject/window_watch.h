@@ -11,20 +11,20 @@ struct record_ring;
 void window_watch_init(struct record_ring *ring, struct definition_writer *definitions,
 		       const struct cupti_library *library);
 
-/* After each flush of an open window, within the window's lock: only then may the watch call CUPTI. */
+/* Call it after each flush of an open window, within the window's lock. Only then may the watch call CUPTI. */
 void window_watch_step(void);
 
-/* Another user of CUPTI's activity API is about to take the records: fetches what CUPTI holds of ours. Any thread,
- * outside CUPTI's callbacks. */
+/* Fetches what CUPTI holds of ours, before another user of CUPTI's activity API takes the records. Any thread, outside
+ * CUPTI's callbacks. */
 void window_watch_lend(void);
 
 /* Tells of a window that another user of CUPTI has ended, and counts the launches without a record. */
 void window_watch_hear_of_loss(void);
 
-/* After the last flush of an open window, which was forced, within the window's lock: counts what is missing. */
+/* Counts what is missing. Call it after the last, forced flush of an open window, within the window's lock. */
 void window_watch_finish(void);
 
-/* The same after the last window has ended. Does not call CUPTI. */
+/* Counts what is missing after the last window has ended. Does not call CUPTI. */
 void window_watch_finish_late(void);
 
 #endif

@@ -148,7 +148,7 @@ static void give_memory_back(struct agent *agent)
 	malloc_trim(0);
 }
 
-/* Whether the last pass has read all that was there when it began. */
+/* Returns whether the last pass has read all that was there when it began. */
 static bool is_complete(const struct agent_pass *pass)
 {
 	return pass->has_all_samples && !pass->has_more && !pass->waits_for_room &&

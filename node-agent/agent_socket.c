@@ -22,8 +22,8 @@
 
 #define FULL_INTERVAL_NS 10000000000ull
 
-/* Whether the guest's pid is another process's by now: /proc would describe that process instead. Start times can be
- * compared where both count from the same moment. */
+/* Returns whether the guest's pid is another process's by now: /proc would describe that process instead. Start times
+ * can be compared where both count from the same moment. */
 static bool is_gone(const struct guest_arrival *arrival)
 {
 	const struct guest_hello *hello = arrival->hello;

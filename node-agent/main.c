@@ -127,9 +127,9 @@ static int run(struct agent *agent)
 	return r;
 }
 
-/* glibc keeps what a thread frees, seven blocks of each size below 1 KiB, and with them whole pages, for as long as the
- * thread lives. Only the environment with which a program begins can forbid it, so the agent begins once more. That
- * does not help where it has more rights than its caller. There, or where this fails, it is as good, and larger. */
+/* glibc caches seven freed blocks of each size below 1 KiB in each thread, and each cached block keeps its page. Only
+ * the environment with which a program begins can forbid it, so the agent begins once more. With more rights than its
+ * caller, or where this fails, it works as well but is larger. */
 static void keep_no_freed_blocks(char **argv)
 {
 	char path[PATH_MAX];
@@ -143,7 +143,7 @@ static void keep_no_freed_blocks(char **argv)
 	unsetenv("GLIBC_TUNABLES");
 }
 
-/* Large blocks go back to the system when they are freed: what one guest made us take must not stay ours for good. */
+/* Large blocks go back to the system when they are freed, so that memory for one guest is not kept for good. */
 static void give_memory_back(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
@@ -163,7 +163,7 @@ static void raise_limit(void)
 	}
 }
 
-/* All is open that takes more. */
+/* Call it once everything that needs more capabilities is open. */
 static int give_up(const struct capability_set *rights)
 {
 	char text[CAPABILITY_SET_TEXT_MAX];

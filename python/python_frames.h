@@ -53,7 +53,7 @@ struct python_frame {
 uint32_t python_frames_walk(struct python_frames *python, struct python_frame *frames, uint32_t max,
 			    bool *cut);
 
-/* Whether the process has several interpreters of a version that mixes up their threads (up to 3.11). */
+/* Returns whether the process has several interpreters of a version that mixes up their threads (up to 3.11). */
 bool python_frames_ambiguous(const struct python_frames *python);
 
 /* Returns the stack word (stack_word.h) of a frame that the same thread has just walked. Copies names that are new into

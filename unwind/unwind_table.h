@@ -81,7 +81,7 @@ enum unwind_found {
 enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t address,
 				     uint32_t *rule);
 
-/* Whether the address lies in a segment. */
+/* Returns whether the address lies in a segment. */
 bool unwind_tables_holds(const struct unwind_tables *tables, uint64_t address);
 
 /* Counts a walk that stopped at this address for want of a usable rule. */

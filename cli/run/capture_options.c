@@ -237,7 +237,7 @@ bool capture_options_is_in_environment(const char *name)
 	return false;
 }
 
-/* Whether less than the whole run may be captured. */
+/* Returns whether less than the whole run may be captured. */
 static bool has_windows(const struct capture_options *options)
 {
 	char text[WINDOW_OPTIONS_SIZE];

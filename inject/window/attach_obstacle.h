@@ -1,4 +1,4 @@
-/* Why CUPTI can't be taken up in the middle of a process that works on GPUs already (capture_window.h). */
+/* Decides whether CUPTI can be taken up in the middle of a process that works on GPUs (capture_window.h). */
 #ifndef ATTACH_OBSTACLE_H
 #define ATTACH_OBSTACLE_H
 
@@ -6,9 +6,9 @@
 
 struct definition_writer;
 
-/* To subscribe waits for all GPU work, and meanwhile no thread can launch. Work on one GPU may wait for work that a
- * thread would launch on the next, and then the wait never ends. Returns whether there can be such work. Says so in a
- * notice, unless `said`. It calls the driver: never call it inside callbacks. */
+/* Subscribing waits for all GPU work, and no thread can launch meanwhile. Work on one GPU may wait for work that a
+ * thread would launch on the next GPU, and then the wait never ends. Returns whether there can be such work. A notice
+ * tells it, unless `said`. It calls the driver: never call it inside callbacks. */
 bool attach_obstacle_is_there(struct definition_writer *notices, bool said);
 
 #endif

@@ -48,7 +48,7 @@ struct capture_window_parts { /* all borrowed for good */
 /* Call it once, before the others. */
 void capture_window_init(const struct capture_window_parts *parts);
 
-/* Whether the process is to be captured from its start on, also because a range that it waits for is open already. On
+/* Returns whether the process is captured from its start on, also because a range that it waits for is open already. On
  * the thread that loads the guest. */
 bool capture_window_is_due(void);
 
@@ -70,15 +70,15 @@ uint64_t capture_window_step(void);
 bool capture_window_lock(void);
 void capture_window_unlock(void);
 
-/* Any thread: whether the ring may go to another agent now. Each agent of a dormant guest makes a profile of its own,
- * so the window that one has begun must end before the next agent comes. */
+/* Any thread: returns whether the ring may go to another agent now. Each agent of a dormant guest makes a profile of
+ * its own, so the window that one has begun must end before the next agent comes. */
 bool capture_window_may_change_agents(void);
 
-/* Helper: whether the guest is dormant again and has done all that the last window left to do. */
+/* Helper: returns whether the guest is dormant again and has done all that the last window left to do. */
 bool capture_window_is_resting(void);
 
-/* Helper, within the lock: whether the window is open and not about to end. Any thread: whether it is, or was just
- * now. */
+/* Helper, within the lock: returns whether the window is open and not about to end. Any thread: whether it is, or was
+ * just now. */
 bool capture_window_is_open(void);
 
 /* Helper, at the process's end, within the lock: ends the window. */
@@ -100,7 +100,7 @@ bool capture_window_yield(void);
 void capture_window_fetch(void);
 void capture_window_yielded(bool locked, bool ended);
 
-/* Helper: whether CUPTI was ended so. The guest does not take CUPTI up again before this was called. */
+/* Helper: returns whether CUPTI was ended so. The guest does not take CUPTI up again before this was called. */
 bool capture_window_was_lost(void);
 
 /* Tells that an NVTX range of the wanted name, or cudaProfilerStart's, opens or closes. It takes effect at once. Any

@@ -1,5 +1,5 @@
-/* Whether the process is to be captured now, by the clock, by an open range and by command. Pure; time is an argument.
- * One thread at a time. */
+/* Decides whether the process is captured now: by the clock, by an open range and by command. Pure; time is an
+ * argument. One thread at a time. */
 #ifndef WINDOW_SCHEDULE_H
 #define WINDOW_SCHEDULE_H
 
@@ -22,7 +22,7 @@ void window_schedule_command(struct window_schedule *schedule,
 /* Tells that a range of the wanted sort or name opens or closes. */
 void window_schedule_range(struct window_schedule *schedule, bool open);
 
-/* Whether to capture at now_ns (CLOCK_REALTIME). *next_ns: when time may change the answer; UINT64_MAX: never. */
+/* Returns whether to capture at now_ns (CLOCK_REALTIME). *next_ns: when time may change that; UINT64_MAX: never. */
 bool window_schedule_wanted(const struct window_schedule *schedule, uint64_t now_ns,
 			    uint64_t *next_ns);
 

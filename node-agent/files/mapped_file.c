@@ -57,8 +57,8 @@ void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
 
 	*view = (struct mapped_file_view){.pid = pid, .user = user};
 	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
-	/* What a process without a root names gives its own user no more than that user has. Without a start time no
-	 * file counts as older than the process. */
+	/* If /proc shows no root, only files of our own user's processes are believed: that user could read them
+	 * anyhow. Without a start time no file counts as older than the process. */
 	if (!view->is_ours && !has_root(pid)) {
 		view->is_ours = user == geteuid();
 		return;

@@ -51,7 +51,7 @@ struct column_shape column_survey(const struct column_source *source);
 /* One value of width_bytes. */
 uint64_t column_load(const void *value, uint32_t width_bytes);
 
-/* Whether any of the values is above max. */
+/* Returns whether any of the values is above max. */
 bool column_exceeds(const struct column_source *source, uint64_t max);
 
 /* Both write to out, which has room for count * COLUMN_VALUE_BYTES_MAX bytes, and return the number of bytes written.

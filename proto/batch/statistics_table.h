@@ -36,7 +36,7 @@ const struct message_api_call *statistics_table_calls(const struct statistics_ta
 const struct message_kernel_config *statistics_table_configs(const struct statistics_table *table,
 							     uint32_t *count);
 
-/* Whether a row changed since the last statistics_table_saved(); index is below the count. */
+/* Returns whether a row changed since the last statistics_table_saved(); index is below the count. */
 bool statistics_table_call_changed(const struct statistics_table *table, uint32_t index);
 bool statistics_table_config_changed(const struct statistics_table *table, uint32_t index);
 bool statistics_table_changed(const struct statistics_table *table); /* any row of it */

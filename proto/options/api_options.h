@@ -18,7 +18,7 @@ enum api_domain { /* CUPTI's numbers */
  * letters, digits, '_' and '*'; -E2BIG: longer than API_OPTIONS_SIZE_MAX. */
 int api_options_check(const char *text);
 
-/* Whether a list that passed the check includes this function. */
+/* Returns whether a list that passed the check includes this function. */
 bool api_options_match(const char *text, enum api_domain domain, const char *name);
 
 #endif

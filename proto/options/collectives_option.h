@@ -1,4 +1,4 @@
-/* Whether a guest records collectives: "on" (the default) or "off", given to it in its environment. Pure; any
+/* Decides whether a guest records collectives: "on" (the default) or "off", given to it in its environment. Pure; any
  * thread. */
 #ifndef COLLECTIVES_OPTION_H
 #define COLLECTIVES_OPTION_H

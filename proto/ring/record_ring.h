@@ -172,7 +172,7 @@ void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_R
 /* The time at which the agent last looked at this ring, CLOCK_MONOTONIC; 0: never. */
 uint64_t record_ring_last_beat(const struct record_ring *ring);
 
-/* Whether the agent gets the stacks of launches from the guest's probe, so that the guest need not walk them. */
+/* Returns whether the agent gets the launches' stacks from the guest's probe, so that the guest need not walk them. */
 bool record_ring_is_probed(const struct record_ring *ring);
 
 /* ---- agent */

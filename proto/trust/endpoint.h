@@ -1,4 +1,4 @@
-/* Whether other machines can reach a ZeroMQ endpoint. Pure; any thread. */
+/* Decides whether other machines can reach a ZeroMQ endpoint. Pure; any thread. */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
 

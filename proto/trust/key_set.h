@@ -19,10 +19,10 @@ struct key_set { /* "": not there */
 	char client_public[KEY_SET_TEXT], client_secret[KEY_SET_TEXT];
 };
 
-/* Whether the text has the form of a key. */
+/* Returns whether the text has the form of a key. */
 bool key_set_is_key(const char *text);
 
-/* Whether the set has all keys of that role, each in a key's form. */
+/* Returns whether the set has all keys of that role, each in a key's form. */
 bool key_set_serves(const struct key_set *keys, enum key_role role);
 
 /* Takes one line of a file (key_file.h). 0; -ENOENT: no key has that name; -EINVAL: the value is not a key, or the file

@@ -1,5 +1,5 @@
-/* Whether a file's contents may be believed: it is a regular file of this user or of root, and nobody else can write
- * it, or read it if it is secret. Any thread. */
+/* Decides whether a file's contents may be believed: it is a regular file of this user or of root, and nobody else can
+ * write it, or read it if it is secret. Any thread. */
 #ifndef TRUSTED_FILE_H
 #define TRUSTED_FILE_H
 
