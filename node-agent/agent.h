@@ -10,7 +10,7 @@
 
 #include "agent_status.h"
 
-#include "node-agent/calls/probe_source.h"
+#include "node-agent/probe/probe_source.h"
 #include "node-agent/watch/bpf_options.h"
 #include "node-agent/watch/bpf_source.h"
 

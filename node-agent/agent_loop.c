@@ -12,7 +12,6 @@
 #include "agent_socket.h"
 #include "agent_state.h"
 #include "job_order.h"
-#include "probe_guests.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,6 +19,7 @@
 #include "node-agent/guests/guest_control.h"
 #include "node-agent/guests/guest_register.h"
 #include "node-agent/guests/process_table.h"
+#include "node-agent/probe/probe_guests.h"
 #include "node-agent/publish/publisher.h"
 #include "node-agent/watch/bpf_source.h"
 

@@ -3,11 +3,11 @@
 #include <malloc.h>
 
 #include "agent_state.h"
-#include "probe_guests.h"
 #include "run_table.h"
 
-#include "node-agent/calls/probe_source.h"
 #include "node-agent/guests/process_table.h"
+#include "node-agent/probe/probe_guests.h"
+#include "node-agent/probe/probe_source.h"
 #include "node-agent/publish/batch_builder.h"
 #include "node-agent/publish/publisher.h"
 #include "node-agent/watch/bpf_source.h"

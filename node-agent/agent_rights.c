@@ -8,7 +8,7 @@
 
 #include "agent.h"
 
-#include "node-agent/calls/probe_event.h"
+#include "node-agent/probe/probe_event.h"
 
 /* A process that is not there has no user yet. */
 static bool is_of_another_user(pid_t pid)

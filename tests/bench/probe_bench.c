@@ -10,18 +10,18 @@
 #include <bpf/libbpf.h>
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/stack_table.h"
 #include "inject/launch/launch_callback.h"
 #include "inject/launch/launch_probe.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
-#include "inject/base/stack_table.h"
-#include "unwind/unwind_table.h"
 #include "launch_stack.skel.h"
 #include "node-agent/files/elf_file.h"
-#include "node-agent/calls/probe_event.h"
-#include "node-agent/calls/probe_note.h"
-#include "node-agent/calls/probe_ring.h"
+#include "node-agent/probe/probe_event.h"
+#include "node-agent/probe/probe_note.h"
+#include "node-agent/probe/probe_ring.h"
 #include "proto/ring/record_ring.h"
+#include "unwind/unwind_table.h"
 
 #define SELF       "/proc/self/exe"
 #define ROUNDS     7

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node-agent/files/elf_file.h"
-#include "node-agent/calls/probe_note.h"
+#include "node-agent/probe/probe_note.h"
 
 static const char *guest;
 

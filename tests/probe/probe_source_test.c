@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/calls/probe_source.h"
 #include "node-agent/guests/probe_stacks.h"
+#include "node-agent/probe/probe_source.h"
 
 #define THREADS     4u
 #define VICTIMS_MAX 2

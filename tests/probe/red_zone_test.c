@@ -10,9 +10,9 @@
 #include "inject/launch/launch_probe.h"
 #include "launch_stack.skel.h"
 #include "node-agent/files/elf_file.h"
-#include "node-agent/calls/probe_event.h"
-#include "node-agent/calls/probe_note.h"
-#include "node-agent/calls/probe_ring.h"
+#include "node-agent/probe/probe_event.h"
+#include "node-agent/probe/probe_note.h"
+#include "node-agent/probe/probe_ring.h"
 #include "red_zone_leaf.h"
 
 #define SELF      "/proc/self/exe"

@@ -1,6 +1,7 @@
 #include "probe_guests.h"
 
-#include "node-agent/calls/probe_source.h"
+#include "probe_source.h"
+
 #include "node-agent/guests/guest_process.h"
 #include "node-agent/guests/process_table.h"
 
