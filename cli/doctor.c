@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/base/verbs.h"
-#include "cli/run/diagnosis.h"
+#include "cli/doctor/diagnosis.h"
 #include "options/option_line.h"
 #include "report/writers/json_text.h"
 

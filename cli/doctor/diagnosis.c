@@ -12,11 +12,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "run_options.h"
-
 #include "cli/base/job_environment.h"
 #include "cli/base/private_dir.h"
 #include "cli/base/site_config.h"
+#include "cli/run/run_options.h"
 #include "inject/base/memory_limits.h"
 #include "inject/capture/guest_sizes.h"
 #include "inject/cupti/cupti_search.h"
