@@ -8,7 +8,6 @@
 #include "agent_endpoint.h"
 #include "agent_exchange.h"
 #include "agent_hello.h"
-#include "agent_loop.h"
 #include "agent_pass.h"
 #include "agent_socket.h"
 #include "agent_state.h"
@@ -69,11 +68,6 @@ static bool has_room(void *context)
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
-
-int agent_run(struct agent *agent)
-{
-	return agent_loop_run(agent);
-}
 
 void agent_stop(struct agent *agent)
 {

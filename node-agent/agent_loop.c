@@ -1,4 +1,5 @@
-#include "agent_loop.h"
+/* agent_run() (agent.h). */
+#include "agent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -201,7 +202,7 @@ static uint64_t deadline_ns(const struct agent *agent)
 	return earlier(deadline, agent_pass_deadline_ns(agent));
 }
 
-int agent_loop_run(struct agent *agent)
+int agent_run(struct agent *agent)
 {
 	int r = 0;
 

@@ -155,17 +155,17 @@ uid_t guest_process_uid(const struct guest_process *process)
 
 void guest_process_command(struct guest_process *process, const struct record_ring_command *command)
 {
-	ring_source_command(process->source, command);
+	record_ring_command(process->ownership.ring, command);
 }
 
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows)
 {
-	return ring_source_capture(process->source, nr_windows);
+	return record_ring_capture(process->ownership.ring, nr_windows);
 }
 
 bool guest_process_is_capturing(const struct guest_process *process)
 {
-	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+	uint32_t nr_windows, state = record_ring_capture(process->ownership.ring, &nr_windows);
 
 	return !process->ending && !process->finished &&
 	       (state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING);
@@ -179,7 +179,7 @@ void guest_process_register(struct guest_process *process, const struct guest_he
 
 void guest_process_beat(struct guest_process *process, uint64_t now_ns)
 {
-	ring_source_beat(process->source, now_ns);
+	record_ring_beat(process->ownership.ring, now_ns);
 }
 
 /* Takes over a ring that an earlier agent read. It reads nothing until the aggregator has told where to begin. If the
@@ -312,7 +312,7 @@ struct process_ledger *guest_process_ledger(const struct guest_process *process)
 
 bool guest_process_is_blocked(const struct guest_process *process)
 {
-	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+	uint32_t nr_windows, state = record_ring_capture(process->ownership.ring, &nr_windows);
 
 	return state == RECORD_RING_CAPTURE_BLOCKED ||
 	       (state == RECORD_RING_CAPTURE_OFF && nr_windows == 0 &&
@@ -452,7 +452,7 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 		return r;
 	/* The guest runs on without the agent, and nothing is awaited that would tell of its end. */
 	if (left)
-		ring_source_beat(process->source, 0);
+		record_ring_beat(process->ownership.ring, 0);
 	if (process_description_is_late(process->description))
 		guest_process_add_notice(process, NOT_READ);
 	if (unclean)

@@ -318,21 +318,6 @@ int ring_source_forget(struct ring_source *source)
 				       source->counts.nr);
 }
 
-void ring_source_beat(struct ring_source *source, uint64_t now_ns)
-{
-	record_ring_beat(source->ring, now_ns);
-}
-
-void ring_source_command(struct ring_source *source, const struct record_ring_command *command)
-{
-	record_ring_command(source->ring, command);
-}
-
-uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows)
-{
-	return record_ring_capture(source->ring, nr_windows);
-}
-
 bool ring_source_lacks_cupti(const struct ring_source *source)
 {
 	return source->definitions.lacks_cupti;

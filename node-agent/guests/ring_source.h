@@ -58,14 +58,6 @@ uint64_t ring_source_text(const struct ring_source *source);
 /* Leaves out everything that the guest counted until now: it is not ours. 0 or -ENOMEM. */
 int ring_source_forget(struct ring_source *source);
 
-/* Tells the guest that we live. */
-void ring_source_beat(struct ring_source *source, uint64_t now_ns);
-
-/* ring_source_command() tells the guest what to capture. ring_source_capture() returns what the guest says it does
- * (record_ring.h). */
-void ring_source_command(struct ring_source *source, const struct record_ring_command *command);
-uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows);
-
 /* Returns whether the guest has said that there is no CUPTI for it (definition.h). */
 bool ring_source_lacks_cupti(const struct ring_source *source);
 
