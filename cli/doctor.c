@@ -5,7 +5,7 @@
 #include "cli/base/verbs.h"
 #include "cli/doctor/diagnosis.h"
 #include "options/option_line.h"
-#include "report/writers/json_text.h"
+#include "report/writers/row_text.h"
 
 static const char *const words[] = {
 	[DIAGNOSIS_GOOD] = "ok",
@@ -30,21 +30,22 @@ static void print_text(const struct diagnosis *diagnosis)
 	}
 }
 
+static void write_finding(struct row_text *out, const void *row)
+{
+	const struct diagnosis_finding *finding = row;
+
+	row_text_string(out, "subject", finding->subject);
+	row_text_string(out, "verdict", json_words[finding->verdict]);
+	row_text_string(out, "text", finding->text);
+	row_text_string(out, "remedy", finding->remedy);
+}
+
 static void print_json(const struct diagnosis *diagnosis)
 {
-	printf("{\"verdict\":\"%s\",\"findings\":[", json_words[diagnosis_verdict(diagnosis)]);
-	for (size_t i = 0; i < diagnosis->count; i++) {
-		const struct diagnosis_finding *finding = &diagnosis->findings[i];
-
-		printf("%s\n{\"subject\":", i ? "," : "");
-		json_text_write(stdout, finding->subject);
-		printf(",\"verdict\":\"%s\",\"text\":", json_words[finding->verdict]);
-		json_text_write(stdout, finding->text);
-		printf(",\"remedy\":");
-		json_text_write(stdout, finding->remedy);
-		printf("}");
-	}
-	printf("]}\n");
+	printf("{\"verdict\":\"%s\",", json_words[diagnosis_verdict(diagnosis)]);
+	row_text_json(stdout, "findings", write_finding, NULL, diagnosis->findings,
+		      (uint32_t)diagnosis->count, sizeof(*diagnosis->findings));
+	printf("}\n");
 }
 
 int verb_doctor(const char *program, int argc, char **argv)

@@ -200,9 +200,7 @@ int verb_report(const char *program, int argc, char **argv)
 		if (report.request.format == REPORT_SAMPLES &&
 		    *clocks_writer_line(view.clocks, line, sizeof(line)))
 			log_notice("each sample's time is its own host's; %s (--clocks)", line);
-		fprintf(stderr, "flamegrid: %s\n",
-			report_summary_line(view.tree, line, sizeof(line)));
-		report_summary_ledger(stderr, view.tree, "flamegrid: ");
+		report_summary_write(stderr, view.tree, "flamegrid: ");
 		report_summary_planes(stderr, view.tree, "flamegrid: ");
 		if (report.names.memory != REPORT_MEMORY_NONE)
 			report_summary_memory(stderr, view.tree, "flamegrid: ");

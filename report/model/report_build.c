@@ -519,19 +519,6 @@ static int add_title(struct report *report, const struct profile *profile)
 	return report->title ? 0 : -ENOMEM;
 }
 
-static int add_strings(struct report *report)
-{
-	uint32_t count = report_names_count(report->names);
-
-	report->strings = calloc(count, sizeof(*report->strings));
-	if (!report->strings)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		report->strings[i] = report_names_get(report->names, i);
-	report->tree.nr_strings = count;
-	return 0;
-}
-
 static int build(struct builder *builder, const struct profile *profile)
 {
 	struct report *report = builder->report;
@@ -552,8 +539,11 @@ static int build(struct builder *builder, const struct profile *profile)
 						 &report->tree.state, &report->verdict);
 	if (!error)
 		error = add_title(report, profile);
-	if (!error)
-		error = add_strings(report);
+	if (!error) {
+		report->strings = report_names_all(report->names);
+		report->tree.nr_strings = report_names_count(report->names);
+		error = report->strings ? 0 : -ENOMEM;
+	}
 	report->tree.simulated = is_simulated(builder->collection);
 	report->tree.strings = report->strings;
 	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);

@@ -226,7 +226,8 @@ static int fill(struct builder *builder, const struct collective_log_call *entri
 		qsort(builder->sums, builder->report->nr_sums, sizeof(*builder->sums),
 		      compare_sums);
 	builder->report->nodes = report_paths_take(builder->paths, &nr_nodes);
-	return 0;
+	builder->report->strings = report_names_all(builder->report->names);
+	return builder->report->strings ? 0 : -ENOMEM;
 }
 
 static int build(struct builder *builder, const struct report_options *options)
@@ -287,10 +288,6 @@ void report_collectives_destroy(struct report_collectives *collectives)
 	free((void *)collectives->calls);
 	free((void *)collectives->sums);
 	free((void *)collectives->nodes);
+	free((void *)collectives->strings);
 	free(collectives);
-}
-
-const char *report_collectives_text(const struct report_collectives *collectives, uint32_t name)
-{
-	return report_names_get(collectives->names, name);
 }

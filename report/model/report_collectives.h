@@ -13,7 +13,7 @@
 struct report_names;
 
 struct report_collective {
-	uint32_t host; /* a name: report_collectives_text() */
+	uint32_t host; /* index into strings */
 	uint32_t pid;
 	int32_t rank;                            /* of the job; MESSAGE_RANK_NONE */
 	uint32_t node;                           /* index into nodes; REPORT_NODE_ROOT: no stack */
@@ -44,6 +44,7 @@ struct report_collectives {
 	const struct report_collective_sum *sums; /* by host time, the longest first */
 	uint32_t nr_sums;
 	const struct report_node *nodes; /* of stacks */
+	const char *const *strings;      /* the names of hosts and nodes */
 	struct report_names *names;      /* owns */
 	struct collective_log *log;      /* owns */
 };
@@ -54,8 +55,5 @@ int report_collectives_create(const struct profile *profile, struct collective_l
 			      const struct report_options *options,
 			      struct report_collectives **collectives);
 void report_collectives_destroy(struct report_collectives *collectives); /* accepts NULL */
-
-/* Returns the name of a host or node. Borrowed until destroy. */
-const char *report_collectives_text(const struct report_collectives *collectives, uint32_t name);
 
 #endif

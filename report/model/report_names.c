@@ -350,3 +350,13 @@ const char *report_names_get(const struct report_names *names, uint32_t index)
 {
 	return text_pool_get(names->texts, index + 1, NULL);
 }
+
+const char **report_names_all(const struct report_names *names)
+{
+	uint32_t count = report_names_count(names);
+	const char **all = calloc(count, sizeof(*all));
+
+	for (uint32_t i = 0; all && i < count; i++)
+		all[i] = report_names_get(names, i);
+	return all;
+}

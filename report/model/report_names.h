@@ -51,4 +51,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 uint32_t report_names_count(const struct report_names *names);
 const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */
 
+/* Makes an array of all texts by their indexes, which the caller owns (free()); the texts are borrowed. NULL: out of
+ * memory. */
+const char **report_names_all(const struct report_names *names);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
+#include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
 
@@ -45,46 +46,34 @@ const char *report_summary_time(uint64_t ns, char *text)
 	return text;
 }
 
-static void append(char *line, size_t size, const char *text)
-{
-	size_t length = strlen(line);
-
-	snprintf(line + length, size - length, "%s", text);
-}
-
 /* The share is rounded down, so 100.00 % means all records. Without records there is no share. */
 static void append_matched(const struct report_tree *tree, char *line, size_t size)
 {
 	uint64_t records = tree->kernels + tree->copies + tree->graphs;
-	char number[2 * NUMBER_SIZE];
 
 	if (records == 0) {
-		append(line, size, ", no GPU work was seen");
+		text_line_append(line, size, ", no GPU work was seen");
 		return;
 	}
 	uint64_t share = (uint64_t)((unsigned __int128)tree->matched * 10000 / records);
-	snprintf(number, sizeof(number), ", %" PRIu64 ".%02" PRIu64 " %% matched", share / 100,
-		 share % 100);
-	append(line, size, number);
+	text_line_append(line, size, ", %" PRIu64 ".%02" PRIu64 " %% matched", share / 100,
+			 share % 100);
 }
 
 /* Totals of windows are not totals of the run, so the line says so. */
 static void append_windows(const struct report_tree *tree, char *line, size_t size)
 {
 	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
-	char number[NUMBER_SIZE];
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		const struct report_loss *loss = &tree->losses[i];
 
-		if (strcmp(tree->strings[loss->reason], wanted) != 0)
-			continue;
-		append(line, size, "; captured ");
-		append(line, size, report_summary_time(loss->ns, number));
-		append(line, size, " in ");
-		append(line, size, report_summary_count(loss->count, number));
-		append(line, size,
-		       loss->count == 1 ? " window, not the run" : " windows, not the run");
+		if (strcmp(tree->strings[loss->reason], wanted) == 0)
+			text_line_append(line, size, "; captured %s in %s window%s, not the run",
+					 report_summary_time(loss->ns, time),
+					 report_summary_count(loss->count, count),
+					 loss->count == 1 ? "" : "s");
 	}
 }
 
@@ -92,28 +81,21 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 {
 	char number[NUMBER_SIZE];
 
-	*line = '\0';
-	if (tree->simulated)
-		append(line, size, "SIMULATED GPU: ");
-	append(line, size, report_summary_count(tree->kernels, number));
-	append(line, size, tree->kernels == 1 ? " kernel, " : " kernels, ");
-	if (tree->graphs) {
-		append(line, size, report_summary_count(tree->graphs, number));
-		append(line, size, tree->graphs == 1 ? " graph, " : " graphs, ");
-	}
-	append(line, size,
-	       report_summary_time(tree->kernel_ns + tree->copy_ns + tree->graph_ns, number));
-	append(line, size, " of GPU time");
+	snprintf(line, size, "%s%s kernel%s, ", tree->simulated ? "SIMULATED GPU: " : "",
+		 report_summary_count(tree->kernels, number), tree->kernels == 1 ? "" : "s");
+	if (tree->graphs)
+		text_line_append(line, size, "%s graph%s, ",
+				 report_summary_count(tree->graphs, number),
+				 tree->graphs == 1 ? "" : "s");
+	text_line_append(
+		line, size, "%s of GPU time",
+		report_summary_time(tree->kernel_ns + tree->copy_ns + tree->graph_ns, number));
 	append_matched(tree, line, size);
 	append_windows(tree, line, size);
-	if (tree->lost) {
-		append(line, size, "; lost ");
-		append(line, size, report_summary_count(tree->lost, number));
-	}
-	if (tree->verdict && *tree->verdict) {
-		append(line, size, "; ");
-		append(line, size, tree->verdict);
-	}
+	if (tree->lost)
+		text_line_append(line, size, "; lost %s", report_summary_count(tree->lost, number));
+	if (tree->verdict && *tree->verdict)
+		text_line_append(line, size, "; %s", tree->verdict);
 	return line;
 }
 
@@ -134,6 +116,20 @@ static void write_losses(FILE *out, const struct report_tree *tree, int lost, co
 	}
 }
 
+void report_summary_write(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fprintf(out, "%s%s\n", prefix, report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, prefix);
+}
+
+void report_summary_title(FILE *out, const struct report_tree *tree)
+{
+	if (*tree->title)
+		fprintf(out, "%s\n\n", tree->title);
+}
+
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix)
 {
 	write_losses(out, tree, 1, prefix);
@@ -149,11 +145,9 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 
 	snprintf(line, size, "%s: %s in %s", report_plane_label(plane),
 		 report_summary_count(total->count, count), report_summary_time(total->ns, time));
-	if (total->bytes) {
-		append(line, size, ", ");
-		append(line, size, report_summary_count(total->bytes, count));
-		append(line, size, " bytes");
-	}
+	if (total->bytes)
+		text_line_append(line, size, ", %s bytes",
+				 report_summary_count(total->bytes, count));
 	return line;
 }
 
@@ -175,8 +169,8 @@ bool report_summary_mixed(const struct report_tree *tree, char *line, size_t siz
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
 		if (!(tree->planes & 1u << plane) || !tree->plane_totals[plane].count)
 			continue;
-		append(line, size, nr_planes++ ? ", " : " ");
-		append(line, size, report_plane_name((enum report_plane)plane));
+		text_line_append(line, size, "%s%s", nr_planes++ ? ", " : " ",
+				 report_plane_name((enum report_plane)plane));
 	}
 	return nr_planes > 1;
 }

@@ -25,7 +25,13 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
  *	"noted: launches for which no GPU record came [launch_expired]: 2" */
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Writes such a line, after prefix, for each plane that has records, except GPU work and memory
+/* Writes the line of report_summary_line(), then those of report_summary_ledger(), each after prefix. */
+void report_summary_write(FILE *out, const struct report_tree *tree, const char *prefix);
+
+/* Writes the title and an empty line, or nothing where there is no title. */
+void report_summary_title(FILE *out, const struct report_tree *tree);
+
+/* Writes a line, after prefix, for each plane that has records, except GPU work and memory
  * (report_summary_memory). */
 void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix);
 

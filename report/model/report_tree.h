@@ -133,4 +133,15 @@ struct report_tree {
 	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
 };
 
+/* Fills chain with the nodes of a path, innermost first, and returns their number, at most REPORT_DEPTH_MAX. */
+static inline uint32_t report_tree_path(const struct report_node *nodes, uint32_t node,
+					uint32_t chain[static REPORT_DEPTH_MAX])
+{
+	uint32_t depth = 0;
+
+	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX; node = nodes[node].parent)
+		chain[depth++] = node;
+	return depth;
+}
+
 #endif

@@ -2,9 +2,8 @@
 
 #include <inttypes.h>
 
-#include "csv_writer.h"
 #include "json_text.h"
-#include "json_writer.h"
+#include "row_text.h"
 #include "text_file.h"
 
 #include "report/model/report_summary.h"
@@ -111,8 +110,7 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 {
 	char line[REPORT_SUMMARY_SIZE];
 
-	if (*tree->title)
-		fprintf(out, "%s\n\n", tree->title);
+	report_summary_title(out, tree);
 	fputs("each host's clocks less the aggregator's, give or take the bound, when last "
 	      "compared\n\n",
 	      out);
@@ -124,92 +122,54 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 	if (*clocks_writer_line(clocks, line, sizeof(line)))
 		fprintf(out, "%s\n", line);
 	write_refinement(out, clocks);
-	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "");
+	report_summary_write(out, tree, "");
 	return text_file_flush(out);
 }
 
-/* ---- JSON */
+/* ---- JSON and CSV */
 
-static void write_json_row(FILE *out, const struct report_clocks_row *row)
+static void write_row(struct row_text *out, const void *of)
 {
+	const struct report_clocks_row *row = of;
 	bool known = row->measured > 0;
 
-	fputc('{', out);
-	json_text_member(out, "host", row->host);
-	json_text_number(out, "compared", true, row->measured);
-	json_text_number(out, "elsewhere", true, row->elsewhere);
-	json_text_number(out, "time_ns", known, (int64_t)row->time_ns);
-	json_text_number(out, "offset_ns", known, row->offset_ns);
-	json_text_number(out, "bound_ns", known, (int64_t)row->bound_ns);
-	json_text_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
-	json_text_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
-	json_text_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
-	json_text_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
-	json_text_number(out, "compared_offset_ns", known, row->compared_offset_ns);
-	json_text_number(out, "compared_bound_ns", known, (int64_t)row->compared_bound_ns);
-	fputs("\"collectives\":", out);
-	json_text_write_number(out, true, row->collectives);
-	fputc('}', out);
+	row_text_string(out, "host", row->host);
+	row_text_count(out, "compared", row->measured);
+	row_text_count(out, "elsewhere", row->elsewhere);
+	row_text_number(out, "time_ns", known, (int64_t)row->time_ns);
+	row_text_number(out, "offset_ns", known, row->offset_ns);
+	row_text_number(out, "bound_ns", known, (int64_t)row->bound_ns);
+	row_text_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
+	row_text_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
+	row_text_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
+	row_text_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
+	row_text_number(out, "compared_offset_ns", known, row->compared_offset_ns);
+	row_text_number(out, "compared_bound_ns", known, (int64_t)row->compared_bound_ns);
+	row_text_count(out, "collectives", row->collectives);
 }
 
 int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 		       const struct report_tree *tree)
 {
+	struct row_text document = {.out = out};
 	char line[REPORT_SUMMARY_SIZE];
 
-	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	json_text_member(out, "title", tree->title);
-	fputc('\n', out);
-	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
-	json_text_number(out, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
-			 (int64_t)clocks->spread_ns);
-	json_text_number(out, "realtime_unknown", true, clocks->nr_unknown);
-	fputs("\n\"clocks\":[", out);
-	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_row(out, &clocks->rows[i]);
-	}
-	fputs("]}\n", out);
+	json_text_begin(out, tree->title);
+	row_text_string(&document, "summary", report_summary_line(tree, line, sizeof(line)));
+	row_text_number(&document, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
+			(int64_t)clocks->spread_ns);
+	row_text_count(&document, "realtime_unknown", clocks->nr_unknown);
+	fputs(",\n", out);
+	row_text_json(out, "clocks", write_row, NULL, clocks->rows, clocks->nr_rows,
+		      sizeof(*clocks->rows));
+	fputs("}\n", out);
 	return text_file_flush(out);
-}
-
-/* ---- CSV */
-
-static void write_field(FILE *out, bool known, int64_t number)
-{
-	fputc(',', out);
-	if (known)
-		fprintf(out, "%" PRId64, number);
 }
 
 int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struct report_tree *tree)
 {
-	char line[REPORT_SUMMARY_SIZE];
-
-	fputs("host,compared,elsewhere,time_ns,offset_ns,bound_ns,round_trip_ns,drift_ppb,"
-	      "drift_bound_ppb,realtime_ns,compared_offset_ns,compared_bound_ns,collectives\n",
-	      out);
-	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
-		const struct report_clocks_row *row = &clocks->rows[i];
-		bool known = row->measured > 0;
-
-		csv_writer_text(out, row->host);
-		write_field(out, true, row->measured);
-		write_field(out, true, row->elsewhere);
-		write_field(out, known, (int64_t)row->time_ns);
-		write_field(out, known, row->offset_ns);
-		write_field(out, known, (int64_t)row->bound_ns);
-		write_field(out, known, (int64_t)row->round_trip_ns);
-		write_field(out, row->has_drift, row->drift_ppb);
-		write_field(out, row->has_drift, (int64_t)row->drift_bound_ppb);
-		write_field(out, row->has_realtime, row->realtime_ns);
-		write_field(out, known, row->compared_offset_ns);
-		write_field(out, known, (int64_t)row->compared_bound_ns);
-		write_field(out, true, row->collectives);
-		fputc('\n', out);
-	}
-	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "# ");
+	row_text_csv(out, "", write_row, &(struct report_clocks_row){0}, clocks->rows,
+		     clocks->nr_rows, sizeof(*clocks->rows));
+	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

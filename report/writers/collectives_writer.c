@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "csv_writer.h"
-#include "json_text.h"
+#include "row_text.h"
 #include "text_file.h"
 
 #include "report/model/report_summary.h"
@@ -78,12 +77,11 @@ static void write_unknown(FILE *out, const struct report_collectives *collective
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
 			     const struct report_tree *tree, uint32_t top)
 {
-	char line[REPORT_SUMMARY_SIZE], count[NUMBER_SIZE];
+	char count[NUMBER_SIZE];
 
 	if (top == 0)
 		top = TOP_DEFAULT;
-	if (*tree->title)
-		fprintf(out, "%s\n\n", tree->title);
+	report_summary_title(out, tree);
 	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s %-16s  %s\n", "host time", "calls",
 		"mean", "longest", "bytes", "ranks", "function", "communicator", "sequence");
 	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
@@ -92,8 +90,8 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 		fprintf(out, "%12s %s more\n", "",
 			report_summary_count(collectives->nr_sums - top, count));
 	write_unknown(out, collectives);
-	fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "");
+	fputc('\n', out);
+	report_summary_write(out, tree, "");
 	report_summary_planes(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return text_file_flush(out);
@@ -101,128 +99,117 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 
 /* ---- csv */
 
-static void write_known(FILE *out, uint32_t number)
+static void write_known(struct row_text *out, const char *name, uint32_t number)
 {
-	csv_writer_number(out, number != COLLECTIVE_NOT_KNOWN, number);
+	row_text_number(out, name, number != COLLECTIVE_NOT_KNOWN, number);
 }
 
-static void write_communicator(FILE *out, const struct communicator *communicator)
+static void write_key(struct row_text *out, const char *name, uint64_t key)
 {
-	if (!communicator) {
-		fputs(",,,,,,", out);
-		return;
-	}
-	if (communicator->key)
-		fprintf(out, "%016" PRIx64, communicator->key);
-	fprintf(out, ",%" PRIu32 ",", communicator->communicator_id);
-	write_known(out, communicator->nr_ranks);
-	write_known(out, communicator->rank);
-	fprintf(out, "%s,", communicator_origin_name(communicator->origin));
-	if (communicator->parent_key)
-		fprintf(out, "%016" PRIx64, communicator->parent_key);
-	fputc(',', out);
+	if (row_text_field(out, name) && key)
+		fprintf(out->out, "%016" PRIx64, key);
 }
 
-static void write_stack(FILE *out, const struct report_collectives *collectives, uint32_t node)
+static void write_communicator(struct row_text *out, const struct communicator *known)
 {
-	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
+	static const struct communicator unknown = {.nr_ranks = COLLECTIVE_NOT_KNOWN,
+						    .rank = COLLECTIVE_NOT_KNOWN};
+	const struct communicator *communicator = known ? known : &unknown;
 
-	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     node = collectives->nodes[node].parent)
-		chain[depth++] = node;
-	fputc('"', out);
-	while (depth > 0) {
-		const char *text = report_collectives_text(collectives,
-							   collectives->nodes[chain[--depth]].name);
-
-		for (; *text; text++)
-			fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-		if (depth > 0)
-			fputc(';', out);
-	}
-	fputc('"', out);
+	write_key(out, "communicator", communicator->key);
+	row_text_number(out, "communicator_id", known, communicator->communicator_id);
+	write_known(out, "ranks", communicator->nr_ranks);
+	write_known(out, "communicator_rank", communicator->rank);
+	row_text_string(out, "origin", known ? communicator_origin_name(communicator->origin) : "");
+	write_key(out, "parent", communicator->parent_key);
 }
 
-static void write_call(FILE *out, const struct report_collectives *collectives,
+static void write_call(struct row_text *out, const struct report_collectives *collectives,
 		       const struct report_collective *row)
 {
 	const struct collective *call = row->call;
+	const struct collective_gpu *gpu = row->gpu;
 
-	csv_writer_text(out, report_collectives_text(collectives, row->host));
-	fprintf(out, ",%" PRIu32 ",", row->pid);
-	csv_writer_number(out, row->rank >= 0, row->rank);
-	fprintf(out, "%" PRIu32 ",", call->tid);
+	row_text_string(out, "host", collectives->strings[row->host]);
+	row_text_count(out, "pid", row->pid);
+	row_text_number(out, "rank", row->rank >= 0, row->rank);
+	row_text_count(out, "thread", call->tid);
 	write_communicator(out, row->communicator);
-	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%" PRIu64 ",%" PRIu64 ",", call->sequence,
-		call->function_sequence, collective_function_name(call->function),
-		collective_type_name(call->data_type), collective_op_name(call->reduce_op),
-		call->count, call->bytes);
-	write_known(out, call->peer);
-	fprintf(out, "%" PRIu64 ",0x%" PRIx64 ",%" PRId32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",",
-		call->group, call->stream, call->result, call->start_ns, call->duration_ns,
-		call->correlation_id);
-	if (row->gpu->known)
-		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",", row->gpu->start_ns,
-			row->gpu->ns, row->gpu->device_id);
-	else
-		fputs(",,,", out);
-	write_stack(out, collectives, row->node);
-	fputc('\n', out);
+	row_text_count(out, "sequence", call->sequence);
+	row_text_count(out, "function_sequence", call->function_sequence);
+	row_text_string(out, "function", collective_function_name(call->function));
+	row_text_string(out, "type", collective_type_name(call->data_type));
+	row_text_string(out, "op", collective_op_name(call->reduce_op));
+	row_text_count(out, "count", call->count);
+	row_text_count(out, "bytes", call->bytes);
+	write_known(out, "peer", call->peer);
+	row_text_count(out, "group", call->group);
+	row_text_print(out, "stream", "0x%" PRIx64, call->stream);
+	row_text_number(out, "result", true, call->result);
+	row_text_count(out, "start_ns", call->start_ns);
+	row_text_count(out, "duration_ns", call->duration_ns);
+	row_text_count(out, "correlation_id", call->correlation_id);
+	row_text_number(out, "gpu_start_ns", gpu->known, (int64_t)gpu->start_ns);
+	row_text_number(out, "gpu_ns", gpu->known, (int64_t)gpu->ns);
+	row_text_number(out, "device_id", gpu->known, gpu->device_id);
+	row_text_stack(out, "stack", collectives->nodes, collectives->strings, row->node);
 }
 
 int collectives_writer_csv(FILE *out, const struct report_collectives *collectives,
 			   const struct report_tree *tree)
 {
-	char line[REPORT_SUMMARY_SIZE];
+	static const struct collective call;
+	static const struct collective_gpu gpu;
 
-	fputs("host,pid,rank,thread,communicator,communicator_id,ranks,communicator_rank,origin,"
-	      "parent,sequence,"
-	      "function_sequence,function,type,op,count,bytes,peer,group,stream,result,start_ns,"
-	      "duration_ns,correlation_id,gpu_start_ns,gpu_ns,device_id,stack\n",
-	      out);
-	for (uint32_t i = 0; i < collectives->nr_calls; i++)
-		write_call(out, collectives, &collectives->calls[i]);
-	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "# ");
+	write_call(&(struct row_text){.out = out, .form = ROW_HEADING}, collectives,
+		   &(struct report_collective){.call = &call, .gpu = &gpu});
+	for (uint32_t i = 0; i < collectives->nr_calls; i++) {
+		fputc('\n', out);
+		write_call(&(struct row_text){.out = out, .form = ROW_CSV}, collectives,
+			   &collectives->calls[i]);
+	}
+	fputc('\n', out);
+	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }
 
 /* ---- json */
 
-static void write_json_sum(FILE *out, const struct report_collectives *collectives,
-			   const struct report_collective_sum *sum)
+static void write_sum_row(struct row_text *out, const void *row)
 {
+	const struct report_collectives *collectives = out->context;
+	const struct report_collective_sum *sum = row;
 	char key[NUMBER_SIZE] = "";
 	bool is_group = sum->function == COLLECTIVE_GROUP;
 
 	if (sum->key)
 		snprintf(key, sizeof(key), "%016" PRIx64, sum->key);
-	fputc('{', out);
-	json_text_member(out, "communicator", key);
+	row_text_string(out, "communicator", key);
 	if (!sum->key && !is_group) {
-		json_text_member(out, "host", report_collectives_text(collectives, sum->host));
-		fprintf(out, "\"pid\":%" PRIu32 ",\"communicator_id\":%" PRIu32 ",", sum->pid,
-			sum->communicator_id);
+		row_text_string(out, "host", collectives->strings[sum->host]);
+		row_text_count(out, "pid", sum->pid);
+		row_text_count(out, "communicator_id", sum->communicator_id);
 	}
-	fprintf(out, "\"origin\":\"%s\",\"function\":\"%s\",",
-		is_group || !sum->communicator_id ? "" : communicator_origin_name(sum->origin),
-		collective_function_name(sum->function));
-	json_text_number(out, "ranks", sum->nr_ranks != COLLECTIVE_NOT_KNOWN, sum->nr_ranks);
-	fprintf(out,
-		"\"ranks_seen\":%" PRIu32 ",\"calls\":%" PRIu64 ",\"failed\":%" PRIu64
-		",\"bytes\":%" PRIu64 ",\"host_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
-		",\"first_sequence\":%" PRIu64 ",\"last_sequence\":%" PRIu64
-		",\"gpu_calls\":%" PRIu64 ",\"gpu_ns\":%" PRIu64 "}",
-		sum->nr_seen, sum->calls, sum->failed, sum->bytes, sum->total_ns, sum->max_ns,
-		sum->first, sum->last, sum->gpu_calls, sum->gpu_ns);
+	row_text_string(out, "origin",
+			is_group || !sum->communicator_id ? ""
+							  : communicator_origin_name(sum->origin));
+	row_text_string(out, "function", collective_function_name(sum->function));
+	write_known(out, "ranks", sum->nr_ranks);
+	row_text_count(out, "ranks_seen", sum->nr_seen);
+	row_text_count(out, "calls", sum->calls);
+	row_text_count(out, "failed", sum->failed);
+	row_text_count(out, "bytes", sum->bytes);
+	row_text_count(out, "host_ns", sum->total_ns);
+	row_text_count(out, "max_ns", sum->max_ns);
+	row_text_count(out, "first_sequence", sum->first);
+	row_text_count(out, "last_sequence", sum->last);
+	row_text_count(out, "gpu_calls", sum->gpu_calls);
+	row_text_count(out, "gpu_ns", sum->gpu_ns);
 }
 
 void collectives_writer_json(FILE *out, const struct report_collectives *collectives)
 {
-	fputs("\"collectives\":[", out);
-	for (uint32_t i = 0; i < collectives->nr_sums; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_sum(out, collectives, &collectives->sums[i]);
-	}
-	fputs("],\n", out);
+	row_text_json(out, "collectives", write_sum_row, collectives, collectives->sums,
+		      collectives->nr_sums, sizeof(*collectives->sums));
+	fputs(",\n", out);
 }

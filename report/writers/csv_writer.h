@@ -4,8 +4,6 @@
 #ifndef CSV_WRITER_H
 #define CSV_WRITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "report/model/report_dimension.h"
@@ -15,11 +13,5 @@
  * its activity under its stack (frame_ranks.h). The count is the last column; it is left out if it says nothing. 0;
  * -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
 int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by);
-
-/* Writes a field, in quotes where it needs them. */
-void csv_writer_text(FILE *out, const char *text);
-
-/* Writes a number's field and the comma behind it. The field is empty where the number is not known. */
-void csv_writer_number(FILE *out, bool known, int64_t number);
 
 #endif

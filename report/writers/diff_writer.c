@@ -14,17 +14,12 @@ struct line {
 
 static int make_text(const struct report_tree *tree, const struct report_leaf *leaf, char **text)
 {
-	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
 	size_t size;
 	FILE *out = open_memstream(text, &size);
 
 	if (!out)
 		return -ENOMEM;
-	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     node = tree->nodes[node].parent)
-		chain[depth++] = node;
-	while (depth > 0)
-		fprintf(out, "%s;", tree->strings[tree->nodes[chain[--depth]].name]);
+	folded_writer_path(out, tree, leaf->node);
 	fputs(tree->strings[leaf->name], out);
 	return fclose(out) ? -ENOMEM : 0;
 }
@@ -32,13 +27,6 @@ static int make_text(const struct report_tree *tree, const struct report_leaf *l
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
-}
-
-static uint64_t rounded(uint64_t value, const struct folded_options *options)
-{
-	if (options->weight != FOLDED_TIME || options->unit == FOLDED_NS)
-		return value;
-	return value / 1000 + (value % 1000 >= 500);
 }
 
 static int make_lines(const struct report_diff *diff, enum folded_weight weight, struct line *lines,
@@ -79,8 +67,8 @@ int diff_writer_folded(FILE *out, const struct report_diff *diff,
 		qsort(lines, count, sizeof(*lines), by_text);
 		for (uint32_t i = 0; i < count; i++)
 			fprintf(out, "%s %" PRIu64 " %" PRIu64 "\n", lines[i].text,
-				rounded(lines[i].before, options),
-				rounded(lines[i].after, options));
+				folded_writer_round(lines[i].before, options),
+				folded_writer_round(lines[i].after, options));
 		error = text_file_flush(out);
 	}
 	for (uint32_t i = 0; i < count; i++)

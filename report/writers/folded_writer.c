@@ -70,17 +70,12 @@ static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 	return 0;
 }
 
-static void write_path(FILE *out, const struct report_tree *tree, uint32_t node)
+void folded_writer_path(FILE *out, const struct report_tree *tree, uint32_t node)
 {
-	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
+	uint32_t chain[REPORT_DEPTH_MAX];
 
-	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     node = tree->nodes[node].parent)
-		chain[depth++] = node;
-	while (depth > 0) {
-		fputs(tree->strings[tree->nodes[chain[--depth]].name], out);
-		fputc(';', out);
-	}
+	for (uint32_t depth = report_tree_path(tree->nodes, node, chain); depth > 0; depth--)
+		fprintf(out, "%s;", tree->strings[tree->nodes[chain[depth - 1]].name]);
 }
 
 static int make_text(const struct report_tree *tree, const struct folded_options *options,
@@ -98,7 +93,7 @@ static int make_text(const struct report_tree *tree, const struct folded_options
 		      out);
 		fputc(';', out);
 	}
-	write_path(out, tree, line->node);
+	folded_writer_path(out, tree, line->node);
 	fputs(tree->strings[line->name], out);
 	return fclose(out) ? -ENOMEM : 0;
 }
@@ -144,7 +139,7 @@ static int make_lines(struct lines *lines, const struct report_tree *tree,
 	return 0;
 }
 
-static uint64_t round_weight(uint64_t weight, const struct folded_options *options)
+uint64_t folded_writer_round(uint64_t weight, const struct folded_options *options)
 {
 	if (options->weight != FOLDED_TIME || options->unit == FOLDED_NS)
 		return weight;
@@ -162,7 +157,7 @@ int folded_writer_write(FILE *out, const struct report_tree *tree,
 	int error = make_lines(&lines, tree, options);
 	for (uint32_t i = 0; i < lines.count && !error; i++)
 		fprintf(out, "%s %" PRIu64 "\n", lines.lines[i].text,
-			round_weight(lines.lines[i].weight, options));
+			folded_writer_round(lines.lines[i].weight, options));
 	if (!error)
 		error = text_file_flush(out);
 	for (uint32_t i = 0; i < lines.count; i++)

@@ -33,4 +33,10 @@ struct folded_options {
 int folded_writer_write(FILE *out, const struct report_tree *tree,
 			const struct folded_options *options);
 
+/* Writes the path of a node, from the outside in, with ';' behind each frame. */
+void folded_writer_path(FILE *out, const struct report_tree *tree, uint32_t node);
+
+/* Returns a weight in the unit of its lines. */
+uint64_t folded_writer_round(uint64_t weight, const struct folded_options *options);
+
 #endif

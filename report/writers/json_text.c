@@ -1,6 +1,6 @@
 #include "json_text.h"
 
-#include <inttypes.h>
+#define JSON_TEXT_SCHEMA 1
 
 /* Clean text holds no control characters, so two escapes suffice. */
 void json_text_write(FILE *out, const char *text)
@@ -14,14 +14,6 @@ void json_text_write(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-void json_text_write_number(FILE *out, bool known, int64_t number)
-{
-	if (known)
-		fprintf(out, "%" PRId64, number);
-	else
-		fputs("null", out);
-}
-
 void json_text_member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\":", name);
@@ -29,9 +21,9 @@ void json_text_member(FILE *out, const char *name, const char *text)
 	fputc(',', out);
 }
 
-void json_text_number(FILE *out, const char *name, bool known, int64_t number)
+void json_text_begin(FILE *out, const char *title)
 {
-	fprintf(out, "\"%s\":", name);
-	json_text_write_number(out, known, number);
-	fputc(',', out);
+	fprintf(out, "{\"schema\":%d,\n", JSON_TEXT_SCHEMA);
+	json_text_member(out, "title", title);
+	fputc('\n', out);
 }

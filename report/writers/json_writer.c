@@ -4,6 +4,7 @@
 
 #include "collectives_writer.h"
 #include "json_text.h"
+#include "row_text.h"
 #include "statistics_writer.h"
 #include "text_file.h"
 
@@ -16,6 +17,26 @@ static const char *const states[] = {
 	[REPORT_COMPLETE] = "complete", [REPORT_STOPPED] = "stopped",       [REPORT_LIVE] = "live",
 	[REPORT_EMPTY] = "empty",       [REPORT_INCOMPLETE] = "incomplete",
 };
+
+/* Writes an array as a member of the document, with a comma and a newline behind it. */
+static void write_rows(FILE *out, const char *name, row_text_fields *fields,
+		       const struct report_tree *tree, const void *rows, uint32_t nr, size_t size)
+{
+	row_text_json(out, name, fields, tree, rows, nr, size);
+	fputs(",\n", out);
+}
+
+static void write_loss(struct row_text *out, const void *row)
+{
+	const struct report_tree *tree = out->context;
+	const struct report_loss *loss = row;
+
+	row_text_string(out, "reason", tree->strings[loss->reason]);
+	row_text_count(out, "count", loss->count);
+	row_text_count(out, "ns", loss->ns);
+	row_text_string(out, "text", tree->strings[loss->text]);
+	row_text_flag(out, "lost", loss->lost);
+}
 
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
@@ -31,26 +52,9 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	json_text_member(out, "state", states[tree->state]);
 	json_text_member(out, "verdict", tree->verdict ? tree->verdict : "");
-	fputs("\n\"ledger\":[", out);
-	for (uint32_t i = 0; i < tree->nr_losses; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_member(out, "reason", tree->strings[tree->losses[i].reason]);
-		fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",", tree->losses[i].count,
-			tree->losses[i].ns);
-		json_text_member(out, "text", tree->strings[tree->losses[i].text]);
-		fprintf(out, "\"lost\":%s}", tree->losses[i].lost ? "true" : "false");
-	}
-	fputs("],\n", out);
-}
-
-static void write_plane(FILE *out, const struct report_tree *tree, enum report_plane plane)
-{
-	const struct report_plane_total *total = &tree->plane_totals[plane];
-
-	json_text_member(out, "plane", report_plane_name(plane));
-	fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
-		total->count, total->ns, total->bytes,
-		tree->planes & 1u << plane ? "true" : "false");
+	fputc('\n', out);
+	write_rows(out, "ledger", write_loss, tree, tree->losses, tree->nr_losses,
+		   sizeof(*tree->losses));
 }
 
 /* Writes the planes that have records, and those that the user asked for. */
@@ -60,71 +64,75 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 
 	fputs("\"planes\":[", out);
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
-		if (!tree->plane_totals[plane].count && !(tree->planes & 1u << plane))
+		const struct report_plane_total *total = &tree->plane_totals[plane];
+		struct row_text row = {.out = out};
+
+		if (!total->count && !(tree->planes & 1u << plane))
 			continue;
 		fputs(separator, out);
-		write_plane(out, tree, (enum report_plane)plane);
+		row_text_string(&row, "plane", report_plane_name((enum report_plane)plane));
+		row_text_count(&row, "count", total->count);
+		row_text_count(&row, "ns", total->ns);
+		row_text_count(&row, "bytes", total->bytes);
+		row_text_flag(&row, "shown", tree->planes & 1u << plane);
 		fputc('}', out);
 		separator = ",\n{";
 	}
 	fputs("],\n", out);
 }
 
-static void write_notices(FILE *out, const struct report_tree *tree)
+static void write_notice(struct row_text *out, const void *row)
 {
-	fputs("\"notices\":[", out);
-	for (uint32_t i = 0; i < tree->nr_notices; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_member(out, "text", tree->strings[tree->notices[i].text]);
-		fprintf(out, "\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
-	}
-	fputs("],\n", out);
+	const struct report_tree *tree = out->context;
+	const struct report_notice *notice = row;
+
+	row_text_string(out, "text", tree->strings[notice->text]);
+	row_text_count(out, "processes", notice->nr_processes);
 }
 
-static void write_processes(FILE *out, const struct report_tree *tree)
+static void write_process(struct row_text *out, const void *row)
 {
-	fputs("\"processes\":[", out);
-	for (uint32_t i = 0; i < tree->nr_processes; i++) {
-		const struct report_process *process = &tree->processes[i];
+	const struct report_tree *tree = out->context;
+	const struct report_process *process = row;
 
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_member(out, "job", tree->strings[process->job]);
-		json_text_member(out, "host", tree->strings[process->host]);
-		fprintf(out, "\"pid\":%" PRIu32 ",", process->pid);
-		json_text_number(out, "rank", process->rank != REPORT_RANK_NONE, process->rank);
-		json_text_member(out, "command", tree->strings[process->command]);
-		fprintf(out, "\"unclean\":%s}", process->unclean ? "true" : "false");
-	}
-	fputs("],\n", out);
+	row_text_string(out, "job", tree->strings[process->job]);
+	row_text_string(out, "host", tree->strings[process->host]);
+	row_text_count(out, "pid", process->pid);
+	row_text_number(out, "rank", process->rank != REPORT_RANK_NONE, process->rank);
+	row_text_string(out, "command", tree->strings[process->command]);
+	row_text_flag(out, "unclean", process->unclean);
 }
 
-static void write_busy_row(FILE *out, const struct report_busy_row *row)
+static void write_busy_row(struct row_text *out, const struct report_busy_row *row)
 {
-	json_text_member(out, "host", row->host);
-	json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
+	row_text_string(out, "host", row->host);
+	row_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
 	if (row->whole_device) {
-		json_text_member(out, "name", row->device_name);
+		row_text_string(out, "name", row->device_name);
 	} else {
-		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
-		fprintf(out, "\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
-			row->pid, row->context_id, row->stream_id);
-		json_text_member(out, "stream_name", row->stream_name);
-		fprintf(out, "\"stream_default\":%s,", row->stream_default ? "true" : "false");
-		json_text_number(out, "stream_priority",
-				 row->stream_priority != REPORT_PRIORITY_NONE,
-				 row->stream_priority);
-		if (row->green)
-			fprintf(out, "\"green\":true,\"multiprocessors\":%" PRIu32 ",",
-				row->multiprocessors);
+		row_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
+		row_text_count(out, "pid", row->pid);
+		row_text_count(out, "context", row->context_id);
+		row_text_count(out, "stream", row->stream_id);
+		row_text_string(out, "stream_name", row->stream_name);
+		row_text_flag(out, "stream_default", row->stream_default);
+		row_text_number(out, "stream_priority",
+				row->stream_priority != REPORT_PRIORITY_NONE, row->stream_priority);
 	}
-	fprintf(out,
-		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
-		",\"overlap_ns\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
-		",\"late\":%" PRIu64 ",\"late_ns\":%" PRIu64,
-		row->records, row->busy_ns, row->idle_ns, row->overlap_ns, row->first_ns,
-		row->last_ns, row->late, row->late_ns);
+	if (!row->whole_device && row->green) {
+		row_text_flag(out, "green", true);
+		row_text_count(out, "multiprocessors", row->multiprocessors);
+	}
+	row_text_count(out, "records", row->records);
+	row_text_count(out, "busy_ns", row->busy_ns);
+	row_text_count(out, "idle_ns", row->idle_ns);
+	row_text_count(out, "overlap_ns", row->overlap_ns);
+	row_text_count(out, "first_ns", row->first_ns);
+	row_text_count(out, "last_ns", row->last_ns);
+	row_text_count(out, "late", row->late);
+	row_text_count(out, "late_ns", row->late_ns);
 	if (row->whole_device)
-		fprintf(out, ",\"inexact\":%s", row->is_inexact ? "true" : "false");
+		row_text_flag(out, "inexact", row->is_inexact);
 }
 
 static void write_busy(FILE *out, const struct report_busy *busy, const char *name,
@@ -137,103 +145,84 @@ static void write_busy(FILE *out, const struct report_busy *busy, const char *na
 		if (!busy->rows[i].whole_device != !whole_device)
 			continue;
 		fputs(separator, out);
-		write_busy_row(out, &busy->rows[i]);
+		write_busy_row(&(struct row_text){.out = out}, &busy->rows[i]);
 		fputc('}', out);
 		separator = ",\n{";
 	}
 	fputs("],\n", out);
 }
 
-static void write_memory(FILE *out, const struct report_tree *tree)
+static void write_memory(struct row_text *out, const void *of)
 {
 	static const char *const spaces[MEMORY_SPACES] = {"device", "managed", "host"};
+	const struct report_tree *tree = out->context;
+	const struct report_memory_row *row = of;
+	uint32_t space = row->space < MEMORY_SPACES ? row->space : MEMORY_SPACE_HOST;
 
-	if (!tree->nr_memory)
-		return;
-	fputs("\"memory\":[", out);
-	for (uint32_t i = 0; i < tree->nr_memory; i++) {
-		const struct report_memory_row *row = &tree->memory[i];
-
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_member(out, "host", tree->strings[row->host]);
-		fprintf(out, "\"pid\":%" PRIu32 ",", row->pid);
-		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
-		json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
-		fprintf(out,
-			"\"space\":\"%s\",\"ended\":%s,\"allocs\":%" PRIu64
-			",\"alloc_bytes\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"free_bytes\":%" PRIu64
-			",\"live\":%" PRIu64 ",\"live_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
-			",\"peak_after_ns\":%" PRIu64 ",\"unknown_frees\":%" PRIu64
-			",\"left_out\":%" PRIu64 "}",
-			spaces[row->space < MEMORY_SPACES ? row->space : MEMORY_SPACE_HOST],
-			row->ended ? "true" : "false", row->allocs, row->alloc_bytes, row->frees,
-			row->free_bytes, row->live_count, row->live_bytes, row->peak_bytes,
-			row->peak_after_ns, row->unknown_frees, row->left_out);
-	}
-	fputs("],\n", out);
+	row_text_string(out, "host", tree->strings[row->host]);
+	row_text_count(out, "pid", row->pid);
+	row_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
+	row_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
+	row_text_string(out, "space", spaces[space]);
+	row_text_flag(out, "ended", row->ended);
+	row_text_count(out, "allocs", row->allocs);
+	row_text_count(out, "alloc_bytes", row->alloc_bytes);
+	row_text_count(out, "frees", row->frees);
+	row_text_count(out, "free_bytes", row->free_bytes);
+	row_text_count(out, "live", row->live_count);
+	row_text_count(out, "live_bytes", row->live_bytes);
+	row_text_count(out, "peak_bytes", row->peak_bytes);
+	row_text_count(out, "peak_after_ns", row->peak_after_ns);
+	row_text_count(out, "unknown_frees", row->unknown_frees);
+	row_text_count(out, "left_out", row->left_out);
 }
 
-/* Fills chain, which has room for REPORT_DEPTH_MAX nodes, from the outside in. */
-static uint32_t find_path(const struct report_tree *tree, uint32_t node, uint32_t *chain)
+/* What each leaf is written with. */
+struct leaves {
+	const struct report_tree *tree;
+	const struct frame_ranks *ranks; /* NULL: they say nothing */
+};
+
+static void write_frames(FILE *out, const struct leaves *leaves, const struct report_leaf *leaf)
 {
-	uint32_t depth = 0, nr = 0;
+	const struct report_tree *tree = leaves->tree;
+	uint32_t chain[REPORT_DEPTH_MAX];
+	uint32_t depth = report_tree_path(tree->nodes, leaf->node, chain);
 
-	for (uint32_t at = node; at != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     at = tree->nodes[at].parent)
-		depth++;
-	for (; nr < depth; node = tree->nodes[node].parent)
-		chain[depth - ++nr] = node;
-	return depth;
-}
-
-static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
-			 const struct frame_ranks *ranks)
-{
-	uint32_t chain[REPORT_DEPTH_MAX], depth = find_path(tree, leaf->node, chain);
-
-	fputs("\"frames\":[", out);
-	for (uint32_t i = 0; i < depth; i++) {
-		json_text_write(out, tree->strings[tree->nodes[chain[i]].name]);
+	fputs(",\"frames\":[", out);
+	for (uint32_t i = depth; i > 0; i--) {
+		json_text_write(out, tree->strings[tree->nodes[chain[i - 1]].name]);
 		fputc(',', out);
 	}
 	json_text_write(out, tree->strings[leaf->name]);
-	fputs("],", out);
-	if (!ranks)
+	fputc(']', out);
+	if (!leaves->ranks)
 		return;
-	fputs("\"frame_ranks\":[", out);
-	for (uint32_t i = 0; i < depth; i++)
-		fprintf(out, "%" PRIu32 ",", frame_ranks_of_node(ranks, leaf, chain[i]));
-	fprintf(out, "%" PRIu32 "],", frame_ranks_of_leaf(ranks, leaf));
+	fputs(",\"frame_ranks\":[", out);
+	for (uint32_t i = depth; i > 0; i--)
+		fprintf(out, "%" PRIu32 ",",
+			frame_ranks_of_node(leaves->ranks, leaf, chain[i - 1]));
+	fprintf(out, "%" PRIu32 "]", frame_ranks_of_leaf(leaves->ranks, leaf));
 }
 
-static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
-		       const struct frame_ranks *ranks)
+static void write_leaf(struct row_text *out, const void *row)
 {
-	json_text_member(out, "host", tree->strings[leaf->host]);
-	fprintf(out, "\"process\":%" PRIu32 ",", leaf->process);
-	json_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
-	json_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
-	fprintf(out,
-		"\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",\"tid\":%" PRIu32
-		",\"kind\":\"%s\",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",",
-		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
-		leaf->count, leaf->ns, leaf->bytes);
-	write_frames(out, tree, leaf, ranks);
-	fputs("\"plane\":", out);
-	json_text_write(out, report_plane_name(report_plane_of(leaf->kind)));
-}
+	const struct leaves *leaves = out->context;
+	const struct report_leaf *leaf = row;
 
-static void write_leaves(FILE *out, const struct report_tree *tree, const struct frame_ranks *ranks)
-{
-	if (ranks)
-		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
-	fputs("\"leaves\":[", out);
-	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_leaf(out, tree, &tree->leaves[i], ranks);
-		fputc('}', out);
-	}
-	fputs("]}\n", out);
+	row_text_string(out, "host", leaves->tree->strings[leaf->host]);
+	row_text_count(out, "process", leaf->process);
+	row_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
+	row_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
+	row_text_count(out, "context", leaf->context_id);
+	row_text_count(out, "stream", leaf->stream_id);
+	row_text_count(out, "tid", leaf->tid);
+	row_text_string(out, "kind", report_groups_kind(leaf->kind));
+	row_text_count(out, "count", leaf->count);
+	row_text_count(out, "ns", leaf->ns);
+	row_text_count(out, "bytes", leaf->bytes);
+	write_frames(out->out, leaves, leaf);
+	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
@@ -245,21 +234,28 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 
 	if (error)
 		return error;
-	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	json_text_member(out, "title", tree->title);
-	fprintf(out, "\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
+	json_text_begin(out, tree->title);
+	fprintf(out, "\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
 	write_planes(out, tree);
-	write_notices(out, tree);
-	write_processes(out, tree);
+	write_rows(out, "notices", write_notice, tree, tree->notices, tree->nr_notices,
+		   sizeof(*tree->notices));
+	write_rows(out, "processes", write_process, tree, tree->processes, tree->nr_processes,
+		   sizeof(*tree->processes));
 	write_busy(out, busy, "devices", 1);
 	write_busy(out, busy, "streams", 0);
 	if (statistics)
 		statistics_writer_json(out, statistics);
 	if (collectives)
 		collectives_writer_json(out, collectives);
-	write_memory(out, tree);
-	write_leaves(out, tree, ranks);
+	if (tree->nr_memory)
+		write_rows(out, "memory", write_memory, tree, tree->memory, tree->nr_memory,
+			   sizeof(*tree->memory));
+	if (ranks)
+		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
+	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
+		      tree->nr_leaves, sizeof(*tree->leaves));
+	fputs("}\n", out);
 	frame_ranks_destroy(ranks);
 	return text_file_flush(out);
 }

@@ -1,6 +1,5 @@
 /* Writes a profile as JSON, for programs: every leaf with its frames, exact totals, the ledger, devices, streams and
- * processes. All numbers are integers of up to 64 bits. "schema" counts up when a reader of the old one would go
- * wrong. Any thread; the arguments must not change meanwhile. */
+ * processes. All numbers are integers of up to 64 bits. Any thread; the arguments must not change meanwhile. */
 #ifndef JSON_WRITER_H
 #define JSON_WRITER_H
 
@@ -9,8 +8,6 @@
 #include "report/model/report_busy.h"
 #include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
-
-#define JSON_WRITER_SCHEMA 1
 
 struct report_collectives;
 struct report_statistics;

@@ -2,8 +2,7 @@
 
 #include <inttypes.h>
 
-#include "csv_writer.h"
-#include "json_text.h"
+#include "row_text.h"
 
 static void write_known(FILE *out, const char *what, int32_t number)
 {
@@ -37,39 +36,30 @@ void placement_writer_table(FILE *out, const struct report_placement *placement)
 		write_line(out, &placement->rows[i]);
 }
 
+static void write_row(struct row_text *out, const void *of)
+{
+	const struct report_placement_row *row = of;
+
+	row_text_number(out, "rank", row->rank >= 0, row->rank);
+	row_text_string(out, "host", row->host);
+	row_text_number(out, "gpu", row->gpu >= 0, row->gpu);
+	row_text_number(out, "numa_node", row->known, row->numa_node);
+	row_text_count(out, "pid", row->pid);
+	row_text_count(out, "tid", row->tid);
+	row_text_count(out, "looks", row->looks);
+	row_text_count(out, out->form == ROW_JSON ? "far" : "far_looks", row->far);
+}
+
 void placement_writer_json(FILE *out, const struct report_placement *placement)
 {
-	fputs("\"far_threads\":[", out);
-	for (uint32_t i = 0; i < placement->nr_rows; i++) {
-		const struct report_placement_row *row = &placement->rows[i];
-
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_number(out, "rank", row->rank >= 0, row->rank);
-		json_text_member(out, "host", row->host);
-		json_text_number(out, "gpu", row->gpu >= 0, row->gpu);
-		json_text_number(out, "numa_node", row->known, row->numa_node);
-		fprintf(out,
-			"\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"looks\":%" PRIu64
-			",\"far\":%" PRIu64 "}",
-			row->pid, row->tid, row->looks, row->far);
-	}
-	fputs("],\n", out);
+	row_text_json(out, "far_threads", write_row, NULL, placement->rows, placement->nr_rows,
+		      sizeof(*placement->rows));
+	fputs(",\n", out);
 }
 
 void placement_writer_csv(FILE *out, const struct report_placement *placement)
 {
 	if (placement->nr_rows)
-		fputs("# far: rank,host,gpu,numa_node,pid,tid,looks,far_looks\n", out);
-	for (uint32_t i = 0; i < placement->nr_rows; i++) {
-		const struct report_placement_row *row = &placement->rows[i];
-
-		fputs("# far: ", out);
-		csv_writer_number(out, row->rank >= 0, row->rank);
-		csv_writer_text(out, row->host);
-		fputc(',', out);
-		csv_writer_number(out, row->gpu >= 0, row->gpu);
-		csv_writer_number(out, row->known, row->numa_node);
-		fprintf(out, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 "\n", row->pid,
-			row->tid, row->looks, row->far);
-	}
+		row_text_csv(out, "# far: ", write_row, &(struct report_placement_row){0},
+			     placement->rows, placement->nr_rows, sizeof(*placement->rows));
 }

@@ -3,16 +3,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "csv_writer.h"
 #include "json_text.h"
-#include "json_writer.h"
 #include "placement_writer.h"
+#include "row_text.h"
 #include "text_file.h"
-#include "text_line.h"
 
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
 #include "report/names/outlier.h"
+#include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
 
@@ -163,8 +162,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 {
 	char line[RANKS_WRITER_LINE_SIZE], count[NUMBER_SIZE];
 
-	if (*tree->title)
-		fprintf(out, "%s\n\n", tree->title);
+	report_summary_title(out, tree);
 	fprintf(out, "%5s %12s %12s  %7s %12s  %12s  %7s %12s %12s %7s  %12s  %12s %12s  %s\n",
 		"rank", "window", "busy", "share", "compute", "NCCL", "overlap", "memcpy", "memset",
 		"idle", "delay", "longest", "peak memory", "GPU");
@@ -181,72 +179,84 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 	if (ranks->placement)
 		placement_writer_table(out, ranks->placement);
 	fprintf(out, "%s\n", ranks_writer_line(ranks, line, sizeof(line)));
-	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "");
+	report_summary_write(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return text_file_flush(out);
 }
 
-/* ---- JSON */
+/* ---- JSON and CSV */
 
-static void write_work(FILE *out, const char *count, const char *ns,
+static void write_work(struct row_text *out, const char *count, const char *ns,
 		       const struct report_ranks_work *work)
 {
-	fprintf(out, "\"%s\":%" PRIu64 ",\"%s\":%" PRIu64 ",", count, work->count, ns, work->ns);
+	row_text_count(out, count, work->count);
+	row_text_count(out, ns, work->ns);
 }
 
-static void write_outliers(FILE *out, const struct report_ranks_row *row, const char *separator)
+static void write_outliers(struct row_text *out, const struct report_ranks_row *row)
 {
+	bool json = out->form == ROW_JSON;
 	const char *before = "";
 
+	if (!row_text_field(out, "outliers"))
+		return;
+	fputs(json ? "[" : "", out->out);
 	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS; column++) {
 		if (!(row->outliers & 1u << column))
 			continue;
-		fprintf(out, "%s%s", before, report_ranks_name((enum report_ranks_column)column));
-		before = separator;
+		fprintf(out->out, json ? "%s\"%s\"" : "%s%s", before,
+			report_ranks_name((enum report_ranks_column)column));
+		before = json ? "," : " ";
 	}
+	fputs(json ? "]" : "", out->out);
 }
 
-static void write_json_row(FILE *out, const struct report_ranks_row *row)
+static void write_overlap(struct row_text *out, const struct report_ranks_row *row)
 {
-	json_text_number(out, "rank", row->rank >= 0, row->rank);
-	json_text_member(out, "host", row->host);
-	json_text_number(out, "gpu", row->gpu >= 0, row->gpu);
-	json_text_member(out, "name", row->device_name);
-	fprintf(out,
-		"\"pid\":%" PRIu32 ",\"records\":%" PRIu64 ",\"window_ns\":%" PRIu64
-		",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64 ",",
-		row->pid, row->records, row->window_ns, row->busy_ns,
-		row->window_ns - row->busy_ns);
-	fprintf(out, "\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",",
-		row->compute.count + row->nccl.count, row->compute.ns + row->nccl.ns);
+	row_text_count(out, "nccl_busy_ns", row->nccl_busy_ns);
+	row_text_count(out, "overlap_ns", row->overlap_ns);
+}
+
+static void write_row(struct row_text *out, const void *of)
+{
+	const struct report_ranks_row *row = of;
+
+	row_text_number(out, "rank", row->rank >= 0, row->rank);
+	row_text_string(out, "host", row->host);
+	row_text_number(out, "gpu", row->gpu >= 0, row->gpu);
+	if (out->form == ROW_JSON)
+		row_text_string(out, "name", row->device_name);
+	row_text_count(out, "pid", row->pid);
+	row_text_count(out, "records", row->records);
+	row_text_count(out, "window_ns", row->window_ns);
+	row_text_count(out, "busy_ns", row->busy_ns);
+	row_text_count(out, "idle_ns", row->window_ns - row->busy_ns);
+	if (out->form == ROW_JSON) {
+		row_text_count(out, "kernels", row->compute.count + row->nccl.count);
+		row_text_count(out, "kernel_ns", row->compute.ns + row->nccl.ns);
+	}
 	write_work(out, "compute_kernels", "compute_ns", &row->compute);
 	write_work(out, "nccl_kernels", "nccl_ns", &row->nccl);
-	fprintf(out, "\"nccl_busy_ns\":%" PRIu64 ",\"overlap_ns\":%" PRIu64 ",", row->nccl_busy_ns,
-		row->overlap_ns);
+	if (out->form == ROW_JSON)
+		write_overlap(out, row);
 	write_work(out, "copies", "memcpy_ns", &row->copies);
 	write_work(out, "fills", "memset_ns", &row->fills);
 	write_work(out, "graphs", "graph_ns", &row->graphs);
-	fprintf(out,
-		"\"delays\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"delay_max_ns\":%" PRIu64 ",",
-		row->delays, row->delay_ns, row->delay_max_ns);
-	json_text_number(out, "peak_bytes", row->has_memory, (int64_t)row->peak_bytes);
-	fprintf(out, "\"late\":%" PRIu64 ",\"outliers\":[", row->late);
-	if (row->outliers) {
-		fputc('"', out);
-		write_outliers(out, row, "\",\"");
-		fputc('"', out);
-	}
-	fputs("]}", out);
+	if (out->form != ROW_JSON)
+		write_overlap(out, row);
+	row_text_count(out, "delays", row->delays);
+	row_text_count(out, "delay_ns", row->delay_ns);
+	row_text_count(out, "delay_max_ns", row->delay_max_ns);
+	row_text_number(out, "peak_bytes", row->has_memory, (int64_t)row->peak_bytes);
+	row_text_count(out, "late", row->late);
+	write_outliers(out, row);
 }
 
 int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
 {
 	char line[RANKS_WRITER_LINE_SIZE];
 
-	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	json_text_member(out, "title", tree->title);
-	fputc('\n', out);
+	json_text_begin(out, tree->title);
 	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	fputc('\n', out);
 	json_text_member(out, "outliers", ranks_writer_line(ranks, line, sizeof(line)));
@@ -258,53 +268,21 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 	fputs("},\n", out);
 	if (ranks->placement)
 		placement_writer_json(out, ranks->placement);
-	fputs("\"ranks\":[", out);
-	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_json_row(out, &ranks->rows[i]);
-	}
-	fputs("]}\n", out);
+	row_text_json(out, "ranks", write_row, NULL, ranks->rows, ranks->nr_rows,
+		      sizeof(*ranks->rows));
+	fputs("}\n", out);
 	return text_file_flush(out);
-}
-
-/* ---- CSV */
-
-static void write_csv_row(FILE *out, const struct report_ranks_row *row)
-{
-	const struct report_ranks_work *const works[] = {&row->compute, &row->nccl, &row->copies,
-							 &row->fills, &row->graphs};
-
-	csv_writer_number(out, row->rank >= 0, row->rank);
-	csv_writer_text(out, row->host);
-	fputc(',', out);
-	csv_writer_number(out, row->gpu >= 0, row->gpu);
-	fprintf(out, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, row->pid,
-		row->records, row->window_ns, row->busy_ns, row->window_ns - row->busy_ns);
-	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
-		fprintf(out, ",%" PRIu64 ",%" PRIu64, works[i]->count, works[i]->ns);
-	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-		row->nccl_busy_ns, row->overlap_ns, row->delays, row->delay_ns, row->delay_max_ns);
-	if (row->has_memory)
-		fprintf(out, "%" PRIu64, row->peak_bytes);
-	fprintf(out, ",%" PRIu64 ",", row->late);
-	write_outliers(out, row, " ");
-	fputc('\n', out);
 }
 
 int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
 {
 	char line[RANKS_WRITER_LINE_SIZE];
 
-	fputs("rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,compute_ns,"
-	      "nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,graphs,graph_ns,nccl_busy_ns,"
-	      "overlap_ns,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n",
-	      out);
-	for (uint32_t i = 0; i < ranks->nr_rows; i++)
-		write_csv_row(out, &ranks->rows[i]);
+	row_text_csv(out, "", write_row, &(struct report_ranks_row){0}, ranks->rows, ranks->nr_rows,
+		     sizeof(*ranks->rows));
 	if (ranks->placement)
 		placement_writer_csv(out, ranks->placement);
 	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
-	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
-	report_summary_ledger(out, tree, "# ");
+	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

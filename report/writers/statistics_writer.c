@@ -2,8 +2,7 @@
 
 #include <inttypes.h>
 
-#include "csv_writer.h"
-#include "json_text.h"
+#include "row_text.h"
 #include "text_file.h"
 
 #include "proto/batch/message.h"
@@ -142,156 +141,117 @@ void statistics_writer_configs(FILE *out, const struct report_statistics *statis
 	write_more(out, statistics->nr_configs, top);
 }
 
-/* ---- JSON */
+/* ---- JSON and CSV */
 
-static void write_sums(FILE *out, uint64_t count, uint64_t total_ns, uint64_t min_ns,
-		       uint64_t max_ns)
+static void write_call_row(struct row_text *out, const void *of)
 {
-	fprintf(out,
-		"\"count\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"min_ns\":%" PRIu64
-		",\"max_ns\":%" PRIu64,
-		count, total_ns, min_ns, max_ns);
+	const struct report_call *call = of;
+
+	row_text_string(out, "api", domain_name(call->domain));
+	row_text_string(out, "function", call->name);
+	row_text_count(out, "count", call->count);
+	row_text_count(out, "total_ns", call->total_ns);
+	row_text_count(out, "min_ns", call->min_ns);
+	row_text_count(out, "max_ns", call->max_ns);
+	row_text_count(out, "errors", call->errors);
 }
 
-static void write_json_failure(FILE *out, const struct report_failure *failure)
+static void write_failure_row(struct row_text *out, const void *of)
 {
-	json_text_member(out, "api", domain_name(failure->domain));
-	json_text_member(out, "function", failure->name);
-	fprintf(out, "\"error\":%" PRIu32 ",", failure->error);
-	json_text_member(out, "error_name", failure->error_name);
-	json_text_member(out, "host", failure->host);
-	json_text_number(out, "rank", failure->rank != REPORT_RANK_NONE, failure->rank);
-	fprintf(out, "\"pid\":%" PRIu32 ",\"count\":%" PRIu64, failure->pid, failure->count);
+	const struct report_failure *failure = of;
+
+	row_text_string(out, "api", domain_name(failure->domain));
+	row_text_string(out, "function", failure->name);
+	row_text_count(out, "error", failure->error);
+	row_text_string(out, "error_name", failure->error_name);
+	row_text_string(out, "host", failure->host);
+	row_text_number(out, "rank", failure->rank != REPORT_RANK_NONE, failure->rank);
+	row_text_count(out, "pid", failure->pid);
+	row_text_count(out, "count", failure->count);
 }
 
-static void write_json_config(FILE *out, const struct report_config *config)
+/* Writes x, y and z as the array "grid", or as the columns grid_x, grid_y and grid_z. */
+static void write_extent(struct row_text *out, const char *const names[4], uint32_t x, uint32_t y,
+			 uint32_t z)
 {
-	const struct kernel_config *shape = &config->shape;
-	char limits[LIMITS_SIZE];
-
-	json_text_member(out, "kernel", config->name);
-	json_text_member(out, "device", config->device);
-	fprintf(out,
-		"\"grid\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "],\"block\":[%" PRIu32 ",%" PRIu32
-		",%" PRIu32 "],\"static_shared_bytes\":%" PRIu32
-		",\"dynamic_shared_bytes\":%" PRIu32 ",\"registers\":%" PRIu32
-		",\"local_bytes\":%" PRIu32 ",",
-		shape->grid_x, shape->grid_y, shape->grid_z, shape->block_x, shape->block_y,
-		shape->block_z, shape->static_shared_bytes, shape->dynamic_shared_bytes,
-		shape->registers, shape->local_bytes);
-	write_sums(out, config->count, config->total_ns, config->min_ns, config->max_ns);
-	if (!config->has_occupancy) {
-		fputs(",\"occupancy\":null", out);
+	if (out->form == ROW_JSON) {
+		row_text_print(out, names[0], "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", x, y, z);
 		return;
 	}
-	fprintf(out,
-		",\"occupancy\":{\"blocks\":%" PRIu32 ",\"warps\":%" PRIu32
-		",\"warps_max\":%" PRIu32 ",\"limited_by\":",
-		config->occupancy.blocks, config->occupancy.warps, config->occupancy.warps_max);
-	json_text_write(out, occupancy_limits_text(config->occupancy.limits, limits));
-	fputc('}', out);
+	row_text_count(out, names[1], x);
+	row_text_count(out, names[2], y);
+	row_text_count(out, names[3], z);
+}
+
+/* In JSON these are members of an object. */
+static void write_occupancy(struct row_text *out, const struct report_config *config)
+{
+	const struct occupancy *occupancy = &config->occupancy;
+	bool json = out->form == ROW_JSON, known = config->has_occupancy;
+	char limits[LIMITS_SIZE];
+
+	row_text_number(out, json ? "blocks" : "occupancy_blocks", known, occupancy->blocks);
+	row_text_number(out, json ? "warps" : "occupancy_warps", known, occupancy->warps);
+	row_text_number(out, "warps_max", known, occupancy->warps_max);
+	row_text_string(out, "limited_by", occupancy_limits_text(occupancy->limits, limits));
+}
+
+static void write_config_row(struct row_text *out, const void *of)
+{
+	static const char *const grid[] = {"grid", "grid_x", "grid_y", "grid_z"};
+	static const char *const block[] = {"block", "block_x", "block_y", "block_z"};
+	const struct report_config *config = of;
+	const struct kernel_config *shape = &config->shape;
+
+	row_text_string(out, "kernel", config->name);
+	row_text_string(out, "device", config->device);
+	write_extent(out, grid, shape->grid_x, shape->grid_y, shape->grid_z);
+	write_extent(out, block, shape->block_x, shape->block_y, shape->block_z);
+	row_text_count(out, "static_shared_bytes", shape->static_shared_bytes);
+	row_text_count(out, "dynamic_shared_bytes", shape->dynamic_shared_bytes);
+	row_text_count(out, "registers", shape->registers);
+	row_text_count(out, "local_bytes", shape->local_bytes);
+	row_text_count(out, "count", config->count);
+	row_text_count(out, "total_ns", config->total_ns);
+	row_text_count(out, "min_ns", config->min_ns);
+	row_text_count(out, "max_ns", config->max_ns);
+	if (out->form != ROW_JSON) {
+		write_occupancy(out, config);
+	} else if (config->has_occupancy) {
+		row_text_print(out, "occupancy", "{");
+		write_occupancy(&(struct row_text){.out = out->out}, config);
+		fputc('}', out->out);
+	} else {
+		row_text_print(out, "occupancy", "null");
+	}
 }
 
 void statistics_writer_json(FILE *out, const struct report_statistics *statistics)
 {
-	fputs("\"api_calls\":[", out);
-	for (uint32_t i = 0; i < statistics->nr_calls; i++) {
-		const struct report_call *call = &statistics->calls[i];
-
-		fputs(i ? ",\n{" : "\n{", out);
-		json_text_member(out, "api", domain_name(call->domain));
-		json_text_member(out, "function", call->name);
-		write_sums(out, call->count, call->total_ns, call->min_ns, call->max_ns);
-		fprintf(out, ",\"errors\":%" PRIu64 "}", call->errors);
-	}
-	fputs("],\n\"failed_calls\":[", out);
-	for (uint32_t i = 0; i < statistics->nr_failures; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_json_failure(out, &statistics->failures[i]);
-		fputc('}', out);
-	}
-	fputs("],\n\"kernel_configurations\":[", out);
-	for (uint32_t i = 0; i < statistics->nr_configs; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_json_config(out, &statistics->configs[i]);
-		fputc('}', out);
-	}
-	fputs("],\n", out);
-}
-
-/* ---- CSV */
-
-static void csv_calls(FILE *out, const struct report_statistics *statistics)
-{
-	fputs("api,function,count,total_ns,min_ns,max_ns,errors\n", out);
-	for (uint32_t i = 0; i < statistics->nr_calls; i++) {
-		const struct report_call *call = &statistics->calls[i];
-
-		fprintf(out, "%s,", domain_name(call->domain));
-		csv_writer_text(out, call->name);
-		fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-			call->count, call->total_ns, call->min_ns, call->max_ns, call->errors);
-	}
-}
-
-static void csv_failures(FILE *out, const struct report_statistics *statistics)
-{
-	fputs("api,function,error,error_name,host,rank,pid,count\n", out);
-	for (uint32_t i = 0; i < statistics->nr_failures; i++) {
-		const struct report_failure *failure = &statistics->failures[i];
-
-		fprintf(out, "%s,", domain_name(failure->domain));
-		csv_writer_text(out, failure->name);
-		fprintf(out, ",%" PRIu32 ",%s,", failure->error, failure->error_name);
-		csv_writer_text(out, failure->host);
-		fputc(',', out);
-		csv_writer_number(out, failure->rank != REPORT_RANK_NONE, failure->rank);
-		fprintf(out, "%" PRIu32 ",%" PRIu64 "\n", failure->pid, failure->count);
-	}
-}
-
-static void csv_configs(FILE *out, const struct report_statistics *statistics)
-{
-	char limits[LIMITS_SIZE];
-
-	fputs("kernel,device,grid_x,grid_y,grid_z,block_x,block_y,block_z,static_shared_bytes,"
-	      "dynamic_shared_bytes,registers,local_bytes,count,total_ns,min_ns,max_ns,"
-	      "occupancy_blocks,occupancy_warps,warps_max,limited_by\n",
-	      out);
-	for (uint32_t i = 0; i < statistics->nr_configs; i++) {
-		const struct report_config *config = &statistics->configs[i];
-		const struct kernel_config *shape = &config->shape;
-
-		csv_writer_text(out, config->name);
-		fputc(',', out);
-		csv_writer_text(out, config->device);
-		fprintf(out,
-			",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
-			",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64
-			",%" PRIu64 ",%" PRIu64 ",",
-			shape->grid_x, shape->grid_y, shape->grid_z, shape->block_x, shape->block_y,
-			shape->block_z, shape->static_shared_bytes, shape->dynamic_shared_bytes,
-			shape->registers, shape->local_bytes, config->count, config->total_ns,
-			config->min_ns, config->max_ns);
-		if (config->has_occupancy)
-			fprintf(out, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",",
-				config->occupancy.blocks, config->occupancy.warps,
-				config->occupancy.warps_max);
-		else
-			fputs(",,,", out);
-		csv_writer_text(out, occupancy_limits_text(config->occupancy.limits, limits));
-		fputc('\n', out);
-	}
+	row_text_json(out, "api_calls", write_call_row, NULL, statistics->calls,
+		      statistics->nr_calls, sizeof(*statistics->calls));
+	fputs(",\n", out);
+	row_text_json(out, "failed_calls", write_failure_row, NULL, statistics->failures,
+		      statistics->nr_failures, sizeof(*statistics->failures));
+	fputs(",\n", out);
+	row_text_json(out, "kernel_configurations", write_config_row, NULL, statistics->configs,
+		      statistics->nr_configs, sizeof(*statistics->configs));
+	fputs(",\n", out);
 }
 
 int statistics_writer_csv(FILE *out, const struct report_statistics *statistics,
 			  enum statistics_rows rows)
 {
 	if (rows == STATISTICS_ROWS_CALLS)
-		csv_calls(out, statistics);
+		row_text_csv(out, "", write_call_row, &(struct report_call){0}, statistics->calls,
+			     statistics->nr_calls, sizeof(*statistics->calls));
 	else if (rows == STATISTICS_ROWS_FAILURES)
-		csv_failures(out, statistics);
+		row_text_csv(out, "", write_failure_row, &(struct report_failure){0},
+			     statistics->failures, statistics->nr_failures,
+			     sizeof(*statistics->failures));
 	else
-		csv_configs(out, statistics);
+		row_text_csv(out, "", write_config_row, &(struct report_config){0},
+			     statistics->configs, statistics->nr_configs,
+			     sizeof(*statistics->configs));
 	return text_file_flush(out);
 }

@@ -4,13 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "csv_writer.h"
 #include "json_text.h"
-#include "json_writer.h"
+#include "row_text.h"
 #include "text_file.h"
-#include "text_line.h"
 
 #include "report/model/report_summary.h"
+#include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -290,8 +289,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 
 	if (top == 0)
 		top = TOP_DEFAULT;
-	if (*tree->title)
-		fprintf(out, "%s\n\n", tree->title);
+	report_summary_title(out, tree);
 	fprintf(out, "%-16s %10s %12s %9s %12s %9s %12s\n", "communicator", "ranks", "collectives",
 		"all ranks", "compared", "by", "span");
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
@@ -309,13 +307,12 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	fputc('\n', out);
 	write_notes(out, straggler);
 	fprintf(out, "%s\n", straggler_writer_line(straggler, line, sizeof(line)));
-	fprintf(out, "%s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
-	report_summary_ledger(out, tree, "");
+	report_summary_write(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return text_file_flush(out);
 }
 
-/* ---- json */
+/* ---- JSON and CSV */
 
 static bool is_known(uint32_t number)
 {
@@ -328,144 +325,136 @@ static double bounded(double number)
 	return number > 1e9 ? 1e9 : number < -1e9 ? -1e9 : number;
 }
 
-static void write_identity(FILE *out, const struct report_straggler_rank *rank)
+static void write_identity(struct row_text *out, const struct report_straggler_rank *rank)
 {
-	json_text_number(out, "rank", rank->rank >= 0, rank->rank);
-	json_text_member(out, "host", rank->host);
-	fprintf(out, "\"pid\":%" PRIu32 ",", rank->pid);
+	row_text_number(out, "rank", rank->rank >= 0, rank->rank);
+	row_text_string(out, "host", rank->host);
+	row_text_count(out, "pid", rank->pid);
 }
 
-static void write_json_member(FILE *out, const struct report_straggler *straggler,
-			      const struct report_straggler_communicator *communicator,
-			      uint32_t index)
+static void write_counts(struct row_text *out, const struct collective_match *of)
 {
-	const struct collective_match_member *member = &communicator->match.members[index];
-	const struct straggler_rank *found = &communicator->members[index].found;
-
-	fputc('{', out);
-	json_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
-	write_identity(out, &straggler->ranks[communicator->members[index].of_rank]);
-	fprintf(out,
-		"\"missing\":%" PRIu32 ",\"span_ns\":%" PRIu64 ",\"last\":%" PRIu32
-		",\"others_wait_ns\":%" PRIu64 ",\"wait_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
-		",\"late_ns\":%" PRId64 ",",
-		member->missing, member->span_ns, found->last, found->others_ns, found->waited_ns,
-		found->behind_ns, found->late_ns);
-	fprintf(out,
-		"\"share\":%.6f,\"p\":%.3g,\"stretches\":%" PRIu32
-		",\"p_stretches\":%.3g,\"z\":%.3f,\"late\":%s}",
-		found->share, found->p, found->stretches, found->p_stretches, bounded(found->z),
-		found->named ? "true" : "false");
+	row_text_count(out, "collectives", of->collectives);
+	row_text_count(out, "all_ranks", of->complete);
+	row_text_count(out, "compared", of->used);
+	row_text_count(out, "by_gpu", of->by_gpu);
 }
 
-static void write_json_communicator(FILE *out, const struct report_straggler *straggler,
-				    const struct report_straggler_communicator *communicator)
+/* In CSV each member has its communicator's fields, and the communicator's span. */
+static void write_member(struct row_text *out, const struct collective_match *of,
+			 const struct collective_match_member *member,
+			 const struct report_straggler_rank *rank,
+			 const struct straggler_rank *found)
 {
+	bool json = out->form == ROW_JSON;
+
+	if (!json) {
+		row_text_print(out, "communicator", "%016" PRIx64, of->key);
+		row_text_string(out, "origin", communicator_origin_name(of->origin));
+		row_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
+	}
+	row_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
+	write_identity(out, rank);
+	if (!json)
+		write_counts(out, of);
+	row_text_count(out, "missing", member->missing);
+	row_text_count(out, "span_ns", json ? member->span_ns : of->span_ns);
+	row_text_count(out, "last", found->last);
+	row_text_count(out, "others_wait_ns", found->others_ns);
+	row_text_count(out, "wait_ns", found->waited_ns);
+	row_text_count(out, "behind_ns", found->behind_ns);
+	row_text_number(out, "late_ns", true, found->late_ns);
+	row_text_print(out, "share", "%.6f", found->share);
+	row_text_print(out, "p", "%.3g", found->p);
+	if (json)
+		row_text_count(out, "stretches", found->stretches);
+	row_text_print(out, "p_stretches", "%.3g", found->p_stretches);
+	row_text_print(out, "z", "%.3f", bounded(found->z));
+	row_text_flag(out, "late", found->named);
+}
+
+static void write_communicator_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_communicator *communicator = row;
 	const struct collective_match *of = &communicator->match;
 
-	fprintf(out, "{\"communicator\":\"%016" PRIx64 "\",\"origin\":\"%s\",", of->key,
-		communicator_origin_name(of->origin));
-	json_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
-	fprintf(out,
-		"\"ranks_seen\":%" PRIu32 ",\"collectives\":%" PRIu64 ",\"all_ranks\":%" PRIu64
-		",\"compared\":%" PRIu64 ",\"by_gpu\":%" PRIu64 ",\"joint\":%" PRIu64
-		",\"grouped\":%" PRIu64 ",\"wait_for_nobody\":%" PRIu64 ",\"duplicates\":%" PRIu64
-		",\"span_ns\":%" PRIu64 ",\"members\":[",
-		of->nr_members, of->collectives, of->complete, of->used, of->by_gpu, of->joint,
-		of->grouped, of->others, of->duplicates, of->span_ns);
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->key);
+	row_text_string(out, "origin", communicator_origin_name(of->origin));
+	row_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
+	row_text_count(out, "ranks_seen", of->nr_members);
+	write_counts(out, of);
+	row_text_count(out, "joint", of->joint);
+	row_text_count(out, "grouped", of->grouped);
+	row_text_count(out, "wait_for_nobody", of->others);
+	row_text_count(out, "duplicates", of->duplicates);
+	row_text_count(out, "span_ns", of->span_ns);
+	row_text_print(out, "members", "[");
 	for (uint32_t i = 0; i < of->nr_members; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_member(out, straggler, communicator, i);
+		fputs(i ? ",\n{" : "\n{", out->out);
+		write_member(&(struct row_text){.out = out->out}, of, &of->members[i],
+			     &straggler->ranks[communicator->members[i].of_rank],
+			     &communicator->members[i].found);
+		fputc('}', out->out);
 	}
-	fputs("]}", out);
+	fputc(']', out->out);
 }
 
-static void write_json_cause(FILE *out, const struct straggler_cause *cause)
+static void write_cause_row(struct row_text *out, const void *row)
 {
+	const struct straggler_cause *cause = row;
 	char text[STRAGGLER_WRITER_LINE_SIZE];
 
-	fputc('{', out);
-	json_text_member(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
-	json_text_member(out, "plane", report_plane_name(cause->plane));
-	json_text_member(out, "function", cause->function);
-	json_text_member(out, "what", cause->what);
-	json_text_member(out, "stack", cause->stack);
-	fprintf(out,
-		"\"excess_ns\":%" PRIu64 ",\"share\":%.6f,\"launches\":%.6f,\"in_windows\":%s}",
-		cause->excess_ns, cause->share, cause->launches,
-		cause->in_windows ? "true" : "false");
+	row_text_string(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
+	row_text_string(out, "plane", report_plane_name(cause->plane));
+	row_text_string(out, "function", cause->function);
+	row_text_string(out, "what", cause->what);
+	row_text_string(out, "stack", cause->stack);
+	row_text_count(out, "excess_ns", cause->excess_ns);
+	row_text_print(out, "share", "%.6f", cause->share);
+	row_text_print(out, "launches", "%.6f", cause->launches);
+	row_text_flag(out, "in_windows", cause->in_windows);
 }
 
-static void write_json_rank(FILE *out, const struct report_straggler_rank *rank)
+static void write_rank_row(struct row_text *out, const void *row)
 {
-	fputc('{', out);
+	const struct report_straggler_rank *rank = row;
+
 	write_identity(out, rank);
-	fprintf(out,
-		"\"late\":%s,\"last\":%" PRIu64 ",\"compared\":%" PRIu64
-		",\"others_wait_ns\":%" PRIu64 ",\"mean_wait_ns\":%.0f,\"wait_ns\":%" PRIu64 ",",
-		rank->named ? "true" : "false", rank->last, rank->used, rank->others_ns,
-		rank->others_mean_ns, rank->waited_ns);
-	fputs("\"causes\":[", out);
-	for (uint32_t i = 0; i < rank->nr_causes; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_cause(out, &rank->causes[i]);
-	}
-	fputs("]}", out);
+	row_text_flag(out, "late", rank->named);
+	row_text_count(out, "last", rank->last);
+	row_text_count(out, "compared", rank->used);
+	row_text_count(out, "others_wait_ns", rank->others_ns);
+	row_text_print(out, "mean_wait_ns", "%.0f", rank->others_mean_ns);
+	row_text_count(out, "wait_ns", rank->waited_ns);
+	fputc(',', out->out);
+	row_text_json(out->out, "causes", write_cause_row, NULL, rank->causes, rank->nr_causes,
+		      sizeof(*rank->causes));
 }
 
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree)
 {
+	struct row_text counts = {.out = out};
 	char line[STRAGGLER_WRITER_LINE_SIZE];
 
-	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	json_text_member(out, "title", tree->title);
-	fputc('\n', out);
+	json_text_begin(out, tree->title);
 	json_text_member(out, "late", straggler_writer_line(straggler, line, sizeof(line)));
 	fputc('\n', out);
 	json_text_member(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
-	fprintf(out,
-		"\n\"alone\":%" PRIu32 ",\"unknown_communicator\":%" PRIu64
-		",\"without_gpu\":%" PRIu64 ",\n\"ranks\":[",
-		straggler->nr_alone, straggler->unknown, straggler->without_gpu);
-	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_rank(out, &straggler->ranks[i]);
-	}
-	fputs("],\n\"communicators\":[", out);
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		write_json_communicator(out, straggler, &straggler->communicators[i]);
-	}
-	fputs("]}\n", out);
+	fputc('\n', out);
+	row_text_count(&counts, "alone", straggler->nr_alone);
+	row_text_count(&counts, "unknown_communicator", straggler->unknown);
+	row_text_count(&counts, "without_gpu", straggler->without_gpu);
+	fputs(",\n", out);
+	row_text_json(out, "ranks", write_rank_row, NULL, straggler->ranks, straggler->nr_ranks,
+		      sizeof(*straggler->ranks));
+	fputs(",\n", out);
+	row_text_json(out, "communicators", write_communicator_row, straggler,
+		      straggler->communicators, straggler->nr_communicators,
+		      sizeof(*straggler->communicators));
+	fputs("}\n", out);
 	return text_file_flush(out);
-}
-
-/* ---- csv */
-
-static void write_csv_member(FILE *out, const struct report_straggler *straggler,
-			     const struct report_straggler_communicator *communicator,
-			     uint32_t index)
-{
-	const struct collective_match *of = &communicator->match;
-	const struct collective_match_member *member = &of->members[index];
-	const struct report_straggler_rank *rank =
-		&straggler->ranks[communicator->members[index].of_rank];
-	const struct straggler_rank *found = &communicator->members[index].found;
-
-	fprintf(out, "%016" PRIx64 ",%s,", of->key, communicator_origin_name(of->origin));
-	csv_writer_number(out, is_known(of->nr_ranks), of->nr_ranks);
-	csv_writer_number(out, is_known(member->rank), member->rank);
-	csv_writer_number(out, rank->rank >= 0, rank->rank);
-	csv_writer_text(out, rank->host);
-	fprintf(out,
-		",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu64
-		",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64,
-		rank->pid, of->collectives, of->complete, of->used, of->by_gpu, member->missing,
-		of->span_ns, found->last, found->others_ns, found->waited_ns, found->behind_ns,
-		found->late_ns);
-	fprintf(out, ",%.6f,%.3g,%.3g,%.3f,%d\n", found->share, found->p, found->p_stretches,
-		bounded(found->z), found->named);
 }
 
 int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
@@ -473,15 +462,21 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 {
 	char line[STRAGGLER_WRITER_LINE_SIZE];
 
-	fputs("communicator,origin,ranks,communicator_rank,rank,host,pid,collectives,all_ranks,"
-	      "compared,by_gpu,missing,span_ns,last,others_wait_ns,wait_ns,behind_ns,late_ns,share,"
-	      "p,p_stretches,z,late\n",
-	      out);
+	write_member(&(struct row_text){.out = out, .form = ROW_HEADING},
+		     &(struct collective_match){0}, &(struct collective_match_member){0},
+		     &(struct report_straggler_rank){0}, &(struct straggler_rank){0});
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		for (uint32_t j = 0; j < straggler->communicators[i].match.nr_members; j++)
-			write_csv_member(out, straggler, &straggler->communicators[i], j);
-	fprintf(out, "# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
-	fprintf(out, "# %s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
-	report_summary_ledger(out, tree, "# ");
+		for (uint32_t j = 0; j < straggler->communicators[i].match.nr_members; j++) {
+			const struct report_straggler_communicator *of =
+				&straggler->communicators[i];
+
+			fputc('\n', out);
+			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, &of->match,
+				     &of->match.members[j],
+				     &straggler->ranks[of->members[j].of_rank],
+				     &of->members[j].found);
+		}
+	fprintf(out, "\n# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
+	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

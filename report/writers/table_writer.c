@@ -187,8 +187,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	if (!error)
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
-		if (*tree->title)
-			fprintf(out, "%s\n\n", tree->title);
+		report_summary_title(out, tree);
 		write_activities(out, tree, &activities, top);
 		write_ranges(out, tree, &ranges, top);
 		write_hosts(out, tree, &hosts);
@@ -201,8 +200,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 			statistics_writer_calls(out, options->statistics, top);
 		}
 		write_memory(out, tree);
-		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
-		report_summary_ledger(out, tree, "");
+		fputc('\n', out);
+		report_summary_write(out, tree, "");
 		report_summary_planes(out, tree, "");
 		report_summary_memory(out, tree, "");
 		if (report_summary_mixed(tree, line, sizeof(line)))

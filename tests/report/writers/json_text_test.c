@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "report/writers/csv_writer.h"
-#include "report/writers/text_line.h"
+#include "report/names/text_line.h"
+#include "report/writers/row_text.h"
 
 static char *text;
 static size_t size;
@@ -38,38 +38,72 @@ static void strings_are_quoted_and_escaped(void **state)
 	check(out, "\"\"\"C:\\\\\\\"x\\\" \xc3\xa4\"");
 }
 
-static void members_end_with_a_comma(void **state)
+static void a_document_begins_with_its_schema_and_title(void **state)
 {
 	FILE *out = begin();
 
 	(void)state;
-	json_text_member(out, "host", "a\"b");
-	json_text_number(out, "least", true, INT64_MIN);
-	json_text_number(out, "most", true, INT64_MAX);
-	check(out, "\"host\":\"a\\\"b\",\"least\":-9223372036854775808,"
-		   "\"most\":9223372036854775807,");
+	json_text_begin(out, "a\"b");
+	json_text_member(out, "host", "n1");
+	check(out, "{\"schema\":1,\n\"title\":\"a\\\"b\",\n\"host\":\"n1\",");
 }
 
-static void what_is_not_known_is_null(void **state)
-{
-	FILE *out = begin();
+struct animal {
+	const char *name;
+	int64_t legs;
+	bool is_known, is_tame;
+};
 
-	(void)state;
-	json_text_number(out, "rank", false, 3);
-	json_text_write_number(out, false, 3);
-	json_text_write_number(out, true, 0);
-	check(out, "\"rank\":null,null0");
+static const struct animal animals[] = {{"cat, \"tom\"", INT64_MIN, true, true},
+					{"ant", 6, false, false}};
+
+static void write_animal(struct row_text *out, const void *of)
+{
+	const struct animal *animal = of;
+
+	row_text_string(out, "name", animal->name);
+	row_text_number(out, "legs", animal->is_known, animal->legs);
+	row_text_count(out, "most", UINT64_MAX);
+	row_text_flag(out, "tame", animal->is_tame);
+	row_text_print(out, "share", "%.1f", out->context ? 0.5 : 1.5);
 }
 
-static void a_field_that_is_not_known_is_empty(void **state)
+static void rows_are_objects_in_json(void **state)
 {
 	FILE *out = begin();
 
 	(void)state;
-	csv_writer_number(out, true, -1);
-	csv_writer_number(out, false, 5);
-	csv_writer_number(out, true, 0);
-	check(out, "-1,,0,");
+	row_text_json(out, "none", write_animal, NULL, NULL, 0, sizeof(animals[0]));
+	row_text_json(out, "animals", write_animal, animals, animals, 2, sizeof(animals[0]));
+	check(out, "\"none\":[]\"animals\":["
+		   "\n{\"name\":\"cat, \\\"tom\\\"\",\"legs\":-9223372036854775808,"
+		   "\"most\":18446744073709551615,\"tame\":true,\"share\":0.5},"
+		   "\n{\"name\":\"ant\",\"legs\":null,"
+		   "\"most\":18446744073709551615,\"tame\":false,\"share\":0.5}]");
+}
+
+static void rows_are_lines_under_a_heading_in_csv(void **state)
+{
+	FILE *out = begin();
+
+	(void)state;
+	row_text_csv(out, "# ", write_animal, &(struct animal){0}, animals, 2, sizeof(animals[0]));
+	check(out, "# name,legs,most,tame,share\n"
+		   "# \"cat, \"\"tom\"\"\",-9223372036854775808,18446744073709551615,1,1.5\n"
+		   "# ant,,18446744073709551615,0,1.5\n");
+}
+
+static void a_stack_stands_in_quotes_from_the_outside_in(void **state)
+{
+	const char *const strings[] = {"", "main", "a,\"b\""};
+	const struct report_node nodes[] = {{0, 0}, {0, 1}, {1, 2}};
+	struct row_text row = {.form = ROW_CSV};
+
+	(void)state;
+	row.out = begin();
+	row_text_stack(&row, "stack", nodes, strings, 2);
+	row_text_stack(&row, "stack", nodes, strings, REPORT_NODE_ROOT);
+	check(row.out, "\"main;a,\"\"b\"\"\",\"\"");
 }
 
 static void a_line_is_cut_where_its_array_ends(void **state)
@@ -89,9 +123,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_are_quoted_and_escaped),
-		cmocka_unit_test(members_end_with_a_comma),
-		cmocka_unit_test(what_is_not_known_is_null),
-		cmocka_unit_test(a_field_that_is_not_known_is_empty),
+		cmocka_unit_test(a_document_begins_with_its_schema_and_title),
+		cmocka_unit_test(rows_are_objects_in_json),
+		cmocka_unit_test(rows_are_lines_under_a_heading_in_csv),
+		cmocka_unit_test(a_stack_stands_in_quotes_from_the_outside_in),
 		cmocka_unit_test(a_line_is_cut_where_its_array_ends),
 	};
 
