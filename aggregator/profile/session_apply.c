@@ -2,72 +2,40 @@
 
 #include <assert.h>
 
-#include "agent_session.h"
-#include "collection.h"
-#include "session_collectives.h"
-#include "session_events.h"
-#include "session_ledger.h"
-#include "session_placement.h"
-#include "session_process.h"
-#include "session_samples.h"
-#include "session_stacks.h"
-#include "session_statistics.h"
-#include "session_streams.h"
-#include "session_strings.h"
+#include "session_modules.h"
 
 #include "proto/batch/message_seq.h"
+
+/* Types that carry no data have no module. */
+static session_module *const modules[] = {
+	[MESSAGE_STRINGS] = session_strings_apply,
+	[MESSAGE_STACKS] = session_stacks_apply,
+	[MESSAGE_EVENTS] = session_events_apply,
+	[MESSAGE_LEDGER] = session_ledger_apply,
+	[MESSAGE_PROCESS] = session_process_apply,
+	[MESSAGE_BYE] = session_process_leave,
+	[MESSAGE_STATISTICS] = session_statistics_apply,
+	[MESSAGE_STREAM] = session_streams_apply,
+	[MESSAGE_SAMPLES] = session_samples_apply,
+	[MESSAGE_COLLECTIVES] = session_collectives_apply,
+	[MESSAGE_PLACEMENT] = session_placement_apply,
+};
 
 int session_apply(struct agent_session *session, struct collection *collection,
 		  const struct message *message, const char **reason)
 {
-	int error;
-
 	assert(message_seq_get(message) == session->received_seq + 1);
 	*reason = "";
 	if (session->ended) {
 		*reason = "data after the goodbye";
 		return REFUSE_MALFORMED;
 	}
-	switch (message->type) {
-	case MESSAGE_STRINGS:
-		error = session_strings_apply(session, collection->catalog, &message->strings,
-					      reason);
-		break;
-	case MESSAGE_STACKS:
-		error = session_stacks_apply(session, collection, &message->stacks, reason);
-		break;
-	case MESSAGE_PROCESS:
-		error = session_process_apply(session, collection, &message->process, reason);
-		break;
-	case MESSAGE_EVENTS:
-		error = session_events_apply(session, collection, &message->events, reason);
-		break;
-	case MESSAGE_LEDGER:
-		error = session_ledger_apply(session, collection, &message->ledger, reason);
-		break;
-	case MESSAGE_BYE:
-		error = session_process_leave(session, collection);
-		break;
-	case MESSAGE_STATISTICS:
-		error = session_statistics_apply(session, collection, &message->statistics, reason);
-		break;
-	case MESSAGE_STREAM:
-		error = session_streams_apply(session, collection, &message->streams, reason);
-		break;
-	case MESSAGE_SAMPLES:
-		error = session_samples_apply(session, collection, &message->samples, reason);
-		break;
-	case MESSAGE_PLACEMENT:
-		error = session_placement_apply(session, collection, &message->placement, reason);
-		break;
-	case MESSAGE_COLLECTIVES:
-		error = session_collectives_apply(session, collection, &message->collectives,
-						  reason);
-		break;
-	default:
+	if ((size_t)message->type >= sizeof(modules) / sizeof(modules[0]) ||
+	    !modules[message->type]) {
 		*reason = "a message that carries no data";
 		return REFUSE_MALFORMED;
 	}
+	int error = modules[message->type](session, collection, message, reason);
 	if (!error) {
 		session->received_seq++;
 		session->changed = true;

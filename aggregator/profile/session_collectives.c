@@ -1,4 +1,4 @@
-#include "session_collectives.h"
+#include "session_modules.h"
 
 #include "catalog.h"
 #include "collection.h"
@@ -38,8 +38,9 @@ static int check(const struct agent_session *session, const struct collection *c
 }
 
 int session_collectives_apply(struct agent_session *session, struct collection *collection,
-			      const struct message_collectives *message, const char **reason)
+			      const struct message *any, const char **reason)
 {
+	const struct message_collectives *message = &any->collectives;
 	int error = check(session, collection, message, reason);
 	if (error)
 		return error;

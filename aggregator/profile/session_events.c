@@ -1,19 +1,14 @@
-#include "session_events.h"
+#include "session_modules.h"
 
 #include <stdbool.h>
 
-#include "agent_session.h"
 #include "catalog.h"
 #include "collection.h"
 #include "nccl_kernel.h"
 #include "roster.h"
-#include "session_collectives.h"
-#include "session_samples.h"
-#include "session_strings.h"
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/timeline_table.h"
-#include "proto/batch/message.h"
 
 static int check_events(const struct agent_session *session, const struct message_events *events,
 			const char **reason)
@@ -98,9 +93,8 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 		.stream_id = record->stream_id,
 	};
 	uint32_t store_device = roster_process_device(process, record->device_id);
-	struct timeline_key device = {.level = TIMELINE_DEVICE,
-				      .process_id = ROSTER_WRITER,
-				      .device_id = store_device};
+	struct timeline_key device = {
+		.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = store_device};
 
 	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
 	    record->end_ns < record->start_ns ||
@@ -120,8 +114,9 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 }
 
 int session_events_apply(struct agent_session *session, struct collection *collection,
-			 const struct message_events *events, const char **reason)
+			 const struct message *any, const char **reason)
 {
+	const struct message_events *events = &any->events;
 	int error = check_events(session, events, reason);
 	if (error)
 		return error;

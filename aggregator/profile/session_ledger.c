@@ -1,13 +1,11 @@
-#include "session_ledger.h"
+#include "session_modules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent_session.h"
 #include "collection.h"
 #include "roster.h"
 
-#include "proto/batch/message.h"
 #include "proto/ledger.h"
 
 /* Copies the ledger without impossible entries, and counts those in an entry. The job wrote the ring, and impossible
@@ -36,8 +34,9 @@ static struct ledger_entry *believe(const struct message_ledger *message, uint32
 }
 
 int session_ledger_apply(struct agent_session *session, struct collection *collection,
-			 const struct message_ledger *message, const char **reason)
+			 const struct message *any, const char **reason)
 {
+	const struct message_ledger *message = &any->ledger;
 	uint32_t nr_entries;
 
 	if (!agent_session_defined(session, SESSION_PROCESSES, message->process_id)) {

@@ -1,4 +1,4 @@
-#include "session_placement.h"
+#include "session_modules.h"
 
 #include "collection.h"
 #include "placement_log.h"
@@ -23,8 +23,9 @@ static int check(const struct agent_session *session, const struct collection *c
 }
 
 int session_placement_apply(struct agent_session *session, struct collection *collection,
-			    const struct message_placement *message, const char **reason)
+			    const struct message *any, const char **reason)
 {
+	const struct message_placement *message = &any->placement;
 	int error = check(session, collection, message, reason);
 	if (error)
 		return error;

@@ -1,10 +1,9 @@
-#include "session_process.h"
+#include "session_modules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent_session.h"
 #include "collection.h"
 #include "collective_log.h"
 #include "roster.h"
@@ -109,8 +108,9 @@ static int apply_end_unseen(struct collection *collection, struct roster_process
 }
 
 int session_process_apply(struct agent_session *session, struct collection *collection,
-			  const struct message_process *message, const char **reason)
+			  const struct message *any, const char **reason)
 {
+	const struct message_process *message = &any->process;
 	struct roster_identity identity = {
 		.writer = ROSTER_WRITER,
 		.start_ticks = message->start_ticks,
@@ -153,11 +153,14 @@ int session_process_apply(struct agent_session *session, struct collection *coll
 	return error;
 }
 
-int session_process_leave(struct agent_session *session, struct collection *collection)
+int session_process_leave(struct agent_session *session, struct collection *collection,
+			  const struct message *bye, const char **reason)
 {
 	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
 	int error = 0;
 
+	(void)bye;
+	(void)reason;
 	for (uint32_t i = 0; i < processes->count && !error; i++)
 		error = finish_process(collection, processes->ids[i]);
 	session->ended = true;

@@ -1,4 +1,4 @@
-#include "session_samples.h"
+#include "session_modules.h"
 
 #include <errno.h>
 
@@ -33,8 +33,9 @@ static int check(const struct agent_session *session, const struct message_sampl
 }
 
 int session_samples_apply(struct agent_session *session, struct collection *collection,
-			  const struct message_samples *message, const char **reason)
+			  const struct message *any, const char **reason)
 {
+	const struct message_samples *message = &any->samples;
 	int error = check(session, message, reason);
 	if (error)
 		return error;

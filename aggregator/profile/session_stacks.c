@@ -1,4 +1,4 @@
-#include "session_stacks.h"
+#include "session_modules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,8 +156,9 @@ static int apply_frames(struct agent_session *session, struct catalog *catalog,
 }
 
 int session_stacks_apply(struct agent_session *session, struct collection *collection,
-			 const struct message_stacks *stacks, const char **reason)
+			 const struct message *any, const char **reason)
 {
+	const struct message_stacks *stacks = &any->stacks;
 	struct catalog *catalog = collection->catalog;
 	uint32_t id;
 	int error = check_stacks(session, catalog, stacks, reason);

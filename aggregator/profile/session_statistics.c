@@ -1,4 +1,4 @@
-#include "session_statistics.h"
+#include "session_modules.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -55,8 +55,9 @@ static int check(const struct agent_session *session, const struct message_stati
 }
 
 int session_statistics_apply(struct agent_session *session, struct collection *collection,
-			     const struct message_statistics *message, const char **reason)
+			     const struct message *any, const char **reason)
 {
+	const struct message_statistics *message = &any->statistics;
 	int error = check(session, message, reason);
 	if (error)
 		return error;

@@ -1,14 +1,13 @@
-#include "session_streams.h"
+#include "session_modules.h"
 
-#include "agent_session.h"
 #include "collection.h"
 #include "roster.h"
 
-#include "proto/batch/message.h"
-
 int session_streams_apply(struct agent_session *session, struct collection *collection,
-			  const struct message_streams *message, const char **reason)
+			  const struct message *any, const char **reason)
 {
+	const struct message_streams *message = &any->streams;
+
 	*reason = "a stream names what is not defined";
 	if (message->process_id == 0 ||
 	    !agent_session_defined(session, SESSION_PROCESSES, message->process_id))

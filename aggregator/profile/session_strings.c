@@ -1,6 +1,7 @@
-#include "session_strings.h"
+#include "session_modules.h"
 
 #include "catalog.h"
+#include "collection.h"
 
 static const struct message_text left_out = {SESSION_STRINGS_LEFT_OUT,
 					     sizeof(SESSION_STRINGS_LEFT_OUT) - 1};
@@ -21,14 +22,15 @@ static int add_text(struct agent_session *session, struct catalog *catalog,
 	return error ? error : agent_session_add_id(session, SESSION_STRINGS, id);
 }
 
-int session_strings_apply(struct agent_session *session, struct catalog *catalog,
-			  const struct message_strings *strings, const char **reason)
+int session_strings_apply(struct agent_session *session, struct collection *collection,
+			  const struct message *any, const char **reason)
 {
+	const struct message_strings *strings = &any->strings;
 	int error = agent_session_check_base(session, SESSION_STRINGS, strings->base,
 					     strings->count, reason);
 
 	for (uint32_t i = 0; i < strings->count && !error; i++)
-		error = add_text(session, catalog, &strings->strings[i],
+		error = add_text(session, collection->catalog, &strings->strings[i],
 				 strings->owners ? strings->owners[i] : 0);
 	return error;
 }

@@ -1,4 +1,4 @@
-#include "aggregator/profile/session_collectives.h"
+#include "aggregator/profile/session_modules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

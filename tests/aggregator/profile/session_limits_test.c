@@ -13,8 +13,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
-#include "aggregator/profile/session_events.h"
-#include "aggregator/profile/session_strings.h"
+#include "aggregator/profile/session_modules.h"
 #include "aggregator/core/timeline_table.h"
 
 #define AT_ONCE  1000u

@@ -1,4 +1,4 @@
-#include "aggregator/profile/session_samples.h"
+#include "aggregator/profile/session_modules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +44,8 @@ static int tear_down(void **state)
 
 static int apply(uint32_t process, const struct host_sample *samples, uint32_t count)
 {
-	const struct message_samples message = {
-		.process_id = process, .nr_samples = count, .samples = samples};
+	const struct message message = {
+		.samples = {.process_id = process, .nr_samples = count, .samples = samples}};
 	const char *reason = NULL;
 	int result = session_samples_apply(session, collection, &message, &reason);
 

@@ -1,4 +1,4 @@
-#include "aggregator/profile/session_stacks.h"
+#include "aggregator/profile/session_modules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +49,10 @@ static struct agent_session *agent(uint8_t number, const struct message_text *te
 static int apply(struct agent_session *session, const struct message_stacks *stacks,
 		 const char **reason)
 {
+	const struct message message = {.type = MESSAGE_STACKS, .stacks = *stacks};
+
 	*reason = "";
-	return session_stacks_apply(session, collection, stacks, reason);
+	return session_stacks_apply(session, collection, &message, reason);
 }
 
 /* Two guests ran the same two functions and saw them, their files and a mark in another order. */

@@ -1,4 +1,4 @@
-#include "aggregator/profile/session_statistics.h"
+#include "aggregator/profile/session_modules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,11 +41,11 @@ static int tear_down(void **state)
 static int apply(uint32_t process, const struct message_api_call *calls, uint32_t nr_calls,
 		 const struct message_kernel_config *configs, uint32_t nr_configs)
 {
-	const struct message_statistics message = {.process_id = process,
-						   .nr_calls = nr_calls,
-						   .calls = calls,
-						   .nr_configs = nr_configs,
-						   .configs = configs};
+	const struct message message = {.statistics = {.process_id = process,
+						       .nr_calls = nr_calls,
+						       .calls = calls,
+						       .nr_configs = nr_configs,
+						       .configs = configs}};
 	const char *reason = NULL;
 	int result = session_statistics_apply(session, collection, &message, &reason);
 

@@ -18,7 +18,7 @@
 #include "report/profile/profile.h"
 #include "report/model/report_build.h"
 #include "aggregator/profile/session_apply.h"
-#include "aggregator/profile/session_strings.h"
+#include "aggregator/profile/session_modules.h"
 #include "aggregator_fixture.h"
 #include "proto/ledger.h"
 
