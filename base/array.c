@@ -39,3 +39,20 @@ int array_reserve_zeroed(void *items, uint32_t *room, uint64_t need, size_t size
 	}
 	return error;
 }
+
+int array_append(void *items, uint32_t *count, const void *item, size_t size)
+{
+	uint32_t room = *count;
+	char *array;
+
+	/* Below a power of two there is room. */
+	if (room == 0 || (room >= ROOM_MIN && (room & (room - 1)) == 0)) {
+		int error = array_grow(items, &room, room + 1ull, size);
+
+		if (error)
+			return error;
+	}
+	memcpy(&array, items, sizeof(array));
+	memcpy(array + (size_t)(*count)++ * size, item, size);
+	return 0;
+}

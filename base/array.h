@@ -20,4 +20,8 @@ static inline int array_reserve(void *items, uint32_t *room, uint64_t need, size
 /* As array_reserve(), but new items are zeroed. */
 int array_reserve_zeroed(void *items, uint32_t *room, uint64_t need, size_t size);
 
+/* Appends a copy of item, of size bytes, which lies elsewhere. The array has no room but what this function makes: that
+ * for the next power of two, at least 16. 0; -ENOMEM: nothing has changed. */
+int array_append(void *items, uint32_t *count, const void *item, size_t size);
+
 #endif

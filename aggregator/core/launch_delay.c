@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define DELAY_MAX_NS (1ull << 58) /* equal to the limit of activities (correlator.h) */
 
 void launch_delays_fini(struct launch_delays *delays)
@@ -19,20 +21,11 @@ static uint32_t place_of(uint32_t device_id)
 
 int launch_delays_get(struct launch_delays *delays, uint32_t device_id, struct launch_delay **delay)
 {
-	uint32_t place = place_of(device_id), nr = place + 1;
+	uint32_t place = place_of(device_id);
+	int error = array_reserve_zeroed(&delays->at, &delays->nr, place + 1, sizeof(**delay));
 
-	*delay = NULL;
-	if (nr > delays->nr) {
-		struct launch_delay *bigger = realloc(delays->at, nr * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		memset(&bigger[delays->nr], 0, (nr - delays->nr) * sizeof(*bigger));
-		delays->at = bigger;
-		delays->nr = nr;
-	}
-	*delay = &delays->at[place];
-	return 0;
+	*delay = error ? NULL : &delays->at[place];
+	return error;
 }
 
 const struct launch_delay *launch_delays_find(const struct launch_delays *delays,

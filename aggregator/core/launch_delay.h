@@ -27,7 +27,7 @@ void launch_delays_fini(struct launch_delays *delays);
 int launch_delays_get(struct launch_delays *delays, uint32_t device_id,
 		      struct launch_delay **delay);
 
-/* NULL: the device has none. Borrowed as by launch_delays_get(). */
+/* NULL or zeroes: the device has none. Borrowed as by launch_delays_get(). */
 const struct launch_delay *launch_delays_find(const struct launch_delays *delays,
 					      uint32_t device_id);
 

@@ -35,11 +35,7 @@ static int take_writer(struct statement *row, void *context)
 	if (size != sizeof(candidate.writer))
 		return -EPROTO;
 	memcpy(candidate.writer, writer, size);
-	if (array_reserve(&choice->candidates, &choice->room, choice->count + 1ull,
-			  sizeof(*choice->candidates)))
-		return -ENOMEM;
-	choice->candidates[choice->count++] = candidate;
-	return 0;
+	return array_append(&choice->candidates, &choice->count, &candidate, sizeof(candidate));
 }
 
 static int take_epoch(struct statement *row, void *context)
@@ -55,11 +51,8 @@ static int take_epoch(struct statement *row, void *context)
 	struct merge_candidate *candidate =
 		&adding->choice->candidates[adding->first + writer - 1];
 	memcpy(position.epoch, epoch, size);
-	if (array_reserve(&candidate->positions, &candidate->room_positions,
-			  candidate->nr_positions + 1ull, sizeof(*candidate->positions)))
-		return -ENOMEM;
-	candidate->positions[candidate->nr_positions++] = position;
-	return 0;
+	return array_append(&candidate->positions, &candidate->nr_positions, &position,
+			    sizeof(position));
 }
 
 int merge_choice_add(struct merge_choice *choice, uint32_t profile, struct database *database)

@@ -22,13 +22,13 @@ struct merge_candidate {
 	uint32_t id;      /* of the writer, in this profile */
 	bool closed, is_chosen;
 	struct merge_position *positions; /* owns; by epoch */
-	uint32_t nr_positions, room_positions;
+	uint32_t nr_positions;
 };
 
 /* Zeroed: empty. */
 struct merge_choice {
 	struct merge_candidate *candidates; /* owns; by writer after merge_choice_make() */
-	uint32_t count, room;
+	uint32_t count;
 };
 
 void merge_choice_fini(struct merge_choice *choice);

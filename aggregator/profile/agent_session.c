@@ -44,10 +44,7 @@ int agent_session_add_id(struct agent_session *session, enum session_id_kind kin
 {
 	struct session_ids *ids = &session->ids[kind];
 
-	if (array_reserve(&ids->ids, &ids->room, ids->count + 1, sizeof(*ids->ids)))
-		return -ENOMEM;
-	ids->ids[ids->count++] = id;
-	return 0;
+	return array_append(&ids->ids, &ids->count, &id, sizeof(id));
 }
 
 int agent_session_hello(struct agent_session *session, struct catalog *catalog,

@@ -18,7 +18,7 @@ struct roster;
 /* The store's ids of one kind of the agent's ids, which count from 1 without gaps. */
 struct session_ids {
 	uint32_t *ids; /* owns; ids[agent's id - 1] */
-	uint32_t count, room;
+	uint32_t count;
 	uint32_t saved; /* the first ids; the store has them */
 };
 

@@ -21,7 +21,7 @@ struct catalog {
 	struct hash_index module_index, code_index, frame_index, node_index;
 	struct catalog_size size, room, saved;
 	uint32_t *renamed;
-	uint32_t nr_renamed, room_renamed;
+	uint32_t nr_renamed;
 };
 
 struct catalog *catalog_create(void)
@@ -204,10 +204,8 @@ int catalog_name_frame(struct catalog *catalog, uint32_t frame, uint32_t name)
 	if (*current == name || (name == 0 && *current != CATALOG_NAME_UNKNOWN))
 		return 0;
 	if (frame <= catalog->saved.frames) {
-		if (array_reserve(&catalog->renamed, &catalog->room_renamed,
-				  catalog->nr_renamed + 1, sizeof(*catalog->renamed)))
+		if (array_append(&catalog->renamed, &catalog->nr_renamed, &frame, sizeof(frame)))
 			return -ENOMEM;
-		catalog->renamed[catalog->nr_renamed++] = frame;
 	}
 	*current = name;
 	return 0;

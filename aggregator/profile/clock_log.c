@@ -7,7 +7,7 @@
 
 struct clock_log {
 	struct clock_offset *offsets; /* owns */
-	uint32_t count, room;
+	uint32_t count;
 };
 
 struct clock_log *clock_log_create(void)
@@ -25,10 +25,7 @@ void clock_log_destroy(struct clock_log *log)
 
 int clock_log_add(struct clock_log *log, const struct clock_offset *offset)
 {
-	if (array_reserve(&log->offsets, &log->room, log->count + 1, sizeof(*log->offsets)))
-		return -ENOMEM;
-	log->offsets[log->count++] = *offset;
-	return 0;
+	return array_append(&log->offsets, &log->count, offset, sizeof(*offset));
 }
 
 const struct clock_offset *clock_log_offsets(const struct clock_log *log, uint32_t *count)

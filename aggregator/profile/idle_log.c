@@ -36,36 +36,19 @@ void idle_log_destroy(struct idle_log *log)
 	free(log);
 }
 
-/* Grows *array, which has *count elements, until it holds id. New elements are zeroed. */
-static int reach(void **array, uint32_t *count, uint32_t id, size_t size)
-{
-	if (id <= *count)
-		return 0;
-	uint8_t *bigger = realloc(*array, id * size);
-	if (!bigger)
-		return -ENOMEM;
-	memset(bigger + *count * size, 0, (id - *count) * size);
-	*array = bigger;
-	*count = id;
-	return 0;
-}
-
 static int get_device(struct idle_log *log, uint32_t id, struct idle_device **device)
 {
-	void *array = log->devices;
-	int error = reach(&array, &log->nr_devices, id, sizeof(**device));
+	int error = array_reserve_zeroed(&log->devices, &log->nr_devices, id, sizeof(**device));
 
-	log->devices = array;
 	*device = error ? NULL : &log->devices[id - 1];
 	return error;
 }
 
 static int get_samples(struct idle_log *log, uint32_t id, struct idle_samples **samples)
 {
-	void *array = log->processes;
-	int error = reach(&array, &log->nr_processes, id, sizeof(**samples));
+	int error =
+		array_reserve_zeroed(&log->processes, &log->nr_processes, id, sizeof(**samples));
 
-	log->processes = array;
 	*samples = error ? NULL : &log->processes[id - 1];
 	return error;
 }

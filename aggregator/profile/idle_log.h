@@ -58,7 +58,7 @@ int idle_log_work(struct idle_log *log, uint32_t device, const struct idle_work 
 		  uint64_t last_ns);
 bool idle_log_has_begun(const struct idle_log *log, uint32_t device);
 
-/* For the store, by id less one; borrowed until the next call that adds. This call merges the blocks. */
+/* For the store, by id less one (zeroes: nothing); borrowed until the next call that adds. This merges the blocks. */
 struct idle_device *idle_log_devices(struct idle_log *log, uint32_t *count);
 const struct idle_samples *idle_log_processes(const struct idle_log *log, uint32_t *count);
 void idle_log_saved(struct idle_log *log);

@@ -8,7 +8,7 @@
 struct placement_log {
 	struct placement_device *devices; /* owns */
 	struct placement_thread *threads; /* owns */
-	uint32_t nr_devices, max_devices, nr_threads, max_threads;
+	uint32_t nr_devices, nr_threads;
 };
 
 struct placement_log *placement_log_create(void)
@@ -27,20 +27,12 @@ void placement_log_destroy(struct placement_log *log)
 
 int placement_log_add_device(struct placement_log *log, const struct placement_device *device)
 {
-	if (array_reserve(&log->devices, &log->max_devices, log->nr_devices + 1,
-			  sizeof(*log->devices)))
-		return -ENOMEM;
-	log->devices[log->nr_devices++] = *device;
-	return 0;
+	return array_append(&log->devices, &log->nr_devices, device, sizeof(*device));
 }
 
 int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread)
 {
-	if (array_reserve(&log->threads, &log->max_threads, log->nr_threads + 1,
-			  sizeof(*log->threads)))
-		return -ENOMEM;
-	log->threads[log->nr_threads++] = *thread;
-	return 0;
+	return array_append(&log->threads, &log->nr_threads, thread, sizeof(*thread));
 }
 
 const struct placement_device *placement_log_devices(const struct placement_log *log,

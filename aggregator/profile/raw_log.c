@@ -47,15 +47,8 @@ int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns
 {
 	if (!log->wanted || host == 0 || realtime_offset_ns == 0)
 		return 0;
-	if (host > log->nr_clocks) {
-		struct raw_clock *clocks = realloc(log->clocks, host * sizeof(*clocks));
-
-		if (!clocks)
-			return -ENOMEM;
-		memset(clocks + log->nr_clocks, 0, (host - log->nr_clocks) * sizeof(*clocks));
-		log->clocks = clocks;
-		log->nr_clocks = host;
-	}
+	if (array_reserve_zeroed(&log->clocks, &log->nr_clocks, host, sizeof(*log->clocks)))
+		return -ENOMEM;
 	if (log->clocks[host - 1].realtime_offset_ns == 0)
 		log->clocks[host - 1].realtime_offset_ns = realtime_offset_ns;
 	return 0;

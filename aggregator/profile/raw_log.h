@@ -33,7 +33,7 @@ void raw_log_start(struct raw_log *log);
 int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample);
 int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns);
 
-/* For the store; borrowed until the next call that adds. */
+/* For the store; borrowed until the next call that adds. Clocks are by host less one; zeroes: none. */
 const struct raw_sample *raw_log_samples(const struct raw_log *log, uint32_t *count);
 const struct raw_clock *raw_log_clocks(const struct raw_log *log, uint32_t *count);
 void raw_log_saved(struct raw_log *log);

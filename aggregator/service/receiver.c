@@ -14,6 +14,7 @@
 #include "connection_watch.h"
 #include "descriptor_limit.h"
 
+#include "base/array.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/connection_life.h"
@@ -138,16 +139,13 @@ static void release_names(struct receiver *receiver)
 
 static int keep_name(struct receiver *receiver, const char *endpoint)
 {
-	char **names = realloc(receiver->inproc, (receiver->nr_inproc + 1) * sizeof(*names));
+	char *name = strdup(endpoint);
+	int error = name ? array_append(&receiver->inproc, &receiver->nr_inproc, &name, sizeof(name))
+			 : -ENOMEM;
 
-	if (!names)
-		return -ENOMEM;
-	receiver->inproc = names;
-	names[receiver->nr_inproc] = strdup(endpoint);
-	if (!names[receiver->nr_inproc])
-		return -ENOMEM;
-	receiver->nr_inproc++;
-	return 0;
+	if (error)
+		free(name);
+	return error;
 }
 
 void receiver_destroy(struct receiver *receiver)

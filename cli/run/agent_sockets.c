@@ -13,21 +13,19 @@
 #include "attach_point.h"
 #include "target_process.h"
 
+#include "base/array.h"
 #include "proto/attach.h"
 #include "proto/handshake.h"
 
 static int add(struct agent_sockets *sockets, const char *path)
 {
-	char **paths = realloc(sockets->paths, (sockets->count + 1) * sizeof(*paths));
+	char *copy = strdup(path);
+	int result = copy ? array_append(&sockets->paths, &sockets->count, &copy, sizeof(copy))
+			  : -ENOMEM;
 
-	if (!paths)
-		return -ENOMEM;
-	sockets->paths = paths;
-	paths[sockets->count] = strdup(path);
-	if (!paths[sockets->count])
-		return -ENOMEM;
-	sockets->count++;
-	return 0;
+	if (result)
+		free(copy);
+	return result;
 }
 
 /* A dormant process has an agent only while `attach` runs. */

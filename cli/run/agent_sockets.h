@@ -3,11 +3,12 @@
 #define AGENT_SOCKETS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct agent_sockets {
 	char **paths; /* owns */
-	size_t count;
+	uint32_t count;
 };
 
 /* Lists the sockets that may be meant, the best first. It takes them from the first of these sources that is given or

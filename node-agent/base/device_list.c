@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error_text.h"
 
 #define FILE_SIZE_MAX (1u << 20)
@@ -32,13 +33,7 @@ int device_list_add(struct device_list *list, const struct device_list_entry *en
 			return -EEXIST;
 	if (list->count == DEVICE_LIST_MAX)
 		return -ENOSPC;
-	struct device_list_entry *entries =
-		realloc(list->entries, (list->count + 1) * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	list->entries = entries;
-	entries[list->count++] = *entry;
-	return 0;
+	return array_append(&list->entries, &list->count, entry, sizeof(*entry));
 }
 
 static bool is_space(char c)

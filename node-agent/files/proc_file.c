@@ -12,6 +12,7 @@
 
 #include "foreign_file.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
 
@@ -25,18 +26,13 @@
 
 static int read_all(int fd, size_t max, char **data, size_t *size)
 {
-	size_t room = 0;
+	uint32_t room = 0;
 
 	for (;;) {
-		if (room - *size < READ_AT_ONCE) {
-			room = room * 2 + READ_AT_ONCE;
-			char *grown = realloc(*data, room + 1);
-
-			if (!grown)
-				return -ENOMEM;
-			*data = grown;
-		}
-		size_t wanted = max - *size < room - *size ? max - *size : room - *size;
+		if (array_reserve(data, &room, *size + READ_AT_ONCE + 1, 1))
+			return -ENOMEM;
+		size_t left = room - 1 - *size; /* behind the NUL */
+		size_t wanted = max - *size < left ? max - *size : left;
 		ssize_t got = wanted ? read(fd, *data + *size, wanted) : 0;
 
 		if (got < 0 && errno == EINTR)

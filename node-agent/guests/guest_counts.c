@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "proto/ring/record_ring.h"
 
 #define ENTRIES_MAX ((RECORD_DEVICES_MAX + 1u) * LEDGER_REASONS)
@@ -57,14 +58,8 @@ int guest_counts_read(struct guest_counts *counts, const struct record_ring *rin
 		counts->given_up = true;
 		return -EPROTO;
 	}
-	if ((uint32_t)nr > counts->nr) {
-		struct ledger_entry *entries =
-			realloc(counts->entries, (uint32_t)nr * sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		counts->entries = entries;
-	}
+	if (array_reserve(&counts->entries, &counts->room, (uint32_t)nr, sizeof(*counts->entries)))
+		return -ENOMEM;
 	if (nr > 0)
 		memcpy(counts->entries, now, (uint32_t)nr * sizeof(*now));
 	counts->nr = (uint32_t)nr;

@@ -14,7 +14,7 @@ struct record_ring;
 /* Embedded. Zeroed memory is the state before the first read. */
 struct guest_counts {
 	struct ledger_entry *entries; /* owns; sorted by device and reason, without zeros */
-	uint32_t nr;
+	uint32_t nr, room;
 	bool given_up;
 };
 

@@ -16,6 +16,7 @@
 #include "probe_note.h"
 #include "probe_ring.h"
 
+#include "base/array.h"
 #include "bpf/launch_event.h"
 #include "bpf/sample_event.h"
 #include "node-agent/files/elf_file.h"
@@ -360,18 +361,6 @@ static void leave_earlier(struct probe_source *source, pid_t pid)
 	earlier->pid = 0;
 }
 
-static int add(struct probe_source *source, struct watched_guest *guest)
-{
-	struct watched_guest **guests =
-		realloc(source->guests, (source->nr_guests + 1) * sizeof(struct watched_guest *));
-
-	if (!guests)
-		return -ENOMEM;
-	source->guests = guests;
-	guests[source->nr_guests++] = guest;
-	return 0;
-}
-
 struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid)
 {
 	struct watched_guest *guest;
@@ -392,7 +381,7 @@ struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid)
 		r = watch(source, guest);
 	}
 	if (r == 0)
-		r = add(source, guest);
+		r = array_append(&source->guests, &source->nr_guests, &guest, sizeof(guest));
 	if (r == 0)
 		return guest->stacks;
 	if (pid <= 0 || proc_file_is_alive(pid, 0))

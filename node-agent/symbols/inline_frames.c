@@ -29,7 +29,7 @@ struct range {
 
 struct range_list {
 	struct range *ranges; /* owns; sorted by start once arranged */
-	uint32_t count, max;
+	uint32_t count;
 };
 
 struct function {
@@ -63,10 +63,8 @@ static int add_range(struct range_list *list, uint64_t start, uint64_t end, uint
 		return 0;
 	if (list->count == RANGES_MAX)
 		return -EFBIG;
-	if (array_reserve(&list->ranges, &list->max, list->count + 1, sizeof(*list->ranges)))
-		return -ENOMEM;
-	list->ranges[list->count++] = (struct range){start, end, owner, NONE};
-	return 0;
+	return array_append(&list->ranges, &list->count, &(struct range){start, end, owner, NONE},
+			    sizeof(struct range));
 }
 
 static int add_ranges(struct range_list *list, Dwarf_Die *entry, uint32_t owner)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "node-agent/files/elf_file.h"
 
 #define PACKED_SIZE_MAX   (64u << 20)
@@ -12,18 +13,15 @@
 #define DECODER_SIZE_MAX  (128u << 20) /* xz -9 needs 65 MiB */
 #define FIRST_SIZE        (256u << 10)
 
-static int grow(lzma_stream *stream, uint8_t **image, size_t *max)
+static int grow(lzma_stream *stream, uint8_t **image, uint32_t *max)
 {
 	size_t used = *max - stream->avail_out;
 
 	if (*max == UNPACKED_SIZE_MAX)
 		return -EFBIG;
-	*max = *max ? *max * 2 : FIRST_SIZE;
-	uint8_t *grown = realloc(*image, *max);
-	if (!grown)
+	if (array_reserve(image, max, *max ? 2ull * *max : FIRST_SIZE, 1))
 		return -ENOMEM;
-	*image = grown;
-	stream->next_out = grown + used;
+	stream->next_out = *image + used;
 	stream->avail_out = *max - used;
 	return 0;
 }
@@ -44,7 +42,7 @@ static int decompress(const void *packed, size_t packed_size, uint8_t **image, s
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	lzma_ret code = lzma_stream_decoder(&stream, DECODER_SIZE_MAX, 0);
-	size_t max = 0;
+	uint32_t max = 0;
 	int r = code == LZMA_OK ? 0 : error_of(code);
 
 	*image = NULL;

@@ -37,7 +37,7 @@ struct perf_map {
 	struct entry *entries; /* owns; in the order of the file */
 	uint32_t nr_entries, max_entries;
 	struct span *spans; /* owns */
-	uint32_t nr_spans;
+	uint32_t nr_spans, room_spans;
 };
 
 /* ---- the file ---------------------------------------------------------------------------------- */
@@ -274,11 +274,10 @@ static int arrange(struct perf_map *map)
 	uint32_t count = map->nr_entries;
 	struct entry *sorted = malloc((count + 1) * sizeof(*sorted));
 	struct heap open = {.entries = malloc((count + 1) * sizeof(*open.entries))};
-	struct span *spans = realloc(map->spans, (2 * (size_t)count + 1) * sizeof(*spans));
-	bool ok = sorted && open.entries && spans;
+	bool ok = sorted && open.entries &&
+		  array_reserve(&map->spans, &map->room_spans, 2ull * count + 1,
+				sizeof(*map->spans)) == 0;
 
-	if (spans)
-		map->spans = spans;
 	if (ok) {
 		if (count > 0)
 			memcpy(sorted, map->entries, count * sizeof(*sorted));

@@ -35,20 +35,13 @@ void symbol_table_destroy(struct symbol_table *table)
 
 static int reserve(struct symbol_table *table, uint32_t name_size)
 {
+	uint32_t need = table->names_size + name_size;
+
+	if (need > NAMES_SIZE_MAX)
+		return -EFBIG;
 	if (array_reserve(&table->symbols, &table->max, table->count + 1, sizeof(*table->symbols)))
 		return -ENOMEM;
-	if (table->names_max - table->names_size < name_size) {
-		uint32_t max = table->names_max * 2 + name_size + 4096;
-
-		if (max > NAMES_SIZE_MAX * 2)
-			return -EFBIG;
-		char *names = realloc(table->names, max);
-		if (!names)
-			return -ENOMEM;
-		table->names = names;
-		table->names_max = max;
-	}
-	return 0;
+	return array_reserve(&table->names, &table->names_max, need, 1);
 }
 
 /* Line breaks and tabs separate fields in texts made of names, so they are replaced. */

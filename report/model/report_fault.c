@@ -6,21 +6,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
+
 #define TIME_SIZE 32u
 
 struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host)
 {
-	struct report_fault_place *places;
+	const struct report_fault_place place = {.host = host};
 
 	for (uint32_t i = fault->nr_places; i > 0; i--)
 		if (fault->places[i - 1].host == host)
 			return &fault->places[i - 1];
-	places = realloc(fault->places, (fault->nr_places + 1) * sizeof(*places));
-	if (!places)
+	if (array_append(&fault->places, &fault->nr_places, &place, sizeof(place)))
 		return NULL;
-	fault->places = places;
-	places[fault->nr_places] = (struct report_fault_place){.host = host};
-	return &places[fault->nr_places++];
+	return &fault->places[fault->nr_places - 1];
 }
 
 void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns)
@@ -31,16 +30,7 @@ void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns)
 
 int report_fault_add_rank(struct report_fault_place *place, int32_t rank)
 {
-	int32_t *ranks;
-
-	if (rank < 0)
-		return 0;
-	ranks = realloc(place->ranks, (place->nr_ranks + 1) * sizeof(*ranks));
-	if (!ranks)
-		return -ENOMEM;
-	place->ranks = ranks;
-	ranks[place->nr_ranks++] = rank;
-	return 0;
+	return rank < 0 ? 0 : array_append(&place->ranks, &place->nr_ranks, &rank, sizeof(rank));
 }
 
 void report_fault_write_time(uint64_t time_ns, FILE *out)

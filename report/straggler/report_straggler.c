@@ -9,6 +9,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "report/names/clean_text.h"
 
 struct builder {
@@ -33,18 +34,15 @@ static int add_communicator(void *context, struct collective_match *match)
 		return 0;
 	}
 	struct report_straggler_member *members = calloc(match->nr_members, sizeof(*members));
-	struct report_straggler_communicator *communicators = realloc(
-		report->communicators, (report->nr_communicators + 1ul) * sizeof(*communicators));
-	if (communicators)
-		report->communicators = communicators;
-	if (!members || !communicators) {
+	int error = members ? array_append(&report->communicators, &report->nr_communicators,
+					   &(struct report_straggler_communicator){*match, members},
+					   sizeof(*report->communicators))
+			    : -ENOMEM;
+	if (error) {
 		free(members);
 		collective_match_fini(match);
-		return -ENOMEM;
 	}
-	communicators[report->nr_communicators++] =
-		(struct report_straggler_communicator){*match, members};
-	return 0;
+	return error;
 }
 
 static uint64_t waited_for(const struct report_straggler_communicator *communicator)
@@ -109,16 +107,13 @@ static int keep_text(struct builder *builder, uint32_t string, const char **text
 	uint32_t size;
 	const char *bytes = catalog_string(builder->profile->collection->catalog, string, &size);
 	char *clean = clean_text_of(bytes, size);
-	char **texts = realloc(report->texts, (report->nr_texts + 1ul) * sizeof(char *));
+	int error = clean ? array_append(&report->texts, &report->nr_texts, &clean, sizeof(clean))
+			  : -ENOMEM;
 
-	if (texts)
-		report->texts = texts;
-	if (!clean || !texts) {
+	if (error)
 		free(clean);
-		return -ENOMEM;
-	}
-	*text = report->texts[report->nr_texts++] = clean;
-	return 0;
+	*text = error ? NULL : clean;
+	return error;
 }
 
 static bool same_rank(const struct roster_process *a, const struct roster_process *b)

