@@ -16,6 +16,11 @@ uint64_t clock_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_now_ms(void)
+{
+	return clock_now_ns() / 1000000;
+}
+
 uint64_t clock_realtime_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC. */
+/* CLOCK_MONOTONIC; clock_now_ms() in milliseconds. */
 uint64_t clock_now_ns(void);
+uint64_t clock_now_ms(void);
 
 /* CLOCK_REALTIME. */
 uint64_t clock_realtime_ns(void);

@@ -2,23 +2,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "agent.h"
 
+#include "node-agent/files/proc_file.h"
 #include "node-agent/probe/probe_event.h"
-
-/* A process that is not there has no user yet. */
-static bool is_of_another_user(pid_t pid)
-{
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &status) == 0 && status.st_uid != geteuid();
-}
 
 /* Root's processes are allowed all, and an agent that is allowed less needs CAP_SYS_PTRACE to look at them. */
 static bool serves_others(const struct agent_options *options)
@@ -27,7 +17,7 @@ static bool serves_others(const struct agent_options *options)
 
 	return options->any_user || geteuid() == 0 ||
 	       (options->guest_uid && options->guest_uid != geteuid()) ||
-	       (pid && is_of_another_user(pid));
+	       (pid && proc_file_is_alive(pid, 0) && !proc_file_is_ours(pid));
 }
 
 /* Probes of their own for processes and files that come later. Since Linux 6.6 host calls have another way. */

@@ -29,20 +29,15 @@ uint32_t agent_result_make_run(void)
 	return run ? run : 1;
 }
 
-static uint64_t now_ms(void)
-{
-	return clock_now_ns() / 1000000;
-}
-
 static int await(const char *path, uint32_t run, struct control_result *result)
 {
-	const uint64_t until_ms = now_ms() + WAIT_MS;
+	const uint64_t until_ms = clock_now_ms() + WAIT_MS;
 	int r;
 
 	for (;;) {
 		r = control_client_ask_result(path, run, result);
 		if (r || result->nr_processes + result->nr_absent == 0 || result->is_stored ||
-		    now_ms() >= until_ms)
+		    clock_now_ms() >= until_ms)
 			return r;
 		poll(NULL, 0, LOOK_MS);
 	}

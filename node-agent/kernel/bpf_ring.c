@@ -43,12 +43,12 @@ static int on_event(void *context, void *data, size_t size)
 	return r == BPF_RING_ENOUGH ? -EAGAIN : r;
 }
 
-static uint32_t ring_size(uint32_t wanted)
+uint32_t bpf_ring_size(uint32_t wanted, uint32_t otherwise)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
 
 	if (wanted == 0)
-		wanted = BPF_RING_SIZE_DEFAULT;
+		wanted = otherwise;
 	while (size < wanted && size < BPF_RING_SIZE_MAX)
 		size *= 2;
 	return size;
@@ -71,7 +71,8 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 	ring->programs = process_watch_bpf__open();
 	if (!ring->programs)
 		return -errno;
-	int r = bpf_map__set_max_entries(ring->programs->maps.events, ring_size(size_bytes));
+	int r = bpf_map__set_max_entries(ring->programs->maps.events,
+					 bpf_ring_size(size_bytes, BPF_RING_SIZE_DEFAULT));
 	if (r == 0)
 		r = process_watch_bpf__load(ring->programs);
 	if (r)

@@ -30,6 +30,10 @@ int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
 		    struct bpf_ring **ring, const char **what);
 void bpf_ring_destroy(struct bpf_ring *ring); /* accepts NULL */
 
+/* Returns the size of a ring that holds wanted bytes (0: otherwise): a page, doubled as often as it takes, at most
+ * BPF_RING_SIZE_MAX. */
+uint32_t bpf_ring_size(uint32_t wanted, uint32_t otherwise);
+
 /* Runs a loaded program now, without an argument. 0 or -errno. */
 int bpf_ring_run_once(int program_fd);
 

@@ -68,17 +68,6 @@ __attribute__((format(printf, 2, 3))) static void notice(struct probe_source *so
 
 /* ---- start and end ------------------------------------------------------------------------------ */
 
-static uint32_t ring_size(uint32_t wanted)
-{
-	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
-
-	if (wanted == 0)
-		wanted = PROBE_SOURCE_RING_DEFAULT;
-	while (size < wanted && size < BPF_RING_SIZE_MAX)
-		size *= 2;
-	return size;
-}
-
 /* Maps for samples, which this program does not use, get the smallest size. */
 static int load(struct probe_source *source, uint32_t size)
 {
@@ -97,7 +86,7 @@ static int load(struct probe_source *source, uint32_t size)
 
 static int start(struct probe_source *source, uint32_t ring_bytes)
 {
-	uint32_t size = ring_size(ring_bytes);
+	uint32_t size = bpf_ring_size(ring_bytes, PROBE_SOURCE_RING_DEFAULT);
 	int r;
 
 	bpf_rights_raise_memory();

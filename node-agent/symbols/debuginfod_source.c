@@ -42,11 +42,6 @@ struct fetch {
 /* This thread's fetch, since the library hands no argument of ours to the progress function. */
 static _Thread_local struct fetch *fetching;
 
-static uint64_t now_ms(void)
-{
-	return clock_now_ns() / 1000000;
-}
-
 static int on_progress(struct debuginfod_client *client, long done, long total)
 {
 	const struct debuginfod_source *source = fetching->source;
@@ -54,7 +49,8 @@ static int on_progress(struct debuginfod_client *client, long done, long total)
 	(void)client;
 	(void)done;
 	(void)total;
-	if (now_ms() - fetching->begin_ms >= source->limit_ms || !source->go_on(source->context))
+	if (clock_now_ms() - fetching->begin_ms >= source->limit_ms ||
+	    !source->go_on(source->context))
 		fetching->given_up = true;
 	return fetching->given_up;
 }
@@ -125,7 +121,7 @@ void debuginfod_source_destroy(struct debuginfod_source *source)
 int debuginfod_source_open(struct debuginfod_source *source, const uint8_t *build_id,
 			   uint32_t build_id_size, struct elf_file **debug)
 {
-	struct fetch fetch = {.source = source, .begin_ms = now_ms()};
+	struct fetch fetch = {.source = source, .begin_ms = clock_now_ms()};
 	uint8_t found[WIRE_BUILD_ID_MAX];
 
 	*debug = NULL;
