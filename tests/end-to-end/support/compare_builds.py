@@ -18,7 +18,8 @@ import tempfile
 
 # What two runs of one build do not have in common: "table.column", "*" for every table.
 VOLATILE_COLUMNS = {
-    "*.tid", "*.pid", "*.pid_namespace", "*.start_ticks", "*.instance", "*.boot_id", "epochs.epoch", "communicators.key",
+    "*.tid", "*.pid", "*.pid_namespace", "*.start_ticks", "*.instance", "*.boot_id", "epochs.epoch",
+    "writers.writer", "communicators.key",
     # times, and what depends on when a thread or a message came
     "*.time_ns", "*.start_ns", "*.first_ns", "*.last_ns", "*.from_ns", "*.to_ns", "*.spoke_ns", "*.asked_ns",
     "*.peak_ns", "api_calls.total_ns", "api_calls.min_ns", "api_calls.max_ns", "host_clocks.realtime_offset_ns", "launch_delays.sum_ns", "launch_delays.max_ns",
