@@ -85,6 +85,8 @@ static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool
 		agent->pass.has_more = true;
 	if (r == 3)
 		agent->pass.waits_for_names = true;
+	if (r == 4)
+		agent->pass.delays = true;
 	bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
 	*removed = guest_process_is_over(process);
 	if (*removed)
@@ -112,7 +114,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	uint32_t start = count ? agent->pass.turn++ % count : 0;
 	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
-	agent->pass.has_more = agent->pass.waits_for_names = false;
+	agent->pass.has_more = agent->pass.waits_for_names = agent->pass.delays = false;
 	if (stacks < 0)
 		return stacks;
 	agent->pass.waits_for_stack = stacks == 1;
@@ -152,7 +154,7 @@ static void give_memory_back(struct agent *agent)
 static bool is_complete(const struct agent_pass *pass)
 {
 	return pass->has_all_samples && !pass->has_more && !pass->waits_for_room &&
-	       !pass->waits_for_stack && !pass->waits_for_names;
+	       !pass->waits_for_stack && !pass->waits_for_names && !pass->delays;
 }
 
 /* Plans the next pass. is_idle: the last pass has found nothing. */
@@ -162,7 +164,7 @@ static void plan_next(struct agent *agent, bool is_idle, uint64_t now_ns)
 	uint64_t most_ns = IDLE_INTERVALS * pass->busy_interval_ns;
 
 	pass->interval_ns += pass->busy_interval_ns;
-	if (!is_idle || pass->waits_for_names)
+	if (!is_idle || pass->waits_for_names || pass->delays)
 		pass->interval_ns = pass->busy_interval_ns;
 	else if (pass->interval_ns > most_ns)
 		pass->interval_ns = most_ns;

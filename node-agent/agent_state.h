@@ -32,10 +32,11 @@ struct symbolizer;
 struct user_shares;
 
 struct agent_endpoint {
-	char *text;                      /* owns */
-	bool is_known;                   /* false: text only says that it is not known */
-	bool leaves_words;               /* agent_options.leaves_words */
-	bool refusal_said, problem_said; /* once each: the agent tries again every few seconds, for days */
+	char *text;        /* owns */
+	bool is_known;     /* false: text only says that it is not known */
+	bool leaves_words; /* agent_options.leaves_words */
+	bool refusal_said,
+		problem_said; /* once each: the agent tries again every few seconds, for days */
 };
 
 struct agent_socket {
@@ -51,14 +52,15 @@ struct agent_socket {
 };
 
 struct agent_absence {
-	struct refused_guests *refused; /* guests that may ask again, or end without a place; owns */
-	struct guest_offers *offers;    /* owns; NULL: offers are not known */
-	uint64_t offers_ns;             /* time to read more offers; UINT64_MAX: all were read */
-	bool offer_waits;               /* for a place in the register */
+	struct refused_guests
+		*refused;            /* guests that may ask again, or end without a place; owns */
+	struct guest_offers *offers; /* owns; NULL: offers are not known */
+	uint64_t offers_ns;          /* time to read more offers; UINT64_MAX: all were read */
+	bool offer_waits;            /* for a place in the register */
 };
 
 struct agent_unrecorded {
-	struct fair_shares named;  /* entries in this period */
+	struct fair_shares named; /* entries in this period */
 	uint64_t period_end_ns;
 	struct left_out *left_out; /* users' processes that wait for the period's end; owns */
 	uint64_t nr_nameless;      /* processes without the memory or the process id for an entry */
@@ -69,14 +71,15 @@ struct agent_pass {
 	uint64_t interval_ns;      /* between passes now; grows while rings are idle */
 	uint64_t next_ns;          /* time of the next pass */
 	uint64_t count;            /* complete passes */
-	uint32_t turn;             /* process with which the next pass begins, so that all share the room */
-	bool has_all_samples;      /* the last pass has read all samples of host threads */
-	bool has_more;             /* the last pass has left records in rings */
-	bool waits_for_room;       /* in the publisher's window */
-	bool waits_for_stack;      /* the kernel still writes the stack of a launch that was read */
-	bool waits_for_names;      /* names for an untrusted process have not come yet */
-	uint64_t nr_lost;          /* what ended processes lost */
-	bool has_ended;            /* a process has ended, and memory should be given back */
+	uint32_t turn; /* process with which the next pass begins, so that all share the room */
+	bool has_all_samples; /* the last pass has read all samples of host threads */
+	bool has_more;        /* the last pass has left records in rings */
+	bool waits_for_room;  /* in the publisher's window */
+	bool waits_for_stack; /* the kernel still writes the stack of a launch that was read */
+	bool waits_for_names; /* names for an untrusted process have not come yet */
+	bool delays;          /* a few records were left for a later pass (read_delay.h) */
+	uint64_t nr_lost;     /* what ended processes lost */
+	bool has_ended;       /* a process has ended, and memory should be given back */
 };
 
 enum agent_phase {
@@ -93,7 +96,7 @@ struct agent_end {
 	uint64_t give_up_ns; /* the longest time from PHASE_DRAINING to PHASE_DONE */
 	uint64_t close_ns;   /* the time at which PHASE_CLOSING is over */
 	uint64_t stop_ns;    /* from PHASE_DRAINING on: the time at which the agent gives up */
-	bool leaves_guests;  /* guests run that the next agent will read on: this agent sends no BYE */
+	bool leaves_guests; /* guests run that the next agent will read on: this agent sends no BYE */
 };
 
 struct agent {

@@ -475,7 +475,8 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 		/* A process that has ended writes no more, so this pass sees everything. */
 		const bool is_gone = process->ending;
 
-		process->finished = ring_source_begin(process->source);
+		process->finished =
+			ring_source_begin(process->source, is_gone || process->probe, now_ns);
 		process->last_pass = is_gone && is_end_known(process, now_ns);
 		process->in_pass = true;
 		if (process->last_pass && (process->died || process->finished))
@@ -522,7 +523,10 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 	process->in_pass = false;
 	if (process->finished && !process->watched)
 		process->ending = true;
-	return process->last_pass ? send_end(process, now_ns) : send_ledger(process, now_ns);
+	if (process->last_pass)
+		return send_end(process, now_ns);
+	r = send_ledger(process, now_ns);
+	return r == 0 && ring_source_delays(process->source) ? 4 : r;
 }
 
 bool guest_process_is_over(const struct guest_process *process)

@@ -6,6 +6,7 @@
 
 #include "guest_counts.h"
 #include "probe_stacks.h"
+#include "read_delay.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
 
@@ -31,6 +32,8 @@ struct ring_source {
 	bool lane_mad[RECORD_RING_LANES_MAX];
 	uint64_t nr_launches, nr_records;
 	enum phase phase;
+	struct read_delay delay;
+	bool delays; /* this pass reads definitions alone */
 	uint32_t lane;
 	struct record_ring_snapshot snapshot;
 };
@@ -263,12 +266,21 @@ void ring_source_abandon(struct ring_source *source)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-bool ring_source_begin(struct ring_source *source)
+bool ring_source_begin(struct ring_source *source, bool whole, uint64_t now_ns)
 {
 	record_ring_snapshot(source->ring, &source->snapshot);
+	uint64_t unread = record_ring_unread(source->ring, &source->snapshot);
+
+	source->delays = read_delay_waits(&source->delay, unread, now_ns) && !whole &&
+			 !source->snapshot.finished;
 	source->phase = PHASE_DEFINITIONS;
 	source->lane = 0;
 	return source->snapshot.finished;
+}
+
+bool ring_source_delays(const struct ring_source *source)
+{
+	return source->delays;
 }
 
 static int read_on(struct ring_source *source, struct batch_builder *builder)
@@ -286,7 +298,7 @@ static int read_on(struct ring_source *source, struct batch_builder *builder)
 		else
 			r = read_activity(source, builder);
 		if (r == 0)
-			source->phase++;
+			source->phase = source->delays ? PHASE_DONE : source->phase + 1;
 	}
 	return r;
 }

@@ -36,8 +36,12 @@ void ring_source_set_probe(struct ring_source *source, struct probe_stacks *prob
 /* Lets the guest walk its stacks again from now on. Stacks that came from the probe are still joined. */
 void ring_source_leave_probe(struct ring_source *source);
 
-/* Begins a pass, which will read everything published by now. Returns true if the guest had said goodbye before. */
-bool ring_source_begin(struct ring_source *source);
+/* Begins a pass, which will read everything published by now; a few records may wait for a later pass, unless whole is
+ * set or the guest has said goodbye. Returns true if the guest had said goodbye before. */
+bool ring_source_begin(struct ring_source *source, bool whole, uint64_t now_ns);
+
+/* Returns whether this pass leaves records for a later one. */
+bool ring_source_delays(const struct ring_source *source);
 
 /* Says that the ring's writer is gone. From now on records that it has begun and will never complete are left out. */
 void ring_source_abandon(struct ring_source *source);

@@ -90,9 +90,10 @@ struct record_ring_command {
 };
 
 enum record_ring_capture_state {
-	RECORD_RING_CAPTURE_OFF = 0,     /* CUPTI is not in use: launches cost nothing */
-	RECORD_RING_CAPTURE_ON = 1,      /* a window is open */
-	RECORD_RING_CAPTURE_ENDING = 2,  /* the window is over; the guest waits for a moment to leave CUPTI */
+	RECORD_RING_CAPTURE_OFF = 0, /* CUPTI is not in use: launches cost nothing */
+	RECORD_RING_CAPTURE_ON = 1,  /* a window is open */
+	RECORD_RING_CAPTURE_ENDING =
+		2, /* the window is over; the guest waits for a moment to leave CUPTI */
 	RECORD_RING_CAPTURE_LOADED = 3,  /* off, but CUPTI could not be left: launches still cost */
 	RECORD_RING_CAPTURE_BLOCKED = 4, /* a window should be open, but CUPTI cannot be used */
 };
@@ -209,6 +210,10 @@ struct record_ring_snapshot {
 	int finished; /* the guest had said goodbye before any counter was read */
 };
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot);
+
+/* Returns how many launches, GPU records and collectives of the snapshot are unread. */
+uint64_t record_ring_unread(const struct record_ring *ring,
+			    const struct record_ring_snapshot *snapshot);
 
 /* Copy up to max unread records of the snapshot, and move the read cursor. Return their number; -EPROTO: the lane's
  * counters make no sense, or count records that nobody wrote. The lane is then given up and never read again. */

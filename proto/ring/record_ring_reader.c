@@ -180,6 +180,17 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 					     ring->sizes.definition_bytes);
 }
 
+uint64_t record_ring_unread(const struct record_ring *ring,
+			    const struct record_ring_snapshot *snapshot)
+{
+	uint64_t unread = snapshot->activity - ring->activity.read + snapshot->collective -
+			  ring->collective.read;
+
+	for (uint32_t i = 0; i < snapshot->lanes; i++)
+		unread += snapshot->launch[i] - ring->lanes[i].read;
+	return unread;
+}
+
 /* Returns how many of the next records may be copied in one piece: within the snapshot, max and the lane's end. */
 static uint32_t lane_piece(const struct reader_lane *lane, uint64_t limit, uint64_t capacity,
 			   uint32_t max)

@@ -10,8 +10,8 @@
 #include "node-agent/guests/ring_ownership.h"
 #include "node-agent/guests/ring_source.h"
 #include "proto/batch/batch_encode.h"
-#include "proto/definition.h"
 #include "proto/batch/message_seq.h"
+#include "proto/definition.h"
 
 #define ROUNDS       100u
 #define ROUND        20000u
@@ -110,7 +110,7 @@ static int drain(struct bench *bench)
 	int64_t clock_offset_ns;
 	int r;
 
-	ring_source_begin(bench->source);
+	ring_source_begin(bench->source, true, 0);
 	do {
 		r = ring_source_read(bench->source, bench->builder);
 		bool valid = ring_source_clock(bench->source, &clock_offset_ns);

@@ -201,7 +201,7 @@ static void pass(struct ring_source_fixture *fixture)
 	int64_t clock_offset_ns;
 	int r;
 
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	do {
 		r = ring_source_read(fixture->source, fixture->builder);
 		if (r < 0)

@@ -20,7 +20,7 @@ static const char USAGE[] =
 	"      --rate N               Is launches per second and GPU; default 125.\n"
 	"      --keys N               Is how many stacks and kernels there are; default 3000.\n"
 	"      --seconds S            Is how long launches are made; default 10.\n"
-	"      --tick-ms N            Is how often a process's events are sent; default 10.\n"
+	"      --tick-ms N            Is how often a process's events are sent; default 100.\n"
 	"      --flush-ms N           Is how often GPU records are delivered; default 500.\n"
 	"      --unpaced              Goes on as soon as the aggregator has kept pace.\n"
 	"      --window-frames N      Is how far it may be behind then; default 1024.\n"
@@ -251,7 +251,7 @@ int swarm_options_parse(struct swarm_options *options, int argc, char **argv)
 		.rate = 125,
 		.nr_keys = 3000,
 		.seconds = 10,
-		.tick_ms = 10,
+		.tick_ms = 100, /* as agents do (read_delay.h) */
 		.flush_ms = 500,
 		.window_frames = 1024,
 		.collectives_per_s = 10,

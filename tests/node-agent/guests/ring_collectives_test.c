@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "node-agent/guests/ring_collectives.h"
-#include "proto/collective.h"
 #include "proto/batch/message.h"
+#include "proto/collective.h"
 #include "ring_source_fixture.h"
 
 static void define(struct ring_source_fixture *fixture, uint32_t communicator_id, uint64_t key)
@@ -54,7 +54,7 @@ static void calls_become_a_message_with_their_communicators(void **state)
 					.function = COLLECTIVE_BROADCAST,
 					.data_type = COLLECTIVE_FLOAT64,
 					.reduce_op = COLLECTIVE_OP_NONE});
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_int_equal(message.type, MESSAGE_COLLECTIVES);
 	assert_int_equal(message.collectives.nr_communicators, 1);
@@ -91,7 +91,7 @@ static void launches_come_after_collectives_and_not_with_them(void **state)
 	assert_true(lane >= 0);
 	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, RECORD_STACK_NONE);
 	push(fixture, (struct collective_record){.function = COLLECTIVE_SEND});
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_false(batch_builder_has_records(fixture->builder));
 	assert_false(next(fixture, &message));
@@ -107,7 +107,7 @@ static void more_than_a_message_holds_comes_in_several(void **state)
 	ring_source_fixture_pass(fixture);
 	for (uint32_t i = 0; i < ring_source_fixture_sizes.collectives; i++)
 		push(fixture, (struct collective_record){.count = i});
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	while (next(fixture, &message)) {
 		assert_true(message.collectives.nr_collectives <= RING_COLLECTIVES_MAX);
 		for (uint32_t i = 0; i < message.collectives.nr_collectives; i++)
@@ -133,7 +133,7 @@ static void what_no_guest_writes_is_counted_and_bounded(void **state)
 						 .data_type = 99,
 						 .reduce_op = 99,
 						 .count = UINT64_MAX});
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_int_equal(message.collectives.nr_communicators, 0);
 	assert_int_equal(message.collectives.nr_collectives, 1);
@@ -158,14 +158,14 @@ static void a_communicator_that_comes_again_replaces_itself(void **state)
 	define(fixture, 1, 0);
 	define(fixture, 2, 6);
 	define(fixture, 1, 5);
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_int_equal(message.collectives.nr_communicators, 3);
 	assert_int_equal(message.collectives.communicators[2].communicator_id, 1);
 	assert_int_equal(message.collectives.communicators[2].key, 5);
 	push(fixture, (struct collective_record){.communicator_id = 2});
 	assert_false(next(fixture, &message));
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_int_equal(message.collectives.collectives[0].communicator_id, 2);
 }
@@ -178,7 +178,7 @@ static void stacks_that_others_walk_are_none(void **state)
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
 		push(fixture, (struct collective_record){.stack_id = none[i], .cbid = 1});
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	assert_true(next(fixture, &message));
 	assert_int_equal(message.collectives.nr_collectives, 3);
 	for (uint32_t i = 0; i < 3; i++)

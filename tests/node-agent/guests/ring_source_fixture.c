@@ -139,7 +139,7 @@ int ring_source_fixture_tear_down(void **state)
 /* One ring_source_fixture_pass; true if the guest had said goodbye. */
 bool ring_source_fixture_pass(struct ring_source_fixture *fixture)
 {
-	bool finished = ring_source_begin(fixture->source);
+	bool finished = ring_source_begin(fixture->source, true, 0);
 	int64_t clock_offset_ns;
 	int r;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "node-agent/guests/probe_stacks.h"
+#include "node-agent/guests/read_delay.h"
 #include "node-agent/guests/ring_definitions.h"
 #include "proto/definition.h"
 #include "proto/stack_word.h"
@@ -68,7 +69,7 @@ static void much_text_comes_in_several_messages_and_before_the_records(void **st
 	}
 	ring_source_fixture_push_record(fixture, 77, 350);
 	assert_int_equal(ring_source_text(fixture->source), 0);
-	ring_source_begin(fixture->source);
+	ring_source_begin(fixture->source, true, 0);
 	while ((r = ring_source_read(fixture->source, fixture->builder)) == 1) {
 		nr_full++;
 		assert_in_range(ring_source_text(fixture->source),
@@ -82,6 +83,40 @@ static void much_text_comes_in_several_messages_and_before_the_records(void **st
 	assert_int_equal(fixture->nr_gpu, 1);
 	assert_int_equal(string_dictionary_texts(fixture->strings, fixture->gpu[0].name_id)->size,
 			 sizeof(name) - 1);
+}
+
+/* Begins a pass that need not be whole, and reads it. Returns whether it left records. */
+static bool pass_leaves_records(struct ring_source_fixture *fixture, uint64_t now_ns)
+{
+	ring_source_begin(fixture->source, false, now_ns);
+	assert_int_equal(ring_source_read(fixture->source, fixture->builder), 0);
+	assert_int_equal(batch_builder_flush(fixture->builder, 1, 0, 0), 0);
+	return ring_source_delays(fixture->source);
+}
+
+static void a_few_records_wait_while_definitions_are_read(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	const uint64_t old_ns = 1 + READ_DELAY_AGE_NS;
+	int lane = record_ring_claim_lane(fixture->guest);
+
+	assert_false(pass_leaves_records(fixture, 1));
+	ring_source_fixture_define_name(fixture, 1, "kernel");
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 5, RECORD_STACK_NONE);
+	ring_source_fixture_push_record(fixture, 5, 1);
+	assert_true(pass_leaves_records(fixture, old_ns));
+	assert_int_equal(fixture->nr_launches + fixture->nr_gpu, 0);
+	assert_true(ring_source_text(fixture->source) > 0);
+	ring_source_fixture_push_record(fixture, 6, 1);
+	assert_true(pass_leaves_records(fixture, old_ns + READ_DELAY_NS - 1));
+	assert_false(pass_leaves_records(fixture, old_ns + READ_DELAY_NS));
+	assert_int_equal(fixture->nr_launches, 1);
+	assert_int_equal(fixture->nr_gpu, 2);
+	/* nothing waits behind a goodbye */
+	ring_source_fixture_push_record(fixture, 7, 1);
+	record_ring_finish(fixture->guest);
+	assert_false(pass_leaves_records(fixture, old_ns + READ_DELAY_NS + 1));
+	assert_int_equal(fixture->nr_gpu, 3);
 }
 
 static void a_file_that_no_process_has_is_counted_and_not_entered(void **state)
@@ -538,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(ids_become_the_agents_own),
 		TEST(much_text_comes_in_several_messages_and_before_the_records),
+		TEST(a_few_records_wait_while_definitions_are_read),
 		TEST(a_file_that_no_process_has_is_counted_and_not_entered),
 		TEST(an_address_outside_of_all_modules_is_kept_plain),
 		TEST(a_file_that_nobody_announced_is_found_in_proc),

@@ -1,0 +1,21 @@
+/* Decides whether a pass reads the records of a ring, or leaves them for a later one. A message costs as much as dozens
+ * of records, so a few records wait for more. Pure. */
+#ifndef READ_DELAY_H
+#define READ_DELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define READ_DELAY_NS      100000000ull  /* for which the first of them waits at most */
+#define READ_DELAY_RECORDS 512u          /* so many do not wait */
+#define READ_DELAY_AGE_NS  1000000000ull /* names of a short life can be found only while it lasts */
+
+struct read_delay { /* zeroed: the ring is new */
+	uint64_t born_ns,
+		since_ns; /* when the ring, and the first record that waits, were seen; 0: never */
+};
+
+/* Returns whether the records that are in the ring wait. If not, the caller reads them all. now_ns: CLOCK_MONOTONIC. */
+bool read_delay_waits(struct read_delay *delay, uint64_t nr_records, uint64_t now_ns);
+
+#endif
