@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "proto/trust/endpoint.h"
 
+#define IN_USE "another aggregator, or another program, listens there"
+
 /* TCP on this machine is open to all its users, so it gets a warning. Files and names within this process are not. */
 static int check(const char *endpoint, const struct listening_options *options, char **error)
 {
@@ -49,7 +51,8 @@ int listening_bind(struct listening *listening, struct receiver *receiver,
 		status = receiver_bind(receiver, options->endpoints[i], &listening->endpoints[i]);
 		if (status)
 			return error_text_set(error, status, "cannot listen on %s: %s",
-					      options->endpoints[i], strerror(-status));
+					      options->endpoints[i],
+					      status == -EADDRINUSE ? IN_USE : strerror(-status));
 		listening->nr_endpoints++;
 	}
 	return 0;

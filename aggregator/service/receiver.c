@@ -1,9 +1,12 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,8 +41,13 @@ struct receiver {
 	zmq_msg_t frame; /* what the last message borrows from */
 	struct message message;
 	struct receiver_counts counts;
-	char **inproc; /* owns: the names bound within this process */
-	uint32_t nr_inproc;
+	struct bound_name *names; /* owns */
+	uint32_t nr_names;
+};
+
+struct bound_name {
+	char *text; /* owns: an endpoint within this process, or the path of a lock */
+	int lock;   /* -1: it is no lock */
 };
 
 /* Replaces libc's accept4(), which ZeroMQ would call. The last descriptors are kept for files, so a further connection
@@ -130,22 +138,54 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
  * taken. Connections by network live on in the closing socket, so those are not unbound. */
 static void release_names(struct receiver *receiver)
 {
-	for (uint32_t i = 0; i < receiver->nr_inproc; i++) {
-		zmq_unbind(receiver->socket, receiver->inproc[i]);
-		free(receiver->inproc[i]);
+	for (uint32_t i = 0; i < receiver->nr_names; i++) {
+		if (receiver->names[i].lock < 0) {
+			zmq_unbind(receiver->socket, receiver->names[i].text);
+		} else {
+			unlink(receiver->names[i].text);
+			close(receiver->names[i].lock);
+		}
+		free(receiver->names[i].text);
 	}
-	free(receiver->inproc);
+	free(receiver->names);
 }
 
-static int keep_name(struct receiver *receiver, const char *endpoint)
+static int keep_name(struct receiver *receiver, const char *name, int lock)
 {
-	char *name = strdup(endpoint);
-	int error = name ? array_append(&receiver->inproc, &receiver->nr_inproc, &name, sizeof(name))
-			 : -ENOMEM;
+	struct bound_name bound = {strdup(name), lock};
+	int error = bound.text ? array_append(&receiver->names, &receiver->nr_names, &bound,
+					      sizeof(bound))
+			       : -ENOMEM;
 
 	if (error)
-		free(name);
+		free(bound.text);
 	return error;
+}
+
+/* ZeroMQ takes a socket's file even from a process that listens there. So a receiver holds PATH.lock for as long as it
+ * listens. The kernel frees the lock of a killed process. The lock's file may go between open() and flock(). Without
+ * locks, as some file systems are, nothing is refused. */
+static int lock_path(struct receiver *receiver, const char *path)
+{
+	struct stat status = {0};
+	char name[256];
+	int lock = -1, result = 0;
+
+	snprintf(name, sizeof(name), "%s.lock", path);
+	while (status.st_nlink == 0 && result == 0) {
+		if (lock >= 0)
+			close(lock);
+		lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 || fstat(lock, &status) < 0)
+			result = -errno;
+	}
+	if (result == 0)
+		result = keep_name(receiver, name, lock);
+	if (result == 0)
+		return 0;
+	if (lock >= 0)
+		close(lock);
+	return result == -EWOULDBLOCK ? -EADDRINUSE : result == -ENOMEM ? result : 0;
 }
 
 void receiver_destroy(struct receiver *receiver)
@@ -179,11 +219,17 @@ int receiver_protect(struct receiver *receiver, const struct key_set *keys, stru
  * socket's user may connect, even if the user's mask allows more. */
 static int bind_socket(struct receiver *receiver, const char *endpoint)
 {
-	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0 && !receiver->admission;
-	mode_t mask = is_file ? umask(0077) : 0;
-	int error = zmq_bind(receiver->socket, endpoint) ? -errno : 0;
+	const char *path = endpoint + strlen("ipc://");
+	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0;
+	bool is_private = is_file && !receiver->admission;
+	/* "@NAME" is no file, and for "*" ZeroMQ makes a new one. */
+	int error = is_file && !strchr("@*", *path) ? lock_path(receiver, path) : 0;
 
-	if (is_file)
+	if (error)
+		return error;
+	mode_t mask = is_private ? umask(0077) : 0;
+	error = zmq_bind(receiver->socket, endpoint) ? -errno : 0;
+	if (is_private)
 		umask(mask);
 	return error;
 }
@@ -204,7 +250,7 @@ int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual
 	if (zmq_getsockopt(receiver->socket, ZMQ_LAST_ENDPOINT, resolved, &size))
 		return -errno;
 	if (strncmp(resolved, "inproc://", strlen("inproc://")) == 0 &&
-	    keep_name(receiver, resolved) < 0)
+	    keep_name(receiver, resolved, -1) < 0)
 		return -ENOMEM;
 	*actual = strdup(resolved);
 	return *actual ? 0 : -ENOMEM;

@@ -30,8 +30,10 @@ int receiver_protect(struct receiver *receiver, const struct key_set *keys,
 		     struct user_keys *users);
 
 /* Binds an endpoint. Without keys an ipc:// socket is for its user alone. The process's umask changes during the call,
- * so call it before other threads make files. *actual is the endpoint with its port resolved; the caller owns it
- * (free()). 0 or -errno (-EPROTONOSUPPORT: not an endpoint). */
+ * so call it before other threads make files. For ipc://PATH the receiver holds the lock PATH.lock until it is
+ * destroyed, and replaces the socket of a process that was killed. *actual is the endpoint with its port resolved; the
+ * caller owns it (free()). 0 or -errno (-EPROTONOSUPPORT: not an endpoint; -EADDRINUSE: another receiver or program
+ * listens there). */
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual);
 
 /* Waits until a frame has come, wake_fd is readable or the time is over. 0, also if interrupted, or -errno. */

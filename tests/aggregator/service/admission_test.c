@@ -1,5 +1,6 @@
 /* A receiver with keys, and those who want in: each must be heard, or told off before anything it sent was. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -131,6 +134,37 @@ static void a_socket_without_keys_is_for_its_user_alone(void **state)
 	free(actual);
 	receiver_destroy(receiver);
 	unlink(path + strlen("ipc://"));
+}
+
+/* The first one takes the file of a socket at which nobody listens any more, and the lock beside it. */
+static void a_path_has_one_receiver_at_a_time(void **state)
+{
+	struct sockaddr_un left = {.sun_family = AF_UNIX};
+	struct fixture *fixture = *state;
+	struct receiver *first, *second;
+	char path[128], lock[128], *actual;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(left.sun_path, sizeof(left.sun_path), "%s/one", fixture->folder);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&left, sizeof(left)), 0);
+	close(fd);
+	snprintf(path, sizeof(path), "ipc://%s", left.sun_path);
+	snprintf(lock, sizeof(lock), "%s.lock", left.sun_path);
+	fd = open(lock, O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	assert_int_equal(receiver_create(NULL, &first), 0);
+	assert_int_equal(receiver_bind(first, path, &actual), 0);
+	free(actual);
+	assert_int_equal(receiver_create(NULL, &second), 0);
+	assert_int_equal(receiver_bind(second, path, &actual), -EADDRINUSE);
+	assert_null(actual);
+	receiver_destroy(first);
+	assert_int_equal(access(lock, F_OK), -1);
+	assert_int_equal(receiver_bind(second, path, &actual), 0);
+	free(actual);
+	receiver_destroy(second);
+	assert_int_equal(access(lock, F_OK), -1);
+	unlink(left.sun_path);
 }
 
 static void send_ping(void *socket)
@@ -351,6 +385,7 @@ int main(void)
 		TEST(the_same_process_needs_no_keys),
 		TEST(only_one_answers_in_a_context),
 		TEST(a_socket_without_keys_is_for_its_user_alone),
+		TEST(a_path_has_one_receiver_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

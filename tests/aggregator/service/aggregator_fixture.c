@@ -58,6 +58,8 @@ int aggregator_fixture_tear_down(void **state)
 	remove_store(fixture);
 	snprintf(name, sizeof(name), "%s/socket", fixture->folder);
 	unlink(name);
+	snprintf(name, sizeof(name), "%s/socket.lock", fixture->folder); /* of a killed one */
+	unlink(name);
 	err = rmdir(fixture->folder);
 	free(fixture);
 	return err;
