@@ -13,7 +13,8 @@ passed=0
 failed=0
 
 ok() { passed=$((passed + 1)); printf 'ok - %s\n' "$*"; }
-not_ok() { failed=$((failed + 1)); printf 'not ok - %s\n' "$*"; }
+# A subshell's counts are lost, but its file is not.
+not_ok() { failed=$((failed + 1)); : >"$scratch/.failed"; printf 'not ok - %s\n' "$*"; }
 check() { local what=$1; shift; if "$@"; then ok "$what"; else not_ok "$what: $*"; fi; }
 same() { if [ "$2" = "$3" ]; then ok "$1: $2"; else not_ok "$1: '$2', expected '$3'"; fi; }
 contains() { if grep -qF -- "$3" "$2"; then ok "$1"; else not_ok "$1: no '$3' in $2:"; head -n 5 "$2"; fi; }
@@ -22,6 +23,7 @@ at_end() { :; } # a script may define its own clean-up
 finish() {
 	local status=$? # not 0: the script did not come to its end
 	at_end
+	[ ! -e "$scratch/.failed" ] || [ $failed -gt 0 ] || failed=1
 	if [ $failed -eq 0 ] && [ $status -eq 0 ]; then rm -rf "$scratch"; else printf 'kept: %s\n' "$scratch"; fi
 	printf '%d passed, %d failed\n' $passed $failed
 	[ $failed -eq 0 ] && [ $passed -gt 0 ] && [ $status -eq 0 ]
@@ -93,12 +95,28 @@ truth_sum() {
 # sum_folded [FILE...]: the sum of the weights of folded lines.
 sum_folded() { awk '{ s += $NF } END { printf "%.0f\n", s }' "$@"; }
 
+# printed COMMAND... -- REPORT-OPTION...: what the command makes of that report. If there is no report it is a text that
+# equals no number, and differs each time.
+printed() {
+	local command=() text=$scratch/.report.$BASHPID
+	while [ "$1" != -- ]; do command+=("$1"); shift; done
+	shift
+	if "$flamegrid" report "$@" >"$text" 2>/dev/null; then
+		"${command[@]}" <"$text"
+	else
+		printf 'report %s failed in %s\n' "$*" "$BASHPID"
+	fi
+	rm -f "$text"
+}
+
 # total_ns PROFILE [REPORT-OPTION...], rank_ns PROFILE RANK: the ns of all, or of one rank's, GPU work.
-total_ns() { "$flamegrid" report "$@" --unit ns 2>/dev/null | sum_folded; }
-rank_ns() { "$flamegrid" report "$1" --by rank --unit ns 2>/dev/null | grep "^rank$2;" | sum_folded; }
+total_ns() { printed sum_folded -- "$@" --unit ns; }
+rank_ns() { printed sum_of_rank "$2" -- "$1" --by rank --unit ns; }
+sum_of_rank() { grep "^rank$1;" | sum_folded; }
 
 # groups PROFILE host|rank: those that it has, in one line.
-groups() { "$flamegrid" report "$1" --by "$2" 2>/dev/null | cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' '; }
+groups() { printed list_groups -- "$1" --by "$2"; }
+list_groups() { cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' '; }
 
 # valid_report PROFILE OPTION...: its JSON is as docs/report.schema.json says. Debian's Python has the library for that.
 valid_report() {
@@ -109,9 +127,9 @@ valid_report() {
 }
 
 # ledger PROFILE REASON: the count of one line of the ledger, 0 if it is not there.
-ledger() {
-	"$flamegrid" report "$1" --format json | tr -d ' \n' | grep -o "\"reason\":\"$2\",\"count\":[0-9]*" |
-		awk -F: '{ sum += $NF } END { printf "%.0f\n", sum }'
+ledger() { printed sum_of_reason "$2" -- "$1" --format json; }
+sum_of_reason() {
+	tr -d ' \n' | grep -o "\"reason\":\"$1\",\"count\":[0-9]*" | awk -F: '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 
 same_lines() {
