@@ -59,7 +59,7 @@ static int parse(struct attach *attach, int argc, char **argv)
 	enum log_level level = LOG_LEVEL_NOTICE;
 	const struct option_target targets[] = {
 		{"pid", .pid = &attach->pid},
-		{"output", .text = &attach->output_path},
+		{"output", .text = &attach->output_path, .least = 1},
 		{"duration", .time_ns = &attach->duration_ns, .least = 1},
 		{"lines", .choice = &attach->names.lines, .first = REPORT_LINES_ON},
 		{"inlines", .flag = &attach->inlines},
@@ -262,7 +262,7 @@ static bool find_target(pid_t pid, struct target_process *target)
 	int result = target_process_init(target, pid);
 
 	if (result < 0)
-		log_error("process %d: %s", (int)pid, strerror(-result));
+		log_error("process %d: %s", (int)pid, target_process_error(result));
 	return result == 0;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/job/site_aggregator.h"
 #include "cli/run/agent_sockets.h"
 #include "cli/run/control_client.h"
+#include "cli/run/target_process.h"
 #include "node-agent/files/proc_file.h"
 #include "options/option_line.h"
 #include "proto/options/duration.h"
@@ -43,38 +44,15 @@ struct control {
 
 /* ---- the command line */
 
-struct word {
-	const char *name;
+/* The meanings of option_table_control.words, in the same order. */
+static const struct {
 	uint32_t wish, action;
+} words[] = {
+	{CONTROL_COMMAND, RECORD_RING_COMMAND_START}, /* start */
+	{CONTROL_COMMAND, RECORD_RING_COMMAND_STOP},  /* stop */
+	{CONTROL_COMMAND, RECORD_RING_COMMAND_NONE},  /* auto */
+	{CONTROL_STATUS, 0},                          /* status */
 };
-
-static const struct word words[] = {
-	{"status", CONTROL_STATUS, 0},
-	{"start", CONTROL_COMMAND, RECORD_RING_COMMAND_START},
-	{"stop", CONTROL_COMMAND, RECORD_RING_COMMAND_STOP},
-	{"auto", CONTROL_COMMAND, RECORD_RING_COMMAND_NONE},
-};
-
-static const struct word *find_word(const char *name)
-{
-	for (size_t i = 0; name && i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(name, words[i].name) == 0)
-			return &words[i];
-	return NULL;
-}
-
-static bool take_word(struct control *control, const char *word)
-{
-	const struct word *found = find_word(word);
-
-	if (found) {
-		control->request.wish = found->wish;
-		control->request.action = found->action;
-		return true;
-	}
-	log_error("%s: not start, stop, auto or status", word ? word : "nothing given");
-	return false;
-}
 
 /* Checks which options go together. false, after an error: some do not. */
 static bool check_job(const struct control *control)
@@ -88,8 +66,6 @@ static bool check_job(const struct control *control)
 	else if (control->profile && (control->endpoint || control->job))
 		log_error("%s and --%s: only one of them", control->profile,
 			  control->job ? "job" : "connect");
-	else if (control->job && !*control->job)
-		log_error("--job: no name");
 	else if (job && control->request.wish == CONTROL_STATUS)
 		log_error("status shows this node: it takes no PROFILE, --connect or --job");
 	else if (job && (control->pid || control->agent_path))
@@ -118,7 +94,7 @@ static int parse(struct control *control, int argc, char **argv)
 	const struct option_target targets[] = {
 		{"pid", .pid = &control->pid},
 		{"agent", .text = &control->agent_path},
-		{"job", .text = &control->job},
+		{"job", .text = &control->job, .least = 1},
 		{"user", .text = &control->user},
 		{"connect", .text = &control->endpoint},
 		{"keys", .text = &control->keys_path},
@@ -136,10 +112,16 @@ static int parse(struct control *control, int argc, char **argv)
 		return status;
 	log_set_level(level);
 	control->quiet = !log_shows(LOG_LEVEL_NOTICE);
-	if (!take_word(control, argv[optind]))
+	int word = option_line_word(table, argv[optind]);
+	if (word < 0)
 		return EXIT_USAGE;
+	control->request.wish = words[word].wish;
+	control->request.action = words[word].action;
 	control->profile = argv[optind + 1];
-	if (control->profile && (argv[optind + 2] || find_word(control->profile)))
+	bool exhaustive;
+	if (control->profile &&
+	    (argv[optind + 2] ||
+	     option_words_find(table->words, control->profile, &exhaustive) >= 0))
 		return option_line_refuse(table, "%s: only one word and one PROFILE are allowed",
 					  argv[optind + 2] ? argv[optind + 2] : control->profile);
 	if (!check_job(control))
@@ -187,6 +169,8 @@ static bool has_taken(const struct control *control, const struct control_proces
 static void take_answer(struct control *control, const struct control_answer *answer, bool print)
 {
 	control->nr_answers++;
+	if (print && control->nr_processes == 0 && answer->head.nr_processes)
+		printf("%-9s %-8s %8s  %s\n", "PID", "CAPTURE", "WINDOWS", "COMMAND");
 	for (uint32_t i = 0; i < answer->head.nr_processes; i++) {
 		control->nr_processes++;
 		control->nr_taken += has_taken(control, &answer->processes[i]);
@@ -290,17 +274,12 @@ static void set_times(struct control *control)
 			(from_ns ? from_ns : clock_realtime_ns()) + control->duration_ns;
 }
 
-static void print_status(struct control *control)
-{
-	printf("%-9s %-8s %8s  %s\n", "PID", "CAPTURE", "WINDOWS", "COMMAND");
-	ask(control, CONTROL_STATUS, true);
-}
-
 static int carry_out(struct control *control)
 {
-	bool status = control->request.wish == CONTROL_STATUS;
+	bool status = control->request.wish == CONTROL_STATUS, fine;
 
-	if (!ask(control, control->request.wish, false))
+	/* The answers to `status` are printed as they come, whether or not all agents answer. */
+	if (!ask(control, control->request.wish, status && !control->quiet))
 		return EXIT_FAILED;
 	if (control->nr_processes == 0) {
 		if (!control->quiet)
@@ -308,13 +287,12 @@ static int carry_out(struct control *control)
 				      : "no process yet: those that come will be told\n");
 		return EXIT_OK;
 	}
-	if (!status && !control->request.from_ns && !control->no_wait && !wait_for_all(control)) {
-		print_status(control);
-		return EXIT_FAILED;
-	}
-	if (!control->quiet)
-		print_status(control);
-	return EXIT_OK;
+	if (status)
+		return EXIT_OK;
+	fine = control->request.from_ns || control->no_wait || wait_for_all(control);
+	if (!fine || !control->quiet)
+		ask(control, CONTROL_STATUS, true);
+	return fine ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Finds the endpoint of the site's aggregator, and its keys. false: after an error. */
@@ -386,7 +364,7 @@ int verb_control(const char *program, int argc, char **argv)
 	else if (result == -ENOENT)
 		log_error("no run of this user on this node");
 	else if (result < 0)
-		log_error("process %d: %s", (int)control.pid, strerror(-result));
+		log_error("process %d: %s", (int)control.pid, target_process_error(result));
 	result = result < 0 ? EXIT_FAILED : carry_out(&control);
 	agent_sockets_fini(&control.sockets);
 	return result;

@@ -23,7 +23,8 @@ struct merge {
 /* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct merge *merge, int argc, char **argv)
 {
-	const struct option_target targets[] = {{"output", .text = &merge->output_path}};
+	const struct option_target targets[] = {
+		{"output", .text = &merge->output_path, .least = 1}};
 	const struct option_table *table = &option_table_merge;
 	int status =
 		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);

@@ -15,6 +15,7 @@
 #include "proto/options/duration.h"
 
 #define ROWS_MAX   96u
+#define WORDS_MAX  64u
 #define LONG_FIRST 256 /* getopt_long()'s result for the first row */
 
 int option_line_refuse(const struct option_table *table, const char *format, ...)
@@ -124,6 +125,8 @@ static int set_target(const struct option_row *row, const struct option_target *
 						      : LOG_LEVEL_DEBUG;
 	if (target->choice)
 		*(unsigned int *)target->choice = target->first + (unsigned int)word;
+	if (target->text && strlen(value) < target->least)
+		return error_text_set(error, -EINVAL, "--%s: its value is empty", row->name);
 	if (target->text)
 		*target->text = value;
 	if (target->flag)
@@ -201,12 +204,18 @@ static const char *nearest(const struct option_table *table, const char *name)
 }
 
 /* Returns whether the name is a beginning. getopt_long() calls a beginning of several names unknown. */
-static bool is_beginning(const struct option_table *table, const char *name, size_t size)
+static bool is_beginning(const struct option_table *table, const char *name)
 {
-	for (const struct option_row *row = table->rows; row->name || row->help; row++)
-		if (row->name && strncmp(row->name, name, size) == 0)
+	for (const struct option_row *row = table->rows; *name && (row->name || row->help); row++)
+		if (row->name && strncmp(row->name, name, strlen(name)) == 0)
 			return true;
 	return false;
+}
+
+/* Returns whether the last option read is "--=VALUE". getopt_long() takes it for a table's only option. */
+static bool is_nameless(const char *word)
+{
+	return strncmp(word, "--=", 3) == 0 && optarg == word + 3;
 }
 
 static int refuse_unknown(const struct option_table *table, const char *word)
@@ -217,7 +226,7 @@ static int refuse_unknown(const struct option_table *table, const char *word)
 	option_table_name(table, own);
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	near = nearest(table, name);
-	if (is_beginning(table, name, strlen(name)))
+	if (is_beginning(table, name))
 		return option_line_refuse(table, "--%s: several options begin so (%s --help=all)",
 					  name, own);
 	if (near)
@@ -239,7 +248,9 @@ static int refuse(const struct option_table *table, int found, char **argv)
 		return option_line_refuse(table, "--%s: takes no value", row->name);
 	if (optopt == 0)
 		return refuse_unknown(table, argv[optind - 1]);
-	return option_line_refuse(table, "-%c: no such option (%s --help=all lists them)", optopt,
+	/* A letter beyond ASCII comes byte by byte, and one byte is no character. */
+	return option_line_refuse(table, "-%c: no such option (%s --help=all lists them)",
+				  optopt > 0 && optopt < 0x7f ? optopt : '?',
 				  option_table_name(table, own));
 }
 
@@ -280,6 +291,8 @@ int option_line_parse(const struct option_table *table, const struct option_targ
 
 		if (found == ':' || found == '?')
 			return refuse(table, found, argv);
+		if (is_nameless(argv[optind - 1]))
+			return refuse_unknown(table, argv[optind - 1]);
 		const struct option_row *row = row_of(table, found);
 		if (strcmp(row->name, "help") == 0 || strcmp(row->name, "version") == 0)
 			return print_asked(table, row);
@@ -291,6 +304,26 @@ int option_line_parse(const struct option_table *table, const struct option_targ
 			return table->usage_status;
 	}
 	return check_operands(table, argc - optind, argv + optind);
+}
+
+int option_line_word(const struct option_table *table, const char *word)
+{
+	char names[WORDS_MAX], *list = list_words(table->words), *rest = names;
+	const char *near = NULL, *name;
+	bool exhaustive;
+	size_t least = SIZE_MAX;
+	int found = word ? option_words_find(table->words, word, &exhaustive) : -1;
+
+	snprintf(names, sizeof(names), "%s", table->words);
+	while (word && (name = strsep(&rest, "|")))
+		if (option_is_near(word, name, &least))
+			near = name;
+	if (found < 0)
+		option_line_refuse(table, "%s: must be %s%s%s%s", word ? word : "nothing given",
+				   list ? list : table->words, near ? "; did you mean " : "",
+				   near ? near : "", near ? "?" : "");
+	free(list);
+	return found;
 }
 
 bool option_line_has(const struct option_table *table, const char *name, int argc, char **argv)

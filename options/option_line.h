@@ -22,8 +22,8 @@ struct option_target {
 	const char **text;
 	void *choice;     /* an enum: first + the index of the word in the row's argument */
 	uint32_t *number; /* a decimal from least to most; a word counts as it does for choice */
-	uint32_t first, least, most;
-	pid_t *pid;            /* 1 or more */
+	uint32_t first, least, most; /* least is 1, too, for a text that must not be empty */
+	pid_t *pid;                  /* 1 or more */
 	uint64_t *time_ns;     /* parsed by duration_parse(); least is 1 if 0 makes no sense */
 	enum log_level *level; /* set by the options in ROWS_MESSAGES */
 	/* Returns 0 or -errno, with *error one line that the caller owns (free()); NULL: out of memory. */
@@ -42,6 +42,9 @@ struct option_target {
  * OPTION_LINE_GO, with optind at the first operand; otherwise the exit status, after any message. */
 int option_line_parse(const struct option_table *table, const struct option_target *targets,
 		      size_t nr_targets, int argc, char **argv);
+
+/* Returns the index of a first operand (NULL: there is none) among the table's words; -1 after an error: it is none. */
+int option_line_word(const struct option_table *table, const char *word);
 
 /* Returns whether the command line has this option. It prints nothing, not even errors. */
 bool option_line_has(const struct option_table *table, const char *name, int argc, char **argv);

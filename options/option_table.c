@@ -82,8 +82,9 @@ static size_t letters_between(const char *a, const char *b)
 bool option_is_near(const char *word, const char *name, size_t *least)
 {
 	size_t letters = letters_between(word, name), size = strlen(word);
+	bool are_missing = size + letters == strlen(name) && 2 * letters <= size;
 
-	if (letters >= *least || size < 3 || (letters > 1 && 3 * letters >= size))
+	if (letters >= *least || size < 3 || (letters > 1 && 3 * letters >= size && !are_missing))
 		return false;
 	*least = letters;
 	return true;

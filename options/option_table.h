@@ -74,7 +74,7 @@ int option_words_find(const char *argument, const char *value, bool *exhaustive)
 
 /* Returns whether a mistyped word may mean name and is nearer to it than *least letters; *least then becomes the
  * distance. Start with SIZE_MAX. Added, missing, changed and swapped letters count. One may differ, or fewer than a
- * third of the letters. */
+ * third of the word's letters. If letters are only missing, they may be as many as half of the word's. */
 bool option_is_near(const char *word, const char *name, size_t *least);
 
 #endif

@@ -86,6 +86,14 @@ int target_process_init(struct target_process *target, pid_t pid)
 	return 0;
 }
 
+const char *target_process_error(int error)
+{
+	if (error != -EACCES)
+		return strerror(-error);
+	return "its environment may not be read: it is another user's, or protected (root needs "
+	       "CAP_SYS_PTRACE for it)";
+}
+
 void target_process_fini(struct target_process *target)
 {
 	free(target->environment);

@@ -18,9 +18,13 @@ struct target_process {
 	char *command; /* owns; NULL: not known */
 };
 
-/* Reads the process. 0; -ESRCH: no such process; -EACCES: it is another user's. After an error fini is not needed. */
+/* Reads the process. 0; -ESRCH: no such process; -EACCES: it is another user's, or protected. After an error fini is not needed. */
 int target_process_init(struct target_process *target, pid_t pid);
+
 void target_process_fini(struct target_process *target);
+
+/* Returns a phrase about an error of target_process_init(). Borrowed until the next call. */
+const char *target_process_error(int error);
 
 /* Returns the value of a variable at the process's start, borrowed; NULL: not set, or empty. */
 const char *target_process_variable(const struct target_process *target, const char *name);

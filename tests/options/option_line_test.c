@@ -18,6 +18,7 @@ static const struct option_row rows[] = {
 	{"delay", 0, "TIME", 0, "Waits."},
 	{"lines", 0, "on|off", 0, "Shows lines."},
 	{"cache", 0, "DIR|off", 0, "Keeps a cache."},
+	{"name", 0, "TEXT", 0, "Names it."},
 	ROWS_MESSAGES,
 	{"never", 'n', NULL, 0, "Is refused."},
 	OPTION_ROW_HELP,
@@ -42,7 +43,7 @@ static struct values {
 	uint32_t top;
 	pid_t pid;
 	uint64_t delay_ns;
-	const char *cache;
+	const char *cache, *name;
 	enum log_level level;
 	char said[512]; /* on both streams */
 } values;
@@ -66,6 +67,7 @@ static int parse_table(const struct option_table *parsed, const char *const *wor
 		{"delay", .time_ns = &values.delay_ns},
 		{"lines", .flag = &values.lines},
 		{"cache", .text = &values.cache},
+		{"name", .text = &values.name, .least = 1},
 		OPTION_TARGETS_MESSAGES(&values.level),
 		{"never", .take = refuse_all, .context = (void *)(uintptr_t) "not today"},
 	};
@@ -157,9 +159,67 @@ static void an_unknown_option_is_refused_with_a_suggestion(void **state)
 	assert_int_equal(PARSE("--nonsense"), 7);
 	assert_string_equal(values.said, "flamegrid: test: --nonsense: no such option (flamegrid "
 					 "test --help=all lists them)\n");
+	assert_int_equal(PARSE("--=html"), 7);
+	assert_string_equal(values.said, "flamegrid: test: --: no such option (flamegrid test "
+					 "--help=all lists them)\n");
+	assert_int_equal(PARSE("-\u00e9"), 7);
+	assert_string_equal(values.said, "flamegrid: test: -?: no such option (flamegrid test "
+					 "--help=all lists them)\n");
 	assert_int_equal(PARSE("-x"), 7);
 	assert_string_equal(values.said, "flamegrid: test: -x: no such option (flamegrid test "
 					 "--help=all lists them)\n");
+}
+
+/* getopt_long() takes "--=VALUE" for the only option that takes a value. */
+static void an_option_without_a_name_is_refused_in_a_small_table(void **state)
+{
+	static const struct option_row help[] = {OPTION_ROW_HELP, {0}};
+	struct option_table small = table;
+
+	(void)state;
+	small.rows = help;
+	assert_int_equal(parse_table(&small, (const char *const[]){"test", "--=x", NULL}), 7);
+	assert_string_equal(values.said, "flamegrid: test: --: no such option (flamegrid test "
+					 "--help=all lists them)\n");
+}
+
+static void a_text_that_must_not_be_empty_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--name", ""), 7);
+	assert_string_equal(values.said, "flamegrid: test: --name: its value is empty\n");
+	assert_int_equal(PARSE("--name", "a", "--cache", ""), OPTION_LINE_GO);
+}
+
+static void say_word(const char *word, int expected)
+{
+	struct option_table words = table;
+	int streams = dup(STDERR_FILENO);
+	FILE *said = tmpfile();
+
+	words.words = "start|stop|status";
+	dup2(fileno(said), STDERR_FILENO);
+	assert_int_equal(option_line_word(&words, word), expected);
+	dup2(streams, STDERR_FILENO);
+	close(streams);
+	rewind(said);
+	values.said[fread(values.said, 1, sizeof(values.said) - 1, said)] = '\0';
+	fclose(said);
+}
+
+static void an_unknown_word_is_refused_with_a_suggestion(void **state)
+{
+	(void)state;
+	say_word("status", 2);
+	assert_string_equal(values.said, "");
+	say_word("strat", -1);
+	assert_string_equal(values.said, "flamegrid: test: strat: must be start, stop or status; "
+					 "did you mean start?\n");
+	say_word("go", -1);
+	assert_string_equal(values.said, "flamegrid: test: go: must be start, stop or status\n");
+	say_word(NULL, -1);
+	assert_string_equal(values.said,
+			    "flamegrid: test: nothing given: must be start, stop or status\n");
 }
 
 static void a_value_too_few_or_too_many_is_refused(void **state)
@@ -261,6 +321,8 @@ static void a_word_is_near_another_by_a_third_of_its_letters(void **state)
 	least = SIZE_MAX;
 	assert_true(option_is_near("rum", "run", &least));
 	least = SIZE_MAX;
+	assert_true(option_is_near("oupt", "output", &least));
+	least = SIZE_MAX;
 	assert_false(option_is_near("top", "step", &least));
 	assert_false(option_is_near("record", "report", &least));
 	assert_false(option_is_near("", "run", &least));
@@ -275,6 +337,9 @@ int main(void)
 		cmocka_unit_test(a_shortened_name_is_taken_if_it_is_of_one_option),
 		cmocka_unit_test(a_value_that_cannot_be_is_refused_with_those_that_can),
 		cmocka_unit_test(an_unknown_option_is_refused_with_a_suggestion),
+		cmocka_unit_test(an_option_without_a_name_is_refused_in_a_small_table),
+		cmocka_unit_test(a_text_that_must_not_be_empty_is_refused),
+		cmocka_unit_test(an_unknown_word_is_refused_with_a_suggestion),
 		cmocka_unit_test(a_value_too_few_or_too_many_is_refused),
 		cmocka_unit_test(help_is_printed_once_what_stands_before_it_is_understood),
 		cmocka_unit_test(operands_end_the_options_of_a_command),

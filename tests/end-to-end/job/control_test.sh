@@ -149,6 +149,31 @@ end
 ends_while 1 "nobody is left"
 contains "ending: says that nobody is left" "$scratch/ending.err" "no agent of this user answers"
 
+# An agent that gives no proper answer is named; the rows of the others are printed all the same.
+cat >"$scratch/silent.py" <<'EOF'
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(sys.argv[1])
+listener.listen()
+open(sys.argv[2], "w").close()
+peer, _ = listener.accept()
+peer.recv(4096)
+peer.send(b"nonsense")
+EOF
+begin silent --capture-range control -- "$fake_windows" --until "$scratch/over"
+await_processes 1
+mkdir -m 700 "$XDG_RUNTIME_DIR/flamegrid-0"
+python3 "$scratch/silent.py" "$XDG_RUNTIME_DIR/flamegrid-0/agent" "$scratch/ready" &
+silent=$!
+until [ -e "$scratch/ready" ]; do read -r -t 0.02 _ <>"$scratch/nothing"; done
+"$flamegrid" control status >"$scratch/silent.out" 2>"$scratch/silent.err"
+same "silent: status" $? 1
+wait $silent
+contains "silent: it is named" "$scratch/silent.err" "/flamegrid-0/agent: "
+same "silent: the rows, under one heading" "$(awk '{ print $2 }' "$scratch/silent.out" | paste -sd' ')" "CAPTURE off"
+rm -r "$XDG_RUNTIME_DIR/flamegrid-0" "$scratch/ready"
+end
+
 # What is wrong is said.
 "$flamegrid" control status >"$scratch/none.out" 2>&1
 same "no run: status" $? 1
@@ -160,3 +185,5 @@ for bad in "" "begin" "start stop" "start --pid x" "start --delay 1x" "start --a
 	"$flamegrid" control $bad >"$scratch/bad.out" 2>&1
 	same "control $bad: status" $? 2
 done
+"$flamegrid" control strat 2>"$scratch/bad.err"
+contains "a mistyped word: the right one" "$scratch/bad.err" "did you mean start?"
