@@ -45,17 +45,23 @@ bool log_shows(enum log_level level)
 	return level <= self.level;
 }
 
+const char *log_mark(enum log_level level)
+{
+	static const char *const marks[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
+
+	return self.is_journal ? marks[level - LOG_LEVEL_ERROR] : "";
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	const int saved = errno;
-	char line[LOG_LINE_MAX], number[4] = "";
+	char line[LOG_LINE_MAX];
 	va_list arguments;
 
 	if (!log_shows(level))
 		return;
-	if (self.is_journal)
-		snprintf(number, sizeof(number), "<%d>", (int)level);
-	const size_t begin = (size_t)snprintf(line, sizeof(line), "%s%s: ", number, self.name);
+	const size_t begin =
+		(size_t)snprintf(line, sizeof(line), "%s%s: ", log_mark(level), self.name);
 	va_start(arguments, format);
 	errno = saved; /* `format` may have %m */
 	vsnprintf(line + begin, sizeof(line) - begin, format, arguments);

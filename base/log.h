@@ -32,6 +32,10 @@ bool log_shows(enum log_level level);
  * no lock, and keeps errno. A line that cannot be written is dropped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Returns what the journal reads before a line of this level, "<4>"; "" on other streams. It is for the lines of a
+ * report, which are no messages. Static storage. */
+const char *log_mark(enum log_level level);
+
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_notice(...)  log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)

@@ -80,15 +80,16 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 }
 
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
-			  bool has_calls)
+			  enum log_level level, bool has_calls)
 {
-	char line[REPORT_SUMMARY_SIZE], *text = NULL;
+	char prefix[32], line[REPORT_SUMMARY_SIZE], *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED,
+	snprintf(prefix, sizeof(prefix), "%sflamegrid: ", log_mark(level));
+	fprintf(out, "%s%s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED, prefix,
 		report_summary_line(tree, line, sizeof(line)), output->path);
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (tree->plane_totals[plane].count)
@@ -97,9 +98,9 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	fprintf(out, "," OUTPUT_HTML "%s%s}\n",
 		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "",
 		has_calls ? "," OUTPUT_API : "");
-	report_summary_ledger(out, tree, "flamegrid: ");
-	report_summary_planes(out, tree, "flamegrid: ");
-	report_summary_memory(out, tree, "flamegrid: ");
+	report_summary_ledger(out, tree, prefix);
+	report_summary_planes(out, tree, prefix);
+	report_summary_memory(out, tree, prefix);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -169,14 +170,16 @@ static char *make_absence(const struct output_dir *output, const struct report_t
 {
 	char *text;
 
-	return asprintf(&text, "flamegrid: %s; " OUTPUT_EMPTY "\n", tree->verdict, output->path) < 0
+	return asprintf(&text, "%sflamegrid: %s; " OUTPUT_EMPTY "\n", log_mark(LOG_LEVEL_WARNING),
+			tree->verdict, output->path) < 0
 		       ? NULL
 		       : text;
 }
 
-static bool is_warning(const struct report_tree *tree, bool is_empty)
+static enum log_level level_of(const struct report_tree *tree, bool is_empty)
 {
-	return is_empty || tree->lost || tree->state == REPORT_INCOMPLETE;
+	return is_empty || tree->lost || tree->state == REPORT_INCOMPLETE ? LOG_LEVEL_WARNING
+									  : LOG_LEVEL_NOTICE;
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
@@ -197,12 +200,13 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	}
 	/* A profile without records but with processes gives reasons. It is kept if there was no earlier profile. */
 	*empty = is_empty(&view) && (*output->earlier || view.tree->nr_processes == 0);
-	if (!log_shows(LOG_LEVEL_NOTICE) && !is_warning(view.tree, is_empty(&view)))
+	enum log_level level = level_of(view.tree, is_empty(&view));
+	if (!log_shows(level))
 		;
 	else if (*empty)
 		*summary = make_absence(output, view.tree);
 	else
-		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
+		*summary = make_summary(output, view.tree, level, view.statistics->nr_calls > 0);
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)

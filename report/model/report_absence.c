@@ -25,9 +25,9 @@ const char *report_absence_line(const struct report_absence_facts *facts, char *
 		snprintf(line, size, "no agent has joined: nothing could be recorded");
 	else
 		snprintf(line, size,
-			 "no process started CUDA (cuInit) under this profiler: a build for the "
-			 "CPU alone, a program with more rights than its caller, an environment "
-			 "that was cleared, or a filter of system calls (seccomp) that refuses "
-			 "connect(); flamegrid doctor says what works here");
+			 "no process started CUDA (cuInit) under this profiler. It may be a build "
+			 "for the CPU alone, have more rights than its caller or a cleared "
+			 "environment, or run where a filter of system calls (seccomp) refuses "
+			 "connect(). `flamegrid doctor` says what works here");
 	return line;
 }

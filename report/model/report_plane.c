@@ -20,18 +20,18 @@ static const enum report_plane of_kind[REPORT_KINDS] = {
 };
 
 static const struct {
-	const char *name, *label;
+	const char *name, *label, *options;
 } planes[REPORT_PLANES] = {
 	[REPORT_PLANE_GPU] = {"gpu", "GPU work"},
-	[REPORT_PLANE_SYNC] = {"sync", "host waits"},
-	[REPORT_PLANE_OVERHEAD] = {"overhead", "overhead"},
-	[REPORT_PLANE_UNIFIED] = {"um", "unified memory"},
-	[REPORT_PLANE_MODULES] = {"modules", "loads of GPU code"},
-	[REPORT_PLANE_MEMORY] = {"memory", "allocations"},
-	[REPORT_PLANE_CPU] = {"cpu", "host threads on the CPU"},
-	[REPORT_PLANE_OFF_CPU] = {"offcpu", "host threads off the CPU"},
-	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls"},
-	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle"},
+	[REPORT_PLANE_SYNC] = {"sync", "host waits", "--record sync"},
+	[REPORT_PLANE_OVERHEAD] = {"overhead", "overhead", "--record overhead"},
+	[REPORT_PLANE_UNIFIED] = {"um", "unified memory", "--record um"},
+	[REPORT_PLANE_MODULES] = {"modules", "loads of GPU code", "--record modules"},
+	[REPORT_PLANE_MEMORY] = {"memory", "allocations", "--record memory"},
+	[REPORT_PLANE_CPU] = {"cpu", "host threads on the CPU", "--cpu-hz 99"},
+	[REPORT_PLANE_OFF_CPU] = {"offcpu", "host threads off the CPU", "--off-cpu 1ms"},
+	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls", "--host-calls on"},
+	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle", "--cpu-hz 99 --off-cpu 1ms"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)
@@ -48,6 +48,11 @@ const char *report_plane_name(enum report_plane plane)
 const char *report_plane_label(enum report_plane plane)
 {
 	return planes[plane].label;
+}
+
+const char *report_plane_options(enum report_plane plane)
+{
+	return planes[plane].options;
 }
 
 /* 0: unknown name. */

@@ -30,6 +30,9 @@ enum report_plane report_plane_of(uint32_t kind);
 const char *report_plane_name(enum report_plane plane);
 const char *report_plane_label(enum report_plane plane);
 
+/* Returns the options of `run` that record the plane; NULL: it needs none. Static storage. */
+const char *report_plane_options(enum report_plane plane);
+
 /* Reads a list of names with commas between, or "all". 0; -EINVAL: a name is not known, and *planes is 0. */
 int report_planes_parse(const char *text, uint32_t *planes);
 

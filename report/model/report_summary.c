@@ -77,12 +77,12 @@ static void append_windows(const struct report_tree *tree, char *line, size_t si
 	}
 }
 
-const char *report_summary_line(const struct report_tree *tree, char *line, size_t size)
+static void append_work(const struct report_tree *tree, char *line, size_t size)
 {
 	char number[NUMBER_SIZE];
 
-	snprintf(line, size, "%s%s kernel%s, ", tree->simulated ? "SIMULATED GPU: " : "",
-		 report_summary_count(tree->kernels, number), tree->kernels == 1 ? "" : "s");
+	text_line_append(line, size, "%s kernel%s, ", report_summary_count(tree->kernels, number),
+			 tree->kernels == 1 ? "" : "s");
 	if (tree->graphs)
 		text_line_append(line, size, "%s graph%s, ",
 				 report_summary_count(tree->graphs, number),
@@ -91,10 +91,24 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 		line, size, "%s of GPU time",
 		report_summary_time(tree->kernel_ns + tree->copy_ns + tree->graph_ns, number));
 	append_matched(tree, line, size);
+}
+
+/* Of an empty profile, the verdict is more than numbers that are 0. */
+const char *report_summary_line(const struct report_tree *tree, char *line, size_t size)
+{
+	char number[NUMBER_SIZE];
+
+	*line = '\0';
+	if (tree->simulated)
+		text_line_append(line, size, "SIMULATED GPU: ");
+	if (tree->state == REPORT_EMPTY)
+		text_line_append(line, size, "%s", tree->verdict);
+	else
+		append_work(tree, line, size);
 	append_windows(tree, line, size);
 	if (tree->lost)
 		text_line_append(line, size, "; lost %s", report_summary_count(tree->lost, number));
-	if (tree->verdict && *tree->verdict)
+	if (tree->state != REPORT_EMPTY && tree->verdict && *tree->verdict)
 		text_line_append(line, size, "; %s", tree->verdict);
 	return line;
 }

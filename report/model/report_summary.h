@@ -17,7 +17,9 @@
  *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12; INCOMPLETE: …
  * The last part is the verdict of report_completeness.h; report_summary_ledger() lists losses and notes one by one.
  * Graphs that were not traced node by node are named after the kernels: "2 graphs, ". The share is rounded down;
- * without records the line says that no GPU work was seen. Returns line. */
+ * without records the line says that no GPU work was seen. For REPORT_EMPTY the verdict stands in place of the numbers:
+ *	NOTHING WAS RECORDED: no process started CUDA …; lost 12
+ * Returns line. */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
 
 /* Writes a line for each counter that is not zero, losses first, each after prefix:

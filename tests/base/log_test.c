@@ -91,6 +91,8 @@ static void the_journal_gets_the_level_before_the_line(void **state)
 		assert_string_equal(written[i], expected);
 	}
 	assert_int_equal(nr_writes, 5);
+	assert_string_equal(log_mark(LOG_LEVEL_ERROR), "<3>");
+	assert_string_equal(log_mark(LOG_LEVEL_DEBUG), "<7>");
 }
 
 static void a_stream_that_is_not_the_journals_gets_none(void **state)

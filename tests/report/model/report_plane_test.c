@@ -67,6 +67,14 @@ static void every_plane_is_called_by_its_name(void **state)
 	}
 }
 
+static void every_plane_but_work_names_the_options_that_record_it(void **state)
+{
+	(void)state;
+	assert_null(report_plane_options(REPORT_PLANE_GPU));
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		assert_int_equal(strncmp(report_plane_options((enum report_plane)plane), "--", 2), 0);
+}
+
 static void only_work_is_gpu_time(void **state)
 {
 	(void)state;
@@ -278,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_list_of_planes_is_a_set),
 		cmocka_unit_test(an_option_that_names_memory_or_no_plane_is_refused),
 		cmocka_unit_test(every_plane_is_called_by_its_name),
+		cmocka_unit_test(every_plane_but_work_names_the_options_that_record_it),
 		cmocka_unit_test(only_work_is_gpu_time),
 		cmocka_unit_test(kinds_of_kinds_have_names_and_unknown_ones_say_so),
 		TEST(a_report_is_of_gpu_work_unless_asked),

@@ -49,8 +49,7 @@ static void a_complete_profile_says_that_nothing_is_lost(void **state)
 static void an_empty_profile_says_that_it_has_seen_nothing(void **state)
 {
 	(void)state;
-	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; NOTHING WAS RECORDED: "
-		       "1 process started CUDA, and launched no GPU work while capture was on");
+	assert_summary("NOTHING WAS RECORDED: 1 process started CUDA, and launched no GPU work while capture was on");
 	assert_int_equal(report_fixture.tree->state, REPORT_EMPTY);
 }
 
