@@ -107,7 +107,12 @@ static int find_output(struct run *run)
 		template = default_template(run);
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
 	if (result == -ENOENT)
-		log_error("--output %s: nothing is known for %.2s", template, at);
+		log_error("--output %s: %.2s stands for something that this process does not have: "
+			  "%s",
+			  template, at,
+			  at[1] == 'q'   ? "that variable is not set"
+			  : at[1] == 'j' ? "no launcher (Slurm, mpirun) gave it a job"
+					 : "no launcher (Slurm, mpirun) gave it a rank");
 	else if (result == -EINVAL)
 		log_error("--output %s: %.2s: not one of %%j %%h %%r %%p %%q{NAME} %%%%", template,
 			  at);

@@ -260,7 +260,9 @@ static void ask_job_memory(struct diagnosis *diagnosis)
 		return;
 	}
 	find(diagnosis, "memory of jobs", DIAGNOSIS_GOOD,
-	     "in each process the guest takes %s; docs/memory-limits.md says of what", text);
+	     "in each process our library takes memory as it is used, %s; "
+	     "docs/memory-limits.md lists the parts",
+	     text);
 }
 
 static void ask_limits(struct diagnosis *diagnosis)

@@ -61,7 +61,8 @@ static int open_profile(struct control_job *job)
 	free(error);
 	if (found < 0) {
 		log_error("%s: no job of several ranks writes there now, or its aggregator "
-			  "cannot be reached from here",
+			  "cannot be reached from here; for a run of one process give its --pid in "
+			  "place of PROFILE",
 			  job->options->profile);
 		return -ENOENT;
 	}

@@ -39,7 +39,7 @@ static size_t find_targets(struct run_options *options,
 			   struct option_target targets[static TARGETS_MAX])
 {
 	const struct option_target made[] = {
-		{"output", .text = &options->output_template},
+		{"output", .text = &options->output_template, .least = 1},
 		{"title", .text = &options->wanted_title},
 		{"aggregator", .text = &options->aggregator},
 		{"keys", .text = &options->keys_path},
@@ -174,53 +174,65 @@ int run_options_check_config(struct run_options *options, char **error)
 }
 
 /* A faulty configuration is ignored as a whole: half of it may do more harm than none, and a site's mistake must stop
- * no job. false, after an error: with --strict it stops the job. */
-static bool take_config(struct run_options *options, struct destinations *configured, bool strict)
+ * no job. *complaint, which the caller owns, then says what is wrong. 0 or -errno. */
+static int take_config(struct run_options *options, struct destinations *configured,
+		       char **complaint)
 {
 	const struct run_options before = *options;
-	char *error;
-	int result = take_settings(options, configured, &error);
+	int result = take_settings(options, configured, complaint);
 
-	if (result == 0)
-		return true;
-	log_write(strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s: %s",
-		  error ? error : strerror(-result),
-		  strict ? "not started (--strict)" : "the configuration is left alone");
-	free(error);
-	*options = before;
-	*configured = (struct destinations){0};
-	return !strict;
+	if (result) {
+		*options = before;
+		*configured = (struct destinations){0};
+	}
+	return result;
 }
 
 /* ---- the command line */
 
-static bool has(const char *name, int argc, char **argv)
+/* Returns whether the run goes on. In a task, --strict comes from `step` and not from the user, so it is ignored. */
+static bool say_config(const struct run_options *options, int result, const char *complaint)
 {
-	return option_line_has(&option_table_run, name, argc, argv);
+	bool is_strict = options->strict && !options->task;
+
+	if (result)
+		log_write(is_strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s%s",
+			  complaint ? complaint : strerror(-result),
+			  is_strict ? ": not started (--strict)"
+				    : ": the configuration is left alone");
+	return !result || !is_strict;
 }
 
-/* Reads the configuration before the command line, so that the latter can override it. --help works with any
- * configuration. In a task, --strict comes from `step` and not from the user, so it is ignored here. */
-static bool find_config(struct run_options *options, struct destinations *configured, int argc,
-			char **argv)
+/* The configuration is read before the command line, which overrides it. The command line says whether its faults are
+ * shown. */
+static int parse_line(struct run_options *options, struct destinations *configured, int argc,
+		      char **argv)
 {
-	bool strict = has("strict", argc, argv) && !has("task", argc, argv);
+	struct option_target targets[TARGETS_MAX];
+	size_t nr = find_targets(options, targets);
+	char *complaint = NULL;
+	int error = 0;
 
-	return has("no-config", argc, argv) || has("help", argc, argv) ||
-	       take_config(options, configured, strict);
+	if (!option_line_has(&option_table_run, "no-config", argc, argv))
+		error = take_config(options, configured, &complaint);
+	int status = option_line_parse(&option_table_run, targets, nr, argc, argv);
+	if (options->log_level)
+		log_set_level(options->log_level);
+	if (status == OPTION_LINE_GO && !say_config(options, error, complaint))
+		status = EXIT_RUN_OWN;
+	free(complaint);
+	return status;
 }
 
 int run_options_parse(struct run_options *options, int argc, char **argv)
 {
-	struct option_target targets[TARGETS_MAX];
-	size_t nr = find_targets(options, targets);
 	struct destinations configured = {0}, given;
 	char *error;
 	int result = capture_options_init(&options->capture, &error);
 
-	if (!taken(result, error) || !find_config(options, &configured, argc, argv))
+	if (!taken(result, error))
 		return EXIT_RUN_OWN;
-	result = option_line_parse(&option_table_run, targets, nr, argc, argv);
+	result = parse_line(options, &configured, argc, argv);
 	if (result != OPTION_LINE_GO)
 		return result;
 	if (optind == argc)
@@ -235,7 +247,5 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	if (options->nvtx)
 		options->capture.record |= RECORD_OPTION_NVTX;
 	options->command = argv + optind;
-	if (options->log_level)
-		log_set_level(options->log_level);
 	return OPTION_LINE_GO;
 }

@@ -18,7 +18,8 @@ struct target_process {
 	char *command; /* owns; NULL: not known */
 };
 
-/* Reads the process. 0; -ESRCH: no such process; -EACCES: it is another user's, or protected. After an error fini is not needed. */
+/* Reads the process. 0; -ESRCH: no such process; -EACCES: it is another user's, or protected. No fini is needed after
+ * an error. */
 int target_process_init(struct target_process *target, pid_t pid);
 
 void target_process_fini(struct target_process *target);

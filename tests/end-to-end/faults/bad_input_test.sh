@@ -24,11 +24,40 @@ refused 2 "colour" "$flamegrid" report "$scratch" --by colour
 refused 2 "weeks" "$flamegrid" report "$scratch" --unit weeks
 refused 2 "on or off" "$flamegrid" report "$scratch" --lines maybe
 refused 125 "--lines maybe: must be on or off" "$flamegrid" run --lines maybe true
+refused 125 "--output: its value is empty" "$flamegrid" run -o "" true
+refused 2 "--output: its value is empty" "$flamegrid" report -o "" "$scratch"
+refused 1 "root needs CAP_SYS_PTRACE for it" setpriv --bounding-set=-all "$flamegrid" attach --pid $$
+refused 1 "for a run of one process give its --pid in place of PROFILE" "$flamegrid" control start "$scratch"
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-agent" --nonsense
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-aggregator" --nonsense
 refused 1 "$scratch/nowhere" "$flamegrid" report "$scratch/nowhere"
 refused 1 "/proc/nowhere" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store /proc/nowhere/p.db
 refused 1 "no-scheme" "$BUILD/bin/flamegrid-aggregator" --insecure --listen no-scheme --store "$scratch/x.db"
+
+# A name that cannot be made: the command runs.
+for sign in "%j stands for something that this process does not have: no launcher (Slurm, mpirun) gave it a job" \
+	"%r stands for something that this process does not have: no launcher (Slurm, mpirun) gave it a rank" \
+	"%q stands for something that this process does not have: that variable is not set"; do
+	name=${sign%% *}
+	[ "$name" != %q ] || name='%q{NO_SUCH_VARIABLE}'
+	env -u SLURM_JOB_ID "$flamegrid" run -o "$scratch/p-$name" -- true 2>"$scratch/err"
+	same "$name: status" $? 0
+	contains "$name: message" "$scratch/err" "$sign"
+done
+
+# What is wrong with the configuration is a warning.
+printf 'bad key\n' >"$scratch/bad.conf"
+export FLAMEGRID_CONFIG=$scratch/bad.conf
+"$flamegrid" run -o "$scratch/configured" -- true 2>"$scratch/err"
+contains "a configuration: message" "$scratch/err" "bad.conf: line 1: bad key: no option that can be there"
+contains "nothing recorded: said first" "$scratch/err" "flamegrid: NOTHING WAS RECORDED: no process started CUDA"
+"$flamegrid" run --log-level error -o "$scratch/configured" -- true 2>"$scratch/err"
+same "a configuration, --log-level error: status" $? 0
+same "a configuration, --log-level error: no line" "$(wc -l <"$scratch/err")" 0
+refused 125 "not started (--strict)" "$flamegrid" run --log-level error --strict -- true
+"$flamegrid" run --help >"$scratch/out" 2>"$scratch/err"
+same "a configuration, --help: no line" "$(wc -l <"$scratch/err")" 0
+unset FLAMEGRID_CONFIG
 
 printf '0 0000:17:00.0 GPU-00000000-0000-0000-0000-000000000000 one\nnonsense\n' >"$scratch/bad-devices"
 refused 1 "$scratch/bad-devices:2" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" --socket "$scratch/s" \
