@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 
 #define MEDIAN  ((uint32_t)REPORT_DIFF_MEDIAN)
 #define NO_RANK (MEDIAN - 1)
+
+#define RANKS_SIZE 256u
 
 struct diff {
 	const char *profile_path, *output_path;
@@ -33,7 +36,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		{"weight", .choice = &diff->request.folded.weight, .first = FOLDED_TIME},
 		{"planes", .take = report_planes_take, .context = &diff->names.planes},
 		{"lines", .choice = &diff->names.lines, .first = REPORT_LINES_ON},
-		{"output", .text = &diff->output_path},
+		{"output", .text = &diff->output_path, .least = 1},
 	};
 	const struct option_table *table = &option_table_diff;
 	int status =
@@ -51,10 +54,31 @@ static int parse(struct diff *diff, int argc, char **argv)
 	return OPTION_LINE_GO;
 }
 
+/* Writes "0-3, 8"; "none". The rows are by rank. */
+static const char *list_ranks(const struct report_ranks *ranks, char text[static RANKS_SIZE])
+{
+	size_t used = 0;
+
+	snprintf(text, RANKS_SIZE, "none");
+	for (uint32_t i = 0; i < ranks->nr_rows && used < RANKS_SIZE;) {
+		int32_t first = ranks->rows[i].rank, last = first;
+
+		if (first == REPORT_RANK_NONE)
+			break;
+		for (; i < ranks->nr_rows && (uint32_t)ranks->rows[i].rank <= (uint32_t)last + 1;
+		     i++)
+			last = ranks->rows[i].rank;
+		used += (size_t)snprintf(text + used, RANKS_SIZE - used,
+					 last > first ? "%s%" PRId32 "-%" PRId32 : "%s%" PRId32,
+					 used ? ", " : "", first, last);
+	}
+	return text;
+}
+
 /* Returns 0, or -errno after an error. */
 static int compare(struct diff *diff, struct report_view *view)
 {
-	char subtitle[160], *error = NULL;
+	char subtitle[160], ranks[RANKS_SIZE], *error = NULL;
 	int result = report_diff_create(view->tree, diff->rank, diff->against, &view->diff);
 
 	if (result == 0) {
@@ -64,9 +88,11 @@ static int compare(struct diff *diff, struct report_view *view)
 		result = report_subject_save(view, diff->output_path, &diff->request, &error);
 	}
 	if (result == -ENOENT && !view->diff)
-		log_error("the profile has nothing of rank %d, or of the ranks to compare with "
-			  "(flamegrid report --by rank)",
-			  diff->rank);
+		log_error(
+			"%s has nothing of rank %d, or of the ranks to compare with; its ranks: %s "
+			"(flamegrid report %s --ranks)",
+			diff->profile_path, diff->rank, list_ranks(view->ranks, ranks),
+			diff->profile_path);
 	else if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
 	free(error);

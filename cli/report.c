@@ -116,7 +116,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
 		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},
-		{"output", .text = &report->output_path},
+		{"output", .text = &report->output_path, .least = 1},
 		{"files", .flag = &report->files},
 		{"strict", .flag = &report->strict},
 		{NULL, .take = take_subject, .context = report},
@@ -169,6 +169,18 @@ static bool is_lossy(const struct report_tree *tree)
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
 }
 
+/* A plane that was asked for and has no records leaves nothing in most formats. */
+static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
+{
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
+		    tree->plane_totals[plane].count == 0)
+			log_notice("--planes %s: the profile has nothing of it; `flamegrid run %s` "
+				   "records it",
+				   report_plane_name((enum report_plane)plane),
+				   report_plane_options((enum report_plane)plane));
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
@@ -192,6 +204,8 @@ int verb_report(const char *program, int argc, char **argv)
 		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
+	if (status != EXIT_FAILED)
+		say_empty_planes(report.names.planes, view.tree);
 	/* Folded text and samples have no room for the state; the other formats contain it. */
 	if (status != EXIT_FAILED &&
 	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
@@ -200,12 +214,17 @@ int verb_report(const char *program, int argc, char **argv)
 		if (report.request.format == REPORT_SAMPLES &&
 		    *clocks_writer_line(view.clocks, line, sizeof(line)))
 			log_notice("each sample's time is its own host's; %s (--clocks)", line);
-		report_summary_write(stderr, view.tree, "flamegrid: ");
-		report_summary_planes(stderr, view.tree, "flamegrid: ");
+		bool is_warning = is_lossy(view.tree) || view.tree->state == REPORT_EMPTY;
+		char prefix[32];
+
+		snprintf(prefix, sizeof(prefix), "%sflamegrid: ",
+			 log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
+		report_summary_write(stderr, view.tree, prefix);
+		report_summary_planes(stderr, view.tree, prefix);
 		if (report.names.memory != REPORT_MEMORY_NONE)
-			report_summary_memory(stderr, view.tree, "flamegrid: ");
+			report_summary_memory(stderr, view.tree, prefix);
 		if (report_summary_mixed(view.tree, line, sizeof(line)))
-			fprintf(stderr, "flamegrid: %s\n", line);
+			fprintf(stderr, "%s%s\n", prefix, line);
 	}
 	free(error);
 	report_view_close(&view);

@@ -23,6 +23,14 @@ same "counts" "$(report --weight count | sum_folded)" "$(truth_sum valid_count "
 same "bytes" "$(report --weight bytes | sum_folded)" "$(truth_sum bytes "$scratch/truth")"
 microseconds=$(report | sum_folded)
 check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
+for format in folded html csv; do
+	report --planes gpu,idle --format $format -o "$scratch/planes" 2>"$scratch/planes.err"
+	same "a plane without records, $format: said once, with what records it" "$(grep -c \
+		'^flamegrid: report: --planes idle: the profile has nothing of it; `flamegrid run --cpu-hz 99 --off-cpu 1ms` records it$' \
+		"$scratch/planes.err")" 1
+done
+report --planes all >"$scratch/planes" 2>"$scratch/planes.err"
+same "all planes: none is missed" "$(grep -c 'nothing of it' "$scratch/planes.err")" 0
 report --format json >"$scratch/json"
 valid_report "$scratch/profile"
 same "JSON's leaves" "$(node -e '

@@ -63,7 +63,8 @@ same "diff: a page: status" $? 0
 contains "diff: a page" "$scratch/diff.html" '"diff":["median of 7 ranks","rank 5"]'
 "$flamegrid" diff "$scratch/gpu" --rank 8 2>"$scratch/err"
 same "diff: of a rank that there is not: status" $? 1
-contains "diff: of a rank that there is not: said" "$scratch/err" "has nothing of rank 8"
+contains "diff: of a rank that there is not: said" "$scratch/err" \
+	"has nothing of rank 8, or of the ranks to compare with; its ranks: 0-7 (flamegrid report $scratch/gpu --ranks)"
 "$flamegrid" diff "$scratch/gpu" 2>"$scratch/err"
 same "diff: without a rank: status" $? 2
 "$flamegrid" diff "$scratch/gpu" --rank 1 --against 1 2>"$scratch/err"
