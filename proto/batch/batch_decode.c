@@ -6,16 +6,12 @@
 #include <string.h>
 
 #include "batch_control.h"
-#include "batch_decode_collectives.h"
 #include "batch_decode_events.h"
-#include "batch_decode_stacks.h"
-#include "batch_placement.h"
+#include "batch_list.h"
 #include "batch_reader.h"
 #include "batch_rooms.h"
-#include "event_fields.h"
+#include "batch_stacks.h"
 #include "frame_check.h"
-#include "list_fields.h"
-#include "statistics_fields.h"
 
 struct batch_decoder {
 	struct batch_rooms rooms; /* of the decoded structs */
@@ -164,85 +160,21 @@ static void read_process(struct batch_decoder *decoder, struct batch_reader *rea
 	read_process_lists(decoder, reader, process);
 }
 
-static void read_ledger(struct batch_decoder *decoder, struct batch_reader *reader,
-			struct message_ledger *ledger)
+/* Reads a message of lists. Each such struct begins with seq and process_id, as message_ledger does. */
+static void read_lists(struct batch_decoder *decoder, struct batch_reader *reader,
+		       struct message *message)
 {
-	struct ledger_entry *entries;
-	struct batch_reader columns;
-	uint32_t count;
+	const struct message_layout *layout = message_layout(message->type);
 
-	ledger->seq = batch_reader_seq(reader);
-	ledger->process_id = batch_reader_id(reader, "process_id");
-	count = ledger->nr_entries = batch_reader_limited(reader, "nr_entries", WIRE_ITEMS_MAX);
-	columns = batch_reader_array(reader, "ledger columns");
-	entries = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*entries));
-	ledger->entries = entries;
-	batch_reader_rows(&columns, list_fields_ledger, LIST_FIELDS_LEDGER, entries,
-			  sizeof(*entries), count);
-}
-
-/* The columns of rows that are structs of row_bytes each. */
-static void *read_rows(struct batch_decoder *decoder, struct batch_reader *parent,
-		       const struct event_field *fields, uint32_t nr_fields, size_t row_bytes,
-		       uint32_t room, uint32_t *count)
-{
-	*count = batch_reader_limited(parent, "number of rows", WIRE_ITEMS_MAX);
-	struct batch_reader reader = batch_reader_array(parent, "columns of rows");
-	void *rows = batch_rooms_get(&decoder->rooms, parent->fault, room, *count, row_bytes);
-
-	batch_reader_rows(&reader, fields, nr_fields, rows, row_bytes, *count);
-	return rows;
-}
-
-static void read_statistics(struct batch_decoder *decoder, struct batch_reader *reader,
-			    struct message_statistics *statistics)
-{
-	statistics->seq = batch_reader_seq(reader);
-	statistics->process_id = batch_reader_process_id(reader);
-	statistics->calls =
-		read_rows(decoder, reader, statistics_fields_call, STATISTICS_FIELDS_CALL,
-			  sizeof(*statistics->calls), 0, &statistics->nr_calls);
-	for (uint32_t i = 0; !decoder->fault.err && i < statistics->nr_calls; i++)
-		if (statistics->calls[i].domain == 0)
-			batch_fault_set(&decoder->fault, -EBADMSG, "call %u has no domain", i);
-	statistics->configs =
-		read_rows(decoder, reader, statistics_fields_config, STATISTICS_FIELDS_CONFIG,
-			  sizeof(*statistics->configs), 1, &statistics->nr_configs);
-}
-
-static void read_streams(struct batch_decoder *decoder, struct batch_reader *reader,
-			 struct message_streams *message)
-{
-	message->seq = batch_reader_seq(reader);
-	message->process_id = batch_reader_process_id(reader);
-	message->streams = read_rows(decoder, reader, list_fields_stream, LIST_FIELDS_STREAM,
-				     sizeof(*message->streams), 0, &message->nr_streams);
-	message->contexts = read_rows(decoder, reader, list_fields_context, LIST_FIELDS_CONTEXT,
-				      sizeof(*message->contexts), 1, &message->nr_contexts);
-}
-
-static void read_samples(struct batch_decoder *decoder, struct batch_reader *reader,
-			 struct message_samples *message)
-{
-	struct host_sample *samples;
-	struct batch_reader columns;
-	uint32_t count;
-
-	message->seq = batch_reader_seq(reader);
-	message->process_id = batch_reader_process_id(reader);
-	count = message->nr_samples = batch_reader_limited(reader, "nr_samples", WIRE_EVENTS_MAX);
-	columns = batch_reader_array(reader, "sample columns");
-	samples = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*samples));
-	message->samples = samples;
-	if (samples)
-		memset(samples, 0, count * sizeof(*samples)); /* what does not travel is 0 */
-	batch_reader_rows(&columns, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
-			  sizeof(*samples), count);
-	message->realtime_offset_ns =
-		batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
-	for (uint32_t i = 0; i < count && !reader->fault->err; i++)
-		if (samples[i].duration_ns == 0)
-			batch_fault_set(reader->fault, -EBADMSG, "sample duration_ns is 0");
+	message->ledger.seq = batch_reader_seq(reader);
+	message->ledger.process_id = message->type == MESSAGE_LEDGER
+					     ? batch_reader_id(reader, "process_id")
+					     : batch_reader_process_id(reader);
+	for (uint32_t i = 0; i < layout->nr_lists; i++)
+		batch_list_get(&decoder->rooms, i, reader, &layout->lists[i], message);
+	if (message->type == MESSAGE_SAMPLES)
+		message->samples.realtime_offset_ns =
+			batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
 }
 
 static void read_ack(struct batch_reader *reader, struct message_ack *ack)
@@ -267,34 +199,6 @@ static void read_clock(struct batch_reader *reader, struct message_clock *clock)
 
 /* ---- whole messages */
 
-/* NULL: a type that this version does not read. */
-static const char *message_name(uint64_t type)
-{
-	static const char *const names[] = {
-		[MESSAGE_HELLO] = "HELLO",
-		[MESSAGE_WELCOME] = "WELCOME",
-		[MESSAGE_REFUSE] = "REFUSE",
-		[MESSAGE_STRINGS] = "STRINGS",
-		[MESSAGE_STACKS] = "STACKS",
-		[MESSAGE_EVENTS] = "EVENTS",
-		[MESSAGE_LEDGER] = "LEDGER",
-		[MESSAGE_ACK] = "ACK",
-		[MESSAGE_PROCESS] = "PROCESS",
-		[MESSAGE_PING] = "PING",
-		[MESSAGE_PONG] = "PONG",
-		[MESSAGE_BYE] = "BYE",
-		[MESSAGE_STATISTICS] = "STATISTICS",
-		[MESSAGE_STREAM] = "STREAM",
-		[MESSAGE_SAMPLES] = "SAMPLES",
-		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
-		[MESSAGE_PLACEMENT] = "PLACEMENT",
-		[MESSAGE_CLOCK] = "CLOCK",
-		[MESSAGE_CONTROL] = "CONTROL",
-	};
-
-	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
-}
-
 static void read_body(struct batch_decoder *decoder, struct batch_reader *reader,
 		      struct message *message)
 {
@@ -312,13 +216,18 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		read_strings(decoder, reader, &message->strings);
 		break;
 	case MESSAGE_STACKS:
-		batch_decode_stacks(&decoder->rooms, reader, &message->stacks);
+		batch_decode_stacks(&decoder->rooms, reader, message);
 		break;
 	case MESSAGE_EVENTS:
 		batch_decode_events(&decoder->rooms, reader, &message->events);
 		break;
 	case MESSAGE_LEDGER:
-		read_ledger(decoder, reader, &message->ledger);
+	case MESSAGE_STATISTICS:
+	case MESSAGE_STREAM:
+	case MESSAGE_SAMPLES:
+	case MESSAGE_COLLECTIVES:
+	case MESSAGE_PLACEMENT:
+		read_lists(decoder, reader, message);
 		break;
 	case MESSAGE_ACK:
 		read_ack(reader, &message->ack);
@@ -332,21 +241,6 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_BYE:
 		message->bye.seq = batch_reader_seq(reader);
-		break;
-	case MESSAGE_STATISTICS:
-		read_statistics(decoder, reader, &message->statistics);
-		break;
-	case MESSAGE_STREAM:
-		read_streams(decoder, reader, &message->streams);
-		break;
-	case MESSAGE_SAMPLES:
-		read_samples(decoder, reader, &message->samples);
-		break;
-	case MESSAGE_COLLECTIVES:
-		batch_decode_collectives(&decoder->rooms, reader, &message->collectives);
-		break;
-	case MESSAGE_PLACEMENT:
-		batch_decode_placement(&decoder->rooms, reader, &message->placement);
 		break;
 	case MESSAGE_CLOCK:
 		read_clock(reader, &message->clock);
@@ -363,17 +257,18 @@ static void read_message(struct batch_decoder *decoder, struct batch_reader *rea
 			 struct message *message)
 {
 	uint64_t type = batch_reader_uint(reader, "type", 0, WIRE_TYPE_MAX);
+	const struct message_layout *layout = message_layout(type);
 	uint64_t version;
 
 	if (decoder->fault.err)
 		return;
 	message->type = (enum message_type)type;
-	if (!message_name(type)) {
+	if (!layout) {
 		batch_fault_set(&decoder->fault, -EPROTONOSUPPORT, "type %u is not known",
 				(unsigned int)type);
 		return;
 	}
-	decoder->fault.message_name = message_name(type);
+	decoder->fault.message_name = layout->name;
 	version = batch_reader_u64(reader, "version");
 	if (version != message_version(message->type))
 		batch_fault_set(&decoder->fault, -EPROTONOSUPPORT, "version %llu is not known",

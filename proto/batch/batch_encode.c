@@ -4,14 +4,10 @@
 #include <stdlib.h>
 
 #include "batch_control.h"
-#include "batch_encode_collectives.h"
 #include "batch_encode_events.h"
-#include "batch_encode_stacks.h"
-#include "batch_placement.h"
+#include "batch_list.h"
+#include "batch_stacks.h"
 #include "batch_writer.h"
-#include "event_fields.h"
-#include "list_fields.h"
-#include "statistics_fields.h"
 
 struct batch_encoder {
 	struct batch_writer writer;
@@ -129,71 +125,19 @@ static void put_process(struct batch_writer *writer, const struct message_proces
 		batch_writer_id(writer, process->notices[i]);
 }
 
-static void put_ledger(struct batch_writer *writer, const struct message_ledger *ledger)
+/* Writes a message of lists. Each such struct begins with seq and process_id, as message_ledger does. */
+static void put_lists(struct batch_writer *writer, const struct message *message)
 {
-	const struct ledger_entry *entries = ledger->entries;
-	uint32_t count = ledger->nr_entries;
+	const struct message_layout *layout = message_layout(message->type);
 
-	batch_writer_seq(writer, ledger->seq);
-	batch_writer_id(writer, ledger->process_id);
-	batch_writer_count(writer, count, WIRE_ITEMS_MAX);
-	if (writer->err)
-		return;
-	batch_writer_array(writer, 4);
-	batch_writer_rows(writer, list_fields_ledger, LIST_FIELDS_LEDGER, entries, sizeof(*entries),
-			  count);
-}
-
-/* rows: an array of struct message_api_call or message_kernel_config. */
-static void put_rows(struct batch_writer *writer, const struct event_field *fields,
-		     uint32_t nr_fields, const void *rows, size_t row_bytes, uint32_t count)
-{
-	batch_writer_count(writer, count, WIRE_ITEMS_MAX);
-	batch_writer_array(writer, nr_fields);
-	batch_writer_rows(writer, fields, nr_fields, rows, row_bytes, count);
-}
-
-static void put_statistics(struct batch_writer *writer, const struct message_statistics *statistics)
-{
-	batch_writer_seq(writer, statistics->seq);
-	batch_writer_require(writer, statistics->process_id > 0);
-	batch_writer_id(writer, statistics->process_id);
-	for (uint32_t i = 0; i < statistics->nr_calls; i++)
-		batch_writer_require(writer, statistics->calls[i].domain != 0);
-	put_rows(writer, statistics_fields_call, STATISTICS_FIELDS_CALL, statistics->calls,
-		 sizeof(*statistics->calls), statistics->nr_calls);
-	put_rows(writer, statistics_fields_config, STATISTICS_FIELDS_CONFIG, statistics->configs,
-		 sizeof(*statistics->configs), statistics->nr_configs);
-}
-
-static void put_streams(struct batch_writer *writer, const struct message_streams *message)
-{
-	batch_writer_seq(writer, message->seq);
-	batch_writer_require(writer, message->process_id > 0);
-	batch_writer_id(writer, message->process_id);
-	put_rows(writer, list_fields_stream, LIST_FIELDS_STREAM, message->streams,
-		 sizeof(*message->streams), message->nr_streams);
-	put_rows(writer, list_fields_context, LIST_FIELDS_CONTEXT, message->contexts,
-		 sizeof(*message->contexts), message->nr_contexts);
-}
-
-static void put_samples(struct batch_writer *writer, const struct message_samples *message)
-{
-	const struct host_sample *samples = message->samples;
-	uint32_t count = message->nr_samples;
-
-	batch_writer_seq(writer, message->seq);
-	batch_writer_require(writer, message->process_id > 0);
-	batch_writer_id(writer, message->process_id);
-	batch_writer_count(writer, count, WIRE_EVENTS_MAX);
-	if (writer->err)
-		return;
-	for (uint32_t i = 0; i < count; i++)
-		batch_writer_require(writer, samples[i].duration_ns > 0);
-	batch_writer_array(writer, EVENT_FIELDS_SAMPLE);
-	batch_writer_rows(writer, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
-			  sizeof(*samples), count);
-	batch_writer_int(writer, message->realtime_offset_ns);
+	batch_writer_seq(writer, message->ledger.seq);
+	batch_writer_require(writer,
+			     message->ledger.process_id > 0 || message->type == MESSAGE_LEDGER);
+	batch_writer_id(writer, message->ledger.process_id);
+	for (uint32_t i = 0; i < layout->nr_lists && !writer->err; i++)
+		batch_list_put(writer, &layout->lists[i], message);
+	if (message->type == MESSAGE_SAMPLES)
+		batch_writer_int(writer, message->samples.realtime_offset_ns);
 }
 
 static void put_clock(struct batch_writer *writer, const struct message_clock *clock)
@@ -230,51 +174,6 @@ static uint32_t nr_more_elements(const struct message *message)
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
 }
 
-/* Returns the elements of the frame's own array, type and version included. 0: this message is never sent. */
-static uint32_t nr_elements_of(enum message_type type)
-{
-	switch (type) {
-	case MESSAGE_HELLO:
-		return 8;
-	case MESSAGE_WELCOME:
-		return 6;
-	case MESSAGE_REFUSE:
-		return 4;
-	case MESSAGE_STRINGS:
-		return 5;
-	case MESSAGE_STACKS:
-		return 8;
-	case MESSAGE_EVENTS:
-		return 10;
-	case MESSAGE_LEDGER:
-		return 6;
-	case MESSAGE_ACK:
-		return 5;
-	case MESSAGE_PROCESS:
-		return 16;
-	case MESSAGE_STREAM:
-		return 8;
-	case MESSAGE_SAMPLES:
-		return 7;
-	case MESSAGE_PING:
-	case MESSAGE_PONG:
-	case MESSAGE_BYE:
-		return 3;
-	case MESSAGE_STATISTICS:
-	case MESSAGE_COLLECTIVES:
-		return 8;
-	case MESSAGE_PLACEMENT:
-		return 8;
-	case MESSAGE_CLOCK:
-		return 10;
-	case MESSAGE_CONTROL:
-		return 12;
-	case MESSAGE_FOLD:
-		break;
-	}
-	return 0;
-}
-
 static void put_body(struct batch_encoder *encoder, const struct message *message)
 {
 	struct batch_writer *writer = &encoder->writer;
@@ -293,13 +192,18 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		put_strings(writer, &message->strings);
 		break;
 	case MESSAGE_STACKS:
-		batch_encode_stacks(writer, &message->stacks);
+		batch_encode_stacks(writer, message);
 		break;
 	case MESSAGE_EVENTS:
 		batch_encode_events(writer, &encoder->durations, &message->events);
 		break;
 	case MESSAGE_LEDGER:
-		put_ledger(writer, &message->ledger);
+	case MESSAGE_STATISTICS:
+	case MESSAGE_STREAM:
+	case MESSAGE_SAMPLES:
+	case MESSAGE_COLLECTIVES:
+	case MESSAGE_PLACEMENT:
+		put_lists(writer, message);
 		break;
 	case MESSAGE_ACK:
 		put_ack(writer, &message->ack);
@@ -313,21 +217,6 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_BYE:
 		batch_writer_seq(writer, message->bye.seq);
-		break;
-	case MESSAGE_STATISTICS:
-		put_statistics(writer, &message->statistics);
-		break;
-	case MESSAGE_STREAM:
-		put_streams(writer, &message->streams);
-		break;
-	case MESSAGE_SAMPLES:
-		put_samples(writer, &message->samples);
-		break;
-	case MESSAGE_COLLECTIVES:
-		batch_encode_collectives(writer, &message->collectives);
-		break;
-	case MESSAGE_PLACEMENT:
-		batch_encode_placement(writer, &message->placement);
 		break;
 	case MESSAGE_CLOCK:
 		put_clock(writer, &message->clock);
@@ -344,14 +233,14 @@ int batch_encode(struct batch_encoder *encoder, const struct message *message,
 		 const uint8_t **frame, size_t *size)
 {
 	struct batch_writer *writer = &encoder->writer;
-	uint32_t nr_elements = nr_elements_of(message->type) + nr_more_elements(message);
+	const struct message_layout *layout = message_layout(message->type);
 
 	*frame = NULL;
 	*size = 0;
-	if (nr_elements == 0)
+	if (!layout)
 		return -EINVAL;
 	batch_writer_restart(writer);
-	batch_writer_array(writer, nr_elements);
+	batch_writer_array(writer, layout->nr_elements + nr_more_elements(message));
 	batch_writer_uint(writer, message->type);
 	batch_writer_uint(writer, message_version(message->type));
 	put_body(encoder, message);

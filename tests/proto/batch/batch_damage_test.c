@@ -202,13 +202,13 @@ static void stacks_that_contradict_themselves_are_malformed(void **state)
 	DECODE_FAILS(codec, STACKS_START "\x94\x05\x02\x92\x04\x02\x01" STACKS_END, -EBADMSG,
 		     "STACKS: the parent of node 6 is not below it");
 	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x04\x00" STACKS_END, -EBADMSG,
-		     "STACKS: node 5 has no frame");
+		     "STACKS: node frame is 0 in row 0");
 	DECODE_FAILS(codec, STACKS_START "\x94\x00\x01\x00\x01" STACKS_END, -EBADMSG,
-		     "STACKS: node base is 0");
+		     "STACKS: node_base is 0");
 	DECODE_FAILS(codec, STACKS_START "\x93\x00\x00\x00" STACKS_END, -EBADMSG,
 		     "STACKS: node frame is missing");
 	DECODE_FAILS(codec, STACKS_START "\x94\x00\x00\x00\x00\x93\x01\x00\x01\x94\x00\x00\x00\x00",
-		     -EBADMSG, "STACKS: symbol 0 has no frame");
+		     -EBADMSG, "STACKS: symbol frame is 0 in row 0");
 	DECODE_FAILS(codec,
 		     "\x98\x05\x01\x01\x96\x01\x01\x00\x00\x90\x00\x95\x00\x00\x00\x00\x00\x94\x00"
 		     "\x00\x00"
@@ -233,9 +233,9 @@ static void codes_that_contradict_themselves_are_malformed(void **state)
 	DECODE_FAILS(codec, MODULES_NONE "\x94\x03\x01\x02\x10" NODES_NONE "\x94\x00\x00\x00\x00",
 		     -EBADMSG, "STACKS: frame code is missing");
 	DECODE_FAILS(codec, STACKS_START NODES_NONE "\x94\x04\x01\x02\x00", -EBADMSG,
-		     "STACKS: code 4 has no name");
+		     "STACKS: code name is 0 in row 0");
 	DECODE_FAILS(codec, STACKS_START NODES_NONE "\x94\x00\x01\x02\x01", -EBADMSG,
-		     "STACKS: code base is 0");
+		     "STACKS: code_base is 0");
 	DECODE_FAILS(codec, STACKS_START NODES_NONE "\x93\x04\x01\x02", -EBADMSG,
 		     "STACKS: code name is missing");
 	DECODE_FAILS(codec, STACKS_START NODES_NONE "\x94\x04\x01\x02\xce\x01\x00\x00\x01",
@@ -244,7 +244,7 @@ static void codes_that_contradict_themselves_are_malformed(void **state)
 	DECODE_FAILS(codec,
 		     "\x97"
 		     "\x05\x01\x01\x96\x00\x00\x00\x00\x90\x00\x95\x00\x00\x00\x00\x00" NODES_NONE,
-		     -EBADMSG, "STACKS: codes is missing");
+		     -EBADMSG, "STACKS: a list is missing");
 }
 
 static void events_that_cannot_be_are_malformed(void **state)
@@ -322,11 +322,11 @@ static void statistics_that_cannot_be_are_malformed(void **state)
 	DECODE_FAILS(codec, "\x98\x0f\x01\x01\x00" NO_CALLS "\x00\x90", -EBADMSG,
 		     "STATISTICS: process_id is 0");
 	DECODE_FAILS(codec, STATISTICS_HEAD "\xce\x00\x01\x00\x01\x90\x00\x90", -EMSGSIZE,
-		     "STATISTICS: number of rows is above 65536");
+		     "STATISTICS: nr_calls is above 65536");
 	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x98\x01\x01\x00\x00\x00\x00\x00\x00\x00\x90",
 		     -EBADMSG, "STATISTICS: call errors is missing");
 	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x99\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x90",
-		     -EBADMSG, "STATISTICS: call 0 has no domain");
+		     -EBADMSG, "STATISTICS: call domain is 0 in row 0");
 	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x99\x03\x01\x00\x00\x00\x00\x00\x00\x00\x00\x90",
 		     -EBADMSG, "STATISTICS: call domain has a value out of range");
 	DECODE_FAILS(codec,
