@@ -248,8 +248,6 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 	case MESSAGE_CONTROL:
 		batch_decode_control(&decoder->rooms, reader, &message->control);
 		break;
-	case MESSAGE_FOLD:
-		break;
 	}
 }
 

@@ -224,8 +224,6 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_CONTROL:
 		batch_encode_control(writer, &message->control);
 		break;
-	case MESSAGE_FOLD:
-		break;
 	}
 }
 

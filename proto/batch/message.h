@@ -43,7 +43,7 @@ enum message_type {
 	MESSAGE_STRINGS = 4,
 	MESSAGE_STACKS = 5,
 	MESSAGE_EVENTS = 6,
-	MESSAGE_FOLD = 7, /* reserved */
+	/* 7 is reserved for FOLD (wire.md) */
 	MESSAGE_LEDGER = 8,
 	MESSAGE_CLOCK = 9,
 	MESSAGE_ACK = 10,

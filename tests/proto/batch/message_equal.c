@@ -215,8 +215,6 @@ bool message_equal(const struct message *left, const struct message *right)
 		return control_equal(&left->control, &right->control);
 	case MESSAGE_CLOCK:
 		return clock_equal(&left->clock, &right->clock);
-	case MESSAGE_FOLD:
-		break;
 	}
 	return false;
 }
