@@ -63,8 +63,11 @@ static void kill_9_at_every_sequence_number_changes_nothing(void **state)
 		uint64_t durable_seq = test_agent_hello(agent, scenario);
 
 		assert_true(durable_seq + 1 >= seq && durable_seq <= seq);
-		aggregator_fixture_send(agent, scenario, durable_seq + 1, seq);
-		test_agent_expect_ack(agent, seq);
+		/* If the last program stored the frame on its way, WELCOME has acknowledged it. */
+		if (durable_seq < seq) {
+			aggregator_fixture_send(agent, scenario, durable_seq + 1, seq);
+			test_agent_expect_ack(agent, seq);
+		}
 		if (seq < scenario->nr_frames)
 			aggregator_fixture_send(agent, scenario, seq + 1, seq + 1);
 		kill(child, SIGKILL);
