@@ -26,6 +26,11 @@ uint64_t clock_realtime_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_realtime_offset_ns(void)
 {
 	uint64_t best_ns = UINT64_MAX;

@@ -12,6 +12,9 @@ uint64_t clock_now_ms(void);
 /* CLOCK_REALTIME. */
 uint64_t clock_realtime_ns(void);
 
+/* The CPU time of the calling thread. */
+uint64_t clock_thread_ns(void);
+
 /* CLOCK_REALTIME - CLOCK_MONOTONIC. The clocks are read in turn a few times, and the closest pair counts. */
 int64_t clock_realtime_offset_ns(void);
 

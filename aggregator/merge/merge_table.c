@@ -90,5 +90,5 @@ const struct merge_table merge_tables[] = {
 const size_t merge_nr_tables = sizeof(merge_tables) / sizeof(merge_tables[0]);
 
 const char *const merge_other_tables[] = {
-	"meta", "strings", "modules", "codes", "frames", "nodes", NULL,
+	"meta", "strings", "modules", "codes", "frames", "nodes", "messages", NULL,
 };

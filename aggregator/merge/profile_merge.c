@@ -17,6 +17,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/store.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_schema.h"
 #include "base/error_text.h"
@@ -97,8 +98,9 @@ static int survey(struct merging *merging, uint32_t profile)
 	const char *path = merging->paths[profile];
 	struct merge_map map = {0};
 	struct input input;
-	int error = open_input(merging, path, &input);
 
+	store_recover(path);
+	int error = open_input(merging, path, &input);
 	if (!error) {
 		error = merge_choice_add(&merging->choice, profile, input.database);
 		if (!error)

@@ -8,6 +8,7 @@
 #include "clock_log.h"
 #include "collective_log.h"
 #include "idle_log.h"
+#include "message_log.h"
 #include "placement_log.h"
 #include "raw_log.h"
 #include "roster.h"
@@ -29,13 +30,14 @@ struct collection *collection_create(void)
 	collection->timelines = timeline_table_create();
 	collection->idle = idle_log_create();
 	collection->raw = raw_log_create();
+	collection->messages = message_log_create();
 	collection->collectives = collective_log_create();
 	collection->clocks = clock_log_create();
 	collection->placements = placement_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
 	    !collection->samples || !collection->timelines || !collection->idle ||
 	    !collection->raw || !collection->collectives || !collection->clocks ||
-	    !collection->placements) {
+	    !collection->placements || !collection->messages) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -60,6 +62,7 @@ void collection_destroy(struct collection *collection)
 	clock_log_destroy(collection->clocks);
 	placement_log_destroy(collection->placements);
 	raw_log_destroy(collection->raw);
+	message_log_destroy(collection->messages);
 	free(collection);
 }
 
@@ -125,6 +128,14 @@ void collection_saved(struct collection *collection)
 	clock_log_saved(collection->clocks);
 	placement_log_saved(collection->placements);
 	raw_log_saved(collection->raw);
+	message_log_clear(collection->messages);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);
+}
+
+void collection_logged(struct collection *collection)
+{
+	message_log_clear(collection->messages);
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		collection->sessions[i]->durable_seq = collection->sessions[i]->received_seq;
 }

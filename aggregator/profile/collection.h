@@ -14,6 +14,7 @@ struct clock_log;
 struct collective_log;
 struct fold_table;
 struct idle_log;
+struct message_log;
 struct placement_log;
 struct raw_log;
 struct roster;
@@ -31,6 +32,7 @@ struct collection {
 	struct clock_log *clocks;
 	struct placement_log *placements;
 	struct raw_log *raw;
+	struct message_log *messages;    /* that were applied since the last commit */
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
 	uint32_t nr_writers; /* ROSTER_WRITER alone; a merged profile has more */
@@ -53,7 +55,9 @@ struct agent_session *collection_session(struct collection *collection,
  * goodbye. *open: all agents that have not said goodbye. */
 uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open);
 
-/* Marks everything as saved, after the store has taken it. */
+/* Marks everything as saved, after the store has taken it. collection_logged(): the store has taken the messages alone,
+ * so that agents can be answered, and everything else is still to be saved. */
 void collection_saved(struct collection *collection);
+void collection_logged(struct collection *collection);
 
 #endif

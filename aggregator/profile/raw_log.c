@@ -32,6 +32,11 @@ void raw_log_start(struct raw_log *log)
 	log->wanted = true;
 }
 
+bool raw_log_is_kept(const struct raw_log *log)
+{
+	return log->wanted;
+}
+
 int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample)
 {
 	if (!log->wanted)

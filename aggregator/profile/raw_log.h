@@ -28,6 +28,7 @@ void raw_log_destroy(struct raw_log *log);
 
 /* Keeps samples from now on; before this call the next two do nothing. */
 void raw_log_start(struct raw_log *log);
+bool raw_log_is_kept(const struct raw_log *log); /* it was started */
 
 /* 0 or -ENOMEM. host 0: none. Only the first offset of a host counts. */
 int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample);

@@ -23,6 +23,7 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
+#include "aggregator/profile/message_log.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
@@ -223,6 +224,7 @@ static int handle_question(struct aggregator *aggregator, const struct peer *pee
 					       profile->collection->roster, hello))
 		end_epoch(aggregator->receiver, session);
 	if (session && session->changed) {
+		profile->schedule.whole |= session->superseded;
 		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
 
 		if (error == -ENOMEM)
@@ -261,7 +263,7 @@ static int greet(struct aggregator *aggregator, struct peer *peer, struct open_p
 	if ((*session)->host != 0)
 		return 0;
 	(*session)->spoke_ns = clock_realtime_ns();
-	profile->schedule.changed = true;
+	profile->schedule.changed = profile->schedule.whole = true;
 	aggregator->agents++;
 	return agent_session_hello(*session, collection->catalog, collection->roster, hello);
 }
@@ -360,11 +362,18 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
 		return 0;
 	}
+	size_t size;
+	const void *frame = receiver_frame(aggregator->receiver, &size);
+	if (message_log_add(profile->collection->messages, session, frame, size))
+		return -ENOMEM;
 	peer->gap_reported = false;
 	profile->schedule.changed = true;
 	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
 	if (message->type == MESSAGE_BYE)
 		profile->schedule.hurry = true;
+	/* Once the end of a process is acknowledged, readers see all of it. */
+	if (message->type == MESSAGE_PROCESS && message->process.state != PROCESS_RUNNING)
+		profile->schedule.whole = true;
 	if (message->type == MESSAGE_EVENTS) {
 		aggregator->launches += message->events.nr_launches;
 		aggregator->records += message->events.nr_gpu;

@@ -23,25 +23,61 @@ void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uin
 bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now_ns,
 			    uint32_t nr_rows)
 {
-	if (!schedule->changed)
+	if (commit_schedule_is_clean(schedule))
 		return false;
 	if (schedule->dated && now_ns >= schedule->at_ns)
 		return true;
 	if (schedule->failed)
 		return false;
-	return schedule->hurry || schedule->frames >= COMMIT_SCHEDULE_FRAMES ||
-	       schedule->bytes >= COMMIT_SCHEDULE_BYTES || nr_rows >= COMMIT_SCHEDULE_ROWS;
+	if (schedule->behind && now_ns >= schedule->whole_ns)
+		return true;
+	return schedule->changed &&
+	       (schedule->hurry || schedule->frames >= COMMIT_SCHEDULE_FRAMES ||
+		schedule->bytes >= COMMIT_SCHEDULE_BYTES || nr_rows >= COMMIT_SCHEDULE_ROWS);
+}
+
+bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
+			      uint32_t nr_rows)
+{
+	return schedule->whole || schedule->hurry || now_ns >= schedule->whole_ns ||
+	       schedule->behind_bytes + schedule->bytes >= COMMIT_SCHEDULE_BYTES ||
+	       nr_rows >= COMMIT_SCHEDULE_ROWS;
+}
+
+bool commit_schedule_is_clean(const struct commit_schedule *schedule)
+{
+	return !schedule->changed && !schedule->behind;
 }
 
 uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t until_ns)
 {
-	return schedule->changed && schedule->dated && schedule->at_ns < until_ns ? schedule->at_ns
-										  : until_ns;
+	if (!commit_schedule_is_clean(schedule) && schedule->dated && schedule->at_ns < until_ns)
+		until_ns = schedule->at_ns;
+	if (schedule->behind && !schedule->failed && schedule->whole_ns < until_ns)
+		until_ns = schedule->whole_ns;
+	return until_ns;
 }
 
-void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns)
+void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns, uint64_t cpu_ns)
 {
-	*schedule = (struct commit_schedule){.began_ns = began_ns};
+	const uint64_t most_ns = (uint64_t)COMMIT_SCHEDULE_WHOLE_MS * NS_PER_MS;
+	uint64_t after_ns = cpu_ns * COMMIT_SCHEDULE_WHOLE_TIMES;
+
+	if (after_ns > most_ns)
+		after_ns = most_ns;
+	else if (after_ns <= (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS)
+		after_ns = 0;
+	*schedule = (struct commit_schedule){.began_ns = began_ns, .whole_ns = began_ns + after_ns};
+}
+
+void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns)
+{
+	*schedule = (struct commit_schedule){
+		.began_ns = began_ns,
+		.whole_ns = schedule->whole_ns,
+		.behind = true,
+		.behind_bytes = schedule->behind_bytes + schedule->bytes,
+	};
 }
 
 void commit_schedule_fail(struct commit_schedule *schedule, uint64_t now_ns)

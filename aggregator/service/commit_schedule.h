@@ -1,6 +1,7 @@
 /* Decides when a profile is committed: a short time after the first change, and not soon after another commit. It comes
- * sooner if much has come or an agent waits, and again some time after a failure. Pure: time and sizes are arguments.
- * Used by the aggregator's thread. */
+ * sooner if much has come or an agent waits, and again some time after a failure. It also decides whether a commit is
+ * whole or stores the messages alone, which costs a small part of that. Whole commits that nothing asks for take a
+ * fixed share of the thread's time. Pure: time and sizes are arguments. Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -15,15 +16,24 @@
 #define COMMIT_SCHEDULE_FRAMES 512u        /* of one agent; half of its window */
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
 
+/* After a whole commit the next whole one comes so many times its CPU time later, but no later than that many ms. Where
+ * that would be sooner than COMMIT_SCHEDULE_APART_MS, as in all small profiles, every commit is whole. */
+#define COMMIT_SCHEDULE_WHOLE_TIMES 50u
+#define COMMIT_SCHEDULE_WHOLE_MS    10000u
+
 struct commit_schedule {   /* zeroed: nothing to commit */
 	bool changed;      /* since the last commit; code that changes the profile sets it */
 	bool hurry;        /* an agent waits for its last acknowledgement */
+	bool whole;        /* the next commit must be: readers wait, or no message tells of a change */
+	bool behind;       /* messages were stored since the last whole commit */
 	bool failed;       /* the last commit failed */
 	bool dated;        /* at_ns is valid */
-	uint64_t at_ns;    /* CLOCK_MONOTONIC, as is began_ns */
+	uint64_t at_ns;    /* CLOCK_MONOTONIC, as all times here */
 	uint64_t began_ns; /* the last commit; 0: there was none */
+	uint64_t whole_ns; /* from then on the next commit is whole */
 	uint64_t bytes;    /* received since the last commit */
-	uint64_t frames;   /* the same, of the agent from which most came */
+	uint64_t behind_bytes; /* received before it, since the last whole one */
+	uint64_t frames;       /* received since the last commit, of the agent from which most came */
 };
 
 /* Notes that an agent waits for the acknowledgement of so many frames. */
@@ -37,11 +47,21 @@ void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uin
 bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now_ns,
 			    uint32_t nr_rows);
 
+/* Returns whether a commit now is to be whole. */
+bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
+			      uint32_t nr_rows);
+
+/* Returns whether the store has everything, in its tables. */
+bool commit_schedule_is_clean(const struct commit_schedule *schedule);
+
 /* The time until which to wait for messages: that of the next commit, or until_ns if that is earlier. */
 uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t until_ns);
 
-/* A commit that began at this time has succeeded; a commit has failed. */
-void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns);
+/* A whole commit that began at this time has succeeded, with so much CPU time. */
+void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns, uint64_t cpu_ns);
+/* A commit of messages alone has succeeded. */
+void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns);
+/* A commit has failed. */
 void commit_schedule_fail(struct commit_schedule *schedule, uint64_t now_ns);
 
 #endif

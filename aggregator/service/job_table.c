@@ -20,6 +20,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
 
@@ -91,8 +92,13 @@ static void make_room(struct job_table *table)
 {
 	struct job *job = longest_unwritten(table);
 
-	if (job)
-		store_rest(job->profile.store);
+	if (!job)
+		return;
+	/* Readers take the messages of a store without a writer for those of a killed one. */
+	job->profile.schedule.whole = true;
+	if (job->profile.schedule.behind)
+		open_profile_commit(&job->profile, clock_now_ns());
+	store_rest(job->profile.store);
 }
 
 void job_table_make_room(struct job_table *table, const struct open_profile *profile)
@@ -452,7 +458,7 @@ static bool is_complete(const struct job_table *table, const struct job *job, ui
 {
 	uint64_t quiet_ns = now_ns - last_heard_ns(job);
 
-	if (job->profile.schedule.changed || quiet_ns < LAST_WORDS_NS ||
+	if (!commit_schedule_is_clean(&job->profile.schedule) || quiet_ns < LAST_WORDS_NS ||
 	    count_open(table, job, now_ns))
 		return false;
 	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);

@@ -11,6 +11,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/store/store.h"
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
 
@@ -73,25 +74,36 @@ void open_profile_close(struct open_profile *profile)
 	*profile = (struct open_profile){0};
 }
 
-bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns)
+static uint32_t nr_rows_of(const struct open_profile *profile)
 {
 	uint32_t nr_rows;
 
 	fold_table_rows(profile->collection->totals, &nr_rows);
-	return commit_schedule_is_due(&profile->schedule, now_ns, nr_rows);
+	return nr_rows;
+}
+
+bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns)
+{
+	return commit_schedule_is_due(&profile->schedule, now_ns, nr_rows_of(profile));
 }
 
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 {
-	int error = store_commit(profile->store, profile->collection);
+	struct commit_schedule *schedule = &profile->schedule;
+	bool is_whole = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile));
+	uint64_t cpu_ns = clock_thread_ns();
+	int error = is_whole ? store_commit(profile->store, profile->collection)
+			     : store_commit_messages(profile->store, profile->collection);
 
 	profile->committed_ns = now_ns;
 	if (error == -ENOMEM)
 		return error;
 	if (error)
-		commit_schedule_fail(&profile->schedule, now_ns);
+		commit_schedule_fail(schedule, now_ns);
+	else if (is_whole)
+		commit_schedule_done(schedule, now_ns, clock_thread_ns() - cpu_ns);
 	else
-		commit_schedule_done(&profile->schedule, now_ns);
+		commit_schedule_logged(schedule, now_ns);
 	return error;
 }
 

@@ -48,8 +48,8 @@ void open_profile_close(struct open_profile *profile); /* drops changes that are
 
 bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
 
-/* Commits all changes. 0; -ENOMEM: the profile is no longer exact; other -errno: nothing was written, and the commit is
- * due again later. */
+/* Commits all changes, or the messages that told of them, as commit_schedule_is_whole() says. 0; -ENOMEM: the profile
+ * is no longer exact; other -errno: nothing was written, and the commit is due again later. */
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns);
 
 /* Notes that a commit took so long. Writes a line when commits have become slow, and one when they are fast again. */

@@ -93,8 +93,10 @@ static int commit_those(struct profile_set *set, uint64_t now_ns, bool all)
 	for (uint32_t i = profile_set_count(set); i-- > 0 && result != -ENOMEM;) {
 		struct open_profile *profile = profile_set_at(set, i);
 
-		if (all ? !profile->schedule.changed : !open_profile_is_due(profile, now_ns))
+		if (all ? commit_schedule_is_clean(&profile->schedule)
+			: !open_profile_is_due(profile, now_ns))
 			continue;
+		profile->schedule.whole |= all;
 		int error = profile_set_commit(set, profile, now_ns);
 		if (error && (error != -ESTALE || profile == &set->own))
 			result = error;

@@ -36,8 +36,8 @@ struct open_profile *profile_set_at(struct profile_set *set, uint32_t i);
  * closed now; other errors: the commit is due again later. */
 int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns);
 
-/* Commit the profiles that are due, or all that have changed. 0; -ENOMEM; else the last error. A job whose store is
- * gone is no error. */
+/* Commit the profiles that are due, or all that have changed, and these wholly. 0; -ENOMEM; else the last error. A job
+ * whose store is gone is no error. */
 int profile_set_commit_due(struct profile_set *set, uint64_t now_ns);
 int profile_set_commit_all(struct profile_set *set, uint64_t now_ns);
 

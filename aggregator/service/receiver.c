@@ -383,6 +383,12 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 	return status;
 }
 
+const void *receiver_frame(struct receiver *receiver, size_t *size)
+{
+	*size = zmq_msg_size(&receiver->frame);
+	return zmq_msg_data(&receiver->frame);
+}
+
 int receiver_send(struct receiver *receiver, const struct peer *peer, const struct message *message)
 {
 	const uint8_t *frame;

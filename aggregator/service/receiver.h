@@ -43,6 +43,9 @@ int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms);
  * call. 1; 0: no message; -errno. */
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message);
 
+/* The frame of the message that came last; borrowed until the next one. */
+const void *receiver_frame(struct receiver *receiver, size_t *size);
+
 /* 0; -EAGAIN, -EHOSTUNREACH: dropped; other -errno. */
 int receiver_send(struct receiver *receiver, const struct peer *peer,
 		  const struct message *message);

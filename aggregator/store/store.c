@@ -17,6 +17,7 @@
 #include "store_compact.h"
 #include "store_life.h"
 #include "store_loader.h"
+#include "store_messages.h"
 #include "store_schema.h"
 #include "store_writer.h"
 
@@ -257,26 +258,79 @@ void store_close(struct store *store)
 
 int store_load(struct store *store, struct collection *collection)
 {
+	bool has_messages = false;
 	int error = database_execute(store->database, "BEGIN");
 
 	if (error)
 		return error;
 	error = store_loader_load(store->database, collection);
+	if (!error)
+		error = store_messages_load(store->database, collection, &has_messages);
 	int end_error = database_execute(store->database, "COMMIT");
-	return error ? error : end_error;
+	if (error || end_error)
+		return error ? error : end_error;
+	return has_messages ? store_commit(store, collection) : 0;
 }
 
-int store_commit(struct store *store, struct collection *collection)
+static int commit(struct store *store, const struct collection *collection, bool messages_alone)
 {
 	int error = store_rests(store) ? wake(store) : 0;
 
 	if (!error)
-		error = store_writer_commit(store->writer, collection);
-	if (!error && store_has_moved(store))
-		error = -ESTALE;
+		error = store_writer_commit(store->writer, collection, messages_alone);
+	return !error && store_has_moved(store) ? -ESTALE : error;
+}
+
+int store_commit(struct store *store, struct collection *collection)
+{
+	int error = commit(store, collection, false);
+
 	if (!error)
 		collection_saved(collection);
 	return error;
+}
+
+int store_commit_messages(struct store *store, struct collection *collection)
+{
+	int error = commit(store, collection, true);
+
+	if (!error)
+		collection_logged(collection);
+	return error;
+}
+
+/* *life: how the writer left the store. An older schema has no messages. A store that rests has none either, or its
+ * writer lives. */
+static bool has_left_messages(const char *path, enum store_life *life)
+{
+	struct database *database;
+	int64_t count = 0;
+	int32_t nr_nodes;
+
+	if (store_life_is_written(path) || database_open(path, true, &database, NULL))
+		return false;
+	if (database_query_number(database, "SELECT count(*) FROM messages", &count) ||
+	    store_life_read(database, life, &nr_nodes))
+		count = 0;
+	database_close(database);
+	return count && *life != STORE_LIFE_RESTS;
+}
+
+void store_recover(const char *path)
+{
+	struct collection *collection;
+	struct store *store;
+	enum store_life life;
+
+	if (!has_left_messages(path, &life) || store_open(path, NULL, &store, NULL))
+		return;
+	collection = collection_create();
+	if (collection && store_load(store, collection) == 0)
+		store_life_left(store->database, life);
+	collection_destroy(collection);
+	close_files(store, false);
+	free(store->path);
+	free(store);
 }
 
 bool store_has_moved(const struct store *store)

@@ -37,13 +37,24 @@ void store_close(struct store *store);
 void store_rest(struct store *store);
 bool store_rests(const struct store *store);
 
-/* Reads everything into a fresh collection. 0; -EPROTO: damaged; -EIO; -ENOMEM. store_error() describes the error. */
+/* Reads everything into a fresh collection. The messages that a killed writer left are applied, and committed. 0;
+ * -EPROTO: damaged; -EIO; -ENOMEM; or an error of the commit. store_error() describes the error. */
 int store_load(struct store *store, struct collection *collection);
 
 /* Writes all changes since the last commit in one transaction, with the received_seq of every session as its
  * durable_seq. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing was written, and the caller
  * may try again; -ESTALE: store_has_moved(), so nothing may be acknowledged. */
 int store_commit(struct store *store, struct collection *collection);
+
+/* Writes the collection's logged messages in place of their effects, which the next store_commit() writes. With them
+ * the store has everything that was received, but readers see the state of the last store_commit(). On success the
+ * collection is marked as logged. Returns as store_commit(). */
+int store_commit_messages(struct store *store, struct collection *collection);
+
+/* Applies the messages that a killed writer has left in the store at this path, so that readers see their effects. Call
+ * it before the path is opened for reading. It changes nothing where there are no such messages, where a process writes
+ * the store, or where this process may not. An aggregator that starts at the same moment finds the store locked. */
+void store_recover(const char *path);
 
 /* Whether the store was deleted, moved or replaced while it was open. Everything that is written afterwards is lost
  * when it is closed. */

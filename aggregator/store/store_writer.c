@@ -10,6 +10,7 @@
 #include "store_collectives.h"
 #include "store_idle.h"
 #include "store_joins.h"
+#include "store_messages.h"
 #include "store_placement.h"
 #include "store_raw.h"
 #include "store_schema.h"
@@ -100,7 +101,7 @@ static const char *const commands[] = {
 };
 
 /* One set of statements for each part of the store. */
-enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, PARTS };
+enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, MESSAGES, PARTS };
 
 static const char *const *const parts[PARTS] = {
 	[OWN] = commands,
@@ -112,6 +113,7 @@ static const char *const *const parts[PARTS] = {
 	[CLOCKS] = store_clocks_commands,
 	[PLACEMENT] = store_placement_commands,
 	[STREAMS] = store_streams_commands,
+	[MESSAGES] = store_messages_commands,
 };
 
 struct store_writer {
@@ -542,16 +544,18 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = store_placement_write(&writer->sets[PLACEMENT], collection->placements);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
-	return error;
+	return error ? error : store_messages_clear(&writer->sets[MESSAGES]);
 }
 
-int store_writer_commit(struct store_writer *writer, const struct collection *collection)
+int store_writer_commit(struct store_writer *writer, const struct collection *collection,
+			bool messages_alone)
 {
 	int error = database_execute(writer->database, "BEGIN IMMEDIATE");
 
 	if (error)
 		return error;
-	error = write_all(writer, collection);
+	error = messages_alone ? store_messages_write(&writer->sets[MESSAGES], collection)
+			       : write_all(writer, collection);
 	if (!error)
 		error = database_execute(writer->database, "COMMIT");
 	if (error)

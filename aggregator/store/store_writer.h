@@ -12,7 +12,8 @@ struct store_writer;
 int store_writer_create(struct database *database, struct store_writer **writer);
 void store_writer_destroy(struct store_writer *writer); /* accepts NULL */
 
-/* Writes all changes in one transaction, or nothing. The collection is not changed. */
-int store_writer_commit(struct store_writer *writer, const struct collection *collection);
+/* Writes all changes in one transaction, or nothing; or the logged messages alone. The collection is not changed. */
+int store_writer_commit(struct store_writer *writer, const struct collection *collection,
+			bool messages_alone);
 
 #endif

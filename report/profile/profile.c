@@ -14,6 +14,7 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/store.h"
 #include "aggregator/store/store_clocks.h"
 #include "aggregator/store/store_joins.h"
 #include "aggregator/store/store_life.h"
@@ -148,6 +149,7 @@ static int load(const char *path, struct profile *profile, char **error)
 	/* SQLite would only say that it cannot open the file. */
 	if (stat(path, &info))
 		return explain(path, -errno, strerror(errno), error);
+	store_recover(path);
 	/* This is read first: a writer that closes the store meanwhile adds to it and never takes away. */
 	profile->written = store_life_is_written(path);
 	int status = database_open(path, true, &database, error);

@@ -18,6 +18,7 @@
 #include "aggregator/merge/profile_merge.h"
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
+#include "aggregator/profile/message_log.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
@@ -92,11 +93,14 @@ static void open_store(struct open_store *open, const char *path, uint32_t set)
 							     &agents[i].hello),
 					 0);
 	}
+	assert_int_equal(store_commit(open->store, open->collection), 0);
 }
 
-static void close_store(struct open_store *open)
+/* messages_alone: the changes since then do not go to the tables. */
+static void close_store(struct open_store *open, bool messages_alone)
 {
-	if (store_commit(open->store, open->collection))
+	if (messages_alone ? store_commit_messages(open->store, open->collection)
+			   : store_commit(open->store, open->collection))
 		fail_msg("%s", store_error(open->store));
 	collection_destroy(open->collection);
 	store_close(open->store);
@@ -112,6 +116,9 @@ static void apply_next(struct open_store *open, uint32_t agent)
 	assert_int_equal(batch_decode(decoder, frame->bytes, frame->size, &message), 0);
 	if (session_apply(session, open->collection, &message, &reason))
 		fail_msg("agent %u: %s", agent, reason);
+	assert_int_equal(message_log_add(open->collection->messages, session, frame->bytes,
+					 frame->size),
+			 0);
 }
 
 /* Frames of all agents, one of a random agent after the other, up to a share of 256 of each one's. */
@@ -153,12 +160,12 @@ void merge_fixture_write_both(const char *path, const char *copy_path, uint32_t 
 
 	open_store(&open, path, set);
 	apply_share(&open, share, &seed);
-	close_store(&open);
+	close_store(&open, merge_fixture_random(&seed, 2));
 	if (copy_path)
 		copy_file(path, copy_path);
 	open_store(&open, path, set);
 	apply_share(&open, 256, &seed);
-	close_store(&open);
+	close_store(&open, merge_fixture_random(&seed, 2));
 }
 
 void merge_fixture_write(const char *path, uint32_t set, uint64_t seed)
@@ -167,7 +174,7 @@ void merge_fixture_write(const char *path, uint32_t set, uint64_t seed)
 
 	open_store(&open, path, set);
 	apply_share(&open, 256, &seed);
-	close_store(&open);
+	close_store(&open, false);
 }
 
 void merge_fixture_continue(const char *path, uint32_t set)

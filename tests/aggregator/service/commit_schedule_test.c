@@ -51,7 +51,7 @@ static void much_at_once_is_committed_before(void **state)
 	schedule = changed_at(0);
 	assert_false(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS - 1));
 	assert_true(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS));
-	commit_schedule_done(&schedule, 0);
+	commit_schedule_done(&schedule, 0, 0);
 	assert_false(commit_schedule_is_due(&schedule, UINT64_MAX, COMMIT_SCHEDULE_ROWS));
 	schedule = changed_at(0);
 	assert_false(commit_schedule_is_due(&schedule, 1, 0));
@@ -70,7 +70,7 @@ static void frames_of_many_agents_are_not_added_up(void **state)
 	commit_schedule_note(&schedule, COMMIT_SCHEDULE_FRAMES);
 	commit_schedule_note(&schedule, 1);
 	assert_true(commit_schedule_is_due(&schedule, 1, 0));
-	commit_schedule_done(&schedule, 0);
+	commit_schedule_done(&schedule, 0, 0);
 	schedule.changed = true;
 	assert_false(commit_schedule_is_due(&schedule, 1, 0));
 }
@@ -86,7 +86,7 @@ static void after_a_failure_nothing_makes_it_sooner(void **state)
 	assert_false(commit_schedule_is_due(&schedule, 1007 * MS - 1, COMMIT_SCHEDULE_ROWS));
 	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 1007 * MS);
 	assert_true(commit_schedule_is_due(&schedule, 1007 * MS, 0));
-	commit_schedule_done(&schedule, 0);
+	commit_schedule_done(&schedule, 0, 0);
 	assert_false(schedule.failed || schedule.changed || schedule.hurry);
 }
 
@@ -95,19 +95,19 @@ static void commits_keep_a_distance_while_changes_go_on(void **state)
 	struct commit_schedule schedule = changed_at(5 * MS);
 
 	(void)state;
-	commit_schedule_done(&schedule, 105 * MS);
+	commit_schedule_done(&schedule, 105 * MS, 0);
 	schedule.changed = true;
 	commit_schedule_date(&schedule, 110 * MS, 0);
 	assert_false(commit_schedule_is_due(&schedule, 605 * MS - 1, 0));
 	assert_true(commit_schedule_is_due(&schedule, 605 * MS, 0));
 	schedule.hurry = true;
 	assert_true(commit_schedule_is_due(&schedule, 110 * MS, 0));
-	commit_schedule_done(&schedule, 110 * MS);
+	commit_schedule_done(&schedule, 110 * MS, 0);
 	schedule.changed = true;
 	commit_schedule_date(&schedule, 550 * MS, 0); /* a change after a rest does not wait long */
 	assert_false(commit_schedule_is_due(&schedule, 650 * MS - 1, 0));
 	assert_true(commit_schedule_is_due(&schedule, 650 * MS, 0));
-	commit_schedule_done(&schedule, 650 * MS);
+	commit_schedule_done(&schedule, 650 * MS, 0);
 	schedule.changed = true;
 	commit_schedule_date(&schedule, 651 * MS, 3);
 	assert_true(commit_schedule_is_due(&schedule, 654 * MS, 0));
@@ -123,6 +123,77 @@ static void the_interval_can_be_chosen(void **state)
 	assert_true(commit_schedule_is_due(&schedule, 3 * MS, 0));
 }
 
+/* The first commit is whole, since no message tells of new agents. */
+static void a_costly_whole_commit_is_followed_by_commits_of_messages(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+	const uint64_t next_ns = 100 * MS + COMMIT_SCHEDULE_WHOLE_TIMES * 20 * MS;
+
+	(void)state;
+	assert_true(commit_schedule_is_whole(&schedule, 100 * MS, 0));
+	commit_schedule_done(&schedule, 100 * MS, 20 * MS);
+	assert_true(commit_schedule_is_clean(&schedule));
+	schedule.changed = true;
+	assert_false(commit_schedule_is_whole(&schedule, next_ns - 1, COMMIT_SCHEDULE_ROWS - 1));
+	commit_schedule_logged(&schedule, 600 * MS);
+	assert_false(commit_schedule_is_clean(&schedule));
+	/* Even if nothing more comes. */
+	assert_false(commit_schedule_is_due(&schedule, next_ns - 1, 0));
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), next_ns);
+	assert_true(commit_schedule_is_due(&schedule, next_ns, 0));
+	assert_true(commit_schedule_is_whole(&schedule, next_ns, 0));
+	commit_schedule_done(&schedule, next_ns, 1000000 * MS);
+	assert_true(commit_schedule_is_clean(&schedule));
+	schedule.changed = true;
+	assert_true(commit_schedule_is_whole(&schedule, next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS, 0));
+}
+
+static void cheap_commits_are_all_whole(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	commit_schedule_done(&schedule, 100 * MS,
+			     COMMIT_SCHEDULE_APART_MS * MS / COMMIT_SCHEDULE_WHOLE_TIMES);
+	schedule.changed = true;
+	assert_true(commit_schedule_is_whole(&schedule, 100 * MS, 0));
+}
+
+static void commits_that_readers_wait_for_and_large_ones_are_whole(void **state)
+{
+	struct commit_schedule schedule = {.changed = true, .whole_ns = 9000 * MS};
+
+	(void)state;
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
+	assert_true(commit_schedule_is_whole(&schedule, 1, COMMIT_SCHEDULE_ROWS));
+	schedule.whole = true;
+	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
+	schedule.whole = false;
+	schedule.hurry = true;
+	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
+	schedule.hurry = false;
+	schedule.bytes = COMMIT_SCHEDULE_BYTES / 2;
+	commit_schedule_logged(&schedule, 1);
+	schedule.bytes = COMMIT_SCHEDULE_BYTES / 2 - 1;
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
+	schedule.bytes++;
+	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
+}
+
+static void a_whole_commit_that_failed_is_tried_again_as_one(void **state)
+{
+	struct commit_schedule schedule = {.changed = true, .whole_ns = 50 * MS};
+
+	(void)state;
+	commit_schedule_logged(&schedule, 10 * MS);
+	assert_true(commit_schedule_is_due(&schedule, 50 * MS, 0));
+	commit_schedule_fail(&schedule, 50 * MS);
+	assert_false(commit_schedule_is_due(&schedule, 1050 * MS - 1, 0));
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 1050 * MS);
+	assert_true(commit_schedule_is_due(&schedule, 1050 * MS, 0));
+	assert_true(commit_schedule_is_whole(&schedule, 1050 * MS, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +204,10 @@ int main(void)
 		cmocka_unit_test(after_a_failure_nothing_makes_it_sooner),
 		cmocka_unit_test(commits_keep_a_distance_while_changes_go_on),
 		cmocka_unit_test(the_interval_can_be_chosen),
+		cmocka_unit_test(a_costly_whole_commit_is_followed_by_commits_of_messages),
+		cmocka_unit_test(cheap_commits_are_all_whole),
+		cmocka_unit_test(commits_that_readers_wait_for_and_large_ones_are_whole),
+		cmocka_unit_test(a_whole_commit_that_failed_is_tried_again_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/profile/message_log.h"
 #include "aggregator/profile/session_apply.h"
 #include "report_text.h"
 
@@ -95,6 +96,10 @@ static void apply(uint64_t seq)
 			 0);
 	if (session_apply(store_fixture.session, store_fixture.collection, &message, &reason))
 		fail_msg("frame %d: %s", (int)seq, reason);
+	assert_int_equal(message_log_add(store_fixture.collection->messages, store_fixture.session,
+					 store_fixture.scenario.frames[seq - 1].bytes,
+					 store_fixture.scenario.frames[seq - 1].size),
+			 0);
 }
 
 void store_fixture_apply_up_to(uint64_t last)

@@ -1,4 +1,4 @@
-/* Profiles of the two schema versions before are read and merged, and no aggregator goes on with them. */
+/* Profiles of the three schema versions before are read and merged, and no aggregator goes on with them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "report_text.h"
 #include "store_fixture.h"
 
 #include "aggregator/core/fold_table.h"
@@ -114,12 +115,38 @@ static void version_5_is_read_and_merged(void **state)
 	expect_merging();
 }
 
+/* All that version 8 added is a table that version 7 does not need. */
+static void version_7_is_read_and_merged(void **state)
+{
+	char merged[128], *error, *text, *expected = store_fixture_undisturbed();
+
+	(void)state;
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+	execute("DROP TABLE messages; PRAGMA user_version = 7");
+	text = report_text_of(store_fixture.path);
+	assert_string_equal(text, expected);
+	free(text);
+	expect_no_writing();
+	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
+	if (profile_merge((const char *[]){store_fixture.path}, 1, merged, &error))
+		fail_msg("%s", error);
+	text = report_text_of(merged);
+	assert_string_equal(text, expected);
+	free(text);
+	free(expected);
+	unlink(merged);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(version_7_is_read_and_merged),
 		TEST(version_6_is_read_and_merged),
 		TEST(version_5_is_read_and_merged),
 	};
