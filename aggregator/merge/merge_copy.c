@@ -124,6 +124,10 @@ static int block_value(const struct copying *copying, struct statement *row, uin
 	case MERGE_BLOCK_SAMPLES:
 		error = merge_block_samples(bytes, size, state->count, copying->map, code);
 		break;
+	case MERGE_BLOCK_TOTALS:
+		error = merge_block_totals(bytes, size, state->count, state->pending_kind,
+					   copying->map, code);
+		break;
 	case MERGE_BLOCK_WORK:
 		error = merge_block_work(bytes, size, state->count, copying->map, code);
 		break;
@@ -187,6 +191,7 @@ static int value_of(const struct copying *copying, struct statement *row, uint32
 	case MERGE_BLOCK_PENDING:
 	case MERGE_BLOCK_SAMPLES:
 	case MERGE_BLOCK_WORK:
+	case MERGE_BLOCK_TOTALS:
 	case MERGE_BLOCK_PROCESSES:
 		return state->is_left_out ? 0 : block_value(copying, row, column, state, value);
 	case MERGE_NUMBER:

@@ -55,6 +55,7 @@ const struct merge_table merge_tables[] = {
 	{"ledger", NULL, NULL, {MERGE_EPOCH, P, N, N, N, N}},
 	{"totals", NULL, NULL, {P, N, N, N, N, MERGE_NODE, MERGE_NODE, S, N, N, N, N, N, N}},
 	{"host_samples", NULL, NULL, {P, N, N, MERGE_NODE, S, N, N}},
+	{"total_blocks", NULL, NULL, {P, MERGE_PENDING_KIND, N, MERGE_COUNT, MERGE_BLOCK_TOTALS}},
 	{"api_calls", NULL, NULL, {P, N, N, N, S, N, N, N, N, N}},
 	{"kernel_configs", NULL, NULL, {P, N, S, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"launch_delays", NULL, NULL, {P, N, N, N, N, N}},

@@ -23,11 +23,12 @@ enum merge_column {
 	MERGE_LEVEL,          /* of a timeline: decides of which kind the next two are */
 	MERGE_LEVEL_PROCESS,  /* a process, or the writer */
 	MERGE_LEVEL_DEVICE,   /* CUDA ordinal, or a device */
-	MERGE_PENDING_KIND,   /* decides what the block holds */
+	MERGE_PENDING_KIND,   /* decides what the block holds, also of totals */
 	MERGE_COUNT,          /* elements of the block that follows */
 	MERGE_BLOCK_PENDING,  /* encoded by block_code.h, with ids in it */
 	MERGE_BLOCK_SAMPLES,
 	MERGE_BLOCK_WORK,
+	MERGE_BLOCK_TOTALS,
 	MERGE_IDS_KIND, /* rows of an agent's ids of other things than processes are left out */
 	MERGE_BLOCK_PROCESSES,
 };

@@ -87,6 +87,31 @@ static const struct field work_fields[] = {
 	FIELD(struct idle_work, tid),
 };
 
+static const struct field total_fields[] = {
+	FIELD(struct fold_row, key.device_id),
+	FIELD(struct fold_row, key.context_id),
+	FIELD(struct fold_row, key.stream_id),
+	FIELD(struct fold_row, key.tid),
+	FIELD(struct fold_row, key.stack_id),
+	FIELD(struct fold_row, key.capture_stack_id),
+	FIELD(struct fold_row, key.name_id),
+	FIELD(struct fold_row, key.kind),
+	FIELD(struct fold_row, key.copy_kind),
+	FIELD(struct fold_row, key.matched),
+	FIELD(struct fold_row, count),
+	FIELD(struct fold_row, ns),
+	FIELD(struct fold_row, bytes),
+};
+
+static const struct field sum_fields[] = {
+	FIELD(struct fold_row, key.tid),
+	FIELD(struct fold_row, key.kind),
+	FIELD(struct fold_row, key.stack_id),
+	FIELD(struct fold_row, key.name_id),
+	FIELD(struct fold_row, count),
+	FIELD(struct fold_row, ns),
+};
+
 void block_code_fini(struct block_code *code)
 {
 	free(code->bytes);
@@ -164,3 +189,5 @@ BLOCK_CODE(slots, struct memory_slot, slot_fields)
 BLOCK_CODE(intervals, struct timeline_interval, interval_fields)
 BLOCK_CODE(samples, struct host_sample, sample_fields)
 BLOCK_CODE(work, struct idle_work, work_fields)
+BLOCK_CODE(totals, struct fold_row, total_fields)
+BLOCK_CODE(sums, struct fold_row, sum_fields)

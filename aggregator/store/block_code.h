@@ -1,6 +1,6 @@
 /* Encodes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
- * intervals, samples and devices' work. Each field is a column of deltas (column.h) behind its length, a 32-bit
- * little-endian number. The layout is part of the store's schema. Pure. */
+ * intervals, samples, devices' work, and totals of one process. Each field is a column of deltas (column.h) behind its
+ * length, a 32-bit little-endian number. The layout is part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
 #define BLOCK_CODE_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aggregator/core/correlator.h"
+#include "aggregator/core/fold_table.h"
 #include "aggregator/core/memory_slots.h"
 #include "aggregator/core/timeline_interval.h"
 #include "aggregator/profile/idle_work.h"
@@ -35,5 +36,8 @@ BLOCK_CODE_DECLARE(slots, struct memory_slot);
 BLOCK_CODE_DECLARE(intervals, struct timeline_interval);
 BLOCK_CODE_DECLARE(samples, struct host_sample);
 BLOCK_CODE_DECLARE(work, struct idle_work);
+/* Of one process, whose id is left out: totals of GPU work, and sums of host samples. */
+BLOCK_CODE_DECLARE(totals, struct fold_row);
+BLOCK_CODE_DECLARE(sums, struct fold_row);
 
 #endif

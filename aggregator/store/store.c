@@ -249,8 +249,10 @@ void store_close(struct store *store)
 		return;
 	if (store_rests(store))
 		wake(store);
-	if (store->writer)
+	if (store->writer) {
+		store_writer_end(store->writer);
 		store_life_left(store->database, STORE_LIFE_CLOSED);
+	}
 	close_files(store, store->compact && !store->exclusive);
 	free(store->path);
 	free(store);

@@ -176,6 +176,9 @@ static const char schema[] =
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE total_blocks (process INTEGER NOT NULL, kind INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
+	" PRIMARY KEY (process, kind, block)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE messages (id INTEGER PRIMARY KEY, raw INTEGER NOT NULL,"
 	" data BLOB NOT NULL) STRICT;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
@@ -215,8 +218,9 @@ static const char *const views[] = {
 	"CREATE TEMP VIEW timeline_blocks AS SELECT level,"
 	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
 	" block, count, data FROM main.timeline_blocks;",
-	/* 7: its commits are all whole, so it has no messages, and nobody asks for them */
-	"",
+	/* 7: it has no messages, and nobody asks for them */
+	"CREATE TEMP VIEW total_blocks AS SELECT NULL AS process, NULL AS kind, NULL AS block,"
+	" NULL AS count, NULL AS data WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -16,6 +16,7 @@
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "store_streams.h"
+#include "store_totals.h"
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/fold_table.h"
@@ -43,7 +44,6 @@ enum command {
 	PUT_EPOCH,
 	PUT_EPOCH_IDS,
 	CLEAR_EPOCH_IDS,
-	ADD_TOTAL,
 	CLEAR_LEDGER,
 	PUT_LEDGER,
 	PUT_TIMELINE,
@@ -54,13 +54,8 @@ enum command {
 	CLEAR_PENDING_OF_PROCESS,
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
-	ADD_SAMPLE,
 	COMMANDS,
 };
-
-#define ADD_OR_STICK(column)                                                                       \
-	column " = CASE WHEN " column " > 9223372036854775807 - excluded." column                  \
-	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
 
 static const char *const commands[] = {
 	[PUT_STRING] = "INSERT INTO strings VALUES (?,?)",
@@ -80,9 +75,6 @@ static const char *const commands[] = {
 	[PUT_EPOCH] = "REPLACE INTO epochs VALUES (?,?,?,?,?,?,?,?)",
 	[PUT_EPOCH_IDS] = "INSERT INTO epoch_ids VALUES (?,?,?,?,?)",
 	[CLEAR_EPOCH_IDS] = "DELETE FROM epoch_ids WHERE epoch = ?",
-	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
-			      "ns") "," ADD_OR_STICK("bytes"),
 	[CLEAR_LEDGER] = "DELETE FROM ledger WHERE epoch = ? AND process = ?",
 	[PUT_LEDGER] = "REPLACE INTO ledger VALUES (?,?,?,?,?,?)",
 	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -95,13 +87,11 @@ static const char *const commands[] = {
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
-		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 	[COMMANDS] = NULL,
 };
 
 /* One set of statements for each part of the store. */
-enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, MESSAGES, PARTS };
+enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, TOTALS, MESSAGES, PARTS };
 
 static const char *const *const parts[PARTS] = {
 	[OWN] = commands,
@@ -113,6 +103,7 @@ static const char *const *const parts[PARTS] = {
 	[CLOCKS] = store_clocks_commands,
 	[PLACEMENT] = store_placement_commands,
 	[STREAMS] = store_streams_commands,
+	[TOTALS] = store_totals_commands,
 	[MESSAGES] = store_messages_commands,
 };
 
@@ -385,39 +376,11 @@ static int write_roster(struct store_writer *writer, const struct roster *roster
 	return error;
 }
 
-static int write_totals(struct store_writer *writer, const struct fold_table *totals)
+static int write_totals(struct store_writer *writer, enum store_totals_kind kind,
+			const struct fold_table *table)
 {
-	uint32_t nr_rows;
-	const struct fold_row *rows = fold_table_rows(totals, &nr_rows);
-	int error = 0;
-
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		const struct fold_key *key = &rows[i].key;
-
-		error = RUN_OWN(writer, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
-				NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
-				NUMBER(key->stack_id), NUMBER(key->capture_stack_id),
-				NUMBER(key->name_id), NUMBER(key->kind), NUMBER(key->copy_kind),
-				NUMBER(key->matched), AMOUNT(rows[i].count), AMOUNT(rows[i].ns),
-				AMOUNT(rows[i].bytes));
-	}
-	return error;
-}
-
-static int write_samples(struct store_writer *writer, const struct fold_table *samples)
-{
-	uint32_t nr_rows;
-	const struct fold_row *rows = fold_table_rows(samples, &nr_rows);
-	int error = 0;
-
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		const struct fold_key *key = &rows[i].key;
-
-		error = RUN_OWN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
-				NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
-				AMOUNT(rows[i].count), AMOUNT(rows[i].ns));
-	}
-	return error;
+	return store_totals_write(&writer->sets[TOTALS], writer->database, &writer->code, kind,
+				  table);
 }
 
 static int write_timeline_block(struct store_writer *writer, const struct timeline_entry *entry)
@@ -526,9 +489,9 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = store_statistics_write(&writer->sets[STATISTICS], collection->roster);
 	if (!error)
-		error = write_totals(writer, collection->totals);
+		error = write_totals(writer, STORE_TOTALS_GPU, collection->totals);
 	if (!error)
-		error = write_samples(writer, collection->samples);
+		error = write_totals(writer, STORE_TOTALS_SAMPLES, collection->samples);
 	if (!error)
 		error = write_timelines(writer, collection->timelines);
 	if (!error)
@@ -561,4 +524,9 @@ int store_writer_commit(struct store_writer *writer, const struct collection *co
 	if (error)
 		database_roll_back(writer->database);
 	return error;
+}
+
+int store_writer_end(struct store_writer *writer)
+{
+	return store_totals_spread(&writer->sets[TOTALS], writer->database);
 }

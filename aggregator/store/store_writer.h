@@ -16,4 +16,7 @@ void store_writer_destroy(struct store_writer *writer); /* accepts NULL */
 int store_writer_commit(struct store_writer *writer, const struct collection *collection,
 			bool messages_alone);
 
+/* Gives tables the form in which they stay after the last commit. 0, or an error: they are complete as they are. */
+int store_writer_end(struct store_writer *writer);
+
 #endif

@@ -22,42 +22,8 @@
 #include "aggregator/store/store_placement.h"
 #include "aggregator/store/store_raw.h"
 #include "aggregator/store/store_schema.h"
+#include "aggregator/store/store_totals.h"
 #include "base/error_text.h"
-
-static int take_total(struct statement *row, void *context)
-{
-	const struct fold_key key = {
-		.process_id = statement_number32(row, 0),
-		.device_id = statement_number32(row, 1),
-		.context_id = statement_number32(row, 2),
-		.stream_id = statement_number32(row, 3),
-		.tid = statement_number32(row, 4),
-		.stack_id = statement_number32(row, 5),
-		.capture_stack_id = statement_number32(row, 6),
-		.name_id = statement_number32(row, 7),
-		.kind = (uint8_t)statement_number32(row, 8),
-		.copy_kind = (uint8_t)statement_number32(row, 9),
-		.matched = (uint8_t)statement_number32(row, 10),
-	};
-
-	return fold_table_add(context, &key, statement_number(row, 11), statement_number(row, 12),
-			      statement_number(row, 13));
-}
-
-static int take_samples(struct statement *row, void *context)
-{
-	const struct fold_key key = {
-		.process_id = statement_number32(row, 0),
-		.tid = statement_number32(row, 1),
-		.kind = (uint8_t)statement_number32(row, 2),
-		.stack_id = statement_number32(row, 3),
-		.name_id = statement_number32(row, 4),
-	};
-
-	if (statement_number32(row, 2) >= HOST_SAMPLE_KINDS)
-		return -EPROTO;
-	return fold_table_add(context, &key, statement_number(row, 5), statement_number(row, 6), 0);
-}
 
 static int load_title(struct database *database, char **title)
 {
@@ -81,11 +47,10 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		return error;
 	error = store_loader_load(database, profile->collection);
 	if (!error)
-		error = database_rows(database, "SELECT * FROM totals", take_total,
-				      profile->collection->totals);
+		error = store_totals_read(database, STORE_TOTALS_GPU, profile->collection->totals);
 	if (!error)
-		error = database_rows(database, "SELECT * FROM host_samples", take_samples,
-				      profile->collection->samples);
+		error = store_totals_read(database, STORE_TOTALS_SAMPLES,
+					  profile->collection->samples);
 	if (!error)
 		error = profile_idle_load(database, profile->collection, &profile->idle,
 					  &profile->idle_left_out);

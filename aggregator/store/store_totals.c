@@ -1,0 +1,324 @@
+#include "store_totals.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "proto/host_sample.h"
+
+enum command { ADD_TOTAL, ADD_SAMPLE, PUT_BLOCK, CLEAR_BLOCKS, COMMANDS };
+
+#define ADD_OR_STICK(column)                                                                       \
+	column " = CASE WHEN " column " > 9223372036854775807 - excluded." column                  \
+	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
+
+const char *const store_totals_commands[] = {
+	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
+			      "ns") "," ADD_OR_STICK("bytes"),
+	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
+		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
+	[PUT_BLOCK] = "INSERT INTO total_blocks SELECT ?1, ?2, ifnull(max(block) + 1, 0), ?3, ?4"
+		      " FROM total_blocks WHERE process = ?1 AND kind = ?2",
+	[CLEAR_BLOCKS] = "DELETE FROM total_blocks WHERE process = ? AND kind = ?",
+	[COMMANDS] = NULL,
+};
+
+#define SQL_MAX 160u
+
+/* ---- writing */
+
+static int add_row(struct statement_set *set, enum store_totals_kind kind,
+		   const struct fold_row *row)
+{
+	const struct fold_key *key = &row->key;
+
+	if (kind == STORE_TOTALS_SAMPLES)
+		return RUN(set, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
+			   NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
+			   AMOUNT(row->count), AMOUNT(row->ns));
+	return RUN(set, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
+		   NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
+		   NUMBER(key->stack_id), NUMBER(key->capture_stack_id), NUMBER(key->name_id),
+		   NUMBER(key->kind), NUMBER(key->copy_kind), NUMBER(key->matched),
+		   AMOUNT(row->count), AMOUNT(row->ns), AMOUNT(row->bytes));
+}
+
+static int add_rows(struct statement_set *set, enum store_totals_kind kind,
+		    const struct fold_table *table)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(table, &nr_rows);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++)
+		error = add_row(set, kind, &rows[i]);
+	return error;
+}
+
+/* The rows are of one process. */
+static int put_block(struct statement_set *set, struct block_code *code,
+		     enum store_totals_kind kind, const struct fold_row *rows, uint32_t nr_rows)
+{
+	int error = kind == STORE_TOTALS_GPU ? block_code_totals(code, rows, nr_rows)
+					     : block_code_sums(code, rows, nr_rows);
+
+	return error ? error
+		     : RUN(set, PUT_BLOCK, NUMBER(rows->key.process_id), NUMBER((uint32_t)kind),
+			   NUMBER(nr_rows), database_bytes(code->bytes, code->size));
+}
+
+/* Copies the rows, those of each process together, in their order; ends[process] is where the process's rows end. Both
+ * arrays are the caller's (free()). *nr_ends: the highest process id + 1. 0 or -ENOMEM. */
+static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row **grouped,
+		 uint32_t **ends, uint32_t *nr_ends)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < nr_rows; i++)
+		last = rows[i].key.process_id > last ? rows[i].key.process_id : last;
+	*nr_ends = last + 1;
+	*ends = calloc(last + 2ull, sizeof(**ends));
+	*grouped = malloc(nr_rows * sizeof(**grouped));
+	if (!*ends || !*grouped)
+		return -ENOMEM;
+	/* First each process's count stands behind its place; the sums are where the processes begin. */
+	for (uint32_t i = 0; i < nr_rows; i++)
+		(*ends)[rows[i].key.process_id + 1]++;
+	for (uint32_t process = 1; process <= last; process++)
+		(*ends)[process] += (*ends)[process - 1];
+	for (uint32_t i = 0; i < nr_rows; i++)
+		(*grouped)[(*ends)[rows[i].key.process_id]++] = rows[i];
+	return 0;
+}
+
+static int put_blocks(struct statement_set *set, struct block_code *code,
+		      enum store_totals_kind kind, const struct fold_table *table)
+{
+	uint32_t nr_rows, nr_ends, begin = 0, *ends;
+	const struct fold_row *rows = fold_table_rows(table, &nr_rows);
+	struct fold_row *grouped;
+	int error = group(rows, nr_rows, &grouped, &ends, &nr_ends);
+
+	for (uint32_t process = 0; !error && process < nr_ends; process++) {
+		if (ends[process] > begin)
+			error = put_block(set, code, kind, grouped + begin, ends[process] - begin);
+		begin = ends[process];
+	}
+	free(grouped);
+	free(ends);
+	return error;
+}
+
+/* ---- reading */
+
+struct reading {
+	enum store_totals_kind kind;
+	struct fold_table *table;
+};
+
+/* Takes a row of total_blocks: process, count, data. */
+static int take_block(struct statement *row, void *context)
+{
+	const struct reading *reading = context;
+	uint32_t process = statement_number32(row, 0), count = statement_number32(row, 1), size;
+	const uint8_t *bytes = statement_bytes(row, 2, &size);
+	int error;
+
+	/* Each row takes more than a byte, so a damaged count cannot cause a large allocation. */
+	if (count > size)
+		return -EPROTO;
+	struct fold_row *rows = malloc((count + 1ull) * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	error = reading->kind == STORE_TOTALS_GPU ? block_decode_totals(bytes, size, rows, count)
+						  : block_decode_sums(bytes, size, rows, count);
+	if (error)
+		error = -EPROTO;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		rows[i].key.process_id = process;
+		if (reading->kind == STORE_TOTALS_SAMPLES && rows[i].key.kind >= HOST_SAMPLE_KINDS)
+			error = -EPROTO;
+		else
+			error = fold_table_add(reading->table, &rows[i].key, rows[i].count,
+					       rows[i].ns, rows[i].bytes);
+	}
+	free(rows);
+	return error;
+}
+
+static int take_total(struct statement *row, void *context)
+{
+	const struct reading *reading = context;
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.device_id = statement_number32(row, 1),
+		.context_id = statement_number32(row, 2),
+		.stream_id = statement_number32(row, 3),
+		.tid = statement_number32(row, 4),
+		.stack_id = statement_number32(row, 5),
+		.capture_stack_id = statement_number32(row, 6),
+		.name_id = statement_number32(row, 7),
+		.kind = (uint8_t)statement_number32(row, 8),
+		.copy_kind = (uint8_t)statement_number32(row, 9),
+		.matched = (uint8_t)statement_number32(row, 10),
+	};
+
+	return fold_table_add(reading->table, &key, statement_number(row, 11),
+			      statement_number(row, 12), statement_number(row, 13));
+}
+
+static int take_sample(struct statement *row, void *context)
+{
+	const struct reading *reading = context;
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.tid = statement_number32(row, 1),
+		.kind = (uint8_t)statement_number32(row, 2),
+		.stack_id = statement_number32(row, 3),
+		.name_id = statement_number32(row, 4),
+	};
+
+	if (statement_number32(row, 2) >= HOST_SAMPLE_KINDS)
+		return -EPROTO;
+	return fold_table_add(reading->table, &key, statement_number(row, 5),
+			      statement_number(row, 6), 0);
+}
+
+static int read_blocks(struct database *database, struct reading *reading)
+{
+	char sql[SQL_MAX];
+
+	snprintf(sql, sizeof(sql), "SELECT process, count, data FROM total_blocks WHERE kind = %d",
+		 (int)reading->kind);
+	return database_rows(database, sql, take_block, reading);
+}
+
+int store_totals_read(struct database *database, enum store_totals_kind kind,
+		      struct fold_table *table)
+{
+	struct reading reading = {kind, table};
+	int error = kind == STORE_TOTALS_GPU
+			    ? database_rows(database, "SELECT * FROM totals", take_total, &reading)
+			    : database_rows(database, "SELECT * FROM host_samples", take_sample,
+					    &reading);
+
+	return error ? error : read_blocks(database, &reading);
+}
+
+/* ---- blocks become one, or rows */
+
+struct processes {
+	uint32_t *ids; /* owns */
+	uint32_t count, room;
+};
+
+static int take_process(struct statement *row, void *context)
+{
+	struct processes *processes = context;
+
+	if (array_reserve(&processes->ids, &processes->room, processes->count + 1,
+			  sizeof(*processes->ids)))
+		return -ENOMEM;
+	processes->ids[processes->count++] = statement_number32(row, 0);
+	return 0;
+}
+
+static int clear_blocks(struct statement_set *set, enum store_totals_kind kind, uint32_t process)
+{
+	return RUN(set, CLEAR_BLOCKS, NUMBER(process), NUMBER((uint32_t)kind));
+}
+
+static int join_blocks_of(struct statement_set *set, struct database *database,
+			  struct block_code *code, enum store_totals_kind kind, uint32_t process)
+{
+	struct reading reading = {kind, fold_table_create()};
+	char sql[SQL_MAX];
+	uint32_t nr_rows;
+	int error = reading.table ? 0 : -ENOMEM;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT process, count, data FROM total_blocks WHERE process = %" PRIu32
+		 " AND kind = %d ORDER BY block",
+		 process, (int)kind);
+	if (!error)
+		error = database_rows(database, sql, take_block, &reading);
+	if (!error)
+		error = clear_blocks(set, kind, process);
+	if (!error) {
+		const struct fold_row *rows = fold_table_rows(reading.table, &nr_rows);
+
+		error = put_block(set, code, kind, rows, nr_rows);
+	}
+	fold_table_destroy(reading.table);
+	return error;
+}
+
+static int join_blocks(struct statement_set *set, struct database *database,
+		       struct block_code *code, enum store_totals_kind kind)
+{
+	struct processes many = {0};
+	char sql[SQL_MAX];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT process FROM total_blocks WHERE kind = %d AND block = %u", (int)kind,
+		 STORE_TOTALS_BLOCKS_MAX - 1);
+	int error = database_rows(database, sql, take_process, &many);
+	for (uint32_t i = 0; i < many.count && !error; i++)
+		error = join_blocks_of(set, database, code, kind, many.ids[i]);
+	free(many.ids);
+	return error;
+}
+
+int store_totals_write(struct statement_set *set, struct database *database,
+		       struct block_code *code, enum store_totals_kind kind,
+		       const struct fold_table *table)
+{
+	uint32_t nr_rows;
+
+	fold_table_rows(table, &nr_rows);
+	if (nr_rows < STORE_TOTALS_BLOCK_ROWS)
+		return add_rows(set, kind, table);
+	int error = put_blocks(set, code, kind, table);
+	return error ? error : join_blocks(set, database, code, kind);
+}
+
+static int spread(struct statement_set *set, struct database *database, enum store_totals_kind kind)
+{
+	struct reading reading = {kind, fold_table_create()};
+	char sql[SQL_MAX];
+	int error = reading.table ? read_blocks(database, &reading) : -ENOMEM;
+
+	if (!error)
+		error = add_rows(set, kind, reading.table);
+	fold_table_destroy(reading.table);
+	snprintf(sql, sizeof(sql), "DELETE FROM total_blocks WHERE kind = %d", (int)kind);
+	return error ? error : database_execute(database, sql);
+}
+
+int store_totals_spread(struct statement_set *set, struct database *database)
+{
+	int64_t nr_rows;
+	int error = database_query_number(
+		database,
+		"SELECT CASE WHEN EXISTS (SELECT 1 FROM total_blocks) THEN (SELECT count(*) FROM"
+		" totals) + (SELECT count(*) FROM host_samples) + (SELECT sum(count) FROM"
+		" total_blocks) ELSE 0 END",
+		&nr_rows);
+
+	if (error || nr_rows == 0 || nr_rows > STORE_TOTALS_SPREAD_MAX)
+		return error;
+	error = database_execute(database, "BEGIN IMMEDIATE");
+	if (error)
+		return error;
+	for (enum store_totals_kind kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++)
+		error = spread(set, database, kind);
+	if (!error)
+		error = database_execute(database, "COMMIT");
+	if (error)
+		database_roll_back(database);
+	return error;
+}
