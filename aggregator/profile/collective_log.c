@@ -135,7 +135,8 @@ int collective_log_add(struct collective_log *log, uint32_t process, const struc
 		return error;
 	if (array_reserve(&log->calls, &log->max_calls, log->nr_calls + 1, sizeof(*log->calls)))
 		return -ENOMEM;
-	log->calls[log->nr_calls++] = (struct collective_log_call){process, *call, {0}};
+	log->calls[log->nr_calls++] =
+		(struct collective_log_call){.process = process, .call = *call};
 	return 0;
 }
 
@@ -255,4 +256,14 @@ void collective_log_set_gpu(struct collective_log *log, const struct collective_
 {
 	if (log->nr_calls)
 		log->calls[log->nr_calls - 1].gpu = *gpu;
+}
+
+void collective_log_set_row(struct collective_log *log, uint64_t row, bool folded,
+			    uint64_t waited_ns)
+{
+	struct collective_log_call *call = &log->calls[log->nr_calls - 1];
+
+	call->row = row;
+	call->folded = folded;
+	call->waited_ns = waited_ns;
 }

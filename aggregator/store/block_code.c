@@ -112,6 +112,17 @@ static const struct field sum_fields[] = {
 	FIELD(struct fold_row, ns),
 };
 
+static const struct field bucket_fields[] = {
+	FIELD(struct collective_fold_bucket, late_twice_ns),
+	FIELD(struct collective_fold_bucket, kept_ns),
+};
+
+static const struct field bin_fields[] = {
+	FIELD(struct collective_bin, bin),
+	FIELD(struct collective_bin, count),
+	FIELD(struct collective_bin, ns),
+};
+
 void block_code_fini(struct block_code *code)
 {
 	free(code->bytes);
@@ -191,3 +202,5 @@ BLOCK_CODE(samples, struct host_sample, sample_fields)
 BLOCK_CODE(work, struct idle_work, work_fields)
 BLOCK_CODE(totals, struct fold_row, total_fields)
 BLOCK_CODE(sums, struct fold_row, sum_fields)
+BLOCK_CODE(buckets, struct collective_fold_bucket, bucket_fields)
+BLOCK_CODE(bins, struct collective_bin, bin_fields)

@@ -1,6 +1,6 @@
 /* Encodes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
- * intervals, samples, devices' work, and totals of one process. Each field is a column of deltas (column.h) behind its
- * length, a 32-bit little-endian number. The layout is part of the store's schema. Pure. */
+ * intervals, samples, devices' work, totals of one process, and collectives. Each field is a column of deltas (column.h)
+ * behind its length, a 32-bit little-endian number. The layout is part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
 #define BLOCK_CODE_H
 
@@ -11,6 +11,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/memory_slots.h"
 #include "aggregator/core/timeline_interval.h"
+#include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 
@@ -39,5 +40,7 @@ BLOCK_CODE_DECLARE(work, struct idle_work);
 /* Of one process, whose id is left out: totals of GPU work, and sums of host samples. */
 BLOCK_CODE_DECLARE(totals, struct fold_row);
 BLOCK_CODE_DECLARE(sums, struct fold_row);
+BLOCK_CODE_DECLARE(buckets, struct collective_fold_bucket);
+BLOCK_CODE_DECLARE(bins, struct collective_bin);
 
 #endif

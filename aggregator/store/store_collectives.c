@@ -14,7 +14,7 @@ enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 const char *const store_collectives_commands[] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
 	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns"
+		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0"
 		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
 		     " ON process = ?1 AND correlation_id = ?18",
 	[COMMANDS] = NULL,
@@ -150,9 +150,12 @@ static int take_call(struct statement *row, void *log)
 	    statement_number32(row, 5) >= COLLECTIVE_FUNCTIONS)
 		return -EPROTO;
 	int error = collective_log_add(log, process, &call);
-	if (!error)
-		collective_log_set_gpu(log, &gpu);
-	return error;
+	if (error)
+		return error;
+	collective_log_set_gpu(log, &gpu);
+	collective_log_set_row(log, statement_number(row, 0), statement_number32(row, 23),
+			       statement_number(row, 24));
+	return 0;
 }
 
 int store_collectives_read(struct database *database, struct collective_log *log)

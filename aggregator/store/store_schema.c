@@ -154,7 +154,8 @@ static const char schema[] =
 	" stream INTEGER NOT NULL, result INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 	" duration_ns INTEGER NOT NULL, correlation_id INTEGER NOT NULL,"
 	" gpu_start_ns INTEGER, gpu_ns INTEGER, device_id INTEGER,"
-	" gpu_clock_offset_ns INTEGER) STRICT;"
+	" gpu_clock_offset_ns INTEGER, folded INTEGER NOT NULL,"
+	" waited_ns INTEGER NOT NULL) STRICT;"
 	"CREATE INDEX collectives_waiting ON collectives (process, correlation_id)"
 	" WHERE gpu_ns IS NULL AND correlation_id != 0;"
 	"CREATE TABLE collective_kernels (process INTEGER NOT NULL,"
@@ -163,6 +164,28 @@ static const char schema[] =
 	" asked INTEGER NOT NULL, PRIMARY KEY (process, correlation_id)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE collective_joins (process INTEGER PRIMARY KEY, kernels INTEGER NOT NULL,"
 	" dropped INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE collective_folds (writer INTEGER NOT NULL, key INTEGER NOT NULL,"
+	" shift INTEGER NOT NULL, spread INTEGER NOT NULL, collectives INTEGER NOT NULL,"
+	" complete INTEGER NOT NULL, compared INTEGER NOT NULL, by_gpu INTEGER NOT NULL,"
+	" joint INTEGER NOT NULL, grouped INTEGER NOT NULL, others INTEGER NOT NULL,"
+	" duplicates INTEGER NOT NULL, unmatched INTEGER NOT NULL, launch_start_ns INTEGER,"
+	" launch_correlation_id INTEGER NOT NULL, all_reduce_to INTEGER NOT NULL,"
+	" all_gather_to INTEGER NOT NULL, reduce_scatter_to INTEGER NOT NULL,"
+	" all_to_all_to INTEGER NOT NULL, PRIMARY KEY (writer, key)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE collective_members (process INTEGER NOT NULL,"
+	" communicator INTEGER NOT NULL, missing INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, gpu_start_ns INTEGER NOT NULL, gpu_end_ns INTEGER NOT NULL,"
+	" buckets BLOB NOT NULL, PRIMARY KEY (process, communicator)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE collective_sums (process INTEGER NOT NULL,"
+	" communicator INTEGER NOT NULL, tid INTEGER NOT NULL, function INTEGER NOT NULL,"
+	" size_class INTEGER NOT NULL, calls INTEGER NOT NULL, numbered INTEGER NOT NULL,"
+	" failed INTEGER NOT NULL, bytes INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+	" max_ns INTEGER NOT NULL, first_sequence INTEGER NOT NULL,"
+	" last_sequence INTEGER NOT NULL, gpu_calls INTEGER NOT NULL, gpu_ns INTEGER NOT NULL,"
+	" unjoined INTEGER NOT NULL, compared INTEGER NOT NULL, last INTEGER NOT NULL,"
+	" waited_ns INTEGER NOT NULL, others_ns INTEGER NOT NULL, bins INTEGER NOT NULL,"
+	" behind BLOB NOT NULL, PRIMARY KEY (process, communicator, tid, function, size_class))"
+	" STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_delays (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, sum_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,"
 	" unclear INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
@@ -218,9 +241,14 @@ static const char *const views[] = {
 	"CREATE TEMP VIEW timeline_blocks AS SELECT level,"
 	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
 	" block, count, data FROM main.timeline_blocks;",
-	/* 7: it has no messages, and nobody asks for them */
+	/* 7: no call was folded; it has no messages either, and nobody asks for them */
 	"CREATE TEMP VIEW total_blocks AS SELECT NULL AS process, NULL AS kind, NULL AS block,"
-	" NULL AS count, NULL AS data WHERE false;",
+	" NULL AS count, NULL AS data WHERE false;"
+	"CREATE TEMP VIEW collectives AS SELECT *, 0 AS folded, 0 AS waited_ns"
+	" FROM main.collectives;"
+	"CREATE TEMP VIEW collective_folds AS SELECT 1 WHERE 0;"
+	"CREATE TEMP VIEW collective_members AS SELECT 1 WHERE 0;"
+	"CREATE TEMP VIEW collective_sums AS SELECT 1 WHERE 0;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

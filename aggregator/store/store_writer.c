@@ -8,6 +8,7 @@
 #include "statement_set.h"
 #include "store_clocks.h"
 #include "store_collectives.h"
+#include "store_folds.h"
 #include "store_idle.h"
 #include "store_joins.h"
 #include "store_messages.h"
@@ -111,6 +112,7 @@ struct store_writer {
 	struct database *database; /* borrowed */
 	struct statement_set sets[PARTS];
 	struct block_code code;
+	struct store_folds folds;
 };
 
 #define RUN_OWN(writer, command, ...) RUN(&(writer)->sets[OWN], command, __VA_ARGS__)
@@ -501,6 +503,9 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = store_collectives_write(&writer->sets[COLLECTIVES], &writer->sets[JOINS],
 						collection->collectives);
+	if (!error)
+		error = store_folds_write(&writer->folds, writer->database,
+					  collection->collectives);
 	if (!error)
 		error = store_clocks_write(&writer->sets[CLOCKS], collection->clocks);
 	if (!error)

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collective_match.h"
-
 #include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/collective_match.h"
 #include "base/array.h"
 #include "report/profile/clock_refine.h"
 
 struct evidence {
+	const struct collective_log *log;
 	const struct collective_log_call *calls;
 	const struct roster *roster;
 	const struct clock_map *map;
@@ -135,14 +135,17 @@ static int take_communicator(void *context, struct collective_match *match)
 {
 	struct evidence *evidence = context;
 	const uint32_t width = match->nr_members;
-	int error = 0;
+	uint64_t *times;
+	int error = collective_match_compare(match, evidence->log, &times);
 
-	for (uint32_t i = 0; i < match->used && !error; i++) {
+	free(times);
+	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
 		error = array_reserve(&evidence->parts, &evidence->room_parts,
 				      (uint64_t)evidence->nr_parts + width,
 				      sizeof(*evidence->parts));
 		if (!error)
-			take_collective(evidence, match, match->rows + (size_t)i * width);
+			take_collective(evidence, match,
+					match->places + match->rows[i].entries);
 	}
 	collective_match_fini(match);
 	return error;
@@ -178,14 +181,14 @@ int clock_evidence_apply(const struct collective_log *log, const struct roster *
 			 const struct clock_map *map, struct clock_offset *offsets, uint32_t count,
 			 uint32_t *used)
 {
-	struct evidence evidence = {.roster = roster, .map = map, .offsets = offsets};
+	struct evidence evidence = {
+		.log = log, .roster = roster, .map = map, .offsets = offsets};
 	uint32_t nr_calls;
-	uint64_t unknown;
 
 	evidence.calls = collective_log_calls(log, &nr_calls);
 	evidence.part_of = calloc(count + 1ul, sizeof(*evidence.part_of));
 	int error = evidence.part_of ? collective_match_each(log, roster_size(roster).processes,
-							     take_communicator, &evidence, &unknown)
+							     true, take_communicator, &evidence)
 				     : -ENOMEM;
 	if (!error)
 		error = narrow(&evidence, offsets, count, used);

@@ -1,4 +1,5 @@
-/* Narrows the comparisons of hosts' clocks by the profile's collectives (clock_refine.h). Used by one thread. */
+/* Narrows the comparisons of hosts' clocks by the collectives that have raw rows in the profile (clock_refine.h). Used
+ * by one thread. */
 #ifndef CLOCK_EVIDENCE_H
 #define CLOCK_EVIDENCE_H
 

@@ -38,7 +38,7 @@ struct builder {
 /* Only the last definition of each communicator counts. Sorted by process. */
 static int index_communicators(struct builder *builder)
 {
-	const struct collective_log *log = builder->report->log;
+	const struct collective_log *log = builder->report->folds->log;
 	uint32_t count, all = 0;
 	const struct collective_log_communicator *entries =
 		collective_log_communicators(log, &count);
@@ -116,18 +116,17 @@ static bool key_equals(const void *context, uint32_t id, const void *key)
 	return memcmp(&builder->keys[id - 1], key, sizeof(struct sum_key)) == 0;
 }
 
-static int get_sum(struct builder *builder, const struct collective_log_call *entry,
-		   const struct report_collective *named, struct report_collective_sum **sum)
+static int get_sum(struct builder *builder, const struct collective_sum *from,
+		   const struct communicator *communicator, struct report_collective_sum **sum)
 {
-	const struct communicator *communicator = named->communicator;
 	struct sum_key key;
 
 	memset(&key, 0, sizeof(key));
-	key.function = entry->call.function;
+	key.function = from->key.function;
 	if (communicator && communicator->key)
 		key.key = communicator->key;
 	else if (communicator) {
-		key.process = entry->process;
+		key.process = from->key.process;
 		key.communicator_id = communicator->communicator_id;
 	}
 	uint32_t hash = hash_index_hash(&key, sizeof(key));
@@ -139,11 +138,9 @@ static int get_sum(struct builder *builder, const struct collective_log_call *en
 		builder->keys[id - 1] = key;
 		builder->sums[id - 1] = (struct report_collective_sum){
 			.key = key.key,
-			.process = entry->process,
-			.communicator_id = entry->call.communicator_id,
-			.host = named->host,
-			.pid = named->pid,
-			.function = entry->call.function,
+			.process = from->key.process,
+			.communicator_id = from->key.communicator_id,
+			.function = from->key.function,
 			.nr_ranks = COLLECTIVE_NOT_KNOWN,
 		};
 		builder->report->nr_sums = id;
@@ -152,10 +149,10 @@ static int get_sum(struct builder *builder, const struct collective_log_call *en
 	return 0;
 }
 
-static void count_rank(struct builder *builder, const struct collective_log_call *entry,
-		       const struct communicator *communicator, struct report_collective_sum *sum)
+static void count_rank(struct builder *builder, const struct communicator *communicator,
+		       uint32_t process, struct report_collective_sum *sum)
 {
-	uint32_t place = place_of(builder, entry->process, communicator->communicator_id);
+	uint32_t place = place_of(builder, process, communicator->communicator_id);
 	uint32_t *seen = &builder->seen[place * COLLECTIVE_FUNCTIONS + sum->function];
 
 	sum->origin = communicator->origin;
@@ -165,30 +162,41 @@ static void count_rank(struct builder *builder, const struct collective_log_call
 	*seen = 1;
 }
 
-static int add_to_sum(struct builder *builder, const struct collective_log_call *entry,
-		      const struct report_collective *named)
+static int add_to_sum(struct builder *builder, const struct collective_sum *from)
 {
-	const struct collective *call = &entry->call;
+	const struct roster *roster = builder->profile->collection->roster;
+	const struct roster_process *process = roster_process(roster, from->key.process);
+	const struct communicator *communicator = NULL;
 	struct report_collective_sum *sum;
-	int error = get_sum(builder, entry, named, &sum);
 
+	if (!process)
+		return 0;
+	if (from->key.communicator_id)
+		communicator = builder->communicators[place_of(builder, from->key.process,
+							       from->key.communicator_id)];
+	int error = get_sum(builder, from, communicator, &sum);
+	const struct roster_host *host = roster_host(roster, process->identity.host);
+	if (!error && sum->calls == 0) {
+		sum->pid = process->identity.pid;
+		error = host ? report_names_string(builder->report->names, host->node, &sum->host)
+			     : 0;
+	}
 	if (error)
 		return error;
-	if (named->communicator)
-		count_rank(builder, entry, named->communicator, sum);
-	sum->calls++;
-	bool failed = call->result != COLLECTIVE_SUCCESS && call->result != COLLECTIVE_IN_PROGRESS;
-	sum->failed += failed;
-	sum->bytes += failed ? 0 : call->bytes;
-	sum->total_ns += call->duration_ns;
-	sum->gpu_calls += entry->gpu.known;
-	sum->gpu_ns += entry->gpu.known ? entry->gpu.ns : 0;
-	if (call->duration_ns > sum->max_ns)
-		sum->max_ns = call->duration_ns;
-	if (call->sequence && (sum->first == 0 || call->sequence < sum->first))
-		sum->first = call->sequence;
-	if (call->sequence > sum->last)
-		sum->last = call->sequence;
+	if (communicator)
+		count_rank(builder, communicator, from->key.process, sum);
+	sum->calls += from->calls;
+	sum->failed += from->failed;
+	sum->bytes += from->bytes;
+	sum->total_ns += from->total_ns;
+	sum->gpu_calls += from->gpu_calls;
+	sum->gpu_ns += from->gpu_ns;
+	if (from->max_ns > sum->max_ns)
+		sum->max_ns = from->max_ns;
+	if (from->first && (sum->first == 0 || from->first < sum->first))
+		sum->first = from->first;
+	if (from->last_sequence > sum->last)
+		sum->last = from->last_sequence;
 	return 0;
 }
 
@@ -210,16 +218,14 @@ static int compare_sums(const void *left, const void *right)
 
 static int fill(struct builder *builder, const struct collective_log_call *entries, uint32_t count)
 {
+	const struct collective_folds *folds = builder->report->folds;
 	uint32_t nr_nodes;
 	int error = index_communicators(builder);
 
-	for (uint32_t i = 0; i < count && !error; i++) {
-		uint32_t at = builder->report->nr_calls;
-
+	for (uint32_t i = 0; i < count && !error; i++)
 		error = name_call(builder, &entries[i]);
-		if (!error && builder->report->nr_calls > at)
-			error = add_to_sum(builder, &entries[i], &builder->calls[at]);
-	}
+	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
+		error = add_to_sum(builder, &folds->sums[i]);
 	if (error)
 		return error;
 	if (builder->report->nr_sums)
@@ -235,7 +241,7 @@ static int build(struct builder *builder, const struct report_options *options)
 	const struct profile *profile = builder->profile;
 	uint32_t count;
 	const struct collective_log_call *entries =
-		collective_log_calls(builder->report->log, &count);
+		collective_log_calls(builder->report->folds->log, &count);
 
 	builder->report->names =
 		report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
@@ -244,8 +250,9 @@ static int build(struct builder *builder, const struct report_options *options)
 		return -ENOMEM;
 	builder->paths = report_paths_create(profile->collection->catalog, builder->report->names);
 	builder->calls = calloc(count + 1ul, sizeof(*builder->calls));
-	builder->sums = calloc(count + 1ul, sizeof(*builder->sums));
-	builder->keys = calloc(count + 1ul, sizeof(*builder->keys));
+	const uint32_t nr_sums = builder->report->folds->nr_sums;
+	builder->sums = calloc(nr_sums + 1ul, sizeof(*builder->sums));
+	builder->keys = calloc(nr_sums + 1ul, sizeof(*builder->keys));
 	builder->report->calls = builder->calls;
 	builder->report->sums = builder->sums;
 	if (!builder->paths || !builder->calls || !builder->sums || !builder->keys)
@@ -253,7 +260,7 @@ static int build(struct builder *builder, const struct report_options *options)
 	return fill(builder, entries, count);
 }
 
-int report_collectives_create(const struct profile *profile, struct collective_log *log,
+int report_collectives_create(const struct profile *profile, struct collective_folds *folds,
 			      const struct report_options *options,
 			      struct report_collectives **collectives)
 {
@@ -261,10 +268,10 @@ int report_collectives_create(const struct profile *profile, struct collective_l
 
 	builder.report = *collectives = calloc(1, sizeof(**collectives));
 	if (!*collectives) {
-		collective_log_destroy(log);
+		collective_folds_destroy(folds);
 		return -ENOMEM;
 	}
-	(*collectives)->log = log;
+	(*collectives)->folds = folds;
 	int error = build(&builder, options);
 	report_paths_destroy(builder.paths);
 	hash_index_fini(&builder.index);
@@ -284,7 +291,7 @@ void report_collectives_destroy(struct report_collectives *collectives)
 	if (!collectives)
 		return;
 	report_names_destroy(collectives->names);
-	collective_log_destroy(collectives->log);
+	collective_folds_destroy(collectives->folds);
 	free((void *)collectives->calls);
 	free((void *)collectives->sums);
 	free((void *)collectives->nodes);

@@ -7,7 +7,7 @@
 
 #include "report_build.h"
 
-#include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/collective_folds.h"
 #include "report/profile/profile.h"
 
 struct report_names;
@@ -39,19 +39,20 @@ struct report_collective_sum {
 };
 
 struct report_collectives {
-	const struct report_collective *calls; /* in the order in which they were stored */
+	/* those that have raw rows, in the order in which they were stored */
+	const struct report_collective *calls;
 	uint32_t nr_calls;
 	const struct report_collective_sum *sums; /* by host time, the longest first */
 	uint32_t nr_sums;
 	const struct report_node *nodes; /* of stacks */
 	const char *const *strings;      /* the names of hosts and nodes */
 	struct report_names *names;      /* owns */
-	struct collective_log *log;      /* owns */
+	struct collective_folds *folds;  /* owns */
 };
 
-/* Takes ownership of the log, also on error, and borrows nothing. 0; -EPROTO: the log names things that the profile
+/* Takes ownership of the folds, also on error, and borrows nothing. 0; -EPROTO: the folds name things that the profile
  * does not hold; -ENOMEM. On error *collectives is NULL. */
-int report_collectives_create(const struct profile *profile, struct collective_log *log,
+int report_collectives_create(const struct profile *profile, struct collective_folds *folds,
 			      const struct report_options *options,
 			      struct report_collectives **collectives);
 void report_collectives_destroy(struct report_collectives *collectives); /* accepts NULL */

@@ -4,36 +4,42 @@
 #include <string.h>
 
 #include "aggregator/store/database.h"
-#include "aggregator/store/store_collectives.h"
+#include "aggregator/store/store_folds.h"
+#include "aggregator/store/store_schema.h"
 #include "base/error_text.h"
 
-static int read_all(struct database *database, struct collective_log *log)
+static int read_all(struct database *database, struct collective_folds *folds)
 {
 	int error = database_execute(database, "BEGIN");
 
 	if (error)
 		return error;
-	error = store_collectives_read(database, log);
+	error = store_folds_read(database, folds);
 	database_execute(database, "COMMIT");
-	return error;
+	return error ? error : collective_folds_take(folds, true);
 }
 
-int profile_collectives_load(const char *path, struct collective_log **log, char **error)
+int profile_collectives_load(const char *path, struct collective_folds **folds, char **error)
 {
 	struct database *database;
 
-	*log = NULL;
+	*folds = NULL;
 	int status = database_open(path, true, &database, error);
 	if (status)
 		return status;
-	*log = collective_log_create();
-	status = *log ? read_all(database, *log) : -ENOMEM;
+	status = store_schema_read(database, path, error);
+	if (status) {
+		database_close(database);
+		return status;
+	}
+	*folds = collective_folds_create();
+	status = *folds ? read_all(database, *folds) : -ENOMEM;
 	if (status) {
 		error_text_set(error, status, "%s: %s", path,
 			       status == -EPROTO ? "damaged: what stands in it cannot be"
 						 : strerror(-status));
-		collective_log_destroy(*log);
-		*log = NULL;
+		collective_folds_destroy(*folds);
+		*folds = NULL;
 	}
 	database_close(database);
 	return status;

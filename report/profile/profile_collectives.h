@@ -1,13 +1,13 @@
-/* Reads the calls of collective libraries in a stored profile. They are loaded on request, because each call is a row.
+/* Reads the calls of collective libraries in a stored profile. They are loaded on request, because many calls are rows.
  * Used by one thread. */
 #ifndef PROFILE_COLLECTIVES_H
 #define PROFILE_COLLECTIVES_H
 
-#include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/collective_folds.h"
 
-/* Reads all calls into a log, as if they had just come. Calls that were stored after a profile was loaded are among
- * them. 0, or an error of profile_load() with *error (owns: free(); it may be NULL) and *log NULL. The caller owns
- * *log. */
-int profile_collectives_load(const char *path, struct collective_log **log, char **error);
+/* Reads all calls, and folds those that are not folded yet. Calls that were stored after a profile was loaded are among
+ * them. 0, or an error of profile_load() with *error (owns: free(); it may be NULL) and *folds NULL. The caller owns
+ * *folds. */
+int profile_collectives_load(const char *path, struct collective_folds **folds, char **error);
 
 #endif

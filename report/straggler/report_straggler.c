@@ -7,14 +7,15 @@
 #include "straggler_window.h"
 
 #include "aggregator/profile/catalog.h"
-#include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "report/names/clean_text.h"
+#include "report/names/outlier.h"
 
 struct builder {
 	const struct profile *profile;
-	const struct collective_log *log;
+	const struct collective_folds *folds;
 	const char *store_path;
 	struct report_straggler *report;
 	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
@@ -23,25 +24,103 @@ struct builder {
 
 /* ---- communicators */
 
-static int add_communicator(void *context, struct collective_match *match)
+/* Each member's span is on its own clock: the GPU's if all times are of kernels. */
+static int find_spans(struct report_straggler_communicator *communicator)
 {
-	struct builder *builder = context;
-	struct report_straggler *report = builder->report;
+	const struct collective_fold *fold = communicator->fold;
+	uint64_t *spans = calloc(fold->nr_members + 1ul, sizeof(*spans));
+	bool by_gpu = fold->by_gpu == fold->used;
 
-	if (match->nr_members < 2) {
+	if (!spans)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fold->nr_members && fold->used; i++) {
+		const struct collective_fold_member *member = &fold->members[i];
+		uint64_t start = by_gpu ? member->gpu_start_ns : member->start_ns;
+		uint64_t end = by_gpu ? member->gpu_end_ns : member->end_ns;
+
+		spans[i] = communicator->members[i].span_ns = end > start ? end - start : 0;
+	}
+	communicator->span_ns = outlier_median(spans, fold->nr_members);
+	free(spans);
+	return 0;
+}
+
+/* A process that is younger than the profile is in no report. */
+static bool is_known(const struct builder *builder, const struct collective_fold *fold)
+{
+	for (uint32_t i = 0; i < fold->nr_members; i++)
+		if (fold->members[i].process > builder->nr_processes)
+			return false;
+	return true;
+}
+
+static int add_communicator(struct builder *builder, const struct collective_fold *fold)
+{
+	struct report_straggler *report = builder->report;
+	struct report_straggler_communicator *added =
+		&report->communicators[report->nr_communicators];
+
+	if (fold->nr_members < 2) {
 		report->nr_alone++;
-		collective_match_fini(match);
 		return 0;
 	}
-	struct report_straggler_member *members = calloc(match->nr_members, sizeof(*members));
-	int error = members ? array_append(&report->communicators, &report->nr_communicators,
-					   &(struct report_straggler_communicator){*match, members},
-					   sizeof(*report->communicators))
-			    : -ENOMEM;
-	if (error) {
-		free(members);
-		collective_match_fini(match);
+	if (!is_known(builder, fold))
+		return 0;
+	*added = (struct report_straggler_communicator){
+		.fold = fold, .members = calloc(fold->nr_members, sizeof(*added->members))};
+	if (!added->members)
+		return -ENOMEM;
+	report->nr_communicators++;
+	return find_spans(added);
+}
+
+/* What a sum says of its rank. The bins of all sums of a rank are put together. */
+static int add_sum(struct builder *builder, const struct collective_sum *sum)
+{
+	const struct collective_folds *folds = builder->folds;
+	const struct communicator *end =
+		collective_folds_end(folds, sum->key.process, sum->key.communicator_id);
+	uint32_t at = COLLECTIVE_FOLD_NONE;
+
+	builder->report->without_gpu += sum->unjoined;
+	if (!end || !end->key) {
+		builder->report->unknown += sum->numbered;
+		return 0;
 	}
+	for (uint32_t i = 0; i < builder->report->nr_communicators && sum->used; i++) {
+		const struct report_straggler_communicator *of = &builder->report->communicators[i];
+
+		if (of->fold->key != end->key || (of->fold->writer == 0) != sum->key.is_across)
+			continue;
+		at = collective_fold_find(of->fold, sum->key.process, sum->key.communicator_id);
+		if (at == COLLECTIVE_FOLD_NONE)
+			continue;
+		struct straggler_rank *found = &of->members[at].found;
+		found->last += sum->last;
+		found->others_ns += sum->others_ns;
+		found->waited_ns += sum->waited_ns;
+		for (uint32_t j = 0; j < sum->nr_behind; j++)
+			if (collective_bins_add(&of->members[at].behind, &of->members[at].nr_behind,
+						&sum->behind[j]))
+				return -ENOMEM;
+		break;
+	}
+	return 0;
+}
+
+static int add_all(struct builder *builder)
+{
+	const struct collective_folds *folds = builder->folds;
+	struct report_straggler *report = builder->report;
+	int error = 0;
+
+	report->communicators = calloc(folds->nr_folds + 1ul, sizeof(*report->communicators));
+	if (!report->communicators)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < folds->nr_folds && !error; i++)
+		error = add_communicator(builder, &folds->folds[i]);
+	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
+		error = add_sum(builder, &folds->sums[i]);
 	return error;
 }
 
@@ -49,7 +128,7 @@ static uint64_t waited_for(const struct report_straggler_communicator *communica
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < communicator->match.nr_members; i++)
+	for (uint32_t i = 0; i < communicator->fold->nr_members; i++)
 		sum += communicator->members[i].found.others_ns;
 	return sum;
 }
@@ -61,23 +140,29 @@ static int by_waits(const void *a, const void *b)
 
 	if (waited_x != waited_y)
 		return waited_x > waited_y ? -1 : 1;
-	return (x->match.key > y->match.key) - (x->match.key < y->match.key);
+	return (x->fold->key > y->fold->key) - (x->fold->key < y->fold->key);
 }
 
 static int judge_communicator(struct report_straggler_communicator *communicator, uint32_t nr_tests)
 {
-	const struct collective_match *match = &communicator->match;
+	const uint32_t count = communicator->fold->nr_members;
 	const struct straggler_input input = {
-		.times_ns = match->times_ns,
-		.nr_collectives = (uint32_t)match->used,
-		.nr_ranks = match->nr_members,
-		.span_ns = match->span_ns,
+		.fold = communicator->fold,
+		.span_ns = communicator->span_ns,
 		.nr_tests = nr_tests,
 	};
-	struct straggler_rank *found = calloc(match->nr_members, sizeof(*found));
-	int error = found ? straggler_find(&input, found) : -ENOMEM;
+	struct straggler_rank *found = calloc(count, sizeof(*found));
 
-	for (uint32_t i = 0; i < match->nr_members && !error; i++)
+	if (!found)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		struct report_straggler_member *member = &communicator->members[i];
+
+		found[i] = member->found;
+		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
+	}
+	int error = straggler_find(&input, found);
+	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
 	free(found);
 	return error;
@@ -89,8 +174,8 @@ static int judge_all(struct report_straggler *report)
 	int error = 0;
 
 	for (uint32_t i = 0; i < report->nr_communicators; i++)
-		if (report->communicators[i].match.used)
-			nr_tests += report->communicators[i].match.nr_members;
+		if (report->communicators[i].fold->used)
+			nr_tests += report->communicators[i].fold->nr_members;
 	for (uint32_t i = 0; i < report->nr_communicators && !error; i++)
 		error = judge_communicator(&report->communicators[i], nr_tests);
 	if (!error && report->nr_communicators)
@@ -151,11 +236,11 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 		&builder->report->communicators[communicator];
 	const struct report_straggler_member *from = &of->members[member];
 	struct report_straggler_rank *rank =
-		&builder->report->ranks[builder->rank_of[of->match.members[member].process] - 1];
-	double mean = (double)from->found.others_ns / (of->match.nr_members - 1);
+		&builder->report->ranks[builder->rank_of[of->fold->members[member].process] - 1];
+	double mean = (double)from->found.others_ns / (of->fold->nr_members - 1);
 
 	rank->last += from->found.last;
-	rank->used += of->match.used;
+	rank->used += of->fold->used;
 	rank->others_ns += from->found.others_ns;
 	rank->waited_ns += from->found.waited_ns;
 	rank->others_mean_ns += mean;
@@ -170,7 +255,7 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 	const struct report_straggler_communicator *worst =
 		&builder->report->communicators[rank->communicator];
 	if (mean >
-	    (double)worst->members[rank->member].found.others_ns / (worst->match.nr_members - 1)) {
+	    (double)worst->members[rank->member].found.others_ns / (worst->fold->nr_members - 1)) {
 		rank->communicator = communicator;
 		rank->member = member;
 	}
@@ -202,8 +287,8 @@ static int link_members(struct builder *builder)
 	for (uint32_t i = 0; i < report->nr_communicators; i++) {
 		struct report_straggler_communicator *of = &report->communicators[i];
 
-		for (uint32_t j = 0; j < of->match.nr_members; j++)
-			of->members[j].of_rank = at[builder->rank_of[of->match.members[j].process]];
+		for (uint32_t j = 0; j < of->fold->nr_members; j++)
+			of->members[j].of_rank = at[builder->rank_of[of->fold->members[j].process]];
 	}
 	free(at);
 	return 0;
@@ -219,7 +304,7 @@ static int make_ranks(struct builder *builder)
 	if (!builder->rank_of || !report->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->nr_communicators; i++) {
-		const struct collective_match *of = &report->communicators[i].match;
+		const struct collective_fold *of = report->communicators[i].fold;
 
 		for (uint32_t j = 0; j < of->nr_members && !error; j++) {
 			if (!builder->rank_of[of->members[j].process])
@@ -237,7 +322,7 @@ static int make_ranks(struct builder *builder)
 /* ---- causes */
 
 /* Chooses the late rank, then other ranks of the job; of many, every n-th. */
-static uint32_t choose_parties(const struct builder *builder, const struct collective_match *of,
+static uint32_t choose_parties(const struct builder *builder, const struct collective_fold *of,
 			       uint32_t late, uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
 {
 	const struct roster *roster = builder->profile->collection->roster;
@@ -260,60 +345,98 @@ static uint32_t choose_parties(const struct builder *builder, const struct colle
 	return count;
 }
 
+/* The calls of a communicator that have raw rows. */
+struct raw_calls {
+	const struct collective_fold *fold;
+	const struct collective_log *log;
+	struct straggler_calls calls;
+};
+
+static int take_calls(void *context, struct collective_match *match)
+{
+	struct raw_calls *raw = context;
+
+	if (match->key != raw->fold->key) {
+		collective_match_fini(match);
+		return 0;
+	}
+	raw->calls.match = *match;
+	return collective_match_compare(&raw->calls.match, raw->log, &raw->calls.times_ns);
+}
+
+/* Returns the match's member that is the fold's; COLLECTIVE_FOLD_NONE: it has no raw row. */
+static uint32_t find_calls(const struct raw_calls *raw, uint32_t member)
+{
+	const struct collective_fold_member *of = &raw->fold->members[member];
+
+	for (uint32_t i = 0; i < raw->calls.match.nr_members; i++)
+		if (raw->calls.match.members[i].process == of->process &&
+		    raw->calls.match.members[i].communicator_id == of->communicator_id)
+			return i;
+	return COLLECTIVE_FOLD_NONE;
+}
+
+static int find_windows(const struct raw_calls *raw, uint32_t late, const uint32_t *members,
+			struct straggler_question *question, struct straggler_party *parties)
+{
+	uint32_t at = find_calls(raw, late);
+	int error = 0;
+
+	if (at == COLLECTIVE_FOLD_NONE)
+		return 0;
+	question->window_late_ns =
+		straggler_window_lateness(&raw->calls, at, &question->window_count);
+	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
+		struct straggler_window *windows = NULL;
+		uint32_t member = find_calls(raw, members[i]);
+
+		if (member != COLLECTIVE_FOLD_NONE)
+			error = straggler_window_find(&raw->calls, raw->log, at, member, &windows,
+						      &parties[i].nr_windows);
+		parties[i].windows = windows;
+	}
+	return error;
+}
+
 static int explain(struct builder *builder, struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *of =
 		&builder->report->communicators[rank->communicator];
-	const struct collective_match *match = &of->match;
 	const struct straggler_rank *found = &of->members[rank->member].found;
+	struct raw_calls raw = {.fold = of->fold, .log = builder->folds->log};
 	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
 	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX] = {0};
 	struct straggler_question question = {
 		.parties = parties,
-		.nr_parties = choose_parties(builder, match, rank->member, members),
-		.collectives = match->used,
+		.nr_parties = choose_parties(builder, of->fold, rank->member, members),
+		.collectives = of->fold->used,
 		.late_ns = found->late_ns > 0 ? (uint64_t)found->late_ns : 0,
 	};
-	int error = 0;
 
 	if (question.nr_parties < 2)
 		return 0;
-	question.window_late_ns =
-		straggler_window_lateness(match, rank->member, &question.window_count);
-	for (uint32_t i = 0; i < question.nr_parties && !error; i++) {
-		struct straggler_window *windows;
-
-		parties[i].process = match->members[members[i]].process;
-		error = straggler_window_find(match, builder->log, rank->member, members[i],
-					      &windows, &parties[i].nr_windows);
-		parties[i].windows = windows;
-	}
+	for (uint32_t i = 0; i < question.nr_parties; i++)
+		parties[i].process = of->fold->members[members[i]].process;
+	int error = collective_match_each(raw.log, builder->nr_processes, true, take_calls, &raw);
 	if (!error)
-		error = straggler_causes_find(builder->profile, builder->store_path, builder->log,
+		error = find_windows(&raw, rank->member, members, &question, parties);
+	if (!error)
+		error = straggler_causes_find(builder->profile, builder->store_path, builder->folds,
 					      &question, &rank->causes, &rank->nr_causes,
 					      &rank->scope);
 	for (uint32_t i = 0; i < question.nr_parties; i++)
 		free((void *)parties[i].windows);
+	collective_match_fini(&raw.calls.match);
+	free(raw.calls.times_ns);
 	return error;
 }
 
 /* ---- the whole */
 
-static void count_calls(struct builder *builder)
-{
-	uint32_t count;
-	const struct collective_log_call *calls = collective_log_calls(builder->log, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		builder->report->without_gpu += calls[i].call.correlation_id && !calls[i].gpu.known;
-}
-
 static int build(struct builder *builder)
 {
-	int error = collective_match_each(builder->log, builder->nr_processes, add_communicator,
-					  builder, &builder->report->unknown);
+	int error = add_all(builder);
 
-	count_calls(builder);
 	if (!error)
 		error = judge_all(builder->report);
 	if (!error)
@@ -324,13 +447,16 @@ static int build(struct builder *builder)
 }
 
 int report_straggler_create(const struct profile *profile, const char *store_path,
-			    const struct collective_log *log, struct report_straggler **straggler)
+			    struct collective_folds *folds, struct report_straggler **straggler)
 {
-	struct builder builder = {.profile = profile, .log = log, .store_path = store_path};
+	struct builder builder = {.profile = profile, .folds = folds, .store_path = store_path};
 
 	*straggler = builder.report = calloc(1, sizeof(**straggler));
-	if (!*straggler)
+	if (!*straggler) {
+		collective_folds_destroy(folds);
 		return -ENOMEM;
+	}
+	builder.report->folds = folds;
 	builder.nr_processes = roster_size(profile->collection->roster).processes;
 	int error = build(&builder);
 	free(builder.rank_of);
@@ -346,9 +472,11 @@ void report_straggler_destroy(struct report_straggler *straggler)
 	if (!straggler)
 		return;
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
-		collective_match_fini(&straggler->communicators[i].match);
+		for (uint32_t j = 0; j < straggler->communicators[i].fold->nr_members; j++)
+			free(straggler->communicators[i].members[j].behind);
 		free(straggler->communicators[i].members);
 	}
+	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);
 	for (uint32_t i = 0; i < straggler->nr_texts; i++)

@@ -15,7 +15,7 @@
 #include "straggler.h"
 #include "straggler_causes.h"
 
-#include "report/model/collective_match.h"
+#include "aggregator/profile/collective_folds.h"
 #include "report/profile/profile.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
@@ -23,12 +23,16 @@
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
+	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_rank found;
+	struct collective_bin *behind; /* owns */
+	uint32_t nr_behind;
 };
 
 struct report_straggler_communicator {
-	struct collective_match match;           /* owns: collective_match_fini() */
-	struct report_straggler_member *members; /* owns; one for each of the match's members */
+	const struct collective_fold *fold;      /* borrowed from folds */
+	struct report_straggler_member *members; /* owns; one for each of the fold's members */
+	uint64_t span_ns;                        /* the median of its members' spans */
 };
 
 /* A rank of the job: the parts of all its processes together. */
@@ -51,6 +55,7 @@ struct report_straggler_rank {
 };
 
 struct report_straggler {
+	struct collective_folds *folds; /* owns */
 	/* owns; in order of the time waited, the most first */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
@@ -65,11 +70,11 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
-/* store_path names the profile's store, from which samples are read that were kept one by one. The log is borrowed
- * for the call. 0; -EPROTO: the log names what the profile does not hold; other errors of database.h; -ENOMEM. On
- * error *straggler is NULL. */
+/* store_path names the profile's store, from which samples are read that were kept one by one. It takes
+ * ownership of the folds, in which all calls are folded, also on error. 0; -EPROTO: the folds name what the profile
+ * does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
-			    const struct collective_log *log, struct report_straggler **straggler);
+			    struct collective_folds *folds, struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */
 
 #endif

@@ -6,7 +6,7 @@
  *   - It is last more often than one of equal ranks would be. Of n equal ranks each is last with probability 1/n, so
  *     the number of times is binomial; p < STRAGGLER_P_MAX / tests. A collective in which two ranks were last
  *     together counts for neither.
- *   - The same holds for stretches of the run: STRAGGLER_STRETCHES of equal numbers of collectives, or each
+ *   - The same holds for stretches of the run: the buckets of the fold, of equal numbers of collectives, or each
  *     collective by itself. In more stretches than by chance it has kept the others waiting longer than any other
  *     rank has. One hiccup, however long, is one stretch. Where neighbouring stretches of the others are alike,
  *     fewer are counted.
@@ -22,14 +22,16 @@
 #define STRAGGLER_P_MAX     1e-4
 #define STRAGGLER_SHARE_MIN 0.02
 #define STRAGGLER_Z_MIN     3.5
-#define STRAGGLER_STRETCHES 64u
+
+struct collective_fold;
 
 struct straggler_rank {
-	uint32_t last;      /* collectives in which this rank alone was the last */
-	uint32_t stretches; /* stretches in which the others waited longest for this rank */
+	/* The caller sets these. */
+	uint64_t last;      /* collectives in which this rank alone was the last */
 	uint64_t others_ns; /* the others' waits for it, added up */
 	uint64_t waited_ns; /* its own waits for others */
 	uint64_t behind_ns; /* median time behind the previous rank, where it was last */
+	uint32_t stretches; /* stretches in which the others waited longest for this rank */
 	/* mean time behind the median of the others; negative: before it */
 	int64_t late_ns;
 	double p, p_stretches; /* probability that one of equal ranks is last as often */
@@ -40,16 +42,15 @@ struct straggler_rank {
 };
 
 struct straggler_input {
-	const uint64_t *times_ns; /* rank j spent times_ns[i * nr_ranks + j] in collective i */
-	uint32_t nr_collectives, nr_ranks;
+	const struct collective_fold *fold; /* with at least 2 members, which are the ranks */
 	uint64_t span_ns;  /* of all collectives together */
 	uint32_t nr_tests; /* ranks that are tested in all communicators together */
 };
 
-/* Fills ranks[0..nr_ranks), at least 2. 0 or -ENOMEM. */
+/* Fills the rest of ranks, one for each member of the fold. 0 or -ENOMEM. */
 int straggler_find(const struct straggler_input *input, struct straggler_rank *ranks);
 
 /* Returns the probability that count or more of total events happen, each with probability p (above 0 and below 1). */
-double straggler_tail(uint32_t count, uint32_t total, double p);
+double straggler_tail(uint64_t count, uint64_t total, double p);
 
 #endif

@@ -411,7 +411,7 @@ static void find_effects(struct causes *causes)
 }
 
 int straggler_causes_find(const struct profile *profile, const char *store_path,
-			  const struct collective_log *log,
+			  const struct collective_folds *folds,
 			  const struct straggler_question *question, struct straggler_cause **list,
 			  uint32_t *nr_causes, struct straggler_scope *scope)
 {
@@ -421,7 +421,7 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	*list = NULL;
 	*nr_causes = 0;
 	*scope = (struct straggler_scope){0};
-	int error = straggler_work_create(profile, store_path, log, question, &work);
+	int error = straggler_work_create(profile, store_path, folds, question, &work);
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !error; i++)

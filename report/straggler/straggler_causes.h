@@ -25,7 +25,7 @@
 #define STRAGGLER_CAUSES_UNEVEN                                                                    \
 	0.25 /* uneven: this share of an excess lies at other callees than the others' time */
 
-struct collective_log;
+struct collective_folds;
 struct profile;
 
 struct straggler_cause {
@@ -54,7 +54,7 @@ struct straggler_scope {
 /* Finds at most STRAGGLER_CAUSES_MAX causes, the greatest first; effects of other causes come last. 0; -EPROTO;
  * other errors of database.h; -ENOMEM. The caller owns *causes: straggler_causes_free(). */
 int straggler_causes_find(const struct profile *profile, const char *store_path,
-			  const struct collective_log *log,
+			  const struct collective_folds *folds,
 			  const struct straggler_question *question,
 			  struct straggler_cause **causes, uint32_t *nr_causes,
 			  struct straggler_scope *scope);

@@ -9,7 +9,7 @@
 #include "straggler_window.h"
 
 #include "aggregator/profile/catalog.h"
-#include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
@@ -92,18 +92,17 @@ static void add_thread(struct straggler_work *work, uint32_t process, uint32_t t
 		work->threads[work->nr_threads++] = thread;
 }
 
-static int find_threads(struct straggler_work *work, const struct collective_log *log)
+static int find_threads(struct straggler_work *work, const struct collective_folds *folds)
 {
-	uint32_t nr_calls, nr_totals, count = 0;
-	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	uint32_t nr_totals, count = 0;
 	const struct fold_row *totals =
 		fold_table_rows(work->profile->collection->totals, &nr_totals);
 
-	work->threads = calloc((size_t)nr_calls + nr_totals + 1, sizeof(*work->threads));
+	work->threads = calloc((size_t)folds->nr_sums + nr_totals + 1, sizeof(*work->threads));
 	if (!work->threads)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_calls; i++)
-		add_thread(work, calls[i].process, calls[i].call.tid);
+	for (uint32_t i = 0; i < folds->nr_sums; i++)
+		add_thread(work, folds->sums[i].key.process, folds->sums[i].key.tid);
 	for (uint32_t i = 0; i < nr_totals; i++)
 		if (totals[i].key.kind <= RECORD_GPU_GRAPH)
 			add_thread(work, totals[i].key.process_id, totals[i].key.tid);
@@ -309,12 +308,12 @@ static int add_single_samples(struct straggler_work *work, const char *store_pat
 /* ---- the whole */
 
 static int collect(struct straggler_work *work, const char *store_path,
-		   const struct collective_log *log)
+		   const struct collective_folds *folds)
 {
 	int error = find_parties(work);
 
 	if (!error)
-		error = find_threads(work, log);
+		error = find_threads(work, folds);
 	if (!error)
 		error = add_gpu_work(work);
 	if (!error)
@@ -327,7 +326,7 @@ static int collect(struct straggler_work *work, const char *store_path,
 }
 
 int straggler_work_create(const struct profile *profile, const char *store_path,
-			  const struct collective_log *log,
+			  const struct collective_folds *folds,
 			  const struct straggler_question *question, struct straggler_work **result)
 {
 	struct straggler_work *work = *result = calloc(1, sizeof(*work));
@@ -344,7 +343,7 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 	if (work->names)
 		work->paths = report_paths_create(profile->collection->catalog, work->names);
 	if (work->paths)
-		error = collect(work, store_path, log);
+		error = collect(work, store_path, folds);
 	report_paths_destroy(work->paths);
 	work->paths = NULL;
 	if (error) {

@@ -8,7 +8,7 @@
 
 #include "report/model/report_plane.h"
 
-struct collective_log;
+struct collective_folds;
 struct profile;
 struct straggler_question;
 struct straggler_work;
@@ -20,7 +20,7 @@ struct straggler_amount {
 
 /* 0; -EPROTO; other errors of database.h; -ENOMEM. On error *work is NULL. All arguments are borrowed until destroy. */
 int straggler_work_create(const struct profile *profile, const char *store_path,
-			  const struct collective_log *log,
+			  const struct collective_folds *folds,
 			  const struct straggler_question *question, struct straggler_work **work);
 void straggler_work_destroy(struct straggler_work *work); /* accepts NULL */
 

@@ -94,24 +94,27 @@ WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->fol
 WRITE(write_diff_html, diff, write_html(view, out, request))
 #undef WRITE
 
-static int read_collectives(struct report_view *view, struct collective_log **log)
+static int read_collectives(struct report_view *view, struct collective_folds **folds)
 {
-	struct collective_log *taken = *log;
+	struct collective_folds *taken = *folds;
 
-	*log = NULL;
+	*folds = NULL;
 	report_collectives_destroy(view->collectives); /* two options may ask for them */
 	return report_collectives_create(view->profile, taken, view->options, &view->collectives);
 }
 
-static int read_straggler(struct report_view *view, struct collective_log **log)
+static int read_straggler(struct report_view *view, struct collective_folds **folds)
 {
-	return report_straggler_create(view->profile, view->store_path, *log, &view->straggler);
+	struct collective_folds *taken = *folds;
+
+	*folds = NULL;
+	return report_straggler_create(view->profile, view->store_path, taken, &view->straggler);
 }
 
 /* Refines the hosts' clocks by the collectives. */
-static int read_clocks(struct report_view *view, struct collective_log **log)
+static int read_clocks(struct report_view *view, struct collective_folds **folds)
 {
-	return report_clocks_refine(view->clocks, view->profile, *log);
+	return report_clocks_refine(view->clocks, view->profile, (*folds)->log);
 }
 
 #define SET(id)    (1u << REPORT_SUBJECT_##id)
@@ -206,18 +209,18 @@ int report_subject_check(const struct report_request *request, char **error)
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)
 {
-	struct collective_log *log;
+	struct collective_folds *folds;
 	int result = 0;
 
 	*error = NULL;
 	for (uint32_t id = 0; id < REPORT_SUBJECTS && result == 0; id++) {
 		if (!(asked & 1u << id) || !report_subjects[id].read)
 			continue;
-		result = profile_collectives_load(view->store_path, &log, error);
+		result = profile_collectives_load(view->store_path, &folds, error);
 		if (result < 0)
 			break;
-		result = report_subjects[id].read(view, &log);
-		collective_log_destroy(log);
+		result = report_subjects[id].read(view, &folds);
+		collective_folds_destroy(folds);
 		report_view_explain(view, result, error);
 	}
 	return result;

@@ -56,9 +56,9 @@ struct report_subject {
 	const char *option;       /* "--ranks", "--rows calls" */
 	enum report_format usual; /* the format if none is given */
 	uint32_t takes;           /* subjects that it takes as options: a set as above */
-	/* Reads the calls of collective libraries, or takes ownership of *log and leaves NULL. NULL: the subject needs
-	 * no calls. */
-	int (*read)(struct report_view *view, struct collective_log **log);
+	/* Reads the calls of collective libraries, or takes ownership of *folds and leaves NULL. NULL: the subject
+	 * needs no calls. */
+	int (*read)(struct report_view *view, struct collective_folds **folds);
 	/* NULL: the subject cannot be written in this format. */
 	int (*write[REPORT_FORMATS])(const struct report_view *view, FILE *out,
 				     const struct report_request *request);

@@ -160,6 +160,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 {
 	static const struct collective call;
 	static const struct collective_gpu gpu;
+	uint64_t all = 0;
 
 	write_call(&(struct row_text){.out = out, .form = ROW_HEADING}, collectives,
 		   &(struct report_collective){.call = &call, .gpu = &gpu});
@@ -169,6 +170,13 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 			   &collectives->calls[i]);
 	}
 	fputc('\n', out);
+	for (uint32_t i = 0; i < collectives->nr_sums; i++)
+		all += collectives->sums[i].calls;
+	if (collectives->nr_calls < all)
+		fprintf(out,
+			"# %" PRIu32 " of %" PRIu64 " calls have rows; --collectives has the sums "
+			"of all\n",
+			collectives->nr_calls, all);
 	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

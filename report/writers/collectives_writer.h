@@ -12,7 +12,7 @@
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
 			     const struct report_tree *tree, uint32_t top);
 
-/* Writes every call as CSV, in the order in which the calls were stored. Errors as above. */
+/* Writes every call that has a raw row as CSV, in the order in which the calls were stored. Errors as above. */
 int collectives_writer_csv(FILE *out, const struct report_collectives *collectives,
 			   const struct report_tree *tree);
 

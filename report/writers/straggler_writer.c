@@ -67,22 +67,22 @@ const char *straggler_writer_cause(const struct straggler_cause *cause, char *te
 
 static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
 						      const struct report_straggler_rank *rank,
-						      const struct collective_match **of)
+						      const struct collective_fold **of)
 {
-	*of = &straggler->communicators[rank->communicator].match;
+	*of = straggler->communicators[rank->communicator].fold;
 	return &straggler->communicators[rank->communicator].members[rank->member];
 }
 
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
-	const struct collective_match *of;
+	const struct collective_fold *of;
 	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
 
 	append_rank(line, size, rank);
 	text_line_append(line, size, " (last in %.2f %% of %s collectives; ",
-			 percent(member->found.last, (double)of->used),
+			 percent((double)member->found.last, (double)of->used),
 			 report_summary_count(of->used, count));
 	text_line_append(line, size, "the others waited %s for it, %.2f %% of the time",
 			 report_summary_time(member->found.others_ns / (of->nr_members - 1), time),
@@ -99,7 +99,7 @@ static uint64_t count_used(const struct report_straggler *straggler)
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		used += straggler->communicators[i].match.used;
+		used += straggler->communicators[i].fold->used;
 	return used;
 }
 
@@ -127,7 +127,7 @@ const char *straggler_writer_line(const struct report_straggler *straggler, char
 
 /* ---- table: communicators */
 
-static const char *ranks_of(const struct collective_match *of, char text[static NUMBER_SIZE])
+static const char *ranks_of(const struct collective_fold *of, char text[static NUMBER_SIZE])
 {
 	if (of->nr_ranks == COLLECTIVE_NOT_KNOWN)
 		snprintf(text, NUMBER_SIZE, "%" PRIu32, of->nr_members);
@@ -137,7 +137,7 @@ static const char *ranks_of(const struct collective_match *of, char text[static 
 	return text;
 }
 
-static const char *measure_of(const struct collective_match *of)
+static const char *measure_of(const struct collective_fold *of)
 {
 	if (!of->used)
 		return "-";
@@ -145,7 +145,7 @@ static const char *measure_of(const struct collective_match *of)
 }
 
 /* Writes the communicator's ranks that are not in the profile, and those whose collectives are missing. */
-static void write_missing(FILE *out, const struct collective_match *of)
+static void write_missing(FILE *out, const struct collective_fold *of)
 {
 	uint32_t at = 0, written = 0;
 
@@ -176,20 +176,22 @@ static void write_left_out(FILE *out, uint64_t count, const char *what)
 		fprintf(out, "; %s %s", report_summary_count(count, text), what);
 }
 
-static void write_communicator(FILE *out, const struct collective_match *of)
+static void write_communicator(FILE *out, const struct report_straggler_communicator *communicator)
 {
+	const struct collective_fold *of = communicator->fold;
 	char ranks[NUMBER_SIZE], collectives[NUMBER_SIZE], used[NUMBER_SIZE], span[NUMBER_SIZE];
 
 	fprintf(out, "%016" PRIx64 " %10s %12s %8.2f%% %12s %9s %12s", of->key, ranks_of(of, ranks),
 		report_summary_count(of->collectives, collectives),
 		percent((double)of->complete, (double)of->collectives),
 		report_summary_count(of->used, used), measure_of(of),
-		report_summary_time(of->span_ns, span));
+		report_summary_time(communicator->span_ns, span));
 	write_missing(out, of);
 	write_left_out(out, of->joint, "more in a kernel with others");
 	write_left_out(out, of->grouped, "in groups");
 	write_left_out(out, of->others, "calls that wait for nobody");
 	write_left_out(out, of->duplicates, "twice");
+	write_left_out(out, of->unmatched, "calls came too late");
 	fputc('\n', out);
 }
 
@@ -229,7 +231,7 @@ static void write_cause(FILE *out, const struct straggler_cause *cause)
 static void write_named(FILE *out, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
-	const struct collective_match *of;
+	const struct collective_fold *of;
 	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
 	const struct straggler_rank *found = &member->found;
 	char line[STRAGGLER_WRITER_LINE_SIZE] = "", late[NUMBER_SIZE], behind[NUMBER_SIZE];
@@ -259,17 +261,32 @@ static void write_named(FILE *out, const struct report_straggler *straggler,
 		write_cause(out, &rank->causes[i]);
 }
 
+/* Returns whether a communicator stands in several lines, each of which has a part of its ranks or of the run. */
+static bool is_split(const struct report_straggler *straggler)
+{
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (straggler->communicators[i].fold->key ==
+			    straggler->communicators[j].fold->key)
+				return true;
+	return false;
+}
+
 static void write_notes(FILE *out, const struct report_straggler *straggler)
 {
 	char count[NUMBER_SIZE];
 	bool by_host = false;
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		by_host |= straggler->communicators[i].match.by_gpu <
-			   straggler->communicators[i].match.used;
+		by_host |= straggler->communicators[i].fold->by_gpu <
+			   straggler->communicators[i].fold->used;
 	if (by_host)
 		fputs("note: \"host\": by the calls' own time, which is that of the collective "
 		      "only where the call waits for it\n",
+		      out);
+	if (is_split(straggler))
+		fputs("note: inexact: several aggregators recorded parts of one communicator; "
+		      "ranks of different parts are compared only in the newest collectives\n",
 		      out);
 	if (straggler->nr_alone)
 		fprintf(out, "note: %" PRIu32 " communicators with one rank here: left out\n",
@@ -293,7 +310,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	fprintf(out, "%-16s %10s %12s %9s %12s %9s %12s\n", "communicator", "ranks", "collectives",
 		"all ranks", "compared", "by", "span");
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		write_communicator(out, &straggler->communicators[i].match);
+		write_communicator(out, &straggler->communicators[i]);
 	if (straggler->nr_communicators > top)
 		fprintf(out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
 	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
@@ -332,7 +349,7 @@ static void write_identity(struct row_text *out, const struct report_straggler_r
 	row_text_count(out, "pid", rank->pid);
 }
 
-static void write_counts(struct row_text *out, const struct collective_match *of)
+static void write_counts(struct row_text *out, const struct collective_fold *of)
 {
 	row_text_count(out, "collectives", of->collectives);
 	row_text_count(out, "all_ranks", of->complete);
@@ -341,11 +358,13 @@ static void write_counts(struct row_text *out, const struct collective_match *of
 }
 
 /* In CSV each member has its communicator's fields, and the communicator's span. */
-static void write_member(struct row_text *out, const struct collective_match *of,
-			 const struct collective_match_member *member,
-			 const struct report_straggler_rank *rank,
-			 const struct straggler_rank *found)
+static void write_member(struct row_text *out,
+			 const struct report_straggler_communicator *communicator, uint32_t index,
+			 const struct report_straggler_rank *rank)
 {
+	const struct collective_fold *of = communicator->fold;
+	const struct collective_fold_member *member = &of->members[index];
+	const struct straggler_rank *found = &communicator->members[index].found;
 	bool json = out->form == ROW_JSON;
 
 	if (!json) {
@@ -358,7 +377,8 @@ static void write_member(struct row_text *out, const struct collective_match *of
 	if (!json)
 		write_counts(out, of);
 	row_text_count(out, "missing", member->missing);
-	row_text_count(out, "span_ns", json ? member->span_ns : of->span_ns);
+	row_text_count(out, "span_ns",
+		       json ? communicator->members[index].span_ns : communicator->span_ns);
 	row_text_count(out, "last", found->last);
 	row_text_count(out, "others_wait_ns", found->others_ns);
 	row_text_count(out, "wait_ns", found->waited_ns);
@@ -377,7 +397,7 @@ static void write_communicator_row(struct row_text *out, const void *row)
 {
 	const struct report_straggler *straggler = out->context;
 	const struct report_straggler_communicator *communicator = row;
-	const struct collective_match *of = &communicator->match;
+	const struct collective_fold *of = communicator->fold;
 
 	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->key);
 	row_text_string(out, "origin", communicator_origin_name(of->origin));
@@ -388,13 +408,13 @@ static void write_communicator_row(struct row_text *out, const void *row)
 	row_text_count(out, "grouped", of->grouped);
 	row_text_count(out, "wait_for_nobody", of->others);
 	row_text_count(out, "duplicates", of->duplicates);
-	row_text_count(out, "span_ns", of->span_ns);
+	row_text_count(out, "unmatched", of->unmatched);
+	row_text_count(out, "span_ns", communicator->span_ns);
 	row_text_print(out, "members", "[");
 	for (uint32_t i = 0; i < of->nr_members; i++) {
 		fputs(i ? ",\n{" : "\n{", out->out);
-		write_member(&(struct row_text){.out = out->out}, of, &of->members[i],
-			     &straggler->ranks[communicator->members[i].of_rank],
-			     &communicator->members[i].found);
+		write_member(&(struct row_text){.out = out->out}, communicator, i,
+			     &straggler->ranks[communicator->members[i].of_rank]);
 		fputc('}', out->out);
 	}
 	fputc(']', out->out);
@@ -462,19 +482,21 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 {
 	char line[STRAGGLER_WRITER_LINE_SIZE];
 
+	struct report_straggler_member member = {0};
+	struct collective_fold_member of_fold = {0};
+	const struct collective_fold fold = {.members = &of_fold};
+
 	write_member(&(struct row_text){.out = out, .form = ROW_HEADING},
-		     &(struct collective_match){0}, &(struct collective_match_member){0},
-		     &(struct report_straggler_rank){0}, &(struct straggler_rank){0});
+		     &(struct report_straggler_communicator){.fold = &fold, .members = &member}, 0,
+		     &(struct report_straggler_rank){0});
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		for (uint32_t j = 0; j < straggler->communicators[i].match.nr_members; j++) {
+		for (uint32_t j = 0; j < straggler->communicators[i].fold->nr_members; j++) {
 			const struct report_straggler_communicator *of =
 				&straggler->communicators[i];
 
 			fputc('\n', out);
-			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, &of->match,
-				     &of->match.members[j],
-				     &straggler->ranks[of->members[j].of_rank],
-				     &of->members[j].found);
+			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, of, j,
+				     &straggler->ranks[of->members[j].of_rank]);
 		}
 	fprintf(out, "\n# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
 	report_summary_write(out, tree, "# ");

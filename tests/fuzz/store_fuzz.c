@@ -137,13 +137,13 @@ static void remove_companions(const char *path)
 
 static void refuse_directory(void)
 {
-	struct collective_log *log;
+	struct collective_folds *folds;
 	struct profile *profile;
 	char *error = NULL;
 
 	check_error(profile_load(fuzz_file_directory(), &profile, &error), &error);
 	profile_destroy(profile);
-	check_error(profile_collectives_load(fuzz_file_directory(), &log, &error), &error);
+	check_error(profile_collectives_load(fuzz_file_directory(), &folds, &error), &error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

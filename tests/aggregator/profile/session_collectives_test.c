@@ -164,13 +164,13 @@ static int send_lists(uint32_t process, const struct communicator *communicators
 						      .collectives = calls}});
 }
 
-static struct collective_log *stored(void)
+static struct collective_folds *stored(void)
 {
-	struct collective_log *log;
+	struct collective_folds *folds;
 	char *error = NULL;
 
-	assert_int_equal(profile_collectives_load(path, &log, &error), 0);
-	return log;
+	assert_int_equal(profile_collectives_load(path, &folds, &error), 0);
+	return folds;
 }
 
 /* ---- tests -------------------------------------------------------------------------------------- */
@@ -191,21 +191,22 @@ static void what_is_stored_is_what_came_in_order(void **state)
 	assert_int_equal(send_lists(1, NULL, 0, calls + 2, 1), 0);
 	assert_int_equal(send_lists(2, &world, 1, calls, 1), 0);
 	assert_int_equal(store_commit(store, collection), 0);
-	struct collective_log *log = stored();
-	const struct collective_log_communicator *made = collective_log_communicators(log, &count);
+	struct collective_folds *folds = stored();
+	const struct collective_log_communicator *made =
+		collective_log_communicators(folds->log, &count);
 	assert_int_equal(count, 3);
 	assert_int_equal(made[1].process, 1);
 	assert_memory_equal(&made[0].communicator, &world, sizeof(world));
 	assert_memory_equal(&made[1].communicator, &half, sizeof(half));
 	assert_int_equal(made[2].process, 2);
-	const struct collective_log_call *found = collective_log_calls(log, &count);
+	const struct collective_log_call *found = collective_log_calls(folds->log, &count);
 	assert_int_equal(count, 4);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(found[i].process, 1);
 		assert_memory_equal(&found[i].call, &calls[i], sizeof(calls[i]));
 	}
 	assert_int_equal(found[3].process, 2);
-	collective_log_destroy(log);
+	collective_folds_destroy(folds);
 }
 
 static void a_later_word_on_a_communicator_replaces_the_earlier_one(void **state)
@@ -219,11 +220,12 @@ static void a_later_word_on_a_communicator_replaces_the_earlier_one(void **state
 	again.nr_ranks = 8;
 	assert_int_equal(send_lists(1, &again, 1, NULL, 0), 0);
 	assert_int_equal(store_commit(store, collection), 0);
-	struct collective_log *log = stored();
-	const struct collective_log_communicator *made = collective_log_communicators(log, &count);
+	struct collective_folds *folds = stored();
+	const struct collective_log_communicator *made =
+		collective_log_communicators(folds->log, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(made[0].communicator.nr_ranks, 8);
-	collective_log_destroy(log);
+	collective_folds_destroy(folds);
 }
 
 static void a_restart_goes_on_where_it_was(void **state)
@@ -244,11 +246,11 @@ static void a_restart_goes_on_where_it_was(void **state)
 	assert_int_equal(send_lists(1, &middle, 1, &call, 1), 0);
 	assert_int_equal(store_commit(store, collection), 0);
 	assert_int_equal(store_commit(store, collection), 0);
-	struct collective_log *log = stored();
-	collective_log_calls(log, &count);
+	struct collective_folds *folds = stored();
+	collective_log_calls(folds->log, &count);
 	assert_int_equal(count, 2);
-	assert_int_equal(collective_log_defined(log, 1), 3);
-	collective_log_destroy(log);
+	assert_int_equal(collective_log_defined(folds->log, 1), 3);
+	collective_folds_destroy(folds);
 }
 
 static void what_is_not_defined_is_refused_and_changes_nothing(void **state)

@@ -18,6 +18,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/merge/profile_merge.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_collectives.h"
 
 static const char *schema_6; /* a file: what a program of version 6 wrote, as SQL */
 
@@ -49,6 +50,35 @@ static void write_version_6(void)
 	fclose(file);
 	execute(sql);
 	free(sql);
+}
+
+/* Two ranks of one process: in the first collective one waits 30 ns, in the second the other one 5 ns. */
+static void add_collectives(void)
+{
+	execute("INSERT INTO communicators VALUES (1,1,50,0,0,2,0,0,5), (1,2,50,0,1,2,0,0,5);"
+		"INSERT INTO collectives VALUES"
+		" (1,1,1,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1000,40,0,NULL,NULL,NULL,NULL),"
+		" (2,1,2,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1030,10,0,NULL,NULL,NULL,NULL),"
+		" (3,1,1,9,0,0,7,0,2,2,1,4,NULL,0,0,0,2000,10,0,NULL,NULL,NULL,NULL),"
+		" (4,1,2,9,0,0,7,0,2,2,1,4,NULL,0,0,0,1995,15,0,NULL,NULL,NULL,NULL);");
+}
+
+static void expect_collectives(const char *path)
+{
+	struct collective_folds *folds;
+	char *error;
+
+	if (profile_collectives_load(path, &folds, &error))
+		fail_msg("%s", error);
+	assert_int_equal(folds->nr_folds, 1);
+	assert_int_equal(folds->folds->nr_members, 2);
+	assert_int_equal(folds->folds->used, 2);
+	assert_int_equal(folds->nr_sums, 2);
+	assert_int_equal(folds->sums[0].waited_ns, 30);
+	assert_int_equal(folds->sums[0].others_ns, 5);
+	assert_int_equal(folds->sums[1].waited_ns, 5);
+	assert_int_equal(folds->sums[1].others_ns, 30);
+	collective_folds_destroy(folds);
 }
 
 /* Of what the file was made of: 300 kernels and 60 copies. */
@@ -93,6 +123,7 @@ static void expect_merging(void)
 			  &error))
 		fail_msg("%s", error);
 	expect_content(merged);
+	expect_collectives(merged);
 	unlink(merged);
 }
 
@@ -100,7 +131,9 @@ static void version_6_is_read_and_merged(void **state)
 {
 	(void)state;
 	write_version_6();
+	add_collectives();
 	expect_content(store_fixture.path);
+	expect_collectives(store_fixture.path);
 	expect_no_writing();
 	expect_merging();
 }
@@ -109,8 +142,10 @@ static void version_5_is_read_and_merged(void **state)
 {
 	(void)state;
 	write_version_6();
+	add_collectives();
 	execute(TO_VERSION_5);
 	expect_content(store_fixture.path);
+	expect_collectives(store_fixture.path);
 	expect_no_writing();
 	expect_merging();
 }

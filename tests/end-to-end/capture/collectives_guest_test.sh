@@ -96,7 +96,7 @@ same "killed ranks: calls" "$(wc -l <"$scratch/report.rows")" 100
 start_aggregator
 start_agent --symbol-cache off
 rm -f "$scratch"/tasks.*
-FAKE_NCCL_TASKS=$scratch/tasks.%p "$flamegrid" run --agent "$scratch/agent" -- "$ranks" --ranks 2 --steps 5000 --late-host 0:1000 \
+FAKE_NCCL_TASKS=$scratch/tasks.%p "$flamegrid" run --agent "$scratch/agent" -- "$ranks" --ranks 2 --steps 3000 --late-host 0:1000 \
 	>"$scratch/restart.out" 2>"$scratch/restart.err" &
 job=$!
 until [ "$(cat "$scratch"/tasks.* 2>/dev/null | grep -c ^task)" -gt 1000 ]; do kill -0 $job || break; done

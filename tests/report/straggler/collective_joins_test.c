@@ -53,10 +53,10 @@ static uint64_t start_of(const struct collective_log *log, uint64_t sequence)
 
 static void assert_start(uint64_t sequence, uint64_t start_ns)
 {
-	struct collective_log *log = job_collectives();
+	struct collective_folds *folds = job_collectives();
 
-	assert_int_equal(start_of(log, sequence), start_ns);
-	collective_log_destroy(log);
+	assert_int_equal(start_of(folds->log, sequence), start_ns);
+	collective_folds_destroy(folds);
 }
 
 static uint64_t number_of(const char *sql)
@@ -79,8 +79,8 @@ static void a_call_has_the_time_of_its_kernel(void **state)
 	send_call(1, 42);
 	send_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 42, 9000, 700);
 	job_commit();
-	struct collective_log *log = job_collectives();
-	const struct collective_gpu *gpu = &collective_log_calls(log, &count)->gpu;
+	struct collective_folds *folds = job_collectives();
+	const struct collective_gpu *gpu = &collective_log_calls(folds->log, &count)->gpu;
 
 	assert_int_equal(count, 1);
 	assert_true(gpu->known);
@@ -89,7 +89,7 @@ static void a_call_has_the_time_of_its_kernel(void **state)
 	assert_int_equal(gpu->device_id, 0);
 	assert_true(gpu->clock_known);
 	assert_int_equal(gpu->clock_offset_ns, -500);
-	collective_log_destroy(log);
+	collective_folds_destroy(folds);
 }
 
 static void either_may_come_first_in_whichever_commit(void **state)

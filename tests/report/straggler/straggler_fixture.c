@@ -292,13 +292,13 @@ struct profile *job_profile(void)
 	return profile;
 }
 
-struct collective_log *job_collectives(void)
+struct collective_folds *job_collectives(void)
 {
-	struct collective_log *log;
+	struct collective_folds *folds;
 	char *error = NULL;
 
-	assert_int_equal(profile_collectives_load(path, &log, &error), 0);
-	return log;
+	assert_int_equal(profile_collectives_load(path, &folds, &error), 0);
+	return folds;
 }
 
 /* Knuth's generator of 64 bits (MMIX), of which the upper bits are good. */
@@ -321,11 +321,10 @@ double job_normal(uint64_t *seed)
 struct report_straggler *job_straggler(void)
 {
 	struct profile *profile = job_profile();
-	struct collective_log *log = job_collectives();
 	struct report_straggler *found;
 
-	assert_int_equal(report_straggler_create(profile, job_path(), log, &found), 0);
-	collective_log_destroy(log);
+	assert_int_equal(report_straggler_create(profile, job_path(), job_collectives(), &found),
+			 0);
 	profile_destroy(profile);
 	return found;
 }

@@ -50,7 +50,7 @@ void job_sample(uint32_t process, uint32_t kind, const char *stack, const char *
 
 /* What is in the store. The caller owns both. */
 struct profile *job_profile(void);
-struct collective_log *job_collectives(void);
+struct collective_folds *job_collectives(void);
 
 /* Who is late in it. The caller owns it. */
 struct report_straggler *job_straggler(void);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/profile/collective_fold.h"
 #include "straggler_fixture.h"
 
 #define MS 1000000.0
@@ -31,17 +32,60 @@ static void the_tail_is_that_of_the_binomial_distribution(void **state)
 	assert_true(straggler_tail(100000, 1000000, 0.125) > 0.999999);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The exact median, and what else is added up of each rank. */
+static void add_up(const uint64_t *times, uint32_t collectives, struct collective_fold *fold,
+		   struct straggler_rank *found)
+{
+	const uint32_t ranks = fold->nr_members;
+	uint64_t *behind = calloc((size_t)ranks * collectives + 1, sizeof(*behind));
+	uint32_t *order = calloc(ranks, sizeof(*order));
+
+	for (uint32_t i = 0; i < collectives; i++) {
+		struct collective_fold_waits waits;
+
+		collective_fold_compare(fold, times + (size_t)i * ranks, order, &waits);
+		for (uint32_t j = 0; j < ranks; j++)
+			found[j].waited_ns += times[(size_t)i * ranks + j] - waits.least_ns;
+		if (waits.last == COLLECTIVE_FOLD_NONE)
+			continue;
+		struct straggler_rank *last = &found[waits.last];
+		behind[(size_t)waits.last * collectives + last->last++] = waits.behind_ns;
+		last->others_ns += waits.waited_ns;
+	}
+	for (uint32_t j = 0; j < ranks; j++) {
+		uint64_t *own = behind + (size_t)j * collectives, count = found[j].last;
+
+		qsort(own, count, sizeof(*own), compare_numbers);
+		found[j].behind_ns = count ? (own[(count - 1) / 2] + own[count / 2]) / 2 : 0;
+	}
+	free(behind);
+	free(order);
+}
+
 static struct straggler_rank *find(const uint64_t *times, uint32_t collectives, uint32_t ranks,
 				   uint64_t span_ns)
 {
-	const struct straggler_input input = {.times_ns = times,
-					      .nr_collectives = collectives,
-					      .nr_ranks = ranks,
-					      .span_ns = span_ns,
-					      .nr_tests = ranks};
+	struct collective_fold fold = {.nr_ranks = COLLECTIVE_NOT_KNOWN};
 	struct straggler_rank *found = calloc(ranks, sizeof(*found));
 
+	for (uint32_t i = 0; i < ranks; i++) {
+		const struct communicator end = {
+			.communicator_id = 1, .rank = i, .nr_ranks = ranks};
+
+		assert_int_equal(collective_fold_add(&fold, i + 1, &end), 0);
+	}
+	add_up(times, collectives, &fold, found);
+	const struct straggler_input input = {
+		.fold = &fold, .span_ns = span_ns, .nr_tests = ranks};
 	assert_int_equal(straggler_find(&input, found), 0);
+	collective_fold_fini(&fold);
 	return found;
 }
 

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/collective_log.h"
-#include "report/names/outlier.h"
+#include "collective_log.h"
 
 /* The place of the n-th call of a function by a member. */
 struct place {
@@ -22,10 +21,15 @@ struct matcher {
 	uint32_t nr_processes;
 };
 
-static bool holds_all_up(uint32_t function)
+bool collective_match_holds_up(uint32_t function)
 {
 	return function == COLLECTIVE_ALL_REDUCE || function == COLLECTIVE_ALL_GATHER ||
 	       function == COLLECTIVE_REDUCE_SCATTER || function == COLLECTIVE_ALL_TO_ALL;
+}
+
+uint64_t collective_match_number(const struct collective *call)
+{
+	return call->function_sequence ? call->function_sequence : call->sequence;
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -96,12 +100,24 @@ static int by_rank(const void *a, const void *b)
 	const struct collective_match_member *x = a, *y = b;
 	int order = compare(x->rank, y->rank);
 
-	return order ? order : compare(x->process, y->process);
+	if (!order)
+		order = compare(x->process, y->process);
+	return order ? order : compare(x->communicator_id, y->communicator_id);
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct collective_match_row *x = a, *y = b;
+	int order = compare(x->sequence, y->sequence);
+
+	if (!order)
+		order = compare(x->function, y->function);
+	return order ? order : compare(x->number, y->number);
 }
 
 /* ---- one communicator */
 
-/* Entries of a member follow one another. span_ns holds the number of the first one until the span is known. */
+/* Entries of a member follow one another. */
 static int find_members(const struct matcher *matcher, struct collective_match *match)
 {
 	uint32_t count = 0;
@@ -124,22 +140,24 @@ static int find_members(const struct matcher *matcher, struct collective_match *
 			match->nr_ranks = end->nr_ranks;
 		match->origin = end->origin;
 		match->members[match->nr_members++] = (struct collective_match_member){
-			.process = entry->process, .rank = end->rank, .span_ns = i};
+			.process = entry->process,
+			.communicator_id = entry->communicator_id,
+			.rank = end->rank,
+			.begin = i};
 	}
 	qsort(match->members, count, sizeof(*match->members), by_rank);
 	return 0;
 }
 
-static int find_places(const struct matcher *matcher, struct collective_match *match,
+static int find_places(const struct matcher *matcher, const struct collective_match *match,
 		       struct place **places, uint32_t *nr_places)
 {
-
 	*nr_places = 0;
 	*places = calloc(match->nr_entries, sizeof(**places));
 	if (!*places)
 		return -ENOMEM;
 	for (uint32_t member = 0; member < match->nr_members; member++) {
-		uint32_t first = (uint32_t)match->members[member].span_ns;
+		uint32_t first = match->members[member].begin;
 
 		for (uint32_t i = first;
 		     i < match->nr_entries &&
@@ -148,193 +166,145 @@ static int find_places(const struct matcher *matcher, struct collective_match *m
 			const struct collective *call =
 				&matcher->calls[match->entries[i].call].call;
 
-			if (!holds_all_up(call->function)) {
-				match->others++;
-				continue;
-			}
-			(*places)[(*nr_places)++] = (struct place){
-				.number = call->function_sequence ? call->function_sequence
-								  : call->sequence,
-				.function = call->function,
-				.member = member,
-				.entry = i,
-			};
+			if (collective_match_holds_up(call->function))
+				(*places)[(*nr_places)++] = (struct place){
+					.number = collective_match_number(call),
+					.function = call->function,
+					.member = member,
+					.entry = i,
+				};
 		}
 	}
 	qsort(*places, *nr_places, sizeof(**places), by_number);
 	return 0;
 }
 
-/* Takes the places of one collective from begin on, and checks them. Only the first place of each member counts.
- * Returns the index where the collective's places end. */
-static uint32_t take_collective(struct collective_match *match, struct place *places,
-				uint32_t nr_places, uint32_t begin, uint32_t *row)
+static bool same_collective(const struct place *a, const struct place *b)
 {
-	uint32_t i, count = 0;
+	return a->function == b->function && a->number == b->number;
+}
 
-	memset(row, 0xff, match->nr_members * sizeof(*row));
-	for (i = begin; i < nr_places && places[i].function == places[begin].function &&
-			places[i].number == places[begin].number;
-	     i++) {
-		if (row[places[i].member] == UINT32_MAX) {
-			row[places[i].member] = places[i].entry;
-			count++;
-		} else {
-			match->duplicates++;
-		}
+/* Takes the places of one collective from begin on. Only the first place of each member counts. Returns the index
+ * where the collective's places end. */
+static uint32_t take_row(struct collective_match *match, const struct place *places,
+			 uint32_t nr_places, uint32_t begin)
+{
+	struct collective_match_row *row = &match->rows[match->nr_rows];
+	uint32_t *at, i;
+
+	*row = (struct collective_match_row){.number = places[begin].number,
+					     .function = places[begin].function,
+					     .entries = match->nr_rows * match->nr_members};
+	if (match->nr_rows > 0 && row[-1].function == row->function)
+		row->sequence = row[-1].sequence;
+	at = &match->places[row->entries];
+	memset(at, 0xff, match->nr_members * sizeof(*at));
+	for (i = begin; i < nr_places && same_collective(&places[i], &places[begin]); i++) {
+		struct collective_match_entry *entry = &match->entries[places[i].entry];
+
+		entry->twice = at[places[i].member] != COLLECTIVE_MATCH_ABSENT;
+		entry->in_row = !entry->twice;
+		if (entry->twice)
+			continue;
+		at[places[i].member] = places[i].entry;
+		row->present++;
+		if (places[i].member == 0)
+			row->sequence = entry->sequence;
 	}
-	match->collectives++;
-	for (uint32_t j = 0; j < match->nr_members; j++)
-		match->members[j].missing += row[j] == UINT32_MAX;
-	match->complete += match->nr_ranks == COLLECTIVE_NOT_KNOWN ? count == match->nr_members
-								   : count >= match->nr_ranks;
+	match->nr_rows++;
 	return i;
 }
 
-/* Sorts rows by the first member's order. */
-static int by_entry(const void *a, const void *b)
+static int find_rows(struct collective_match *match, const struct place *places, uint32_t nr_places)
 {
-	return compare(*(const uint32_t *)a, *(const uint32_t *)b);
-}
+	uint32_t count = 0;
 
-static int find_rows(struct collective_match *match, struct place *places, uint32_t nr_places,
-		     uint32_t *nr_rows)
-{
-	const uint32_t width = match->nr_members;
-	uint32_t *row;
-
-	*nr_rows = 0;
-	/* A row has a place for each member, so this many suffice. */
-	match->rows = calloc(nr_places + width + 1ul, sizeof(*match->rows));
-	if (!match->rows)
+	for (uint32_t i = 0; i < nr_places; i++)
+		count += i == 0 || !same_collective(&places[i], &places[i - 1]);
+	if ((uint64_t)count * match->nr_members > UINT32_MAX)
 		return -ENOMEM;
-	row = calloc(width, sizeof(*row));
-	if (!row)
+	match->rows = calloc(count + 1ul, sizeof(*match->rows));
+	match->places = calloc((size_t)count * match->nr_members + 1, sizeof(*match->places));
+	if (!match->rows || !match->places)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_places;) {
-		bool whole = true;
-
-		i = take_collective(match, places, nr_places, i, row);
-		for (uint32_t j = 0; j < width; j++)
-			whole = whole && row[j] != UINT32_MAX;
-		if (whole)
-			memcpy(match->rows + (size_t)(*nr_rows)++ * width, row,
-			       width * sizeof(*row));
-	}
-	free(row);
-	qsort(match->rows, *nr_rows, width * sizeof(*row), by_entry);
-	return 0;
-}
-
-static const struct collective_log_call *
-call_of(const struct matcher *matcher, const struct collective_match *match, uint32_t entry)
-{
-	return &matcher->calls[match->entries[entry].call];
-}
-
-/* Times a row by kernels, or else by the host. false: neither is known. */
-static bool time_row(const struct matcher *matcher, struct collective_match *match,
-		     const uint32_t *row, const uint32_t *before, uint64_t *times)
-{
-	bool by_gpu = true, grouped = false;
-
-	for (uint32_t i = 0; i < match->nr_members; i++) {
-		by_gpu = by_gpu && call_of(matcher, match, row[i])->gpu.known;
-		grouped = grouped || call_of(matcher, match, row[i])->call.group;
-	}
-	if (by_gpu && before) {
-		const struct collective_log_call *now = call_of(matcher, match, row[0]);
-		const struct collective_log_call *then = call_of(matcher, match, before[0]);
-
-		if (then->gpu.known && then->gpu.start_ns == now->gpu.start_ns &&
-		    then->call.correlation_id == now->call.correlation_id) {
-			match->joint++;
-			return false;
-		}
-	}
-	if (!by_gpu && grouped) {
-		match->grouped++;
-		return false;
-	}
-	for (uint32_t i = 0; i < match->nr_members; i++) {
-		const struct collective_log_call *call = call_of(matcher, match, row[i]);
-
-		times[i] = by_gpu ? call->gpu.ns : call->call.duration_ns;
-	}
-	match->by_gpu += by_gpu;
-	return true;
-}
-
-static int find_times(const struct matcher *matcher, struct collective_match *match,
-		      uint32_t nr_rows)
-{
-	const uint32_t width = match->nr_members;
-	uint32_t used = 0;
-
-	match->times_ns = calloc((size_t)nr_rows * width + 1, sizeof(*match->times_ns));
-	if (!match->times_ns)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		const uint32_t *row = match->rows + (size_t)i * width;
-		const uint32_t *before = used ? match->rows + (size_t)(used - 1) * width : NULL;
-
-		if (time_row(matcher, match, row, before, match->times_ns + (size_t)used * width))
-			memmove(match->rows + (size_t)used++ * width, row, width * sizeof(*row));
-	}
-	match->used = used;
-	return 0;
-}
-
-/* Each member's span is on its own clock: the GPU's if all times are of kernels. */
-static int find_spans(const struct matcher *matcher, struct collective_match *match)
-{
-	const uint32_t width = match->nr_members;
-	bool by_gpu = match->by_gpu == match->used;
-	uint64_t *spans = calloc(width, sizeof(*spans));
-
-	if (!spans)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < width; i++) {
-		const struct collective_log_call *first, *last;
-
-		match->members[i].span_ns = 0;
-		if (!match->used)
-			continue;
-		first = call_of(matcher, match, match->rows[i]);
-		last = call_of(matcher, match, match->rows[(match->used - 1) * width + i]);
-		uint64_t start = by_gpu ? first->gpu.start_ns : first->call.start_ns;
-		uint64_t end = by_gpu ? last->gpu.start_ns + last->gpu.ns
-				      : last->call.start_ns + last->call.duration_ns;
-		spans[i] = match->members[i].span_ns = end > start ? end - start : 0;
-	}
-	match->span_ns = outlier_median(spans, width);
-	free(spans);
+	for (uint32_t i = 0; i < nr_places;)
+		i = take_row(match, places, nr_places, i);
+	qsort(match->rows, match->nr_rows, sizeof(*match->rows), by_order);
 	return 0;
 }
 
 static int make_match(const struct matcher *matcher, struct collective_match *match)
 {
 	struct place *places = NULL;
-	uint32_t nr_places, nr_rows;
+	uint32_t nr_places;
 	int error = find_members(matcher, match);
 
-	if (error || match->nr_members < 2)
-		return error;
-	error = find_places(matcher, match, &places, &nr_places);
 	if (!error)
-		error = find_rows(match, places, nr_places, &nr_rows);
+		error = find_places(matcher, match, &places, &nr_places);
 	if (!error)
-		error = find_times(matcher, match, nr_rows);
-	if (!error)
-		error = find_spans(matcher, match);
+		error = find_rows(match, places, nr_places);
 	free(places);
 	return error;
 }
 
+/* ---- times */
+
+enum collective_match_time collective_match_time(const struct collective_match *match,
+						 const struct collective_log_call *calls,
+						 const struct collective_match_row *row,
+						 struct collective_match_launch *launch,
+						 uint64_t *times)
+{
+	const uint32_t *at = &match->places[row->entries];
+	const struct collective_log_call *first = &calls[match->entries[at[0]].call];
+	bool by_gpu = true, grouped = false;
+
+	for (uint32_t i = 0; i < match->nr_members; i++) {
+		const struct collective_log_call *call = &calls[match->entries[at[i]].call];
+
+		by_gpu = by_gpu && call->gpu.known;
+		grouped = grouped || call->call.group;
+	}
+	if (by_gpu && launch->known && launch->start_ns == first->gpu.start_ns &&
+	    launch->correlation_id == first->call.correlation_id)
+		return COLLECTIVE_MATCH_JOINT;
+	if (!by_gpu && grouped)
+		return COLLECTIVE_MATCH_GROUPED;
+	for (uint32_t i = 0; i < match->nr_members; i++) {
+		const struct collective_log_call *call = &calls[match->entries[at[i]].call];
+
+		times[i] = by_gpu ? call->gpu.ns : call->call.duration_ns;
+	}
+	*launch = (struct collective_match_launch){first->gpu.start_ns, first->call.correlation_id,
+						   first->gpu.known};
+	return by_gpu ? COLLECTIVE_MATCH_BY_GPU : COLLECTIVE_MATCH_BY_HOST;
+}
+
+int collective_match_compare(struct collective_match *match, const struct collective_log *log,
+			     uint64_t **times)
+{
+	const uint32_t width = match->nr_members;
+	struct collective_match_launch launch = {0};
+	uint32_t count, used = 0;
+	const struct collective_log_call *calls = collective_log_calls(log, &count);
+
+	*times = calloc((size_t)match->nr_rows * width + 1, sizeof(**times));
+	if (!*times)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < match->nr_rows; i++) {
+		if (match->rows[i].present == width &&
+		    collective_match_time(match, calls, &match->rows[i], &launch,
+					  *times + (size_t)used * width) < COLLECTIVE_MATCH_JOINT)
+			match->rows[used++] = match->rows[i];
+	}
+	match->nr_rows = used;
+	return 0;
+}
+
 /* ---- all communicators */
 
-static int collect(const struct matcher *matcher, struct collective_match_entry **entries,
-		   uint32_t *nr_entries, uint64_t *unknown)
+static int collect(const struct matcher *matcher, bool all, struct collective_match_entry **entries,
+		   uint32_t *nr_entries)
 {
 	uint32_t count;
 	const struct collective_log_call *calls = collective_log_calls(matcher->log, &count);
@@ -347,14 +317,12 @@ static int collect(const struct matcher *matcher, struct collective_match_entry 
 		const struct collective *call = &calls[i].call;
 
 		if (calls[i].process > matcher->nr_processes || !call->communicator_id ||
-		    !call->sequence)
+		    !call->sequence || (calls[i].folded && !all))
 			continue;
 		const struct communicator *end =
 			end_of(matcher, calls[i].process, call->communicator_id);
-		if (!end || !end->key) {
-			*unknown += 1;
+		if (!end || !end->key)
 			continue;
-		}
 		(*entries)[(*nr_entries)++] =
 			(struct collective_match_entry){.key = end->key,
 							.sequence = call->sequence,
@@ -383,18 +351,17 @@ static int take_one(const struct matcher *matcher, const struct collective_match
 	return error;
 }
 
-int collective_match_each(const struct collective_log *log, uint32_t nr_processes,
-			  collective_match_take *take, void *context, uint64_t *unknown)
+int collective_match_each(const struct collective_log *log, uint32_t nr_processes, bool all,
+			  collective_match_take *take, void *context)
 {
 	struct matcher matcher = {.log = log, .nr_processes = nr_processes};
 	struct collective_match_entry *entries = NULL;
 	uint32_t nr_entries = 0, count;
 
-	*unknown = 0;
 	matcher.calls = collective_log_calls(log, &count);
 	int error = index_ends(&matcher);
 	if (!error)
-		error = collect(&matcher, &entries, &nr_entries, unknown);
+		error = collect(&matcher, all, &entries, &nr_entries);
 	for (uint32_t i = 0, next; i < nr_entries && !error; i = next) {
 		for (next = i + 1; next < nr_entries && entries[next].key == entries[i].key; next++)
 			;
@@ -409,8 +376,8 @@ int collective_match_each(const struct collective_log *log, uint32_t nr_processe
 void collective_match_fini(struct collective_match *match)
 {
 	free(match->members);
-	free(match->times_ns);
 	free(match->rows);
+	free(match->places);
 	free(match->entries);
 	*match = (struct collective_match){0};
 }

@@ -11,7 +11,7 @@
 
 #include "report/model/report_build.h"
 #include "report/writers/straggler_writer.h"
-#include "tests/report/straggler/straggler_fixture.h"
+#include "straggler_fixture.h"
 
 #define HOUR_NS 3600000000000ll
 
@@ -59,21 +59,21 @@ static void what_is_missing_is_counted_and_named(void **state)
 	const struct report_straggler_communicator *of = &found->communicators[0];
 
 	assert_int_equal(found->nr_communicators, 1);
-	assert_int_equal(of->match.nr_members, 3);
-	assert_int_equal(of->match.nr_ranks, 4);
-	assert_int_equal(of->match.collectives, 4);
-	assert_int_equal(of->match.complete, 0);
-	assert_int_equal(of->match.used, 2);
-	assert_int_equal(of->match.by_gpu, 0);
-	assert_int_equal(of->match.duplicates, 1);
-	assert_int_equal(of->match.members[0].missing, 1);
-	assert_int_equal(of->match.members[1].missing, 2);
-	assert_int_equal(of->match.members[2].missing, 0);
+	assert_int_equal(of->fold->nr_members, 3);
+	assert_int_equal(of->fold->nr_ranks, 4);
+	assert_int_equal(of->fold->collectives, 4);
+	assert_int_equal(of->fold->complete, 0);
+	assert_int_equal(of->fold->used, 2);
+	assert_int_equal(of->fold->by_gpu, 0);
+	assert_int_equal(of->fold->duplicates, 1);
+	assert_int_equal(of->fold->members[0].missing, 1);
+	assert_int_equal(of->fold->members[1].missing, 2);
+	assert_int_equal(of->fold->members[2].missing, 0);
 	assert_int_equal(of->members[0].found.last, 2);
 	assert_int_equal(of->members[0].found.others_ns, 100);
 	/* From 1000 on to 4000 and the last one's duration. */
-	assert_int_equal(of->match.members[1].span_ns, 3040);
-	assert_int_equal(of->match.span_ns, 3030);
+	assert_int_equal(of->members[1].span_ns, 3040);
+	assert_int_equal(of->span_ns, 3030);
 
 	struct profile *profile = job_profile();
 	struct report_tree *tree;
@@ -121,10 +121,10 @@ static void sends_and_what_has_a_root_are_left_out(void **state)
 	struct report_straggler *found = job_straggler();
 	const struct report_straggler_communicator *of = &found->communicators[0];
 
-	assert_int_equal(of->match.collectives, 2);
-	assert_int_equal(of->match.complete, 2);
-	assert_int_equal(of->match.used, 2);
-	assert_int_equal(of->match.others, 3);
+	assert_int_equal(of->fold->collectives, 2);
+	assert_int_equal(of->fold->complete, 2);
+	assert_int_equal(of->fold->used, 2);
+	assert_int_equal(of->fold->others, 3);
 	assert_int_equal(of->members[0].found.others_ns, 30);
 	assert_int_equal(of->members[1].found.others_ns, 20);
 	report_straggler_destroy(found);
@@ -155,11 +155,11 @@ static void a_group_in_one_kernel_counts_once(void **state)
 	struct report_straggler *found = job_straggler();
 	const struct report_straggler_communicator *of = &found->communicators[0];
 
-	assert_int_equal(of->match.collectives, 4);
-	assert_int_equal(of->match.used, 1);
-	assert_int_equal(of->match.by_gpu, 1);
-	assert_int_equal(of->match.joint, 2);
-	assert_int_equal(of->match.grouped, 1);
+	assert_int_equal(of->fold->collectives, 4);
+	assert_int_equal(of->fold->used, 1);
+	assert_int_equal(of->fold->by_gpu, 1);
+	assert_int_equal(of->fold->joint, 2);
+	assert_int_equal(of->fold->grouped, 1);
 	assert_int_equal(of->members[0].found.others_ns, 100);
 	report_straggler_destroy(found);
 }
@@ -197,7 +197,7 @@ static void communicators_are_looked_at_one_by_one(void **state)
 	assert_int_equal(found->ranks[0].named, 2);
 	assert_int_equal(found->ranks[1].rank, 2);
 	assert_int_equal(found->ranks[1].named, 1);
-	assert_int_equal(found->communicators[found->ranks[0].communicator].match.key, 101);
+	assert_int_equal(found->communicators[found->ranks[0].communicator].fold->key, 101);
 	report_straggler_destroy(found);
 }
 

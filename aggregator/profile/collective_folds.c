@@ -1,0 +1,582 @@
+#include "collective_folds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct collective_folds *collective_folds_create(void)
+{
+	struct collective_folds *folds = calloc(1, sizeof(*folds));
+
+	if (folds)
+		folds->log = collective_log_create();
+	if (folds && !folds->log) {
+		free(folds);
+		return NULL;
+	}
+	return folds;
+}
+
+void collective_folds_destroy(struct collective_folds *folds)
+{
+	if (!folds)
+		return;
+	for (uint32_t i = 0; i < folds->nr_folds; i++)
+		collective_fold_fini(&folds->folds[i]);
+	for (uint32_t i = 0; i < folds->nr_sums; i++)
+		free(folds->sums[i].behind);
+	collective_log_destroy(folds->log);
+	hash_index_fini(&folds->index);
+	free(folds->writers);
+	free(folds->folds);
+	free(folds->sums);
+	free(folds->verdicts);
+	free(folds->waited_ns);
+	free(folds);
+}
+
+int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer)
+{
+	int error = array_reserve_zeroed(&folds->writers, &folds->nr_processes, process + 1ull,
+					 sizeof(*folds->writers));
+
+	if (!error)
+		folds->writers[process] = writer;
+	return error;
+}
+
+struct collective_fold *collective_folds_fold(struct collective_folds *folds, uint32_t writer,
+					      uint64_t key)
+{
+	for (uint32_t i = 0; i < folds->nr_folds; i++)
+		if (folds->folds[i].key == key && folds->folds[i].writer == writer)
+			return &folds->folds[i];
+	if (array_reserve(&folds->folds, &folds->room_folds, folds->nr_folds + 1ull,
+			  sizeof(*folds->folds)))
+		return NULL;
+	folds->folds[folds->nr_folds] = (struct collective_fold){
+		.writer = writer, .key = key, .nr_ranks = COLLECTIVE_NOT_KNOWN};
+	return &folds->folds[folds->nr_folds++];
+}
+
+static bool sum_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct collective_folds *folds = context;
+
+	return memcmp(&folds->sums[id - 1].key, key, sizeof(struct collective_sum_key)) == 0;
+}
+
+struct collective_sum *collective_folds_sum(struct collective_folds *folds,
+					    const struct collective_sum_key *key)
+{
+	uint32_t hash = hash_index_hash(key, sizeof(*key));
+	uint32_t id = hash_index_find(&folds->index, hash, sum_equals, folds, key);
+
+	if (id)
+		return &folds->sums[id - 1];
+	if (array_reserve(&folds->sums, &folds->room_sums, folds->nr_sums + 1ull,
+			  sizeof(*folds->sums)) ||
+	    hash_index_insert(&folds->index, hash, folds->nr_sums + 1))
+		return NULL;
+	folds->sums[folds->nr_sums] = (struct collective_sum){.key = *key};
+	return &folds->sums[folds->nr_sums++];
+}
+
+const struct communicator *collective_folds_end(const struct collective_folds *folds,
+						uint32_t process, uint32_t communicator_id)
+{
+	uint32_t count, low = 0;
+	const struct collective_log_communicator *ends =
+		collective_log_communicators(folds->log, &count);
+
+	for (uint32_t high = count; low < high;) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct collective_log_communicator *end = &ends[middle];
+
+		if (end->process < process ||
+		    (end->process == process &&
+		     end->communicator.communicator_id < communicator_id))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && ends[low].process == process &&
+			       ends[low].communicator.communicator_id == communicator_id
+		       ? &ends[low].communicator
+		       : NULL;
+}
+
+/* ---- histograms */
+
+/* 0 to 7 have bins of their own; then there are 8 bins from each power of 2 on. */
+static uint32_t bin_of(uint64_t ns)
+{
+	if (ns < 8)
+		return (uint32_t)ns;
+	uint32_t power = 63 - (uint32_t)__builtin_clzll(ns);
+	return (power - 2) * 8 + (uint32_t)(ns >> (power - 3) & 7);
+}
+
+int collective_bins_add(struct collective_bin **bins, uint32_t *nr_bins,
+			const struct collective_bin *from)
+{
+	uint32_t at = *nr_bins;
+
+	while (at > 0 && (*bins)[at - 1].bin >= from->bin)
+		at--;
+	if (at == *nr_bins || (*bins)[at].bin != from->bin) {
+		struct collective_bin *more = realloc(*bins, (*nr_bins + 1ul) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		*bins = more;
+		memmove(&more[at + 1], &more[at], (*nr_bins - at) * sizeof(*more));
+		more[at] = (struct collective_bin){.bin = from->bin};
+		++*nr_bins;
+	}
+	(*bins)[at].count += from->count;
+	(*bins)[at].ns += from->ns;
+	return 0;
+}
+
+static uint64_t mean_at(const struct collective_bin *bins, uint32_t nr_bins, uint64_t place)
+{
+	for (uint32_t i = 0; i < nr_bins; i++) {
+		if (place < bins[i].count)
+			return bins[i].ns / bins[i].count;
+		place -= bins[i].count;
+	}
+	return 0;
+}
+
+uint64_t collective_bins_median(const struct collective_bin *bins, uint32_t nr_bins)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < nr_bins; i++)
+		count += bins[i].count;
+	if (count == 0)
+		return 0;
+	uint64_t low = mean_at(bins, nr_bins, (count - 1) / 2);
+	uint64_t high = mean_at(bins, nr_bins, count / 2);
+	return low + (high - low) / 2;
+}
+
+/* ---- calls */
+
+struct folding {
+	struct collective_folds *folds;
+	const struct collective_log_call *calls;
+	uint32_t nr_calls;
+	bool all;
+	/* own; for the members of the widest communicator so far */
+	uint64_t *times;
+	uint32_t *order, *at; /* at: of each member of the match, its index in the fold */
+	uint32_t room_times, room_order, room_at;
+};
+
+static bool is_settled(const struct collective_log_call *call)
+{
+	return call->gpu.known || !call->call.correlation_id;
+}
+
+/* Adds a call to its sum, which is borrowed until the next one. */
+static int fold_call(struct folding *folding, uint32_t index, bool is_across,
+		     struct collective_sum **sum)
+{
+	const struct collective_log_call *from = &folding->calls[index];
+	const struct collective *call = &from->call;
+	const struct collective_sum_key key = {
+		.process = from->process,
+		.communicator_id = call->communicator_id,
+		.tid = call->tid,
+		.function = call->function,
+		.size_class = call->bytes ? 64 - (uint32_t)__builtin_clzll(call->bytes) : 0,
+		.is_across = is_across,
+	};
+	struct collective_sum *to = *sum = collective_folds_sum(folding->folds, &key);
+	bool failed = call->result != COLLECTIVE_SUCCESS && call->result != COLLECTIVE_IN_PROGRESS;
+
+	if (!to)
+		return -ENOMEM;
+	to->calls++;
+	to->numbered += call->communicator_id && call->sequence;
+	to->failed += failed;
+	to->bytes += failed ? 0 : call->bytes;
+	to->total_ns += call->duration_ns;
+	to->gpu_calls += from->gpu.known;
+	to->gpu_ns += from->gpu.known ? from->gpu.ns : 0;
+	to->unjoined += !is_settled(from);
+	if (call->duration_ns > to->max_ns)
+		to->max_ns = call->duration_ns;
+	if (call->sequence && (to->first == 0 || call->sequence < to->first))
+		to->first = call->sequence;
+	if (call->sequence > to->last_sequence)
+		to->last_sequence = call->sequence;
+	folding->folds->verdicts[index] = COLLECTIVE_DROPPED;
+	return 0;
+}
+
+/* Calls that are matched with none: groups, those that hold no rank up, those of unknown communicators. They wait for
+ * their kernels alone. */
+static int fold_rest(struct folding *folding, uint32_t index)
+{
+	struct collective_sum *sum;
+
+	if (!folding->all && !is_settled(&folding->calls[index]) &&
+	    folding->nr_calls - index <= COLLECTIVE_FOLDS_WAITING)
+		return 0;
+	return fold_call(folding, index, false, &sum);
+}
+
+/* ---- one communicator */
+
+static struct collective_fold *get_fold(struct folding *folding,
+					const struct collective_match *match)
+{
+	struct collective_folds *folds = folding->folds;
+	uint32_t writer = folds->writers[match->members[0].process];
+
+	for (uint32_t i = 1; i < match->nr_members; i++)
+		if (folds->writers[match->members[i].process] != writer)
+			writer = 0;
+	struct collective_fold *fold = collective_folds_fold(folds, writer, match->key);
+	for (uint32_t i = 0; fold && i < match->nr_members; i++) {
+		const struct collective_match_member *member = &match->members[i];
+
+		if (collective_fold_find(fold, member->process, member->communicator_id) ==
+			    COLLECTIVE_FOLD_NONE &&
+		    collective_fold_add(fold, member->process,
+					collective_folds_end(folds, member->process,
+							     member->communicator_id)))
+			return NULL;
+	}
+	if (!fold ||
+	    array_reserve(&folding->times, &folding->room_times, fold->nr_members,
+			  sizeof(*folding->times)) ||
+	    array_reserve(&folding->order, &folding->room_order, fold->nr_members,
+			  sizeof(*folding->order)) ||
+	    array_reserve(&folding->at, &folding->room_at, match->nr_members, sizeof(*folding->at)))
+		return NULL;
+	for (uint32_t i = 0; i < match->nr_members; i++)
+		folding->at[i] = collective_fold_find(fold, match->members[i].process,
+						      match->members[i].communicator_id);
+	return fold;
+}
+
+static void extend_span(struct collective_fold_member *member,
+			const struct collective_log_call *call)
+{
+	if (!member->end_ns) {
+		member->start_ns = call->call.start_ns;
+		member->gpu_start_ns = call->gpu.start_ns;
+	}
+	member->end_ns = call->call.start_ns + call->call.duration_ns;
+	member->gpu_end_ns = call->gpu.start_ns + call->gpu.ns;
+}
+
+/* Times a collective of all members. Returns whether it has a time. */
+static bool compare_row(struct folding *folding, struct collective_fold *fold,
+			const struct collective_match *match,
+			const struct collective_match_row *row, struct collective_fold_waits *waits)
+{
+	enum collective_match_time how = collective_match_time(match, folding->calls, row,
+							       &fold->launch, folding->times);
+
+	fold->joint += how == COLLECTIVE_MATCH_JOINT;
+	fold->grouped += how == COLLECTIVE_MATCH_GROUPED;
+	fold->by_gpu += how == COLLECTIVE_MATCH_BY_GPU;
+	if (how == COLLECTIVE_MATCH_JOINT || how == COLLECTIVE_MATCH_GROUPED)
+		return false;
+	collective_fold_compare(fold, folding->times, folding->order, waits);
+	return true;
+}
+
+static int count_waits(struct collective_sum *sum, uint64_t waited_ns, bool is_last,
+		       const struct collective_fold_waits *waits)
+{
+	const struct collective_bin behind = {bin_of(waits->behind_ns), 1, waits->behind_ns};
+
+	sum->used++;
+	sum->waited_ns += waited_ns;
+	if (!is_last)
+		return 0;
+	sum->last++;
+	sum->others_ns += waits->waited_ns;
+	return collective_bins_add(&sum->behind, &sum->nr_behind, &behind);
+}
+
+static int fold_row(struct folding *folding, struct collective_fold *fold,
+		    const struct collective_match *match, const struct collective_match_row *row)
+{
+	const uint32_t *places = &match->places[row->entries];
+	struct collective_fold_waits waits = {0};
+	bool whole = row->present == fold->nr_members, compared = false;
+	int error = 0;
+
+	fold->collectives++;
+	fold->complete +=
+		fold->nr_ranks == COLLECTIVE_NOT_KNOWN ? whole : row->present >= fold->nr_ranks;
+	if (row->number > fold->to[row->function])
+		fold->to[row->function] = row->number;
+	if (whole && fold->nr_members > 1)
+		compared = compare_row(folding, fold, match, row, &waits);
+	for (uint32_t i = 0; !whole && i < fold->nr_members; i++)
+		fold->members[i].missing++;
+	for (uint32_t i = 0; i < match->nr_members && !error; i++) {
+		struct collective_sum *sum;
+
+		if (places[i] == COLLECTIVE_MATCH_ABSENT)
+			continue;
+		uint32_t call = match->entries[places[i]].call;
+		if (!whole)
+			fold->members[folding->at[i]].missing--;
+		error = fold_call(folding, call, fold->writer == 0, &sum);
+		if (error || !compared)
+			continue;
+		/* The members of a whole collective are in the same order here and there. */
+		extend_span(&fold->members[i], &folding->calls[call]);
+		folding->folds->waited_ns[call] = waits.waited_ns;
+		error = count_waits(sum, folding->times[i] - waits.least_ns, i == waits.last,
+				    &waits);
+	}
+	return error;
+}
+
+static bool is_ready(const struct folding *folding, const struct collective_fold *fold,
+		     const struct collective_match *match, uint32_t row)
+{
+	const uint32_t *places = &match->places[match->rows[row].entries];
+	uint32_t present = match->rows[row].present, later = match->nr_rows - row;
+
+	if (folding->all || later > COLLECTIVE_FOLDS_WAITING ||
+	    (uint64_t)later * fold->nr_members > COLLECTIVE_FOLDS_WAITING_CALLS)
+		return true;
+	if (fold->nr_ranks == COLLECTIVE_NOT_KNOWN
+		    ? present < fold->nr_members || later <= COLLECTIVE_FOLDS_UNKNOWN
+		    : present < fold->nr_ranks)
+		return false;
+	for (uint32_t i = 0; i < match->nr_members; i++)
+		if (places[i] != COLLECTIVE_MATCH_ABSENT &&
+		    !is_settled(&folding->calls[match->entries[places[i]].call]))
+			return false;
+	return true;
+}
+
+/* Calls that came too late are in no collective any more. */
+static int fold_late(struct folding *folding, struct collective_fold *fold,
+		     const struct collective_match *match, const struct collective_match_row *row)
+{
+	struct collective_sum *sum;
+	int error = 0;
+
+	for (uint32_t i = 0; i < match->nr_members && !error; i++) {
+		uint32_t place = match->places[row->entries + i];
+
+		if (place != COLLECTIVE_MATCH_ABSENT)
+			error = fold_call(folding, match->entries[place].call, false, &sum);
+	}
+	fold->unmatched += row->present;
+	return error;
+}
+
+/* Collectives are folded in order: the first one that waits holds up the others. */
+static int fold_rows(struct folding *folding, struct collective_fold *fold,
+		     const struct collective_match *match)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
+		const struct collective_match_row *row = &match->rows[i];
+
+		if (row->number <= fold->to[row->function])
+			error = fold_late(folding, fold, match, row);
+		else if (is_ready(folding, fold, match, i))
+			error = fold_row(folding, fold, match, row);
+		else
+			break;
+	}
+	return error;
+}
+
+static int take_communicator(void *context, struct collective_match *match)
+{
+	struct folding *folding = context;
+	struct collective_fold *fold = get_fold(folding, match);
+	int error = fold ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {
+		const struct collective_match_entry *entry = &match->entries[i];
+
+		if (entry->in_row)
+			continue;
+		error = fold_rest(folding, entry->call);
+		if (folding->folds->verdicts[entry->call] == COLLECTIVE_WAITS)
+			continue;
+		fold->duplicates += entry->twice;
+		fold->others += !entry->twice;
+	}
+	if (!error)
+		error = fold_rows(folding, fold, match);
+	collective_match_fini(match);
+	return error;
+}
+
+/* ---- the raw rows that are kept */
+
+/* A call that is folded. */
+struct raw {
+	uint64_t key, process, number, waited_ns; /* key 0: of the process's communicator alone */
+	uint32_t communicator_id, function, call;
+	bool holds_up;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_groups(const struct raw *a, const struct raw *b)
+{
+	int order = compare(a->key, b->key);
+
+	if (!order)
+		order = compare(a->process, b->process);
+	return order ? order : compare(a->communicator_id, b->communicator_id);
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	int order = compare_groups(x, y);
+
+	return order ? order : compare(y->call, x->call);
+}
+
+static int by_waits(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	int order = compare(y->waited_ns, x->waited_ns);
+
+	if (!order)
+		order = compare(y->number, x->number);
+	return order ? order : compare(x->function, y->function);
+}
+
+static void keep(struct collective_folds *folds, const struct raw *raw)
+{
+	folds->verdicts[raw->call] = COLLECTIVE_KEPT;
+}
+
+/* The more calls there are, the fewer numbers are kept: all divisible by 2^shift. Numbers that were left out before
+ * stay so. */
+static void keep_spread(struct collective_folds *folds, const struct raw *raws, uint32_t count,
+			uint32_t room)
+{
+	uint32_t none = 0, *shift = &none, found;
+
+	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
+		if (folds->folds[i].key == raws->key)
+			shift = &folds->folds[i].spread;
+	for (;; ++*shift) {
+		found = 0;
+		for (uint32_t i = 0; i < count; i++)
+			found += raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1));
+		if (found <= room || *shift == 63)
+			break;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1)))
+			keep(folds, &raws[i]);
+}
+
+static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)
+{
+	uint32_t width = 1;
+
+	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
+		if (folds->folds[i].key == raws->key)
+			width = folds->folds[i].nr_members;
+	uint32_t last = 2 * width > COLLECTIVE_FOLDS_LAST ? 2 * width : COLLECTIVE_FOLDS_LAST;
+	uint32_t worst = 2 * width > COLLECTIVE_FOLDS_WORST ? 2 * width : COLLECTIVE_FOLDS_WORST;
+	uint32_t spread =
+		2 * width > COLLECTIVE_FOLDS_SPREAD ? 2 * width : COLLECTIVE_FOLDS_SPREAD;
+	for (uint32_t i = 0; i < count && i < last; i++)
+		keep(folds, &raws[i]);
+	keep_spread(folds, raws, count, spread);
+	qsort(raws, count, sizeof(*raws), by_waits);
+	for (uint32_t i = 0; i < count && i < worst && raws[i].waited_ns; i++)
+		keep(folds, &raws[i]);
+}
+
+static int choose_kept(struct folding *folding)
+{
+	struct collective_folds *folds = folding->folds;
+	struct raw *raws = calloc(folding->nr_calls + 1ul, sizeof(*raws));
+	uint32_t count = 0;
+
+	if (!raws)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < folding->nr_calls; i++) {
+		const struct collective_log_call *call = &folding->calls[i];
+		const struct communicator *end = collective_folds_end(folds, call->process,
+								      call->call.communicator_id);
+
+		if (folds->verdicts[i] == COLLECTIVE_WAITS)
+			continue;
+		raws[count++] = (struct raw){
+			.key = end ? end->key : 0,
+			.process = end && end->key ? 0 : call->process,
+			.communicator_id = end && end->key ? 0 : call->call.communicator_id,
+			.number = collective_match_number(&call->call),
+			.function = call->call.function,
+			.holds_up = collective_match_holds_up(call->call.function) &&
+				    call->call.sequence,
+			.waited_ns = folds->waited_ns[i],
+			.call = i,
+		};
+	}
+	qsort(raws, count, sizeof(*raws), by_age);
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && !compare_groups(&raws[i], &raws[end]); end++)
+			;
+		keep_group(folds, &raws[i], end - i);
+	}
+	free(raws);
+	return 0;
+}
+
+int collective_folds_take(struct collective_folds *folds, bool all)
+{
+	struct folding folding = {.folds = folds, .all = all};
+
+	folding.calls = collective_log_calls(folds->log, &folding.nr_calls);
+	folds->verdicts = calloc(folding.nr_calls + 1ul, sizeof(*folds->verdicts));
+	folds->waited_ns = calloc(folding.nr_calls + 1ul, sizeof(*folds->waited_ns));
+	int error = folds->verdicts && folds->waited_ns ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < folding.nr_calls && !error; i++) {
+		folds->waited_ns[i] = folding.calls[i].waited_ns;
+		if (folding.calls[i].folded)
+			folds->verdicts[i] = COLLECTIVE_DROPPED;
+	}
+	if (!error && folds->nr_processes)
+		error = collective_match_each(folds->log, folds->nr_processes - 1, false,
+					      take_communicator, &folding);
+	for (uint32_t i = 0; i < folding.nr_calls && !error; i++) {
+		const struct collective_log_call *call = &folding.calls[i];
+		const struct communicator *end = collective_folds_end(folds, call->process,
+								      call->call.communicator_id);
+
+		if (folds->verdicts[i] == COLLECTIVE_WAITS && call->process < folds->nr_processes &&
+		    (!call->call.sequence || !end || !end->key))
+			error = fold_rest(&folding, i);
+	}
+	if (!error && !all)
+		error = choose_kept(&folding);
+	free(folding.times);
+	free(folding.order);
+	free(folding.at);
+	return error;
+}
