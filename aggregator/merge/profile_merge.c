@@ -99,8 +99,10 @@ static int survey(struct merging *merging, uint32_t profile)
 	struct merge_map map = {0};
 	struct input input;
 
-	store_recover(path);
-	int error = open_input(merging, path, &input);
+	int error = store_recover(path);
+	if (error)
+		return fail(merging, path, error, strerror(-error));
+	error = open_input(merging, path, &input);
 	if (!error) {
 		error = merge_choice_add(&merging->choice, profile, input.database);
 		if (!error)

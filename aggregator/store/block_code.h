@@ -1,6 +1,6 @@
 /* Encodes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
- * intervals, samples, devices' work, totals of one process, and collectives. Each field is a column of deltas (column.h)
- * behind its length, a 32-bit little-endian number. The layout is part of the store's schema. Pure. */
+ * intervals, samples, devices' work, totals of one process, and collectives. Each field is a column of deltas
+ * (column.h) behind its length, a 32-bit little-endian number. The layout is part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
 #define BLOCK_CODE_H
 

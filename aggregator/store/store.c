@@ -303,36 +303,46 @@ int store_commit_messages(struct store *store, struct collection *collection)
 
 /* *life: how the writer left the store. An older schema has no messages. A store that rests has none either, or its
  * writer lives. */
-static bool has_left_messages(const char *path, enum store_life *life)
+/* Returns 1: there are messages that a killed writer has left; 0; -ENOMEM. */
+static int has_left_messages(const char *path, enum store_life *life)
 {
 	struct database *database;
 	int64_t count = 0;
 	int32_t nr_nodes;
 
-	if (store_life_is_written(path) || database_open(path, true, &database, NULL))
-		return false;
-	if (database_query_number(database, "SELECT count(*) FROM messages", &count) ||
-	    store_life_read(database, life, &nr_nodes))
-		count = 0;
+	if (store_life_is_written(path))
+		return 0;
+	int error = database_open(path, true, &database, NULL);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	error = database_query_number(database, "SELECT count(*) FROM messages", &count);
+	if (!error)
+		error = store_life_read(database, life, &nr_nodes);
 	database_close(database);
-	return count && *life != STORE_LIFE_RESTS;
+	return error == -ENOMEM ? error : !error && count && *life != STORE_LIFE_RESTS;
 }
 
-void store_recover(const char *path)
+int store_recover(const char *path)
 {
 	struct collection *collection;
 	struct store *store;
 	enum store_life life;
+	int error = has_left_messages(path, &life);
 
-	if (!has_left_messages(path, &life) || store_open(path, NULL, &store, NULL))
-		return;
+	if (error <= 0)
+		return error;
+	error = store_open(path, NULL, &store, NULL);
+	if (error)
+		return error == -ENOMEM ? error : 0;
 	collection = collection_create();
-	if (collection && store_load(store, collection) == 0)
+	error = collection ? store_load(store, collection) : -ENOMEM;
+	if (!error)
 		store_life_left(store->database, life);
 	collection_destroy(collection);
 	close_files(store, false);
 	free(store->path);
 	free(store);
+	return error == -ENOMEM ? error : 0;
 }
 
 bool store_has_moved(const struct store *store)

@@ -114,10 +114,12 @@ static int load(const char *path, struct profile *profile, char **error)
 	/* SQLite would only say that it cannot open the file. */
 	if (stat(path, &info))
 		return explain(path, -errno, strerror(errno), error);
-	store_recover(path);
+	int status = store_recover(path);
+	if (status)
+		return explain(path, status, strerror(-status), error);
 	/* This is read first: a writer that closes the store meanwhile adds to it and never takes away. */
 	profile->written = store_life_is_written(path);
-	int status = database_open(path, true, &database, error);
+	status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);
 	status = store_schema_read(database, path, error);
