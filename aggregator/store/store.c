@@ -301,9 +301,8 @@ int store_commit_messages(struct store *store, struct collection *collection)
 	return error;
 }
 
-/* *life: how the writer left the store. An older schema has no messages. A store that rests has none either, or its
- * writer lives. */
-/* Returns 1: there are messages that a killed writer has left; 0; -ENOMEM. */
+/* Returns 1: there are messages that a killed writer has left, and *life is how it left the store; 0; -ENOMEM. An older
+ * schema has no messages. A store that rests has none either, or its writer lives. */
 static int has_left_messages(const char *path, enum store_life *life)
 {
 	struct database *database;
