@@ -130,7 +130,7 @@ def main():
     begin = time.monotonic_ns(), time.thread_time_ns()
     PARTS[what](seconds)
     end = time.monotonic_ns(), time.thread_time_ns()
-    os.write(int(os.environ["VICTIM_REPORT"]), struct.pack("IIQQQQ", os.getpid(), 0, begin[0], end[0], begin[1], end[1]))
+    os.write(int(os.environ["VICTIM_REPORT"]), struct.pack("IIQQQQQ", os.getpid(), 0, begin[0], end[0], begin[1], end[1], 0))
     sys.exit(7)
 
 
