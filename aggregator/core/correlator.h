@@ -3,7 +3,8 @@
  *   - A launch is retired by its first record and kept a while longer, for a copy that CUPTI reports in two parts.
  *   - A RECORD_LAUNCH_MANY launch stays until the process ends.
  *   - RECORD_LAUNCH_FAILED retires a launch.
- *   - Beyond launches_max outstanding launches the oldest expire (launch_expiry.h).
+ *   - Beyond launches_max outstanding launches the oldest expire (launch_expiry.h). So does a launch whose id comes
+ *     again, and one that has no record when its process ends.
  *   - Records of one launch with different capture stacks, those of a graph's nodes, are different rows.
  *   - A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
  *   - GPU work matches a launch only. A wait or an allocation may match a RECORD_LAUNCH_HOST call. Overhead matches

@@ -1,5 +1,5 @@
 /* Tells agents which of their messages are stored, and how much more they may send. An ACK that cannot be sent is due
- * again. Used by the aggregator's thread. */
+ * again. Messages are stored by commits (commit_schedule.h). Used by the aggregator's thread. */
 #ifndef ACK_SENDER_H
 #define ACK_SENDER_H
 

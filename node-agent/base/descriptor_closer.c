@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fair_shares.h"
+#include "trusted_user.h"
 
 #include "base/clock.h"
 
@@ -236,7 +236,7 @@ void descriptor_closer_add(struct descriptor_closer *closer, int fd, uid_t uid)
 {
 	pthread_mutex_lock(&closer->lock);
 	assert(closer->count < closer->max);
-	closer->waiting[closer->count++] = (struct waiting){fd, uid, fair_shares_trust(uid)};
+	closer->waiting[closer->count++] = (struct waiting){fd, uid, trusted_user(uid)};
 	start_worker(closer);
 	pthread_cond_signal(&closer->work);
 	pthread_mutex_unlock(&closer->lock);

@@ -1,7 +1,8 @@
 #include "fair_shares.h"
 
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "trusted_user.h"
 
 struct fair_share {
 	struct fair_share *next;
@@ -9,19 +10,14 @@ struct fair_share {
 	uint32_t taken;
 };
 
-bool fair_shares_trust(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
 uint32_t fair_shares_owner(uid_t uid)
 {
-	return fair_shares_trust(uid) ? 0 : uid;
+	return trusted_user(uid) ? 0 : uid;
 }
 
 bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left)
 {
-	return fair_shares_trust(uid) ? left > 0 : held < left;
+	return trusted_user(uid) ? left > 0 : held < left;
 }
 
 static struct fair_share *find(const struct fair_shares *shares, uid_t uid)

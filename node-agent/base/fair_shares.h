@@ -1,4 +1,4 @@
-/* Divides a limited number of places among users. Root and our own user may take all that is left. Another user may
+/* Divides a limited number of places among users. Trusted users may take all that is left. Another user may
  * take one more while that user holds fewer than are left. So a user alone gets half of all, the next user half of the
  * rest, and no user can keep all others out. */
 #ifndef FAIR_SHARES_H
@@ -8,10 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Returns whether the user is root or our own. Pure; any thread, as for fair_shares_owner() and fair_shares_admit(). */
-bool fair_shares_trust(uid_t uid);
-
-/* Returns the owner that the aggregator counts for this user's texts: 0 if the user is trusted, else uid. */
+/* Returns the owner that the aggregator counts for this user's texts: 0 if the user is trusted (trusted_user.h), else
+ * uid. Pure; any thread, as for fair_shares_admit(). */
 uint32_t fair_shares_owner(uid_t uid);
 
 /* Returns whether a user that holds `held` may take one more while `left` are left. */

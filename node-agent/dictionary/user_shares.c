@@ -8,6 +8,7 @@
 #include "string_dictionary.h"
 
 #include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 
 enum kind {
 	KIND_STRINGS,
@@ -49,7 +50,7 @@ struct user_shares *user_shares_create(struct string_dictionary *strings,
 
 bool user_share_is_trusted(const struct user_share *share)
 {
-	return fair_shares_trust(share->uid);
+	return trusted_user(share->uid);
 }
 
 static uint64_t bytes_of(const struct user_share *share)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 
 #define PATH_SHOWN 200
 #define NS_PER_S   1000000000ll
@@ -128,11 +129,11 @@ static struct hand *take_hand(void)
  * once may have left more hands behind than the limit allows. Needs the lock. */
 static bool hangs(const struct foreign_call *call)
 {
-	const bool is_trusted = fair_shares_trust(call->user);
+	const bool is_trusted = trusted_user(call->user);
 	uint32_t held = 0, total = 0;
 
 	for (const struct hand *hand = left; hand; hand = hand->next) {
-		total += fair_shares_trust(hand->user) == is_trusted;
+		total += trusted_user(hand->user) == is_trusted;
 		if (hand->user != call->user)
 			continue;
 		if (call->device && hand->device == call->device)

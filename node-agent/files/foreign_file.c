@@ -6,11 +6,11 @@
 
 #include "elf_file.h"
 
-#include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 
 bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user)
 {
-	return major(entry->device) == 0 || !fair_shares_trust(user);
+	return major(entry->device) == 0 || !trusted_user(user);
 }
 
 uint64_t foreign_file_key(const char *path)

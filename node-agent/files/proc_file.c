@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 
 #define COMMAND_MAX      4096u
 #define STAT_START_FIELD 22
@@ -178,7 +179,7 @@ int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t 
 	uid_t user, effective;
 
 	if (!needs_memory(name) ||
-	    (proc_file_users(pid, &user, &effective) == 0 && fair_shares_trust(user)))
+	    (proc_file_users(pid, &user, &effective) == 0 && trusted_user(user)))
 		return read_now(pid, name, max, data, size);
 	return read_patiently(pid, user, name, max, data, size);
 }

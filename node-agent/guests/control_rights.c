@@ -1,10 +1,10 @@
 #include "control_rights.h"
 
-#include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 
 bool control_rights_cover_all(uid_t uid)
 {
-	return fair_shares_trust(uid);
+	return trusted_user(uid);
 }
 
 bool control_rights_cover(uid_t uid, uid_t owner)

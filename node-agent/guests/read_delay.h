@@ -1,5 +1,5 @@
 /* Decides whether a pass reads the records of a ring, or leaves them for a later one. A message costs as much as dozens
- * of records, so a few records wait for more. Pure. */
+ * of records, so a few records wait for more. When passes come decides agent_pass.h. Pure. */
 #ifndef READ_DELAY_H
 #define READ_DELAY_H
 

@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "node-agent/base/fair_shares.h"
+#include "node-agent/base/trusted_user.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
 #include "node-agent/files/permitted_file.h"
@@ -193,7 +193,7 @@ static bool make_call(struct worker *worker, uint32_t module_id, struct module_c
 /* Reading another user's mappings may take as long as that user likes. */
 static uint64_t device_of(const struct symbolizer_module *place)
 {
-	bool asks = place->pid > 0 && fair_shares_trust(place->owner);
+	bool asks = place->pid > 0 && trusted_user(place->owner);
 	uint64_t device =
 		asks ? permitted_file_device_mapped(place->pid, place->start, place->end) : 0;
 
