@@ -2,14 +2,12 @@
 
 bool read_delay_waits(struct read_delay *delay, uint64_t nr_records, uint64_t now_ns)
 {
+	const uint64_t slot = now_ns / READ_DELAY_NS;
+	const bool is_new_slot = slot != delay->slot;
+
 	if (!delay->born_ns)
 		delay->born_ns = now_ns;
-	if (nr_records && !delay->since_ns)
-		delay->since_ns = now_ns;
-	if (nr_records && nr_records < READ_DELAY_RECORDS &&
-	    now_ns - delay->since_ns < READ_DELAY_NS &&
-	    now_ns - delay->born_ns >= READ_DELAY_AGE_NS)
-		return true;
-	delay->since_ns = 0;
-	return false;
+	delay->slot = slot;
+	return nr_records && nr_records < READ_DELAY_RECORDS && !is_new_slot &&
+	       now_ns - delay->born_ns >= READ_DELAY_AGE_NS;
 }

@@ -1,18 +1,20 @@
 /* Decides whether a pass reads the records of a ring, or leaves them for a later one. A message costs as much as dozens
- * of records, so a few records wait for more. When passes come decides agent_pass.h. Pure. */
+ * of records, so a few records wait for more. Time is cut into slots, and the first pass of a slot leaves nothing in
+ * any ring: so an agent's passes are complete now and then, however many rings it has. When passes come decides
+ * agent_pass.h. Pure. */
 #ifndef READ_DELAY_H
 #define READ_DELAY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define READ_DELAY_NS      100000000ull  /* for which the first of them waits at most */
+#define READ_DELAY_NS      100000000ull  /* a slot: records wait no longer */
 #define READ_DELAY_RECORDS 512u          /* so many do not wait */
 #define READ_DELAY_AGE_NS  1000000000ull /* names of a short life can be found only while it lasts */
 
 struct read_delay { /* zeroed: the ring is new */
-	uint64_t born_ns,
-		since_ns; /* when the ring, and the first record that waits, were seen; 0: never */
+	uint64_t born_ns; /* when the ring was first seen; 0: never */
+	uint64_t slot;    /* of the last pass */
 };
 
 /* Returns whether the records that are in the ring wait. If not, the caller reads them all. now_ns: CLOCK_MONOTONIC. */

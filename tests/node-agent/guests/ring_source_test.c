@@ -97,14 +97,15 @@ static bool pass_leaves_records(struct ring_source_fixture *fixture, uint64_t no
 static void a_few_records_wait_while_definitions_are_read(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	const uint64_t old_ns = 1 + READ_DELAY_AGE_NS;
+	const uint64_t old_ns = READ_DELAY_AGE_NS + READ_DELAY_NS;
 	int lane = record_ring_claim_lane(fixture->guest);
 
 	assert_false(pass_leaves_records(fixture, 1));
+	assert_false(pass_leaves_records(fixture, old_ns));
 	ring_source_fixture_define_name(fixture, 1, "kernel");
 	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 5, RECORD_STACK_NONE);
 	ring_source_fixture_push_record(fixture, 5, 1);
-	assert_true(pass_leaves_records(fixture, old_ns));
+	assert_true(pass_leaves_records(fixture, old_ns + 1));
 	assert_int_equal(fixture->nr_launches + fixture->nr_gpu, 0);
 	assert_true(ring_source_text(fixture->source) > 0);
 	ring_source_fixture_push_record(fixture, 6, 1);
