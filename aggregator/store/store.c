@@ -5,6 +5,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,9 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 
-#define NS_PER_MS 1000000ull
+#define NS_PER_MS        1000000ull
+#define RECOVERY_MS      60000u /* longest wait for a reader that applies a killed writer's messages */
+#define RECOVERY_LOOK_MS 10
 
 struct store {
 	char *path;                /* owns */
@@ -32,6 +35,7 @@ struct store {
 	struct store_writer *writer;
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
 	bool exclusive, compact;
+	bool recovers; /* for a reader: it has the lock, but is no writer */
 	dev_t device; /* of the file that was opened first */
 	ino_t inode;
 };
@@ -76,6 +80,24 @@ static bool folder_is_shared(const char *path, const struct store_options *optio
 					     : is_shared_filesystem(folder);
 }
 
+/* A lock without a writer's mark is that of a reader that recovers the store, which does not last. A store that has
+ * rested has nothing to recover, and other stores would wait, too. */
+static int wait_for_lock(const struct store *store, const char *path)
+{
+	const uint64_t wait_ms = store->inode ? 0 : RECOVERY_MS;
+	const uint64_t until_ns = clock_now_ns() + wait_ms * NS_PER_MS;
+
+	while (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		const int status = -errno;
+
+		if (status != -EWOULDBLOCK || store_life_is_written(path) ||
+		    clock_now_ns() >= until_ns)
+			return status;
+		poll(NULL, 0, RECOVERY_LOOK_MS);
+	}
+	return 0;
+}
+
 /* The kernel drops this lock when we die, so no stale one is ever in the way. On a shared file
  * system flock() is the same lock as the one that SQLite takes; there SQLite's own exclusive mode
  * does the job. */
@@ -89,13 +111,15 @@ static int take_lock(struct store *store, const char *path, char **error)
 		store->lock_fd = -1;
 		return 0;
 	}
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+	int status = wait_for_lock(store, path);
+	if (status == -EWOULDBLOCK)
+		return error_text_set(error, -EBUSY, "%s: another aggregator writes this profile",
+				      path);
+	if (status)
+		return fail(error, path, "cannot lock", status);
+	if (!store->recovers)
 		store_life_begin(store->lock_fd);
-		return 0;
-	}
-	if (errno != EWOULDBLOCK)
-		return fail(error, path, "cannot lock", -errno);
-	return error_text_set(error, -EBUSY, "%s: another aggregator writes this profile", path);
+	return 0;
 }
 
 /* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a commit. A busy
@@ -200,16 +224,15 @@ static int remember_file(struct store *store)
 	return 0;
 }
 
-int store_open(const char *path, const struct store_options *options, struct store **store,
-	       char **error)
+static int open_store(const char *path, const struct store_options *options, bool recovers,
+		      struct store **store, char **error)
 {
-	if (error)
-		*error = NULL;
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
 		return -ENOMEM;
 
 	(*store)->lock_fd = -1;
+	(*store)->recovers = recovers;
 	(*store)->exclusive = folder_is_shared(path, options);
 	(*store)->compact = options && options->compact;
 	(*store)->path = strdup(path);
@@ -221,6 +244,14 @@ int store_open(const char *path, const struct store_options *options, struct sto
 		*store = NULL;
 	}
 	return status;
+}
+
+int store_open(const char *path, const struct store_options *options, struct store **store,
+	       char **error)
+{
+	if (error)
+		*error = NULL;
+	return open_store(path, options, false, store, error);
 }
 
 void store_rest(struct store *store)
@@ -330,7 +361,7 @@ int store_recover(const char *path)
 
 	if (error <= 0)
 		return error;
-	error = store_open(path, NULL, &store, NULL);
+	error = open_store(path, NULL, true, &store, NULL);
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	collection = collection_create();

@@ -53,8 +53,8 @@ int store_commit_messages(struct store *store, struct collection *collection);
 
 /* Applies the messages that a killed writer has left in the store at this path, so that readers see their effects. Call
  * it before the path is opened for reading. It changes nothing where there are no such messages, where a process writes
- * the store, or where this process may not. An aggregator that starts at the same moment finds the store locked. 0;
- * -ENOMEM: nothing has changed. */
+ * the store, or where this process may not. A process that opens the store, or recovers it, at the same moment waits
+ * until this is done. 0; -ENOMEM: nothing has changed. */
 int store_recover(const char *path);
 
 /* Whether the store was deleted, moved or replaced while it was open. Everything that is written afterwards is lost

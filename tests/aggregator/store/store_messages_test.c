@@ -1,5 +1,6 @@
 /* Commits that store messages in place of their effects lose nothing, whenever the writer is killed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -7,6 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,6 +192,49 @@ static void raw_samples_among_the_messages_are_kept(void **state)
 			 query("SELECT sum(count) FROM host_samples"));
 }
 
+/* The reader is a lock without a writer's mark here. The child looks for the mark, and so closes the file, while the
+ * lock is there. */
+static void a_writer_waits_for_a_reader_that_recovers(void **state)
+{
+	int status, closes = inotify_init1(IN_CLOEXEC);
+	struct inotify_event event;
+
+	(void)state;
+	char *expected = store_fixture_undisturbed();
+	be_killed_after(9, store_fixture.scenario.nr_frames);
+	int lock = open(store_fixture.path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(lock, LOCK_EX), 0);
+	assert_true(inotify_add_watch(closes, store_fixture.path, IN_CLOSE) >= 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(lock);
+		execl("/proc/self/exe", "writer", "goes on", store_fixture.path, NULL);
+		_exit(9);
+	}
+	assert_int_equal(read(closes, &event, sizeof(event)), sizeof(event));
+	close(lock);
+	close(closes);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(query("SELECT count(*) FROM messages"), 0);
+	expect_report(expected);
+}
+
+static int go_on(const char *path)
+{
+	struct collection *collection = collection_create();
+	struct store *store;
+	int error = store_open(path, NULL, &store, NULL);
+
+	if (!error)
+		error = store_load(store, collection);
+	if (!error)
+		store_close(store);
+	collection_destroy(collection);
+	return error != 0;
+}
+
 /* Each is refused, and readers show the tables. */
 static void damaged_messages_are_refused(void **state)
 {
@@ -233,10 +279,13 @@ int main(int argc, char **argv)
 		TEST(messages_left_at_a_clean_end_are_seen_too),
 		TEST(a_reader_leaves_the_messages_of_a_living_writer_alone),
 		TEST(raw_samples_among_the_messages_are_kept),
+		TEST(a_writer_waits_for_a_reader_that_recovers),
 		TEST(damaged_messages_are_refused),
 	};
 
 	if (argc == 2)
 		return read_as_it_is(argv[1]);
+	if (argc == 3)
+		return go_on(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
