@@ -364,7 +364,9 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 	}
 	size_t size;
 	const void *frame = receiver_frame(aggregator->receiver, &size);
-	if (message_log_add(profile->collection->messages, session, frame, size))
+	/* Else a disk that is full for long would fill our memory: only a whole commit can follow. */
+	if (commit_schedule_takes_messages(&profile->schedule) &&
+	    message_log_add(profile->collection->messages, session, frame, size))
 		return -ENOMEM;
 	peer->gap_reported = false;
 	profile->schedule.changed = true;

@@ -39,9 +39,14 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
 			      uint32_t nr_rows)
 {
-	return schedule->whole || schedule->hurry || now_ns >= schedule->whole_ns ||
-	       schedule->behind_bytes + schedule->bytes >= COMMIT_SCHEDULE_BYTES ||
-	       nr_rows >= COMMIT_SCHEDULE_ROWS;
+	return !commit_schedule_takes_messages(schedule) || schedule->hurry ||
+	       now_ns >= schedule->whole_ns || nr_rows >= COMMIT_SCHEDULE_ROWS;
+}
+
+bool commit_schedule_takes_messages(const struct commit_schedule *schedule)
+{
+	return !schedule->whole &&
+	       schedule->behind_bytes + schedule->bytes < COMMIT_SCHEDULE_BYTES;
 }
 
 bool commit_schedule_is_clean(const struct commit_schedule *schedule)

@@ -51,6 +51,9 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
 			      uint32_t nr_rows);
 
+/* Returns whether a commit may store messages. Once false, it stays so until a whole commit has succeeded. */
+bool commit_schedule_takes_messages(const struct commit_schedule *schedule);
+
 /* Returns whether the store has everything, in its tables. */
 bool commit_schedule_is_clean(const struct commit_schedule *schedule);
 

@@ -194,9 +194,32 @@ static void a_whole_commit_that_failed_is_tried_again_as_one(void **state)
 	assert_true(commit_schedule_is_whole(&schedule, 1050 * MS, 0));
 }
 
+/* Messages that are not kept are in no commit but a whole one. */
+static void messages_are_kept_until_only_a_whole_commit_can_follow(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	schedule.whole_ns = UINT64_MAX;
+	schedule.behind_bytes = 1;
+	schedule.bytes = COMMIT_SCHEDULE_BYTES - 2;
+	assert_true(commit_schedule_takes_messages(&schedule));
+	assert_false(commit_schedule_is_whole(&schedule, 0, 0));
+	schedule.bytes++;
+	assert_false(commit_schedule_takes_messages(&schedule));
+	commit_schedule_fail(&schedule, 0);
+	assert_false(commit_schedule_takes_messages(&schedule));
+	assert_true(commit_schedule_is_whole(&schedule, 0, 0));
+	commit_schedule_done(&schedule, 0, 0);
+	assert_true(commit_schedule_takes_messages(&schedule));
+	schedule.whole = true;
+	assert_false(commit_schedule_takes_messages(&schedule));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_are_kept_until_only_a_whole_commit_can_follow),
 		cmocka_unit_test(nothing_is_committed_while_nothing_has_changed),
 		cmocka_unit_test(a_change_is_committed_after_the_interval),
 		cmocka_unit_test(much_at_once_is_committed_before),
