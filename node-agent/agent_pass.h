@@ -1,6 +1,6 @@
 /* Reads what BPF programs and guests recorded, in passes over all rings. Passes follow each other quickly while there
- * is data, and slowly while there is none. Whether a pass reads a ring at all decides guests/read_delay.h. Single-threaded:
- * only the agent loop calls it. */
+ * is data, and slowly while there is none. Whether a pass reads a ring at all decides guests/read_delay.h.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef AGENT_PASS_H
 #define AGENT_PASS_H
 

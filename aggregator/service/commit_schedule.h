@@ -1,7 +1,8 @@
 /* Decides when a profile is committed: a short time after the first change, and not soon after another commit. It comes
  * sooner if much has come or an agent waits, and again some time after a failure. It also decides whether a commit is
  * whole or stores the messages alone, which costs a small part of that. Whole commits that nothing asks for take a
- * fixed share of the thread's time. Acknowledgements follow commits (ack_sender.h). Pure: time and sizes are arguments. Used by the aggregator's thread. */
+ * fixed share of the thread's time. Acknowledgements follow commits (ack_sender.h). Pure: time and sizes are arguments.
+ * Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
