@@ -1,5 +1,5 @@
 /* Reads what BPF programs and guests recorded, in passes over all rings. Passes follow each other quickly while there
- * is data, and slowly while there is none. Whether a pass reads a ring at all decides guests/read_delay.h.
+ * is data, and slowly while there is none. guests/read_delay.h decides whether a pass reads a ring at all.
  * Single-threaded: only the agent loop calls it. */
 #ifndef AGENT_PASS_H
 #define AGENT_PASS_H

@@ -1,5 +1,5 @@
-/* Chooses the libcupti that the guest uses, and what follows if another profiler holds CUPTI. Between two capture
- * windows window/capture_window.c decides the latter. Only one thread at a time
+/* Chooses the libcupti that the guest uses, and decides what follows if another profiler holds CUPTI then. If another
+ * profiler takes CUPTI between two windows, subscribe() in window/capture_window.c decides. Only one thread at a time
  * may call it: the one that loads the guest, later the helper thread. */
 #ifndef CUPTI_CHOICE_H
 #define CUPTI_CHOICE_H

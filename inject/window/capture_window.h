@@ -30,7 +30,7 @@ struct capture_window_parts { /* all borrowed for good */
 	struct record_ring *ring;
 	struct definition_writer *definitions;
 	const struct cupti_library *library; /* zeroed until find_cupti() has filled it */
-	/* Finds a CUPTI and subscribes to it, or says in a notice why not. */
+	/* Finds a CUPTI and subscribes to it, or says in a notice why not (capture/cupti_choice.h). */
 	bool (*find_cupti)(void);
 	/* Makes ready what stacks need, before a window that the helper opens. */
 	void (*prepare)(void);

@@ -1,7 +1,7 @@
 /* Decides whether a file that a job names or has mapped may be opened, and opens it. Anything may lie at such a path,
  * and the agent may have more rights than the job. So only regular files are ever opened for reading: no device and no
- * FIFO notices the agent. No link leads out of the process's root. Whether the names in an opened file are believed
- * decide symbols/symbol_module.c and symbols/perf_map.c. Any thread. */
+ * FIFO notices the agent. No link leads out of the process's root. is_believed() in symbols/symbol_module.c and in
+ * symbols/perf_map.c decides whether the names in an opened file are believed. Any thread. */
 #ifndef PERMITTED_FILE_H
 #define PERMITTED_FILE_H
 

@@ -1,5 +1,4 @@
 #include "node-agent/base/fair_shares.h"
-#include "node-agent/base/trusted_user.h"
 
 #include "tests/support/cmocka_test.h"
 
@@ -36,9 +35,6 @@ static void each_user_leaves_as_much_as_it_takes(void **state)
 static void root_and_our_own_user_take_what_there_is(void **state)
 {
 	(void)state;
-	assert_true(trusted_user(0));
-	assert_true(trusted_user(geteuid()));
-	assert_false(trusted_user(geteuid() + 1));
 	assert_true(fair_shares_admit(0, 100, 1));
 	assert_false(fair_shares_admit(0, 0, 0));
 }
