@@ -13,17 +13,17 @@
 static_assert(LAUNCH_MAP_RUN == 1u << BLOCK_BITS, "one size of runs");
 
 #define QUOTIENT_MAX 4u
-#define QUOTIENTS_TO (1ull << 40) /* of blocks by the million */
+#define WHOLE_MIN    (1ull << 44) /* of blocks by the million */
 
 /* Whether multiples of the factor, of 2^64, stay well apart: as the golden section's do best, whose continued fraction
- * has the smallest quotients. */
+ * has the smallest quotients. The largest quotient leaves the smallest part, so it is looked at first. */
 static bool scatters_well(uint64_t factor)
 {
-	for (uint64_t whole = UINT64_MAX, part = factor; part > QUOTIENTS_TO;) {
+	for (uint64_t whole = UINT64_MAX, part = factor; whole > WHOLE_MIN;) {
+		if (part <= whole / (QUOTIENT_MAX + 1))
+			return false; /* the quotient is larger, or part is 0 */
 		uint64_t rest = whole % part;
 
-		if (whole / part > QUOTIENT_MAX)
-			return false;
 		whole = part;
 		part = rest;
 	}
@@ -31,7 +31,7 @@ static bool scatters_well(uint64_t factor)
 }
 
 /* A job chooses the ids. Without the secret it cannot know which of them the highest bits of a product bring together,
- * and ids that follow each other are scattered more evenly than by another hash. One factor of 70 scatters well. */
+ * and ids that follow each other are scattered more evenly than by another hash. One factor of 430 scatters well. */
 static uint64_t choose_factor(void)
 {
 	uint64_t factor = 0;

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -73,13 +74,42 @@ static void ids_that_are_chosen_seldom_meet(void **state)
 }
 
 /* As a job's launches are: dense, or with other calls between them. */
+static void insert_ids_that_follow_each_other(struct launch_map *map)
+{
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		insert(map, 1, 1000000 + 3 * i + i % 2);
+}
+
 static void ids_that_follow_each_other_are_scattered_evenly(void **state)
 {
 	struct launch_map *map = *state;
 
-	for (uint32_t i = 0; i < LAUNCHES; i++)
-		insert(map, 1, 1000000 + 3 * i + i % 2);
+	insert_ids_that_follow_each_other(map);
 	assert_true(longest_row(map) < 8 * BLOCK);
+}
+
+/* Secrets whose first factors, close to simple fractions of 2^64, bring all of these ids into few rows. */
+static void ids_that_follow_each_other_are_scattered_evenly_by_each_secret(void **state)
+{
+	static const uint64_t secrets[][2] = {
+		{0x85b5ffea1f041a75, 0xd176012b8c76b38d},
+		{0x2cd112a8e15208eb, 0x4014f24c7a9f2594},
+		{0xcd690d2ee939982f, 0x7492959e45ad8fc9},
+		{0xd6146ebcb009b5b1, 0x7fd646e542f8fb21},
+	};
+	const uint64_t own[] = {hash_index_secret[0], hash_index_secret[1]};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++) {
+		struct launch_map map = {0};
+
+		memcpy(hash_index_secret, secrets[i], sizeof(hash_index_secret));
+		insert_ids_that_follow_each_other(&map);
+		memcpy(hash_index_secret, own, sizeof(hash_index_secret));
+		uint32_t row = longest_row(&map);
+		launch_map_fini(&map);
+		assert_true(row < 8 * BLOCK);
+	}
 }
 
 static void what_is_removed_is_gone_and_all_else_is_found(void **state)
@@ -137,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(ids_that_are_chosen_seldom_meet),
 		TEST(ids_that_follow_each_other_are_scattered_evenly),
+		TEST(ids_that_follow_each_other_are_scattered_evenly_by_each_secret),
 		TEST(what_is_removed_is_gone_and_all_else_is_found),
 		TEST(a_run_is_copied_as_it_is_found_id_by_id),
 	};
