@@ -15,6 +15,7 @@
 
 #include "symbol_table.h"
 
+#include "base/checksum.h"
 #include "proto/batch/message.h"
 
 #define MAGIC         0x316d797367666cull /* "lfgsym1" in memory */
@@ -77,33 +78,15 @@ void symbol_cache_destroy(struct symbol_cache *cache)
 	free(cache);
 }
 
-/* Takes eight bytes at a time. The checksum protects against damage, not against malice. */
-static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-
-	while (size > 0) {
-		uint64_t word = 0;
-		size_t part = size < sizeof(word) ? size : sizeof(word);
-
-		memcpy(&word, bytes, part);
-		checksum = (checksum ^ word) * 0x9e3779b97f4a7c15ull;
-		checksum ^= checksum >> 32;
-		bytes += part;
-		size -= part;
-	}
-	return checksum;
-}
-
 static uint64_t checksum_of(const struct header *header, const struct symbol_table_content *content)
 {
 	struct header zeroed = *header;
 
 	zeroed.checksum = 0;
-	uint64_t checksum = add_to_checksum(0, &zeroed, sizeof(zeroed));
-	checksum = add_to_checksum(checksum, content->symbols,
-				   content->count * sizeof(*content->symbols));
-	return add_to_checksum(checksum, content->names, content->names_size);
+	uint64_t checksum = checksum_add(0, &zeroed, sizeof(zeroed));
+	checksum = checksum_add(checksum, content->symbols,
+				content->count * sizeof(*content->symbols));
+	return checksum_add(checksum, content->names, content->names_size);
 }
 
 static bool file_name(char name[static NAME_SIZE], uid_t owner, const uint8_t *build_id,
