@@ -8,6 +8,7 @@
 #include "batch_control.h"
 #include "batch_decode_events.h"
 #include "batch_list.h"
+#include "batch_pages.h"
 #include "batch_reader.h"
 #include "batch_rooms.h"
 #include "batch_stacks.h"
@@ -56,11 +57,12 @@ static void read_hello(struct batch_reader *reader, struct message_hello *hello)
 	hello->node = batch_reader_text(reader, "node");
 	hello->boot_id = batch_reader_text(reader, "boot_id");
 	hello->job = (struct message_job){.nr_nodes = -1, .world_size = -1};
-	hello->asks = false;
+	hello->asks = hello->folds = false;
 	if (reader->nr_left) {
 		read_job(reader, &hello->job);
 		hello->asks = hello->job.flags & MESSAGE_HELLO_ASKS;
-		hello->job.flags &= ~MESSAGE_HELLO_ASKS;
+		hello->folds = hello->job.flags & MESSAGE_HELLO_FOLDS;
+		hello->job.flags &= ~(MESSAGE_HELLO_ASKS | MESSAGE_HELLO_FOLDS);
 	}
 }
 
@@ -228,6 +230,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 	case MESSAGE_COLLECTIVES:
 	case MESSAGE_PLACEMENT:
 		read_lists(decoder, reader, message);
+		break;
+	case MESSAGE_PAGES:
+		batch_decode_pages(&decoder->rooms, reader, message);
 		break;
 	case MESSAGE_ACK:
 		read_ack(reader, &message->ack);

@@ -6,6 +6,7 @@
 #include "batch_control.h"
 #include "batch_encode_events.h"
 #include "batch_list.h"
+#include "batch_pages.h"
 #include "batch_stacks.h"
 #include "batch_writer.h"
 
@@ -40,6 +41,12 @@ static void put_rank(struct batch_writer *writer, int32_t rank)
 	batch_writer_int(writer, rank);
 }
 
+/* Returns whether HELLO has the elements of a job. */
+static bool has_more(const struct message_hello *hello)
+{
+	return hello->job.key.size || hello->asks || hello->folds;
+}
+
 static void put_hello(struct batch_writer *writer, const struct message_hello *hello)
 {
 	batch_writer_require(writer, hello->version_min <= hello->version_max);
@@ -49,14 +56,15 @@ static void put_hello(struct batch_writer *writer, const struct message_hello *h
 	batch_writer_text(writer, &hello->software);
 	batch_writer_text(writer, &hello->node);
 	batch_writer_text(writer, &hello->boot_id);
-	if (hello->job.key.size == 0 && !hello->asks)
+	if (!has_more(hello))
 		return;
 	batch_writer_text(writer, &hello->job.key);
 	batch_writer_text(writer, &hello->job.user);
 	batch_writer_text(writer, &hello->job.title);
 	put_rank(writer, hello->job.nr_nodes);
 	put_rank(writer, hello->job.world_size);
-	batch_writer_uint(writer, hello->job.flags | (hello->asks ? MESSAGE_HELLO_ASKS : 0));
+	batch_writer_uint(writer, hello->job.flags | (hello->asks ? MESSAGE_HELLO_ASKS : 0) |
+					  (hello->folds ? MESSAGE_HELLO_FOLDS : 0));
 }
 
 static void put_welcome(struct batch_writer *writer, const struct message_welcome *welcome)
@@ -165,7 +173,7 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 /* Returns the number of elements that newer versions added. They are left out if they are empty. */
 static uint32_t nr_more_elements(const struct message *message)
 {
-	if (message->type == MESSAGE_HELLO && (message->hello.job.key.size || message->hello.asks))
+	if (message->type == MESSAGE_HELLO && has_more(&message->hello))
 		return 6;
 	if (message->type == MESSAGE_STRINGS && message->strings.owners)
 		return 1;
@@ -204,6 +212,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_COLLECTIVES:
 	case MESSAGE_PLACEMENT:
 		put_lists(writer, message);
+		break;
+	case MESSAGE_PAGES:
+		batch_encode_pages(writer, message);
 		break;
 	case MESSAGE_ACK:
 		put_ack(writer, &message->ack);

@@ -149,6 +149,14 @@ struct message_text batch_reader_text(struct batch_reader *reader, const char *n
 	return (struct message_text){object->via.str.ptr, object->via.str.size};
 }
 
+uint32_t batch_reader_borrow(struct batch_reader *reader, const char *name, const uint8_t **bytes)
+{
+	const msgpack_object *object = next_of_type(reader, name, MSGPACK_OBJECT_BIN);
+
+	*bytes = object && object->via.bin.size ? (const uint8_t *)object->via.bin.ptr : NULL;
+	return object ? object->via.bin.size : 0;
+}
+
 struct batch_reader batch_reader_array(struct batch_reader *reader, const char *name)
 {
 	const msgpack_object *object = next_of_type(reader, name, MSGPACK_OBJECT_ARRAY);

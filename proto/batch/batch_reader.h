@@ -56,7 +56,9 @@ void batch_reader_bytes(struct batch_reader *reader, const char *name, uint8_t *
 uint32_t batch_reader_bin(struct batch_reader *reader, const char *name, uint8_t *out,
 			  uint32_t max);
 
+/* Borrow text, or the whole of a bin (*bytes is NULL where it has none), from the frame. */
 struct message_text batch_reader_text(struct batch_reader *reader, const char *name);
+uint32_t batch_reader_borrow(struct batch_reader *reader, const char *name, const uint8_t **bytes);
 struct batch_reader batch_reader_array(struct batch_reader *reader, const char *name);
 
 /* Decodes a column in any of its forms. A value above target->max is -EMSGSIZE for ids (max is WIRE_ID_MAX), else

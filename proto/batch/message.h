@@ -22,6 +22,7 @@
 
 #define WIRE_VERSION         1u
 #define WIRE_VERSION_HELLO   1u         /* of HELLO and REFUSE; it never changes */
+#define WIRE_VERSION_FOLDS   2u         /* of the protocol, if HELLO folds */
 #define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
 #define WIRE_DEPTH_MAX       4u         /* nested arrays */
 #define WIRE_STRING_MAX      65535u     /* bytes of one string */
@@ -43,7 +44,7 @@ enum message_type {
 	MESSAGE_STRINGS = 4,
 	MESSAGE_STACKS = 5,
 	MESSAGE_EVENTS = 6,
-	/* 7 is reserved for FOLD (wire.md) */
+	MESSAGE_PAGES = 7,
 	MESSAGE_LEDGER = 8,
 	MESSAGE_CLOCK = 9,
 	MESSAGE_ACK = 10,
@@ -75,6 +76,7 @@ struct message_text {
 #define MESSAGE_JOB_RAW      1u   /* flag: the profile keeps each sample of host threads */
 #define MESSAGE_JOB_COARSE   2u   /* flag: reports have no source lines */
 #define MESSAGE_HELLO_ASKS   4u   /* on the wire among these: message_hello.asks */
+#define MESSAGE_HELLO_FOLDS  8u   /* on the wire among these: message_hello.folds */
 
 /* The job to which an agent belongs, for an aggregator that keeps one profile for each job. */
 struct message_job {
@@ -96,7 +98,16 @@ struct message_hello {
 	struct message_job job;
 	/* The successor of that epoch's agent asks how far the epoch is stored. The answer ends the epoch. */
 	bool asks;
+	/* It sends PAGES and BYE alone: a node's profile, which the node itself folds. Its versions are those from
+	 * WIRE_VERSION_FOLDS on, so that an aggregator that does not know PAGES refuses it. */
+	bool folds;
 };
+
+/* The version of the protocol that follows this HELLO, if the sender speaks it. */
+static inline uint32_t message_hello_version(const struct message_hello *hello)
+{
+	return hello->folds ? WIRE_VERSION_FOLDS : WIRE_VERSION;
+}
 
 struct message_welcome {
 	uint32_t version;       /* chosen */
@@ -329,6 +340,38 @@ struct message_statistics {
 	const struct message_kernel_config *configs;
 };
 
+#define WIRE_PAGE_BYTES_MAX (64u << 20) /* of one page */
+
+/* A part of one page of a profile (aggregator/pages/profile_page.h). A round's pages come by tables and numbers rising,
+ * each once, and the parts of a page from its first byte to its last. */
+struct message_page_part {
+	uint32_t table;
+	uint32_t number;     /* of the page in its table, from 0 */
+	uint32_t page_bytes; /* the whole page; 1 to WIRE_PAGE_BYTES_MAX */
+	uint32_t at;   /* the part's first byte in the page; at + size is page_bytes at most */
+	uint32_t size; /* bytes of the part, never 0 */
+};
+
+/* A table of the profile at the end of a round. Tables come rising; those that do not come have no pages. */
+struct message_page_table {
+	uint32_t table;
+	uint32_t nr_pages; /* pages from this number on are no longer in the profile */
+};
+
+/* Pages of a node's profile that have changed since the round before. They count when the whole round has come. The
+ * first round of an epoch has all pages. */
+struct message_pages {
+	uint64_t seq;
+	uint8_t writer[WIRE_EPOCH_SIZE]; /* the profile's writer (docs/store.md) */
+	uint64_t round;                  /* from 1, rising; the same in all messages of a round */
+	uint32_t nr_parts;               /* WIRE_ITEMS_MAX at most, as nr_tables */
+	uint32_t nr_bytes;               /* the sum of the parts' sizes */
+	const struct message_page_part *parts;
+	const uint8_t *bytes; /* of all parts, one after the other */
+	uint32_t nr_tables;   /* 0: more messages of this round follow */
+	const struct message_page_table *tables;
+};
+
 /* Everything up to seq is committed. An ACK may be repeated, and may be lost: the next one says as much. */
 struct message_ack {
 	uint64_t seq;
@@ -453,6 +496,7 @@ struct message {
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
 		struct message_placement placement;
+		struct message_pages pages;
 		struct message_clock clock;
 		struct message_control control;
 		struct message_streams streams;

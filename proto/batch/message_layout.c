@@ -112,6 +112,20 @@ static const struct event_field placed_thread_fields[] = {
 	{"thread's count", offsetof(struct message_placed_thread, count), 8, UINT64_MAX, false},
 };
 
+static const struct event_field page_part_fields[] = {
+	{"page part's table", offsetof(struct message_page_part, table), 4, UINT32_MAX, false},
+	{"page part's number", offsetof(struct message_page_part, number), 4, UINT32_MAX, false},
+	{"page_bytes", offsetof(struct message_page_part, page_bytes), 4, WIRE_PAGE_BYTES_MAX,
+	 false},
+	{"page part's at", offsetof(struct message_page_part, at), 4, WIRE_PAGE_BYTES_MAX, false},
+	{"page part's size", offsetof(struct message_page_part, size), 4, WIRE_FRAME_MAX, false},
+};
+
+static const struct event_field page_table_fields[] = {
+	{"page table", offsetof(struct message_page_table, table), 4, UINT32_MAX, false},
+	{"nr_pages", offsetof(struct message_page_table, nr_pages), 4, UINT32_MAX, false},
+};
+
 /* The rows of a list lie in message.rows, and message.count says how many there are. */
 #define LIST(message_, count_, rows_, fields_, max_)                                               \
 	.count_name = #count_, .fields = fields_, .nr_fields = sizeof(fields_) / sizeof(*fields_), \
@@ -166,6 +180,12 @@ static const struct message_list placement_lists[] = {
 	{LIST(placement, nr_threads, threads, placed_thread_fields, WIRE_ITEMS_MAX)},
 };
 
+static const struct message_list pages_lists[] = {
+	{LIST(pages, nr_parts, parts, page_part_fields, WIRE_ITEMS_MAX),
+	 .never_zero = &page_part_fields[4]},
+	{LIST(pages, nr_tables, tables, page_table_fields, WIRE_ITEMS_MAX)},
+};
+
 #define LISTS(lists) sizeof(lists) / sizeof(*lists), lists
 
 const struct message_layout *message_layout(uint64_t type)
@@ -177,6 +197,7 @@ const struct message_layout *message_layout(uint64_t type)
 		[MESSAGE_STRINGS] = {"STRINGS", 5},
 		[MESSAGE_STACKS] = {"STACKS", 8, LISTS(stacks_lists)},
 		[MESSAGE_EVENTS] = {"EVENTS", 10},
+		[MESSAGE_PAGES] = {"PAGES", 10, LISTS(pages_lists)},
 		[MESSAGE_LEDGER] = {"LEDGER", 6, LISTS(ledger_lists)},
 		[MESSAGE_CLOCK] = {"CLOCK", 10},
 		[MESSAGE_ACK] = {"ACK", 5},

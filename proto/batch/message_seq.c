@@ -30,6 +30,8 @@ static const uint64_t *find(const struct message *message)
 		return &message->collectives.seq;
 	case MESSAGE_PLACEMENT:
 		return &message->placement.seq;
+	case MESSAGE_PAGES:
+		return &message->pages.seq;
 	default:
 		return NULL;
 	}

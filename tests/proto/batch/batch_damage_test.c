@@ -114,9 +114,9 @@ static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
 	struct codec_fixture *codec = *state;
 	struct message message;
 
-	assert_int_equal(codec_fixture_decode(codec, "\x93\x07\x01\x01", 4, &message),
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x15\x01\x01", 4, &message),
 			 -EPROTONOSUPPORT);
-	assert_int_equal(message.type, 7);
+	assert_int_equal(message.type, 21);
 	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x02\x01", 4, &message),
 			 -EPROTONOSUPPORT);
 	assert_int_equal(message.type, MESSAGE_CLOCK);
@@ -342,6 +342,49 @@ static void statistics_that_cannot_be_are_malformed(void **state)
 		     -EBADMSG, "STATISTICS: kernel max_ns is missing");
 }
 
+static void pages_that_cannot_be_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+	struct message message;
+
+#define PAGES_HEAD                                                                                 \
+	"\x9a\x07\x01\x01\xc4\x10"                                                                 \
+	"0123456789abcdef"
+#define NO_PARTS "\x00\x95\x00\x00\x00\x00\x00"
+	/* The last byte of a page of nine. */
+	static const char last[] =
+		PAGES_HEAD "\x01\x01\x95\x00\x00\x09\x08\x01\xc4\x01z\x00\x92\x00\x00";
+
+	assert_int_equal(codec_fixture_decode(codec, last, sizeof(last) - 1, &message), 0);
+	assert_int_equal(message.pages.nr_bytes, 1);
+	assert_int_equal(message.pages.parts[0].at, 8);
+	DECODE_FAILS(codec, PAGES_HEAD "\x00" NO_PARTS "\xc4\x00\x00\x92\x00\x00", -EBADMSG,
+		     "PAGES: round is out of range");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01\x01\x95\x00\x00\x09\x09\x01\xc4\x01z\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: part 0 does not lie in its page");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01\x01\x95\x00\x00\x00\x00\x01\xc4\x01z\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: part 0 does not lie in its page");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01\x01\x95\x00\x00\x09\x08\x00\xc4\x01z\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: page part's size is 0 in row 0");
+	DECODE_FAILS(codec,
+		     PAGES_HEAD "\x01\x01\x95\x00\x00\xce\x04\x00\x00\x01\x08\x01\xc4\x01z"
+				"\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: page_bytes has a value out of range");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01\x02\x95\x00\x00\x09\x07\x01\xc4\x01z\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: the parts have 2 bytes, not 1");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01" NO_PARTS "\xc4\x01z\x00\x92\x00\x00", -EBADMSG,
+		     "PAGES: the parts have 0 bytes, not 1");
+	/* More bytes than 32 bits can say. */
+	DECODE_FAILS(codec,
+		     PAGES_HEAD "\x01\xcd\x04\x01\x95\x00\x00\xce\x04\x00\x00\x00\x00"
+				"\xce\x00\x40\x00\x00\xc4\x00\x00\x92\x00\x00",
+		     -EBADMSG, "PAGES: the parts have 4299161600 bytes, not 0");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01\xce\x00\x01\x00\x01\x90\xc4\x00\x00\x90", -EMSGSIZE,
+		     "PAGES: nr_parts is above 65536");
+	DECODE_FAILS(codec, PAGES_HEAD "\x01" NO_PARTS "\xc4\x00\xce\x00\x01\x00\x01\x90",
+		     -EMSGSIZE, "PAGES: nr_tables is above 65536");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +399,7 @@ int main(void)
 		cmocka_unit_test(events_that_cannot_be_are_malformed),
 		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
 		cmocka_unit_test(statistics_that_cannot_be_are_malformed),
+		cmocka_unit_test(pages_that_cannot_be_are_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);

@@ -201,7 +201,7 @@ static void reserved_fields_come_back_as_zero(void **state)
 
 static void types_that_are_not_sent_are_invalid(void **state)
 {
-	assert_encode_fails(*state, &(struct message){.type = (enum message_type)7}, -EINVAL);
+	assert_encode_fails(*state, &(struct message){.type = (enum message_type)21}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_CONTROL}, -EINVAL);
 	assert_encode_fails(*state,
 			    &(struct message){.type = MESSAGE_CLOCK, .clock.kind = CLOCK_KINDS},
@@ -261,6 +261,61 @@ static void values_that_no_decoder_takes_are_invalid(void **state)
 	process.process.rank = 0;
 	process.process.state = PROCESS_UNCLEAN + 1;
 	assert_encode_fails(*state, &process, -EINVAL);
+}
+
+static void pages_that_no_decoder_takes_are_invalid(void **state)
+{
+	const struct message_page_part outside = {.page_bytes = 4, .at = 3, .size = 2},
+				       empty = {.page_bytes = 4},
+				       large = {.page_bytes = WIRE_PAGE_BYTES_MAX + 1, .size = 2},
+				       sound = {.page_bytes = 4, .at = 2, .size = 2};
+	const uint8_t *bytes = (const uint8_t *)"ab";
+	struct message pages = {
+		.type = MESSAGE_PAGES,
+		.pages = {.seq = 1, .round = 1, .nr_parts = 1, .nr_bytes = 2, .bytes = bytes}};
+
+	pages.pages.parts = &outside;
+	assert_encode_fails(*state, &pages, -EINVAL);
+	pages.pages.parts = &empty;
+	assert_encode_fails(*state, &pages, -EINVAL);
+	pages.pages.parts = &large;
+	assert_encode_fails(*state, &pages, -EINVAL);
+	pages.pages.parts = &sound;
+	pages.pages.nr_bytes = 1;
+	assert_encode_fails(*state, &pages, -EINVAL);
+	pages.pages.nr_bytes = 2;
+	pages.pages.round = 0;
+	assert_encode_fails(*state, &pages, -EINVAL);
+	pages.pages.round = 1;
+	free(codec_fixture_encode(*state, &pages).bytes);
+	pages.pages.nr_tables = WIRE_ITEMS_MAX + 1;
+	assert_encode_fails(*state, &pages, -EMSGSIZE);
+}
+
+static void the_bytes_of_pages_are_borrowed_and_fill_a_frame(void **state)
+{
+	struct codec_fixture *codec = *state;
+	uint32_t size = WIRE_FRAME_MAX - 64; /* the message around the bytes is smaller */
+	uint8_t *bytes = calloc(1, WIRE_FRAME_MAX);
+	struct message_page_part part = {.page_bytes = WIRE_PAGE_BYTES_MAX, .size = size};
+	struct message decoded, pages = {.type = MESSAGE_PAGES,
+					 .pages = {.seq = 1,
+						   .round = 1,
+						   .nr_parts = 1,
+						   .nr_bytes = size,
+						   .parts = &part,
+						   .bytes = bytes}};
+
+	assert_non_null(bytes);
+	struct codec_fixture_frame frame = codec_fixture_encode(codec, &pages);
+	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &decoded), 0);
+	assert_true(message_equal(&pages, &decoded));
+	assert_true(decoded.pages.bytes > frame.bytes &&
+		    decoded.pages.bytes < frame.bytes + frame.size);
+	part.size = pages.pages.nr_bytes = WIRE_FRAME_MAX;
+	assert_encode_fails(codec, &pages, -EMSGSIZE);
+	free(frame.bytes);
+	free(bytes);
 }
 
 static void samples_that_no_decoder_takes_are_invalid(void **state)
@@ -464,6 +519,8 @@ int main(void)
 		cmocka_unit_test(reserved_fields_come_back_as_zero),
 		cmocka_unit_test(types_that_are_not_sent_are_invalid),
 		cmocka_unit_test(values_that_no_decoder_takes_are_invalid),
+		cmocka_unit_test(pages_that_no_decoder_takes_are_invalid),
+		cmocka_unit_test(the_bytes_of_pages_are_borrowed_and_fill_a_frame),
 		cmocka_unit_test(samples_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(a_decoder_takes_no_sample_that_cannot_be),
 		cmocka_unit_test(kinds_that_mix_are_not_taken_for_one_that_does_not_exist),

@@ -30,7 +30,7 @@ static bool hello_equal(const struct message_hello *left, const struct message_h
 	       text_equal(&left->software, &right->software) &&
 	       text_equal(&left->node, &right->node) &&
 	       text_equal(&left->boot_id, &right->boot_id) && job_equal(&left->job, &right->job) &&
-	       left->asks == right->asks;
+	       left->asks == right->asks && left->folds == right->folds;
 }
 
 static bool strings_equal(const struct message_strings *left, const struct message_strings *right)
@@ -151,6 +151,17 @@ static bool control_equal(const struct message_control *left, const struct messa
 	return equal;
 }
 
+static bool pages_equal(const struct message_pages *left, const struct message_pages *right)
+{
+	return left->seq == right->seq && left->round == right->round &&
+	       memcmp(left->writer, right->writer, sizeof(left->writer)) == 0 &&
+	       list_equal(left->parts, right->parts, left->nr_parts, right->nr_parts,
+			  sizeof(*left->parts)) &&
+	       list_equal(left->bytes, right->bytes, left->nr_bytes, right->nr_bytes, 1) &&
+	       list_equal(left->tables, right->tables, left->nr_tables, right->nr_tables,
+			  sizeof(*left->tables));
+}
+
 bool message_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -211,6 +222,8 @@ bool message_equal(const struct message *left, const struct message *right)
 		       list_equal(left->placement.threads, right->placement.threads,
 				  left->placement.nr_threads, right->placement.nr_threads,
 				  sizeof(*left->placement.threads));
+	case MESSAGE_PAGES:
+		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:
 		return control_equal(&left->control, &right->control);
 	case MESSAGE_CLOCK:

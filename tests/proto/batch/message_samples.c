@@ -276,6 +276,18 @@ static const struct message_placed_thread placed_threads[] = {
 	{UINT32_MAX, UINT32_MAX, 0},
 };
 
+static const uint8_t page_bytes[] = {0xff, 0x00, 0xc1, 0x92, 0x07, 0x80};
+static const struct message_page_part page_parts[] = {
+	{.table = 0, .number = 0, .page_bytes = 1, .at = 0, .size = 1},
+	{.table = 0, .number = 1, .page_bytes = 7, .at = 3, .size = 4},
+	{.table = UINT32_MAX,
+	 .number = UINT32_MAX,
+	 .page_bytes = WIRE_PAGE_BYTES_MAX,
+	 .at = WIRE_PAGE_BYTES_MAX - 1,
+	 .size = 1},
+};
+static const struct message_page_table page_tables[] = {{0, 2}, {3, 0}, {UINT32_MAX, UINT32_MAX}};
+
 static const struct message_control_agent control_agents[] = {
 	{.node = {"node01", 6}, .state = CONTROL_IN_TIME, .nr_processes = 8, .bound_ns = 45100},
 	{.node = {"", 0}, .state = CONTROL_WAITING},
@@ -496,6 +508,30 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		   .node = TEXT("node"),
 		   .job = {.nr_nodes = -1, .world_size = -1},
 		   .asks = true}},
+	{.type = MESSAGE_HELLO,
+	 .hello = {.version_min = WIRE_VERSION_FOLDS,
+		   .version_max = WIRE_VERSION_FOLDS,
+		   .node = TEXT("node"),
+		   .job = {.key = TEXT("4711.0"), .flags = MESSAGE_JOB_COARSE},
+		   .folds = true}},
+	{.type = MESSAGE_PAGES,
+	 .pages = {.seq = 18,
+		   .writer = {1, 2, 3},
+		   .round = 7,
+		   .nr_parts = LENGTH(page_parts),
+		   .nr_bytes = LENGTH(page_bytes),
+		   .parts = page_parts,
+		   .bytes = page_bytes}},
+	{.type = MESSAGE_PAGES,
+	 .pages = {.seq = 19,
+		   .round = 1,
+		   .nr_parts = 1,
+		   .nr_bytes = 1,
+		   .parts = page_parts,
+		   .bytes = page_bytes,
+		   .nr_tables = LENGTH(page_tables),
+		   .tables = page_tables}},
+	{.type = MESSAGE_PAGES, .pages = {.seq = UINT64_MAX, .round = UINT64_MAX}},
 };
 
 const struct message *message_samples_get(uint32_t index)
