@@ -13,10 +13,11 @@
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
+#include "report/profile/whole_profile.h"
 
 struct merge {
 	const char *output_path;
-	char **paths; /* the stores; owns, as its texts */
+	struct whole_profile *wholes; /* owns */
 	int nr_paths;
 };
 
@@ -37,17 +38,16 @@ static int parse(struct merge *merge, int argc, char **argv)
 	return OPTION_LINE_GO;
 }
 
-static int take_paths(struct merge *merge, char **argv)
+static int take_paths(struct merge *merge, char **argv, char **error)
 {
 	char store[PATH_MAX];
+	int result = 0;
 
-	merge->paths = calloc((size_t)merge->nr_paths, sizeof(*merge->paths));
-	for (int i = 0; i < merge->nr_paths && merge->paths; i++) {
-		merge->paths[i] = strdup(output_dir_store(argv[optind + i], store));
-		if (!merge->paths[i])
-			return -ENOMEM;
-	}
-	return merge->paths ? 0 : -ENOMEM;
+	merge->wholes = calloc((size_t)merge->nr_paths, sizeof(*merge->wholes));
+	for (int i = 0; i < merge->nr_paths && merge->wholes && result == 0; i++)
+		result = whole_profile_open(&merge->wholes[i],
+					    output_dir_store(argv[optind + i], store), error);
+	return merge->wholes ? result : -ENOMEM;
 }
 
 /* An earlier profile in the output directory is moved away before anything is read. */
@@ -59,7 +59,7 @@ static bool reads_its_output(const struct merge *merge)
 	if (stat(output_dir_store(merge->output_path, store), &output))
 		return false;
 	for (int i = 0; i < merge->nr_paths; i++)
-		if (stat(merge->paths[i], &input) == 0 && input.st_dev == output.st_dev &&
+		if (stat(merge->wholes[i].path, &input) == 0 && input.st_dev == output.st_dev &&
 		    input.st_ino == output.st_ino)
 			return true;
 	return false;
@@ -69,13 +69,16 @@ static bool reads_its_output(const struct merge *merge)
 static int write_merged(const struct merge *merge, const struct output_dir *output)
 {
 	const struct report_options names = {0};
+	struct merge_source *sources = calloc((size_t)merge->nr_paths, sizeof(*sources));
 	char store[PATH_MAX], *summary = NULL, *error = NULL;
 	bool empty;
-	int result = output_dir_file(output, OUTPUT_STORE, store);
+	int result = sources ? output_dir_file(output, OUTPUT_STORE, store) : -ENOMEM;
 
+	for (int i = 0; i < merge->nr_paths && result == 0; i++)
+		sources[i].path = merge->wholes[i].path;
 	if (result == 0)
-		result = profile_merge((const char *const *)merge->paths,
-				       (uint32_t)merge->nr_paths, store, &error);
+		result = profile_merge(sources, (uint32_t)merge->nr_paths, store, &error);
+	free(sources);
 	if (result == 0)
 		result = output_files_write(output, &names, &empty, &summary, &error);
 	if (result < 0)
@@ -108,18 +111,20 @@ int verb_merge(const char *program, int argc, char **argv)
 	(void)program;
 	if (status != OPTION_LINE_GO)
 		return status;
-	int result = take_paths(&merge, argv);
+	char *error = NULL;
+	int result = take_paths(&merge, argv, &error);
 	if (result < 0)
-		log_error("%s", strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	else if (reads_its_output(&merge))
 		status = option_line_refuse(&option_table_merge,
 					    "%s is a profile to be merged, and the output",
 					    merge.output_path);
 	else
 		result = merge_into_output(&merge);
-	for (int i = 0; i < merge.nr_paths && merge.paths; i++)
-		free(merge.paths[i]);
-	free(merge.paths);
+	for (int i = 0; i < merge.nr_paths && merge.wholes; i++)
+		whole_profile_close(&merge.wholes[i]);
+	free(merge.wholes);
+	free(error);
 	if (status != OPTION_LINE_GO)
 		return status;
 	return result < 0 ? EXIT_FAILED : EXIT_OK;

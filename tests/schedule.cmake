@@ -43,6 +43,7 @@ set(FLAMEGRID_THREADED_TESTS
   symbolizer_test
   symbolizer_users_test
   # the aggregator's loop, and those who ask it
+  aggregator_links_test
   aggregator_program_test
   aggregator_refusal_test
   aggregator_successor_test
@@ -52,6 +53,7 @@ set(FLAMEGRID_THREADED_TESTS
   day_test
   host_samples_test
   job_table_test
+  node_links_test
   raw_samples_test
   # fake CUDA, whose threads call the guest
   fake_capture_test
@@ -129,6 +131,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_life_4_test 5
   process_life_others_test 20
   rank_threads_test 6
+  node_profiles_test 20
   ranks_test 21
   restarted_agent_test 11
   rights_test 6

@@ -25,8 +25,8 @@
 #define TITLE_MAX 4096u
 
 struct merging {
-	const char *const *paths;
-	uint32_t nr_paths;
+	const struct merge_source *sources;
+	uint32_t nr_sources;
 	const char *merged_path;
 	struct merge_union *whole;
 	struct merge_choice choice;
@@ -54,18 +54,21 @@ static void close_input(struct input *input)
 }
 
 /* Loading checks every reference, so that copying need not. */
-static int open_input(const struct merging *merging, const char *path, struct input *input)
+static int open_input(const struct merging *merging, uint32_t profile, struct input *input)
 {
+	const struct merge_source *source = &merging->sources[profile];
+	const char *path = source->path;
 	struct stat info;
 	int status = 0;
 
 	*input = (struct input){.collection = collection_create()};
 	/* SQLite says no more than that it is unable to open the file. */
-	if (stat(path, &info))
+	if (!source->open && stat(path, &info))
 		return fail(merging, path, -errno, strerror(errno));
 	if (!input->collection)
 		return fail(merging, path, -ENOMEM, strerror(ENOMEM));
-	status = database_open(path, true, &input->database, merging->error);
+	status = source->open ? source->open(source->context, &input->database, merging->error)
+			      : database_open(path, true, &input->database, merging->error);
 	if (status)
 		return status;
 	status = store_schema_read(input->database, path, merging->error);
@@ -95,14 +98,15 @@ static int take_title(struct merging *merging, struct database *database)
 /* What there is, and how far each profile came. */
 static int survey(struct merging *merging, uint32_t profile)
 {
-	const char *path = merging->paths[profile];
+	const struct merge_source *source = &merging->sources[profile];
+	const char *path = source->path;
 	struct merge_map map = {0};
 	struct input input;
 
-	int error = store_recover(path);
+	int error = source->open ? 0 : store_recover(path);
 	if (error)
 		return fail(merging, path, error, strerror(-error));
-	error = open_input(merging, path, &input);
+	error = open_input(merging, profile, &input);
 	if (!error) {
 		error = merge_choice_add(&merging->choice, profile, input.database);
 		if (!error)
@@ -196,10 +200,10 @@ static bool has_chosen(const struct merging *merging, uint32_t profile)
 
 static int copy_profile(const struct merging *merging, uint32_t profile, struct merge_copy *copy)
 {
-	const char *path = merging->paths[profile];
+	const char *path = merging->sources[profile].path;
 	struct merge_map map = {0};
 	struct input input;
-	int error = open_input(merging, path, &input);
+	int error = open_input(merging, profile, &input);
 
 	if (!error) {
 		error = check_unchanged(merging, profile, input.database);
@@ -224,8 +228,8 @@ static int write_title(const struct merging *merging, struct database *database)
 {
 	struct database_value value = database_bytes(merging->title, strlen(merging->title));
 	struct statement *statement;
-	int error = statement_create(database, "INSERT INTO meta VALUES ('title', CAST(?1 AS TEXT))",
-				     &statement);
+	int error = statement_create(
+		database, "INSERT INTO meta VALUES ('title', CAST(?1 AS TEXT))", &statement);
 
 	if (!error && *merging->title)
 		error = statement_run(statement, &value, 1);
@@ -260,7 +264,7 @@ static int write_merged(const struct merging *merging, struct database *database
 		error = write_title(merging, database);
 	if (!error)
 		error = merge_copy_create(database, &copy);
-	for (uint32_t i = 0; i < merging->nr_paths && !error; i++)
+	for (uint32_t i = 0; i < merging->nr_sources && !error; i++)
 		if (has_chosen(merging, i))
 			error = copy_profile(merging, i, copy);
 	merge_copy_destroy(copy);
@@ -320,7 +324,7 @@ static int merge(struct merging *merging)
 	uint32_t one, other;
 	int error = 0;
 
-	for (uint32_t i = 0; i < merging->nr_paths && !error; i++)
+	for (uint32_t i = 0; i < merging->nr_sources && !error; i++)
 		error = survey(merging, i);
 	if (error)
 		return error;
@@ -329,18 +333,18 @@ static int merge(struct merging *merging)
 		return error_text_set(merging->error, error,
 				      "%s and %s went on from copies of one profile, each with "
 				      "data of its own: they cannot be added up",
-				      merging->paths[one], merging->paths[other]);
+				      merging->sources[one].path, merging->sources[other].path);
 	if (!error)
 		error = merge_union_order(merging->whole);
 	return error ? fail(merging, merging->merged_path, error, strerror(-error))
 		     : write_file(merging);
 }
 
-int profile_merge(const char *const *paths, uint32_t nr_paths, const char *merged_path,
+int profile_merge(const struct merge_source *sources, uint32_t nr_sources, const char *merged_path,
 		  char **error)
 {
-	struct merging merging = {.paths = paths,
-				  .nr_paths = nr_paths,
+	struct merging merging = {.sources = sources,
+				  .nr_sources = nr_sources,
 				  .merged_path = merged_path,
 				  .whole = merge_union_create(),
 				  .error = error};

@@ -6,11 +6,22 @@
 
 #include <stdint.h>
 
-/* Writes the store merged_path, which must not exist, from the nr_paths stores of paths, which stay as they are. 0;
+struct database;
+
+/* A profile to merge: the store at this path, or what open() opens. */
+struct merge_source {
+	const char *path; /* for messages, too; what open() opens may have any name */
+	/* NULL, or opens a store; each profile is opened twice. 0 or -errno. On error *error, which the caller of
+	 * profile_merge() owns, is one line with the name. */
+	int (*open)(void *context, struct database **database, char **error);
+	void *context;
+};
+
+/* Writes the store merged_path, which must not exist, from nr_sources profiles, which stay as they are. 0;
  * -EEXIST: merged_path exists; -EPROTO: a path is no profile, or is damaged; -EXDEV: two of them went on from copies of
  * one profile; -ESTALE: one of them grew while it was read; -ENOENT, -EACCES, -ENOSPC, -EIO, -ENOMEM, …. On error
  * there is no file, and *error is one line with the path, which the caller owns (free()). */
-int profile_merge(const char *const *paths, uint32_t nr_paths, const char *merged_path,
+int profile_merge(const struct merge_source *sources, uint32_t nr_sources, const char *merged_path,
 		  char **error);
 
 #endif

@@ -45,8 +45,10 @@ struct agent_session {
 	uint64_t durable_seq;  /* in the store */
 	bool ended;            /* BYE was applied */
 	bool superseded;       /* a successor has asked: no further message is applied */
-	uint64_t spoke_ns;     /* CLOCK_REALTIME of the last message that was applied; 0: not known */
-	uint64_t heard_ns; /* CLOCK_MONOTONIC of the last message; 0: none since the session was loaded */
+	bool folds; /* it is a link's, which sends pages alone, and is in no collection (node_profiles.h) */
+	uint64_t spoke_ns; /* CLOCK_REALTIME of the last message that was applied; 0: not known */
+	uint64_t
+		heard_ns; /* CLOCK_MONOTONIC of the last message; 0: none since the session was loaded */
 	struct session_control { /* the agent's last command (control_service.h) */
 		uint64_t token;
 		uint32_t state, nr_processes;

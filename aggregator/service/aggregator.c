@@ -11,11 +11,12 @@
 
 #include "ack_sender.h"
 #include "clock_service.h"
-#include "connection_notices.h"
 #include "control_service.h"
 #include "descriptor_limit.h"
+#include "hello_service.h"
 #include "job_table.h"
 #include "listening.h"
+#include "node_profiles.h"
 #include "open_profile.h"
 #include "peer_rights.h"
 #include "profile_set.h"
@@ -34,29 +35,71 @@
 #include "proto/trust/user_keys.h"
 
 #define IDLE_WAIT_MS  1000u
-#define FRAMES_A_TURN 256u /* before the clock is read again */
-#define SESSIONS_MAX  65536u
-#define REFUSALS_SAID 10u /* limit of lines on stderr; all refusals are counted */
+/* A turn is over after so many frames, or so long. Then agents are answered, which take a long silence for an end. */
+#define FRAMES_A_TURN 256u
+#define TURN_NS       50000000u
+#define REFUSALS_SAID 10u  /* limit of lines on stderr; all refusals are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
-#define SUPERSEDED    "another agent of this node has taken over what this one read"
 
 struct aggregator {
 	struct profile_set profiles;
+	struct node_profiles *nodes; /* owns; NULL: links are refused */
+	struct hello_service hellos;
 	struct receiver *receiver;
 	struct user_keys *users; /* owns; NULL: none */
 	struct listening listening;
 	uint32_t commit_interval_ms;
 	int wake_fd;
 	uint64_t jobs_at_ns; /* time of the next look at jobs */
-	uint64_t agents, launches, records;
+	uint64_t launches, records;
 	uint64_t refused_messages;
-	uint64_t began_ns; /* time when aggregator_run() began */
-	struct connection_notices notices;
+	uint64_t began_ns; /* time when aggregator_run() began; before, of its creation */
 
 	pthread_mutex_t lock; /* guards status, which other threads read */
 	struct aggregator_status status;
 };
+
+/* ---- status */
+
+static void publish_status(struct aggregator *aggregator)
+{
+	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
+	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
+	uint64_t since_ns = clock_now_ns() - SILENT_NS;
+
+	/* Agents in a continued store count as if they had just spoken, so that they have time to come again. */
+	if (since_ns <= aggregator->began_ns)
+		since_ns = 0;
+	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
+		uint64_t open = 0, heard = collection_heard(
+					   profile_set_at(&aggregator->profiles, i)->collection,
+					   since_ns, &open);
+
+		connected += heard;
+		silent += open - heard;
+	}
+	if (aggregator->nodes) {
+		uint64_t open = 0, heard = node_profiles_heard(aggregator->nodes, since_ns, &open);
+
+		agents += node_profiles_links(aggregator->nodes);
+		connected += heard;
+		silent += open - heard;
+	}
+	pthread_mutex_lock(&aggregator->lock);
+	aggregator->status.agents = agents;
+	aggregator->status.agents_connected = connected;
+	aggregator->status.agents_silent = silent;
+	aggregator->status.commits = aggregator->profiles.commits;
+	aggregator->status.bad_frames = counts->bad_frames;
+	aggregator->status.refused = counts->refused;
+	aggregator->status.strangers = counts->strangers;
+	aggregator->status.launches = aggregator->launches;
+	aggregator->status.records = aggregator->records;
+	pthread_mutex_unlock(&aggregator->lock);
+}
+
+/* ---- life */
 
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
@@ -71,19 +114,31 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	};
 	struct open_profile *own = &aggregator->profiles.own;
 	int status = open_profile_open(own, &profile, error);
-	uint64_t open;
 
 	if (status)
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
-	aggregator->status.agents = aggregator->agents = own->collection->nr_sessions;
-	/* Agents of a store that was left open are awaited even before the loop's first turn. */
-	aggregator->status.agents_connected = collection_heard(own->collection, 0, &open);
+	aggregator->hellos.agents = own->collection->nr_sessions;
 	if (store_is_exclusive(own->store))
 		log_info("%s is on a file system of several hosts: reports can read it when we "
 			 "are done",
 			 options->store_path);
 	return 0;
+}
+
+static int open_nodes(struct aggregator *aggregator, const struct aggregator_options *options,
+		      char **error)
+{
+	int status = options->pages_path && !options->jobs_path
+			     ? node_profiles_open(options->pages_path, &aggregator->nodes)
+			     : 0;
+
+	aggregator->hellos.nodes = aggregator->nodes;
+	aggregator->profiles.own.control.nodes = aggregator->nodes;
+	return status ? error_text_set(error, status, "%s: %s", options->pages_path,
+				       status == -EPROTO ? "damaged, or of a newer version"
+							 : strerror(-status))
+		      : 0;
 }
 
 static int open_jobs(struct aggregator *aggregator, const struct aggregator_options *options,
@@ -150,12 +205,20 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	if (status)
 		return status;
 	aggregator->profiles.receiver = aggregator->receiver;
+	aggregator->hellos.profiles = &aggregator->profiles;
 	status = open_own(aggregator, options, error);
 	if (!status)
+		status = open_nodes(aggregator, options, error);
+	if (!status)
 		status = open_jobs(aggregator, options, error);
-	return status ? status
-		      : listening_bind(&aggregator->listening, aggregator->receiver, &listening,
-				       error);
+	if (!status)
+		status = listening_bind(&aggregator->listening, aggregator->receiver, &listening,
+					error);
+	/* Agents of a store that was left open are awaited even before the loop's first turn. */
+	aggregator->began_ns = clock_now_ns();
+	if (!status)
+		publish_status(aggregator);
+	return status;
 }
 
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
@@ -184,6 +247,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	receiver_destroy(aggregator->receiver);
 	user_keys_close(aggregator->users);
 	profile_set_fini(&aggregator->profiles);
+	node_profiles_close(aggregator->nodes);
 	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
@@ -199,124 +263,6 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 
 /* ---- messages */
 
-/* Tells the agent of a finished epoch that the epoch is over, in case it still runs. */
-static void end_epoch(struct receiver *receiver, const struct agent_session *session)
-{
-	uint32_t nr_peers;
-	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session == session)
-			receiver_refuse(receiver, &peers[i], REFUSE_SUPERSEDED, SUPERSEDED);
-	peer_table_detach(receiver_peers(receiver), session);
-}
-
-/* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
- * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no
- * messages here. A guest may have invented it in its ring, so no agent is entered for it. */
-static int handle_question(struct aggregator *aggregator, const struct peer *peer,
-			   struct open_profile *profile, const struct message_hello *hello,
-			   struct message *welcome)
-{
-	struct agent_session *session = collection_find_session(profile->collection, hello->epoch);
-
-	if (session && agent_session_supersede(session, profile->collection->catalog,
-					       profile->collection->roster, hello))
-		end_epoch(aggregator->receiver, session);
-	if (session && session->changed) {
-		profile->schedule.whole |= session->superseded;
-		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
-
-		if (error == -ENOMEM)
-			return error;
-		if (error) {
-			receiver_refuse(aggregator->receiver, peer, REFUSE_STORE, "ask again");
-			return 0;
-		}
-	}
-	welcome->welcome.durable_seq = session ? session->durable_seq : 0;
-	receiver_send(aggregator->receiver, peer, welcome);
-	return 0;
-}
-
-/* Finds the session of an agent that says HELLO. *session is NULL if the agent was refused. 0 or -ENOMEM. */
-static int greet(struct aggregator *aggregator, struct peer *peer, struct open_profile *profile,
-		 const struct message_hello *hello, struct agent_session **session)
-{
-	struct collection *collection = profile->collection;
-
-	*session = collection_find_session(collection, hello->epoch);
-	if (*session && (*session)->superseded) {
-		*session = NULL;
-		receiver_refuse(aggregator->receiver, peer, REFUSE_SUPERSEDED, SUPERSEDED);
-		return 0;
-	}
-	if (!*session && collection->nr_sessions >= SESSIONS_MAX) {
-		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
-		return 0;
-	}
-	if (!*session)
-		*session = collection_session(collection, hello->epoch);
-	if (!*session)
-		return -ENOMEM;
-	(*session)->heard_ns = peer->heard_ns;
-	if ((*session)->host != 0)
-		return 0;
-	(*session)->spoke_ns = clock_realtime_ns();
-	profile->schedule.changed = profile->schedule.whole = true;
-	aggregator->agents++;
-	return agent_session_hello(*session, collection->catalog, collection->roster, hello);
-}
-
-static int handle_hello(struct aggregator *aggregator, struct peer *peer,
-			const struct message_hello *hello)
-{
-	struct message message = {
-		.type = MESSAGE_WELCOME,
-		.welcome = {.version = WIRE_VERSION,
-			    .window_frames = ACK_SENDER_FRAMES,
-			    .window_bytes = ACK_SENDER_BYTES},
-	};
-	struct open_profile *job = NULL, *profile;
-	struct agent_session *session;
-	int status = 0;
-
-	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
-		connection_notices_version(&aggregator->notices, aggregator->receiver, peer, hello);
-		return 0;
-	}
-	if (aggregator->profiles.jobs && hello->job.key.size)
-		status = job_table_admit(aggregator->profiles.jobs, peer, hello, &message.welcome,
-					 &job);
-	if (status)
-		return status < 0 ? status : 0;
-	profile = job ? job : &aggregator->profiles.own;
-	if (!job)
-		message.welcome.profile =
-			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
-	if (hello->asks)
-		return handle_question(aggregator, peer, profile, hello, &message);
-	status = greet(aggregator, peer, profile, hello, &session);
-	if (status || !session)
-		return status;
-	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
-	peer->profile = profile;
-	/* The answer must be final. Earlier agents ask for the epoch before theirs without `asks`. */
-	if (session->received_seq != session->durable_seq) {
-		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
-
-		if (error)
-			return error == -ENOMEM ? error : 0; /* after a refusal it asks again */
-	}
-	message.welcome.durable_seq = session->durable_seq;
-	receiver_send(aggregator->receiver, peer, &message);
-	log_debug("the agent of node %.*s is welcome: %llu of its messages are stored",
-		  (int)hello->node.size, hello->node.data,
-		  (unsigned long long)session->durable_seq);
-	control_service_greet(&profile->control, peer);
-	return 0;
-}
-
 static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_t seq)
 {
 	char reason[96];
@@ -329,6 +275,58 @@ static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_
 	ack_sender_one(aggregator->receiver, peer);
 	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
 		peer->gap_reported = true;
+}
+
+static void refuse_message(struct aggregator *aggregator, const struct peer *peer, uint64_t seq,
+			   enum refuse_code code, const char *reason)
+{
+	if (aggregator->refused_messages++ < REFUSALS_SAID)
+		log_warning("an agent's message %llu was refused: %s", (unsigned long long)seq,
+			    reason);
+	receiver_refuse(aggregator->receiver, peer, code, reason);
+}
+
+/* 0; -ENOMEM; an enum refuse_code, after the refusal. */
+static int apply_link(struct aggregator *aggregator, struct peer *peer,
+		      const struct message *message, const char **reason)
+{
+	const struct agent_session *superseded;
+	int status = node_profiles_apply(aggregator->nodes, peer->session, message, peer->heard_ns,
+					 reason, &superseded);
+
+	if (superseded)
+		hello_service_end_epoch(aggregator->receiver, superseded);
+	return status;
+}
+
+/* As apply_link(), for an agent's message. */
+static int apply_agent(struct aggregator *aggregator, struct peer *peer,
+		       const struct message *message, const char **reason)
+{
+	struct agent_session *session = peer->session;
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+	int status = session_apply(session, profile->collection, message, reason);
+
+	if (status)
+		return status;
+	size_t size;
+	const void *frame = receiver_frame(aggregator->receiver, &size);
+	/* Else a disk that is full for long would fill our memory: only a whole commit can follow. */
+	if (commit_schedule_takes_messages(&profile->schedule) &&
+	    message_log_add(profile->collection->messages, session, frame, size))
+		return -ENOMEM;
+	profile->schedule.changed = true;
+	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
+	if (message->type == MESSAGE_BYE)
+		profile->schedule.hurry = true;
+	/* Once the end of a process is acknowledged, readers see all of it. */
+	if (message->type == MESSAGE_PROCESS && message->process.state != PROCESS_RUNNING)
+		profile->schedule.whole = true;
+	if (message->type == MESSAGE_EVENTS) {
+		aggregator->launches += message->events.nr_launches;
+		aggregator->records += message->events.nr_gpu;
+	}
+	return 0;
 }
 
 static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
@@ -351,35 +349,14 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		return 0;
 	}
 	session->spoke_ns = clock_realtime_ns();
-	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-	int status = session_apply(session, profile->collection, message, &reason);
+	int status = session->folds ? apply_link(aggregator, peer, message, &reason)
+				    : apply_agent(aggregator, peer, message, &reason);
 	if (status < 0)
 		return status;
-	if (status > 0) {
-		if (aggregator->refused_messages++ < REFUSALS_SAID)
-			log_warning("an agent's message %llu was refused: %s",
-				    (unsigned long long)seq, reason);
-		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
-		return 0;
-	}
-	size_t size;
-	const void *frame = receiver_frame(aggregator->receiver, &size);
-	/* Else a disk that is full for long would fill our memory: only a whole commit can follow. */
-	if (commit_schedule_takes_messages(&profile->schedule) &&
-	    message_log_add(profile->collection->messages, session, frame, size))
-		return -ENOMEM;
-	peer->gap_reported = false;
-	profile->schedule.changed = true;
-	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
-	if (message->type == MESSAGE_BYE)
-		profile->schedule.hurry = true;
-	/* Once the end of a process is acknowledged, readers see all of it. */
-	if (message->type == MESSAGE_PROCESS && message->process.state != PROCESS_RUNNING)
-		profile->schedule.whole = true;
-	if (message->type == MESSAGE_EVENTS) {
-		aggregator->launches += message->events.nr_launches;
-		aggregator->records += message->events.nr_gpu;
-	}
+	if (status > 0)
+		refuse_message(aggregator, peer, seq, (enum refuse_code)status, reason);
+	else
+		peer->gap_reported = false;
 	return 0;
 }
 
@@ -436,7 +413,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		peer->session->heard_ns = peer->heard_ns;
 	switch (message->type) {
 	case MESSAGE_HELLO:
-		return handle_hello(aggregator, peer, &message->hello);
+		return hello_service_handle(&aggregator->hellos, peer, &message->hello);
 	case MESSAGE_PING:
 		handle_ping(aggregator, peer, &message->ping);
 		return 0;
@@ -457,6 +434,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_SAMPLES:
 	case MESSAGE_COLLECTIVES:
 	case MESSAGE_PLACEMENT:
+	case MESSAGE_PAGES:
 		return handle_sequenced(aggregator, peer, message);
 	default:
 		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");
@@ -465,33 +443,6 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 }
 
 /* ---- the loop */
-
-static void publish_status(struct aggregator *aggregator)
-{
-	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
-	uint64_t connected = 0, silent = 0, since_ns = clock_now_ns() - SILENT_NS;
-
-	/* Agents in a continued store count as if they had just spoken, so that they have time to come again. */
-	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
-		uint64_t open = 0, heard = collection_heard(
-					   profile_set_at(&aggregator->profiles, i)->collection,
-					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
-
-		connected += heard;
-		silent += open - heard;
-	}
-	pthread_mutex_lock(&aggregator->lock);
-	aggregator->status.agents = aggregator->agents;
-	aggregator->status.agents_connected = connected;
-	aggregator->status.agents_silent = silent;
-	aggregator->status.commits = aggregator->profiles.commits;
-	aggregator->status.bad_frames = counts->bad_frames;
-	aggregator->status.refused = counts->refused;
-	aggregator->status.strangers = counts->strangers;
-	aggregator->status.launches = aggregator->launches;
-	aggregator->status.records = aggregator->records;
-	pthread_mutex_unlock(&aggregator->lock);
-}
 
 static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 {
@@ -504,6 +455,8 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 
 		until_ns = commit_schedule_until(&profile->schedule, until_ns);
 	}
+	if (aggregator->nodes)
+		until_ns = node_profiles_until(aggregator->nodes, until_ns);
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
@@ -513,25 +466,29 @@ static int take_messages(struct aggregator *aggregator)
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	const struct message *message;
 	struct peer *peer;
-	uint32_t nr_frames;
+	uint64_t now_ns = clock_now_ns();
+	const uint64_t until_ns = now_ns + TURN_NS;
+	bool is_drained = false;
 	int status = 0;
 
-	for (nr_frames = 0; nr_frames < FRAMES_A_TURN; nr_frames++) {
+	for (uint32_t i = 0; i < FRAMES_A_TURN && now_ns < until_ns; i++) {
 		uint64_t bytes = counts->bytes;
 
 		status = receiver_next(aggregator->receiver, &peer, &message);
+		is_drained = status == 0;
 		if (status <= 0)
 			break;
 		status = handle(aggregator, peer, message);
 		if (status)
 			break;
 		struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-		profile->schedule.bytes += counts->bytes - bytes;
+		if (!peer->session || !peer->session->folds) /* else the store has none of it */
+			profile->schedule.bytes += counts->bytes - bytes;
 		commit_schedule_date(&profile->schedule, peer->heard_ns,
 				     aggregator->commit_interval_ms);
+		now_ns = peer->heard_ns;
 	}
-	receiver_tidy(aggregator->receiver, clock_now_ns(),
-		      status == 0 && nr_frames < FRAMES_A_TURN);
+	receiver_tidy(aggregator->receiver, clock_now_ns(), is_drained);
 	return status < 0 ? status : 0;
 }
 
@@ -540,6 +497,25 @@ static bool stopping(const struct aggregator *aggregator)
 	uint64_t count;
 
 	return read(aggregator->wake_fd, &count, sizeof(count)) == sizeof(count);
+}
+
+/* Stores everything at the end of the loop, which ended with this error. Returns it, or that of storing. */
+static int store_all(struct aggregator *aggregator, int error)
+{
+	struct profile_set *profiles = &aggregator->profiles;
+	int last = 0;
+
+	/* Lack of memory within a message leaves inexact data, which must not be stored. */
+	if (!error || error == -ESTALE)
+		last = profile_set_commit_all(profiles, clock_now_ns());
+	if (!error && !last)
+		last = profile_set_look(profiles, clock_now_ns(), true);
+	if (aggregator->nodes && !profiles->own_is_gone) {
+		int saved = node_profiles_save(aggregator->nodes);
+
+		last = last ? last : saved;
+	}
+	return error ? error : last;
 }
 
 int aggregator_run(struct aggregator *aggregator)
@@ -561,18 +537,13 @@ int aggregator_run(struct aggregator *aggregator)
 			ack_sender_all(aggregator->receiver);
 		if (!error && profiles->jobs)
 			aggregator->jobs_at_ns = job_table_step(profiles->jobs, clock_now_ns());
-		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
-					clock_now_ns());
+		if (aggregator->nodes)
+			node_profiles_step(aggregator->nodes, clock_now_ns());
+		connection_notices_step(&aggregator->hellos.notices,
+					receiver_counts(aggregator->receiver), clock_now_ns());
 		publish_status(aggregator);
 	}
-	/* Lack of memory within a message leaves inexact data, which must not be stored. */
-	if (!error || error == -ESTALE) {
-		int last = profile_set_commit_all(profiles, clock_now_ns());
-
-		error = error ? error : last;
-	}
-	if (!error)
-		error = profile_set_look(profiles, clock_now_ns(), true);
+	error = store_all(aggregator, error);
 	publish_status(aggregator);
 	return error;
 }

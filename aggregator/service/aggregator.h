@@ -27,6 +27,9 @@ struct aggregator_options {
 		user_keys_path; /* of users who may send for themselves (user_keys.h); needs keys and jobs */
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
+	/* the file of the profiles that nodes fold (node_profiles.h), continued if it is there; copied; NULL, or with
+	 * jobs_path: links are refused */
+	const char *pages_path;
 	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */
 	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
@@ -39,7 +42,7 @@ struct aggregator_options {
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,
  * which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. -EPROTO: the file is no store, is
- * damaged, or has a newer schema. On error *aggregator is NULL. */
+ * damaged, or has a newer schema, or the file of the nodes' profiles is none. On error *aggregator is NULL. */
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
 		      char **error);
 void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */
@@ -53,7 +56,8 @@ int aggregator_run(struct aggregator *aggregator);
 void aggregator_stop(struct aggregator *aggregator);
 
 struct aggregator_status {
-	uint64_t agents; /* epochs ever welcomed */
+	/* Links of nodes count as agents in these three. */
+	uint64_t agents; /* epochs ever welcomed; of the links of a node's profile the last one */
 	/* Agents without a BYE that sent something within 5 s, or since the start. Agents send each second. */
 	uint64_t agents_connected;
 	uint64_t agents_silent;     /* agents without a BYE that sent nothing within 5 s */

@@ -22,19 +22,19 @@
 #define COMMIT_SCHEDULE_WHOLE_TIMES 50u
 #define COMMIT_SCHEDULE_WHOLE_MS    10000u
 
-struct commit_schedule {   /* zeroed: nothing to commit */
-	bool changed;      /* since the last commit; code that changes the profile sets it */
-	bool hurry;        /* an agent waits for its last acknowledgement */
-	bool whole;        /* the next commit must be: readers wait, or no message tells of a change */
-	bool behind;       /* messages were stored since the last whole commit */
-	bool failed;       /* the last commit failed */
-	bool dated;        /* at_ns is valid */
-	uint64_t at_ns;    /* CLOCK_MONOTONIC, as all times here */
-	uint64_t began_ns; /* the last commit; 0: there was none */
-	uint64_t whole_ns; /* from then on the next commit is whole */
-	uint64_t bytes;    /* received since the last commit */
+struct commit_schedule { /* zeroed: nothing to commit */
+	bool changed;    /* since the last commit; code that changes the profile sets it */
+	bool hurry;      /* an agent waits for its last acknowledgement */
+	bool whole;     /* the next commit must be: readers wait, or no message tells of a change */
+	bool behind;    /* messages were stored since the last whole commit */
+	bool failed;    /* the last commit failed */
+	bool dated;     /* at_ns is valid */
+	uint64_t at_ns; /* CLOCK_MONOTONIC, as all times here */
+	uint64_t began_ns;     /* the last commit; 0: there was none */
+	uint64_t whole_ns;     /* from then on the next commit is whole */
+	uint64_t bytes;        /* received since the last commit */
 	uint64_t behind_bytes; /* received before it, since the last whole one */
-	uint64_t frames;       /* received since the last commit, of the agent from which most came */
+	uint64_t frames; /* received since the last commit, of the agent from which most came */
 };
 
 /* Notes that an agent waits for the acknowledgement of so many frames. */

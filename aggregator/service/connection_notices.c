@@ -39,7 +39,7 @@ void connection_notices_version(struct connection_notices *notices, struct recei
 
 	snprintf(reason, sizeof(reason),
 		 "this aggregator speaks version %u of the protocol, the agent versions %u to %u",
-		 WIRE_VERSION, hello->version_min, hello->version_max);
+		 message_hello_version(hello), hello->version_min, hello->version_max);
 	receiver_refuse(receiver, peer, REFUSE_VERSION, reason);
 	if (!notices->version_said)
 		log_warning("an agent was refused: %s; it tries again, and keeps what it can",

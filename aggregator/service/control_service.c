@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "node_profiles.h"
+
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -24,6 +26,8 @@ void control_service_fini(struct control_service *service)
 /* Agents of other profiles get no commands. */
 static bool is_of(const struct control_service *service, const struct agent_session *session)
 {
+	if (session->folds)
+		return service->nodes != NULL;
 	return session->id <= service->collection->nr_sessions &&
 	       service->collection->sessions[session->id - 1] == session;
 }
@@ -77,23 +81,40 @@ static void describe(const struct control_service *service, const struct agent_s
 	agent->bound_ns = session->control.bound_ns;
 }
 
+static bool is_open(const struct agent_session *session)
+{
+	return session && !session->ended && session->host;
+}
+
+/* Describes the agents and links that are open, as many as there is room for. Returns their number. */
+static uint32_t describe_all(const struct control_service *service)
+{
+	const struct collection *collection = service->collection;
+	uint32_t nr_links = service->nodes ? node_profiles_count(service->nodes) : 0, count = 0;
+
+	for (uint32_t i = 0; i < collection->nr_sessions && count < WIRE_CONTROL_AGENTS_MAX; i++)
+		if (is_open(collection->sessions[i]))
+			describe(service, collection->sessions[i], &service->agents[count++]);
+	for (uint32_t i = 0; i < nr_links && count < WIRE_CONTROL_AGENTS_MAX; i++) {
+		const struct agent_session *session = node_profiles_at(service->nodes, i);
+
+		if (is_open(session))
+			describe(service, session, &service->agents[count++]);
+	}
+	return count;
+}
+
 /* Without memory there is no answer, and the client asks again. */
 static void send_answer(struct control_service *service, const struct peer *peer)
 {
-	const struct collection *collection = service->collection;
 	struct message message = {.type = MESSAGE_CONTROL, .control = service->order};
-	uint32_t nr_agents = 0;
 
 	if (!service->agents)
 		service->agents = calloc(WIRE_CONTROL_AGENTS_MAX, sizeof(*service->agents));
 	if (!service->agents)
 		return;
-	for (uint32_t i = 0; i < collection->nr_sessions && nr_agents < WIRE_CONTROL_AGENTS_MAX;
-	     i++)
-		if (!collection->sessions[i]->ended && collection->sessions[i]->host)
-			describe(service, collection->sessions[i], &service->agents[nr_agents++]);
 	message.control.kind = CONTROL_ANSWER;
-	message.control.nr_agents = nr_agents;
+	message.control.nr_agents = describe_all(service);
 	message.control.agents = service->agents;
 	receiver_send(service->receiver, peer, &message);
 }

@@ -9,11 +9,14 @@
 #include "aggregator/profile/collection.h"
 #include "proto/batch/message.h"
 
+struct node_profiles;
+
 struct control_service {
 	struct receiver *receiver;
 	struct collection *collection;
 	struct message_control order;         /* the newest; token 0: none */
 	struct message_control_agent *agents; /* owns; part of the answer */
+	const struct node_profiles *nodes; /* whose links get commands, too; borrowed; NULL: none */
 };
 
 /* Both are borrowed until fini; zeroed otherwise. */

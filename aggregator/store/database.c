@@ -195,6 +195,9 @@ static int bind(sqlite3_stmt *handle, int index, const struct database_value *va
 		/* sqlite3 would bind NULL for a NULL pointer. */
 		return sqlite3_bind_blob64(handle, index, value->size ? value->bytes : "",
 					   value->size, SQLITE_STATIC);
+	case DATABASE_TEXT:
+		return sqlite3_bind_text64(handle, index, value->size ? value->bytes : "",
+					   value->size, SQLITE_STATIC, SQLITE_UTF8);
 	default:
 		return sqlite3_bind_null(handle, index);
 	}
@@ -233,6 +236,31 @@ int database_rows(struct database *database, const char *sql,
 		error = take(row, context);
 	statement_destroy(row);
 	return error ? error : more;
+}
+
+uint32_t statement_columns(struct statement *statement)
+{
+	return (uint32_t)sqlite3_column_count(statement->handle);
+}
+
+struct database_value statement_value(struct statement *statement, uint32_t column)
+{
+	struct database_value value = {.type = DATABASE_NULL};
+
+	switch (sqlite3_column_type(statement->handle, (int)column)) {
+	case SQLITE_INTEGER:
+		return database_signed(statement_signed(statement, column));
+	case SQLITE_BLOB:
+		value.type = DATABASE_BYTES;
+		break;
+	case SQLITE_TEXT:
+		value.type = DATABASE_TEXT;
+		break;
+	default:
+		return value;
+	}
+	value.bytes = statement_bytes(statement, column, &value.size);
+	return value;
 }
 
 int64_t statement_signed(struct statement *statement, uint32_t column)

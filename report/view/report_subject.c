@@ -247,9 +247,11 @@ int report_subject_save(const struct report_view *view, const char *path,
 			const struct report_request *request, char **error)
 {
 	*error = NULL;
-	if (path && is_store(path, view->store_path))
-		return error_text_set(error, -EEXIST, "%s: the profile itself, which a report "
-				      "must not replace", path);
+	if (path && is_store(path, view->given_path))
+		return error_text_set(error, -EEXIST,
+				      "%s: the profile itself, which a report "
+				      "must not replace",
+				      path);
 	FILE *out = path ? fopen(path, "we") : stdout;
 	int result = out ? report_subject_write(view, out, request) : -errno;
 

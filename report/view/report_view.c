@@ -7,7 +7,7 @@
 
 int report_view_explain(const struct report_view *view, int result, char **error)
 {
-	return result < 0 ? error_text_set(error, result, "%s: %s", view->store_path,
+	return result < 0 ? error_text_set(error, result, "%s: %s", view->given_path,
 					   result == -EPROTO
 						   ? "damaged: it names what it does not hold"
 						   : strerror(-result))
@@ -19,12 +19,20 @@ int report_view_open(struct report_view *view, const char *store_path,
 {
 	memset(view, 0, sizeof(*view));
 	*error = NULL;
-	view->store_path = store_path;
+	view->given_path = store_path;
+	view->store_path = view->whole.path;
 	view->options = options;
 
-	int result = profile_load(store_path, &view->profile, error);
+	int result = whole_profile_open(&view->whole, store_path, error);
+	if (result == 0)
+		result = profile_load(view->store_path, &view->profile, error);
 	if (result < 0)
 		return result;
+	/* Nobody writes the merged copy. */
+	if (view->whole.is_written) {
+		view->profile->written = true;
+		view->profile->abandoned = false;
+	}
 	result = report_tree_build(view->profile, options, &view->tree);
 	if (result == 0)
 		result = report_busy_create(view->profile, &view->busy);
@@ -57,5 +65,6 @@ void report_view_close(struct report_view *view)
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
 	profile_destroy(view->profile);
+	whole_profile_close(&view->whole);
 	memset(view, 0, sizeof(*view));
 }

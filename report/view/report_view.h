@@ -11,6 +11,7 @@
 #include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
 #include "report/profile/profile.h"
+#include "report/profile/whole_profile.h"
 #include "report/straggler/report_straggler.h"
 
 /* report_view_open() leaves the last three members NULL. report_subject_read() makes the first two of them, and the
@@ -22,7 +23,9 @@ struct report_view {
 	struct report_ranks *ranks;
 	struct report_clocks *clocks;
 	struct report_statistics *statistics;
-	const char *store_path; /* borrowed until report_view_close(), as options */
+	const char *given_path; /* of the store; borrowed until report_view_close(), as options */
+	const char *store_path; /* of the store that is read */
+	struct whole_profile whole;
 	const struct report_options *options;
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;

@@ -87,11 +87,10 @@ static void open_store(struct open_store *open, const char *path, uint32_t set)
 		open->sessions[i] = collection_session(open->collection, agents[i].epoch);
 		assert_non_null(open->sessions[i]);
 		if (!open->sessions[i]->host)
-			assert_int_equal(agent_session_hello(open->sessions[i],
-							     open->collection->catalog,
-							     open->collection->roster,
-							     &agents[i].hello),
-					 0);
+			assert_int_equal(
+				agent_session_hello(open->sessions[i], open->collection->catalog,
+						    open->collection->roster, &agents[i].hello),
+				0);
 	}
 	assert_int_equal(store_commit(open->store, open->collection), 0);
 }
@@ -116,9 +115,8 @@ static void apply_next(struct open_store *open, uint32_t agent)
 	assert_int_equal(batch_decode(decoder, frame->bytes, frame->size, &message), 0);
 	if (session_apply(session, open->collection, &message, &reason))
 		fail_msg("agent %u: %s", agent, reason);
-	assert_int_equal(message_log_add(open->collection->messages, session, frame->bytes,
-					 frame->size),
-			 0);
+	assert_int_equal(
+		message_log_add(open->collection->messages, session, frame->bytes, frame->size), 0);
 }
 
 /* Frames of all agents, one of a random agent after the other, up to a share of 256 of each one's. */
@@ -131,8 +129,8 @@ static void apply_share(struct open_store *open, uint32_t share, uint64_t *seed)
 
 		left = 0;
 		for (uint32_t i = 0; i < MERGE_FIXTURE_AGENTS; i++)
-			if (open->sessions[i] && open->sessions[i]->received_seq <
-							 agents[i].nr_frames * share / 256 &&
+			if (open->sessions[i] &&
+			    open->sessions[i]->received_seq < agents[i].nr_frames * share / 256 &&
 			    merge_fixture_random(seed, ++left) == 0)
 				chosen = i;
 		if (left)
@@ -153,8 +151,8 @@ static void copy_file(const char *from, const char *to)
 	assert_int_equal(fclose(out), 0);
 }
 
-void merge_fixture_write_both(const char *path, const char *copy_path, uint32_t share,
-			      uint32_t set, uint64_t seed)
+void merge_fixture_write_both(const char *path, const char *copy_path, uint32_t share, uint32_t set,
+			      uint64_t seed)
 {
 	struct open_store open;
 
@@ -184,11 +182,16 @@ void merge_fixture_continue(const char *path, uint32_t set)
 
 void merge_fixture_merge(const char *const *paths, uint32_t nr_paths, const char *merged_path)
 {
+	struct merge_source *sources = calloc(nr_paths, sizeof(*sources));
 	char *error;
 
-	if (profile_merge(paths, nr_paths, merged_path, &error))
+	assert_non_null(sources);
+	for (uint32_t i = 0; i < nr_paths; i++)
+		sources[i].path = paths[i];
+	if (profile_merge(sources, nr_paths, merged_path, &error))
 		fail_msg("%s", error);
 	assert_null(error);
+	free(sources);
 }
 
 /* A row's values as SQL writes them, one a line. */

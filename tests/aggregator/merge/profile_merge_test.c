@@ -44,7 +44,7 @@ static void paths_free(struct paths *paths)
 /* Merges both, which must fail with a line that has the words, and leave no file. */
 static void expect_refusal(const struct paths *paths, int status, const char *words)
 {
-	const char *both[] = {paths->one, paths->two};
+	const struct merge_source both[] = {{.path = paths->one}, {.path = paths->two}};
 	char *error;
 
 	assert_int_equal(profile_merge(both, 2, paths->merged, &error), status);
@@ -180,8 +180,9 @@ static void a_file_that_exists_is_left_alone(void **state)
 	(void)state;
 	merge_fixture_write(paths.one, 1, 1);
 	write_text(paths.merged, "mine");
-	assert_int_equal(profile_merge((const char *[]){paths.one}, 1, paths.merged, &error),
-			 -EEXIST);
+	assert_int_equal(
+		profile_merge(&(struct merge_source){.path = paths.one}, 1, paths.merged, &error),
+		-EEXIST);
 	assert_non_null(strstr(error, paths.merged));
 	free(error);
 	FILE *file = fopen(paths.merged, "r");

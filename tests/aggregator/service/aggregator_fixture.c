@@ -35,6 +35,7 @@ int aggregator_fixture_set_up(void **state)
 	if (!mkdtemp(fixture->folder))
 		return -1;
 	snprintf(fixture->path, sizeof(fixture->path), "%s/profile.db", fixture->folder);
+	snprintf(fixture->nodes_path, sizeof(fixture->nodes_path), "%s.nodes", fixture->path);
 	snprintf(fixture->socket_endpoint, sizeof(fixture->socket_endpoint), "ipc://%s/socket",
 		 fixture->folder);
 	for (uint32_t i = 0; i < AGGREGATOR_FIXTURE_SCENARIOS; i++)
@@ -56,6 +57,7 @@ int aggregator_fixture_tear_down(void **state)
 	test_agent_close_all();
 	zmq_ctx_term(fixture->context);
 	remove_store(fixture);
+	unlink(fixture->nodes_path);
 	snprintf(name, sizeof(name), "%s/socket", fixture->folder);
 	unlink(name);
 	snprintf(name, sizeof(name), "%s/socket.lock", fixture->folder); /* of a killed one */
@@ -82,6 +84,7 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.commit_interval_ms = commit_interval_ms,
 		.raw_samples = fixture->raw_samples,
 		.jobs_path = fixture->jobs_path,
+		.pages_path = fixture->takes_links ? fixture->nodes_path : NULL,
 		.wait_nodes_ms = fixture->wait_nodes_ms,
 		.wait_silent_ms = fixture->wait_silent_ms,
 	};

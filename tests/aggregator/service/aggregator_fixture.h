@@ -8,19 +8,21 @@
 #include <stdint.h>
 
 #include "aggregator/service/aggregator.h"
-#include "tests/aggregator/store/scenario.h"
 #include "test_agent.h"
+#include "tests/aggregator/store/scenario.h"
 
 #define AGGREGATOR_FIXTURE_SCENARIOS 2u
 
 struct aggregator_fixture {
 	char folder[64];
 	char path[96];            /* of the store, in the folder */
+	char nodes_path[112];     /* of the nodes' profiles, in the folder */
 	char socket_endpoint[96]; /* in the folder; nobody listens there unless told to */
 	struct scenario scenarios[AGGREGATOR_FIXTURE_SCENARIOS];
 	void *context;    /* ZeroMQ's, shared with the agents; owns */
-	bool raw_samples; /* from the next start on, as the next three */
+	bool raw_samples; /* from the next start on, as the next four */
 	const char *jobs_path;
+	bool takes_links;
 	uint32_t wait_nodes_ms, wait_silent_ms;
 	struct aggregator *aggregator; /* between start and stop; owns */
 	bool has_thread;

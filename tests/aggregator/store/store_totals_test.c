@@ -201,8 +201,9 @@ static void reports_and_merges_have_the_totals_of_blocks(void **state)
 	leave_blocks();
 	char *expected = report_text_of(store_fixture.path);
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge((const char *[]){store_fixture.path, store_fixture.path}, 2, merged,
-			  &error))
+	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
+						  {store_fixture.path, NULL, NULL}},
+			  2, merged, &error))
 		fail_msg("%s", error);
 	char *text = report_text_of(merged);
 	assert_string_equal(text, expected);

@@ -119,8 +119,9 @@ static void expect_merging(void)
 	char merged[128], *error;
 
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge((const char *[]){store_fixture.path, store_fixture.path}, 2, merged,
-			  &error))
+	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
+						  {store_fixture.path, NULL, NULL}},
+			  2, merged, &error))
 		fail_msg("%s", error);
 	expect_content(merged);
 	expect_collectives(merged);
@@ -166,7 +167,7 @@ static void version_7_is_read_and_merged(void **state)
 	free(text);
 	expect_no_writing();
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge((const char *[]){store_fixture.path}, 1, merged, &error))
+	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, merged, &error))
 		fail_msg("%s", error);
 	text = report_text_of(merged);
 	assert_string_equal(text, expected);

@@ -1,0 +1,22 @@
+/* Makes a store of pages again. Used by one thread. */
+#ifndef PAGE_STORE_H
+#define PAGE_STORE_H
+
+#include "profile_page.h"
+
+#include "aggregator/store/database.h"
+
+struct page_store;
+
+/* Opens an empty store in memory. 0 or the database's error; *store is then NULL. */
+int page_store_create(struct page_store **store);
+void page_store_destroy(struct page_store *store); /* accepts NULL */
+
+/* Adds the rows of a page. 0; -EPROTO: these bytes are no page of this table; -ENOMEM; the database's error. */
+int page_store_add(struct page_store *store, const struct profile_page *page);
+
+/* Returns the database with all rows added so far, which the caller owns, and destroys the store. Its contents are as
+ * unchecked as the pages' (store_loader.h checks). NULL: out of memory, or an error of the database. */
+struct database *page_store_finish(struct page_store *store);
+
+#endif

@@ -1,0 +1,195 @@
+#include "hello_service.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ack_sender.h"
+#include "job_table.h"
+#include "node_profiles.h"
+#include "receiver.h"
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define SESSIONS_MAX 65536u
+
+static void refuse_superseded(struct receiver *receiver, const struct peer *peer,
+			      const struct agent_session *session)
+{
+	receiver_refuse(receiver, peer, REFUSE_SUPERSEDED,
+			session->folds
+				? "another link sends this node's profile"
+				: "another agent of this node has taken over what this one read");
+}
+
+void hello_service_end_epoch(struct receiver *receiver, const struct agent_session *session)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session == session)
+			refuse_superseded(receiver, &peers[i], session);
+	peer_table_detach(receiver_peers(receiver), session);
+}
+
+/* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
+ * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no
+ * messages here. A guest may have invented it in its ring, so no agent is entered for it. */
+static int answer_question(struct hello_service *service, const struct peer *peer,
+			   struct open_profile *profile, const struct message_hello *hello,
+			   struct message *welcome)
+{
+	struct receiver *receiver = service->profiles->receiver;
+	struct agent_session *session = collection_find_session(profile->collection, hello->epoch);
+
+	if (session && agent_session_supersede(session, profile->collection->catalog,
+					       profile->collection->roster, hello))
+		hello_service_end_epoch(receiver, session);
+	if (session && session->changed) {
+		profile->schedule.whole |= session->superseded;
+		int error = profile_set_commit(service->profiles, profile, clock_now_ns());
+
+		if (error == -ENOMEM)
+			return error;
+		if (error) {
+			receiver_refuse(receiver, peer, REFUSE_STORE, "ask again");
+			return 0;
+		}
+	}
+	welcome->welcome.durable_seq = session ? session->durable_seq : 0;
+	receiver_send(receiver, peer, welcome);
+	return 0;
+}
+
+/* Finds or makes the session. 0; -ENOMEM; -ENOSPC: there are too many. */
+static int find_session(struct hello_service *service, struct collection *collection,
+			const struct message_hello *hello, struct agent_session **session)
+{
+	bool is_full;
+
+	if (hello->folds) {
+		*session = node_profiles_session(service->nodes, hello->epoch, &is_full);
+	} else {
+		*session = collection_find_session(collection, hello->epoch);
+		is_full = !*session && collection->nr_sessions >= SESSIONS_MAX;
+		if (!*session && !is_full)
+			*session = collection_session(collection, hello->epoch);
+	}
+	return *session ? 0 : is_full ? -ENOSPC : -ENOMEM;
+}
+
+/* Ends the epochs of links that began anew. They are not awaited. */
+static void end_unused(struct hello_service *service, const struct agent_session *session)
+{
+	struct agent_session *unused;
+
+	while ((unused = node_profiles_unused(service->nodes, session)) != NULL) {
+		unused->superseded = true;
+		hello_service_end_epoch(service->profiles->receiver, unused);
+	}
+}
+
+/* Finds the session of an agent or a link that says HELLO. *session is NULL if it was refused. 0 or -ENOMEM. */
+static int greet(struct hello_service *service, struct peer *peer, struct open_profile *profile,
+		 const struct message_hello *hello, struct agent_session **session)
+{
+	struct receiver *receiver = service->profiles->receiver;
+	struct collection *collection = profile->collection;
+	int error = find_session(service, collection, hello, session);
+
+	if (error == -ENOSPC) {
+		receiver_refuse(receiver, peer, REFUSE_LIMIT, "too many agents");
+		return 0;
+	}
+	if (error)
+		return error;
+	if ((*session)->superseded) {
+		refuse_superseded(receiver, peer, *session);
+		*session = NULL;
+		return 0;
+	}
+	(*session)->heard_ns = peer->heard_ns;
+	if ((*session)->host != 0)
+		return 0;
+	(*session)->spoke_ns = clock_realtime_ns();
+	profile->schedule.changed = profile->schedule.whole = true;
+	service->agents += !hello->folds;
+	error = agent_session_hello(*session, collection->catalog, collection->roster, hello);
+	if (!error && hello->folds)
+		end_unused(service, *session);
+	return error;
+}
+
+/* Returns whether links are welcome; refuses the peer if not. */
+static bool takes_links(const struct hello_service *service, const struct peer *peer)
+{
+	if (!service->nodes)
+		receiver_refuse(
+			service->profiles->receiver, peer, REFUSE_UNDEFINED,
+			service->profiles->jobs
+				? "an aggregator of many jobs takes no profiles that nodes fold"
+				: "this aggregator takes no profiles that nodes fold");
+	return service->nodes != NULL;
+}
+
+static int welcome_peer(struct hello_service *service, struct peer *peer,
+			struct open_profile *profile, const struct message_hello *hello,
+			struct message *welcome)
+{
+	struct receiver *receiver = service->profiles->receiver;
+	struct agent_session *session;
+	int error = greet(service, peer, profile, hello, &session);
+
+	if (error || !session)
+		return error;
+	peer_table_attach(receiver_peers(receiver), peer, session);
+	peer->profile = profile;
+	/* The answer must be final. Earlier agents ask for the epoch before theirs without `asks`. */
+	if (session->received_seq != session->durable_seq) {
+		error = profile_set_commit(service->profiles, profile, clock_now_ns());
+		if (error)
+			return error == -ENOMEM ? error : 0; /* after a refusal it asks again */
+	}
+	welcome->welcome.durable_seq = session->durable_seq;
+	receiver_send(receiver, peer, welcome);
+	log_debug("the agent of node %.*s is welcome: %llu of its messages are stored",
+		  (int)hello->node.size, hello->node.data,
+		  (unsigned long long)session->durable_seq);
+	control_service_greet(&profile->control, peer);
+	return 0;
+}
+
+int hello_service_handle(struct hello_service *service, struct peer *peer,
+			 const struct message_hello *hello)
+{
+	struct profile_set *profiles = service->profiles;
+	struct message message = {
+		.type = MESSAGE_WELCOME,
+		.welcome = {.version = message_hello_version(hello),
+			    .window_frames = ACK_SENDER_FRAMES,
+			    .window_bytes = ACK_SENDER_BYTES},
+	};
+	struct open_profile *job = NULL, *profile;
+	int status = 0;
+
+	if (hello->version_min > message.welcome.version ||
+	    hello->version_max < message.welcome.version) {
+		connection_notices_version(&service->notices, profiles->receiver, peer, hello);
+		return 0;
+	}
+	if (hello->folds && !takes_links(service, peer))
+		return 0;
+	if (profiles->jobs && hello->job.key.size)
+		status = job_table_admit(profiles->jobs, peer, hello, &message.welcome, &job);
+	if (status)
+		return status < 0 ? status : 0;
+	profile = job ? job : &profiles->own;
+	if (!job)
+		message.welcome.profile =
+			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
+	return hello->asks ? answer_question(service, peer, profile, hello, &message)
+			   : welcome_peer(service, peer, profile, hello, &message);
+}

@@ -1,0 +1,347 @@
+#include "node_profiles.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "page_saver.h"
+
+#include "aggregator/pages/page_set.h"
+#include "aggregator/profile/agent_session.h"
+#include "base/array.h"
+#include "base/log.h"
+#include "proto/batch/message_seq.h"
+
+struct node_link {
+	struct agent_session *session; /* owns; NULL: the link was an earlier aggregator's */
+	uint8_t writer[WIRE_EPOCH_SIZE];
+	bool has_writer;
+	bool ended; /* it has said goodbye */
+};
+
+struct node_profiles {
+	char *path, *wanted_path; /* owns; of the file, and of its PAGE_SET_WANTED */
+	struct page_set *set;
+	struct page_saver saver;
+	struct node_link *links; /* owns; a session's id is its place from 1 */
+	uint32_t nr_links, room_links;
+	uint64_t first_ns; /* time of the first page; 0: none has come */
+	uint64_t save_ns;  /* time of the next save, once a page has come */
+	uint64_t look_ns;  /* time of the next look for a reader's wish */
+	bool has_begun;    /* the first page has come, and no file tells readers so */
+	bool has_failed;   /* to save, the last time */
+};
+
+/* ---- life */
+
+static struct node_link *add_link(struct node_profiles *profiles)
+{
+	if (array_reserve(&profiles->links, &profiles->room_links, (uint64_t)profiles->nr_links + 1,
+			  sizeof(*profiles->links)))
+		return NULL;
+	struct node_link *link = &profiles->links[profiles->nr_links++];
+	*link = (struct node_link){0};
+	return link;
+}
+
+/* Links of the earlier aggregator are awaited. */
+static int load(struct node_profiles *profiles)
+{
+	int error = page_set_load(profiles->path, &profiles->set);
+
+	if (error == -ENOENT)
+		profiles->set = page_set_create();
+	else if (error)
+		return error;
+	if (!profiles->set)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < page_set_writers(profiles->set); i++) {
+		struct node_link *link = add_link(profiles);
+
+		if (!link)
+			return -ENOMEM;
+		memcpy(link->writer, page_set_writer(profiles->set, i), WIRE_EPOCH_SIZE);
+		link->has_writer = true;
+		link->ended = page_set_ended(profiles->set, i);
+	}
+	return 0;
+}
+
+int node_profiles_open(const char *path, struct node_profiles **profiles)
+{
+	*profiles = calloc(1, sizeof(**profiles));
+	if (!*profiles)
+		return -ENOMEM;
+	(*profiles)->path = strdup(path);
+	if (asprintf(&(*profiles)->wanted_path, "%s" PAGE_SET_WANTED, path) < 0)
+		(*profiles)->wanted_path = NULL;
+	int error = (*profiles)->path && (*profiles)->wanted_path ? load(*profiles) : -ENOMEM;
+	(*profiles)->saver =
+		(struct page_saver){.set = (*profiles)->set, .path = (*profiles)->path};
+	if (error) {
+		node_profiles_close(*profiles);
+		*profiles = NULL;
+	}
+	return error;
+}
+
+void node_profiles_close(struct node_profiles *profiles)
+{
+	int result;
+
+	if (!profiles)
+		return;
+	page_saver_end(&profiles->saver, true, &result);
+	page_set_destroy(profiles->set);
+	for (uint32_t i = 0; i < profiles->nr_links; i++)
+		agent_session_destroy(profiles->links[i].session);
+	free(profiles->links);
+	if (profiles->wanted_path)
+		unlink(profiles->wanted_path);
+	free(profiles->wanted_path);
+	free(profiles->path);
+	free(profiles);
+}
+
+/* ---- links */
+
+struct agent_session *node_profiles_session(struct node_profiles *profiles,
+					    const uint8_t epoch[WIRE_EPOCH_SIZE], bool *is_full)
+{
+	*is_full = false;
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		struct agent_session *session = profiles->links[i].session;
+
+		if (session && memcmp(session->epoch, epoch, WIRE_EPOCH_SIZE) == 0)
+			return session;
+	}
+	*is_full = profiles->nr_links >= NODE_PROFILES_LINKS_MAX;
+	if (*is_full)
+		return NULL;
+	struct agent_session *session = agent_session_create(epoch, profiles->nr_links + 1);
+	struct node_link *link = session ? add_link(profiles) : NULL;
+	if (!link) {
+		agent_session_destroy(session);
+		return NULL;
+	}
+	session->folds = true;
+	link->session = session;
+	return session;
+}
+
+/* Returns whether no later link has taken this one's place. */
+static bool is_current(const struct node_link *link)
+{
+	return link->session ? !link->session->superseded : link->has_writer;
+}
+
+struct agent_session *node_profiles_unused(const struct node_profiles *profiles,
+					   const struct agent_session *session)
+{
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		struct agent_session *other = profiles->links[i].session;
+
+		if (other && other != session && other->host == session->host &&
+		    other->received_seq == 0 && !other->superseded)
+			return other;
+	}
+	return NULL;
+}
+
+/* Returns the link of this writer other than the given one; NULL: there is none. */
+static struct node_link *find_other(struct node_profiles *profiles, const struct node_link *link,
+				    const uint8_t writer[WIRE_EPOCH_SIZE])
+{
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		struct node_link *other = &profiles->links[i];
+
+		if (other != link && other->has_writer &&
+		    memcmp(other->writer, writer, WIRE_EPOCH_SIZE) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+/* The link names its writer, and takes the place of an earlier one. */
+static void bind(struct node_profiles *profiles, struct node_link *link,
+		 const uint8_t writer[WIRE_EPOCH_SIZE], const struct agent_session **superseded)
+{
+	struct node_link *other = find_other(profiles, link, writer);
+
+	memcpy(link->writer, writer, WIRE_EPOCH_SIZE);
+	link->has_writer = true;
+	page_set_begin(profiles->set, writer);
+	if (!other)
+		return;
+	other->has_writer = false;
+	*superseded = other->session;
+	if (other->session)
+		other->session->superseded = true;
+}
+
+/* ---- messages */
+
+static int take_pages(struct node_profiles *profiles, struct node_link *link,
+		      const struct message_pages *pages, uint64_t now_ns, const char **reason,
+		      const struct agent_session **superseded)
+{
+	if (!link->has_writer)
+		bind(profiles, link, pages->writer, superseded);
+	if (memcmp(link->writer, pages->writer, WIRE_EPOCH_SIZE) != 0) {
+		*reason = "the link of another profile";
+		return REFUSE_MALFORMED;
+	}
+	int error = page_set_take(profiles->set, pages, reason);
+	if (error)
+		return error == -EPROTO ? REFUSE_MALFORMED : error;
+	if (!profiles->first_ns) {
+		profiles->first_ns = now_ns;
+		profiles->has_begun = true;
+		profiles->save_ns = now_ns + NODE_PROFILES_SAVE_NS;
+	}
+	return 0;
+}
+
+int node_profiles_apply(struct node_profiles *profiles, struct agent_session *session,
+			const struct message *message, uint64_t now_ns, const char **reason,
+			const struct agent_session **superseded)
+{
+	struct node_link *link = &profiles->links[session->id - 1];
+	int error = 0;
+
+	assert(message_seq_get(message) == session->received_seq + 1);
+	*reason = "";
+	*superseded = NULL;
+	if (session->ended) {
+		*reason = "data after the goodbye";
+		return REFUSE_MALFORMED;
+	}
+	if (message->type == MESSAGE_PAGES) {
+		error = take_pages(profiles, link, &message->pages, now_ns, reason, superseded);
+	} else if (message->type == MESSAGE_BYE) {
+		session->ended = link->ended = true;
+		if (link->has_writer)
+			page_set_end(profiles->set, link->writer);
+	} else {
+		*reason = "a link sends pages alone";
+		error = REFUSE_MALFORMED;
+	}
+	if (!error)
+		session->durable_seq = ++session->received_seq;
+	return error;
+}
+
+/* ---- the file */
+
+static void note_result(struct node_profiles *profiles, int result)
+{
+	if (result && !profiles->has_failed)
+		log_error("cannot write %s: %s; the nodes keep their profiles, and we keep trying",
+			  profiles->path, strerror(-result));
+	else if (!result && profiles->has_failed)
+		log_notice("%s can be written again", profiles->path);
+	profiles->has_failed = result != 0;
+}
+
+static void end_save(struct node_profiles *profiles, bool wait)
+{
+	int result;
+
+	if (!page_saver_end(&profiles->saver, wait, &result))
+		return;
+	note_result(profiles, result);
+	unlink(profiles->wanted_path);
+}
+
+/* Whether a reader waits for a new file. */
+static bool is_wanted(struct node_profiles *profiles, uint64_t now_ns)
+{
+	if (now_ns < profiles->look_ns)
+		return false;
+	profiles->look_ns = now_ns + NODE_PROFILES_LOOK_NS;
+	if (access(profiles->wanted_path, F_OK))
+		return false;
+	if (!page_set_changed(profiles->set))
+		unlink(profiles->wanted_path); /* the file is as new as can be */
+	return true;
+}
+
+void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
+{
+	int result;
+
+	end_save(profiles, false);
+	if (!profiles->first_ns || profiles->saver.snapshot ||
+	    (now_ns < profiles->save_ns && !profiles->has_begun && !is_wanted(profiles, now_ns)))
+		return;
+	if (page_set_changed(profiles->set)) {
+		profiles->has_begun = false;
+		result = page_saver_start(&profiles->saver);
+		if (result)
+			note_result(profiles, result);
+	}
+	while (profiles->save_ns <= now_ns)
+		profiles->save_ns += profiles->save_ns - profiles->first_ns;
+}
+
+uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t until_ns)
+{
+	/* While one is written, the next one waits. */
+	if (!profiles->first_ns || profiles->saver.snapshot)
+		return until_ns;
+	until_ns = profiles->save_ns < until_ns ? profiles->save_ns : until_ns;
+	return profiles->look_ns < until_ns ? profiles->look_ns : until_ns;
+}
+
+int node_profiles_save(struct node_profiles *profiles)
+{
+	int result;
+
+	end_save(profiles, true);
+	if (!page_set_changed(profiles->set))
+		return 0;
+	result = page_set_save(profiles->set, profiles->path);
+	note_result(profiles, result);
+	return result;
+}
+
+/* ---- who is there */
+
+uint64_t node_profiles_links(const struct node_profiles *profiles)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < profiles->nr_links; i++)
+		count += is_current(&profiles->links[i]);
+	return count;
+}
+
+uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
+			     uint64_t *open)
+{
+	uint64_t heard = 0;
+
+	*open = 0;
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		const struct node_link *link = &profiles->links[i];
+
+		if (!is_current(link) || link->ended)
+			continue;
+		++*open;
+		heard += (link->session ? link->session->heard_ns : 0) >= since_ns;
+	}
+	return heard;
+}
+
+uint32_t node_profiles_count(const struct node_profiles *profiles)
+{
+	return profiles->nr_links;
+}
+
+struct agent_session *node_profiles_at(const struct node_profiles *profiles, uint32_t i)
+{
+	return is_current(&profiles->links[i]) ? profiles->links[i].session : NULL;
+}

@@ -1,0 +1,66 @@
+/* The profiles that nodes fold themselves: the sessions of the nodes' links, the pages that these send, and the file of
+ * all pages. Sessions are in no collection and in no file: a link whose epoch is not known begins anew, and has all
+ * pages. Used by the aggregator's thread. */
+#ifndef NODE_PROFILES_H
+#define NODE_PROFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/batch/message.h"
+
+#define NODE_PROFILES_LINKS_MAX 65536u
+
+/* From the first page on, the file is written after this time, twice this time, four times and so on. */
+#define NODE_PROFILES_SAVE_NS 60000000000ull
+/* It is also written soon after a reader asks for it (PAGE_SET_WANTED). */
+#define NODE_PROFILES_LOOK_NS 500000000ull
+
+struct agent_session;
+struct node_profiles;
+
+/* Loads the file, if there is one. The path is copied. 0; -EPROTO, -EACCES, -EIO, -ENOMEM of page_set_load(). On error
+ * *profiles is NULL. */
+int node_profiles_open(const char *path, struct node_profiles **profiles);
+
+/* Waits until the file is written, if that has begun. What is not saved is dropped. Accepts NULL. */
+void node_profiles_close(struct node_profiles *profiles);
+
+/* The session of a link's epoch, made if it is new. Borrowed until close. NULL: out of memory, or *is_full: there are
+ * NODE_PROFILES_LINKS_MAX. */
+struct agent_session *node_profiles_session(struct node_profiles *profiles,
+					    const uint8_t epoch[WIRE_EPOCH_SIZE], bool *is_full);
+
+/* Returns another link of the session's host that has sent nothing, so that this one has come in its place: an
+ * aggregator that does not know an epoch welcomes it first, and then the link begins anew. NULL: there is none. */
+struct agent_session *node_profiles_unused(const struct node_profiles *profiles,
+					   const struct agent_session *session);
+
+/* Applies the link's message with the next sequence number (asserted), which is durable with that, because the node has
+ * the data, too; or refuses it, and no page changes. 0; an enum refuse_code, and *reason (static storage) says why;
+ * -ENOMEM. *superseded: an earlier link of the same profile, whose epoch is over with the first message that names the
+ * profile; NULL: none. */
+int node_profiles_apply(struct node_profiles *profiles, struct agent_session *session,
+			const struct message *message, uint64_t now_ns, const char **reason,
+			const struct agent_session **superseded);
+
+/* Saves in a thread of its own if that is due. Call it often. Failures are logged, and tried again. */
+void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns);
+
+/* The time of the next save, or until_ns if that is earlier. */
+uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t until_ns);
+
+/* Saves what is not saved, and waits for it. 0 or -errno, which was logged. */
+int node_profiles_save(struct node_profiles *profiles);
+
+/* The links; those of an earlier aggregator that have not come again are among them, those that later ones have taken
+ * the place of are not. As collection_heard(), for links. */
+uint64_t node_profiles_links(const struct node_profiles *profiles);
+uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
+			     uint64_t *open);
+
+/* The sessions, by index from 0 to the count; NULL where there is none, or its epoch is over. */
+uint32_t node_profiles_count(const struct node_profiles *profiles);
+struct agent_session *node_profiles_at(const struct node_profiles *profiles, uint32_t i);
+
+#endif

@@ -1,0 +1,225 @@
+/* A store is the same after it has travelled as pages. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../merge/merge_fixture.h"
+
+#include "aggregator/merge/profile_merge.h"
+#include "aggregator/pages/page_reader.h"
+#include "aggregator/pages/page_store.h"
+#include "aggregator/pages/page_tables.h"
+
+/* Copies of pages. */
+struct copies {
+	struct profile_page *pages; /* owns, as their bytes */
+	uint32_t count;
+};
+
+static int copy_page(void *context, const struct profile_page *page)
+{
+	struct copies *copies = context;
+	uint8_t *bytes = malloc(page->size);
+
+	assert_non_null(bytes);
+	memcpy(bytes, page->bytes, page->size);
+	copies->pages = realloc(copies->pages, (copies->count + 1) * sizeof(*copies->pages));
+	assert_non_null(copies->pages);
+	copies->pages[copies->count] = *page;
+	copies->pages[copies->count++].bytes = bytes;
+	return 0;
+}
+
+static struct copies read_pages(const char *path)
+{
+	struct copies copies = {.count = 0};
+	struct database *database;
+
+	assert_int_equal(database_open(path, true, &database, NULL), 0);
+	assert_int_equal(page_reader_read(database, copy_page, &copies), 0);
+	database_close(database);
+	return copies;
+}
+
+static void free_pages(struct copies *copies)
+{
+	for (uint32_t i = 0; i < copies->count; i++)
+		free((void *)copies->pages[i].bytes);
+	free(copies->pages);
+}
+
+static struct database *make_store(const struct copies *copies)
+{
+	struct page_store *store;
+
+	assert_int_equal(page_store_create(&store), 0);
+	for (uint32_t i = 0; i < copies->count; i++)
+		assert_int_equal(page_store_add(store, &copies->pages[i]), 0);
+	struct database *database = page_store_finish(store);
+	assert_non_null(database);
+	return database;
+}
+
+/* Both ways, all columns of all tables, with their types. */
+static void expect_equal_tables(struct database *database, const char *path)
+{
+	struct page_tables tables;
+	char sql[1024];
+
+	snprintf(sql, sizeof(sql), "ATTACH '%s' AS other", path);
+	assert_int_equal(database_execute(database, sql), 0);
+	assert_int_equal(page_tables_read(database, &tables), 0);
+	assert_true(tables.count > 30);
+	for (uint32_t i = 0; i < tables.count; i++) {
+		const char *name = tables.tables[i].name;
+		int64_t ours, theirs;
+
+		for (int way = 0; way < 2; way++) {
+			snprintf(sql, sizeof(sql),
+				 "SELECT count(*) FROM (SELECT * FROM %s.%s EXCEPT SELECT * FROM "
+				 "%s.%s)",
+				 way ? "other" : "main", name, way ? "main" : "other", name);
+			assert_int_equal(database_query_number(database, sql, &ours), 0);
+			if (ours)
+				fail_msg("%s differs in %lld rows", name, (long long)ours);
+		}
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM main.%s", name);
+		assert_int_equal(database_query_number(database, sql, &ours), 0);
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM other.%s", name);
+		assert_int_equal(database_query_number(database, sql, &theirs), 0);
+		assert_int_equal(ours, theirs);
+	}
+	assert_int_equal(database_execute(database, "DETACH other"), 0);
+}
+
+static void pages_make_an_equal_store(void **state)
+{
+	char *path = merge_fixture_path("store");
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		merge_fixture_write(path, MERGE_FIXTURE_ALL, seed);
+		struct copies copies = read_pages(path);
+		struct database *database = make_store(&copies);
+
+		expect_equal_tables(database, path);
+		database_close(database);
+		free_pages(&copies);
+		unlink(path);
+	}
+	free(path);
+}
+
+static void pages_come_by_table_and_number(void **state)
+{
+	char *path = merge_fixture_path("store");
+
+	(void)state;
+	merge_fixture_write(path, MERGE_FIXTURE_ALL, 1);
+	struct copies copies = read_pages(path);
+	for (uint32_t i = 0; i < copies.count; i++) {
+		const struct profile_page *page = &copies.pages[i], *before = page - 1;
+
+		if (i == 0 || before->table != page->table) {
+			assert_int_equal(page->number, 0);
+			assert_true(i == 0 || before->table < page->table);
+		} else
+			assert_int_equal(page->number, before->number + 1);
+	}
+	free_pages(&copies);
+	unlink(path);
+	free(path);
+}
+
+static int open_copies(void *context, struct database **database, char **error)
+{
+	(void)error;
+	*database = make_store(context);
+	return 0;
+}
+
+static void stores_of_pages_merge_as_the_stores_do(void **state)
+{
+	char *one = merge_fixture_path("one"), *two = merge_fixture_path("two");
+	char *of_stores = merge_fixture_path("of_stores"),
+	     *of_pages = merge_fixture_path("of_pages"), *error;
+
+	(void)state;
+	merge_fixture_write(one, 0x15, 1);
+	merge_fixture_write(two, 0x2a, 2);
+	merge_fixture_merge((const char *const[]){one, two}, 2, of_stores);
+	struct copies copies = read_pages(two);
+	const struct merge_source sources[] = {{.path = one},
+					       {"pages of two", open_copies, &copies}};
+	assert_int_equal(profile_merge(sources, 2, of_pages, &error), 0);
+	char *expected = merge_fixture_dump(of_stores), *dump = merge_fixture_dump(of_pages);
+	assert_string_equal(dump, expected);
+	free(dump);
+	free(expected);
+	free_pages(&copies);
+	for (int i = 0; i < 4; i++) {
+		char *path = (char *[]){one, two, of_stores, of_pages}[i];
+
+		unlink(path);
+		free(path);
+	}
+}
+
+/* Each page with each byte changed, and each shorter page. What is taken may be wrong, but not dangerous. */
+static void damaged_pages_are_refused_or_harmless(void **state)
+{
+	char *path = merge_fixture_path("store");
+	uint32_t nr_refused = 0;
+
+	(void)state;
+	merge_fixture_write(path, 1, 1);
+	struct copies copies = read_pages(path);
+	for (uint32_t i = 0; i < copies.count; i++) {
+		struct profile_page page = copies.pages[i];
+		uint8_t *bytes = (uint8_t *)page.bytes;
+
+		for (uint32_t at = 0; at < page.size && at < 512; at++) {
+			struct page_store *store;
+
+			assert_int_equal(page_store_create(&store), 0);
+			page.size = at;
+			assert_int_equal(page_store_add(store, &page), -EPROTO);
+			page.size = copies.pages[i].size;
+			bytes[at] ^= 0x80;
+			nr_refused += page_store_add(store, &page) != 0;
+			bytes[at] ^= 0x80;
+			page_store_destroy(store);
+			at += at / 8;
+		}
+	}
+	assert_true(nr_refused > copies.count);
+	struct page_store *store;
+	struct profile_page other = copies.pages[0];
+	assert_int_equal(page_store_create(&store), 0);
+	other.table = PROFILE_TABLES_MAX - 1;
+	assert_int_equal(page_store_add(store, &other), -EPROTO);
+	page_store_destroy(store);
+	free_pages(&copies);
+	unlink(path);
+	free(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pages_make_an_equal_store),
+		cmocka_unit_test(pages_come_by_table_and_number),
+		cmocka_unit_test(stores_of_pages_merge_as_the_stores_do),
+		cmocka_unit_test(damaged_pages_are_refused_or_harmless),
+	};
+
+	return cmocka_run_group_tests(tests, merge_fixture_set_up, merge_fixture_tear_down);
+}
