@@ -124,6 +124,15 @@ static int find_output(struct run *run)
 	return result;
 }
 
+/* Returns whether each node of the step keeps a profile of its own. */
+static bool folds_on_nodes(const struct run *run)
+{
+	if (run->options.aggregator || run->options.aggregate == RUN_AGGREGATE_CENTRAL)
+		return false;
+	return run->options.aggregate == RUN_AGGREGATE_NODE ||
+	       run->step.nr_nodes > RUN_AGGREGATE_NODES;
+}
+
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */
 static int start_ranks(struct run *run)
 {
@@ -136,6 +145,8 @@ static int start_ranks(struct run *run)
 		.names = run->options.names,
 		.raw_samples = run->options.raw_samples,
 		.task = run->options.task,
+		.folds_on_nodes = folds_on_nodes(run),
+		.spool = run->options.spool,
 		.agent = {.node_name = run->options.node_name,
 			  .devices_path = run->options.devices_path,
 			  .symbol_cache = symbol_cache,

@@ -17,7 +17,9 @@ struct output_dir {
 	char earlier[PATH_MAX]; /* new place of the profile that was in path; "": there was none */
 };
 
-#define OUTPUT_STORE  "profile.db"
+#define OUTPUT_STORE "profile.db"
+/* the profiles of nodes, while they are no part of the store yet (page_set.h) */
+#define OUTPUT_NODES  OUTPUT_STORE ".nodes"
 #define OUTPUT_FOLDED "gpu.folded"
 #define OUTPUT_HTML   "flame.html"
 #define OUTPUT_API    "api.txt"

@@ -28,6 +28,7 @@
 #include "cli/base/background.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
+#include "report/profile/whole_profile.h"
 
 #define READY_MS      10000
 #define LOOK_MS       20
@@ -92,7 +93,7 @@ static int create_aggregator(struct job_keeper_process *process)
 {
 	struct job_keeper_past *past = process->past;
 	const char *endpoints[ENDPOINTS] = {past->endpoints[0], past->endpoints[1]};
-	char store_path[PATH_MAX], *error = NULL;
+	char store_path[PATH_MAX], pages_path[PATH_MAX], *error = NULL;
 	struct aggregator_options options = {
 		.endpoints = endpoints,
 		.store_path = store_path,
@@ -100,8 +101,12 @@ static int create_aggregator(struct job_keeper_process *process)
 		.nr_nodes = process->options->step->nr_nodes,
 		.keys = &process->keys,
 		.raw_samples = process->options->raw_samples,
+		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,
 	};
 	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
+
+	if (r == 0)
+		r = output_dir_file(&process->output, OUTPUT_NODES, pages_path);
 
 	if (r == 0)
 		r = choose_endpoints(process);
@@ -274,12 +279,28 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 			    (unsigned long long)status.strangers);
 }
 
+/* Puts the nodes' own profiles into the job's. 0 or -errno after a message. */
+static int make_whole(const struct job_keeper_process *process)
+{
+	char store_path[PATH_MAX], *error = NULL;
+	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
+
+	if (r == 0)
+		r = whole_profile_settle(store_path, &error);
+	if (r)
+		log_error("%s", error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
 /* false: no process was profiled, so no profile is kept. An incomplete profile is always kept. */
 static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
+	if (make_whole(process))
+		return true;
 	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
 			       &error) < 0)
 		log_error("%s", error ? error : "the reports could not be written");

@@ -15,6 +15,7 @@
 
 #include "aggregator_search.h"
 #include "leftovers.h"
+#include "node_profile.h"
 #include "rendezvous_search.h"
 
 #include "base/clock.h"
@@ -60,6 +61,8 @@ struct node_keeper {
 	bool had_members, lost_member;
 	uint64_t nr_watches; /* watches requested so far */
 	struct agent *agent;
+	struct node_profile
+		*profile; /* the node's own; NULL: the job's aggregator takes all events */
 	pthread_t agent_thread;
 	atomic_int agent_result;
 	struct rendezvous_search search;
@@ -324,8 +327,10 @@ static void look_for_aggregator(struct node_keeper *keeper)
 
 	if (keeper->site)
 		return;
-	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) == 1 &&
-	    agent_connect(keeper->agent, endpoint, keys))
+	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) != 1)
+		return;
+	if (keeper->profile ? node_profile_connect(keeper->profile, endpoint, keys)
+			    : agent_connect(keeper->agent, endpoint, keys))
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
@@ -377,6 +382,12 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	}
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
+	/* Without a profile of its own the node's data goes to the job's aggregator. */
+	if (options->profile &&
+	    node_profile_create(options->profile, &rights, &keeper->profile) == 0) {
+		agent.endpoint = NODE_PROFILE_ENDPOINT;
+		agent.zmq_context = node_profile_context(keeper->profile);
+	}
 	r = step_dir_live(&keeper->dir);
 	if (r) /* the directory may look like a dead run's */
 		log_warning("the lock of this node's agent: %s", strerror(-r));
@@ -395,6 +406,9 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	r = capability_set_keep(&rights);
 	if (r)
 		log_warning("capabilities cannot be given up: %s", strerror(-r));
+	r = keeper->profile ? node_profile_start(keeper->profile, keeper->agent) : 0;
+	if (r)
+		return r;
 	atomic_store(&keeper->agent_result, AGENT_RUNS);
 	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
 	if (r)
@@ -413,6 +427,7 @@ static void end(struct node_keeper *keeper)
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);
+	node_profile_finish(keeper->profile);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
 	for (int i = 0; i < keeper->nr_members; i++)
@@ -449,6 +464,9 @@ static void keep(void *argument, int ready)
 		while (!close_doors(keeper));
 		end(keeper);
 		leftovers_remove_sockets();
+	} else {
+		agent_destroy(keeper->agent);
+		node_profile_finish(keeper->profile);
 	}
 	free(keeper);
 }

@@ -4,6 +4,7 @@
 #ifndef NODE_KEEPER_H
 #define NODE_KEEPER_H
 
+#include "node_profile.h"
 #include "site_aggregator.h"
 #include "step_dir.h"
 
@@ -40,6 +41,7 @@ struct node_keeper_options { /* strings are borrowed for the call */
 	const struct site_aggregator *site;
 	/* the process to watch for the member, instead of its own children; 0: none */
 	pid_t task;
+	const struct node_profile_options *profile; /* of this node; NULL: it keeps none */
 	struct agent_options agent; /* everything but the agent's socket and its aggregator */
 };
 

@@ -8,11 +8,18 @@
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)
 {
+	const struct node_profile_options profile = {
+		.spool = options->spool,
+		.title = options->title,
+		.node_name = options->agent.node_name,
+		.raw_samples = options->raw_samples,
+	};
 	const struct node_keeper_options node = {
 		.step = step,
 		.output_path = options->output_path,
 		.site = options->site,
 		.task = options->task,
+		.profile = options->folds_on_nodes ? &profile : NULL,
 		.agent = options->agent,
 	};
 	const struct job_keeper_options job = {
@@ -22,6 +29,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.title = options->title,
 		.names = options->names,
 		.raw_samples = options->raw_samples,
+		.folds_on_nodes = options->folds_on_nodes,
 	};
 	int r = 0;
 
@@ -38,8 +46,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		job_keeper_finish(&run->aggregator, true);
 		return r;
 	}
-	step_dir_file(&run->member.dir, STEP_DIR_AGENT, run->socket_path,
-		      sizeof(run->socket_path));
+	step_dir_file(&run->member.dir, STEP_DIR_AGENT, run->socket_path, sizeof(run->socket_path));
 	return 0;
 }
 

@@ -20,6 +20,8 @@ struct step_run_options { /* strings are borrowed for the call */
 	const char *title;
 	struct report_options names;
 	bool raw_samples;           /* aggregator.h */
+	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
+	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */
 	struct agent_options agent; /* as in node_keeper.h */
 };

@@ -44,12 +44,17 @@ static void *run_aggregator(void *argument)
 	return NULL;
 }
 
-/* ZeroMQ starts a context's threads with its first socket. */
-static int start_zmq(void *context)
+static int open_first_socket(void *context)
 {
 	void *socket = zmq_socket(context, ZMQ_PAIR);
 
 	return socket && zmq_close(socket) == 0 ? 0 : -errno;
+}
+
+/* ZeroMQ starts a context's threads with its first socket. */
+int profiling_start_zmq(void *context, const struct capability_set *rights)
+{
+	return capability_set_call(rights, open_first_socket, context);
 }
 
 static int create_parts(struct profiling *profiling, const struct profiling_options *options,
@@ -81,7 +86,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 
 	agent_rights_choose(&agent, true, &profiling->rights);
 	agent.rights = &profiling->rights;
-	int result = capability_set_call(&profiling->rights, start_zmq, profiling->zmq_context);
+	int result = profiling_start_zmq(profiling->zmq_context, &profiling->rights);
 	if (result == 0)
 		result = aggregator_create(&aggregator, &profiling->aggregator, error);
 	if (result == 0)

@@ -37,6 +37,9 @@ void profiling_agent_status(struct profiling *profiling, struct agent_status *st
 /* Says that the job was stopped by this signal (agent.h). */
 void profiling_stopped(struct profiling *profiling, int signal);
 
+/* Starts the threads of a new ZeroMQ context with these rights alone. 0 or -errno. */
+int profiling_start_zmq(void *context, const struct capability_set *rights);
+
 /* Drains the rings, waits until the store has everything, ends both threads and frees *profiling. 0, or the first error
  * of a loop; status is filled in either way. */
 struct profiling_status {

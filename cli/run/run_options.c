@@ -32,7 +32,7 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
-#define TARGETS_MAX 24u
+#define TARGETS_MAX 26u
 
 /* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
@@ -46,6 +46,8 @@ static size_t find_targets(struct run_options *options,
 		{"insecure", .flag = &options->insecure},
 		{"agent", .text = &options->agent_path},
 		{"interface", .text = &options->interface},
+		{"aggregate", .choice = &options->aggregate, .first = RUN_AGGREGATE_AUTO},
+		{"spool", .text = &options->spool, .least = 1},
 		{"nvtx", .flag = &options->nvtx},
 		{"raw-samples", .flag = &options->raw_samples},
 		{"dormant", .flag = &options->dormant},

@@ -17,9 +17,18 @@
 /* the default for a task of Slurm */
 #define RUN_OUTPUT_STEP RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
 
+/* Where the ranks' events become a profile. */
+enum run_aggregate {
+	RUN_AGGREGATE_AUTO, /* on the nodes of a step of more than RUN_AGGREGATE_NODES */
+	RUN_AGGREGATE_CENTRAL,
+	RUN_AGGREGATE_NODE,
+};
+
+#define RUN_AGGREGATE_NODES 32
+
 struct run_options { /* strings belong to the command line or the configuration */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
-		*interface, *wanted_title;
+		*interface, *wanted_title, *spool;
 	const char *aggregator, *keys_path; /* those of a site (site_aggregator.h); NULL: none */
 	bool insecure;
 	struct site_config config;
@@ -27,6 +36,7 @@ struct run_options { /* strings belong to the command line or the configuration 
 	struct report_options names;
 	struct bpf_options bpf;
 	enum stack_source stack_source;
+	enum run_aggregate aggregate;
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

@@ -15,6 +15,10 @@ static const struct option_row rows[] = {
 	 "Use the agent that listens on this socket; its aggregator keeps the profile."},
 	{"interface", 0, "NAME", 0,
 	 "Let the aggregator of several ranks listen on this network interface alone."},
+	{"aggregate", 0, "auto|central|node", 0,
+	 "Let each node fold its own profile, or send all events (default: auto)."},
+	{"spool", 0, "DIR", 0,
+	 "Keep a node's own profile in DIR on the node (default: $TMPDIR, else /tmp)."},
 
 	OPTION_GROUP("What is recorded beside GPU work"),
 	ROW_RECORD,

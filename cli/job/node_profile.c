@@ -1,0 +1,245 @@
+#include "node_profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zmq.h>
+
+#include "aggregator/service/aggregator.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/base/output_dir.h"
+#include "cli/run/profiling.h"
+#include "node-agent/agent_hello.h"
+#include "node-agent/job_order.h"
+#include "node-agent/link/profile_link.h"
+#include "proto/trust/trusted_dir.h"
+
+struct node_profile {
+	char directory[PATH_MAX];                         /* "": none */
+	char store_path[PATH_MAX + sizeof(OUTPUT_STORE)]; /* in it */
+	struct agent_hello hello;
+	void *zmq_context;
+	struct aggregator *aggregator;
+	struct profile_link *link;
+	struct agent *agent; /* borrowed */
+	pthread_t aggregator_thread, link_thread;
+	bool aggregator_runs, link_runs;
+	int aggregator_result, link_result;
+};
+
+/* ---- the directory */
+
+static int make_directory(struct node_profile *profile, const char *parent)
+{
+	int r = trusted_dir_check_parent(parent);
+
+	if (r)
+		return r;
+	if (snprintf(profile->directory, sizeof(profile->directory),
+		     "%s/" NODE_PROFILE_PREFIX "XXXXXX", parent) >= (int)sizeof(profile->directory))
+		r = -ENAMETOOLONG;
+	else if (!mkdtemp(profile->directory)) /* with mode 0700 and a new name */
+		r = -errno;
+	if (r)
+		profile->directory[0] = '\0';
+	else
+		snprintf(profile->store_path, sizeof(profile->store_path), "%s/" OUTPUT_STORE,
+			 profile->directory);
+	return r;
+}
+
+static int find_directory(struct node_profile *profile, const char *spool)
+{
+	const char *const parents[] = {spool ? spool : getenv("TMPDIR"), spool ? NULL : "/tmp"};
+	const char *last = "/tmp";
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents) && r; i++) {
+		if (!parents[i] || !*parents[i])
+			continue;
+		last = parents[i];
+		r = make_directory(profile, last);
+	}
+	if (r)
+		log_warning("%s: no place for a profile of this node: %s", last, strerror(-r));
+	return r;
+}
+
+static void remove_directory(struct node_profile *profile)
+{
+	if (!*profile->directory)
+		return;
+	unlink(profile->store_path);
+	if (rmdir(profile->directory))
+		log_warning("%s: %s", profile->directory, strerror(errno));
+}
+
+/* ---- the parts */
+
+static void obey(void *context, const struct message_control *order,
+		 const struct clock_exchange_estimate *estimate, struct message_control *taken)
+{
+	const struct node_profile *profile = context;
+	struct record_ring_command command;
+	struct agent_status status;
+
+	job_order_take(order, estimate, clock_realtime_offset_ns(), clock_now_ns(), &command,
+		       taken);
+	agent_status(profile->agent, &status);
+	taken->nr_processes = (uint32_t)status.processes_running;
+	agent_command(profile->agent, &command);
+}
+
+static int create_aggregator(struct node_profile *profile,
+			     const struct node_profile_options *options)
+{
+	static const char *const endpoint = NODE_PROFILE_ENDPOINT;
+	const struct aggregator_options aggregator = {
+		.endpoints = &endpoint,
+		.nr_endpoints = 1,
+		.zmq_context = profile->zmq_context,
+		.store_path = profile->store_path,
+		.title = options->title,
+		.raw_samples = options->raw_samples,
+	};
+	char *error = NULL;
+	int r = aggregator_create(&aggregator, &profile->aggregator, &error);
+
+	if (r)
+		log_warning("%s", error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
+static int create_link(struct node_profile *profile, const struct node_profile_options *options)
+{
+	int r = agent_hello_init(&profile->hello, options->node_name);
+	const struct profile_link_options link = {
+		.store_path = profile->store_path,
+		.hello = profile->hello.hello,
+		.obey = obey,
+		.context = profile,
+	};
+
+	if (r == 0)
+		r = profile_link_create(&link, &profile->link);
+	if (r)
+		log_warning("the link of this node's profile: %s", strerror(-r));
+	return r;
+}
+
+int node_profile_create(const struct node_profile_options *options,
+			const struct capability_set *rights, struct node_profile **profile)
+{
+	struct node_profile *made = calloc(1, sizeof(*made));
+
+	*profile = NULL;
+	if (!made)
+		return -ENOMEM;
+	made->zmq_context = zmq_ctx_new();
+	int r = made->zmq_context ? profiling_start_zmq(made->zmq_context, rights) : -ENOMEM;
+	if (r == 0)
+		r = find_directory(made, options->spool);
+	if (r == 0)
+		r = create_aggregator(made, options);
+	if (r == 0)
+		r = create_link(made, options);
+	if (r)
+		node_profile_finish(made);
+	else
+		*profile = made;
+	return r;
+}
+
+void *node_profile_context(const struct node_profile *profile)
+{
+	return profile->zmq_context;
+}
+
+static void *run_aggregator(void *argument)
+{
+	struct node_profile *profile = argument;
+
+	pthread_setname_np(pthread_self(), "aggregator");
+	profile->aggregator_result = aggregator_run(profile->aggregator);
+	return NULL;
+}
+
+static void *run_link(void *argument)
+{
+	struct node_profile *profile = argument;
+
+	pthread_setname_np(pthread_self(), "link");
+	profile->link_result = profile_link_run(profile->link);
+	return NULL;
+}
+
+int node_profile_start(struct node_profile *profile, struct agent *agent)
+{
+	profile->agent = agent;
+	int r = -pthread_create(&profile->aggregator_thread, NULL, run_aggregator, profile);
+	profile->aggregator_runs = r == 0;
+	if (r == 0) {
+		r = -pthread_create(&profile->link_thread, NULL, run_link, profile);
+		profile->link_runs = r == 0;
+	}
+	if (r)
+		log_warning("the threads of this node's profile: %s", strerror(-r));
+	return r;
+}
+
+int node_profile_connect(struct node_profile *profile, const char *endpoint,
+			 const struct key_set *keys)
+{
+	return profile_link_connect(profile->link, endpoint, keys);
+}
+
+/* ---- the end */
+
+static void end_aggregator(struct node_profile *profile)
+{
+	if (profile->aggregator_runs) {
+		aggregator_stop(profile->aggregator);
+		pthread_join(profile->aggregator_thread, NULL);
+		if (profile->aggregator_result)
+			log_warning("%s: the profile of this node is incomplete: %s",
+				    profile->store_path, strerror(-profile->aggregator_result));
+	}
+	aggregator_destroy(profile->aggregator);
+}
+
+static int end_link(struct node_profile *profile)
+{
+	if (profile->link_runs) {
+		profile_link_finish(profile->link);
+		pthread_join(profile->link_thread, NULL);
+	}
+	profile_link_destroy(profile->link);
+	return profile->link_result;
+}
+
+void node_profile_finish(struct node_profile *profile)
+{
+	if (!profile)
+		return;
+	const bool has_run = profile->link_runs;
+
+	end_aggregator(profile);
+	int r = end_link(profile);
+	if (profile->zmq_context)
+		zmq_ctx_term(profile->zmq_context);
+	if (r == 0 || !has_run)
+		remove_directory(profile);
+	else
+		log_warning(
+			"the job's aggregator does not have all of this node's profile (%s): it "
+			"stays in %s, and flamegrid merge adds it",
+			strerror(-r), profile->directory);
+	free(profile);
+}

@@ -1,0 +1,45 @@
+/* Keeps a profile of one node of a step on the node itself: an aggregator of its own beside the agent, and a link that
+ * sends the profile to the job's aggregator (node-agent/link/profile_link.h). So nothing is lost if the job's
+ * aggregator falls behind, is cut off or is killed. Used by the node keeper's main thread. */
+#ifndef NODE_PROFILE_H
+#define NODE_PROFILE_H
+
+#include <stdbool.h>
+
+#include "node-agent/agent.h"
+
+/* the agent's endpoint, in the context of node_profile_context() */
+#define NODE_PROFILE_ENDPOINT "inproc://flamegrid-node"
+
+#define NODE_PROFILE_PREFIX "flamegrid-node-" /* of the directory; six characters follow */
+
+struct capability_set;
+struct node_profile;
+
+struct node_profile_options { /* strings are borrowed until the end */
+	const char *spool;    /* the directory for the profile's own; NULL: $TMPDIR, else /tmp */
+	const char *title;
+	const char *node_name; /* as in agent_options */
+	bool raw_samples;
+};
+
+/* Makes the directory and opens the profile. rights: those of ZeroMQ's threads, which it starts. 0 or -errno after a
+ * warning; *profile is then NULL. */
+int node_profile_create(const struct node_profile_options *options,
+			const struct capability_set *rights, struct node_profile **profile);
+
+void *node_profile_context(const struct node_profile *profile); /* of ZeroMQ, for the agent */
+
+/* Starts the threads. The agent, which is borrowed until node_profile_finish(), obeys the commands that come over the
+ * link. 0 or -errno. */
+int node_profile_start(struct node_profile *profile, struct agent *agent);
+
+/* Gives the job's aggregator. Any thread. 0 or -ENOMEM. */
+int node_profile_connect(struct node_profile *profile, const char *endpoint,
+			 const struct key_set *keys);
+
+/* Closes the profile, after the agent has ended, sends the rest, and frees *profile. The directory is removed once the
+ * job's aggregator has everything. Otherwise it stays, and a warning says where it is. Accepts NULL. */
+void node_profile_finish(struct node_profile *profile);
+
+#endif

@@ -1,0 +1,45 @@
+/* Sends a node's profile to the job's aggregator, while another thread's aggregator writes it, and a last time when it
+ * is closed. It sends in rounds the pages that have changed (aggregator/pages/profile_page.h). Only the newest round
+ * counts, so a round waits until the one before is acknowledged, and nothing comes again but what the other side lacks.
+ * profile_link_run() is the one loop and blocks; any thread may call the others but create and destroy. */
+#ifndef PROFILE_LINK_H
+#define PROFILE_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/batch/message.h"
+
+struct clock_exchange_estimate;
+struct key_set;
+struct profile_link;
+
+struct profile_link_options {
+	const char *store_path; /* borrowed until destroy; need not exist yet */
+	/* texts borrowed until destroy; the link sets the epoch, `folds` and the versions */
+	struct message_hello hello;
+	uint32_t round_ms;   /* from one round to the next, but at first a second; 0: 10,000 */
+	uint32_t give_up_ms; /* after profile_link_finish(): limit for the last round; 0: 2,000 */
+	/* Obeys a command of `flamegrid control` and writes the answer, in the loop's thread. estimate is NULL if the
+	 * clocks were not compared. */
+	void (*obey)(void *context, const struct message_control *order,
+		     const struct clock_exchange_estimate *estimate, struct message_control *taken);
+	void *context;
+};
+
+/* 0 or -errno. On error *link is NULL. */
+int profile_link_create(const struct profile_link_options *options, struct profile_link **link);
+void profile_link_destroy(struct profile_link *link); /* accepts NULL */
+
+/* Gives the aggregator's endpoint and keys (NULL: none), which are copied. 0 or -ENOMEM. */
+int profile_link_connect(struct profile_link *link, const char *endpoint,
+			 const struct key_set *keys);
+
+/* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has the whole profile;
+ * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; other -errno. */
+int profile_link_run(struct profile_link *link);
+
+/* The profile is closed: it does not change any more. */
+void profile_link_finish(struct profile_link *link);
+
+#endif

@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Each node of a step keeps a profile of its own (--aggregate node): the job's profile is the one that all events at one place
+# make, and whatever dies, what a node has recorded is there. The environment is that of a launcher; nodes are names.
+. "$(dirname "$0")/../support/harness.sh"
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR" "$scratch/spool"
+for node in 0 1 2; do
+	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
+done
+declare -A rank_pid
+work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
+
+# rank STEP RANK SIZE NODE OPTION... -- COMMAND...: in the background; rank_pid[RANK], out.RANK and err.RANK.
+rank() {
+	local step=$1 rank=$2 size=$3 node=$4
+	shift 4
+	env PMIX_NAMESPACE="$step" OMPI_COMM_WORLD_RANK="$rank" OMPI_COMM_WORLD_SIZE="$size" OMPI_COMM_WORLD_LOCAL_RANK=0 \
+		FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.$rank" \
+		"$flamegrid" run --node-name "node$node" --devices "$scratch/devices.$node" --spool "$scratch/spool" \
+		-o "$scratch/$step" --title same "$@" >"$scratch/out.$rank" 2>"$scratch/err.$rank" &
+	rank_pid[$rank]=$!
+}
+await() { # RANK STATUS
+	wait "${rank_pid[$1]}"
+	same "rank $1's status" $? "$2"
+}
+# PROFILE RANKS: its nanoseconds are those of these ranks.
+is_whole() {
+	local profile=$1 r
+	shift
+	for r in "$@"; do
+		rank_ns "$profile" "$r" >"$scratch/sum"
+		same "$profile, rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r")"
+	done
+}
+keeper_of() { # STEP NODE NAME: the process of ours with that name
+	pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do
+		[ "$(cat "/proc/$pid/comm")" = "flamegrid-$3" ] && echo "$pid"
+	done
+}
+# A job that waits in its middle, and whose two processes have a truth each.
+hold() { # RANK
+	printf 'FAKE_CUDA_TRUTH=%s %s >/dev/null; echo >>%s; read -r _ <%s; exec %s' "$scratch/truth.$1.begin" "$work --launches 500" \
+		"$scratch/up" "$scratch/go" "$work --launches 700"
+}
+begin_held() { # STEP: two ranks, on two nodes
+	mkfifo "$scratch/up" "$scratch/go"
+	exec 8<>"$scratch/up" 9<>"$scratch/go"
+	rank "$1" 0 2 0 --aggregate node -- sh -c "$(hold 0)"
+	rank "$1" 1 2 1 --aggregate node -- sh -c "$(hold 1)"
+	read -r _ <&8
+	read -r _ <&8
+}
+end_held() {
+	echo >&9
+	echo >&9
+	await 0 0
+	await 1 0
+	exec 8<&- 9<&-
+	rm -f "$scratch/up" "$scratch/go"
+}
+held_ns() { truth_sum valid_ns "$scratch"/truth.[01] "$scratch"/truth.[01].begin; }
+
+# ---- six ranks on three nodes, folded on the nodes and at one place
+for way in node central; do
+	for r in 0 1 2 3 4 5; do
+		rank $way $r 6 $((r / 2)) --aggregate $way -- $work --launches $((1000 * (r + 1)))
+	done
+	for r in 0 1 2 3 4 5; do await $r 0; done
+	is_whole "$scratch/$way" 0 1 2 3 4 5
+	same "$way: hosts" "$(groups "$scratch/$way" host)" "node0 node1 node2"
+	check "$way: nothing lost" "$flamegrid" report "$scratch/$way" --strict -o /dev/null
+	same "$way: files" "$(ls "$scratch/$way")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+	"$flamegrid" report "$scratch/$way" --by host,rank,gpu --format folded --unit ns -o "$scratch/$way.folded" 2>/dev/null
+done
+same_lines "both ways give the same stacks and nanoseconds" "$scratch/node.folded" "$scratch/central.folded"
+contains "rank 0 says how it went" "$scratch/err.0" "nothing lost; $scratch/central/"
+same "nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DIR")" "$(printf '%s:\n\n%s:' "$XDG_RUNTIME_DIR" "$scratch/spool")"
+
+# ---- while it runs, a report shows what came; the aggregator is killed, and its successor has all
+begin_held respawned
+until "$flamegrid" report "$scratch/respawned" --by host 2>/dev/null | grep -q '^node1;'; do :; done
+"$flamegrid" report "$scratch/respawned" >/dev/null 2>"$scratch/err"
+contains "a report says that it runs" "$scratch/err" "live: "
+check "its aggregator" kill -KILL "$(keeper_of respawned 0 job)"
+end_held
+contains "rank 0 says so" "$scratch/err.0" "it is started again"
+check "respawned: nothing lost" "$flamegrid" report "$scratch/respawned" --strict -o /dev/null
+same "respawned: ns" "$(total_ns "$scratch/respawned")" "$(held_ns)"
+same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
+
+# ---- the aggregator and who would start it again are killed: each node keeps what it has
+begin_held headless
+check "its aggregator, and its keeper" kill -KILL "$(keeper_of headless 0 keep)" "$(keeper_of headless 0 job)"
+end_held
+for r in 0 1; do
+	contains "rank $r says where its node's profile is" "$scratch/err.$r" "flamegrid merge adds it"
+done
+check "they merge" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* -o "$scratch/merged"
+same "merged: ns" "$(total_ns "$scratch/merged")" "$(held_ns)"
+check "merged: nothing lost" "$flamegrid" report "$scratch/merged" --strict -o /dev/null
+check "also with what the aggregator had" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* "$scratch/headless" -o "$scratch/again"
+same "merged again: ns" "$(total_ns "$scratch/again")" "$(held_ns)"
+rm -r "$scratch"/spool/flamegrid-node-*
+
+# ---- the agent of a node is killed, with all that runs beside it: its profile is on the node
+begin_held beheaded
+until [ "$(rank_ns "$scratch/beheaded" 1 2>/dev/null)" = "$(truth_sum valid_ns "$scratch/truth.1.begin")" ]; do :; done
+check "the agent of node1" kill -KILL "$(keeper_of beheaded 1 node)"
+end_held
+contains "rank 0 says so" "$scratch/err.0" "did not say goodbye"
+check "what the node has merges" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* "$scratch/beheaded" -o "$scratch/both"
+same "both: node1's first process" "$(rank_ns "$scratch/both" 1)" "$(truth_sum valid_ns "$scratch/truth.1.begin")"
+same "both: node0" "$(rank_ns "$scratch/both" 0)" "$(truth_sum valid_ns "$scratch/truth.0" "$scratch/truth.0.begin")"
+rm -r "$scratch"/spool/flamegrid-node-*
+
+# ---- a node without a place for a profile sends its events
+rank spoolless 0 2 0 --aggregate node -- $work --launches 500
+rank spoolless 1 2 1 --aggregate node --spool /nonexistent/spool -- $work --launches 500
+await 0 0
+await 1 0
+contains "its rank says so" "$scratch/err.1" "/nonexistent/spool: no place for a profile of this node"
+is_whole "$scratch/spoolless" 0 1
