@@ -1,0 +1,40 @@
+# A step of two made-up nodes on one machine, each of which keeps a profile of its own.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
+
+# node_rank STEP RANK OPTION...: rank RANK of four, in the background; two ranks a node. Its launches are in STEP.RANK.out.
+node_rank() {
+	local step=$1 rank=$2
+	shift 2
+	PMIX_NAMESPACE=$step OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=$((rank % 2)) \
+		"$flamegrid" run --node-name "made-up$((rank / 2))" --spool "$scratch/spool" -o "$scratch/$step" "$@" -- \
+		"$scratch/programs/launch_bound" 20000 >"$out/$step.$rank.out" 2>"$out/$step.$rank.err" &
+}
+
+# kernels_of PROFILE: of each rank.
+kernels_of() { "$flamegrid" report "$1" --ranks -f json | python3 -c 'import json, sys; print([r["kernels"] for r in json.load(sys.stdin)["ranks"]])'; }
+
+nodes() {
+	local way r
+
+	mkdir -p "$scratch/spool"
+	for way in central node; do
+		for r in 0 1 2 3; do node_rank "nodes_$way" $r --aggregate $way; done
+		wait
+		grep -h '^flamegrid' "$out/nodes_$way".?.err
+		"$flamegrid" report "$scratch/nodes_$way" --strict -o /dev/null
+		same "$way: nothing lost (report --strict)" $? 0
+	done
+	same "kernels of the ranks, both ways" "$(kernels_of "$scratch/nodes_node")" "$(kernels_of "$scratch/nodes_central")"
+	"$flamegrid" report "$scratch/nodes_central" -w count -o "$out/nodes_central.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/nodes_node" -w count -o "$out/nodes_node.folded" 2>/dev/null
+	same "lines that differ" "$(diff "$out/nodes_central.folded" "$out/nodes_node.folded" | grep -c '^[<>]')" 0
+	same "what is left in the spool" "$(ls "$scratch/spool")" ""
+	# Without an aggregator each node keeps its own; together they are the profile.
+	for r in 0 1 2 3; do node_rank nodes_headless $r --aggregate node; done
+	until [ "$(ls "$scratch/spool" | wc -l)" = 2 ] && pkill -KILL -x flamegrid-keep && pkill -KILL -x flamegrid-job; do :; done
+	wait
+	"$flamegrid" merge "$scratch"/spool/flamegrid-node-* -o "$scratch/nodes_merged"
+	same "merged: kernels of the ranks" "$(kernels_of "$scratch/nodes_merged")" "$(kernels_of "$scratch/nodes_central")"
+	"$flamegrid" report "$scratch/nodes_merged" --strict -o /dev/null
+	same "merged: nothing lost (report --strict)" $? 0
+}
