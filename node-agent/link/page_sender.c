@@ -13,7 +13,6 @@
 
 #define PART_BYTES   (256u << 10)
 #define PARTS_MAX    4096u
-#define TABLES_MAX   64u
 #define WRITER_QUERY "SELECT hex(writer) FROM writers LIMIT 1"
 
 /* The digests of a table's pages, as they were sent last. */
@@ -25,12 +24,12 @@ struct sent_table {
 
 struct page_sender {
 	uint64_t number; /* of the last round that was begun */
-	struct sent_table tables[TABLES_MAX];
+	struct sent_table tables[PROFILE_TABLES_MAX];
 	bool has_changed;
 	/* the message that is being filled */
 	struct message message;
 	struct message_page_part parts[PARTS_MAX];
-	struct message_page_table ends[TABLES_MAX];
+	struct message_page_table ends[PROFILE_TABLES_MAX];
 	uint8_t bytes[PART_BYTES];
 	int (*send)(void *context, struct message *message);
 	void *context;
@@ -45,14 +44,14 @@ void page_sender_destroy(struct page_sender *sender)
 {
 	if (!sender)
 		return;
-	for (uint32_t i = 0; i < TABLES_MAX; i++)
+	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++)
 		free(sender->tables[i].digests);
 	free(sender);
 }
 
 void page_sender_forget(struct page_sender *sender)
 {
-	for (uint32_t i = 0; i < TABLES_MAX; i++)
+	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++)
 		sender->tables[i].count = 0;
 }
 
@@ -95,7 +94,7 @@ static int take_page(void *context, const struct profile_page *page)
 	uint32_t at = 0;
 	int r = 0;
 
-	if (page->table >= TABLES_MAX)
+	if (page->table >= PROFILE_TABLES_MAX)
 		return -EPROTO;
 	struct sent_table *table = &sender->tables[page->table];
 	table->nr_pages = page->number + 1;
@@ -120,7 +119,7 @@ static int send_end(struct page_sender *sender)
 {
 	struct message_pages *pages = &sender->message.pages;
 
-	for (uint32_t i = 0; i < TABLES_MAX; i++) {
+	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++) {
 		struct sent_table *table = &sender->tables[i];
 
 		sender->has_changed |= table->nr_pages != table->count;
@@ -129,7 +128,7 @@ static int send_end(struct page_sender *sender)
 	}
 	if (!sender->has_changed)
 		return 0;
-	pages->nr_tables = TABLES_MAX;
+	pages->nr_tables = PROFILE_TABLES_MAX;
 	pages->tables = sender->ends;
 	return send_message(sender);
 }
@@ -186,9 +185,10 @@ int page_sender_send(struct page_sender *sender, const char *store_path,
 	sender->send = send;
 	sender->context = context;
 	sender->has_changed = false;
-	for (uint32_t i = 0; i < TABLES_MAX; i++)
+	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++)
 		sender->tables[i].nr_pages = 0;
 	r = read_pages(sender, database);
 	database_close(database);
-	return r;
+	/* On a file system of several hosts nobody can read the store until it is closed. */
+	return r == -EBUSY && !sender->has_changed ? 0 : r;
 }
