@@ -237,9 +237,9 @@ void node_profile_finish(struct node_profile *profile)
 	if (r == 0 || !has_run)
 		remove_directory(profile);
 	else
-		log_warning(
-			"the job's aggregator does not have all of this node's profile (%s): it "
-			"stays in %s, and flamegrid merge adds it",
-			strerror(-r), profile->directory);
+		log_warning("the job's aggregator does not have all of the profile of node %.*s "
+			    "(%s): it stays there in %s, and flamegrid merge adds it",
+			    (int)profile->hello.hello.node.size, profile->hello.hello.node.data,
+			    strerror(-r), profile->directory);
 	free(profile);
 }

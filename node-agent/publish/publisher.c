@@ -10,6 +10,7 @@
 #include "clock_exchange.h"
 #include "dealer_socket.h"
 #include "hello_copy.h"
+#include "order_inbox.h"
 #include "send_window.h"
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 
 #define PING_MS         1000u
 #define SILENCE_MS      5000u
+#define HELLO_MS        500u /* until a HELLO without an answer is sent again; then it doubles */
 #define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
 #define STEP_ROUNDS_MAX 16u
 #define ERROR_MAX       256u
@@ -48,10 +50,11 @@ struct publisher {
 	uint32_t credit_frames;
 	uint64_t credit_bytes;
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
+	uint64_t hello_ns, hello_gap_ns; /* when HELLO is sent again, and how long after that */
 	struct backoff backoff;
 	struct clock_exchange clocks;
-	struct message_control order, taken; /* token 0: nothing to tell about taken */
-	bool has_order, tells_taken, has_more;
+	struct order_inbox orders;
+	bool has_more;
 	uint64_t durable_seq; /* answer to a question (hello.asks) */
 	int failed;           /* -errno that stays */
 	char error[ERROR_MAX];
@@ -70,13 +73,19 @@ static int fail(struct publisher *publisher, int r, const char *format, ...)
 	return r;
 }
 
+static void begin_hello(struct publisher *publisher)
+{
+	publisher->state = STATE_HELLO;
+	publisher->hello_gap_ns = HELLO_MS * MS;
+}
+
 static int open_connection(struct publisher *publisher)
 {
 	int r = dealer_socket_open(publisher->dealer);
 
 	if (r)
 		return r;
-	publisher->state = STATE_HELLO;
+	begin_hello(publisher);
 	publisher->heard_ns = publisher->progress_ns = publisher->now_ns;
 	publisher->pinged_ns = 0;
 	return 0;
@@ -166,7 +175,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 	switch (refuse->code) {
 	case REFUSE_NO_HELLO:
 		if (publisher->state == STATE_WELCOMED)
-			publisher->state = STATE_HELLO;
+			begin_hello(publisher);
 		return 0;
 	case REFUSE_VERSION:
 		describe_refusal(publisher, refuse);
@@ -185,21 +194,6 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 	}
 	publisher->failed = -EPROTO;
 	return -EPROTO;
-}
-
-/* An order that was taken already comes again if its answer was lost, so the answer is repeated. */
-static void on_order(struct publisher *publisher, const struct message_control *order)
-{
-	if (order->kind != CONTROL_ORDER || publisher->hello.message.asks)
-		return;
-	if (order->token == publisher->taken.token) {
-		publisher->tells_taken = true;
-		return;
-	}
-	publisher->order = *order;
-	publisher->order.nr_agents = 0;
-	publisher->order.agents = NULL;
-	publisher->has_order = true;
 }
 
 static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
@@ -230,7 +224,8 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		clock_exchange_answered(&publisher->clocks, &message.clock, clock_now_ns());
 		return 0;
 	case MESSAGE_CONTROL:
-		on_order(publisher, &message.control);
+		if (!publisher->hello.message.asks)
+			order_inbox_receive(&publisher->orders, &message.control);
 		return 0;
 	default:
 		return 0;
@@ -270,12 +265,14 @@ static int send_hello(struct publisher *publisher)
 	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello.message};
 	int r = send_message(publisher, &message);
 
-	if (r == 1) {
-		publisher->state = STATE_WAITING;
+	if (r != 1)
+		return r;
+	if (publisher->hello_gap_ns == HELLO_MS * MS)
 		publisher->heard_ns = publisher->now_ns; /* an answer is awaited from now on */
-		r = 0;
-	}
-	return r;
+	publisher->state = STATE_WAITING;
+	publisher->hello_ns = publisher->now_ns + publisher->hello_gap_ns;
+	publisher->hello_gap_ns *= 2;
+	return 0;
 }
 
 static bool has_credit(const struct publisher *publisher, size_t size)
@@ -339,11 +336,10 @@ static int send_clock(struct publisher *publisher)
 
 static int send_taken(struct publisher *publisher)
 {
-	const struct message message = {.type = MESSAGE_CONTROL, .control = publisher->taken};
+	struct message message = {.type = MESSAGE_CONTROL};
 
-	if (!publisher->tells_taken)
+	if (!order_inbox_tell(&publisher->orders, &message.control))
 		return 0;
-	publisher->tells_taken = false;
 	int r = send_message(publisher, &message);
 	return r < 0 ? r : 0;
 }
@@ -380,6 +376,9 @@ static int check_time(struct publisher *publisher)
 		reconnect_later(publisher);
 		return 0;
 	}
+	/* ZeroMQ may have put HELLO into the pipe of a connection that was about to end. */
+	if (publisher->state == STATE_WAITING && publisher->now_ns >= publisher->hello_ns)
+		publisher->state = STATE_HELLO;
 	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
 	    publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)
 		return send_ping(publisher);
@@ -397,6 +396,8 @@ uint64_t publisher_deadline_ns(const struct publisher *publisher)
 	if (publisher->state == STATE_HELLO)
 		return deadline_ns;
 	deadline_ns = publisher->heard_ns + publisher->silence_ns;
+	if (publisher->state == STATE_WAITING && publisher->hello_ns < deadline_ns)
+		deadline_ns = publisher->hello_ns;
 	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
 	    publisher->heard_ns + publisher->ping_ns < deadline_ns)
 		deadline_ns = publisher->heard_ns + publisher->ping_ns;
@@ -418,7 +419,7 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 	for (uint32_t i = 0; r == 0 && publisher->has_more && i < STEP_ROUNDS_MAX; i++) {
 		/* The next connection may lead to another aggregator, so HELLO comes first. */
 		if (dealer_socket_was_lost(publisher->dealer) && publisher->state != STATE_CLOSED)
-			publisher->state = STATE_HELLO;
+			begin_hello(publisher);
 		r = receive(publisher);
 		if (r == 0)
 			r = check_time(publisher);
@@ -574,17 +575,12 @@ bool publisher_welcomed(const struct publisher *publisher, const char **profile)
 
 bool publisher_take_order(struct publisher *publisher, struct message_control *order)
 {
-	bool has_order = publisher->has_order;
-
-	*order = publisher->order;
-	publisher->has_order = false;
-	return has_order;
+	return order_inbox_take(&publisher->orders, order);
 }
 
 void publisher_answer_order(struct publisher *publisher, const struct message_control *taken)
 {
-	publisher->taken = *taken;
-	publisher->tells_taken = true;
+	order_inbox_answer(&publisher->orders, taken);
 }
 
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,

@@ -14,7 +14,7 @@ node_rank() {
 kernels_of() { "$flamegrid" report "$1" --ranks -f json | python3 -c 'import json, sys; print([r["kernels"] for r in json.load(sys.stdin)["ranks"]])'; }
 
 nodes() {
-	local way r
+	local way r name pid
 
 	mkdir -p "$scratch/spool"
 	for way in central node; do
@@ -31,7 +31,10 @@ nodes() {
 	same "what is left in the spool" "$(ls "$scratch/spool")" ""
 	# Without an aggregator each node keeps its own; together they are the profile.
 	for r in 0 1 2 3; do node_rank nodes_headless $r --aggregate node; done
-	until [ "$(ls "$scratch/spool" | wc -l)" = 2 ] && pkill -KILL -x flamegrid-keep && pkill -KILL -x flamegrid-job; do :; done
+	until [ "$(kernels_of "$scratch/nodes_headless" 2>/dev/null | tr -cd , | wc -c)" = 3 ]; do :; done
+	for name in flamegrid-keep flamegrid-job; do
+		for pid in $(pgrep -x $name); do grep -qzF "$scratch" "/proc/$pid/cmdline" && kill -KILL "$pid"; done
+	done
 	wait
 	"$flamegrid" merge "$scratch"/spool/flamegrid-node-* -o "$scratch/nodes_merged"
 	same "merged: kernels of the ranks" "$(kernels_of "$scratch/nodes_merged")" "$(kernels_of "$scratch/nodes_central")"

@@ -213,6 +213,30 @@ static void a_lost_acknowledgement_leads_to_a_new_hello_and_no_loss(void **state
 	await_ack(fixture, 5);
 }
 
+/* The first one may have gone into a connection that was about to end. */
+static void a_hello_without_an_answer_comes_again_on_the_same_connection(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
+	uint32_t nr_hellos = 0;
+
+	publisher_destroy(fixture->publisher);
+	fixture->publisher = open_clock_publisher(fixture->endpoint);
+	while (nr_hellos < 2 && clock_now_ns() < until_ns) {
+		assert_int_equal(turn(fixture), 0);
+		const struct message *message = router_fixture_receive(fixture->router, 0);
+
+		nr_hellos += message && message->type == MESSAGE_HELLO;
+	}
+	assert_int_equal(nr_hellos, 2);
+	router_fixture_welcome(fixture->router, 0, CREDIT, CREDIT_SIZE);
+	publish(fixture, 1);
+	while (!publisher_connected(fixture->publisher) && clock_now_ns() < until_ns)
+		assert_int_equal(turn(fixture), 0);
+	router_fixture_ack(fixture->router, 1);
+	await_ack(fixture, 1);
+}
+
 static void pongs_without_progress_do_not_keep_a_connection_alive(void **state)
 {
 	struct fixture *fixture = *state;
@@ -556,6 +580,7 @@ int main(void)
 		TEST(frames_wait_for_an_aggregator_that_is_not_known_yet),
 		TEST(acknowledgements_are_cumulative_and_may_come_twice_or_late),
 		TEST(a_lost_acknowledgement_leads_to_a_new_hello_and_no_loss),
+		TEST(a_hello_without_an_answer_comes_again_on_the_same_connection),
 		TEST(pongs_without_progress_do_not_keep_a_connection_alive),
 		TEST(an_aggregator_that_comes_back_gets_what_it_has_not_stored),
 		TEST(an_absent_aggregator_is_waited_for),
