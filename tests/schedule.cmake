@@ -54,6 +54,7 @@ set(FLAMEGRID_THREADED_TESTS
   host_samples_test
   job_table_test
   node_links_test
+  profile_link_test
   raw_samples_test
   # fake CUDA, whose threads call the guest
   fake_capture_test

@@ -1,0 +1,212 @@
+/* What a link sends is the profile, whichever aggregators come and go. */
+#include "node-agent/link/profile_link.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/aggregator/merge/merge_fixture.h"
+
+#include "aggregator/pages/page_reader.h"
+#include "aggregator/pages/page_set.h"
+#include "aggregator/service/aggregator.h"
+#include "aggregator/store/database.h"
+
+struct fixture {
+	char *profile, *store, *pages; /* owns; paths: of the node's profile, and of the aggregator */
+	struct aggregator *aggregator;
+	struct profile_link *link;
+	pthread_t aggregator_thread, link_thread;
+};
+
+static void *run_aggregator(void *aggregator)
+{
+	assert_int_equal(aggregator_run(aggregator), 0);
+	return NULL;
+}
+
+static void *run_link(void *link)
+{
+	return (void *)(intptr_t)profile_link_run(link);
+}
+
+static void start_aggregator(struct fixture *fixture)
+{
+	static const char *const endpoint = "tcp://127.0.0.1:*";
+	const struct aggregator_options options = {
+		.endpoints = &endpoint,
+		.nr_endpoints = 1,
+		.store_path = fixture->store,
+		.pages_path = fixture->pages,
+	};
+
+	assert_int_equal(aggregator_create(&options, &fixture->aggregator, NULL), 0);
+	assert_int_equal(pthread_create(&fixture->aggregator_thread, NULL, run_aggregator,
+					fixture->aggregator),
+			 0);
+	assert_int_equal(profile_link_connect(fixture->link,
+					      aggregator_endpoint(fixture->aggregator, 0), NULL),
+			 0);
+}
+
+static void await_link(const struct fixture *fixture)
+{
+	struct aggregator_status status;
+
+	do
+		aggregator_status(fixture->aggregator, &status);
+	while (status.agents == 0);
+}
+
+static void stop_aggregator(struct fixture *fixture)
+{
+	aggregator_stop(fixture->aggregator);
+	pthread_join(fixture->aggregator_thread, NULL);
+	aggregator_destroy(fixture->aggregator);
+}
+
+static void start_link(struct fixture *fixture, uint32_t give_up_ms)
+{
+	const struct profile_link_options options = {
+		.store_path = fixture->profile,
+		.hello = {.version_min = WIRE_VERSION,
+			  .version_max = WIRE_VERSION,
+			  .software = {"test", 4},
+			  .node = {"node", 4},
+			  .boot_id = {"boot", 4}},
+		.give_up_ms = give_up_ms,
+	};
+
+	assert_int_equal(profile_link_create(&options, &fixture->link), 0);
+	assert_int_equal(pthread_create(&fixture->link_thread, NULL, run_link, fixture->link), 0);
+}
+
+static int finish_link(struct fixture *fixture)
+{
+	void *result;
+
+	profile_link_finish(fixture->link);
+	pthread_join(fixture->link_thread, &result);
+	profile_link_destroy(fixture->link);
+	return (int)(intptr_t)result;
+}
+
+static int write_page(void *out, const struct profile_page *page)
+{
+	fprintf(out, "%u.%u ", page->table, page->number);
+	for (uint32_t i = 0; i < page->size; i++)
+		fprintf(out, "%02x", page->bytes[i]);
+	fputc('\n', out);
+	return 0;
+}
+
+static void expect_same_pages(const struct fixture *fixture)
+{
+	struct database *database;
+	struct page_set *set;
+	char *texts[2];
+	size_t size;
+
+	FILE *out = open_memstream(&texts[0], &size);
+	assert_int_equal(database_open(fixture->profile, true, &database, NULL), 0);
+	assert_int_equal(page_reader_read(database, write_page, out), 0);
+	database_close(database);
+	fclose(out);
+	out = open_memstream(&texts[1], &size);
+	assert_int_equal(page_set_load(fixture->pages, &set), 0);
+	assert_int_equal(page_set_writers(set), 1);
+	assert_true(page_set_ended(set, 0));
+	assert_int_equal(page_set_read(set, 0, write_page, out), 0);
+	page_set_destroy(set);
+	fclose(out);
+	assert_true(size > 1000);
+	assert_string_equal(texts[1], texts[0]);
+	free(texts[0]);
+	free(texts[1]);
+}
+
+static void the_aggregator_has_the_profile_at_the_end(void **state)
+{
+	struct fixture *fixture = *state;
+
+	merge_fixture_write(fixture->profile, 0x7, 1);
+	start_link(fixture, 60000);
+	start_aggregator(fixture);
+	assert_int_equal(finish_link(fixture), 0);
+	stop_aggregator(fixture);
+	expect_same_pages(fixture);
+}
+
+static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	merge_fixture_write(fixture->profile, 0x1, 1);
+	start_link(fixture, 60000);
+	start_aggregator(fixture);
+	await_link(fixture);
+	stop_aggregator(fixture);
+	unlink(fixture->pages);
+	merge_fixture_continue(fixture->profile, 0x7);
+	start_aggregator(fixture);
+	assert_int_equal(finish_link(fixture), 0);
+	stop_aggregator(fixture);
+	expect_same_pages(fixture);
+}
+
+static void without_an_aggregator_the_link_says_so(void **state)
+{
+	struct fixture *fixture = *state;
+
+	merge_fixture_write(fixture->profile, 0x1, 1);
+	start_link(fixture, 60000);
+	assert_int_equal(finish_link(fixture), -ENOTCONN);
+	start_link(fixture, 1);
+	assert_int_equal(profile_link_connect(fixture->link, "tcp://127.0.0.1:1", NULL), 0);
+	assert_int_equal(finish_link(fixture), -ETIMEDOUT);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->profile = merge_fixture_path("profile");
+	fixture->store = merge_fixture_path("store");
+	fixture->pages = merge_fixture_path("pages");
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+	char *paths[] = {fixture->profile, fixture->store, fixture->pages};
+
+	for (int i = 0; i < 3; i++) {
+		unlink(paths[i]);
+		free(paths[i]);
+	}
+	free(fixture);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_aggregator_has_the_profile_at_the_end),
+		TEST(a_later_aggregator_gets_all_of_a_profile_that_has_grown),
+		TEST(without_an_aggregator_the_link_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, merge_fixture_set_up, merge_fixture_tear_down);
+}
