@@ -1,8 +1,10 @@
 #include "output_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -190,37 +192,67 @@ static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
 	return true;
 }
 
-static bool has_files(const char *directory)
+/* Calls visit for each file of a profile that may be in the directory: those of a name of their own, then parts, which
+ * are there. Returns the first result that is not 0. */
+static int visit_files(const char *directory, int (*visit)(void *context, const char *name),
+		       void *context)
 {
-	char name[OUTPUT_PLANE_SIZE], path[PATH_MAX];
+	char name[OUTPUT_PLANE_SIZE];
+	const struct dirent *entry;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && file_name(i, name); i++)
+		r = visit(context, name);
+	DIR *parts = r ? NULL : opendir(directory);
+	while (parts && r == 0 && (entry = readdir(parts)) != NULL)
+		if (strncmp(entry->d_name, OUTPUT_PART, strlen(OUTPUT_PART)) == 0)
+			r = visit(context, entry->d_name);
+	if (parts)
+		closedir(parts);
+	return r;
+}
+
+static int is_there(void *directory, const char *name)
+{
+	char path[PATH_MAX];
 	struct stat status;
 
-	for (size_t i = 0; file_name(i, name); i++)
-		if (join(path, directory, name) == 0 && lstat(path, &status) == 0)
-			return true;
-	return false;
+	return join(path, directory, name) == 0 && lstat(path, &status) == 0;
+}
+
+static bool has_files(char *directory)
+{
+	return visit_files(directory, is_there, directory) != 0;
+}
+
+struct move {
+	const char *from, *to;
+};
+
+static int move_file(void *context, const char *name)
+{
+	const struct move *move = context;
+	char old[PATH_MAX], new[PATH_MAX];
+
+	if (join(old, move->from, name) || join(new, move->to, name))
+		return -ENAMETOOLONG;
+	return rename(old, new) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static int move_files(const char *from, const char *to)
 {
-	char name[OUTPUT_PLANE_SIZE], old[PATH_MAX], new[PATH_MAX];
+	struct move move = {from, to};
 
-	for (size_t i = 0; file_name(i, name); i++) {
-		if (join(old, from, name) || join(new, to, name))
-			return -ENAMETOOLONG;
-		if (rename(old, new) < 0 && errno != ENOENT)
-			return -errno;
-	}
-	return 0;
+	return visit_files(from, move_file, &move);
 }
 
-static void remove_files(const char *directory)
+static int remove_file(void *directory, const char *name)
 {
-	char name[OUTPUT_PLANE_SIZE], path[PATH_MAX];
+	char path[PATH_MAX];
 
-	for (size_t i = 0; file_name(i, name); i++)
-		if (join(path, directory, name) == 0)
-			unlink(path);
+	if (join(path, directory, name) == 0)
+		unlink(path);
+	return 0;
 }
 
 static void put_back(struct output_dir *output)
@@ -334,6 +366,44 @@ int output_dir_open(struct output_dir *output, const char *path)
 	return r;
 }
 
+/* Makes a new mark in place of the other run's, whose lock may still be held. */
+static int replace_mark(struct output_dir *output)
+{
+	char mark[PATH_MAX], made[PATH_MAX];
+	int size, r = output_dir_file(output, OUTPUT_MARK, mark);
+
+	size = snprintf(made, sizeof(made), "%s.XXXXXX", mark);
+	if (r || size >= (int)sizeof(made))
+		return -ENAMETOOLONG;
+	output->mark = mkostemp(made, O_CLOEXEC);
+	if (output->mark < 0)
+		return -errno;
+	r = lock_mark(output->mark, true);
+	if (r == 0 && rename(made, mark) < 0)
+		r = -errno;
+	if (r) {
+		unlink(made);
+		close(output->mark);
+		output->mark = -1;
+	}
+	return r;
+}
+
+int output_dir_take_over(struct output_dir *output, const char *path, const char *number)
+{
+	char numbered[PATH_MAX];
+	int r = -ENAMETOOLONG;
+
+	*output = (struct output_dir){.mark = -1};
+	if (snprintf(numbered, sizeof(numbered), "%s%s", path, number) < (int)sizeof(numbered))
+		r = take_path(output, numbered);
+	if (r == 0)
+		r = replace_mark(output);
+	if (r)
+		log_error("%s%s: cannot be written: %s", path, number, strerror(-r));
+	return r;
+}
+
 void output_dir_close(struct output_dir *output, bool keep)
 {
 	char mark[PATH_MAX];
@@ -342,7 +412,7 @@ void output_dir_close(struct output_dir *output, bool keep)
 		return;
 	/* The directory may have been removed, and made again by another run. */
 	if (!keep && find_mark(output, mark)) {
-		remove_files(output->path);
+		visit_files(output->path, remove_file, output->path);
 		put_back(output);
 	}
 	give_back(output, !keep);

@@ -19,7 +19,10 @@ struct output_dir {
 
 #define OUTPUT_STORE "profile.db"
 /* the profiles of nodes, while they are no part of the store yet (page_set.h) */
-#define OUTPUT_NODES  OUTPUT_STORE ".nodes"
+#define OUTPUT_NODES OUTPUT_STORE ".nodes"
+/* How the names of further stores begin, which are parts of the profile (whole_profile.h). A store has the pages of
+ * nodes beside it, as the first one. */
+#define OUTPUT_PART   OUTPUT_STORE ".part-"
 #define OUTPUT_FOLDED "gpu.folded"
 #define OUTPUT_HTML   "flame.html"
 #define OUTPUT_API    "api.txt"
@@ -40,6 +43,10 @@ struct output_dir {
  * used instead: output->path says which, and a warning is logged. 0 or -errno, which is logged, with everything as it
  * was: -ENOTDIR, -EACCES, -EROFS, -ENOSPC, -ENAMETOOLONG, -EEXIST (no number is free). */
 int output_dir_open(struct output_dir *output, const char *path);
+
+/* Takes the place of a run on another node that was lost, and whose profile lies in path and this number
+ * (rendezvous.h): all files stay, and the mark is made anew. 0 or -errno, as above. */
+int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
 
 /* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and
  * directories that were made are removed. If it is not open, it does nothing. */

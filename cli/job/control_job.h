@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 struct control_job_options {
-	const char *profile;        /* the job's -o; NULL: the next two members say where */
-	const char *endpoint;       /* an aggregator's */
-	const char *keys_path;      /* the agents'; NULL: the connection has none */
+	const char *profile;   /* the job's -o; NULL: the next two members say where */
+	const char *endpoint;  /* an aggregator's */
+	const char *keys_path; /* the agents'; NULL: the connection has none */
 	/* for an aggregator that keeps a profile for each job; job NULL: its only job */
 	const char *job, *user;
 	uint32_t action;            /* enum record_ring_action */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #include "cli/base/background.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
+#include "report/profile/profile_parts.h"
 #include "report/profile/whole_profile.h"
 
 #define READY_MS      10000
@@ -36,11 +38,13 @@
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
 #define JOIN_MS       5000  /* limit for nodes that are missing at rank 0's end */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
+#define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
 #define WORD_ENDED    'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
-#define WORD_DONE     'd' /* to rank 0: the profile is written */
+#define WORD_DONE     'd' /* to rank 0: the profile is written, or another aggregator will */
+#define WORD_LEADS    'l' /* to the node that takes over: agents can find the aggregator */
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
@@ -51,6 +55,8 @@ struct job_keeper_past {
 
 struct job_keeper_process {
 	const struct job_keeper_options *options;
+	const struct job_keeper_lost *lost; /* NULL: this is the step's first aggregator */
+	char store_name[64];                /* in the profile's directory */
 	int control;
 	int ready;                    /* background.h's descriptor; the first child writes to it */
 	struct job_keeper_past *past; /* in memory that all children share */
@@ -103,11 +109,11 @@ static int create_aggregator(struct job_keeper_process *process)
 		.raw_samples = process->options->raw_samples,
 		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,
 	};
-	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
+	int r = output_dir_file(&process->output, process->store_name, store_path);
 
-	if (r == 0)
-		r = output_dir_file(&process->output, OUTPUT_NODES, pages_path);
-
+	if (r == 0 && snprintf(pages_path, sizeof(pages_path), "%s" PROFILE_PARTS_NODES,
+			       store_path) >= (int)sizeof(pages_path))
+		r = -ENAMETOOLONG;
 	if (r == 0)
 		r = choose_endpoints(process);
 	if (r)
@@ -174,6 +180,19 @@ static int find_place(struct job_keeper_process *process)
 	return -EBUSY;
 }
 
+/* The directory is the one that the user named, or one with a number behind it (output_dir.h). */
+static void say_number(const struct job_keeper_process *process,
+		       char number[static RENDEZVOUS_NUMBER_SIZE])
+{
+	const char *named = process->options->output_path, *path = process->output.path;
+	size_t size = strlen(named);
+
+	while (size > 1 && named[size - 1] == '/')
+		size--;
+	if (strncmp(path, named, size) == 0)
+		snprintf(number, RENDEZVOUS_NUMBER_SIZE, "%s", path + size);
+}
+
 static int tell_agents(struct job_keeper_process *process)
 {
 	struct rendezvous rendezvous = {.keys = process->keys};
@@ -181,6 +200,7 @@ static int tell_agents(struct job_keeper_process *process)
 	int r = 0;
 
 	strcpy(rendezvous.step, process->options->step->key);
+	say_number(process, rendezvous.number);
 	for (uint32_t i = 0;
 	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
 		r = address_list_add(&rendezvous, bound);
@@ -221,21 +241,48 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
-/* Returns whether rank 0 ended well. The word stays in the socket, because a restarted aggregator must read it, too. */
-static bool await_rank_0(const struct job_keeper_process *process)
+/* Returns whose file the agents find: 1: ours; -1: that of another aggregator; 0: nobody's. */
+static int whose_rendezvous(const struct job_keeper_process *process)
 {
+	struct rendezvous rendezvous;
+	char *error;
+	int r = rendezvous_read(process->rendezvous_path, &rendezvous, &error);
+
+	free(error);
+	if (r)
+		return 0;
+	return strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0 ? 1 : -1;
+}
+
+/* Returns whether another node has taken over, because it took this aggregator for lost. */
+static bool is_replaced(const struct job_keeper_process *process)
+{
+	return process->options->folds_on_nodes && *process->options->step->key &&
+	       whose_rendezvous(process) < 0;
+}
+
+enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
+
+/* Waits until rank 0 has ended. The word stays in the socket, because a restarted aggregator must read it, too. */
+static enum ending await_rank_0(const struct job_keeper_process *process)
+{
+	struct pollfd news = {.fd = process->control, .events = POLLIN};
 	char word = WORD_FAILED;
 	ssize_t size;
 
+	while (poll(&news, 1, REPLACED_MS) <= 0)
+		if (is_replaced(process))
+			return ENDING_REPLACED;
 	do
 		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
 	while (size < 0 && errno == EINTR);
-	return size == sizeof(word) && word == WORD_ENDED;
+	return size == sizeof(word) && word == WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
 }
 
 /* Returns whether all expected agents have come and said goodbye. */
 static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
 {
+	const uint64_t join_ms = process->lost ? FAILED_MS : JOIN_MS;
 	struct aggregator_status status;
 	int32_t nr_nodes = process->options->step->nr_nodes;
 
@@ -243,20 +290,27 @@ static bool is_complete(const struct job_keeper_process *process, uint64_t since
 	if (status.agents_connected)
 		return false;
 	if (nr_nodes == JOB_STEP_UNKNOWN)
-		return status.agents > 0 || since_ms >= JOIN_MS;
-	return status.agents >= (uint64_t)nr_nodes || since_ms >= JOIN_MS;
+		return status.agents > 0 || since_ms >= join_ms;
+	return status.agents >= (uint64_t)nr_nodes || since_ms >= join_ms;
 }
 
-static void await_agents(const struct job_keeper_process *process, bool rank_0_is_well)
+/* Returns what rank 0's ending becomes meanwhile. */
+static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
-	const uint64_t limit_ms = rank_0_is_well ? GOODBYE_MS : FAILED_MS;
-	uint64_t begin_ns = clock_now_ns(), since_ms = 0;
+	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;
+	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS;
 
 	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
 	       !atomic_load(&process->is_over)) {
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
+		if (since_ms < look_ms)
+			continue;
+		if (is_replaced(process))
+			break;
+		look_ms = since_ms + REPLACED_MS;
 	}
+	return is_replaced(process) ? ENDING_REPLACED : ending;
 }
 
 static void say_who_is_missing(const struct job_keeper_process *process)
@@ -265,7 +319,11 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 	int32_t nr_nodes = process->options->step->nr_nodes;
 
 	aggregator_status(process->aggregator, &status);
-	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
+	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes && process->lost)
+		log_warning("%llu of %d nodes did not come to this aggregator, which took over: "
+			    "what they recorded is in the profile as far as they sent it before",
+			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
+	else if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
 		log_warning("%llu of %d nodes did not join: their GPU work is not in the profile",
 			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
 	else if (status.agents == 0)
@@ -317,34 +375,34 @@ static bool write_reports(struct job_keeper_process *process)
 /* A restarted job may have put its own file there, so only ours is removed. */
 static void remove_rendezvous(const struct job_keeper_process *process)
 {
-	const char *path = process->rendezvous_path;
-	struct rendezvous rendezvous;
-	char *error;
-
-	if (rendezvous_read(path, &rendezvous, &error) == 0 &&
-	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
-		unlink(path);
-	free(error);
+	if (whose_rendezvous(process) > 0)
+		unlink(process->rendezvous_path);
 }
 
-/* Runs in a child process. 0: all work is done. */
-static int aggregate(void *argument, uint32_t round)
+/* Says that agents can find the aggregator. */
+static void say_ready(const struct job_keeper_process *process)
 {
-	struct job_keeper_process *process = argument;
+	const char word = WORD_LEADS;
+
+	if (!process->lost) {
+		background_ready(process->ready);
+		return;
+	}
+	unlink(process->lost->claim_path);
+	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL);
+}
+
+/* Ends the aggregator, and writes the reports unless a later one does. */
+static void end(struct job_keeper_process *process, enum ending ending)
+{
 	const char done = WORD_DONE;
 	char word;
 
-	prctl(PR_SET_NAME, "flamegrid-job");
-	descriptor_limit_raise();
-	if (start(process))
-		return 1;
-	if (round == 0)
-		background_ready(process->ready);
-	process->past->started = true;
-	leftovers_remove_rendezvous(process->options->output_path, process->control);
-	await_agents(process, await_rank_0(process));
-	remove_rendezvous(process);
-	say_who_is_missing(process);
+	if (ending == ENDING_REPLACED)
+		log_notice("another node has taken this aggregator for lost, and has started one "
+			   "that writes the profile");
+	else
+		say_who_is_missing(process);
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
@@ -353,11 +411,34 @@ static int aggregate(void *argument, uint32_t round)
 	if (process->result && !is_deleted)
 		log_error("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
-	output_dir_close(&process->output, is_deleted || write_reports(process));
+	/* What a lost aggregator has written stays, too. */
+	bool keeps =
+		is_deleted || ending == ENDING_REPLACED || write_reports(process) || process->lost;
+	output_dir_close(&process->output, keeps);
 	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
+}
+
+/* Runs in a child process. 0: all work is done. */
+static int aggregate(void *argument, uint32_t round)
+{
+	struct job_keeper_process *process = argument;
+
+	prctl(PR_SET_NAME, "flamegrid-job");
+	descriptor_limit_raise();
+	if (start(process))
+		return 1;
+	if (round == 0)
+		say_ready(process);
+	process->past->started = true;
+	leftovers_remove_rendezvous(process->options->output_path, process->control);
+	enum ending ending = await_rank_0(process);
+	if (ending != ENDING_REPLACED)
+		ending = await_agents(process, ending);
+	remove_rendezvous(process);
+	end(process, ending);
 	return 0;
 }
 
@@ -377,6 +458,22 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	return true;
 }
 
+/* Opens the profile's directory, and chooses the store's name in it. 0 or -errno, which is logged. */
+static int open_output(struct job_keeper_process *process)
+{
+	const struct job_keeper_options *options = process->options;
+	uint64_t name;
+
+	strcpy(process->store_name, OUTPUT_STORE);
+	if (!process->lost)
+		return output_dir_open(&process->output, options->output_path);
+	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
+		return -EIO;
+	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",
+		 (unsigned long long)name);
+	return output_dir_take_over(&process->output, options->output_path, process->lost->number);
+}
+
 /* Runs the parent of the aggregator's process. It holds whatever must outlive a killed child: the locks of the
  * profile's directory and of the rendezvous, the keys, and rank 0's connection. */
 static void keep(void *argument, int ready)
@@ -393,7 +490,7 @@ static void keep(void *argument, int ready)
 		return;
 	r = find_place(process);
 	if (r == 0)
-		r = output_dir_open(&process->output, process->options->output_path);
+		r = open_output(process);
 	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
 		log_error("no keys for the job: %s", strerror(-r));
 	if (r == 0)
@@ -402,7 +499,17 @@ static void keep(void *argument, int ready)
 		remove_rendezvous(process);
 	rendezvous_close(process->rendezvous);
 	/* If all is done, the child has closed the directory, and this call only closes the descriptor. */
-	output_dir_close(&process->output, process->past->started);
+	output_dir_close(&process->output, process->past->started || process->lost);
+}
+
+bool job_keeper_take_over(const struct job_keeper_options *options,
+			  const struct job_keeper_lost *lost, int control)
+{
+	struct job_keeper_process process = {
+		.options = options, .lost = lost, .control = control, .output.mark = -1};
+
+	keep(&process, -1);
+	return process.past != MAP_FAILED && process.past->started;
 }
 
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
@@ -410,7 +517,7 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	struct job_keeper_process process = {.options = options, .output.mark = -1};
 	int pair[2], r;
 
-	keeper->fd = -1;
+	*keeper = (struct job_keeper){-1, options->folds_on_nodes};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	process.control = pair[1];
@@ -431,10 +538,15 @@ void job_keeper_finish(struct job_keeper *keeper, bool failed)
 
 	if (keeper->fd < 0)
 		return;
-	if (send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL) == sizeof(word))
-		while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
-			;
-	if (done != WORD_DONE)
+	/* The keeper of a replaced aggregator has ended, and its answer waits. */
+	(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
+	while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
+		;
+	if (done != WORD_DONE && keeper->folds_on_nodes)
+		log_warning("the aggregator was ended by somebody: another node starts one, or "
+			    "the nodes leave their profiles in the directory of the job's "
+			    "(flamegrid report reads them all)");
+	else if (done != WORD_DONE)
 		log_warning("the aggregator was ended by somebody: the profile has what had come "
 			    "by then, and no reports (flamegrid report makes them)");
 	close(keeper->fd);

@@ -22,10 +22,24 @@ struct job_keeper_options { /* strings are borrowed for the call */
 
 struct job_keeper {
 	int fd; /* -1: there is none */
+	bool folds_on_nodes;
 };
 
 /* Starts the aggregator. 0: agents can find it; -errno after a warning. */
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options);
+
+/* What a later aggregator takes over, when the step's one is lost. */
+struct job_keeper_lost {
+	const char *number; /* of the profile's directory (rendezvous.h) */
+	/* the file by which this node alone may take over; removed as soon as the agents can find the new aggregator */
+	const char *claim_path;
+};
+
+/* Is job_keeper_start() for a node that takes over, in this process, and returns when all work is done; what the lost
+ * one has written stays, and becomes part of the profile (profile_parts.h). control: as the other end of the keeper's
+ * socket; a byte comes there when agents can find the aggregator. false, after a warning: it has not come so far. */
+bool job_keeper_take_over(const struct job_keeper_options *options,
+			  const struct job_keeper_lost *lost, int control);
 
 /* Says that rank 0 has ended, and returns when the keeper has ended. The keeper ends when every agent has said goodbye.
  * If rank 0 failed, it ends two seconds later at most, since the launcher waits for the status. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "aggregator_search.h"
+#include "job_standby.h"
 #include "leftovers.h"
 #include "node_profile.h"
 #include "rendezvous_search.h"
@@ -31,6 +32,7 @@
 #define GIVE_UP_MS     2000 /* limit for data that is not acknowledged at the end */
 #define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
 #define SITE_MS        1900 /* wait for a site's aggregator; a member waits longer */
+#define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
 
@@ -66,6 +68,9 @@ struct node_keeper {
 	pthread_t agent_thread;
 	atomic_int agent_result;
 	struct rendezvous_search search;
+	const char *output_path;    /* of node_keeper_options */
+	struct job_standby standby; /* used with a profile of this node */
+	uint64_t look_ns;           /* when to look for another aggregator, while ours is lost */
 	const struct site_aggregator *site; /* NULL: the rendezvous names the aggregator */
 	struct aggregator_search *site_search;
 	bool site_failure_said;
@@ -320,6 +325,22 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
 }
 
+/* Returns whether there is another aggregator in place of the lost one. If there is none, this node may start it. */
+static bool find_next(struct node_keeper *keeper, const char **endpoint,
+		      const struct key_set **keys)
+{
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t lost_ns = keeper->profile ? node_profile_lost_ns(keeper->profile) : 0;
+
+	if (!lost_ns || now_ns < lost_ns + LOST_NS || now_ns < keeper->look_ns)
+		return false;
+	keeper->look_ns = now_ns + LOST_NS;
+	if (rendezvous_search_again(&keeper->search, endpoint, keys))
+		return true;
+	job_standby_ask(&keeper->standby, &keeper->search.rendezvous);
+	return false;
+}
+
 static void look_for_aggregator(struct node_keeper *keeper)
 {
 	const char *endpoint;
@@ -327,7 +348,8 @@ static void look_for_aggregator(struct node_keeper *keeper)
 
 	if (keeper->site)
 		return;
-	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) != 1)
+	if (keeper->search.found ? !find_next(keeper, &endpoint, &keys)
+				 : rendezvous_search_step(&keeper->search, &endpoint, &keys) != 1)
 		return;
 	if (keeper->profile ? node_profile_connect(keeper->profile, endpoint, keys)
 			    : agent_connect(keeper->agent, endpoint, keys))
@@ -341,6 +363,8 @@ static void serve(struct node_keeper *keeper)
 	while (!keeper->had_members || count_staying(keeper)) {
 		int timeout_ms = keeper->site ? -1 : rendezvous_search_wait_ms(&keeper->search);
 
+		if (keeper->profile && timeout_ms < 0)
+			timeout_ms = LOST_NS / NS_PER_MS;
 		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
 			timeout_ms = LOOK_MS;
 		wait_for_news(keeper, timeout_ms);
@@ -419,19 +443,61 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	return r;
 }
 
+/* Writes the directory of the job's profile. NULL: it is not known. */
+static const char *find_job_directory(const struct node_keeper *keeper, char path[static PATH_MAX])
+{
+	const struct rendezvous_search *search = &keeper->search;
+
+	return !keeper->site && search->found &&
+			       snprintf(path, PATH_MAX, "%s%s", keeper->output_path,
+					search->rendezvous.number) < PATH_MAX
+		       ? path
+		       : NULL;
+}
+
+/* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed. */
+static void follow_aggregator(struct node_keeper *keeper)
+{
+	const char *endpoint;
+	const struct key_set *keys;
+
+	if (keeper->profile && keeper->search.found &&
+	    rendezvous_search_again(&keeper->search, &endpoint, &keys) &&
+	    node_profile_connect(keeper->profile, endpoint, keys))
+		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
+}
+
 static void end(struct node_keeper *keeper)
 {
+	char job_directory[PATH_MAX];
+
+	follow_aggregator(keeper);
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);
-	node_profile_finish(keeper->profile);
+	node_profile_finish(keeper->profile, find_job_directory(keeper, job_directory));
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
+	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
+		say(&keeper->members[i], NODE_KEEPER_WRITES);
+	job_standby_finish(&keeper->standby, keeper->lost_member);
 	for (int i = 0; i < keeper->nr_members; i++)
 		close(keeper->members[i].fd);
+}
+
+/* A step without a key shares its rendezvous with others, so nobody could tell whose aggregator is lost. */
+static void start_standby(struct node_keeper *keeper, const struct node_keeper_options *options)
+{
+	int r = options->profile && *options->step->key
+			? job_standby_start(&keeper->standby, options->job)
+			: 0;
+
+	if (r)
+		log_warning("this node cannot start an aggregator if the job's is lost: %s",
+			    strerror(-r));
 }
 
 struct start_arguments {
@@ -449,6 +515,8 @@ static void keep(void *argument, int ready)
 	prctl(PR_SET_NAME, "flamegrid-node");
 	keeper->dir = *arguments->dir;
 	keeper->site = arguments->options->site;
+	keeper->output_path = arguments->options->output_path;
+	keeper->standby.keeper.fd = -1;
 	keeper->dir.lock = -1; /* the process that started us holds the lock until we are ready */
 	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));
@@ -457,7 +525,8 @@ static void keep(void *argument, int ready)
 	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
 				   arguments->options->step))
 		log_warning("the aggregator's place: %s", strerror(ENAMETOOLONG));
-	else if (start(keeper, arguments->options) == 0) {
+	else if (start_standby(keeper, arguments->options),
+		 start(keeper, arguments->options) == 0) {
 		background_ready(ready);
 		do
 			serve(keeper);
@@ -466,7 +535,8 @@ static void keep(void *argument, int ready)
 		leftovers_remove_sockets();
 	} else {
 		agent_destroy(keeper->agent);
-		node_profile_finish(keeper->profile);
+		node_profile_finish(keeper->profile, NULL);
+		job_standby_finish(&keeper->standby, true);
 	}
 	free(keeper);
 }

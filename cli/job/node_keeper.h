@@ -4,6 +4,7 @@
 #ifndef NODE_KEEPER_H
 #define NODE_KEEPER_H
 
+#include "job_keeper.h"
 #include "node_profile.h"
 #include "site_aggregator.h"
 #include "step_dir.h"
@@ -32,6 +33,8 @@ enum node_keeper_word {
 	/* the keeper: the data will not be stored, because the agent has failed */
 	NODE_KEEPER_FAILED = 'f',
 	NODE_KEEPER_SAID = 'n', /* the keeper: the same, and the error stream says why */
+	/* the keeper, to those that leave last: it writes the job's profile, so they wait until it closes */
+	NODE_KEEPER_WRITES = 'a',
 };
 
 struct node_keeper_options { /* strings are borrowed for the call */
@@ -42,6 +45,8 @@ struct node_keeper_options { /* strings are borrowed for the call */
 	/* the process to watch for the member, instead of its own children; 0: none */
 	pid_t task;
 	const struct node_profile_options *profile; /* of this node; NULL: it keeps none */
+	/* the step's aggregator, for the case that it is lost and this node starts another */
+	const struct job_keeper_options *job;
 	struct agent_options agent; /* everything but the agent's socket and its aggregator */
 };
 

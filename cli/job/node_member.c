@@ -63,7 +63,8 @@ static bool become_watched(const struct node_member *member, int32_t task)
 	if (send(member->fd, words, sizeof(words), MSG_NOSIGNAL) != sizeof(words))
 		return false;
 	/* the welcome may come first */
-	do word = hear(member, READY_MS);
+	do
+		word = hear(member, READY_MS);
 	while (word == NODE_KEEPER_WELCOME);
 	return word == NODE_KEEPER_WATCHED;
 }
@@ -122,10 +123,14 @@ void node_member_drain(struct node_member *member, int timeout_ms,
 
 void node_member_leave(struct node_member *member, int timeout_ms)
 {
+	char word;
+
 	if (member->fd < 0)
 		return;
 	shutdown(member->fd, SHUT_WR); /* the keeper closes its end at once, or after its work */
-	hear(member, timeout_ms);
+	while ((word = hear(member, timeout_ms)) != 0)
+		if (word == NODE_KEEPER_WRITES)
+			timeout_ms = -1;
 	close(member->fd);
 	member->fd = -1;
 }

@@ -32,7 +32,8 @@ struct node_member_answer {
 void node_member_drain(struct node_member *member, int timeout_ms,
 		       struct node_member_answer *answer);
 
-/* Ends the membership. The last member waits until the agent has said goodbye, timeout_ms at most. */
+/* Ends the membership. The last member waits until the agent has said goodbye, timeout_ms at most. If the node writes
+ * the job's profile, because the job's aggregator was lost, it waits for that as rank 0 does (job_keeper_finish()). */
 void node_member_leave(struct node_member *member, int timeout_ms);
 
 #endif

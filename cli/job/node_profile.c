@@ -10,6 +10,8 @@
 
 #include <zmq.h>
 
+#include "profile_part.h"
+
 #include "aggregator/service/aggregator.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -151,7 +153,7 @@ int node_profile_create(const struct node_profile_options *options,
 	if (r == 0)
 		r = create_link(made, options);
 	if (r)
-		node_profile_finish(made);
+		node_profile_finish(made, NULL);
 	else
 		*profile = made;
 	return r;
@@ -200,6 +202,11 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 	return profile_link_connect(profile->link, endpoint, keys);
 }
 
+uint64_t node_profile_lost_ns(const struct node_profile *profile)
+{
+	return profile_link_lost_ns(profile->link);
+}
+
 /* ---- the end */
 
 static void end_aggregator(struct node_profile *profile)
@@ -224,7 +231,29 @@ static int end_link(struct node_profile *profile)
 	return profile->link_result;
 }
 
-void node_profile_finish(struct node_profile *profile)
+/* Puts the profile into the job's, because the aggregator did not take all of it: `why` is an errno. Returns whether it
+ * is there. */
+static bool add_to_job(const struct node_profile *profile, const char *job_directory, int why)
+{
+	const struct message_text *node = &profile->hello.hello.node;
+	char part[PATH_MAX];
+	int r = job_directory ? profile_part_add(profile->store_path, job_directory, part)
+			      : -ENOTCONN;
+
+	if (r == 0)
+		log_notice("the job's aggregator did not take all of the profile of node %.*s "
+			   "(%s): it is %s now, and reports of the job's have it",
+			   (int)node->size, node->data, strerror(why), part);
+	else
+		log_warning("the job's aggregator does not have all of the profile of node %.*s "
+			    "(%s): it stays there in %s, and flamegrid merge adds it%s%s",
+			    (int)node->size, node->data, strerror(why), profile->directory,
+			    job_directory ? "; beside the job's it could not be written: " : "",
+			    job_directory ? strerror(-r) : "");
+	return r == 0;
+}
+
+void node_profile_finish(struct node_profile *profile, const char *job_directory)
 {
 	if (!profile)
 		return;
@@ -234,12 +263,7 @@ void node_profile_finish(struct node_profile *profile)
 	int r = end_link(profile);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
-	if (r == 0 || !has_run)
+	if (r == 0 || !has_run || add_to_job(profile, job_directory, -r))
 		remove_directory(profile);
-	else
-		log_warning("the job's aggregator does not have all of the profile of node %.*s "
-			    "(%s): it stays there in %s, and flamegrid merge adds it",
-			    (int)profile->hello.hello.node.size, profile->hello.hello.node.data,
-			    strerror(-r), profile->directory);
 	free(profile);
 }

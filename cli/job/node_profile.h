@@ -38,8 +38,12 @@ int node_profile_start(struct node_profile *profile, struct agent *agent);
 int node_profile_connect(struct node_profile *profile, const char *endpoint,
 			 const struct key_set *keys);
 
-/* Closes the profile, after the agent has ended, sends the rest, and frees *profile. The directory is removed once the
- * job's aggregator has everything. Otherwise it stays, and a warning says where it is. Accepts NULL. */
-void node_profile_finish(struct node_profile *profile);
+/* As profile_link_lost_ns(). */
+uint64_t node_profile_lost_ns(const struct node_profile *profile);
+
+/* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
+ * take everything, it copies the profile into the directory of the job's profile (NULL: not known). If that fails, too,
+ * it stays, and a warning says where it is. Accepts NULL. */
+void node_profile_finish(struct node_profile *profile, const char *job_directory);
 
 #endif

@@ -192,3 +192,22 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 	*keys = &search->rendezvous.keys;
 	return 1;
 }
+
+int rendezvous_search_again(struct rendezvous_search *search, const char **endpoint,
+			    const struct key_set **keys)
+{
+	struct rendezvous now;
+	char *error;
+	int found = -1, r = rendezvous_read(search->path, &now, &error);
+
+	free(error);
+	if (r == 0 && strcmp(now.step, search->step->key) == 0 &&
+	    strcmp(now.keys.server_public, search->rendezvous.keys.server_public) != 0)
+		found = rendezvous_search_reachable(&now);
+	if (found < 0)
+		return 0;
+	search->rendezvous = now;
+	*endpoint = search->rendezvous.endpoints[found];
+	*keys = &search->rendezvous.keys;
+	return 1;
+}

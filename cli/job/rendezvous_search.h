@@ -40,6 +40,11 @@ int rendezvous_search_init(struct rendezvous_search *search, const char *output_
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
 			   const struct key_set **keys);
 
+/* Looks once more, after the aggregator was found and lost. 1: the file names another one now, which can be reached;
+ * *endpoint and *keys as above. 0: it does not. */
+int rendezvous_search_again(struct rendezvous_search *search, const char **endpoint,
+			    const struct key_set **keys);
+
 /* Tries all endpoints at once. Returns the number of the first one, in their order, that answers in time; -1: none. Any
  * thread. */
 int rendezvous_search_reachable(const struct rendezvous *rendezvous);

@@ -14,14 +14,6 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.node_name = options->agent.node_name,
 		.raw_samples = options->raw_samples,
 	};
-	const struct node_keeper_options node = {
-		.step = step,
-		.output_path = options->output_path,
-		.site = options->site,
-		.task = options->task,
-		.profile = options->folds_on_nodes ? &profile : NULL,
-		.agent = options->agent,
-	};
 	const struct job_keeper_options job = {
 		.step = step,
 		.output_path = options->output_path,
@@ -31,10 +23,18 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.raw_samples = options->raw_samples,
 		.folds_on_nodes = options->folds_on_nodes,
 	};
+	const struct node_keeper_options node = {
+		.step = step,
+		.output_path = options->output_path,
+		.site = options->site,
+		.task = options->task,
+		.profile = options->folds_on_nodes ? &profile : NULL,
+		.job = &job,
+		.agent = options->agent,
+	};
 	int r = 0;
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
-	run->at_site = options->site != NULL;
 	run->says_place = options->site && step->rank == 0;
 	/* The aggregator starts first, so that this node's agent finds it soon. Without it the step still shares one
 	 * agent. */
@@ -60,7 +60,7 @@ void step_run_finish(struct step_run *run, bool failed)
 			    "the aggregator has not confirmed it");
 	if (answer.stored && run->says_place && *answer.place)
 		log_notice("the profile is %s", answer.place);
-	/* The launcher waits, so data that the site's aggregator does not have by now is not sent any more. */
-	node_member_leave(&run->member, run->at_site && !answer.stored ? 0 : LEAVE_MS);
+	/* The launcher waits no longer for an aggregator that has not confirmed by now. */
+	node_member_leave(&run->member, answer.stored ? LEAVE_MS : 0);
 	job_keeper_finish(&run->aggregator, failed);
 }

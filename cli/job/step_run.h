@@ -30,7 +30,7 @@ struct step_run {
 	struct job_keeper aggregator; /* rank 0's */
 	struct node_member member;
 	char socket_path[STEP_DIR_MAX + 16]; /* the agent's socket, for guests */
-	bool at_site, says_place;            /* says_place: says at the end where the profile is */
+	bool says_place;                     /* says at the end where the profile is */
 };
 
 /* Joins the step's agent, and starts its aggregator on rank 0. 0 or -errno after a warning, with nothing to undo. */

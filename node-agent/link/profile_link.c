@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -47,6 +48,7 @@ struct profile_link {
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
 	bool has_sent_all;
+	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -194,6 +196,14 @@ static int step(struct profile_link *link, uint64_t now_ns)
 	return r == -ENOMEM ? r : 0;
 }
 
+static void note_loss(struct profile_link *link, uint64_t now_ns)
+{
+	if (!link->endpoint || (link->publisher && publisher_connected(link->publisher)))
+		atomic_store(&link->lost_ns, 0);
+	else if (!atomic_load(&link->lost_ns))
+		atomic_store(&link->lost_ns, now_ns);
+}
+
 static bool is_done(const struct profile_link *link)
 {
 	return link->publisher && link->has_sent_all && is_acknowledged(link);
@@ -223,6 +233,7 @@ int profile_link_run(struct profile_link *link)
 
 	while ((r = step(link, now_ns)) == 0 && !is_done(link) &&
 	       (!link->give_up_ns || (now_ns < link->give_up_ns && link->endpoint))) {
+		note_loss(link, now_ns);
 		wait_for_news(link, now_ns);
 		now_ns = clock_now_ns();
 	}
@@ -257,6 +268,11 @@ int profile_link_connect(struct profile_link *link, const char *endpoint,
 	pthread_mutex_unlock(&link->lock);
 	wake(link);
 	return 0;
+}
+
+uint64_t profile_link_lost_ns(const struct profile_link *link)
+{
+	return atomic_load(&link->lost_ns);
 }
 
 void profile_link_finish(struct profile_link *link)

@@ -35,6 +35,10 @@ void profile_link_destroy(struct profile_link *link); /* accepts NULL */
 int profile_link_connect(struct profile_link *link, const char *endpoint,
 			 const struct key_set *keys);
 
+/* Since when the aggregator is not connected, by CLOCK_MONOTONIC: since its endpoint was given, or since 5 s after its
+ * last word. 0: it is connected, or no endpoint is known. Any thread. */
+uint64_t profile_link_lost_ns(const struct profile_link *link);
+
 /* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has the whole profile;
  * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; other -errno. */
 int profile_link_run(struct profile_link *link);

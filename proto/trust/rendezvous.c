@@ -21,12 +21,27 @@ static int take_text(char *to, size_t size, const char *value, const char **why)
 	return 0;
 }
 
+static int take_number(char number[static RENDEZVOUS_NUMBER_SIZE], const char *value,
+		       const char **why)
+{
+	int r = take_text(number, RENDEZVOUS_NUMBER_SIZE, value, why);
+	const size_t digits = strspn(value + 1, "0123456789");
+
+	if (r == 0 && ((*value != '.' && *value != '/') || !digits || value[1 + digits])) {
+		*why = "not a number behind a path";
+		r = -EINVAL;
+	}
+	return r;
+}
+
 static int take_line(void *context, const char *name, const char *value, const char **why)
 {
 	struct rendezvous *rendezvous = context;
 
 	if (strcmp(name, "step") == 0)
 		return take_text(rendezvous->step, RENDEZVOUS_STEP_SIZE, value, why);
+	if (strcmp(name, "number") == 0)
+		return take_number(rendezvous->number, value, why);
 	if (strcmp(name, "endpoint") != 0)
 		return key_set_take(&rendezvous->keys, name, value, why);
 	*why = "too many";
@@ -59,6 +74,8 @@ void rendezvous_print(const struct rendezvous *rendezvous, FILE *file)
 	      file);
 	if (*rendezvous->step)
 		fprintf(file, "step %s\n", rendezvous->step);
+	if (*rendezvous->number)
+		fprintf(file, "number %s\n", rendezvous->number);
 	for (uint32_t i = 0; i < rendezvous->nr_endpoints; i++)
 		fprintf(file, "endpoint %s\n", rendezvous->endpoints[i]);
 	key_set_print(&rendezvous->keys, KEY_ROLE_AGENT, file);

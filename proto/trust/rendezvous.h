@@ -11,10 +11,14 @@
 #define RENDEZVOUS_ENDPOINTS_MAX 32u
 #define RENDEZVOUS_ENDPOINT_SIZE 96u /* with its NUL, as the next */
 #define RENDEZVOUS_STEP_SIZE     256u
+#define RENDEZVOUS_NUMBER_SIZE   8u
 
 struct rendezvous {
 	/* Names the job's step, without blanks; "": not known. */
 	char step[RENDEZVOUS_STEP_SIZE];
+	/* What the profile's directory has behind the path that the user named: ".2" or "/2" (output_dir.h); "":
+	 * nothing. */
+	char number[RENDEZVOUS_NUMBER_SIZE];
 	uint32_t nr_endpoints;
 	/* ZeroMQ endpoints with addresses, not host names; the likeliest first. */
 	char endpoints[RENDEZVOUS_ENDPOINTS_MAX][RENDEZVOUS_ENDPOINT_SIZE];

@@ -167,7 +167,8 @@ static int add_samples(const struct folding *folding, const struct idle_gap *gap
 	return error;
 }
 
-static bool ticks_would_see(const struct folding *folding, const struct idle_gap *gap, uint64_t rest)
+static bool ticks_would_see(const struct folding *folding, const struct idle_gap *gap,
+			    uint64_t rest)
 {
 	return rest >= folding->period_ns && gap->start_ns >= folding->first_ns &&
 	       gap->end_ns <= folding->last_ns;

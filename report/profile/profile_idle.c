@@ -190,9 +190,9 @@ static int fold_device(struct folding *folding, const struct timeline_entry *ent
 	struct gap *gaps = NULL;
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
-	int error =
-		store_idle_read_work(folding->database, device.id, device.writer, &device.work, &device.nr_work,
-				     &device.records, &device.from_ns, &device.to_ns);
+	int error = store_idle_read_work(folding->database, device.id, device.writer, &device.work,
+					 &device.nr_work, &device.records, &device.from_ns,
+					 &device.to_ns);
 
 	if (!error && process == 0)
 		error = -EPROTO;

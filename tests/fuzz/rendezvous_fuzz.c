@@ -30,7 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	rendezvous_close(file);
 	unlink(path);
-	if (again.nr_endpoints != rendezvous.nr_endpoints || strcmp(again.step, rendezvous.step) != 0)
+	if (again.nr_endpoints != rendezvous.nr_endpoints ||
+	    strcmp(again.step, rendezvous.step) != 0 ||
+	    strcmp(again.number, rendezvous.number) != 0)
 		abort();
 	for (uint32_t i = 0; i < again.nr_endpoints; i++)
 		if (strcmp(again.endpoints[i], rendezvous.endpoints[i]) != 0)

@@ -115,10 +115,11 @@ static void the_newest_profile_is_where_it_was_asked_for_and_earlier_ones_have_n
 
 static void all_files_of_a_profile_move_and_no_others(void **state)
 {
-	static const char *const ours[] = {OUTPUT_STORE,   OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					   OUTPUT_FOLDED,  OUTPUT_HTML,         OUTPUT_API,
-					   OUTPUT_MEMORY,  OUTPUT_LEAKS,        "sync.folded",
-					   "offcpu.folded"};
+	static const char *const ours[] = {
+		OUTPUT_STORE,        OUTPUT_STORE "-wal",  OUTPUT_STORE "-shm", OUTPUT_FOLDED,
+		OUTPUT_HTML,         OUTPUT_API,           OUTPUT_MEMORY,       OUTPUT_LEAKS,
+		"sync.folded",       "offcpu.folded",      OUTPUT_NODES,        OUTPUT_PART "1",
+		OUTPUT_PART "1-wal", OUTPUT_PART "2.nodes"};
 	struct output_dir output;
 	char path[64];
 
@@ -238,6 +239,33 @@ static void the_mark_of_a_run_that_was_killed_holds_nobody_up(void **state)
 	assert_false(is_there("prof.2/" OUTPUT_MARK));
 }
 
+static void another_node_takes_the_place_of_a_run_that_may_live(void **state)
+{
+	struct output_dir first, other, third;
+
+	(void)state;
+	run("prof", "earlier");
+	assert_int_equal(output_dir_open(&first, "prof"), 0);
+	put("prof/" OUTPUT_STORE, "first");
+	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	put("prof/" OUTPUT_PART "1", "other");
+	/* The one that lost its place leaves everything. */
+	output_dir_close(&first, false);
+	assert_text("prof/" OUTPUT_STORE, "first");
+	assert_int_equal(output_dir_open(&third, "prof"), 0);
+	assert_string_equal(third.path, "prof.3");
+	output_dir_close(&third, false);
+	output_dir_close(&other, true);
+	assert_text("prof/" OUTPUT_PART "1", "other");
+	assert_false(is_there("prof/" OUTPUT_MARK));
+	assert_int_equal(output_dir_take_over(&other, "prof", ".2"), 0);
+	assert_string_equal(other.path, "prof.2");
+	output_dir_close(&other, false);
+	assert_false(is_there("prof.2/" OUTPUT_STORE));
+	assert_int_equal(output_dir_take_over(&other, "prof", ".4"), -ENOENT);
+	assert_int_equal(other.mark, -1);
+}
+
 /* "." has no name to put a number behind. */
 static void where_nothing_can_be_made_beside_it_the_number_is_inside(void **state)
 {
@@ -300,6 +328,7 @@ int main(void)
 		TEST(an_earlier_profile_that_cannot_be_moved_stays_as_it_was),
 		TEST(runs_at_once_have_a_directory_each),
 		TEST(the_mark_of_a_run_that_was_killed_holds_nobody_up),
+		TEST(another_node_takes_the_place_of_a_run_that_may_live),
 		TEST(where_nothing_can_be_made_beside_it_the_number_is_inside),
 		TEST(a_directory_that_was_removed_meanwhile_is_let_alone),
 		TEST(a_place_that_cannot_be_had_is_an_error_and_leaves_nothing),

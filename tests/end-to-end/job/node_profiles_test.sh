@@ -89,18 +89,48 @@ check "respawned: nothing lost" "$flamegrid" report "$scratch/respawned" --stric
 same "respawned: ns" "$(total_ns "$scratch/respawned")" "$(held_ns)"
 same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 
-# ---- the aggregator and who would start it again are killed: each node keeps what it has
+# ---- the aggregator and who would start it again are killed: another node starts one
 begin_held headless
 check "its aggregator, and its keeper" kill -KILL "$(keeper_of headless 0 keep)" "$(keeper_of headless 0 job)"
+until grep -q "this node starts another" "$scratch"/err.[01]; do :; done
+until "$flamegrid" report "$scratch/headless" --by host 2>"$scratch/err" >"$scratch/out" &&
+	grep -q '^node0;' "$scratch/out" && grep -q '^node1;' "$scratch/out"; do :; done
+contains "a report says that it runs" "$scratch/err" "live: "
+same "one node alone starts one" "$(cat "$scratch"/err.[01] | grep -c "this node starts another")" 1
+end_held
+contains "its node says how it went" <(cat "$scratch"/err.[01]) "nothing lost; $scratch/headless/"
+check "headless: nothing lost" "$flamegrid" report "$scratch/headless" --strict -o /dev/null
+same "headless: ns" "$(total_ns "$scratch/headless")" "$(held_ns)"
+same "headless: files" "$(ls "$scratch/headless")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "no claim and no rendezvous stays" "$(ls "$scratch" | grep -c '^headless\.')" 0
+same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
+
+# ---- the same at the end, when no node has taken over yet: each puts its profile beside the job's
+begin_held orphaned
+check "its aggregator, and its keeper" kill -KILL "$(keeper_of orphaned 0 keep)" "$(keeper_of orphaned 0 job)"
+end_held
+for r in 0 1; do
+	contains "rank $r says where its node's profile is" "$scratch/err.$r" "$scratch/orphaned/profile.db.part-"
+done
+check "orphaned: nothing lost" "$flamegrid" report "$scratch/orphaned" --strict -o /dev/null
+same "orphaned: ns" "$(total_ns "$scratch/orphaned")" "$(held_ns)"
+same "orphaned: parts" "$(ls "$scratch/orphaned" | grep -c 'profile\.db\.part-')" 2
+same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
+check "it merges with its parts" "$flamegrid" merge "$scratch/orphaned" "$scratch/headless" -o "$scratch/merged"
+
+# ---- and where that place is gone: each keeps its profile
+begin_held lost
+check "its aggregator, and its keeper" kill -KILL "$(keeper_of lost 0 keep)" "$(keeper_of lost 0 job)"
+mv "$scratch/lost" "$scratch/moved"
 end_held
 for r in 0 1; do
 	contains "rank $r says where its node's profile is" "$scratch/err.$r" "flamegrid merge adds it"
 done
-check "they merge" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* -o "$scratch/merged"
-same "merged: ns" "$(total_ns "$scratch/merged")" "$(held_ns)"
-check "merged: nothing lost" "$flamegrid" report "$scratch/merged" --strict -o /dev/null
-check "also with what the aggregator had" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* "$scratch/headless" -o "$scratch/again"
-same "merged again: ns" "$(total_ns "$scratch/again")" "$(held_ns)"
+check "they merge" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* -o "$scratch/kept"
+same "kept: ns" "$(total_ns "$scratch/kept")" "$(held_ns)"
+check "kept: nothing lost" "$flamegrid" report "$scratch/kept" --strict -o /dev/null
+check "also with what the aggregator had" "$flamegrid" merge "$scratch"/spool/flamegrid-node-* "$scratch/moved" -o "$scratch/again"
+same "kept again: ns" "$(total_ns "$scratch/again")" "$(held_ns)"
 rm -r "$scratch"/spool/flamegrid-node-*
 
 # ---- the agent of a node is killed, with all that runs beside it: its profile is on the node

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@
 #include "aggregator/store/database.h"
 
 struct fixture {
-	char *profile, *store, *pages; /* owns; paths: of the node's profile, and of the aggregator */
+	char *profile, *store,
+		*pages; /* owns; paths: of the node's profile, and of the aggregator */
 	struct aggregator *aggregator;
 	struct profile_link *link;
 	pthread_t aggregator_thread, link_thread;
@@ -153,6 +155,8 @@ static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state
 	start_link(fixture, 60000);
 	start_aggregator(fixture);
 	await_link(fixture);
+	while (profile_link_lost_ns(fixture->link))
+		sched_yield();
 	stop_aggregator(fixture);
 	unlink(fixture->pages);
 	merge_fixture_continue(fixture->profile, 0x7);
@@ -170,7 +174,10 @@ static void without_an_aggregator_the_link_says_so(void **state)
 	start_link(fixture, 60000);
 	assert_int_equal(finish_link(fixture), -ENOTCONN);
 	start_link(fixture, 1);
+	assert_int_equal(profile_link_lost_ns(fixture->link), 0);
 	assert_int_equal(profile_link_connect(fixture->link, "tcp://127.0.0.1:1", NULL), 0);
+	while (!profile_link_lost_ns(fixture->link))
+		sched_yield();
 	assert_int_equal(finish_link(fixture), -ETIMEDOUT);
 }
 

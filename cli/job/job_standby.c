@@ -1,0 +1,217 @@
+#include "job_standby.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rendezvous_search.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/base/background.h"
+#include "cli/base/job_step.h"
+
+#define READY_MS  2000
+#define SPREAD_MS 2000u        /* nodes that ask at the same time try over this time */
+#define CLAIM_NS  20000000000u /* a claim from which no aggregator came is a dead node's */
+#define WORD_NO   'n'          /* this node did not take over */
+
+struct standby_process {
+	const struct job_keeper_options *options;
+	int control;
+	char path[PATH_MAX]; /* of the rendezvous */
+	/* the claims after the lost aggregator with this key: the number of the newest, and when it was seen first */
+	char claimed_key[KEY_SET_TEXT];
+	uint32_t nr_claims;
+	uint64_t claim_seen_ns;
+};
+
+/* What the node asks. */
+struct question {
+	char server_public[KEY_SET_TEXT];
+	char number[RENDEZVOUS_NUMBER_SIZE];
+};
+
+/* ---- the claim */
+
+static int claim_path(const struct standby_process *process, uint32_t number,
+		      char path[static PATH_MAX])
+{
+	const uint64_t name = job_step_hash(JOB_STEP_HASH, process->claimed_key);
+	int size = snprintf(path, PATH_MAX, "%s.claim-%016llx.%u", process->path,
+			    (unsigned long long)name, number);
+
+	return size < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* Makes the claim, which no other process can have then. 0; -EEXIST: another process has it; other -errno. */
+static int claim(struct standby_process *process, const struct question *question,
+		 char path[static PATH_MAX])
+{
+	int r;
+
+	if (strcmp(process->claimed_key, question->server_public) != 0) {
+		memcpy(process->claimed_key, question->server_public, KEY_SET_TEXT);
+		process->nr_claims = 0;
+		process->claim_seen_ns = 0;
+	}
+	if (process->claim_seen_ns && clock_now_ns() - process->claim_seen_ns > CLAIM_NS) {
+		process->nr_claims++;
+		process->claim_seen_ns = 0;
+	}
+	r = claim_path(process, process->nr_claims, path);
+	if (r)
+		return r;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	r = -errno;
+	if (r == -EEXIST && !process->claim_seen_ns)
+		process->claim_seen_ns = clock_now_ns();
+	return r;
+}
+
+/* ---- taking over */
+
+/* Returns whether nobody else has taken over. A rendezvous that is gone says so, too: its aggregator has ended, or was
+ * tidied away by another step. */
+static bool is_ownerless(const struct standby_process *process, const struct question *question,
+			 struct rendezvous *found)
+{
+	char *error;
+	int r = rendezvous_read(process->path, found, &error);
+
+	free(error);
+	return r == -ENOENT ||
+	       (r == 0 && strcmp(found->keys.server_public, question->server_public) == 0);
+}
+
+static bool is_lost(const struct standby_process *process, const struct question *question)
+{
+	struct rendezvous found;
+
+	return is_ownerless(process, question, &found) &&
+	       (!found.nr_endpoints || rendezvous_search_reachable(&found) < 0);
+}
+
+/* Returns whether this process has taken over, and all that follows is done. */
+static bool take_over(struct standby_process *process, const struct question *question)
+{
+	struct rendezvous found;
+	char path[PATH_MAX];
+
+	if (!is_lost(process, question) || claim(process, question, path))
+		return false;
+	/* The one that had the claim before has removed it after its rendezvous was there. */
+	if (!is_ownerless(process, question, &found)) {
+		unlink(path);
+		return false;
+	}
+	log_warning("the aggregator of this job cannot be reached any more: this node starts "
+		    "another");
+	const struct job_keeper_lost lost = {question->number, path};
+	bool has_led = job_keeper_take_over(process->options, &lost, process->control);
+	unlink(path);
+	return has_led;
+}
+
+/* ---- the process */
+
+/* Waits for this node's turn. false: nobody is there any more. */
+static bool await_turn(const struct standby_process *process)
+{
+	struct pollfd news = {.fd = process->control, .events = POLLIN};
+	uint32_t number = 0;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = (uint32_t)getpid();
+	return poll(&news, 1, (int)(number % SPREAD_MS)) == 0;
+}
+
+static void stand_by(void *argument, int ready)
+{
+	struct standby_process *process = argument;
+	const char no = WORD_NO;
+	struct question question;
+	ssize_t size;
+
+	prctl(PR_SET_NAME, "flamegrid-stby");
+	if (rendezvous_search_path(process->options->output_path, process->options->step,
+				   process->path))
+		return;
+	background_ready(ready);
+	for (;;) {
+		do
+			size = recv(process->control, &question, sizeof(question), 0);
+		while (size < 0 && errno == EINTR);
+		if (size != sizeof(question) || !await_turn(process) ||
+		    take_over(process, &question))
+			return;
+		(void)send(process->control, &no, sizeof(no), MSG_NOSIGNAL);
+	}
+}
+
+int job_standby_start(struct job_standby *standby, const struct job_keeper_options *options)
+{
+	struct standby_process process = {.options = options};
+	int pair[2], r;
+
+	*standby = (struct job_standby){.keeper = {-1, options->folds_on_nodes}};
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	process.control = pair[1];
+	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
+	r = background_start(stand_by, &process, kept, READY_MS);
+	close(pair[1]);
+	if (r)
+		close(pair[0]);
+	else
+		standby->keeper.fd = pair[0];
+	return r;
+}
+
+/* ---- the node's side */
+
+bool job_standby_leads(struct job_standby *standby)
+{
+	char word;
+
+	if (standby->asked &&
+	    recv(standby->keeper.fd, &word, sizeof(word), MSG_DONTWAIT) == sizeof(word)) {
+		standby->asked = false;
+		standby->leads = word != WORD_NO;
+	}
+	return standby->leads;
+}
+
+void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost)
+{
+	struct question question;
+
+	if (standby->keeper.fd < 0 || job_standby_leads(standby) || standby->asked)
+		return;
+	memcpy(question.server_public, lost->keys.server_public, sizeof(question.server_public));
+	memcpy(question.number, lost->number, sizeof(question.number));
+	standby->asked = send(standby->keeper.fd, &question, sizeof(question),
+			      MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(question);
+}
+
+void job_standby_finish(struct job_standby *standby, bool failed)
+{
+	if (job_standby_leads(standby))
+		job_keeper_finish(&standby->keeper, failed);
+	else if (standby->keeper.fd >= 0)
+		close(standby->keeper.fd);
+	standby->keeper.fd = -1;
+}

@@ -1,0 +1,37 @@
+/* A process on each node that waits to start the step's aggregator (job_keeper.h), in case it is lost: killed with all
+ * that would start it again, or cut off. All nodes may ask at once. One of them gets a claim, a file beside the
+ * rendezvous that only one process can make; the others find the new aggregator there. An aggregator that takes
+ * connections is not lost, however long it is silent.
+ *
+ * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous. Until then each
+ * writes files of its own, and all of them are one profile (profile_parts.h). Single-threaded. */
+#ifndef JOB_STANDBY_H
+#define JOB_STANDBY_H
+
+#include <stdbool.h>
+
+#include "job_keeper.h"
+
+#include "proto/trust/rendezvous.h"
+
+struct job_standby {
+	struct job_keeper keeper; /* keeper.fd is -1: there is no process */
+	bool asked;               /* an answer is awaited */
+	bool leads;               /* of job_standby_leads() */
+};
+
+/* Starts the process, before any thread is started. options are borrowed for the call. The step must have a key. 0 or
+ * -errno. */
+int job_standby_start(struct job_standby *standby, const struct job_keeper_options *options);
+
+/* Says that the aggregator of this rendezvous does not answer. It returns at once, and does nothing while an earlier
+ * question has no answer. Call it again each second as long as that is so. */
+void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost);
+
+/* Returns whether this node has the step's aggregator. */
+bool job_standby_leads(struct job_standby *standby);
+
+/* Ends the process. If this node has the aggregator, it returns when the profile is written, as job_keeper_finish(). */
+void job_standby_finish(struct job_standby *standby, bool failed);
+
+#endif

@@ -1,0 +1,89 @@
+#include "profile_part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cli/base/output_dir.h"
+
+#define PIECE_SIZE (1u << 20)
+#define NEW        OUTPUT_STORE ".new-" /* how the name of a part begins that is not whole yet */
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, bytes, size);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			bytes += written;
+			size -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+static int copy(int from, int to)
+{
+	char *piece = malloc(PIECE_SIZE);
+	ssize_t size;
+	int r = piece ? 0 : -ENOMEM;
+
+	while (r == 0 && (size = read(from, piece, PIECE_SIZE)) != 0)
+		r = size > 0 ? write_all(to, piece, (size_t)size) : errno == EINTR ? 0 : -errno;
+	free(piece);
+	return r == 0 && fsync(to) < 0 ? -errno : r;
+}
+
+static int add(int from, int directory, const char *new_name, const char *name)
+{
+	int to = openat(directory, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (to < 0)
+		return -errno;
+	int r = copy(from, to);
+	if (close(to) < 0 && r == 0)
+		r = -errno;
+	if (r == 0 && renameat(directory, new_name, directory, name) < 0)
+		r = -errno;
+	if (r)
+		unlinkat(directory, new_name, 0);
+	return r;
+}
+
+/* Returns whether this is the directory of a profile, and not one with its name on another file system. */
+static int check(int directory)
+{
+	return faccessat(directory, OUTPUT_STORE, F_OK, 0) == 0 ||
+			       faccessat(directory, OUTPUT_MARK, F_OK, 0) == 0
+		       ? 0
+		       : -ENOENT;
+}
+
+int profile_part_add(const char *store_path, const char *directory_path, char part[static PATH_MAX])
+{
+	char name[sizeof(OUTPUT_PART) + 16], new_name[sizeof(NEW) + 16];
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	snprintf(name, sizeof(name), OUTPUT_PART "%016llx", (unsigned long long)number);
+	snprintf(new_name, sizeof(new_name), NEW "%016llx", (unsigned long long)number);
+	if (snprintf(part, PATH_MAX, "%s/%s", directory_path, name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	int from = open(store_path, O_RDONLY | O_CLOEXEC);
+	int directory = from < 0 ? -1 : open(directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = directory < 0 ? -errno : check(directory);
+	if (r == 0)
+		r = add(from, directory, new_name, name);
+	if (directory >= 0)
+		close(directory);
+	if (from >= 0)
+		close(from);
+	return r;
+}

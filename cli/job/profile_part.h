@@ -1,0 +1,13 @@
+/* Puts a node's profile beside the job's, as a part of it (report/profile/profile_parts.h): for a node whose job has no
+ * aggregator at its end. Any thread. */
+#ifndef PROFILE_PART_H
+#define PROFILE_PART_H
+
+#include <limits.h>
+
+/* Copies the closed store at this path into the directory of the job's profile, in one sequential write. The file gets
+ * its name, which is new, once it is whole; part is its path. 0 or -errno, and no file is left: -ENOENT: the directory
+ * is not there, or no profile is in it; -ENOSPC, -EACCES, …. */
+int profile_part_add(const char *store_path, const char *directory, char part[static PATH_MAX]);
+
+#endif

@@ -1,0 +1,53 @@
+/* The files of which a profile consists while it is written, or when its writer was lost: its store, and further stores
+ * beside it, each with the profiles of nodes that came to it (page_set.h). Together they are one profile.
+ *
+ *     STORE               the job's first aggregator wrote it
+ *     STORE.nodes         the profiles of nodes that came to that aggregator
+ *     STORE.part-NAME     a later aggregator's, or the profile of a node that found none at its end
+ *     STORE.part-NAME.nodes
+ *
+ * Single-threaded. */
+#ifndef PROFILE_PARTS_H
+#define PROFILE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROFILE_PARTS_NODES ".nodes"
+#define PROFILE_PARTS_PART  ".part-"
+
+struct page_set;
+
+struct profile_part {
+	char *path;           /* owns; of its store */
+	char *nodes_path;     /* owns */
+	struct page_set *set; /* owns; NULL: there is no file of nodes, or it was not read */
+	bool has_store;
+};
+
+struct profile_parts {
+	struct profile_part
+		*parts; /* owns; the first one is the given store's, also where that is missing */
+	uint32_t nr_parts, room;
+};
+
+/* Finds the parts of the profile with this store. 0 or -errno; on error *error is one line, which the caller owns
+ * (free()). Call profile_parts_fini() in either case. */
+int profile_parts_find(struct profile_parts *parts, const char *store_path, char **error);
+
+/* Reads the files of nodes. 0 or -errno, with *error as above. */
+int profile_parts_load(struct profile_parts *parts, char **error);
+
+/* Whether there is more than the one store. */
+bool profile_parts_are_several(const struct profile_parts *parts);
+
+/* Merges them to a store at merged_path, which must not exist. 0 or -errno, with *error as above (profile_merge.h). */
+int profile_parts_merge(const struct profile_parts *parts, const char *merged_path, char **error);
+
+/* Puts the merged store in the place of all parts. A kill at any time leaves each record in one of the files at least;
+ * what comes twice counts once (profile_merge.h). 0 or -errno. */
+int profile_parts_replace(const struct profile_parts *parts, const char *merged_path);
+
+void profile_parts_fini(struct profile_parts *parts);
+
+#endif
