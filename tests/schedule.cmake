@@ -140,6 +140,7 @@ set(FLAMEGRID_SLOW_TESTS
   runs_on_test 5
   site_jobs_test 13
   slurm_jobs_test 30
+  slurm_lost_node_test 30
   slurm_spank_test 29
   slurm_steps_test 35
   slurm_test 21

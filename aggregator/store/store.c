@@ -36,7 +36,7 @@ struct store {
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
 	bool exclusive, compact;
 	bool recovers; /* for a reader: it has the lock, but is no writer */
-	dev_t device; /* of the file that was opened first */
+	dev_t device;  /* of the file that was opened first */
 	ino_t inode;
 };
 
@@ -287,6 +287,11 @@ void store_close(struct store *store)
 	close_files(store, store->compact && !store->exclusive);
 	free(store->path);
 	free(store);
+}
+
+int store_expect(struct store *store, uint32_t nr_nodes)
+{
+	return store_life_expect(store->database, nr_nodes);
 }
 
 int store_load(struct store *store, struct collection *collection)

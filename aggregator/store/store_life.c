@@ -66,13 +66,19 @@ bool store_life_is_kept(const char *path)
 	return is_marked(above, O_DIRECTORY);
 }
 
+int store_life_expect(struct database *database, uint32_t nr_nodes)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %u", nr_nodes);
+	return database_execute(database, sql);
+}
+
 int store_life_opened(struct database *database, int32_t nr_nodes)
 {
-	char sql[128];
 	int error = database_execute(database, "UPDATE writers SET closed = 0");
 
-	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %d", (int)nr_nodes);
-	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
+	return error || nr_nodes <= 0 ? error : store_life_expect(database, (uint32_t)nr_nodes);
 }
 
 int store_life_left(struct database *database, enum store_life life)

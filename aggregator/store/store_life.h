@@ -31,8 +31,9 @@ enum store_life {
 };
 
 /* Write the store's state: it is open, with the number of nodes that will take part (0 or less: the stored one stays);
- * or its writer has left it. 0 or the database's error. */
+ * it has another number; or its writer has left it. 0 or the database's error. */
 int store_life_opened(struct database *database, int32_t nr_nodes);
+int store_life_expect(struct database *database, uint32_t nr_nodes);
 int store_life_left(struct database *database, enum store_life life);
 
 /* Reads the state and the number of nodes (0: not known). 0 or the database's error. */

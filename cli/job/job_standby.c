@@ -195,6 +195,15 @@ bool job_standby_leads(struct job_standby *standby)
 	return standby->leads;
 }
 
+void job_standby_await(struct job_standby *standby, uint32_t timeout_ms)
+{
+	struct pollfd news = {.fd = standby->keeper.fd, .events = POLLIN};
+
+	if (standby->asked)
+		poll(&news, 1, (int)timeout_ms);
+	job_standby_leads(standby);
+}
+
 void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost)
 {
 	struct question question;

@@ -9,6 +9,7 @@
 #define JOB_STANDBY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "job_keeper.h"
 
@@ -30,6 +31,9 @@ void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost)
 
 /* Returns whether this node has the step's aggregator. */
 bool job_standby_leads(struct job_standby *standby);
+
+/* Waits until a question has its answer, or has waited so long. */
+void job_standby_await(struct job_standby *standby, uint32_t timeout_ms);
 
 /* Ends the process. If this node has the aggregator, it returns when the profile is written, as job_keeper_finish(). */
 void job_standby_finish(struct job_standby *standby, bool failed);

@@ -28,10 +28,11 @@
 
 #define MEMBERS_MAX    1024
 #define STATUS_MAX     4096u
-#define LOOK_MS        20   /* from one look at the agent to the next, while a member waits */
-#define GIVE_UP_MS     2000 /* limit for data that is not acknowledged at the end */
-#define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
-#define SITE_MS        1900 /* wait for a site's aggregator; a member waits longer */
+#define LOOK_MS        20    /* from one look at the agent to the next, while a member waits */
+#define GIVE_UP_MS     2000u /* limit for data that is not acknowledged at the end */
+#define LAST_ROUND_MS  500u  /* of that, the least for the last round of the node's profile */
+#define PASSES_TO_WAIT 2     /* a pass that runs may miss the last records */
+#define SITE_MS        1900  /* wait for a site's aggregator; a member waits longer */
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
@@ -455,30 +456,39 @@ static const char *find_job_directory(const struct node_keeper *keeper, char pat
 		       : NULL;
 }
 
-/* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed. */
-static void follow_aggregator(struct node_keeper *keeper)
+/* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
+ * another is just being started. Returns how long the job's end may be held up for it. */
+static uint32_t follow_aggregator(struct node_keeper *keeper)
 {
+	const uint64_t begin_ns = clock_now_ns();
 	const char *endpoint;
 	const struct key_set *keys;
 
-	if (keeper->profile && keeper->search.found &&
-	    rendezvous_search_again(&keeper->search, &endpoint, &keys) &&
-	    node_profile_connect(keeper->profile, endpoint, keys))
-		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
+	if (!keeper->profile || !keeper->search.found)
+		return 0;
+	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS);
+	if (rendezvous_search_again(&keeper->search, &endpoint, &keys)) {
+		if (node_profile_connect(keeper->profile, endpoint, keys))
+			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
+	} else if (node_profile_lost_ns(keeper->profile))
+		return 0; /* there is none */
+	const uint64_t waited_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
+	return waited_ms < GIVE_UP_MS - LAST_ROUND_MS ? GIVE_UP_MS - (uint32_t)waited_ms
+						      : LAST_ROUND_MS;
 }
 
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
 
-	follow_aggregator(keeper);
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);
-	node_profile_finish(keeper->profile, find_job_directory(keeper, job_directory));
+	const uint32_t give_up_ms = follow_aggregator(keeper);
+	node_profile_finish(keeper->profile, find_job_directory(keeper, job_directory), give_up_ms);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
 	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
@@ -535,7 +545,7 @@ static void keep(void *argument, int ready)
 		leftovers_remove_sockets();
 	} else {
 		agent_destroy(keeper->agent);
-		node_profile_finish(keeper->profile, NULL);
+		node_profile_finish(keeper->profile, NULL, 0);
 		job_standby_finish(&keeper->standby, true);
 	}
 	free(keeper);

@@ -153,7 +153,7 @@ int node_profile_create(const struct node_profile_options *options,
 	if (r == 0)
 		r = create_link(made, options);
 	if (r)
-		node_profile_finish(made, NULL);
+		node_profile_finish(made, NULL, 0);
 	else
 		*profile = made;
 	return r;
@@ -221,10 +221,10 @@ static void end_aggregator(struct node_profile *profile)
 	aggregator_destroy(profile->aggregator);
 }
 
-static int end_link(struct node_profile *profile)
+static int end_link(struct node_profile *profile, uint32_t give_up_ms)
 {
 	if (profile->link_runs) {
-		profile_link_finish(profile->link);
+		profile_link_finish(profile->link, give_up_ms);
 		pthread_join(profile->link_thread, NULL);
 	}
 	profile_link_destroy(profile->link);
@@ -253,14 +253,15 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	return r == 0;
 }
 
-void node_profile_finish(struct node_profile *profile, const char *job_directory)
+void node_profile_finish(struct node_profile *profile, const char *job_directory,
+			 uint32_t give_up_ms)
 {
 	if (!profile)
 		return;
 	const bool has_run = profile->link_runs;
 
 	end_aggregator(profile);
-	int r = end_link(profile);
+	int r = end_link(profile, give_up_ms);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	if (r == 0 || !has_run || add_to_job(profile, job_directory, -r))

@@ -20,7 +20,6 @@
 
 #define ROUND_MS     10000u
 #define FIRST_MS     1000u /* from the first round to the second; then it doubles, up to the options' */
-#define GIVE_UP_MS   2000u
 #define AGAIN_MIN_MS 100u /* until a link that failed begins anew */
 #define AGAIN_MAX_MS 60000u
 #define CLOCK_MS     10000u
@@ -31,6 +30,7 @@ struct wishes {
 	char *endpoint; /* owns */
 	struct key_set keys;
 	bool has_keys, finish;
+	uint32_t give_up_ms; /* with finish */
 };
 
 struct profile_link {
@@ -104,7 +104,7 @@ static void take_wishes(struct profile_link *link, uint64_t now_ns)
 	link->wishes.endpoint = NULL;
 	pthread_mutex_unlock(&link->lock);
 	if (wishes.finish && !link->give_up_ns)
-		link->give_up_ns = now_ns + link->options.give_up_ms * NS_PER_MS;
+		link->give_up_ns = now_ns + wishes.give_up_ms * NS_PER_MS;
 	if (!wishes.endpoint)
 		return;
 	free(link->endpoint);
@@ -275,10 +275,11 @@ uint64_t profile_link_lost_ns(const struct profile_link *link)
 	return atomic_load(&link->lost_ns);
 }
 
-void profile_link_finish(struct profile_link *link)
+void profile_link_finish(struct profile_link *link, uint32_t give_up_ms)
 {
 	pthread_mutex_lock(&link->lock);
 	link->wishes.finish = true;
+	link->wishes.give_up_ms = give_up_ms;
 	pthread_mutex_unlock(&link->lock);
 	wake(link);
 }
@@ -293,8 +294,6 @@ int profile_link_create(const struct profile_link_options *options, struct profi
 	made->options = *options;
 	if (!made->options.round_ms)
 		made->options.round_ms = ROUND_MS;
-	if (!made->options.give_up_ms)
-		made->options.give_up_ms = GIVE_UP_MS;
 	made->again_ms = AGAIN_MIN_MS;
 	pthread_mutex_init(&made->lock, NULL);
 	made->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

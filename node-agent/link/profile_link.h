@@ -18,8 +18,7 @@ struct profile_link_options {
 	const char *store_path; /* borrowed until destroy; need not exist yet */
 	/* texts borrowed until destroy; the link sets the epoch, `folds` and the versions */
 	struct message_hello hello;
-	uint32_t round_ms;   /* from one round to the next, but at first a second; 0: 10,000 */
-	uint32_t give_up_ms; /* after profile_link_finish(): limit for the last round; 0: 2,000 */
+	uint32_t round_ms; /* from one round to the next, but at first a second; 0: 10,000 */
 	/* Obeys a command of `flamegrid control` and writes the answer, in the loop's thread. estimate is NULL if the
 	 * clocks were not compared. */
 	void (*obey)(void *context, const struct message_control *order,
@@ -43,7 +42,7 @@ uint64_t profile_link_lost_ns(const struct profile_link *link);
  * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; other -errno. */
 int profile_link_run(struct profile_link *link);
 
-/* The profile is closed: it does not change any more. */
-void profile_link_finish(struct profile_link *link);
+/* The profile is closed: it does not change any more. give_up_ms: limit for the last round. */
+void profile_link_finish(struct profile_link *link, uint32_t give_up_ms);
 
 #endif

@@ -46,6 +46,7 @@ end() { # STEP RANK...: these end
 }
 hosts_seen() { "$flamegrid" report "$scratch/$1" --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' '; }
 say() { cat "$scratch"/err.[012]; }
+contents() { ls "$scratch/$1" | paste -sd' '; }
 
 # ---- it comes back, stops, and its node goes on with the other aggregator
 begin cut
@@ -60,7 +61,8 @@ end cut 0 1 2
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
 check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/cut")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
-same "files" "$(ls "$scratch/cut")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "files" "$(contents cut)" "flame.html gpu.folded profile.db"
+same "no rank misses anything" "$(say | grep -c "may be missing")" 0
 same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^cut\.')" ""
 
 # ---- it dies while it is cut off: all of the others is there, and what came of it before
@@ -69,7 +71,7 @@ until [ "$(hosts_seen dead)" = "one two zero" ]; do :; done
 check "the first node is cut off" ip link set "${tag}v1" down
 check "and dies" kill -KILL $(ip netns pids "$tag-zero")
 wait "${rank_pid[0]}" 2>/dev/null
-until grep -q "this node starts another" "$scratch"/err.[12]; do :; done
+until ls "$scratch"/dead/profile.db.part-*.nodes >"$scratch/out" 2>&1; do :; done # what the others sent to a new aggregator
 end dead 1 2
 for r in 1 2; do
 	rank_ns "$scratch/dead" $r >"$scratch/sum"
@@ -80,4 +82,4 @@ same "rank 0: ns of its first process" "$(cat "$scratch/sum")" "$(truth_sum vali
 "$flamegrid" report "$scratch/dead" --strict -o /dev/null 2>"$scratch/err"
 same "the profile is not whole" $? 3
 contains "and names the node" "$scratch/err" "zero (rank 0)"
-same "files" "$(ls "$scratch/dead")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "files" "$(contents dead)" "flame.html gpu.folded profile.db"

@@ -59,7 +59,7 @@ slurm_start() {
 	slurm_await "$slurm/controller.log" 'Running as primary controller' $! || cat "$slurm/controller.log" "$slurm/controller.out"
 	for node in n1 n2 n3 n4; do
 		mkdir -p "$slurm/spool.$node"
-		slurmd -D -N $node >"$slurm/node.$node.out" 2>&1 &
+		FLAMEGRID_TEST_NODE=$node slurmd -D -N $node >"$slurm/node.$node.out" 2>&1 &
 		slurm_pids="$slurm_pids $!"
 		slurm_await "$slurm/node.$node.log" 'slurmd started' $! || cat "$slurm/node.$node.log" "$slurm/node.$node.out"
 	done

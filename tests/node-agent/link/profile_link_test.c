@@ -75,7 +75,7 @@ static void stop_aggregator(struct fixture *fixture)
 	aggregator_destroy(fixture->aggregator);
 }
 
-static void start_link(struct fixture *fixture, uint32_t give_up_ms)
+static void start_link(struct fixture *fixture)
 {
 	const struct profile_link_options options = {
 		.store_path = fixture->profile,
@@ -84,18 +84,17 @@ static void start_link(struct fixture *fixture, uint32_t give_up_ms)
 			  .software = {"test", 4},
 			  .node = {"node", 4},
 			  .boot_id = {"boot", 4}},
-		.give_up_ms = give_up_ms,
 	};
 
 	assert_int_equal(profile_link_create(&options, &fixture->link), 0);
 	assert_int_equal(pthread_create(&fixture->link_thread, NULL, run_link, fixture->link), 0);
 }
 
-static int finish_link(struct fixture *fixture)
+static int finish_link(struct fixture *fixture, uint32_t give_up_ms)
 {
 	void *result;
 
-	profile_link_finish(fixture->link);
+	profile_link_finish(fixture->link, give_up_ms);
 	pthread_join(fixture->link_thread, &result);
 	profile_link_destroy(fixture->link);
 	return (int)(intptr_t)result;
@@ -140,9 +139,9 @@ static void the_aggregator_has_the_profile_at_the_end(void **state)
 	struct fixture *fixture = *state;
 
 	merge_fixture_write(fixture->profile, 0x7, 1);
-	start_link(fixture, 60000);
+	start_link(fixture);
 	start_aggregator(fixture);
-	assert_int_equal(finish_link(fixture), 0);
+	assert_int_equal(finish_link(fixture, 60000), 0);
 	stop_aggregator(fixture);
 	expect_same_pages(fixture);
 }
@@ -152,7 +151,7 @@ static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state
 	struct fixture *fixture = *state;
 
 	merge_fixture_write(fixture->profile, 0x1, 1);
-	start_link(fixture, 60000);
+	start_link(fixture);
 	start_aggregator(fixture);
 	await_link(fixture);
 	while (profile_link_lost_ns(fixture->link))
@@ -161,7 +160,7 @@ static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state
 	unlink(fixture->pages);
 	merge_fixture_continue(fixture->profile, 0x7);
 	start_aggregator(fixture);
-	assert_int_equal(finish_link(fixture), 0);
+	assert_int_equal(finish_link(fixture, 60000), 0);
 	stop_aggregator(fixture);
 	expect_same_pages(fixture);
 }
@@ -171,14 +170,14 @@ static void without_an_aggregator_the_link_says_so(void **state)
 	struct fixture *fixture = *state;
 
 	merge_fixture_write(fixture->profile, 0x1, 1);
-	start_link(fixture, 60000);
-	assert_int_equal(finish_link(fixture), -ENOTCONN);
-	start_link(fixture, 1);
+	start_link(fixture);
+	assert_int_equal(finish_link(fixture, 60000), -ENOTCONN);
+	start_link(fixture);
 	assert_int_equal(profile_link_lost_ns(fixture->link), 0);
 	assert_int_equal(profile_link_connect(fixture->link, "tcp://127.0.0.1:1", NULL), 0);
 	while (!profile_link_lost_ns(fixture->link))
 		sched_yield();
-	assert_int_equal(finish_link(fixture), -ETIMEDOUT);
+	assert_int_equal(finish_link(fixture, 1), -ETIMEDOUT);
 }
 
 static int set_up(void **state)

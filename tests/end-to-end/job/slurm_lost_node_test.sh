@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The nodes of a step of a real Slurm keep profiles of their own. Then Slurm loses the node of rank 0 in the middle of a step that
+# goes on without it: the job has one profile at its end, with all of the other nodes. Needs root.
+. "$(dirname "$0")/../support/harness.sh"
+. "$(dirname "$0")/../support/slurm_harness.sh"
+at_end() { slurm_end; }
+slurm_ranks
+slurm_start
+cd "$scratch" || exit 1
+mkfifo up go
+exec 8<>up 9<>go
+
+srun -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node -o whole -- sh rank.sh $work --launches 300 >out 2>err
+same "status" $? 0
+contains "all have come" err "nothing lost; whole/"
+same "ns" "$(total_ns whole)" "$(truth_sum valid_ns truth.?)"
+rm truth.?
+
+srun --no-kill -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node -o prof -- sh rank.sh sh -c \
+	"FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.begin $work --launches 300; echo >>up; read -r _ <go; exec $work --launches 100" >out 2>err &
+job=$!
+for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
+# The first rounds of all nodes have come.
+until [ "$("$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' ')" = "n1 n2 n3 n4" ]; do :; done
+
+# All of the node dies: Slurm's daemon, what serves the step there, the tasks, the agent and the aggregator.
+check "n1 dies" kill -KILL $(grep -lzE "^(SLURMD_NODENAME=n1|FLAMEGRID_TEST_NODE=n1)$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
+until grep -q "this node starts another" err; do :; done
+ok "another node starts an aggregator"
+for r in 2 3 4 5 6 7; do echo >&9; done
+until grep -q "; prof/{profile.db" err; do :; done
+ok "it writes the profile"
+kill $job
+wait $job
+for r in 2 3 4 5 6 7; do
+	rank_ns prof $r >sum
+	same "rank $r: ns" "$(cat sum)" "$(truth_sum valid_ns truth.$r truth.$r.begin)"
+done
+for r in 0 1; do
+	rank_ns prof $r >sum
+	same "rank $r: ns before n1 died" "$(cat sum)" "$(truth_sum valid_ns truth.$r.begin)"
+done
+"$flamegrid" report prof --strict -o /dev/null 2>err.report
+same "the profile is not whole" $? 3
+contains "and names the node" err.report "n1 (ranks 0-1)"
+same "one profile" "$(ls -d prof prof.* 2>/dev/null; ls prof | paste -sd' ')" "prof
+flame.html gpu.folded profile.db"
