@@ -42,8 +42,8 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 uint64_t node_profile_lost_ns(const struct node_profile *profile);
 
 /* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
- * take everything within give_up_ms, it copies the profile into the directory of the job's profile (NULL: not known). If that fails, too,
- * it stays, and a warning says where it is. Accepts NULL. */
+ * take everything within give_up_ms, the profile is copied into the directory of the job's (NULL: not known). If that
+ * fails, too, it stays, and a warning says where it is. Accepts NULL. */
 void node_profile_finish(struct node_profile *profile, const char *job_directory,
 			 uint32_t give_up_ms);
 
