@@ -1,11 +1,9 @@
 #include "merge_block.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "aggregator/store/store_schema.h"
-#include "aggregator/store/store_totals.h"
 
 static uint32_t node_of(const struct merge_map *map, uint32_t id)
 {
@@ -112,32 +110,6 @@ int merge_block_samples(const uint8_t *bytes, uint32_t size, uint32_t count,
 	}
 	if (!error)
 		error = block_code_samples(code, samples, count);
-	free(elements);
-	return error;
-}
-
-int merge_block_totals(const uint8_t *bytes, uint32_t size, uint32_t count, uint32_t kind,
-		       const struct merge_map *map, struct block_code *code)
-{
-	const bool is_gpu = kind == STORE_TOTALS_GPU;
-	void *elements;
-	int error = reserve(&elements, sizeof(struct fold_row), count, size);
-	struct fold_row *rows = elements;
-
-	if (!error && (kind >= STORE_TOTALS_KINDS ||
-		       (is_gpu ? block_decode_totals(bytes, size, rows, count)
-			       : block_decode_sums(bytes, size, rows, count))))
-		error = -EPROTO;
-	for (uint32_t i = 0; i < count && !error; i++) {
-		struct fold_key *key = &rows[i].key;
-
-		key->stack_id = node_of(map, key->stack_id);
-		key->capture_stack_id = node_of(map, key->capture_stack_id);
-		key->name_id = string_of(map, key->name_id);
-	}
-	if (!error)
-		error = is_gpu ? block_code_totals(code, rows, count)
-			       : block_code_sums(code, rows, count);
 	free(elements);
 	return error;
 }

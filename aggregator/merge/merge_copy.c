@@ -7,9 +7,11 @@
 
 #include "merge_block.h"
 #include "merge_table.h"
+#include "merge_totals.h"
 
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/agent_session.h"
+#include "aggregator/store/store_schema.h"
 
 #define SQL_MAX 2048u
 /* A row's number among those of its process, behind the process's id. */
@@ -17,6 +19,7 @@
 
 struct merge_copy {
 	struct statement **inserts; /* one for each of merge_tables */
+	struct merge_totals *totals;
 	struct block_code code;
 };
 
@@ -63,6 +66,8 @@ int merge_copy_create(struct database *merged, struct merge_copy **copy)
 		error = -ENOMEM;
 	for (size_t i = 0; i < merge_nr_tables && !error; i++)
 		error = create_insert(merged, &merge_tables[i], &(*copy)->inserts[i]);
+	if (!error)
+		error = merge_totals_create(merged, &(*copy)->totals);
 	if (error) {
 		merge_copy_destroy(*copy);
 		*copy = NULL;
@@ -77,6 +82,7 @@ void merge_copy_destroy(struct merge_copy *copy)
 	for (size_t i = 0; i < merge_nr_tables && copy->inserts; i++)
 		statement_destroy(copy->inserts[i]);
 	free(copy->inserts);
+	merge_totals_destroy(copy->totals);
 	block_code_fini(&copy->code);
 	free(copy);
 }
@@ -97,8 +103,7 @@ static struct database_value keep(struct statement *row, uint32_t column)
 static struct database_value mapped(const struct copying *copying, struct statement *row,
 				    uint32_t column, enum merge_kind kind, struct row_state *state)
 {
-	uint32_t id = statement_number32(row, column),
-		 other = merge_map_id(copying->map, kind, id);
+	uint32_t id = statement_number32(row, column), other = merge_map_id(copying->map, kind, id);
 
 	if (id && !other &&
 	    (kind == MERGE_KIND_PROCESS || kind == MERGE_KIND_EPOCH || kind == MERGE_KIND_WRITER))
@@ -123,10 +128,6 @@ static int block_value(const struct copying *copying, struct statement *row, uin
 		break;
 	case MERGE_BLOCK_SAMPLES:
 		error = merge_block_samples(bytes, size, state->count, copying->map, code);
-		break;
-	case MERGE_BLOCK_TOTALS:
-		error = merge_block_totals(bytes, size, state->count, state->pending_kind,
-					   copying->map, code);
 		break;
 	case MERGE_BLOCK_WORK:
 		error = merge_block_work(bytes, size, state->count, copying->map, code);
@@ -191,7 +192,6 @@ static int value_of(const struct copying *copying, struct statement *row, uint32
 	case MERGE_BLOCK_PENDING:
 	case MERGE_BLOCK_SAMPLES:
 	case MERGE_BLOCK_WORK:
-	case MERGE_BLOCK_TOTALS:
 	case MERGE_BLOCK_PROCESSES:
 		return state->is_left_out ? 0 : block_value(copying, row, column, state, value);
 	case MERGE_NUMBER:
@@ -223,7 +223,7 @@ static int copy_table(struct merge_copy *copy, size_t table, struct database *pr
 		      const struct merge_map *map)
 {
 	struct copying copying = {copy, &merge_tables[table], copy->inserts[table], map, NULL};
-	char sql[128];
+	char sql[SQL_MAX];
 
 	if (copying.table->columns[0] == MERGE_ARRIVAL) {
 		uint32_t most = 0;
@@ -235,10 +235,10 @@ static int copy_table(struct merge_copy *copy, size_t table, struct database *pr
 		if (!copying.arrived)
 			return -ENOMEM;
 	}
-	snprintf(sql, sizeof(sql), "SELECT * FROM %s%s%s", copying.table->name,
-		 copying.table->order ? " ORDER BY " : "",
-		 copying.table->order ? copying.table->order : "");
-	int error = database_rows(profile, sql, copy_row, &copying);
+	int error = store_schema_select_final(copying.table->name, copying.table->order, sql,
+					      sizeof(sql));
+	if (!error)
+		error = database_rows(profile, sql, copy_row, &copying);
 	free(copying.arrived);
 	return error;
 }
@@ -249,5 +249,10 @@ int merge_copy_rows(struct merge_copy *copy, struct database *profile, const str
 
 	for (size_t i = 0; i < merge_nr_tables && !error; i++)
 		error = copy_table(copy, i, profile, map);
-	return error;
+	return error ? error : merge_totals_copy(copy->totals, profile, map);
+}
+
+int merge_copy_end(struct merge_copy *copy)
+{
+	return merge_totals_end(copy->totals);
 }

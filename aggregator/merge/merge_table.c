@@ -53,9 +53,6 @@ const struct merge_table merge_tables[] = {
 	{"streams", NULL, NULL, {P, N, N, S, N, N}},
 	{"contexts", NULL, NULL, {P, N, N, N, N, N}},
 	{"ledger", NULL, NULL, {MERGE_EPOCH, P, N, N, N, N}},
-	{"totals", NULL, NULL, {P, N, N, N, N, MERGE_NODE, MERGE_NODE, S, N, N, N, N, N, N}},
-	{"host_samples", NULL, NULL, {P, N, N, MERGE_NODE, S, N, N}},
-	{"total_blocks", NULL, NULL, {P, MERGE_PENDING_KIND, N, MERGE_COUNT, MERGE_BLOCK_TOTALS}},
 	{"api_calls", NULL, NULL, {P, N, N, N, S, N, N, N, N, N}},
 	{"kernel_configs", NULL, NULL, {P, N, S, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"launch_delays", NULL, NULL, {P, N, N, N, N, N}},
@@ -67,10 +64,6 @@ const struct merge_table merge_tables[] = {
 	 NULL,
 	 {MERGE_LEVEL, MERGE_LEVEL_PROCESS, MERGE_LEVEL_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N,
 	  N}},
-	{"timeline_blocks",
-	 NULL,
-	 NULL,
-	 {MERGE_LEVEL, MERGE_LEVEL_PROCESS, MERGE_LEVEL_DEVICE, N, N, N, N, MERGE_BYTES}},
 	{"pending", NULL, NULL, {P, MERGE_PENDING_KIND, N, MERGE_COUNT, MERGE_BLOCK_PENDING}},
 	{"sample_blocks", NULL, NULL, {P, N, MERGE_COUNT, MERGE_BLOCK_SAMPLES}},
 	{"idle_devices", NULL, NULL, {MERGE_DEVICE, MERGE_WRITER, N, N}},
@@ -101,5 +94,6 @@ const struct merge_table merge_tables[] = {
 const size_t merge_nr_tables = sizeof(merge_tables) / sizeof(merge_tables[0]);
 
 const char *const merge_other_tables[] = {
-	"meta", "strings", "modules", "codes", "frames", "nodes", "messages", NULL,
+	"meta",     "strings", "modules",      "codes",        "frames",          "nodes",
+	"messages", "totals",  "host_samples", "total_blocks", "timeline_blocks", NULL,
 };

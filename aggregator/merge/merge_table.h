@@ -23,12 +23,11 @@ enum merge_column {
 	MERGE_LEVEL,          /* of a timeline: decides of which kind the next two are */
 	MERGE_LEVEL_PROCESS,  /* a process, or the writer */
 	MERGE_LEVEL_DEVICE,   /* CUDA ordinal, or a device */
-	MERGE_PENDING_KIND,   /* decides what the block holds, also of totals */
+	MERGE_PENDING_KIND,   /* decides what the block holds */
 	MERGE_COUNT,          /* elements of the block that follows */
 	MERGE_BLOCK_PENDING,  /* encoded by block_code.h, with ids in it */
 	MERGE_BLOCK_SAMPLES,
 	MERGE_BLOCK_WORK,
-	MERGE_BLOCK_TOTALS,
 	MERGE_IDS_KIND, /* rows of an agent's ids of other things than processes are left out */
 	MERGE_BLOCK_PROCESSES,
 };
@@ -44,7 +43,8 @@ struct merge_table {
 extern const struct merge_table merge_tables[];
 extern const size_t merge_nr_tables;
 
-/* Tables that are made anew, by content (merge_union.h). NULL ends them. */
+/* Tables that are made anew, by content (merge_union.h) or from sums (merge_totals.h), and those that a merged profile
+ * has no rows of. NULL ends them. */
 extern const char *const merge_other_tables[];
 
 #endif

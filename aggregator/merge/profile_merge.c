@@ -267,6 +267,8 @@ static int write_merged(const struct merging *merging, struct database *database
 	for (uint32_t i = 0; i < merging->nr_sources && !error; i++)
 		if (has_chosen(merging, i))
 			error = copy_profile(merging, i, copy);
+	if (!error)
+		error = merge_copy_end(copy);
 	merge_copy_destroy(copy);
 	if (!error)
 		error = check_result(database);

@@ -8,6 +8,7 @@
 #include "page_code.h"
 #include "page_tables.h"
 
+#include "aggregator/store/store_schema.h"
 #include "base/array.h"
 
 #define SQL_MAX 512u
@@ -71,11 +72,12 @@ static int read_table(struct page_reader *reader, struct database *database,
 		      const struct page_table *table)
 {
 	char sql[SQL_MAX];
-	struct statement *row;
+	struct statement *row = NULL;
 	int more = 0;
 
-	snprintf(sql, sizeof(sql), "SELECT * FROM main.%s ORDER BY %s", table->name, table->key);
-	int error = statement_create(database, sql, &row);
+	int error = store_schema_select_final(table->name, table->key, sql, sizeof(sql));
+	if (!error)
+		error = statement_create(database, sql, &row);
 	reader->page.number = 0;
 	while (!error && (more = statement_step(row)) > 0) {
 		error = keep_row(reader, row, table->nr_columns);

@@ -1,4 +1,4 @@
-/* Reads a store's tables as pages. Used by one thread. */
+/* Reads a store's tables as pages, from which nobody goes on (store_schema_select_final()). Used by one thread. */
 #ifndef PAGE_READER_H
 #define PAGE_READER_H
 

@@ -113,6 +113,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		/* Nodes that fold are counted at the end: their profiles are others' (expect_nodes()). */
 		.nr_nodes = options->pages_path ? 0 : options->nr_nodes,
 		.raw_samples = options->raw_samples,
+		.totals_as_blocks = options->totals_as_blocks,
 		.compact = true,
 		.receiver = aggregator->receiver,
 	};

@@ -30,7 +30,8 @@ struct aggregator_options {
 	/* the file of the profiles that nodes fold (node_profiles.h), continued if it is there; copied; NULL, or with
 	 * jobs_path: links are refused */
 	const char *pages_path;
-	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */
+	bool raw_samples;      /* samples of host threads are also kept one by one (store.md) */
+	bool totals_as_blocks; /* store.h */
 	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;

@@ -36,7 +36,8 @@ struct open_profile_options { /* borrowed for the call, except the receiver */
 	const char *title; /* NULL: keeps the stored one */
 	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
-	bool compact;              /* store.h */
+	bool compact; /* store.h, as the next one */
+	bool totals_as_blocks;
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 

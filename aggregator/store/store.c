@@ -34,7 +34,7 @@ struct store {
 	struct database *database; /* NULL: it rests */
 	struct store_writer *writer;
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
-	bool exclusive, compact;
+	bool exclusive, compact, totals_as_blocks;
 	bool recovers; /* for a reader: it has the lock, but is no writer */
 	dev_t device;  /* of the file that was opened first */
 	ino_t inode;
@@ -171,7 +171,7 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 	if (!status)
 		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
 	if (!status)
-		status = store_writer_create(store->database, &store->writer);
+		status = store_writer_create(store->database, store->totals_as_blocks, &store->writer);
 	return status ? error_text_set(error, status, "%s: %s", path,
 				       database_error(store->database))
 		      : 0;
@@ -235,6 +235,7 @@ static int open_store(const char *path, const struct store_options *options, boo
 	(*store)->recovers = recovers;
 	(*store)->exclusive = folder_is_shared(path, options);
 	(*store)->compact = options && options->compact;
+	(*store)->totals_as_blocks = options && options->totals_as_blocks;
 	(*store)->path = strdup(path);
 	int status = (*store)->path ? open_files(*store, options, error) : -ENOMEM;
 	if (!status)

@@ -14,6 +14,9 @@ struct store;
 struct store_options {
 	const char *title; /* the new title; NULL: keep the old one. Borrowed for the call */
 	int32_t nr_nodes; /* that will take part; 0 or less: not known, and the stored number stays */
+	/* Totals stay in blocks (store_totals.h), which are merged ten times as fast as rows, and which SQL does not
+	 * find: for a store that becomes a part of another. */
+	bool totals_as_blocks;
 	bool compact; /* store_close() frees what is not needed any more, and may take STORE_COMPACT_MS for it */
 	/* Whether several hosts share the folder's file system: SQLite's shared memory does not work there. NULL:
 	 * statfs() decides, which tells NFS, Lustre, GPFS, CephFS, BeeGFS, SMB and others. */

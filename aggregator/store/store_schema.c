@@ -350,3 +350,18 @@ int store_schema_create(struct database *database)
 		database_roll_back(database);
 	return error;
 }
+
+int store_schema_select_final(const char *table, const char *order, char *sql, size_t size)
+{
+	const char *rows = strcmp(table, "timelines") == 0
+				   ? "level, process, device_id, context_id, stream_id, records,"
+				     " sum_ns, busy_ns, busy_ns, last_ns, first_ns, last_ns, late,"
+				     " late_ns, close_at, 0"
+				   : "*";
+	const char *which = strcmp(table, "timeline_blocks") == 0 ? " WHERE false" : "";
+
+	return snprintf(sql, size, "SELECT %s FROM %s%s%s%s", rows, table, which,
+			order ? " ORDER BY " : "", order ? order : "") < (int)size
+		       ? 0
+		       : -ENAMETOOLONG;
+}

@@ -2,6 +2,8 @@
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
+#include <stddef.h>
+
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
@@ -26,5 +28,10 @@ int store_schema_read(struct database *database, const char *path, char **error)
 
 /* Makes the tables in an empty database: all of them or none. */
 int store_schema_create(struct database *database);
+
+/* Writes the SELECT of all rows of a table, as they are for a copy with which nobody goes on: its timelines are closed
+ * (stream_timeline_close()), so that their open intervals, most of a busy profile's bytes, have no rows. order: the
+ * columns behind ORDER BY; NULL: any order. 0 or -ENAMETOOLONG. */
+int store_schema_select_final(const char *table, const char *order, char *sql, size_t size);
 
 #endif

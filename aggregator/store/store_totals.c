@@ -82,7 +82,7 @@ static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row 
 		last = rows[i].key.process_id > last ? rows[i].key.process_id : last;
 	*nr_ends = last + 1;
 	*ends = calloc(last + 2ull, sizeof(**ends));
-	*grouped = malloc(nr_rows * sizeof(**grouped));
+	*grouped = malloc((nr_rows + 1ull) * sizeof(**grouped));
 	if (!*ends || !*grouped)
 		return -ENOMEM;
 	/* First each process's count stands behind its place; the sums are where the processes begin. */
@@ -95,11 +95,10 @@ static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row 
 	return 0;
 }
 
-static int put_blocks(struct statement_set *set, struct block_code *code,
-		      enum store_totals_kind kind, const struct fold_table *table)
+int store_totals_append(struct statement_set *set, struct block_code *code,
+			enum store_totals_kind kind, const struct fold_row *rows, uint32_t nr_rows)
 {
-	uint32_t nr_rows, nr_ends, begin = 0, *ends;
-	const struct fold_row *rows = fold_table_rows(table, &nr_rows);
+	uint32_t nr_ends, begin = 0, *ends;
 	struct fold_row *grouped;
 	int error = group(rows, nr_rows, &grouped, &ends, &nr_ends);
 
@@ -257,15 +256,15 @@ static int join_blocks_of(struct statement_set *set, struct database *database,
 	return error;
 }
 
-static int join_blocks(struct statement_set *set, struct database *database,
-		       struct block_code *code, enum store_totals_kind kind)
+int store_totals_join(struct statement_set *set, struct database *database, struct block_code *code,
+		      enum store_totals_kind kind, uint32_t nr_blocks)
 {
 	struct processes many = {0};
 	char sql[SQL_MAX];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT process FROM total_blocks WHERE kind = %d AND block = %u", (int)kind,
-		 STORE_TOTALS_BLOCKS_MAX - 1);
+		 nr_blocks - 1);
 	int error = database_rows(database, sql, take_process, &many);
 	for (uint32_t i = 0; i < many.count && !error; i++)
 		error = join_blocks_of(set, database, code, kind, many.ids[i]);
@@ -275,15 +274,16 @@ static int join_blocks(struct statement_set *set, struct database *database,
 
 int store_totals_write(struct statement_set *set, struct database *database,
 		       struct block_code *code, enum store_totals_kind kind,
-		       const struct fold_table *table)
+		       const struct fold_table *table, bool as_blocks)
 {
 	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(table, &nr_rows);
 
-	fold_table_rows(table, &nr_rows);
-	if (nr_rows < STORE_TOTALS_BLOCK_ROWS)
+	if (nr_rows < STORE_TOTALS_BLOCK_ROWS && !as_blocks)
 		return add_rows(set, kind, table);
-	int error = put_blocks(set, code, kind, table);
-	return error ? error : join_blocks(set, database, code, kind);
+	int error = store_totals_append(set, code, kind, rows, nr_rows);
+	return error ? error
+		     : store_totals_join(set, database, code, kind, STORE_TOTALS_BLOCKS_MAX);
 }
 
 static int spread(struct statement_set *set, struct database *database, enum store_totals_kind kind)
@@ -311,14 +311,7 @@ int store_totals_spread(struct statement_set *set, struct database *database)
 
 	if (error || nr_rows == 0 || nr_rows > STORE_TOTALS_SPREAD_MAX)
 		return error;
-	error = database_execute(database, "BEGIN IMMEDIATE");
-	if (error)
-		return error;
 	for (enum store_totals_kind kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++)
 		error = spread(set, database, kind);
-	if (!error)
-		error = database_execute(database, "COMMIT");
-	if (error)
-		database_roll_back(database);
 	return error;
 }

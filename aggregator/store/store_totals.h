@@ -4,6 +4,8 @@
 #ifndef STORE_TOTALS_H
 #define STORE_TOTALS_H
 
+#include <stdbool.h>
+
 #include "block_code.h"
 #include "database.h"
 #include "statement_set.h"
@@ -26,18 +28,27 @@ enum store_totals_kind {
 
 extern const char *const store_totals_commands[];
 
-/* Adds the rows of one of the collection's tables to the store. 0; -ENOMEM; or an error of the database. */
+/* Adds the rows of one of the collection's tables to the store. as_blocks: also few rows become blocks. 0; -ENOMEM; or
+ * an error of the database. */
 int store_totals_write(struct statement_set *set, struct database *database,
 		       struct block_code *code, enum store_totals_kind kind,
-		       const struct fold_table *table);
+		       const struct fold_table *table, bool as_blocks);
+
+/* Appends the rows as a block for each process. Errors as above. */
+int store_totals_append(struct statement_set *set, struct block_code *code,
+			enum store_totals_kind kind, const struct fold_row *rows, uint32_t nr_rows);
 
 /* Reads the store's rows and blocks into an empty table. 0; -ENOMEM; -EPROTO: damaged; or another error of the
  * database. */
 int store_totals_read(struct database *database, enum store_totals_kind kind,
 		      struct fold_table *table);
 
-/* Turns all blocks into rows, in one transaction, unless there are more than STORE_TOTALS_SPREAD_MAX. 0; or an error:
- * nothing has changed. */
+/* Makes one block of all blocks of a process, where there are at least so many. 0 or an error, as above. */
+int store_totals_join(struct statement_set *set, struct database *database, struct block_code *code,
+		      enum store_totals_kind kind, uint32_t nr_blocks);
+
+/* Turns all blocks into rows, in the caller's transaction, unless there are more than STORE_TOTALS_SPREAD_MAX. 0 or an
+ * error, as above. */
 int store_totals_spread(struct statement_set *set, struct database *database);
 
 #endif

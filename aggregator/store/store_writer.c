@@ -113,11 +113,13 @@ struct store_writer {
 	struct statement_set sets[PARTS];
 	struct block_code code;
 	struct store_folds folds;
+	bool totals_as_blocks;
 };
 
 #define RUN_OWN(writer, command, ...) RUN(&(writer)->sets[OWN], command, __VA_ARGS__)
 
-int store_writer_create(struct database *database, struct store_writer **writer)
+int store_writer_create(struct database *database, bool totals_as_blocks,
+			struct store_writer **writer)
 {
 	int error = 0;
 
@@ -125,6 +127,7 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 	if (!*writer)
 		return -ENOMEM;
 	(*writer)->database = database;
+	(*writer)->totals_as_blocks = totals_as_blocks;
 	for (int i = 0; i < PARTS && !error; i++)
 		error = statement_set_init(&(*writer)->sets[i], database, parts[i]);
 	if (error) {
@@ -382,7 +385,7 @@ static int write_totals(struct store_writer *writer, enum store_totals_kind kind
 			const struct fold_table *table)
 {
 	return store_totals_write(&writer->sets[TOTALS], writer->database, &writer->code, kind,
-				  table);
+				  table, writer->totals_as_blocks);
 }
 
 static int write_timeline_block(struct store_writer *writer, const struct timeline_entry *entry)
@@ -533,5 +536,19 @@ int store_writer_commit(struct store_writer *writer, const struct collection *co
 
 int store_writer_end(struct store_writer *writer)
 {
-	return store_totals_spread(&writer->sets[TOTALS], writer->database);
+	struct statement_set *set = &writer->sets[TOTALS];
+	int error = database_execute(writer->database, "BEGIN IMMEDIATE");
+
+	if (error)
+		return error;
+	if (!writer->totals_as_blocks)
+		error = store_totals_spread(set, writer->database);
+	for (int kind = 0; kind < STORE_TOTALS_KINDS && writer->totals_as_blocks && !error; kind++)
+		error = store_totals_join(set, writer->database, &writer->code,
+					  (enum store_totals_kind)kind, 2);
+	if (!error)
+		error = database_execute(writer->database, "COMMIT");
+	if (error)
+		database_roll_back(writer->database);
+	return error;
 }

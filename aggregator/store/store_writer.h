@@ -8,8 +8,10 @@
 
 struct store_writer;
 
-/* The database is borrowed until destroy. 0, or an error of database.h with *writer NULL. */
-int store_writer_create(struct database *database, struct store_writer **writer);
+/* The database is borrowed until destroy. totals_as_blocks: as in store.h. 0, or an error of database.h with *writer
+ * NULL. */
+int store_writer_create(struct database *database, bool totals_as_blocks,
+			struct store_writer **writer);
 void store_writer_destroy(struct store_writer *writer); /* accepts NULL */
 
 /* Writes all changes in one transaction, or nothing; or the logged messages alone. The collection is not changed. */

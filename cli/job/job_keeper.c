@@ -39,10 +39,12 @@
 #define JOIN_MS       5000  /* limit for nodes that are missing at rank 0's end */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
+#define WRITE_MS      10000 /* limit for rank 0's wait for the reports */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
 #define WORD_ENDED    'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
+#define WORD_WRITES   'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
 #define WORD_DONE     'd' /* to rank 0: the profile is written, or another aggregator will */
 #define WORD_LEADS    'l' /* to the node that takes over: agents can find the aggregator */
 
@@ -396,7 +398,7 @@ static void say_ready(const struct job_keeper_process *process)
 /* Ends the aggregator, and writes the reports unless a later one does. */
 static void end(struct job_keeper_process *process, enum ending ending)
 {
-	const char done = WORD_DONE;
+	const char writes = WORD_WRITES, done = WORD_DONE;
 	char word;
 
 	if (ending == ENDING_REPLACED)
@@ -412,6 +414,7 @@ static void end(struct job_keeper_process *process, enum ending ending)
 	if (process->result && !is_deleted)
 		log_error("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
+	(void)send(process->control, &writes, sizeof(writes), MSG_NOSIGNAL);
 	/* What a lost aggregator has written stays, too. */
 	bool keeps =
 		is_deleted || ending == ENDING_REPLACED || write_reports(process) || process->lost;
@@ -532,22 +535,41 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	return r;
 }
 
+/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes. */
+static char await_last_word(const struct job_keeper *keeper)
+{
+	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
+	int timeout_ms = -1, r;
+	char word = 0;
+
+	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
+		if (r < 0)
+			continue; /* EINTR */
+		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
+			return 0;
+		if (word == WORD_WRITES)
+			timeout_ms = WRITE_MS;
+	}
+	return word;
+}
+
 void job_keeper_finish(struct job_keeper *keeper, bool failed)
 {
 	const char word = failed ? WORD_FAILED : WORD_ENDED;
-	char done = 0;
 
 	if (keeper->fd < 0)
 		return;
 	/* The keeper of a replaced aggregator has ended, and its answer waits. */
 	(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
-	while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
-		;
-	if (done != WORD_DONE && keeper->folds_on_nodes)
+	const char last = await_last_word(keeper);
+	if (last == WORD_WRITES)
+		log_notice("the reports are still being written; flamegrid report reads the "
+			   "profile at any time");
+	else if (!last && keeper->folds_on_nodes)
 		log_warning("the aggregator was ended by somebody: another node starts one, or "
 			    "the nodes leave their profiles in the directory of the job's "
 			    "(flamegrid report reads them all)");
-	else if (done != WORD_DONE)
+	else if (!last)
 		log_warning("the aggregator was ended by somebody: the profile has what had come "
 			    "by then, and no reports (flamegrid report makes them)");
 	close(keeper->fd);

@@ -42,7 +42,8 @@ bool job_keeper_take_over(const struct job_keeper_options *options,
 			  const struct job_keeper_lost *lost, int control);
 
 /* Says that rank 0 has ended, and returns when the keeper has ended. The keeper ends when every agent has said goodbye.
- * If rank 0 failed, it ends two seconds later at most, since the launcher waits for the status. */
+ * If rank 0 failed, it ends two seconds later at most, since the launcher waits for the status. To write the reports it
+ * has ten seconds; after that it goes on alone, and a kill only leaves the profile in parts (profile_parts.h). */
 void job_keeper_finish(struct job_keeper *keeper, bool failed);
 
 #endif

@@ -1,5 +1,9 @@
 /* What it costs to keep the profiles that nodes fold: one round of all nodes, as frames, then the file's save and load.
- *	nodes_bench [NODES [BYTES-OF-A-PROFILE [BYTES-OF-A-PAGE]]]	(1,000 nodes, 350,000 bytes, 3,500 bytes) */
+ *	nodes_bench [NODES [BYTES-OF-A-PROFILE [BYTES-OF-A-PAGE]]]	(1,000 nodes, 350,000 bytes, 3,500 bytes)
+ * Or what it costs to put the profiles of nodes, which lie in stores of their own, into one. It leaves the file of nodes
+ * STORE.nodes, and the store of all, STORE, for reports.
+ *	nodes_bench --settle STORE NODE... */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +11,13 @@
 #include <unistd.h>
 
 #include "aggregator/pages/page_file.h"
+#include "aggregator/pages/page_reader.h"
 #include "aggregator/pages/page_set.h"
 #include "base/clock.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
+#include "report/profile/profile_parts.h"
+#include "report/profile/whole_profile.h"
 
 #define PART_BYTES (256u << 10) /* of a message */
 #define PARTS_MAX  4096u
@@ -113,8 +120,86 @@ static void measure_file(struct bench *bench, const char *path)
 	       (double)(clock_now_ns() - loading_ns) / 1e9);
 }
 
+struct round {
+	struct page_set *set;
+	struct message_pages pages;
+	uint32_t nr_pages[PROFILE_TABLES_MAX];
+};
+
+static int add_page(void *context, const struct profile_page *page)
+{
+	struct round *round = context;
+	const struct message_page_part part = {.table = page->table,
+					       .number = page->number,
+					       .page_bytes = page->size,
+					       .size = page->size};
+	const char *reason = "";
+
+	round->pages.parts = &part;
+	round->pages.nr_parts = 1;
+	round->pages.bytes = page->bytes;
+	round->pages.nr_bytes = page->size;
+	round->nr_pages[page->table] = page->number + 1;
+	return page_set_take(round->set, &round->pages, &reason);
+}
+
+static int add_node(struct page_set *set, const char *path, uint32_t node)
+{
+	struct round round = {.set = set, .pages = {.seq = 1, .round = 1}};
+	struct message_page_table tables[PROFILE_TABLES_MAX];
+	struct database *database;
+	const char *reason = "";
+
+	memcpy(round.pages.writer, &node, sizeof(node));
+	if (database_open(path, true, &database, NULL))
+		return -EIO;
+	int error = database_execute(database, "BEGIN");
+	if (!error)
+		error = page_reader_read(database, add_page, &round);
+	database_execute(database, "COMMIT");
+	database_close(database);
+	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++)
+		tables[i] = (struct message_page_table){i, round.nr_pages[i]};
+	round.pages.nr_parts = round.pages.nr_bytes = 0;
+	round.pages.nr_tables = PROFILE_TABLES_MAX;
+	round.pages.tables = tables;
+	return error ? error : page_set_take(set, &round.pages, &reason);
+}
+
+static int measure_settling(const char *store_path, char **paths, int nr_paths)
+{
+	struct page_set *set = page_set_create();
+	char nodes_path[4096], *text = NULL;
+	int error = 0;
+
+	snprintf(nodes_path, sizeof(nodes_path), "%s" PROFILE_PARTS_NODES, store_path);
+	uint64_t began_ns = clock_now_ns();
+	for (int i = 0; i < nr_paths && !error; i++)
+		error = add_node(set, paths[i], (uint32_t)i + 1);
+	printf("%d nodes: %.1f MB of pages, read in %.2f s\n", nr_paths,
+	       (double)page_set_bytes(set) / 1e6, (double)(clock_now_ns() - began_ns) / 1e9);
+	if (!error)
+		error = page_set_save(set, nodes_path);
+	page_set_destroy(set);
+	began_ns = clock_now_ns();
+	uint64_t cpu_ns = clock_thread_ns();
+	if (!error)
+		error = whole_profile_settle(store_path, &text);
+	if (error) {
+		fprintf(stderr, "nodes_bench: %s\n", text ? text : strerror(-error));
+		return 1;
+	}
+	printf("put into one: %.2f s, %.2f s of CPU, at most %.0f MB resident\n",
+	       (double)(clock_now_ns() - began_ns) / 1e9,
+	       (double)(clock_thread_ns() - cpu_ns) / 1e9, megabytes_resident());
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 3 && strcmp(argv[1], "--settle") == 0)
+		return measure_settling(argv[2], argv + 3, argc - 3);
+
 	struct bench bench = {
 		.nodes = argc > 1 ? (uint32_t)atoi(argv[1]) : 1000,
 		.bytes = argc > 2 ? (uint32_t)atoi(argv[2]) : 350000,

@@ -89,6 +89,16 @@ check "respawned: nothing lost" "$flamegrid" report "$scratch/respawned" --stric
 same "respawned: ns" "$(total_ns "$scratch/respawned")" "$(held_ns)"
 same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 
+# ---- the reports cannot be written to their end: the job is not held up, and they are there later
+begin_held slow
+mkfifo "$scratch/slow/gpu.folded" # whoever opens it for writing waits for a reader
+end_held
+contains "rank 0 says so" "$scratch/err.0" "the reports are still being written"
+same "the profile is there: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
+: <"$scratch/slow/gpu.folded"
+until [ -z "$(keeper_of slow 0 job)" ]; do :; done
+same "what is left" "$(ls "$scratch/slow")" "$(printf 'gpu.folded\nprofile.db')"
+
 # ---- the aggregator and who would start it again are killed: another node starts one
 begin_held headless
 check "its aggregator, and its keeper" kill -KILL "$(keeper_of headless 0 keep)" "$(keeper_of headless 0 job)"
