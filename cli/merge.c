@@ -77,7 +77,7 @@ static int write_merged(const struct merge *merge, const struct output_dir *outp
 	for (int i = 0; i < merge->nr_paths && result == 0; i++)
 		sources[i].path = merge->wholes[i].path;
 	if (result == 0)
-		result = profile_merge(sources, (uint32_t)merge->nr_paths, store, &error);
+		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
 	if (result == 0)
 		result = output_files_write(output, &names, &empty, &summary, &error);

@@ -18,6 +18,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_schema.h"
 #include "base/error_text.h"
@@ -27,6 +28,7 @@
 struct merging {
 	const struct merge_source *sources;
 	uint32_t nr_sources;
+	bool of_one_job;
 	const char *merged_path;
 	struct merge_union *whole;
 	struct merge_choice choice;
@@ -270,6 +272,8 @@ static int write_merged(const struct merging *merging, struct database *database
 	if (!error)
 		error = merge_copy_end(copy);
 	merge_copy_destroy(copy);
+	if (!error && merging->of_one_job)
+		error = store_life_unite(database);
 	if (!error)
 		error = check_result(database);
 	if (!error)
@@ -342,11 +346,12 @@ static int merge(struct merging *merging)
 		     : write_file(merging);
 }
 
-int profile_merge(const struct merge_source *sources, uint32_t nr_sources, const char *merged_path,
-		  char **error)
+int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool of_one_job,
+		  const char *merged_path, char **error)
 {
 	struct merging merging = {.sources = sources,
 				  .nr_sources = nr_sources,
+				  .of_one_job = of_one_job,
 				  .merged_path = merged_path,
 				  .whole = merge_union_create(),
 				  .error = error};

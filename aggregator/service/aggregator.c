@@ -45,7 +45,6 @@
 struct aggregator {
 	struct profile_set profiles;
 	struct node_profiles *nodes; /* owns; NULL: links are refused */
-	int32_t nr_nodes;            /* of aggregator_options */
 	struct hello_service hellos;
 	struct receiver *receiver;
 	struct user_keys *users; /* owns; NULL: none */
@@ -105,13 +104,10 @@ static void publish_status(struct aggregator *aggregator)
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
 {
-	aggregator->nr_nodes = options->nr_nodes;
-
 	const struct open_profile_options profile = {
 		.store_path = options->store_path,
 		.title = options->title,
-		/* Nodes that fold are counted at the end: their profiles are others' (expect_nodes()). */
-		.nr_nodes = options->pages_path ? 0 : options->nr_nodes,
+		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
 		.totals_as_blocks = options->totals_as_blocks,
 		.compact = true,
@@ -504,17 +500,6 @@ static bool stopping(const struct aggregator *aggregator)
 	return read(aggregator->wake_fd, &count, sizeof(count)) == sizeof(count);
 }
 
-/* The store says how many nodes are missing: those without a link, and without an agent of its own. */
-static int expect_nodes(const struct aggregator *aggregator)
-{
-	const uint64_t links = node_profiles_links(aggregator->nodes);
-	const uint64_t nr_nodes = aggregator->nr_nodes > 0 ? (uint64_t)aggregator->nr_nodes : 0;
-
-	return nr_nodes > links
-		       ? store_expect(aggregator->profiles.own.store, (uint32_t)(nr_nodes - links))
-		       : 0;
-}
-
 /* Stores everything at the end of the loop, which ended with this error. Returns it, or that of storing. */
 static int store_all(struct aggregator *aggregator, int error)
 {
@@ -530,8 +515,6 @@ static int store_all(struct aggregator *aggregator, int error)
 		int saved = node_profiles_save(aggregator->nodes);
 
 		last = last ? last : saved;
-		if (!last)
-			last = expect_nodes(aggregator);
 	}
 	return error ? error : last;
 }

@@ -12,7 +12,7 @@
 #define NODE_PROFILES_LINKS_MAX 65536u
 
 /* From the first page on, the file is written after this time, twice this time, four times and so on. */
-#define NODE_PROFILES_SAVE_NS 60000000000ull
+#define NODE_PROFILES_SAVE_NS 1000000000ull
 /* It is also written soon after a reader asks for it (PAGE_SET_WANTED). */
 #define NODE_PROFILES_LOOK_NS 500000000ull
 

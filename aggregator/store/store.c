@@ -290,11 +290,6 @@ void store_close(struct store *store)
 	free(store);
 }
 
-int store_expect(struct store *store, uint32_t nr_nodes)
-{
-	return store_life_expect(store->database, nr_nodes);
-}
-
 int store_load(struct store *store, struct collection *collection)
 {
 	bool has_messages = false;

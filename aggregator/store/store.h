@@ -34,9 +34,6 @@ int store_open(const char *path, const struct store_options *options, struct sto
  * NULL. */
 void store_close(struct store *store);
 
-/* Changes the number of nodes that will take part, at once and outside of a commit. 0 or the database's error. */
-int store_expect(struct store *store, uint32_t nr_nodes);
-
 /* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit opens
  * them again; if that fails, the commit fails. While a store rests, nothing keeps another writer out, and readers look
  * for the mark of store_life_keep(). The caller must provide for both. */

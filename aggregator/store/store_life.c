@@ -18,6 +18,14 @@
 	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id))) END"        \
 	" FROM writers"
 
+/* The least writer that knows how many there are gets the missing ones, and its own. */
+#define UNITE_NODES                                                                                \
+	"UPDATE writers SET nodes = CASE WHEN writer ="                                            \
+	" (SELECT min(writer) FROM writers WHERE nodes > 0)"                                       \
+	" THEN (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id)"         \
+	" + max(0, (SELECT max(nodes) FROM writers) - (SELECT count(DISTINCT host) FROM epochs))"  \
+	" ELSE 0 END WHERE nodes > 0"
+
 /* SQLite locks bytes at 1 GiB, and no file is as long as this. */
 #define MARK_OFFSET ((off_t)1 << 60)
 
@@ -66,19 +74,18 @@ bool store_life_is_kept(const char *path)
 	return is_marked(above, O_DIRECTORY);
 }
 
-int store_life_expect(struct database *database, uint32_t nr_nodes)
-{
-	char sql[64];
-
-	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %u", nr_nodes);
-	return database_execute(database, sql);
-}
-
 int store_life_opened(struct database *database, int32_t nr_nodes)
 {
+	char sql[64];
 	int error = database_execute(database, "UPDATE writers SET closed = 0");
 
-	return error || nr_nodes <= 0 ? error : store_life_expect(database, (uint32_t)nr_nodes);
+	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %d", (int)nr_nodes);
+	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
+}
+
+int store_life_unite(struct database *database)
+{
+	return database_execute(database, UNITE_NODES);
 }
 
 int store_life_left(struct database *database, enum store_life life)

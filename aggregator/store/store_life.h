@@ -31,10 +31,14 @@ enum store_life {
 };
 
 /* Write the store's state: it is open, with the number of nodes that will take part (0 or less: the stored one stays);
- * it has another number; or its writer has left it. 0 or the database's error. */
+ * or its writer has left it. 0 or the database's error. */
 int store_life_opened(struct database *database, int32_t nr_nodes);
-int store_life_expect(struct database *database, uint32_t nr_nodes);
 int store_life_left(struct database *database, enum store_life life);
+
+/* Makes one number of those of several aggregators of one job, in a merged store: each has the number of the whole job,
+ * and the nodes came to one of them, or have writers of their own. Without this, numbers of several writers add up. 0
+ * or the database's error. */
+int store_life_unite(struct database *database);
 
 /* Reads the state and the number of nodes (0: not known). 0 or the database's error. */
 int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes);

@@ -106,8 +106,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.endpoints = endpoints,
 		.store_path = store_path,
 		.title = process->options->title,
-		/* The lost one's store has said it; numbers of several stores add up. */
-		.nr_nodes = process->lost ? 0 : process->options->step->nr_nodes,
+		.nr_nodes = process->options->step->nr_nodes,
 		.keys = &process->keys,
 		.raw_samples = process->options->raw_samples,
 		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,

@@ -82,6 +82,16 @@ static int claim(struct standby_process *process, const struct question *questio
 	return r;
 }
 
+/* Removes the claims of nodes that died before an aggregator came from them. */
+static void remove_dead_claims(const struct standby_process *process)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < process->nr_claims; i++)
+		if (claim_path(process, i, path) == 0)
+			unlink(path);
+}
+
 /* ---- taking over */
 
 /* Returns whether nobody else has taken over. A rendezvous that is gone says so, too: its aggregator has ended, or was
@@ -120,6 +130,7 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	}
 	log_warning("the aggregator of this job cannot be reached any more: this node starts "
 		    "another");
+	remove_dead_claims(process);
 	const struct job_keeper_lost lost = {question->number, path};
 	bool has_led = job_keeper_take_over(process->options, &lost, process->control);
 	unlink(path);

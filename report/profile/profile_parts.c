@@ -205,7 +205,7 @@ int profile_parts_merge(const struct profile_parts *parts, const char *merged_pa
 		status = error_text_set(error, -ENOENT, "%s: no node's profile has come to it",
 					parts->parts[0].path);
 	if (!status)
-		status = profile_merge(sources.list, sources.nr, merged_path, error);
+		status = profile_merge(sources.list, sources.nr, true, merged_path, error);
 	free(sources.list);
 	free(sources.nodes);
 	return status;

@@ -188,7 +188,7 @@ void merge_fixture_merge(const char *const *paths, uint32_t nr_paths, const char
 	assert_non_null(sources);
 	for (uint32_t i = 0; i < nr_paths; i++)
 		sources[i].path = paths[i];
-	if (profile_merge(sources, nr_paths, merged_path, &error))
+	if (profile_merge(sources, nr_paths, false, merged_path, &error))
 		fail_msg("%s", error);
 	assert_null(error);
 	free(sources);

@@ -47,7 +47,7 @@ static void expect_refusal(const struct paths *paths, int status, const char *wo
 	const struct merge_source both[] = {{.path = paths->one}, {.path = paths->two}};
 	char *error;
 
-	assert_int_equal(profile_merge(both, 2, paths->merged, &error), status);
+	assert_int_equal(profile_merge(both, 2, false, paths->merged, &error), status);
 	if (!error || !strstr(error, words))
 		fail_msg("'%s' has no '%s'", error, words);
 	free(error);
@@ -181,7 +181,7 @@ static void a_file_that_exists_is_left_alone(void **state)
 	merge_fixture_write(paths.one, 1, 1);
 	write_text(paths.merged, "mine");
 	assert_int_equal(
-		profile_merge(&(struct merge_source){.path = paths.one}, 1, paths.merged, &error),
+		profile_merge(&(struct merge_source){.path = paths.one}, 1, false, paths.merged, &error),
 		-EEXIST);
 	assert_non_null(strstr(error, paths.merged));
 	free(error);

@@ -177,7 +177,7 @@ static void stores_of_pages_merge_as_the_stores_do(void **state)
 	struct copies copies = read_pages(two);
 	const struct merge_source sources[] = {{.path = one},
 					       {"pages of two", open_copies, &copies}};
-	assert_int_equal(profile_merge(sources, 2, of_pages, &error), 0);
+	assert_int_equal(profile_merge(sources, 2, false, of_pages, &error), 0);
 	char *expected = merge_fixture_dump(of_stores), *dump = merge_fixture_dump(of_pages);
 	assert_string_equal(dump, expected);
 	free(dump);

@@ -203,7 +203,7 @@ static void reports_and_merges_have_the_totals_of_blocks(void **state)
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
 	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
 						  {store_fixture.path, NULL, NULL}},
-			  2, merged, &error))
+			  2, false, merged, &error))
 		fail_msg("%s", error);
 	char *text = report_text_of(merged);
 	assert_string_equal(text, expected);

@@ -121,7 +121,7 @@ static void expect_merging(void)
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
 	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
 						  {store_fixture.path, NULL, NULL}},
-			  2, merged, &error))
+			  2, false, merged, &error))
 		fail_msg("%s", error);
 	expect_content(merged);
 	expect_collectives(merged);
@@ -167,7 +167,7 @@ static void version_7_is_read_and_merged(void **state)
 	free(text);
 	expect_no_writing();
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, merged, &error))
+	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, false, merged, &error))
 		fail_msg("%s", error);
 	text = report_text_of(merged);
 	assert_string_equal(text, expected);
