@@ -37,6 +37,7 @@
 #define LAST_WORDS_MS 100   /* for the agents to read their last ACK */
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
 #define JOIN_MS       5000  /* limit for nodes that are missing at rank 0's end */
+#define LEFT_MS       2500  /* the same where nodes keep profiles of their own */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
 #define WRITE_MS      10000 /* limit for rank 0's wait for the reports */
@@ -284,7 +285,8 @@ static enum ending await_rank_0(const struct job_keeper_process *process)
 /* Returns whether all expected agents have come and said goodbye. */
 static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
 {
-	const uint64_t join_ms = process->lost ? FAILED_MS : JOIN_MS;
+	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
+	const uint64_t join_ms = process->options->folds_on_nodes ? LEFT_MS : JOIN_MS;
 	struct aggregator_status status;
 	int32_t nr_nodes = process->options->step->nr_nodes;
 

@@ -326,14 +326,21 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
 }
 
+/* A killed aggregator is started again on its node within a second. */
+static bool is_lost(const struct node_keeper *keeper, uint64_t now_ns)
+{
+	const uint64_t lost_ns = keeper->profile ? node_profile_lost_ns(keeper->profile) : 0;
+
+	return lost_ns && now_ns >= lost_ns + LOST_NS;
+}
+
 /* Returns whether there is another aggregator in place of the lost one. If there is none, this node may start it. */
 static bool find_next(struct node_keeper *keeper, const char **endpoint,
 		      const struct key_set **keys)
 {
 	const uint64_t now_ns = clock_now_ns();
-	const uint64_t lost_ns = keeper->profile ? node_profile_lost_ns(keeper->profile) : 0;
 
-	if (!lost_ns || now_ns < lost_ns + LOST_NS || now_ns < keeper->look_ns)
+	if (!is_lost(keeper, now_ns) || now_ns < keeper->look_ns)
 		return false;
 	keeper->look_ns = now_ns + LOST_NS;
 	if (rendezvous_search_again(&keeper->search, endpoint, keys))
@@ -470,7 +477,7 @@ static uint32_t follow_aggregator(struct node_keeper *keeper)
 	if (rendezvous_search_again(&keeper->search, &endpoint, &keys)) {
 		if (node_profile_connect(keeper->profile, endpoint, keys))
 			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
-	} else if (node_profile_lost_ns(keeper->profile))
+	} else if (is_lost(keeper, begin_ns))
 		return 0; /* there is none */
 	const uint64_t waited_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
 	return waited_ms < GIVE_UP_MS - LAST_ROUND_MS ? GIVE_UP_MS - (uint32_t)waited_ms

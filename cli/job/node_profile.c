@@ -75,9 +75,17 @@ static int find_directory(struct node_profile *profile, const char *spool)
 
 static void remove_directory(struct node_profile *profile)
 {
+	static const char *const ends[] = {"", "-wal", "-shm"};
+
 	if (!*profile->directory)
 		return;
-	unlink(profile->store_path);
+	/* SQLite leaves its own files, though they hold nothing, if the link reads while the store is closed. */
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		char path[sizeof(profile->store_path) + 8];
+
+		snprintf(path, sizeof(path), "%s%s", profile->store_path, ends[i]);
+		unlink(path);
+	}
 	if (rmdir(profile->directory))
 		log_warning("%s: %s", profile->directory, strerror(errno));
 }

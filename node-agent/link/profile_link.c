@@ -103,8 +103,15 @@ static void take_wishes(struct profile_link *link, uint64_t now_ns)
 	struct wishes wishes = link->wishes;
 	link->wishes.endpoint = NULL;
 	pthread_mutex_unlock(&link->lock);
-	if (wishes.finish && !link->give_up_ns)
+	if (wishes.finish && !link->give_up_ns) {
 		link->give_up_ns = now_ns + wishes.give_up_ms * NS_PER_MS;
+		/* ZeroMQ may wait for seconds by now from one try to connect to the next. */
+		if (link->publisher && !publisher_connected(link->publisher)) {
+			begin_anew(link, now_ns);
+			link->again_ns = now_ns;
+			link->again_ms = AGAIN_MIN_MS;
+		}
+	}
 	if (!wishes.endpoint)
 		return;
 	free(link->endpoint);
