@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "tests/aggregator/pages/pages_text.h"
 
-#define MINUTE_NS NODE_PROFILES_SAVE_NS
+#define SECOND_NS NODE_PROFILES_SAVE_NS
 
 int __real_page_file_write(const struct page_snapshot *snapshot, const char *path);
 int __wrap_page_file_write(const struct page_snapshot *snapshot, const char *path);
@@ -111,32 +111,32 @@ static uint32_t step(struct fixture *fixture, uint64_t now_ns)
 	return nr_writes - before;
 }
 
-static void the_file_is_written_at_once_and_after_1_2_4_and_8_minutes(void **state)
+static void the_file_is_written_at_once_and_after_1_2_4_and_8_seconds(void **state)
 {
 	struct fixture *fixture = *state;
 	struct agent_session *link = come(fixture, 1);
-	const uint64_t begin_ns = 100 * MINUTE_NS + 5;
+	const uint64_t begin_ns = 100 * SECOND_NS + 5;
 	uint32_t expected = 0, found = 0;
 
 	assert_int_equal(step(fixture, begin_ns), 0); /* there is no page yet */
-	for (uint32_t seconds = 0; seconds < 17 * 60; seconds++) {
-		uint64_t now_ns = begin_ns + seconds * (MINUTE_NS / 60);
+	for (uint32_t i = 0; i < 17 * 50; i++) {
+		uint64_t now_ns = begin_ns + i * (SECOND_NS / 50);
 		char text[64];
 
-		snprintf(text, sizeof(text), "0.0=%u |0:1", seconds);
-		assert_int_equal(apply(fixture, link, 7, seconds + 1, text, now_ns), 0);
+		snprintf(text, sizeof(text), "0.0=%u |0:1", i);
+		assert_int_equal(apply(fixture, link, 7, i + 1, text, now_ns), 0);
 		if (step(fixture, now_ns)) {
-			assert_int_equal(seconds, expected * 60);
+			assert_int_equal(i, expected * 50);
 			expected = expected ? 2 * expected : 1;
 			found++;
 		}
 	}
 	assert_int_equal(found, 6);
-	assert_saved(fixture, "0.0=960");
+	assert_saved(fixture, "0.0=800");
 	assert_int_equal(node_profiles_save(fixture->profiles), 0);
-	assert_saved(fixture, "0.0=1019");
+	assert_saved(fixture, "0.0=849");
 	/* Nothing has changed since. */
-	assert_int_equal(step(fixture, begin_ns + 32 * MINUTE_NS), 0);
+	assert_int_equal(step(fixture, begin_ns + 32 * SECOND_NS), 0);
 }
 
 static void the_file_is_written_soon_after_a_reader_asks(void **state)
@@ -169,15 +169,15 @@ static void pages_come_while_the_file_is_written(void **state)
 
 	assert_int_equal(apply(fixture, link, 7, 1, "0.0=a 0.1=b |0:2", 1), 0);
 	waits = true;
-	node_profiles_step(fixture->profiles, 1 + MINUTE_NS);
+	node_profiles_step(fixture->profiles, 1 + SECOND_NS);
 	sem_wait(&has_begun);
 	waits = false;
-	assert_int_equal(apply(fixture, link, 7, 2, "0.0=A |0:1", 1 + MINUTE_NS), 0);
+	assert_int_equal(apply(fixture, link, 7, 2, "0.0=A |0:1", 1 + SECOND_NS), 0);
 	/* One file at a time, and the loop is not kept awake for the next one. */
-	node_profiles_step(fixture->profiles, 1 + 2 * MINUTE_NS);
+	node_profiles_step(fixture->profiles, 1 + 2 * SECOND_NS);
 	assert_int_equal(nr_writes, 1);
-	assert_int_equal(node_profiles_until(fixture->profiles, 1 + 9 * MINUTE_NS),
-			 1 + 9 * MINUTE_NS);
+	assert_int_equal(node_profiles_until(fixture->profiles, 1 + 9 * SECOND_NS),
+			 1 + 9 * SECOND_NS);
 	sem_post(&may_end);
 	assert_int_equal(node_profiles_save(fixture->profiles), 0);
 	assert_int_equal(nr_writes, 2);
@@ -315,7 +315,7 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_file_is_written_at_once_and_after_1_2_4_and_8_minutes),
+		TEST(the_file_is_written_at_once_and_after_1_2_4_and_8_seconds),
 		TEST(the_file_is_written_soon_after_a_reader_asks),
 		TEST(pages_come_while_the_file_is_written),
 		TEST(a_failure_is_said_once_and_tried_again),
