@@ -23,6 +23,7 @@
 #define READY_MS  2000
 #define SPREAD_MS 2000u        /* nodes that ask at the same time try over this time */
 #define CLAIM_NS  20000000000u /* a claim from which no aggregator came is a dead node's */
+#define AGAIN_NS  60000000000u /* between two tries that fail, each with a warning */
 #define WORD_NO   'n'          /* this node did not take over */
 
 struct standby_process {
@@ -33,6 +34,7 @@ struct standby_process {
 	char claimed_key[KEY_SET_TEXT];
 	uint32_t nr_claims;
 	uint64_t claim_seen_ns;
+	uint64_t again_ns; /* no try before, because the last one has failed */
 };
 
 /* What the node asks. */
@@ -121,7 +123,8 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	struct rendezvous found;
 	char path[PATH_MAX];
 
-	if (!is_lost(process, question) || claim(process, question, path))
+	if (clock_now_ns() < process->again_ns || !is_lost(process, question) ||
+	    claim(process, question, path))
 		return false;
 	/* The one that had the claim before has removed it after its rendezvous was there. */
 	if (!is_ownerless(process, question, &found)) {
@@ -134,6 +137,7 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	const struct job_keeper_lost lost = {question->number, path};
 	bool has_led = job_keeper_take_over(process->options, &lost, process->control);
 	unlink(path);
+	process->again_ns = clock_now_ns() + AGAIN_NS;
 	return has_led;
 }
 

@@ -24,7 +24,13 @@ for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
 until [ "$("$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' ')" = "n1 n2 n3 n4" ]; do :; done
 
 # All of the node dies: Slurm's daemon, what serves the step there, the tasks, the agent and the aggregator.
-check "n1 dies" kill -KILL $(grep -lzE "^(SLURMD_NODENAME=n1|FLAMEGRID_TEST_NODE=n1)$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3)
+of_n1() { # the pids; other tests may have a Slurm with a node of that name
+	local file
+	for file in /proc/[0-9]*/environ; do
+		grep -qzE "^(SLURMD_NODENAME|FLAMEGRID_TEST_NODE)=n1$" "$file" && grep -qzxF "SLURM_CONF=$SLURM_CONF" "$file" && basename "${file%/environ}"
+	done 2>/dev/null
+}
+check "n1 dies" kill -KILL $(of_n1)
 until grep -q "this node starts another" err; do :; done
 ok "another node starts an aggregator"
 for r in 2 3 4 5 6 7; do echo >&9; done
