@@ -67,7 +67,7 @@ same "ns of the two that worked" "$(total_ns "$scratch/odd")" \
 	"$(truth_sum valid_ns "$scratch/truth.0" "$scratch/truth.2")"
 
 # pid_of STEP NODE NAME: of a keeper of ours.
-pid_of() { pgrep -x -f ".*run --node-name node$2 .*$1.*" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" = "flamegrid-$3" ] && echo "$pid"; done; }
+pid_of() { pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" = "flamegrid-$3" ] && echo "$pid"; done; }
 
 # ---- a node without the aggregator's file system: its rank runs, and says so
 rank far 0 2 0 -- $work --launches 500
@@ -77,7 +77,7 @@ env PMIX_NAMESPACE=far OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_W
 same "the rank that finds no aggregator" $? 0
 contains "says so" "$scratch/err.1" "the aggregator has not confirmed it"
 await 0 0
-until [ -z "$(pid_of far 1 node)" ]; do :; done # its rank does not wait for it any longer
+until [ -z "$(pid_of elsewhere/far 1 node)" ]; do :; done # its rank does not wait for it any longer
 gone far
 
 # A job that waits in its middle, so that something can be done to its keepers there.
