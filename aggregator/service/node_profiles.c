@@ -31,6 +31,7 @@ struct node_profiles {
 	uint64_t first_ns; /* time of the first page; 0: none has come */
 	uint64_t save_ns;  /* time of the next save, once a page has come */
 	uint64_t look_ns;  /* time of the next look for a reader's wish */
+	uint64_t new_ns;   /* time of the save that a new node is due; 0: none has come */
 	bool has_begun;    /* the first page has come, and no file tells readers so */
 	bool has_failed;   /* to save, the last time */
 };
@@ -188,8 +189,11 @@ static int take_pages(struct node_profiles *profiles, struct node_link *link,
 		      const struct message_pages *pages, uint64_t now_ns, const char **reason,
 		      const struct agent_session **superseded)
 {
-	if (!link->has_writer)
+	if (!link->has_writer) {
 		bind(profiles, link, pages->writer, superseded);
+		if (!profiles->new_ns)
+			profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
+	}
 	if (memcmp(link->writer, pages->writer, WIRE_EPOCH_SIZE) != 0) {
 		*reason = "the link of another profile";
 		return REFUSE_MALFORMED;
@@ -269,14 +273,21 @@ static bool is_wanted(struct node_profiles *profiles, uint64_t now_ns)
 	return true;
 }
 
+static bool is_new(const struct node_profiles *profiles, uint64_t now_ns)
+{
+	return profiles->new_ns && now_ns >= profiles->new_ns;
+}
+
 void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 {
 	int result;
 
 	end_save(profiles, false);
 	if (!profiles->first_ns || profiles->saver.snapshot ||
-	    (now_ns < profiles->save_ns && !profiles->has_begun && !is_wanted(profiles, now_ns)))
+	    (now_ns < profiles->save_ns && !profiles->has_begun && !is_new(profiles, now_ns) &&
+	     !is_wanted(profiles, now_ns)))
 		return;
+	profiles->new_ns = 0;
 	if (page_set_changed(profiles->set)) {
 		profiles->has_begun = false;
 		result = page_saver_start(&profiles->saver);
@@ -293,6 +304,8 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
 	if (!profiles->first_ns || profiles->saver.snapshot)
 		return until_ns;
 	until_ns = profiles->save_ns < until_ns ? profiles->save_ns : until_ns;
+	if (profiles->new_ns && profiles->new_ns < until_ns)
+		until_ns = profiles->new_ns;
 	return profiles->look_ns < until_ns ? profiles->look_ns : until_ns;
 }
 

@@ -13,7 +13,9 @@
 
 /* From the first page on, the file is written after this time, twice this time, four times and so on. */
 #define NODE_PROFILES_SAVE_NS 1000000000ull
-/* It is also written soon after a reader asks for it (PAGE_SET_WANTED). */
+/* It is also written a second after a node has come, so that nobody forgets the node if both die, and soon after a
+ * reader asks for it (PAGE_SET_WANTED). */
+#define NODE_PROFILES_NEW_NS  1000000000ull
 #define NODE_PROFILES_LOOK_NS 500000000ull
 
 struct agent_session;

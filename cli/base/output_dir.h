@@ -45,7 +45,8 @@ struct output_dir {
 int output_dir_open(struct output_dir *output, const char *path);
 
 /* Takes the place of a run on another node that was lost, and whose profile lies in path and this number
- * (rendezvous.h): all files stay, and the mark is made anew. 0 or -errno, as above. */
+ * (rendezvous.h): all files stay, and the mark is made anew. The caller has looked at the mark. 0 or -errno, as
+ * above. */
 int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
 
 /* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and

@@ -467,16 +467,19 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 static int open_output(struct job_keeper_process *process)
 {
 	const struct job_keeper_options *options = process->options;
+	char directory[PATH_MAX];
 	uint64_t name;
 
 	strcpy(process->store_name, OUTPUT_STORE);
-	if (!process->lost)
+	if (!process->lost ||
+	    rendezvous_search_directory(options->output_path, process->lost->rendezvous, directory))
 		return output_dir_open(&process->output, options->output_path);
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
 	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",
 		 (unsigned long long)name);
-	return output_dir_take_over(&process->output, options->output_path, process->lost->number);
+	return output_dir_take_over(&process->output, options->output_path,
+				    process->lost->rendezvous->number);
 }
 
 /* Runs the parent of the aggregator's process. It holds whatever must outlive a killed child: the locks of the

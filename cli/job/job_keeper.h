@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/base/job_step.h"
+#include "proto/trust/rendezvous.h"
 #include "report/model/report_build.h"
 
 struct job_keeper_options { /* strings are borrowed for the call */
@@ -30,7 +31,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 
 /* What a later aggregator takes over, when the step's one is lost. */
 struct job_keeper_lost {
-	const char *number; /* of the profile's directory (rendezvous.h) */
+	const struct rendezvous
+		*rendezvous; /* its key, and the number of its profile's directory */
 	/* the file by which this node alone may take over; removed as soon as the agents can find the new aggregator */
 	const char *claim_path;
 };

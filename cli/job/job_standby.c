@@ -134,7 +134,10 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	log_warning("the aggregator of this job cannot be reached any more: this node starts "
 		    "another");
 	remove_dead_claims(process);
-	const struct job_keeper_lost lost = {question->number, path};
+	struct rendezvous rendezvous = {.nr_endpoints = 0};
+	memcpy(rendezvous.number, question->number, sizeof(rendezvous.number));
+	memcpy(rendezvous.keys.server_public, question->server_public, KEY_SET_TEXT);
+	const struct job_keeper_lost lost = {&rendezvous, path};
 	bool has_led = job_keeper_take_over(process->options, &lost, process->control);
 	unlink(path);
 	process->again_ns = clock_now_ns() + AGAIN_NS;

@@ -451,16 +451,18 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	return r;
 }
 
-/* Writes the directory of the job's profile. NULL: it is not known. */
-static const char *find_job_directory(const struct node_keeper *keeper, char path[static PATH_MAX])
+/* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */
+static const char *find_job_directory(const struct node_keeper *keeper, char path[static PATH_MAX],
+				      bool *is_marked)
 {
 	const struct rendezvous_search *search = &keeper->search;
+	int r = keeper->site || !search->found
+			? -ENAMETOOLONG
+			: rendezvous_search_directory(keeper->output_path, &search->rendezvous,
+						      path);
 
-	return !keeper->site && search->found &&
-			       snprintf(path, PATH_MAX, "%s%s", keeper->output_path,
-					search->rendezvous.number) < PATH_MAX
-		       ? path
-		       : NULL;
+	*is_marked = r == 0;
+	return r == -ENAMETOOLONG ? NULL : path;
 }
 
 /* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
@@ -487,6 +489,7 @@ static uint32_t follow_aggregator(struct node_keeper *keeper)
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
+	bool is_marked;
 
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
@@ -495,7 +498,8 @@ static void end(struct node_keeper *keeper)
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);
 	const uint32_t give_up_ms = follow_aggregator(keeper);
-	node_profile_finish(keeper->profile, find_job_directory(keeper, job_directory), give_up_ms);
+	const char *found = find_job_directory(keeper, job_directory, &is_marked);
+	node_profile_finish(keeper->profile, found, is_marked, give_up_ms);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
 	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
@@ -552,7 +556,7 @@ static void keep(void *argument, int ready)
 		leftovers_remove_sockets();
 	} else {
 		agent_destroy(keeper->agent);
-		node_profile_finish(keeper->profile, NULL, 0);
+		node_profile_finish(keeper->profile, NULL, false, 0);
 		job_standby_finish(&keeper->standby, true);
 	}
 	free(keeper);

@@ -162,7 +162,7 @@ int node_profile_create(const struct node_profile_options *options,
 	if (r == 0)
 		r = create_link(made, options);
 	if (r)
-		node_profile_finish(made, NULL, 0);
+		node_profile_finish(made, NULL, false, 0);
 	else
 		*profile = made;
 	return r;
@@ -262,7 +262,7 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	return r == 0;
 }
 
-void node_profile_finish(struct node_profile *profile, const char *job_directory,
+void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
 			 uint32_t give_up_ms)
 {
 	if (!profile)
@@ -273,6 +273,9 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	int r = end_link(profile, give_up_ms);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
+	if (r && job_directory && !is_marked &&
+	    !profile_part_is_known(profile->store_path, job_directory))
+		job_directory = NULL;
 	if (r == 0 || !has_run || add_to_job(profile, job_directory, -r))
 		remove_directory(profile);
 	free(profile);

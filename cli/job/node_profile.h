@@ -42,9 +42,10 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 uint64_t node_profile_lost_ns(const struct node_profile *profile);
 
 /* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
- * take everything within give_up_ms, the profile is copied into the directory of the job's (NULL: not known). If that
- * fails, too, it stays, and a warning says where it is. Accepts NULL. */
-void node_profile_finish(struct node_profile *profile, const char *job_directory,
+ * take everything within give_up_ms, the profile is copied into the directory of the job's (NULL: not known). That must
+ * be marked as the job's, or have an earlier state of this profile. If that fails, too, it stays, and a warning says
+ * where it is. Accepts NULL. */
+void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
 			 uint32_t give_up_ms);
 
 #endif

@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_schema.h"
 #include "cli/base/output_dir.h"
 
 #define PIECE_SIZE (1u << 20)
@@ -56,13 +58,25 @@ static int add(int from, int directory, const char *new_name, const char *name)
 	return r;
 }
 
-/* Returns whether this is the directory of a profile, and not one with its name on another file system. */
-static int check(int directory)
+bool profile_part_is_known(const char *store_path, const char *directory)
 {
-	return faccessat(directory, OUTPUT_STORE, F_OK, 0) == 0 ||
-			       faccessat(directory, OUTPUT_MARK, F_OK, 0) == 0
-		       ? 0
-		       : -ENOENT;
+	char sql[128], path[PATH_MAX], writer[2 * STORE_WRITER_SIZE + 1] = "";
+	struct database *database;
+	int64_t count = 0;
+
+	if (snprintf(path, sizeof(path), "%s/" OUTPUT_STORE, directory) >= (int)sizeof(path) ||
+	    access(path, F_OK) || database_open(store_path, true, &database, NULL))
+		return false;
+	int error = database_query_text(
+		database, "SELECT CAST(hex(writer) AS BLOB) FROM writers WHERE id = 1", writer,
+		sizeof(writer));
+	database_close(database);
+	if (error || !*writer || database_open(path, true, &database, NULL))
+		return false;
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM writers WHERE writer = x'%s'", writer);
+	error = database_query_number(database, sql, &count);
+	database_close(database);
+	return !error && count;
 }
 
 int profile_part_add(const char *store_path, const char *directory_path, char part[static PATH_MAX])
@@ -78,7 +92,7 @@ int profile_part_add(const char *store_path, const char *directory_path, char pa
 		return -ENAMETOOLONG;
 	int from = open(store_path, O_RDONLY | O_CLOEXEC);
 	int directory = from < 0 ? -1 : open(directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = directory < 0 ? -errno : check(directory);
+	int r = directory < 0 ? -errno : 0;
 	if (r == 0)
 		r = add(from, directory, new_name, name);
 	if (directory >= 0)

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/base/output_dir.h"
 
 #define LOOK_NS      100000000u
 #define NS_PER_MS    1000000u
@@ -210,4 +211,20 @@ int rendezvous_search_again(struct rendezvous_search *search, const char **endpo
 	*endpoint = search->rendezvous.endpoints[found];
 	*keys = &search->rendezvous.keys;
 	return 1;
+}
+
+int rendezvous_search_directory(const char *output_path, const struct rendezvous *rendezvous,
+				char directory[static PATH_MAX])
+{
+	struct rendezvous marked;
+	char mark[PATH_MAX], *error;
+
+	if (snprintf(directory, PATH_MAX, "%s%s", output_path, rendezvous->number) >= PATH_MAX ||
+	    snprintf(mark, sizeof(mark), "%s/" OUTPUT_MARK, directory) >= (int)sizeof(mark))
+		return -ENAMETOOLONG;
+	int r = rendezvous_read(mark, &marked, &error);
+	free(error);
+	return r == 0 && strcmp(marked.keys.server_public, rendezvous->keys.server_public) == 0
+		       ? 0
+		       : -ENOENT;
 }

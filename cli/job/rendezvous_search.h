@@ -40,6 +40,12 @@ int rendezvous_search_init(struct rendezvous_search *search, const char *output_
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
 			   const struct key_set **keys);
 
+/* Writes the directory of the profile that the aggregator with this rendezvous writes: output_path and its number. Its
+ * mark must name the aggregator, because another job may have taken the place of one that was killed. 0; -ENOENT: the
+ * mark does not, and *directory is written nevertheless; -ENAMETOOLONG. */
+int rendezvous_search_directory(const char *output_path, const struct rendezvous *rendezvous,
+				char directory[static PATH_MAX]);
+
 /* Looks once more, after the aggregator was found and lost. 1: the file names another one now, which can be reached;
  * *endpoint and *keys as above. 0: it does not. */
 int rendezvous_search_again(struct rendezvous_search *search, const char **endpoint,

@@ -2,14 +2,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "aggregator/merge/profile_merge.h"
 #include "aggregator/pages/page_set.h"
 #include "aggregator/pages/page_store.h"
+#include "aggregator/store/store_life.h"
 #include "base/array.h"
 #include "base/error_text.h"
 
@@ -49,7 +52,9 @@ static int add(struct profile_parts *parts, const char *path)
 		part->nodes_path = NULL;
 	if (!part->path || !part->nodes_path)
 		return -ENOMEM;
-	part->has_store = access(path, F_OK) == 0;
+	part->has_store = stat(path, &part->store) == 0;
+	if (stat(part->nodes_path, &part->nodes))
+		part->nodes = (struct stat){0};
 	return 0;
 }
 
@@ -57,7 +62,8 @@ static int add(struct profile_parts *parts, const char *path)
 static int add_file(struct profile_parts *parts, const char *folder, int folder_size,
 		    const char *name)
 {
-	static const char *const not_stores[] = {"-wal", "-shm", "-journal", PAGE_SET_WANTED};
+	static const char *const not_stores[] = {"-wal", "-shm", "-journal", ".tmp",
+						 PAGE_SET_WANTED};
 	int size = (int)strlen(name), status = -ENOMEM;
 	char *path;
 
@@ -213,51 +219,101 @@ int profile_parts_merge(const struct profile_parts *parts, const char *merged_pa
 
 /* ---- replacing */
 
-/* Removes the file, if it is there. */
-static int remove_file(const char *path, const char *end)
+/* Whether the path is the file that was found, as it was then. */
+static bool is_same(const char *path, const struct stat *found)
 {
-	char *name;
+	struct stat now;
+
+	return stat(path, &now) == 0 && now.st_ino == found->st_ino &&
+	       now.st_dev == found->st_dev && now.st_size == found->st_size &&
+	       now.st_mtim.tv_sec == found->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == found->st_mtim.tv_nsec;
+}
+
+/* A log that a killed writer left would be taken for that of the store that comes in its place. to NULL: removes it. */
+static int move_log(const char *from, const char *to)
+{
+	static const char *const ends[] = {"-wal", "-shm"};
 	int status = 0;
 
-	if (asprintf(&name, "%s%s", path, end) < 0)
-		return -ENOMEM;
-	if (unlink(name) && errno != ENOENT)
-		status = -errno;
-	free(name);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && !status; i++) {
+		char old[PATH_MAX], new[PATH_MAX];
+
+		if (snprintf(old, sizeof(old), "%s%s", from, ends[i]) >= (int)sizeof(old) ||
+		    snprintf(new, sizeof(new), "%s%s", to ? to : "", ends[i]) >= (int)sizeof(new))
+			return -ENAMETOOLONG;
+		if ((to ? rename(old, new) : unlink(old)) && errno != ENOENT)
+			status = -errno;
+	}
 	return status;
 }
 
-/* A log that a killed writer left would be taken for that of the store that comes in its place. */
-static int remove_log(const char *store_path)
+/* Removes a store and its log, unless it has changed or is written. */
+static int remove_store(const char *path, const struct stat *found)
 {
-	int status = remove_file(store_path, "-wal");
-
-	return status ? status : remove_file(store_path, "-shm");
+	if (!is_same(path, found) || store_life_is_written(path))
+		return 0;
+	if (unlink(path) && errno != ENOENT)
+		return -errno;
+	return move_log(path, NULL);
 }
 
-static int remove_part(const struct profile_part *part, bool is_first)
+/* A writer of the store writes the file of nodes, too. */
+static int remove_nodes(const struct profile_part *part, const char *store_path)
 {
-	int status = remove_file(part->nodes_path, "");
+	if (!is_same(part->nodes_path, &part->nodes) || store_life_is_written(store_path))
+		return 0;
+	return unlink(part->nodes_path) && errno != ENOENT ? -errno : 0;
+}
 
-	if (!status && !is_first)
-		status = remove_file(part->path, "");
-	return status || is_first ? status : remove_log(part->path);
+/* Writes a path for one more part. */
+static int new_path(const char *store_path, char path[static PATH_MAX])
+{
+	uint64_t name;
+
+	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
+		return -EIO;
+	return snprintf(path, PATH_MAX, "%s" PROFILE_PARTS_PART "%016llx", store_path,
+			(unsigned long long)name) < PATH_MAX
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+/* Gives the file the name of the first store, unless another process has put one there. */
+static int take_place(const char *whole_path, const char *store_path)
+{
+	if (link(whole_path, store_path) == 0)
+		return unlink(whole_path) ? -errno : 0;
+	if (errno == EEXIST)
+		return 0;                                   /* it stays a part */
+	return rename(whole_path, store_path) ? -errno : 0; /* a file system without links */
 }
 
 int profile_parts_replace(const struct profile_parts *parts, const char *merged_path)
 {
-	const char *store_path = parts->parts[0].path;
-	char *whole_path;
-	int status;
+	const struct profile_part *first = &parts->parts[0];
+	char whole_path[PATH_MAX], old_path[PATH_MAX];
+	int status = new_path(first->path, whole_path);
 
-	if (asprintf(&whole_path, "%s" PROFILE_PARTS_PART "whole", store_path) < 0)
-		return -ENOMEM;
-	/* First it is one more part. */
-	status = rename(merged_path, whole_path) ? -errno : remove_log(store_path);
-	if (!status && rename(whole_path, store_path))
+	if (!status)
+		status = new_path(first->path, old_path);
+	/* First it is one more part, and so is the store whose place it takes. */
+	if (!status && rename(merged_path, whole_path))
 		status = -errno;
-	for (uint32_t i = 0; i < parts->nr_parts && !status; i++)
-		status = remove_part(&parts->parts[i], i == 0);
-	free(whole_path);
+	if (!status)
+		status = move_log(first->path, old_path);
+	if (!status && rename(first->path, old_path) && errno != ENOENT)
+		status = -errno;
+	if (!status)
+		status = take_place(whole_path, first->path);
+	if (!status)
+		status = remove_nodes(first, old_path);
+	if (!status && first->has_store)
+		status = remove_store(old_path, &first->store);
+	for (uint32_t i = 1; i < parts->nr_parts && !status; i++) {
+		status = remove_nodes(&parts->parts[i], parts->parts[i].path);
+		if (!status && parts->parts[i].has_store)
+			status = remove_store(parts->parts[i].path, &parts->parts[i].store);
+	}
 	return status;
 }

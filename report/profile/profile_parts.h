@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define PROFILE_PARTS_NODES ".nodes"
 #define PROFILE_PARTS_PART  ".part-"
@@ -23,6 +24,7 @@ struct profile_part {
 	char *nodes_path;     /* owns */
 	struct page_set *set; /* owns; NULL: there is no file of nodes, or it was not read */
 	bool has_store;
+	struct stat store, nodes; /* what was found; zeroed: nothing */
 };
 
 struct profile_parts {
@@ -44,8 +46,9 @@ bool profile_parts_are_several(const struct profile_parts *parts);
 /* Merges them to a store at merged_path, which must not exist. 0 or -errno, with *error as above (profile_merge.h). */
 int profile_parts_merge(const struct profile_parts *parts, const char *merged_path, char **error);
 
-/* Puts the merged store in the place of all parts. A kill at any time leaves each record in one of the files at least;
- * what comes twice counts once (profile_merge.h). 0 or -errno. */
+/* Puts the merged store in the place of all parts. Another process may do the same, or write a part: what is not the
+ * file that was found stays. A kill at any time leaves each record in one of the files at least; what comes twice
+ * counts once (profile_merge.h). 0 or -errno. */
 int profile_parts_replace(const struct profile_parts *parts, const char *merged_path);
 
 void profile_parts_fini(struct profile_parts *parts);
