@@ -20,6 +20,8 @@ struct node_link {
 	uint8_t writer[WIRE_EPOCH_SIZE];
 	bool has_writer;
 	bool ended; /* it has said goodbye */
+	/* The goodbye is acknowledged when a file has it: then the node removes its own. */
+	bool bye_waits, bye_is_saved; /* is_saved: by the save that runs */
 };
 
 struct node_profiles {
@@ -31,6 +33,7 @@ struct node_profiles {
 	uint64_t first_ns; /* time of the first page; 0: none has come */
 	uint64_t save_ns;  /* time of the next save, once a page has come */
 	uint64_t look_ns;  /* time of the next look for a reader's wish */
+	uint64_t end_ns;   /* time of the next look whether a save has ended */
 	uint64_t new_ns;   /* time of the save that a new node is due; 0: none has come */
 	bool has_begun;    /* the first page has come, and no file tells readers so */
 	bool has_failed;   /* to save, the last time */
@@ -227,21 +230,48 @@ int node_profiles_apply(struct node_profiles *profiles, struct agent_session *se
 		error = take_pages(profiles, link, &message->pages, now_ns, reason, superseded);
 	} else if (message->type == MESSAGE_BYE) {
 		session->ended = link->ended = true;
-		if (link->has_writer)
+		if (link->has_writer) {
 			page_set_end(profiles->set, link->writer);
+			link->bye_waits = true;
+			profiles->new_ns = now_ns;
+		}
 	} else {
 		*reason = "a link sends pages alone";
 		error = REFUSE_MALFORMED;
 	}
 	if (!error)
-		session->durable_seq = ++session->received_seq;
+		session->received_seq++;
+	if (!error && !link->bye_waits)
+		session->durable_seq = session->received_seq;
 	return error;
 }
 
 /* ---- the file */
 
+/* A file that is written from now on has the goodbyes that have come. */
+static void begin_byes(struct node_profiles *profiles)
+{
+	for (uint32_t i = 0; i < profiles->nr_links; i++)
+		profiles->links[i].bye_is_saved = profiles->links[i].bye_waits;
+}
+
+static void end_byes(struct node_profiles *profiles, bool saved)
+{
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		struct node_link *link = &profiles->links[i];
+
+		if (!link->bye_is_saved)
+			continue;
+		link->bye_is_saved = false;
+		link->bye_waits = !saved;
+		if (saved && link->session)
+			link->session->durable_seq = link->session->received_seq;
+	}
+}
+
 static void note_result(struct node_profiles *profiles, int result)
 {
+	end_byes(profiles, result == 0);
 	if (result && !profiles->has_failed)
 		log_error("cannot write %s: %s; the nodes keep their profiles, and we keep trying",
 			  profiles->path, strerror(-result));
@@ -250,7 +280,7 @@ static void note_result(struct node_profiles *profiles, int result)
 	profiles->has_failed = result != 0;
 }
 
-static void end_save(struct node_profiles *profiles, bool wait)
+static void end_save(struct node_profiles *profiles, bool wait, uint64_t now_ns)
 {
 	int result;
 
@@ -258,6 +288,9 @@ static void end_save(struct node_profiles *profiles, bool wait)
 		return;
 	note_result(profiles, result);
 	unlink(profiles->wanted_path);
+	for (uint32_t i = 0; i < profiles->nr_links && !profiles->new_ns; i++)
+		if (profiles->links[i].bye_waits)
+			profiles->new_ns = now_ns + (result ? NODE_PROFILES_NEW_NS : 0);
 }
 
 /* Whether a reader waits for a new file. */
@@ -282,7 +315,8 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 {
 	int result;
 
-	end_save(profiles, false);
+	end_save(profiles, false, now_ns);
+	profiles->end_ns = now_ns + NODE_PROFILES_END_NS;
 	if (!profiles->first_ns || profiles->saver.snapshot ||
 	    (now_ns < profiles->save_ns && !profiles->has_begun && !is_new(profiles, now_ns) &&
 	     !is_wanted(profiles, now_ns)))
@@ -290,6 +324,7 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 	profiles->new_ns = 0;
 	if (page_set_changed(profiles->set)) {
 		profiles->has_begun = false;
+		begin_byes(profiles);
 		result = page_saver_start(&profiles->saver);
 		if (result)
 			note_result(profiles, result);
@@ -300,9 +335,11 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 
 uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t until_ns)
 {
-	/* While one is written, the next one waits. */
-	if (!profiles->first_ns || profiles->saver.snapshot)
+	if (!profiles->first_ns)
 		return until_ns;
+	/* While one is written, the next one waits, and so may goodbyes. */
+	if (profiles->saver.snapshot)
+		return profiles->end_ns < until_ns ? profiles->end_ns : until_ns;
 	until_ns = profiles->save_ns < until_ns ? profiles->save_ns : until_ns;
 	if (profiles->new_ns && profiles->new_ns < until_ns)
 		until_ns = profiles->new_ns;
@@ -313,9 +350,10 @@ int node_profiles_save(struct node_profiles *profiles)
 {
 	int result;
 
-	end_save(profiles, true);
+	end_save(profiles, true, 0);
 	if (!page_set_changed(profiles->set))
 		return 0;
+	begin_byes(profiles);
 	result = page_set_save(profiles->set, profiles->path);
 	note_result(profiles, result);
 	return result;
@@ -341,7 +379,7 @@ uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t sinc
 	for (uint32_t i = 0; i < profiles->nr_links; i++) {
 		const struct node_link *link = &profiles->links[i];
 
-		if (!is_current(link) || link->ended)
+		if (!is_current(link) || (link->ended && !link->bye_waits))
 			continue;
 		++*open;
 		heard += (link->session ? link->session->heard_ns : 0) >= since_ns;

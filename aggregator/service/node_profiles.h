@@ -15,7 +15,9 @@
 #define NODE_PROFILES_SAVE_NS 1000000000ull
 /* It is also written a second after a node has come, so that nobody forgets the node if both die, and soon after a
  * reader asks for it (PAGE_SET_WANTED). */
-#define NODE_PROFILES_NEW_NS  1000000000ull
+#define NODE_PROFILES_NEW_NS 1000000000ull
+#define NODE_PROFILES_END_NS                                                                       \
+	10000000ull /* while it is written, from one look at that to the next */
 #define NODE_PROFILES_LOOK_NS 500000000ull
 
 struct agent_session;
@@ -38,10 +40,10 @@ struct agent_session *node_profiles_session(struct node_profiles *profiles,
 struct agent_session *node_profiles_unused(const struct node_profiles *profiles,
 					   const struct agent_session *session);
 
-/* Applies the link's message with the next sequence number (asserted), which is durable with that, because the node has
- * the data, too; or refuses it, and no page changes. 0; an enum refuse_code, and *reason (static storage) says why;
- * -ENOMEM. *superseded: an earlier link of the same profile, whose epoch is over with the first message that names the
- * profile; NULL: none. */
+/* Applies the link's message with the next sequence number (asserted), or refuses it, and no page changes. Pages are
+ * durable at once, because the node has the data, too. A goodbye is durable when the file has it, because the node then
+ * removes its own. 0; an enum refuse_code, and *reason (static storage) says why; -ENOMEM. *superseded: an earlier link
+ * of the same profile, whose epoch is over with the first message that names the profile; NULL: none. */
 int node_profiles_apply(struct node_profiles *profiles, struct agent_session *session,
 			const struct message *message, uint64_t now_ns, const char **reason,
 			const struct agent_session **superseded);

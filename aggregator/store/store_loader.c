@@ -100,11 +100,20 @@ static int take_node(struct collection *collection, struct statement *row)
 	return expect(error, id, statement_number32(row, 0));
 }
 
+/* 0 stands for no text. */
+static bool is_text(const struct collection *collection, uint32_t string_id)
+{
+	return string_id <= catalog_size(collection->catalog).strings;
+}
+
 static int take_host(struct collection *collection, struct statement *row)
 {
 	struct roster_host host = {.boot_id = statement_number32(row, 1),
 				   .node = statement_number32(row, 2)};
 	uint32_t id;
+
+	if (!is_text(collection, host.boot_id) || !is_text(collection, host.node))
+		return -EPROTO;
 	int error = roster_add_host(collection->roster, &host, &id);
 
 	return expect(error, id, statement_number32(row, 0));
@@ -142,7 +151,8 @@ static int take_device(struct collection *collection, struct statement *row)
 	uint32_t id, size;
 	const void *uuid = statement_bytes(row, 3, &size);
 
-	if (size != sizeof(device.uuid) || !is_host(collection, device.host))
+	if (size != sizeof(device.uuid) || !is_host(collection, device.host) ||
+	    !is_text(collection, device.name) || !is_text(collection, device.pci))
 		return -EPROTO;
 	memcpy(device.uuid, uuid, size);
 	int error = roster_add_device(collection->roster, &device, &id);
