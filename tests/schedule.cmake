@@ -132,7 +132,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_life_4_test 5
   process_life_others_test 20
   rank_threads_test 6
-  lost_aggregator_test 22
+  lost_aggregator_test 38
   lost_node_rounds_test 30
   node_profiles_test 24
   ranks_test 21

@@ -56,13 +56,13 @@ static int claim_path(const struct standby_process *process, uint32_t number,
 }
 
 /* Makes the claim, which no other process can have then. 0; -EEXIST: another process has it; other -errno. */
-static int claim(struct standby_process *process, const struct question *question,
+static int claim(struct standby_process *process, const struct rendezvous *lost,
 		 char path[static PATH_MAX])
 {
 	int r;
 
-	if (strcmp(process->claimed_key, question->server_public) != 0) {
-		memcpy(process->claimed_key, question->server_public, KEY_SET_TEXT);
+	if (strcmp(process->claimed_key, lost->keys.server_public) != 0) {
+		memcpy(process->claimed_key, lost->keys.server_public, KEY_SET_TEXT);
 		process->nr_claims = 0;
 		process->claim_seen_ns = 0;
 	}
@@ -96,49 +96,43 @@ static void remove_dead_claims(const struct standby_process *process)
 
 /* ---- taking over */
 
-/* Returns whether nobody else has taken over. A rendezvous that is gone says so, too: its aggregator has ended, or was
- * tidied away by another step. */
-static bool is_ownerless(const struct standby_process *process, const struct question *question,
-			 struct rendezvous *found)
+/* Finds the aggregator that agents find now. If the rendezvous is gone, its aggregator has ended, or it was tidied away
+ * by another step: then it is the one that the node asks about. Returns whether it is known. */
+static bool find_aggregator(const struct standby_process *process, const struct question *question,
+			    struct rendezvous *found)
 {
 	char *error;
 	int r = rendezvous_read(process->path, found, &error);
 
 	free(error);
-	return r == -ENOENT ||
-	       (r == 0 && strcmp(found->keys.server_public, question->server_public) == 0);
-}
-
-static bool is_lost(const struct standby_process *process, const struct question *question)
-{
-	struct rendezvous found;
-
-	return is_ownerless(process, question, &found) &&
-	       (!found.nr_endpoints || rendezvous_search_reachable(&found) < 0);
+	if (r == -ENOENT) {
+		memcpy(found->number, question->number, sizeof(found->number));
+		memcpy(found->keys.server_public, question->server_public, KEY_SET_TEXT);
+	}
+	return r == 0 || r == -ENOENT;
 }
 
 /* Returns whether this process has taken over, and all that follows is done. */
 static bool take_over(struct standby_process *process, const struct question *question)
 {
-	struct rendezvous found;
+	struct rendezvous lost, now;
 	char path[PATH_MAX];
 
-	if (clock_now_ns() < process->again_ns || !is_lost(process, question) ||
-	    claim(process, question, path))
+	if (clock_now_ns() < process->again_ns || !find_aggregator(process, question, &lost) ||
+	    (lost.nr_endpoints && rendezvous_search_reachable(&lost) >= 0) ||
+	    claim(process, &lost, path))
 		return false;
 	/* The one that had the claim before has removed it after its rendezvous was there. */
-	if (!is_ownerless(process, question, &found)) {
+	if (!find_aggregator(process, question, &now) ||
+	    strcmp(now.keys.server_public, lost.keys.server_public) != 0) {
 		unlink(path);
 		return false;
 	}
 	log_warning("the aggregator of this job cannot be reached any more: this node starts "
 		    "another");
 	remove_dead_claims(process);
-	struct rendezvous rendezvous = {.nr_endpoints = 0};
-	memcpy(rendezvous.number, question->number, sizeof(rendezvous.number));
-	memcpy(rendezvous.keys.server_public, question->server_public, KEY_SET_TEXT);
-	const struct job_keeper_lost lost = {&rendezvous, path};
-	bool has_led = job_keeper_take_over(process->options, &lost, process->control);
+	const struct job_keeper_lost keeper = {&lost, path};
+	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);
 	unlink(path);
 	process->again_ns = clock_now_ns() + AGAIN_NS;
 	return has_led;

@@ -65,6 +65,20 @@ same "files" "$(contents cut)" "flame.html gpu.folded profile.db"
 same "no rank misses anything" "$(say | grep -c "may be missing")" 0
 same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^cut\.')" ""
 
+# ---- another node is cut off, and takes the aggregator for lost: those that it cannot reach take over from it
+begin far
+until [ "$(hosts_seen far)" = "one two zero" ]; do :; done
+check "the last node is cut off" ip link set "${tag}v3" down
+until grep -q "this node starts another" "$scratch/err.2"; do :; done
+until grep -q "this node starts another" "$scratch"/err.[01]; do :; done
+ok "it starts one, and one of the others does after it"
+check "the last node is back" ip link set "${tag}v3" up
+until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do :; done
+end far 0 1 2
+check "nothing is lost" "$flamegrid" report "$scratch/far" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/far")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^far\.')" ""
+
 # ---- it dies while it is cut off: all of the others is there, and what came of it before
 begin dead
 until [ "$(hosts_seen dead)" = "one two zero" ]; do :; done
