@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,4 +88,23 @@ void background_ready(int ready)
 	if (write(ready, &byte, sizeof(byte)) < 0)
 		errno = 0; /* the caller has stopped waiting */
 	close(ready);
+}
+
+int background_start_talking(void (*body)(void *argument, int ready), void *argument, int *control,
+			     int timeout_ms, int *fd)
+{
+	int pair[2], result;
+
+	*fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	*control = pair[1];
+	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
+	result = background_start(body, argument, kept, timeout_ms);
+	close(pair[1]);
+	if (result)
+		close(pair[0]);
+	else
+		*fd = pair[0];
+	return result;
 }

@@ -13,4 +13,9 @@ int background_start(void (*body)(void *argument, int ready), void *argument,
 		     const int kept[static BACKGROUND_KEPT], int timeout_ms);
 void background_ready(int ready);
 
+/* As background_start(), for a body with which the caller talks. *control becomes the body's end of a socket
+ * (SOCK_SEQPACKET), before the body runs; *fd is the caller's end, -1 on error. */
+int background_start_talking(void (*body)(void *argument, int ready), void *argument, int *control,
+			     int timeout_ms, int *fd);
+
 #endif

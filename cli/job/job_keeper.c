@@ -523,20 +523,9 @@ bool job_keeper_take_over(const struct job_keeper_options *options,
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
 {
 	struct job_keeper_process process = {.options = options, .output.mark = -1};
-	int pair[2], r;
 
 	*keeper = (struct job_keeper){-1, options->folds_on_nodes};
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	process.control = pair[1];
-	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
-	r = background_start(keep, &process, kept, READY_MS);
-	close(pair[1]);
-	if (r)
-		close(pair[0]);
-	else
-		keeper->fd = pair[0];
-	return r;
+	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd);
 }
 
 /* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes. */

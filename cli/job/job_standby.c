@@ -177,20 +177,10 @@ static void stand_by(void *argument, int ready)
 int job_standby_start(struct job_standby *standby, const struct job_keeper_options *options)
 {
 	struct standby_process process = {.options = options};
-	int pair[2], r;
 
 	*standby = (struct job_standby){.keeper = {-1, options->folds_on_nodes}};
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	process.control = pair[1];
-	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
-	r = background_start(stand_by, &process, kept, READY_MS);
-	close(pair[1]);
-	if (r)
-		close(pair[0]);
-	else
-		standby->keeper.fd = pair[0];
-	return r;
+	return background_start_talking(stand_by, &process, &process.control, READY_MS,
+					&standby->keeper.fd);
 }
 
 /* ---- the node's side */

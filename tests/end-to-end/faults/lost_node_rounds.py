@@ -19,6 +19,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'support'))
@@ -122,7 +123,7 @@ class Round(Trial):
     def play(self):
         began = time.monotonic()
         for at, what, part, node in self.events:
-            time.sleep(max(0.0, at - (time.monotonic() - began)))
+            threading.Event().wait(max(0.0, at - (time.monotonic() - began)))
             self.happened.append(f'{at:.1f} {what} {part}{"" if node is None else node}')
             self.act(what, part, node)
         send(sum(processes(*self.mark()).values(), []), signal.SIGCONT)
@@ -139,7 +140,7 @@ class Round(Trial):
             self.runs[rank].wait(END_SECONDS)
         # Aggregators and agents end by themselves, but for those of dead nodes, which are dead.
         while processes(*self.mark()) and time.monotonic() - began < END_SECONDS:
-            time.sleep(0.05)
+            threading.Event().wait(0.05)
         if processes(*self.mark()):
             wrong.append(f'still there: {dict(processes(*self.mark()))}')
         os.close(self.up)

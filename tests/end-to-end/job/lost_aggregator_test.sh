@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The node with the aggregator of a step is cut off: another node starts one, and the profile of the job is whole. Nodes are
-# network namespaces with one file system. Needs root.
+# The node with the aggregator of a step is cut off: another node starts one, and the profile of the job is whole.
+# Nodes are network namespaces with one file system. Needs root.
 . "$(dirname "$0")/../support/harness.sh"
 tag=fl subnet=10.213.79 hosts="zero one two"
 . "$(dirname "$0")/../support/hosts.sh"
@@ -17,13 +17,14 @@ exec 8<>"$scratch/up" 9<>"$scratch/go"
 # rank STEP RANK: in the background, with two processes one after the other.
 rank() {
 	local step=$1 r=$2
+	local before="FAKE_CUDA_TRUTH=$scratch/truth.$2.begin $work --launches 500 >/dev/null"
 
 	mkdir -p -m 700 "$scratch/runtime.$r"
 	XDG_RUNTIME_DIR=$scratch/runtime.$r PMIX_NAMESPACE="$step" OMPI_COMM_WORLD_RANK="$r" OMPI_COMM_WORLD_SIZE=3 \
 		OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$((r + 1)) FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.$r" \
 		ip netns exec "$tag-${names[$r]}" "$flamegrid" run --aggregate node --node-name "${names[$r]}" \
 		--devices "$scratch/devices.$r" --spool "$scratch/spool" -o "$scratch/$step" -- sh -c \
-		"FAKE_CUDA_TRUTH=$scratch/truth.$r.begin $work --launches 500 >/dev/null; echo >>$scratch/up; read -r _ <$scratch/go; exec $work --launches 700" \
+		"$before; echo >>$scratch/up; read -r _ <$scratch/go; exec $work --launches 700" \
 		>"$scratch/out.$r" 2>"$scratch/err.$r" &
 	rank_pid[$r]=$!
 	daemons="$daemons $!"
@@ -57,6 +58,8 @@ ok "another node starts one"
 check "the first node is back" ip link set "${tag}v1" up
 until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do :; done
 ok "the first aggregator stops"
+# Its node has come to the other one, whose file of nodes has the node's name.
+until grep -qa zero "$scratch"/cut/profile.db.part-*.nodes; do :; done
 end cut 0 1 2
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
 check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
@@ -85,7 +88,8 @@ until [ "$(hosts_seen dead)" = "one two zero" ]; do :; done
 check "the first node is cut off" ip link set "${tag}v1" down
 check "and dies" kill -KILL $(ip netns pids "$tag-zero")
 wait "${rank_pid[0]}" 2>/dev/null
-until ls "$scratch"/dead/profile.db.part-*.nodes >"$scratch/out" 2>&1; do :; done # what the others sent to a new aggregator
+# What the others sent to a new aggregator.
+until ls "$scratch"/dead/profile.db.part-*.nodes >"$scratch/out" 2>&1; do :; done
 end dead 1 2
 for r in 1 2; do
 	rank_ns "$scratch/dead" $r >"$scratch/sum"

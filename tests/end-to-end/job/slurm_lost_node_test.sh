@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The nodes of a step of a real Slurm keep profiles of their own. Then Slurm loses the node of rank 0 in the middle of a step that
-# goes on without it: the job has one profile at its end, with all of the other nodes. Needs root.
+# The nodes of a step of a real Slurm keep profiles of their own. Then Slurm loses the node of rank 0 in the middle of a
+# step that goes on without it: the job has one profile at its end, with all of the other nodes. Needs root.
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/slurm_harness.sh"
 at_end() { slurm_end; }
@@ -17,17 +17,20 @@ same "ns" "$(total_ns whole)" "$(truth_sum valid_ns truth.?)"
 rm truth.?
 
 srun --no-kill -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node -o prof -- sh rank.sh sh -c \
-	"FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.begin $work --launches 300; echo >>up; read -r _ <go; exec $work --launches 100" >out 2>err &
+	"FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.begin $work --launches 300; echo >>up; read -r _ <go; exec $work --launches 100" \
+	>out 2>err &
 job=$!
 for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
 # The first rounds of all nodes have come.
-until [ "$("$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' ')" = "n1 n2 n3 n4" ]; do :; done
+hosts_seen() { "$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' '; }
+until [ "$(hosts_seen)" = "n1 n2 n3 n4" ]; do :; done
 
 # All of the node dies: Slurm's daemon, what serves the step there, the tasks, the agent and the aggregator.
 of_n1() { # the pids; other tests may have a Slurm with a node of that name
 	local file
 	for file in /proc/[0-9]*/environ; do
-		grep -qzE "^(SLURMD_NODENAME|FLAMEGRID_TEST_NODE)=n1$" "$file" && grep -qzxF "SLURM_CONF=$SLURM_CONF" "$file" && basename "${file%/environ}"
+		grep -qzE "^(SLURMD_NODENAME|FLAMEGRID_TEST_NODE)=n1$" "$file" && grep -qzxF "SLURM_CONF=$SLURM_CONF" "$file" &&
+			basename "${file%/environ}"
 	done 2>/dev/null
 }
 check "n1 dies" kill -KILL $(of_n1)
