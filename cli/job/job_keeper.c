@@ -341,7 +341,7 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 			    (unsigned long long)status.strangers);
 }
 
-/* Puts the nodes' own profiles into the job's. 0 or -errno after a message. */
+/* Puts the nodes' own profiles into the job's. 1: there were some; 0: none; or -errno after a message. */
 static int make_whole(const struct job_keeper_process *process)
 {
 	char store_path[PATH_MAX], *error = NULL;
@@ -349,7 +349,7 @@ static int make_whole(const struct job_keeper_process *process)
 
 	if (r == 0)
 		r = whole_profile_settle(store_path, &error);
-	if (r)
+	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	free(error);
 	return r;
@@ -360,11 +360,18 @@ static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
+	int r = make_whole(process);
 
-	if (make_whole(process))
+	if (r < 0)
 		return true;
-	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
-			       &error) < 0)
+	do {
+		free(summary);
+		free(error);
+		r = output_files_write(&process->output, &process->options->names, &is_empty,
+				       &summary, &error);
+		/* A node that waited two seconds in vain may have left its profile meanwhile. */
+	} while (make_whole(process) == 1);
+	if (r < 0)
 		log_error("%s", error ? error : "the reports could not be written");
 	else if (summary && !(is_empty && process->result))
 		fputs(summary, stderr);

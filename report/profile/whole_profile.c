@@ -128,6 +128,8 @@ int whole_profile_settle(const char *store_path, char **error)
 			if (status)
 				error_text_set(error, status, "%s: %s", merged_path,
 					       strerror(-status));
+			else
+				status = 1;
 		}
 	}
 	profile_parts_fini(&parts);

@@ -19,7 +19,8 @@ int whole_profile_open(struct whole_profile *whole, const char *store_path, char
 void whole_profile_close(struct whole_profile *whole);
 
 /* Puts all parts into the store, none of which is written, and removes them. It does nothing where there is the store
- * alone. 0 or -errno, and *error as above: all parts are there, in files of their own or in the store. */
+ * alone. 1: it has put some there; 0: there were none; or -errno, and *error as above: all parts are there, in files of
+ * their own or in the store. */
 int whole_profile_settle(const char *store_path, char **error);
 
 #endif

@@ -185,7 +185,7 @@ static int measure_settling(const char *store_path, char **paths, int nr_paths)
 	uint64_t cpu_ns = clock_thread_ns();
 	if (!error)
 		error = whole_profile_settle(store_path, &text);
-	if (error) {
+	if (error < 0) {
 		fprintf(stderr, "nodes_bench: %s\n", text ? text : strerror(-error));
 		return 1;
 	}

@@ -95,9 +95,14 @@ mkfifo "$scratch/slow/gpu.folded" # whoever opens it for writing waits for a rea
 end_held
 contains "rank 0 says so" "$scratch/err.0" "the reports are still being written"
 same "the profile is there: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
-: <"$scratch/slow/gpu.folded"
+# ---- what a node leaves there meanwhile, because it waited two seconds in vain, comes into the profile, too
+cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
+exec 9<"$scratch/slow/gpu.folded"
+rm "$scratch/slow/gpu.folded"
 until [ -z "$(keeper_of slow 0 job)" ]; do :; done
-same "what is left" "$(ls "$scratch/slow")" "$(printf 'gpu.folded\nprofile.db')"
+exec 9<&-
+same "slow: files" "$(ls "$scratch/slow")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
 
 # ---- the aggregator and who would start it again are killed: another node starts one
 begin_held headless
