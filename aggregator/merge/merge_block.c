@@ -5,14 +5,14 @@
 
 #include "aggregator/store/store_schema.h"
 
-static uint32_t node_of(const struct merge_map *map, uint32_t id)
+static int map_node(const struct merge_map *map, uint32_t *id)
 {
-	return merge_map_id(map, MERGE_KIND_NODE, id);
+	return merge_map_replace(map, MERGE_KIND_NODE, id);
 }
 
-static uint32_t string_of(const struct merge_map *map, uint32_t id)
+static int map_string(const struct merge_map *map, uint32_t *id)
 {
-	return merge_map_id(map, MERGE_KIND_STRING, id);
+	return merge_map_replace(map, MERGE_KIND_STRING, id);
 }
 
 /* Room for what a block of size bytes may hold. Each element takes a byte at least. *elements: NULL without room. */
@@ -35,7 +35,7 @@ static int map_launches(const uint8_t *bytes, uint32_t size, uint32_t count,
 	if (!error && block_decode_launches(bytes, size, launches, count))
 		error = -EPROTO;
 	for (uint32_t i = 0; i < count && !error; i++)
-		launches[i].stack_id = node_of(map, launches[i].stack_id);
+		error = map_node(map, &launches[i].stack_id);
 	if (!error)
 		error = block_code_launches(code, launches, count);
 	free(elements);
@@ -54,8 +54,9 @@ static int map_records(const uint8_t *bytes, uint32_t size, uint32_t count,
 	for (uint32_t i = 0; i < count && !error; i++) {
 		struct gpu_record *record = &records[i].record;
 
-		record->name_id = string_of(map, record->name_id);
-		record->capture_stack_id = node_of(map, record->capture_stack_id);
+		error = map_string(map, &record->name_id);
+		if (!error)
+			error = map_node(map, &record->capture_stack_id);
 	}
 	if (!error)
 		error = block_code_records(code, records, count);
@@ -73,7 +74,7 @@ static int map_slots(const uint8_t *bytes, uint32_t size, uint32_t count,
 	if (!error && block_decode_slots(bytes, size, slots, count))
 		error = -EPROTO;
 	for (uint32_t i = 0; i < count && !error; i++)
-		slots[i].event.stack_id = node_of(map, slots[i].event.stack_id);
+		error = map_node(map, &slots[i].event.stack_id);
 	if (!error)
 		error = block_code_slots(code, slots, count);
 	free(elements);
@@ -105,8 +106,9 @@ int merge_block_samples(const uint8_t *bytes, uint32_t size, uint32_t count,
 	if (!error && block_decode_samples(bytes, size, samples, count))
 		error = -EPROTO;
 	for (uint32_t i = 0; i < count && !error; i++) {
-		samples[i].stack_id = node_of(map, samples[i].stack_id);
-		samples[i].name_id = string_of(map, samples[i].name_id);
+		error = map_node(map, &samples[i].stack_id);
+		if (!error)
+			error = map_string(map, &samples[i].name_id);
 	}
 	if (!error)
 		error = block_code_samples(code, samples, count);
@@ -124,7 +126,7 @@ int merge_block_work(const uint8_t *bytes, uint32_t size, uint32_t count,
 	if (!error && block_decode_work(bytes, size, work, count))
 		error = -EPROTO;
 	for (uint32_t i = 0; i < count && !error; i++)
-		work[i].process_id = merge_map_id(map, MERGE_KIND_PROCESS, work[i].process_id);
+		error = merge_map_replace(map, MERGE_KIND_PROCESS, &work[i].process_id);
 	if (!error)
 		error = block_code_work(code, work, count);
 	free(elements);
@@ -141,7 +143,7 @@ int merge_block_processes(const uint8_t *bytes, uint32_t size, uint32_t count,
 	if (!error && block_decode_ids(bytes, size, ids, count))
 		error = -EPROTO;
 	for (uint32_t i = 0; i < count && !error; i++)
-		ids[i] = merge_map_id(map, MERGE_KIND_PROCESS, ids[i]);
+		error = merge_map_replace(map, MERGE_KIND_PROCESS, &ids[i]);
 	if (!error)
 		error = block_code_ids(code, ids, count);
 	free(elements);

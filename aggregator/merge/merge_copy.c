@@ -100,17 +100,20 @@ static struct database_value keep(struct statement *row, uint32_t column)
 	return database_signed(statement_signed(row, column));
 }
 
-static struct database_value mapped(const struct copying *copying, struct statement *row,
-				    uint32_t column, enum merge_kind kind, struct row_state *state)
+static int map_column(const struct copying *copying, struct statement *row, uint32_t column,
+		      enum merge_kind kind, struct row_state *state, struct database_value *value)
 {
-	uint32_t id = statement_number32(row, column), other = merge_map_id(copying->map, kind, id);
+	const uint32_t id = statement_number32(row, column);
+	uint32_t mapped = id;
+	int error = merge_map_replace(copying->map, kind, &mapped);
 
-	if (id && !other &&
+	if (id && !mapped &&
 	    (kind == MERGE_KIND_PROCESS || kind == MERGE_KIND_EPOCH || kind == MERGE_KIND_WRITER))
 		state->is_left_out = true;
 	if (kind == MERGE_KIND_PROCESS)
-		state->process = other;
-	return database_number(other);
+		state->process = mapped;
+	*value = database_number(mapped);
+	return error;
 }
 
 static int block_value(const struct copying *copying, struct statement *row, uint32_t column,
@@ -165,19 +168,16 @@ static int value_of(const struct copying *copying, struct statement *row, uint32
 	case MERGE_EPOCH:
 	case MERGE_WRITER:
 	case MERGE_PROCESS:
-		*value = mapped(copying, row, column, kinds[what], state);
-		return 0;
+		return map_column(copying, row, column, kinds[what], state, value);
 	case MERGE_LEVEL:
 		state->level = statement_number32(row, column);
 		return 0;
 	case MERGE_LEVEL_PROCESS:
-		*value = mapped(copying, row, column,
-				is_device ? MERGE_KIND_WRITER : MERGE_KIND_PROCESS, state);
-		return 0;
+		return map_column(copying, row, column,
+				  is_device ? MERGE_KIND_WRITER : MERGE_KIND_PROCESS, state, value);
 	case MERGE_LEVEL_DEVICE:
-		if (is_device)
-			*value = mapped(copying, row, column, MERGE_KIND_DEVICE, state);
-		return 0;
+		return is_device ? map_column(copying, row, column, MERGE_KIND_DEVICE, state, value)
+				 : 0;
 	case MERGE_PENDING_KIND:
 		state->pending_kind = statement_number32(row, column);
 		return 0;

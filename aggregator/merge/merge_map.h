@@ -2,6 +2,7 @@
 #ifndef MERGE_MAP_H
 #define MERGE_MAP_H
 
+#include <errno.h>
 #include <stdint.h>
 
 enum merge_kind {
@@ -31,6 +32,16 @@ static inline uint32_t merge_map_id(const struct merge_map *map, enum merge_kind
 	const struct merge_ids *ids = &map->kinds[kind];
 
 	return id && id <= ids->count ? ids->ids[id - 1] : 0;
+}
+
+/* Replaces an id of the profile by that of the merged one; 0 stands for none. 0; -EPROTO: the profile has no such
+ * thing. */
+static inline int merge_map_replace(const struct merge_map *map, enum merge_kind kind, uint32_t *id)
+{
+	if (*id > map->kinds[kind].count)
+		return -EPROTO;
+	*id = merge_map_id(map, kind, *id);
+	return 0;
 }
 
 #endif

@@ -36,24 +36,30 @@ void merge_totals_destroy(struct merge_totals *totals)
 	free(totals);
 }
 
-/* Writes the rows of chosen processes behind one another. Returns their number. */
-static uint32_t map_rows(const struct fold_row *rows, uint32_t nr_rows, const struct merge_map *map,
-			 struct fold_row *mapped)
+static int map_key(struct fold_key *key, const struct merge_map *map)
 {
-	uint32_t count = 0;
+	int error = merge_map_replace(map, MERGE_KIND_PROCESS, &key->process_id);
 
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		struct fold_row *row = &mapped[count];
-		struct fold_key *key = &row->key;
+	if (!error)
+		error = merge_map_replace(map, MERGE_KIND_NODE, &key->stack_id);
+	if (!error)
+		error = merge_map_replace(map, MERGE_KIND_NODE, &key->capture_stack_id);
+	return error ? error : merge_map_replace(map, MERGE_KIND_STRING, &key->name_id);
+}
 
-		*row = rows[i];
-		key->process_id = merge_map_id(map, MERGE_KIND_PROCESS, key->process_id);
-		key->stack_id = merge_map_id(map, MERGE_KIND_NODE, key->stack_id);
-		key->capture_stack_id = merge_map_id(map, MERGE_KIND_NODE, key->capture_stack_id);
-		key->name_id = merge_map_id(map, MERGE_KIND_STRING, key->name_id);
-		count += key->process_id != 0;
+/* Writes the rows of chosen processes behind one another; *count is their number. */
+static int map_rows(const struct fold_row *rows, uint32_t nr_rows, const struct merge_map *map,
+		    struct fold_row *mapped, uint32_t *count)
+{
+	int error = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		mapped[*count] = rows[i];
+		error = map_key(&mapped[*count].key, map);
+		*count += mapped[*count].key.process_id != 0;
 	}
-	return count;
+	return error;
 }
 
 static int copy(struct merge_totals *totals, enum store_totals_kind kind, struct database *profile,
@@ -63,13 +69,14 @@ static int copy(struct merge_totals *totals, enum store_totals_kind kind, struct
 	int error = table ? store_totals_read(profile, kind, table) : -ENOMEM;
 
 	if (!error) {
-		uint32_t nr_rows;
+		uint32_t nr_rows, count = 0;
 		const struct fold_row *rows = fold_table_rows(table, &nr_rows);
 		struct fold_row *mapped = malloc((nr_rows + 1ull) * sizeof(*mapped));
 
-		error = mapped ? store_totals_append(&totals->set, &totals->code, kind, mapped,
-						     map_rows(rows, nr_rows, map, mapped))
-			       : -ENOMEM;
+		error = mapped ? map_rows(rows, nr_rows, map, mapped, &count) : -ENOMEM;
+		if (!error)
+			error = store_totals_append(&totals->set, &totals->code, kind, mapped,
+						    count);
 		free(mapped);
 	}
 	fold_table_destroy(table);

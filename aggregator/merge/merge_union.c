@@ -23,7 +23,6 @@ struct merge_union {
 	struct module_words *modules;         /* [the pool's id - 1] */
 	uint32_t *names;                      /* of frames; CATALOG_NAME_UNKNOWN: not looked up */
 	uint32_t nr_modules, room_modules, nr_names, room_names;
-	bool is_ordered;
 	struct merge_map order;                  /* the pools' ids, and the ordered ones */
 	uint32_t *sorted[MERGE_KINDS];           /* the pools' ids in their order */
 	struct merge_content *kinds[MERGE_KINDS]; /* by the pools' ids, with ordered ids in them */
@@ -85,13 +84,8 @@ static int append(struct merge_ids *ids, uint32_t id)
 static int add_bytes(struct adding *adding, enum merge_kind kind, const void *bytes, uint32_t size,
 		     uint32_t *id)
 {
-	struct text_pool *pool = adding->whole->pools[kind];
+	int error = text_pool_intern(adding->whole->pools[kind], bytes, size, id);
 
-	if (adding->whole->is_ordered) {
-		*id = text_pool_find(pool, bytes, size);
-		return *id ? append(&adding->map->kinds[kind], *id) : -ESTALE;
-	}
-	int error = text_pool_intern(pool, bytes, size, id);
 	return error ? error : append(&adding->map->kinds[kind], *id);
 }
 
@@ -162,7 +156,7 @@ static int add_modules(struct adding *adding)
 			content.words[2 + i] = merge_content_word(module->build_id, size, i);
 		content.words[6] = size ? 0 : module->path;
 		error = add(adding, MERGE_KIND_MODULE, content, &added);
-		if (!error && !adding->whole->is_ordered)
+		if (!error)
 			error = join_module(adding->whole, added,
 					    (struct module_words){
 						    merge_map_id(adding->map, MERGE_KIND_STRING,
@@ -230,7 +224,7 @@ static int add_frames(struct adding *adding)
 			    &added);
 		if (name != CATALOG_NAME_UNKNOWN)
 			name = merge_map_id(adding->map, MERGE_KIND_STRING, name);
-		if (!error && !adding->whole->is_ordered)
+		if (!error)
 			error = join_name(adding->whole, added, name);
 	}
 	return error;
@@ -324,8 +318,7 @@ static int take_epoch(struct statement *row, void *adding)
 	return add_named(adding, MERGE_KIND_EPOCH, row);
 }
 
-/* To the ordered ids. */
-static void order_map(const struct merge_union *whole, struct merge_map *map)
+void merge_union_order_map(const struct merge_union *whole, struct merge_map *map)
 {
 	for (int kind = 0; kind < MERGE_KINDS; kind++)
 		for (uint32_t i = 0; i < map->kinds[kind].count; i++)
@@ -349,11 +342,7 @@ int merge_union_add(struct merge_union *whole, const struct collection *collecti
 				      take_epoch, &adding);
 	if (!error)
 		error = add_stacks(&adding);
-	if (!error)
-		error = add_roster(&adding);
-	if (!error && whole->is_ordered)
-		order_map(whole, map);
-	return error;
+	return error ? error : add_roster(&adding);
 }
 
 /* ---- ordering */
@@ -445,7 +434,6 @@ int merge_union_order(struct merge_union *whole)
 	_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == MERGE_KINDS, "each kind once");
 	for (size_t i = 0; i < MERGE_KINDS && !error; i++)
 		error = order_kind(whole, kinds[i]);
-	whole->is_ordered = true;
 	return error;
 }
 

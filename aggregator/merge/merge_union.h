@@ -18,14 +18,15 @@ struct merge_union *merge_union_create(void);
 void merge_union_destroy(struct merge_union *whole);
 
 /* Adds the things of a profile, which collection holds, and its writers and epochs, which database has. *map: their
- * ids here, or the ordered ones after merge_union_order(); owns, also on error. 0; -ENOMEM; the database's error;
- * -ESTALE: after merge_union_order(), the profile has something new. */
+ * ids here until merge_union_order_map(); owns, also on error. 0; -ENOMEM; the database's error. */
 int merge_union_add(struct merge_union *whole, const struct collection *collection,
 		    struct database *database, struct merge_map *map);
 void merge_map_fini(struct merge_map *map);
 
-/* Orders all things by content and gives them their last ids. 0 or -ENOMEM. */
+/* Orders all things by content and gives them their last ids, when all are added. 0 or -ENOMEM. */
 int merge_union_order(struct merge_union *whole);
+/* Turns the ids of merge_union_add() into the last ones. */
+void merge_union_order_map(const struct merge_union *whole, struct merge_map *map);
 
 /* Writes strings, modules, codes, frames and nodes into an empty store. 0 or the database's error. */
 int merge_union_write(const struct merge_union *whole, struct database *database);

@@ -31,15 +31,10 @@ struct merging {
 	bool of_one_job;
 	const char *merged_path;
 	struct merge_union *whole;
+	struct merge_map *maps; /* of each source; owns */
 	struct merge_choice choice;
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
 	char **error;
-};
-
-/* A profile while it is read: all of one moment. */
-struct input {
-	struct database *database;
-	struct collection *collection;
 };
 
 static int fail(const struct merging *merging, const char *path, int status, const char *why)
@@ -47,41 +42,49 @@ static int fail(const struct merging *merging, const char *path, int status, con
 	return error_text_set(merging->error, status, "%s: %s", path, why);
 }
 
-static void close_input(struct input *input)
+static void close_input(struct database *database)
 {
-	if (input->database)
-		database_execute(input->database, "COMMIT");
-	database_close(input->database);
-	collection_destroy(input->collection);
+	if (database)
+		database_execute(database, "COMMIT");
+	database_close(database);
 }
 
-/* Loading checks every reference, so that copying need not. */
-static int open_input(const struct merging *merging, uint32_t profile, struct input *input)
+/* Opens a profile, to read all of one moment. */
+static int open_input(const struct merging *merging, uint32_t profile, enum merge_part part,
+		      struct database **database)
 {
 	const struct merge_source *source = &merging->sources[profile];
 	const char *path = source->path;
 	struct stat info;
-	int status = 0;
+	int status;
 
-	*input = (struct input){.collection = collection_create()};
-	/* SQLite says no more than that it is unable to open the file. */
-	if (!source->open && stat(path, &info))
-		return fail(merging, path, -errno, strerror(errno));
-	if (!input->collection)
-		return fail(merging, path, -ENOMEM, strerror(ENOMEM));
-	status = source->open ? source->open(source->context, &input->database, merging->error)
-			      : database_open(path, true, &input->database, merging->error);
+	*database = NULL;
+	if (source->open) {
+		status = source->open(source->context, part, database, merging->error);
+	} else if (stat(path, &info)) {
+		/* SQLite says no more than that it is unable to open the file. */
+		status = fail(merging, path, -errno, strerror(errno));
+	} else {
+		status = database_open(path, true, database, merging->error);
+		if (!status)
+			status = store_schema_read(*database, path, merging->error);
+		if (status == -ENOENT)
+			status = fail(merging, path, -EPROTO, "empty");
+	}
 	if (status)
 		return status;
-	status = store_schema_read(input->database, path, merging->error);
-	if (status)
-		return status == -ENOENT ? fail(merging, path, -EPROTO, "empty") : status;
-	status = database_execute(input->database, "BEGIN");
-	if (!status)
-		status = store_loader_load(input->database, input->collection);
+	status = database_execute(*database, "BEGIN");
+	return status ? fail(merging, path, status, database_error(*database)) : 0;
+}
+
+static int load_names(const struct merging *merging, const char *path, struct database *database,
+		      struct collection *collection)
+{
+	int status = store_loader_load_names(database, collection);
+
 	return status ? fail(merging, path, status,
 			     status == -EPROTO ? "damaged: what stands in it cannot be"
-					       : database_error(input->database))
+					       : database_error(database))
 		      : 0;
 }
 
@@ -102,25 +105,29 @@ static int survey(struct merging *merging, uint32_t profile)
 {
 	const struct merge_source *source = &merging->sources[profile];
 	const char *path = source->path;
-	struct merge_map map = {0};
-	struct input input;
+	struct collection *collection = NULL;
+	struct database *database;
 
 	int error = source->open ? 0 : store_recover(path);
 	if (error)
 		return fail(merging, path, error, strerror(-error));
-	error = open_input(merging, profile, &input);
+	error = open_input(merging, profile, MERGE_PART_NAMES, &database);
+	if (!error && !(collection = collection_create()))
+		error = fail(merging, path, -ENOMEM, strerror(ENOMEM));
+	if (!error)
+		error = load_names(merging, path, database, collection);
 	if (!error) {
-		error = merge_choice_add(&merging->choice, profile, input.database);
+		error = merge_choice_add(&merging->choice, profile, database);
 		if (!error)
-			error = merge_union_add(merging->whole, input.collection, input.database,
-						&map);
+			error = merge_union_add(merging->whole, collection, database,
+						&merging->maps[profile]);
 		if (!error)
-			error = take_title(merging, input.database);
+			error = take_title(merging, database);
 		if (error)
 			fail(merging, path, error, strerror(-error));
 	}
-	merge_map_fini(&map);
-	close_input(&input);
+	collection_destroy(collection);
+	close_input(database);
 	return error;
 }
 
@@ -137,35 +144,40 @@ static bool is_chosen(const struct merging *merging, uint32_t profile, uint32_t 
 
 struct leaving_out {
 	const struct merging *merging;
-	struct merge_map *map;
 	uint32_t profile;
+	struct merge_ids *ids; /* of what the rows are */
 };
 
-static int leave_out_epoch(struct statement *row, void *context)
+static int leave_out_row(struct statement *row, void *context)
 {
 	const struct leaving_out *leaving_out = context;
-	uint32_t id = statement_number32(row, 0);
+	const uint32_t id = statement_number32(row, 0);
 
+	if (id == 0 || id > leaving_out->ids->count)
+		return -EPROTO;
 	if (!is_chosen(leaving_out->merging, leaving_out->profile, statement_number32(row, 1)))
-		leaving_out->map->kinds[MERGE_KIND_EPOCH].ids[id - 1] = 0;
+		leaving_out->ids->ids[id - 1] = 0;
 	return 0;
 }
 
 /* Takes from the map what another profile has of the same writers. */
-static int leave_out(const struct merging *merging, uint32_t profile, const struct input *input,
+static int leave_out(const struct merging *merging, uint32_t profile, struct database *database,
 		     struct merge_map *map)
 {
-	struct leaving_out leaving_out = {merging, map, profile};
-	const struct roster *roster = input->collection->roster;
+	static const struct {
+		enum merge_kind kind;
+		const char *sql; /* ids and writers */
+	} kinds[] = {{MERGE_KIND_WRITER, "SELECT id, id FROM writers"},
+		     {MERGE_KIND_EPOCH, "SELECT id, writer FROM epochs"},
+		     {MERGE_KIND_PROCESS, "SELECT id, writer FROM processes"}};
+	int error = 0;
 
-	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
-		if (!is_chosen(merging, profile, roster_process(roster, id)->identity.writer))
-			map->kinds[MERGE_KIND_PROCESS].ids[id - 1] = 0;
-	for (uint32_t id = 1; id <= map->kinds[MERGE_KIND_WRITER].count; id++)
-		if (!is_chosen(merging, profile, id))
-			map->kinds[MERGE_KIND_WRITER].ids[id - 1] = 0;
-	return database_rows(input->database, "SELECT id, writer FROM epochs", leave_out_epoch,
-			     &leaving_out);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !error; i++) {
+		struct leaving_out leaving_out = {merging, profile, &map->kinds[kinds[i].kind]};
+
+		error = database_rows(database, kinds[i].sql, leave_out_row, &leaving_out);
+	}
+	return error;
 }
 
 /* Whether the profile has just what it had when it was surveyed. */
@@ -203,26 +215,25 @@ static bool has_chosen(const struct merging *merging, uint32_t profile)
 static int copy_profile(const struct merging *merging, uint32_t profile, struct merge_copy *copy)
 {
 	const char *path = merging->sources[profile].path;
-	struct merge_map map = {0};
-	struct input input;
-	int error = open_input(merging, profile, &input);
+	struct merge_map *map = &merging->maps[profile];
+	struct database *database;
+	int error = open_input(merging, profile, MERGE_PART_ROWS, &database);
 
 	if (!error) {
-		error = check_unchanged(merging, profile, input.database);
+		merge_union_order_map(merging->whole, map);
+		error = check_unchanged(merging, profile, database);
 		if (!error)
-			error = merge_union_add(merging->whole, input.collection, input.database,
-						&map);
+			error = leave_out(merging, profile, database, map);
 		if (!error)
-			error = leave_out(merging, profile, &input, &map);
-		if (!error)
-			error = merge_copy_rows(copy, input.database, &map);
+			error = merge_copy_rows(copy, database, map);
 		if (error)
 			fail(merging, path, error,
-			     error == -ESTALE ? "it grew while it was read: merge once more"
-					      : strerror(-error));
+			     error == -ESTALE   ? "it grew while it was read: merge once more"
+			     : error == -EPROTO ? "damaged: what stands in it cannot be"
+						: strerror(-error));
 	}
-	merge_map_fini(&map);
-	close_input(&input);
+	merge_map_fini(map);
+	close_input(database);
 	return error;
 }
 
@@ -354,11 +365,16 @@ int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool 
 				  .of_one_job = of_one_job,
 				  .merged_path = merged_path,
 				  .whole = merge_union_create(),
+				  .maps = calloc(nr_sources + 1ull, sizeof(*merging.maps)),
 				  .error = error};
 
 	*error = NULL;
-	int status = merging.whole ? merge(&merging)
-				   : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
+	int status = merging.whole && merging.maps
+			     ? merge(&merging)
+			     : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
+	for (uint32_t i = 0; i < nr_sources && merging.maps; i++)
+		merge_map_fini(&merging.maps[i]);
+	free(merging.maps);
 	merge_union_destroy(merging.whole);
 	merge_choice_fini(&merging.choice);
 	return status;

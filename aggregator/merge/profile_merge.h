@@ -9,12 +9,17 @@
 
 struct database;
 
+enum merge_part {
+	MERGE_PART_NAMES, /* what store_loader_load_names() reads, epochs and meta */
+	MERGE_PART_ROWS,  /* all but strings and stacks */
+};
+
 /* A profile to merge: the store at this path, or what open() opens. */
 struct merge_source {
 	const char *path; /* for messages, too; what open() opens may have any name */
-	/* NULL, or opens a store; each profile is opened twice. 0 or -errno. On error *error, which the caller of
-	 * profile_merge() owns, is one line with the name. */
-	int (*open)(void *context, struct database **database, char **error);
+	/* NULL, or opens a store of this version's schema, or a part of one; each profile is opened once for each part.
+	 * 0 or -errno. On error *error, which the caller of profile_merge() owns, is one line with the name. */
+	int (*open)(void *context, enum merge_part part, struct database **database, char **error);
 	void *context;
 };
 

@@ -1,8 +1,10 @@
 #include "page_store.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "page_code.h"
 #include "page_tables.h"
@@ -13,12 +15,32 @@
 
 struct page_store {
 	struct database *database;                     /* owns */
+	bool is_wanted[PROFILE_TABLES_MAX];
 	struct statement *inserts[PROFILE_TABLES_MAX]; /* owns; NULL: not needed yet */
 	struct page_tables tables;
 	struct database_value values[PROFILE_PAGE_ROWS * PAGE_CODE_COLUMNS_MAX];
 };
 
-int page_store_create(struct page_store **store)
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names) != 0)
+		names++;
+	return *names;
+}
+
+static bool is_wanted(enum page_store_part part, const char *table)
+{
+	static const char *const stacks[] = {"strings", "modules", "codes", "frames", "nodes", NULL};
+	static const char *const things[] = {"meta",    "writers",   "epochs", "hosts",
+					     "devices", "processes", NULL};
+
+	if (part == PAGE_STORE_ALL)
+		return true;
+	return is_one_of(table, stacks) ? part == PAGE_STORE_NAMES
+					: part == PAGE_STORE_ROWS || is_one_of(table, things);
+}
+
+int page_store_create(enum page_store_part part, struct page_store **store)
 {
 	struct page_store *made = calloc(1, sizeof(*made));
 
@@ -34,6 +56,8 @@ int page_store_create(struct page_store **store)
 					 "BEGIN; DELETE FROM meta; DELETE FROM writers");
 	if (!error)
 		error = page_tables_read(made->database, &made->tables);
+	for (uint32_t i = 0; i < made->tables.count && !error; i++)
+		made->is_wanted[i] = is_wanted(part, made->tables.tables[i].name);
 	if (error)
 		page_store_destroy(made);
 	else
@@ -71,10 +95,11 @@ static int create_insert(struct page_store *store, uint32_t table)
 int page_store_add(struct page_store *store, const struct profile_page *page)
 {
 	uint32_t nr_rows = 0;
-	int error = page->table < store->tables.count ? 0 : -EPROTO;
-
-	if (!error && !store->inserts[page->table])
-		error = create_insert(store, page->table);
+	if (page->table >= store->tables.count)
+		return -EPROTO;
+	if (!store->is_wanted[page->table])
+		return 0;
+	int error = store->inserts[page->table] ? 0 : create_insert(store, page->table);
 	if (error)
 		return error;
 	const uint32_t nr_columns = store->tables.tables[page->table].nr_columns;

@@ -8,8 +8,15 @@
 
 struct page_store;
 
-/* Opens an empty store in memory. 0 or the database's error; *store is then NULL. */
-int page_store_create(struct page_store **store);
+enum page_store_part {
+	PAGE_STORE_ALL,
+	PAGE_STORE_NAMES, /* what store_loader_load_names() reads, epochs and meta */
+	PAGE_STORE_ROWS,  /* all but strings and stacks */
+};
+
+/* Opens an empty store in memory, for the pages of some tables; those of others are ignored. 0 or the database's error;
+ * *store is then NULL. */
+int page_store_create(enum page_store_part part, struct page_store **store);
 void page_store_destroy(struct page_store *store); /* accepts NULL */
 
 /* Adds the rows of a page. 0; -EPROTO: these bytes are no page of this table; -ENOMEM; the database's error. */

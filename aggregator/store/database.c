@@ -54,7 +54,9 @@ static int errno_of(int code)
 
 int database_open(const char *path, bool read_only, struct database **database, char **error)
 {
-	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	const int flags = SQLITE_OPEN_NOMUTEX |
+			  (read_only ? SQLITE_OPEN_READONLY
+				     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 
 	if (error)
 		*error = NULL;

@@ -537,7 +537,7 @@ static int end_processes(struct collection *collection)
 	return error;
 }
 
-int store_loader_load(struct database *database, struct collection *collection)
+int store_loader_load_names(struct database *database, struct collection *collection)
 {
 	static const struct store_table tables[] = {
 		{"SELECT * FROM strings ORDER BY id", take_string},
@@ -549,6 +549,14 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM hosts ORDER BY id", take_host},
 		{"SELECT * FROM devices ORDER BY id", take_device},
 		{"SELECT * FROM processes ORDER BY id", take_process},
+	};
+
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+int store_loader_load(struct database *database, struct collection *collection)
+{
+	static const struct store_table tables[] = {
 		{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
 		{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
 		{"SELECT * FROM epochs ORDER BY id", take_epoch},
@@ -565,9 +573,11 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM memory_stacks", take_memory_stack},
 		{"SELECT * FROM pending", take_pending},
 	};
-	int error =
-		store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
+	int error = store_loader_load_names(database, collection);
 
+	if (!error)
+		error = store_table_load(database, collection, tables,
+					 sizeof(tables) / sizeof(tables[0]));
 	if (!error)
 		error = store_streams_load(database, collection);
 	if (!error)

@@ -147,11 +147,13 @@ static int add_page(void *context, const struct profile_page *page)
 	return page_store_add(context, page);
 }
 
-static int open_node(void *context, struct database **database, char **error)
+static int open_node(void *context, enum merge_part part, struct database **database, char **error)
 {
 	const struct node *node = context;
 	struct page_store *store;
-	int status = page_store_create(&store);
+	int status = page_store_create(part == MERGE_PART_NAMES ? PAGE_STORE_NAMES
+							       : PAGE_STORE_ROWS,
+				       &store);
 
 	*database = NULL;
 	if (!status)

@@ -56,11 +56,11 @@ static void free_pages(struct copies *copies)
 	free(copies->pages);
 }
 
-static struct database *make_store(const struct copies *copies)
+static struct database *make_store(const struct copies *copies, enum page_store_part part)
 {
 	struct page_store *store;
 
-	assert_int_equal(page_store_create(&store), 0);
+	assert_int_equal(page_store_create(part, &store), 0);
 	for (uint32_t i = 0; i < copies->count; i++)
 		assert_int_equal(page_store_add(store, &copies->pages[i]), 0);
 	struct database *database = page_store_finish(store);
@@ -125,7 +125,7 @@ static void pages_make_an_equal_store_but_for_open_intervals(void **state)
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		merge_fixture_write(path, MERGE_FIXTURE_ALL, seed);
 		struct copies copies = read_pages(path);
-		struct database *database = make_store(&copies);
+		struct database *database = make_store(&copies, PAGE_STORE_ALL);
 
 		assert_true(close_timelines(path) > 0);
 		expect_equal_tables(database, path);
@@ -157,10 +157,12 @@ static void pages_come_by_table_and_number(void **state)
 	free(path);
 }
 
-static int open_copies(void *context, struct database **database, char **error)
+static int open_copies(void *context, enum merge_part part, struct database **database,
+		       char **error)
 {
 	(void)error;
-	*database = make_store(context);
+	*database = make_store(context,
+			       part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS);
 	return 0;
 }
 
@@ -207,7 +209,7 @@ static void damaged_pages_are_refused_or_harmless(void **state)
 		for (uint32_t at = 0; at < page.size && at < 512; at++) {
 			struct page_store *store;
 
-			assert_int_equal(page_store_create(&store), 0);
+			assert_int_equal(page_store_create(PAGE_STORE_ALL, &store), 0);
 			page.size = at;
 			assert_int_equal(page_store_add(store, &page), -EPROTO);
 			page.size = copies.pages[i].size;
@@ -221,7 +223,7 @@ static void damaged_pages_are_refused_or_harmless(void **state)
 	assert_true(nr_refused > copies.count);
 	struct page_store *store;
 	struct profile_page other = copies.pages[0];
-	assert_int_equal(page_store_create(&store), 0);
+	assert_int_equal(page_store_create(PAGE_STORE_ALL, &store), 0);
 	other.table = PROFILE_TABLES_MAX - 1;
 	assert_int_equal(page_store_add(store, &other), -EPROTO);
 	page_store_destroy(store);
