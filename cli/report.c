@@ -195,6 +195,7 @@ int verb_report(const char *program, int argc, char **argv)
 		return write_files(&report);
 	status = EXIT_FAILED;
 	const char *path = output_dir_store(report.profile_path, store);
+	report_subject_bound(&report.request, &report.names);
 	int result = report_view_open(&view, path, &report.names, &error);
 	if (result == 0)
 		result = report_subject_read(&view, report.request.asked, &error);

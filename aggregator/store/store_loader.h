@@ -10,7 +10,7 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
-/* Loads strings, stacks, writers, hosts, devices and processes alone: all things that the other tables name. As above. */
+/* Loads strings, stacks, writers, hosts, devices and processes alone: what the other tables name. As above. */
 int store_loader_load_names(struct database *database, struct collection *collection);
 
 #endif

@@ -119,34 +119,57 @@ struct reading {
 	struct fold_table *table;
 };
 
+int store_totals_decode(enum store_totals_kind kind, const struct store_totals_block *block,
+			struct fold_row **rows)
+{
+	int error;
+
+	*rows = NULL;
+	/* Each row takes more than a byte, so a damaged count cannot cause a large allocation. */
+	if (block->count > block->size)
+		return -EPROTO;
+	*rows = malloc((block->count + 1ull) * sizeof(**rows));
+	if (!*rows)
+		return -ENOMEM;
+	error = kind == STORE_TOTALS_GPU
+			? block_decode_totals(block->bytes, block->size, *rows, block->count)
+			: block_decode_sums(block->bytes, block->size, *rows, block->count);
+	for (uint32_t i = 0; i < block->count && !error; i++) {
+		(*rows)[i].key.process_id = block->process;
+		if (kind == STORE_TOTALS_SAMPLES && (*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
+			error = -EPROTO;
+	}
+	return error ? -EPROTO : 0;
+}
+
+static int add_block(void *context, const struct store_totals_block *block)
+{
+	const struct reading *reading = context;
+	struct fold_row *rows;
+	int error = store_totals_decode(reading->kind, block, &rows);
+
+	for (uint32_t i = 0; i < block->count && !error; i++)
+		error = fold_table_add(reading->table, &rows[i].key, rows[i].count, rows[i].ns,
+				       rows[i].bytes);
+	free(rows);
+	return error;
+}
+
+/* Who takes blocks. */
+struct taker {
+	int (*take)(void *context, const struct store_totals_block *block);
+	void *context;
+};
+
 /* Takes a row of total_blocks: process, count, data. */
 static int take_block(struct statement *row, void *context)
 {
-	const struct reading *reading = context;
-	uint32_t process = statement_number32(row, 0), count = statement_number32(row, 1), size;
-	const uint8_t *bytes = statement_bytes(row, 2, &size);
-	int error;
+	const struct taker *taker = context;
+	struct store_totals_block block = {.process = statement_number32(row, 0),
+					   .count = statement_number32(row, 1)};
 
-	/* Each row takes more than a byte, so a damaged count cannot cause a large allocation. */
-	if (count > size)
-		return -EPROTO;
-	struct fold_row *rows = malloc((count + 1ull) * sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	error = reading->kind == STORE_TOTALS_GPU ? block_decode_totals(bytes, size, rows, count)
-						  : block_decode_sums(bytes, size, rows, count);
-	if (error)
-		error = -EPROTO;
-	for (uint32_t i = 0; i < count && !error; i++) {
-		rows[i].key.process_id = process;
-		if (reading->kind == STORE_TOTALS_SAMPLES && rows[i].key.kind >= HOST_SAMPLE_KINDS)
-			error = -EPROTO;
-		else
-			error = fold_table_add(reading->table, &rows[i].key, rows[i].count,
-					       rows[i].ns, rows[i].bytes);
-	}
-	free(rows);
-	return error;
+	block.bytes = statement_bytes(row, 2, &block.size);
+	return taker->take(taker->context, &block);
 }
 
 static int take_total(struct statement *row, void *context)
@@ -187,25 +210,36 @@ static int take_sample(struct statement *row, void *context)
 			      statement_number(row, 6), 0);
 }
 
-static int read_blocks(struct database *database, struct reading *reading)
+int store_totals_read_rows(struct database *database, enum store_totals_kind kind,
+			   struct fold_table *table)
 {
+	struct reading reading = {kind, table};
+
+	return kind == STORE_TOTALS_GPU
+		       ? database_rows(database, "SELECT * FROM totals", take_total, &reading)
+		       : database_rows(database, "SELECT * FROM host_samples", take_sample,
+				       &reading);
+}
+
+int store_totals_blocks(struct database *database, enum store_totals_kind kind,
+			int (*take)(void *context, const struct store_totals_block *block),
+			void *context)
+{
+	struct taker taker = {take, context};
 	char sql[SQL_MAX];
 
 	snprintf(sql, sizeof(sql), "SELECT process, count, data FROM total_blocks WHERE kind = %d",
-		 (int)reading->kind);
-	return database_rows(database, sql, take_block, reading);
+		 (int)kind);
+	return database_rows(database, sql, take_block, &taker);
 }
 
 int store_totals_read(struct database *database, enum store_totals_kind kind,
 		      struct fold_table *table)
 {
 	struct reading reading = {kind, table};
-	int error = kind == STORE_TOTALS_GPU
-			    ? database_rows(database, "SELECT * FROM totals", take_total, &reading)
-			    : database_rows(database, "SELECT * FROM host_samples", take_sample,
-					    &reading);
+	int error = store_totals_read_rows(database, kind, table);
 
-	return error ? error : read_blocks(database, &reading);
+	return error ? error : store_totals_blocks(database, kind, add_block, &reading);
 }
 
 /* ---- blocks become one, or rows */
@@ -235,6 +269,7 @@ static int join_blocks_of(struct statement_set *set, struct database *database,
 			  struct block_code *code, enum store_totals_kind kind, uint32_t process)
 {
 	struct reading reading = {kind, fold_table_create()};
+	struct taker taker = {add_block, &reading};
 	char sql[SQL_MAX];
 	uint32_t nr_rows;
 	int error = reading.table ? 0 : -ENOMEM;
@@ -244,7 +279,7 @@ static int join_blocks_of(struct statement_set *set, struct database *database,
 		 " AND kind = %d ORDER BY block",
 		 process, (int)kind);
 	if (!error)
-		error = database_rows(database, sql, take_block, &reading);
+		error = database_rows(database, sql, take_block, &taker);
 	if (!error)
 		error = clear_blocks(set, kind, process);
 	if (!error) {
@@ -290,7 +325,8 @@ static int spread(struct statement_set *set, struct database *database, enum sto
 {
 	struct reading reading = {kind, fold_table_create()};
 	char sql[SQL_MAX];
-	int error = reading.table ? read_blocks(database, &reading) : -ENOMEM;
+	int error = reading.table ? store_totals_blocks(database, kind, add_block, &reading)
+				  : -ENOMEM;
 
 	if (!error)
 		error = add_rows(set, kind, reading.table);

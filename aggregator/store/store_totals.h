@@ -43,6 +43,23 @@ int store_totals_append(struct statement_set *set, struct block_code *code,
 int store_totals_read(struct database *database, enum store_totals_kind kind,
 		      struct fold_table *table);
 
+/* The two parts of it. A block is as in the store, and borrowed for the call. If take() returns an error, that is
+ * returned. */
+struct store_totals_block {
+	uint32_t process, count, size;
+	const uint8_t *bytes;
+};
+
+int store_totals_read_rows(struct database *database, enum store_totals_kind kind,
+			   struct fold_table *table);
+int store_totals_blocks(struct database *database, enum store_totals_kind kind,
+			int (*take)(void *context, const struct store_totals_block *block),
+			void *context);
+
+/* Decodes the rows of a block; *rows is the caller's, also on error (free()). 0; -EPROTO; -ENOMEM. */
+int store_totals_decode(enum store_totals_kind kind, const struct store_totals_block *block,
+			struct fold_row **rows);
+
 /* Makes one block of all blocks of a process, where there are at least so many. 0 or an error, as above. */
 int store_totals_join(struct statement_set *set, struct database *database, struct block_code *code,
 		      enum store_totals_kind kind, uint32_t nr_blocks);

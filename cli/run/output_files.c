@@ -185,6 +185,7 @@ static enum log_level level_of(const struct report_tree *tree, bool is_empty)
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       bool *empty, char **summary, char **error)
 {
+	struct report_options bounded = *options;
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
@@ -193,7 +194,8 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	*summary = *error = NULL;
 	if (result < 0)
 		return result;
-	result = report_view_open(&view, store_path, options, error);
+	report_subject_bound(&folded, &bounded);
+	result = report_view_open(&view, store_path, &bounded, error);
 	if (result < 0) {
 		report_view_close(&view);
 		return result;
@@ -210,17 +212,17 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)
-		result = write_planes(output, &view, options, error);
+		result = write_planes(output, &view, &bounded, error);
 	if (result == 0 && view.statistics->nr_calls)
 		result = write_file(output, OUTPUT_API, &view,
 				    &(struct report_request){.format = REPORT_TABLE,
 							     .asked = 1u << REPORT_SUBJECT_CALLS},
 				    error);
 	if (result == 0 && view.tree->nr_memory)
-		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
+		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, &bounded,
 				      error);
 	if (result == 0 && view.tree->nr_memory)
-		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, options,
+		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, &bounded,
 				      error);
 	if (result < 0) {
 		free(*summary);

@@ -11,6 +11,7 @@
 
 #include "report_behind.h"
 #include "report_completeness.h"
+#include "report_leaves.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
@@ -21,7 +22,6 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
-#include "base/hash_index.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
 
@@ -48,7 +48,7 @@ struct builder {
 	const struct profile *profile;
 	const struct collection *collection; /* borrowed from the profile */
 	struct report_paths *paths;          /* owns */
-	struct hash_index leaf_index;        /* holds indexes of leaves, + 1 */
+	struct report_leaves leaves;
 	enum report_memory memory;
 	uint64_t unmatched;
 };
@@ -78,33 +78,6 @@ void report_tree_destroy(struct report_tree *tree)
 }
 
 /* ---- leaves */
-
-static bool leaf_equals(const void *context, uint32_t id, const void *key)
-{
-	const struct report *report = context;
-
-	return memcmp(&report->leaves[id - 1], key, offsetof(struct report_leaf, count)) == 0;
-}
-
-/* Rows whose stacks and names look equal become one leaf. leaves has room for all rows. */
-static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
-		    const struct fold_row *row)
-{
-	struct report *report = builder->report;
-	uint32_t hash = hash_index_hash(leaf, offsetof(struct report_leaf, count));
-	uint32_t id = hash_index_find(&builder->leaf_index, hash, leaf_equals, report, leaf);
-
-	if (!id) {
-		id = report->tree.nr_leaves + 1;
-		if (hash_index_insert(&builder->leaf_index, hash, id))
-			return -ENOMEM;
-		report->leaves[report->tree.nr_leaves++] = *leaf;
-	}
-	report->leaves[id - 1].count += row->count;
-	report->leaves[id - 1].ns += row->ns;
-	report->leaves[id - 1].bytes += row->bytes;
-	return 0;
-}
 
 static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
 		      const struct fold_key *key)
@@ -232,7 +205,10 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 		error = name_context(builder, process, key, &leaf.context);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
-	return error ? error : add_leaf(builder, &leaf, row);
+	leaf.count = row->count;
+	leaf.ns = row->ns;
+	leaf.bytes = row->bytes;
+	return error ? error : report_leaves_add(&builder->leaves, &leaf);
 }
 
 /* Memory has no total of all its records, so its plane's total is the sum of the wanted leaves. */
@@ -257,8 +233,9 @@ static int add_memory_row(struct builder *builder, const struct fold_row *row)
 	return add_memory_leaf(builder, row);
 }
 
-static int add_row(struct builder *builder, const struct fold_row *row)
+static int take_row(void *context, const struct fold_row *row)
 {
+	struct builder *builder = context;
 	int error = 0;
 
 	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
@@ -296,24 +273,18 @@ static int take_sample_row(void *context, const struct fold_row *row)
 
 static int add_rows(struct builder *builder)
 {
-	uint32_t nr_rows;
-	const struct fold_row *rows = fold_table_rows(builder->collection->totals, &nr_rows);
-	int error = 0;
+	int error = profile_each_total(builder->profile, take_row, builder);
 
-	builder->report->leaves =
-		calloc((size_t)nr_rows + report_memory_count(builder->collection) +
-			       report_samples_count(builder->profile) + 1,
-		       sizeof(struct report_leaf));
-	if (!builder->report->leaves)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_rows && !error; i++)
-		error = add_row(builder, &rows[i]);
 	if (!error &&
 	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
 		error = report_memory_each(builder->collection, builder->memory, take_account_row,
 					   builder);
 	if (!error)
 		error = report_samples_each(builder->profile, take_sample_row, builder);
+	builder->report->leaves = builder->leaves.leaves;
+	builder->report->tree.nr_leaves = builder->leaves.nr_leaves;
+	builder->report->tree.leaves_given_up = builder->leaves.given_up;
+	builder->leaves.leaves = NULL;
 	return error;
 }
 
@@ -564,7 +535,9 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	struct builder builder = {.report = report,
 				  .collection = profile->collection,
 				  .profile = profile,
-				  .memory = options ? options->memory : REPORT_MEMORY_NONE};
+				  .memory = options ? options->memory : REPORT_MEMORY_NONE,
+				  .leaves = {.most = options ? options->leaves_most : 0,
+					     .kept = options ? options->leaves_kept : 0}};
 	int error = -ENOMEM;
 
 	*tree = NULL;
@@ -580,7 +553,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	if (builder.paths)
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
-	hash_index_fini(&builder.leaf_index);
+	report_leaves_fini(&builder.leaves);
 	if (error) {
 		report_tree_destroy(&report->tree);
 		return error;

@@ -15,7 +15,14 @@ struct report_options {
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;
+	/* From so many leaves on, those that differ in a dimension alone become one: first threads and contexts, then
+	 * streams, ranks, hosts and jobs. 0: never. */
+	uint32_t leaves_most;
+	uint32_t leaves_kept; /* never given up: a set, 1 << enum report_dimension */
 };
+
+/* The leaves of a page or of folded text: a page of 30 MB, 200 MB of memory. */
+#define REPORT_LEAVES_MOST (1u << 21)
 
 /* options NULL: everything is 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile names things that
  * it does not hold; -ENOMEM. On error *tree is NULL. */

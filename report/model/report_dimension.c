@@ -46,6 +46,11 @@ int report_by_parse(const char *words, struct report_by *by)
 	return 0;
 }
 
+const char *report_dimension_word(enum report_dimension dimension)
+{
+	return words_of[dimension];
+}
+
 static uint32_t bounded(uint32_t id)
 {
 	return id < CALLED ? id : CALLED - 1;

@@ -30,6 +30,9 @@ struct report_by {
  * empty. */
 int report_by_parse(const char *words, struct report_by *by);
 
+/* Returns its word in such a list. */
+const char *report_dimension_word(enum report_dimension dimension);
+
 /* Returns one number that stands for the leaf's value in that dimension. */
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 

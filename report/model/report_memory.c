@@ -16,19 +16,6 @@ static const struct memory_account *account_of(const struct collection *collecti
 	return roster_process(collection->roster, id)->memory;
 }
 
-uint32_t report_memory_count(const struct collection *collection)
-{
-	uint32_t sum = 0, count;
-
-	for (uint32_t id = 1; id <= roster_size(collection->roster).processes; id++) {
-		if (!account_of(collection, id))
-			continue;
-		memory_account_rows(account_of(collection, id), &count);
-		sum += count;
-	}
-	return sum;
-}
-
 int report_memory_each(const struct collection *collection, enum report_memory which,
 		       report_memory_take *take, void *context)
 {

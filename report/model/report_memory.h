@@ -32,7 +32,4 @@ typedef int report_memory_take(void *context, const struct fold_row *row);
 int report_memory_each(const struct collection *collection, enum report_memory which,
 		       report_memory_take *take, void *context);
 
-/* Returns the largest number of such rows for any kind of memory. */
-uint32_t report_memory_count(const struct collection *collection);
-
 #endif

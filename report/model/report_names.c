@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/text_pool.h"
 #include "base/array.h"
+#include "base/hash_index.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 #include "report/names/clean_text.h"
@@ -20,6 +22,14 @@
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"
+
+/* What a leaf's name depends on, and the name. Most rows have that of another row. */
+struct leaf_name {
+	uint32_t name_id;
+	int32_t gpu;
+	uint32_t kind, copy_kind;
+	uint32_t index;
+};
 
 struct report_names {
 	const struct catalog *catalog; /* borrowed */
@@ -30,6 +40,9 @@ struct report_names {
 	uint32_t *runs; /* for each frame that was named: the number of its names, and the names */
 	uint32_t nr_runs, room_runs;
 	uint32_t *of_frame; /* index + 1 into runs; 0: not made yet */
+	struct leaf_name *leaves;
+	uint32_t nr_leaves, room_leaves;
+	struct hash_index leaf_index; /* of leaves, + 1 */
 };
 
 struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode,
@@ -63,6 +76,8 @@ void report_names_destroy(struct report_names *names)
 	free(names->of_string);
 	free(names->runs);
 	free(names->of_frame);
+	free(names->leaves);
+	hash_index_fini(&names->leaf_index);
 	free(names);
 }
 
@@ -318,8 +333,8 @@ static int host_leaf(struct report_names *names, const struct fold_key *key, uin
 	return error;
 }
 
-int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
-		      uint32_t *index)
+static int make_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
+		     uint32_t *index)
 {
 	char number[16] = "?", *leaf;
 	const char *text;
@@ -339,6 +354,37 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	error = report_names_text(names, leaf, index);
 	free(leaf);
 	return error;
+}
+
+static bool leaf_name_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report_names *names = context;
+
+	return memcmp(&names->leaves[id - 1], key, offsetof(struct leaf_name, index)) == 0;
+}
+
+int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
+		      uint32_t *index)
+{
+	struct leaf_name leaf = {key->name_id, gpu, key->kind, key->copy_kind, 0};
+	const uint32_t hash = hash_index_hash(&leaf, offsetof(struct leaf_name, index));
+	const uint32_t id =
+		hash_index_find(&names->leaf_index, hash, leaf_name_equals, names, &leaf);
+
+	if (id) {
+		*index = names->leaves[id - 1].index;
+		return 0;
+	}
+	int error = make_leaf(names, key, gpu, &leaf.index);
+	if (!error && (array_reserve(&names->leaves, &names->room_leaves, names->nr_leaves + 1ull,
+				     sizeof(leaf)) ||
+		       hash_index_insert(&names->leaf_index, hash, names->nr_leaves + 1)))
+		error = -ENOMEM;
+	if (error)
+		return error;
+	names->leaves[names->nr_leaves++] = leaf;
+	*index = leaf.index;
+	return 0;
 }
 
 uint32_t report_names_count(const struct report_names *names)

@@ -44,7 +44,8 @@ struct report_paths {
 	struct capture *captures;
 	uint32_t nr_captures, room_captures;
 	struct hash_index node_index, capture_index; /* node; capture + 1 */
-	uint32_t *of_node; /* for each stack node: its node + 1; 0: not made yet */
+	uint32_t *of_node;  /* for each stack node: its node + 1; 0: not made yet */
+	uint32_t *of_stack; /* for each stack, by its innermost node, when it is cut: as above */
 	uint32_t unknown_stack;
 };
 
@@ -92,7 +93,8 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 	paths->catalog = catalog;
 	paths->names = names;
 	paths->of_node = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_node));
-	if (!paths->of_node || add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
+	paths->of_stack = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_stack));
+	if (!paths->of_node || !paths->of_stack || add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
 	    add_text(paths, REPORT_NODE_ROOT, UNKNOWN_STACK, &paths->unknown_stack)) {
 		report_paths_destroy(paths);
 		return NULL;
@@ -109,6 +111,7 @@ void report_paths_destroy(struct report_paths *paths)
 	free(paths->nodes);
 	free(paths->captures);
 	free(paths->of_node);
+	free(paths->of_stack);
 	free(paths);
 }
 
@@ -213,6 +216,21 @@ static int find_capture(struct report_paths *paths, uint32_t stack_id, uint32_t 
 	return error ? error : keep_capture(paths, hash, &wanted);
 }
 
+/* Most rows have a stack that another row has, too. */
+static int find_stack(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
+{
+	int error = 0;
+
+	if (paths->of_stack[stack_id]) {
+		*node = paths->of_stack[stack_id] - 1;
+		return 0;
+	}
+	error = add_stack(paths, stack_id, REPORT_NODE_ROOT, node);
+	if (!error)
+		paths->of_stack[stack_id] = *node + 1;
+	return error;
+}
+
 /* Adds the host's activity as a frame under its stack. */
 static int find_idle(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
 {
@@ -239,7 +257,7 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 	if (key->kind == REPORT_KIND_IDLE)
 		return find_idle(paths, key, node);
 	if (key->matched && key->stack_id != RECORD_STACK_NONE)
-		error = add_stack(paths, key->stack_id, REPORT_NODE_ROOT, node);
+		error = find_stack(paths, key->stack_id, node);
 	else if (key->kind == RECORD_GPU_OVERHEAD)
 		error = add_text(paths, REPORT_NODE_ROOT, NO_CALL_CUPTI, node);
 	else if (key->kind == RECORD_GPU_UNIFIED)

@@ -1,6 +1,7 @@
 #include "report_placement.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "proto/batch/message.h"
 #include "report/names/clean_text.h"
 
@@ -102,46 +104,51 @@ static int add_row(struct report_placement *placement, const struct profile *pro
 	return 0;
 }
 
-static uint32_t list_pairs(const struct profile *profile, struct pair *pairs)
+struct pairs {
+	const struct roster *roster;
+	struct pair *list; /* owns */
+	uint32_t nr;
+};
+
+/* The rows of a process stand together, so most that come again are found among its last ones. */
+static bool has_pair(const struct pairs *pairs, const struct pair *pair)
 {
-	const struct collection *collection = profile->collection;
-	uint32_t count, nr_pairs = 0;
-	const struct fold_row *rows = fold_table_rows(collection->totals, &count);
+	for (uint32_t i = pairs->nr; i > 0 && pairs->list[i - 1].process == pair->process; i--)
+		if (by_pair(&pairs->list[i - 1], pair) == 0)
+			return true;
+	return false;
+}
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct roster_process *process =
-			roster_process(collection->roster, rows[i].key.process_id);
-		uint32_t device = process && rows[i].key.tid
-					  ? roster_process_device(process, rows[i].key.device_id)
-					  : 0;
+static int take_total(void *context, const struct fold_row *row)
+{
+	struct pairs *pairs = context;
+	const struct roster_process *process = roster_process(pairs->roster, row->key.process_id);
+	const struct pair pair = {row->key.process_id, row->key.tid,
+				  process ? roster_process_device(process, row->key.device_id) : 0};
 
-		if (device)
-			pairs[nr_pairs++] =
-				(struct pair){rows[i].key.process_id, rows[i].key.tid, device};
-	}
-	if (nr_pairs)
-		qsort(pairs, nr_pairs, sizeof(*pairs), by_pair);
-	return nr_pairs;
+	if (!pair.device || !pair.tid || has_pair(pairs, &pair))
+		return 0;
+	return array_append(&pairs->list, &pairs->nr, &pair, sizeof(pair));
 }
 
 static int fill(struct report_placement *placement, const struct profile *profile)
 {
-	uint32_t nr_rows, nr_threads, nr_pairs;
-	int error = 0;
+	struct pairs pairs = {.roster = profile->collection->roster};
+	uint32_t nr_threads;
 
-	fold_table_rows(profile->collection->totals, &nr_rows);
 	placement_log_threads(profile->collection->placements, &nr_threads);
 	if (nr_threads == 0)
 		return 0;
-	struct pair *pairs = calloc(nr_rows + 1, sizeof(*pairs));
-	placement->rows = calloc(nr_rows + 1, sizeof(*placement->rows));
-	if (!pairs || !placement->rows)
+	int error = profile_each_total(profile, take_total, &pairs);
+	if (pairs.nr)
+		qsort(pairs.list, pairs.nr, sizeof(*pairs.list), by_pair);
+	placement->rows = calloc(pairs.nr + 1ull, sizeof(*placement->rows));
+	if (!placement->rows)
 		error = -ENOMEM;
-	nr_pairs = error ? 0 : list_pairs(profile, pairs);
-	for (uint32_t i = 0; i < nr_pairs && !error; i++)
-		if (i == 0 || by_pair(&pairs[i], &pairs[i - 1]) != 0)
-			error = add_row(placement, profile, &pairs[i]);
-	free(pairs);
+	for (uint32_t i = 0; i < pairs.nr && !error; i++)
+		if (i == 0 || by_pair(&pairs.list[i], &pairs.list[i - 1]) != 0)
+			error = add_row(placement, profile, &pairs.list[i]);
+	free(pairs.list);
 	if (!error && placement->nr_rows)
 		qsort(placement->rows, placement->nr_rows, sizeof(*placement->rows), compare);
 	return error;

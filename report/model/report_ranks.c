@@ -218,23 +218,19 @@ static struct report_ranks_work *work_of(const struct drafts *drafts, struct rep
 	}
 }
 
-static void take_totals(struct drafts *drafts)
+static int take_total(void *context, const struct fold_row *row)
 {
-	uint32_t nr_rows;
-	const struct fold_row *rows = fold_table_rows(drafts->collection->totals, &nr_rows);
+	const struct drafts *drafts = context;
+	const struct draft key = {.process_id = row->key.process_id,
+				  .device_id = row->key.device_id};
+	struct draft *draft = bsearch(&key, drafts->at, drafts->count, sizeof(key), by_key);
+	struct report_ranks_work *work = draft ? work_of(drafts, &draft->row, &row->key) : NULL;
 
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		const struct draft key = {.process_id = rows[i].key.process_id,
-					  .device_id = rows[i].key.device_id};
-		struct draft *draft = bsearch(&key, drafts->at, drafts->count, sizeof(key), by_key);
-		struct report_ranks_work *work =
-			draft ? work_of(drafts, &draft->row, &rows[i].key) : NULL;
-
-		if (!work)
-			continue;
-		work->count += rows[i].count;
-		work->ns += rows[i].ns;
+	if (work) {
+		work->count += row->count;
+		work->ns += row->ns;
 	}
+	return 0;
 }
 
 /* ---- rows that stand out */
@@ -303,7 +299,7 @@ static int by_place(const void *a, const void *b)
 	return order ? order : compare_numbers(x->pid, y->pid);
 }
 
-static int make_rows(struct drafts *drafts)
+static int make_rows(struct drafts *drafts, const struct profile *profile)
 {
 	struct report_ranks *ranks = drafts->ranks;
 	uint32_t nr_entries;
@@ -322,7 +318,9 @@ static int make_rows(struct drafts *drafts)
 	if (error)
 		return error;
 	qsort(drafts->at, drafts->count, sizeof(*drafts->at), by_key);
-	take_totals(drafts);
+	error = profile_each_total(profile, take_total, drafts);
+	if (error)
+		return error;
 	for (uint32_t i = 0; i < drafts->count; i++)
 		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
 	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
@@ -337,7 +335,7 @@ int report_ranks_create(const struct profile *profile, struct report_ranks **ran
 	*ranks = drafts.ranks = calloc(1, sizeof(**ranks));
 	if (!*ranks)
 		return -ENOMEM;
-	error = make_rows(&drafts);
+	error = make_rows(&drafts, profile);
 	free(drafts.at);
 	if (!error)
 		error = report_placement_create(profile, &(*ranks)->placement);

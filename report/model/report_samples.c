@@ -13,15 +13,6 @@ static const struct fold_row *idle_rows(const struct profile *profile, uint32_t 
 	return profile->idle ? fold_table_rows(profile->idle, count) : NULL;
 }
 
-uint32_t report_samples_count(const struct profile *profile)
-{
-	uint32_t nr_samples, nr_idle;
-
-	fold_table_rows(profile->collection->samples, &nr_samples);
-	idle_rows(profile, &nr_idle);
-	return nr_samples + nr_idle;
-}
-
 static int take_sample(struct fold_row row, report_samples_take *take, void *context)
 {
 	if (row.key.kind >= HOST_SAMPLE_KINDS)

@@ -10,9 +10,6 @@
 
 typedef int report_samples_take(void *context, const struct fold_row *row);
 
-/* Returns the largest possible number of rows. */
-uint32_t report_samples_count(const struct profile *profile);
-
 /* Hands every row of samples and of idle time to take until it returns nonzero, and returns that value. The rows'
  * kinds are an enum report_kind. Samples have no device. The device of idle time is the roster's, and its copy_kind
  * an enum idle_cause. -EPROTO: a kind is not known. */

@@ -105,6 +105,9 @@ struct report_tree {
 	uint32_t nr_nodes;
 	const struct report_leaf *leaves;
 	uint32_t nr_leaves;
+	/* dimensions in which a leaf may stand for several values, because there were too many leaves
+	 * (report_options.leaves_most): a set, 1 << enum report_dimension */
+	uint32_t leaves_given_up;
 	const struct report_process *processes;
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */

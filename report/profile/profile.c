@@ -47,7 +47,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		return error;
 	error = store_loader_load(database, profile->collection);
 	if (!error)
-		error = store_totals_read(database, STORE_TOTALS_GPU, profile->collection->totals);
+		error = profile_totals_load(database, &profile->totals,
+					    profile->collection->totals);
 	if (!error)
 		error = store_totals_read(database, STORE_TOTALS_SAMPLES,
 					  profile->collection->samples);
@@ -166,7 +167,14 @@ void profile_destroy(struct profile *profile)
 	if (!profile)
 		return;
 	collection_destroy(profile->collection);
+	profile_totals_fini(&profile->totals);
 	fold_table_destroy(profile->idle);
 	free(profile->title);
 	free(profile);
+}
+
+int profile_each_total(const struct profile *profile,
+		       int (*take)(void *context, const struct fold_row *row), void *context)
+{
+	return profile_totals_each(&profile->totals, profile->collection->totals, take, context);
 }

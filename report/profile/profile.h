@@ -6,13 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profile_totals.h"
+
 #include "aggregator/profile/collection.h"
 
-/* Owns all of it; callers only read. collection.totals holds all totals. GPU records that still wait for their
+/* Owns all of it; callers only read. profile_each_total() gives all totals. GPU records that still wait for their
  * launch are among them as unmatched ones, so that nothing is missing while the job runs. collection.samples holds
  * all sums of host samples, and collection.clocks all comparisons of clocks (store_clocks_read()). */
 struct profile {
 	struct collection *collection;
+	struct profile_totals totals;
 	char *title;      /* NULL: none */
 	bool written;     /* a process is writing it, so more may come */
 	bool abandoned;   /* no process is writing it, and the last writer did not close it */
@@ -30,5 +33,10 @@ struct profile {
  * not NULL, is one line with the path that the caller owns: free(). */
 int profile_load(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
+
+/* Gives each total of GPU work to take(), as long as that returns 0. A key may come several times; its total is their
+ * sum. Returns what take() did; -EPROTO: the profile is damaged; or -ENOMEM. */
+int profile_each_total(const struct profile *profile,
+		       int (*take)(void *context, const struct fold_row *row), void *context);
 
 #endif

@@ -84,29 +84,35 @@ static int compare_threads(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void add_thread(struct straggler_work *work, uint32_t process, uint32_t tid)
+static int add_thread(struct straggler_work *work, uint32_t process, uint32_t tid)
 {
 	uint64_t thread = (uint64_t)process << 32 | tid;
 
-	if (tid && (work->nr_threads == 0 || work->threads[work->nr_threads - 1] != thread))
-		work->threads[work->nr_threads++] = thread;
+	if (!tid || (work->nr_threads && work->threads[work->nr_threads - 1] == thread))
+		return 0;
+	return array_append(&work->threads, &work->nr_threads, &thread, sizeof(thread));
+}
+
+static int add_thread_of(void *context, const struct fold_row *row)
+{
+	return row->key.kind <= RECORD_GPU_GRAPH
+		       ? add_thread(context, row->key.process_id, row->key.tid)
+		       : 0;
 }
 
 static int find_threads(struct straggler_work *work, const struct collective_folds *folds)
 {
-	uint32_t nr_totals, count = 0;
-	const struct fold_row *totals =
-		fold_table_rows(work->profile->collection->totals, &nr_totals);
+	uint32_t count = 0;
+	int error = 0;
 
-	work->threads = calloc((size_t)folds->nr_sums + nr_totals + 1, sizeof(*work->threads));
-	if (!work->threads)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < folds->nr_sums; i++)
-		add_thread(work, folds->sums[i].key.process, folds->sums[i].key.tid);
-	for (uint32_t i = 0; i < nr_totals; i++)
-		if (totals[i].key.kind <= RECORD_GPU_GRAPH)
-			add_thread(work, totals[i].key.process_id, totals[i].key.tid);
-	qsort(work->threads, work->nr_threads, sizeof(*work->threads), compare_threads);
+	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
+		error = add_thread(work, folds->sums[i].key.process, folds->sums[i].key.tid);
+	if (!error)
+		error = profile_each_total(work->profile, add_thread_of, work);
+	if (error)
+		return error;
+	if (work->nr_threads)
+		qsort(work->threads, work->nr_threads, sizeof(*work->threads), compare_threads);
 	for (uint32_t i = 0; i < work->nr_threads; i++)
 		if (count == 0 || work->threads[count - 1] != work->threads[i])
 			work->threads[count++] = work->threads[i];
@@ -118,8 +124,8 @@ static bool is_waited_for(const struct straggler_work *work, uint32_t process, u
 {
 	uint64_t thread = (uint64_t)process << 32 | tid;
 
-	return bsearch(&thread, work->threads, work->nr_threads, sizeof(thread), compare_threads) !=
-	       NULL;
+	return work->nr_threads &&
+	       bsearch(&thread, work->threads, work->nr_threads, sizeof(thread), compare_threads);
 }
 
 /* ---- leaves and rows */
@@ -210,24 +216,18 @@ static bool is_somebodys(const struct straggler_work *work, uint32_t process)
 }
 
 /* NCCL's kernels are the late work itself and no cause. */
-static int add_gpu_work(struct straggler_work *work)
+static int take_gpu_work(void *context, const struct fold_row *row)
 {
-	uint32_t count, size;
-	const struct fold_row *rows = fold_table_rows(work->profile->collection->totals, &count);
-	int error = 0;
+	struct straggler_work *work = context;
+	const struct fold_key *key = &row->key;
+	uint32_t size;
 
-	for (uint32_t i = 0; i < count && !error; i++) {
-		const struct fold_key *key = &rows[i].key;
-
-		if (key->kind > RECORD_GPU_GRAPH || !is_somebodys(work, key->process_id))
-			continue;
-		const char *name =
-			catalog_string(work->profile->collection->catalog, key->name_id, &size);
-		if (key->kind == RECORD_GPU_KERNEL && nccl_kernel_is(name, size))
-			continue;
-		error = add(work, key, (double)rows[i].ns, (double)rows[i].count);
-	}
-	return error;
+	if (key->kind > RECORD_GPU_GRAPH || !is_somebodys(work, key->process_id))
+		return 0;
+	const char *name = catalog_string(work->profile->collection->catalog, key->name_id, &size);
+	if (key->kind == RECORD_GPU_KERNEL && nccl_kernel_is(name, size))
+		return 0;
+	return add(work, key, (double)row->ns, (double)row->count);
 }
 
 static int take_sums(void *context, const struct fold_row *row)
@@ -315,7 +315,7 @@ static int collect(struct straggler_work *work, const char *store_path,
 	if (!error)
 		error = find_threads(work, folds);
 	if (!error)
-		error = add_gpu_work(work);
+		error = profile_each_total(work->profile, take_gpu_work, work);
 	if (!error)
 		error = report_samples_each(work->profile, take_sums, work);
 	if (!error && work->in_windows)

@@ -207,6 +207,22 @@ int report_subject_check(const struct report_request *request, char **error)
 	return -EINVAL;
 }
 
+void report_subject_bound(const struct report_request *request, struct report_options *options)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+	const struct report_by *by = &request->folded.by;
+
+	if (subject == &report_subjects[REPORT_SUBJECT_DIFF] ||
+	    subject->write[request->format] == write_json ||
+	    subject->write[request->format] == write_csv)
+		return;
+	options->leaves_most = REPORT_LEAVES_MOST;
+	if (subject->write[request->format] == write_table)
+		options->leaves_kept = 1u << REPORT_BY_HOST; /* its groups */
+	for (uint32_t i = 0; i < by->nr_dimensions; i++)
+		options->leaves_kept |= 1u << by->dimensions[i];
+}
+
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)
 {
 	struct collective_folds *folds;

@@ -12,6 +12,7 @@
 #include "proto/record.h"
 #include "report/writers/text_file.h"
 
+#define VERDICT_MAX           4096u
 #define REPLACEMENT_CHARACTER "\xef\xbf\xbd"
 
 /* A set of values by which the reader can split and filter. Each distinct row is written once, and leaves name it by
@@ -358,6 +359,31 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 	putc(']', out);
 }
 
+/* Says also what the page cannot show. */
+static void write_verdict(FILE *out, const struct report_tree *tree)
+{
+	const char *verdict = tree->verdict ? tree->verdict : "";
+	char text[VERDICT_MAX];
+	const char *before = "";
+
+	if (!tree->leaves_given_up) {
+		write_json_string(out, verdict);
+		return;
+	}
+	int size = snprintf(text, sizeof(text),
+			    "%.*s%smore stacks than a page has room for: not by ",
+			    (int)sizeof(text) / 2, verdict, *verdict ? "; " : "");
+	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
+		if (!(tree->leaves_given_up & 1u << i))
+			continue;
+		size += snprintf(text + size, sizeof(text) - (size_t)size, "%s%s", before,
+				 report_dimension_word((enum report_dimension)i));
+		before = ", ";
+	}
+	snprintf(text + size, sizeof(text) - (size_t)size, " (flamegrid report --by shows each)");
+	write_json_string(out, text);
+}
+
 static void write_losses(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"losses\":[", out);
@@ -366,7 +392,7 @@ static void write_losses(FILE *out, const struct report_tree *tree)
 			i ? "," : "", tree->losses[i].reason, tree->losses[i].count,
 			tree->losses[i].ns, tree->losses[i].text, tree->losses[i].lost != 0);
 	fprintf(out, "],\n\"state\":%d,\"verdict\":", (int)tree->state);
-	write_json_string(out, tree->verdict ? tree->verdict : "");
+	write_verdict(out, tree);
 }
 
 static void write_notices(FILE *out, const struct report_tree *tree)

@@ -297,6 +297,24 @@ static void a_simulated_profile_says_so(void **state)
 	free(page);
 }
 
+static void a_page_without_room_says_what_it_does_not_show(void **state)
+{
+	struct report_tree tree = plain_tree;
+
+	(void)state;
+	tree.leaves_given_up = 1u << REPORT_BY_RANK | 1u << REPORT_BY_STREAM;
+	char *page = page_of(&tree, NULL);
+	assert_non_null(strstr(page,
+			       "\"verdict\":\"INCOMPLETE: a half; more stacks than a page has "
+			       "room for: not by rank, stream (flamegrid report --by "
+			       "shows each)\""));
+	free(page);
+	tree.verdict = "";
+	page = page_of(&tree, NULL);
+	assert_non_null(strstr(page, "\"verdict\":\"more stacks than a page has room for: "));
+	free(page);
+}
+
 static void options_choose_what_the_page_opens_with(void **state)
 {
 	const struct html_options options = {.weight = FOLDED_BYTES,
@@ -507,6 +525,7 @@ int main(void)
 		cmocka_unit_test(the_columns_decode_to_the_nodes_and_leaves_that_went_in),
 		cmocka_unit_test(totals_losses_and_unclean_processes_are_in_the_page),
 		cmocka_unit_test(a_simulated_profile_says_so),
+		cmocka_unit_test(a_page_without_room_says_what_it_does_not_show),
 		cmocka_unit_test(options_choose_what_the_page_opens_with),
 		cmocka_unit_test(the_page_forbids_everything_but_its_own_script_and_style),
 		cmocka_unit_test(a_name_cannot_end_the_data_or_the_title),
