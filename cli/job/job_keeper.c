@@ -196,6 +196,11 @@ static void say_number(const struct job_keeper_process *process,
 		snprintf(number, RENDEZVOUS_NUMBER_SIZE, "%s", path + size);
 }
 
+static const char *first_key(const struct job_keeper_process *process)
+{
+	return process->lost ? process->lost->rendezvous->first : process->keys.server_public;
+}
+
 static int tell_agents(struct job_keeper_process *process)
 {
 	struct rendezvous rendezvous = {.keys = process->keys};
@@ -203,6 +208,7 @@ static int tell_agents(struct job_keeper_process *process)
 	int r = 0;
 
 	strcpy(rendezvous.step, process->options->step->key);
+	strcpy(rendezvous.first, first_key(process));
 	say_number(process, rendezvous.number);
 	for (uint32_t i = 0;
 	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
@@ -244,7 +250,8 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
-/* Returns whose file the agents find: 1: ours; -1: that of another aggregator; 0: nobody's. */
+/* Returns whose file the agents find: 1: ours; -1: that of an aggregator that took over; 0: nobody's, or that of a step
+ * with the same key which the launcher has started anew. */
 static int whose_rendezvous(const struct job_keeper_process *process)
 {
 	struct rendezvous rendezvous;
@@ -252,7 +259,7 @@ static int whose_rendezvous(const struct job_keeper_process *process)
 	int r = rendezvous_read(process->rendezvous_path, &rendezvous, &error);
 
 	free(error);
-	if (r)
+	if (r || strcmp(rendezvous.first, first_key(process)) != 0)
 		return 0;
 	return strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0 ? 1 : -1;
 }

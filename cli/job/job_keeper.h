@@ -31,8 +31,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 
 /* What a later aggregator takes over, when the step's one is lost. */
 struct job_keeper_lost {
-	const struct rendezvous
-		*rendezvous; /* its key, and the number of its profile's directory */
+	/* its key, the first one's, and the number of its profile's directory */
+	const struct rendezvous *rendezvous;
 	/* the file by which this node alone may take over; removed as soon as the agents can find the new aggregator */
 	const char *claim_path;
 };

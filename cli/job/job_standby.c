@@ -39,7 +39,7 @@ struct standby_process {
 
 /* What the node asks. */
 struct question {
-	char server_public[KEY_SET_TEXT];
+	char server_public[KEY_SET_TEXT], first[KEY_SET_TEXT];
 	char number[RENDEZVOUS_NUMBER_SIZE];
 };
 
@@ -97,7 +97,7 @@ static void remove_dead_claims(const struct standby_process *process)
 /* ---- taking over */
 
 /* Finds the aggregator that agents find now. If the rendezvous is gone, its aggregator has ended, or it was tidied away
- * by another step: then it is the one that the node asks about. Returns whether it is known. */
+ * by another step: then it is the one that the node asks about. Returns whether it is known, and of this node's step. */
 static bool find_aggregator(const struct standby_process *process, const struct question *question,
 			    struct rendezvous *found)
 {
@@ -108,8 +108,9 @@ static bool find_aggregator(const struct standby_process *process, const struct 
 	if (r == -ENOENT) {
 		memcpy(found->number, question->number, sizeof(found->number));
 		memcpy(found->keys.server_public, question->server_public, KEY_SET_TEXT);
+		memcpy(found->first, question->first, KEY_SET_TEXT);
 	}
-	return r == 0 || r == -ENOENT;
+	return (r == 0 || r == -ENOENT) && strcmp(found->first, question->first) == 0;
 }
 
 /* Returns whether this process has taken over, and all that follows is done. */
@@ -213,6 +214,7 @@ void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost)
 	if (standby->keeper.fd < 0 || job_standby_leads(standby) || standby->asked)
 		return;
 	memcpy(question.server_public, lost->keys.server_public, sizeof(question.server_public));
+	memcpy(question.first, lost->first, sizeof(question.first));
 	memcpy(question.number, lost->number, sizeof(question.number));
 	standby->asked = send(standby->keeper.fd, &question, sizeof(question),
 			      MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(question);

@@ -203,6 +203,7 @@ int rendezvous_search_again(struct rendezvous_search *search, const char **endpo
 
 	free(error);
 	if (r == 0 && strcmp(now.step, search->step->key) == 0 &&
+	    strcmp(now.first, search->rendezvous.first) == 0 &&
 	    strcmp(now.keys.server_public, search->rendezvous.keys.server_public) != 0)
 		found = rendezvous_search_reachable(&now);
 	if (found < 0)

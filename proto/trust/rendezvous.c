@@ -42,6 +42,8 @@ static int take_line(void *context, const char *name, const char *value, const c
 		return take_text(rendezvous->step, RENDEZVOUS_STEP_SIZE, value, why);
 	if (strcmp(name, "number") == 0)
 		return take_number(rendezvous->number, value, why);
+	if (strcmp(name, "first") == 0)
+		return take_text(rendezvous->first, sizeof(rendezvous->first), value, why);
 	if (strcmp(name, "endpoint") != 0)
 		return key_set_take(&rendezvous->keys, name, value, why);
 	*why = "too many";
@@ -76,6 +78,8 @@ void rendezvous_print(const struct rendezvous *rendezvous, FILE *file)
 		fprintf(file, "step %s\n", rendezvous->step);
 	if (*rendezvous->number)
 		fprintf(file, "number %s\n", rendezvous->number);
+	if (*rendezvous->first)
+		fprintf(file, "first %s\n", rendezvous->first);
 	for (uint32_t i = 0; i < rendezvous->nr_endpoints; i++)
 		fprintf(file, "endpoint %s\n", rendezvous->endpoints[i]);
 	key_set_print(&rendezvous->keys, KEY_ROLE_AGENT, file);

@@ -19,6 +19,9 @@ struct rendezvous {
 	/* What the profile's directory has behind the path that the user named: ".2" or "/2" (output_dir.h); "":
 	 * nothing. */
 	char number[RENDEZVOUS_NUMBER_SIZE];
+	/* The server's public key of the step's first aggregator. All that take over have the same, and an aggregator
+	 * of the same step that was started anew has another. "": not known. */
+	char first[KEY_SET_TEXT];
 	uint32_t nr_endpoints;
 	/* ZeroMQ endpoints with addresses, not host names; the likeliest first. */
 	char endpoints[RENDEZVOUS_ENDPOINTS_MAX][RENDEZVOUS_ENDPOINT_SIZE];

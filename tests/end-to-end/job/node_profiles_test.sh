@@ -120,7 +120,27 @@ same "headless: files" "$(ls "$scratch/headless")" "$(printf 'flame.html\ngpu.fo
 same "no claim and no rendezvous stays" "$(ls "$scratch" | grep -c '^headless\.')" 0
 same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 
-# ---- the same at the end, when no node has taken over yet: each puts its profile beside the job's
+# ---- the launcher starts the step anew while the first attempt's nodes still run: neither takes the other for its own
+begin_held attempt
+mkfifo "$scratch/up.2" "$scratch/go.2"
+exec 6<>"$scratch/up.2" 7<>"$scratch/go.2"
+env PMIX_NAMESPACE=attempt OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=3 \
+	FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.2" "$flamegrid" run --node-name node2 --devices "$scratch/devices.2" \
+	--spool "$scratch/spool" -o "$scratch/attempt" --aggregate node -- \
+	sh -c "$work --launches 300; echo >>$scratch/up.2; read -r _ <$scratch/go.2" >/dev/null 2>"$scratch/err.2" &
+rank_pid[2]=$!
+read -r _ <&6
+end_held
+echo >&7
+await 2 0
+exec 6<&- 7<&-
+contains "the first attempt's reports are written" "$scratch/err.0" "nothing lost; $scratch/attempt/"
+contains "and the second's" "$scratch/err.2" "nothing lost; $scratch/attempt.2/"
+same "the first attempt: hosts" "$(groups "$scratch/attempt" host)" "node0 node1"
+same "the first attempt: ns" "$(total_ns "$scratch/attempt")" "$(held_ns)"
+same "the second: ns" "$(total_ns "$scratch/attempt.2")" "$(truth_sum valid_ns "$scratch/truth.2")"
+
+# ---- its aggregator is killed, and at the end no node has taken over yet: each puts its profile beside the job's
 begin_held orphaned
 check "its aggregator, and its keeper" kill -KILL "$(keeper_of orphaned 0 keep)" "$(keeper_of orphaned 0 job)"
 end_held

@@ -49,6 +49,7 @@ static int tear_down(void **state)
 static const struct rendezvous example = {
 	.step = "4711.0",
 	.number = ".2",
+	.first = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID",
 	.nr_endpoints = 2,
 	.endpoints = {"tcp://10.0.0.1:4000", "tcp://[fe80::1%eth0]:4000"},
 	.keys = {.server_public = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7",
@@ -191,6 +192,7 @@ static void damaged_files_are_errors_in_words(void **state)
 		{"endpoint tcp://10.0.0.1:1\n", "keys are missing"},
 		{KEYS "endpoint tcp://1\nstep a\nstep b\n", "line 6: step: is there twice"},
 		{KEYS "endpoint tcp://1\nnumber .2\nnumber .2\n", "line 6: number: is there twice"},
+		{KEYS "endpoint tcp://1\nfirst a\nfirst a\n", "line 6: first: is there twice"},
 		{KEYS "endpoint tcp://1\nnumber 2\n", "line 5: number: not a number behind"},
 		{KEYS "endpoint tcp://1\nnumber /\n", "line 5: number: not a number behind"},
 		{KEYS "endpoint tcp://1\nnumber /2/x\n", "line 5: number: not a number behind"},
