@@ -124,7 +124,7 @@ same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 begin_held attempt
 mkfifo "$scratch/up.2" "$scratch/go.2"
 exec 6<>"$scratch/up.2" 7<>"$scratch/go.2"
-env PMIX_NAMESPACE=attempt OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=3 \
+env PMIX_NAMESPACE=attempt OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=3 \
 	FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.2" "$flamegrid" run --node-name node2 --devices "$scratch/devices.2" \
 	--spool "$scratch/spool" -o "$scratch/attempt" --aggregate node -- \
 	sh -c "$work --launches 300; echo >>$scratch/up.2; read -r _ <$scratch/go.2" >/dev/null 2>"$scratch/err.2" &
