@@ -43,7 +43,7 @@ static bool is_marked(const char *path, int flags)
 {
 	struct flock mark = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags); /* it may be a pipe */
 	bool is_marked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type != F_UNLCK;
 
 	if (fd >= 0)

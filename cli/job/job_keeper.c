@@ -1,7 +1,6 @@
 #include "job_keeper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 
 #include "address_list.h"
 #include "leftovers.h"
+#include "own_rendezvous.h"
 #include "rendezvous_search.h"
 #include "respawn.h"
 
@@ -41,10 +41,13 @@
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
 #define WRITE_MS      10000 /* limit for rank 0's wait for the reports */
+#define BEAT_MS       500 /* from one word of life to the next, while rank 0 waits for other nodes */
+#define SILENT_MS     3000 /* limit for rank 0's wait for such a word */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
 #define WORD_ENDED    'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
+#define WORD_LIVES    'b' /* to rank 0: nodes have not ended yet */
 #define WORD_WRITES   'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
 #define WORD_DONE     'd' /* to rank 0: the profile is written, or another aggregator will */
 #define WORD_LEADS    'l' /* to the node that takes over: agents can find the aggregator */
@@ -52,6 +55,7 @@
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
 	bool started; /* agents can find the aggregator, so a restart makes sense */
+	bool writes; /* all agents have ended, and the reports are due: nobody can continue the store */
 	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* the bound endpoints */
 	uint32_t nr_endpoints;
 };
@@ -68,9 +72,7 @@ struct job_keeper_process {
 	pthread_t thread;
 	atomic_bool is_over; /* the aggregator's thread has ended, so no agent needs to wait */
 	int result;
-	struct key_set keys;
-	char rendezvous_path[PATH_MAX];
-	struct rendezvous_file *rendezvous; /* owns, in the parent, which holds the lock for life */
+	struct own_rendezvous rendezvous; /* has the keys; the parent holds its lock for life */
 };
 
 /* ---- start */
@@ -108,7 +110,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.store_path = store_path,
 		.title = process->options->title,
 		.nr_nodes = process->options->step->nr_nodes,
-		.keys = &process->keys,
+		.keys = &process->rendezvous.text.keys,
 		.raw_samples = process->options->raw_samples,
 		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,
 	};
@@ -137,89 +139,6 @@ static int create_aggregator(struct job_keeper_process *process)
 	return r;
 }
 
-/* `control` may know only the profile. So the mark in its directory gets a copy of the rendezvous. */
-static int tell_others(const struct job_keeper_process *process,
-		       const struct rendezvous *rendezvous)
-{
-	int fd = fcntl(process->output.mark, F_DUPFD_CLOEXEC, 0);
-	FILE *mark = fd >= 0 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
-	int r = mark ? 0 : -errno;
-
-	if (mark)
-		rendezvous_print(rendezvous, mark);
-	else if (fd >= 0)
-		close(fd);
-	return mark && fclose(mark) != 0 ? -errno : r;
-}
-
-static int say_unwritable(const struct job_keeper_process *process, int error)
-{
-	log_error("%s: cannot be written, so no node will find the aggregator: %s",
-		  process->rendezvous_path, strerror(-error));
-	return error;
-}
-
-static int create_rendezvous(struct job_keeper_process *process)
-{
-	int r = rendezvous_create(process->rendezvous_path, &process->rendezvous);
-
-	return r ? say_unwritable(process, r) : 0;
-}
-
-/* A step's key makes the file its own. Jobs without a key use the same file one after the other. */
-static int find_place(struct job_keeper_process *process)
-{
-	const struct job_keeper_options *options = process->options;
-	int r = rendezvous_search_path(options->output_path, options->step,
-				       process->rendezvous_path);
-
-	if (r)
-		return r;
-	if (*options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
-		return create_rendezvous(process);
-	log_error("%s is another running job's, and the launcher gives neither a name: give each "
-		  "a directory of its own (--output)",
-		  process->rendezvous_path);
-	return -EBUSY;
-}
-
-/* The directory is the one that the user named, or one with a number behind it (output_dir.h). */
-static void say_number(const struct job_keeper_process *process,
-		       char number[static RENDEZVOUS_NUMBER_SIZE])
-{
-	const char *named = process->options->output_path, *path = process->output.path;
-	size_t size = strlen(named);
-
-	while (size > 1 && named[size - 1] == '/')
-		size--;
-	if (strncmp(path, named, size) == 0)
-		snprintf(number, RENDEZVOUS_NUMBER_SIZE, "%s", path + size);
-}
-
-static const char *first_key(const struct job_keeper_process *process)
-{
-	return process->lost ? process->lost->rendezvous->first : process->keys.server_public;
-}
-
-static int tell_agents(struct job_keeper_process *process)
-{
-	struct rendezvous rendezvous = {.keys = process->keys};
-	const char *bound;
-	int r = 0;
-
-	strcpy(rendezvous.step, process->options->step->key);
-	strcpy(rendezvous.first, first_key(process));
-	say_number(process, rendezvous.number);
-	for (uint32_t i = 0;
-	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
-		r = address_list_add(&rendezvous, bound);
-	if (r == 0)
-		r = tell_others(process, &rendezvous);
-	if (r == 0)
-		r = rendezvous_publish(process->rendezvous, &rendezvous);
-	return r ? say_unwritable(process, r) : 0;
-}
-
 static void *run_aggregator(void *argument)
 {
 	struct job_keeper_process *process = argument;
@@ -240,7 +159,10 @@ static int start(struct job_keeper_process *process)
 		log_error("the aggregator's thread: %s", strerror(-r));
 		return r;
 	}
-	r = process->past->started ? 0 : tell_agents(process);
+	r = process->past->started
+		    ? 0
+		    : own_rendezvous_publish(&process->rendezvous, process->options->output_path,
+					     &process->output, process->aggregator);
 	if (r) {
 		aggregator_stop(process->aggregator);
 		pthread_join(process->thread, NULL);
@@ -250,25 +172,11 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
-/* Returns whose file the agents find: 1: ours; -1: that of an aggregator that took over; 0: nobody's, or that of a step
- * with the same key which the launcher has started anew. */
-static int whose_rendezvous(const struct job_keeper_process *process)
-{
-	struct rendezvous rendezvous;
-	char *error;
-	int r = rendezvous_read(process->rendezvous_path, &rendezvous, &error);
-
-	free(error);
-	if (r || strcmp(rendezvous.first, first_key(process)) != 0)
-		return 0;
-	return strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0 ? 1 : -1;
-}
-
 /* Returns whether another node has taken over, because it took this aggregator for lost. */
 static bool is_replaced(const struct job_keeper_process *process)
 {
 	return process->options->folds_on_nodes && *process->options->step->key &&
-	       whose_rendezvous(process) < 0;
+	       own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED;
 }
 
 enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
@@ -305,16 +213,26 @@ static bool is_complete(const struct job_keeper_process *process, uint64_t since
 	return status.agents >= (uint64_t)nr_nodes || since_ms >= join_ms;
 }
 
+/* Rank 0 may be gone, or have no time to read. */
+static void say(const struct job_keeper_process *process, char word)
+{
+	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* Returns what rank 0's ending becomes meanwhile. */
 static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
 	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;
-	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS;
+	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS, beat_ms = 0;
 
 	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
 	       !atomic_load(&process->is_over)) {
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
+		if (since_ms >= beat_ms) {
+			say(process, WORD_LIVES);
+			beat_ms = since_ms + BEAT_MS;
+		}
 		if (since_ms < look_ms)
 			continue;
 		if (is_replaced(process))
@@ -390,13 +308,6 @@ static bool write_reports(struct job_keeper_process *process)
 	return !is_empty;
 }
 
-/* A restarted job may have put its own file there, so only ours is removed. */
-static void remove_rendezvous(const struct job_keeper_process *process)
-{
-	if (whose_rendezvous(process) > 0)
-		unlink(process->rendezvous_path);
-}
-
 /* Says that agents can find the aggregator. */
 static void say_ready(const struct job_keeper_process *process)
 {
@@ -410,12 +321,27 @@ static void say_ready(const struct job_keeper_process *process)
 	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL);
 }
 
-/* Ends the aggregator, and writes the reports unless a later one does. */
-static void end(struct job_keeper_process *process, enum ending ending)
+/* Writes the reports, unless a later aggregator does, and ends. */
+static void write_profile(struct job_keeper_process *process, bool is_anothers)
 {
-	const char writes = WORD_WRITES, done = WORD_DONE;
+	/* The aggregator has reported the deleted store, and no report can be made from it. */
+	const bool is_deleted = process->result == -ESTALE;
 	char word;
 
+	process->past->writes = !is_anothers;
+	say(process, WORD_WRITES);
+	/* What a lost aggregator has written stays, too. */
+	bool keeps = is_deleted || is_anothers || write_reports(process) || process->lost;
+	output_dir_close(&process->output, keeps);
+	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
+	 * 0's word is read first. */
+	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
+	say(process, WORD_DONE);
+}
+
+/* Ends the aggregator. */
+static void end(struct job_keeper_process *process, enum ending ending)
+{
 	if (ending == ENDING_REPLACED)
 		log_notice("another node has taken this aggregator for lost, and has started one "
 			   "that writes the profile");
@@ -424,20 +350,9 @@ static void end(struct job_keeper_process *process, enum ending ending)
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
-	/* The aggregator has reported the deleted store, and no report can be made from it. */
-	const bool is_deleted = process->result == -ESTALE;
-	if (process->result && !is_deleted)
+	if (process->result && process->result != -ESTALE)
 		log_error("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
-	(void)send(process->control, &writes, sizeof(writes), MSG_NOSIGNAL);
-	/* What a lost aggregator has written stays, too. */
-	bool keeps =
-		is_deleted || ending == ENDING_REPLACED || write_reports(process) || process->lost;
-	output_dir_close(&process->output, keeps);
-	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
-	 * 0's word is read first. */
-	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
-	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
 }
 
 /* Runs in a child process. 0: all work is done. */
@@ -447,6 +362,10 @@ static int aggregate(void *argument, uint32_t round)
 
 	prctl(PR_SET_NAME, "flamegrid-job");
 	descriptor_limit_raise();
+	if (process->past->writes) {
+		write_profile(process, false);
+		return 0;
+	}
 	if (start(process))
 		return 1;
 	if (round == 0)
@@ -456,8 +375,9 @@ static int aggregate(void *argument, uint32_t round)
 	enum ending ending = await_rank_0(process);
 	if (ending != ENDING_REPLACED)
 		ending = await_agents(process, ending);
-	remove_rendezvous(process);
+	own_rendezvous_remove(&process->rendezvous);
 	end(process, ending);
+	write_profile(process, ending == ENDING_REPLACED);
 	return 0;
 }
 
@@ -496,11 +416,23 @@ static int open_output(struct job_keeper_process *process)
 				    process->lost->rendezvous->number);
 }
 
+/* A store in which nothing stands would only be in the way of those who read its directory. */
+static void remove_empty_store(const struct job_keeper_process *process)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (output_dir_file(&process->output, process->store_name, path) == 0 &&
+	    stat(path, &status) == 0 && status.st_size == 0)
+		unlink(path);
+}
+
 /* Runs the parent of the aggregator's process. It holds whatever must outlive a killed child: the locks of the
  * profile's directory and of the rendezvous, the keys, and rank 0's connection. */
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;
+	struct own_rendezvous *rendezvous = &process->rendezvous;
 	const struct respawn_body body = {aggregate, aggregate_again, process};
 	int r;
 
@@ -510,16 +442,21 @@ static void keep(void *argument, int ready)
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (process->past == MAP_FAILED)
 		return;
-	r = find_place(process);
+	r = own_rendezvous_create(rendezvous, process->options->output_path,
+				  process->options->step);
 	if (r == 0)
 		r = open_output(process);
-	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
+	if (r == 0 && (r = admission_make_keys(&rendezvous->text.keys)) != 0)
 		log_error("no keys for the job: %s", strerror(-r));
+	strcpy(rendezvous->text.first, process->lost ? process->lost->rendezvous->first
+						     : rendezvous->text.keys.server_public);
 	if (r == 0)
 		r = respawn_run(&body);
 	if (r)
-		remove_rendezvous(process);
-	rendezvous_close(process->rendezvous);
+		own_rendezvous_remove(&process->rendezvous);
+	if (process->lost && !process->past->started)
+		remove_empty_store(process);
+	own_rendezvous_close(rendezvous);
 	/* If all is done, the child has closed the directory, and this call only closes the descriptor. */
 	output_dir_close(&process->output, process->past->started || process->lost);
 }
@@ -542,12 +479,14 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd);
 }
 
-/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes. */
+/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has not said
+ * a word for long. */
 static char await_last_word(const struct job_keeper *keeper)
 {
 	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
-	int timeout_ms = -1, r;
-	char word = 0;
+	/* Where all is kept at one place, only the aggregator has it, and a last commit may take long. */
+	int timeout_ms = keeper->folds_on_nodes ? SILENT_MS : -1, r;
+	char word = WORD_LIVES;
 
 	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
 		if (r < 0)
@@ -572,6 +511,9 @@ void job_keeper_finish(struct job_keeper *keeper, bool failed)
 	if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
+	else if (last == WORD_LIVES)
+		log_warning("the aggregator does not answer: the nodes leave their profiles in the "
+			    "directory of the job's (flamegrid report reads them all)");
 	else if (!last && keeper->folds_on_nodes)
 		log_warning("the aggregator was ended by somebody: another node starts one, or "
 			    "the nodes leave their profiles in the directory of the job's "

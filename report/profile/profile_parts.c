@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,13 @@ static int add(struct profile_parts *parts, const char *path)
 	return 0;
 }
 
+static bool is_file(int folder, const char *name)
+{
+	struct stat status;
+
+	return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+}
+
 /* A store's own files end as SQLite names them; a file of nodes belongs to the store without that end. */
 static int add_file(struct profile_parts *parts, const char *folder, int folder_size,
 		    const char *name)
@@ -91,7 +99,8 @@ static int find(struct profile_parts *parts, const char *store_path)
 	DIR *directory = status ? NULL : opendir(folder);
 	while (directory && !status && (entry = readdir(directory)) != NULL)
 		if (strncmp(entry->d_name, name, size) == 0 &&
-		    strncmp(entry->d_name + size, PROFILE_PARTS_PART, part_size) == 0)
+		    strncmp(entry->d_name + size, PROFILE_PARTS_PART, part_size) == 0 &&
+		    is_file(dirfd(directory), entry->d_name))
 			status = add_file(parts, store_path, folder_size, entry->d_name);
 	if (directory)
 		closedir(directory);

@@ -53,10 +53,12 @@ static void ask_for_newest(const char *nodes_path)
 
 	if (snprintf(path, sizeof(path), "%s" PAGE_SET_WANTED, nodes_path) >= (int)sizeof(path))
 		return;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
+	/* Another reader may have asked already. In a directory of others it may be anything. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno != EEXIST)
 		return;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	while (access(path, F_OK) == 0 && clock_now_ns() < until_ns)
 		poll(NULL, 0, WANTED_LOOK_MS);
 	unlink(path);

@@ -97,12 +97,37 @@ contains "rank 0 says so" "$scratch/err.0" "the reports are still being written"
 same "the profile is there: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
 # ---- what a node leaves there meanwhile, because it waited two seconds in vain, comes into the profile, too
 cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
+mkfifo "$scratch/slow/profile.db.part-pipe" # no file, so no part
 exec 9<"$scratch/slow/gpu.folded"
 rm "$scratch/slow/gpu.folded"
 until [ -z "$(keeper_of slow 0 job)" ]; do :; done
 exec 9<&-
-same "slow: files" "$(ls "$scratch/slow")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "slow: files" "$(ls "$scratch/slow")" "$(printf 'flame.html\ngpu.folded\nprofile.db\nprofile.db.part-pipe')"
 same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
+
+# ---- the process that writes them is killed: the next one writes them
+begin_held torn
+mkfifo "$scratch/torn/gpu.folded"
+end_held
+rm "$scratch/torn/gpu.folded"
+check "the process that writes" kill -KILL "$(keeper_of torn 0 job)"
+until [ -z "$(keeper_of torn 0 keep)" ]; do :; done
+contains "it says how it went" "$scratch/err.0" "nothing lost; $scratch/torn/"
+same "torn: files" "$(ls "$scratch/torn")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "torn: ns" "$(total_ns "$scratch/torn")" "$(held_ns)"
+
+# ---- the aggregator is stopped at the end: the job does not wait for it, and when it goes on it puts all into one file
+begin_held stopped
+job=$(keeper_of stopped 0 job)
+check "its aggregator" kill -STOP "$job"
+end_held
+contains "rank 0 says so" "$scratch/err.0" "the aggregator does not answer"
+same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
+check "it goes on" kill -CONT "$job"
+until [ -z "$(keeper_of stopped 0 job)" ]; do :; done
+same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
+same "stopped: files" "$(ls "$scratch/stopped")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+check "stopped: nothing lost" "$flamegrid" report "$scratch/stopped" --strict -o /dev/null
 
 # ---- the aggregator and who would start it again are killed: another node starts one
 begin_held headless

@@ -1,0 +1,42 @@
+/* The file by which agents find the aggregator of one step (rendezvous.h), for the process that runs it. Single-threaded.
+ */
+#ifndef OWN_RENDEZVOUS_H
+#define OWN_RENDEZVOUS_H
+
+#include <limits.h>
+
+#include "aggregator/service/aggregator.h"
+#include "cli/base/job_step.h"
+#include "cli/base/output_dir.h"
+#include "proto/trust/rendezvous.h"
+
+struct own_rendezvous {
+	char path[PATH_MAX];
+	struct rendezvous_file *file; /* owns; the process that made it holds its lock for life */
+	struct rendezvous text;       /* keys and first are set before it is published */
+};
+
+enum own_rendezvous_state {
+	OWN_RENDEZVOUS_FOUND,    /* agents find this aggregator */
+	OWN_RENDEZVOUS_REPLACED, /* they find one that took over */
+	/* nobody's, or that of a step with the same key which the launcher has started anew */
+	OWN_RENDEZVOUS_GONE,
+};
+
+/* Makes the file, which has no name yet. 0; -EBUSY: another job's is there, and neither has a key; other -errno: after a
+ * message. Call own_rendezvous_close() in either case. */
+int own_rendezvous_create(struct own_rendezvous *rendezvous, const char *output_path,
+			  const struct job_step *step);
+
+/* Publishes where the aggregator listens, and the profile's directory, whose mark gets a copy. 0 or -errno after a
+ * message. */
+int own_rendezvous_publish(struct own_rendezvous *rendezvous, const char *output_path,
+			   const struct output_dir *output, const struct aggregator *aggregator);
+
+enum own_rendezvous_state own_rendezvous_state(const struct own_rendezvous *rendezvous);
+
+/* Removes the file, unless another one has come in its place. */
+void own_rendezvous_remove(const struct own_rendezvous *rendezvous);
+void own_rendezvous_close(struct own_rendezvous *rendezvous);
+
+#endif
