@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define PEER_ID_MAX    255u
-#define PEER_TABLE_MAX 4096u
+#define PEER_TABLE_MAX 16384u
 #define PEER_USER_MAX  255u
 
 struct agent_session;

@@ -479,8 +479,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd);
 }
 
-/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has not said
- * a word for long. */
+/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has said
+ * nothing for long. */
 static char await_last_word(const struct job_keeper *keeper)
 {
 	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};

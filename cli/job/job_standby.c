@@ -97,7 +97,7 @@ static void remove_dead_claims(const struct standby_process *process)
 /* ---- taking over */
 
 /* Finds the aggregator that agents find now. If the rendezvous is gone, its aggregator has ended, or it was tidied away
- * by another step: then it is the one that the node asks about. Returns whether it is known, and of this node's step. */
+ * by another step: then it is the one that the node asks about. Returns whether it is known, and of this step. */
 static bool find_aggregator(const struct standby_process *process, const struct question *question,
 			    struct rendezvous *found)
 {

@@ -1,5 +1,4 @@
-/* The file by which agents find the aggregator of one step (rendezvous.h), for the process that runs it. Single-threaded.
- */
+/* The file by which agents find a step's aggregator (rendezvous.h), for the process that runs it. Single-threaded. */
 #ifndef OWN_RENDEZVOUS_H
 #define OWN_RENDEZVOUS_H
 
@@ -23,8 +22,8 @@ enum own_rendezvous_state {
 	OWN_RENDEZVOUS_GONE,
 };
 
-/* Makes the file, which has no name yet. 0; -EBUSY: another job's is there, and neither has a key; other -errno: after a
- * message. Call own_rendezvous_close() in either case. */
+/* Makes the file, which has no name yet. 0; -EBUSY: another job's is there, and neither has a key; other -errno. Each
+ * error comes after a message. Call own_rendezvous_close() in either case. */
 int own_rendezvous_create(struct own_rendezvous *rendezvous, const char *output_path,
 			  const struct job_step *step);
 
