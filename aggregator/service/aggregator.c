@@ -516,6 +516,8 @@ static int store_all(struct aggregator *aggregator, int error)
 
 		last = last ? last : saved;
 	}
+	/* A goodbye that was saved after the last turn of the loop still waits for its answer. */
+	ack_sender_all(aggregator->receiver);
 	return error ? error : last;
 }
 

@@ -59,6 +59,8 @@ end_held() {
 	exec 8<&- 9<&-
 	rm -f "$scratch/up" "$scratch/go"
 }
+# The aggregator of a step has put all into one profile, and waits for a reader of the pipe that it writes the reports to.
+await_pipe() { until [ "$(cat "/proc/$(keeper_of "$1" 0 job)/wchan" 2>/dev/null)" = wait_for_partner ]; do :; done; }
 held_ns() { truth_sum valid_ns "$scratch"/truth.[01] "$scratch"/truth.[01].begin; }
 
 # ---- six ranks on three nodes, folded on the nodes and at one place
@@ -95,6 +97,7 @@ mkfifo "$scratch/slow/gpu.folded" # whoever opens it for writing waits for a rea
 end_held
 contains "rank 0 says so" "$scratch/err.0" "the reports are still being written"
 same "the profile is there: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
+await_pipe slow
 # ---- what a node leaves there meanwhile, because it waited two seconds in vain, comes into the profile, too
 cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
 mkfifo "$scratch/slow/profile.db.part-pipe" # no file, so no part
@@ -109,6 +112,7 @@ same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
 begin_held torn
 mkfifo "$scratch/torn/gpu.folded"
 end_held
+await_pipe torn
 rm "$scratch/torn/gpu.folded"
 check "the process that writes" kill -KILL "$(keeper_of torn 0 job)"
 until [ -z "$(keeper_of torn 0 keep)" ]; do :; done
