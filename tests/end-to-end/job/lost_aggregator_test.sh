@@ -47,7 +47,6 @@ end() { # STEP RANK...: these end
 }
 hosts_seen() { "$flamegrid" report "$scratch/$1" --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' '; }
 say() { cat "$scratch"/err.[012]; }
-contents() { ls "$scratch/$1" | paste -sd' '; }
 
 # ---- it comes back, stops, and its node goes on with the other aggregator
 begin cut
@@ -64,7 +63,7 @@ end cut 0 1 2
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
 check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/cut")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
-same "files" "$(contents cut)" "flame.html gpu.folded profile.db"
+same "files" "$(files_of "$scratch/cut" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
 same "no rank misses anything" "$(say | grep -c "may be missing")" 0
 same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^cut\.')" ""
 
@@ -100,4 +99,4 @@ same "rank 0: ns of its first process" "$(cat "$scratch/sum")" "$(truth_sum vali
 "$flamegrid" report "$scratch/dead" --strict -o /dev/null 2>"$scratch/err"
 same "the profile is not whole" $? 3
 contains "and names the node" "$scratch/err" "zero (rank 0)"
-same "files" "$(contents dead)" "flame.html gpu.folded profile.db"
+same "files" "$(files_of "$scratch/dead" "$scratch"/err.*)" "flame.html gpu.folded profile.db"

@@ -72,7 +72,7 @@ for way in node central; do
 	is_whole "$scratch/$way" 0 1 2 3 4 5
 	same "$way: hosts" "$(groups "$scratch/$way" host)" "node0 node1 node2"
 	check "$way: nothing lost" "$flamegrid" report "$scratch/$way" --strict -o /dev/null
-	same "$way: files" "$(ls "$scratch/$way")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+	same "$way: files" "$(files_of "$scratch/$way" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
 	"$flamegrid" report "$scratch/$way" --by host,rank,gpu --format folded --unit ns -o "$scratch/$way.folded" 2>/dev/null
 done
 same_lines "both ways give the same stacks and nanoseconds" "$scratch/node.folded" "$scratch/central.folded"
@@ -101,11 +101,11 @@ await_pipe slow
 # ---- what a node leaves there meanwhile, because it waited two seconds in vain, comes into the profile, too
 cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
 mkfifo "$scratch/slow/profile.db.part-pipe" # no file, so no part
-exec 9<"$scratch/slow/gpu.folded"
-rm "$scratch/slow/gpu.folded"
+mv "$scratch/slow/gpu.folded" "$scratch/pipe" # the next file with that name is a file
+exec 9<"$scratch/pipe"
 until [ -z "$(keeper_of slow 0 job)" ]; do :; done
 exec 9<&-
-same "slow: files" "$(ls "$scratch/slow")" "$(printf 'flame.html\ngpu.folded\nprofile.db\nprofile.db.part-pipe')"
+same "slow: files" "$(files_of "$scratch/slow" "$scratch"/err.*)" "flame.html gpu.folded profile.db profile.db.part-pipe"
 same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
 
 # ---- the process that writes them is killed: the next one writes them
@@ -117,7 +117,7 @@ rm "$scratch/torn/gpu.folded"
 check "the process that writes" kill -KILL "$(keeper_of torn 0 job)"
 until [ -z "$(keeper_of torn 0 keep)" ]; do :; done
 contains "it says how it went" "$scratch/err.0" "nothing lost; $scratch/torn/"
-same "torn: files" "$(ls "$scratch/torn")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "torn: files" "$(files_of "$scratch/torn" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
 same "torn: ns" "$(total_ns "$scratch/torn")" "$(held_ns)"
 
 # ---- the aggregator is stopped at the end: the job does not wait for it, and when it goes on it puts all into one file
@@ -130,7 +130,7 @@ same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
 check "it goes on" kill -CONT "$job"
 until [ -z "$(keeper_of stopped 0 job)" ]; do :; done
 same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
-same "stopped: files" "$(ls "$scratch/stopped")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "stopped: files" "$(files_of "$scratch/stopped" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
 check "stopped: nothing lost" "$flamegrid" report "$scratch/stopped" --strict -o /dev/null
 
 # ---- the aggregator and who would start it again are killed: another node starts one
@@ -145,7 +145,7 @@ end_held
 contains "its node says how it went" <(cat "$scratch"/err.[01]) "nothing lost; $scratch/headless/"
 check "headless: nothing lost" "$flamegrid" report "$scratch/headless" --strict -o /dev/null
 same "headless: ns" "$(total_ns "$scratch/headless")" "$(held_ns)"
-same "headless: files" "$(ls "$scratch/headless")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+same "headless: files" "$(files_of "$scratch/headless" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
 same "no claim and no rendezvous stays" "$(ls "$scratch" | grep -c '^headless\.')" 0
 same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 

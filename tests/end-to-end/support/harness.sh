@@ -46,6 +46,16 @@ own_build() {
 	export LD_LIBRARY_PATH=$own/lib/fake-nccl:$own/lib/fake-cuda
 }
 
+# files_of PROFILE ERR...: its files, on one line, but for parts that a message in these files names. A node on a busy machine
+# that has no answer in two seconds leaves one, and it may come when the profile is whole.
+files_of() {
+	local profile=$1 file
+	shift
+	for file in "$profile"/*; do
+		grep -qsF "it is $file now" "$@" || printf '%s\n' "${file##*/}"
+	done | paste -sd' '
+}
+
 # devices N: a device list of N simulated GPUs; prints its path.
 devices() {
 	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"
