@@ -68,8 +68,10 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 		status = database_open(path, true, database, merging->error);
 		if (!status)
 			status = store_schema_read(*database, path, merging->error);
+		/* Of one job's parts one may have been made, and its writer killed before it wrote to it. */
 		if (status == -ENOENT)
-			status = fail(merging, path, -EPROTO, "empty");
+			status = merging->of_one_job ? -ENODATA
+						     : fail(merging, path, -EPROTO, "empty");
 	}
 	if (status)
 		return status;
@@ -112,6 +114,10 @@ static int survey(struct merging *merging, uint32_t profile)
 	if (error)
 		return fail(merging, path, error, strerror(-error));
 	error = open_input(merging, profile, MERGE_PART_NAMES, &database);
+	if (error == -ENODATA) {
+		close_input(database);
+		return 0;
+	}
 	if (!error && !(collection = collection_create()))
 		error = fail(merging, path, -ENOMEM, strerror(ENOMEM));
 	if (!error)
@@ -345,6 +351,8 @@ static int merge(struct merging *merging)
 		error = survey(merging, i);
 	if (error)
 		return error;
+	if (!merging->choice.count)
+		return fail(merging, merging->merged_path, -EPROTO, "all its parts are empty");
 	error = merge_choice_make(&merging->choice, &one, &other);
 	if (error == -EXDEV)
 		return error_text_set(merging->error, error,

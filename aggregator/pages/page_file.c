@@ -109,7 +109,7 @@ int page_file_write(const struct page_snapshot *snapshot, const char *path)
 	if (snprintf(new, sizeof(new), "%s.tmp", path) >= (int)sizeof(new))
 		return -ENAMETOOLONG;
 	unlink(new); /* of a killed process */
-	int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
 		error = -errno;

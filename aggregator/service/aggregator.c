@@ -536,12 +536,12 @@ int aggregator_run(struct aggregator *aggregator)
 			error = -ENOMEM;
 		if (!error)
 			error = profile_set_look(profiles, clock_now_ns(), false);
+		if (aggregator->nodes)
+			node_profiles_step(aggregator->nodes, clock_now_ns());
 		if (!error)
 			ack_sender_all(aggregator->receiver);
 		if (!error && profiles->jobs)
 			aggregator->jobs_at_ns = job_table_step(profiles->jobs, clock_now_ns());
-		if (aggregator->nodes)
-			node_profiles_step(aggregator->nodes, clock_now_ns());
 		connection_notices_step(&aggregator->hellos.notices,
 					receiver_counts(aggregator->receiver), clock_now_ns());
 		publish_status(aggregator);

@@ -37,6 +37,7 @@ struct node_profiles {
 	uint64_t new_ns;   /* time of the save that a new node is due; 0: none has come */
 	bool has_begun;    /* the first page has come, and no file tells readers so */
 	bool has_failed;   /* to save, the last time */
+	bool wish_is_saved; /* by the save that runs */
 };
 
 /* ---- life */
@@ -287,7 +288,8 @@ static void end_save(struct node_profiles *profiles, bool wait, uint64_t now_ns)
 	if (!page_saver_end(&profiles->saver, wait, &result))
 		return;
 	note_result(profiles, result);
-	unlink(profiles->wanted_path);
+	if (profiles->wish_is_saved)
+		unlink(profiles->wanted_path);
 	for (uint32_t i = 0; i < profiles->nr_links && !profiles->new_ns; i++)
 		if (profiles->links[i].bye_waits)
 			profiles->new_ns = now_ns + (result ? NODE_PROFILES_NEW_NS : 0);
@@ -311,23 +313,34 @@ static bool is_new(const struct node_profiles *profiles, uint64_t now_ns)
 	return profiles->new_ns && now_ns >= profiles->new_ns;
 }
 
+static int start_save(struct node_profiles *profiles, bool wanted)
+{
+	profiles->new_ns = 0;
+	profiles->has_begun = false;
+	profiles->wish_is_saved = wanted || access(profiles->wanted_path, F_OK) == 0;
+	begin_byes(profiles);
+	return page_saver_start(&profiles->saver);
+}
+
 void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 {
 	int result;
 
 	end_save(profiles, false, now_ns);
 	profiles->end_ns = now_ns + NODE_PROFILES_END_NS;
-	if (!profiles->first_ns || profiles->saver.snapshot ||
-	    (now_ns < profiles->save_ns && !profiles->has_begun && !is_new(profiles, now_ns) &&
-	     !is_wanted(profiles, now_ns)))
+	if (!profiles->first_ns || profiles->saver.snapshot)
 		return;
-	profiles->new_ns = 0;
-	if (page_set_changed(profiles->set)) {
-		profiles->has_begun = false;
-		begin_byes(profiles);
-		result = page_saver_start(&profiles->saver);
-		if (result)
-			note_result(profiles, result);
+	const bool wanted = is_wanted(profiles, now_ns);
+	if (now_ns < profiles->save_ns && !profiles->has_begun && !is_new(profiles, now_ns) &&
+	    !wanted)
+		return;
+	/* A node's first round may not be complete yet. */
+	if (!page_set_changed(profiles->set)) {
+		if (is_new(profiles, now_ns))
+			profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
+	} else if ((result = start_save(profiles, wanted)) != 0) {
+		note_result(profiles, result);
+		profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
 	}
 	while (profiles->save_ns <= now_ns)
 		profiles->save_ns += profiles->save_ns - profiles->first_ns;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "report/model/report_plane.h"
 
 #define NUMBER_MAX 10000
+#define MARK_PIECE 65536u
 #define TRIES      100 /* limit of tries to lock a mark that other runs remove */
 
 /* ---- paths */
@@ -366,6 +368,20 @@ int output_dir_open(struct output_dir *output, const char *path)
 	return r;
 }
 
+/* Until the new run writes what is true of it, the next one finds there what this one has found. */
+static int copy_mark(const char *mark, int to)
+{
+	int from = open(mark, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t size = 1;
+
+	while (from >= 0 && size > 0)
+		size = sendfile(to, from, NULL, MARK_PIECE);
+	int r = size < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
+	if (from >= 0)
+		close(from);
+	return r;
+}
+
 /* Makes a new mark in place of the other run's, whose lock may still be held. */
 static int replace_mark(struct output_dir *output)
 {
@@ -379,6 +395,8 @@ static int replace_mark(struct output_dir *output)
 	if (output->mark < 0)
 		return -errno;
 	r = lock_mark(output->mark, true);
+	if (r == 0)
+		r = copy_mark(mark, output->mark);
 	if (r == 0 && rename(made, mark) < 0)
 		r = -errno;
 	if (r) {
@@ -402,6 +420,13 @@ int output_dir_take_over(struct output_dir *output, const char *path, const char
 	if (r)
 		log_error("%s%s: cannot be written: %s", path, number, strerror(-r));
 	return r;
+}
+
+void output_dir_leave(struct output_dir *output)
+{
+	if (output->mark >= 0)
+		close(output->mark);
+	output->mark = -1;
 }
 
 void output_dir_close(struct output_dir *output, bool keep)

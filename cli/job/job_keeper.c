@@ -45,6 +45,7 @@
 #define SILENT_MS     3000 /* limit for rank 0's wait for such a word */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
+#define ROUNDS_MAX    3 /* of the reports */
 #define WORD_ENDED    'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
 #define WORD_LIVES    'b' /* to rank 0: nodes have not ended yet */
@@ -285,7 +286,7 @@ static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
-	int r = make_whole(process);
+	int r = make_whole(process), round = 0;
 
 	if (r < 0)
 		return true;
@@ -294,8 +295,9 @@ static bool write_reports(struct job_keeper_process *process)
 		free(error);
 		r = output_files_write(&process->output, &process->options->names, &is_empty,
 				       &summary, &error);
-		/* A node that waited two seconds in vain may have left its profile meanwhile. */
-	} while (make_whole(process) == 1);
+		/* A node that waited two seconds in vain may have left its profile meanwhile. A part that is written
+		 * stays, however often it is merged. */
+	} while (make_whole(process) == 1 && ++round < ROUNDS_MAX);
 	if (r < 0)
 		log_error("%s", error ? error : "the reports could not be written");
 	else if (summary && !(is_empty && process->result))
@@ -376,6 +378,9 @@ static int aggregate(void *argument, uint32_t round)
 	if (ending != ENDING_REPLACED)
 		ending = await_agents(process, ending);
 	own_rendezvous_remove(&process->rendezvous);
+	/* The nodes' profiles may be large, and rank 0 needs no word of life while they are written. */
+	if (process->options->folds_on_nodes && ending != ENDING_REPLACED)
+		say(process, WORD_WRITES);
 	end(process, ending);
 	write_profile(process, ending == ENDING_REPLACED);
 	return 0;
@@ -458,7 +463,10 @@ static void keep(void *argument, int ready)
 		remove_empty_store(process);
 	own_rendezvous_close(rendezvous);
 	/* If all is done, the child has closed the directory, and this call only closes the descriptor. */
-	output_dir_close(&process->output, process->past->started || process->lost);
+	if (process->lost && !process->past->started)
+		output_dir_leave(&process->output);
+	else
+		output_dir_close(&process->output, process->past->started);
 }
 
 bool job_keeper_take_over(const struct job_keeper_options *options,

@@ -96,12 +96,13 @@ static void remove_dead_claims(const struct standby_process *process)
 
 /* ---- taking over */
 
-/* Finds the aggregator that agents find now. If the rendezvous is gone, its aggregator has ended, or it was tidied away
- * by another step: then it is the one that the node asks about. Returns whether it is known, and of this step. */
+/* Finds the aggregator that agents find now. If the rendezvous is gone, another step has tidied it away, or its
+ * aggregator has ended: then the mark in the profile's directory is gone, too. Returns whether this step's aggregator
+ * may be lost. */
 static bool find_aggregator(const struct standby_process *process, const struct question *question,
 			    struct rendezvous *found)
 {
-	char *error;
+	char directory[PATH_MAX], *error;
 	int r = rendezvous_read(process->path, found, &error);
 
 	free(error);
@@ -110,7 +111,9 @@ static bool find_aggregator(const struct standby_process *process, const struct 
 		memcpy(found->keys.server_public, question->server_public, KEY_SET_TEXT);
 		memcpy(found->first, question->first, KEY_SET_TEXT);
 	}
-	return (r == 0 || r == -ENOENT) && strcmp(found->first, question->first) == 0;
+	if (r == -ENOENT)
+		r = rendezvous_search_directory(process->options->output_path, found, directory);
+	return r == 0 && strcmp(found->first, question->first) == 0;
 }
 
 /* Returns whether this process has taken over, and all that follows is done. */

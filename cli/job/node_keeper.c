@@ -443,11 +443,17 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 		return r;
 	atomic_store(&keeper->agent_result, AGENT_RUNS);
 	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
-	if (r)
+	if (r) {
 		log_warning("the agent's thread: %s", strerror(-r));
-	else if (keeper->site)
-		r = aggregator_search_start(keeper->site->endpoint, connect_to_site, keeper,
-					    &keeper->site_search);
+		return r;
+	}
+	r = keeper->site ? aggregator_search_start(keeper->site->endpoint, connect_to_site, keeper,
+						   &keeper->site_search)
+			 : 0;
+	if (r) {
+		agent_stop(keeper->agent);
+		pthread_join(keeper->agent_thread, NULL);
+	}
 	return r;
 }
 
@@ -496,6 +502,7 @@ static void end(struct node_keeper *keeper)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
+	node_profile_agent_ended(keeper->profile);
 	agent_destroy(keeper->agent);
 	const uint32_t give_up_ms = follow_aggregator(keeper);
 	const char *found = find_job_directory(keeper, job_directory, &is_marked);
@@ -555,6 +562,7 @@ static void keep(void *argument, int ready)
 		end(keeper);
 		leftovers_remove_sockets();
 	} else {
+		node_profile_agent_ended(keeper->profile);
 		agent_destroy(keeper->agent);
 		node_profile_finish(keeper->profile, NULL, false, 0);
 		job_standby_finish(&keeper->standby, true);

@@ -13,6 +13,7 @@
 #include "profile_part.h"
 
 #include "aggregator/service/aggregator.h"
+#include "aggregator/store/database.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
@@ -29,7 +30,8 @@ struct node_profile {
 	void *zmq_context;
 	struct aggregator *aggregator;
 	struct profile_link *link;
-	struct agent *agent; /* borrowed */
+	pthread_mutex_t lock;
+	struct agent *agent; /* borrowed; NULL: it has ended; guarded by the lock */
 	pthread_t aggregator_thread, link_thread;
 	bool aggregator_runs, link_runs;
 	int aggregator_result, link_result;
@@ -79,7 +81,7 @@ static void remove_directory(struct node_profile *profile)
 
 	if (!*profile->directory)
 		return;
-	/* SQLite leaves its own files, though they hold nothing, if the link reads while the store is closed. */
+	/* SQLite leaves its own files if the link reads while the store is closed. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		char path[sizeof(profile->store_path) + 8];
 
@@ -95,15 +97,19 @@ static void remove_directory(struct node_profile *profile)
 static void obey(void *context, const struct message_control *order,
 		 const struct clock_exchange_estimate *estimate, struct message_control *taken)
 {
-	const struct node_profile *profile = context;
+	struct node_profile *profile = context;
 	struct record_ring_command command;
-	struct agent_status status;
+	struct agent_status status = {.processes_running = 0};
 
 	job_order_take(order, estimate, clock_realtime_offset_ns(), clock_now_ns(), &command,
 		       taken);
-	agent_status(profile->agent, &status);
+	pthread_mutex_lock(&profile->lock);
+	if (profile->agent) {
+		agent_status(profile->agent, &status);
+		agent_command(profile->agent, &command);
+	}
+	pthread_mutex_unlock(&profile->lock);
 	taken->nr_processes = (uint32_t)status.processes_running;
-	agent_command(profile->agent, &command);
 }
 
 static int create_aggregator(struct node_profile *profile,
@@ -153,6 +159,7 @@ int node_profile_create(const struct node_profile_options *options,
 	*profile = NULL;
 	if (!made)
 		return -ENOMEM;
+	pthread_mutex_init(&made->lock, NULL);
 	made->zmq_context = zmq_ctx_new();
 	int r = made->zmq_context ? profiling_start_zmq(made->zmq_context, rights) : -ENOMEM;
 	if (r == 0)
@@ -205,6 +212,15 @@ int node_profile_start(struct node_profile *profile, struct agent *agent)
 	return r;
 }
 
+void node_profile_agent_ended(struct node_profile *profile)
+{
+	if (!profile)
+		return;
+	pthread_mutex_lock(&profile->lock);
+	profile->agent = NULL;
+	pthread_mutex_unlock(&profile->lock);
+}
+
 int node_profile_connect(struct node_profile *profile, const char *endpoint,
 			 const struct key_set *keys)
 {
@@ -240,14 +256,28 @@ static int end_link(struct node_profile *profile, uint32_t give_up_ms)
 	return profile->link_result;
 }
 
+/* Brings what a log still has into the store: its writer could not, if the link read just then. 0 or -errno. */
+static int end_log(const char *store_path)
+{
+	struct database *database;
+	int r = database_open(store_path, false, &database, NULL);
+
+	if (r == 0)
+		r = database_execute(database, "PRAGMA journal_mode = DELETE");
+	database_close(database);
+	return r;
+}
+
 /* Puts the profile into the job's, because the aggregator did not take all of it: `why` is an errno. Returns whether it
  * is there. */
 static bool add_to_job(const struct node_profile *profile, const char *job_directory, int why)
 {
 	const struct message_text *node = &profile->hello.hello.node;
 	char part[PATH_MAX];
-	int r = job_directory ? profile_part_add(profile->store_path, job_directory, part)
-			      : -ENOTCONN;
+	int r = job_directory ? end_log(profile->store_path) : -ENOTCONN;
+
+	if (r == 0)
+		r = profile_part_add(profile->store_path, job_directory, part);
 
 	if (r == 0)
 		log_notice("the job's aggregator did not take all of the profile of node %.*s "
@@ -273,6 +303,7 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	int r = end_link(profile, give_up_ms);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
+	pthread_mutex_destroy(&profile->lock);
 	if (r && job_directory && !is_marked &&
 	    !profile_part_is_known(profile->store_path, job_directory))
 		job_directory = NULL;

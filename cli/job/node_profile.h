@@ -30,9 +30,10 @@ int node_profile_create(const struct node_profile_options *options,
 
 void *node_profile_context(const struct node_profile *profile); /* of ZeroMQ, for the agent */
 
-/* Starts the threads. The agent, which is borrowed until node_profile_finish(), obeys the commands that come over the
- * link. 0 or -errno. */
+/* Starts the threads. The agent, which is borrowed until node_profile_agent_ended(), obeys the commands that come over
+ * the link. 0 or -errno. */
 int node_profile_start(struct node_profile *profile, struct agent *agent);
+void node_profile_agent_ended(struct node_profile *profile); /* accepts NULL */
 
 /* Gives the job's aggregator. Any thread. 0 or -ENOMEM. */
 int node_profile_connect(struct node_profile *profile, const char *endpoint,

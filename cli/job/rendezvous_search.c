@@ -225,7 +225,5 @@ int rendezvous_search_directory(const char *output_path, const struct rendezvous
 		return -ENAMETOOLONG;
 	int r = rendezvous_read(mark, &marked, &error);
 	free(error);
-	return r == 0 && strcmp(marked.keys.server_public, rendezvous->keys.server_public) == 0
-		       ? 0
-		       : -ENOENT;
+	return r == 0 && strcmp(marked.first, rendezvous->first) == 0 ? 0 : -ENOENT;
 }

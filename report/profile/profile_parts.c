@@ -70,8 +70,8 @@ static bool is_file(int folder, const char *name)
 static int add_file(struct profile_parts *parts, const char *folder, int folder_size,
 		    const char *name)
 {
-	static const char *const not_stores[] = {"-wal", "-shm", "-journal", ".tmp",
-						 PAGE_SET_WANTED};
+	static const char *const not_stores[] = {"-wal", "-shm",     "-journal",
+						 ".tmp", "-compact", PAGE_SET_WANTED};
 	int size = (int)strlen(name), status = -ENOMEM;
 	char *path;
 
@@ -160,9 +160,8 @@ static int open_node(void *context, enum merge_part part, struct database **data
 {
 	const struct node *node = context;
 	struct page_store *store;
-	int status = page_store_create(part == MERGE_PART_NAMES ? PAGE_STORE_NAMES
-							       : PAGE_STORE_ROWS,
-				       &store);
+	int status = page_store_create(
+		part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS, &store);
 
 	*database = NULL;
 	if (!status)

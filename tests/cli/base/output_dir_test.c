@@ -247,7 +247,13 @@ static void another_node_takes_the_place_of_a_run_that_may_live(void **state)
 	run("prof", "earlier");
 	assert_int_equal(output_dir_open(&first, "prof"), 0);
 	put("prof/" OUTPUT_STORE, "first");
+	assert_int_equal(write(first.mark, "who", 3), 3);
+	/* One that does nothing leaves all as it was, and so does the next one until it has something to say. */
 	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	output_dir_leave(&other);
+	assert_text("prof/" OUTPUT_MARK, "who");
+	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	assert_text("prof/" OUTPUT_MARK, "who");
 	put("prof/" OUTPUT_PART "1", "other");
 	/* The one that lost its place leaves everything. */
 	output_dir_close(&first, false);
