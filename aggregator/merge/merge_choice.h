@@ -1,5 +1,5 @@
 /* Which of several profiles tells the most of each writer. What a writer has written only grows, so the profile with
- * the higher positions has all that the others have. Pure; one thread. */
+ * the higher positions has all that the others have. Used by one thread. */
 #ifndef MERGE_CHOICE_H
 #define MERGE_CHOICE_H
 

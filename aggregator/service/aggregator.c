@@ -515,6 +515,11 @@ static int store_all(struct aggregator *aggregator, int error)
 		int saved = node_profiles_save(aggregator->nodes);
 
 		last = last ? last : saved;
+		/* A node may have come and sent nothing: then no page has its name. */
+		int64_t nr_nodes = node_profiles_nodes(aggregator->nodes);
+		if (!last)
+			last = nr_nodes > 0 ? store_expect(profiles->own.store, (uint32_t)nr_nodes)
+					    : (int)nr_nodes;
 	}
 	/* A goodbye that was saved after the last turn of the loop still waits for its answer. */
 	ack_sender_all(aggregator->receiver);

@@ -400,6 +400,30 @@ uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t sinc
 	return heard;
 }
 
+static int compare_hosts(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int64_t node_profiles_nodes(const struct node_profiles *profiles)
+{
+	uint32_t *hosts = calloc(profiles->nr_links + 1ull, sizeof(*hosts)), nr_hosts = 0;
+	int64_t count = 0;
+
+	if (!hosts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < profiles->nr_links; i++)
+		if (profiles->links[i].session && profiles->links[i].session->host)
+			hosts[nr_hosts++] = profiles->links[i].session->host;
+	qsort(hosts, nr_hosts, sizeof(*hosts), compare_hosts);
+	for (uint32_t i = 0; i < nr_hosts; i++)
+		count += i == 0 || hosts[i] != hosts[i - 1];
+	free(hosts);
+	return count;
+}
+
 uint32_t node_profiles_count(const struct node_profiles *profiles)
 {
 	return profiles->nr_links;

@@ -57,11 +57,14 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
 /* Saves what is not saved, and waits for it. 0 or -errno, which was logged. */
 int node_profiles_save(struct node_profiles *profiles);
 
-/* The links; those of an earlier aggregator that have not come again are among them, those that later ones have taken
- * the place of are not. As collection_heard(), for links. */
+/* Counts the links. Links of an earlier aggregator count, even if they have not come again. Links that a later one has
+ * replaced do not. The second is as collection_heard(), for links. */
 uint64_t node_profiles_links(const struct node_profiles *profiles);
 uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
 			     uint64_t *open);
+
+/* Counts the nodes whose links have come to this aggregator, each once, also those that sent nothing. -ENOMEM. */
+int64_t node_profiles_nodes(const struct node_profiles *profiles);
 
 /* The sessions, by index from 0 to the count; NULL where there is none, or its epoch is over. */
 uint32_t node_profiles_count(const struct node_profiles *profiles);

@@ -376,6 +376,11 @@ int store_recover(const char *path)
 	return error == -ENOMEM ? error : 0;
 }
 
+int store_expect(struct store *store, uint32_t nr_nodes)
+{
+	return store->database ? store_life_expect(store->database, nr_nodes) : -EIO;
+}
+
 bool store_has_moved(const struct store *store)
 {
 	struct stat info;

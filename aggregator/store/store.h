@@ -60,6 +60,9 @@ int store_commit_messages(struct store *store, struct collection *collection);
  * until this is done. 0; -ENOMEM: nothing has changed. */
 int store_recover(const char *path);
 
+/* Says at the end how many nodes took part at least. 0 or an error of store_commit(). */
+int store_expect(struct store *store, uint32_t nr_nodes);
+
 /* Whether the store was deleted, moved or replaced while it was open. Everything that is written afterwards is lost
  * when it is closed. */
 bool store_has_moved(const struct store *store);

@@ -83,6 +83,14 @@ int store_life_opened(struct database *database, int32_t nr_nodes)
 	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
 }
 
+int store_life_expect(struct database *database, uint32_t nr_nodes)
+{
+	char sql[80];
+
+	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = max(nodes, %u)", nr_nodes);
+	return database_execute(database, sql);
+}
+
 int store_life_unite(struct database *database)
 {
 	return database_execute(database, UNITE_NODES);

@@ -35,6 +35,9 @@ enum store_life {
 int store_life_opened(struct database *database, int32_t nr_nodes);
 int store_life_left(struct database *database, enum store_life life);
 
+/* Raises the number of nodes to at least this. 0 or the database's error. */
+int store_life_expect(struct database *database, uint32_t nr_nodes);
+
 /* Makes one number of those of several aggregators of one job, in a merged store: each has the number of the whole job,
  * and the nodes came to one of them, or have writers of their own. Without this, numbers of several writers add up. 0
  * or the database's error. */

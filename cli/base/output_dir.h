@@ -49,8 +49,8 @@ int output_dir_open(struct output_dir *output, const char *path);
  * above. */
 int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
 
-/* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the text of
- * the lost run's. */
+/* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the lost
+ * run's text. */
 void output_dir_leave(struct output_dir *output);
 
 /* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and

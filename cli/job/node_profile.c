@@ -281,7 +281,8 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 
 	if (r == 0)
 		log_notice("the job's aggregator did not take all of the profile of node %.*s "
-			   "(%s): it is %s now, and reports of the job's have it",
+			   "(%s): it is %s now. flamegrid report has it, but reports that were "
+			   "written before may not",
 			   (int)node->size, node->data, strerror(why), part);
 	else
 		log_warning("the job's aggregator does not have all of the profile of node %.*s "
@@ -300,7 +301,8 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	const bool has_run = profile->link_runs;
 
 	end_aggregator(profile);
-	int r = end_link(profile, give_up_ms);
+	/* A profile that is not complete gets no goodbye, which would say so. */
+	int r = end_link(profile, profile->aggregator_result ? 0 : give_up_ms);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);

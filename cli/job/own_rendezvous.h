@@ -18,7 +18,7 @@ struct own_rendezvous {
 enum own_rendezvous_state {
 	OWN_RENDEZVOUS_FOUND,    /* agents find this aggregator */
 	OWN_RENDEZVOUS_REPLACED, /* they find one that took over */
-	/* nobody's, or that of a step with the same key which the launcher has started anew */
+	/* the file is gone, or belongs to a later attempt of the step */
 	OWN_RENDEZVOUS_GONE,
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/hash_index.h"
 
-/* Zeroed: empty and without a limit, but for the caller's two. */
+/* Zeroed memory is empty and has no limit. The caller may set most and kept before the first leaf. */
 struct report_leaves {
 	struct report_leaf *leaves; /* owns */
 	uint32_t nr_leaves, room;

@@ -18,6 +18,7 @@
 #define NS_PER_MS      1000000ull
 #define WANTED_MS      3000u /* longest wait for the aggregator */
 #define WANTED_LOOK_MS 20
+#define TRIES          5
 #define MERGED_SUFFIX  ".whole"
 #define MERGED_NAME    "profile.db"
 #define DIRECTORY_NAME "flamegrid-report-XXXXXX"
@@ -53,7 +54,8 @@ static void ask_for_newest(const char *nodes_path)
 
 	if (snprintf(path, sizeof(path), "%s" PAGE_SET_WANTED, nodes_path) >= (int)sizeof(path))
 		return;
-	/* Another reader may have asked already. In a directory of others it may be anything. */
+	/* Another reader may have asked already. In another user's directory it may be a link or a
+	 * pipe, so one that is there is never opened. */
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 && errno != EEXIST)
 		return;
@@ -84,7 +86,7 @@ static int load(struct whole_profile *whole, struct profile_parts *parts, const 
 	return status ? status : profile_parts_load(parts, error);
 }
 
-int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error)
+static int try_to_open(struct whole_profile *whole, const char *store_path, char **error)
 {
 	struct profile_parts parts = {.parts = NULL};
 
@@ -99,6 +101,20 @@ int whole_profile_open(struct whole_profile *whole, const char *store_path, char
 			status = profile_parts_merge(&parts, whole->path, error);
 	}
 	profile_parts_fini(&parts);
+	return status;
+}
+
+/* Parts grow, and others are put into one, while they are read. */
+int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error)
+{
+	int status = try_to_open(whole, store_path, error);
+
+	for (int i = 1; i < TRIES && *whole->directory && (status == -ESTALE || status == -ENOENT);
+	     i++) {
+		whole_profile_close(whole);
+		free(*error);
+		status = try_to_open(whole, store_path, error);
+	}
 	return status;
 }
 

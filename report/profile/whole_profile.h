@@ -18,9 +18,8 @@ struct whole_profile {
 int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error);
 void whole_profile_close(struct whole_profile *whole);
 
-/* Puts all parts into the store, none of which is written, and removes them. It does nothing where there is the store
- * alone. 1: it has put some there; 0: there were none; or -errno, and *error as above: all parts are there, in files of
- * their own or in the store. */
+/* Merges all parts into the store, and removes them. A part that a process writes stays. 1: parts were merged; 0: there
+ * was the store alone; or -errno, and *error as above: nothing is lost, but parts may still be files of their own. */
 int whole_profile_settle(const char *store_path, char **error);
 
 #endif

@@ -74,8 +74,7 @@ const struct report_subject *report_subject_of(uint32_t asked);
  * The caller owns *error: free(); it is NULL without an error, or without memory for it. */
 int report_subject_check(const struct report_request *request, char **error);
 
-/* Bounds the leaves of a tree whose report shows sums of them, or none: of its dimensions it needs those alone by which
- * it splits the sums. */
+/* Limits the leaves if the report shows only sums. It keeps the dimensions by which the report splits. */
 void report_subject_bound(const struct report_request *request, struct report_options *options);
 
 /* Reads the input of the wanted subjects from the store. 0 or -errno with *error as report_view_open(). */

@@ -323,6 +323,31 @@ static void a_link_that_begins_anew_is_not_awaited_twice(void **state)
 	stop_and_expect(fixture, 1, "0.0=a");
 }
 
+/* No page has the name of the second node, and two links are of the third one. */
+static void the_profile_knows_how_many_nodes_have_come(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct profile *profile;
+
+	start(fixture);
+	struct test_agent *link = connect_link(fixture, 1);
+	struct test_agent *silent = connect_link(fixture, 2);
+	struct test_agent *one = connect_link(fixture, 100);
+	say_pages(link, 1, 7, 1, "0.0=abc |0:1");
+	test_agent_expect_ack(link, 1);
+	say_pages(one, 1, 8, 1, "0.0=one |0:1");
+	test_agent_expect_ack(one, 1);
+	struct test_agent *two = connect_link(fixture, 101);
+	test_agent_close(link);
+	test_agent_close(silent);
+	test_agent_close(one);
+	test_agent_close(two);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_int_equal(profile_load(fixture->path, &profile, NULL), 0);
+	assert_int_equal(profile->nr_nodes, 3);
+	profile_destroy(profile);
+}
+
 static void commands_go_to_links_and_their_clocks_are_kept(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -390,6 +415,7 @@ int main(void)
 		TEST(a_link_offers_no_version_of_before_there_were_links),
 		TEST(links_count_as_agents),
 		TEST(a_link_that_begins_anew_is_not_awaited_twice),
+		TEST(the_profile_knows_how_many_nodes_have_come),
 		TEST(commands_go_to_links_and_their_clocks_are_kept),
 	};
 
