@@ -1,8 +1,9 @@
 /* What it costs the job's aggregator to take the profiles of many nodes: the links of all nodes, over ZeroMQ and CURVE,
  * each with the pages of one store, all of them in each round. Rounds are as far apart as those of a link that nobody
  * watches, and nodes have their turns one after the other. It prints the cost of the watched process in each phase.
- *	links_bench RENDEZVOUS NODES ROUNDS PID STORE
- * The aggregator is that of `flamegrid run --aggregate node`; PID is its process (flamegrid-job). */
+ *	links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST]
+ * The aggregator is that of `flamegrid run --aggregate node`; PID is its process (flamegrid-job). FIRST is the first node's
+ * number, for several of these programs at a time: a node takes five descriptors. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ struct bench {
 	struct rendezvous rendezvous;
 	struct pages pages;
 	struct link *links;
-	uint32_t nr_links;
+	uint32_t nr_links, first;
 	int pid, epoll_fd;
 	void *context;
 };
@@ -124,7 +125,7 @@ static void send_round(struct bench *bench, uint32_t number)
 {
 	const struct pages *pages = &bench->pages;
 	struct link *link = &bench->links[number];
-	const uint32_t writer = number + 1;
+	const uint32_t writer = bench->first + number + 1;
 
 	link->rounds++;
 	for (uint32_t i = 0; i < pages->nr_chunks; i++) {
@@ -148,6 +149,7 @@ static void send_round(struct bench *bench, uint32_t number)
 
 static void open_link(struct bench *bench, uint32_t number)
 {
+	const uint32_t node = bench->first + number;
 	char name[32], boot_id[40], *text = NULL;
 	struct publisher_options options = {
 		.endpoint = bench->rendezvous.endpoints[0],
@@ -157,12 +159,12 @@ static void open_link(struct bench *bench, uint32_t number)
 			  .version_max = WIRE_VERSION_FOLDS,
 			  .folds = true,
 			  .software = {"links_bench", 11},
-			  .node = {name, (uint32_t)snprintf(name, sizeof(name), "n%05u", number)},
-			  .boot_id = {boot_id, (uint32_t)snprintf(boot_id, sizeof(boot_id),
-								  "%08x-0000-4000-8000-%012x",
-								  number, number)}},
+			  .node = {name, (uint32_t)snprintf(name, sizeof(name), "n%05u", node)},
+			  .boot_id = {boot_id,
+				      (uint32_t)snprintf(boot_id, sizeof(boot_id),
+							 "%08x-0000-4000-8000-%012x", node, node)}},
 	};
-	const uint64_t epoch[2] = {clock_now_ns(), number};
+	const uint64_t epoch[2] = {clock_now_ns(), node};
 
 	memcpy(options.hello.epoch, epoch, sizeof(epoch));
 	int error = publisher_create(&options, &bench->links[number].publisher, &text);
@@ -287,8 +289,8 @@ int main(int argc, char **argv)
 	struct rlimit limit;
 	char *error;
 
-	if (argc != 6) {
-		fputs("usage: links_bench RENDEZVOUS NODES ROUNDS PID STORE\n", stderr);
+	if (argc < 6 || argc > 7) {
+		fputs("usage: links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST]\n", stderr);
 		return 2;
 	}
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -299,6 +301,7 @@ int main(int argc, char **argv)
 		fail(error ? error : argv[1], EINVAL);
 	bench.nr_links = (uint32_t)strtoul(argv[2], NULL, 10);
 	bench.pid = atoi(argv[4]);
+	bench.first = argc > 6 ? (uint32_t)strtoul(argv[6], NULL, 10) : 0;
 	bench.links = calloc(bench.nr_links, sizeof(*bench.links));
 	bench.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	bench.context = zmq_ctx_new();
