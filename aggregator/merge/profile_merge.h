@@ -23,11 +23,12 @@ struct merge_source {
 	void *context;
 };
 
-/* Writes the store merged_path, which must not exist, from nr_sources profiles, which stay as they are. of_one_job: they
- * are parts of one profile. Then an empty one is left out, and each aggregator's number of nodes is that of the whole
- * job (store_life.h). 0; -EEXIST: merged_path exists; -EPROTO: a path is no profile, or is damaged; -EXDEV: two of them
- * went on from copies of one profile; -ESTALE: one of them grew while it was read; -ENOENT, -EACCES, -ENOSPC, -EIO,
- * -ENOMEM, …. On error there is no file, and *error is one line with the path, which the caller owns (free()). */
+/* Writes the store merged_path, which must not exist, from nr_sources profiles, which stay as they are. of_one_job:
+ * they are parts of one profile. Then an empty one is left out, and each aggregator's number of nodes is that of the
+ * whole job (store_life.h).
+ * 0; -EEXIST: merged_path exists; -EPROTO: a path is no profile, or is damaged; -EXDEV: two of them went on from copies
+ * of one profile; -ESTALE: one of them grew while it was read; -ENOENT, -EACCES, -ENOSPC, -EIO, -ENOMEM, …. On error
+ * there is no file, and *error is one line with the path, which the caller owns (free()). */
 int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool of_one_job,
 		  const char *merged_path, char **error);
 
