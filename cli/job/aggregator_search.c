@@ -75,7 +75,7 @@ static const char *look(const char *endpoint, struct rendezvous *addresses)
 	if (!has_host(endpoint))
 		return endpoint; /* ZeroMQ itself waits for such a socket */
 	resolve(endpoint, addresses);
-	found = rendezvous_search_reachable(addresses);
+	found = rendezvous_search_reachable(addresses, RENDEZVOUS_CONNECT_MS);
 	return found < 0 ? NULL : addresses->endpoints[found];
 }
 

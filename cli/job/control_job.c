@@ -57,7 +57,7 @@ static int open_profile(struct control_job *job)
 	    (int)sizeof(path))
 		return -ENAMETOOLONG;
 	if (rendezvous_read(path, &rendezvous, &error) == 0)
-		found = rendezvous_search_reachable(&rendezvous);
+		found = rendezvous_search_reachable(&rendezvous, RENDEZVOUS_CONNECT_MS);
 	free(error);
 	if (found < 0) {
 		log_error("%s: no job of several ranks writes there now, or its aggregator "

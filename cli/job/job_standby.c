@@ -123,7 +123,7 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	char path[PATH_MAX];
 
 	if (clock_now_ns() < process->again_ns || !find_aggregator(process, question, &lost) ||
-	    (lost.nr_endpoints && rendezvous_search_reachable(&lost) >= 0) ||
+	    (lost.nr_endpoints && rendezvous_search_reachable(&lost, RENDEZVOUS_CONNECT_MS) >= 0) ||
 	    claim(process, &lost, path))
 		return false;
 	/* The one that had the claim before has removed it after its rendezvous was there. */

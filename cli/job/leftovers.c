@@ -120,7 +120,7 @@ void leftovers_remove_sockets(void)
 
 static bool answers(const struct rendezvous *rendezvous)
 {
-	return rendezvous_search_reachable(rendezvous) >= 0;
+	return rendezvous_search_reachable(rendezvous, RENDEZVOUS_CONNECT_MS) >= 0;
 }
 
 bool leftovers_rendezvous_lives(const char *path)

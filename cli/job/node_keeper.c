@@ -31,6 +31,7 @@
 #define LOOK_MS        20    /* from one look at the agent to the next, while a member waits */
 #define GIVE_UP_MS     2000u /* limit for data that is not acknowledged at the end */
 #define LAST_ROUND_MS  500u  /* of that, the least for the last round of the node's profile */
+#define CONNECT_MS     300u  /* of that, the most until another aggregator answers */
 #define PASSES_TO_WAIT 2     /* a pass that runs may miss the last records */
 #define SITE_MS        1900  /* wait for a site's aggregator; a member waits longer */
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
@@ -343,7 +344,7 @@ static bool find_next(struct node_keeper *keeper, const char **endpoint,
 	if (!is_lost(keeper, now_ns) || now_ns < keeper->look_ns)
 		return false;
 	keeper->look_ns = now_ns + LOST_NS;
-	if (rendezvous_search_again(&keeper->search, endpoint, keys))
+	if (rendezvous_search_again(&keeper->search, RENDEZVOUS_CONNECT_MS, endpoint, keys))
 		return true;
 	job_standby_ask(&keeper->standby, &keeper->search.rendezvous);
 	return false;
@@ -481,8 +482,8 @@ static uint32_t follow_aggregator(struct node_keeper *keeper)
 
 	if (!keeper->profile || !keeper->search.found)
 		return 0;
-	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS);
-	if (rendezvous_search_again(&keeper->search, &endpoint, &keys)) {
+	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS - CONNECT_MS);
+	if (rendezvous_search_again(&keeper->search, CONNECT_MS, &endpoint, &keys)) {
 		if (node_profile_connect(keeper->profile, endpoint, keys))
 			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 	} else if (is_lost(keeper, begin_ns))

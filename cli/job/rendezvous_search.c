@@ -19,7 +19,6 @@
 
 #define LOOK_NS      100000000u
 #define NS_PER_MS    1000000u
-#define CONNECT_MS   1000
 #define CLOCK_SKEW_S 60 /* between the clocks of the file server and this host */
 #define TCP          "tcp://"
 
@@ -116,45 +115,53 @@ static bool is_connected(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
-/* Returns the first connection that succeeded, once all earlier ones have failed; -1: none yet. It closes failed
- * ones. */
-static int first_connected(struct pollfd *connections, uint32_t count, bool in_time)
+/* Returns the first endpoint that answered, once all earlier ones have failed or it is late; -1: none yet. */
+static int first_answer(const struct pollfd *connections, const bool *answered, uint32_t count,
+			bool is_late)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (connections[i].fd < 0)
-			continue;
-		if (!connections[i].revents) {
-			if (in_time)
-				return -1;
-			continue;
-		}
-		if (is_connected(connections[i].fd))
+		if (answered[i])
 			return (int)i;
-		close(connections[i].fd);
-		connections[i].fd = -1;
+		if (connections[i].fd >= 0 && !is_late)
+			return -1;
 	}
 	return -1;
 }
 
-int rendezvous_search_reachable(const struct rendezvous *rendezvous)
+/* Returns how many connections are still being tried. */
+static uint32_t take_answers(struct pollfd *connections, bool *answered, uint32_t count)
+{
+	uint32_t open = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (connections[i].fd >= 0 && connections[i].revents) {
+			answered[i] = is_connected(connections[i].fd);
+			close(connections[i].fd);
+			connections[i].fd = -1;
+		}
+		open += connections[i].fd >= 0;
+	}
+	return open;
+}
+
+int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms)
 {
 	struct pollfd connections[RENDEZVOUS_ENDPOINTS_MAX];
-	uint64_t until_ns = clock_now_ns() + (uint64_t)CONNECT_MS * NS_PER_MS, now_ns;
-	uint32_t count = rendezvous->nr_endpoints;
-	int found = -1, open = 1;
+	bool answered[RENDEZVOUS_ENDPOINTS_MAX] = {false};
+	uint64_t until_ns = clock_now_ns() + (uint64_t)within_ms * NS_PER_MS, now_ns;
+	uint32_t count = rendezvous->nr_endpoints, open = count;
+	int found = -1;
 
 	for (uint32_t i = 0; i < count; i++)
 		connections[i] =
 			(struct pollfd){begin_connection(rendezvous->endpoints[i]), POLLOUT, 0};
-	while (found < 0 && open && (now_ns = clock_now_ns()) < until_ns) {
+	while (found < 0 && open > 0 && (now_ns = clock_now_ns()) < until_ns) {
 		poll(connections, count, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
-		found = first_connected(connections, count, true);
-		open = 0;
-		for (uint32_t i = 0; i < count; i++)
-			open += connections[i].fd >= 0;
+		open = take_answers(connections, answered, count);
+		found = first_answer(connections, answered, count, false);
 	}
 	if (found < 0)
-		found = first_connected(connections, count, false);
+		found = first_answer(connections, answered, count, true);
 	for (uint32_t i = 0; i < count; i++)
 		if (connections[i].fd >= 0)
 			close(connections[i].fd);
@@ -171,8 +178,9 @@ static int look(struct rendezvous_search *search, const char *path)
 		search->complained = true;
 	}
 	free(error);
-	return r == 0 && is_ours(search, path) ? rendezvous_search_reachable(&search->rendezvous)
-					       : -1;
+	return r == 0 && is_ours(search, path)
+		       ? rendezvous_search_reachable(&search->rendezvous, RENDEZVOUS_CONNECT_MS)
+		       : -1;
 }
 
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
@@ -194,8 +202,8 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 	return 1;
 }
 
-int rendezvous_search_again(struct rendezvous_search *search, const char **endpoint,
-			    const struct key_set **keys)
+int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms,
+			    const char **endpoint, const struct key_set **keys)
 {
 	struct rendezvous now;
 	char *error;
@@ -205,7 +213,7 @@ int rendezvous_search_again(struct rendezvous_search *search, const char **endpo
 	if (r == 0 && strcmp(now.step, search->step->key) == 0 &&
 	    strcmp(now.first, search->rendezvous.first) == 0 &&
 	    strcmp(now.keys.server_public, search->rendezvous.keys.server_public) != 0)
-		found = rendezvous_search_reachable(&now);
+		found = rendezvous_search_reachable(&now, within_ms);
 	if (found < 0)
 		return 0;
 	search->rendezvous = now;

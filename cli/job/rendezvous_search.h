@@ -46,14 +46,16 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 int rendezvous_search_directory(const char *output_path, const struct rendezvous *rendezvous,
 				char directory[static PATH_MAX]);
 
-/* Looks once more, after the aggregator was found and lost. 1: the file names another one now, which can be reached;
- * *endpoint and *keys as above. 0: it does not. */
-int rendezvous_search_again(struct rendezvous_search *search, const char **endpoint,
-			    const struct key_set **keys);
+/* Looks once more, after the aggregator was found and lost. 1: the file names another one now, which can be reached
+ * within_ms; *endpoint and *keys as above. 0: it does not. */
+int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms,
+			    const char **endpoint, const struct key_set **keys);
 
-/* Tries all endpoints at once. Returns the number of the first one, in their order, that answers in time; -1: none. Any
- * thread. */
-int rendezvous_search_reachable(const struct rendezvous *rendezvous);
+#define RENDEZVOUS_CONNECT_MS 1000u
+
+/* Tries all endpoints at once. Returns the number of the first one, in their order, that answers within_ms; -1: none.
+ * Any thread. */
+int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms);
 
 /* Returns how long to wait until the next look, for poll(); -1: there is none. */
 int rendezvous_search_wait_ms(const struct rendezvous_search *search);

@@ -169,7 +169,7 @@ int page_sender_send(struct page_sender *sender, const char *store_path,
 	char *error = NULL;
 
 	if (access(store_path, F_OK))
-		return errno == ENOENT ? 0 : -errno;
+		return errno == ENOENT ? 1 : -errno;
 	int r = database_open(store_path, true, &database, &error);
 	if (r)
 		log_warning("%s", error ? error : strerror(-r));
@@ -190,5 +190,5 @@ int page_sender_send(struct page_sender *sender, const char *store_path,
 	r = read_pages(sender, database);
 	database_close(database);
 	/* On a file system of several hosts nobody can read the store until it is closed. */
-	return r == -EBUSY && !sender->has_changed ? 0 : r;
+	return r == -EBUSY && !sender->has_changed ? 1 : r;
 }

@@ -158,6 +158,8 @@ static int send_round(struct profile_link *link, uint64_t now_ns)
 	link->gap_ms *= 2;
 	int r = page_sender_send(link->sender, link->options.store_path, send_message,
 				 link->publisher);
+	if (r == 1)
+		return is_last ? -EBUSY : 0;
 	return r == 0 && is_last ? send_bye(link) : r;
 }
 

@@ -163,15 +163,9 @@ same "a step without CUDA leaves no directory" "$(ls -d deep 2>/dev/null)" ""
 same "nor another profile" "$(list_all ranks*)" "$before"
 
 # Killed, all of it: the next removes its files.
-pids_of() { pgrep -x "flamegrid-($1)" | while read -r pid; do tr '\0' '\n' <"/proc/$pid/environ" | grep -qFx "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" && echo "$pid"; done; }
-settle() { # keepers remove what is left as the last thing that they do
-	local pid
-
-	for pid in $(pids_of 'keep|job|node'); do timeout 60 tail --pid="$pid" -f /dev/null; done
-}
-settle
+await_keepers
 step_held dead ranks 100
-keepers=$(pids_of 'keep|job|node')
+keepers=$(own_keepers)
 same "its keepers" "$(echo "$keepers" | wc -l)" 4
 commands=$(pgrep -P "${rank_pid[dead.0]},${rank_pid[dead.1]}")
 kill -KILL $keepers ${rank_pid[dead.0]} ${rank_pid[dead.1]} $commands # keepers first: they would see the others go
@@ -183,7 +177,7 @@ rm -f truth.*
 for r in 0 1; do FAKE_CUDA_TRUTH=truth.e.$r rank e $r -o other -- $work --launches 300; done
 ends e 0
 exact other truth.e.*
-settle
+await_keepers
 same "the next has removed them" "$(ls "$XDG_RUNTIME_DIR" ./*.rendezvous 2>/dev/null | grep -v :)" ""
 
 # ---- steps that nobody names: one at a time has the place

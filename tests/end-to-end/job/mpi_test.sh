@@ -27,7 +27,7 @@ launcher() {
 	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name.7" -- sh -c 'exit 7' >/dev/null 2>"$name.err"
 	same "$name: the status of ranks that fail" $? $plain
 	# Ranks that the launcher kills do not wait for their keepers.
-	for keeper in $(pgrep -x 'flamegrid-(keep|job|node)'); do timeout 60 tail --pid="$keeper" -f /dev/null; done
+	await_keepers
 	same "$name: what is left on the node" "$(ls "$XDG_RUNTIME_DIR")" ""
 	same "$name: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
 }

@@ -56,6 +56,20 @@ files_of() {
 	done | paste -sd' '
 }
 
+# The processes that keep this test's steps; it has given them an XDG_RUNTIME_DIR of its own. await_keepers waits for their ends.
+own_keepers() {
+	local pid
+
+	for pid in $(pgrep -x 'flamegrid-(keep|job|node)'); do
+		grep -qszFx "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" "/proc/$pid/environ" && echo "$pid"
+	done
+}
+await_keepers() {
+	local pid
+
+	for pid in $(own_keepers); do timeout 60 tail --pid="$pid" -f /dev/null; done
+}
+
 # devices N: a device list of N simulated GPUs; prints its path.
 devices() {
 	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"
