@@ -12,6 +12,7 @@
 #include "aggregator/pages/page_set.h"
 #include "aggregator/profile/agent_session.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "proto/batch/message_seq.h"
 
@@ -30,15 +31,22 @@ struct node_profiles {
 	struct page_saver saver;
 	struct node_link *links; /* owns; a session's id is its place from 1 */
 	uint32_t nr_links, room_links;
-	uint64_t first_ns; /* time of the first page; 0: none has come */
-	uint64_t save_ns;  /* time of the next save, once a page has come */
-	uint64_t look_ns;  /* time of the next look for a reader's wish */
-	uint64_t end_ns;   /* time of the next look whether a save has ended */
-	uint64_t new_ns;   /* time of the save that a new node is due; 0: none has come */
-	bool has_begun;    /* the first page has come, and no file tells readers so */
-	bool has_failed;   /* to save, the last time */
+	uint64_t first_ns;  /* time of the first page; 0: none has come */
+	uint64_t save_ns;   /* time of the next save, once a page has come */
+	uint64_t look_ns;   /* time of the next look for a reader's wish */
+	uint64_t end_ns;    /* time of the next look whether a save has ended */
+	uint64_t new_ns;    /* time of the save that a new node is due; 0: none has come */
+	uint64_t began_ns;  /* time when the newest save began */
+	uint64_t rest_ns;   /* new nodes wait until then for a save */
+	bool has_begun;     /* the first page has come, and no file tells readers so */
+	bool has_failed;    /* to save, the last time */
 	bool wish_is_saved; /* by the save that runs */
 };
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* ---- life */
 
@@ -196,7 +204,7 @@ static int take_pages(struct node_profiles *profiles, struct node_link *link,
 	if (!link->has_writer) {
 		bind(profiles, link, pages->writer, superseded);
 		if (!profiles->new_ns)
-			profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
+			profiles->new_ns = later(now_ns + NODE_PROFILES_NEW_NS, profiles->rest_ns);
 	}
 	if (memcmp(link->writer, pages->writer, WIRE_EPOCH_SIZE) != 0) {
 		*reason = "the link of another profile";
@@ -288,6 +296,7 @@ static void end_save(struct node_profiles *profiles, bool wait, uint64_t now_ns)
 	if (!page_saver_end(&profiles->saver, wait, &result))
 		return;
 	note_result(profiles, result);
+	profiles->rest_ns = now_ns + NODE_PROFILES_REST_TIMES * (now_ns - profiles->began_ns);
 	if (profiles->wish_is_saved)
 		unlink(profiles->wanted_path);
 	for (uint32_t i = 0; i < profiles->nr_links && !profiles->new_ns; i++)
@@ -313,8 +322,9 @@ static bool is_new(const struct node_profiles *profiles, uint64_t now_ns)
 	return profiles->new_ns && now_ns >= profiles->new_ns;
 }
 
-static int start_save(struct node_profiles *profiles, bool wanted)
+static int start_save(struct node_profiles *profiles, bool wanted, uint64_t now_ns)
 {
+	profiles->began_ns = now_ns;
 	profiles->new_ns = 0;
 	profiles->has_begun = false;
 	profiles->wish_is_saved = wanted || access(profiles->wanted_path, F_OK) == 0;
@@ -338,7 +348,7 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 	if (!page_set_changed(profiles->set)) {
 		if (is_new(profiles, now_ns))
 			profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
-	} else if ((result = start_save(profiles, wanted)) != 0) {
+	} else if ((result = start_save(profiles, wanted, now_ns)) != 0) {
 		note_result(profiles, result);
 		profiles->new_ns = now_ns + NODE_PROFILES_NEW_NS;
 	}
@@ -363,7 +373,7 @@ int node_profiles_save(struct node_profiles *profiles)
 {
 	int result;
 
-	end_save(profiles, true, 0);
+	end_save(profiles, true, clock_now_ns());
 	if (!page_set_changed(profiles->set))
 		return 0;
 	begin_byes(profiles);

@@ -13,11 +13,13 @@
 
 /* From the first page on, the file is written after this time, twice this time, four times and so on. */
 #define NODE_PROFILES_SAVE_NS 1000000000ull
-/* It is also written a second after a node has come, so that nobody forgets the node if both die, and soon after a
- * reader asks for it (PAGE_SET_WANTED). */
-#define NODE_PROFILES_NEW_NS 1000000000ull
-#define NODE_PROFILES_END_NS                                                                       \
-	10000000ull /* while it is written, from one look at that to the next */
+/* It is also written so long after a node has come, so that nobody forgets the node if both die. Then it rests for so
+ * many times what it took. Goodbyes do not wait for that, and neither do readers (PAGE_SET_WANTED). */
+#define NODE_PROFILES_NEW_NS     1000000000ull
+#define NODE_PROFILES_REST_TIMES 9u
+/* While it is written, from one look at that to the next. */
+#define NODE_PROFILES_END_NS 10000000ull
+/* From one look for a reader's wish to the next. */
 #define NODE_PROFILES_LOOK_NS 500000000ull
 
 struct agent_session;
