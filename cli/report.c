@@ -13,6 +13,7 @@
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
+#include "report/profile/whole_profile.h"
 #include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
 
@@ -140,6 +141,16 @@ static int parse(struct report *report, int argc, char **argv)
 	return status;
 }
 
+/* Puts the profile's parts into its store. If that fails, reports read the parts. */
+static void settle(const char *profile_path)
+{
+	char store[PATH_MAX], *error = NULL;
+
+	if (whole_profile_settle(output_dir_store(profile_path, store), &error) < 0)
+		log_warning("%s", error ? error : "out of memory");
+	free(error);
+}
+
 /* Writes the same files and summary as `run`. Returns the exit status. */
 static int write_files(const struct report *report)
 {
@@ -148,6 +159,7 @@ static int write_files(const struct report *report)
 	int status = EXIT_FAILED;
 	bool empty;
 
+	settle(report->profile_path);
 	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
 	    (int)sizeof(output.path))
 		log_error("%s: %s", report->profile_path, strerror(ENAMETOOLONG));

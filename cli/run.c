@@ -127,10 +127,9 @@ static int find_output(struct run *run)
 /* Returns whether each node of the step keeps a profile of its own. */
 static bool folds_on_nodes(const struct run *run)
 {
-	if (run->options.aggregator || run->options.aggregate == RUN_AGGREGATE_CENTRAL)
-		return false;
 	return run->options.aggregate == RUN_AGGREGATE_NODE ||
-	       run->step.nr_nodes > RUN_AGGREGATE_NODES;
+	       (run->options.aggregate == RUN_AGGREGATE_AUTO &&
+		run->step.nr_nodes > RUN_AGGREGATE_NODES);
 }
 
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */

@@ -44,7 +44,6 @@
 
 struct aggregator {
 	struct profile_set profiles;
-	struct node_profiles *nodes; /* owns; NULL: links are refused */
 	struct hello_service hellos;
 	struct receiver *receiver;
 	struct user_keys *users; /* owns; NULL: none */
@@ -72,17 +71,11 @@ static void publish_status(struct aggregator *aggregator)
 	if (since_ns <= aggregator->began_ns)
 		since_ns = 0;
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
-		uint64_t open = 0, heard = collection_heard(
-					   profile_set_at(&aggregator->profiles, i)->collection,
-					   since_ns, &open);
+		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
+		uint64_t open,
+			heard = profile_agents_heard(open_profile_agents(profile), since_ns, &open);
 
-		connected += heard;
-		silent += open - heard;
-	}
-	if (aggregator->nodes) {
-		uint64_t open = 0, heard = node_profiles_heard(aggregator->nodes, since_ns, &open);
-
-		agents += node_profiles_links(aggregator->nodes);
+		agents += profile->nodes ? node_profiles_links(profile->nodes) : 0;
 		connected += heard;
 		silent += open - heard;
 	}
@@ -106,6 +99,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 {
 	const struct open_profile_options profile = {
 		.store_path = options->store_path,
+		.pages_path = options->jobs_path ? NULL : options->pages_path,
 		.title = options->title,
 		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
@@ -125,21 +119,6 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 			 "are done",
 			 options->store_path);
 	return 0;
-}
-
-static int open_nodes(struct aggregator *aggregator, const struct aggregator_options *options,
-		      char **error)
-{
-	int status = options->pages_path && !options->jobs_path
-			     ? node_profiles_open(options->pages_path, &aggregator->nodes)
-			     : 0;
-
-	aggregator->hellos.nodes = aggregator->nodes;
-	aggregator->profiles.own.control.nodes = aggregator->nodes;
-	return status ? error_text_set(error, status, "%s: %s", options->pages_path,
-				       status == -EPROTO ? "damaged, or of a newer version"
-							 : strerror(-status))
-		      : 0;
 }
 
 static int open_jobs(struct aggregator *aggregator, const struct aggregator_options *options,
@@ -209,8 +188,6 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	aggregator->hellos.profiles = &aggregator->profiles;
 	status = open_own(aggregator, options, error);
 	if (!status)
-		status = open_nodes(aggregator, options, error);
-	if (!status)
 		status = open_jobs(aggregator, options, error);
 	if (!status)
 		status = listening_bind(&aggregator->listening, aggregator->receiver, &listening,
@@ -248,7 +225,6 @@ void aggregator_destroy(struct aggregator *aggregator)
 	receiver_destroy(aggregator->receiver);
 	user_keys_close(aggregator->users);
 	profile_set_fini(&aggregator->profiles);
-	node_profiles_close(aggregator->nodes);
 	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
@@ -292,7 +268,14 @@ static int apply_link(struct aggregator *aggregator, struct peer *peer,
 		      const struct message *message, const char **reason)
 {
 	const struct agent_session *superseded;
-	int status = node_profiles_apply(aggregator->nodes, peer->session, message, peer->heard_ns,
+	const struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+
+	if (message->type == MESSAGE_PAGES && profile != &aggregator->profiles.own &&
+	    !job_table_has_room(aggregator->profiles.jobs, profile, message->pages.nr_bytes)) {
+		*reason = "no memory is left for profiles that nodes fold";
+		return REFUSE_LIMIT;
+	}
+	int status = node_profiles_apply(profile->nodes, peer->session, message, peer->heard_ns,
 					 reason, &superseded);
 
 	if (superseded)
@@ -455,9 +438,9 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
 
 		until_ns = commit_schedule_until(&profile->schedule, until_ns);
+		if (profile->nodes)
+			until_ns = node_profiles_until(profile->nodes, until_ns);
 	}
-	if (aggregator->nodes)
-		until_ns = node_profiles_until(aggregator->nodes, until_ns);
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
@@ -511,16 +494,8 @@ static int store_all(struct aggregator *aggregator, int error)
 		last = profile_set_commit_all(profiles, clock_now_ns());
 	if (!error && !last)
 		last = profile_set_look(profiles, clock_now_ns(), true);
-	if (aggregator->nodes && !profiles->own_is_gone) {
-		int saved = node_profiles_save(aggregator->nodes);
-
-		last = last ? last : saved;
-		/* A node may have come and sent nothing: then no page has its name. */
-		int64_t nr_nodes = node_profiles_nodes(aggregator->nodes);
-		if (!last)
-			last = nr_nodes > 0 ? store_expect(profiles->own.store, (uint32_t)nr_nodes)
-					    : (int)nr_nodes;
-	}
+	int saved = profile_set_save_nodes(profiles);
+	last = last ? last : saved;
 	/* A goodbye that was saved after the last turn of the loop still waits for its answer. */
 	ack_sender_all(aggregator->receiver);
 	return error ? error : last;
@@ -541,8 +516,7 @@ int aggregator_run(struct aggregator *aggregator)
 			error = -ENOMEM;
 		if (!error)
 			error = profile_set_look(profiles, clock_now_ns(), false);
-		if (aggregator->nodes)
-			node_profiles_step(aggregator->nodes, clock_now_ns());
+		profile_set_save_nodes_due(profiles, clock_now_ns());
 		if (!error)
 			ack_sender_all(aggregator->receiver);
 		if (!error && profiles->jobs)

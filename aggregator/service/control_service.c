@@ -27,7 +27,8 @@ void control_service_fini(struct control_service *service)
 static bool is_of(const struct control_service *service, const struct agent_session *session)
 {
 	if (session->folds)
-		return service->nodes != NULL;
+		return service->nodes && session->id <= node_profiles_count(service->nodes) &&
+		       node_profiles_at(service->nodes, session->id - 1) == session;
 	return session->id <= service->collection->nr_sessions &&
 	       service->collection->sessions[session->id - 1] == session;
 }

@@ -65,13 +65,14 @@ static int answer_question(struct hello_service *service, const struct peer *pee
 }
 
 /* Finds or makes the session. 0; -ENOMEM; -ENOSPC: there are too many. */
-static int find_session(struct hello_service *service, struct collection *collection,
-			const struct message_hello *hello, struct agent_session **session)
+static int find_session(const struct open_profile *profile, const struct message_hello *hello,
+			struct agent_session **session)
 {
+	struct collection *collection = profile->collection;
 	bool is_full;
 
 	if (hello->folds) {
-		*session = node_profiles_session(service->nodes, hello->epoch, &is_full);
+		*session = node_profiles_session(profile->nodes, hello->epoch, &is_full);
 	} else {
 		*session = collection_find_session(collection, hello->epoch);
 		is_full = !*session && collection->nr_sessions >= SESSIONS_MAX;
@@ -82,13 +83,14 @@ static int find_session(struct hello_service *service, struct collection *collec
 }
 
 /* Ends the epochs of links that began anew. They are not awaited. */
-static void end_unused(struct hello_service *service, const struct agent_session *session)
+static void end_unused(struct receiver *receiver, const struct node_profiles *nodes,
+		       const struct agent_session *session)
 {
 	struct agent_session *unused;
 
-	while ((unused = node_profiles_unused(service->nodes, session)) != NULL) {
+	while ((unused = node_profiles_unused(nodes, session)) != NULL) {
 		unused->superseded = true;
-		hello_service_end_epoch(service->profiles->receiver, unused);
+		hello_service_end_epoch(receiver, unused);
 	}
 }
 
@@ -98,7 +100,7 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 {
 	struct receiver *receiver = service->profiles->receiver;
 	struct collection *collection = profile->collection;
-	int error = find_session(service, collection, hello, session);
+	int error = find_session(profile, hello, session);
 
 	if (error == -ENOSPC) {
 		receiver_refuse(receiver, peer, REFUSE_LIMIT, "too many agents");
@@ -119,20 +121,8 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 	service->agents += !hello->folds;
 	error = agent_session_hello(*session, collection->catalog, collection->roster, hello);
 	if (!error && hello->folds)
-		end_unused(service, *session);
+		end_unused(receiver, profile->nodes, *session);
 	return error;
-}
-
-/* Returns whether links are welcome; refuses the peer if not. */
-static bool takes_links(const struct hello_service *service, const struct peer *peer)
-{
-	if (!service->nodes)
-		receiver_refuse(
-			service->profiles->receiver, peer, REFUSE_UNDEFINED,
-			service->profiles->jobs
-				? "an aggregator of many jobs takes no profiles that nodes fold"
-				: "this aggregator takes no profiles that nodes fold");
-	return service->nodes != NULL;
 }
 
 static int welcome_peer(struct hello_service *service, struct peer *peer,
@@ -180,13 +170,16 @@ int hello_service_handle(struct hello_service *service, struct peer *peer,
 		connection_notices_version(&service->notices, profiles->receiver, peer, hello);
 		return 0;
 	}
-	if (hello->folds && !takes_links(service, peer))
-		return 0;
 	if (profiles->jobs && hello->job.key.size)
 		status = job_table_admit(profiles->jobs, peer, hello, &message.welcome, &job);
 	if (status)
 		return status < 0 ? status : 0;
 	profile = job ? job : &profiles->own;
+	if (hello->folds && !profile->nodes) {
+		receiver_refuse(profiles->receiver, peer, REFUSE_UNDEFINED,
+				"this aggregator takes no profiles that nodes fold");
+		return 0;
+	}
 	if (!job)
 		message.welcome.profile =
 			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};

@@ -9,11 +9,9 @@
 #include "proto/batch/message.h"
 
 struct agent_session;
-struct node_profiles;
 
 struct hello_service {
 	struct profile_set *profiles; /* borrowed */
-	struct node_profiles *nodes;  /* borrowed; NULL: links are refused */
 	struct connection_notices notices;
 	uint64_t agents; /* epochs of agents ever welcomed */
 };

@@ -10,6 +10,7 @@
 
 #define JOB_DIR_MARK  "job.open"
 #define JOB_DIR_STORE "profile.db"
+#define JOB_DIR_NODES JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
 
 struct job_mark {
 	char key[MESSAGE_JOB_NAME_MAX + 1], user[MESSAGE_JOB_NAME_MAX + 1]; /* visible ASCII */

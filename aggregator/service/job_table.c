@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job_agents.h"
 #include "job_dir.h"
 #include "job_reports.h"
+#include "node_profiles.h"
 #include "receiver.h"
 
 #include "aggregator/profile/agent_session.h"
@@ -59,6 +59,7 @@ struct job_table {
 	uint64_t wait_nodes_ns, wait_silent_ns;
 	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
+	uint64_t pages_max;
 	int lock_fd; /* the lock on the directory, since stores that rest have none; -1: no lock */
 	struct receiver *receiver;
 };
@@ -109,9 +110,10 @@ void job_table_make_room(struct job_table *table, const struct open_profile *pro
 
 static int open_profile(struct job_table *table, struct job *job, const char *title, char **error)
 {
-	char store[PATH_MAX];
+	char store[PATH_MAX], nodes[PATH_MAX];
 	const struct open_profile_options options = {
 		.store_path = store,
+		.pages_path = nodes,
 		.title = title,
 		.nr_nodes = job->mark.nr_nodes,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
@@ -119,6 +121,8 @@ static int open_profile(struct job_table *table, struct job *job, const char *ti
 	};
 	int r = job_dir_file(job->path, JOB_DIR_STORE, store);
 
+	if (r == 0)
+		r = job_dir_file(job->path, JOB_DIR_NODES, nodes);
 	*error = NULL;
 	make_room(table);
 	snprintf(job->place, sizeof(job->place), "%s:%s", table->host, job->path);
@@ -192,6 +196,12 @@ static int take_lock(struct job_table *table, char **error)
 			      table->directory);
 }
 
+static uint64_t share_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) / JOB_TABLE_PAGES_SHARE *
+	       (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		     struct job_table **table, char **error)
 {
@@ -207,6 +217,7 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	new_table->wait_silent_ns =
 		NS_PER_MS * (options->wait_silent_ms ? options->wait_silent_ms : WAIT_SILENT_MS);
 	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
+	new_table->pages_max = options->pages_max ? options->pages_max : share_of_memory();
 	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
 	gethostname(new_table->host, sizeof(new_table->host) - 1);
@@ -400,6 +411,22 @@ int job_table_find(const struct job_table *table, const struct message_text *use
 	return REFUSE_UNDEFINED;
 }
 
+bool job_table_has_room(const struct job_table *table, const struct open_profile *profile,
+			uint64_t bytes)
+{
+	const char *user = ((const struct job *)profile)->mark.user; /* its first member */
+	uint64_t of_all = bytes, of_user = bytes;
+
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		const struct job *job = table->jobs[i];
+		const uint64_t of_job = node_profiles_bytes(job->profile.nodes);
+
+		of_all += of_job;
+		of_user += strcmp(job->mark.user, user) == 0 ? of_job : 0;
+	}
+	return of_all <= table->pages_max && of_user <= table->pages_max / 2;
+}
+
 uint32_t job_table_count(const struct job_table *table)
 {
 	return table->nr_jobs;
@@ -415,42 +442,35 @@ struct open_profile *job_table_profile(const struct job_table *table, uint32_t i
 /* Returns the time when an agent of the job was last heard, but at least job->since_ns. */
 static uint64_t last_heard_ns(const struct job *job)
 {
-	uint64_t last_ns = job->since_ns;
+	uint64_t last_ns = profile_agents_last_ns(open_profile_agents(&job->profile));
 
-	for (uint32_t i = 0; i < job->profile.collection->nr_sessions; i++)
-		if (job->profile.collection->sessions[i]->heard_ns > last_ns)
-			last_ns = job->profile.collection->sessions[i]->heard_ns;
-	return last_ns;
+	return last_ns > job->since_ns ? last_ns : job->since_ns;
 }
 
-/* Counts agents whose goodbye is missing. */
-static uint32_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
+/* Counts agents whose goodbye is missing, and which may still come. Those of an earlier aggregator had time since we
+ * began. */
+static uint64_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
 {
-	const struct collection *collection = job->profile.collection;
-	uint32_t count = 0;
+	const uint64_t wait_ns = table->wait_silent_ns;
+	uint64_t open, heard = profile_agents_heard(open_profile_agents(&job->profile),
+						    now_ns > wait_ns ? now_ns - wait_ns : 0, &open);
 
-	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
-		const struct agent_session *session = collection->sessions[i];
-		uint64_t heard_ns =
-			session->heard_ns > job->since_ns ? session->heard_ns : job->since_ns;
-
-		count += !session->ended && now_ns < heard_ns + table->wait_silent_ns;
-	}
-	return count;
+	return now_ns < job->since_ns + wait_ns ? open : heard;
 }
 
 /* Returns whether no further agent is expected. Ranks that never use CUDA are not known. A rank that ends at once may
  * be alone on its node, and the next rank there brings the node's agent again. So every rank must have come. */
 static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 {
-	const struct collection *collection = job->profile.collection;
 	bool knows_nodes = job->mark.nr_nodes > 0;
 
-	if (knows_nodes && job_agents_nodes(collection) < (uint32_t)job->mark.nr_nodes)
+	if (knows_nodes &&
+	    profile_agents_nodes(open_profile_agents(&job->profile)) < job->mark.nr_nodes)
 		return false;
 	if (job->mark.world_size <= 0)
 		return knows_nodes;
-	return job_agents_have_ranks(collection, job->mark.world_size) ||
+	return profile_agents_have_ranks(open_profile_agents(&job->profile),
+					 job->mark.world_size) ||
 	       (knows_nodes && quiet_ns >= SETTLE_NS);
 }
 
@@ -464,12 +484,14 @@ static bool is_complete(const struct job_table *table, const struct job *job, ui
 	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
 }
 
-static void remember(struct job_table *table, const struct collection *collection)
+static void remember(struct job_table *table, struct profile_agents agents)
 {
-	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
-		const struct agent_session *session = collection->sessions[i];
+	for (uint32_t i = 0; i < profile_agents_count(agents); i++) {
+		const struct agent_session *session = profile_agents_at(agents, i);
 		struct closed_epoch *closed = &table->closed[table->next_closed];
 
+		if (!session)
+			continue;
 		memcpy(closed->epoch, session->epoch, WIRE_EPOCH_SIZE);
 		closed->durable_seq = session->durable_seq;
 		closed->ended = session->ended;
@@ -508,7 +530,7 @@ void job_table_drop(struct job_table *table, struct open_profile *profile)
 			continue;
 		table->jobs[i] = table->jobs[--table->nr_jobs];
 		say_it_is_gone(job);
-		remember(table, profile->collection);
+		remember(table, open_profile_agents(profile));
 		let_go(table, job);
 		destroy_job(job);
 		return;
@@ -517,18 +539,17 @@ void job_table_drop(struct job_table *table, struct open_profile *profile)
 
 static void say_who_is_missing(const struct job *job)
 {
-	const struct collection *collection = job->profile.collection;
-	uint32_t nr_nodes = job_agents_nodes(collection), silent = 0;
+	const int64_t nr_nodes = profile_agents_nodes(open_profile_agents(&job->profile));
+	uint64_t silent;
 
-	for (uint32_t i = 0; i < collection->nr_sessions; i++)
-		silent += !collection->sessions[i]->ended;
-	if (job->mark.nr_nodes > 0 && nr_nodes < (uint32_t)job->mark.nr_nodes)
-		log_warning("%s: %u of %d nodes did not join", job->path,
-			    (uint32_t)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
+	profile_agents_heard(open_profile_agents(&job->profile), 0, &silent);
+	if (nr_nodes >= 0 && nr_nodes < job->mark.nr_nodes)
+		log_warning("%s: %lld of %d nodes did not join", job->path,
+			    (long long)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
 	if (silent)
-		log_warning(
-			"%s: %u agents did not say goodbye: the end of their work may be missing",
-			job->path, silent);
+		log_warning("%s: %llu agents did not say goodbye: the end of their work may be "
+			    "missing",
+			    job->path, (unsigned long long)silent);
 }
 
 static void close_job(struct job_table *table, struct job *job)
@@ -539,10 +560,12 @@ static void close_job(struct job_table *table, struct job *job)
 		say_it_is_gone(job);
 	else
 		say_who_is_missing(job);
-	remember(table, job->profile.collection);
+	remember(table, open_profile_agents(&job->profile));
 	let_go(table, job);
+	int r = is_gone ? 0 : open_profile_save_nodes(&job->profile);
 	open_profile_close(&job->profile);
-	int r = is_gone ? 0 : job_dir_share(job->path);
+	if (r == 0 && !is_gone)
+		r = job_dir_share(job->path);
 	if (r == 0 && !is_gone)
 		r = job_reports_add(table->reports, job->path,
 				    job->mark.flags & MESSAGE_JOB_COARSE);

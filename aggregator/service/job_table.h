@@ -12,6 +12,8 @@
 #include "proto/batch/message.h"
 
 #define JOB_TABLE_MAX 1024u /* at once */
+/* Profiles that nodes fold may take this part of the host's memory: one in so many. */
+#define JOB_TABLE_PAGES_SHARE 2u
 
 struct job_table;
 struct peer;
@@ -25,7 +27,9 @@ struct job_table_options {     /* strings are borrowed for the call */
 	uint32_t wait_silent_ms; /* wait for a silent agent without a goodbye; 0: 300,000 */
 	uint32_t stores_max;     /* open at once; 0: as many as there are jobs */
 	struct job_retention_limits keep; /* of complete jobs; zeroed: all of them */
-	struct receiver *receiver;        /* borrowed until destroy */
+	uint64_t
+		pages_max; /* bytes of nodes' profiles in memory; 0: as JOB_TABLE_PAGES_SHARE says */
+	struct receiver *receiver; /* borrowed until destroy */
 };
 
 /* Opens the directory, and goes on with the jobs in it that were not complete. 0; -EBUSY: another aggregator has that
@@ -47,6 +51,11 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 int job_table_find(const struct job_table *table, const struct message_text *user,
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);
+
+/* Returns whether so many bytes more of nodes' profiles may be kept in memory: all jobs have pages_max, and the jobs of
+ * one user half of that. */
+bool job_table_has_room(const struct job_table *table, const struct open_profile *profile,
+			uint64_t bytes);
 
 /* Call it before a profile of the table is committed: if stores_max are open, it lets the store rest that was not
  * written for longest. */

@@ -12,7 +12,6 @@
 #include "aggregator/pages/page_set.h"
 #include "aggregator/profile/agent_session.h"
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "proto/batch/message_seq.h"
 
@@ -296,7 +295,9 @@ static void end_save(struct node_profiles *profiles, bool wait, uint64_t now_ns)
 	if (!page_saver_end(&profiles->saver, wait, &result))
 		return;
 	note_result(profiles, result);
-	profiles->rest_ns = now_ns + NODE_PROFILES_REST_TIMES * (now_ns - profiles->began_ns);
+	if (!wait)
+		profiles->rest_ns =
+			now_ns + NODE_PROFILES_REST_TIMES * (now_ns - profiles->began_ns);
 	if (profiles->wish_is_saved)
 		unlink(profiles->wanted_path);
 	for (uint32_t i = 0; i < profiles->nr_links && !profiles->new_ns; i++)
@@ -373,7 +374,7 @@ int node_profiles_save(struct node_profiles *profiles)
 {
 	int result;
 
-	end_save(profiles, true, clock_now_ns());
+	end_save(profiles, true, 0);
 	if (!page_set_changed(profiles->set))
 		return 0;
 	begin_byes(profiles);
@@ -410,28 +411,9 @@ uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t sinc
 	return heard;
 }
 
-static int compare_hosts(const void *a, const void *b)
+uint64_t node_profiles_bytes(const struct node_profiles *profiles)
 {
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-int64_t node_profiles_nodes(const struct node_profiles *profiles)
-{
-	uint32_t *hosts = calloc(profiles->nr_links + 1ull, sizeof(*hosts)), nr_hosts = 0;
-	int64_t count = 0;
-
-	if (!hosts)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < profiles->nr_links; i++)
-		if (profiles->links[i].session && profiles->links[i].session->host)
-			hosts[nr_hosts++] = profiles->links[i].session->host;
-	qsort(hosts, nr_hosts, sizeof(*hosts), compare_hosts);
-	for (uint32_t i = 0; i < nr_hosts; i++)
-		count += i == 0 || hosts[i] != hosts[i - 1];
-	free(hosts);
-	return count;
+	return page_set_bytes(profiles->set);
 }
 
 uint32_t node_profiles_count(const struct node_profiles *profiles)

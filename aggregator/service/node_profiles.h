@@ -65,8 +65,7 @@ uint64_t node_profiles_links(const struct node_profiles *profiles);
 uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
 			     uint64_t *open);
 
-/* Counts the nodes whose links have come to this aggregator, each once, also those that sent nothing. -ENOMEM. */
-int64_t node_profiles_nodes(const struct node_profiles *profiles);
+uint64_t node_profiles_bytes(const struct node_profiles *profiles); /* of all pages */
 
 /* The sessions, by index from 0 to the count; NULL where there is none, or its epoch is over. */
 uint32_t node_profiles_count(const struct node_profiles *profiles);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node_profiles.h"
+
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
@@ -26,6 +28,17 @@ static int load(struct open_profile *profile, const char *path, char **error)
 
 	return status ? error_text_set(error, status, "%s: cannot be continued: %s (%s)", path,
 				       strerror(-status), store_error(profile->store))
+		      : 0;
+}
+
+static int open_nodes(struct open_profile *profile, const char *path, char **error)
+{
+	int status = path ? node_profiles_open(path, &profile->nodes) : 0;
+
+	profile->control.nodes = profile->nodes;
+	return status ? error_text_set(error, status, "%s: %s", path,
+				       status == -EPROTO ? "damaged, or of a newer version"
+							 : strerror(-status))
 		      : 0;
 }
 
@@ -63,16 +76,23 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 	if (status)
 		return explain(error, options->store_path, "", status);
 	find_place(profile, options->store_path);
-	return load(profile, options->store_path, error);
+	status = load(profile, options->store_path, error);
+	return status ? status : open_nodes(profile, options->pages_path, error);
 }
 
 void open_profile_close(struct open_profile *profile)
 {
+	node_profiles_close(profile->nodes);
 	collection_destroy(profile->collection);
 	store_close(profile->store);
 	clock_service_fini(&profile->clocks);
 	control_service_fini(&profile->control);
 	*profile = (struct open_profile){0};
+}
+
+struct profile_agents open_profile_agents(const struct open_profile *profile)
+{
+	return (struct profile_agents){profile->collection, profile->nodes};
 }
 
 static uint32_t nr_rows_of(const struct open_profile *profile)
@@ -106,6 +126,16 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 	else
 		commit_schedule_logged(schedule, now_ns);
 	return error;
+}
+
+int open_profile_save_nodes(struct open_profile *profile)
+{
+	if (!profile->nodes || node_profiles_count(profile->nodes) == 0)
+		return 0;
+	int status = node_profiles_save(profile->nodes);
+	int64_t nr_nodes = status ? status : profile_agents_nodes(open_profile_agents(profile));
+
+	return nr_nodes > 0 ? store_expect(profile->store, (uint32_t)nr_nodes) : (int)nr_nodes;
 }
 
 void open_profile_note_commit(struct open_profile *profile, uint64_t took_ns, uint64_t now_ns)

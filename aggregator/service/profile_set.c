@@ -5,6 +5,7 @@
 
 #include "ack_sender.h"
 #include "job_table.h"
+#include "node_profiles.h"
 
 #include "aggregator/store/store.h"
 #include "base/clock.h"
@@ -112,6 +113,25 @@ int profile_set_commit_due(struct profile_set *set, uint64_t now_ns)
 int profile_set_commit_all(struct profile_set *set, uint64_t now_ns)
 {
 	return commit_those(set, now_ns, true);
+}
+
+void profile_set_save_nodes_due(struct profile_set *set, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < profile_set_count(set); i++)
+		if (profile_set_at(set, i)->nodes)
+			node_profiles_step(profile_set_at(set, i)->nodes, now_ns);
+}
+
+int profile_set_save_nodes(struct profile_set *set)
+{
+	int result = 0;
+
+	for (uint32_t i = set->own_is_gone; i < profile_set_count(set); i++) {
+		int error = open_profile_save_nodes(profile_set_at(set, i));
+
+		result = error ? error : result;
+	}
+	return result;
 }
 
 int profile_set_look(struct profile_set *set, uint64_t now_ns, bool at_once)

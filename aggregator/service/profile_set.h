@@ -12,12 +12,13 @@ struct job_table;
 struct peer;
 struct receiver;
 
-struct profile_set {             /* zeroed: empty */
-	struct open_profile own; /* of agents that name no job */
-	struct job_table *jobs;  /* owns; NULL: all agents are of the own profile */
+struct profile_set {               /* zeroed: empty */
+	struct open_profile own;   /* of agents that name no job */
+	struct job_table *jobs;    /* owns; NULL: all agents are of the own profile */
 	struct receiver *receiver; /* borrowed while a profile is open */
 	uint64_t commits;
-	uint64_t looked_ns; /* time of the last profile_set_look(); CLOCK_MONOTONIC, as all times here */
+	uint64_t
+		looked_ns; /* time of the last profile_set_look(); CLOCK_MONOTONIC, as all times here */
 	bool own_is_gone;
 };
 
@@ -40,6 +41,11 @@ int profile_set_commit(struct profile_set *set, struct open_profile *profile, ui
  * whose store is gone is no error. */
 int profile_set_commit_due(struct profile_set *set, uint64_t now_ns);
 int profile_set_commit_all(struct profile_set *set, uint64_t now_ns);
+
+/* Save the profiles of nodes, where that is due, or all of them at the end (open_profile_save_nodes()). The second
+ * returns 0 or the last error. */
+void profile_set_save_nodes_due(struct profile_set *set, uint64_t now_ns);
+int profile_set_save_nodes(struct profile_set *set);
 
 /* Checks that the own store is still in its place, because it may be deleted while no message comes. At most once a
  * second, unless at_once. 0; -ESTALE: the store is gone. */

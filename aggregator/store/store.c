@@ -378,7 +378,9 @@ int store_recover(const char *path)
 
 int store_expect(struct store *store, uint32_t nr_nodes)
 {
-	return store->database ? store_life_expect(store->database, nr_nodes) : -EIO;
+	int error = store_rests(store) ? wake(store) : 0;
+
+	return error ? error : store_life_expect(store->database, nr_nodes);
 }
 
 bool store_has_moved(const struct store *store)

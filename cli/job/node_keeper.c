@@ -27,7 +27,6 @@
 #include "node-agent/files/proc_file.h"
 
 #define MEMBERS_MAX    1024
-#define STATUS_MAX     4096u
 #define LOOK_MS        20    /* from one look at the agent to the next, while a member waits */
 #define GIVE_UP_MS     2000u /* limit for data that is not acknowledged at the end */
 #define LAST_ROUND_MS  500u  /* of that, the least for the last round of the node's profile */
@@ -99,17 +98,9 @@ static void watch(struct node_keeper *keeper, const struct member *member,
  * than its user. */
 static bool is_of_our_user(pid_t pid)
 {
-	char *text;
-	size_t size;
-	unsigned int uid = UINT_MAX;
+	uid_t real, effective;
 
-	if (proc_file_read(pid, "status", STATUS_MAX, &text, &size))
-		return false;
-	const char *line = strstr(text, "\nUid:");
-	if (line && sscanf(line, "\nUid: %u", &uid) != 1)
-		uid = UINT_MAX;
-	free(text);
-	return uid == geteuid();
+	return proc_file_users(pid, &real, &effective) == 0 && real == geteuid();
 }
 
 static void watch_task(struct node_keeper *keeper, struct member *member, int32_t pid)
@@ -215,8 +206,10 @@ static void connect_to_site(void *context, const char *endpoint)
 {
 	const struct node_keeper *keeper = context;
 
-	if (agent_connect(keeper->agent, endpoint,
-			  keeper->site->has_keys ? &keeper->site->keys : NULL))
+	const struct key_set *keys = keeper->site->has_keys ? &keeper->site->keys : NULL;
+
+	if (keeper->profile ? node_profile_connect(keeper->profile, endpoint, keys)
+			    : agent_connect(keeper->agent, endpoint, keys))
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
@@ -241,34 +234,51 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 	log_warning("%s: %s", keeper->site->endpoint, what);
 }
 
+static bool is_late(const struct member *member)
+{
+	return clock_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS;
+}
+
 /* Returns whether the member's data will not be stored, or too late. */
 static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
 			    const struct agent_status *status)
 {
-	return keeper->site && ((!status->welcomed && status->key_refusals) ||
-				clock_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
+	return keeper->site && !keeper->profile &&
+	       ((!status->welcomed && status->key_refusals) || is_late(member));
+}
+
+/* Returns whether an aggregator of jobs has welcomed this node. place: of the profile, "": it was not told. */
+static bool find_place(const struct node_keeper *keeper, const struct agent_status *status,
+		       char place[static PROFILE_LINK_PLACE_MAX])
+{
+	if (keeper->profile)
+		return node_profile_place(keeper->profile, place);
+	snprintf(place, PROFILE_LINK_PLACE_MAX, "%s", status->profile ? status->profile : "");
+	return status->welcomed;
 }
 
 /* The place of the profile follows the word. */
-static void answer_stored(struct member *member, const struct agent_status *status)
+static void answer_stored(const struct node_keeper *keeper, struct member *member,
+			  const struct agent_status *status)
 {
-	char words[1 + NODE_KEEPER_PLACE_MAX];
-	int size = snprintf(words, sizeof(words), "%c%s", NODE_KEEPER_STORED,
-			    status->profile ? status->profile : "");
+	char words[1 + NODE_KEEPER_PLACE_MAX], place[PROFILE_LINK_PLACE_MAX];
 
-	if (size >= (int)sizeof(words))
-		size = 1;
+	find_place(keeper, status, place);
+	const int size = snprintf(words, sizeof(words), "%c%s", NODE_KEEPER_STORED, place);
 	(void)send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	member->state = MEMBER_ANSWERED;
 }
 
 /* Returns whether the member's data is stored. A site's aggregator must have welcomed the agent, too: an unknown agent
- * is in no profile. */
+ * is in no profile. A profile of this node is safe without that, and waits only for a while. */
 static bool is_stored(const struct node_keeper *keeper, const struct member *member,
 		      const struct agent_status *status)
 {
+	char place[PROFILE_LINK_PLACE_MAX];
+
 	return member->state == MEMBER_WAITS_FOR_ACK && status->acked_seq >= member->target &&
-	       (!keeper->site || status->welcomed);
+	       (!keeper->site || find_place(keeper, status, place) ||
+		(keeper->profile && is_late(member)));
 }
 
 /* Returns whether a member still waits. */
@@ -297,7 +307,7 @@ static bool answer_members(struct node_keeper *keeper)
 		if (failed)
 			answer(member, NODE_KEEPER_FAILED);
 		else if (is_stored(keeper, member, &status))
-			answer_stored(member, &status);
+			answer_stored(keeper, member, &status);
 		else if (has_site_failed(keeper, member, &status)) {
 			say_site_failure(keeper, &status);
 			answer(member, NODE_KEEPER_SAID);
@@ -480,6 +490,8 @@ static uint32_t follow_aggregator(struct node_keeper *keeper)
 	const char *endpoint;
 	const struct key_set *keys;
 
+	if (keeper->profile && keeper->site)
+		return GIVE_UP_MS;
 	if (!keeper->profile || !keeper->search.found)
 		return 0;
 	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS - CONNECT_MS);
@@ -520,7 +532,7 @@ static void end(struct node_keeper *keeper)
 /* A step without a key shares its rendezvous with others, so nobody could tell whose aggregator is lost. */
 static void start_standby(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
-	int r = options->profile && *options->step->key
+	int r = options->profile && !options->site && *options->step->key
 			? job_standby_start(&keeper->standby, options->job)
 			: 0;
 

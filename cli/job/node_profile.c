@@ -20,7 +20,6 @@
 #include "cli/run/profiling.h"
 #include "node-agent/agent_hello.h"
 #include "node-agent/job_order.h"
-#include "node-agent/link/profile_link.h"
 #include "proto/trust/trusted_dir.h"
 
 struct node_profile {
@@ -137,6 +136,9 @@ static int create_aggregator(struct node_profile *profile,
 static int create_link(struct node_profile *profile, const struct node_profile_options *options)
 {
 	int r = agent_hello_init(&profile->hello, options->node_name);
+
+	if (options->job)
+		profile->hello.hello.job = *options->job;
 	const struct profile_link_options link = {
 		.store_path = profile->store_path,
 		.hello = profile->hello.hello,
@@ -225,6 +227,11 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 			 const struct key_set *keys)
 {
 	return profile_link_connect(profile->link, endpoint, keys);
+}
+
+bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX])
+{
+	return profile_link_place(profile->link, place);
 }
 
 uint64_t node_profile_lost_ns(const struct node_profile *profile)

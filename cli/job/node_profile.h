@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "node-agent/agent.h"
+#include "node-agent/link/profile_link.h"
 
 /* the agent's endpoint, in the context of node_profile_context() */
 #define NODE_PROFILE_ENDPOINT "inproc://flamegrid-node"
@@ -14,12 +15,15 @@
 #define NODE_PROFILE_PREFIX "flamegrid-node-" /* of the directory; six characters follow */
 
 struct capability_set;
+struct message_job;
 struct node_profile;
 
 struct node_profile_options { /* strings are borrowed until the end */
 	const char *spool;    /* the directory for the profile's own; NULL: $TMPDIR, else /tmp */
 	const char *title;
 	const char *node_name; /* as in agent_options */
+	const struct message_job
+		*job; /* of a site's aggregator; NULL: the aggregator is the job's */
 	bool raw_samples;
 };
 
@@ -41,6 +45,9 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 
 /* As profile_link_lost_ns(). */
 uint64_t node_profile_lost_ns(const struct node_profile *profile);
+
+/* As profile_link_place(). */
+bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX]);
 
 /* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
  * take everything within give_up_ms, the profile is copied into the directory of the job's (NULL: not known). That must

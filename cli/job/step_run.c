@@ -12,6 +12,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.spool = options->spool,
 		.title = options->title,
 		.node_name = options->agent.node_name,
+		.job = options->site ? &options->site->job : NULL,
 		.raw_samples = options->raw_samples,
 	};
 	const struct job_keeper_options job = {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -38,6 +39,8 @@ struct profile_link {
 	int wake_fd;
 	pthread_mutex_t lock;
 	struct wishes wishes;
+	bool welcomed; /* guarded by the lock, as the next one */
+	char place[PROFILE_LINK_PLACE_MAX];
 	/* the loop's own */
 	char *endpoint; /* owns; NULL: not known yet */
 	struct key_set keys;
@@ -205,6 +208,18 @@ static int step(struct profile_link *link, uint64_t now_ns)
 	return r == -ENOMEM ? r : 0;
 }
 
+static void note_place(struct profile_link *link)
+{
+	const char *place;
+
+	if (link->welcomed || !link->publisher || !publisher_welcomed(link->publisher, &place))
+		return;
+	pthread_mutex_lock(&link->lock);
+	link->welcomed = true;
+	snprintf(link->place, sizeof(link->place), "%s", place);
+	pthread_mutex_unlock(&link->lock);
+}
+
 static void note_loss(struct profile_link *link, uint64_t now_ns)
 {
 	if (!link->endpoint || (link->publisher && publisher_connected(link->publisher)))
@@ -243,6 +258,7 @@ int profile_link_run(struct profile_link *link)
 	while ((r = step(link, now_ns)) == 0 && !is_done(link) &&
 	       (!link->give_up_ns || (now_ns < link->give_up_ns && link->endpoint))) {
 		note_loss(link, now_ns);
+		note_place(link);
 		wait_for_news(link, now_ns);
 		now_ns = clock_now_ns();
 	}
@@ -277,6 +293,15 @@ int profile_link_connect(struct profile_link *link, const char *endpoint,
 	pthread_mutex_unlock(&link->lock);
 	wake(link);
 	return 0;
+}
+
+bool profile_link_place(struct profile_link *link, char place[static PROFILE_LINK_PLACE_MAX])
+{
+	pthread_mutex_lock(&link->lock);
+	bool welcomed = link->welcomed;
+	memcpy(place, link->place, PROFILE_LINK_PLACE_MAX);
+	pthread_mutex_unlock(&link->lock);
+	return welcomed;
 }
 
 uint64_t profile_link_lost_ns(const struct profile_link *link)

@@ -34,6 +34,11 @@ void profile_link_destroy(struct profile_link *link); /* accepts NULL */
 int profile_link_connect(struct profile_link *link, const char *endpoint,
 			 const struct key_set *keys);
 
+/* Returns whether an aggregator has welcomed the link. place is then the place of the job's profile as the aggregator
+ * told it, or "". Any thread. */
+#define PROFILE_LINK_PLACE_MAX 512u
+bool profile_link_place(struct profile_link *link, char place[static PROFILE_LINK_PLACE_MAX]);
+
 /* Since when the aggregator is not connected, by CLOCK_MONOTONIC: since its endpoint was given, or since 5 s after its
  * last word. 0: it is connected, or no endpoint is known. Any thread. */
 uint64_t profile_link_lost_ns(const struct profile_link *link);

@@ -310,6 +310,9 @@ int profile_parts_replace(const struct profile_parts *parts, const char *merged_
 	/* First it is one more part, and so is the store whose place it takes. */
 	if (!status && rename(merged_path, whole_path))
 		status = -errno;
+	/* Those who may read the store may go on to do so. */
+	if (!status && first->has_store && chmod(whole_path, first->store.st_mode & 0777))
+		status = -errno;
 	if (!status)
 		status = move_log(first->path, old_path);
 	if (!status && rename(first->path, old_path) && errno != ENOENT)

@@ -183,6 +183,28 @@ static void pages_come_while_the_file_is_written(void **state)
 	assert_saved(fixture, "0.0=A");
 }
 
+static void a_new_node_waits_where_files_take_long(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_session *link = come(fixture, 1), *other = come(fixture, 2);
+	const uint64_t end_ns = 1 + 17 * SECOND_NS;
+
+	assert_int_equal(apply(fixture, link, 7, 1, "0.0=a |0:1", 1), 0);
+	waits = true;
+	node_profiles_step(fixture->profiles, 1);
+	sem_wait(&has_begun);
+	waits = false;
+	sem_post(&may_end);
+	do
+		node_profiles_step(fixture->profiles, end_ns);
+	while (node_profiles_until(fixture->profiles, UINT64_MAX) == end_ns + NODE_PROFILES_END_NS);
+	assert_int_equal(apply(fixture, other, 8, 1, "0.0=b |0:1", end_ns), 0);
+	assert_int_equal(step(fixture, end_ns + 3 * SECOND_NS), 0);
+	say_bye(fixture, other); /* does not wait */
+	assert_int_equal(step(fixture, end_ns + 3 * SECOND_NS), 1);
+	assert_int_equal(other->durable_seq, 2);
+}
+
 static void a_failure_is_said_once_and_tried_again(void **state)
 {
 	struct fixture *fixture = *state;
@@ -328,6 +350,7 @@ int main(void)
 		TEST(the_file_is_written_at_once_and_after_1_2_4_and_8_seconds),
 		TEST(the_file_is_written_soon_after_a_reader_asks),
 		TEST(pages_come_while_the_file_is_written),
+		TEST(a_new_node_waits_where_files_take_long),
 		TEST(a_failure_is_said_once_and_tried_again),
 		TEST(a_later_link_of_a_profile_takes_the_place_of_an_earlier_one),
 		TEST(a_later_aggregator_awaits_the_links_that_said_no_goodbye),

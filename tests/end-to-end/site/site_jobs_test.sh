@@ -2,70 +2,10 @@
 # `flamegrid run --aggregator`: jobs of a site send to its aggregator, each has a profile of its own there, with the right totals; and whatever happens to the aggregator, the
 # jobs' own results are what they would have been. Nodes are names.
 . "$(dirname "$0")/../support/harness.sh"
-export XDG_RUNTIME_DIR=$scratch/runtime
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-export FLAMEGRID_CONFIG=$scratch/empty.conf
-: >"$FLAMEGRID_CONFIG"
-cd "$scratch" || exit 1 # nothing may be written into it
-for node in 0 1; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
-export FAKE_CUDA_DEVICES=2
-declare -A rank_pid
-service=''
-silent=''
-at_end() { kill -9 $service $silent ${rank_pid[*]} 2>/dev/null; }
-work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
-
-"$flamegrid" keygen "$scratch/keys" >/dev/null
-"$flamegrid" keygen "$scratch/others" >/dev/null
-# What the service says goes to its log and then, line by line, to descriptor 7.
-mkfifo "$scratch/news"
-exec 7<>"$scratch/news"
-log=$scratch/service.log
-says() { until grep -qF -- "$1" "$log"; do read -r -t 60 _ <&7 || return 1; done; }
-port=$((30000 + $$ % 2500)) # beside those that slurm_harness.sh takes
-at=tcp://127.0.0.1:$port
-start_service() { # OPTION...
-	: >"$log"
-	"$flamegrid" aggregate --keys "$scratch/keys/aggregator.keys" --listen "$at" --store "$scratch/own.db" --jobs "$scratch/jobs" "$@" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
-	service=$!
-	check "the service is there" says "listening on $at"
-}
-end_service() {
-	kill -TERM $service
-	wait $service
-	same "the service's status" $? 0
-	service=
-}
-site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
-# A rank waits two seconds for the aggregator's word. On a busy machine the word may come later: then the rank says so,
-# and the profile gets all.
-late='has not confirmed all of what was recorded here'
-no_answer='the aggregator has not answered yet'
-# says_place WHAT PLACE FILE...: a node's ranks say where the profile is, or that they have not heard in time.
-says_place() { check "$1" grep -qF -e ":$2" -e "$late" -e "$no_answer" "${@:3}"; }
-# The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
-last_alone() { sed -n 's/^flamegrid-aggregator: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
-
-# rank JOB RANK SIZE NODE OPTION... -- COMMAND...: in the background.
-rank() {
-	local job=$1 rank=$2 size=$3 node=$4
-	shift 4
-	env PMIX_NAMESPACE="$job" OMPI_COMM_WORLD_RANK="$rank" OMPI_COMM_WORLD_SIZE="$size" OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$((node + 1)) \
-		FAKE_CUDA_TRUTH="$scratch/$job.truth.$rank" \
-		"$flamegrid" run --node-name "node$node" --devices "$scratch/devices.$node" "$@" >"$scratch/$job.out.$rank" 2>"$scratch/$job.err.$rank" 7<&- &
-	rank_pid[$job.$rank]=$!
-}
-await() { # JOB RANK STATUS
-	wait "${rank_pid[$1.$2]}"
-	same "$1: rank $2's status" $? "$3"
-	unset "rank_pid[$1.$2]"
-}
+. "$(dirname "$0")/../support/site_harness.sh"
 
 # ---- two jobs of four ranks on two nodes at once: the same nodes, the same ranks, two profiles
 start_service
-user=$(id -un)
 for r in 0 1 2 3; do
 	rank red $r 4 $((r / 2)) "${site[@]}" -- $work --launches $((1000 * (r + 1)))
 	rank blue $r 4 $((r / 2)) "${site[@]}" -- $work --launches $((700 * (r + 1)))
@@ -166,29 +106,18 @@ wait $silent 2>/dev/null
 silent=
 
 # ---- the service is killed in the middle, and comes again
-mkfifo "$scratch/up" "$scratch/go"
-exec 8<>"$scratch/up" 9<>"$scratch/go"
-held="$work --launches 500; echo >>$scratch/up; read -r _ <$scratch/go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 900"
 compared() { "$flamegrid" report "$1" --clocks -f csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["compared"] >= n { c++ } END { printf "%.0f\n", c }' n="$2"; }
-mkfifo "$scratch/nothing"
-until_compared() { # TIMES: the agents of both nodes have been welcomed that often
-	for _ in $(seq 300); do
-		[ "$(compared "$scratch/jobs/$user-held" "$1")" = 2 ] && return 0
-		read -r -t 0.1 _ <>"$scratch/nothing"
-	done
-	return 1
-}
+# the agents of both nodes have been welcomed that often
+both_compared() { [ "$(compared "$scratch/jobs/$user-held" "$1")" = 2 ]; }
 for r in 0 1; do rank held $r 2 $r "${site[@]}" -- sh -c "$held"; done
-read -r -t 60 _ <&8
-read -r -t 60 _ <&8
-check "both agents are known" until_compared 1
+await_up 2
+check "both agents are known" until_so both_compared 1
 kill -KILL $service
 wait $service 2>/dev/null
 contains "a mark is left" "$scratch/jobs/$user-held/job.open" "key held"
 start_service
-check "both agents have come again" until_compared 2
-echo >&9
-echo >&9
+check "both agents have come again" until_so both_compared 2
+let_go 2
 await held 0 0
 await held 1 0
 check "it is complete" says "$scratch/jobs/$user-held is complete"
@@ -201,13 +130,11 @@ check "restarted: no mark is left" [ ! -e "$scratch/jobs/$user-held/job.open" ]
 end_service
 start_service --wait-silent 1 --wait-nodes 1
 for r in 0 1; do rank lost $r 2 $r "${site[@]}" -- sh -c "$held"; done
-read -r -t 60 _ <&8
-read -r -t 60 _ <&8
+await_up 2
 check "it has begun" says "$scratch/jobs/$user-lost begins"
 keeper=$(pgrep -x -f ".*run --node-name node1 .*$scratch/devices.1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" = flamegrid-node ] && echo "$pid"; done)
 check "the agent of node1" kill -KILL "$keeper"
-echo >&9
-echo >&9
+let_go 2
 await lost 0 0
 await lost 1 0
 contains "its rank says so" "$scratch/lost.err.1" "the aggregator has not confirmed it"
