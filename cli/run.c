@@ -143,6 +143,7 @@ static int start_ranks(struct run *run)
 		.title = run->title,
 		.names = run->options.names,
 		.raw_samples = run->options.raw_samples,
+		.bytes_max = (uint64_t)run->options.max_mib << 20,
 		.task = run->options.task,
 		.folds_on_nodes = folds_on_nodes(run),
 		.spool = run->options.spool,
@@ -219,6 +220,7 @@ static int start_own(struct run *run)
 		.inlines = run->options.inlines,
 		.bpf = run->options.bpf,
 		.raw_samples = run->options.raw_samples,
+		.bytes_max = (uint64_t)run->options.max_mib << 20,
 		.stack_source = run->options.stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);

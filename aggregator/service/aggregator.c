@@ -104,6 +104,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
 		.totals_as_blocks = options->totals_as_blocks,
+		.bytes_max = options->bytes_max,
 		.compact = true,
 		.receiver = aggregator->receiver,
 	};
@@ -131,6 +132,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.wait_silent_ms = options->wait_silent_ms,
 		.stores_max = descriptor_limit_stores(descriptor_limit()),
 		.keep = options->keep_jobs,
+		.bytes_max = options->bytes_max,
 		.receiver = aggregator->receiver,
 	};
 	char *why = NULL;

@@ -32,6 +32,7 @@ struct aggregator_options {
 	const char *pages_path;
 	bool raw_samples;      /* samples of host threads are also kept one by one (store.md) */
 	bool totals_as_blocks; /* store.h */
+	uint64_t bytes_max;    /* of the store, or of each job's (store.h); 0: no limit */
 	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;

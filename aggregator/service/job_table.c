@@ -59,7 +59,7 @@ struct job_table {
 	uint64_t wait_nodes_ns, wait_silent_ns;
 	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
-	uint64_t pages_max;
+	uint64_t pages_max, bytes_max;
 	int lock_fd; /* the lock on the directory, since stores that rest have none; -1: no lock */
 	struct receiver *receiver;
 };
@@ -117,6 +117,7 @@ static int open_profile(struct job_table *table, struct job *job, const char *ti
 		.title = title,
 		.nr_nodes = job->mark.nr_nodes,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
+		.bytes_max = table->bytes_max,
 		.receiver = table->receiver,
 	};
 	int r = job_dir_file(job->path, JOB_DIR_STORE, store);
@@ -218,6 +219,7 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		NS_PER_MS * (options->wait_silent_ms ? options->wait_silent_ms : WAIT_SILENT_MS);
 	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
 	new_table->pages_max = options->pages_max ? options->pages_max : share_of_memory();
+	new_table->bytes_max = options->bytes_max;
 	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
 	gethostname(new_table->host, sizeof(new_table->host) - 1);

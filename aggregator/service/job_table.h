@@ -27,8 +27,8 @@ struct job_table_options {     /* strings are borrowed for the call */
 	uint32_t wait_silent_ms; /* wait for a silent agent without a goodbye; 0: 300,000 */
 	uint32_t stores_max;     /* open at once; 0: as many as there are jobs */
 	struct job_retention_limits keep; /* of complete jobs; zeroed: all of them */
-	uint64_t
-		pages_max; /* bytes of nodes' profiles in memory; 0: as JOB_TABLE_PAGES_SHARE says */
+	uint64_t bytes_max;               /* of each job's store (store.h); 0: no limit */
+	uint64_t pages_max; /* bytes of nodes' profiles in memory; 0: see JOB_TABLE_PAGES_SHARE */
 	struct receiver *receiver; /* borrowed until destroy */
 };
 

@@ -9,6 +9,7 @@
 #include "aggregator.h"
 #include "descriptor_limit.h"
 
+#include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
 #include "options/option_line.h"
@@ -80,7 +81,7 @@ struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
 	const char *keys_path;
-	uint32_t wait_nodes_s, wait_silent_s, jobs_gib;
+	uint32_t wait_nodes_s, wait_silent_s, jobs_gib, max_mib;
 };
 
 static int take_endpoint(void *context, const char *name, const char *value, char **error)
@@ -104,6 +105,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"store", .text = &options->store_path},
 		{"title", .text = &options->title},
 		{"raw-samples", .flag = &options->raw_samples},
+		{"max-size", .number = &arguments->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
 		{"user-keys", .text = &options->user_keys_path},
@@ -129,6 +131,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		return option_line_refuse(table, "--jobs-age and --jobs-size need --jobs");
 	if (options->user_keys_path && (!options->jobs_path || !arguments->keys_path))
 		return option_line_refuse(table, "--user-keys needs --jobs and --keys");
+	options->bytes_max = (uint64_t)arguments->max_mib << 20;
 	options->keep_jobs.bytes = (uint64_t)arguments->jobs_gib << 30;
 	options->wait_nodes_ms = arguments->wait_nodes_s * 1000;
 	options->wait_silent_ms = arguments->wait_silent_s * 1000;

@@ -58,6 +58,7 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 	const struct store_options store = {.title = options->title,
 					    .nr_nodes = options->nr_nodes,
 					    .totals_as_blocks = options->totals_as_blocks,
+					    .bytes_max = options->bytes_max,
 					    .compact = options->compact};
 	int status;
 

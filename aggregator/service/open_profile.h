@@ -43,6 +43,7 @@ struct open_profile_options { /* borrowed for the call, except the receiver */
 	bool raw_samples;
 	bool compact; /* store.h, as the next one */
 	bool totals_as_blocks;
+	uint64_t bytes_max;
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 

@@ -50,9 +50,12 @@ static void give_up(struct profile_set *set, struct open_profile *profile)
 
 static void say_unwritable(const struct open_profile *profile, int error)
 {
-	log_error("cannot write the profile: %s (%s); nothing that was acknowledged is lost, and "
+	const bool is_bounded = error == -ENOSPC && store_is_bounded(profile->store);
+
+	log_error("cannot write the profile: %s (%s%s); nothing that was acknowledged is lost, and "
 		  "we keep trying",
-		  strerror(-error), store_error(profile->store));
+		  strerror(-error), store_error(profile->store),
+		  is_bounded ? ", or the profile has the size that --max-size allows" : "");
 }
 
 int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns)

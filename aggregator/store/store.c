@@ -35,6 +35,7 @@ struct store {
 	struct store_writer *writer;
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
 	bool exclusive, compact, totals_as_blocks;
+	uint64_t bytes_max;
 	bool recovers; /* for a reader: it has the lock, but is no writer */
 	dev_t device;  /* of the file that was opened first */
 	ino_t inode;
@@ -139,6 +140,19 @@ static int configure(struct store *store)
 	return error;
 }
 
+static int set_size(struct database *database, uint64_t bytes_max)
+{
+	char sql[64];
+	int64_t page;
+	int error = database_query_number(database, "PRAGMA page_size", &page);
+
+	if (error)
+		return error;
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
+		 (unsigned long long)(bytes_max / (uint64_t)page));
+	return database_execute(database, sql);
+}
+
 static int set_title(struct store *store, const char *title)
 {
 	struct statement *statement;
@@ -166,12 +180,15 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 	status = configure(store);
 	if (!status && is_new)
 		status = store_schema_create(store->database);
+	if (!status && store->bytes_max)
+		status = set_size(store->database, store->bytes_max);
 	if (!status && options && options->title)
 		status = set_title(store, options->title);
 	if (!status)
 		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
 	if (!status)
-		status = store_writer_create(store->database, store->totals_as_blocks, &store->writer);
+		status = store_writer_create(store->database, store->totals_as_blocks,
+					     &store->writer);
 	return status ? error_text_set(error, status, "%s: %s", path,
 				       database_error(store->database))
 		      : 0;
@@ -235,6 +252,7 @@ static int open_store(const char *path, const struct store_options *options, boo
 	(*store)->recovers = recovers;
 	(*store)->exclusive = folder_is_shared(path, options);
 	(*store)->compact = options && options->compact;
+	(*store)->bytes_max = options ? options->bytes_max : 0;
 	(*store)->totals_as_blocks = options && options->totals_as_blocks;
 	(*store)->path = strdup(path);
 	int status = (*store)->path ? open_files(*store, options, error) : -ENOMEM;
@@ -396,6 +414,11 @@ bool store_has_moved(const struct store *store)
 const char *store_error(const struct store *store)
 {
 	return store->database ? database_error(store->database) : "the store cannot be opened";
+}
+
+bool store_is_bounded(const struct store *store)
+{
+	return store->bytes_max != 0;
 }
 
 bool store_is_exclusive(const struct store *store)

@@ -11,12 +11,15 @@
 
 struct store;
 
+#define STORE_MIB_MAX (16u << 20) /* the most that SQLite's pages of 4 KiB can have */
+
 struct store_options {
 	const char *title; /* the new title; NULL: keep the old one. Borrowed for the call */
 	int32_t nr_nodes; /* that will take part; 0 or less: not known, and the stored number stays */
 	/* Totals stay in blocks (store_totals.h), which are merged ten times as fast as rows, and which SQL does not
 	 * find: for a store that becomes a part of another. */
 	bool totals_as_blocks;
+	uint64_t bytes_max; /* of the file; 0: no limit. Beyond it commits fail as on a full disk */
 	bool compact; /* store_close() frees what is not needed any more, and may take STORE_COMPACT_MS for it */
 	/* Whether several hosts share the folder's file system: SQLite's shared memory does not work there. NULL:
 	 * statfs() decides, which tells NFS, Lustre, GPFS, CephFS, BeeGFS, SMB and others. */
@@ -69,6 +72,9 @@ bool store_has_moved(const struct store *store);
 
 /* Describes the last error of load or commit. Borrowed until the next call. */
 const char *store_error(const struct store *store);
+
+/* Whether the store has bytes_max. */
+bool store_is_bounded(const struct store *store);
 
 /* Whether no other process can read while the store is open. */
 bool store_is_exclusive(const struct store *store);

@@ -45,7 +45,7 @@
 #define SILENT_MS     3000 /* limit for rank 0's wait for such a word */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
-#define ROUNDS_MAX    3 /* of the reports */
+#define ROUNDS_MAX    3   /* of the reports */
 #define WORD_ENDED    'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
 #define WORD_LIVES    'b' /* to rank 0: nodes have not ended yet */
@@ -113,6 +113,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.nr_nodes = process->options->step->nr_nodes,
 		.keys = &process->rendezvous.text.keys,
 		.raw_samples = process->options->raw_samples,
+		.bytes_max = process->options->bytes_max,
 		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,
 	};
 	int r = output_dir_file(&process->output, process->store_name, store_path);

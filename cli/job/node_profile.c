@@ -122,6 +122,7 @@ static int create_aggregator(struct node_profile *profile,
 		.store_path = profile->store_path,
 		.title = options->title,
 		.raw_samples = options->raw_samples,
+		.bytes_max = options->bytes_max,
 		.totals_as_blocks = true, /* all nodes' are merged */
 	};
 	char *error = NULL;

@@ -23,7 +23,8 @@ struct node_profile_options { /* strings are borrowed until the end */
 	const char *title;
 	const char *node_name; /* as in agent_options */
 	const struct message_job
-		*job; /* of a site's aggregator; NULL: the aggregator is the job's */
+		*job;       /* of a site's aggregator; NULL: the aggregator is the job's */
+	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
 };
 

@@ -14,6 +14,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.node_name = options->agent.node_name,
 		.job = options->site ? &options->site->job : NULL,
 		.raw_samples = options->raw_samples,
+		.bytes_max = options->bytes_max,
 	};
 	const struct job_keeper_options job = {
 		.step = step,
@@ -22,6 +23,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.title = options->title,
 		.names = options->names,
 		.raw_samples = options->raw_samples,
+		.bytes_max = options->bytes_max,
 		.folds_on_nodes = options->folds_on_nodes,
 	};
 	const struct node_keeper_options node = {

@@ -19,7 +19,8 @@ struct step_run_options { /* strings are borrowed for the call */
 	const struct site_aggregator *site;
 	const char *title;
 	struct report_options names;
-	bool raw_samples;           /* aggregator.h */
+	uint64_t bytes_max; /* aggregator.h, as the next one */
+	bool raw_samples;
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
 	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */

@@ -68,6 +68,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.store_path = options->store_path,
 		.title = options->title,
 		.raw_samples = options->raw_samples,
+		.bytes_max = options->bytes_max,
 	};
 	char *symbol_cache = symbol_cache_directory(options->symbol_cache);
 	struct agent_options agent = {

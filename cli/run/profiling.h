@@ -23,7 +23,8 @@ struct profiling_options {
 	bool attached; /* as in agent.h, with the next member */
 	uid_t guest_uid;
 	struct bpf_options bpf;
-	bool raw_samples; /* aggregator.h */
+	uint64_t bytes_max; /* aggregator.h, as the next one */
+	bool raw_samples;
 };
 
 /* Starts both. 0 or -errno. On error *profiling is NULL, and *error is one line, which the caller owns (free()). */

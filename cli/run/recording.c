@@ -33,6 +33,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
 		.raw_samples = options->raw_samples,
+		.bytes_max = options->bytes_max,
 	};
 	result = profiling_start(&profiling, &recording->profiling, &error);
 	if (result < 0)

@@ -19,8 +19,9 @@ struct recording_options {       /* strings are borrowed until the end */
 	struct report_options names;
 	bool inlines;
 	enum stack_source stack_source;
-	bool raw_samples; /* aggregator.h */
-	bool attached;    /* as in struct agent_options, with the next member */
+	uint64_t bytes_max; /* aggregator.h, as the next one */
+	bool raw_samples;
+	bool attached; /* as in struct agent_options, with the next member */
 	uid_t guest_uid;
 	struct bpf_options bpf;
 };

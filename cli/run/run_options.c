@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
 #include "cli/base/verbs.h"
@@ -32,7 +33,7 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
-#define TARGETS_MAX 26u
+#define TARGETS_MAX 27u
 
 /* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
@@ -50,6 +51,7 @@ static size_t find_targets(struct run_options *options,
 		{"spool", .text = &options->spool, .least = 1},
 		{"nvtx", .flag = &options->nvtx},
 		{"raw-samples", .flag = &options->raw_samples},
+		{"max-size", .number = &options->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"dormant", .flag = &options->dormant},
 		{"stack-source", .choice = &options->stack_source, .first = STACK_SOURCE_GUEST},
 		{"lines", .choice = &options->names.lines, .first = REPORT_LINES_ON},

@@ -37,6 +37,7 @@ struct run_options { /* strings belong to the command line or the configuration 
 	struct bpf_options bpf;
 	enum stack_source stack_source;
 	enum run_aggregate aggregate;
+	uint32_t max_mib; /* of the profile's store; 0: no limit */
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

@@ -22,6 +22,7 @@ static const struct option_row rows[] = {
 	 "Wait so long for agents that fell silent (default: 300)."},
 	{"title", 0, "TEXT", 0, "Name the profile so in reports."},
 	ROW_RAW_SAMPLES,
+	ROW_MAX_SIZE,
 
 	OPTION_GROUP("Other"),
 	ROWS_MESSAGES,

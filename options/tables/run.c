@@ -19,6 +19,7 @@ static const struct option_row rows[] = {
 	 "Let each node fold its own profile, or send all events (default: auto)."},
 	{"spool", 0, "DIR", 0,
 	 "Keep a node's own profile in DIR on the node (default: $TMPDIR, else /tmp)."},
+	ROW_MAX_SIZE,
 
 	OPTION_GROUP("What is recorded beside GPU work"),
 	ROW_RECORD,

@@ -27,6 +27,8 @@
 	"Let the processes walk launch stacks (default, and auto), or the kernel."}
 #define ROW_RAW_SAMPLES {"raw-samples", 0, "on|off", 0, \
 	"Keep each host sample by itself, too (default: off)."}
+#define ROW_MAX_SIZE {"max-size", 0, "MIB", 0, \
+	"Write at most so much of a profile to the disk."}
 #define ROW_INSECURE {"insecure", 0, NULL, 0, \
 	"Allow endpoints without keys that other machines can reach, unprotected."}
 #define ROW_UNIT {"unit", 'u', "us|ns", 0, "Choose the unit of folded stacks (default: us)."}

@@ -18,6 +18,7 @@
 #include "report/profile/profile.h"
 #include "report/model/report_build.h"
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/catalog.h"
 #include "report_text.h"
 #include "store_fixture.h"
 
@@ -431,6 +432,42 @@ static void a_full_disk_loses_nothing(void **state)
 	free(expected);
 }
 
+static void a_store_at_its_size_loses_nothing(void **state)
+{
+	const struct store_options bounded = {.bytes_max = 1u << 20};
+	static char name[1u << 20];
+	struct stat info;
+	uint32_t id;
+
+	(void)state;
+	char *expected = store_fixture_undisturbed();
+	const uint64_t half = store_fixture.scenario.nr_frames / 2;
+	store_fixture_open_all_with(&bounded);
+	assert_true(store_is_bounded(store_fixture.store));
+	store_fixture_apply_up_to(half);
+	store_fixture_commit();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	memset(name, 'x', sizeof(name));
+	assert_int_equal(catalog_add_string(store_fixture.collection->catalog, name, sizeof(name),
+					    &id),
+			 0);
+	assert_int_equal(store_commit(store_fixture.store, store_fixture.collection), -ENOSPC);
+	assert_int_equal(store_fixture.session->durable_seq, half);
+	store_fixture_close_all();
+	assert_int_equal(stat(store_fixture.path, &info), 0);
+	assert_true(info.st_size <= 1 << 20);
+	store_fixture_open_all();
+	assert_false(store_is_bounded(store_fixture.store));
+	assert_int_equal(store_fixture.session->durable_seq, half);
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+	char *text = report_text_of(store_fixture.path);
+	assert_string_equal(text, expected);
+	free(text);
+	free(expected);
+}
+
 static void the_title_is_kept_and_can_be_replaced(void **state)
 {
 	(void)state;
@@ -484,6 +521,7 @@ int main(void)
 		TEST(a_second_writer_is_kept_out),
 		TEST(on_a_shared_file_system_nobody_else_has_the_store_open),
 		TEST(a_full_disk_loses_nothing),
+		TEST(a_store_at_its_size_loses_nothing),
 		TEST(the_title_is_kept_and_can_be_replaced),
 		TEST(a_finished_epoch_keeps_its_watermark_but_not_its_ids),
 	};

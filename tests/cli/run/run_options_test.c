@@ -31,6 +31,7 @@ static const char *value_of(const struct option_row *row)
 		{"ENDPOINT|none", "none"},
 		{"KIB", "8"},
 		{"LIST", "all"},
+		{"MIB", "100"},
 		{"MODE[,NATIVE[,PYTHON]]", "native,7"},
 		{"N", "9"},
 		{"ON/PERIOD", "1s/30s"},
