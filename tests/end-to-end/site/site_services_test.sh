@@ -53,7 +53,8 @@ table=$(sed -n "/^| root's; with .--any-user.;/,/^| with .--stack-source uprobe/
 same "the agent's rights are the table's" "$(printf '%s\n' $agents | LC_ALL=C sort | tr '\n' ' ')" "$(printf '%s\n' $table | tr '\n' ' ')"
 same "the aggregator has none" "$(value flamegrid-aggregator.service CapabilityBoundingSet)" ''
 
-port=$((30000 + $$ % 2500)) # beside those that slurm_harness.sh takes
+take_ports
+port=$ports
 places="FLAMEGRID_LISTEN=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/aggregator.keys"
 rights=$(only)
 start flamegrid-aggregator.service aggregator.env

@@ -70,6 +70,18 @@ await_keepers() {
 	for pid in $(own_keepers); do timeout 60 tail --pid="$pid" -f /dev/null; done
 }
 
+# take_ports: ten TCP ports that no other test has, from $ports on. Daemons that outlive a killed test keep its lock.
+take_ports() {
+	local number lock
+
+	for number in $(seq $(($$ % 1000)) 1999); do
+		exec {lock}<>"/tmp/flamegrid-test-ports.$number" || continue
+		flock -n "$lock" && ports=$((12000 + number * 10)) && return
+		exec {lock}<&-
+	done
+	return 1
+} 2>/dev/null
+
 # devices N: a device list of N simulated GPUs; prints its path.
 devices() {
 	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"

@@ -21,8 +21,8 @@ mkfifo "$scratch/news"
 exec 7<>"$scratch/news"
 log=$scratch/service.log
 says() { until grep -qF -- "$1" "$log"; do read -r -t 60 _ <&7 || return 1; done; }
-port=$((30000 + $$ % 2500)) # beside those that slurm_harness.sh takes
-at=tcp://127.0.0.1:$port
+take_ports
+port=$ports at=tcp://127.0.0.1:$ports
 start_service() { # OPTION...
 	: >"$log"
 	"$flamegrid" aggregate --keys "$scratch/keys/aggregator.keys" --listen "$at" --store "$scratch/own.db" --jobs "$scratch/jobs" "$@" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &

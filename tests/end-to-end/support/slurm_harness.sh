@@ -17,7 +17,9 @@ slurm_end() {
 } 2>/dev/null
 
 slurm_start() {
-	local base=$((20000 + $$ % 1000 * 10)) node host
+	local base node host
+	take_ports
+	base=$ports
 	host=$(hostname)
 	mkdir -p "$slurm/state" && chmod 755 "$scratch" "$slurm"
 	(umask 077; head -c 1024 /dev/urandom >"$slurm/munge.key")
