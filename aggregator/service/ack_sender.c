@@ -1,6 +1,15 @@
 #include "ack_sender.h"
 
+#include "node_profiles.h"
+#include "open_profile.h"
+
 #include "aggregator/profile/agent_session.h"
+
+static uint32_t round_ms_of(const struct peer *peer)
+{
+	return peer->session->folds && peer->profile ? node_profiles_round_ms(peer->profile->nodes)
+						     : 0;
+}
 
 void ack_sender_one(struct receiver *receiver, struct peer *peer)
 {
@@ -8,11 +17,13 @@ void ack_sender_one(struct receiver *receiver, struct peer *peer)
 		.type = MESSAGE_ACK,
 		.ack = {.seq = peer->session->durable_seq,
 			.window_frames = ACK_SENDER_FRAMES,
-			.window_bytes = ACK_SENDER_BYTES},
+			.window_bytes = ACK_SENDER_BYTES,
+			.round_ms = round_ms_of(peer)},
 	};
 
 	if (receiver_send(receiver, peer, &message) == 0) {
 		peer->acked_seq = peer->session->durable_seq;
+		peer->round_ms = message.ack.round_ms;
 		peer->ack_due = false;
 	}
 }
@@ -26,7 +37,8 @@ void ack_sender_all(struct receiver *receiver)
 		struct peer *peer = &peers[i];
 
 		if (peer->session &&
-		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq))
+		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq ||
+		     peer->round_ms != round_ms_of(peer)))
 			ack_sender_one(receiver, peer);
 	}
 }

@@ -30,16 +30,18 @@ struct node_profiles {
 	struct page_saver saver;
 	struct node_link *links; /* owns; a session's id is its place from 1 */
 	uint32_t nr_links, room_links;
-	uint64_t first_ns;  /* time of the first page; 0: none has come */
-	uint64_t save_ns;   /* time of the next save, once a page has come */
-	uint64_t look_ns;   /* time of the next look for a reader's wish */
-	uint64_t end_ns;    /* time of the next look whether a save has ended */
-	uint64_t new_ns;    /* time of the save that a new node is due; 0: none has come */
-	uint64_t began_ns;  /* time when the newest save began */
-	uint64_t rest_ns;   /* new nodes wait until then for a save */
-	bool has_begun;     /* the first page has come, and no file tells readers so */
-	bool has_failed;    /* to save, the last time */
-	bool wish_is_saved; /* by the save that runs */
+	uint64_t first_ns;   /* time of the first page; 0: none has come */
+	uint64_t save_ns;    /* time of the next save, once a page has come */
+	uint64_t look_ns;    /* time of the next look for a reader's wish */
+	uint64_t watched_ns; /* until then somebody watches */
+	uint32_t round_ms;   /* of node_profiles_round_ms() */
+	uint64_t end_ns;     /* time of the next look whether a save has ended */
+	uint64_t new_ns;     /* time of the save that a new node is due; 0: none has come */
+	uint64_t began_ns;   /* time when the newest save began */
+	uint64_t rest_ns;    /* new nodes wait until then for a save */
+	bool has_begun;      /* the first page has come, and no file tells readers so */
+	bool has_failed;     /* to save, the last time */
+	bool wish_is_saved;  /* by the save that runs */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -313,9 +315,24 @@ static bool is_wanted(struct node_profiles *profiles, uint64_t now_ns)
 	profiles->look_ns = now_ns + NODE_PROFILES_LOOK_NS;
 	if (access(profiles->wanted_path, F_OK))
 		return false;
+	const bool was_watched = now_ns < profiles->watched_ns;
+	profiles->watched_ns = now_ns + NODE_PROFILES_WATCHED_NS;
+	if (!was_watched) {
+		profiles->look_ns = now_ns + NODE_PROFILES_FRESH_NS;
+		return false;
+	}
 	if (!page_set_changed(profiles->set))
 		unlink(profiles->wanted_path); /* the file is as new as can be */
 	return true;
+}
+
+static uint32_t choose_round_ms(const struct node_profiles *profiles)
+{
+	const uint64_t ms = 1000 * page_set_bytes(profiles->set) / NODE_PROFILES_ROUND_BYTES;
+
+	return ms < NODE_PROFILES_ROUND_MS       ? NODE_PROFILES_ROUND_MS
+	       : ms > NODE_PROFILES_ROUND_MS_MAX ? NODE_PROFILES_ROUND_MS_MAX
+						 : (uint32_t)ms;
 }
 
 static bool is_new(const struct node_profiles *profiles, uint64_t now_ns)
@@ -342,6 +359,7 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns)
 	if (!profiles->first_ns || profiles->saver.snapshot)
 		return;
 	const bool wanted = is_wanted(profiles, now_ns);
+	profiles->round_ms = now_ns < profiles->watched_ns ? choose_round_ms(profiles) : 0;
 	if (now_ns < profiles->save_ns && !profiles->has_begun && !is_new(profiles, now_ns) &&
 	    !wanted)
 		return;
@@ -368,6 +386,11 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
 	if (profiles->new_ns && profiles->new_ns < until_ns)
 		until_ns = profiles->new_ns;
 	return profiles->look_ns < until_ns ? profiles->look_ns : until_ns;
+}
+
+uint32_t node_profiles_round_ms(const struct node_profiles *profiles)
+{
+	return profiles->round_ms;
 }
 
 int node_profiles_save(struct node_profiles *profiles)

@@ -21,6 +21,13 @@
 #define NODE_PROFILES_END_NS 10000000ull
 /* From one look for a reader's wish to the next. */
 #define NODE_PROFILES_LOOK_NS 500000000ull
+/* A reader's wish makes the links send more often for so long. The first such reader waits for their rounds. */
+#define NODE_PROFILES_WATCHED_NS 30000000000ull
+#define NODE_PROFILES_FRESH_NS   1000000000ull
+/* Then a round comes after a second, or later: all pages are to take so many bytes a second at most. */
+#define NODE_PROFILES_ROUND_MS     1000u
+#define NODE_PROFILES_ROUND_MS_MAX 10000u
+#define NODE_PROFILES_ROUND_BYTES  50000000u
 
 struct agent_session;
 struct node_profiles;
@@ -55,6 +62,10 @@ void node_profiles_step(struct node_profiles *profiles, uint64_t now_ns);
 
 /* The time of the next save, or until_ns if that is earlier. */
 uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t until_ns);
+
+/* Returns the time from one round to the next that links are to keep now (message_ack), as the last step found. 0: as
+ * they like. */
+uint32_t node_profiles_round_ms(const struct node_profiles *profiles);
 
 /* Saves what is not saved, and waits for it. 0 or -errno, which was logged. */
 int node_profiles_save(struct node_profiles *profiles);

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "aggregator/store/database.h"
@@ -15,31 +15,14 @@
 #define PIECE_SIZE (1u << 20)
 #define NEW        OUTPUT_STORE ".new-" /* how the name of a part begins that is not whole yet */
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			bytes += written;
-			size -= (size_t)written;
-		}
-	}
-	return 0;
-}
-
 static int copy(int from, int to)
 {
-	char *piece = malloc(PIECE_SIZE);
 	ssize_t size;
-	int r = piece ? 0 : -ENOMEM;
 
-	while (r == 0 && (size = read(from, piece, PIECE_SIZE)) != 0)
-		r = size > 0 ? write_all(to, piece, (size_t)size) : errno == EINTR ? 0 : -errno;
-	free(piece);
-	return r == 0 && fsync(to) < 0 ? -errno : r;
+	while ((size = sendfile(to, from, NULL, PIECE_SIZE)) != 0)
+		if (size < 0 && errno != EINTR)
+			return -errno;
+	return fsync(to) < 0 ? -errno : 0;
 }
 
 static int add(int from, int directory, const char *new_name, const char *name)

@@ -48,6 +48,7 @@ struct profile_link {
 	struct publisher *publisher; /* owns; NULL: none, until again_ns */
 	struct page_sender *sender;  /* owns */
 	uint64_t round_ns, again_ns; /* times of the next round, and of the next publisher */
+	uint64_t began_ns;           /* the last round */
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
 	bool has_sent_all;
@@ -147,14 +148,24 @@ static int send_bye(struct profile_link *link)
 	return publisher_send(link->publisher, &bye);
 }
 
+/* The time of the next round: sooner while somebody watches. */
+static uint64_t due_ns(const struct profile_link *link)
+{
+	const uint32_t watched_ms = publisher_round_ms(link->publisher);
+
+	return watched_ms ? earlier(link->round_ns, link->began_ns + watched_ms * NS_PER_MS)
+			  : link->round_ns;
+}
+
 /* The last round waits for no other one: it follows what is still on its way. */
 static int send_round(struct profile_link *link, uint64_t now_ns)
 {
 	bool is_last = link->give_up_ns != 0;
 
 	if (link->has_sent_all || !publisher_connected(link->publisher) ||
-	    (!is_last && (now_ns < link->round_ns || !is_acknowledged(link))))
+	    (!is_last && (now_ns < due_ns(link) || !is_acknowledged(link))))
 		return 0;
+	link->began_ns = now_ns;
 	link->gap_ms =
 		link->gap_ms < link->options.round_ms ? link->gap_ms : link->options.round_ms;
 	link->round_ns = now_ns + link->gap_ms * NS_PER_MS;
@@ -242,7 +253,7 @@ static void wait_for_news(const struct profile_link *link, uint64_t now_ns)
 		news[1] = (struct pollfd){.fd = publisher_fd(link->publisher), .events = POLLIN};
 		until_ns = earlier(until_ns, publisher_deadline_ns(link->publisher));
 		if (publisher_connected(link->publisher) && is_acknowledged(link))
-			until_ns = earlier(until_ns, link->round_ns);
+			until_ns = earlier(until_ns, due_ns(link));
 	} else if (link->endpoint)
 		until_ns = earlier(until_ns, link->again_ns);
 	uint64_t wait_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / NS_PER_MS + 1;

@@ -49,6 +49,7 @@ struct publisher {
 	uint64_t in_flight_bytes;
 	uint32_t credit_frames;
 	uint64_t credit_bytes;
+	uint32_t round_ms; /* of publisher_round_ms() */
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	uint64_t hello_ns, hello_gap_ns; /* when HELLO is sent again, and how long after that */
 	struct backoff backoff;
@@ -149,11 +150,11 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	acknowledge(publisher, welcome->durable_seq);
 	publisher->credit_frames = welcome->window_frames;
 	publisher->credit_bytes = welcome->window_bytes;
+	publisher->round_ms = 0;
 	publisher->progress_ns = publisher->now_ns;
 	if (!publisher->welcomed)
 		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
-			 (int)(welcome->profile.size < PROFILE_MAX ? welcome->profile.size
-								   : PROFILE_MAX),
+			 (int)welcome->profile.size,
 			 welcome->profile.data ? welcome->profile.data : "");
 	publisher->error[0] = '\0';
 	publisher->welcomed = true;
@@ -218,6 +219,7 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		acknowledge(publisher, message.ack.seq);
 		publisher->credit_frames = message.ack.window_frames;
 		publisher->credit_bytes = message.ack.window_bytes;
+		publisher->round_ms = message.ack.round_ms;
 		return 0;
 	case MESSAGE_CLOCK:
 		/* now_ns was read before the answer came, and would make the round trip too short. */
@@ -355,12 +357,11 @@ static bool in_flight(const struct publisher *publisher)
 /* Waiting for a connection is no silence, since libzmq tries to connect for ever. */
 static bool is_silent(const struct publisher *publisher)
 {
-	uint64_t now_ns = publisher->now_ns;
-
 	if (publisher->state == STATE_WAITING || publisher->state == STATE_WELCOMED)
-		if (now_ns - publisher->heard_ns >= publisher->silence_ns)
+		if (publisher->now_ns - publisher->heard_ns >= publisher->silence_ns)
 			return true;
-	return in_flight(publisher) && now_ns - publisher->progress_ns >= 2 * publisher->silence_ns;
+	return in_flight(publisher) &&
+	       publisher->now_ns - publisher->progress_ns >= 2 * publisher->silence_ns;
 }
 
 static int check_time(struct publisher *publisher)
@@ -450,7 +451,6 @@ static int set_up(struct publisher *publisher, const struct publisher_options *o
 		return r;
 	if (options->endpoint)
 		return open_connection(publisher);
-	publisher->state = STATE_CLOSED;
 	publisher->retry_ns = UINT64_MAX;
 	return 0;
 }
@@ -565,6 +565,11 @@ bool publisher_has_reached(const struct publisher *publisher)
 bool publisher_connected(const struct publisher *publisher)
 {
 	return publisher->state == STATE_WELCOMED;
+}
+
+uint32_t publisher_round_ms(const struct publisher *publisher)
+{
+	return publisher->round_ms;
 }
 
 bool publisher_welcomed(const struct publisher *publisher, const char **profile)

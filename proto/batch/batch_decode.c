@@ -184,6 +184,7 @@ static void read_ack(struct batch_reader *reader, struct message_ack *ack)
 	ack->seq = batch_reader_u64(reader, "seq");
 	ack->window_frames = batch_reader_u32(reader, "window_frames");
 	ack->window_bytes = batch_reader_u64(reader, "window_bytes");
+	ack->round_ms = reader->nr_left ? batch_reader_u32(reader, "round_ms") : 0;
 }
 
 static void read_clock(struct batch_reader *reader, struct message_clock *clock)

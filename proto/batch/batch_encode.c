@@ -166,6 +166,8 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 	batch_writer_uint(writer, ack->seq);
 	batch_writer_uint(writer, ack->window_frames);
 	batch_writer_uint(writer, ack->window_bytes);
+	if (ack->round_ms)
+		batch_writer_uint(writer, ack->round_ms);
 }
 
 /* ---- whole messages */
@@ -176,6 +178,8 @@ static uint32_t nr_more_elements(const struct message *message)
 	if (message->type == MESSAGE_HELLO && has_more(&message->hello))
 		return 6;
 	if (message->type == MESSAGE_STRINGS && message->strings.owners)
+		return 1;
+	if (message->type == MESSAGE_ACK && message->ack.round_ms)
 		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;

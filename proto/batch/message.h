@@ -377,6 +377,8 @@ struct message_ack {
 	uint64_t seq;
 	uint32_t window_frames;
 	uint64_t window_bytes;
+	/* to a link of a node's profile: somebody watches, so a round is to come after this time; 0: nobody does */
+	uint32_t round_ms;
 };
 
 struct message_ping {

@@ -148,18 +148,36 @@ static void the_file_is_written_soon_after_a_reader_asks(void **state)
 	snprintf(wanted, sizeof(wanted), "%s" PAGE_SET_WANTED, fixture->path);
 	assert_int_equal(apply(fixture, link, 7, 1, "0.0=a |0:1", 1), 0);
 	assert_int_equal(step(fixture, 1), 1);
-	assert_int_equal(apply(fixture, link, 7, 2, "0.0=b |0:1", 2), 0);
+	const uint64_t begin_ns = 1 + 17 * SECOND_NS; /* then a file is due at 33 s */
+	assert_int_equal(apply(fixture, link, 7, 2, "0.0=b |0:1", begin_ns), 0);
+	assert_int_equal(step(fixture, begin_ns), 1);
 	fclose(fopen(wanted, "w"));
 	uint64_t look_ns = node_profiles_until(fixture->profiles, UINT64_MAX);
-	assert_true(look_ns <= 1 + NODE_PROFILES_LOOK_NS);
+	assert_true(look_ns <= begin_ns + NODE_PROFILES_LOOK_NS);
+	assert_int_equal(node_profiles_round_ms(fixture->profiles), 0);
+	/* Links are told, and have a while to send what is newer. */
+	assert_int_equal(step(fixture, look_ns), 0);
+	assert_int_equal(node_profiles_round_ms(fixture->profiles), NODE_PROFILES_ROUND_MS);
+	assert_int_equal(apply(fixture, link, 7, 3, "0.0=c |0:1", look_ns), 0);
+	look_ns += NODE_PROFILES_FRESH_NS;
+	assert_int_equal(node_profiles_until(fixture->profiles, UINT64_MAX), look_ns);
 	assert_int_equal(step(fixture, look_ns), 1);
 	node_profiles_step(fixture->profiles, look_ns);
 	assert_int_equal(access(wanted, F_OK), -1);
-	assert_saved(fixture, "0.0=b");
+	assert_saved(fixture, "0.0=c");
 	/* Nothing is newer than the file. */
 	fclose(fopen(wanted, "w"));
-	assert_int_equal(step(fixture, look_ns + NODE_PROFILES_LOOK_NS), 0);
+	look_ns += NODE_PROFILES_LOOK_NS;
+	assert_int_equal(step(fixture, look_ns), 0);
 	assert_int_equal(access(wanted, F_OK), -1);
+	/* The next reader does not wait for rounds. */
+	assert_int_equal(apply(fixture, link, 7, 4, "0.0=d |0:1", look_ns), 0);
+	fclose(fopen(wanted, "w"));
+	look_ns += NODE_PROFILES_LOOK_NS;
+	assert_int_equal(step(fixture, look_ns), 1);
+	assert_saved(fixture, "0.0=d");
+	node_profiles_step(fixture->profiles, look_ns + NODE_PROFILES_WATCHED_NS);
+	assert_int_equal(node_profiles_round_ms(fixture->profiles), 0);
 }
 
 static void pages_come_while_the_file_is_written(void **state)

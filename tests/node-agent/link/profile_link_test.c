@@ -2,6 +2,7 @@
 #include "node-agent/link/profile_link.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -109,7 +110,8 @@ static int write_page(void *out, const struct profile_page *page)
 	return 0;
 }
 
-static void expect_same_pages(const struct fixture *fixture)
+/* Returns whether the file has the pages of the node's profile. */
+static bool has_same_pages(const struct fixture *fixture, bool ended)
 {
 	struct database *database;
 	struct page_set *set;
@@ -124,14 +126,15 @@ static void expect_same_pages(const struct fixture *fixture)
 	out = open_memstream(&texts[1], &size);
 	assert_int_equal(page_set_load(fixture->pages, &set), 0);
 	assert_int_equal(page_set_writers(set), 1);
-	assert_true(page_set_ended(set, 0));
+	assert_int_equal(page_set_ended(set, 0), ended);
 	assert_int_equal(page_set_read(set, 0, write_page, out), 0);
 	page_set_destroy(set);
 	fclose(out);
 	assert_true(size > 1000);
-	assert_string_equal(texts[1], texts[0]);
+	bool same = strcmp(texts[1], texts[0]) == 0;
 	free(texts[0]);
 	free(texts[1]);
+	return same;
 }
 
 static void the_aggregator_has_the_profile_at_the_end(void **state)
@@ -143,7 +146,7 @@ static void the_aggregator_has_the_profile_at_the_end(void **state)
 	start_aggregator(fixture);
 	assert_int_equal(finish_link(fixture, 60000), 0);
 	stop_aggregator(fixture);
-	expect_same_pages(fixture);
+	assert_true(has_same_pages(fixture, true));
 }
 
 static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state)
@@ -162,7 +165,39 @@ static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state
 	start_aggregator(fixture);
 	assert_int_equal(finish_link(fixture, 60000), 0);
 	stop_aggregator(fixture);
-	expect_same_pages(fixture);
+	assert_true(has_same_pages(fixture, true));
+}
+
+/* A reader asks, and waits for the answer. */
+static void ask(const char *wanted)
+{
+	fclose(fopen(wanted, "w"));
+	while (access(wanted, F_OK) == 0)
+		sched_yield();
+}
+
+/* Unwatched, the link sends a second after its first round, then two, then four. Readers are answered each half second.
+ */
+static void readers_see_what_is_new(void **state)
+{
+	struct fixture *fixture = *state;
+	char wanted[PATH_MAX];
+
+	snprintf(wanted, sizeof(wanted), "%s" PAGE_SET_WANTED, fixture->pages);
+	merge_fixture_write(fixture->profile, 0x1, 1);
+	start_link(fixture);
+	start_aggregator(fixture);
+	while (access(fixture->pages, F_OK))
+		sched_yield();
+	for (uint32_t i = 1; i < 4; i++) {
+		merge_fixture_continue(fixture->profile, (2u << i) - 1);
+		for (int tries = 0; tries < 4 && !has_same_pages(fixture, false); tries++)
+			ask(wanted);
+		assert_true(has_same_pages(fixture, false));
+	}
+	assert_int_equal(finish_link(fixture, 60000), 0);
+	stop_aggregator(fixture);
+	assert_true(has_same_pages(fixture, true));
 }
 
 static void without_an_aggregator_the_link_says_so(void **state)
@@ -211,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_aggregator_has_the_profile_at_the_end),
 		TEST(a_later_aggregator_gets_all_of_a_profile_that_has_grown),
+		TEST(readers_see_what_is_new),
 		TEST(without_an_aggregator_the_link_says_so),
 	};
 

@@ -161,11 +161,12 @@ static void unknown_trailing_elements_are_ignored(void **state)
 	struct message message;
 
 	assert_int_equal(codec_fixture_decode(codec,
-					      "\x96\x0a\x01\x2a\x40\x01\x93\xc0\xc4\x01x\xa1y", 13,
-					      &message),
+					      "\x97\x0a\x01\x2a\x40\x01\x05\x93\xc0\xc4\x01x\xa1y",
+					      14, &message),
 			 0);
 	assert_int_equal(message.ack.seq, 42);
 	assert_int_equal(message.ack.window_bytes, 1);
+	assert_int_equal(message.ack.round_ms, 5);
 }
 
 static void empty_lists_are_null(void **state)

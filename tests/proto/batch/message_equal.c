@@ -189,7 +189,8 @@ bool message_equal(const struct message *left, const struct message *right)
 	case MESSAGE_ACK:
 		return left->ack.seq == right->ack.seq &&
 		       left->ack.window_frames == right->ack.window_frames &&
-		       left->ack.window_bytes == right->ack.window_bytes;
+		       left->ack.window_bytes == right->ack.window_bytes &&
+		       left->ack.round_ms == right->ack.round_ms;
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 		return left->ping.token == right->ping.token;
