@@ -104,6 +104,15 @@ int store_life_left(struct database *database, enum store_life life)
 	return database_execute(database, sql);
 }
 
+int store_life_writers(struct database *database, int64_t *nr_writers, int64_t *nr_open)
+{
+	int error = database_query_number(database, "SELECT count(*) FROM writers", nr_writers);
+
+	return error ? error
+		     : database_query_number(
+			       database, "SELECT count(*) FROM writers WHERE closed <> 1", nr_open);
+}
+
 int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes)
 {
 	int64_t number = 0;

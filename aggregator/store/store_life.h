@@ -46,4 +46,8 @@ int store_life_unite(struct database *database);
 /* Reads the state and the number of nodes (0: not known). 0 or the database's error. */
 int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes);
 
+/* Counts the aggregators that wrote to the store, each to a part of it, and those that did not close theirs. 0 or the
+ * database's error. */
+int store_life_writers(struct database *database, int64_t *nr_writers, int64_t *nr_open);
+
 #endif

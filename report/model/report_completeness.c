@@ -308,7 +308,13 @@ static bool write_faults(FILE *out, const struct judge *judge)
 
 	if (profile->abandoned && (judge->agents.count || !profile->collection->nr_sessions)) {
 		begin_fault(out, &any);
-		fputs("its aggregator ended without closing it", out);
+		if (profile->nr_writers > 1) {
+			write_share(out, (uint64_t)profile->nr_open, (uint64_t)profile->nr_writers,
+				    "aggregators");
+			fputs(" (the job's, and one of each node) ended without closing its part",
+			      out);
+		} else
+			fputs("its aggregator ended without closing it", out);
 	}
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);

@@ -67,6 +67,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = load_title(database, &profile->title);
 	if (!error)
 		error = store_life_read(database, life, &profile->nr_nodes);
+	if (!error)
+		error = store_life_writers(database, &profile->nr_writers, &profile->nr_open);
 	database_execute(database, "COMMIT");
 	return error;
 }

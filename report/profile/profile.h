@@ -16,11 +16,12 @@
 struct profile {
 	struct collection *collection;
 	struct profile_totals totals;
-	char *title;      /* NULL: none */
-	bool written;     /* a process is writing it, so more may come */
-	bool abandoned;   /* no process is writing it, and the last writer did not close it */
-	int32_t nr_nodes; /* nodes that were to take part; 0: not known */
-	uint64_t waiting; /* records that were still waiting for their launch */
+	char *title;    /* NULL: none */
+	bool written;   /* a process is writing it, so more may come */
+	bool abandoned; /* no process is writing it, and the last writer did not close it */
+	int64_t nr_writers, nr_open; /* of store_life_writers() */
+	int32_t nr_nodes;            /* nodes that were to take part; 0: not known */
+	uint64_t waiting;            /* records that were still waiting for their launch */
 	/* idle time of devices by the host's activity (idle_fold.h); device_id is the roster's; NULL: none */
 	struct fold_table *idle;
 	/* row of the newest sample that was kept by itself (sample_writer.h); 0: there is none */

@@ -233,6 +233,13 @@ static void an_aggregator_that_died_is_said(void **state)
 	assert_verdict(REPORT_INCOMPLETE,
 		       "INCOMPLETE: its aggregator ended without closing it; 1 of 1 agent did not "
 		       "say goodbye, so what came later is missing: node01 (rank 3)");
+	report_fixture.profile.nr_writers = 3;
+	report_fixture.profile.nr_open = 1;
+	assert_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 3 aggregators (the job's, and one of each node) ended without "
+		"closing its part; 1 of 1 agent did not say goodbye, so what came later is "
+		"missing: node01 (rank 3)");
 	/* All had been said before. */
 	report_fixture.collection->sessions[0]->ended = true;
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
