@@ -11,6 +11,7 @@
 #include "profile_parts.h"
 
 #include "aggregator/pages/page_set.h"
+#include "aggregator/store/database.h"
 #include "aggregator/store/store_life.h"
 #include "base/clock.h"
 #include "base/error_text.h"
@@ -66,10 +67,28 @@ static void ask_for_newest(const char *nodes_path)
 	unlink(path);
 }
 
-static bool is_written(const struct profile_part *part)
+/* On a file system of several hosts a store has no mark, and nobody else can read it while it is written. */
+static bool is_locked(const char *path)
 {
-	if (!part->has_store || !store_life_is_written(part->path))
+	struct database *database;
+	int64_t count;
+	int error = database_open(path, true, &database, NULL);
+
+	if (!error)
+		error = database_query_number(database, "SELECT count(*) FROM sqlite_master",
+					      &count);
+	database_close(database);
+	return error == -EBUSY;
+}
+
+/* The nodes of a store that cannot be read are a profile without it. */
+static bool is_written(struct profile_part *part)
+{
+	const bool locked = part->has_store && is_locked(part->path);
+
+	if (!locked && (!part->has_store || !store_life_is_written(part->path)))
 		return false;
+	part->has_store = !locked;
 	if (access(part->nodes_path, F_OK) == 0)
 		ask_for_newest(part->nodes_path);
 	return true;
