@@ -425,12 +425,12 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	}
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
-	/* Without a profile of its own the node's data goes to the job's aggregator. */
 	if (options->profile &&
 	    node_profile_create(options->profile, &rights, &keeper->profile) == 0) {
 		agent.endpoint = NODE_PROFILE_ENDPOINT;
 		agent.zmq_context = node_profile_context(keeper->profile);
-	}
+	} else if (options->profile)
+		log_warning("this node keeps no profile, and sends its events");
 	r = step_dir_live(&keeper->dir);
 	if (r) /* the directory may look like a dead run's */
 		log_warning("the lock of this node's agent: %s", strerror(-r));

@@ -214,4 +214,5 @@ rank spoolless 1 2 1 --aggregate node --spool /nonexistent/spool -- $work --laun
 await 0 0
 await 1 0
 contains "its rank says so" "$scratch/err.1" "/nonexistent/spool: no place for a profile of this node"
+contains "and what it does" "$scratch/err.1" "this node keeps no profile, and sends its events"
 is_whole "$scratch/spoolless" 0 1
