@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregator/service/job_dir.h"
 #include "base/error_text.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
@@ -141,12 +142,17 @@ static int parse(struct report *report, int argc, char **argv)
 	return status;
 }
 
-/* Puts the profile's parts into its store. If that fails, reports read the parts. */
+/* Puts the profile's parts into its store, unless a process writes it or a site's aggregator may go on with it. Then,
+ * or if that fails, reports read the parts. */
 static void settle(const char *profile_path)
 {
-	char store[PATH_MAX], *error = NULL;
+	char store[PATH_MAX], mark[PATH_MAX], *error = NULL;
+	const char *path = output_dir_store(profile_path, store);
 
-	if (whole_profile_settle(output_dir_store(profile_path, store), &error) < 0)
+	if (!whole_profile_is_closed(path) || job_dir_file(profile_path, JOB_DIR_MARK, mark) ||
+	    access(mark, F_OK) == 0)
+		return;
+	if (whole_profile_settle(path, &error) < 0)
 		log_warning("%s", error ? error : "out of memory");
 	free(error);
 }

@@ -153,13 +153,16 @@ static int take_line(void *context, const char *name, const char *value, const c
 	return r;
 }
 
-int job_dir_read(const char *path, struct job_mark *mark, char **error)
+int job_dir_read(const char *path, struct job_mark *mark, bool *is_closed, char **error)
 {
 	char file[PATH_MAX];
 	int r = job_dir_file(path, JOB_DIR_MARK, file);
 
 	*mark = (struct job_mark){.nr_nodes = -1, .world_size = -1};
 	*error = NULL;
+	*is_closed = r == 0 && access(file, F_OK) < 0 && errno == ENOENT;
+	if (*is_closed)
+		r = job_dir_file(path, JOB_DIR_CLOSED, file);
 	if (r)
 		return r;
 	r = key_file_read(file, TRUSTED_FILE_SECRET, take_line, mark, error);
@@ -168,18 +171,24 @@ int job_dir_read(const char *path, struct job_mark *mark, char **error)
 	return r;
 }
 
-int job_dir_share(const char *path)
+int job_dir_close(const char *path)
 {
-	char file[PATH_MAX];
+	char file[PATH_MAX], closed[PATH_MAX];
 	int r = job_dir_file(path, JOB_DIR_STORE, file);
 
-	return r == 0 && chmod(file, FILE_MODE) < 0 ? -errno : r;
+	if (r == 0 && chmod(file, FILE_MODE) < 0)
+		r = -errno;
+	if (r == 0)
+		r = job_dir_file(path, JOB_DIR_MARK, file);
+	if (r == 0)
+		r = job_dir_file(path, JOB_DIR_CLOSED, closed);
+	return r == 0 && rename(file, closed) < 0 ? -errno : r;
 }
 
 int job_dir_finish(const char *path)
 {
 	char file[PATH_MAX];
-	int r = job_dir_file(path, JOB_DIR_MARK, file);
+	int r = job_dir_file(path, JOB_DIR_CLOSED, file);
 
 	return r == 0 && unlink(file) < 0 ? -errno : r;
 }

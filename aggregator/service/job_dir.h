@@ -1,16 +1,18 @@
 /* The directory of one job's profile, in that of a site's aggregator, and its mark. The mark shows a new aggregator
- * that the job is not complete. Single-threaded. */
+ * that the job is not complete, or that its reports are not. Single-threaded. */
 #ifndef JOB_DIR_H
 #define JOB_DIR_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/batch/message.h"
 
-#define JOB_DIR_MARK  "job.open"
-#define JOB_DIR_STORE "profile.db"
-#define JOB_DIR_NODES JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
+#define JOB_DIR_MARK   "job.open"
+#define JOB_DIR_CLOSED "job.closed" /* its name while reports are made */
+#define JOB_DIR_STORE  "profile.db"
+#define JOB_DIR_NODES  JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
 
 struct job_mark {
 	char key[MESSAGE_JOB_NAME_MAX + 1], user[MESSAGE_JOB_NAME_MAX + 1]; /* visible ASCII */
@@ -28,12 +30,13 @@ int job_dir_create(const char *parent, const struct job_mark *mark, char path[st
 /* Removes a directory that job_dir_create() made, and a store in it. */
 void job_dir_remove(const char *path);
 
-/* Reads the mark of a directory. 0; -ENOENT: it has none; other -errno, and *error is one line, which the caller owns
- * (free()). */
-int job_dir_read(const char *path, struct job_mark *mark, char **error);
+/* Reads the mark of a directory. *is_closed: after job_dir_close(). 0; -ENOENT: it has none; other -errno, and *error
+ * is one line, which the caller owns (free()). */
+int job_dir_read(const char *path, struct job_mark *mark, bool *is_closed, char **error);
 
-/* Lets the directory's group read the store, which is complete, and the files beside it. 0 or -errno. */
-int job_dir_share(const char *path);
+/* Lets the directory's group read the store, which is complete, and the files beside it. Then it changes the mark's
+ * name. 0 or -errno. */
+int job_dir_close(const char *path);
 
 /* Removes the mark. 0 or -errno. */
 int job_dir_finish(const char *path);

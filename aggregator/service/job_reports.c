@@ -115,7 +115,7 @@ static void finish(const char *path, bool written)
 	else
 		log_info("%s is complete", path);
 	if (r)
-		log_error("%s/" JOB_DIR_MARK ": %s", path, strerror(-r));
+		log_error("%s/" JOB_DIR_CLOSED ": %s", path, strerror(-r));
 }
 
 /* Returns whether the job's reports are finished. */

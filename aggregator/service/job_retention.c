@@ -69,7 +69,8 @@ static bool look_into(int parent, const char *name, struct complete_job *job, ui
 		    fstatat(dirfd(list), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		*bytes += (uint64_t)stat.st_blocks * BLOCK_SIZE;
-		has_mark |= strcmp(entry->d_name, JOB_DIR_MARK) == 0;
+		has_mark |= strcmp(entry->d_name, JOB_DIR_MARK) == 0 ||
+			    strcmp(entry->d_name, JOB_DIR_CLOSED) == 0;
 		if (strcmp(entry->d_name, JOB_DIR_STORE) == 0 && S_ISREG(stat.st_mode)) {
 			has_store = true;
 			job->written_s = stat.st_mtime;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closed_epochs.h"
 #include "job_dir.h"
 #include "job_reports.h"
 #include "node_profiles.h"
@@ -27,33 +28,27 @@
 #define LOOK_NS        50000000u   /* interval of looks at jobs that end */
 #define LAST_WORDS_NS  200000000u  /* for agents to read the last acknowledgement */
 #define SETTLE_NS      2000000000u /* for ranks that have not come yet */
-#define CLOSED_MAX     4096u       /* remembered epochs */
 #define NS_PER_MS      1000000ull
 #define WAIT_NODES_MS  10000u
 #define WAIT_SILENT_MS 300000u
 #define HOST_SIZE      256u
+#define SAVE_AGAIN_NS  10000000000u
 #define FAILED_NS      60000000000u /* interval of lines about jobs that cannot begin */
 
 struct job {
 	struct open_profile profile; /* first, because callers know the job by it */
 	struct job_mark mark;
 	uint64_t since_ns; /* start of the job here */
+	uint64_t again_ns; /* time of the next try to save and close it; 0: there was none */
 	char path[PATH_MAX];
 	char place[HOST_SIZE + PATH_MAX + 2];
-};
-
-struct closed_epoch {
-	uint8_t epoch[WIRE_EPOCH_SIZE];
-	uint64_t durable_seq;
-	bool ended;
 };
 
 struct job_table {
 	char directory[PATH_MAX], host[HOST_SIZE];
 	struct job *jobs[JOB_TABLE_MAX]; /* owns */
 	uint32_t nr_jobs;
-	struct closed_epoch closed[CLOSED_MAX]; /* the newest epochs, in a ring */
-	uint32_t nr_closed, next_closed;
+	struct closed_epochs closed;
 	struct job_reports *reports;     /* owns */
 	struct job_retention *retention; /* owns; NULL: all jobs are kept */
 	uint64_t wait_nodes_ns, wait_silent_ns;
@@ -142,10 +137,17 @@ static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	char *error = NULL;
+	bool is_closed = false;
 	int r = job ? job_dir_file(table->directory, name, job->path) : -ENOMEM;
 
 	if (r == 0)
-		r = job_dir_read(job->path, &job->mark, &error);
+		r = job_dir_read(job->path, &job->mark, &is_closed, &error);
+	if (r == 0 && is_closed) { /* its reports were not finished */
+		r = job_reports_add(table->reports, job->path,
+				    job->mark.flags & MESSAGE_JOB_COARSE);
+		destroy_job(job);
+		return r;
+	}
 	if (r == 0 && table->nr_jobs == JOB_TABLE_MAX)
 		r = -EMFILE;
 	if (r == 0)
@@ -338,21 +340,17 @@ static bool answer_closed(const struct job_table *table, const struct peer *peer
 			  const struct message_hello *hello, const struct message_welcome *welcome)
 {
 	struct message message = {.type = MESSAGE_WELCOME, .welcome = *welcome};
+	const struct closed_epoch *closed = closed_epochs_find(&table->closed, hello->epoch);
 
-	for (uint32_t i = 0; i < table->nr_closed; i++) {
-		const struct closed_epoch *closed = &table->closed[i];
-
-		if (memcmp(closed->epoch, hello->epoch, WIRE_EPOCH_SIZE) != 0)
-			continue;
-		message.welcome.durable_seq = closed->durable_seq;
-		if (closed->ended)
-			receiver_send(table->receiver, peer, &message);
-		else
-			receiver_refuse(table->receiver, peer, REFUSE_UNDEFINED,
-					"this job's profile is closed");
-		return true;
-	}
-	return false;
+	if (!closed)
+		return false;
+	message.welcome.durable_seq = closed->durable_seq;
+	if (closed->ended)
+		receiver_send(table->receiver, peer, &message);
+	else
+		receiver_refuse(table->receiver, peer, REFUSE_UNDEFINED,
+				"this job's profile is closed");
+	return true;
 }
 
 int job_table_admit(struct job_table *table, const struct peer *peer,
@@ -486,23 +484,6 @@ static bool is_complete(const struct job_table *table, const struct job *job, ui
 	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
 }
 
-static void remember(struct job_table *table, struct profile_agents agents)
-{
-	for (uint32_t i = 0; i < profile_agents_count(agents); i++) {
-		const struct agent_session *session = profile_agents_at(agents, i);
-		struct closed_epoch *closed = &table->closed[table->next_closed];
-
-		if (!session)
-			continue;
-		memcpy(closed->epoch, session->epoch, WIRE_EPOCH_SIZE);
-		closed->durable_seq = session->durable_seq;
-		closed->ended = session->ended;
-		table->next_closed = (table->next_closed + 1) % CLOSED_MAX;
-		if (table->nr_closed < CLOSED_MAX)
-			table->nr_closed++;
-	}
-}
-
 static void let_go(struct job_table *table, const struct job *job)
 {
 	uint32_t nr_peers;
@@ -532,7 +513,7 @@ void job_table_drop(struct job_table *table, struct open_profile *profile)
 			continue;
 		table->jobs[i] = table->jobs[--table->nr_jobs];
 		say_it_is_gone(job);
-		remember(table, open_profile_agents(profile));
+		closed_epochs_add(&table->closed, open_profile_agents(profile));
 		let_go(table, job);
 		destroy_job(job);
 		return;
@@ -562,18 +543,25 @@ static void close_job(struct job_table *table, struct job *job)
 		say_it_is_gone(job);
 	else
 		say_who_is_missing(job);
-	remember(table, open_profile_agents(&job->profile));
+	closed_epochs_add(&table->closed, open_profile_agents(&job->profile));
 	let_go(table, job);
-	int r = is_gone ? 0 : open_profile_save_nodes(&job->profile);
 	open_profile_close(&job->profile);
-	if (r == 0 && !is_gone)
-		r = job_dir_share(job->path);
+	int r = is_gone ? 0 : job_dir_close(job->path);
 	if (r == 0 && !is_gone)
 		r = job_reports_add(table->reports, job->path,
 				    job->mark.flags & MESSAGE_JOB_COARSE);
 	if (r)
 		log_error("%s: %s", job->path, strerror(-r));
 	free(job);
+}
+
+/* Returns whether the nodes' profiles are in their file, or there is no place for it any more. */
+static bool save(struct job *job, uint64_t now_ns)
+{
+	if (now_ns < job->again_ns)
+		return false;
+	job->again_ns = now_ns + SAVE_AGAIN_NS;
+	return open_profile_save_nodes(&job->profile) == 0 || store_has_moved(job->profile.store);
 }
 
 uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
@@ -583,7 +571,7 @@ uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
 	for (uint32_t i = 0; i < table->nr_jobs;) {
 		struct job *job = table->jobs[i];
 
-		if (is_complete(table, job, now_ns)) {
+		if (is_complete(table, job, now_ns) && save(job, now_ns)) {
 			close_job(table, job);
 			table->jobs[i] = table->jobs[--table->nr_jobs];
 			continue;

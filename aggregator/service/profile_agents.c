@@ -59,13 +59,15 @@ int64_t profile_agents_nodes(struct profile_agents agents)
 {
 	const uint32_t nr_sessions = profile_agents_count(agents);
 	uint32_t *hosts = calloc(nr_sessions + 1ull, sizeof(*hosts)), nr_hosts = 0;
-	int64_t count = 0;
+	/* A link of an earlier aggregator has no session, and is one of a node each. */
+	int64_t count = agents.nodes ? (int64_t)node_profiles_links(agents.nodes) : 0;
 
 	if (!hosts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_sessions; i++) {
 		const struct agent_session *session = profile_agents_at(agents, i);
 
+		count -= session && session->folds;
 		if (session && session->host)
 			hosts[nr_hosts++] = session->host;
 	}

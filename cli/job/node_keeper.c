@@ -32,7 +32,8 @@
 #define LAST_ROUND_MS  500u  /* of that, the least for the last round of the node's profile */
 #define CONNECT_MS     300u  /* of that, the most until another aggregator answers */
 #define PASSES_TO_WAIT 2     /* a pass that runs may miss the last records */
-#define SITE_MS        1600  /* wait for a site's aggregator; a member waits longer */
+#define PLACE_MS       500u /* of GIVE_UP_MS, the most until a site has said where the profile is */
+#define SITE_MS        1600 /* wait for a site's aggregator; a member waits longer */
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
@@ -234,9 +235,9 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 	log_warning("%s: %s", keeper->site->endpoint, what);
 }
 
-static bool is_late(const struct member *member)
+static bool is_late(const struct member *member, uint64_t ms)
 {
-	return clock_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS;
+	return clock_now_ns() - member->drain_ns >= ms * NS_PER_MS;
 }
 
 /* Returns whether the member's data will not be stored, or too late. */
@@ -244,7 +245,7 @@ static bool has_site_failed(const struct node_keeper *keeper, const struct membe
 			    const struct agent_status *status)
 {
 	return keeper->site && !keeper->profile &&
-	       ((!status->welcomed && status->key_refusals) || is_late(member));
+	       ((!status->welcomed && status->key_refusals) || is_late(member, SITE_MS));
 }
 
 /* Returns whether an aggregator of jobs has welcomed this node. place: of the profile, "": it was not told. */
@@ -278,7 +279,7 @@ static bool is_stored(const struct node_keeper *keeper, const struct member *mem
 
 	return member->state == MEMBER_WAITS_FOR_ACK && status->acked_seq >= member->target &&
 	       (!keeper->site || find_place(keeper, status, place) ||
-		(keeper->profile && is_late(member)));
+		(keeper->profile && is_late(member, PLACE_MS)));
 }
 
 /* Returns whether a member still waits. */
@@ -491,7 +492,7 @@ static uint32_t follow_aggregator(struct node_keeper *keeper)
 	const struct key_set *keys;
 
 	if (keeper->profile && keeper->site)
-		return GIVE_UP_MS;
+		return GIVE_UP_MS - PLACE_MS;
 	if (!keeper->profile || !keeper->search.found)
 		return 0;
 	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS - CONNECT_MS);

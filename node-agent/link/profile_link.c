@@ -223,7 +223,8 @@ static void note_place(struct profile_link *link)
 {
 	const char *place;
 
-	if (link->welcomed || !link->publisher || !publisher_welcomed(link->publisher, &place))
+	if (!link->publisher || !publisher_welcomed(link->publisher, &place) ||
+	    (link->welcomed && strcmp(link->place, place) == 0))
 		return;
 	pthread_mutex_lock(&link->lock);
 	link->welcomed = true;
@@ -261,13 +262,19 @@ static void wait_for_news(const struct profile_link *link, uint64_t now_ns)
 	     wait_ms > link->options.round_ms ? (int)link->options.round_ms : (int)wait_ms);
 }
 
+/* Returns whether waiting for the last acknowledgement is of no use. */
+static bool is_over(const struct profile_link *link, uint64_t now_ns)
+{
+	return link->give_up_ns && (now_ns >= link->give_up_ns || !link->endpoint ||
+				    (link->publisher && publisher_refusals(link->publisher)));
+}
+
 int profile_link_run(struct profile_link *link)
 {
 	uint64_t now_ns = clock_now_ns();
 	int r;
 
-	while ((r = step(link, now_ns)) == 0 && !is_done(link) &&
-	       (!link->give_up_ns || (now_ns < link->give_up_ns && link->endpoint))) {
+	while ((r = step(link, now_ns)) == 0 && !is_done(link) && !is_over(link, now_ns)) {
 		note_loss(link, now_ns);
 		note_place(link);
 		wait_for_news(link, now_ns);
@@ -275,6 +282,8 @@ int profile_link_run(struct profile_link *link)
 	}
 	if (r || is_done(link))
 		return r;
+	if (link->publisher && publisher_refusals(link->publisher))
+		return -EACCES;
 	return link->endpoint ? -ETIMEDOUT : -ENOTCONN;
 }
 

@@ -44,7 +44,8 @@ bool profile_link_place(struct profile_link *link, char place[static PROFILE_LIN
 uint64_t profile_link_lost_ns(const struct profile_link *link);
 
 /* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has the whole profile;
- * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; other -errno. */
+ * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; -EACCES: it does not take our keys, or is not
+ * the one that they name; other -errno. */
 int profile_link_run(struct profile_link *link);
 
 /* The profile is closed: it does not change any more. give_up_ms: limit for the last round. */

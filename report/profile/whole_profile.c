@@ -146,6 +146,20 @@ void whole_profile_close(struct whole_profile *whole)
 	*whole->directory = '\0';
 }
 
+bool whole_profile_is_closed(const char *store_path)
+{
+	enum store_life life = STORE_LIFE_OPEN;
+	struct database *database;
+	int32_t nr_nodes;
+
+	if (access(store_path, F_OK) || store_life_is_written(store_path) ||
+	    database_open(store_path, true, &database, NULL))
+		return false;
+	int error = store_life_read(database, &life, &nr_nodes);
+	database_close(database);
+	return !error && life == STORE_LIFE_CLOSED;
+}
+
 int whole_profile_settle(const char *store_path, char **error)
 {
 	struct profile_parts parts;

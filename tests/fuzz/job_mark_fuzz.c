@@ -28,12 +28,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct job_mark mark, again;
 	char path[PATH_MAX], *error = NULL;
+	bool is_closed;
 
 	take_message(data, size);
 	fuzz_file_write_named(JOB_DIR_MARK, data, size);
-	int r = job_dir_read(fuzz_file_directory(), &mark, &error);
+	int r = job_dir_read(fuzz_file_directory(), &mark, &is_closed, &error);
 
-	job_dir_finish(fuzz_file_directory());
+	if (is_closed || job_dir_file(fuzz_file_directory(), JOB_DIR_MARK, path) || unlink(path))
+		abort();
 	if (r) {
 		if (!error)
 			abort();
@@ -41,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	if (job_dir_create(fuzz_file_directory(), &mark, path) != 0 ||
-	    job_dir_read(path, &again, &error) != 0)
+	    job_dir_read(path, &again, &is_closed, &error) != 0)
 		abort();
 	job_dir_remove(path);
 	if (strcmp(mark.key, again.key) != 0 || strcmp(mark.user, again.user) != 0 ||

@@ -125,7 +125,7 @@ same "no endpoint: status" $? 1
 contains "no endpoint: says so" "$scratch/err" "tcp://localhost: must be like tcp://HOST:PORT"
 ranks_end "a site's job: "
 profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/err.0")
-is_complete() { [ -s "$profile/flame.html" ] && [ ! -e "$profile/job.open" ]; }
+is_complete() { [ -s "$profile/flame.html" ] && [ ! -e "$profile/job.open" ] && [ ! -e "$profile/job.closed" ]; }
 check "a site's job: its profile is complete" await is_complete
 "$flamegrid" report "$profile" >"$scratch/folded" 2>"$scratch/err"
 contains "a site's job: four windows in all" "$scratch/err" "in 4 windows, not the run"

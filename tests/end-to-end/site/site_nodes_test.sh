@@ -40,6 +40,8 @@ await_up 2
 check "the first part is there" until_so has_ns held "$(truth_sum valid_ns "$scratch"/held.truth.?)"
 "$flamegrid" control start --job held --connect "$at" --keys "$scratch/keys/agent.keys" >"$scratch/taken"
 same "a command reaches both nodes" "$(awk '$1 == "yes" { print $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd' ')" "node0 node1"
+check "reports of it are written meanwhile" "$flamegrid" report "$scratch/jobs/$user-held" --files 2>"$scratch/err"
+contains "they say that it runs" "$scratch/err" "live: "
 kill -KILL $service
 wait $service 2>/dev/null
 contains "a mark is left" "$scratch/jobs/$user-held/job.open" "key held"
@@ -48,6 +50,13 @@ let_go 2
 for r in 0 1; do await held $r 0; done
 whole held "$scratch"/held.truth.? "$scratch"/held.truth.?.2
 same "one profile" "$(ls -d "$scratch/jobs/$user-held"* | wc -l)" 1
+
+# ---- the service is killed while reports are made: the next one makes them
+end_service
+(umask 077; printf 'key held\nuser %s\n' "$user" >"$scratch/jobs/$user-held/job.closed")
+rm "$scratch/jobs/$user-held/flame.html"
+start_service --wait-nodes 4
+whole held "$scratch"/held.truth.? "$scratch"/held.truth.?.2
 
 # ---- nobody is there at the end: the nodes keep their profiles, and say where
 for r in 0 1; do rank kept $r 2 $r "${folded[@]}" -- sh -c "$held"; done
