@@ -115,6 +115,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"weight", .choice = &request->folded.weight, .flag = &report->weight_given},
 		{"demangle", .choice = &report->names.demangle, .flag = &report->demangle_given},
 		{"lines", .choice = &report->names.lines, .first = REPORT_LINES_ON},
+		{"backward", .choice = &report->names.backward, .first = REPORT_BACKWARD_FORWARD},
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
 		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},

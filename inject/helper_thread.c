@@ -26,6 +26,7 @@
 #include "inject/cupti/device_query.h"
 #include "inject/cupti/unified_memory.h"
 #include "inject/launch/api_statistics.h"
+#include "inject/launch/autograd_origin.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/window_callback.h"
@@ -64,6 +65,7 @@ static struct {
 	atomic_bool flush_soon;
 	bool devices_known, failure_said, unified_asked;
 	enum python_state python_said;
+	bool autograd_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
@@ -123,12 +125,19 @@ static void watch_modules(bool last)
 	unwind_tables_build(self.parts.tables, UNWIND_BUILD_WANTED);
 }
 
-/* An interpreter may come at any time, as a library or with its first frames. */
+/* An interpreter or PyTorch may come at any time; an interpreter also with its first frames. */
 static void watch_python(void)
 {
-	enum python_state state =
-		self.parts.python_stacks ? python_frames_find(self.parts.python) : PYTHON_NONE;
+	if (!self.parts.autograd)
+		return;
+	enum python_state state = python_frames_find(self.parts.python);
 
+	if (autograd_origin_find(self.parts.autograd) == AUTOGRAD_REFUSED && !self.autograd_said) {
+		self.autograd_said = true;
+		definition_writer_notice(self.parts.definitions, NOTICE_AUTOGRAD_REFUSED, 0,
+					 "backward work is not under its forward lines: %s",
+					 autograd_origin_text(self.parts.autograd));
+	}
 	if (state == self.python_said)
 		return;
 	self.python_said = state;

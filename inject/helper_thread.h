@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct autograd_origin;
 struct cupti_library;
 struct definition_writer;
 struct module_watch;
@@ -22,11 +23,12 @@ struct helper_thread_parts { /* all borrowed for good */
 	struct stack_table *stacks;
 	struct unwind_tables *tables;
 	struct python_frames *python;
+	struct autograd_origin *autograd; /* NULL: launches want no Python frames */
 	const struct cupti_library *library;
-	bool native_stacks, python_stacks; /* what launches want */
-	bool soon;       /* a window may open at any moment: have everything ready */
-	bool late;       /* CUDA may have been used before the first capture window */
-	uint32_t record; /* a set of enum record_option */
+	bool native_stacks; /* launches want them */
+	bool soon;          /* a window may open at any moment: have everything ready */
+	bool late;          /* CUDA may have been used before the first capture window */
+	uint32_t record;    /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

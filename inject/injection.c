@@ -31,6 +31,7 @@
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/graph_nodes.h"
 #include "inject/launch/api_statistics.h"
+#include "inject/launch/autograd_origin.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/nccl/nccl_profiler.h"
 #include "inject/nvtx/nvtx_ranges.h"
@@ -53,6 +54,7 @@ static struct {
 	struct definition_writer definitions;
 	struct unwind_tables *tables;
 	struct python_frames *python;
+	struct autograd_origin *autograd; /* NULL: Python's frames are not wanted */
 	struct graph_nodes *nodes;
 	struct nvtx_names *ranges;
 	struct guest_options options;
@@ -138,22 +140,6 @@ static bool has_room_for_cupti(void)
 	return lacks_memory(what);
 }
 
-static bool prepare_launches(void)
-{
-	guest.stacks = stack_table_create(guest.ring);
-	guest.python = python_frames_create(guest.ring);
-	if (guest.options.record & RECORD_OPTION_NVTX)
-		guest.ranges = nvtx_ranges_on(guest.options.digits);
-	if (guest.options.graphs == GRAPH_MODE_NODES)
-		guest.nodes = graph_nodes_create();
-	if (guest.stacks && guest.python &&
-	    launch_thread_init(guest.sizes.ring.launch_lanes) == 0 &&
-	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
-				  &guest.sizes) == 0)
-		return has_room_for_cupti();
-	return lacks_memory("call stacks and activity buffers");
-}
-
 static bool wants_native(void)
 {
 	return guest.options.stacks.mode != STACK_MODE_NONE &&
@@ -166,12 +152,32 @@ static bool wants_python(void)
 	       guest.options.stacks.mode != STACK_MODE_NATIVE;
 }
 
+static bool prepare_launches(void)
+{
+	guest.stacks = stack_table_create(guest.ring);
+	guest.python = python_frames_create(guest.ring);
+	if (wants_python())
+		guest.autograd = autograd_origin_create(guest.ring);
+	if (guest.options.record & RECORD_OPTION_NVTX)
+		guest.ranges = nvtx_ranges_on(guest.options.digits);
+	if (guest.options.graphs == GRAPH_MODE_NODES)
+		guest.nodes = graph_nodes_create();
+	if (guest.stacks && guest.python && (guest.autograd || !wants_python()) &&
+	    launch_thread_init(guest.sizes.ring.launch_lanes) == 0 &&
+	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
+				  &guest.sizes) == 0)
+		return has_room_for_cupti();
+	return lacks_memory("call stacks and activity buffers");
+}
+
 /* Prepares stacks as far as that takes little time. A small program may finish its launches before a helper thread has
  * begun. Large processes have most of the work left to the helper, while CUDA starts. */
 static void prepare_stacks(void)
 {
-	if (wants_python())
+	if (wants_python()) {
 		python_frames_find(guest.python);
+		autograd_origin_find(guest.autograd);
+	}
 	if (wants_native())
 		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
 }
@@ -187,7 +193,8 @@ static void prepare_callbacks(void)
 				       .tables = guest.tables,
 				       .python = guest.python,
 				       .options = guest.options.stacks,
-				       .ranges = guest.ranges},
+				       .ranges = guest.ranges,
+				       .autograd = guest.autograd},
 			   .nodes = guest.nodes},
 		.record = guest.options.record,
 	};
@@ -252,9 +259,9 @@ static int start_helper_thread(bool late)
 		.stacks = guest.stacks,
 		.tables = guest.tables,
 		.python = guest.python,
+		.autograd = guest.autograd,
 		.library = &guest.library,
 		.native_stacks = wants_native(),
-		.python_stacks = wants_python(),
 		.late = late,
 		.soon = opens_suddenly(),
 		.record = guest.options.record,

@@ -80,6 +80,7 @@ enum definition_notice_code {
 	/* another user of CUPTI's activity API has, or had, the GPU records */
 	NOTICE_ACTIVITY_TAKEN = 12,
 	NOTICE_NOT_CAPTURED = 15, /* no capture window opened, and why (not a fault) */
+	NOTICE_AUTOGRAD_REFUSED = 16, /* the forward lines of backward work cannot be read */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
 };

@@ -138,6 +138,9 @@ static const struct {
 				    "others had: such a call has no GPU time",
 				    LEDGER_NOTED},
 	[LEDGER_BEHIND] = {"behind", "times that the aggregator was behind", LEDGER_NOTED},
+	[LEDGER_ORIGIN_UNKNOWN] = {"origin_unknown",
+				   "launches of a backward pass whose forward line is not known",
+				   LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -92,6 +92,8 @@ enum ledger_reason {
 	LEDGER_KERNEL_UNJOINED = 49,
 	/* times that an agent's frames were acknowledged late (ns: the longest wait); in agents' ledgers alone */
 	LEDGER_BEHIND = 50,
+	/* launches of a backward pass whose forward stack is not known */
+	LEDGER_ORIGIN_UNKNOWN = 51,
 	LEDGER_REASONS,
 };
 

@@ -3,7 +3,9 @@
  *	- a Python frame: the code's id (record_ring_add_code) and the line that runs;
  *	- an open NVTX range: the id of a code whose file is the range's domain ("": the default domain) and whose
  *	  name is the range's;
- *	- a mark: why frames are missing here, or another remark for the reader.
+ *	- a mark: why frames are missing here, or another remark for the reader;
+ *	- an origin, always the outermost word: the stack was taken in a backward pass, for an operation whose forward
+ *	  part another stack of the process launched.
  * Plain data; any thread. */
 #ifndef STACK_WORD_H
 #define STACK_WORD_H
@@ -16,7 +18,10 @@
 #define STACK_WORD_OTHER     (1ull << 63) /* not a native frame */
 #define STACK_WORD_MARK      (1ull << 62) /* with STACK_WORD_OTHER: a mark, else Python */
 #define STACK_WORD_RANGE     (1ull << 61) /* with STACK_WORD_MARK: an NVTX range */
+#define STACK_WORD_ORIGIN    (1ull << 60) /* with STACK_WORD_MARK: an origin */
+#define STACK_WORD_NEAR      (1ull << 59) /* with STACK_WORD_ORIGIN: a neighbour's forward stack */
 #define STACK_WORD_LINE_BITS 24
+#define STACK_WORD_NAME_BITS 27 /* of an origin's name, above its stack */
 
 /* Numbers are part of the shared-memory format: append only. Each is shown as a frame of its own, by the name that
  * stack_word_mark_name() gives. */
@@ -51,6 +56,14 @@ static inline uint64_t stack_word_range(uint32_t code_id)
 	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_RANGE | code_id;
 }
 
+/* name_id: the id of a code whose name is that of autograd's node and whose file is empty; 0: it has no name. stack_id:
+ * the forward stack; 0: it is not known. */
+static inline uint64_t stack_word_origin(uint32_t name_id, uint32_t stack_id, bool near)
+{
+	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_ORIGIN |
+	       (near ? STACK_WORD_NEAR : 0) | (uint64_t)name_id << 32 | stack_id;
+}
+
 static inline bool stack_word_is_native(uint64_t word)
 {
 	return !(word & STACK_WORD_OTHER);
@@ -58,7 +71,8 @@ static inline bool stack_word_is_native(uint64_t word)
 
 static inline bool stack_word_is_mark(uint64_t word)
 {
-	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && !(word & STACK_WORD_RANGE);
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) &&
+	       !(word & (STACK_WORD_RANGE | STACK_WORD_ORIGIN));
 }
 
 static inline bool stack_word_is_range(uint64_t word)
@@ -69,6 +83,27 @@ static inline bool stack_word_is_range(uint64_t word)
 static inline uint32_t stack_word_range_code(uint64_t word)
 {
 	return (uint32_t)word;
+}
+
+static inline bool stack_word_is_origin(uint64_t word)
+{
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) &&
+	       !(word & STACK_WORD_RANGE) && (word & STACK_WORD_ORIGIN);
+}
+
+static inline uint32_t stack_word_origin_name(uint64_t word)
+{
+	return (uint32_t)(word >> 32) & ((1u << STACK_WORD_NAME_BITS) - 1);
+}
+
+static inline uint32_t stack_word_origin_stack(uint64_t word)
+{
+	return (uint32_t)word;
+}
+
+static inline bool stack_word_origin_is_near(uint64_t word)
+{
+	return word & STACK_WORD_NEAR;
 }
 
 static inline bool stack_word_is_python(uint64_t word)

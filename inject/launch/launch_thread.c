@@ -94,6 +94,7 @@ static void clean(struct launch_thread *thread)
 	thread->generation = generation;
 	thread->scratch.bounds = (struct stack_bounds){0};
 	thread->scratch.rules.trail.nr = 0;
+	thread->scratch.autograd = (struct autograd_thread){0};
 }
 
 static void release(struct launch_thread *thread)

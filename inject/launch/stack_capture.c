@@ -232,6 +232,24 @@ static uint32_t walk_native(const struct stack_capture *capture, struct stack_sc
 			   capture->options.native_depth, end);
 }
 
+/* Interns the stack with its origin, and remembers it as that of a forward operation. */
+static uint32_t intern_autograd(const struct stack_capture *capture, struct stack_scratch *scratch,
+				bool has_python)
+{
+	struct autograd_launch launch;
+
+	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, &launch);
+	if (launch.word) {
+		if (scratch->nr == RECORD_STACK_DEPTH)
+			scratch->nr--;
+		put_native(scratch, launch.word);
+	}
+	uint32_t stack_id = intern(capture, scratch);
+	if (launch.number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
+		autograd_origin_remember(capture->autograd, launch.number, stack_id);
+	return stack_id;
+}
+
 /* Takes a stack that is only ranges. */
 static uint32_t take_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
 {
@@ -281,5 +299,6 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 		count_lacks(capture, marks, end);
 	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
 		count(capture, LEDGER_NVTX_NAME_LOST);
-	return intern(capture, scratch);
+	return capture->autograd ? intern_autograd(capture, scratch, nr_python > 0)
+				 : intern(capture, scratch);
 }

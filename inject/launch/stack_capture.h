@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "autograd_origin.h"
+
 #include "inject/base/stack_table.h"
 #include "proto/options/stack_options.h"
 #include "proto/record.h"
@@ -23,7 +25,8 @@ struct stack_capture {
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct stack_options options;
-	struct nvtx_names *ranges; /* NVTX ranges become frames; NULL: they do not */
+	struct nvtx_names *ranges;        /* NVTX ranges become frames; NULL: they do not */
+	struct autograd_origin *autograd; /* backward stacks get an origin; NULL: they do not */
 };
 
 /* What one thread keeps for its captures. A new one is zeroed. */
@@ -31,6 +34,7 @@ struct stack_scratch {
 	struct stack_bounds bounds;
 	struct stack_cache stacks;
 	struct unwind_cache rules;
+	struct autograd_thread autograd;
 	uint32_t nr; /* number of keys */
 	/* keys of the present stack; a native frame or a mark is its own key */
 	uint64_t keys[RECORD_STACK_DEPTH];
@@ -42,7 +46,7 @@ struct stack_scratch {
 };
 
 /* Returns the id of the calling thread's stack: its frames from the caller outwards, and around them the NVTX ranges
- * that are open in the thread. All that the stack lacks is counted in the ledger. RECORD_STACK_NONE: no stack was asked
+ * that are open in the thread and the origin of a backward pass. All that the stack lacks is counted in the ledger. RECORD_STACK_NONE: no stack was asked
  * for, or there is none. RECORD_STACK_FULL: there is no room for another stack. */
 uint32_t stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint64_t now_ns);

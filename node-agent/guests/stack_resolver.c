@@ -19,6 +19,8 @@
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
+#define ORIGIN       "[backward]"
+#define ORIGIN_NEAR  " ≈"
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
@@ -33,14 +35,16 @@ struct stack_resolver {
 	struct id_table captures; /* the same for stacks that created a node of a graph */
 	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
 	struct id_table ranges;   /* guest's range id to code id */
+	struct id_table origins;  /* 2 * guest's code id of an origin + near, to code id */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	struct id_table others;   /* number to node id + 1, of stacks from outside the ring */
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
 	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
-	uint64_t words[RECORD_STACK_DEPTH];
-	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. */
-	struct message_frame frames[RECORD_STACK_DEPTH + 1];
+	uint64_t words[RECORD_STACK_DEPTH], origin_words[RECORD_STACK_DEPTH];
+	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. An
+	 * origin's frame and the forward stack's frames follow. */
+	struct message_frame frames[2 * RECORD_STACK_DEPTH + 1];
 	struct record_ring_code code;
 };
 
@@ -68,6 +72,7 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	id_table_fini(&resolver->captures);
 	id_table_fini(&resolver->codes);
 	id_table_fini(&resolver->ranges);
+	id_table_fini(&resolver->origins);
 	id_table_fini(&resolver->calls);
 	id_table_fini(&resolver->others);
 	id_table_fini(&resolver->lost);
@@ -153,61 +158,87 @@ static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint3
 	return id_table_set(&resolver->codes, guest_id, *code_id);
 }
 
-/* --- NVTX ranges -------------------------------------------------------------------------------- */
+/* --- NVTX ranges and origins -------------------------------------------------------------------- */
 
-static int add_text(struct stack_resolver *resolver, const char *text, size_t size,
-		    uint32_t *code_id)
-{
-	struct message_code code = {0};
-	int r = intern(resolver, text, size, &code.name);
+/* How the guest's name becomes a frame without a file. */
+struct name_form {
+	const char *prefix, *suffix;
+	const char *nameless; /* in place of a name that was lost */
+	enum ledger_reason lost;
+};
 
-	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
-}
+static const struct name_form range_form = {RANGE_PREFIX, "", RANGE_PREFIX "...",
+					    LEDGER_NVTX_NAME_LOST};
+static const struct name_form origin_form = {ORIGIN " ", "", ORIGIN, LEDGER_CODE_TABLE_FULL};
+static const struct name_form near_form = {ORIGIN " ", ORIGIN_NEAR, ORIGIN ORIGIN_NEAR,
+					   LEDGER_CODE_TABLE_FULL};
 
-/* Adds the names that were just read as "[NVTX]name" or "[NVTX]domain:name". -ENOSPC: the dictionary is full. */
-static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
+/* Adds the names that were just read as "PREFIXname" or "PREFIXfile:name", and a suffix. -ENOSPC: the dictionary is
+ * full. */
+static int add_formed(struct stack_resolver *resolver, const struct name_form *form,
+		      uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
-	char text[sizeof(RANGE_PREFIX) + sizeof(names->file) + sizeof(names->name)];
-	int size = snprintf(text, sizeof(text), RANGE_PREFIX "%.*s%s", (int)names->file_size,
+	char text[64 + sizeof(names->file) + sizeof(names->name)];
+	struct message_code code = {0};
+	int size = snprintf(text, sizeof(text), "%s%.*s%s", form->prefix, (int)names->file_size,
 			    names->file, names->file_size ? ":" : "");
 
-	/* The domain's name ends at a NUL, since a hostile guest may send one. */
+	/* The first name ends at a NUL, since a hostile guest may send one. */
 	memcpy(text + size, names->name, names->name_size);
 	size += (int)names->name_size;
+	memcpy(text + size, form->suffix, strlen(form->suffix));
+	size += (int)strlen(form->suffix);
 	uint64_t cost = (uint64_t)size + RING_OUTPUTS_NAME_COST;
 	if (cost > *resolver->text_room)
 		return -ENOSPC;
 	*resolver->text_room -= cost;
-	return add_text(resolver, text, (size_t)size, code_id);
+	int r = intern(resolver, text, (size_t)size, &code.name);
+	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
 }
 
-static int find_range(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
+/* Finds the code of a name that the guest has as guest_id (0: it was lost), which `known` keeps as `key`. */
+static int find_formed(struct stack_resolver *resolver, const struct name_form *form,
+		       struct id_table *known, uint32_t key, uint32_t guest_id, uint32_t *code_id)
 {
-	const char *lost = RANGE_PREFIX "...";
-
-	*code_id = id_table_get(&resolver->ranges, guest_id);
+	*code_id = id_table_get(known, key);
 	if (*code_id != MESSAGE_FRAME_NATIVE)
 		return 0;
 	if (guest_id == 0)
-		return add_named(resolver, lost, code_id);
+		return add_named(resolver, form->nameless, code_id);
 
 	int r = guest_id <= RECORD_CODES_MAX
 			? record_ring_read_code(resolver->ring, guest_id, &resolver->code)
 			: -ENOENT;
 	if (r) {
 		count(resolver, LEDGER_UNTRUSTED_RING);
-		r = add_named(resolver, lost, code_id);
+		r = add_named(resolver, form->nameless, code_id);
 	} else {
-		r = add_range(resolver, code_id);
+		r = add_formed(resolver, form, code_id);
 		if (r == -ENOSPC) {
-			count(resolver, LEDGER_NVTX_NAME_LOST);
-			r = add_named(resolver, lost, code_id);
+			count(resolver, form->lost);
+			r = add_named(resolver, form->nameless, code_id);
 		}
 	}
 	if (r || guest_id > RECORD_CODES_MAX)
 		return r;
-	return id_table_set(&resolver->ranges, guest_id, *code_id);
+	return id_table_set(known, key, *code_id);
+}
+
+static int find_range(struct stack_resolver *resolver, uint64_t word, uint32_t *code_id)
+{
+	uint32_t guest_id = stack_word_range_code(word);
+
+	return find_formed(resolver, &range_form, &resolver->ranges, guest_id, guest_id, code_id);
+}
+
+static int find_origin(struct stack_resolver *resolver, uint64_t word, uint32_t *code_id)
+{
+	uint32_t guest_id = stack_word_origin_name(word);
+	bool near = stack_word_origin_is_near(word);
+
+	return find_formed(resolver, near ? &near_form : &origin_form, &resolver->origins,
+			   2 * guest_id + near, guest_id, code_id);
 }
 
 /* --- stacks ------------------------------------------------------------------------------------- */
@@ -223,7 +254,9 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	if (stack_word_is_mark(word))
 		return add_mark(resolver, stack_word_mark_of(word), &frame->code);
 	if (stack_word_is_range(word))
-		return find_range(resolver, stack_word_range_code(word), &frame->code);
+		return find_range(resolver, word, &frame->code);
+	if (stack_word_is_origin(word))
+		return find_origin(resolver, word, &frame->code);
 	int r = find_python(resolver, stack_word_code_id(word), &frame->code);
 	if (r == 0 && frame->code & CODE_HAS_FILE)
 		frame->offset = stack_word_line(word);
@@ -231,7 +264,8 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	return r;
 }
 
-static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
+/* Adds the launch's stack: `depth` frames, and `outer` ones of its origin. */
+static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t outer, uint32_t cbid,
 		     uint32_t *node_id)
 {
 	bool named;
@@ -246,11 +280,13 @@ static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t c
 		if (r)
 			return r;
 	}
-	return stack_dictionary_add_stack(resolver->outputs->stacks, leaf, depth - run + !named,
-					  &resolver->node_budget, node_id);
+	return stack_dictionary_add_stack(resolver->outputs->stacks, leaf,
+					  depth + outer - run + !named, &resolver->node_budget,
+					  node_id);
 }
 
-static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t *node_id)
+static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t outer,
+		       uint32_t *node_id)
 {
 	bool named;
 	uint32_t run = cuda_file_cut_of(resolver->outputs->stacks, resolver->words,
@@ -259,21 +295,72 @@ static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t
 	if (run == depth)
 		return -ENOENT;
 	return stack_dictionary_add_stack(resolver->outputs->stacks, &resolver->frames[1 + run],
-					  depth - run, &resolver->node_budget, node_id);
+					  depth + outer - run, &resolver->node_budget, node_id);
+}
+
+static int translate_all(struct stack_resolver *resolver, const uint64_t *words, uint32_t depth,
+			 struct message_frame *frames)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < depth && r == 0; i++)
+		r = translate(resolver, words[i], &frames[i]);
+	return r;
+}
+
+/* Puts the frame of an origin and those of its forward stack behind the stack's own. CUDA's frames at the leaf of the
+ * forward stack are its launch's, and are left out. */
+static int put_origin(struct stack_resolver *resolver, uint64_t word, struct message_frame *frames,
+		      uint32_t *outer)
+{
+	uint32_t stack_id = stack_word_origin_stack(word);
+	int r = translate(resolver, word, frames);
+
+	*outer = 1;
+	if (r || stack_id == RECORD_STACK_NONE)
+		return r;
+	int depth = stack_id <= RECORD_STACKS_MAX ? record_ring_read_stack(resolver->ring, stack_id,
+									   resolver->origin_words)
+						  : -ENOENT;
+	if (depth <= 0) {
+		count(resolver, LEDGER_UNTRUSTED_RING);
+		return 0;
+	}
+	uint32_t nr = (uint32_t)depth;
+	/* A forward operation within a backward pass has an origin itself, which is not followed. */
+	if (stack_word_is_origin(resolver->origin_words[nr - 1]))
+		nr--;
+	struct message_frame *forward = frames + 1;
+	r = translate_all(resolver, resolver->origin_words, nr, forward);
+	if (r)
+		return r;
+	bool named;
+	uint32_t cut = cuda_file_cut_of(resolver->outputs->stacks, resolver->origin_words, forward,
+					nr, &named);
+	if (named)
+		cut++;
+	memmove(forward, forward + cut, (nr - cut) * sizeof(*forward));
+	*outer += nr - cut;
+	return 0;
 }
 
 /* Resolves the words that were just read. cbid: the launch's, or CBID_CAPTURE. */
 static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
 			 uint32_t *node_id)
 {
-	for (uint32_t i = 0; i < depth; i++) {
-		int r = translate(resolver, resolver->words[i], &resolver->frames[1 + i]);
+	uint64_t origin = resolver->words[depth - 1];
+	uint32_t outer = 0;
+	int r;
 
-		if (r)
-			return r;
-	}
-	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, node_id)
-				    : add_stack(resolver, depth, cbid, node_id);
+	if (stack_word_is_origin(origin))
+		depth--;
+	r = translate_all(resolver, resolver->words, depth, &resolver->frames[1]);
+	if (r == 0 && stack_word_is_origin(origin))
+		r = put_origin(resolver, origin, &resolver->frames[1 + depth], &outer);
+	if (r)
+		return r;
+	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, outer, node_id)
+				    : add_stack(resolver, depth, outer, cbid, node_id);
 }
 
 static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
@@ -303,7 +390,7 @@ static int resolve_call(struct stack_resolver *resolver, uint32_t cbid, uint32_t
 		*node_id = known - 1;
 		return 0;
 	}
-	int r = add_stack(resolver, 0, cbid, node_id);
+	int r = add_stack(resolver, 0, 0, cbid, node_id);
 	return r ? r : id_table_set(&resolver->calls, cbid, *node_id + 1);
 }
 

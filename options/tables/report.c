@@ -23,6 +23,8 @@ static const struct option_row rows[] = {
 	{"demangle", 0, "full|simple|none", 0,
 	 "Choose C++ names (default: full; in tables simple)."},
 	ROW_LINES("on"),
+	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
+		"lines (default), or under the thread that launched them."},
 
 	OPTION_GROUP("Where it goes"),
 	ROW_OUTPUT_FILE,

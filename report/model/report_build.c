@@ -549,7 +549,9 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)
-		builder.paths = report_paths_create(profile->collection->catalog, report->names);
+		builder.paths =
+			report_paths_create(profile->collection->catalog, report->names,
+					    options ? options->backward : REPORT_BACKWARD_FORWARD);
 	if (builder.paths)
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);

@@ -2,6 +2,7 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
+#include "backward_path.h"
 #include "report_memory.h"
 #include "report_names.h"
 #include "report_tree.h"
@@ -12,6 +13,7 @@
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
+	enum report_backward backward;
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;

@@ -248,7 +248,8 @@ static int build(struct builder *builder, const struct report_options *options)
 				    options ? options->lines : REPORT_LINES_ON);
 	if (!builder->report->names)
 		return -ENOMEM;
-	builder->paths = report_paths_create(profile->collection->catalog, builder->report->names);
+	builder->paths = report_paths_create(profile->collection->catalog, builder->report->names,
+					     REPORT_BACKWARD_FORWARD);
 	builder->calls = calloc(count + 1ul, sizeof(*builder->calls));
 	const uint32_t nr_sums = builder->report->folds->nr_sums;
 	builder->sums = calloc(nr_sums + 1ul, sizeof(*builder->sums));

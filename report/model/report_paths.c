@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backward_path.h"
 #include "cuda_name_cut.h"
 
 #include "aggregator/profile/idle_work.h"
@@ -22,6 +24,8 @@
 #define NO_SAMPLE     "[unknown]"        /* a host thread while a GPU was idle */
 #define SHORT_GAPS    "[gaps below 10 us]"
 #define NOT_ON_CPU    "[not on a CPU]" /* and in no recorded wait */
+
+#define BACKWARD_TEXT_MAX 256u
 
 static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
 
@@ -39,6 +43,7 @@ struct capture {
 struct report_paths {
 	const struct catalog *catalog; /* borrowed */
 	struct report_names *names;    /* borrowed */
+	enum report_backward backward;
 	struct report_node *nodes;
 	uint32_t nr_nodes, room_nodes;
 	struct capture *captures;
@@ -83,7 +88,8 @@ static int add_text(struct report_paths *paths, uint32_t parent, const char *tex
 	return error ? error : add_node(paths, parent, name, node);
 }
 
-struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names)
+struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names,
+					 enum report_backward backward)
 {
 	struct report_paths *paths = calloc(1, sizeof(*paths));
 	uint32_t root;
@@ -92,6 +98,7 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 		return NULL;
 	paths->catalog = catalog;
 	paths->names = names;
+	paths->backward = backward;
 	paths->of_node = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_node));
 	paths->of_stack = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_stack));
 	if (!paths->of_node || !paths->of_stack || add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
@@ -129,30 +136,77 @@ static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t d
 	return error;
 }
 
-/* Adds a whole stack under base, from the outside in. Nodes under the root are remembered. */
+/* Adds [backward] NODE. */
+static int add_backward(struct report_paths *paths, uint32_t stack_node, uint32_t *node)
+{
+	char text[BACKWARD_TEXT_MAX];
+	int error = add_frame(paths, stack_node, 0, node);
+
+	if (error || backward_path_is_proven(paths->catalog, stack_node))
+		return error;
+	snprintf(text, sizeof(text), "%s" BACKWARD_PATH_UNPROVEN,
+		 report_names_get(paths->names, paths->nodes[*node].name));
+	return add_text(paths, paths->nodes[*node].parent, text, node);
+}
+
+/* The nodes of a stack that readers see, leaf first. */
+struct chain {
+	uint32_t nodes[WIRE_STACK_DEPTH_MAX], depth;
+	uint32_t backward; /* index of [backward] NODE; the depth: there is none */
+	uint32_t known;    /* the node outside of these whose path is known; 0: none */
+};
+
+/* -EPROTO: it is too deep. */
+static int make_chain(const struct report_paths *paths, uint32_t stack_node, bool remembered,
+		      struct chain *chain)
+{
+	const struct catalog *catalog = paths->catalog;
+	bool backward = false;
+	uint32_t id = stack_node;
+
+	chain->depth = 0;
+	while (id && !(remembered && paths->of_node[id])) {
+		if (chain->depth == WIRE_STACK_DEPTH_MAX)
+			return -EPROTO;
+		if (!backward && backward_path_is_node(catalog, id)) {
+			if (paths->backward == REPORT_BACKWARD_THREAD) {
+				id = 0;
+				break;
+			}
+			backward = true;
+			chain->backward = chain->depth =
+				backward_path_within(catalog, chain->nodes, chain->depth);
+			chain->nodes[chain->depth++] = id;
+			id = backward_path_forward(catalog, id);
+			continue;
+		}
+		chain->nodes[chain->depth++] = id;
+		id = catalog_node(catalog, id)->parent;
+	}
+	chain->known = id;
+	if (!backward)
+		chain->backward = chain->depth;
+	return 0;
+}
+
+/* Adds a whole stack under base, from the outside in. Nodes under the root are remembered, but for those of a backward
+ * pass: what readers see of these depends on the frames within. */
 static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t base,
 		      uint32_t *node)
 {
-	uint32_t chain[WIRE_STACK_DEPTH_MAX], depth = 0, id = stack_node;
 	bool remembered = base == REPORT_NODE_ROOT;
+	struct chain chain;
+	int error = make_chain(paths, stack_node, remembered, &chain);
 
-	for (; id && !(remembered && paths->of_node[id]);
-	     id = catalog_node(paths->catalog, id)->parent) {
-		if (depth == sizeof(chain) / sizeof(chain[0]))
-			return -EPROTO;
-		chain[depth++] = id;
+	*node = !error && chain.known ? paths->of_node[chain.known] - 1 : base;
+	bool backward = chain.backward < chain.depth;
+	for (uint32_t i = chain.depth; i > 0 && !error; i--) {
+		error = i - 1 == chain.backward ? add_backward(paths, chain.nodes[i - 1], node)
+						: add_frame(paths, chain.nodes[i - 1], 0, node);
+		if (!error && remembered && (!backward || i - 1 > chain.backward))
+			paths->of_node[chain.nodes[i - 1]] = *node + 1;
 	}
-	*node = id ? paths->of_node[id] - 1 : base;
-	while (depth > 0) {
-		id = chain[--depth];
-		int error = add_frame(paths, id, 0, node);
-
-		if (error)
-			return error;
-		if (remembered)
-			paths->of_node[id] = *node + 1;
-	}
-	return 0;
+	return error;
 }
 
 static int add_stack(struct report_paths *paths, uint32_t stack_id, uint32_t base, uint32_t *node)

@@ -2,13 +2,14 @@
  *	launch stack;leaf
  *	launch stack;[captured at];capture stack;leaf
  * The second form is that of a graph's node whose capture is known. Both stacks are cut (cuda_name_cut.h).
- * Work that no call caused stands under a frame that says so: [unified memory], [CUPTI]. Part of report_build; used
+ * A stack of a backward pass is shown as backward_path.h says. Work that no call caused stands under a frame that says so: [unified memory], [CUPTI]. Part of report_build; used
  * by one thread. */
 #ifndef REPORT_PATHS_H
 #define REPORT_PATHS_H
 
 #include <stdint.h>
 
+#include "backward_path.h"
 #include "report_names.h"
 #include "report_tree.h"
 
@@ -19,7 +20,8 @@ struct report_paths;
 
 /* Makes a tree with a root. Both arguments are borrowed until destroy. NULL: out of memory. report_paths_destroy()
  * accepts NULL. */
-struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names);
+struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names,
+					 enum report_backward backward);
 void report_paths_destroy(struct report_paths *paths);
 
 /* Finds *node, the innermost node of the row's path without the leaf itself; it is [unknown stack] if no launch is

@@ -341,7 +341,8 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 		work->in_windows = work->in_windows && question->parties[i].nr_windows;
 	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
 	if (work->names)
-		work->paths = report_paths_create(profile->collection->catalog, work->names);
+		work->paths = report_paths_create(profile->collection->catalog, work->names,
+						  REPORT_BACKWARD_FORWARD);
 	if (work->paths)
 		error = collect(work, store_path, folds);
 	report_paths_destroy(work->paths);

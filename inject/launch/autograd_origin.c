@@ -1,0 +1,332 @@
+#include "autograd_origin.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "autograd_node.h"
+
+#include "proto/record.h"
+#include "proto/ring/record_ring.h"
+#include "proto/stack_word.h"
+
+#define LIBRARY     "libtorch_cpu.so"
+#define THREAD_NAME "pt_autograd" /* of the engine's threads */
+#define PATH_BYTES  4096u
+
+/* A slot holds a number, its thread and its stack. Numbers and threads beyond these bits have no slot. */
+#define STACK_BITS  18
+#define NUMBER_BITS 32
+#define THREAD_BITS 13
+#define SLOT_USED   (1ull << 63)
+#define STACK_MASK  ((1ull << STACK_BITS) - 1)
+static_assert(RECORD_STACKS_MAX == 1u << STACK_BITS, "an id, less one, fits");
+static_assert(STACK_BITS + NUMBER_BITS + THREAD_BITS == 63, "a slot is a word");
+
+#define NEAR_MAX       2u    /* an operation in place on a view has up to two nodes after its own */
+#define NR_TYPES       1024u /* classes of nodes; PyTorch generates about 450 */
+#define TYPE_PROBES    8u
+#define TYPE_NAME_BITS 17
+static_assert(RECORD_CODES_MAX < 1u << TYPE_NAME_BITS, "an id fits below an address of 47 bits");
+
+#define CHECKED_NODES 64u /* the first of a process are read with care */
+#define JUDGED_NODES  1000u
+#define JUDGED_PART   10u /* one in so many must have a forward stack */
+
+struct autograd_origin {
+	struct record_ring *ring;
+	struct autograd_functions functions; /* written before the state says READY */
+	unsigned long long adds;             /* the loader's counter at the last look */
+	_Atomic int state;
+	_Atomic(const char *) text;
+	_Atomic uint32_t nr_nodes, nr_found; /* of the first JUDGED_NODES with a number */
+	_Atomic uint64_t types[NR_TYPES];    /* address << TYPE_NAME_BITS | id of its name */
+	_Atomic uint64_t slots[AUTOGRAD_ORIGIN_SLOTS];
+};
+
+struct autograd_origin *autograd_origin_create(struct record_ring *ring)
+{
+	struct autograd_origin *origin = mmap(NULL, sizeof(*origin), PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (origin == MAP_FAILED)
+		return NULL;
+	origin->ring = ring;
+	return origin;
+}
+
+void autograd_origin_destroy(struct autograd_origin *origin)
+{
+	if (origin)
+		munmap(origin, sizeof(*origin));
+}
+
+enum autograd_state autograd_origin_state(const struct autograd_origin *origin)
+{
+	return (enum autograd_state)atomic_load_explicit(&origin->state, memory_order_acquire);
+}
+
+const char *autograd_origin_text(const struct autograd_origin *origin)
+{
+	const char *text = atomic_load_explicit(&origin->text, memory_order_acquire);
+
+	return text ? text : "";
+}
+
+static __attribute__((cold)) void refuse(struct autograd_origin *origin, const char *text)
+{
+	atomic_store_explicit(&origin->text, text, memory_order_release);
+	atomic_store_explicit(&origin->state, AUTOGRAD_REFUSED, memory_order_release);
+}
+
+/* ---- libtorch */
+
+static const struct {
+	const char *name, *refusal;
+	size_t offset; /* in struct autograd_functions */
+} symbols[] = {
+#define SYMBOL(name, field)                                                                        \
+	{                                                                                          \
+		name, "this PyTorch does not export " name,                                        \
+			offsetof(struct autograd_functions, field)                                 \
+	}
+	SYMBOL("_ZN2at15sequence_number4peekEv", next_number),
+	SYMBOL("_ZN2at14RecordFunction15currentThreadIdEv", thread_id),
+	SYMBOL("_ZN3c108GradMode10is_enabledEv", makes_nodes),
+	SYMBOL("_ZN5torch8autograd25get_current_graph_task_idEv", graph_task),
+	SYMBOL("_ZN5torch8autograd16get_current_nodeEv", node),
+#undef SYMBOL
+};
+
+struct look {
+	struct autograd_origin *origin;
+	bool changed; /* since the last look */
+	char path[PATH_BYTES];
+};
+
+static int note_library(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct look *look = user;
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	if (!look->changed && info->dlpi_adds == look->origin->adds)
+		return 1;
+	look->changed = true;
+	look->origin->adds = info->dlpi_adds;
+	if (!slash || strcmp(slash + 1, LIBRARY) != 0 || strlen(info->dlpi_name) >= PATH_BYTES)
+		return 0;
+	strcpy(look->path, info->dlpi_name);
+	return 1;
+}
+
+void autograd_origin_use(struct autograd_origin *origin, const struct autograd_functions *functions)
+{
+	origin->functions = *functions;
+	atomic_store_explicit(&origin->state, AUTOGRAD_READY, memory_order_release);
+}
+
+/* The library stays loaded, since the launch path calls it. */
+static void take_library(struct autograd_origin *origin, const char *path)
+{
+	struct autograd_functions functions;
+	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+
+	for (size_t i = 0; library && i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *address = dlsym(library, symbols[i].name);
+
+		if (!address) {
+			refuse(origin, symbols[i].refusal);
+			return;
+		}
+		memcpy((char *)&functions + symbols[i].offset, &address, sizeof(address));
+	}
+	if (library)
+		autograd_origin_use(origin, &functions);
+}
+
+enum autograd_state autograd_origin_find(struct autograd_origin *origin)
+{
+	static struct look look; /* one thread at a time looks */
+
+	if (autograd_origin_state(origin) == AUTOGRAD_NONE) {
+		look.origin = origin;
+		look.changed = false;
+		look.path[0] = '\0';
+		dl_iterate_phdr(note_library, &look);
+		if (look.path[0])
+			take_library(origin, look.path);
+	}
+	return autograd_origin_state(origin);
+}
+
+/* ---- numbers and their stacks */
+
+/* Returns the slot's content but for the stack; 0: numbers like this have no slot. */
+static uint64_t number_of(uint64_t thread_id, uint64_t number)
+{
+	if (thread_id >> THREAD_BITS || number >> NUMBER_BITS)
+		return 0;
+	return SLOT_USED | (thread_id << NUMBER_BITS | number) << STACK_BITS;
+}
+
+/* Neighbouring numbers of a thread are neighbours in memory. */
+static _Atomic uint64_t *slot_of(struct autograd_origin *origin, uint64_t number)
+{
+	uint64_t thread_id = (number & ~SLOT_USED) >> (STACK_BITS + NUMBER_BITS);
+	uint64_t place = (number >> STACK_BITS) + thread_id * 0x9e3779b1u;
+
+	return &origin->slots[place % AUTOGRAD_ORIGIN_SLOTS];
+}
+
+void autograd_origin_remember(struct autograd_origin *origin, uint64_t number, uint32_t stack_id)
+{
+	_Atomic uint64_t *slot = slot_of(origin, number);
+	uint64_t there = atomic_load_explicit(slot, memory_order_relaxed);
+
+	if ((there & ~STACK_MASK) != number)
+		atomic_store_explicit(slot, number | (stack_id - 1), memory_order_release);
+}
+
+/* RECORD_STACK_NONE: the number has no stack. *taken: another number has its slot, so that it may have had one. */
+static uint32_t stack_of(struct autograd_origin *origin, uint64_t thread_id, uint64_t number,
+			 bool *taken)
+{
+	uint64_t wanted = number_of(thread_id, number);
+
+	*taken = true;
+	if (!wanted)
+		return RECORD_STACK_NONE;
+	uint64_t there = atomic_load_explicit(slot_of(origin, wanted), memory_order_acquire);
+	if ((there & ~STACK_MASK) == wanted)
+		return (uint32_t)(there & STACK_MASK) + 1;
+	/* An older number of the same thread, or nothing at all, was there before this number came. */
+	*taken = there > wanted || (there && there >> (STACK_BITS + NUMBER_BITS) !=
+						     wanted >> (STACK_BITS + NUMBER_BITS));
+	return RECORD_STACK_NONE;
+}
+
+/* ---- nodes */
+
+/* Returns the id of the class's name in the ring; 0: it has none. */
+static uint32_t name_of(struct autograd_origin *origin, uint64_t type)
+{
+	uint64_t hash = (type >> 4) * 0x9e3779b97f4a7c15u >> 40;
+	char name[AUTOGRAD_NODE_NAME_MAX];
+
+	for (uint32_t i = 0; i < TYPE_PROBES; i++) {
+		_Atomic uint64_t *slot = &origin->types[(hash + i) % NR_TYPES];
+		uint64_t there = atomic_load_explicit(slot, memory_order_relaxed);
+
+		if (there == 0) {
+			size_t size = autograd_node_name(type, name);
+			uint32_t id = size ? record_ring_add_code(origin->ring, "", 0, name,
+								  (uint32_t)size)
+					   : 0;
+
+			/* A thread that loses the race uses the winner's id. */
+			if (atomic_compare_exchange_strong(slot, &there,
+							   type << TYPE_NAME_BITS | id))
+				return id;
+		}
+		if (there >> TYPE_NAME_BITS == type)
+			return (uint32_t)there & ((1u << TYPE_NAME_BITS) - 1);
+	}
+	return 0;
+}
+
+/* If hardly any of the first nodes has a forward stack, their fields were not numbers. */
+static __attribute__((cold, noinline)) void judge(struct autograd_origin *origin, bool found)
+{
+	uint32_t nr_found = atomic_fetch_add(&origin->nr_found, found) + found;
+	uint32_t nr_nodes = atomic_fetch_add(&origin->nr_nodes, 1) + 1;
+
+	if (nr_nodes == JUDGED_NODES && nr_found < JUDGED_NODES / JUDGED_PART)
+		refuse(origin, "hardly any of PyTorch's backward nodes names a known operation");
+}
+
+/* Returns the origin of work that this node makes. */
+static uint64_t origin_of(struct autograd_origin *origin, const struct autograd_node *node)
+{
+	uint32_t name_id = name_of(origin, node->type), stack_id, back = 0;
+	bool taken;
+
+	if (node->number == AUTOGRAD_NODE_NO_NUMBER)
+		return stack_word_origin(name_id, RECORD_STACK_NONE, false);
+	do
+		stack_id = stack_of(origin, node->thread_id, node->number - back, &taken);
+	while (stack_id == RECORD_STACK_NONE && !taken && back++ < NEAR_MAX &&
+	       node->number >= back);
+	if (atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < JUDGED_NODES)
+		judge(origin, stack_id != RECORD_STACK_NONE);
+	if (stack_id == RECORD_STACK_NONE)
+		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
+	return stack_word_origin(name_id, stack_id, stack_id != RECORD_STACK_NONE && back > 0);
+}
+
+static uint64_t look_at_node(struct autograd_origin *origin)
+{
+	struct autograd_reference reference = {0};
+	struct autograd_node node;
+
+	origin->functions.node(&reference);
+	if (!reference.node)
+		return 0;
+	bool checked =
+		atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < CHECKED_NODES;
+	bool read = autograd_node_read(&reference, checked, &node);
+	if (!read) {
+		refuse(origin, "PyTorch's backward nodes are not as they should be");
+		return 0; /* with the reference, since nobody knows where it is counted */
+	}
+	autograd_node_release(&reference);
+	return origin_of(origin, &node);
+}
+
+/* Other threads never touch libtorch's thread-local variables, for which the C library could allocate. */
+static __attribute__((noinline)) bool is_engine_thread(struct autograd_thread *thread)
+{
+	char name[16] = "";
+	const int saved_errno = errno;
+
+	prctl(PR_GET_NAME, name);
+	errno = saved_errno;
+	thread->use = strncmp(name, THREAD_NAME, strlen(THREAD_NAME)) == 0 ? AUTOGRAD_USE_YES
+									   : AUTOGRAD_USE_NO;
+	return thread->use == AUTOGRAD_USE_YES;
+}
+
+static bool uses_torch(struct autograd_thread *thread, bool has_python)
+{
+	if (__builtin_expect(thread->use == AUTOGRAD_USE_YES, 1))
+		return true;
+	if (has_python)
+		thread->use = AUTOGRAD_USE_YES;
+	return has_python || (thread->use == AUTOGRAD_USE_UNKNOWN && is_engine_thread(thread));
+}
+
+void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
+			  bool has_python, struct autograd_launch *launch)
+{
+	const struct autograd_functions *functions = &origin->functions;
+
+	*launch = (struct autograd_launch){0};
+	if (autograd_origin_state(origin) != AUTOGRAD_READY || !uses_torch(thread, has_python))
+		return;
+	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. */
+	if (functions->graph_task() >= 0) {
+		launch->word = look_at_node(origin);
+		if (!functions->makes_nodes())
+			return;
+	}
+	/* A node takes its number before its operation launches, also where the operation itself makes no nodes. */
+	uint64_t next = functions->next_number();
+	if (next > 0)
+		launch->number = number_of(functions->thread_id(), next - 1);
+}

@@ -1,0 +1,38 @@
+/* The path of work that PyTorch's autograd engine launched. The agent stores it as
+ *	forward stack;[backward] NODE;stack of the engine's thread
+ * or, if no forward stack is known, from [backward] NODE on (inject/launch/autograd_origin.h). Readers see
+ *	forward stack up to its innermost Python frame;[backward] NODE;frames within the node's evaluation
+ * or, on request, the stack of the engine's thread alone. Pure; any thread. */
+#ifndef BACKWARD_PATH_H
+#define BACKWARD_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct catalog;
+
+enum report_backward {
+	REPORT_BACKWARD_FORWARD = 0, /* under the forward line */
+	REPORT_BACKWARD_THREAD = 1,  /* under the thread that launched it */
+};
+
+#define BACKWARD_PATH_UNPROVEN " ≈" /* at the end of a node's name: it may be a neighbour's line */
+
+/* Returns whether a node of stacks is a [backward] NODE frame. */
+bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id);
+
+/* Returns the innermost node of the forward stack that readers see; 0: there is no forward stack. node_id: of
+ * [backward] NODE, as below. */
+uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
+
+/* Returns whether the forward stack is that of the operation whose derivative the node is: the operation's name is
+ * among the frames that the innermost Python frame called. A function of the user's own (torch.autograd.Function) has
+ * its call among the Python frames. A forward stack without native names proves nothing else. True if there is no
+ * forward stack, or the guest has marked it already. */
+bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id);
+
+/* Returns how many of these nodes are within the evaluation of autograd's node; all if the engine's frames are not
+ * known. nodes: of the engine's thread, leaf first. */
+uint32_t backward_path_within(const struct catalog *catalog, const uint32_t *nodes, uint32_t count);
+
+#endif
