@@ -10,8 +10,13 @@
 #include "python_code.h"
 #include "python_eval.h"
 #include "python_library.h"
+#include "python_string.h"
+
+#include "unwind/process_memory.h"
 
 #define TEXT_MAX          256u
+#define OTHER_THREADS_MAX 1024u
+#define FRAME_BYTES       256u  /* that a walk reads of a frame */
 #define HIDDEN_FRAMES_MAX 4096u /* frames of one walk: more are no stack, but a circle */
 
 struct python_frames {
@@ -270,6 +275,97 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 		frame = python_load(frame + layout->c_frame_frame);
 	for (; frame; frame = python_load(frame + layout->frame_back)) {
 		if (!walk_frame(&walk, frame)) {
+			*cut = true;
+			break;
+		}
+	}
+	return walk.nr;
+}
+
+/* ---- another thread */
+
+static uint64_t read_word(uint64_t address)
+{
+	uint64_t word;
+
+	return process_memory_read(address, &word, sizeof(word)) == sizeof(word) ? word : 0;
+}
+
+static uint64_t innermost_frame(const struct python_layout *layout, uint64_t thread_state)
+{
+	uint64_t frame = read_word(thread_state + layout->thread_frame);
+
+	return frame && layout->c_frame_frame != PYTHON_LAYOUT_NONE
+		       ? read_word(frame + layout->c_frame_frame)
+		       : frame;
+}
+
+static bool is_code(const struct python_library *library, uint64_t code)
+{
+	return code && read_word(code + PYTHON_OBJECT_TYPE) == library->code_type;
+}
+
+/* Returns whether the frame's file has this part in its path. */
+static __attribute__((noinline)) bool is_in_file(const struct python_library *library,
+						 uint64_t frame, const char *part)
+{
+	const struct python_layout *layout = &library->layout;
+	uint64_t code = frame ? read_word(frame + layout->frame_code) & layout->code_mask : 0;
+	struct python_text file;
+
+	if (!is_code(library, code))
+		return false;
+	uint64_t name = read_word(code + layout->code_file);
+	if (!name || read_word(name + PYTHON_OBJECT_TYPE) != library->string_type)
+		return false;
+	python_string_read(layout, name, &file);
+	return memmem(file.text, file.size, part, strlen(part)) != NULL;
+}
+
+/* Returns the innermost frame of the one other thread that stands in such a file; 0: there is none, or there are several. */
+static uint64_t find_standing(const struct python_library *library, const char *part)
+{
+	const struct python_layout *layout = &library->layout;
+	uint64_t interpreter =
+		library->runtime ? read_word(library->runtime + layout->runtime_interpreters) : 0;
+	uint64_t thread = interpreter ? read_word(interpreter + layout->interpreter_threads) : 0;
+	uint64_t own = (uint64_t)(uintptr_t)library->this_thread_state(), found = 0;
+
+	for (uint32_t i = 0; thread && i < OTHER_THREADS_MAX; i++) {
+		uint64_t frame = innermost_frame(layout, thread);
+
+		if (thread != own && is_in_file(library, frame, part)) {
+			if (found)
+				return 0;
+			found = frame;
+		}
+		thread = read_word(thread + layout->thread_next);
+	}
+	return thread ? 0 : found;
+}
+
+uint32_t python_frames_walk_other(struct python_frames *python, const char *part,
+				  struct python_frame *frames, uint32_t max, bool *cut)
+{
+	const struct python_library *library = &python->library;
+	const struct python_layout *layout = &library->layout;
+	struct walk walk = {.layout = layout, .frames = frames, .max = max};
+	uint8_t copy[PYTHON_LAYOUT_OFFSET_MAX + sizeof(uint64_t)];
+	uint64_t here = (uint64_t)(uintptr_t)copy, frame;
+
+	*cut = false;
+	if (python_frames_state(python) != PYTHON_READY || !library->is_initialized())
+		return 0;
+	for (frame = find_standing(library, part); frame;
+	     frame = python_load(here + layout->frame_back)) {
+		memset(copy, 0, sizeof(copy));
+		process_memory_read(frame, copy, FRAME_BYTES);
+		bool hidden = layout->segment == PYTHON_SEGMENT_SHIM &&
+			      load_byte(here + layout->segment_mark) >= layout->shim_owner;
+		if (!hidden &&
+		    !is_code(library, python_load(here + layout->frame_code) & layout->code_mask))
+			return 0;
+		if (!walk_frame(&walk, here)) {
 			*cut = true;
 			break;
 		}

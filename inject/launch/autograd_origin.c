@@ -251,42 +251,69 @@ static __attribute__((cold, noinline)) void judge(struct autograd_origin *origin
 		refuse(origin, "hardly any of PyTorch's backward nodes names a known operation");
 }
 
-/* Returns the origin of work that this node makes. */
-static uint64_t origin_of(struct autograd_origin *origin, const struct autograd_node *node)
+/* Returns the forward stack of the operation that made a node; RECORD_STACK_NONE: it is not known, or none did. *near:
+ * it is a neighbour's. */
+static uint32_t forward_of(struct autograd_origin *origin, const struct autograd_node *node,
+			   bool *near)
 {
-	uint32_t name_id = name_of(origin, node->type), stack_id, back = 0;
+	uint32_t stack_id, back = 0;
 	bool taken;
 
+	*near = false;
 	if (node->number == AUTOGRAD_NODE_NO_NUMBER)
-		return stack_word_origin(name_id, RECORD_STACK_NONE, false);
+		return RECORD_STACK_NONE;
 	do
 		stack_id = stack_of(origin, node->thread_id, node->number - back, &taken);
 	while (stack_id == RECORD_STACK_NONE && !taken && back++ < NEAR_MAX &&
 	       node->number >= back);
 	if (atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < JUDGED_NODES)
 		judge(origin, stack_id != RECORD_STACK_NONE);
-	if (stack_id == RECORD_STACK_NONE)
-		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
-	return stack_word_origin(name_id, stack_id, stack_id != RECORD_STACK_NONE && back > 0);
+	*near = stack_id != RECORD_STACK_NONE && back > 0;
+	return stack_id;
 }
 
-static uint64_t look_at_node(struct autograd_origin *origin)
+/* Sets the origin of the work that this node makes. */
+static void take_origin(struct autograd_origin *origin, struct autograd_thread *thread,
+			const struct autograd_node *node, uint32_t pass,
+			struct autograd_launch *launch)
+{
+	bool near;
+	uint32_t name_id = name_of(origin, node->type);
+	uint32_t stack_id = forward_of(origin, node, &near);
+
+	if (stack_id != RECORD_STACK_NONE) {
+		launch->word = stack_word_origin(name_id, stack_id, near);
+		return;
+	}
+	if (thread->pass != pass) {
+		thread->pass = pass;
+		thread->caller_stack_id = RECORD_STACK_NONE;
+		launch->wants_caller = true;
+		return;
+	}
+	if (node->number != AUTOGRAD_NODE_NO_NUMBER)
+		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
+	launch->word = stack_word_origin(name_id, thread->caller_stack_id, false);
+}
+
+static void look_at_node(struct autograd_origin *origin, struct autograd_thread *thread,
+			 uint32_t pass, struct autograd_launch *launch)
 {
 	struct autograd_reference reference = {0};
 	struct autograd_node node;
 
 	origin->functions.node(&reference);
 	if (!reference.node)
-		return 0;
+		return;
 	bool checked =
 		atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < CHECKED_NODES;
 	bool read = autograd_node_read(&reference, checked, &node);
 	if (!read) {
 		refuse(origin, "PyTorch's backward nodes are not as they should be");
-		return 0; /* with the reference, since nobody knows where it is counted */
+		return; /* with the reference, since nobody knows where it is counted */
 	}
 	autograd_node_release(&reference);
-	return origin_of(origin, &node);
+	take_origin(origin, thread, &node, pass, launch);
 }
 
 /* Other threads never touch libtorch's thread-local variables, for which the C library could allocate. */
@@ -320,9 +347,10 @@ void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread
 	if (autograd_origin_state(origin) != AUTOGRAD_READY || !uses_torch(thread, has_python))
 		return;
 	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. */
-	if (functions->graph_task() >= 0) {
-		launch->word = look_at_node(origin);
-		if (!functions->makes_nodes())
+	int task = functions->graph_task();
+	if (task >= 0) {
+		look_at_node(origin, thread, (uint32_t)task + 1, launch);
+		if (launch->wants_caller || !functions->makes_nodes())
 			return;
 	}
 	/* A node takes its number before its operation launches, also where the operation itself makes no nodes. */

@@ -8,6 +8,9 @@
  * torch/csrc/autograd/{engine,function,graph_task}.h of PyTorch 2.0 to 2.12; torch/csrc/autograd/function.h of July
  * 2026 for nodes that count their references themselves.
  *
+ * AccumulateGrad and hooks of gradients have no forward operation. Their work has the stack of the thread that waits in
+ * backward(), whose Python frames are read once in a pass.
+ *
  * A node of a view launches nothing. The next launch then takes its number, so that a number's stack may be that of a
  * neighbour; a report compares the names (report/model/backward_path.h). */
 #ifndef AUTOGRAD_ORIGIN_H
@@ -34,6 +37,8 @@ struct autograd_thread {
 		AUTOGRAD_USE_NO,
 		AUTOGRAD_USE_YES,
 	} use; /* whether the thread runs PyTorch's operations */
+	/* of the pass in which the thread was last without a forward stack: its id, plus one, and who called it */
+	uint32_t pass, caller_stack_id;
 };
 
 /* What one launch gets. */
@@ -41,6 +46,8 @@ struct autograd_launch {
 	uint64_t
 		number; /* for autograd_origin_remember(); 0: the launch is no forward operation's */
 	uint64_t word;  /* stack_word_origin(); 0: the launch is in no backward pass */
+	/* a new pass has no forward stack here: set the thread's caller_stack_id, and look again */
+	bool wants_caller;
 };
 
 /* The functions of libtorch that the launch path calls. Each returns a thread-local variable. */

@@ -7,6 +7,8 @@
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
+#define AUTOGRAD_FILES "torch/autograd/" /* where a thread stands that waits for a backward pass */
+
 static_assert(RECORD_STACK_DEPTH <= UINT8_MAX, "an index of a Python frame, plus one, is a byte");
 
 static void put_native(struct stack_scratch *scratch, uint64_t address)
@@ -194,6 +196,17 @@ static uint32_t intern(const struct stack_capture *capture, struct stack_scratch
 	return stack_id;
 }
 
+static uint32_t walk_native(const struct stack_capture *capture, struct stack_scratch *scratch,
+			    const struct unwind_start *start, uint64_t now_ns,
+			    const struct unwind_stops *stops, uint64_t *frames,
+			    enum unwind_end *end)
+{
+	uint64_t high = stack_bounds_high(&scratch->bounds, start->sp, now_ns);
+
+	return unwind_walk(capture->tables, &scratch->rules, start, high, stops, frames,
+			   capture->options.native_depth, end);
+}
+
 /* Walks the thread's Python frames, if they are wanted and available. */
 static uint32_t walk_python(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint32_t *marks)
@@ -221,32 +234,48 @@ static uint32_t walk_python(const struct stack_capture *capture, struct stack_sc
 	return nr;
 }
 
-static uint32_t walk_native(const struct stack_capture *capture, struct stack_scratch *scratch,
-			    const struct unwind_start *start, uint64_t now_ns,
-			    const struct unwind_stops *stops, uint64_t *frames,
-			    enum unwind_end *end)
+/* Interns the Python frames of the thread that called backward(). */
+static __attribute__((noinline)) uint32_t take_caller(const struct stack_capture *capture,
+						      struct stack_scratch *scratch)
 {
-	uint64_t high = stack_bounds_high(&scratch->bounds, start->sp, now_ns);
+	bool cut;
+	uint32_t nr = python_frames_walk_other(capture->python, AUTOGRAD_FILES, scratch->python,
+					       capture->options.python_depth, &cut);
 
-	return unwind_walk(capture->tables, &scratch->rules, start, high, stops, frames,
-			   capture->options.native_depth, end);
+	scratch->nr = 0;
+	put_python_from(scratch, 0, nr);
+	if (cut)
+		count_lacks(capture, put_mark(scratch, STACK_MARK_TRUNCATED), UNWIND_ROOT);
+	uint32_t stack_id = intern(capture, scratch);
+	return stack_id == RECORD_STACK_FULL ? RECORD_STACK_NONE : stack_id;
+}
+
+/* Looks whether the launch is part of a forward operation or of a backward pass. The thread's Python frames may have to
+ * be walked again. */
+static void look_at_autograd(const struct stack_capture *capture, struct stack_scratch *scratch,
+			     uint32_t *nr_python, uint32_t *marks, struct autograd_launch *launch)
+{
+	autograd_origin_look(capture->autograd, &scratch->autograd, *nr_python > 0, launch);
+	if (__builtin_expect(!launch->wants_caller, 1))
+		return;
+	scratch->autograd.caller_stack_id = take_caller(capture, scratch);
+	autograd_origin_look(capture->autograd, &scratch->autograd, *nr_python > 0, launch);
+	*nr_python = walk_python(capture, scratch, marks);
 }
 
 /* Interns the stack with its origin, and remembers it as that of a forward operation. */
-static uint32_t intern_autograd(const struct stack_capture *capture, struct stack_scratch *scratch,
-				bool has_python)
+static uint32_t intern_with_origin(const struct stack_capture *capture,
+				   struct stack_scratch *scratch,
+				   const struct autograd_launch *launch)
 {
-	struct autograd_launch launch;
-
-	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, &launch);
-	if (launch.word) {
+	if (launch->word) {
 		if (scratch->nr == RECORD_STACK_DEPTH)
 			scratch->nr--;
-		put_native(scratch, launch.word);
+		put_native(scratch, launch->word);
 	}
 	uint32_t stack_id = intern(capture, scratch);
-	if (launch.number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
-		autograd_origin_remember(capture->autograd, launch.number, stack_id);
+	if (launch->number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
+		autograd_origin_remember(capture->autograd, launch->number, stack_id);
 	return stack_id;
 }
 
@@ -271,7 +300,10 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 	if (capture->options.mode == STACK_MODE_NONE)
 		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
 	uint32_t nr_python = walk_python(capture, scratch, &python_marks);
+	struct autograd_launch autograd;
 
+	if (capture->autograd)
+		look_at_autograd(capture, scratch, &nr_python, &python_marks, &autograd);
 	scratch->nr = 0;
 	if (capture->options.mode == STACK_MODE_PYTHON) {
 		put_python_from(scratch, 0, nr_python);
@@ -299,6 +331,6 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 		count_lacks(capture, marks, end);
 	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
 		count(capture, LEDGER_NVTX_NAME_LOST);
-	return capture->autograd ? intern_autograd(capture, scratch, nr_python > 0)
+	return capture->autograd ? intern_with_origin(capture, scratch, &autograd)
 				 : intern(capture, scratch);
 }

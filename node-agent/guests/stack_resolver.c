@@ -20,6 +20,7 @@
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
 #define ORIGIN       "[backward]"
+#define ORIGINS_MAX  4u /* derivatives of derivatives that are followed */
 #define ORIGIN_NEAR  " ≈"
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
@@ -308,29 +309,52 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 	return r;
 }
 
+static bool has_python(const uint64_t *words, uint32_t depth)
+{
+	for (uint32_t i = 0; i < depth; i++)
+		if (stack_word_is_python(words[i]))
+			return true;
+	return false;
+}
+
+/* Reads the forward stack of an origin. Its operation may itself have run in a backward pass, where no Python frame is
+ * its own: then the stack is that of its own origin. Returns the depth, or -errno. */
+static int read_forward(struct stack_resolver *resolver, uint32_t stack_id)
+{
+	uint64_t *words = resolver->origin_words;
+
+	for (uint32_t i = 0;; i++) {
+		int depth = stack_id <= RECORD_STACKS_MAX
+				    ? record_ring_read_stack(resolver->ring, stack_id, words)
+				    : -ENOENT;
+
+		if (depth <= 0 || !stack_word_is_origin(words[depth - 1]))
+			return depth;
+		stack_id = stack_word_origin_stack(words[--depth]);
+		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX ||
+		    has_python(words, (uint32_t)depth))
+			return depth;
+	}
+}
+
 /* Puts the frame of an origin and those of its forward stack behind the stack's own. CUDA's frames at the leaf of the
  * forward stack are its launch's, and are left out. */
 static int put_origin(struct stack_resolver *resolver, uint64_t word, struct message_frame *frames,
 		      uint32_t *outer)
 {
 	uint32_t stack_id = stack_word_origin_stack(word);
+	struct message_frame *forward = frames + 1;
 	int r = translate(resolver, word, frames);
 
 	*outer = 1;
 	if (r || stack_id == RECORD_STACK_NONE)
 		return r;
-	int depth = stack_id <= RECORD_STACKS_MAX ? record_ring_read_stack(resolver->ring, stack_id,
-									   resolver->origin_words)
-						  : -ENOENT;
-	if (depth <= 0) {
+	int depth = read_forward(resolver, stack_id);
+	if (depth < 0) {
 		count(resolver, LEDGER_UNTRUSTED_RING);
 		return 0;
 	}
 	uint32_t nr = (uint32_t)depth;
-	/* A forward operation within a backward pass has an origin itself, which is not followed. */
-	if (stack_word_is_origin(resolver->origin_words[nr - 1]))
-		nr--;
-	struct message_frame *forward = frames + 1;
 	r = translate_all(resolver, resolver->origin_words, nr, forward);
 	if (r)
 		return r;

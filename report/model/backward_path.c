@@ -19,6 +19,7 @@ static const char *const engine_names[] = {
 #define OPERATOR_MANGLED "N2at4_ops"
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
+#define ENGINE_FILES     "torch/autograd/"
 #define CUSTOM_FUNCTION  "PyNode" /* of torch.autograd.Function in Python */
 #define CUSTOM_APPLY     "Function.apply"
 #define CUSTOM_FILE      "torch/autograd/function.py"
@@ -161,17 +162,34 @@ static bool ends_with(const struct text *text, const char *end)
 	return text->size >= size && memcmp(text->data + text->size - size, end, size) == 0;
 }
 
+/* Returns the file and the function of a Python frame; empty: it is another frame. */
+static struct text file_of(const struct catalog *catalog, uint32_t node_id, struct text *name)
+{
+	struct text file = {"", 0};
+
+	*name = file;
+	if (!is_python(catalog, node_id))
+		return file;
+	const struct catalog_code *code = catalog_code(catalog, frame_of(catalog, node_id)->code);
+	file.data = catalog_string(catalog, code->file, &file.size);
+	name->data = catalog_string(catalog, code->name, &name->size);
+	return file;
+}
+
 /* Returns whether a node is torch.autograd.Function's call of a forward function. */
 static bool is_custom_apply(const struct catalog *catalog, uint32_t node_id)
 {
-	struct text file, name;
+	struct text name, file = file_of(catalog, node_id, &name);
 
-	if (!is_python(catalog, node_id))
-		return false;
-	const struct catalog_code *code = catalog_code(catalog, frame_of(catalog, node_id)->code);
-	file.data = catalog_string(catalog, code->file, &file.size);
-	name.data = catalog_string(catalog, code->name, &name.size);
 	return ends_with(&name, CUSTOM_APPLY) && ends_with(&file, CUSTOM_FILE);
+}
+
+/* Returns whether a stack is that of a thread which waits for the backward pass, and not a forward operation's. */
+static bool is_caller(const struct catalog *catalog, uint32_t node_id)
+{
+	struct text name, file = file_of(catalog, node_id, &name);
+
+	return find(&file, ENGINE_FILES) != NULL;
 }
 
 bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
@@ -180,7 +198,7 @@ bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
 	struct text node = mark_of(catalog, node_id);
 	uint32_t id = parent_of(catalog, node_id);
 
-	if (!id || ends_with(&node, BACKWARD_PATH_UNPROVEN))
+	if (!id || is_caller(catalog, id) || ends_with(&node, BACKWARD_PATH_UNPROVEN))
 		return true;
 	if (node.size <= prefix)
 		return false;

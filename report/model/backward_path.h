@@ -1,6 +1,7 @@
 /* The path of work that PyTorch's autograd engine launched. The agent stores it as
  *	forward stack;[backward] NODE;stack of the engine's thread
- * or, if no forward stack is known, from [backward] NODE on (inject/launch/autograd_origin.h). Readers see
+ * Without a forward stack, that of the thread which called backward() stands in its place; without either the path
+ * begins with [backward] NODE (inject/launch/autograd_origin.h). Readers see
  *	forward stack up to its innermost Python frame;[backward] NODE;frames within the node's evaluation
  * or, on request, the stack of the engine's thread alone. Pure; any thread. */
 #ifndef BACKWARD_PATH_H
@@ -28,7 +29,7 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
 /* Returns whether the forward stack is that of the operation whose derivative the node is: the operation's name is
  * among the frames that the innermost Python frame called. A function of the user's own (torch.autograd.Function) has
  * its call among the Python frames. A forward stack without native names proves nothing else. True if there is no
- * forward stack, or the guest has marked it already. */
+ * forward stack, but at most that of backward()'s caller, or if the guest has marked it already. */
 bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id);
 
 /* Returns how many of these nodes are within the evaluation of autograd's node; all if the engine's frames are not

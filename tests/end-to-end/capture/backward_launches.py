@@ -3,7 +3,8 @@ import ctypes
 import sys
 import threading
 
-from torch.autograd.function import Function  # made by the test
+from torch.autograd.function import Function  # these two are made by the test
+from torch.autograd.graph import run_backward
 
 PTX = b'''.version 7.0
 .target sm_70
@@ -59,7 +60,7 @@ class Model:
 
 
 def backward(leaves, create_graph):
-    if torch.fake_torch_backward(leaves, create_graph):
+    if run_backward(torch, leaves, create_graph):
         raise SystemExit('a reference was not given back')
 
 

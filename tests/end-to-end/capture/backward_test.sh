@@ -10,13 +10,17 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 	exit
 fi
 steps=20
-# PyTorch's own file of this name makes the call in which a function of the user's runs.
+# PyTorch's own files of these names call a user's function, and wait for the backward pass.
 mkdir -p "$scratch/torch/autograd"
 cat >"$scratch/torch/autograd/function.py" <<'END'
 class Function:
     @classmethod
     def apply(cls, torch, forward):
         torch.fake_torch_function(forward)
+END
+cat >"$scratch/torch/autograd/graph.py" <<'END'
+def run_backward(torch, leaves, create_graph):
+    return torch.fake_torch_backward(leaves, create_graph)
 END
 export PYTHONPATH=$scratch
 # run NAME LAYOUT [OPTION]...: leaves NAME.folded, of counts, and NAME.thread.
@@ -42,6 +46,7 @@ linear="$model:$(line forward self.linear);$f:Model.linear:$(line linear fake_to
 scale="$model:$(line forward self.scale);$f:Model.scale:$(line scale fake_torch_mul)"
 neighbour="$model:$(line forward fake_torch_fill)"
 inner="$model:$(line forward Function.apply);(torch/autograd/)?function.py:Function.apply:4;$f:Model.inner:$(line inner fake_torch_fill)"
+waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:run_backward:2"
 leaf='([^;[]*;)*cuLaunchKernel;\[GPU0_Kernel\]backward '
 
 for layout in shared intrusive; do
@@ -51,13 +56,13 @@ for layout in shared intrusive; do
 	same "$layout: a view has its neighbour's line, and a mark" \
 		"$(count $layout.folded ";$neighbour;\[backward\] ViewBackward0 ≈;$leaf")" $steps
 	same "$layout: a custom function" "$(count $layout.folded ";$inner;\[backward\] PyNode;$leaf")" $steps
-	same "$layout: accumulation has no forward line" \
-		"$(count $layout.folded "\[backward\] AccumulateGrad;$leaf")" $((2 * steps))
+	same "$layout: accumulation is under the call of backward()" \
+		"$(count $layout.folded ";$waits;\[backward\] AccumulateGrad;$leaf")" $((2 * steps))
 	same "$layout: the node's own frames stay" \
 		"$(count $layout.folded 'AddmmBackward0;torch::autograd::generated::AddmmBackward0::apply')" $((steps + 2))
 	same "$layout: the engine's are gone" "$(count $layout.folded 'Engine::evaluate_function')" 0
-	same "$layout: an operation whose number was taken" \
-		"$(count $layout.folded "^\[backward\] AddmmBackward0;$leaf")" 1
+	same "$layout: an operation whose number was taken, too" \
+		"$(count $layout.folded ";$f:evicted:[0-9]+;$f:backward:[0-9]+;.*:run_backward:2;\[backward\] AddmmBackward0;$leaf")" 1
 	contains "$layout: that is counted" "$scratch/$layout.err" "[origin_unknown]: 1"
 	same "$layout: another thread's forward" \
 		"$(count $layout.folded "$f:on_thread:[0-9]+;$f:Model.linear:[0-9]+;\[backward\] AddmmBackward0;$leaf")" 1
