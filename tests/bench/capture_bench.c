@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "inject/base/definition_writer.h"
-#include "inject/module_watch.h"
 #include "inject/launch/stack_capture.h"
-#include "unwind/unwind_table.h"
+#include "inject/module_watch.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
+#include "unwind/unwind_table.h"
 
 #define ROUNDS 9
 #define CALLS  20000u
@@ -93,6 +93,26 @@ static void report(const char *mode)
 	       marks, ns);
 }
 
+/* What it costs to know the numbers of PyTorch's operations: with and without, in turn. */
+static void report_autograd(void)
+{
+	struct autograd_origin *autograd = autograd_origin_create(guest);
+	enum { TURNS = 4 };
+
+	if (!autograd || autograd_origin_find(autograd) != AUTOGRAD_READY)
+		return;
+	stack_options_parse("leaf", &capture.options);
+	for (int i = 0; i < TURNS; i++) {
+		capture.autograd = NULL;
+		double without_ns = median_ns();
+		capture.autograd = autograd;
+		double with_ns = median_ns();
+		printf("leaf: %.1f ns, with operations %.1f ns: %+.1f ns\n", without_ns, with_ns,
+		       with_ns - without_ns);
+	}
+	capture.autograd = NULL;
+}
+
 /* Called by capture_bench.py: measures below so many C frames of its own. Returns 0, or -1: no Python
  * frames here. */
 int capture_bench(uint32_t levels);
@@ -109,6 +129,8 @@ __attribute__((noinline)) int capture_bench(uint32_t levels)
 	if (levels == 0 && result == 0)
 		for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 			report(modes[i]);
+	if (levels == 0 && result == 0)
+		report_autograd();
 	__asm__ volatile("" ::: "memory");
 	return result;
 }

@@ -8,8 +8,8 @@ import sys
 SCRIPT = 'backward_train.py:'
 name, folded, truth = sys.argv[1:4]
 known = {(node if re.search(r'Backward\d+$', node) else 'PyNode', line) for node, line in json.load(open(truth))}
-total = own = forward = marked = right = wrong_marked = 0
-wrong, homeless = collections.Counter(), collections.Counter()
+total = own = forward = marked = right = wrong_marked = unknown = 0
+wrong, homeless, near = collections.Counter(), collections.Counter(), collections.Counter()
 for text in open(folded):
     path, weight = text.rstrip('\n').rsplit(' ', 1)
     frames, weight = path.split(';'), int(weight)
@@ -26,20 +26,29 @@ for text in open(folded):
     if not lines or node == 'AccumulateGrad':
         continue
     unproven = node.endswith(' ≈')
-    pair = (node.removesuffix(' ≈'), int(lines[-1]))
+    operation = node.removesuffix(' ≈')
+    # A function of the user's own is called at one line, and its forward() launches at another.
+    pair = next((pair for line in reversed(lines) if (pair := (operation, int(line))) in known
+                 and (operation == 'PyNode' or line == lines[-1])), (operation, int(lines[-1])))
     forward += weight
-    marked += weight if unproven else 0
+    if unproven:
+        marked += weight
+        near[pair] += weight
     if pair in known:
         right += weight
     elif unproven:
         wrong_marked += weight
-    else:
+    elif (operation, 0) in known:
+        unknown += weight  # autograd does not tell who made the derivative of a derivative
+    elif known:
         wrong[pair] += weight
 share = lambda part, whole: '%.2f %%' % (100 * part / whole if whole else 0)
-print('%s: %s of the GPU time under a line of the script; backward under forward lines %s, of it marked %s, marked and wrong %s' % (
-    name, share(own, total), share(forward, total), share(marked, forward), share(wrong_marked, forward)))
+print('%s: %s of the GPU time under a line of the script; backward under forward lines %s, of it marked %s, marked and wrong %s, not to be checked %s' % (
+    name, share(own, total), share(forward, total), share(marked, forward), share(wrong_marked, forward), share(unknown, forward)))
 for what, weight in homeless.most_common(4):
     print('    without a line: %s %s' % (share(weight, total), what))
+for pair, weight in near.most_common(4):
+    print('    marked: %s at line %d, %s' % (*pair, share(weight, total)))
 for pair, weight in wrong.most_common(8):
     print('    WRONG: %s at line %d, %s' % (*pair, share(weight, total)))
-sys.exit(bool(wrong) and bool(known))
+sys.exit(bool(wrong))

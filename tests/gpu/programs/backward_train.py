@@ -1,5 +1,5 @@
 # Trains a model and writes what autograd itself says of each node: its name and the line of this file that made it.
-# Arguments: model (parts, gpt, resnet50, compiled, graph), steps, file for the truth.
+# Arguments: model (parts, gpt, resnet50, accumulate, ddp, compiled, autotuned, graph), steps, file for the truth.
 import json
 import sys
 import time
@@ -108,14 +108,20 @@ def make(name):
         model, x = torchvision.models.resnet50().cuda(), torch.randn(32, 3, 224, 224, device='cuda')
         return model, lambda: model(x).square().mean()
     model, tokens = Gpt().cuda(), torch.randint(5000, (8, 256), device='cuda')
-    run = torch.compile(model) if name == 'compiled' else model
+    run = model
+    if name in ('compiled', 'autotuned'):
+        run = torch.compile(model, mode='max-autotune-no-cudagraphs' if name == 'autotuned' else 'default')
+    if name == 'ddp':
+        torch.distributed.init_process_group('nccl', init_method='tcp://127.0.0.1:29512', rank=0, world_size=1)
+        run = nn.parallel.DistributedDataParallel(model, device_ids=[0])
     return model, lambda: run(tokens)
 
 
-def step(loss, optimizer):
+def step(loss, optimizer, passes=1):
     optimizer.zero_grad(set_to_none=True)
-    value = loss()
-    value.backward()
+    for _ in range(passes):
+        value = loss()
+        value.backward()
     optimizer.step()
 
 
@@ -145,7 +151,7 @@ def main(name, steps, path):
     optimizer = torch.optim.AdamW(model.parameters())
     for _ in range(5):
         step(loss, optimizer)
-    run = lambda: step(loss, optimizer)
+    run = lambda: step(loss, optimizer, 2 if name == 'accumulate' else 1)
     if name == 'graph':
         graph = torch.cuda.CUDAGraph()
         optimizer = torch.optim.AdamW(model.parameters(), capturable=True)
@@ -163,7 +169,9 @@ def main(name, steps, path):
         took.append(time.perf_counter() - begin)
     print('%s: median step %.0f us' % (name, sorted(took)[len(took) // 2] * 1e6))
     with open(path, 'w') as out:
-        json.dump(truth(loss) if name not in ('compiled', 'graph') else [], out)
+        json.dump(truth(loss) if name in ('parts', 'gpt', 'resnet50', 'accumulate') else [], out)
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+if torch.distributed.is_initialized():
+    torch.distributed.destroy_process_group()

@@ -492,6 +492,38 @@ static void ranges_beyond_the_room_for_text_have_no_name_and_are_counted(void **
 	assert_int_equal(counted(&one, LEDGER_NVTX_NAME_LOST), 1);
 }
 
+static void an_origin_stands_between_its_forward_stack_and_the_stack(void **state)
+{
+	uint32_t name = add_code(&one, "", "AddmmBackward0");
+	uint64_t line = stack_word_python(add_code(&one, "a.py", "f"), 3);
+	uint32_t forward = add(&one, (uint64_t[]){LIBCUDART + 1, APP + 0x11, line}, 3);
+	uint32_t second =
+		add(&one, (uint64_t[]){APP + 0x21, stack_word_origin(name, forward, false)}, 2);
+
+	(void)state;
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, APP + 1, stack_word_origin(name, forward, true)),
+		    "cuLaunchKernel < /bin/app+0x0 < [backward] AddmmBackward0 ≈ < /bin/app+0x10 < "
+		    "a.py:f:3");
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, RECORD_STACK_NONE, false)),
+		    "cuLaunchKernel < [backward]");
+	/* a derivative of a derivative: the line that the first one has */
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, second, false)),
+		    "cuLaunchKernel < [backward] < /bin/app+0x10 < a.py:f:3");
+}
+
+static void an_origin_that_no_guest_writes_is_counted(void **state)
+{
+	uint32_t self = add(&one, (uint64_t[]){APP + 1, stack_word_origin(0, 1, false)}, 2);
+
+	(void)state;
+	assert_int_equal(self, 1); /* an origin that leads to itself ends */
+	assert_node(node_of(&one, self, LAUNCH_KERNEL),
+		    "cuLaunchKernel < /bin/app+0x0 < [backward] < /bin/app+0x0");
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, 60, false)),
+		    "cuLaunchKernel < [backward]");
+	assert_int_equal(counted(&one, LEDGER_UNTRUSTED_RING), 1);
+}
+
 static void a_full_stack_table_is_one_mark(void **state)
 {
 	uint32_t node = node_of(&one, RECORD_STACK_FULL, LAUNCH_KERNEL);
@@ -556,6 +588,8 @@ int main(void)
 		TEST(a_code_may_be_a_range_and_a_python_function),
 		TEST(a_range_that_nobody_added_has_no_name_and_counts_once),
 		TEST(ranges_beyond_the_room_for_text_have_no_name_and_are_counted),
+		TEST(an_origin_stands_between_its_forward_stack_and_the_stack),
+		TEST(an_origin_that_no_guest_writes_is_counted),
 		TEST(a_full_stack_table_is_one_mark),
 		TEST(no_stack_is_the_drivers_function_alone),
 		TEST(a_stack_that_nobody_added_is_none),

@@ -1,0 +1,391 @@
+#include "inject/launch/autograd_origin.h"
+
+#include "tests/support/cmocka_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "inject/launch/autograd_node.h"
+#include "proto/stack_word.h"
+#include "tests/inject/test_ring.h"
+
+#define NEVER 0xdead0000u /* where no memory is */
+
+/* Objects of libtorch, with the offsets of both ways to count references. */
+struct typeinfo {
+	const void *functions;
+	const char *name;
+};
+
+static const struct typeinfo mul_info = {NULL, "N5torch8autograd9generated12MulBackward0E"};
+static const struct {
+	const struct typeinfo *info;
+	const void *functions[2];
+} mul_class = {&mul_info, {NULL, NULL}};
+
+static struct {
+	uint64_t words[8];
+	uint64_t control[2];
+} node;
+
+/* What libtorch's thread-local variables hold. */
+static uint64_t next_number, thread_id;
+static bool makes_nodes, intrusive;
+static int task;
+static uint32_t nr_asked;
+
+static uint64_t get_next_number(void)
+{
+	return next_number;
+}
+
+static uint64_t get_thread_id(void)
+{
+	return thread_id;
+}
+
+static bool get_makes_nodes(void)
+{
+	return makes_nodes;
+}
+
+static int get_task(void)
+{
+	nr_asked++;
+	return task;
+}
+
+static void *get_node(void *pointer)
+{
+	uint64_t *words = pointer;
+
+	words[0] = (uint64_t)(uintptr_t)node.words;
+	if (intrusive) {
+		node.words[1]++;
+	} else {
+		words[1] = (uint64_t)(uintptr_t)node.control;
+		node.control[1]++;
+	}
+	return pointer;
+}
+
+static void *get_lost_node(void *pointer)
+{
+	((uint64_t *)pointer)[0] = NEVER;
+	((uint64_t *)pointer)[1] = NEVER;
+	return pointer;
+}
+
+static const struct autograd_functions functions = {get_next_number, get_thread_id, get_makes_nodes,
+						    get_task, get_node};
+
+static struct test_ring ring;
+static struct autograd_origin *origin;
+static struct autograd_thread thread;
+
+static int set_up(void **state)
+{
+	(void)state;
+	test_ring_init(&ring);
+	origin = autograd_origin_create(ring.guest);
+	autograd_origin_use(origin, &functions);
+	thread = (struct autograd_thread){0};
+	next_number = 0;
+	thread_id = 1;
+	makes_nodes = true;
+	intrusive = false;
+	task = -1;
+	nr_asked = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	autograd_origin_destroy(origin);
+	test_ring_fini(&ring);
+	return 0;
+}
+
+static struct autograd_launch look(void)
+{
+	struct autograd_launch launch;
+
+	autograd_origin_look(origin, &thread, true, &launch);
+	return launch;
+}
+
+/* A forward operation that launches with this stack. */
+static void operate(uint32_t stack_id)
+{
+	task = -1;
+	next_number++;
+	struct autograd_launch launch = look();
+	assert_int_not_equal(launch.number, 0);
+	assert_int_equal(launch.word, 0);
+	autograd_origin_remember(origin, launch.number, stack_id);
+}
+
+static void set_node(uint64_t number, uint64_t its_thread)
+{
+	memset(&node, 0, sizeof(node));
+	node.words[0] = (uint64_t)(uintptr_t)mul_class.functions;
+	node.words[intrusive ? 2 : 3] = number;
+	node.words[intrusive ? 5 : 6] = its_thread;
+	node.control[1] = 2;
+	if (intrusive)
+		node.words[1] = 1ull << 32 | 2;
+}
+
+/* The launch of a node of this number. Its reference is given back. */
+static struct autograd_launch evaluate(uint64_t number, uint64_t its_thread)
+{
+	set_node(number, its_thread);
+	task = 5;
+	makes_nodes = false;
+	struct autograd_launch launch = look();
+	makes_nodes = true;
+	assert_int_equal(intrusive ? (uint32_t)node.words[1] : node.control[1], 2);
+	return launch;
+}
+
+static uint32_t stack_of(const struct autograd_launch *launch)
+{
+	assert_true(stack_word_is_origin(launch->word));
+	assert_int_not_equal(stack_word_origin_name(launch->word), 0);
+	return stack_word_origin_stack(launch->word);
+}
+
+static void a_node_has_the_stack_of_its_operation(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		intrusive = i;
+		operate(11);
+		operate(12);
+		struct autograd_launch launch = evaluate(next_number - 2, 1);
+		assert_int_equal(stack_of(&launch), 11);
+		assert_int_equal(launch.number, 0);
+		assert_false(stack_word_origin_is_near(launch.word));
+		launch = evaluate(next_number - 1, 1);
+		assert_int_equal(stack_of(&launch), 12);
+	}
+}
+
+static void the_first_launch_of_an_operation_counts(void **state)
+{
+	(void)state;
+	operate(11);
+	autograd_origin_remember(origin, look().number, 12);
+	struct autograd_launch launch = evaluate(0, 1);
+	assert_int_equal(stack_of(&launch), 11);
+}
+
+static void numbers_of_threads_are_apart(void **state)
+{
+	(void)state;
+	operate(11);
+	thread_id = 2;
+	next_number = 0;
+	operate(12);
+	struct autograd_launch launch = evaluate(0, 1);
+	assert_int_equal(stack_of(&launch), 11);
+	launch = evaluate(0, 2);
+	assert_int_equal(stack_of(&launch), 12);
+}
+
+static void a_number_without_a_launch_has_its_neighbours_stack(void **state)
+{
+	(void)state;
+	operate(11);
+	next_number += 2; /* two views */
+	struct autograd_launch launch = evaluate(next_number - 1, 1);
+	assert_int_equal(stack_of(&launch), 11);
+	assert_true(stack_word_origin_is_near(launch.word));
+	next_number++;
+	assert_true(evaluate(next_number - 1, 1).wants_caller);
+}
+
+static void a_number_whose_place_was_taken_has_no_neighbour(void **state)
+{
+	(void)state;
+	operate(11);
+	operate(12);
+	next_number += AUTOGRAD_ORIGIN_SLOTS - 1;
+	operate(13);
+	assert_true(evaluate(1, 1).wants_caller);
+	struct autograd_launch launch = evaluate(1, 1);
+	assert_int_equal(stack_of(&launch), RECORD_STACK_NONE);
+	assert_int_equal(test_ring_ledger(&ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN).count,
+			 1);
+}
+
+static void without_an_operation_the_caller_is_asked_for_once_in_a_pass(void **state)
+{
+	(void)state;
+	assert_true(evaluate(AUTOGRAD_NODE_NO_NUMBER, 0).wants_caller);
+	thread.caller_stack_id = 21;
+	for (int i = 0; i < 3; i++) {
+		struct autograd_launch launch = evaluate(AUTOGRAD_NODE_NO_NUMBER, 0);
+
+		assert_false(launch.wants_caller);
+		assert_int_equal(stack_of(&launch), 21);
+	}
+	assert_int_equal(test_ring_ledger(&ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN).count,
+			 0);
+	set_node(AUTOGRAD_NODE_NO_NUMBER, 0);
+	task = 6;
+	assert_true(look().wants_caller);
+}
+
+static void operations_within_a_pass_have_numbers_if_they_make_nodes(void **state)
+{
+	(void)state;
+	operate(11);
+	set_node(0, 1);
+	task = 5;
+	next_number++;
+	struct autograd_launch launch = look();
+	assert_int_not_equal(launch.number, 0);
+	assert_int_equal(stack_of(&launch), 11);
+	makes_nodes = false;
+	assert_int_equal(look().number, 0);
+}
+
+static void nothing_is_made_before_the_first_node(void **state)
+{
+	(void)state;
+	assert_int_equal(look().number, 0);
+}
+
+static void numbers_beyond_all_bounds_have_no_place(void **state)
+{
+	(void)state;
+	next_number = 1ull << 40;
+	assert_int_equal(look().number, 0);
+	next_number = 1;
+	thread_id = 1u << 20;
+	assert_int_equal(look().number, 0);
+	assert_true(evaluate(1ull << 40, 1).wants_caller);
+	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
+}
+
+static void nodes_that_cannot_be_switch_it_off(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		struct autograd_functions lost = functions;
+		if (i == 0)
+			lost.node = get_lost_node;
+		autograd_origin_use(origin, &lost);
+		set_node(i == 1 ? 1ull << 60 : 0, i == 2 ? 1ull << 60 : 1);
+		task = 5;
+		assert_int_equal(look().word, 0);
+		assert_int_equal(autograd_origin_state(origin), AUTOGRAD_REFUSED);
+		assert_string_not_equal(autograd_origin_text(origin), "");
+		assert_int_equal(look().word, 0);
+	}
+}
+
+static void numbers_that_hit_nothing_switch_it_off(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
+		evaluate(100 * i, 1);
+		thread.pass = 0;
+	}
+	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_REFUSED);
+}
+
+static void *look_on_thread(void *name)
+{
+	struct autograd_thread own = {0};
+	struct autograd_launch launch;
+
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < 2; i++)
+		autograd_origin_look(origin, &own, false, &launch);
+	return NULL;
+}
+
+static void ask_on_thread(const char *name)
+{
+	pthread_t other;
+
+	assert_int_equal(pthread_create(&other, NULL, look_on_thread, (void *)(uintptr_t)name), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+}
+
+static void threads_without_python_are_asked_only_if_they_are_the_engines(void **state)
+{
+	(void)state;
+	ask_on_thread("worker");
+	assert_int_equal(nr_asked, 0);
+	ask_on_thread("pt_autograd_3");
+	assert_int_equal(nr_asked, 2);
+}
+
+static void processes_without_pytorch_have_no_origins(void **state)
+{
+	(void)state;
+	struct autograd_origin *without = autograd_origin_create(ring.guest);
+	struct autograd_launch launch;
+
+	assert_int_equal(autograd_origin_find(without), AUTOGRAD_NONE);
+	autograd_origin_look(without, &thread, true, &launch);
+	assert_int_equal(launch.number, 0);
+	autograd_origin_destroy(without);
+}
+
+static void assert_class(const char *text, const char *expected)
+{
+	char name[AUTOGRAD_NODE_NAME_MAX];
+	size_t size = autograd_node_class(text, strlen(text), name);
+
+	assert_int_equal(size, strlen(expected));
+	assert_memory_equal(name, expected, size);
+}
+
+static void a_class_is_named_without_its_namespaces(void **state)
+{
+	(void)state;
+	assert_class("N5torch8autograd9generated14AddmmBackward0E", "AddmmBackward0");
+	assert_class("6PyNode", "PyNode");
+	assert_class("*N12_GLOBAL__N_14NodeE", "Node");
+	assert_class("N5torch8autograd7CppNodeI4MineEE", "CppNode");
+	assert_class("", "");
+	assert_class("N", "");
+	assert_class("N9torch", "");
+	assert_class("N5torch99999999999999999999x", "torch");
+	assert_class("N0torch", "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_node_has_the_stack_of_its_operation),
+		TEST(the_first_launch_of_an_operation_counts),
+		TEST(numbers_of_threads_are_apart),
+		TEST(a_number_without_a_launch_has_its_neighbours_stack),
+		TEST(a_number_whose_place_was_taken_has_no_neighbour),
+		TEST(without_an_operation_the_caller_is_asked_for_once_in_a_pass),
+		TEST(operations_within_a_pass_have_numbers_if_they_make_nodes),
+		TEST(nothing_is_made_before_the_first_node),
+		TEST(numbers_beyond_all_bounds_have_no_place),
+		TEST(nodes_that_cannot_be_switch_it_off),
+		TEST(numbers_that_hit_nothing_switch_it_off),
+		TEST(threads_without_python_are_asked_only_if_they_are_the_engines),
+		TEST(processes_without_pytorch_have_no_origins),
+		TEST(a_class_is_named_without_its_namespaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

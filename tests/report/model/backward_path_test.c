@@ -1,0 +1,172 @@
+#include "tests/support/cmocka_test.h"
+
+#include "report/model/backward_path.h"
+#include "report_fixture.h"
+
+#define APPLY   "_ZN5torch8autograd9generated14AddmmBackward05applyEv"
+#define ENGINE  "_ZN5torch8autograd6Engine17evaluate_functionEv"
+#define ADDMM   "_ZN2at4_ops5addmm4callERKNS_6TensorE"
+#define SOFTMAX "_ZN2at4_ops12_log_softmax4callERKNS_6TensorE"
+#define MUL     "_ZN2at4_ops10mul_Tensor4callERKNS_6TensorE"
+
+static uint64_t next_offset;
+
+static uint32_t native(uint32_t parent, const char *name)
+{
+	return report_fixture_push(
+		parent, report_fixture_frame(report_fixture.program, 0x1000 + ++next_offset, name));
+}
+
+static uint32_t python(uint32_t parent, const char *file, const char *name)
+{
+	return report_fixture_push(parent, report_fixture_code(file, name, 7));
+}
+
+static uint32_t mark(uint32_t parent, const char *text)
+{
+	return report_fixture_push(parent, report_fixture_code(NULL, text, 0));
+}
+
+/* start;evaluate;apply;mm;cuLaunchKernel on the engine's thread. */
+static uint32_t on_engine(uint32_t parent)
+{
+	uint32_t node = native(native(native(native(parent, "start_thread"), ENGINE), APPLY), "mm");
+
+	return mark(node, "cuLaunchKernel");
+}
+
+static uint32_t forward(const char *operation)
+{
+	return native(native(python(0, "m.py", "forward"), "THPVariable_f"), operation);
+}
+
+static void backward_work_is_under_the_innermost_python_frame(void **state)
+{
+	uint32_t line = forward(ADDMM);
+
+	(void)state;
+	report_fixture_add_kernel(mark(line, "cuLaunchKernel"), "k", 5);
+	report_fixture_add_kernel(on_engine(mark(line, "[backward] AddmmBackward0")), "k", 6);
+	report_fixture_assert_folded(
+		"m.py:forward:7;THPVariable_f;at::_ops::addmm::call(at::Tensor const&);"
+		"cuLaunchKernel;[GPU0_Kernel]k 5\n"
+		"m.py:forward:7;[backward] AddmmBackward0;"
+		"torch::autograd::generated::AddmmBackward0::apply();mm;cuLaunchKernel;"
+		"[GPU0_Kernel]k 6\n");
+}
+
+static void by_thread_it_is_under_the_engines(void **state)
+{
+	(void)state;
+	report_fixture_add_kernel(on_engine(mark(forward(ADDMM), "[backward] AddmmBackward0")), "k",
+				  6);
+	report_fixture_add_kernel(on_engine(mark(0, "[backward] AccumulateGrad")), "k", 7);
+	report_fixture_build_with(&(struct report_options){.backward = REPORT_BACKWARD_THREAD});
+	report_fixture_assert_folded_with(
+		&(struct folded_options){.unit = FOLDED_NS},
+		"start_thread;torch::autograd::Engine::evaluate_function();"
+		"torch::autograd::generated::AddmmBackward0::apply();mm;cuLaunchKernel;"
+		"[GPU0_Kernel]k 13\n");
+}
+
+static void without_the_engines_frames_the_whole_stack_stays(void **state)
+{
+	uint32_t node = mark(forward(ADDMM), "[backward] AddmmBackward0");
+
+	(void)state;
+	report_fixture_add_kernel(mark(native(node, "mm"), "cuLaunchKernel"), "k", 6);
+	report_fixture_assert_folded("m.py:forward:7;[backward] AddmmBackward0;mm;cuLaunchKernel;"
+				     "[GPU0_Kernel]k 6\n");
+}
+
+/* The hook of a gradient is Python of the engine's thread. */
+static void hooks_stay_under_their_node(void **state)
+{
+	uint32_t engine =
+		native(native(mark(forward(ADDMM), "[backward] AddmmBackward0"), "start"), ENGINE);
+
+	(void)state;
+	report_fixture_add_kernel(mark(python(engine, "m.py", "hook"), "cuLaunchKernel"), "k", 6);
+	report_fixture_assert_folded("m.py:forward:7;[backward] AddmmBackward0;m.py:hook:7;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
+}
+
+static bool is_proven(uint32_t forward_node, const char *text)
+{
+	return backward_path_is_proven(report_fixture.catalog, mark(forward_node, text));
+}
+
+static void a_line_is_proven_by_the_operations_name(void **state)
+{
+	(void)state;
+	assert_true(is_proven(forward(ADDMM), "[backward] AddmmBackward0"));
+	assert_true(is_proven(forward(SOFTMAX), "[backward] LogSoftmaxBackward0"));
+	assert_true(is_proven(forward(MUL), "[backward] MulBackward0"));
+	assert_true(is_proven(forward("at::_ops::nll_loss_forward::call(at::Tensor const&)"),
+			      "[backward] NllLossBackward0"));
+	assert_false(is_proven(forward(ADDMM), "[backward] MulBackward0"));
+	assert_false(is_proven(forward("_ZN2at4_ops2to4callEv"), "[backward] TBackward0"));
+	assert_false(is_proven(forward("f"), "[backward] AddmmBackward0"));
+	assert_false(is_proven(python(0, "m.py", "f"), "[backward] AddmmBackward0"));
+	assert_false(is_proven(forward(ADDMM), "[backward]"));
+	/* an operation of another Python line proves nothing */
+	assert_false(is_proven(native(python(forward(ADDMM), "m.py", "g"), "f"),
+			       "[backward] AddmmBackward0"));
+}
+
+static void a_function_of_the_users_own_is_proven_by_its_call(void **state)
+{
+	uint32_t call = python(0, "torch/autograd/function.py", "Function.apply");
+
+	(void)state;
+	assert_true(is_proven(native(python(call, "m.py", "Mine.forward"), ADDMM),
+			      "[backward] PyNode"));
+	assert_false(is_proven(forward(ADDMM), "[backward] PyNode"));
+}
+
+static void callers_of_backward_need_no_proof(void **state)
+{
+	uint32_t caller = python(python(0, "m.py", "step"), "torch/autograd/graph.py", "run");
+
+	(void)state;
+	report_fixture_add_kernel(on_engine(mark(caller, "[backward] AccumulateGrad")), "k", 6);
+	report_fixture_assert_folded("m.py:step:7;graph.py:run:7;"
+				     "[backward] AccumulateGrad;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
+	assert_true(is_proven(0, "[backward] AddmmBackward0"));
+}
+
+static void unproven_lines_have_one_mark(void **state)
+{
+	(void)state;
+	report_fixture_add_kernel(on_engine(mark(forward(ADDMM), "[backward] ViewBackward0")), "k",
+				  6);
+	report_fixture_add_kernel(on_engine(mark(forward(MUL), "[backward] AddmmBackward0 ≈")), "k",
+				  7);
+	report_fixture_assert_folded("m.py:forward:7;[backward] AddmmBackward0 ≈;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 7\n"
+				     "m.py:forward:7;[backward] ViewBackward0 ≈;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, report_fixture_set_up, report_fixture_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(backward_work_is_under_the_innermost_python_frame),
+		TEST(by_thread_it_is_under_the_engines),
+		TEST(without_the_engines_frames_the_whole_stack_stays),
+		TEST(hooks_stay_under_their_node),
+		TEST(a_line_is_proven_by_the_operations_name),
+		TEST(a_function_of_the_users_own_is_proven_by_its_call),
+		TEST(callers_of_backward_need_no_proof),
+		TEST(unproven_lines_have_one_mark),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
