@@ -272,39 +272,48 @@ static uint32_t forward_of(struct autograd_origin *origin, const struct autograd
 	return stack_id;
 }
 
-/* Sets the origin of the work that this node makes. */
+/* Sets the origin of work without a forward stack: the stack of backward()'s caller. Returns whether it is known. */
+static bool take_caller(const struct autograd_origin *origin, struct autograd_thread *thread,
+			uint32_t name_id, struct autograd_launch *launch)
+{
+	uint32_t pass = (uint32_t)origin->functions.graph_task() + 1;
+
+	launch->wants_caller = thread->pass != pass;
+	if (launch->wants_caller) {
+		thread->pass = pass;
+		thread->caller_stack_id = RECORD_STACK_NONE;
+		return false;
+	}
+	launch->word = stack_word_origin(name_id, thread->caller_stack_id, false);
+	return true;
+}
+
 static void take_origin(struct autograd_origin *origin, struct autograd_thread *thread,
-			const struct autograd_node *node, uint32_t pass,
-			struct autograd_launch *launch)
+			const struct autograd_node *node, struct autograd_launch *launch)
 {
 	bool near;
 	uint32_t name_id = name_of(origin, node->type);
 	uint32_t stack_id = forward_of(origin, node, &near);
 
-	if (stack_id != RECORD_STACK_NONE) {
+	if (stack_id != RECORD_STACK_NONE)
 		launch->word = stack_word_origin(name_id, stack_id, near);
-		return;
-	}
-	if (thread->pass != pass) {
-		thread->pass = pass;
-		thread->caller_stack_id = RECORD_STACK_NONE;
-		launch->wants_caller = true;
-		return;
-	}
-	if (node->number != AUTOGRAD_NODE_NO_NUMBER)
+	else if (take_caller(origin, thread, name_id, launch) &&
+		 node->number != AUTOGRAD_NODE_NO_NUMBER)
 		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
-	launch->word = stack_word_origin(name_id, thread->caller_stack_id, false);
 }
 
 static void look_at_node(struct autograd_origin *origin, struct autograd_thread *thread,
-			 uint32_t pass, struct autograd_launch *launch)
+			 bool has_python, struct autograd_launch *launch)
 {
 	struct autograd_reference reference = {0};
 	struct autograd_node node;
 
 	origin->functions.node(&reference);
-	if (!reference.node)
+	if (!reference.node) { /* the engine's own work, such as what follows the last node */
+		if (!has_python)
+			take_caller(origin, thread, 0, launch);
 		return;
+	}
 	bool checked =
 		atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < CHECKED_NODES;
 	bool read = autograd_node_read(&reference, checked, &node);
@@ -313,7 +322,7 @@ static void look_at_node(struct autograd_origin *origin, struct autograd_thread 
 		return; /* with the reference, since nobody knows where it is counted */
 	}
 	autograd_node_release(&reference);
-	take_origin(origin, thread, &node, pass, launch);
+	take_origin(origin, thread, &node, launch);
 }
 
 /* Other threads never touch libtorch's thread-local variables, for which the C library could allocate. */
@@ -347,9 +356,8 @@ void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread
 	if (autograd_origin_state(origin) != AUTOGRAD_READY || !uses_torch(thread, has_python))
 		return;
 	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. */
-	int task = functions->graph_task();
-	if (task >= 0) {
-		look_at_node(origin, thread, (uint32_t)task + 1, launch);
+	if (functions->graph_task() >= 0) {
+		look_at_node(origin, thread, has_python, launch);
 		if (launch->wants_caller || !functions->makes_nodes())
 			return;
 	}

@@ -15,7 +15,15 @@ static const char *const engine_names[] = {
 	"torch::autograd::python::PythonEngine::",
 	"5torch8autograd4Nodecl",
 	"torch::autograd::Node::operator()",
+	"5torch8autograd9GraphTask",
+	"torch::autograd::GraphTask::",
+	NULL,
 };
+
+/* DistributedDataParallel. What it calls is of the same namespace. */
+#define REDUCER "[gradient all-reduce]"
+static const char *const reducer_names[] = {"4c10d7Reducer", "c10d::Reducer", NULL};
+static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_MANGLED "N2at4_ops"
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
@@ -216,20 +224,35 @@ bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
 	return false;
 }
 
-static bool is_engine(const struct catalog *catalog, uint32_t node_id)
+static bool is_one_of(const struct catalog *catalog, uint32_t node_id, const char *const *names)
 {
 	struct text symbol = symbol_of(catalog, node_id);
 
-	for (size_t i = 0; i < sizeof(engine_names) / sizeof(*engine_names); i++)
-		if (find(&symbol, engine_names[i]))
+	for (; *names; names++)
+		if (find(&symbol, *names))
 			return true;
 	return false;
 }
 
-uint32_t backward_path_within(const struct catalog *catalog, const uint32_t *nodes, uint32_t count)
+/* Returns the index of the innermost node with such a name; the count: none has one. */
+static uint32_t innermost(const struct catalog *catalog, const uint32_t *nodes, uint32_t count,
+			  const char *const *names)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (is_engine(catalog, nodes[i]))
-			return i;
-	return count;
+	uint32_t i = 0;
+
+	while (i < count && !is_one_of(catalog, nodes[i], names))
+		i++;
+	return i;
+}
+
+uint32_t backward_path_within(const struct catalog *catalog, const uint32_t *nodes, uint32_t count,
+			      const char **instead)
+{
+	uint32_t within = innermost(catalog, nodes, count, engine_names);
+
+	*instead = NULL;
+	if (innermost(catalog, nodes, within, reducer_names) == within)
+		return within;
+	*instead = REDUCER;
+	return innermost(catalog, nodes, within, communication_names);
 }

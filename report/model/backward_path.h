@@ -32,8 +32,10 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
  * forward stack, but at most that of backward()'s caller, or if the guest has marked it already. */
 bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id);
 
-/* Returns how many of these nodes are within the evaluation of autograd's node; all if the engine's frames are not
- * known. nodes: of the engine's thread, leaf first. */
-uint32_t backward_path_within(const struct catalog *catalog, const uint32_t *nodes, uint32_t count);
+/* Returns how many of these nodes readers see: those within the evaluation of autograd's node, or all if the engine's
+ * frames are not known. nodes: of the engine's thread, leaf first. *instead: one frame outside of them that stands for
+ * functions of PyTorch's which are left out, too (static storage); NULL: none. */
+uint32_t backward_path_within(const struct catalog *catalog, const uint32_t *nodes, uint32_t count,
+			      const char **instead);
 
 #endif

@@ -152,8 +152,9 @@ static int add_backward(struct report_paths *paths, uint32_t stack_node, uint32_
 /* The nodes of a stack that readers see, leaf first. */
 struct chain {
 	uint32_t nodes[WIRE_STACK_DEPTH_MAX], depth;
-	uint32_t backward; /* index of [backward] NODE; the depth: there is none */
-	uint32_t known;    /* the node outside of these whose path is known; 0: none */
+	uint32_t backward;   /* index of [backward] NODE; the depth: there is none */
+	const char *instead; /* a frame within it, outside of the rest; NULL: none */
+	uint32_t known;      /* the node outside of these whose path is known; 0: none */
 };
 
 /* -EPROTO: it is too deep. */
@@ -165,6 +166,7 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 	uint32_t id = stack_node;
 
 	chain->depth = 0;
+	chain->instead = NULL;
 	while (id && !(remembered && paths->of_node[id])) {
 		if (chain->depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
@@ -174,8 +176,8 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 				break;
 			}
 			backward = true;
-			chain->backward = chain->depth =
-				backward_path_within(catalog, chain->nodes, chain->depth);
+			chain->backward = chain->depth = backward_path_within(
+				catalog, chain->nodes, chain->depth, &chain->instead);
 			chain->nodes[chain->depth++] = id;
 			id = backward_path_forward(catalog, id);
 			continue;
@@ -203,6 +205,8 @@ static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t 
 	for (uint32_t i = chain.depth; i > 0 && !error; i--) {
 		error = i - 1 == chain.backward ? add_backward(paths, chain.nodes[i - 1], node)
 						: add_frame(paths, chain.nodes[i - 1], 0, node);
+		if (!error && i - 1 == chain.backward && chain.instead)
+			error = add_text(paths, *node, chain.instead, node);
 		if (!error && remembered && (!backward || i - 1 > chain.backward))
 			paths->of_node[chain.nodes[i - 1]] = *node + 1;
 	}

@@ -241,6 +241,29 @@ static void without_an_operation_the_caller_is_asked_for_once_in_a_pass(void **s
 	assert_true(look().wants_caller);
 }
 
+static void *get_no_node(void *pointer)
+{
+	return pointer;
+}
+
+static void the_engines_own_work_is_its_callers(void **state)
+{
+	struct autograd_functions without = functions;
+	struct autograd_launch launch;
+
+	(void)state;
+	without.node = get_no_node;
+	autograd_origin_use(origin, &without);
+	task = 5;
+	makes_nodes = false;
+	assert_int_equal(look().word, 0); /* it has Python frames of its own */
+	autograd_origin_look(origin, &thread, false, &launch);
+	assert_true(launch.wants_caller);
+	thread.caller_stack_id = 21;
+	autograd_origin_look(origin, &thread, false, &launch);
+	assert_int_equal(launch.word, stack_word_origin(0, 21, false));
+}
+
 static void operations_within_a_pass_have_numbers_if_they_make_nodes(void **state)
 {
 	(void)state;
@@ -377,6 +400,7 @@ int main(void)
 		TEST(a_number_without_a_launch_has_its_neighbours_stack),
 		TEST(a_number_whose_place_was_taken_has_no_neighbour),
 		TEST(without_an_operation_the_caller_is_asked_for_once_in_a_pass),
+		TEST(the_engines_own_work_is_its_callers),
 		TEST(operations_within_a_pass_have_numbers_if_they_make_nodes),
 		TEST(nothing_is_made_before_the_first_node),
 		TEST(numbers_beyond_all_bounds_have_no_place),

@@ -91,6 +91,19 @@ static void hooks_stay_under_their_node(void **state)
 				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
 }
 
+static void the_reducers_functions_are_one_frame(void **state)
+{
+	uint32_t node = native(mark(forward(ADDMM), "[backward] AccumulateGrad"), ENGINE);
+
+	(void)state;
+	node = native(native(node, "_ZN4c10d7Reducer13autograd_hookEm"), "at::something");
+	node = native(native(node, "c10d::ProcessGroupNCCL::allreduce()"), "ncclAllReduce");
+	report_fixture_add_kernel(mark(node, "cuLaunchKernel"), "k", 6);
+	report_fixture_assert_folded("m.py:forward:7;[backward] AccumulateGrad ≈;"
+				     "[gradient all-reduce];ncclAllReduce;cuLaunchKernel;"
+				     "[GPU0_Kernel]k 6\n");
+}
+
 static bool is_proven(uint32_t forward_node, const char *text)
 {
 	return backward_path_is_proven(report_fixture.catalog, mark(forward_node, text));
@@ -162,6 +175,7 @@ int main(void)
 		TEST(by_thread_it_is_under_the_engines),
 		TEST(without_the_engines_frames_the_whole_stack_stays),
 		TEST(hooks_stay_under_their_node),
+		TEST(the_reducers_functions_are_one_frame),
 		TEST(a_line_is_proven_by_the_operations_name),
 		TEST(a_function_of_the_users_own_is_proven_by_its_call),
 		TEST(callers_of_backward_need_no_proof),
