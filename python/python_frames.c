@@ -322,7 +322,7 @@ static __attribute__((noinline)) bool is_in_file(const struct python_library *li
 	return memmem(file.text, file.size, part, strlen(part)) != NULL;
 }
 
-/* Returns the innermost frame of the one other thread that stands in such a file; 0: there is none, or there are several. */
+/* Returns the innermost frame of the one other thread that stands in such a file; 0: there are none or several. */
 static uint64_t find_standing(const struct python_library *library, const char *part)
 {
 	const struct python_layout *layout = &library->layout;

@@ -12,7 +12,7 @@
  * backward(), whose Python frames are read once in a pass.
  *
  * A node of a view launches nothing. The next launch then takes its number, so that a number's stack may be that of a
- * neighbour; a report compares the names (report/model/backward_path.h). */
+ * neighbour; a report compares the names (report/frames/backward_path.h). */
 #ifndef AUTOGRAD_ORIGIN_H
 #define AUTOGRAD_ORIGIN_H
 

@@ -5,7 +5,7 @@
  *     then called libcuda directly, or has a static runtime, or the walk ended before or among CUDA's frames. Frames of
  *     a static runtime stay outside that frame, and so does the mark of an ended walk.
  *
- * A report cuts a second time, by names (report/model/cuda_name_cut.h): only they tell a static runtime's frames from
+ * A report cuts a second time, by names (report/frames/cuda_name_cut.h): only they tell a static runtime's frames from
  * the application's, and the agent does not wait for names. Pure. */
 #ifndef CUDA_FILE_CUT_H
 #define CUDA_FILE_CUT_H

@@ -2,11 +2,11 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
-#include "backward_path.h"
 #include "report_memory.h"
 #include "report_names.h"
 #include "report_tree.h"
 
+#include "report/frames/backward_path.h"
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 

@@ -12,10 +12,8 @@
 
 #include "aggregator/core/fold_table.h"
 #include "report/names/demangle.h"
+#include "report/names/symbol_part.h"
 #include "report/profile/profile.h"
-
-#define REPORT_INLINES_MAX                                                                         \
-	16u /* functions of a frame; beyond, the innermost become one "left out" */
 
 enum report_lines {
 	REPORT_LINES_ON = 0,

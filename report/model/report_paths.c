@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backward_path.h"
-#include "cuda_name_cut.h"
-
 #include "aggregator/profile/idle_work.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/batch/message.h"
+#include "report/frames/cuda_name_cut.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"

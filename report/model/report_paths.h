@@ -2,19 +2,19 @@
  *	launch stack;leaf
  *	launch stack;[captured at];capture stack;leaf
  * The second form is that of a graph's node whose capture is known. Both stacks are cut (cuda_name_cut.h).
- * A stack of a backward pass is shown as backward_path.h says. Work that no call caused stands under a frame that says so: [unified memory], [CUPTI]. Part of report_build; used
- * by one thread. */
+ * A stack of a backward pass is shown as backward_path.h says. Work that no call caused stands under a frame that says
+ * so: [unified memory], [CUPTI]. Part of report_build; used by one thread. */
 #ifndef REPORT_PATHS_H
 #define REPORT_PATHS_H
 
 #include <stdint.h>
 
-#include "backward_path.h"
 #include "report_names.h"
 #include "report_tree.h"
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
+#include "report/frames/backward_path.h"
 
 struct report_paths;
 

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Functions of a frame that readers see; beyond, the innermost become one "left out". */
+#define REPORT_INLINES_MAX 16u
+
 /* Borrowed from the symbol. */
 struct symbol_part {
 	const char *name, *source; /* source: file:line; NULL: not known */

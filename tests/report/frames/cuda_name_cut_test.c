@@ -1,8 +1,8 @@
-#include "report/model/cuda_name_cut.h"
+#include "report/frames/cuda_name_cut.h"
 
 #include "tests/support/cmocka_test.h"
 
-#include "report_fixture.h"
+#include "tests/report/model/report_fixture.h"
 
 static void frames_of_a_static_runtime_are_cut(void **state)
 {

@@ -1,7 +1,7 @@
 #include "tests/support/cmocka_test.h"
 
-#include "report/model/backward_path.h"
-#include "report_fixture.h"
+#include "report/frames/backward_path.h"
+#include "tests/report/model/report_fixture.h"
 
 #define APPLY   "_ZN5torch8autograd9generated14AddmmBackward05applyEv"
 #define ENGINE  "_ZN5torch8autograd6Engine17evaluate_functionEv"

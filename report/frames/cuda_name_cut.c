@@ -2,8 +2,6 @@
 
 #include <stdbool.h>
 
-#include "report_names.h"
-
 #include "aggregator/profile/catalog.h"
 #include "proto/definition.h"
 #include "report/names/cuda_name.h"
