@@ -1,58 +1,20 @@
 #include "aggregator/service/job_dir.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-static char folder[64];
-
-static int set_up(void **state)
-{
-	(void)state;
-	strcpy(folder, "/tmp/job_dir_test.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
-{
-	(void)stat;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
+#include "job_folder.h"
 
 static void create(const char *user, const char *key, char path[static PATH_MAX])
 {
-	struct job_mark mark = {.nr_nodes = 4, .world_size = 32, .flags = 1};
-
-	snprintf(mark.user, sizeof(mark.user), "%s", user);
-	snprintf(mark.key, sizeof(mark.key), "%s", key);
-	assert_int_equal(job_dir_create(folder, &mark, path), 0);
-}
-
-static void make_store(const char *path)
-{
-	char file[PATH_MAX];
-
-	assert_int_equal(job_dir_file(path, JOB_DIR_STORE, file), 0);
-	FILE *out = fopen(file, "w");
-	assert_non_null(out);
-	assert_int_equal(fclose(out), 0);
+	job_folder_make(user, key, JOB_DIR_IS_OPEN, "", 0, path);
 }
 
 static void expect(const char *path, enum job_dir_state state)
@@ -73,14 +35,16 @@ static void expect(const char *path, enum job_dir_state state)
 
 static void a_mark_says_whose_job_it_is_and_how_far(void **state)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], file[PATH_MAX];
 
 	(void)state;
 	create("alice", "4711.0", path);
 	expect(path, JOB_DIR_IS_OPEN);
 	assert_int_equal(job_dir_finish(path), -ENOENT);
-	assert_int_equal(job_dir_close(path), -ENOENT); /* there is no store yet */
-	make_store(path);
+	assert_int_equal(job_dir_file(path, JOB_DIR_STORE, file), 0);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(job_dir_close(path), -ENOENT);
+	job_folder_write(path, JOB_DIR_STORE, "", 0);
 	assert_int_equal(job_dir_close(path), 0);
 	expect(path, JOB_DIR_IS_CLOSED);
 	assert_int_equal(job_dir_finish(path), 0);
@@ -95,7 +59,7 @@ static void a_directory_without_a_mark_has_none(void **state)
 	char *error;
 
 	(void)state;
-	assert_int_equal(job_dir_read(folder, &mark, &found, &error), -ENOENT);
+	assert_int_equal(job_dir_read(job_folder, &mark, &found, &error), -ENOENT);
 	assert_non_null(error);
 	free(error);
 	assert_int_equal(job_dir_read("/proc/nowhere", &mark, &found, &error), -ENOENT);
@@ -127,11 +91,12 @@ static void a_name_may_be_of_several_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_mark_says_whose_job_it_is_and_how_far, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_directory_without_a_mark_has_none, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_name_may_be_of_several_users, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_mark_says_whose_job_it_is_and_how_far,
+						job_folder_set_up, job_folder_tear_down),
+		cmocka_unit_test_setup_teardown(a_directory_without_a_mark_has_none,
+						job_folder_set_up, job_folder_tear_down),
+		cmocka_unit_test_setup_teardown(a_name_may_be_of_several_users, job_folder_set_up,
+						job_folder_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
