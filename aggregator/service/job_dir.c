@@ -171,7 +171,7 @@ static int read_mark(const char *path, const char *name, struct job_mark *mark, 
 	*error = NULL;
 	if (r)
 		return error_text_set(error, r, "%s: %s", path, strerror(-r));
-	r = key_file_read(file, TRUSTED_FILE_SECRET, take_line, mark, error);
+	r = key_file_read(file, TRUSTED_FILE_PUBLIC, take_line, mark, error);
 	if (r == 0 && !*mark->key)
 		r = error_text_set(error, -EINVAL, "%s: no key", file);
 	return r;
@@ -222,5 +222,7 @@ int job_dir_finish(const char *path)
 
 	if (r == 0)
 		r = job_dir_file(path, JOB_DIR_COMPLETE, complete);
+	if (r == 0 && chmod(file, FILE_MODE) < 0)
+		r = -errno;
 	return r == 0 && rename(file, complete) < 0 ? -errno : r;
 }

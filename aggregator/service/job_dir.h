@@ -49,7 +49,7 @@ bool job_dir_may_be(const char *name, const char *user);
  * name. 0 or -errno. */
 int job_dir_close(const char *path);
 
-/* Gives the mark of a closed job its last name. 0 or -errno. */
+/* Gives the mark of a closed job its last name, and lets the group read it. 0 or -errno. */
 int job_dir_finish(const char *path);
 
 /* Writes "path/name". 0 or -ENAMETOOLONG. */

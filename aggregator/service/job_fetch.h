@@ -1,6 +1,6 @@
-/* Answers users' questions for their jobs in a thread of its own, because a disk may be slow or a file system of several
- * hosts not answer at all. The aggregator's thread brings the questions and sends the answers. The queue is bounded: a
- * question without a place is dropped, and its sender asks again. */
+/* Answers users' questions for their jobs in a thread of its own, because a disk may be slow or a file system of
+ * several hosts not answer at all. The aggregator's thread brings the questions and sends the answers. The queue is
+ * bounded: a question without a place is dropped, and its sender asks again. */
 #ifndef JOB_FETCH_H
 #define JOB_FETCH_H
 
@@ -17,8 +17,8 @@
 
 struct job_fetch;
 
-/* directory: of all jobs; copied. wake_fd: an eventfd to which the thread adds 1 when an answer is ready; borrowed until
- * stop. 0 or -errno; on error *fetch is NULL. */
+/* directory: of all jobs; copied. wake_fd: an eventfd to which the thread adds 1 when an answer is ready; borrowed
+ * until stop. 0 or -errno; on error *fetch is NULL. */
 int job_fetch_start(const char *directory, int wake_fd, struct job_fetch **fetch);
 
 /* Ends the thread, after the file that it reads now. Accepts NULL. */

@@ -1,5 +1,5 @@
-/* Connects to an aggregator without HELLO, to ask it something as `flamegrid control` and `flamegrid fetch` do. Questions
- * and answers may be lost, so callers ask again. Single-threaded. */
+/* Connects to an aggregator without HELLO, to ask it something as `flamegrid control` and `flamegrid fetch` do.
+ * Questions and answers may be lost, so callers ask again. Single-threaded. */
 #ifndef AGGREGATOR_CLIENT_H
 #define AGGREGATOR_CLIENT_H
 
@@ -46,8 +46,8 @@ void aggregator_client_wait(struct aggregator_client *client, int timeout_ms);
 /* Returns whether the endpoint has ever taken a connection. */
 bool aggregator_client_has_reached(const struct aggregator_client *client);
 
-/* Returns a text for an -errno of these functions. endpoint: what the user named, NULL: nothing. Borrowed until the next
- * call. */
+/* Returns a text for an -errno of these functions. endpoint: what the user named, NULL: nothing. Borrowed until the
+ * next call. */
 const char *aggregator_client_explain(int error, const char *endpoint);
 
 #endif

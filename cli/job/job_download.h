@@ -1,5 +1,5 @@
-/* Asks a site's aggregator for a user's jobs, and copies their profiles (proto/wire.md, FETCH). It asks again for what has
- * no answer, and goes on when the connection was lost and is there again. Single-threaded. */
+/* Asks a site's aggregator for a user's jobs, and copies their profiles (proto/wire.md, FETCH). It asks again for what
+ * has no answer, and goes on when the connection was lost and is there again. Single-threaded. */
 #ifndef JOB_DOWNLOAD_H
 #define JOB_DOWNLOAD_H
 
@@ -37,8 +37,8 @@ int job_download_list(const struct job_download *download, struct job_list *list
 int job_download_file(const struct job_download *download, const char *name, enum fetch_file file,
 		      int fd, uint64_t *bytes, char **error);
 
-/* Returns the job that a user means by a directory's name, by a key, or by what stands before a dot in the only such key.
- * NULL: none. *several: more than one may be meant. Borrowed from the list. */
+/* Returns the job that a user means by a directory's name, by a key, or by what stands before a dot in the only such
+ * key. NULL: none. *several: more than one may be meant. Borrowed from the list. */
 const struct job_entry *job_list_find(const struct job_list *list, const char *text, bool *several);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -49,6 +50,10 @@ static void a_mark_says_whose_job_it_is_and_how_far(void **state)
 	expect(path, JOB_DIR_IS_CLOSED);
 	assert_int_equal(job_dir_finish(path), 0);
 	expect(path, JOB_DIR_IS_COMPLETE);
+	struct stat status;
+	assert_int_equal(job_dir_file(path, JOB_DIR_COMPLETE, file), 0);
+	assert_int_equal(stat(file, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0640);
 	assert_int_equal(job_dir_finish(path), -ENOENT);
 }
 
