@@ -186,6 +186,16 @@ static int fetch_job(const struct fetch *fetch, const struct job_download *downl
 	return output_files_finish(&output, r, error) ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Files that are half written are removed when a signal ends the verb. */
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = stop};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
 static int converse(const struct fetch *fetch, struct aggregator_client *client)
 {
 	const struct job_download download = {.client = client,
@@ -194,7 +204,10 @@ static int converse(const struct fetch *fetch, struct aggregator_client *client)
 					      .stopped = &stopped};
 	struct job_list list = {0};
 	char *error;
-	int r = job_download_list(&download, &list, &error), status = EXIT_FAILED;
+	int status = EXIT_FAILED;
+
+	catch_signals();
+	int r = job_download_list(&download, &list, &error);
 
 	if (r)
 		log_error("%s", error ? error : strerror(-r));
@@ -205,16 +218,6 @@ static int converse(const struct fetch *fetch, struct aggregator_client *client)
 	free(error);
 	free(list.jobs);
 	return status;
-}
-
-/* Files that are half written are removed when a signal ends the verb. */
-static void catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = stop};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
 }
 
 int verb_fetch(const char *program, int argc, char **argv)
@@ -232,7 +235,6 @@ int verb_fetch(const char *program, int argc, char **argv)
 	site_aggregator_user(user);
 	if (!fetch.user)
 		fetch.user = user;
-	catch_signals();
 	int r = aggregator_client_open_named(&client, fetch.endpoint, fetch.keys_path);
 	status = EXIT_FAILED;
 	if (r == 0)

@@ -247,15 +247,17 @@ static void refuse_absent(const char *user, struct job_answer *answer)
 	refuse(answer, REFUSE_UNDEFINED, "user %s has no such job there", user);
 }
 
-/* Older versions left no mark. Only the user whose the job may be hears that it is there. */
+/* Older versions left no mark. Only the user whose the job may be hears that it is there. The store is not opened: if
+ * the job is new and open, closing another descriptor would take SQLite's locks away. */
 static void refuse_unmarked(const struct job_files *files, const char *name, const char *user,
 			    struct job_answer *answer)
 {
-	int fd = job_dir_may_be(name, user) ? open_file(files, name, JOB_DIR_STORE) : -ENOENT;
+	char file[PATH_MAX];
+	struct stat store;
 
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0)
+	snprintf(file, sizeof(file), "%s/" JOB_DIR_STORE, name);
+	if (job_dir_may_be(name, user) &&
+	    fstatat(files->fd, file, &store, AT_SYMLINK_NOFOLLOW) == 0)
 		refuse(answer, REFUSE_UNDEFINED,
 		       "an older version kept this profile, and no word on whose it is: only the "
 		       "site's administrator can copy it");
