@@ -10,8 +10,8 @@
 #include "base/error_text.h"
 
 #define IN_FLIGHT  4u /* blocks; the aggregator takes no more of a connection (job_fetch.h) */
-#define AGAIN_NS   1000000000u /* a question without an answer comes again */
-#define REACH_NS   5000000000u /* to connect, for the first time or again */
+#define AGAIN_NS   1000000000u  /* a question without an answer comes again */
+#define REACH_NS   10000000000u /* to connect, for the first time or again */
 #define SILENCE_NS 30000000000u
 #define WAIT_MS    100
 
@@ -104,18 +104,29 @@ static struct slot *find_slot(struct conversation *conversation, const struct me
 	return NULL;
 }
 
+/* A complete job stays so. If it is not there any more, it was deleted, whatever is left of it yet. */
+static int take_refusal(const struct conversation *conversation,
+			const struct message_refuse *refuse, char **error)
+{
+	const char *name = conversation->name;
+	const bool in_middle = name && conversation->has_begun;
+
+	if (in_middle && refuse->code == REFUSE_UNDEFINED)
+		return error_text_set(error, -EPERM,
+				      "%s: the profile was deleted there while it was fetched",
+				      name);
+	return error_text_set(error, -EPERM, "%s%s%s%.*s", name ? name : "", name ? ": " : "",
+			      in_middle ? "only a part of it came: " : "", (int)refuse->reason.size,
+			      refuse->reason.data);
+}
+
 static int take_message(struct conversation *conversation, const struct message *message,
 			char **error)
 {
-	const struct message_text *reason = &message->refuse.reason;
-	const char *name = conversation->name;
 	struct slot *slot;
 
 	if (message->type == MESSAGE_REFUSE)
-		return error_text_set(
-			error, -EPERM, "%s%s%s%.*s", name ? name : "", name ? ": " : "",
-			name && conversation->has_begun ? "only a part of it came: " : "",
-			(int)reason->size, reason->data);
+		return take_refusal(conversation, &message->refuse, error);
 	slot = message->type == MESSAGE_FETCH ? find_slot(conversation, &message->fetch) : NULL;
 	if (!slot)
 		return 0;
@@ -125,7 +136,7 @@ static int take_message(struct conversation *conversation, const struct message 
 	return conversation->take(conversation, &message->fetch, error);
 }
 
-/* Returns whether the conversation may go on. 0 or -errno. */
+/* 0: the conversation may go on; or -errno, with *error. */
 static int check_time(struct conversation *conversation, uint64_t now_ns, char **error)
 {
 	const struct job_download *download = conversation->download;

@@ -315,6 +315,21 @@ static void a_refusal_gives_its_reason(void **state)
 	assert_list_fails(-EPERM);
 }
 
+static void answer_then_refuse(const struct message_fetch *question, struct message *answer)
+{
+	if (question->offset)
+		answer_refusal(question, answer);
+	else
+		answer_changing(question, answer);
+}
+
+static void a_job_that_goes_was_deleted(void **state)
+{
+	(void)state;
+	start(answer_then_refuse);
+	assert_file_fails(-EPERM, "alice-1: the profile was deleted there while it was fetched");
+}
+
 static void answer_nothing(const struct message_fetch *question, struct message *answer)
 {
 	(void)question;
@@ -342,6 +357,7 @@ int main(void)
 		TEST(a_file_that_changes_is_an_error),
 		TEST(a_block_that_lacks_bytes_is_an_error),
 		TEST(a_refusal_gives_its_reason),
+		TEST(a_job_that_goes_was_deleted),
 		TEST(a_signal_ends_it),
 	};
 

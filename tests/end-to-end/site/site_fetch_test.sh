@@ -150,7 +150,7 @@ kill -TERM $client
 ends "a signal" 1 "ended by a signal"
 begin
 rm -r "jobs/$user-large"
-ends "a job that is deleted" 1 "$user-large: only a part of it came: user $user has no such job there"
+ends "a job that is deleted" 1 "$user-large: the profile was deleted there while it was fetched"
 large
 begin
 touch "jobs/$user-large/profile.db"
