@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
-#include "cli/base/site_config.h"
 #include "cli/base/verbs.h"
 #include "cli/job/control_job.h"
 #include "cli/job/site_aggregator.h"
@@ -295,37 +294,14 @@ static int carry_out(struct control *control)
 	return fine ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Finds the endpoint of the site's aggregator, and its keys. false: after an error. */
-static bool find_site(struct control *control)
-{
-	static struct site_config config; /* owns the texts that *control borrows */
-	char *error;
-	int result = site_config_read(&config, &error);
-
-	if (result)
-		log_error("%s", error ? error : strerror(-result));
-	free(error);
-	for (size_t i = 0; result == 0 && i < config.nr; i++) {
-		if (strcmp(config.settings[i].name, "aggregator") == 0)
-			control->endpoint = config.settings[i].value;
-		else if (strcmp(config.settings[i].name, "keys") == 0)
-			control->keys_path = config.settings[i].value;
-	}
-	if (control->endpoint && strcmp(control->endpoint, "none") != 0)
-		return true;
-	if (result == 0)
-		log_error("--job %s needs a site's aggregator: give --connect ENDPOINT, or set "
-			  "\"aggregator\" in the configuration",
-			  control->job);
-	return false;
-}
-
 /* Commands a whole job. Relative times stay relative, because the aggregator's clock counts. */
 static int command_job(struct control *control)
 {
-	char user[MESSAGE_JOB_NAME_MAX + 1];
+	char user[MESSAGE_JOB_NAME_MAX + 1], what[MESSAGE_JOB_NAME_MAX + 16];
 
-	if (control->job && !control->endpoint && !find_site(control))
+	snprintf(what, sizeof(what), "--job %s", control->job ? control->job : "");
+	if (control->job && !control->endpoint &&
+	    !site_aggregator_find(what, &control->endpoint, &control->keys_path))
 		return EXIT_FAILED;
 	site_aggregator_user(user);
 	struct control_job_options options = {

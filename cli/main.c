@@ -16,6 +16,7 @@ static const struct verb {
 	{&option_table_report, verb_report},
 	{&option_table_diff, verb_diff},
 	{&option_table_merge, verb_merge},
+	{&option_table_fetch, verb_fetch},
 	{&option_table_control, verb_control},
 	{&option_table_attach, verb_attach},
 	{&option_table_detach, verb_detach},

@@ -65,42 +65,24 @@ static bool reads_its_output(const struct merge *merge)
 	return false;
 }
 
-/* 0 or -errno after saying what is wrong. */
-static int write_merged(const struct merge *merge, const struct output_dir *output)
+static int merge_into_output(const struct merge *merge)
 {
-	const struct report_options names = {0};
 	struct merge_source *sources = calloc((size_t)merge->nr_paths, sizeof(*sources));
-	char store[PATH_MAX], *summary = NULL, *error = NULL;
-	bool empty;
-	int result = sources ? output_dir_file(output, OUTPUT_STORE, store) : -ENOMEM;
+	struct output_dir output;
+	char store[PATH_MAX], *error = NULL;
+	int result = sources ? output_dir_open(&output, merge->output_path) : -ENOMEM;
 
-	for (int i = 0; i < merge->nr_paths && result == 0; i++)
+	if (result < 0) {
+		free(sources);
+		return result;
+	}
+	result = output_dir_file(&output, OUTPUT_STORE, store);
+	for (int i = 0; i < merge->nr_paths; i++)
 		sources[i].path = merge->wholes[i].path;
 	if (result == 0)
 		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
-	if (result == 0)
-		result = output_files_write(output, &names, &empty, &summary, &error);
-	if (result < 0)
-		log_error("%s", error ? error : strerror(-result));
-	fputs(summary ? summary : "", stderr);
-	free(summary);
-	free(error);
-	return result;
-}
-
-static int merge_into_output(const struct merge *merge)
-{
-	struct output_dir output;
-	int result = output_dir_open(&output, merge->output_path);
-
-	if (result < 0)
-		return result;
-	result = write_merged(merge, &output);
-	if (result == 0 && *output.earlier)
-		log_notice(OUTPUT_EARLIER, output.earlier);
-	output_dir_close(&output, result == 0);
-	return result;
+	return output_files_finish(&output, result, error);
 }
 
 int verb_merge(const char *program, int argc, char **argv)

@@ -270,7 +270,7 @@ static int print_asked(const struct option_table *table, const struct option_row
 static int check_operands(const struct option_table *table, int nr, char **operands)
 {
 	if (table->words || table->stops_at_operand || nr == (table->operand ? 1 : 0) ||
-	    (table->has_many && nr > 1))
+	    (table->has_many && nr > 1) || (table->is_optional && nr == 0))
 		return OPTION_LINE_GO;
 	if (!table->operand)
 		return option_line_refuse(table, "%s: not an option", operands[0]);

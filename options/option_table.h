@@ -51,13 +51,15 @@ struct option_table {
 	const struct option_row *rows;
 	int usage_status;      /* the exit status for a command line that was not understood */
 	bool has_many;         /* several operands may follow one another */
+	bool is_optional;      /* the operand may be left out */
 	bool stops_at_operand; /* options behind the first operand belong to the command */
 	bool is_daemon;        /* a program of its own */
 };
 
 extern const struct option_table option_table_run, option_table_report, option_table_diff,
 	option_table_control, option_table_attach, option_table_detach, option_table_doctor,
-	option_table_keygen, option_table_merge, option_table_step, option_table_agent, option_table_aggregate;
+	option_table_fetch, option_table_keygen, option_table_merge, option_table_step, option_table_agent,
+	option_table_aggregate;
 
 /* All tables in the order of the lists; NULL ends them. */
 extern const struct option_table *const option_tables[];

@@ -139,6 +139,7 @@ set(FLAMEGRID_SLOW_TESTS
   restarted_agent_test 11
   rights_test 6
   runs_on_test 5
+  site_fetch_test 24
   site_jobs_test 13
   slurm_jobs_test 30
   slurm_lost_node_test 30

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "clock_service.h"
 #include "control_service.h"
 #include "descriptor_limit.h"
+#include "fetch_service.h"
 #include "hello_service.h"
 #include "job_table.h"
 #include "listening.h"
@@ -49,7 +51,9 @@ struct aggregator {
 	struct user_keys *users; /* owns; NULL: none */
 	struct listening listening;
 	uint32_t commit_interval_ms;
-	int wake_fd;
+	int wake_fd; /* an eventfd: something other than a message has come */
+	atomic_bool stop;
+	struct fetch_service fetches;
 	uint64_t jobs_at_ns; /* time of the next look at jobs */
 	uint64_t launches, records;
 	uint64_t refused_messages;
@@ -143,6 +147,10 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 	if (status)
 		error_text_set(error, status, "%s", why ? why : strerror(-status));
 	free(why);
+	if (!status)
+		status = fetch_service_start(&aggregator->fetches, aggregator->receiver,
+					     options->jobs_path, aggregator->users != NULL,
+					     aggregator->wake_fd);
 	return status;
 }
 
@@ -224,6 +232,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 {
 	if (!aggregator)
 		return;
+	fetch_service_stop(&aggregator->fetches);
 	receiver_destroy(aggregator->receiver);
 	user_keys_close(aggregator->users);
 	profile_set_fini(&aggregator->profiles);
@@ -409,6 +418,9 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_CONTROL:
 		handle_control(aggregator, peer, &message->control);
 		return 0;
+	case MESSAGE_FETCH:
+		fetch_service_handle(&aggregator->fetches, peer, &message->fetch);
+		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
 	case MESSAGE_EVENTS:
@@ -478,11 +490,13 @@ static int take_messages(struct aggregator *aggregator)
 	return status < 0 ? status : 0;
 }
 
-static bool stopping(const struct aggregator *aggregator)
+static bool stopping(struct aggregator *aggregator)
 {
 	uint64_t count;
 
-	return read(aggregator->wake_fd, &count, sizeof(count)) == sizeof(count);
+	if (read(aggregator->wake_fd, &count, sizeof(count)) < 0)
+		assert(errno == EAGAIN);
+	return atomic_exchange(&aggregator->stop, false);
 }
 
 /* Stores everything at the end of the loop, which ended with this error. Returns it, or that of storing. */
@@ -521,6 +535,7 @@ int aggregator_run(struct aggregator *aggregator)
 		profile_set_save_nodes_due(profiles, clock_now_ns());
 		if (!error)
 			ack_sender_all(aggregator->receiver);
+		fetch_service_step(&aggregator->fetches);
 		if (!error && profiles->jobs)
 			aggregator->jobs_at_ns = job_table_step(profiles->jobs, clock_now_ns());
 		connection_notices_step(&aggregator->hellos.notices,
@@ -532,11 +547,12 @@ int aggregator_run(struct aggregator *aggregator)
 	return error;
 }
 
-/* A signal handler may call this function, so it only writes once. */
+/* A signal handler may call this function, so it takes no lock. */
 void aggregator_stop(struct aggregator *aggregator)
 {
 	uint64_t one = 1;
 
+	atomic_store(&aggregator->stop, true);
 	if (write(aggregator->wake_fd, &one, sizeof(one)) < 0)
 		assert(errno == EAGAIN); /* the counter is full, so the loop is awake already */
 }

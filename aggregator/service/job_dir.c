@@ -44,10 +44,9 @@ int job_dir_file(const char *path, const char *name, char file[static PATH_MAX])
 	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static void name_job(const struct job_mark *mark, char name[static NAME_ROOM])
+static void name_job(const char *user, const char *key, char name[static NAME_ROOM])
 {
-	int size =
-		snprintf(name, NAME_ROOM, "%s%s%s", mark->user, *mark->user ? "-" : "", mark->key);
+	int size = snprintf(name, NAME_ROOM, "%s%s%s", user, *user ? "-" : "", key);
 
 	for (char *at = name; *at && size > 0; at++) {
 		bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
@@ -56,6 +55,14 @@ static void name_job(const struct job_mark *mark, char name[static NAME_ROOM])
 		if (!plain || (at == name && (*at == '.' || *at == '-')))
 			*at = '_';
 	}
+}
+
+bool job_dir_may_be(const char *name, const char *user)
+{
+	char begin[NAME_ROOM];
+
+	name_job(user, "", begin);
+	return strncmp(name, begin, strlen(begin)) == 0;
 }
 
 static int write_mark(const char *path, const struct job_mark *mark)
@@ -68,7 +75,8 @@ static int write_mark(const char *path, const struct job_mark *mark)
 		r = key_file_replace(file, &out, &temporary);
 	if (r)
 		return r;
-	fputs("# A job that is not complete. Gone when its reports are written.\n", out);
+	fputs("# Whose job this is. The file's name says how far it is: open, closed, complete.\n",
+	      out);
 	fprintf(out, "key %s\n", mark->key);
 	if (*mark->user)
 		fprintf(out, "user %s\n", mark->user);
@@ -94,7 +102,7 @@ int job_dir_create(const char *parent, const struct job_mark *mark, char path[st
 	char name[NAME_ROOM], numbered[NAME_ROOM + 16];
 	int r;
 
-	name_job(mark, name);
+	name_job(mark->user, mark->key, name);
 	for (int i = 1; i < SAME_NAME_MAX; i++) {
 		if (i == 1)
 			snprintf(numbered, sizeof(numbered), "%s", name);
@@ -153,21 +161,43 @@ static int take_line(void *context, const char *name, const char *value, const c
 	return r;
 }
 
-int job_dir_read(const char *path, struct job_mark *mark, bool *is_closed, char **error)
+/* As job_dir_read(), for a mark of this name alone. */
+static int read_mark(const char *path, const char *name, struct job_mark *mark, char **error)
 {
 	char file[PATH_MAX];
-	int r = job_dir_file(path, JOB_DIR_MARK, file);
+	int r = job_dir_file(path, name, file);
 
 	*mark = (struct job_mark){.nr_nodes = -1, .world_size = -1};
 	*error = NULL;
-	*is_closed = r == 0 && access(file, F_OK) < 0 && errno == ENOENT;
-	if (*is_closed)
-		r = job_dir_file(path, JOB_DIR_CLOSED, file);
 	if (r)
-		return r;
-	r = key_file_read(file, TRUSTED_FILE_SECRET, take_line, mark, error);
+		return error_text_set(error, r, "%s: %s", path, strerror(-r));
+	r = key_file_read(file, TRUSTED_FILE_PUBLIC, take_line, mark, error);
 	if (r == 0 && !*mark->key)
 		r = error_text_set(error, -EINVAL, "%s: no key", file);
+	return r;
+}
+
+/* Most jobs are complete. Otherwise the names are looked at as they follow one another, because the aggregator may
+ * change the name meanwhile. */
+int job_dir_read(const char *path, struct job_mark *mark, enum job_dir_state *state, char **error)
+{
+	static const struct {
+		const char *name;
+		enum job_dir_state state;
+	} looks[] = {
+		{JOB_DIR_COMPLETE, JOB_DIR_IS_COMPLETE},
+		{JOB_DIR_MARK, JOB_DIR_IS_OPEN},
+		{JOB_DIR_CLOSED, JOB_DIR_IS_CLOSED},
+		{JOB_DIR_COMPLETE, JOB_DIR_IS_COMPLETE},
+	};
+	int r = -ENOENT;
+
+	*error = NULL;
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks) && r == -ENOENT; i++) {
+		free(*error);
+		*state = looks[i].state;
+		r = read_mark(path, looks[i].name, mark, error);
+	}
 	return r;
 }
 
@@ -187,8 +217,12 @@ int job_dir_close(const char *path)
 
 int job_dir_finish(const char *path)
 {
-	char file[PATH_MAX];
+	char file[PATH_MAX], complete[PATH_MAX];
 	int r = job_dir_file(path, JOB_DIR_CLOSED, file);
 
-	return r == 0 && unlink(file) < 0 ? -errno : r;
+	if (r == 0)
+		r = job_dir_file(path, JOB_DIR_COMPLETE, complete);
+	if (r == 0 && chmod(file, FILE_MODE) < 0)
+		r = -errno;
+	return r == 0 && rename(file, complete) < 0 ? -errno : r;
 }

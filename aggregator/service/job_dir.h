@@ -1,5 +1,6 @@
-/* The directory of one job's profile, in that of a site's aggregator, and its mark. The mark shows a new aggregator
- * that the job is not complete, or that its reports are not. Single-threaded. */
+/* The directory of one job's profile, in that of a site's aggregator, and its mark. The mark says whose job it is. Its
+ * name shows a new aggregator whether the job is complete, and whether its reports are. Any thread, but only the
+ * aggregator's changes a directory. */
 #ifndef JOB_DIR_H
 #define JOB_DIR_H
 
@@ -9,10 +10,17 @@
 
 #include "proto/batch/message.h"
 
-#define JOB_DIR_MARK   "job.open"
-#define JOB_DIR_CLOSED "job.closed" /* its name while reports are made */
-#define JOB_DIR_STORE  "profile.db"
-#define JOB_DIR_NODES  JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
+#define JOB_DIR_MARK     "job.open"
+#define JOB_DIR_CLOSED   "job.closed"   /* its name while reports are made */
+#define JOB_DIR_COMPLETE "job.complete" /* its name from then on; older versions removed the mark */
+#define JOB_DIR_STORE    "profile.db"
+#define JOB_DIR_NODES    JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
+
+enum job_dir_state {
+	JOB_DIR_IS_OPEN,
+	JOB_DIR_IS_CLOSED, /* its reports are being made */
+	JOB_DIR_IS_COMPLETE,
+};
 
 struct job_mark {
 	char key[MESSAGE_JOB_NAME_MAX + 1], user[MESSAGE_JOB_NAME_MAX + 1]; /* visible ASCII */
@@ -30,15 +38,18 @@ int job_dir_create(const char *parent, const struct job_mark *mark, char path[st
 /* Removes a directory that job_dir_create() made, and a store in it. */
 void job_dir_remove(const char *path);
 
-/* Reads the mark of a directory. *is_closed: after job_dir_close(). 0; -ENOENT: it has none; other -errno, and *error
- * is one line, which the caller owns (free()). */
-int job_dir_read(const char *path, struct job_mark *mark, bool *is_closed, char **error);
+/* Reads the mark of a directory, whose name gives *state. 0; -ENOENT: it has none; other -errno. On error *error is one
+ * line, which the caller owns (free()). */
+int job_dir_read(const char *path, struct job_mark *mark, enum job_dir_state *state, char **error);
+
+/* Returns whether a directory of this name may be that of a job of this user; only its mark says for sure. */
+bool job_dir_may_be(const char *name, const char *user);
 
 /* Lets the directory's group read the store, which is complete, and the files beside it. Then it changes the mark's
  * name. 0 or -errno. */
 int job_dir_close(const char *path);
 
-/* Removes the mark. 0 or -errno. */
+/* Gives the mark of a closed job its last name, and lets the group read it. 0 or -errno. */
 int job_dir_finish(const char *path);
 
 /* Writes "path/name". 0 or -ENAMETOOLONG. */

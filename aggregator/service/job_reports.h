@@ -18,7 +18,8 @@ void job_reports_destroy(struct job_reports *reports);
 /* Queues the reports of a directory; coarse: without source lines. 0 or -ENOMEM. */
 int job_reports_add(struct job_reports *reports, const char *path, bool coarse);
 
-/* Starts waiting reports, and removes the marks (job_dir.h) of finished ones. Returns whether others are left. */
+/* Starts waiting reports, and finishes the marks (job_dir.h) of those that are written. Returns whether others are
+ * left. */
 bool job_reports_step(struct job_reports *reports);
 
 #endif

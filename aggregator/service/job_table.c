@@ -137,14 +137,15 @@ static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	char *error = NULL;
-	bool is_closed = false;
+	enum job_dir_state state = JOB_DIR_IS_OPEN;
 	int r = job ? job_dir_file(table->directory, name, job->path) : -ENOMEM;
 
 	if (r == 0)
-		r = job_dir_read(job->path, &job->mark, &is_closed, &error);
-	if (r == 0 && is_closed) { /* its reports were not finished */
-		r = job_reports_add(table->reports, job->path,
-				    job->mark.flags & MESSAGE_JOB_COARSE);
+		r = job_dir_read(job->path, &job->mark, &state, &error);
+	if (r == 0 && state != JOB_DIR_IS_OPEN) {
+		if (state == JOB_DIR_IS_CLOSED) /* its reports were not finished */
+			r = job_reports_add(table->reports, job->path,
+					    job->mark.flags & MESSAGE_JOB_COARSE);
 		destroy_job(job);
 		return r;
 	}

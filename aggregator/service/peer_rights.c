@@ -2,11 +2,15 @@
 
 #include <string.h>
 
+static bool is_user(const struct peer *peer, const struct message_text *user)
+{
+	return user->size == strlen(peer->user) && memcmp(user->data, peer->user, user->size) == 0;
+}
+
 static bool is_own(const struct peer *peer, const struct message_text *user,
 		   const struct message_text *key)
 {
-	return key->size && user->size == strlen(peer->user) &&
-	       memcmp(user->data, peer->user, user->size) == 0;
+	return key->size && is_user(peer, user);
 }
 
 enum peer_right peer_rights_look(const struct peer *peer, const struct message *message)
@@ -27,6 +31,8 @@ enum peer_right peer_rights_look(const struct peer *peer, const struct message *
 			return PEER_RIGHT_NOT_YET;
 		return is_own(peer, &control->job_user, &control->job_key) ? PEER_RIGHT_SAY
 									   : PEER_RIGHT_DENIED;
+	case MESSAGE_FETCH:
+		return is_user(peer, &message->fetch.user) ? PEER_RIGHT_SAY : PEER_RIGHT_DENIED;
 	case MESSAGE_CLOCK: /* without a session it would count for the aggregator's own profile */
 		return peer->session ? PEER_RIGHT_SAY : PEER_RIGHT_NOT_YET;
 	default:

@@ -1,5 +1,5 @@
-/* Decides what a connection with a user's key may say: only what is of that user's jobs. A connection with the agents'
- * key, or one within this process, may say everything. Pure. */
+/* Decides what a connection with a user's key may say: only what is of that user's jobs. It may read those alone, too.
+ * A connection with the agents' key, or one within this process, may say everything. Pure. */
 #ifndef PEER_RIGHTS_H
 #define PEER_RIGHTS_H
 

@@ -3,35 +3,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "aggregator_search.h"
+#include "aggregator_client.h"
 #include "rendezvous_search.h"
-#include "site_aggregator.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
-#include "node-agent/publish/dealer_socket.h"
-#include "proto/batch/batch_decode.h"
-#include "proto/batch/batch_encode.h"
-#include "proto/trust/key_set.h"
 
 #define ASK_NS    100000000u /* from one question to the next */
 #define NS_PER_MS 1000000u
 
 struct control_job {
 	const struct control_job_options *options;
-	struct dealer_socket *dealer; /* owns, as the next two */
-	struct batch_encoder *encoder;
-	struct batch_decoder *decoder;
-	uint64_t token;
-	struct message answer; /* the last answer; borrows from the decoder */
+	struct aggregator_client client;
+	struct message answer; /* the last answer; borrows from the client */
 	bool has_answer, refused;
 };
 
@@ -66,29 +56,7 @@ static int open_profile(struct control_job *job)
 			  job->options->profile);
 		return -ENOENT;
 	}
-	return dealer_socket_create(rendezvous.endpoints[found], NULL, &rendezvous.keys,
-				    &job->dealer);
-}
-
-static int open_endpoint(struct control_job *job)
-{
-	struct key_set keys;
-	char *error = NULL;
-	const char *path = job->options->keys_path;
-
-	if (path && site_aggregator_keys(path, &keys, &error)) {
-		log_error("%s", error ? error : path);
-		free(error);
-		return -EACCES;
-	}
-	char *endpoint = aggregator_search_once(job->options->endpoint);
-	if (!endpoint) {
-		log_error("%s: the aggregator cannot be reached", job->options->endpoint);
-		return -ENOENT;
-	}
-	int r = dealer_socket_create(endpoint, NULL, path ? &keys : NULL, &job->dealer);
-	free(endpoint);
-	return r;
+	return aggregator_client_open(&job->client, rendezvous.endpoints[found], &rendezvous.keys);
 }
 
 /* ---- asking */
@@ -115,7 +83,7 @@ static int ask(struct control_job *job)
 	const struct message message = {
 		.type = MESSAGE_CONTROL,
 		.control = {.kind = CONTROL_ASK,
-			    .token = job->token,
+			    .token = job->client.token,
 			    .action = job->options->action,
 			    .relative = job->options->relative,
 			    .from_ns = job->options->from_ns,
@@ -123,11 +91,8 @@ static int ask(struct control_job *job)
 			    .job_key = text_of(job->options->job),
 			    .job_user = text_of(job->options->user)},
 	};
-	const uint8_t *frame;
-	size_t size;
-	int r = batch_encode(job->encoder, &message, &frame, &size);
 
-	return r ? r : dealer_socket_send(job->dealer, frame, size);
+	return aggregator_client_send(&job->client, &message);
 }
 
 static void say_refusal(const struct control_job *job, const struct message_text *reason)
@@ -137,60 +102,45 @@ static void say_refusal(const struct control_job *job, const struct message_text
 	log_error("%s%s%.*s", name ? name : "", name ? ": " : "", (int)reason->size, reason->data);
 }
 
-static void take_frame(struct control_job *job, const uint8_t *frame, size_t size)
+static void take_message(struct control_job *job, const struct message *message)
 {
-	struct message message;
-
-	job->has_answer = false; /* it borrows from the frame, which is freed now */
-	if (batch_decode(job->decoder, frame, size, &message))
-		return;
-	if (message.type == MESSAGE_REFUSE) {
-		say_refusal(job, &message.refuse.reason);
+	if (message->type == MESSAGE_REFUSE) {
+		say_refusal(job, &message->refuse.reason);
 		job->refused = true;
 	}
-	if (message.type != MESSAGE_CONTROL || message.control.kind != CONTROL_ANSWER ||
-	    message.control.token != job->token)
+	if (message->type != MESSAGE_CONTROL || message->control.kind != CONTROL_ANSWER ||
+	    message->control.token != job->client.token)
 		return;
-	job->answer = message;
+	job->answer = *message;
 	job->has_answer = true;
 }
 
 static int receive(struct control_job *job)
 {
-	const uint8_t *frame;
-	size_t size;
+	struct message message;
 	int r;
 
-	while ((r = dealer_socket_receive(job->dealer, &frame, &size)) > 0)
-		take_frame(job, frame, size);
+	while ((r = aggregator_client_receive(&job->client, &message)) > 0) {
+		job->has_answer = false; /* it borrows from the frame, which is freed now */
+		take_message(job, &message);
+	}
 	return r;
-}
-
-static void wait_for_news(struct control_job *job)
-{
-	struct pollfd ready = {.fd = dealer_socket_fd(job->dealer), .events = POLLIN};
-
-	if (!dealer_socket_has_work(job->dealer))
-		poll(&ready, 1, ASK_NS / NS_PER_MS);
 }
 
 /* Asks until all agents have taken the command, or the time is over. 0 or -errno. */
 static int converse(struct control_job *job)
 {
 	uint64_t until_ns = clock_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
-	int r = dealer_socket_open(job->dealer);
+	int r = 0;
 
 	while (r >= 0 && !job->refused && !is_done(job) && (now_ns = clock_now_ns()) < until_ns) {
 		if (now_ns >= ask_ns) {
 			r = ask(job);
 			ask_ns = now_ns + ASK_NS;
 		}
-		wait_for_news(job);
+		aggregator_client_wait(&job->client, ASK_NS / NS_PER_MS);
 		if (r >= 0)
 			r = receive(job);
-		dealer_socket_was_lost(job->dealer);
-		if (dealer_socket_refusals(job->dealer))
-			return -EACCES;
 	}
 	return r < 0 ? r : 0;
 }
@@ -240,26 +190,17 @@ static int report(const struct control_job *job)
 
 static int carry_out(struct control_job *job)
 {
-	int r = job->options->profile ? open_profile(job) : open_endpoint(job);
+	const struct control_job_options *options = job->options;
+	int r = options->profile ? open_profile(job)
+				 : aggregator_client_open_named(&job->client, options->endpoint,
+								options->keys_path);
 
 	if (r == -ENOENT || r == -EACCES)
 		return EXIT_FAILED;
-	job->encoder = batch_encoder_create();
-	job->decoder = batch_decoder_create();
-	if (r == 0 && (!job->encoder || !job->decoder))
-		r = -ENOMEM;
-	/* The order needs a token that nobody else uses; 0 means none. */
-	if (r == 0 && getrandom(&job->token, sizeof(job->token), 0) != sizeof(job->token))
-		r = -errno;
-	job->token |= 1;
 	if (r == 0)
 		r = converse(job);
-	if (r == -EACCES)
-		log_error("the keys do not fit");
-	else if ((r == -EINVAL || r == -EPROTONOSUPPORT) && job->options->endpoint)
-		log_error("%s: must be like tcp://HOST:PORT or ipc://PATH", job->options->endpoint);
-	else if (r)
-		log_error("%s", dealer_socket_error(r));
+	if (r)
+		log_error("%s", aggregator_client_explain(r, options->endpoint));
 	return r || job->refused ? EXIT_FAILED : report(job);
 }
 
@@ -268,8 +209,6 @@ int control_job(const struct control_job_options *options)
 	struct control_job job = {.options = options};
 	int status = carry_out(&job);
 
-	dealer_socket_destroy(job.dealer);
-	batch_encoder_destroy(job.encoder);
-	batch_decoder_destroy(job.decoder);
+	aggregator_client_close(&job.client);
 	return status;
 }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/error_text.h"
+#include "base/log.h"
+#include "cli/base/site_config.h"
 #include "proto/trust/endpoint.h"
 
 /* Counts from 0. torchrun restarts a failed job's workers under the same id and address. */
@@ -51,6 +53,31 @@ void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
 	else
 		snprintf(user, MESSAGE_JOB_NAME_MAX + 1, "%u", (unsigned int)geteuid());
 	keep_visible(user);
+}
+
+bool site_aggregator_find(const char *what, const char **endpoint, const char **keys_path)
+{
+	static struct site_config config; /* owns the texts */
+	char *error;
+	int result = site_config_read(&config, &error);
+
+	*endpoint = *keys_path = NULL;
+	if (result)
+		log_error("%s", error ? error : strerror(-result));
+	free(error);
+	for (size_t i = 0; result == 0 && i < config.nr; i++) {
+		if (strcmp(config.settings[i].name, "aggregator") == 0)
+			*endpoint = config.settings[i].value;
+		else if (strcmp(config.settings[i].name, "keys") == 0)
+			*keys_path = config.settings[i].value;
+	}
+	if (*endpoint && strcmp(*endpoint, "none") != 0)
+		return true;
+	if (result == 0)
+		log_error("%s needs a site's aggregator: give --connect ENDPOINT, or set "
+			  "\"aggregator\" in the configuration",
+			  what);
+	return false;
 }
 
 int site_aggregator_keys(const char *path, struct key_set *keys, char **error)

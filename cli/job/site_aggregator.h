@@ -31,6 +31,10 @@ struct site_aggregator {
  * visible ASCII. */
 void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1]);
 
+/* Finds the endpoint of the site's aggregator, and the file of its keys (NULL: none), in the configuration; both
+ * borrowed until the next call. false, after an error that begins with `what`: there is none. */
+bool site_aggregator_find(const char *what, const char **endpoint, const char **keys_path);
+
 /* Reads the keys from a file whose "%u", if it has one, stands for this process's user. 0 or -errno; on error *error is
  * one line, which the caller owns (free()). */
 int site_aggregator_keys(const char *path, struct key_set *keys, char **error);

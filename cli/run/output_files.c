@@ -231,3 +231,22 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	report_view_close(&view);
 	return result;
 }
+
+int output_files_finish(struct output_dir *output, int result, char *error)
+{
+	const struct report_options names = {0};
+	char *summary = NULL;
+	bool empty = false;
+
+	if (result == 0)
+		result = output_files_write(output, &names, &empty, &summary, &error);
+	if (result < 0)
+		log_error("%s", error ? error : strerror(-result));
+	fputs(summary ? summary : "", stderr);
+	if (result == 0 && !empty && *output->earlier)
+		log_notice(OUTPUT_EARLIER, output->earlier);
+	output_dir_close(output, result == 0 && !empty);
+	free(summary);
+	free(error);
+	return result;
+}

@@ -26,4 +26,10 @@
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       bool *empty, char **summary, char **error);
 
+/* Ends what a verb other than `run` does with a directory, into which it has put a store: writes the files, prints the
+ * summary and closes the directory. If the verb failed (result is -errno), or the files cannot be written, everything
+ * is as it was, after an error. So it is for an empty profile. error: the line about result, taken; NULL: strerror()
+ * gives it. 0 or -errno. */
+int output_files_finish(struct output_dir *output, int result, char *error);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "batch_control.h"
 #include "batch_decode_events.h"
+#include "batch_fetch.h"
 #include "batch_list.h"
 #include "batch_pages.h"
 #include "batch_reader.h"
@@ -253,6 +254,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_CONTROL:
 		batch_decode_control(&decoder->rooms, reader, &message->control);
+		break;
+	case MESSAGE_FETCH:
+		batch_decode_fetch(&decoder->rooms, reader, &message->fetch);
 		break;
 	}
 }

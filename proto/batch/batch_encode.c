@@ -5,6 +5,7 @@
 
 #include "batch_control.h"
 #include "batch_encode_events.h"
+#include "batch_fetch.h"
 #include "batch_list.h"
 #include "batch_pages.h"
 #include "batch_stacks.h"
@@ -238,6 +239,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_CONTROL:
 		batch_encode_control(writer, &message->control);
+		break;
+	case MESSAGE_FETCH:
+		batch_encode_fetch(writer, &message->fetch);
 		break;
 	}
 }

@@ -58,6 +58,7 @@ enum message_type {
 	MESSAGE_SAMPLES = 18,
 	MESSAGE_COLLECTIVES = 19,
 	MESSAGE_PLACEMENT = 20,
+	MESSAGE_FETCH = 21,
 };
 
 /* The version of the layout in which a message of this type travels. Peers of any two versions understand each other's
@@ -482,6 +483,59 @@ struct message_control {
 	struct message_text job_key, job_user;
 };
 
+enum fetch_kind {
+	FETCH_LIST = 0,  /* from `flamegrid fetch`: which jobs of the user are there? */
+	FETCH_READ = 1,  /* from `flamegrid fetch`: bytes of a file of a complete job */
+	FETCH_JOBS = 2,  /* the aggregator's answer to FETCH_LIST */
+	FETCH_BYTES = 3, /* the aggregator's answer to FETCH_READ */
+	FETCH_KINDS,
+};
+
+enum fetch_file {
+	FETCH_NODES = 0, /* the profiles of nodes that are not in the store; mostly there is none */
+	FETCH_STORE = 1,
+	FETCH_FILES,
+};
+
+enum fetch_state {
+	FETCH_RUNNING = 0,
+	FETCH_REPORTING = 1, /* its reports are being made */
+	FETCH_COMPLETE = 2,
+	FETCH_STATES,
+};
+
+#define WIRE_FETCH_BYTES_MAX     (1u << 20) /* of a file in one message */
+#define WIRE_FETCH_JOBS_MAX      256u       /* in one message */
+#define WIRE_FETCH_IDENTITY_SIZE 16u
+
+struct message_fetch_job {
+	struct message_text name; /* of its directory */
+	struct message_text key;
+	uint32_t state;                  /* enum fetch_state */
+	uint64_t size_bytes, written_ns; /* of its files; the last write, CLOCK_REALTIME */
+};
+
+/* Profiles of jobs for the user whose they are. The messages have no sequence number: `flamegrid fetch` repeats a
+ * question that has no answer. A field that a kind does not use is 0 or empty. */
+struct message_fetch {
+	uint32_t kind;  /* enum fetch_kind */
+	uint64_t token; /* the question's, never 0; the answer has the same */
+	struct message_text
+		user; /* whose jobs; MESSAGE_JOB_NAME_MAX bytes at most, as the next one */
+	/* FETCH_LIST and FETCH_JOBS: only jobs whose names follow this one; else the job's directory */
+	struct message_text name;
+	uint32_t file;        /* enum fetch_file */
+	uint64_t offset;      /* of the first byte */
+	uint64_t total_bytes; /* FETCH_BYTES: the file's size; 0: there is no such file */
+	/* FETCH_BYTES: changes when the file is another one, or was written */
+	uint8_t identity[WIRE_FETCH_IDENTITY_SIZE];
+	uint32_t nr_bytes; /* FETCH_BYTES: WIRE_FETCH_BYTES_MAX, or fewer at the file's end */
+	const uint8_t *bytes;
+	uint32_t
+		nr_jobs; /* FETCH_JOBS, names rising; fewer than WIRE_FETCH_JOBS_MAX: these were all */
+	const struct message_fetch_job *jobs;
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -501,6 +555,7 @@ struct message {
 		struct message_pages pages;
 		struct message_clock clock;
 		struct message_control control;
+		struct message_fetch fetch;
 		struct message_streams streams;
 		struct message_samples samples;
 		struct message_collectives collectives;

@@ -28,13 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct job_mark mark, again;
 	char path[PATH_MAX], *error = NULL;
-	bool is_closed;
+	enum job_dir_state state;
 
 	take_message(data, size);
 	fuzz_file_write_named(JOB_DIR_MARK, data, size);
-	int r = job_dir_read(fuzz_file_directory(), &mark, &is_closed, &error);
+	int r = job_dir_read(fuzz_file_directory(), &mark, &state, &error);
 
-	if (is_closed || job_dir_file(fuzz_file_directory(), JOB_DIR_MARK, path) || unlink(path))
+	if (job_dir_file(fuzz_file_directory(), JOB_DIR_MARK, path) || unlink(path))
 		abort();
 	if (r) {
 		if (!error)
@@ -43,12 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	if (job_dir_create(fuzz_file_directory(), &mark, path) != 0 ||
-	    job_dir_read(path, &again, &is_closed, &error) != 0)
+	    job_dir_read(path, &again, &state, &error) != 0)
 		abort();
 	job_dir_remove(path);
 	if (strcmp(mark.key, again.key) != 0 || strcmp(mark.user, again.user) != 0 ||
-	    mark.nr_nodes != again.nr_nodes || mark.world_size != again.world_size ||
-	    mark.flags != again.flags)
+	    state != JOB_DIR_IS_OPEN || mark.nr_nodes != again.nr_nodes ||
+	    mark.world_size != again.world_size || mark.flags != again.flags)
 		abort();
 	return 0;
 }

@@ -130,6 +130,7 @@ static void open_jobs_count_and_stay(void **state)
 	make_job("open", 9);
 	make_file("open", "job.open", 1, NOW_S);
 	make_job("complete", 1);
+	make_file("complete", "job.complete", 1, NOW_S);
 	struct job_retention_result result = apply(1, 1);
 
 	assert_int_equal(result.deleted, 1);

@@ -315,12 +315,12 @@ static void a_mark_that_is_damaged_is_left_alone(void **state)
 	struct aggregator_fixture *fixture = *state;
 	char path[PATH_MAX], file[PATH_MAX], *error;
 	struct job_mark mark;
-	bool is_closed;
+	enum job_dir_state found;
 
 	assert_int_equal(mkdir(fixture->jobs_path, 0700), 0);
 	snprintf(path, sizeof(path), "%s/odd", fixture->jobs_path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(job_dir_read(path, &mark, &is_closed, &error), -ENOENT);
+	assert_int_equal(job_dir_read(path, &mark, &found, &error), -ENOENT);
 	free(error);
 	assert_int_equal(job_dir_file(path, JOB_DIR_MARK, file), 0);
 	for (uint32_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
@@ -330,7 +330,7 @@ static void a_mark_that_is_damaged_is_left_alone(void **state)
 		fputs(marks[i], out);
 		assert_int_equal(fclose(out), 0);
 		assert_int_equal(chmod(file, 0600), 0);
-		assert_int_equal(job_dir_read(path, &mark, &is_closed, &error), -EINVAL);
+		assert_int_equal(job_dir_read(path, &mark, &found, &error), -EINVAL);
 		assert_non_null(strstr(error, file));
 		free(error);
 	}

@@ -21,7 +21,7 @@ for job in red blue; do
 	same "$job: ns of all" "$(total_ns "$profile")" "$(truth_sum valid_ns "$scratch/$job".truth.?)"
 	same "$job: its nodes" "$(groups "$profile" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
-	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded job.complete profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile" "$profile/profile.db" | tr '\n' ' ')" "750 640 "
 	says_place "$job: rank 0 says where it is" "$profile" "$scratch/$job".err.[01]
 	same "$job: the others say nothing" "$(cat "$scratch/$job".err.[1-3] | grep -v "$late")" ""

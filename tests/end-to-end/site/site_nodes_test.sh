@@ -13,7 +13,7 @@ whole() { # JOB TRUTH...: the job's profile is complete, and has what the nodes'
 	same "$job: ns" "$(total_ns "$profile")" "$(truth_sum valid_ns "$@")"
 	same "$job: its nodes" "$(groups "$profile" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
-	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded job.complete profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile"/* | sort -u)" 640
 }
 # The service has that much of the job: each of its agents has sent its first part.
@@ -53,7 +53,7 @@ same "one profile" "$(ls -d "$scratch/jobs/$user-held"* | wc -l)" 1
 
 # ---- the service is killed while reports are made: the next one makes them
 end_service
-(umask 077; printf 'key held\nuser %s\n' "$user" >"$scratch/jobs/$user-held/job.closed")
+mv "$scratch/jobs/$user-held/job.complete" "$scratch/jobs/$user-held/job.closed"
 rm "$scratch/jobs/$user-held/flame.html"
 start_service --wait-nodes 4
 whole held "$scratch"/held.truth.? "$scratch"/held.truth.?.2

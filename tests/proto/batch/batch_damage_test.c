@@ -114,9 +114,9 @@ static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
 	struct codec_fixture *codec = *state;
 	struct message message;
 
-	assert_int_equal(codec_fixture_decode(codec, "\x93\x15\x01\x01", 4, &message),
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x16\x01\x01", 4, &message),
 			 -EPROTONOSUPPORT);
-	assert_int_equal(message.type, 21);
+	assert_int_equal(message.type, 22);
 	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x02\x01", 4, &message),
 			 -EPROTONOSUPPORT);
 	assert_int_equal(message.type, MESSAGE_CLOCK);
@@ -385,6 +385,72 @@ static void pages_that_cannot_be_are_malformed(void **state)
 		     -EMSGSIZE, "PAGES: nr_tables is above 65536");
 }
 
+static void fetches_that_cannot_be_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+#define FETCH_TEXTS "\xa1u\xa1n"
+#define IDENTITY                                                                                   \
+	"\xc4\x10"                                                                                 \
+	"0123456789abcdef"
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x04\x01" FETCH_TEXTS "\x00\x00\x00" IDENTITY "\xc4\x00\x90",
+		     -EBADMSG, "FETCH: kind is out of range");
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x00\x00" FETCH_TEXTS "\x00\x00\x00" IDENTITY "\xc4\x00\x90",
+		     -EBADMSG, "FETCH: token is out of range");
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x01\x01" FETCH_TEXTS "\x02\x00\x00" IDENTITY "\xc4\x00\x90",
+		     -EBADMSG, "FETCH: file is out of range");
+	/* Two bytes from byte 1 of a file of 2. */
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x03\x01" FETCH_TEXTS "\x01\x01\x02" IDENTITY "\xc4\x02zz\x90",
+		     -EBADMSG, "FETCH: bytes behind the file's end");
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x03\x01" FETCH_TEXTS
+		     "\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff\x02" IDENTITY "\xc4\x02zz\x90",
+		     -EBADMSG, "FETCH: bytes behind the file's end");
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x02\x01" FETCH_TEXTS "\x00\x00\x00" IDENTITY
+		     "\xc4\x00\x91\x95\xa1n\xa1k\x03\x00\x00",
+		     -EBADMSG, "FETCH: state is out of range");
+	DECODE_FAILS(codec,
+		     "\x9c\x15\x01\x02\x01" FETCH_TEXTS "\x00\x00\x00" IDENTITY
+		     "\xc4\x00\x91\x94\xa1n\xa1k\x02\x00",
+		     -EBADMSG, "FETCH: written_ns is missing");
+	DECODE_FAILS(codec, "\x9b\x15\x01\x00\x01" FETCH_TEXTS "\x00\x00\x00" IDENTITY "\xc4\x00",
+		     -EBADMSG, "FETCH: jobs is missing");
+}
+
+static void fetches_over_a_limit_are_too_large(void **state)
+{
+	static uint8_t frame[WIRE_FETCH_BYTES_MAX + 64];
+	static const char head[] = "\x9c\x15\x01\x03\x01" FETCH_TEXTS
+				   "\x01\x00\xce\x00\x20\x00\x00" IDENTITY "\xc6\x00\x10\x00\x01";
+	const size_t size = sizeof(head) - 1;
+	struct codec_fixture *codec = *state;
+
+	memcpy(frame, head, size);
+	frame[size + WIRE_FETCH_BYTES_MAX + 1] = 0x90;
+	assert_decode_fails(codec, frame, size + WIRE_FETCH_BYTES_MAX + 2, -EMSGSIZE,
+			    "FETCH: too many bytes");
+	memcpy(frame, "\x9c\x15\x01\x00\x01\xa1u\xd9", 8);
+	frame[8] = 255;
+	memset(frame + 9, 'n', 255);
+	memcpy(frame + 9 + 255, "\x00\x00\x00" IDENTITY "\xc4\x00\x90", 24);
+	struct message message;
+	assert_int_equal(codec_fixture_decode(codec, frame, 9 + 255 + 24, &message), 0);
+	memcpy(frame, "\x9c\x15\x01\x00\x01\xa1u\xda\x01\x00", 10);
+	memset(frame + 10, 'n', 256);
+	memcpy(frame + 10 + 256, "\x00\x00\x00" IDENTITY "\xc4\x00\x90", 24);
+	assert_decode_fails(codec, frame, 10 + 256 + 24, -EMSGSIZE, "FETCH: name is too long");
+	memcpy(frame,
+	       "\x9c\x15\x01\x02\x01" FETCH_TEXTS "\x00\x00\x00" IDENTITY "\xc4\x00\xdc\x01\x01",
+	       35);
+	memset(frame + 35, 0xc0, 257);
+	assert_decode_fails(codec, frame, 35 + 257, -EMSGSIZE, "FETCH: too many jobs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +466,8 @@ int main(void)
 		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
 		cmocka_unit_test(statistics_that_cannot_be_are_malformed),
 		cmocka_unit_test(pages_that_cannot_be_are_malformed),
+		cmocka_unit_test(fetches_that_cannot_be_are_malformed),
+		cmocka_unit_test(fetches_over_a_limit_are_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);

@@ -202,13 +202,47 @@ static void reserved_fields_come_back_as_zero(void **state)
 
 static void types_that_are_not_sent_are_invalid(void **state)
 {
-	assert_encode_fails(*state, &(struct message){.type = (enum message_type)21}, -EINVAL);
+	assert_encode_fails(*state, &(struct message){.type = (enum message_type)22}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_CONTROL}, -EINVAL);
+	assert_encode_fails(*state, &(struct message){.type = MESSAGE_FETCH}, -EINVAL);
 	assert_encode_fails(*state,
 			    &(struct message){.type = MESSAGE_CLOCK, .clock.kind = CLOCK_KINDS},
 			    -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = (enum message_type)0}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = (enum message_type)99}, -EINVAL);
+}
+
+static void fetches_over_a_limit_are_not_sent(void **state)
+{
+	static const char name[MESSAGE_JOB_NAME_MAX + 1];
+	static const uint8_t bytes[WIRE_FETCH_BYTES_MAX + 1];
+	static const struct message_fetch_job jobs[WIRE_FETCH_JOBS_MAX + 1];
+	const struct message_fetch long_user = {.token = 1, .user = {name, sizeof(name)}},
+				   long_name = {.token = 1, .name = {name, sizeof(name)}},
+				   many_jobs = {.token = 1,
+						.nr_jobs = WIRE_FETCH_JOBS_MAX + 1,
+						.jobs = jobs},
+				   behind = {.token = 1,
+					     .nr_bytes = 2,
+					     .bytes = bytes,
+					     .total_bytes = 1};
+	struct message_fetch block = {.token = 1,
+				      .total_bytes = sizeof(bytes),
+				      .nr_bytes = sizeof(bytes),
+				      .bytes = bytes};
+	const struct message_fetch *const large[] = {&long_user, &long_name, &many_jobs, &block};
+
+	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
+		assert_encode_fails(*state,
+				    &(struct message){.type = MESSAGE_FETCH, .fetch = *large[i]},
+				    -EMSGSIZE);
+	assert_encode_fails(*state, &(struct message){.type = MESSAGE_FETCH, .fetch = behind},
+			    -EINVAL);
+	block.nr_bytes = WIRE_FETCH_BYTES_MAX;
+	struct codec_fixture_frame frame = codec_fixture_encode(
+		*state, &(struct message){.type = MESSAGE_FETCH, .fetch = block});
+	assert_true(frame.size < WIRE_FRAME_MAX);
+	free(frame.bytes);
 }
 
 static void values_that_no_decoder_takes_are_invalid(void **state)
@@ -519,6 +553,7 @@ int main(void)
 		cmocka_unit_test(empty_lists_are_null),
 		cmocka_unit_test(reserved_fields_come_back_as_zero),
 		cmocka_unit_test(types_that_are_not_sent_are_invalid),
+		cmocka_unit_test(fetches_over_a_limit_are_not_sent),
 		cmocka_unit_test(values_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(pages_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(the_bytes_of_pages_are_borrowed_and_fill_a_frame),

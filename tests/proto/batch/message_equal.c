@@ -151,6 +151,29 @@ static bool control_equal(const struct message_control *left, const struct messa
 	return equal;
 }
 
+static bool fetch_job_equal(const struct message_fetch_job *left,
+			    const struct message_fetch_job *right)
+{
+	return text_equal(&left->name, &right->name) && text_equal(&left->key, &right->key) &&
+	       left->state == right->state && left->size_bytes == right->size_bytes &&
+	       left->written_ns == right->written_ns;
+}
+
+static bool fetch_equal(const struct message_fetch *left, const struct message_fetch *right)
+{
+	bool equal = left->kind == right->kind && left->token == right->token &&
+		     text_equal(&left->user, &right->user) &&
+		     text_equal(&left->name, &right->name) && left->file == right->file &&
+		     left->offset == right->offset && left->total_bytes == right->total_bytes &&
+		     memcmp(left->identity, right->identity, sizeof(left->identity)) == 0 &&
+		     list_equal(left->bytes, right->bytes, left->nr_bytes, right->nr_bytes, 1) &&
+		     left->nr_jobs == right->nr_jobs;
+
+	for (uint32_t i = 0; equal && i < left->nr_jobs; i++)
+		equal = fetch_job_equal(&left->jobs[i], &right->jobs[i]);
+	return equal;
+}
+
 static bool pages_equal(const struct message_pages *left, const struct message_pages *right)
 {
 	return left->seq == right->seq && left->round == right->round &&
@@ -227,6 +250,8 @@ bool message_equal(const struct message *left, const struct message *right)
 		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:
 		return control_equal(&left->control, &right->control);
+	case MESSAGE_FETCH:
+		return fetch_equal(&left->fetch, &right->fetch);
 	case MESSAGE_CLOCK:
 		return clock_equal(&left->clock, &right->clock);
 	}

@@ -293,6 +293,11 @@ static const struct message_control_agent control_agents[] = {
 	{.node = {"", 0}, .state = CONTROL_WAITING},
 };
 
+static const struct message_fetch_job fetch_jobs[] = {
+	{TEXT("alice-4711.0"), TEXT("4711.0"), FETCH_COMPLETE, 1288490188, 1700000000123456789ull},
+	{TEXT("alice-4711.0.2"), TEXT("4711.0"), FETCH_RUNNING, UINT64_MAX, UINT64_MAX},
+};
+
 static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -535,6 +540,32 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		   .nr_tables = LENGTH(page_tables),
 		   .tables = page_tables}},
 	{.type = MESSAGE_PAGES, .pages = {.seq = UINT64_MAX, .round = UINT64_MAX}},
+	{.type = MESSAGE_FETCH, .fetch = {.kind = FETCH_LIST, .token = 1, .user = TEXT("alice")}},
+	{.type = MESSAGE_FETCH,
+	 .fetch = {.kind = FETCH_READ,
+		   .token = UINT64_MAX,
+		   .user = TEXT("alice"),
+		   .name = TEXT("alice-4711.0"),
+		   .file = FETCH_STORE,
+		   .offset = UINT64_MAX}},
+	{.type = MESSAGE_FETCH,
+	 .fetch = {.kind = FETCH_JOBS,
+		   .token = 2,
+		   .user = TEXT("alice"),
+		   .name = TEXT("alice-4710.0"),
+		   .nr_jobs = LENGTH(fetch_jobs),
+		   .jobs = fetch_jobs}},
+	{.type = MESSAGE_FETCH,
+	 .fetch = {.kind = FETCH_BYTES,
+		   .token = 3,
+		   .user = TEXT("alice"),
+		   .name = TEXT("alice-4711.0"),
+		   .file = FETCH_STORE,
+		   .offset = UINT64_MAX - LENGTH(page_bytes),
+		   .total_bytes = UINT64_MAX,
+		   .identity = {1, 2, 3},
+		   .nr_bytes = LENGTH(page_bytes),
+		   .bytes = page_bytes}},
 };
 
 const struct message *message_samples_get(uint32_t index)
