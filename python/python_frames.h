@@ -53,10 +53,11 @@ struct python_frame {
 uint32_t python_frames_walk(struct python_frames *python, struct python_frame *frames, uint32_t max,
 			    bool *cut);
 
-/* Stores the frames of the one other thread whose innermost frame's file has `part` in its path, as python_frames_walk()
- * does. The thread must stand in that frame's call until this function returns, and the interpreter must not end. Other
- * threads may run meanwhile: what is read of them, with system calls, need not be there. Returns 0 if no thread or
- * several stand there, in a state other than PYTHON_READY, and for an interpreter whose threads cannot be listed. */
+/* Stores the frames of the one other thread whose innermost frame's file has `part` in its path, otherwise as
+ * python_frames_walk(). The thread must stand in that frame's call until this function returns, and the interpreter
+ * must not end. Other threads may run meanwhile: what is read of them, with system calls, need not be there. Returns 0
+ * if no thread or several stand there, in a state other than PYTHON_READY, and for an interpreter whose threads cannot
+ * be listed. */
 uint32_t python_frames_walk_other(struct python_frames *python, const char *part,
 				  struct python_frame *frames, uint32_t max, bool *cut);
 

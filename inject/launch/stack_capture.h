@@ -47,7 +47,7 @@ struct stack_scratch {
 
 /* Returns the id of the calling thread's stack: its frames from the caller outwards, and around them the NVTX ranges
  * that are open in the thread and the origin of a backward pass. All that the stack lacks is counted in the ledger.
- * RECORD_STACK_NONE: no stack was asked for, or there is none. RECORD_STACK_FULL: there is no room for another stack. */
+ * RECORD_STACK_NONE: no stack was asked for, or there is none. RECORD_STACK_FULL: there is no room for another one. */
 uint32_t stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint64_t now_ns);
 

@@ -90,16 +90,6 @@ bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id)
 	       memcmp(text.data, NODE_PREFIX, strlen(NODE_PREFIX)) == 0;
 }
 
-uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)
-{
-	uint32_t outer = parent_of(catalog, node_id);
-
-	for (uint32_t id = outer; id; id = parent_of(catalog, id))
-		if (is_python(catalog, id))
-			return id;
-	return outer;
-}
-
 /* Returns whether an operator's name, "_log_softmax" or "mul_Tensor", is that of a node, "LogSoftmax" or "Mul". What
  * follows an underscore may be an overload's name. */
 static bool is_operator_of(const struct text *name, const struct text *node)
@@ -200,19 +190,54 @@ static bool is_caller(const struct catalog *catalog, uint32_t node_id)
 	return find(&file, ENGINE_FILES) != NULL;
 }
 
-bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
+/* Takes the node's name off its frame's text. false: it has none. */
+static bool take_name(const struct catalog *catalog, uint32_t node_id, struct text *name)
 {
 	const uint32_t prefix = (uint32_t)strlen(NODE_PREFIX " ");
-	struct text node = mark_of(catalog, node_id);
-	uint32_t id = parent_of(catalog, node_id);
 
-	if (!id || is_caller(catalog, id) || ends_with(&node, BACKWARD_PATH_UNPROVEN))
-		return true;
-	if (node.size <= prefix)
+	*name = mark_of(catalog, node_id);
+	if (name->size <= prefix)
 		return false;
-	node.data += prefix;
-	node.size -= prefix;
-	bool custom = node.size == strlen(CUSTOM_FUNCTION) && ends_with(&node, CUSTOM_FUNCTION);
+	name->data += prefix;
+	name->size -= prefix;
+	return true;
+}
+
+static bool is_custom(const struct catalog *catalog, uint32_t node_id)
+{
+	struct text name;
+
+	return take_name(catalog, node_id, &name) && name.size == strlen(CUSTOM_FUNCTION) &&
+	       ends_with(&name, CUSTOM_FUNCTION);
+}
+
+uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)
+{
+	uint32_t outer = parent_of(catalog, node_id), python = 0, call = 0;
+
+	for (uint32_t id = outer; id; id = parent_of(catalog, id)) {
+		if (!python && is_python(catalog, id))
+			python = id;
+		if (is_custom_apply(catalog, id))
+			call = id;
+	}
+	if (call && is_custom(catalog, node_id))
+		return parent_of(catalog, call);
+	return python ? python : outer;
+}
+
+bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
+{
+	bool custom = is_custom(catalog, node_id);
+	uint32_t id = parent_of(catalog, node_id);
+	struct text node;
+
+	if (!id || is_caller(catalog, id))
+		return true;
+	if (!take_name(catalog, node_id, &node))
+		return false;
+	if (ends_with(&node, BACKWARD_PATH_UNPROVEN))
+		return true;
 	if (!custom && !take_operation(&node))
 		return false;
 	for (; id && (custom || !is_python(catalog, id)); id = parent_of(catalog, id)) {

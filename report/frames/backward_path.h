@@ -22,8 +22,9 @@ enum report_backward {
 /* Returns whether a node of stacks is a [backward] NODE frame. */
 bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id);
 
-/* Returns the innermost node of the forward stack that readers see; 0: there is no forward stack. node_id: of
- * [backward] NODE, as below. */
+/* Returns the innermost node of the forward stack that readers see; 0: there is none. For a function of the user's own
+ * it is the one that calls the function, since any of its launches may be the first. node_id: of [backward] NODE, as
+ * below. */
 uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
 
 /* Returns whether the forward stack is that of the operation whose derivative the node is: the operation's name is

@@ -45,7 +45,7 @@ model="$f:train:$(line train model.forward);$f:Model.forward"
 linear="$model:$(line forward self.linear);$f:Model.linear:$(line linear fake_torch_addmm)"
 scale="$model:$(line forward self.scale);$f:Model.scale:$(line scale fake_torch_mul)"
 neighbour="$model:$(line forward fake_torch_fill)"
-inner="$model:$(line forward Function.apply);(torch/autograd/)?function.py:Function.apply:4;$f:Model.inner:$(line inner fake_torch_fill)"
+custom="$model:$(line forward Function.apply)"
 waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:run_backward:2"
 leaf='([^;[]*;)*cuLaunchKernel;\[GPU0_Kernel\]backward '
 
@@ -55,7 +55,7 @@ for layout in shared intrusive; do
 	same "$layout: mul" "$(count $layout.folded ";$scale;\[backward\] MulBackward0;$leaf")" $steps
 	same "$layout: a view has its neighbour's line, and a mark" \
 		"$(count $layout.folded ";$neighbour;\[backward\] ViewBackward0 ≈;$leaf")" $steps
-	same "$layout: a custom function" "$(count $layout.folded ";$inner;\[backward\] PyNode;$leaf")" $steps
+	same "$layout: a custom function" "$(count $layout.folded ";$custom;\[backward\] PyNode;$leaf")" $steps
 	same "$layout: accumulation is under the call of backward()" \
 		"$(count $layout.folded ";$waits;\[backward\] AccumulateGrad;$leaf")" $((2 * steps))
 	same "$layout: the node's own frames stay" \

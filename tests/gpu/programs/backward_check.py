@@ -27,9 +27,7 @@ for text in open(folded):
         continue
     unproven = node.endswith(' ≈')
     operation = node.removesuffix(' ≈')
-    # A function of the user's own is called at one line, and its forward() launches at another.
-    pair = next((pair for line in reversed(lines) if (pair := (operation, int(line))) in known
-                 and (operation == 'PyNode' or line == lines[-1])), (operation, int(lines[-1])))
+    pair = (operation, int(lines[-1]))
     forward += weight
     if unproven:
         marked += weight

@@ -135,6 +135,16 @@ static void a_function_of_the_users_own_is_proven_by_its_call(void **state)
 	assert_true(is_proven(native(python(call, "m.py", "Mine.forward"), ADDMM),
 			      "[backward] PyNode"));
 	assert_false(is_proven(forward(ADDMM), "[backward] PyNode"));
+	report_fixture_add_kernel(
+		on_engine(mark(native(python(python(python(0, "m.py", "step"),
+						    "torch/autograd/function.py", "Function.apply"),
+					     "m.py", "Mine.forward"),
+				      ADDMM),
+			       "[backward] PyNode")),
+		"k", 6);
+	report_fixture_assert_folded("m.py:step:7;[backward] PyNode;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
 }
 
 static void callers_of_backward_need_no_proof(void **state)
