@@ -43,12 +43,23 @@ bool autograd_node_read(const struct autograd_reference *reference, bool checked
 	       node->thread_id < THREAD_MAX;
 }
 
+static uint64_t count_address(const struct autograd_reference *reference)
+{
+	return reference->control ? reference->control + CONTROL_COUNT
+				  : reference->node + INTRUSIVE_COUNT;
+}
+
+bool autograd_node_count(const struct autograd_reference *reference, uint32_t *count)
+{
+	return process_memory_read(count_address(reference), count, sizeof(*count)) ==
+	       sizeof(*count);
+}
+
 void autograd_node_release(const struct autograd_reference *reference)
 {
-	uint64_t count = reference->control ? reference->control + CONTROL_COUNT
-					    : reference->node + INTRUSIVE_COUNT;
+	_Atomic uint32_t *count = (_Atomic uint32_t *)(uintptr_t)count_address(reference);
 
-	atomic_fetch_sub_explicit((_Atomic uint32_t *)(uintptr_t)count, 1, memory_order_acq_rel);
+	atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel);
 }
 
 /* Reads a number of at most four digits. Returns how many there are. */

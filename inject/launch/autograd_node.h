@@ -28,6 +28,9 @@ struct autograd_reference {
 bool autograd_node_read(const struct autograd_reference *reference, bool checked,
 			struct autograd_node *node);
 
+/* Reads how many references there are, with a system call. false: the memory is not there. */
+bool autograd_node_count(const struct autograd_reference *reference, uint32_t *count);
+
 /* Gives the reference back. It is never the last one, since the engine holds the node that it evaluates. */
 void autograd_node_release(const struct autograd_reference *reference);
 

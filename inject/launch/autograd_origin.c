@@ -35,6 +35,7 @@ static_assert(STACK_BITS + NUMBER_BITS + THREAD_BITS == 63, "a slot is a word");
 #define TYPE_NAME_BITS 17
 static_assert(RECORD_CODES_MAX < 1u << TYPE_NAME_BITS, "an id fits below an address of 47 bits");
 
+#define COUNT_TRIES   4
 #define CHECKED_NODES 64u /* the first of a process are read with care */
 #define JUDGED_NODES  1000u
 #define JUDGED_PART   10u /* one in so many must have a forward stack */
@@ -302,6 +303,30 @@ static void take_origin(struct autograd_origin *origin, struct autograd_thread *
 		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
 }
 
+/* Returns whether another reference to the node raises the count by one, as it stands where it is expected. Other
+ * threads may take references meanwhile, so it is tried again. */
+static __attribute__((cold, noinline)) bool
+counts_references(const struct autograd_origin *origin, const struct autograd_reference *reference)
+{
+	uint32_t before, after;
+
+	for (int i = 0; i < COUNT_TRIES; i++) {
+		struct autograd_reference second = {0};
+
+		if (!autograd_node_count(reference, &before))
+			return false;
+		origin->functions.node(&second);
+		if (memcmp(&second, reference, sizeof(second)) != 0 ||
+		    !autograd_node_count(reference, &after))
+			return false;
+		if (after == before + 1) {
+			autograd_node_release(&second);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void look_at_node(struct autograd_origin *origin, struct autograd_thread *thread,
 			 bool has_python, struct autograd_launch *launch)
 {
@@ -316,8 +341,8 @@ static void look_at_node(struct autograd_origin *origin, struct autograd_thread 
 	}
 	bool checked =
 		atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < CHECKED_NODES;
-	bool read = autograd_node_read(&reference, checked, &node);
-	if (!read) {
+	if ((checked && !counts_references(origin, &reference)) ||
+	    !autograd_node_read(&reference, checked, &node)) {
 		refuse(origin, "PyTorch's backward nodes are not as they should be");
 		return; /* with the reference, since nobody knows where it is counted */
 	}

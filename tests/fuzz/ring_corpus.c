@@ -9,6 +9,7 @@
 #include "proto/definition.h"
 #include "proto/ledger.h"
 #include "proto/record.h"
+#include "proto/stack_word.h"
 #include "ring_edit.h"
 #include "seed.h"
 
@@ -74,9 +75,10 @@ static void add_definitions(void)
 static void add_records(void)
 {
 	const uint64_t frames[] = {0x2000, 0x3000, 0x12345678}, counts[] = {3, 400};
+	const uint64_t backward[] = {0x2000, stack_word_origin(1, 1, false)};
 	const struct launch_record launch = {.time_ns = 5,
 					     .correlation_id = 9,
-					     .stack_id = 1,
+					     .stack_id = 2,
 					     .tid = 4,
 					     .cbid = 307,
 					     .window = 1};
@@ -89,6 +91,7 @@ static void add_records(void)
 						     .correlation_id = 9};
 
 	add(RING_EDIT_STACK, 0, 0, frames, sizeof(frames));
+	add(RING_EDIT_STACK, 0, 0, backward, sizeof(backward));
 	add(RING_EDIT_CODE, 6, 0, "run.pymain", 10);
 	add(RING_EDIT_LAUNCH, 0, 1, &launch, sizeof(launch));
 	add(RING_EDIT_COLLECTIVE, 0, 0, &collective, sizeof(collective));

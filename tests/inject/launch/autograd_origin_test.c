@@ -72,6 +72,14 @@ static void *get_node(void *pointer)
 	return pointer;
 }
 
+/* A library that counts elsewhere. */
+static void *get_uncounted_node(void *pointer)
+{
+	get_node(pointer);
+	node.control[1]--;
+	return pointer;
+}
+
 static void *get_lost_node(void *pointer)
 {
 	((uint64_t *)pointer)[0] = NEVER;
@@ -299,12 +307,14 @@ static void numbers_beyond_all_bounds_have_no_place(void **state)
 static void nodes_that_cannot_be_switch_it_off(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		tear_down(NULL);
 		set_up(NULL);
 		struct autograd_functions lost = functions;
 		if (i == 0)
 			lost.node = get_lost_node;
+		else if (i == 3)
+			lost.node = get_uncounted_node;
 		autograd_origin_use(origin, &lost);
 		set_node(i == 1 ? 1ull << 60 : 0, i == 2 ? 1ull << 60 : 1);
 		task = 5;
