@@ -23,6 +23,8 @@ static const struct option_row rows[] = {
 	{"demangle", 0, "full|simple|none", 0,
 	 "Choose C++ names (default: full; in tables simple)."},
 	ROW_LINES("on"),
+	{"frames", 0, "all|user", 0, "Show all frames (default), or those of a framework as one, "
+		"such as [torch]."},
 	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
 		"lines (default), or under the thread that launched them."},
 

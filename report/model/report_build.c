@@ -33,6 +33,7 @@ struct report {
 	struct report_tree tree; /* first, so that destroy can free the whole */
 	struct report_names *names;
 	const char **strings;
+	uint32_t *frameworks;
 	struct report_node *nodes;
 	struct report_leaf *leaves;
 	struct report_process *processes;
@@ -66,6 +67,7 @@ void report_tree_destroy(struct report_tree *tree)
 		return;
 	report_names_destroy(report->names);
 	free(report->strings);
+	free(report->frameworks);
 	free(report->nodes);
 	free(report->leaves);
 	free(report->processes);
@@ -513,10 +515,13 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error) {
 		report->strings = report_names_all(report->names);
 		report->tree.nr_strings = report_names_count(report->names);
-		error = report->strings ? 0 : -ENOMEM;
+		report->frameworks =
+			report_paths_frameworks(builder->paths, report->tree.nr_strings);
+		error = report->strings && report->frameworks ? 0 : -ENOMEM;
 	}
 	report->tree.simulated = is_simulated(builder->collection);
 	report->tree.strings = report->strings;
+	report->tree.frameworks = report->frameworks;
 	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
 	report->tree.nodes = report->nodes;
 	report->tree.leaves = report->leaves;
@@ -549,9 +554,9 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)
-		builder.paths =
-			report_paths_create(profile->collection->catalog, report->names,
-					    options ? options->backward : REPORT_BACKWARD_FORWARD);
+		builder.paths = report_paths_create(profile->collection->catalog, report->names,
+						    options ? &options->view
+							    : &(struct report_paths_view){0});
 	if (builder.paths)
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);

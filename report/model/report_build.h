@@ -4,16 +4,16 @@
 
 #include "report_memory.h"
 #include "report_names.h"
+#include "report_paths.h"
 #include "report_tree.h"
 
-#include "report/frames/backward_path.h"
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
-	enum report_backward backward;
+	struct report_paths_view view;
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;

@@ -249,7 +249,7 @@ static int build(struct builder *builder, const struct report_options *options)
 	if (!builder->report->names)
 		return -ENOMEM;
 	builder->paths = report_paths_create(profile->collection->catalog, builder->report->names,
-					     REPORT_BACKWARD_FORWARD);
+					     &(struct report_paths_view){0});
 	builder->calls = calloc(count + 1ul, sizeof(*builder->calls));
 	const uint32_t nr_sums = builder->report->folds->nr_sums;
 	builder->sums = calloc(nr_sums + 1ul, sizeof(*builder->sums));

@@ -299,6 +299,7 @@ int report_diff_create(const struct report_tree *tree, int32_t rank, int32_t aga
 	owner->diff.tree.leaves = builder.leaves;
 	owner->diff.tree.strings = builder.strings;
 	owner->diff.tree.nr_strings = builder.nr_strings;
+	owner->diff.tree.frameworks = NULL; /* those of the strings that were made are not known */
 	hash_index_fini(&builder.made_index);
 	free(builder.names);
 	free(builder.parts);

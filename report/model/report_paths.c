@@ -13,6 +13,7 @@
 #include "base/hash_index.h"
 #include "proto/batch/message.h"
 #include "report/frames/cuda_name_cut.h"
+#include "report/frames/frame_class.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -41,7 +42,9 @@ struct capture {
 struct report_paths {
 	const struct catalog *catalog; /* borrowed */
 	struct report_names *names;    /* borrowed */
-	enum report_backward backward;
+	struct report_paths_view view;
+	uint32_t *
+		of_frame; /* for each frame: 1: the user's; else its framework's name + 2; 0: not looked at */
 	struct report_node *nodes;
 	uint32_t nr_nodes, room_nodes;
 	struct capture *captures;
@@ -50,6 +53,8 @@ struct report_paths {
 	uint32_t *of_node;  /* for each stack node: its node + 1; 0: not made yet */
 	uint32_t *of_stack; /* for each stack, by its innermost node, when it is cut: as above */
 	uint32_t unknown_stack;
+	uint32_t *of_name; /* for each name: as of_frame, of all frames with it */
+	uint32_t room_names;
 };
 
 static bool node_equals(const void *context, uint32_t id, const void *key)
@@ -87,7 +92,7 @@ static int add_text(struct report_paths *paths, uint32_t parent, const char *tex
 }
 
 struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names,
-					 enum report_backward backward)
+					 const struct report_paths_view *view)
 {
 	struct report_paths *paths = calloc(1, sizeof(*paths));
 	uint32_t root;
@@ -96,10 +101,13 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 		return NULL;
 	paths->catalog = catalog;
 	paths->names = names;
-	paths->backward = backward;
+	paths->view = *view;
 	paths->of_node = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_node));
 	paths->of_stack = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_stack));
-	if (!paths->of_node || !paths->of_stack || add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
+	paths->of_frame =
+		calloc((size_t)catalog_size(catalog).frames + 1, sizeof(*paths->of_frame));
+	if (!paths->of_node || !paths->of_stack || !paths->of_frame ||
+	    add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
 	    add_text(paths, REPORT_NODE_ROOT, UNKNOWN_STACK, &paths->unknown_stack)) {
 		report_paths_destroy(paths);
 		return NULL;
@@ -117,17 +125,72 @@ void report_paths_destroy(struct report_paths *paths)
 	free(paths->captures);
 	free(paths->of_node);
 	free(paths->of_stack);
+	free(paths->of_frame);
+	free(paths->of_name);
 	free(paths);
+}
+
+/* Finds the name of the frame's framework. *name is 0: it is the user's. */
+static int find_framework(struct report_paths *paths, uint32_t frame_id, uint32_t *name)
+{
+	uint32_t *known = &paths->of_frame[frame_id];
+	char text[FRAME_CLASS_NAME_MAX];
+	int error = 0;
+
+	*name = 0;
+	if (*known == 0 && frame_class_framework(paths->catalog, frame_id, text))
+		error = report_names_text(paths->names, text, name);
+	if (!error && *known == 0)
+		*known = *name + 1;
+	*name = error ? 0 : *known - 1;
+	return error;
+}
+
+/* Notes whose frames have these names. A name that the user's frames have, too, is the user's. */
+static int note_names(struct report_paths *paths, const uint32_t *names, uint32_t count,
+		      uint32_t framework)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t old = paths->room_names;
+
+		if (array_reserve(&paths->of_name, &paths->room_names, names[i] + 1ull,
+				  sizeof(*paths->of_name)))
+			return -ENOMEM;
+		memset(paths->of_name + old, 0,
+		       (paths->room_names - old) * sizeof(*paths->of_name));
+		uint32_t *known = &paths->of_name[names[i]];
+		*known = *known == 0 || *known == framework + 1 ? framework + 1 : 1;
+	}
+	return 0;
+}
+
+uint32_t *report_paths_frameworks(const struct report_paths *paths, uint32_t nr_names)
+{
+	uint32_t *frameworks = calloc(nr_names + 1ul, sizeof(*frameworks));
+
+	for (uint32_t i = 0; frameworks && i < nr_names && i < paths->room_names; i++)
+		frameworks[i] = paths->of_name[i] ? paths->of_name[i] - 1 : 0;
+	return frameworks;
 }
 
 /* Adds the functions of a stack node under *node, except the innermost `dropped`. */
 static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t dropped,
 		     uint32_t *node)
 {
-	const uint32_t *names;
-	uint32_t count;
-	int error = report_names_frame(
-		paths->names, catalog_node(paths->catalog, stack_node)->frame, &names, &count);
+	const uint32_t frame = catalog_node(paths->catalog, stack_node)->frame, *names;
+	uint32_t framework, count;
+	int error = find_framework(paths, frame, &framework);
+
+	if (!error && framework && paths->view.frames == REPORT_FRAMES_USER)
+		return paths->nodes[*node].name == framework
+			       ? 0
+			       : add_node(paths, *node, framework, node);
+	if (!error)
+		error = report_names_frame(paths->names, frame, &names, &count);
+	if (!error)
+		error = note_names(paths, names, count, framework);
+	if (error)
+		return error;
 
 	for (uint32_t i = 0; !error && i + dropped < count; i++)
 		error = add_node(paths, *node, names[i], node);
@@ -169,7 +232,7 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 		if (chain->depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
 		if (!backward && backward_path_is_node(catalog, id)) {
-			if (paths->backward == REPORT_BACKWARD_THREAD) {
+			if (paths->view.backward == REPORT_BACKWARD_THREAD) {
 				id = 0;
 				break;
 			}

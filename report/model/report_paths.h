@@ -15,13 +15,20 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "report/frames/backward_path.h"
+#include "report/frames/frame_class.h"
 
 struct report_paths;
 
-/* Makes a tree with a root. Both arguments are borrowed until destroy. NULL: out of memory. report_paths_destroy()
+/* What readers see of stacks; zeroed: everything, and backward work under its forward lines. */
+struct report_paths_view {
+	enum report_backward backward;
+	enum report_frames frames;
+};
+
+/* Makes a tree with a root. catalog and names are borrowed until destroy. NULL: out of memory. report_paths_destroy()
  * accepts NULL. */
 struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names,
-					 enum report_backward backward);
+					 const struct report_paths_view *view);
 void report_paths_destroy(struct report_paths *paths);
 
 /* Finds *node, the innermost node of the row's path without the leaf itself; it is [unknown stack] if no launch is
@@ -29,6 +36,10 @@ void report_paths_destroy(struct report_paths *paths);
  * activity, "[CPU]", or is only "[unknown]" or "[gaps below 10 us]". The key's stacks must be in the catalog. 0;
  * -EPROTO: a stack is deeper than the wire allows; -ENOMEM. On error *node must not be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
+
+/* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it, or
+ * 0. The caller owns it: free(). NULL: out of memory. */
+uint32_t *report_paths_frameworks(const struct report_paths *paths, uint32_t nr_names);
 
 /* Returns a node that was found. Borrowed until the next call. */
 const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node);

@@ -101,6 +101,9 @@ enum report_state {
 struct report_tree {
 	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
 	uint32_t nr_strings;
+	/* for each string, the string of the framework whose frames alone have that name; 0: there is none; NULL: not
+	 * known, or frameworks are folded already */
+	const uint32_t *frameworks;
 	const struct report_node *nodes;
 	uint32_t nr_nodes;
 	const struct report_leaf *leaves;

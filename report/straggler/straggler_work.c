@@ -342,7 +342,7 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
 	if (work->names)
 		work->paths = report_paths_create(profile->collection->catalog, work->names,
-						  REPORT_BACKWARD_FORWARD);
+						  &(struct report_paths_view){0});
 	if (work->paths)
 		error = collect(work, store_path, folds);
 	report_paths_destroy(work->paths);

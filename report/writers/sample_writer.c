@@ -149,7 +149,7 @@ int sample_writer_write(FILE *out, const char *path, const struct profile *profi
 	writer.names = report_names_create(profile, options->demangle, options->lines);
 	if (writer.names)
 		writer.paths = report_paths_create(profile->collection->catalog, writer.names,
-						   REPORT_BACKWARD_FORWARD);
+						   &(struct report_paths_view){0});
 	if (writer.paths)
 		error = write_all(&writer, path);
 	report_paths_destroy(writer.paths);

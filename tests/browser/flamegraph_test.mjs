@@ -272,6 +272,47 @@ test("leaves of all GPUs can be joined and keep their own names otherwise", asyn
 	await finish(page);
 });
 
+test("frames of a framework can be one frame, with the same sums", async () => {
+	const page = await open("training"), { expected } = sample("training");
+	const top = ["train.py:<module>:132", "train.py:main:108", "train.py:train_step:41"];
+	const time = (...path) => page.value(`flamegrid.find(...${JSON.stringify(path)})?.time ?? null`);
+	const engine = await time(...top, "torch::autograd::Engine::thread_main(ReadyQueue const&)");
+
+	assert.equal(await time(...top, "[torch]"), null);
+	await clickFrame(page, "at::native::addmm(at::Tensor const&)");
+	await choose(page, "shape", "user");
+	let now = await state(page);
+	assert.equal(now.user, true);
+	assert.deepEqual(now.zoom.path, [...top, "model.py:forward:120", "[torch]"]);
+	assert.deepEqual(sums(now.total), expected.all);
+	assert.equal(await time(...top, "[torch]"), engine);
+	assert.equal(await page.value("flamegrid.find('torch::autograd::Engine::thread_main(ReadyQueue const&)')"), null);
+	assert.equal(await page.value(`flamegrid.roots().length`), 2);
+	// What neighbours had below them is added up: AddmmBackward's cuBLAS, and the others' launches.
+	assert.equal(await time(...top, "[torch]", "[torch]"), null);
+	assert.ok(await time(...top, "[torch]", "[libcublas]", "cudaLaunchKernelExC"));
+	assert.equal((await page.value("flamegrid.find('[torch]').kind")), "other");
+	await page.reload();
+	await settled(page);
+	now = await state(page);
+	assert.equal(now.user, true);
+	assert.equal(now.zoom.name, "[torch]");
+	await shoot(page, "user");
+	await choose(page, "shape", "user");
+	now = await state(page);
+	assert.deepEqual(now.zoom.path, [...top, "model.py:forward:120"]); // the last frame that both views have
+	assert.deepEqual(sums(now.total), expected.all);
+	assert.equal(await time(...top, "torch::autograd::Engine::thread_main(ReadyQueue const&)"), engine);
+	await finish(page);
+});
+
+test("the switch is there only where there is something to fold", async () => {
+	const page = await open("planes");
+
+	assert.equal(await page.value("document.querySelector('input[value=user]')"), null);
+	await finish(page);
+});
+
 test("the width can be time, count or bytes", async () => {
 	const page = await open("training");
 

@@ -17,6 +17,7 @@ struct sample {
 	struct report_tree tree;
 	struct html_options options;
 	const char *strings[MAX_STRINGS];
+	uint32_t frameworks[MAX_STRINGS];
 	struct report_node nodes[MAX_NODES];
 	struct report_leaf leaves[MAX_LEAVES];
 	struct report_process processes[8];
@@ -273,6 +274,17 @@ static void fill_training(struct sample *sample)
 				});
 		}
 	}
+	/* C++ is PyTorch's, and cuBLAS a framework of its own. Names of kernels are no frames. */
+	uint32_t torch = add_string(sample, "[torch]"), cublas = add_string(sample, "[libcublas]");
+	for (uint32_t node = 1; node < tree->nr_nodes; node++) {
+		uint32_t name = sample->nodes[node].name;
+
+		if (strstr(sample->strings[name], "::"))
+			sample->frameworks[name] = torch;
+		else if (strncmp(sample->strings[name], "cublas", strlen("cublas")) == 0)
+			sample->frameworks[name] = cublas;
+	}
+	tree->frameworks = sample->frameworks;
 	tree->matched = tree->kernels + tree->copies - 48;
 	tree->launches = tree->matched;
 }

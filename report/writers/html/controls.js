@@ -33,6 +33,14 @@ function makeControls() {
 				choice.join = event.target.checked;
 				remerge(zoomPath());
 			});
+	if (profile.frameworks)
+		addChoice("shape", "checkbox", "shape", "user", "user's frames", "Frames of a framework as one: [torch]")
+			.addEventListener("change", (event) => {
+				const path = zoomPathFor(event.target.checked);
+
+				choice.user = event.target.checked;
+				remerge(path);
+			});
 	addChoice("shape", "checkbox", "shape", "up", "root below", "Flames upward, root at the bottom")
 		.addEventListener("change", (event) => {
 			choice.up = event.target.checked;

@@ -37,7 +37,7 @@ function relayOut(path) {
 }
 
 function remerge(path) {
-	frames = mergeFrames(profile, choice.split, choice.only, choice.join);
+	frames = mergeFrames(profile, choice.split, choice.only, choice.join, choice.user);
 	relayOut(path);
 	showLegend();
 }
@@ -87,6 +87,8 @@ function saveState() {
 		state.set("plane", "all");
 	if (choice.join)
 		state.set("join", "1");
+	if (choice.user)
+		state.set("frames", "user");
 	if (choice.up)
 		state.set("up", "1");
 	if (search.query)
@@ -110,6 +112,7 @@ function loadState() {
 	if (!("plane" in choice.only) && state.get("plane") !== "all" && defaults().plane)
 		choice.only.plane = defaults().plane;
 	choice.join = state.get("join") === "1";
+	choice.user = profile.frameworks && state.get("frames") === "user";
 	choice.up = state.get("up") === "1";
 	search.query = state.get("search") ?? "";
 	$("search").value = search.query;
@@ -132,7 +135,7 @@ function describe(frame) {
 
 const inspection = {
 	state: () => ({ weight: choice.weight, split: DIMENSIONS.filter((dimension) => choice.split.has(dimension)),
-		only: { ...choice.only }, join: choice.join, up: choice.up, total: describe(0), zoom: describe(zoom),
+		only: { ...choice.only }, join: choice.join, user: choice.user, up: choice.up, total: describe(0), zoom: describe(zoom),
 		focus: describe(focus), hover: describe(hover), frames: frames.nr, rows: layout.rows.length, drawMs,
 		settled: !drawQueued && !zoomStart, search: { query: search.query, frames: search.hits, error: search.error,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),

@@ -3,7 +3,7 @@
 const KEY_STRIDE = 2 ** 26;
 
 // Frame 0 is the root; a parent comes before its children; frames 1 to nrGroups - 1 stand for dimensions.
-function mergeFrames(profile, split, only, join) {
+function mergeFrames(profile, split, only, join, user) {
 	// Several planes stand side by side, each under a frame of its own: their sum means nothing.
 	const mixed = profile.shownPlanes.length > 1 && !("plane" in only);
 	const parent = [0], children = new Map();
@@ -28,10 +28,20 @@ function mergeFrames(profile, split, only, join) {
 	const nrGroups = parent.length;
 	const leafFrame = new Int32Array(profile.leaves).fill(-1);
 
+	// The frame of a node below another frame. Neighbours of one framework are one, and so are equal frames below it.
+	const under = (frame, node) => {
+		const id = profile.nodeName[node], framework = user ? profile.frameworkOf[id] : 0;
+
+		if (user)
+			return framework && name[frame] === framework ? frame : child(frame, framework || id);
+		name.push(id);
+		return parent.push(frame) - 1;
+	};
+
 	placeLeaves(profile, groupOfRow, nrGroups, (leaf, group, frameOfNode) => {
 		const id = join ? joinedName(profile, profile.leafName[leaf]) : profile.leafName[leaf];
 
-		leafFrame[leaf] = child(pathFrame(profile, leaf, group, frameOfNode, parent, name), id);
+		leafFrame[leaf] = child(pathFrame(profile, leaf, group, frameOfNode, under), id);
 	});
 	const sums = (values) => Object.fromEntries(WEIGHTS.map((weight) =>
 		[weight, sumFrames(values[weight], leafFrame, parent)]));
@@ -75,7 +85,7 @@ function placeLeaves(profile, groupOfRow, nrGroups, place) {
 	leavesOf.forEach((leaves, group) => leaves.forEach((leaf) => place(leaf, group, frameOfNode)));
 }
 
-function pathFrame(profile, leaf, group, frameOfNode, parent, name) {
+function pathFrame(profile, leaf, group, frameOfNode, under) {
 	const missing = [];
 	let node = profile.leafNode[leaf];
 
@@ -84,8 +94,7 @@ function pathFrame(profile, leaf, group, frameOfNode, parent, name) {
 	let frame = node === 0 ? group : frameOfNode.frame[node];
 	while (missing.length) {
 		node = missing.pop();
-		frame = parent.push(frame) - 1;
-		name.push(profile.nodeName[node]);
+		frame = under(frame, node);
 		frameOfNode.group[node] = group;
 		frameOfNode.frame[node] = frame;
 	}

@@ -316,6 +316,23 @@ static void put_before(struct column_writer *writer, const struct report_diff *d
 	end_column(writer);
 }
 
+/* Writes for each string that of its framework, or 0. */
+static void put_frameworks(struct column_writer *writer, const struct report_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->nr_strings; i++)
+		put_value(writer, tree->frameworks[i]);
+	end_column(writer);
+}
+
+/* Returns whether there is anything to fold. */
+static bool has_frameworks(const struct report_tree *tree)
+{
+	for (uint32_t i = 0; tree->frameworks && i < tree->nr_strings; i++)
+		if (tree->frameworks[i])
+			return true;
+	return false;
+}
+
 static void write_columns(FILE *out, const struct report_tree *tree,
 			  const struct dimension_table *table, const struct report_diff *diff)
 {
@@ -330,6 +347,8 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 	put_leaves(&writer, tree, table);
 	if (diff)
 		put_before(&writer, diff);
+	if (has_frameworks(tree))
+		put_frameworks(&writer, tree);
 	if (writer.nr_pending)
 		write_base64(out, writer.pending, writer.nr_pending);
 	putc('"', out);
@@ -370,9 +389,9 @@ static void write_verdict(FILE *out, const struct report_tree *tree)
 		write_json_string(out, verdict);
 		return;
 	}
-	int size = snprintf(text, sizeof(text),
-			    "%.*s%smore stacks than a page has room for: not by ",
-			    (int)sizeof(text) / 2, verdict, *verdict ? "; " : "");
+	int size =
+		snprintf(text, sizeof(text), "%.*s%smore stacks than a page has room for: not by ",
+			 (int)sizeof(text) / 2, verdict, *verdict ? "; " : "");
 	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
 		if (!(tree->leaves_given_up & 1u << i))
 			continue;
@@ -472,6 +491,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 		write_json_string(out, options->diff->label_after);
 		putc(']', out);
 	}
+	fprintf(out, ",\n\"frameworks\":%s", has_frameworks(tree) ? "true" : "false");
 	write_columns(out, tree, table, options->diff);
 	putc('}', out);
 }
@@ -490,6 +510,9 @@ static bool tree_is_valid(const struct report_tree *tree)
 {
 	if (!nodes_are_valid(tree))
 		return false;
+	for (uint32_t i = 0; tree->frameworks && i < tree->nr_strings; i++)
+		if (tree->frameworks[i] >= tree->nr_strings)
+			return false;
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
 

@@ -69,6 +69,8 @@ class ColumnReader {
 	}
 }
 
+const frameworkNames = new Set();
+
 const unzigzag = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
 
 // An odd number is a text, an even one an id.
@@ -102,6 +104,11 @@ function decodeProfile(profile) {
 
 		profile.before = { time, count, bytes };
 	}
+	// For each string that of its framework; 0: it is the user's.
+	profile.frameworkOf = profile.frameworks ? Int32Array.from(reader.numbers(profile.strings.length)) : [];
+	for (const id of new Set(profile.frameworkOf))
+		if (id)
+			frameworkNames.add(profile.strings[id]);
 	profile.nrRanks = new Set(profile.rows.map((row) => row.rank).filter((rank) => rank >= 0)).size;
 	profile.names = profile.strings.slice();
 	profile.names[profile.nodeName[0]] ||= "all";
@@ -144,6 +151,8 @@ function kindOfName(name) {
 			return { "CPU": "cpu", "Off-CPU": "offcpu", "GPU_Launch": "call" }[host[1]];
 		if (name === "[captured at]")
 			return "graph";
+		if (frameworkNames.has(name) || /^\[(backward|gradient)/.test(name))
+			return "other";
 		if (name === "[CUPTI]" || name === "[unified memory]")
 			return name === "[CUPTI]" ? "overhead" : "um";
 		return leaf ? leaf[1].toLowerCase().replace("managed", "memory") : "unknown";

@@ -20,7 +20,7 @@ let search = { query: "", names: null, hits: 0, matched: 0n, error: "" };
 let printing = false, drawMs = 0, drawQueued = false;
 let canvasSize = { width: 0, height: 0 };
 let view = { from: 0, span: 1 }, zoomStart = null; // what is drawn; where and when the running zoom began
-const choice = { weight: "time", split: new Set(), only: {}, join: false, up: false };
+const choice = { weight: "time", split: new Set(), only: {}, join: false, user: false, up: false };
 
 const nameOf = (frame) => profile.names[frames.name[frame]];
 const sumOf = (frame, weight = choice.weight) => exact(frames.sums[weight], frame);
@@ -37,6 +37,22 @@ function pathOf(frame) {
 }
 
 const zoomPath = () => pathOf(zoom).map((frame) => hashName(nameOf(frame)).toString(36)).join(".");
+
+// The zoom's path as it is when frameworks are folded, or up to the first folded frame when they are not any more.
+function zoomPathFor(user) {
+	const path = [];
+
+	for (const frame of pathOf(zoom)) {
+		const framework = frame < frames.nrGroups ? 0 : profile.frameworkOf[frames.name[frame]] ?? 0;
+		const name = user && framework ? profile.names[framework] : nameOf(frame);
+
+		if (!user && frameworkNames.has(name))
+			break;
+		if (!framework || name !== path.at(-1))
+			path.push(name);
+	}
+	return path.map((name) => hashName(name).toString(36)).join(".");
+}
 
 function findPath(path) {
 	let frame = 0;

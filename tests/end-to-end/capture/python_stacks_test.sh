@@ -70,3 +70,11 @@ contains "depth cap: counted" "$scratch/err" "[stack_truncated]: 24"
 "$flamegrid" run --stacks bottom -o "$scratch/bad" -- true 2>"$scratch/err"
 same "no such mode: status" $? 125
 contains "no such mode" "$scratch/err" "--stacks: bottom: not leaf, full, native, python or none"
+
+"$flamegrid" report "$scratch/leaf" --weight count --frames user >"$scratch/user"
+same "frames user: sum" "$(sum_folded "$scratch/user")" 164
+same "frames user: the user's lines stand next to the call" \
+	"$(grep -E "^$main;$forward;(\[[^;]*\];)*cuLaunchKernel;" "$scratch/user" | sum_folded)" 40
+same "frames user: Python's own library is one frame" \
+	"$(grep -E "^\[python\];$f:on_thread:$thread;$f:train:" "$scratch/user" | sum_folded)" 82
+same "frames user: nothing of threading.py" "$(grep -c 'threading.py' "$scratch/user")" 0

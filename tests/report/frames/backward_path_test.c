@@ -61,7 +61,8 @@ static void by_thread_it_is_under_the_engines(void **state)
 	report_fixture_add_kernel(on_engine(mark(forward(ADDMM), "[backward] AddmmBackward0")), "k",
 				  6);
 	report_fixture_add_kernel(on_engine(mark(0, "[backward] AccumulateGrad")), "k", 7);
-	report_fixture_build_with(&(struct report_options){.backward = REPORT_BACKWARD_THREAD});
+	report_fixture_build_with(
+		&(struct report_options){.view = {.backward = REPORT_BACKWARD_THREAD}});
 	report_fixture_assert_folded_with(
 		&(struct folded_options){.unit = FOLDED_NS},
 		"start_thread;torch::autograd::Engine::evaluate_function();"
