@@ -14,6 +14,7 @@
 #include "proto/batch/message.h"
 #include "report/frames/cuda_name_cut.h"
 #include "report/frames/frame_class.h"
+#include "report/frames/start_frames.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -178,7 +179,13 @@ static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t d
 		     uint32_t *node)
 {
 	const uint32_t frame = catalog_node(paths->catalog, stack_node)->frame, *names;
+	const char *start = start_frames_name(paths->catalog, stack_node);
 	uint32_t framework, count;
+
+	if (start)
+		return strcmp(report_names_get(paths->names, paths->nodes[*node].name), start) == 0
+			       ? 0
+			       : add_text(paths, *node, start, node);
 	int error = find_framework(paths, frame, &framework);
 
 	if (!error && framework && paths->view.frames == REPORT_FRAMES_USER)

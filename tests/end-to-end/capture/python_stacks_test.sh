@@ -40,7 +40,7 @@ same "leaf: every stack is whole" "$(count leaf '\[frames missing\]|\[stack trun
 same "leaf: ctypes is between Python and CUDA" "$(count leaf "$f:launch:$step;.*ffi_call.*;cuLaunchKernel;")" 164
 
 run full
-same "full: main thread begins with the program's start" "$(count full "^[^;]*_start[^;]*;.*$f:<module>:")" 82
+same "full: main thread begins with the program's start" "$(count full "^\[program start\];.*$f:<module>:")" 82
 same "full: C between the functions" "$(count full "$f:train:[0-9]+;([^;]*;)+$f:train.<locals>.<lambda>:")" 4
 same "full: no evaluation loop is left" "$(count full ';_PyEval_EvalFrameDefault')" 0
 same "full: every stack is whole" "$(count full '\[frames missing\]|\[stack truncated\]|frames differ')" 0

@@ -65,7 +65,7 @@ static void by_thread_it_is_under_the_engines(void **state)
 		&(struct report_options){.view = {.backward = REPORT_BACKWARD_THREAD}});
 	report_fixture_assert_folded_with(
 		&(struct folded_options){.unit = FOLDED_NS},
-		"start_thread;torch::autograd::Engine::evaluate_function();"
+		"[thread start];torch::autograd::Engine::evaluate_function();"
 		"torch::autograd::generated::AddmmBackward0::apply();mm;cuLaunchKernel;"
 		"[GPU0_Kernel]k 13\n");
 }

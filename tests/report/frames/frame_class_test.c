@@ -123,7 +123,7 @@ static void stacks_of_frameworks_alone_stay(void **state)
 	uint32_t libc = report_fixture_module("/lib/x86_64-linux-gnu/libc.so.6", 0);
 
 	(void)state;
-	report_fixture_add_kernel(report_fixture_push(0, report_fixture_frame(libc, 1, "clone")),
+	report_fixture_add_kernel(report_fixture_push(0, report_fixture_frame(libc, 1, "qsort")),
 				  "k", 5);
 	report_fixture_add_kernel(0, "k", 6);
 	assert_user("[libc];[GPU0_Kernel]k 5\n[unknown stack];[GPU0_Kernel]k 6\n");
