@@ -37,8 +37,8 @@ void report_paths_destroy(struct report_paths *paths);
  * -EPROTO: a stack is deeper than the wire allows; -ENOMEM. On error *node must not be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
 
-/* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it, or
- * 0. The caller owns it: free(). NULL: out of memory. */
+/* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it,
+ * or 0. The caller owns it: free(). NULL: out of memory. */
 uint32_t *report_paths_frameworks(const struct report_paths *paths, uint32_t nr_names);
 
 /* Returns a node that was found. Borrowed until the next call. */
