@@ -4,13 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frame_text.h"
+
 #include "aggregator/profile/catalog.h"
 #include "proto/definition.h"
-
-struct text {
-	const char *data;
-	uint32_t size;
-};
 
 /* Directories whose first component below is a package's name. */
 static const char *const package_directories[] = {"/site-packages/", "/dist-packages/"};
@@ -43,56 +40,36 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static bool begins(const struct text *text, const char *with)
-{
-	size_t size = strlen(with);
-
-	return text->size >= size && memcmp(text->data, with, size) == 0;
-}
-
-static const char *find(const struct text *text, const char *part)
-{
-	return text->size ? memmem(text->data, text->size, part, strlen(part)) : NULL;
-}
-
 /* Finds what follows the last such part. false: it does not have it. */
-static bool behind(const struct text *path, const char *part, struct text *rest)
+static bool behind(struct frame_text path, const char *part, struct frame_text *rest)
 {
-	const char *end = path->data + path->size, *at;
+	const char *end = path.data + path.size, *at;
 
 	rest->data = NULL;
-	for (struct text left = *path; (at = find(&left, part)) != NULL;
-	     left = (struct text){rest->data, rest->size}) {
+	for (struct frame_text left = path; (at = frame_text_find(left, part)) != NULL;
+	     left = (struct frame_text){rest->data, rest->size}) {
 		rest->data = at + strlen(part);
 		rest->size = (uint32_t)(end - rest->data);
 	}
 	return rest->data != NULL;
 }
 
-static struct text base_name(const struct text *path)
-{
-	const char *slash = path->size ? memrchr(path->data, '/', path->size) : NULL;
-	const char *start = slash ? slash + 1 : path->data;
-
-	return (struct text){start, (uint32_t)(path->data + path->size - start)};
-}
-
 /* Cuts a component: a directory's name, or a file's up to its first dot. */
-static struct text component(const struct text *path)
+static struct frame_text component(struct frame_text path)
 {
 	uint32_t size = 0;
 
-	while (size < path->size && path->data[size] != '/' && path->data[size] != '.')
+	while (size < path.size && path.data[size] != '/' && path.data[size] != '.')
 		size++;
-	return (struct text){path->data, size};
+	return (struct frame_text){path.data, size};
 }
 
 /* Cuts "libcublas.so.13" to "libcublas". size 0: it is no library. */
-static struct text library_name(const struct text *base)
+static struct frame_text library_name(struct frame_text base)
 {
-	const char *so = find(base, ".so");
+	const char *so = frame_text_find(base, ".so");
 
-	return (struct text){base->data, so ? (uint32_t)(so - base->data) : 0};
+	return (struct frame_text){base.data, so ? (uint32_t)(so - base.data) : 0};
 }
 
 static bool name_it(char name[static FRAME_CLASS_NAME_MAX], const char *framework, uint32_t size)
@@ -109,15 +86,15 @@ static bool name_text(char name[static FRAME_CLASS_NAME_MAX], const char *framew
 }
 
 /* Takes the package of a file that lies in one. NVIDIA's packages are told apart by their libraries. */
-static bool of_package(const struct text *path, char name[static FRAME_CLASS_NAME_MAX])
+static bool of_package(struct frame_text path, char name[static FRAME_CLASS_NAME_MAX])
 {
-	struct text rest, package, base = base_name(path), library = library_name(&base);
+	struct frame_text rest, package, base = frame_text_base(path), library = library_name(base);
 
 	for (size_t i = 0; i < COUNT(package_directories); i++) {
 		if (!behind(path, package_directories[i], &rest))
 			continue;
-		package = component(&rest);
-		if (begins(&package, "nvidia") && library.size)
+		package = component(rest);
+		if (frame_text_begins(package, "nvidia") && library.size)
 			package = library;
 		return name_it(name, package.data, package.size);
 	}
@@ -125,9 +102,9 @@ static bool of_package(const struct text *path, char name[static FRAME_CLASS_NAM
 }
 
 /* Takes what lies in the interpreter's library, modules in C among them. */
-static bool of_python_library(const struct text *path, char name[static FRAME_CLASS_NAME_MAX])
+static bool of_python_library(struct frame_text path, char name[static FRAME_CLASS_NAME_MAX])
 {
-	struct text rest;
+	struct frame_text rest;
 
 	for (size_t i = 0; i < COUNT(python_directories); i++)
 		if (behind(path, python_directories[i], &rest) && rest.size &&
@@ -136,26 +113,27 @@ static bool of_python_library(const struct text *path, char name[static FRAME_CL
 	return false;
 }
 
-static bool of_python_file(const struct text *path, char name[static FRAME_CLASS_NAME_MAX])
+static bool of_python_file(struct frame_text path, char name[static FRAME_CLASS_NAME_MAX])
 {
-	return (begins(path, "<frozen ") || begins(path, "<string>")) && name_text(name, "python");
+	return (frame_text_begins(path, "<frozen ") || frame_text_begins(path, "<string>")) &&
+	       name_text(name, "python");
 }
 
-static bool of_native_file(const struct text *path, bool is_program,
+static bool of_native_file(struct frame_text path, bool is_program,
 			   char name[static FRAME_CLASS_NAME_MAX])
 {
-	struct text base = base_name(path), library = library_name(&base);
+	struct frame_text base = frame_text_base(path), library = library_name(base);
 
-	if (begins(&base, "python3") && (is_program || !library.size))
+	if (frame_text_begins(base, "python3") && (is_program || !library.size))
 		return name_text(name, "python");
 	if (is_program || !library.size)
 		return false;
 	for (size_t i = 0; i < COUNT(libraries); i++)
-		if (begins(&base, libraries[i].prefix))
+		if (frame_text_begins(base, libraries[i].prefix))
 			return libraries[i].framework ? name_text(name, libraries[i].framework)
 						      : name_it(name, library.data, library.size);
 	for (size_t i = 0; i < COUNT(system_directories); i++)
-		if (begins(path, system_directories[i]))
+		if (frame_text_begins(path, system_directories[i]))
 			return name_it(name, library.data, library.size);
 	return false;
 }
@@ -163,13 +141,13 @@ static bool of_native_file(const struct text *path, bool is_program,
 bool frame_class_of_file(const char *path, uint32_t size, bool is_python, bool is_program,
 			 char name[static FRAME_CLASS_NAME_MAX])
 {
-	const struct text text = {path, size};
+	const struct frame_text text = {path, size};
 
 	for (size_t i = 0; i < COUNT(generated); i++)
-		if (find(&text, generated[i].part))
+		if (frame_text_find(text, generated[i].part))
 			return name_text(name, generated[i].framework);
-	return of_package(&text, name) || of_python_library(&text, name) ||
-	       (is_python ? of_python_file(&text, name) : of_native_file(&text, is_program, name));
+	return of_package(text, name) || of_python_library(text, name) ||
+	       (is_python ? of_python_file(text, name) : of_native_file(text, is_program, name));
 }
 
 bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id,
