@@ -4,8 +4,6 @@
 . "$(dirname "$0")/../support/harness.sh"
 victim=$BUILD/tests/bpf_victim
 list=$(devices 2)
-sql() { python3 -c 'import sqlite3, sys
-for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*[f.decode() if isinstance(f, bytes) else f for f in row], sep="\t")' "$1/profile.db" "$2"; }
 # sum FILE TEXT: the weight of all lines with it.
 sum() { awk -v text="$2" 'index($0, text) { s += $NF } END { printf "%.0f\n", s }' "$1"; }
 

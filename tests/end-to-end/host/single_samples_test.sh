@@ -6,8 +6,6 @@ victim=$BUILD/tests/bpf_victim
 export LC_ALL=C
 pid=''
 at_end() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
-sql() { python3 -c 'import sqlite3, sys
-for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*row, sep="\t")' "$1/profile.db" "$2"; }
 
 # whole NAME: the samples of the profile $scratch/NAME, as lines in NAME.samples, are all there, and as documented.
 whole() {

@@ -9,8 +9,6 @@ export FAKE_CUDA_DEVICES=2
 last=$(($(nproc) > 1 ? 1 : 0))
 job=
 at_end() { [ -z "$job" ] || kill -9 $job 2>/dev/null; }
-sql() { python3 -c 'import sqlite3, sys
-for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*row)' "$scratch/$1/profile.db" "$2"; }
 mkfifo "$scratch/nothing"
 
 # placed NAME CPU COMMAND...: until it was looked twice where the thread is.
@@ -22,8 +20,8 @@ placed() {
 		>"$scratch/$name.out" 2>"$scratch/$name.err" &
 	job=$!
 	for _ in $(seq 400); do
-		[ "$(sql "$name" 'select coalesce(sum(count), 0) from launch_cpus' 2>/dev/null)" -ge 2 ] 2>/dev/null && break
-		[ -n "$NO_LOOKS" ] && [ "$(sql "$name" 'select count(*) from totals' 2>/dev/null)" -ge 1 ] 2>/dev/null && break
+		[ "$(sql "$scratch/$name" 'select coalesce(sum(count), 0) from launch_cpus' 2>/dev/null)" -ge 2 ] 2>/dev/null && break
+		[ -n "$NO_LOOKS" ] && [ "$(sql "$scratch/$name" 'select count(*) from totals' 2>/dev/null)" -ge 1 ] 2>/dev/null && break
 		read -r -t 0.05 _ <>"$scratch/nothing"
 	done
 	touch "$scratch/over"
@@ -35,9 +33,9 @@ placed() {
 
 export HWLOC_XMLFILE=$xml NO_LOOKS=
 placed far $last
-same "far: devices and their nodes" "$(sql far 'select d.device_index, t.numa_node, cast(s.data as text) from device_topology t
-	join devices d on d.id = t.device join strings s on s.id = t.cpus order by 1' | paste -sd, -)" "0 0 0,1 1 1"
-same "far: where the thread was" "$(sql far 'select distinct numa_node from launch_cpus')" $last
+same "far: devices and their nodes" "$(sql "$scratch/far" 'select d.device_index, t.numa_node, cast(s.data as text) from device_topology t
+	join devices d on d.id = t.device join strings s on s.id = t.cpus order by 1' | tr "\t" " " | paste -sd, -)" "0 0 0,1 1 1"
+same "far: where the thread was" "$(sql "$scratch/far" 'select distinct numa_node from launch_cpus')" $last
 if [ $last = 1 ]; then
 	contains "far: the report says so" "$scratch/far.table" "GPU0 (node 0): thread "
 	contains "far: always" "$scratch/far.table" ", 100.0 % of "
@@ -50,7 +48,7 @@ print(row["gpu"], row["numa_node"], row["looks"] == row["far"] >= 2)' "$scratch/
 	same "far: CSV" "$(sed -n 's/^# far: //p' "$scratch/far.csv" | tail -n 1 | cut -d, -f3,4)" "0,0"
 fi
 placed near 0
-same "near: where the thread was" "$(sql near 'select distinct numa_node from launch_cpus')" 0
+same "near: where the thread was" "$(sql "$scratch/near" 'select distinct numa_node from launch_cpus')" 0
 same "near: nothing is said" "$(grep -c 'far socket' "$scratch/near.table")" 0
 
 # No PCI devices, as in a container without /sys: it is not known where the GPU is.
@@ -61,5 +59,5 @@ contains "bare: says that it is not known" "$scratch/bare.table" "on which node 
 # One node: nothing is looked at.
 unset HWLOC_XMLFILE
 HWLOC_SYNTHETIC="numa:1 pu:2" NO_LOOKS=yes placed one 0
-same "one node: rows" "$(sql one 'select (select count(*) from launch_cpus) + (select count(*) from device_topology)')" 0
+same "one node: rows" "$(sql "$scratch/one" 'select (select count(*) from launch_cpus) + (select count(*) from device_topology)')" 0
 same "one node: nothing is said" "$(grep -c 'far socket' "$scratch/one.table")" 0

@@ -168,6 +168,11 @@ sum_of_reason() {
 	tr -d ' \n' | grep -o "\"reason\":\"$1\",\"count\":[0-9]*" | awk -F: '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 
+# sql STEP-DIR QUERY: the rows that the query finds in the step's profile, with tabs between the columns.
+sql() { python3 -c 'import sqlite3, sys
+for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
+    print(*[f.decode() if isinstance(f, bytes) else f for f in row], sep="\t")' "$1/profile.db" "$2"; }
+
 same_lines() {
 	if [ -s "$2" ] && cmp -s "$2" "$3"; then ok "$1 ($(wc -l <"$2") lines)"; else not_ok "$1"; diff "$2" "$3" | head -n 10; fi
 }
