@@ -4,7 +4,7 @@ import sys
 import threading
 
 from torch.autograd.function import Function  # these two are made by the test
-from torch.autograd.graph import run_backward
+from torch.autograd.graph import _engine_run_backward
 
 PTX = b'''.version 7.0
 .target sm_70
@@ -60,7 +60,7 @@ class Model:
 
 
 def backward(leaves, create_graph):
-    if run_backward(torch, leaves, create_graph):
+    if _engine_run_backward(torch, leaves, create_graph):
         raise SystemExit('a reference was not given back')
 
 

@@ -19,7 +19,7 @@ class Function:
         torch.fake_torch_function(forward)
 END
 cat >"$scratch/torch/autograd/graph.py" <<'END'
-def run_backward(torch, leaves, create_graph):
+def _engine_run_backward(torch, leaves, create_graph):
     return torch.fake_torch_backward(leaves, create_graph)
 END
 export PYTHONPATH=$scratch
@@ -46,7 +46,7 @@ linear="$model:$(line forward self.linear);$f:Model.linear:$(line linear fake_to
 scale="$model:$(line forward self.scale);$f:Model.scale:$(line scale fake_torch_mul)"
 neighbour="$model:$(line forward fake_torch_fill)"
 custom="$model:$(line forward Function.apply)"
-waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:run_backward:2"
+waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:_engine_run_backward:2"
 leaf='([^;[]*;)*cuLaunchKernel;\[GPU0_Kernel\]backward '
 
 for layout in shared intrusive; do
@@ -62,7 +62,7 @@ for layout in shared intrusive; do
 		"$(count $layout.folded 'AddmmBackward0;torch::autograd::generated::AddmmBackward0::apply')" $((steps + 2))
 	same "$layout: the engine's are gone" "$(count $layout.folded 'Engine::evaluate_function')" 0
 	same "$layout: an operation whose number was taken, too" \
-		"$(count $layout.folded ";$f:evicted:[0-9]+;$f:backward:[0-9]+;.*:run_backward:2;\[backward\] AddmmBackward0;$leaf")" 1
+		"$(count $layout.folded ";$f:evicted:[0-9]+;$f:backward:[0-9]+;.*:_engine_run_backward:2;\[backward\] AddmmBackward0;$leaf")" 1
 	contains "$layout: that is counted" "$scratch/$layout.err" "[origin_unknown]: 1"
 	same "$layout: another thread's forward" \
 		"$(count $layout.folded "$f:on_thread:[0-9]+;$f:Model.linear:[0-9]+;\[backward\] AddmmBackward0;$leaf")" 1
