@@ -47,13 +47,13 @@ bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id)
 }
 
 /* The first words of overloads that do not begin with a capital, as in "sum_dim_IntList" and "select_int". From
- * aten/src/ATen/native/native_functions.yaml of PyTorch 2.11. "forward": nll_loss_forward is what nll_loss dispatches to. */
+ * aten/src/ATen/native/native_functions.yaml of PyTorch 2.11. "forward": nll_loss dispatches to nll_loss_forward. */
 static const char *const overload_words[] = {
 	"out",   "int",     "dim",        "dims",   "dimname",  "names",   "self",     "source",
 	"dtype", "device",  "correction", "stable", "nd",       "vec",     "unbiased", "mode",
 	"value", "padding", "using",      "other",  "decimals", "forward", NULL};
 
-/* Returns whether `text` is what follows an operator's name: "", "_" of an operation in place, and an overload's name. */
+/* Returns whether `text` may follow an operator's name: "", "_" of an operation in place, and an overload's name. */
 static bool is_overload(const char *text, uint32_t size)
 {
 	uint32_t length = 0;

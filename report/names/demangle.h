@@ -9,8 +9,8 @@ enum demangle_mode {
 	DEMANGLE_NONE = 2,
 };
 
-/* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. Of one that
- * the C++ runtime cannot read, as newer compilers make them, the leading names and "..." are returned. NULL: out of
+/* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. Newer
+ * compilers make names that the C++ runtime cannot read; of those it returns the leading names and "...". NULL: out of
  * memory. */
 char *demangle_name(const char *name, enum demangle_mode mode);
 

@@ -77,6 +77,22 @@ def evicted(model):
     backward(0, 0)
 
 
+def two_callers():
+    entered, lock = threading.Event(), threading.Lock()
+
+    def hook():
+        entered.set()
+        lock.acquire()
+
+    lock.acquire()
+    thread = threading.Thread(target=_engine_run_backward, args=(torch, 0, 0, hook))
+    thread.start()
+    entered.wait()
+    backward(1, 0)
+    lock.release()
+    thread.join()
+
+
 def on_thread(context, model):
     check(cuda.cuCtxSetCurrent(context))
     model.linear()
@@ -92,6 +108,7 @@ def main(steps):
     model = Model()
     train(model, steps)
     evicted(model)
+    two_callers()
     thread = threading.Thread(target=on_thread, args=(context, model))
     thread.start()
     thread.join()
