@@ -356,7 +356,7 @@ static void look_at_node(struct autograd_origin *origin, struct autograd_thread 
 }
 
 /* graph_task() and node() read variables with destructors. The first touch of such a variable takes the loader's lock,
- * which must not happen in a launch. So they are only called on threads that have touched them in libtorch: threads that
+ * which must not happen in a launch. So they are only called on threads that touched them in libtorch: threads that
  * have made nodes, and those with nodes switched off, as in a backward pass. The other variables are plain. */
 static bool is_in_pass(const struct autograd_origin *origin, const struct autograd_thread *thread,
 		       uint64_t next)
