@@ -14,7 +14,8 @@ enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 const char *const store_collectives_commands[] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
 	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0"
+		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0,"
+		     "context,stream,kernel_tid,kernel_node,name"
 		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
 		     " ON process = ?1 AND correlation_id = ?18",
 	[COMMANDS] = NULL,
@@ -142,6 +143,12 @@ static int take_call(struct statement *row, void *log)
 		.device_id = statement_number32(row, 21),
 		.clock_known = !statement_null(row, 22),
 		.clock_offset_ns = statement_signed(row, 22),
+		.total_known = !statement_null(row, 25),
+		.context_id = statement_number32(row, 25),
+		.stream_id = statement_number32(row, 26),
+		.tid = statement_number32(row, 27),
+		.node = statement_number32(row, 28),
+		.name = statement_number32(row, 29),
 	};
 	uint32_t process = statement_number32(row, 1);
 
@@ -158,13 +165,16 @@ static int take_call(struct statement *row, void *log)
 	return 0;
 }
 
-int store_collectives_read(struct database *database, struct collective_log *log)
+int store_collectives_read(struct database *database, struct collective_log *log, bool kept)
 {
 	int error = database_rows(database,
 				  "SELECT * FROM communicators ORDER BY process, communicator",
 				  take_communicator, log);
 
 	return error ? error
-		     : database_rows(database, "SELECT * FROM collectives ORDER BY id", take_call,
-				     log);
+		     : database_rows(
+			       database,
+			       kept ? "SELECT * FROM collectives ORDER BY id"
+				    : "SELECT * FROM collectives WHERE folded = 0 ORDER BY id",
+			       take_call, log);
 }

@@ -14,9 +14,24 @@ static int read_all(struct database *database, struct collective_folds *folds)
 
 	if (error)
 		return error;
-	error = store_folds_read(database, folds);
+	error = store_folds_read(database, folds, true);
 	database_execute(database, "COMMIT");
 	return error ? error : collective_folds_take(folds, true);
+}
+
+int profile_collectives_splits(struct database *database, struct collective_splits *splits)
+{
+	struct collective_folds *folds = collective_folds_create();
+	int error = folds ? store_folds_read(database, folds, false) : -ENOMEM;
+
+	if (!error)
+		error = collective_folds_take(folds, true);
+	if (!error) {
+		*splits = folds->splits;
+		folds->splits = (struct collective_splits){0};
+	}
+	collective_folds_destroy(folds);
+	return error;
 }
 
 int profile_collectives_load(const char *path, struct collective_folds **folds, char **error)
