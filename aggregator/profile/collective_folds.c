@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective_exchange.h"
+
 #include "base/array.h"
 
 struct collective_folds *collective_folds_create(void)
@@ -446,16 +448,62 @@ static int fold_rows(struct folding *folding, struct collective_fold *fold,
 	return error;
 }
 
+/* Splits the kernels of an exchange, which are its first count ones. */
+static int split_exchange(struct folding *folding, const struct collective_fold *fold,
+			  const struct collective_exchange_kernel *kernels, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct collective_exchange_kernel *kernel = &kernels[i];
+		const struct collective_log_call *call = &folding->calls[kernel->call];
+		const struct collective_fold_member *member =
+			&fold->members[folding->at[kernel->member]];
+
+		folding->ends[i] = (struct collective_split_end){
+			.key = collective_split_key_of(call->process, &call->gpu),
+			.ns = call->gpu.ns,
+			.bus_bytes = kernel->sent_bytes > kernel->received_bytes
+					     ? kernel->sent_bytes
+					     : kernel->received_bytes,
+			.left_out = !call->gpu.total_known ||
+				    call->gpu.start_ns + call->gpu.ns <= member->gpu_end_ns,
+		};
+	}
+	return collective_splits_add(&folding->folds->splits, folding->ends, count);
+}
+
+static int split_exchanges(struct folding *folding, const struct collective_fold *fold,
+			   const struct collective_exchanges *exchanges)
+{
+	const struct collective_exchange_kernel *kernels = exchanges->kernels;
+	int error = 0;
+
+	for (uint32_t i = 0, end; i < exchanges->nr_kernels && !error; i = end) {
+		for (end = i + 1;
+		     end < exchanges->nr_kernels && kernels[end].exchange == kernels[i].exchange;
+		     end++)
+			;
+		error = split_exchange(folding, fold, &kernels[i], end - i);
+	}
+	return error;
+}
+
 static int take_communicator(void *context, struct collective_match *match)
 {
 	struct folding *folding = context;
 	struct collective_fold *fold = get_fold(folding, match);
+	struct collective_exchanges exchanges = {0};
 	int error = fold ? 0 : -ENOMEM;
 
+	if (!error)
+		error = collective_exchange_find(match, folding->calls, folding->nr_calls,
+						 COLLECTIVE_FOLDS_WAITING, folding->all,
+						 &exchanges);
+	if (!error)
+		error = split_exchanges(folding, fold, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {
 		const struct collective_match_entry *entry = &match->entries[i];
 
-		if (entry->in_row)
+		if (entry->in_row || exchanges.held[i])
 			continue;
 		error = fold_rest(folding, entry->call);
 		if (folding->folds->verdicts[entry->call] == COLLECTIVE_WAITS)
@@ -465,6 +513,7 @@ static int take_communicator(void *context, struct collective_match *match)
 	}
 	if (!error)
 		error = fold_rows(folding, fold, match);
+	collective_exchange_fini(&exchanges);
 	collective_match_fini(match);
 	return error;
 }
