@@ -161,6 +161,12 @@ static int take_sum(struct statement *row, void *context)
 	return sum->calls ? take_bins(row, sum) : -EPROTO;
 }
 
+/* Each process has a writer. */
+static bool is_process(const struct collective_folds *folds, uint32_t process)
+{
+	return process < folds->nr_processes && folds->writers[process];
+}
+
 static int take_split(struct statement *row, void *context)
 {
 	struct collective_folds *folds = context;
@@ -180,8 +186,7 @@ static int take_split(struct statement *row, void *context)
 		.ns = statement_number(row, 11),
 	};
 
-	if (key.process == 0 || key.process >= folds->nr_processes ||
-	    wait.process >= folds->nr_processes)
+	if (!is_process(folds, key.process) || (wait.process && !is_process(folds, wait.process)))
 		return -EPROTO;
 	struct collective_split *split = collective_splits_get(&folds->splits, &key);
 	if (!split)

@@ -157,12 +157,14 @@ static void version_6_is_read_and_merged(void **state)
 
 static void expect_version(const char *to_version)
 {
-	char merged[128], *error, *text, *expected = store_fixture_undisturbed();
+	char merged[128], *error, *text;
 
 	store_fixture_open_all();
 	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
 	store_fixture_commit();
 	store_fixture_close_all();
+	execute("UPDATE collectives SET gpu_context = NULL"); /* older programs do not say it */
+	char *expected = report_text_of(store_fixture.path);
 	execute(to_version);
 	text = report_text_of(store_fixture.path);
 	assert_string_equal(text, expected);

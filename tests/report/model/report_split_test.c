@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "aggregator/merge/profile_merge.h"
 #include "report/model/report_build.h"
 #include "report/model/report_ranks.h"
 #include "tests/report/straggler/straggler_fixture.h"
@@ -221,15 +223,28 @@ static void assert_truth(const struct truth *have, const struct truth *want, uin
 	assert_int_equal(have->moved, want->moved);
 }
 
-static void compare(void)
+static void compare_with(struct profile *profile)
 {
-	struct profile *profile = job_profile();
-
 	read_report(profile);
 	for (uint32_t i = 0; i < nr_ranks; i++)
 		for (uint32_t j = 0; j < STACKS; j++)
 			assert_truth(&found[i][j], &truth[i][j], i);
 	profile_destroy(profile);
+}
+
+/* Also after a merge with a copy. */
+static void compare(void)
+{
+	const struct merge_source sources[] = {{.path = job_path()}, {.path = job_path()}};
+	struct profile *merged;
+	char path[128], *error;
+
+	compare_with(job_profile());
+	snprintf(path, sizeof(path), "%s.merged", job_path());
+	if (profile_merge(sources, 2, false, path, &error) || profile_load(path, &merged, &error))
+		fail_msg("%s", error);
+	compare_with(merged);
+	unlink(path);
 }
 
 static void play_job(uint32_t count, uint32_t lost)
