@@ -1,6 +1,8 @@
 #include "store_collectives.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "statement_set.h"
 #include "store_joins.h"
@@ -165,16 +167,36 @@ static int take_call(struct statement *row, void *log)
 	return 0;
 }
 
-int store_collectives_read(struct database *database, struct collective_log *log, bool kept)
+#define NOT_FOLDED "FROM collectives WHERE folded = 0"
+#define ENDS       "SELECT process, communicator, max(sequence) AS last " NOT_FOLDED " GROUP BY 1, 2"
+
+/* Writes the query of calls that are not folded. */
+static int select_waiting(struct database *database, uint32_t most, char *sql, size_t size)
 {
+	int64_t rows, ends;
+	int error = database_query_number(database, "SELECT count(*) " NOT_FOLDED, &rows);
+
+	snprintf(sql, size, "SELECT * " NOT_FOLDED " ORDER BY id");
+	if (error || rows <= most)
+		return error;
+	error = database_query_number(database, "SELECT count(*) FROM (" ENDS ")", &ends);
+	if (!error)
+		snprintf(sql, size,
+			 "SELECT c.* FROM collectives c JOIN (" ENDS ") e"
+			 " ON c.process = e.process AND c.communicator = e.communicator"
+			 " WHERE c.folded = 0 AND c.sequence > e.last - %" PRId64 " ORDER BY c.id",
+			 most / ends);
+	return error;
+}
+
+int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most)
+{
+	char sql[512] = "SELECT * FROM collectives ORDER BY id";
 	int error = database_rows(database,
 				  "SELECT * FROM communicators ORDER BY process, communicator",
 				  take_communicator, log);
 
-	return error ? error
-		     : database_rows(
-			       database,
-			       kept ? "SELECT * FROM collectives ORDER BY id"
-				    : "SELECT * FROM collectives WHERE folded = 0 ORDER BY id",
-			       take_call, log);
+	if (!error && most)
+		error = select_waiting(database, most, sql, sizeof(sql));
+	return error ? error : database_rows(database, sql, take_call, log);
 }

@@ -207,12 +207,12 @@ static int take_split(struct statement *row, void *context)
 	return -EPROTO;
 }
 
-int store_folds_read(struct database *database, struct collective_folds *folds, bool kept)
+int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most)
 {
 	int error = database_rows(database, "SELECT id, writer FROM processes", take_writer, folds);
 
 	if (!error)
-		error = store_collectives_read(database, folds->log, kept);
+		error = store_collectives_read(database, folds->log, most);
 	if (!error)
 		error = database_rows(database, "SELECT * FROM collective_splits", take_split,
 				      folds);
@@ -379,7 +379,7 @@ int store_folds_write(struct store_folds *state, struct database *database,
 	if (error || state->added < STORE_FOLDS_ROUND || state->added < state->kept)
 		return error;
 	struct collective_folds *folds = collective_folds_create();
-	error = folds ? store_folds_read(database, folds, true) : -ENOMEM;
+	error = folds ? store_folds_read(database, folds, 0) : -ENOMEM;
 	if (!error)
 		error = collective_folds_take(folds, false);
 	if (!error)

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "aggregator/merge/profile_merge.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_folds.h"
 #include "report/model/report_build.h"
 #include "report/model/report_ranks.h"
 #include "tests/report/straggler/straggler_fixture.h"
@@ -445,6 +447,30 @@ static void ranks_have_the_sums(void **state)
 	profile_destroy(profile);
 }
 
+/* Of very many calls that wait for each other, the newest of each rank are read. */
+static void a_report_reads_the_newest_of_very_many_calls(void **state)
+{
+	struct collective_folds *folds = collective_folds_create();
+	struct database *database;
+	char *error;
+
+	(void)state;
+	seed = 2;
+	begin(2);
+	play_job(100, 0);
+	if (database_open(job_path(), true, &database, &error))
+		fail_msg("%s", error);
+	assert_int_equal(store_folds_read(database, folds, 50), 0);
+	assert_int_equal(collective_folds_take(folds, true), 0);
+	uint32_t nr_calls;
+	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
+	assert_in_range(nr_calls, 50, 100); /* some came twice */
+	for (uint32_t i = 0; i < nr_calls; i++)
+		assert_in_range(calls[i].call.sequence, 76, 100);
+	collective_folds_destroy(folds);
+	database_close(database);
+}
+
 /* As nccl-tests define bus bandwidth (PERFORMANCE.md), of bytes as proto/collective.h has them. */
 static void bus_bytes_are_those_of_nccl_tests(void **state)
 {
@@ -474,6 +500,7 @@ int main(void)
 		TEST(kernels_of_graphs_are_not_split),
 		TEST(kernels_of_processes_without_calls_are_shown_whole),
 		TEST(ranks_have_the_sums),
+		TEST(a_report_reads_the_newest_of_very_many_calls),
 		cmocka_unit_test(bus_bytes_are_those_of_nccl_tests),
 	};
 
