@@ -117,6 +117,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"lines", .choice = &report->names.lines, .first = REPORT_LINES_ON},
 		{"backward", .choice = &report->names.view.backward,
 		 .first = REPORT_BACKWARD_FORWARD},
+		{"nccl", .choice = &report->names.nccl, .first = REPORT_NCCL_SPLIT},
 		{"frames", .choice = &report->names.view.frames, .first = REPORT_FRAMES_ALL},
 		{"frameworks", .text = &report->names.view.frameworks, .least = 1},
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},

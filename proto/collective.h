@@ -94,7 +94,9 @@ struct collective {
 	uint64_t duration_ns; /* until its return; above 0 */
 	/* the call's number on the communicator, over all functions, from 1; 0: the call failed, or it is a group */
 	uint64_t sequence;
-	uint64_t function_sequence; /* the same over this function alone */
+	/* The same over this function alone. Sends and receives that the library's profiler interface told are counted
+	 * for each peer: the n-th send to a rank is the n-th receive there. 0 also: not counted. */
+	uint64_t function_sequence;
 	uint64_t count;             /* elements, as in the call's argument; a group: the calls in it */
 	/* collective_bytes(); a group: 0, so that the bytes of its calls count once */
 	uint64_t bytes;

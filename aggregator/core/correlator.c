@@ -319,12 +319,15 @@ int correlator_record(struct correlator *correlator, const struct gpu_record *re
 	return launch ? answer(correlator, launch, record) : wait_for_launch(correlator, record);
 }
 
-uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record)
+bool correlator_launched(const struct correlator *correlator, const struct gpu_record *record,
+			 uint32_t *tid, uint32_t *stack_id)
 {
 	const struct launch *launch =
 		launch_history_find(&correlator->launches, record->window, record->correlation_id);
 
-	return launch ? launch->tid : 0;
+	*tid = launch ? launch->tid : 0;
+	*stack_id = launch ? launch->stack_id : RECORD_STACK_NONE;
+	return launch;
 }
 
 int correlator_finish(struct correlator *correlator)

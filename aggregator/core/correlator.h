@@ -71,8 +71,10 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 int correlator_launch(struct correlator *correlator, const struct launch_record *record);
 int correlator_record(struct correlator *correlator, const struct gpu_record *record);
 
-/* Returns the thread that launched this record, which was added last; 0: not known (yet). */
-uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record);
+/* Finds the thread that launched this record, which was added last, and its stack. Returns false: the launch is not
+ * known (yet); both are then 0. */
+bool correlator_launched(const struct correlator *correlator, const struct gpu_record *record,
+			 uint32_t *tid, uint32_t *stack_id);
 
 /* Ends the process: waiting records are folded as unmatched, launches without a record expire, and nothing is left to
  * save. 0 or -ENOMEM. */

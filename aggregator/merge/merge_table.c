@@ -77,7 +77,7 @@ const struct merge_table merge_tables[] = {
 	 "id",
 	 NULL,
 	 {MERGE_ARRIVAL, P, N, N, MERGE_NODE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-	  N, N}},
+	  N, N, N, N, N, MERGE_NODE, S}},
 	{"collective_folds",
 	 NULL,
 	 NULL,
@@ -87,7 +87,12 @@ const struct merge_table merge_tables[] = {
 	 NULL,
 	 NULL,
 	 {P, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, MERGE_BYTES}},
-	{"collective_kernels", NULL, NULL, {P, N, N, N, N, N, N, N}},
+	{"collective_splits",
+	 NULL,
+	 "DO UPDATE SET count = count + excluded.count, ns = ns + excluded.ns,"
+	 " bytes = bytes + excluded.bytes",
+	 {P, N, N, N, N, MERGE_NODE, S, N, P, N, N, N, N}},
+	{"collective_kernels", NULL, NULL, {P, N, N, N, N, N, N, N, N, N, N, MERGE_NODE, S}},
 	{"collective_joins", NULL, NULL, {P, N, N}},
 };
 

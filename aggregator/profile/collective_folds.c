@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective_exchange.h"
+
 #include "base/array.h"
 
 struct collective_folds *collective_folds_create(void)
@@ -29,6 +31,7 @@ void collective_folds_destroy(struct collective_folds *folds)
 		free(folds->sums[i].behind);
 	collective_log_destroy(folds->log);
 	hash_index_fini(&folds->index);
+	collective_splits_fini(&folds->splits);
 	free(folds->writers);
 	free(folds->folds);
 	free(folds->sums);
@@ -175,6 +178,8 @@ struct folding {
 	uint64_t *times;
 	uint32_t *order, *at; /* at: of each member of the match, its index in the fold */
 	uint32_t room_times, room_order, room_at;
+	struct collective_split_end *ends; /* owns; likewise */
+	uint32_t room_ends;
 };
 
 static bool is_settled(const struct collective_log_call *call)
@@ -258,7 +263,10 @@ static struct collective_fold *get_fold(struct folding *folding,
 			  sizeof(*folding->times)) ||
 	    array_reserve(&folding->order, &folding->room_order, fold->nr_members,
 			  sizeof(*folding->order)) ||
-	    array_reserve(&folding->at, &folding->room_at, match->nr_members, sizeof(*folding->at)))
+	    array_reserve(&folding->at, &folding->room_at, match->nr_members,
+			  sizeof(*folding->at)) ||
+	    array_reserve(&folding->ends, &folding->room_ends, fold->nr_members,
+			  sizeof(*folding->ends)))
 		return NULL;
 	for (uint32_t i = 0; i < match->nr_members; i++)
 		folding->at[i] = collective_fold_find(fold, match->members[i].process,
@@ -277,10 +285,43 @@ static void extend_span(struct collective_fold_member *member,
 	member->gpu_end_ns = call->gpu.start_ns + call->gpu.ns;
 }
 
-/* Times a collective of all members. Returns whether it has a time. */
-static bool compare_row(struct folding *folding, struct collective_fold *fold,
-			const struct collective_match *match,
-			const struct collective_match_row *row, struct collective_fold_waits *waits)
+/* Splits the kernels of a collective of all ranks. A kernel that is not younger than the member's last one carried an
+ * earlier collective, too, and is split. */
+static int split_row(struct folding *folding, const struct collective_fold *fold,
+		     const struct collective_match *match, const struct collective_match_row *row,
+		     bool joint)
+{
+	struct collective_splits *splits = &folding->folds->splits;
+
+	for (uint32_t i = 0; i < fold->nr_members; i++) {
+		uint32_t place = match->places[row->entries + i];
+		const struct collective_log_call *call =
+			&folding->calls[match->entries[place].call];
+		struct collective_split_end *end = &folding->ends[i];
+
+		*end = (struct collective_split_end){
+			.key = collective_split_key_of(call->process, &call->gpu),
+			.ns = call->gpu.ns,
+			.bus_bytes = collective_split_bus_bytes(call->call.function,
+								call->call.bytes, fold->nr_members),
+			.left_out = !call->gpu.total_known || call->gpu.start_ns + call->gpu.ns <=
+								      fold->members[i].gpu_end_ns,
+		};
+		struct collective_split *split =
+			joint ? collective_splits_find(splits, &end->key) : NULL;
+		if (split && call->gpu.total_known) {
+			split->bus_bytes += end->bus_bytes;
+			split->changed = true;
+		}
+	}
+	return joint ? 0 : collective_splits_add(splits, folding->ends, fold->nr_members);
+}
+
+/* Times a collective of all members. */
+static enum collective_match_time compare_row(struct folding *folding, struct collective_fold *fold,
+					      const struct collective_match *match,
+					      const struct collective_match_row *row,
+					      struct collective_fold_waits *waits)
 {
 	enum collective_match_time how = collective_match_time(match, folding->calls, row,
 							       &fold->launch, folding->times);
@@ -288,10 +329,9 @@ static bool compare_row(struct folding *folding, struct collective_fold *fold,
 	fold->joint += how == COLLECTIVE_MATCH_JOINT;
 	fold->grouped += how == COLLECTIVE_MATCH_GROUPED;
 	fold->by_gpu += how == COLLECTIVE_MATCH_BY_GPU;
-	if (how == COLLECTIVE_MATCH_JOINT || how == COLLECTIVE_MATCH_GROUPED)
-		return false;
-	collective_fold_compare(fold, folding->times, folding->order, waits);
-	return true;
+	if (how < COLLECTIVE_MATCH_JOINT)
+		collective_fold_compare(fold, folding->times, folding->order, waits);
+	return how;
 }
 
 static int count_waits(struct collective_sum *sum, uint64_t waited_ns, bool is_last,
@@ -313,16 +353,23 @@ static int fold_row(struct folding *folding, struct collective_fold *fold,
 {
 	const uint32_t *places = &match->places[row->entries];
 	struct collective_fold_waits waits = {0};
-	bool whole = row->present == fold->nr_members, compared = false;
+	const bool whole = row->present == fold->nr_members;
+	const bool complete =
+		fold->nr_ranks == COLLECTIVE_NOT_KNOWN ? whole : row->present >= fold->nr_ranks;
+	bool compared = false;
 	int error = 0;
 
 	fold->collectives++;
-	fold->complete +=
-		fold->nr_ranks == COLLECTIVE_NOT_KNOWN ? whole : row->present >= fold->nr_ranks;
+	fold->complete += complete;
 	if (row->number > fold->to[row->function])
 		fold->to[row->function] = row->number;
-	if (whole && fold->nr_members > 1)
-		compared = compare_row(folding, fold, match, row, &waits);
+	if (whole && fold->nr_members > 1) {
+		enum collective_match_time how = compare_row(folding, fold, match, row, &waits);
+
+		compared = how < COLLECTIVE_MATCH_JOINT;
+		if (complete && (how == COLLECTIVE_MATCH_BY_GPU || how == COLLECTIVE_MATCH_JOINT))
+			error = split_row(folding, fold, match, row, how == COLLECTIVE_MATCH_JOINT);
+	}
 	for (uint32_t i = 0; !whole && i < fold->nr_members; i++)
 		fold->members[i].missing++;
 	for (uint32_t i = 0; i < match->nr_members && !error; i++) {
@@ -401,16 +448,62 @@ static int fold_rows(struct folding *folding, struct collective_fold *fold,
 	return error;
 }
 
+/* Splits the kernels of an exchange, which are its first count ones. */
+static int split_exchange(struct folding *folding, const struct collective_fold *fold,
+			  const struct collective_exchange_kernel *kernels, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct collective_exchange_kernel *kernel = &kernels[i];
+		const struct collective_log_call *call = &folding->calls[kernel->call];
+		const struct collective_fold_member *member =
+			&fold->members[folding->at[kernel->member]];
+
+		folding->ends[i] = (struct collective_split_end){
+			.key = collective_split_key_of(call->process, &call->gpu),
+			.ns = call->gpu.ns,
+			.bus_bytes = kernel->sent_bytes > kernel->received_bytes
+					     ? kernel->sent_bytes
+					     : kernel->received_bytes,
+			.left_out = !call->gpu.total_known ||
+				    call->gpu.start_ns + call->gpu.ns <= member->gpu_end_ns,
+		};
+	}
+	return collective_splits_add(&folding->folds->splits, folding->ends, count);
+}
+
+static int split_exchanges(struct folding *folding, const struct collective_fold *fold,
+			   const struct collective_exchanges *exchanges)
+{
+	const struct collective_exchange_kernel *kernels = exchanges->kernels;
+	int error = 0;
+
+	for (uint32_t i = 0, end; i < exchanges->nr_kernels && !error; i = end) {
+		for (end = i + 1;
+		     end < exchanges->nr_kernels && kernels[end].exchange == kernels[i].exchange;
+		     end++)
+			;
+		error = split_exchange(folding, fold, &kernels[i], end - i);
+	}
+	return error;
+}
+
 static int take_communicator(void *context, struct collective_match *match)
 {
 	struct folding *folding = context;
 	struct collective_fold *fold = get_fold(folding, match);
+	struct collective_exchanges exchanges = {0};
 	int error = fold ? 0 : -ENOMEM;
 
+	if (!error)
+		error = collective_exchange_find(match, folding->calls, folding->nr_calls,
+						 COLLECTIVE_FOLDS_WAITING, folding->all,
+						 &exchanges);
+	if (!error)
+		error = split_exchanges(folding, fold, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {
 		const struct collective_match_entry *entry = &match->entries[i];
 
-		if (entry->in_row)
+		if (entry->in_row || exchanges.held[i])
 			continue;
 		error = fold_rest(folding, entry->call);
 		if (folding->folds->verdicts[entry->call] == COLLECTIVE_WAITS)
@@ -420,132 +513,9 @@ static int take_communicator(void *context, struct collective_match *match)
 	}
 	if (!error)
 		error = fold_rows(folding, fold, match);
+	collective_exchange_fini(&exchanges);
 	collective_match_fini(match);
 	return error;
-}
-
-/* ---- the raw rows that are kept */
-
-/* A call that is folded. */
-struct raw {
-	uint64_t key, process, number, waited_ns; /* key 0: of the process's communicator alone */
-	uint32_t communicator_id, function, call;
-	bool holds_up;
-};
-
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_groups(const struct raw *a, const struct raw *b)
-{
-	int order = compare(a->key, b->key);
-
-	if (!order)
-		order = compare(a->process, b->process);
-	return order ? order : compare(a->communicator_id, b->communicator_id);
-}
-
-static int by_age(const void *a, const void *b)
-{
-	const struct raw *x = a, *y = b;
-	int order = compare_groups(x, y);
-
-	return order ? order : compare(y->call, x->call);
-}
-
-static int by_waits(const void *a, const void *b)
-{
-	const struct raw *x = a, *y = b;
-	int order = compare(y->waited_ns, x->waited_ns);
-
-	if (!order)
-		order = compare(y->number, x->number);
-	return order ? order : compare(x->function, y->function);
-}
-
-static void keep(struct collective_folds *folds, const struct raw *raw)
-{
-	folds->verdicts[raw->call] = COLLECTIVE_KEPT;
-}
-
-/* The more calls there are, the fewer numbers are kept: all divisible by 2^shift. Numbers that were left out before
- * stay so. */
-static void keep_spread(struct collective_folds *folds, const struct raw *raws, uint32_t count,
-			uint32_t room)
-{
-	uint32_t none = 0, *shift = &none, found;
-
-	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
-		if (folds->folds[i].key == raws->key)
-			shift = &folds->folds[i].spread;
-	for (;; ++*shift) {
-		found = 0;
-		for (uint32_t i = 0; i < count; i++)
-			found += raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1));
-		if (found <= room || *shift == 63)
-			break;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1)))
-			keep(folds, &raws[i]);
-}
-
-static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)
-{
-	uint32_t width = 1;
-
-	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
-		if (folds->folds[i].key == raws->key)
-			width = folds->folds[i].nr_members;
-	uint32_t last = 2 * width > COLLECTIVE_FOLDS_LAST ? 2 * width : COLLECTIVE_FOLDS_LAST;
-	uint32_t worst = 2 * width > COLLECTIVE_FOLDS_WORST ? 2 * width : COLLECTIVE_FOLDS_WORST;
-	uint32_t spread =
-		2 * width > COLLECTIVE_FOLDS_SPREAD ? 2 * width : COLLECTIVE_FOLDS_SPREAD;
-	for (uint32_t i = 0; i < count && i < last; i++)
-		keep(folds, &raws[i]);
-	keep_spread(folds, raws, count, spread);
-	qsort(raws, count, sizeof(*raws), by_waits);
-	for (uint32_t i = 0; i < count && i < worst && raws[i].waited_ns; i++)
-		keep(folds, &raws[i]);
-}
-
-static int choose_kept(struct folding *folding)
-{
-	struct collective_folds *folds = folding->folds;
-	struct raw *raws = calloc(folding->nr_calls + 1ul, sizeof(*raws));
-	uint32_t count = 0;
-
-	if (!raws)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < folding->nr_calls; i++) {
-		const struct collective_log_call *call = &folding->calls[i];
-		const struct communicator *end = collective_folds_end(folds, call->process,
-								      call->call.communicator_id);
-
-		if (folds->verdicts[i] == COLLECTIVE_WAITS)
-			continue;
-		raws[count++] = (struct raw){
-			.key = end ? end->key : 0,
-			.process = end && end->key ? 0 : call->process,
-			.communicator_id = end && end->key ? 0 : call->call.communicator_id,
-			.number = collective_match_number(&call->call),
-			.function = call->call.function,
-			.holds_up = collective_match_holds_up(call->call.function) &&
-				    call->call.sequence,
-			.waited_ns = folds->waited_ns[i],
-			.call = i,
-		};
-	}
-	qsort(raws, count, sizeof(*raws), by_age);
-	for (uint32_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && !compare_groups(&raws[i], &raws[end]); end++)
-			;
-		keep_group(folds, &raws[i], end - i);
-	}
-	free(raws);
-	return 0;
 }
 
 int collective_folds_take(struct collective_folds *folds, bool all)
@@ -573,10 +543,9 @@ int collective_folds_take(struct collective_folds *folds, bool all)
 		    (!call->call.sequence || !end || !end->key))
 			error = fold_rest(&folding, i);
 	}
-	if (!error && !all)
-		error = choose_kept(&folding);
 	free(folding.times);
 	free(folding.order);
 	free(folding.at);
+	free(folding.ends);
 	return error;
 }

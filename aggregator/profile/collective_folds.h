@@ -2,7 +2,8 @@
  * have come; then they are folded. So the folded rows do not grow with the run:
  *   - sums of the calls by process, communicator, thread, function and size class, and how often and how long others
  *     waited for these calls;
- *   - what is known of a communicator as a whole (collective_fold.h).
+ *   - what is known of a communicator as a whole (collective_fold.h);
+ *   - the time of the calls' kernels, split (collective_split.h).
  * Raw rows are kept of each communicator's newest calls, of the collectives with the longest waits, and of calls that
  * are spread over the run. Single-threaded. */
 #ifndef COLLECTIVE_FOLDS_H
@@ -10,6 +11,7 @@
 
 #include "collective_fold.h"
 #include "collective_log.h"
+#include "collective_split.h"
 
 #include "base/hash_index.h"
 
@@ -69,6 +71,7 @@ struct collective_folds {
 	struct collective_sum *sums; /* owns */
 	uint32_t nr_sums, room_sums;
 	struct hash_index index; /* of sums */
+	struct collective_splits splits; /* of the kernels of folded calls */
 	/* own; of each call of the log, after collective_folds_take(): an enum collective_verdict, and waited_ns */
 	uint8_t *verdicts;
 	uint64_t *waited_ns;
@@ -92,8 +95,8 @@ struct collective_sum *collective_folds_sum(struct collective_folds *folds,
 const struct communicator *collective_folds_end(const struct collective_folds *folds,
 						uint32_t process, uint32_t communicator_id);
 
-/* Folds the calls of the log that wait for nothing, or all calls that are not folded. Without all it also chooses the
- * raw rows that are kept. Call it once. 0 or -ENOMEM. */
+/* Folds the calls of the log that wait for nothing, or all calls that are not folded. collective_kept.h chooses the raw
+ * rows that are kept. Call it once. 0 or -ENOMEM. */
 int collective_folds_take(struct collective_folds *folds, bool all);
 
 /* Adds the bins of from, or one time, to a histogram. 0 or -ENOMEM. Returns the median, to an eighth. */

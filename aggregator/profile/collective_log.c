@@ -153,20 +153,11 @@ static int add_early(struct process *process, const struct collective_log_kernel
 	return 0;
 }
 
-int collective_log_kernel(struct collective_log *log, uint32_t process,
-			  const struct gpu_record *record, bool is_nccl,
-			  const int64_t *clock_offset_ns)
+int collective_log_kernel(struct collective_log *log, uint32_t process, uint32_t correlation_id,
+			  const struct collective_gpu *gpu, bool is_nccl)
 {
 	const struct collective_log_kernel kernel = {
-		.process = process,
-		.correlation_id = record->correlation_id,
-		.gpu = {.start_ns = record->start_ns,
-			.ns = record->end_ns - record->start_ns,
-			.clock_offset_ns = clock_offset_ns ? *clock_offset_ns : 0,
-			.device_id = record->device_id,
-			.known = true,
-			.clock_known = clock_offset_ns},
-	};
+		.process = process, .correlation_id = correlation_id, .gpu = *gpu};
 	bool known = process <= log->nr_processes;
 
 	if (!kernel.correlation_id || (!is_nccl && !known))

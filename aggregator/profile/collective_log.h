@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "proto/collective.h"
-#include "proto/record.h"
 
 /* A process without a communicator keeps this many of its newest NCCL kernels. */
 #define COLLECTIVE_LOG_EARLY 4096u
@@ -27,7 +26,9 @@ struct collective_gpu {
 	uint64_t start_ns, ns;   /* CUPTI's clock */
 	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, when the record came */
 	uint32_t device_id;      /* CUDA ordinal */
-	bool known, clock_known;
+	/* of the total that holds the kernel (fold_table.h), beside process and device; all 0 unless total_known */
+	uint32_t context_id, stream_id, tid, node, name;
+	bool known, clock_known, total_known;
 };
 
 struct collective_log_call {
@@ -65,10 +66,9 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call);
 
 /* Adds a kernel of the process, with valid times and a launch of its own. It is kept if it is NCCL's (is_nccl) or if a
- * call has asked for it. clock_offset_ns NULL: not known. 0 or -ENOMEM: unchanged. */
-int collective_log_kernel(struct collective_log *log, uint32_t process,
-			  const struct gpu_record *record, bool is_nccl,
-			  const int64_t *clock_offset_ns);
+ * call has asked for it. 0 or -ENOMEM: unchanged. */
+int collective_log_kernel(struct collective_log *log, uint32_t process, uint32_t correlation_id,
+			  const struct collective_gpu *gpu, bool is_nccl);
 
 /* Marks a process as ended: it sends neither kernels nor calls any more. */
 void collective_log_end(struct collective_log *log, uint32_t process);

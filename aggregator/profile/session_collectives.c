@@ -4,6 +4,7 @@
 #include "collection.h"
 #include "collective_log.h"
 #include "nccl_kernel.h"
+#include "roster.h"
 
 #include "aggregator/core/correlator.h"
 
@@ -61,7 +62,14 @@ int session_collectives_apply(struct agent_session *session, struct collection *
 int session_collectives_record(struct collection *collection, uint32_t process,
 			       const struct message_events *events, const struct gpu_record *record)
 {
-	const int64_t offset_ns = events->clock_offset_ns;
+	struct collective_gpu gpu = {
+		.start_ns = record->start_ns,
+		.ns = record->end_ns - record->start_ns,
+		.clock_offset_ns = events->clock_valid ? events->clock_offset_ns : 0,
+		.device_id = record->device_id,
+		.known = true,
+		.clock_known = events->clock_valid,
+	};
 	uint32_t size;
 
 	if (record->kind != RECORD_GPU_KERNEL || record->graph_node_id || record->graph_id ||
@@ -69,7 +77,14 @@ int session_collectives_record(struct collection *collection, uint32_t process,
 	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
 		return 0;
 	const char *name = catalog_string(collection->catalog, record->name_id, &size);
-	return collective_log_kernel(collection->collectives, process, record,
-				     nccl_kernel_is(name, size),
-				     events->clock_valid ? &offset_ns : NULL);
+	gpu.total_known =
+		correlator_launched(roster_process(collection->roster, process)->correlator, record,
+				    &gpu.tid, &gpu.node);
+	if (gpu.total_known) {
+		gpu.context_id = record->context_id;
+		gpu.stream_id = record->stream_id;
+		gpu.name = record->name_id;
+	}
+	return collective_log_kernel(collection->collectives, process, record->correlation_id, &gpu,
+				     nccl_kernel_is(name, size));
 }

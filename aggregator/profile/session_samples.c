@@ -103,7 +103,9 @@ int session_samples_work(struct collection *collection, uint32_t process, uint32
 		return 0;
 	if (events->clock_valid) {
 		work.clock_offset_ns = (uint64_t)events->clock_offset_ns;
-		work.tid = correlator_thread(correlator, record);
+		uint32_t stack_id;
+
+		correlator_launched(correlator, record, &work.tid, &stack_id);
 	}
 	if (!idle_log_has_begun(collection->idle, device))
 		error = last_end(collection, device, &last_ns);

@@ -1,6 +1,8 @@
 #include "store_collectives.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "statement_set.h"
 #include "store_joins.h"
@@ -14,7 +16,8 @@ enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 const char *const store_collectives_commands[] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
 	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0"
+		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0,"
+		     "context,stream,kernel_tid,kernel_node,name"
 		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
 		     " ON process = ?1 AND correlation_id = ?18",
 	[COMMANDS] = NULL,
@@ -142,6 +145,12 @@ static int take_call(struct statement *row, void *log)
 		.device_id = statement_number32(row, 21),
 		.clock_known = !statement_null(row, 22),
 		.clock_offset_ns = statement_signed(row, 22),
+		.total_known = !statement_null(row, 25),
+		.context_id = statement_number32(row, 25),
+		.stream_id = statement_number32(row, 26),
+		.tid = statement_number32(row, 27),
+		.node = statement_number32(row, 28),
+		.name = statement_number32(row, 29),
 	};
 	uint32_t process = statement_number32(row, 1);
 
@@ -158,13 +167,36 @@ static int take_call(struct statement *row, void *log)
 	return 0;
 }
 
-int store_collectives_read(struct database *database, struct collective_log *log)
+#define NOT_FOLDED "FROM collectives WHERE folded = 0"
+#define ENDS       "SELECT process, communicator, max(sequence) AS last " NOT_FOLDED " GROUP BY 1, 2"
+
+/* Writes the query of calls that are not folded. */
+static int select_waiting(struct database *database, uint32_t most, char *sql, size_t size)
 {
+	int64_t rows, ends;
+	int error = database_query_number(database, "SELECT count(*) " NOT_FOLDED, &rows);
+
+	snprintf(sql, size, "SELECT * " NOT_FOLDED " ORDER BY id");
+	if (error || rows <= most)
+		return error;
+	error = database_query_number(database, "SELECT count(*) FROM (" ENDS ")", &ends);
+	if (!error)
+		snprintf(sql, size,
+			 "SELECT c.* FROM collectives c JOIN (" ENDS ") e"
+			 " ON c.process = e.process AND c.communicator = e.communicator"
+			 " WHERE c.folded = 0 AND c.sequence > e.last - %" PRId64 " ORDER BY c.id",
+			 most / ends);
+	return error;
+}
+
+int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most)
+{
+	char sql[512] = "SELECT * FROM collectives ORDER BY id";
 	int error = database_rows(database,
 				  "SELECT * FROM communicators ORDER BY process, communicator",
 				  take_communicator, log);
 
-	return error ? error
-		     : database_rows(database, "SELECT * FROM collectives ORDER BY id", take_call,
-				     log);
+	if (!error && most)
+		error = select_waiting(database, most, sql, sizeof(sql));
+	return error ? error : database_rows(database, sql, take_call, log);
 }

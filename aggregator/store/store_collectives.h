@@ -20,7 +20,8 @@ int store_collectives_write(struct statement_set *set, struct statement_set *joi
  * store_loader_load(). */
 int store_collectives_load(struct database *database, struct collection *collection);
 
-/* For reports: reads both tables into an empty log. 0, -EPROTO, -EIO, -ENOMEM. */
-int store_collectives_read(struct database *database, struct collective_log *log);
+/* For reports: reads both tables into an empty log. most 0: all calls; else those that are not folded, of each rank's
+ * end of a communicator the newest, about so many in all. 0, -EPROTO, -EIO, -ENOMEM. */
+int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most);
 
 #endif

@@ -7,9 +7,22 @@
 #include "statement_set.h"
 #include "store_collectives.h"
 
+#include "aggregator/profile/collective_kept.h"
 #include "proto/batch/message.h"
 
-enum command { PUT_FOLD, PUT_MEMBER, PUT_SUM, DELETE_CALL, FOLD_CALL, COMMANDS };
+enum command {
+	PUT_FOLD,
+	PUT_MEMBER,
+	PUT_SUM,
+	DELETE_SPLIT,
+	PUT_SPLIT,
+	DELETE_CALL,
+	FOLD_CALL,
+	COMMANDS
+};
+
+/* Of a split, collective_splits.part. */
+enum part { MOVES, WAITS, WAITS_FOR_SEVERAL };
 
 static const char *const commands[] = {
 	[PUT_FOLD] = "REPLACE INTO collective_folds VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
@@ -17,6 +30,10 @@ static const char *const commands[] = {
 	[PUT_MEMBER] = "REPLACE INTO collective_members VALUES (?,?,?,?,?,?,?,?)",
 	[PUT_SUM] = "REPLACE INTO collective_sums VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 		    "?,?)",
+	[DELETE_SPLIT] = "DELETE FROM collective_splits WHERE process = ? AND device_id = ?"
+			 " AND context_id = ? AND stream_id = ? AND tid = ? AND node = ? AND name "
+			 "= ?",
+	[PUT_SPLIT] = "INSERT INTO collective_splits VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[DELETE_CALL] = "DELETE FROM collectives WHERE id = ?",
 	[FOLD_CALL] = "UPDATE collectives SET folded = 1, waited_ns = ?2 WHERE id = ?1",
 	[COMMANDS] = NULL,
@@ -144,12 +161,61 @@ static int take_sum(struct statement *row, void *context)
 	return sum->calls ? take_bins(row, sum) : -EPROTO;
 }
 
-int store_folds_read(struct database *database, struct collective_folds *folds)
+/* Each process has a writer. */
+static bool is_process(const struct collective_folds *folds, uint32_t process)
+{
+	return process < folds->nr_processes && folds->writers[process];
+}
+
+static int take_split(struct statement *row, void *context)
+{
+	struct collective_folds *folds = context;
+	const struct collective_split_key key = {
+		.process = statement_number32(row, 0),
+		.device_id = statement_number32(row, 1),
+		.context_id = statement_number32(row, 2),
+		.stream_id = statement_number32(row, 3),
+		.tid = statement_number32(row, 4),
+		.node = statement_number32(row, 5),
+		.name = statement_number32(row, 6),
+	};
+	const struct collective_split_wait wait = {
+		.process = statement_number32(row, 8),
+		.device_id = statement_number32(row, 9),
+		.count = statement_number(row, 10),
+		.ns = statement_number(row, 11),
+	};
+
+	if (!is_process(folds, key.process) || (wait.process && !is_process(folds, wait.process)))
+		return -EPROTO;
+	struct collective_split *split = collective_splits_get(&folds->splits, &key);
+	if (!split)
+		return -ENOMEM;
+	switch (statement_number(row, 7)) {
+	case MOVES:
+		split->kernels = wait.count;
+		split->moves_ns = wait.ns;
+		split->bus_bytes = statement_number(row, 12);
+		return 0;
+	case WAITS:
+		return wait.process ? collective_split_keep(split, &wait) : -EPROTO;
+	case WAITS_FOR_SEVERAL:
+		split->several = wait.count;
+		split->several_ns = wait.ns;
+		return 0;
+	}
+	return -EPROTO;
+}
+
+int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most)
 {
 	int error = database_rows(database, "SELECT id, writer FROM processes", take_writer, folds);
 
 	if (!error)
-		error = store_collectives_read(database, folds->log);
+		error = store_collectives_read(database, folds->log, most);
+	if (!error)
+		error = database_rows(database, "SELECT * FROM collective_splits", take_split,
+				      folds);
 	if (!error)
 		error = database_rows(database, "SELECT * FROM collective_folds", take_fold, folds);
 	if (!error)
@@ -220,6 +286,35 @@ static int write_sum(struct writing *writing, const struct collective_sum *sum)
 			   bytes_of(&writing->code));
 }
 
+static int put_split(struct writing *writing, const struct collective_split_key *key,
+		     enum part part, const struct collective_split_wait *wait, uint64_t bytes)
+{
+	return RUN(&writing->set, PUT_SPLIT, NUMBER(key->process), NUMBER(key->device_id),
+		   NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
+		   NUMBER(key->node), NUMBER(key->name), NUMBER(part), NUMBER(wait->process),
+		   NUMBER(wait->device_id), NUMBER(wait->count), AMOUNT(wait->ns), AMOUNT(bytes));
+}
+
+/* A rank may have given up its place to another one. */
+static int write_split(struct writing *writing, const struct collective_split *split)
+{
+	const struct collective_split_key *key = &split->key;
+	const struct collective_split_wait moves = {.count = split->kernels, .ns = split->moves_ns};
+	const struct collective_split_wait several = {.count = split->several,
+						      .ns = split->several_ns};
+	int error = RUN(&writing->set, DELETE_SPLIT, NUMBER(key->process), NUMBER(key->device_id),
+			NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
+			NUMBER(key->node), NUMBER(key->name));
+
+	if (!error)
+		error = put_split(writing, key, MOVES, &moves, split->bus_bytes);
+	if (!error && several.count)
+		error = put_split(writing, key, WAITS_FOR_SEVERAL, &several, 0);
+	for (uint32_t i = 0; i < split->nr_waits && !error; i++)
+		error = put_split(writing, key, WAITS, &split->waits[i], 0);
+	return error;
+}
+
 static int write_calls(struct writing *writing, const struct collective_folds *folds,
 		       uint64_t *kept)
 {
@@ -249,6 +344,9 @@ static int write_all(struct database *database, const struct collective_folds *f
 		error = write_fold(&writing, &folds->folds[i]);
 	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
 		error = write_sum(&writing, &folds->sums[i]);
+	for (uint32_t i = 0; i < folds->splits.count && !error; i++)
+		if (folds->splits.splits[i].changed)
+			error = write_split(&writing, &folds->splits.splits[i]);
 	if (!error)
 		error = write_calls(&writing, folds, kept);
 	statement_set_fini(&writing.set);
@@ -281,9 +379,11 @@ int store_folds_write(struct store_folds *state, struct database *database,
 	if (error || state->added < STORE_FOLDS_ROUND || state->added < state->kept)
 		return error;
 	struct collective_folds *folds = collective_folds_create();
-	error = folds ? store_folds_read(database, folds) : -ENOMEM;
+	error = folds ? store_folds_read(database, folds, 0) : -ENOMEM;
 	if (!error)
 		error = collective_folds_take(folds, false);
+	if (!error)
+		error = collective_kept_choose(folds);
 	if (!error)
 		error = write_all(database, folds, &state->kept);
 	state->added = 0;

@@ -24,7 +24,7 @@ struct store_folds {
 int store_folds_write(struct store_folds *state, struct database *database,
 		      const struct collective_log *log);
 
-/* Reads folded and raw rows into what is empty. 0; -EPROTO, -EIO, -ENOMEM. */
-int store_folds_read(struct database *database, struct collective_folds *folds);
+/* Reads folded and raw rows into what is empty; most as of store_collectives_read(). 0; -EPROTO, -EIO, -ENOMEM. */
+int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most);
 
 #endif

@@ -13,9 +13,10 @@ enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP
 
 const char *const store_joins_commands[] = {
 	[ADD_KERNEL] = "REPLACE INTO collective_kernels VALUES (?1,?2,?3,?4,?5,?6,?7,"
-		       "EXISTS (SELECT 1 FROM collectives WHERE " WAITS "))",
+		       "EXISTS (SELECT 1 FROM collectives WHERE " WAITS "),?8,?9,?10,?11,?12)",
 	[TELL_CALLS] = "UPDATE collectives SET gpu_start_ns = ?4, gpu_ns = ?5, device_id = ?6,"
-		       " gpu_clock_offset_ns = ?7 WHERE " WAITS " AND ?3 > 0",
+		       " gpu_clock_offset_ns = ?7, gpu_context = ?8, gpu_stream = ?9,"
+		       " gpu_tid = ?10, gpu_node = ?11, gpu_name = ?12 WHERE " WAITS " AND ?3 > 0",
 	[ASK] = "UPDATE collective_kernels SET asked = 1 WHERE process = ?1 AND correlation_id = "
 		"?2",
 	[PUT_COUNT] = "INSERT INTO collective_joins VALUES (?1,?2,0)"
@@ -31,13 +32,15 @@ const char *const store_joins_commands[] = {
 static int write_kernel(struct statement_set *set, enum command command,
 			const struct collective_log_kernel *kernel)
 {
+	const struct database_value none = {.type = DATABASE_NULL};
 	const struct collective_gpu *gpu = &kernel->gpu;
 
 	return RUN(set, command, NUMBER(kernel->process), NUMBER(kernel->correlation_id),
 		   NUMBER(kernel->position), NUMBER(gpu->start_ns), NUMBER(gpu->ns),
 		   NUMBER(gpu->device_id),
-		   gpu->clock_known ? database_signed(gpu->clock_offset_ns)
-				    : (struct database_value){.type = DATABASE_NULL});
+		   gpu->clock_known ? database_signed(gpu->clock_offset_ns) : none,
+		   gpu->total_known ? NUMBER(gpu->context_id) : none, NUMBER(gpu->stream_id),
+		   NUMBER(gpu->tid), NUMBER(gpu->node), NUMBER(gpu->name));
 }
 
 int store_joins_kernels(struct statement_set *set, const struct collective_log *log)

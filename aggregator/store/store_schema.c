@@ -155,13 +155,16 @@ static const char schema[] =
 	" duration_ns INTEGER NOT NULL, correlation_id INTEGER NOT NULL,"
 	" gpu_start_ns INTEGER, gpu_ns INTEGER, device_id INTEGER,"
 	" gpu_clock_offset_ns INTEGER, folded INTEGER NOT NULL,"
-	" waited_ns INTEGER NOT NULL) STRICT;"
+	" waited_ns INTEGER NOT NULL, gpu_context INTEGER, gpu_stream INTEGER, gpu_tid INTEGER,"
+	" gpu_node INTEGER, gpu_name INTEGER) STRICT;"
 	"CREATE INDEX collectives_waiting ON collectives (process, correlation_id)"
 	" WHERE gpu_ns IS NULL AND correlation_id != 0;"
 	"CREATE TABLE collective_kernels (process INTEGER NOT NULL,"
 	" correlation_id INTEGER NOT NULL, position INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 	" ns INTEGER NOT NULL, device_id INTEGER NOT NULL, clock_offset_ns INTEGER,"
-	" asked INTEGER NOT NULL, PRIMARY KEY (process, correlation_id)) STRICT, WITHOUT ROWID;"
+	" asked INTEGER NOT NULL, context INTEGER, stream INTEGER NOT NULL,"
+	" kernel_tid INTEGER NOT NULL, kernel_node INTEGER NOT NULL, name INTEGER NOT NULL,"
+	" PRIMARY KEY (process, correlation_id)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE collective_joins (process INTEGER PRIMARY KEY, kernels INTEGER NOT NULL,"
 	" dropped INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE collective_folds (writer INTEGER NOT NULL, key INTEGER NOT NULL,"
@@ -186,6 +189,13 @@ static const char schema[] =
 	" waited_ns INTEGER NOT NULL, others_ns INTEGER NOT NULL, bins INTEGER NOT NULL,"
 	" behind BLOB NOT NULL, PRIMARY KEY (process, communicator, tid, function, size_class))"
 	" STRICT, WITHOUT ROWID;"
+	"CREATE TABLE collective_splits (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL, tid INTEGER NOT NULL,"
+	" node INTEGER NOT NULL, name INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" waited_for INTEGER NOT NULL, waited_for_device INTEGER NOT NULL,"
+	" count INTEGER NOT NULL, ns INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+	" PRIMARY KEY (process, device_id, context_id, stream_id, tid, node, name, part,"
+	" waited_for, waited_for_device)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_delays (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, sum_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,"
 	" unclear INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
@@ -212,24 +222,15 @@ static const char schema[] =
 					      STORE_SCHEMA_VERSION) ";"
 								    "COMMIT;";
 
-/* Each shows the tables that a version changed as the next version has them. Writers of version 5 did not say how they
- * ended: they count as closed. */
+/* Each shows the tables that a version changed as the next version has them. */
 static const char *const views[] = {
-	/* 5 */
-	"CREATE TEMP VIEW modules AS SELECT id, path, flags, 0 AS owner, build_id FROM main.modules;"
-	"CREATE TEMP VIEW processes_6 AS SELECT *, 0 AS spoke_ns FROM main.processes;"
-	"CREATE TEMP VIEW epochs_6 AS SELECT *, 0 AS spoke_ns FROM main.epochs;"
-	"CREATE TEMP VIEW meta_6 AS SELECT * FROM main.meta UNION ALL SELECT 'closed', 1;",
 	/* 6 */
-	"CREATE TEMP VIEW IF NOT EXISTS processes_6 AS SELECT * FROM main.processes;"
-	"CREATE TEMP VIEW IF NOT EXISTS epochs_6 AS SELECT * FROM main.epochs;"
-	"CREATE TEMP VIEW IF NOT EXISTS meta_6 AS SELECT * FROM main.meta;"
-	"CREATE TEMP VIEW processes AS SELECT *, 1 AS writer FROM processes_6;"
-	"CREATE TEMP VIEW epochs AS SELECT *, 1 AS writer FROM epochs_6;"
+	"CREATE TEMP VIEW processes AS SELECT *, 1 AS writer FROM main.processes;"
+	"CREATE TEMP VIEW epochs AS SELECT *, 1 AS writer FROM main.epochs;"
 	"CREATE TEMP VIEW writers AS SELECT 1 AS id,"
 	" coalesce((SELECT epoch FROM main.epochs WHERE id = 1), zeroblob(16)) AS writer,"
-	" coalesce((SELECT value FROM meta_6 WHERE key = 'closed'), 0) AS closed,"
-	" coalesce((SELECT value FROM meta_6 WHERE key = 'nodes'), 0) AS nodes;"
+	" coalesce((SELECT value FROM main.meta WHERE key = 'closed'), 0) AS closed,"
+	" coalesce((SELECT value FROM main.meta WHERE key = 'nodes'), 0) AS nodes;"
 	"CREATE TEMP VIEW idle_devices AS SELECT device, 1 AS writer, from_ns, to_ns"
 	" FROM main.idle_devices;"
 	"CREATE TEMP VIEW idle_blocks AS SELECT device, 1 AS writer, block, records, count, data"
@@ -244,11 +245,18 @@ static const char *const views[] = {
 	/* 7: no call was folded; it has no messages either, and nobody asks for them */
 	"CREATE TEMP VIEW total_blocks AS SELECT NULL AS process, NULL AS kind, NULL AS block,"
 	" NULL AS count, NULL AS data WHERE false;"
-	"CREATE TEMP VIEW collectives AS SELECT *, 0 AS folded, 0 AS waited_ns"
+	"CREATE TEMP VIEW collectives_8 AS SELECT *, 0 AS folded, 0 AS waited_ns"
 	" FROM main.collectives;"
 	"CREATE TEMP VIEW collective_folds AS SELECT 1 WHERE 0;"
 	"CREATE TEMP VIEW collective_members AS SELECT 1 WHERE 0;"
 	"CREATE TEMP VIEW collective_sums AS SELECT 1 WHERE 0;",
+	/* 8: no kernel's total was known */
+	"CREATE TEMP VIEW IF NOT EXISTS collectives_8 AS SELECT * FROM main.collectives;"
+	"CREATE TEMP VIEW collectives AS SELECT *, NULL AS gpu_context, NULL AS gpu_stream,"
+	" NULL AS gpu_tid, NULL AS gpu_node, NULL AS gpu_name FROM collectives_8;"
+	"CREATE TEMP VIEW collective_kernels AS SELECT *, NULL AS context, 0 AS stream,"
+	" 0 AS kernel_tid, 0 AS kernel_node, 0 AS name FROM main.collective_kernels;"
+	"CREATE TEMP VIEW collective_splits AS SELECT 1 WHERE 0;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

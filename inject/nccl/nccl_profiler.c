@@ -19,6 +19,7 @@
 #define CAPTURED_BIT   1u
 #define CALLED_SHIFT   1
 #define DEFINED_IN_ALL COLLECTIVE_COMMUNICATORS_MAX
+#define PEER_TABLES    256u /* communicators at the same time that have sends and receives */
 
 enum communicator_state { COMMUNICATOR_FREE, COMMUNICATOR_TAKEN };
 
@@ -28,6 +29,13 @@ struct nccl_communicator {
 	uint64_t hash;
 	uint32_t rank, nr_ranks;
 	_Atomic uint64_t sequence, by_function[COLLECTIVE_GROUP];
+	_Atomic uint32_t peers; /* index into peers + 1; 0: it has none yet */
+};
+
+/* A communicator's sends and receives so far, by peer. */
+struct peer_table {
+	_Atomic bool taken;
+	_Atomic uint32_t sends[NCCL_PROFILER_PEERS], receives[NCCL_PROFILER_PEERS];
 };
 
 static struct {
@@ -37,6 +45,7 @@ static struct {
 	uint32_t nr_defined;
 	_Atomic uint32_t next; /* where to look for a free place first */
 	struct nccl_communicator communicators[NCCL_PROFILER_COMMUNICATORS];
+	struct peer_table peers[PEER_TABLES];
 } self = {.defining = ATOMIC_FLAG_INIT};
 
 void nccl_profiler_start(const struct nccl_profiler_parts *parts)
@@ -105,8 +114,13 @@ void nccl_profiler_learn(struct nccl_communicator *communicator, uint64_t hash, 
 
 void nccl_profiler_forget(struct nccl_communicator *communicator)
 {
-	if (communicator)
-		atomic_store(&communicator->state, COMMUNICATOR_FREE);
+	if (!communicator)
+		return;
+	uint32_t peers = atomic_exchange(&communicator->peers, 0);
+
+	if (peers)
+		atomic_store(&self.peers[peers - 1].taken, false);
+	atomic_store(&communicator->state, COMMUNICATOR_FREE);
 }
 
 /* Computes collective_hash(), which the guest does not use otherwise. */
@@ -207,6 +221,43 @@ static bool is_captured(const struct nccl_task *task, const struct launch_thread
 	return (uintptr_t)task->called & CAPTURED_BIT;
 }
 
+/* NULL: all tables are taken. */
+static struct peer_table *peers_of(struct nccl_communicator *communicator)
+{
+	uint32_t none = 0, own = atomic_load(&communicator->peers);
+
+	for (uint32_t i = 0; i < PEER_TABLES && !own; i++) {
+		struct peer_table *table = &self.peers[i];
+		bool taken = false;
+
+		if (!atomic_compare_exchange_strong(&table->taken, &taken, true))
+			continue;
+		for (uint32_t peer = 0; peer < NCCL_PROFILER_PEERS; peer++) {
+			atomic_store(&table->sends[peer], 0);
+			atomic_store(&table->receives[peer], 0);
+		}
+		own = i + 1;
+		if (atomic_compare_exchange_strong(&communicator->peers, &none, own))
+			break;
+		/* another thread was faster */
+		atomic_store(&table->taken, false);
+		own = none;
+	}
+	return own ? &self.peers[own - 1] : NULL;
+}
+
+/* Returns the number of a send or receive among those with its peer; 0: there is no room to count. */
+static uint64_t number_by_peer(struct nccl_communicator *communicator, const struct nccl_task *task)
+{
+	struct peer_table *table = task->peer < NCCL_PROFILER_PEERS ? peers_of(communicator) : NULL;
+
+	if (!table)
+		return 0;
+	_Atomic uint32_t *calls =
+		task->function == COLLECTIVE_SEND ? table->sends : table->receives;
+	return atomic_fetch_add_explicit(&calls[task->peer], 1, memory_order_relaxed) + 1ull;
+}
+
 /* Numbers a call even if calls are not recorded, so that the numbers stay the same on all ranks. */
 static void number(struct nccl_communicator *communicator, const struct nccl_task *task,
 		   struct collective_record *record)
@@ -215,7 +266,9 @@ static void number(struct nccl_communicator *communicator, const struct nccl_tas
 
 	record->sequence =
 		atomic_fetch_add_explicit(&communicator->sequence, 1, memory_order_relaxed) + 1;
-	if (task->function < COLLECTIVE_GROUP)
+	if (task->function == COLLECTIVE_SEND || task->function == COLLECTIVE_RECV)
+		by_function = number_by_peer(communicator, task);
+	else if (task->function < COLLECTIVE_GROUP)
 		by_function = atomic_fetch_add_explicit(&communicator->by_function[task->function],
 							1, memory_order_relaxed) +
 			      1;

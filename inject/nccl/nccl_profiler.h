@@ -18,6 +18,8 @@
 
 /* communicators of a process at the same time; the calls of further ones are lost */
 #define NCCL_PROFILER_COMMUNICATORS 4096u
+/* ranks of a communicator whose sends and receives are numbered; those with further ones have function_sequence 0 */
+#define NCCL_PROFILER_PEERS 256u
 
 struct definition_writer;
 struct nccl_communicator;

@@ -29,6 +29,8 @@ static const struct option_row rows[] = {
 		"too, such as /megatron/."},
 	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
 		"lines (default), or under the thread that launched them."},
+	{"nccl", 0, "split|whole", 0, "Split kernels of NCCL's into waiting for other ranks and "
+		"moving data (default), or show them whole."},
 
 	OPTION_GROUP("Where it goes"),
 	ROW_OUTPUT_FILE,

@@ -50,6 +50,7 @@ struct builder {
 	const struct collection *collection; /* borrowed from the profile */
 	struct report_paths *paths;          /* owns */
 	struct report_leaves leaves;
+	struct report_split *split; /* owns; NULL: totals are shown as a whole */
 	enum report_memory memory;
 	uint64_t unmatched;
 };
@@ -181,7 +182,8 @@ static bool is_held(const struct builder *builder, const struct fold_key *key)
 	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
 }
 
-static int add_row_leaf(struct builder *builder, const struct fold_row *row)
+/* text: a frame between the path and the leaf; "": none. */
+static int add_leaf(struct builder *builder, const struct fold_row *row, const char *text)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -201,6 +203,8 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
+	if (!error && *text)
+		error = report_paths_mark(builder->paths, leaf.node, text, &leaf.node);
 	if (!error && key->kind < REPORT_KIND_HOST)
 		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error && key->kind < REPORT_KIND_HOST)
@@ -211,6 +215,19 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
 	return error ? error : report_leaves_add(&builder->leaves, &leaf);
+}
+
+static int take_part(void *context, const struct fold_row *part, enum report_split_part which,
+		     const char *text)
+{
+	(void)which;
+	return add_leaf(context, part, text);
+}
+
+static int add_row_leaf(struct builder *builder, const struct fold_row *row)
+{
+	return builder->split ? report_split_each(builder->split, row, take_part, builder)
+			      : add_leaf(builder, row, "");
 }
 
 /* Memory has no total of all its records, so its plane's total is the sum of the wanted leaves. */
@@ -553,13 +570,17 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
-	if (report->names)
+	const bool split = !options || options->nccl == REPORT_NCCL_SPLIT;
+	if (split)
+		builder.split = report_split_create(profile);
+	if (report->names && (builder.split || !split))
 		builder.paths = report_paths_create(profile->collection->catalog, report->names,
 						    options ? &options->view
 							    : &(struct report_paths_view){0});
 	if (builder.paths)
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
+	report_split_destroy(builder.split);
 	report_leaves_fini(&builder.leaves);
 	if (error) {
 		report_tree_destroy(&report->tree);

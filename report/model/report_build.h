@@ -5,6 +5,7 @@
 #include "report_memory.h"
 #include "report_names.h"
 #include "report_paths.h"
+#include "report_split.h"
 #include "report_tree.h"
 
 #include "report/names/demangle.h"
@@ -14,6 +15,7 @@ struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
 	struct report_paths_view view;
+	enum report_nccl nccl;
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;

@@ -396,6 +396,11 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 	return error;
 }
 
+int report_paths_mark(struct report_paths *paths, uint32_t node, const char *text, uint32_t *within)
+{
+	return add_text(paths, node, text, within);
+}
+
 const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)
 {
 	return &paths->nodes[node];

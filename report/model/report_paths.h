@@ -39,6 +39,10 @@ void report_paths_destroy(struct report_paths *paths);
  * -EPROTO: a stack is deeper than the wire allows; -ENOMEM. On error *node must not be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
 
+/* Finds *within, a frame with this text under a node. 0 or -ENOMEM. */
+int report_paths_mark(struct report_paths *paths, uint32_t node, const char *text,
+		      uint32_t *within);
+
 /* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it,
  * or 0. The caller owns it: free(). NULL: out of memory. */
 uint32_t *report_paths_frameworks(const struct report_paths *paths, uint32_t nr_names);

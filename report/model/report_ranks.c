@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report_placement.h"
+#include "report_split.h"
 #include "report_tree.h"
 
 #include "aggregator/core/fold_table.h"
@@ -30,6 +31,7 @@ struct drafts {
 	const struct collection *collection;
 	struct draft *at; /* by process, device */
 	uint32_t count;
+	struct report_split *split; /* owns */
 };
 
 uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_ranks_column column)
@@ -218,19 +220,50 @@ static struct report_ranks_work *work_of(const struct drafts *drafts, struct rep
 	}
 }
 
+static struct draft *find_draft(const struct drafts *drafts, uint32_t process, uint32_t device_id)
+{
+	const struct draft key = {.process_id = process, .device_id = device_id};
+
+	return bsearch(&key, drafts->at, drafts->count, sizeof(key), by_key);
+}
+
+static int take_part(void *context, const struct fold_row *part, enum report_split_part which,
+		     const char *text)
+{
+	struct report_ranks_row *row = context;
+
+	(void)text;
+	if (which == REPORT_SPLIT_WAITS)
+		row->nccl_waits_ns += part->ns;
+	else if (which == REPORT_SPLIT_MOVES)
+		row->nccl_moves_ns += part->ns;
+	return 0;
+}
+
 static int take_total(void *context, const struct fold_row *row)
 {
 	const struct drafts *drafts = context;
-	const struct draft key = {.process_id = row->key.process_id,
-				  .device_id = row->key.device_id};
-	struct draft *draft = bsearch(&key, drafts->at, drafts->count, sizeof(key), by_key);
+	struct draft *draft = find_draft(drafts, row->key.process_id, row->key.device_id);
 	struct report_ranks_work *work = draft ? work_of(drafts, &draft->row, &row->key) : NULL;
 
 	if (work) {
 		work->count += row->count;
 		work->ns += row->ns;
 	}
-	return 0;
+	return work && work == &draft->row.nccl
+		       ? report_split_each(drafts->split, row, take_part, &draft->row)
+		       : 0;
+}
+
+static void take_bus_bytes(const struct drafts *drafts, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->splits.count; i++) {
+		const struct collective_split *split = &profile->splits.splits[i];
+		struct draft *draft = find_draft(drafts, split->key.process, split->key.device_id);
+
+		if (draft)
+			draft->row.nccl_bus_bytes += split->bus_bytes;
+	}
 }
 
 /* ---- rows that stand out */
@@ -318,9 +351,11 @@ static int make_rows(struct drafts *drafts, const struct profile *profile)
 	if (error)
 		return error;
 	qsort(drafts->at, drafts->count, sizeof(*drafts->at), by_key);
-	error = profile_each_total(profile, take_total, drafts);
+	drafts->split = report_split_create(profile);
+	error = drafts->split ? profile_each_total(profile, take_total, drafts) : -ENOMEM;
 	if (error)
 		return error;
+	take_bus_bytes(drafts, profile);
 	for (uint32_t i = 0; i < drafts->count; i++)
 		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
 	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
@@ -338,6 +373,7 @@ int report_ranks_create(const struct profile *profile, struct report_ranks **ran
 	if (!*ranks)
 		return -ENOMEM;
 	error = make_rows(&drafts, profile);
+	report_split_destroy(drafts.split);
 	free(drafts.at);
 	if (!error)
 		error = report_placement_create(profile, &(*ranks)->placement);

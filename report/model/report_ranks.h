@@ -38,6 +38,8 @@ struct report_ranks_row {
 	uint64_t busy_ns;
 	struct report_ranks_work compute; /* kernels except NCCL's */
 	struct report_ranks_work nccl;
+	/* parts of nccl.ns, as far as they are known (report_split.h), and what bus bandwidth counts as moved */
+	uint64_t nccl_waits_ns, nccl_moves_ns, nccl_bus_bytes;
 	struct report_ranks_work copies, fills;
 	struct report_ranks_work graphs; /* whole graphs, whose kernels are not known */
 	uint64_t nccl_busy_ns;           /* time in which a kernel of NCCL's ran */

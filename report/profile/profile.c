@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "profile_accounts.h"
+#include "profile_collectives.h"
 #include "profile_idle.h"
 
 #include "aggregator/core/correlator.h"
@@ -63,6 +64,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = store_raw_newest(database, &profile->raw_samples);
 	if (!error)
 		error = store_joins_count(database, profile->collection->roster);
+	if (!error)
+		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
 		error = load_title(database, &profile->title);
 	if (!error)
@@ -171,6 +174,7 @@ void profile_destroy(struct profile *profile)
 	collection_destroy(profile->collection);
 	profile_totals_fini(&profile->totals);
 	fold_table_destroy(profile->idle);
+	collective_splits_fini(&profile->splits);
 	free(profile->title);
 	free(profile);
 }

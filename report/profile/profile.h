@@ -9,6 +9,7 @@
 #include "profile_totals.h"
 
 #include "aggregator/profile/collection.h"
+#include "aggregator/profile/collective_split.h"
 
 /* Owns all of it; callers only read. profile_each_total() gives all totals. GPU records that still wait for their
  * launch are among them as unmatched ones, so that nothing is missing while the job runs. collection.samples holds
@@ -27,6 +28,7 @@ struct profile {
 	/* row of the newest sample that was kept by itself (sample_writer.h); 0: there is none */
 	uint64_t raw_samples;
 	uint64_t idle_left_out; /* records and samples that were not kept to explain idle time */
+	struct collective_splits splits; /* of the kernels of all calls */
 };
 
 /* Loads the store at path. 0; -ENOENT: there is no such file, or it is empty; -EPROTO: it is not a profile, it is

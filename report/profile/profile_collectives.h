@@ -5,6 +5,12 @@
 
 #include "aggregator/profile/collective_folds.h"
 
+struct database;
+
+/* Reads the splits of the kernels of all calls, within a transaction of the caller's, into what is empty. 0, -EPROTO,
+ * -EIO, -ENOMEM. */
+int profile_collectives_splits(struct database *database, struct collective_splits *splits);
+
 /* Reads all calls, and folds those that are not folded yet. Calls that were stored after a profile was loaded are among
  * them. 0, or an error of profile_load() with *error (owns: free(); it may be NULL) and *folds NULL. The caller owns
  * *folds. */

@@ -102,6 +102,19 @@ static void write_time(FILE *out, const struct report_ranks_row *row,
 		mark_of(row, column));
 }
 
+/* Bytes a nanosecond are GB/s. */
+static void write_split(FILE *out, const struct report_ranks_row *row)
+{
+	char waits[NUMBER_SIZE], moves[NUMBER_SIZE];
+
+	if (!row->nccl_moves_ns)
+		fprintf(out, " %12s %12s %8s", "-", "-", "-");
+	else
+		fprintf(out, " %12s %12s %8.2f", report_summary_time(row->nccl_waits_ns, waits),
+			report_summary_time(row->nccl_moves_ns, moves),
+			(double)row->nccl_bus_bytes / (double)row->nccl_moves_ns);
+}
+
 static void write_table_row(FILE *out, const struct report_ranks_row *row)
 {
 	char time[NUMBER_SIZE], other[NUMBER_SIZE];
@@ -112,6 +125,7 @@ static void write_table_row(FILE *out, const struct report_ranks_row *row)
 	fprintf(out, " %6.2f%%", share_of(row->busy_ns, row->window_ns));
 	write_time(out, row, REPORT_RANKS_COMPUTE);
 	write_time(out, row, REPORT_RANKS_NCCL);
+	write_split(out, row);
 	if (row->nccl_busy_ns)
 		fprintf(out, " %6.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
 	else
@@ -163,9 +177,11 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 	char line[RANKS_WRITER_LINE_SIZE], count[NUMBER_SIZE];
 
 	report_summary_title(out, tree);
-	fprintf(out, "%5s %12s %12s  %7s %12s  %12s  %7s %12s %12s %7s  %12s  %12s %12s  %s\n",
-		"rank", "window", "busy", "share", "compute", "NCCL", "overlap", "memcpy", "memset",
-		"idle", "delay", "longest", "peak memory", "GPU");
+	fprintf(out,
+		"%5s %12s %12s  %7s %12s  %12s  %12s %12s %8s %7s %12s %12s %7s  %12s  %12s %12s  "
+		"%s\n",
+		"rank", "window", "busy", "share", "compute", "NCCL", "waits", "moves", "bus GB/s",
+		"overlap", "memcpy", "memset", "idle", "delay", "longest", "peak memory", "GPU");
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		write_table_row(out, &ranks->rows[i]);
 	fputc('\n', out);
@@ -217,6 +233,13 @@ static void write_overlap(struct row_text *out, const struct report_ranks_row *r
 	row_text_count(out, "overlap_ns", row->overlap_ns);
 }
 
+static void write_parts(struct row_text *out, const struct report_ranks_row *row)
+{
+	row_text_count(out, "nccl_waits_ns", row->nccl_waits_ns);
+	row_text_count(out, "nccl_moves_ns", row->nccl_moves_ns);
+	row_text_count(out, "nccl_bus_bytes", row->nccl_bus_bytes);
+}
+
 static void write_row(struct row_text *out, const void *of)
 {
 	const struct report_ranks_row *row = of;
@@ -237,13 +260,17 @@ static void write_row(struct row_text *out, const void *of)
 	}
 	write_work(out, "compute_kernels", "compute_ns", &row->compute);
 	write_work(out, "nccl_kernels", "nccl_ns", &row->nccl);
-	if (out->form == ROW_JSON)
+	if (out->form == ROW_JSON) {
 		write_overlap(out, row);
+		write_parts(out, row);
+	}
 	write_work(out, "copies", "memcpy_ns", &row->copies);
 	write_work(out, "fills", "memset_ns", &row->fills);
 	write_work(out, "graphs", "graph_ns", &row->graphs);
-	if (out->form != ROW_JSON)
+	if (out->form != ROW_JSON) {
 		write_overlap(out, row);
+		write_parts(out, row);
+	}
 	row_text_count(out, "delays", row->delays);
 	row_text_count(out, "delay_ns", row->delay_ns);
 	row_text_count(out, "delay_max_ns", row->delay_max_ns);

@@ -121,6 +121,11 @@ static void all_splits_of_a_run_give_the_same_reports(void **state)
 	merge_fixture_write(whole, MERGE_FIXTURE_ALL, 1);
 	merge_fixture_merge((const char *const *)&whole, 1, merged);
 	char *expected = merge_fixture_reports(merged);
+	/* of agents' own communicators, and of that of all agents */
+	assert_non_null(strstr(expected, "[waits for rank 0]"));
+	assert_non_null(strstr(expected, "[waits for rank 11]"));
+	assert_non_null(strstr(expected, "[moves data]"));
+	assert_non_null(strstr(expected, "[not split]"));
 	for (uint64_t round = 0; round < rounds; round++) {
 		uint64_t seed = 7919 * round + 3;
 		struct parts parts = {.count = 0};

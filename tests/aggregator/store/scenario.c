@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "proto/batch/batch_encode.h"
+#include "proto/collective.h"
 #include "proto/memory_kind.h"
 
 #define TEXT(text)                                                                                 \
@@ -384,6 +385,58 @@ static void add_statistics(struct scenario *scenario, uint32_t process_id, uint3
 	add(scenario, &message);
 }
 
+/* Each process is a rank of its agent's communicator, and of one of all agents. */
+static void add_communicators(struct scenario *scenario, uint32_t process_id, uint32_t number)
+{
+	const struct communicator communicators[] = {
+		{.key = 100 + number,
+		 .communicator_id = 1,
+		 .rank = process_id - 1,
+		 .nr_ranks = 2,
+		 .origin = COMMUNICATOR_PROFILER},
+		{.key = 99,
+		 .communicator_id = 2,
+		 .rank = 2 * number + process_id - 1,
+		 .nr_ranks = 2 * SCENARIO_AGENTS,
+		 .origin = COMMUNICATOR_PROFILER},
+	};
+	struct message message = {.type = MESSAGE_COLLECTIVES,
+				  .collectives = {.seq = next_seq(scenario),
+						  .process_id = process_id,
+						  .nr_communicators = 2,
+						  .communicators = communicators}};
+
+	add(scenario, &message);
+}
+
+/* Their kernels are those of the round that have launches of their own. */
+static void add_collectives(struct scenario *scenario, uint32_t process_id, uint32_t round)
+{
+	struct collective calls[4];
+	struct message message = {.type = MESSAGE_COLLECTIVES,
+				  .collectives = {.seq = next_seq(scenario),
+						  .process_id = process_id,
+						  .nr_collectives = 4,
+						  .collectives = calls}};
+
+	for (uint32_t i = 0; i < 4; i++)
+		calls[i] = (struct collective){
+			.start_ns = 1000 * round + i,
+			.duration_ns = 20,
+			.sequence = round / 2 * 2 + i / 2 + 1,
+			.function_sequence = round / 2 * 2 + i / 2 + 1,
+			.count = 5,
+			.bytes = 20,
+			.communicator_id = 1 + i % 2,
+			.tid = 500 + i % 2,
+			.peer = COLLECTIVE_NOT_KNOWN,
+			.correlation_id = 21 + round * LAUNCHES + 5 * i,
+			.function = COLLECTIVE_ALL_REDUCE,
+			.data_type = COLLECTIVE_FLOAT32,
+		};
+	add(scenario, &message);
+}
+
 void scenario_init(struct scenario *scenario, uint32_t number)
 {
 	static const struct message_text nodes[] = {TEXT("node01"), TEXT("node02")};
@@ -407,8 +460,11 @@ void scenario_init(struct scenario *scenario, uint32_t number)
 	add_stacks(scenario);
 	add_process(scenario, 1, number, PROCESS_RUNNING);
 	add_process(scenario, 2, number, PROCESS_RUNNING);
+	add_communicators(scenario, 1, number);
+	add_communicators(scenario, 2, number);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		add_events(scenario, 1 + round % 2, round, &seed);
+		add_collectives(scenario, 1 + round % 2, round);
 		if (round % 4 == 3)
 			add_ledger(scenario, 1 + round / 4 % 2, round * 100);
 		if (round == 6)

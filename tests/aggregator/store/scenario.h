@@ -8,7 +8,8 @@
 
 #include "proto/batch/message.h"
 
-#define SCENARIO_FRAMES_MAX 64u
+#define SCENARIO_FRAMES_MAX 80u
+#define SCENARIO_AGENTS     6u /* of a whole job */
 
 struct scenario_frame {
 	uint8_t *bytes; /* owns */

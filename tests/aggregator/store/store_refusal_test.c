@@ -107,13 +107,15 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 		const char *sql, *words;
 	} versions[] = {
 		{"PRAGMA user_version = 1",
-		 "version 1, this program knows version 8: make the report with"},
+		 "version 1, this program knows version 9: make the report with"},
 		{"PRAGMA user_version = 2",
-		 "version 2, this program knows version 8: make the report with"},
+		 "version 2, this program knows version 9: make the report with"},
 		{"PRAGMA user_version = 3",
-		 "version 3, this program knows version 8: make the report with"},
+		 "version 3, this program knows version 9: make the report with"},
 		{"PRAGMA user_version = 4",
-		 "version 4, this program knows version 8: make the report with"},
+		 "version 4, this program knows version 9: make the report with"},
+		{"PRAGMA user_version = 5",
+		 "version 5, this program knows version 9: make the report with"},
 	};
 
 	store_fixture_open_all();
@@ -219,6 +221,13 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		"UPDATE idle_devices SET device = 9 WHERE device = 1",
 		"DELETE FROM idle_devices",
 		"DELETE FROM devices",
+		"UPDATE collectives SET process = 9",
+		"UPDATE collectives SET communicator = 3",
+		"UPDATE collectives SET function = 11",
+		"INSERT INTO collective_splits VALUES (9,0,1,7,500,1,8,0,0,0,1,1,0)",
+		"INSERT INTO collective_splits VALUES (1,0,1,7,500,1,8,1,9,0,1,1,0)",
+		"INSERT INTO collective_splits VALUES (1,0,1,7,500,1,8,1,0,0,1,1,0)",
+		"INSERT INTO collective_splits VALUES (1,0,1,7,500,1,8,3,0,0,1,1,0)",
 	};
 
 	for (size_t i = 0; i < sizeof(harms) / sizeof(harms[0]); i++) {
@@ -227,7 +236,7 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		sqlite3 *database;
 
 		store_fixture_open_all();
-		store_fixture_apply_up_to(21);
+		store_fixture_apply_up_to(31);
 		store_fixture_commit();
 		store_fixture_close_all();
 		assert_int_equal(sqlite3_open(store_fixture.path, &database), SQLITE_OK);

@@ -124,6 +124,41 @@ static void numbers_go_on_while_nothing_is_recorded(void **state)
 	nccl_fixture_end(&nccl);
 }
 
+static uint64_t number_to(struct nccl_fixture_caller *nccl, int peer)
+{
+	nccl_fixture_send_to(nccl, peer, 1);
+	return nccl_fixture_take_one().function_sequence;
+}
+
+static void sends_are_numbered_by_peer(void **state)
+{
+	static struct nccl_fixture_caller nccl[300];
+
+	(void)state;
+	nccl_fixture_begin(&nccl[0], 5, NCCL_FIXTURE_HASH);
+	nccl_fixture_begin(&nccl[1], 5, NCCL_FIXTURE_HASH + 1);
+	nccl_fixture_post(&nccl[0]);
+	assert_int_equal(number_to(&nccl[0], 5), 1);
+	assert_int_equal(number_to(&nccl[0], 6), 1);
+	assert_int_equal(number_to(&nccl[0], 5), 2);
+	assert_int_equal(number_to(&nccl[1], 5), 1);
+	assert_int_equal(number_to(&nccl[0], NCCL_PROFILER_PEERS - 1), 1);
+	assert_int_equal(number_to(&nccl[0], NCCL_PROFILER_PEERS), 0);
+	nccl_fixture_record(false);
+	nccl_fixture_send_to(&nccl[0], 6, 1);
+	nccl_fixture_record(true);
+	assert_int_equal(number_to(&nccl[0], 6), 3);
+	for (uint32_t i = 2; i < 300; i++) {
+		nccl_fixture_begin(&nccl[i], 5, NCCL_FIXTURE_HASH + i);
+		assert_int_equal(number_to(&nccl[i], 5), i < 256); /* there are 256 tables */
+	}
+	nccl_fixture_end(&nccl[1]);
+	assert_int_equal(number_to(&nccl[299], 5), 1);
+	for (uint32_t i = 0; i < 300; i++)
+		if (i != 1)
+			nccl_fixture_end(&nccl[i]);
+}
+
 static void what_is_lost_is_counted(void **state)
 {
 	struct collective_record records[NCCL_FIXTURE_PLACES];
@@ -239,6 +274,7 @@ int main(void)
 		cmocka_unit_test(what_is_captured_has_no_number),
 		cmocka_unit_test(a_thread_that_launches_nothing_carries_no_launch),
 		cmocka_unit_test(numbers_go_on_while_nothing_is_recorded),
+		cmocka_unit_test(sends_are_numbered_by_peer),
 		cmocka_unit_test(what_is_lost_is_counted),
 		cmocka_unit_test(a_definition_waits_for_nobody),
 		cmocka_unit_test(threads_record_at_once),

@@ -303,13 +303,14 @@ static void csv_has_integers(void **state)
 	add(id, RECORD_GPU_KERNEL, NCCL, 1700, 3000);
 	build();
 	char *text = text_of(ranks_writer_csv);
-	assert_holds(text,
-		     "rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
-		     "compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
-		     "graphs,graph_ns,nccl_busy_ns,overlap_ns,delays,delay_ns,delay_max_ns,peak_"
-		     "bytes,late,outliers\n"
-		     ",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,0,\n"
-		     "# fewer than 4 ranks: not compared\n# ");
+	assert_holds(
+		text,
+		"rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
+		"compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
+		"graphs,graph_ns,nccl_busy_ns,overlap_ns,nccl_waits_ns,nccl_moves_ns,"
+		"nccl_bus_bytes,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n"
+		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,0,0,0,,0,\n"
+		"# fewer than 4 ranks: not compared\n# ");
 	free(text);
 }
 

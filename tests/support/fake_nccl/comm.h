@@ -42,6 +42,7 @@ struct ncclComm {
 	bool profiled;
 	uint64_t profiler_sequences[FAKE_FUNCTIONS];
 	uint64_t nr_told, nr_told_by[FAKE_FUNCTIONS];
+	uint64_t nr_told_by_peer[2][COMM_RANKS_MAX]; /* receives, sends */
 
 	/* On the device (encounter.h). */
 	struct encounter_area *area;

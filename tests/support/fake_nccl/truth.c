@@ -175,7 +175,9 @@ static void write_task(struct ncclComm *comm, const struct profiler_task *task, 
 
 	if (!task->captured) {
 		sequence = ++comm->nr_told;
-		function_sequence = ++comm->nr_told_by[task->function];
+		function_sequence =
+			task->p2p ? ++comm->nr_told_by_peer[task->function == FAKE_SEND][task->peer]
+				  : ++comm->nr_told_by[task->function];
 	}
 	if (has_peer)
 		snprintf(peer, sizeof(peer), "%d", task->peer);

@@ -1,6 +1,7 @@
 #include "sim_record_log.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,13 @@ static FILE *file; /* NULL: nobody asked for it */
 
 static void open_file(void)
 {
-	const char *path = getenv("FAKE_CUDA_RECORDS");
+	const char *pattern = getenv("FAKE_CUDA_RECORDS");
+	char path[PATH_MAX];
 
-	if (path && *path)
-		file = fopen(path, "ae");
+	if (!pattern || !*pattern)
+		return;
+	sim_truth_path(path, sizeof(path), pattern);
+	file = fopen(path, "ae");
 }
 
 void sim_record_log_add(const struct sim_truth_row *row, uint64_t start_ns, uint64_t end_ns)

@@ -164,8 +164,7 @@ static int write_rows(FILE *file)
 	return 0;
 }
 
-/* %p in the name becomes the process id. */
-static void expand_path(char *path, size_t size, const char *pattern)
+void sim_truth_path(char *path, size_t size, const char *pattern)
 {
 	const char *mark = strstr(pattern, "%p");
 
@@ -185,7 +184,7 @@ int fake_cuda_write_truth(const char *path)
 		path = getenv("FAKE_CUDA_TRUTH");
 	if (!path || !*path)
 		return -EINVAL;
-	expand_path(place, sizeof(place), path);
+	sim_truth_path(place, sizeof(place), path);
 	snprintf(part, sizeof(part), "%s.%d.part", place, (int)getpid());
 	FILE *file = fopen(part, "w");
 	if (!file)

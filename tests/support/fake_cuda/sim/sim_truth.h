@@ -4,6 +4,7 @@
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct sim_device;
@@ -49,5 +50,8 @@ void sim_truth_count_launch(_Bool failed);
 
 /* Remembers the process: a forked child that never called cuInit writes no truth at exit. */
 void sim_truth_start(void);
+
+/* Writes a file's name in which %p becomes the process id. */
+void sim_truth_path(char *path, size_t size, const char *pattern);
 
 #endif

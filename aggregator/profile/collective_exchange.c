@@ -1,0 +1,305 @@
+#include "collective_exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective_log.h"
+
+/* A kernel with sends and receives. */
+struct kernel {
+	struct collective_exchange_kernel of;
+	uint32_t correlation_id;
+	uint32_t root; /* another kernel of the exchange; of the first one itself */
+	/* Of the root, of the whole exchange: */
+	bool open;  /* something has not come yet */
+	bool wrong; /* its kernels cannot be known */
+	bool old;   /* it is not waited for any longer */
+	uint32_t nr_kernels, nr_pairs;
+};
+
+/* A send or receive. */
+struct side {
+	uint32_t from, to; /* ranks */
+	uint64_t number;
+	uint32_t entry, kernel;
+	bool is_receive;
+};
+
+/* Two kernels that exchange something; a < b. */
+struct pair {
+	uint32_t a, b;
+};
+
+struct finding {
+	const struct collective_match *match;
+	const struct collective_log_call *calls;
+	uint32_t nr_calls, waiting;
+	bool all;
+	struct kernel *kernels; /* own, as the next two; at most as many as entries */
+	struct side *sides;
+	struct pair *pairs;
+	uint32_t *kernel_of; /* owns; of each entry, + 1 */
+	uint32_t nr_kernels, nr_sides, nr_pairs;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static const struct collective_log_call *call_of(const struct finding *finding, uint32_t entry)
+{
+	return &finding->calls[finding->match->entries[entry].call];
+}
+
+static bool is_exchange(const struct collective *call)
+{
+	return call->function == COLLECTIVE_SEND || call->function == COLLECTIVE_RECV;
+}
+
+/* ---- kernels */
+
+static uint32_t root_of(struct finding *finding, uint32_t kernel)
+{
+	while (finding->kernels[kernel].root != kernel) {
+		uint32_t next = finding->kernels[kernel].root;
+
+		finding->kernels[kernel].root = finding->kernels[next].root;
+		kernel = next;
+	}
+	return kernel;
+}
+
+static void join(struct finding *finding, uint32_t a, uint32_t b)
+{
+	a = root_of(finding, a);
+	b = root_of(finding, b);
+	if (a == b)
+		return;
+	struct kernel *to = &finding->kernels[a < b ? a : b];
+	struct kernel *from = &finding->kernels[a < b ? b : a];
+
+	from->root = to->root;
+	to->open |= from->open;
+	to->wrong |= from->wrong;
+	to->old |= from->old;
+}
+
+/* The calls of a plan follow one another in their rank's order, its collectives first. before: the entry before it of
+ * the same rank; NULL: none. */
+static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
+		     const struct collective_log_call *before)
+{
+	const struct collective_match_member *end = &finding->match->members[member];
+	const struct collective_log_call *from = call_of(finding, entry);
+	const struct collective *call = &from->call;
+	const uint32_t correlation_id = call->correlation_id;
+	const bool same = before && correlation_id && before->call.correlation_id == correlation_id;
+	const bool is_receive = call->function == COLLECTIVE_RECV;
+
+	if (!same || !is_exchange(&before->call)) {
+		finding->kernels[finding->nr_kernels] = (struct kernel){
+			.of = {.call = finding->match->entries[entry].call, .member = member},
+			.correlation_id = correlation_id,
+			.root = finding->nr_kernels,
+			.wrong = same || !correlation_id,
+		};
+		finding->nr_kernels++;
+	}
+	struct kernel *kernel = &finding->kernels[finding->nr_kernels - 1];
+	kernel->open |= !from->gpu.known && correlation_id;
+	kernel->wrong |= !from->gpu.known || !call->function_sequence ||
+			 call->peer == COLLECTIVE_NOT_KNOWN || end->rank == COLLECTIVE_NOT_KNOWN ||
+			 (same && before->call.sequence + 1 != call->sequence);
+	kernel->old |= finding->nr_calls - finding->match->entries[entry].call > finding->waiting;
+	finding->kernel_of[entry] = finding->nr_kernels;
+	if (call->peer == end->rank)
+		return;
+	*(is_receive ? &kernel->of.received_bytes : &kernel->of.sent_bytes) += call->bytes;
+	finding->sides[finding->nr_sides++] = (struct side){
+		.from = is_receive ? call->peer : end->rank,
+		.to = is_receive ? end->rank : call->peer,
+		.number = call->function_sequence,
+		.entry = entry,
+		.kernel = finding->nr_kernels - 1,
+		.is_receive = is_receive,
+	};
+}
+
+/* Further calls of a rank's last kernel may come. */
+static void add_member(struct finding *finding, uint32_t member)
+{
+	const struct collective_match *match = finding->match;
+	const uint32_t first = match->members[member].begin, kernels = finding->nr_kernels;
+	const struct collective_log_call *before = NULL;
+
+	for (uint32_t i = first;
+	     i < match->nr_entries &&
+	     collective_match_same_end(&match->entries[i], &match->entries[first]);
+	     i++) {
+		const struct collective_log_call *call = call_of(finding, i);
+
+		if (is_exchange(&call->call))
+			add_side(finding, member, i, before);
+		before = call;
+	}
+	if (finding->nr_kernels > kernels && is_exchange(&before->call))
+		finding->kernels[finding->nr_kernels - 1].open = true;
+}
+
+/* ---- pairs */
+
+static int by_call(const void *a, const void *b)
+{
+	const struct side *x = a, *y = b;
+	int order = compare(x->from, y->from);
+
+	if (!order)
+		order = compare(x->to, y->to);
+	if (!order)
+		order = compare(x->number, y->number);
+	if (!order)
+		order = compare(x->is_receive, y->is_receive);
+	return order ? order : compare(x->entry, y->entry);
+}
+
+static int by_kernels(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int order = compare(x->a, y->a);
+
+	return order ? order : compare(x->b, y->b);
+}
+
+static bool same_call(const struct side *a, const struct side *b)
+{
+	return a->from == b->from && a->to == b->to && a->number == b->number;
+}
+
+static void add_pair(struct finding *finding, uint32_t a, uint32_t b)
+{
+	finding->pairs[finding->nr_pairs++] = (struct pair){a < b ? a : b, a < b ? b : a};
+	join(finding, a, b);
+}
+
+static void join_sides(struct finding *finding)
+{
+	const struct side *sides = finding->sides;
+
+	for (uint32_t i = 0, end; i < finding->nr_sides; i = end) {
+		for (end = i + 1; end < finding->nr_sides && same_call(&sides[i], &sides[end]);
+		     end++)
+			;
+		for (uint32_t j = i; j + 1 < end; j++)
+			add_pair(finding, sides[j].kernel, sides[j + 1].kernel);
+		struct kernel *root = &finding->kernels[root_of(finding, sides[i].kernel)];
+		root->open |= end - i < 2;
+		root->wrong |= end - i > 2 || sides[i].is_receive == sides[end - 1].is_receive;
+	}
+}
+
+/* Counts kernels, and pairs that differ, of each exchange. */
+static void count(struct finding *finding)
+{
+	const struct pair *pairs = finding->pairs;
+
+	for (uint32_t i = 0; i < finding->nr_kernels; i++)
+		finding->kernels[root_of(finding, i)].nr_kernels++;
+	for (uint32_t i = 0; i < finding->nr_pairs; i++)
+		if (i == 0 || by_kernels(&pairs[i], &pairs[i - 1]))
+			finding->kernels[root_of(finding, pairs[i].a)].nr_pairs++;
+}
+
+/* ---- the result */
+
+/* Returns whether each kernel meets each other one. */
+static bool is_whole(const struct kernel *root)
+{
+	const uint64_t count = root->nr_kernels;
+
+	return !root->open && !root->wrong && count > 1 &&
+	       root->nr_pairs == count * (count - 1) / 2;
+}
+
+static int by_exchange(const void *a, const void *b)
+{
+	const struct collective_exchange_kernel *x = a, *y = b;
+	int order = compare(x->exchange, y->exchange);
+
+	return order ? order : compare(x->member, y->member);
+}
+
+static void take(struct finding *finding, struct collective_exchanges *found)
+{
+	for (uint32_t i = 0; i < finding->match->nr_entries; i++) {
+		if (!finding->kernel_of[i])
+			continue;
+		const struct kernel *root =
+			&finding->kernels[root_of(finding, finding->kernel_of[i] - 1)];
+		found->held[i] = root->open && !root->old && !finding->all;
+	}
+	for (uint32_t i = 0; i < finding->nr_kernels; i++) {
+		uint32_t root = root_of(finding, i);
+
+		if (!is_whole(&finding->kernels[root]))
+			continue;
+		found->kernels[found->nr_kernels] = finding->kernels[i].of;
+		found->kernels[found->nr_kernels++].exchange = root;
+	}
+	qsort(found->kernels, found->nr_kernels, sizeof(*found->kernels), by_exchange);
+}
+
+static int reserve(struct finding *finding, struct collective_exchanges *found)
+{
+	const size_t count = finding->match->nr_entries + 1ul;
+
+	found->held = calloc(count, sizeof(*found->held));
+	found->kernels = calloc(count, sizeof(*found->kernels));
+	finding->kernels = calloc(count, sizeof(*finding->kernels));
+	finding->sides = calloc(count, sizeof(*finding->sides));
+	finding->pairs = calloc(count, sizeof(*finding->pairs));
+	finding->kernel_of = calloc(count, sizeof(*finding->kernel_of));
+	return found->held && found->kernels && finding->kernels && finding->sides &&
+			       finding->pairs && finding->kernel_of
+		       ? 0
+		       : -ENOMEM;
+}
+
+int collective_exchange_find(const struct collective_match *match,
+			     const struct collective_log_call *calls, uint32_t nr_calls,
+			     uint32_t waiting, bool all, struct collective_exchanges *found)
+{
+	struct finding finding = {.match = match,
+				  .calls = calls,
+				  .nr_calls = nr_calls,
+				  .waiting = waiting,
+				  .all = all};
+
+	*found = (struct collective_exchanges){0};
+	int error = reserve(&finding, found);
+	for (uint32_t i = 0; i < match->nr_members && !error; i++)
+		add_member(&finding, i);
+	if (!error) {
+		if (all) /* nothing more comes */
+			for (uint32_t i = 0; i < finding.nr_kernels; i++)
+				finding.kernels[i].open = false;
+		qsort(finding.sides, finding.nr_sides, sizeof(*finding.sides), by_call);
+		join_sides(&finding);
+		qsort(finding.pairs, finding.nr_pairs, sizeof(*finding.pairs), by_kernels);
+		count(&finding);
+		take(&finding, found);
+	}
+	free(finding.kernels);
+	free(finding.sides);
+	free(finding.pairs);
+	free(finding.kernel_of);
+	return error;
+}
+
+void collective_exchange_fini(struct collective_exchanges *exchanges)
+{
+	free(exchanges->held);
+	free(exchanges->kernels);
+	*exchanges = (struct collective_exchanges){0};
+}

@@ -1,0 +1,33 @@
+/* Finds which kernels of a communicator exchange data with which by sends and receives: the n-th send of a rank to
+ * another one belongs to the n-th receive there. Kernels that are connected so are one exchange. Pure; one thread. */
+#ifndef COLLECTIVE_EXCHANGE_H
+#define COLLECTIVE_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collective_match.h"
+
+struct collective_exchange_kernel {
+	uint32_t call;                       /* one of its calls: index into the log's calls */
+	uint32_t member;                     /* index into the match's members */
+	uint32_t exchange;                   /* number; those of one exchange follow one another */
+	uint64_t sent_bytes, received_bytes; /* to and from other ranks */
+};
+
+struct collective_exchanges {
+	bool *held; /* owns; for each of the match's entries: it waits for the rest of its exchange */
+	/* owns; of exchanges in which each rank exchanges with each other one, by one kernel */
+	struct collective_exchange_kernel *kernels;
+	uint32_t nr_kernels;
+};
+
+/* Finds the exchanges among calls that are not folded. An exchange is held until all of its calls and kernels have
+ * come, or, with all, not at all; and as long as none of its calls is older than the newest `waiting` ones. Also on
+ * error call collective_exchange_fini(). 0 or -ENOMEM. */
+int collective_exchange_find(const struct collective_match *match,
+			     const struct collective_log_call *calls, uint32_t nr_calls,
+			     uint32_t waiting, bool all, struct collective_exchanges *found);
+void collective_exchange_fini(struct collective_exchanges *exchanges);
+
+#endif

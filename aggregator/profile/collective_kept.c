@@ -1,0 +1,129 @@
+#include "collective_kept.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collective_folds.h"
+#include "collective_match.h"
+
+/* A call that is folded. */
+struct raw {
+	uint64_t key, process, number, waited_ns; /* key 0: of the process's communicator alone */
+	uint32_t communicator_id, function, call;
+	bool holds_up;
+};
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_groups(const struct raw *a, const struct raw *b)
+{
+	int order = compare(a->key, b->key);
+
+	if (!order)
+		order = compare(a->process, b->process);
+	return order ? order : compare(a->communicator_id, b->communicator_id);
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	int order = compare_groups(x, y);
+
+	return order ? order : compare(y->call, x->call);
+}
+
+static int by_waits(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	int order = compare(y->waited_ns, x->waited_ns);
+
+	if (!order)
+		order = compare(y->number, x->number);
+	return order ? order : compare(x->function, y->function);
+}
+
+static void keep(struct collective_folds *folds, const struct raw *raw)
+{
+	folds->verdicts[raw->call] = COLLECTIVE_KEPT;
+}
+
+/* The more calls there are, the fewer numbers are kept: all divisible by 2^shift. Numbers that were left out before
+ * stay so. */
+static void keep_spread(struct collective_folds *folds, const struct raw *raws, uint32_t count,
+			uint32_t room)
+{
+	uint32_t none = 0, *shift = &none, found;
+
+	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
+		if (folds->folds[i].key == raws->key)
+			shift = &folds->folds[i].spread;
+	for (;; ++*shift) {
+		found = 0;
+		for (uint32_t i = 0; i < count; i++)
+			found += raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1));
+		if (found <= room || *shift == 63)
+			break;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (raws[i].holds_up && !(raws[i].number & ((1ull << *shift) - 1)))
+			keep(folds, &raws[i]);
+}
+
+static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)
+{
+	uint32_t width = 1;
+
+	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
+		if (folds->folds[i].key == raws->key)
+			width = folds->folds[i].nr_members;
+	uint32_t last = 2 * width > COLLECTIVE_FOLDS_LAST ? 2 * width : COLLECTIVE_FOLDS_LAST;
+	uint32_t worst = 2 * width > COLLECTIVE_FOLDS_WORST ? 2 * width : COLLECTIVE_FOLDS_WORST;
+	uint32_t spread = 2 * width > COLLECTIVE_FOLDS_SPREAD ? 2 * width : COLLECTIVE_FOLDS_SPREAD;
+	for (uint32_t i = 0; i < count && i < last; i++)
+		keep(folds, &raws[i]);
+	keep_spread(folds, raws, count, spread);
+	qsort(raws, count, sizeof(*raws), by_waits);
+	for (uint32_t i = 0; i < count && i < worst && raws[i].waited_ns; i++)
+		keep(folds, &raws[i]);
+}
+
+int collective_kept_choose(struct collective_folds *folds)
+{
+	uint32_t nr_calls, count = 0;
+	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
+	struct raw *raws = calloc(nr_calls + 1ul, sizeof(*raws));
+
+	if (!raws)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_calls; i++) {
+		const struct collective_log_call *call = &calls[i];
+		const struct communicator *end =
+			collective_folds_end(folds, call->process, call->call.communicator_id);
+
+		if (folds->verdicts[i] == COLLECTIVE_WAITS)
+			continue;
+		raws[count++] = (struct raw){
+			.key = end ? end->key : 0,
+			.process = end && end->key ? 0 : call->process,
+			.communicator_id = end && end->key ? 0 : call->call.communicator_id,
+			.number = collective_match_number(&call->call),
+			.function = call->call.function,
+			.holds_up = collective_match_holds_up(call->call.function) &&
+				    call->call.sequence,
+			.waited_ns = folds->waited_ns[i],
+			.call = i,
+		};
+	}
+	qsort(raws, count, sizeof(*raws), by_age);
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && !compare_groups(&raws[i], &raws[end]); end++)
+			;
+		keep_group(folds, &raws[i], end - i);
+	}
+	free(raws);
+	return 0;
+}

@@ -1,0 +1,335 @@
+/* Waiting and moving of kernels with sends and receives, against what was planted. */
+#include "report/model/report_split.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "aggregator/profile/collective_folds.h"
+#include "tests/report/straggler/straggler_fixture.h"
+
+#define RANKS     5u
+#define CALLS_MAX (2 * RANKS)
+#define SEVERAL   RANKS
+#define MOVES     (RANKS + 1)
+#define NOT       (RANKS + 2)
+#define PARTS     (RANKS + 3)
+
+static uint64_t seed;
+static uint32_t processes[RANKS], correlation[RANKS];
+static uint64_t sequence[RANKS], numbers[2][RANKS][RANKS], truth[RANKS][PARTS];
+
+static uint32_t below(uint32_t limit)
+{
+	return (uint32_t)(job_uniform(&seed) * limit);
+}
+
+/* The kernel of a rank in one step, and its calls. */
+struct kernel {
+	struct collective calls[CALLS_MAX];
+	uint32_t nr_calls;
+	struct job_kernel kernel;
+	bool kernel_first;
+};
+
+struct step {
+	struct kernel ranks[RANKS];
+};
+
+static void begin(void)
+{
+	memset(truth, 0, sizeof(truth));
+	memset(numbers, 0, sizeof(numbers));
+	for (uint32_t i = 0; i < RANKS; i++) {
+		processes[i] = job_process((int32_t)i);
+		job_communicator(processes[i], 1, 50, i, RANKS);
+		correlation[i] = 0;
+		sequence[i] = 0;
+	}
+}
+
+static void start(struct step *step)
+{
+	memset(step, 0, sizeof(*step));
+	for (uint32_t i = 0; i < RANKS; i++) {
+		step->ranks[i].kernel_first = below(2);
+		step->ranks[i].kernel = (struct job_kernel){.name = "ncclDevKernel_SendRecv",
+							    .correlation_id = ++correlation[i],
+							    .stack = "train.py:main",
+							    .tid = 9,
+							    .start_ns = 1000000ull * correlation[i],
+							    .ns = 1000 + below(1000)};
+	}
+}
+
+static void call(struct step *step, uint32_t rank, uint8_t function, uint32_t peer)
+{
+	struct kernel *kernel = &step->ranks[rank];
+	struct collective *added = &kernel->calls[kernel->nr_calls++];
+
+	sequence[rank]++;
+	*added = job_all_reduce(1, sequence[rank], correlation[rank], 1000 * sequence[rank], 10);
+	added->function = function;
+	added->function_sequence = ++numbers[function == COLLECTIVE_SEND][rank][peer];
+	added->peer = peer;
+	added->bytes = 100;
+}
+
+static void move(struct step *step, uint32_t from, uint32_t to)
+{
+	call(step, from, COLLECTIVE_SEND, to);
+	call(step, to, COLLECTIVE_RECV, from);
+}
+
+/* The kernels of these ranks meet all together. split false: what they waited for is not known. */
+static void expect(const struct step *step, const uint32_t *ranks, uint32_t count, bool split)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t last = SEVERAL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t ns = step->ranks[ranks[i]].kernel.ns;
+
+		if (ns <= least)
+			last = ns < least ? ranks[i] : SEVERAL;
+		if (ns < least)
+			least = ns;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t ns = step->ranks[ranks[i]].kernel.ns;
+
+		truth[ranks[i]][split ? MOVES : NOT] += split ? least : ns;
+		if (split && ns > least)
+			truth[ranks[i]][last] += ns - least;
+	}
+}
+
+static const uint32_t all[RANKS] = {0, 1, 2, 3, 4};
+
+static void plan_pairs(struct step *step)
+{
+	const uint32_t a = below(RANKS), b = (a + 1 + below(RANKS - 1)) % RANKS;
+	const uint32_t ranks[] = {a, b};
+
+	move(step, a, b);
+	if (below(2))
+		move(step, b, a);
+	if (below(2))
+		move(step, a, b); /* twice in one kernel */
+	expect(step, ranks, 2, true);
+}
+
+static void plan_all_to_all(struct step *step)
+{
+	for (uint32_t i = 0; i < RANKS; i++)
+		for (uint32_t j = 0; j < RANKS; j++)
+			if (i != j)
+				call(step, i, COLLECTIVE_SEND, j);
+	for (uint32_t i = 0; i < RANKS; i++)
+		for (uint32_t j = 0; j < RANKS; j++)
+			if (i != j)
+				call(step, i, COLLECTIVE_RECV, j);
+	expect(step, all, RANKS, true);
+}
+
+static void plan_ring(struct step *step)
+{
+	for (uint32_t i = 0; i < RANKS; i++)
+		move(step, i, (i + 1) % RANKS);
+	expect(step, all, RANKS, false);
+}
+
+/* With a copy to itself, which waits for nobody. */
+static void plan_three(struct step *step)
+{
+	const uint32_t ranks[] = {1, 2, 4};
+
+	for (uint32_t i = 0; i < 3; i++)
+		move(step, ranks[i], ranks[(i + 1) % 3]);
+	move(step, 2, 2);
+	expect(step, ranks, 3, true);
+}
+
+static void plan_lost(struct step *step)
+{
+	const uint32_t ranks[] = {0, 3};
+
+	move(step, 0, 3);
+	if (below(2))
+		step->ranks[3].nr_calls = 0;
+	else
+		step->ranks[below(2) ? 0 : 3].kernel.ns = 0; /* no kernel */
+	expect(step, ranks, 2, false);
+}
+
+static void send_kernel(uint32_t rank, const struct kernel *kernel)
+{
+	if (kernel->kernel.ns)
+		job_kernel(processes[rank], &kernel->kernel);
+}
+
+/* Ranks tell in an order that looks random, each its own calls one by one. */
+static void play(struct step *steps, uint32_t count)
+{
+	uint32_t next[RANKS] = {0}, at[RANKS] = {0}, left = RANKS * count;
+
+	while (left) {
+		uint32_t rank = below(RANKS);
+
+		if (next[rank] == count)
+			continue;
+		const struct kernel *kernel = &steps[next[rank]].ranks[rank];
+		bool used = kernel->nr_calls || kernel->kernel.stack;
+		if (used && at[rank] == 0 && kernel->kernel_first)
+			send_kernel(rank, kernel);
+		if (at[rank] < kernel->nr_calls)
+			job_call(processes[rank], &kernel->calls[at[rank]++]);
+		if (at[rank] < kernel->nr_calls)
+			continue;
+		if (used && !kernel->kernel_first)
+			send_kernel(rank, kernel);
+		at[rank] = 0;
+		next[rank]++;
+		left--;
+		if (below(3000) == 0)
+			job_commit();
+		if (below(30000) == 0) {
+			job_commit();
+			job_restart();
+		}
+	}
+	job_commit();
+}
+
+/* Ranks without a part in a step have no kernel in it. */
+static void plan(struct step *step)
+{
+	static void (*const patterns[])(struct step *) = {plan_pairs, plan_all_to_all, plan_ring,
+							  plan_three, plan_lost};
+	bool used[RANKS];
+
+	start(step);
+	uint32_t pattern = below(5);
+	patterns[pattern](step);
+	for (uint32_t i = 0; i < RANKS; i++) {
+		used[i] = step->ranks[i].nr_calls > 0;
+		if (pattern == 4 && i == 3)
+			used[i] = true;
+		if (!used[i]) {
+			step->ranks[i].kernel.ns = 0;
+			step->ranks[i].kernel.stack = NULL;
+		}
+	}
+}
+
+static int take_part(void *context, const struct fold_row *part, enum report_split_part which,
+		     const char *text)
+{
+	uint64_t(*found)[PARTS] = context;
+	uint32_t rank = part->key.process_id - 1, at = NOT;
+
+	assert_int_not_equal(which, REPORT_SPLIT_WHOLE);
+	if (which == REPORT_SPLIT_MOVES)
+		at = MOVES;
+	else if (which == REPORT_SPLIT_WAITS)
+		at = strstr(text, "several") ? SEVERAL : (uint32_t)strtoul(text + 16, NULL, 10);
+	found[rank][at] += part->ns;
+	return 0;
+}
+
+struct taking {
+	struct report_split *split;
+	uint64_t found[RANKS][PARTS];
+};
+
+static int take_total(void *context, const struct fold_row *row)
+{
+	struct taking *taking = context;
+
+	return report_split_each(taking->split, row, take_part, taking->found);
+}
+
+static void compare(void)
+{
+	struct profile *profile = job_profile();
+	struct taking taking = {.split = report_split_create(profile)};
+
+	assert_int_equal(profile_each_total(profile, take_total, &taking), 0);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		for (uint32_t part = 0; part < PARTS; part++)
+			if (taking.found[rank][part] != truth[rank][part])
+				fail_msg("rank %u, part %u: %lu, expected %lu", rank, part,
+					 (unsigned long)taking.found[rank][part],
+					 (unsigned long)truth[rank][part]);
+	report_split_destroy(taking.split);
+	profile_destroy(profile);
+}
+
+static void play_job(uint32_t count)
+{
+	struct step *steps = calloc(count, sizeof(*steps));
+
+	assert_non_null(steps);
+	begin();
+	for (uint32_t i = 0; i < count; i++)
+		plan(&steps[i]);
+	play(steps, count);
+	free(steps);
+}
+
+static void parts_are_what_was_planted(void **state)
+{
+	for (uint32_t round = 1; round <= 12; round++) {
+		seed = round * 104729;
+		play_job(100);
+		compare();
+		assert_int_equal(job_tear_down(state), 0);
+		assert_int_equal(job_set_up(state), 0);
+	}
+}
+
+/* Most calls are no rows any more when the report is made. */
+static void parts_of_a_long_job_are_exact(void **state)
+{
+	(void)state;
+	seed = 11;
+	play_job(4000);
+	compare();
+}
+
+/* A call that is lost shifts none after it, because the guest counts by peer. */
+static void a_receive_that_is_lost_shifts_none(void **state)
+{
+	struct step steps[3];
+
+	(void)state;
+	seed = 1;
+	begin();
+	for (uint32_t i = 0; i < 3; i++) {
+		start(&steps[i]);
+		for (uint32_t rank = 2; rank < RANKS; rank++)
+			steps[i].ranks[rank].kernel = (struct job_kernel){.ns = 0};
+		move(&steps[i], 0, 1);
+		expect(&steps[i], all, 2, i != 1);
+	}
+	steps[1].ranks[1].nr_calls = 0;
+	play(steps, 3);
+	compare();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(parts_are_what_was_planted),
+		TEST(parts_of_a_long_job_are_exact),
+		TEST(a_receive_that_is_lost_shifts_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
