@@ -20,6 +20,7 @@
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
+#include "report/names/clean_text.h"
 #include "report/profile/whole_profile.h"
 
 #define UNFINISHED ".tmp" /* no part of a profile (docs/store.md) */
@@ -68,9 +69,10 @@ static int parse(struct fetch *fetch, int argc, char **argv)
 /* Control characters could command the terminal, so they are replaced. */
 static void print_name(const char *name, int width)
 {
-	for (; *name; name++, width--)
-		putchar((unsigned char)*name < ' ' || *name == 0x7f ? '_' : *name);
-	printf("%*s", width > 0 ? width : 0, "");
+	char *clean = clean_text_of(name, strlen(name));
+
+	printf("%-*s", width, clean ? clean : "");
+	free(clean);
 }
 
 static int print_jobs(const struct job_list *list, const char *user)

@@ -25,7 +25,16 @@ int fetch_service_start(struct fetch_service *service, struct receiver *receiver
 			const char *directory, bool knows_users, int wake_fd);
 void fetch_service_stop(struct fetch_service *service); /* zeroed memory is fine */
 
-/* Takes a question, or refuses it. Answers, which only an aggregator sends, count as bad. */
+/* Connections that one user's keys may fetch by at a time. Each may hold blocks in this process that it does not
+ * read. */
+#define FETCH_SERVICE_OF_USER   32u
+#define FETCH_SERVICE_ASKING_NS 30000000000u /* so long after a question a connection counts */
+
+/* Returns whether the peer may ask at now_ns (CLOCK_MONOTONIC), and notes that it does. */
+bool fetch_service_may_ask(struct peer_table *peers, struct peer *peer, uint64_t now_ns);
+
+/* Takes a question, drops it if the user has too many connections, or refuses it. Answers, which only an aggregator
+ * sends, count as bad. */
 void fetch_service_handle(struct fetch_service *service, struct peer *peer,
 			  const struct message_fetch *fetch);
 

@@ -16,6 +16,8 @@
 
 #include "job_dir.h"
 
+#include "aggregator/store/store.h"
+
 #include "base/array.h"
 
 #define NS_PER_S 1000000000u
@@ -242,6 +244,17 @@ static int open_file(const struct job_files *files, const char *name, const char
 	return fd;
 }
 
+/* What a log beside the store holds is not in the store's file yet. */
+static int absorb_log(const struct job_files *files, const char *name)
+{
+	char directory[PATH_MAX], store[PATH_MAX];
+	int r = job_dir_file(files->path, name, directory);
+
+	if (r == 0)
+		r = job_dir_file(directory, JOB_DIR_STORE, store);
+	return r == 0 ? store_absorb_log(store) : r;
+}
+
 static void refuse_absent(const char *user, struct job_answer *answer)
 {
 	refuse(answer, REFUSE_UNDEFINED, "user %s has no such job there", user);
@@ -369,15 +382,23 @@ static void read_file(const struct job_files *files, const char *user, const cha
 	answer->message.fetch.kind = FETCH_BYTES;
 	if (!may_read(files, name, user, answer))
 		return;
-	int fd = open_file(files, name, is_store ? JOB_DIR_STORE : JOB_DIR_NODES);
-	int r = fd < 0 ? fd : read_block(fd, answer);
+	int r = is_store ? absorb_log(files, name) : 0;
+	int fd = r ? r : open_file(files, name, is_store ? JOB_DIR_STORE : JOB_DIR_NODES);
+	r = fd < 0 ? fd : read_block(fd, answer);
 	if (fd >= 0)
 		close(fd);
-	if (r == 0 || (r == -ENOENT && !is_store)) /* mostly there is no such file */
+	/* Mostly there are no nodes' profiles. Of a job that is being deleted, its mark goes before them. */
+	if (r == 0 || (r == -ENOENT && !is_store && may_read(files, name, user, answer)))
+		return;
+	if (r == -ENOENT && !is_store)
 		return;
 	job_answer_fini(answer);
 	if (r == -ENOENT)
 		refuse(answer, REFUSE_UNDEFINED, "the job's profile is gone");
+	else if (r == -EBUSY)
+		refuse(answer, REFUSE_STORE,
+		       "somebody reads the profile there, so that it is not whole yet: fetch it "
+		       "again later");
 	else if (r == -ESTALE)
 		refuse(answer, REFUSE_STORE, "the profile changed while it was read");
 	else if (r != -ENOMEM)

@@ -116,7 +116,22 @@ static int compare_ages(const void *a, const void *b)
 
 /* ---- delete */
 
-/* The profile goes last: a directory that is half deleted still counts as a job, and the next look finishes it. */
+static bool holds_directory(DIR *list)
+{
+	const struct dirent *entry;
+	struct stat stat;
+	bool found = false;
+
+	while (!found && (entry = readdir(list)) != NULL)
+		found = is_named(entry) &&
+			fstatat(dirfd(list), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISDIR(stat.st_mode);
+	rewinddir(list);
+	return found;
+}
+
+/* The mark goes first, so that nobody fetches a part. The profile goes last: a directory that is half deleted still
+ * counts as a job, and the next look finishes it. */
 static int delete_job(int parent, const char *name)
 {
 	DIR *list = open_list(parent, name);
@@ -125,6 +140,10 @@ static int delete_job(int parent, const char *name)
 
 	if (!list)
 		return -errno;
+	if (holds_directory(list))
+		r = -EISDIR;
+	else if (unlinkat(dirfd(list), JOB_DIR_COMPLETE, 0) < 0 && errno != ENOENT)
+		r = -errno;
 	while (r == 0 && (entry = readdir(list)) != NULL)
 		if (is_named(entry) && strcmp(entry->d_name, JOB_DIR_STORE) != 0 &&
 		    unlinkat(dirfd(list), entry->d_name, 0) < 0)

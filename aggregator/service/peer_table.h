@@ -23,11 +23,12 @@ struct peer {
 	bool ack_due;      /* the peer may have missed an acknowledgement */
 	bool watched;      /* its connection is known to be an agent's */
 	uint32_t bad_frames;
-	uint64_t heard;                /* tick of its last frame */
-	uint64_t heard_ns;             /* CLOCK_MONOTONIC, of its last good message */
-	uint64_t clock_ns;             /* time of its last clock result that was kept; 0: none */
-	uint64_t acked_seq;            /* last acknowledged over this connection */
-	uint32_t round_ms;             /* last told over it (message_ack) */
+	uint64_t heard;     /* tick of its last frame */
+	uint64_t heard_ns;  /* CLOCK_MONOTONIC, of its last good message */
+	uint64_t clock_ns;  /* time of its last clock result that was kept; 0: none */
+	uint64_t asked_ns;  /* CLOCK_MONOTONIC, of its last question for files; 0: none */
+	uint64_t acked_seq; /* last acknowledged over this connection */
+	uint32_t round_ms;  /* last told over it (message_ack) */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
 	char user[PEER_USER_MAX + 1];  /* may send for this user alone; "": for every user */

@@ -219,6 +219,27 @@ static void close_files(struct store *store, bool compact)
 	store->lock_fd = -1;
 }
 
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+	struct stat info;
+
+	return snprintf(log, sizeof(log), "%s-wal", path) < (int)sizeof(log) &&
+	       stat(log, &info) == 0 && info.st_size > 0;
+}
+
+int store_absorb_log(const char *path)
+{
+	struct database *database;
+	int status = has_log(path) ? database_open(path, false, &database, NULL) : -ENOENT;
+
+	if (status)
+		return status == -ENOENT ? 0 : status;
+	status = database_execute(database, "PRAGMA journal_mode = DELETE");
+	database_close(database);
+	return status == 0 && has_log(path) ? -EBUSY : status;
+}
+
 static int open_files(struct store *store, const struct store_options *options, char **error)
 {
 	int status = take_lock(store, store->path, error);

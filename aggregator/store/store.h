@@ -63,6 +63,10 @@ int store_commit_messages(struct store *store, struct collection *collection);
  * until this is done. 0; -ENOMEM: nothing has changed. */
 int store_recover(const char *path);
 
+/* Moves SQLite's log, which a reader may have kept beside a closed store, into its file. No process may write the
+ * store. 0, also without a log; -EBUSY: somebody reads; other errors as store_open(). */
+int store_absorb_log(const char *path);
+
 /* Says at the end how many nodes took part at least. 0 or an error of store_commit(). */
 int store_expect(struct store *store, uint32_t nr_nodes);
 

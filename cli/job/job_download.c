@@ -14,6 +14,7 @@
 #define REACH_NS   10000000000u /* to connect, for the first time or again */
 #define SILENCE_NS 30000000000u
 #define WAIT_MS    100
+#define JOBS_MAX   1048576u /* of a user; an aggregator that lists more does not mean it */
 
 struct conversation;
 
@@ -202,6 +203,8 @@ static int take_job(struct job_list *list, const struct message_fetch_job *job)
 {
 	struct job_entry *entry;
 
+	if (list->nr_jobs >= JOBS_MAX)
+		return -EPROTO;
 	if (array_reserve(&list->jobs, &list->room, (uint64_t)list->nr_jobs + 1,
 			  sizeof(*list->jobs)))
 		return -ENOMEM;

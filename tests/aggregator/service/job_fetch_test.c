@@ -14,6 +14,8 @@
 
 #include "job_folder.h"
 
+#include "aggregator/service/fetch_service.h"
+
 static struct job_fetch *fetch;
 static int wake_fd;
 
@@ -145,6 +147,34 @@ static void a_user_has_a_share_of_all_places(void **state)
 	assert_int_equal(count_answers(), JOB_FETCH_OF_USER + 1);
 }
 
+static struct peer *peer_in(struct peer_table *peers, uint32_t id, const char *user)
+{
+	struct peer *peer = peer_table_get(peers, &id, sizeof(id));
+
+	assert_non_null(peer);
+	peer_set_user(peer, user);
+	return peer;
+}
+
+static void a_user_has_few_connections_that_ask(void **state)
+{
+	struct peer_table *peers = peer_table_create();
+	const uint64_t now_ns = 5000000000u;
+
+	(void)state;
+	assert_non_null(peers);
+	for (uint32_t i = 0; i < FETCH_SERVICE_OF_USER; i++)
+		assert_true(fetch_service_may_ask(peers, peer_in(peers, i, "alice"), now_ns));
+	const uint32_t first = 0;
+	assert_true(fetch_service_may_ask(peers, peer_table_get(peers, &first, sizeof(first)),
+					  now_ns + 1));
+	assert_false(fetch_service_may_ask(peers, peer_in(peers, 1000, "alice"), now_ns + 1));
+	assert_true(fetch_service_may_ask(peers, peer_in(peers, 1001, "bob"), now_ns));
+	assert_true(fetch_service_may_ask(peers, peer_in(peers, 1000, "alice"),
+					  now_ns + FETCH_SERVICE_ASKING_NS));
+	peer_table_destroy(peers);
+}
+
 static void all_places_are_bounded(void **state)
 {
 	const struct peer last = peer_of("last", 200), *peer;
@@ -199,6 +229,7 @@ int main(void)
 		TEST(the_same_question_waits_once),
 		TEST(a_connection_has_few_places),
 		TEST(a_user_has_a_share_of_all_places),
+		TEST(a_user_has_few_connections_that_ask),
 		TEST(all_places_are_bounded),
 		TEST(it_stops_with_questions_and_answers),
 		TEST(a_missing_directory_is_an_error),

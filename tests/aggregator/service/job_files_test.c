@@ -13,6 +13,8 @@
 
 #include "job_folder.h"
 
+#include "aggregator/store/database.h"
+
 #define TOKEN 7u
 
 static struct job_files *files;
@@ -190,6 +192,57 @@ static void a_complete_profile_is_read_block_by_block(void **state)
 	job_answer_fini(&changed);
 }
 
+static void copy(const char *from, const char *path, const char *name)
+{
+	static char bytes[1u << 20];
+	FILE *file = fopen(from, "r");
+
+	assert_non_null(file);
+	size_t size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	assert_in_range(size, 1, sizeof(bytes) - 1);
+	job_folder_write(path, name, bytes, size);
+}
+
+/* Somebody read the store while it was closed, so that its rows are in the log alone. */
+static void a_log_beside_the_store_is_part_of_it(void **state)
+{
+	char path[PATH_MAX], store[PATH_MAX + 16], log[PATH_MAX + 32];
+	struct database *database;
+	int64_t rows;
+
+	(void)state;
+	job_folder_make("alice", "1", JOB_DIR_IS_COMPLETE, "", 0, path);
+	snprintf(store, sizeof(store), "%s/original", path);
+	snprintf(log, sizeof(log), "%s-wal", store);
+	assert_int_equal(database_open(store, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database,
+					  "PRAGMA journal_mode = WAL; CREATE TABLE t (a); "
+					  "INSERT INTO t VALUES (1), (2), (3)"),
+			 0);
+	copy(store, path, JOB_DIR_STORE);
+	copy(log, path, JOB_DIR_STORE "-wal");
+	database_close(database);
+
+	snprintf(store, sizeof(store), "%s/" JOB_DIR_STORE, path);
+	assert_int_equal(database_open(store, true, &database, NULL), 0); /* a reader again */
+	assert_int_equal(database_execute(database, "BEGIN; SELECT * FROM t"), 0);
+	assert_refused(read_from("alice", "alice-1", FETCH_STORE, 0), REFUSE_STORE,
+		       "somebody reads");
+	database_close(database);
+
+	struct job_answer answer = read_from("alice", "alice-1", FETCH_STORE, 0);
+	assert_int_equal(answer.message.type, MESSAGE_FETCH);
+	job_folder_write(path, "fetched", answer.message.fetch.bytes,
+			 answer.message.fetch.nr_bytes);
+	job_answer_fini(&answer);
+	snprintf(store, sizeof(store), "%s/fetched", path);
+	assert_int_equal(database_open(store, true, &database, NULL), 0);
+	assert_int_equal(database_query_number(database, "SELECT count(*) FROM t", &rows), 0);
+	assert_int_equal(rows, 3);
+	database_close(database);
+}
+
 static void profiles_of_nodes_are_a_file_of_their_own(void **state)
 {
 	char path[PATH_MAX];
@@ -295,6 +348,7 @@ int main(void)
 		TEST(names_that_two_users_could_have_are_told_apart),
 		TEST(a_long_list_comes_in_pieces),
 		TEST(a_complete_profile_is_read_block_by_block),
+		TEST(a_log_beside_the_store_is_part_of_it),
 		TEST(profiles_of_nodes_are_a_file_of_their_own),
 		TEST(jobs_that_are_not_complete_are_refused),
 		TEST(what_is_not_the_users_is_not_there),

@@ -159,12 +159,14 @@ static void what_is_no_job_stays(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void a_job_that_cannot_be_deleted_keeps_its_profile(void **state)
+static void a_job_that_cannot_be_deleted_stays_whole(void **state)
 {
 	char path[PATH_MAX];
 
 	(void)state;
 	make_job("user", 9);
+	make_file("user", "job.complete", 1, NOW_S);
+	make_file("user", "gpu.folded", 1, NOW_S);
 	name_in(path, "user", "notes");
 	assert_int_equal(mkdir(path, 0700), 0);
 	make_job("next", 8);
@@ -173,6 +175,10 @@ static void a_job_that_cannot_be_deleted_keeps_its_profile(void **state)
 	assert_int_equal(result.stuck, 1);
 	assert_int_equal(result.deleted, 1);
 	assert_true(is_there("user"));
+	name_in(path, "user", "job.complete");
+	assert_int_equal(access(path, F_OK), 0);
+	name_in(path, "user", "gpu.folded");
+	assert_int_equal(access(path, F_OK), 0);
 	assert_false(is_there("next"));
 }
 
@@ -212,8 +218,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(open_jobs_count_and_stay, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_job_stays, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_job_that_cannot_be_deleted_keeps_its_profile,
-						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_job_that_cannot_be_deleted_stays_whole, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_directory_that_is_gone_is_an_error, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_thread_looks_at_once, set_up, tear_down),
