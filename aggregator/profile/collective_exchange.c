@@ -36,7 +36,6 @@ struct pair {
 struct finding {
 	const struct collective_match *match;
 	const struct collective_exchange_calls *calls;
-	uint32_t waiting;
 	bool all;
 	struct kernel *kernels; /* own, as the next two; at most as many as entries */
 	struct side *sides;
@@ -116,8 +115,8 @@ static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
 	kernel->wrong |= !from->gpu.known || !call->function_sequence ||
 			 call->peer == COLLECTIVE_NOT_KNOWN || end->rank == COLLECTIVE_NOT_KNOWN ||
 			 (same && before->call.sequence + 1 != call->sequence);
-	kernel->old |=
-		finding->calls->nr_calls - finding->match->entries[entry].call > finding->waiting;
+	kernel->old |= finding->calls->nr_calls - finding->match->entries[entry].call >
+		       finding->calls->waiting_calls;
 	finding->kernel_of[entry] = finding->nr_kernels;
 	if (call->peer == end->rank)
 		return;
@@ -138,15 +137,19 @@ static void add_member(struct finding *finding, uint32_t member)
 	const struct collective_match *match = finding->match;
 	const uint32_t first = match->members[member].begin, kernels = finding->nr_kernels;
 	const struct collective_log_call *before = NULL;
+	uint32_t end = first + 1;
 
-	for (uint32_t i = first;
-	     i < match->nr_entries &&
-	     collective_match_same_end(&match->entries[i], &match->entries[first]);
-	     i++) {
+	while (end < match->nr_entries &&
+	       collective_match_same_end(&match->entries[end], &match->entries[first]))
+		end++;
+	for (uint32_t i = first; i < end; i++) {
 		const struct collective_log_call *call = call_of(finding, i);
 
-		if (is_exchange(&call->call))
+		if (is_exchange(&call->call)) {
 			add_side(finding, member, i, before);
+			finding->kernels[finding->nr_kernels - 1].old |=
+				end - i > finding->calls->waiting;
+		}
 		before = call;
 	}
 	if (finding->nr_kernels > kernels && is_exchange(&before->call))
@@ -306,10 +309,10 @@ static int reserve(struct finding *finding, struct collective_exchanges *found)
 }
 
 int collective_exchange_find(const struct collective_match *match,
-			     const struct collective_exchange_calls *calls, uint32_t waiting,
-			     bool all, struct collective_exchanges *found)
+			     const struct collective_exchange_calls *calls, bool all,
+			     struct collective_exchanges *found)
 {
-	struct finding finding = {.match = match, .calls = calls, .waiting = waiting, .all = all};
+	struct finding finding = {.match = match, .calls = calls, .all = all};
 
 	*found = (struct collective_exchanges){0};
 	int error = reserve(&finding, found);

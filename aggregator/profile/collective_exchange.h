@@ -35,17 +35,19 @@ struct collective_exchange_calls {
 	const struct collective_log_call *calls;
 	uint32_t nr_calls;
 	const uint32_t *hosts; /* by process */
+	/* how many later calls of its rank, and calls of all ranks, a call is held for */
+	uint32_t waiting, waiting_calls;
 };
 
 /* Returns when the call's kernel began, by its host's CLOCK_MONOTONIC. The clock must be known. */
 int64_t collective_exchange_begin(const struct collective_log_call *call);
 
 /* Finds the exchanges among calls that are not folded. An exchange is held until all of its calls and kernels have
- * come, or, with all, not at all; and as long as none of its calls is older than the newest `waiting` ones. Also on
- * error call collective_exchange_fini(). 0 or -ENOMEM. */
+ * come, or one of its calls is too old; with all, none is. Also on error call collective_exchange_fini(). 0 or
+ * -ENOMEM. */
 int collective_exchange_find(const struct collective_match *match,
-			     const struct collective_exchange_calls *calls, uint32_t waiting,
-			     bool all, struct collective_exchanges *found);
+			     const struct collective_exchange_calls *calls, bool all,
+			     struct collective_exchanges *found);
 void collective_exchange_fini(struct collective_exchanges *exchanges);
 
 #endif

@@ -535,13 +535,17 @@ static int take_communicator(void *context, struct collective_match *match)
 	struct folding *folding = context;
 	struct collective_fold *fold = get_fold(folding, match);
 	struct collective_exchanges exchanges = {0};
-	const struct collective_exchange_calls calls = {folding->calls, folding->nr_calls,
-							folding->folds->hosts};
+	const struct collective_exchange_calls calls = {
+		.calls = folding->calls,
+		.nr_calls = folding->nr_calls,
+		.hosts = folding->folds->hosts,
+		.waiting = COLLECTIVE_FOLDS_WAITING,
+		.waiting_calls = COLLECTIVE_FOLDS_WAITING_CALLS,
+	};
 	int error = fold ? 0 : -ENOMEM;
 
 	if (!error)
-		error = collective_exchange_find(match, &calls, COLLECTIVE_FOLDS_WAITING,
-						 folding->all, &exchanges);
+		error = collective_exchange_find(match, &calls, folding->all, &exchanges);
 	if (!error)
 		error = split_exchanges(folding, fold, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/collective_folds.h"
+#include "aggregator/store/database.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
 #define RANKS     5u
@@ -365,6 +366,37 @@ static void a_receive_that_is_lost_shifts_none(void **state)
 	compare();
 }
 
+/* The other side of these never comes. Their kernels are not split, and their rows do not grow with the run. */
+static void sends_without_receives_are_given_up(void **state)
+{
+	const uint32_t count = 4 * COLLECTIVE_FOLDS_WAITING;
+	struct step step;
+	struct database *database;
+	int64_t rows;
+	char *error;
+
+	(void)state;
+	seed = 3;
+	begin();
+	for (uint32_t i = 0; i < count; i++) {
+		start(&step);
+		call(&step, 0, COLLECTIVE_SEND, 1);
+		truth[0][NOT] += step.ranks[0].kernel.ns;
+		send_kernel(0, &step.ranks[0]);
+		job_call(processes[0], &step.ranks[0].calls[0]);
+		if (i % 1000 == 0)
+			job_commit();
+	}
+	job_commit();
+	compare();
+	if (database_open(job_path(), true, &database, &error))
+		fail_msg("%s", error);
+	assert_int_equal(database_query_number(database, "SELECT count(*) FROM collectives", &rows),
+			 0);
+	assert_in_range(rows, COLLECTIVE_FOLDS_WAITING, 3 * COLLECTIVE_FOLDS_WAITING);
+	database_close(database);
+}
+
 /* Four ranks of a ring, of which nr_hosts have a host each, in turn. Returns how many kernels are split. */
 static uint32_t split_ring(uint32_t nr_hosts)
 {
@@ -412,6 +444,7 @@ int main(void)
 		TEST(parts_are_what_was_planted),
 		TEST(parts_of_a_long_job_are_exact),
 		TEST(a_receive_that_is_lost_shifts_none),
+		TEST(sends_without_receives_are_given_up),
 		cmocka_unit_test(begins_are_compared_on_one_host_alone),
 	};
 
