@@ -119,6 +119,7 @@ static int parse(struct report *report, int argc, char **argv)
 		 .first = REPORT_BACKWARD_FORWARD},
 		{"nccl", .choice = &report->names.nccl, .first = REPORT_NCCL_SPLIT},
 		{"frames", .choice = &report->names.view.frames, .first = REPORT_FRAMES_ALL},
+		{"frameworks", .text = &report->names.view.frameworks, .least = 1},
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
 		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},

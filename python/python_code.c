@@ -42,10 +42,10 @@ static uint32_t find_names(struct python_codes *codes, uint64_t hash, uint64_t *
 	}
 }
 
-/* Interns names, which are in the ring before any reader can see the id. A thread that loses the race for the slot uses
+/* The names are in the ring before any reader can see the id. A thread that loses the race for the slot uses
  * the winner's id; its own names stay unused. */
-static uint32_t intern_names(struct python_codes *codes, const struct python_text *file,
-			     const struct python_text *name)
+uint32_t python_codes_add(struct python_codes *codes, const struct python_text *file,
+			  const struct python_text *name)
 {
 	uint64_t hash =
 		hash_bytes(hash_bytes(file->size, file->text, file->size), name->text, name->size);
@@ -94,7 +94,7 @@ intern_code(struct python_codes *codes, const struct python_library *library, ui
 		return 0;
 	read_name(library, python_load(code + library->layout.code_file), &file);
 	read_name(library, python_load(code + library->layout.code_qualified_name), &name);
-	return intern_names(codes, &file, &name);
+	return python_codes_add(codes, &file, &name);
 }
 
 static uint32_t code_id(struct python_codes *codes, const struct python_library *library,

@@ -13,6 +13,7 @@
 #define PYTHON_CODE_ID_BITS 17
 #define PYTHON_CODE_SLOTS   (1u << PYTHON_CODE_ID_BITS)
 
+struct python_text;
 struct record_ring;
 
 /* The ids of names. A slot holds the high bits of a hash and an id; the slot's place stands for the low bits. 0: the
@@ -20,8 +21,9 @@ struct record_ring;
 struct python_codes {
 	struct record_ring *ring; /* borrowed */
 	_Atomic uint32_t full;
-	_Alignas(64) _Atomic uint64_t recent[PYTHON_CODE_SLOTS]; /* by identity; the newest replaces an older */
-	_Alignas(64) _Atomic uint64_t names[PYTHON_CODE_SLOTS];  /* by names; none is replaced */
+	_Alignas(64) _Atomic uint64_t
+		recent[PYTHON_CODE_SLOTS]; /* by identity; the newest replaces an older */
+	_Alignas(64) _Atomic uint64_t names[PYTHON_CODE_SLOTS]; /* by names; none is replaced */
 };
 
 /* Returns the stack word (stack_word.h) of this code and of the line at this instruction. Copies new names into the
@@ -29,6 +31,10 @@ struct python_codes {
  * STACK_MARK_CODE_TABLE_FULL as a word. */
 uint64_t python_codes_word(struct python_codes *codes, const struct python_library *library,
 			   uint64_t code, int32_t instruction);
+
+/* Returns the id of such names, which it copies into the ring if they are new; 0: no room. */
+uint32_t python_codes_add(struct python_codes *codes, const struct python_text *file,
+			  const struct python_text *name);
 
 static inline uint64_t python_load(uint64_t address)
 {

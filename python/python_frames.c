@@ -9,14 +9,10 @@
 #include "python_check.h"
 #include "python_code.h"
 #include "python_eval.h"
+#include "python_frame.h"
 #include "python_library.h"
-#include "python_string.h"
-
-#include "unwind/process_memory.h"
 
 #define TEXT_MAX          256u
-#define OTHER_THREADS_MAX 1024u
-#define FRAME_BYTES       256u  /* that a walk reads of a frame */
 #define HIDDEN_FRAMES_MAX 4096u /* frames of one walk: more are no stack, but a circle */
 
 struct python_frames {
@@ -130,44 +126,6 @@ static __attribute__((noinline)) bool check_first(struct python_frames *python,
 	}
 }
 
-static inline uint8_t load_byte(uint64_t address)
-{
-	return *(const uint8_t *)(uintptr_t)address;
-}
-
-static inline int32_t load_int(uint64_t address)
-{
-	int32_t value;
-
-	memcpy(&value, (const void *)(uintptr_t)address, sizeof(value));
-	return value;
-}
-
-static inline int32_t load_instruction(const struct python_layout *layout, uint64_t frame,
-				       uint64_t code)
-{
-	switch ((enum python_instruction)layout->instruction) {
-	case PYTHON_INSTRUCTION_BYTES:
-		return load_int(frame + layout->frame_instruction);
-	case PYTHON_INSTRUCTION_UNITS:
-		return 2 * load_int(frame + layout->frame_instruction);
-	case PYTHON_INSTRUCTION_POINTER:
-	default:
-		return (int32_t)(python_load(frame + layout->frame_instruction) -
-				 (code + layout->code_bytecode));
-	}
-}
-
-/* Judges as the interpreter itself does (_PyFrame_IsIncomplete in pycore_frame.h). A generator's frame is always
- * complete. Another frame is complete once it has come to the first traceable instruction. */
-static inline bool is_incomplete(const struct python_layout *layout, uint64_t frame, uint64_t code,
-				 int32_t instruction)
-{
-	return layout->code_first_traceable != PYTHON_LAYOUT_NONE &&
-	       load_byte(frame + layout->frame_owner) != PYTHON_OWNER_GENERATOR &&
-	       instruction < 2 * load_int(code + layout->code_first_traceable);
-}
-
 struct walk {
 	const struct python_layout *layout;
 	struct python_frame *frames;
@@ -210,7 +168,7 @@ static inline bool ends_segment(const struct python_layout *layout, uint64_t fra
 {
 	return layout->segment == PYTHON_SEGMENT_EVERY ||
 	       (layout->segment == PYTHON_SEGMENT_ENTRY &&
-		load_byte(frame + layout->segment_mark) != 0);
+		python_load_byte(frame + layout->segment_mark) != 0);
 }
 
 /* false: no room for this frame. */
@@ -218,14 +176,13 @@ static inline bool walk_frame(struct walk *walk, uint64_t frame)
 {
 	const struct python_layout *layout = walk->layout;
 
-	if (layout->segment == PYTHON_SEGMENT_SHIM &&
-	    load_byte(frame + layout->segment_mark) >= layout->shim_owner)
+	if (python_frame_is_shim(layout, frame))
 		return ++walk->hidden < HIDDEN_FRAMES_MAX && end_segment(walk);
 
-	uint64_t code = python_load(frame + layout->frame_code) & layout->code_mask;
-	int32_t instruction = load_instruction(layout, frame, code);
+	uint64_t code = python_frame_code(layout, frame);
+	int32_t instruction = python_frame_instruction(layout, frame, code);
 	bool segment_end = ends_segment(layout, frame);
-	if (is_incomplete(layout, frame, code, instruction)) {
+	if (python_frame_is_incomplete(layout, frame, code, instruction)) {
 		if (!walk->incomplete_code) {
 			walk->incomplete_code = code;
 			walk->incomplete_instruction = instruction;
@@ -282,95 +239,13 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 	return walk.nr;
 }
 
-/* ---- another thread */
-
-static uint64_t read_word(uint64_t address)
+uint32_t python_frames_standing(struct python_frames *python, const struct python_place *place,
+				uint64_t *words, uint32_t max, bool *cut)
 {
-	uint64_t word;
-
-	return process_memory_read(address, &word, sizeof(word)) == sizeof(word) ? word : 0;
-}
-
-static uint64_t innermost_frame(const struct python_layout *layout, uint64_t thread_state)
-{
-	uint64_t frame = read_word(thread_state + layout->thread_frame);
-
-	return frame && layout->c_frame_frame != PYTHON_LAYOUT_NONE
-		       ? read_word(frame + layout->c_frame_frame)
-		       : frame;
-}
-
-static bool is_code(const struct python_library *library, uint64_t code)
-{
-	return code && read_word(code + PYTHON_OBJECT_TYPE) == library->code_type;
-}
-
-/* Returns whether the frame's file has this part in its path. */
-static __attribute__((noinline)) bool is_in_file(const struct python_library *library,
-						 uint64_t frame, const char *part)
-{
-	const struct python_layout *layout = &library->layout;
-	uint64_t code = frame ? read_word(frame + layout->frame_code) & layout->code_mask : 0;
-	struct python_text file;
-
-	if (!is_code(library, code))
-		return false;
-	uint64_t name = read_word(code + layout->code_file);
-	if (!name || read_word(name + PYTHON_OBJECT_TYPE) != library->string_type)
-		return false;
-	python_string_read(layout, name, &file);
-	return memmem(file.text, file.size, part, strlen(part)) != NULL;
-}
-
-/* Returns the innermost frame of the one other thread that stands in such a file; 0: there are none or several. */
-static uint64_t find_standing(const struct python_library *library, const char *part)
-{
-	const struct python_layout *layout = &library->layout;
-	uint64_t interpreter =
-		library->runtime ? read_word(library->runtime + layout->runtime_interpreters) : 0;
-	uint64_t thread = interpreter ? read_word(interpreter + layout->interpreter_threads) : 0;
-	uint64_t own = (uint64_t)(uintptr_t)library->this_thread_state(), found = 0;
-
-	for (uint32_t i = 0; thread && i < OTHER_THREADS_MAX; i++) {
-		uint64_t frame = innermost_frame(layout, thread);
-
-		if (thread != own && is_in_file(library, frame, part)) {
-			if (found)
-				return 0;
-			found = frame;
-		}
-		thread = read_word(thread + layout->thread_next);
-	}
-	return thread ? 0 : found;
-}
-
-uint32_t python_frames_walk_other(struct python_frames *python, const char *part,
-				  struct python_frame *frames, uint32_t max, bool *cut)
-{
-	const struct python_library *library = &python->library;
-	const struct python_layout *layout = &library->layout;
-	struct walk walk = {.layout = layout, .frames = frames, .max = max};
-	uint8_t copy[PYTHON_LAYOUT_OFFSET_MAX + sizeof(uint64_t)];
-	uint64_t here = (uint64_t)(uintptr_t)copy, frame;
-
 	*cut = false;
-	if (python_frames_state(python) != PYTHON_READY || !library->is_initialized())
+	if (python_frames_state(python) != PYTHON_READY || !python->library.is_initialized())
 		return 0;
-	for (frame = find_standing(library, part); frame;
-	     frame = python_load(here + layout->frame_back)) {
-		memset(copy, 0, sizeof(copy));
-		process_memory_read(frame, copy, FRAME_BYTES);
-		bool hidden = layout->segment == PYTHON_SEGMENT_SHIM &&
-			      load_byte(here + layout->segment_mark) >= layout->shim_owner;
-		if (!hidden &&
-		    !is_code(library, python_load(here + layout->frame_code) & layout->code_mask))
-			return 0;
-		if (!walk_frame(&walk, here)) {
-			*cut = true;
-			break;
-		}
-	}
-	return walk.nr;
+	return python_standing_walk(&python->library, &python->codes, place, words, max, cut);
 }
 
 /* New interpreters are put before the others, and the main one was first. The walk follows neither pointer, because the

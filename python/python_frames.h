@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "python_standing.h"
+
 #include "unwind/unwind.h"
 
 struct python_frames;
@@ -53,13 +55,11 @@ struct python_frame {
 uint32_t python_frames_walk(struct python_frames *python, struct python_frame *frames, uint32_t max,
 			    bool *cut);
 
-/* Stores the frames of the one other thread whose innermost frame's file has `part` in its path, otherwise as
- * python_frames_walk(). The thread must stand in that frame's call until this function returns, and the interpreter
- * must not end. Other threads may run meanwhile: what is read of them, with system calls, need not be there. Returns 0
- * if no thread or several stand there, in a state other than PYTHON_READY, and for an interpreter whose threads cannot
+/* Writes the stack words of the one other thread that stands in a call of such a function (python_standing.h), leaf
+ * first. Returns their number; 0 also in a state other than PYTHON_READY, and for an interpreter whose threads cannot
  * be listed. */
-uint32_t python_frames_walk_other(struct python_frames *python, const char *part,
-				  struct python_frame *frames, uint32_t max, bool *cut);
+uint32_t python_frames_standing(struct python_frames *python, const struct python_place *place,
+				uint64_t *words, uint32_t max, bool *cut);
 
 /* Returns whether the process has several interpreters of a version that mixes up their threads (up to 3.11). */
 bool python_frames_ambiguous(const struct python_frames *python);

@@ -2,13 +2,11 @@
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "autograd_node.h"
 
@@ -16,18 +14,20 @@
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
-#define LIBRARY     "libtorch_cpu.so"
-#define THREAD_NAME "pt_autograd" /* of the engine's threads */
-#define PATH_BYTES  4096u
+#define LIBRARY    "libtorch_cpu.so"
+#define PATH_BYTES 4096u
 
-/* A slot holds a number, its thread and its stack. Numbers and threads beyond these bits have no slot. */
+/* A slot holds the thread of a number, the number's high bits, and the stack. The slot's place stands for the low bits.
+ * Numbers and threads beyond these bits have no slot. */
 #define STACK_BITS  18
-#define NUMBER_BITS 32
-#define THREAD_BITS 13
+#define HIGH_BITS   13
+#define THREAD_BITS 32
+#define PLACE_BITS  20
 #define SLOT_USED   (1ull << 63)
 #define STACK_MASK  ((1ull << STACK_BITS) - 1)
 static_assert(RECORD_STACKS_MAX == 1u << STACK_BITS, "an id, less one, fits");
-static_assert(STACK_BITS + NUMBER_BITS + THREAD_BITS == 63, "a slot is a word");
+static_assert(STACK_BITS + HIGH_BITS + THREAD_BITS == 63, "a slot is a word");
+static_assert(AUTOGRAD_ORIGIN_SLOTS == 1u << PLACE_BITS, "each place is a slot");
 
 #define NEAR_MAX       2u    /* an operation in place on a view has up to two nodes after its own */
 #define NR_TYPES       1024u /* classes of nodes; PyTorch generates about 450 */
@@ -37,8 +37,6 @@ static_assert(RECORD_CODES_MAX < 1u << TYPE_NAME_BITS, "an id fits below an addr
 
 #define COUNT_TRIES   4
 #define CHECKED_NODES 64u /* the first of a process are read with care */
-#define JUDGED_NODES  1000u
-#define JUDGED_PART   10u /* one in so many must have a forward stack */
 
 struct autograd_origin {
 	struct record_ring *ring;
@@ -46,8 +44,9 @@ struct autograd_origin {
 	unsigned long long adds;             /* the loader's counter at the last look */
 	_Atomic int state;
 	_Atomic(const char *) text;
-	_Atomic uint32_t nr_nodes, nr_found; /* of the first JUDGED_NODES with a number */
-	_Atomic uint64_t types[NR_TYPES];    /* address << TYPE_NAME_BITS | id of its name */
+	_Atomic uint32_t nr_checked;      /* nodes, up to CHECKED_NODES */
+	_Atomic bool is_shared;           /* the checked nodes came by shared_ptr */
+	_Atomic uint64_t types[NR_TYPES]; /* address << TYPE_NAME_BITS | id of its name */
 	_Atomic uint64_t slots[AUTOGRAD_ORIGIN_SLOTS];
 };
 
@@ -169,47 +168,42 @@ enum autograd_state autograd_origin_find(struct autograd_origin *origin)
 
 /* ---- numbers and their stacks */
 
-/* Returns the slot's content but for the stack; 0: numbers like this have no slot. */
-static uint64_t number_of(uint64_t thread_id, uint64_t number)
+/* Returns the slot's content but for the stack; 0: numbers like this have no slot. Neighbouring numbers of a thread are
+ * neighbours in memory. */
+static uint64_t slot_word(uint64_t thread_id, uint64_t number, uint32_t *place)
 {
-	if (thread_id >> THREAD_BITS || number >> NUMBER_BITS)
+	if (thread_id >> THREAD_BITS || number >> (HIGH_BITS + PLACE_BITS))
 		return 0;
-	return SLOT_USED | (thread_id << NUMBER_BITS | number) << STACK_BITS;
+	*place = (uint32_t)(number + thread_id * 0x9e3779b1u) % AUTOGRAD_ORIGIN_SLOTS;
+	return SLOT_USED | (thread_id << HIGH_BITS | number >> PLACE_BITS) << STACK_BITS;
 }
 
-/* Neighbouring numbers of a thread are neighbours in memory. */
-static _Atomic uint64_t *slot_of(struct autograd_origin *origin, uint64_t number)
+void autograd_origin_remember(struct autograd_origin *origin, const struct autograd_launch *launch,
+			      uint32_t stack_id)
 {
-	uint64_t thread_id = (number & ~SLOT_USED) >> (STACK_BITS + NUMBER_BITS);
-	uint64_t place = (number >> STACK_BITS) + thread_id * 0x9e3779b1u;
+	_Atomic uint64_t *slot = &origin->slots[launch->place];
 
-	return &origin->slots[place % AUTOGRAD_ORIGIN_SLOTS];
-}
-
-void autograd_origin_remember(struct autograd_origin *origin, uint64_t number, uint32_t stack_id)
-{
-	_Atomic uint64_t *slot = slot_of(origin, number);
-	uint64_t there = atomic_load_explicit(slot, memory_order_relaxed);
-
-	if ((there & ~STACK_MASK) != number)
-		atomic_store_explicit(slot, number | (stack_id - 1), memory_order_release);
+	if (launch->number &&
+	    (atomic_load_explicit(slot, memory_order_relaxed) & ~STACK_MASK) != launch->number)
+		atomic_store_explicit(slot, launch->number | (stack_id - 1), memory_order_release);
 }
 
 /* RECORD_STACK_NONE: the number has no stack. *taken: another number has its slot, so that it may have had one. */
 static uint32_t stack_of(struct autograd_origin *origin, uint64_t thread_id, uint64_t number,
 			 bool *taken)
 {
-	uint64_t wanted = number_of(thread_id, number);
+	uint32_t place;
+	uint64_t wanted = slot_word(thread_id, number, &place);
 
 	*taken = true;
 	if (!wanted)
 		return RECORD_STACK_NONE;
-	uint64_t there = atomic_load_explicit(slot_of(origin, wanted), memory_order_acquire);
+	uint64_t there = atomic_load_explicit(&origin->slots[place], memory_order_acquire);
 	if ((there & ~STACK_MASK) == wanted)
 		return (uint32_t)(there & STACK_MASK) + 1;
 	/* An older number of the same thread, or nothing at all, was there before this number came. */
-	*taken = there > wanted || (there && there >> (STACK_BITS + NUMBER_BITS) !=
-						     wanted >> (STACK_BITS + NUMBER_BITS));
+	*taken = there > wanted ||
+		 (there && there >> (STACK_BITS + HIGH_BITS) != wanted >> (STACK_BITS + HIGH_BITS));
 	return RECORD_STACK_NONE;
 }
 
@@ -242,16 +236,6 @@ static uint32_t name_of(struct autograd_origin *origin, uint64_t type)
 	return 0;
 }
 
-/* If hardly any of the first nodes has a forward stack, their fields were not numbers. */
-static __attribute__((cold, noinline)) void judge(struct autograd_origin *origin, bool found)
-{
-	uint32_t nr_found = atomic_fetch_add(&origin->nr_found, found) + found;
-	uint32_t nr_nodes = atomic_fetch_add(&origin->nr_nodes, 1) + 1;
-
-	if (nr_nodes == JUDGED_NODES && nr_found < JUDGED_NODES / JUDGED_PART)
-		refuse(origin, "hardly any of PyTorch's backward nodes names a known operation");
-}
-
 /* Returns the forward stack of the operation that made a node; RECORD_STACK_NONE: it is not known, or none did. *near:
  * it is a neighbour's. */
 static uint32_t forward_of(struct autograd_origin *origin, const struct autograd_node *node,
@@ -267,8 +251,6 @@ static uint32_t forward_of(struct autograd_origin *origin, const struct autograd
 		stack_id = stack_of(origin, node->thread_id, node->number - back, &taken);
 	while (stack_id == RECORD_STACK_NONE && !taken && back++ < NEAR_MAX &&
 	       node->number >= back);
-	if (atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < JUDGED_NODES)
-		judge(origin, stack_id != RECORD_STACK_NONE);
 	*near = stack_id != RECORD_STACK_NONE && back > 0;
 	return stack_id;
 }
@@ -290,16 +272,21 @@ static bool take_caller(const struct autograd_origin *origin, struct autograd_th
 }
 
 static void take_origin(struct autograd_origin *origin, struct autograd_thread *thread,
-			const struct autograd_node *node, struct autograd_launch *launch)
+			const struct autograd_node *node, bool has_python,
+			struct autograd_launch *launch)
 {
 	bool near;
 	uint32_t name_id = name_of(origin, node->type);
 	uint32_t stack_id = forward_of(origin, node, &near);
 
-	if (stack_id != RECORD_STACK_NONE)
+	if (stack_id != RECORD_STACK_NONE) {
 		launch->word = stack_word_origin(name_id, stack_id, near);
-	else if (take_caller(origin, thread, name_id, launch) &&
-		 node->number != AUTOGRAD_NODE_NO_NUMBER)
+		return;
+	}
+	/* A thread that evaluates nodes within its own call of backward() has the caller's frames. */
+	bool known =
+		(has_python && !thread->is_engine) || take_caller(origin, thread, name_id, launch);
+	if (known && node->number != AUTOGRAD_NODE_NO_NUMBER)
 		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
 }
 
@@ -327,49 +314,57 @@ counts_references(const struct autograd_origin *origin, const struct autograd_re
 	return false;
 }
 
+/* Reads the node that is being evaluated, and gives the reference back. The first nodes tell the layout. A reference of
+ * another layout stays, since nobody knows where it is counted. */
+static bool read_node(struct autograd_origin *origin, const struct autograd_reference *reference,
+		      struct autograd_node *node)
+{
+	uint32_t nr_checked = atomic_load_explicit(&origin->nr_checked, memory_order_relaxed);
+	bool checked = nr_checked < CHECKED_NODES, is_shared = reference->control != 0;
+
+	if (checked && nr_checked == 0)
+		atomic_store_explicit(&origin->is_shared, is_shared, memory_order_relaxed);
+	if (is_shared != atomic_load_explicit(&origin->is_shared, memory_order_relaxed))
+		return false;
+	if ((checked && !counts_references(origin, reference)) ||
+	    !autograd_node_read(reference, checked, node)) {
+		refuse(origin, "PyTorch's backward nodes are not as they should be");
+		return false;
+	}
+	if (checked)
+		atomic_fetch_add_explicit(&origin->nr_checked, 1, memory_order_relaxed);
+	autograd_node_release(reference);
+	return true;
+}
+
 static void look_at_node(struct autograd_origin *origin, struct autograd_thread *thread,
 			 bool has_python, struct autograd_launch *launch)
 {
 	struct autograd_reference reference = {0};
 	struct autograd_node node;
 
+	thread->is_engine |= !has_python;
 	origin->functions.node(&reference);
-	if (!reference.node) { /* the engine's own work, such as what follows the last node */
-		if (!has_python)
-			take_caller(origin, thread, 0, launch);
-		return;
+	if (thread->node != reference.node) {
+		thread->node = reference.node;
+		thread->started = thread->next;
 	}
-	bool checked =
-		atomic_load_explicit(&origin->nr_nodes, memory_order_relaxed) < CHECKED_NODES;
-	if ((checked && !counts_references(origin, &reference)) ||
-	    !autograd_node_read(&reference, checked, &node)) {
-		refuse(origin, "PyTorch's backward nodes are not as they should be");
-		return; /* with the reference, since nobody knows where it is counted */
-	}
-	autograd_node_release(&reference);
-	take_origin(origin, thread, &node, launch);
+	if (reference.node && read_node(origin, &reference, &node))
+		take_origin(origin, thread, &node, has_python, launch);
+	else if (!reference.node && !has_python) /* the engine's own work, as after the last node */
+		take_caller(origin, thread, 0, launch);
 }
 
-/* Other threads never touch libtorch's thread-local variables, for which the C library could allocate. */
-static __attribute__((noinline)) bool is_engine_thread(struct autograd_thread *thread)
+/* graph_task() and node() read variables with destructors. The first touch of such a variable takes the loader's lock,
+ * which must not happen in a launch. So they are only called on threads that touched them in libtorch: threads that
+ * have made nodes, and those with nodes switched off, as in a backward pass. The other variables are plain. */
+static bool is_in_pass(const struct autograd_origin *origin, const struct autograd_thread *thread,
+		       uint64_t next)
 {
-	char name[16] = "";
-	const int saved_errno = errno;
+	const struct autograd_functions *functions = &origin->functions;
 
-	prctl(PR_GET_NAME, name);
-	errno = saved_errno;
-	thread->use = strncmp(name, THREAD_NAME, strlen(THREAD_NAME)) == 0 ? AUTOGRAD_USE_YES
-									   : AUTOGRAD_USE_NO;
-	return thread->use == AUTOGRAD_USE_YES;
-}
-
-static bool uses_torch(struct autograd_thread *thread, bool has_python)
-{
-	if (__builtin_expect(thread->use == AUTOGRAD_USE_YES, 1))
-		return true;
-	if (has_python)
-		thread->use = AUTOGRAD_USE_YES;
-	return has_python || (thread->use == AUTOGRAD_USE_UNKNOWN && is_engine_thread(thread));
+	return (thread->is_engine || next > 0 || !functions->makes_nodes()) &&
+	       functions->graph_task() >= 0;
 }
 
 void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
@@ -378,16 +373,19 @@ void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread
 	const struct autograd_functions *functions = &origin->functions;
 
 	*launch = (struct autograd_launch){0};
-	if (autograd_origin_state(origin) != AUTOGRAD_READY || !uses_torch(thread, has_python))
+	if (autograd_origin_state(origin) != AUTOGRAD_READY)
 		return;
-	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. */
-	if (functions->graph_task() >= 0) {
-		look_at_node(origin, thread, has_python, launch);
-		if (launch->wants_caller || !functions->makes_nodes())
-			return;
-	}
-	/* A node takes its number before its operation launches, also where the operation itself makes no nodes. */
 	uint64_t next = functions->next_number();
-	if (next > 0)
-		launch->number = number_of(functions->thread_id(), next - 1);
+	bool forward = true;
+
+	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. There a
+	 * function of the user's own runs without making nodes, after its own was made. */
+	if (is_in_pass(origin, thread, next)) {
+		look_at_node(origin, thread, has_python, launch);
+		forward = functions->makes_nodes() || (has_python && next > thread->started);
+	}
+	thread->next = next;
+	/* A node takes its number before its operation launches, also where the operation itself makes no nodes. */
+	if (forward && next > 0 && !launch->wants_caller)
+		launch->number = slot_word(functions->thread_id(), next - 1, &launch->place);
 }

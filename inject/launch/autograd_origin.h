@@ -9,7 +9,8 @@
  * 2026 for nodes that count their references themselves.
  *
  * AccumulateGrad and hooks of gradients have no forward operation. Their work has the stack of the thread that waits in
- * backward(), whose Python frames are read once in a pass.
+ * backward(), whose Python frames are read once in a pass. If backward() evaluates nodes on its own thread, the frames
+ * of that thread are enough, and the work has no origin.
  *
  * A node of a view launches nothing. The next launch then takes its number, so that a number's stack may be that of a
  * neighbour; a report compares the names (report/frames/backward_path.h). */
@@ -32,11 +33,10 @@ enum autograd_state {
 
 /* What one thread keeps. Zeroed for a new thread. */
 struct autograd_thread {
-	enum autograd_use {
-		AUTOGRAD_USE_UNKNOWN,
-		AUTOGRAD_USE_NO,
-		AUTOGRAD_USE_YES,
-	} use; /* whether the thread runs PyTorch's operations */
+	bool is_engine;   /* it evaluates nodes without Python frames of its own */
+	uint64_t node;    /* address of the one that it evaluated last */
+	uint64_t next;    /* number of the thread's next operation at the last look, */
+	uint64_t started; /* and when the evaluation of the node began */
 	/* of the pass in which the thread was last without a forward stack: its id, plus one, and who called it */
 	uint32_t pass, caller_stack_id;
 };
@@ -45,7 +45,8 @@ struct autograd_thread {
 struct autograd_launch {
 	uint64_t
 		number; /* for autograd_origin_remember(); 0: the launch is no forward operation's */
-	uint64_t word;  /* stack_word_origin(); 0: the launch is in no backward pass */
+	uint32_t place;
+	uint64_t word; /* stack_word_origin(); 0: the launch is in no backward pass */
 	/* a new pass has no forward stack here: set the thread's caller_stack_id, and look again */
 	bool wants_caller;
 };
@@ -80,11 +81,12 @@ enum autograd_state autograd_origin_state(const struct autograd_origin *origin);
 const char *autograd_origin_text(const struct autograd_origin *origin);
 
 /* Looks at the calling thread, which launches. has_python: it has Python frames. Takes no lock and allocates nothing,
- * but for libtorch's own first touch of its thread-local variables. */
+ * but for the C library's own memory for the first plain thread-local variable of libtorch that the thread touches. */
 void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
 			  bool has_python, struct autograd_launch *launch);
 
-/* Remembers the stack of a launch for its number, unless the number has one. */
-void autograd_origin_remember(struct autograd_origin *origin, uint64_t number, uint32_t stack_id);
+/* Remembers the stack of a launch for its number, unless it has none, or the number has a stack. */
+void autograd_origin_remember(struct autograd_origin *origin, const struct autograd_launch *launch,
+			      uint32_t stack_id);
 
 #endif

@@ -7,7 +7,10 @@
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
-#define AUTOGRAD_FILES "torch/autograd/" /* where a thread stands that waits for a backward pass */
+/* Where a thread stands that waits for a backward pass: torch/autograd/graph.py from PyTorch 2.3 on, before it
+ * torch/autograd/__init__.py. */
+static const struct python_place backward_call = {
+	"torch/autograd/", (const char *const[]){"_engine_run_backward", "backward", "grad", NULL}};
 
 static_assert(RECORD_STACK_DEPTH <= UINT8_MAX, "an index of a Python frame, plus one, is a byte");
 
@@ -239,28 +242,26 @@ static __attribute__((noinline)) uint32_t take_caller(const struct stack_capture
 						      struct stack_scratch *scratch)
 {
 	bool cut;
-	uint32_t nr = python_frames_walk_other(capture->python, AUTOGRAD_FILES, scratch->python,
-					       capture->options.python_depth, &cut);
 
-	scratch->nr = 0;
-	put_python_from(scratch, 0, nr);
+	/* Their words are their keys, as with marks. */
+	scratch->nr = python_frames_standing(capture->python, &backward_call, scratch->keys,
+					     capture->options.python_depth, &cut);
+	memset(scratch->python_at, 0, scratch->nr);
 	if (cut)
 		count_lacks(capture, put_mark(scratch, STACK_MARK_TRUNCATED), UNWIND_ROOT);
 	uint32_t stack_id = intern(capture, scratch);
 	return stack_id == RECORD_STACK_FULL ? RECORD_STACK_NONE : stack_id;
 }
 
-/* Looks whether the launch is part of a forward operation or of a backward pass. The thread's Python frames may have to
- * be walked again. */
+/* Looks whether the launch is part of a forward operation or of a backward pass. */
 static void look_at_autograd(const struct stack_capture *capture, struct stack_scratch *scratch,
-			     uint32_t *nr_python, uint32_t *marks, struct autograd_launch *launch)
+			     bool has_python, struct autograd_launch *launch)
 {
-	autograd_origin_look(capture->autograd, &scratch->autograd, *nr_python > 0, launch);
+	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, launch);
 	if (__builtin_expect(!launch->wants_caller, 1))
 		return;
 	scratch->autograd.caller_stack_id = take_caller(capture, scratch);
-	autograd_origin_look(capture->autograd, &scratch->autograd, *nr_python > 0, launch);
-	*nr_python = walk_python(capture, scratch, marks);
+	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, launch);
 }
 
 /* Interns the stack with its origin, and remembers it as that of a forward operation. */
@@ -275,7 +276,7 @@ static uint32_t intern_with_origin(const struct stack_capture *capture,
 	}
 	uint32_t stack_id = intern(capture, scratch);
 	if (launch->number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
-		autograd_origin_remember(capture->autograd, launch->number, stack_id);
+		autograd_origin_remember(capture->autograd, launch, stack_id);
 	return stack_id;
 }
 
@@ -303,7 +304,7 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 	struct autograd_launch autograd;
 
 	if (capture->autograd)
-		look_at_autograd(capture, scratch, &nr_python, &python_marks, &autograd);
+		look_at_autograd(capture, scratch, nr_python > 0, &autograd);
 	scratch->nr = 0;
 	if (capture->options.mode == STACK_MODE_PYTHON) {
 		put_python_from(scratch, 0, nr_python);

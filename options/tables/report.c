@@ -25,6 +25,8 @@ static const struct option_row rows[] = {
 	ROW_LINES("on"),
 	{"frames", 0, "all|user", 0, "Show all frames (default), or those of a framework as one, "
 		"such as [torch]."},
+	{"frameworks", 0, "LIST", 0, "Count files with these parts in their paths as frameworks, "
+		"too, such as /megatron/."},
 	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
 		"lines (default), or under the thread that launched them."},
 	{"nccl", 0, "split|whole", 0, "Split kernels of NCCL's into waiting for other ranks and "

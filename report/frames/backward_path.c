@@ -28,9 +28,11 @@ static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
 #define ENGINE_FILES     "torch/autograd/"
-#define CUSTOM_FUNCTION  "PyNode" /* of torch.autograd.Function in Python */
-#define CUSTOM_APPLY     "Function.apply"
-#define CUSTOM_FILE      "torch/autograd/function.py"
+/* Functions of these files in whose call a thread waits for a backward pass. */
+static const char *const waiting_names[] = {"_engine_run_backward", "backward", "grad", NULL};
+#define CUSTOM_FUNCTION "PyNode" /* of torch.autograd.Function in Python */
+#define CUSTOM_APPLY    "Function.apply"
+#define CUSTOM_FILE     "torch/autograd/function.py"
 
 static bool is_python(const struct catalog *catalog, uint32_t node_id)
 {
@@ -44,8 +46,34 @@ bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id)
 	return frame_text_begins(frame_text_mark(catalog, node_id), NODE_PREFIX);
 }
 
-/* Returns whether an operator's name, "_log_softmax" or "mul_Tensor", is that of a node, "LogSoftmax" or "Mul". What
- * follows an underscore may be an overload's name. */
+/* The first words of overloads that do not begin with a capital, as in "sum_dim_IntList" and "select_int". From
+ * aten/src/ATen/native/native_functions.yaml of PyTorch 2.11. "forward": nll_loss dispatches to nll_loss_forward. */
+static const char *const overload_words[] = {
+	"out",   "int",     "dim",        "dims",   "dimname",  "names",   "self",     "source",
+	"dtype", "device",  "correction", "stable", "nd",       "vec",     "unbiased", "mode",
+	"value", "padding", "using",      "other",  "decimals", "forward", NULL};
+
+/* Returns whether `text` may follow an operator's name: "", "_" of an operation in place, and an overload's name. */
+static bool is_overload(const char *text, uint32_t size)
+{
+	uint32_t length = 0;
+
+	if (size > 1 && text[0] == '_' && text[1] == '_')
+		text++, size--;
+	if (size == 0 || (size == 1 && text[0] == '_'))
+		return true;
+	if (text[0] != '_')
+		return false;
+	text++, size--;
+	while (length < size && text[length] != '_')
+		length++;
+	for (const char *const *word = overload_words; *word; word++)
+		if (strlen(*word) == length && memcmp(*word, text, length) == 0)
+			return true;
+	return isupper((unsigned char)text[0]);
+}
+
+/* Returns whether an operator's name, "_log_softmax" or "mul_Tensor", is that of a node, "LogSoftmax" or "Mul". */
 static bool is_operator_of(const struct frame_text *name, const struct frame_text *node)
 {
 	uint32_t at = 0, matched = 0;
@@ -57,7 +85,7 @@ static bool is_operator_of(const struct frame_text *name, const struct frame_tex
 		    tolower((unsigned char)node->data[matched++]))
 			return false;
 	}
-	return matched == node->size && (at == name->size || name->data[at] == '_');
+	return matched == node->size && is_overload(name->data + at, name->size - at);
 }
 
 /* Finds the next operator in a symbol, from `from` on. */
@@ -113,15 +141,21 @@ static bool is_custom_apply(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name, file = frame_text_python(catalog, node_id, &name);
 
-	return frame_text_ends(name, CUSTOM_APPLY) && frame_text_ends(file, CUSTOM_FILE);
+	return frame_text_equals(name, CUSTOM_APPLY) && frame_text_ends(file, CUSTOM_FILE);
 }
 
 /* Returns whether a stack is that of a thread which waits for the backward pass, and not a forward operation's. */
 static bool is_caller(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name, file = frame_text_python(catalog, node_id, &name);
+	const char *directory = frame_text_find(file, ENGINE_FILES);
 
-	return frame_text_find(file, ENGINE_FILES) != NULL;
+	if (!directory || (directory > file.data && directory[-1] != '/'))
+		return false;
+	for (const char *const *waiting = waiting_names; *waiting; waiting++)
+		if (frame_text_equals(name, *waiting))
+			return true;
+	return false;
 }
 
 /* Takes the node's name off its frame's text. false: it has none. */

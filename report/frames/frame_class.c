@@ -138,10 +138,30 @@ static bool of_native_file(struct frame_text path, bool is_program,
 	return false;
 }
 
-bool frame_class_of_file(const char *path, uint32_t size, bool is_python, bool is_program,
-			 char name[static FRAME_CLASS_NAME_MAX])
+static bool of_more(struct frame_text path, const char *more,
+		    char name[static FRAME_CLASS_NAME_MAX])
+{
+	for (; more && *more; more += strspn(more, ",")) {
+		uint32_t size = (uint32_t)strcspn(more, ","), end = size, begin;
+
+		while (end > 0 && more[end - 1] == '/')
+			end--;
+		for (begin = end; begin > 0 && more[begin - 1] != '/'; begin--)
+			;
+		if (end > begin && memmem(path.data, path.size, more, size))
+			return name_it(name, more + begin, end - begin);
+		more += size;
+	}
+	return false;
+}
+
+bool frame_class_of_file(const char *path, uint32_t size, const char *more, bool is_python,
+			 bool is_program, char name[static FRAME_CLASS_NAME_MAX])
 {
 	const struct frame_text text = {path, size};
+
+	if (of_more(text, more, name))
+		return true;
 
 	for (size_t i = 0; i < COUNT(generated); i++)
 		if (frame_text_find(text, generated[i].part))
@@ -150,7 +170,7 @@ bool frame_class_of_file(const char *path, uint32_t size, bool is_python, bool i
 	       (is_python ? of_python_file(text, name) : of_native_file(text, is_program, name));
 }
 
-bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id,
+bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id, const char *more,
 			   char name[static FRAME_CLASS_NAME_MAX])
 {
 	const struct catalog_frame *frame = catalog_frame(catalog, frame_id);
@@ -160,6 +180,6 @@ bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id,
 
 	if (!file || (!frame->code && (!frame->module || module->flags & DEFINITION_MODULE_CUDA)))
 		return false;
-	return frame_class_of_file(path, size, frame->code != 0,
+	return frame_class_of_file(path, size, more, frame->code != 0,
 				   module->flags & DEFINITION_MODULE_MAIN, name);
 }

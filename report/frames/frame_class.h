@@ -21,12 +21,13 @@ enum report_frames {
 	REPORT_FRAMES_USER = 1, /* neighbouring frames of a framework are one */
 };
 
-/* Returns whether the frame is a framework's, and writes that as "[torch]". */
-bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id,
+/* Returns whether the frame is a framework's, and writes that as "[torch]". more (may be NULL) is a list of further
+ * frameworks, with commas between them: parts of files' paths, each named by its last directory or file. */
+bool frame_class_framework(const struct catalog *catalog, uint32_t frame_id, const char *more,
 			   char name[static FRAME_CLASS_NAME_MAX]);
 
 /* The same of a file. is_python: of a Python function; else of native code. is_program: of the process's program. */
-bool frame_class_of_file(const char *path, uint32_t size, bool is_python, bool is_program,
-			 char name[static FRAME_CLASS_NAME_MAX]);
+bool frame_class_of_file(const char *path, uint32_t size, const char *more, bool is_python,
+			 bool is_program, char name[static FRAME_CLASS_NAME_MAX]);
 
 #endif

@@ -139,7 +139,8 @@ static int find_framework(struct report_paths *paths, uint32_t frame_id, uint32_
 	int error = 0;
 
 	*name = 0;
-	if (*known == 0 && frame_class_framework(paths->catalog, frame_id, text))
+	if (*known == 0 &&
+	    frame_class_framework(paths->catalog, frame_id, paths->view.frameworks, text))
 		error = report_names_text(paths->names, text, name);
 	if (!error && *known == 0)
 		*known = *name + 1;

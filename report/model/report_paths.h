@@ -23,6 +23,8 @@ struct report_paths;
 struct report_paths_view {
 	enum report_backward backward;
 	enum report_frames frames;
+	const char *
+		frameworks; /* further ones, as of frame_class_framework(); borrowed; may be NULL */
 };
 
 /* Makes a tree with a root. catalog and names are borrowed until destroy. NULL: out of memory. report_paths_destroy()

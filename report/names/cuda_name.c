@@ -43,8 +43,9 @@ enum cuda_name cuda_name_of(const char *name, size_t size)
 	if (contains(name, size, "__device_stub__") ||
 	    contains(name, size, "__wrapper__device_stub_") || is_runtime_template(name, size))
 		return CUDA_NAME_STUB;
-	if (starts_with(name, size, "__cuda"))
-		return CUDA_NAME_INNER; /* including __cudart */
+	/* Both name the functions of a static runtime: __cudart803, and from CUDA 12 on libcudart_static_<hash>. */
+	if (starts_with(name, size, "__cuda") || starts_with(name, size, "libcudart_static_"))
+		return CUDA_NAME_INNER;
 	if (is_runtime_api(name, size) ||
 	    (starts_with(name, size, "cu") && is_upper_at(name, size, 2)))
 		return CUDA_NAME_API;

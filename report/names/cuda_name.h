@@ -8,7 +8,7 @@
 enum cuda_name {
 	CUDA_NAME_NONE,  /* belongs to the application */
 	CUDA_NAME_API,   /* an application calls it: cudaLaunchKernel, cuLaunchKernelEx */
-	CUDA_NAME_INNER, /* lies behind such a call: __cudart803, __cudaPushCallConfiguration */
+	CUDA_NAME_INNER, /* lies behind such a call: __cudart803, libcudart_static_<hash> */
 	/* lies between the application and such a call: the function that nvcc makes of kernel<<<…>>>(), and the
 	 * templates of cuda_runtime.h */
 	CUDA_NAME_STUB,

@@ -1,8 +1,10 @@
 #include "demangle.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,15 +123,62 @@ static void drop_return_type(char *name)
 	memmove(name, begin, strlen(begin) + 1);
 }
 
+/* Returns the namespaces, classes and functions with which a mangled name begins, up to the first template's arguments,
+ * as "ns::Class..."; NULL: out of memory. The text is empty if there are none. */
+static char *leading_names(const char *mangled)
+{
+	const char *at = mangled + strlen("_Z");
+	char *names = NULL, *end;
+	size_t length;
+	FILE *out = open_memstream(&names, &length);
+
+	if (!out)
+		return NULL;
+	at += strspn(at, "ZNrVKL");
+	if (strncmp(at, "St", 2) == 0) {
+		fputs("std::", out);
+		at += 2;
+	}
+	for (bool first = true; isdigit((unsigned char)*at); first = false) {
+		size_t size = strtoul(at, &end, 10);
+		bool anonymous = strncmp(end, "_GLOBAL__N", strlen("_GLOBAL__N")) == 0;
+
+		if (size == 0 || size > strlen(end))
+			break;
+		fprintf(out, "%s%.*s", first ? "" : "::", anonymous ? INT_MAX : (int)size,
+			anonymous ? "(anonymous namespace)" : end);
+		at = end + size;
+		at += *at == 'L';
+	}
+	if (ftello(out) > 0)
+		fputs("...", out);
+	if (fclose(out) == 0)
+		return names;
+	free(names);
+	return NULL;
+}
+
+/* Names of newer compilers are beyond an older C++ runtime. */
+static char *demangle_in_part(const char *name)
+{
+	char *names = leading_names(name);
+
+	if (!names || names[0])
+		return names;
+	free(names);
+	return strdup(name);
+}
+
 char *demangle_name(const char *name, enum demangle_mode mode)
 {
 	int status = -2;
 	char *demangled = NULL;
 
-	if (mode != DEMANGLE_NONE && strncmp(name, "_Z", 2) == 0)
-		demangled = __cxa_demangle(name, NULL, NULL, &status);
+	if (mode == DEMANGLE_NONE || strncmp(name, "_Z", 2) != 0)
+		return strdup(name);
+	demangled = __cxa_demangle(name, NULL, NULL, &status);
 	if (!demangled)
-		return status == -1 ? NULL : strdup(name);
+		return status == -1 ? NULL : demangle_in_part(name);
 	if (mode == DEMANGLE_SIMPLE) {
 		drop_templates(demangled);
 		drop_parameters(demangled);

@@ -9,8 +9,9 @@ enum demangle_mode {
 	DEMANGLE_NONE = 2,
 };
 
-/* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. NULL:
- * out of memory. */
+/* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. Newer
+ * compilers make names that the C++ runtime cannot read; of those it returns the leading names and "...". NULL: out of
+ * memory. */
 char *demangle_name(const char *name, enum demangle_mode mode);
 
 #endif

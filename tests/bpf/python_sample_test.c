@@ -396,8 +396,11 @@ static void code_at_old_addresses_has_its_own_names(void **state)
 
 		for (int depth = 0; (frame = bpf_fixture_python(fixture, sample, depth)); depth++) {
 			if (sscanf(frame, "made.py:made_%u:%u", &name, &line) == 2) {
-				/* def is on line number + 2, so its body on the next. */
-				assert_int_equal(line, name + 3);
+				/*
+				 * def is on line number + 2, so its body on the next. The first
+				 * instruction of a function has the line of its def.
+				 */
+				assert_true(line == name + 3 || (depth == 0 && line == name + 2));
 				inner = name;
 				named++;
 			} else if (inner != 99 &&

@@ -4,7 +4,7 @@ import sys
 import threading
 
 from torch.autograd.function import Function  # these two are made by the test
-from torch.autograd.graph import run_backward
+from torch.autograd.graph import _engine_run_backward
 
 PTX = b'''.version 7.0
 .target sm_70
@@ -60,7 +60,7 @@ class Model:
 
 
 def backward(leaves, create_graph):
-    if run_backward(torch, leaves, create_graph):
+    if _engine_run_backward(torch, leaves, create_graph):
         raise SystemExit('a reference was not given back')
 
 
@@ -75,6 +75,22 @@ def evicted(model):
     torch.fake_torch_views((1 << 20) - 1)  # the next number has the slot of the last
     model.scale()
     backward(0, 0)
+
+
+def two_callers():
+    entered, lock = threading.Event(), threading.Lock()
+
+    def hook():
+        entered.set()
+        lock.acquire()
+
+    lock.acquire()
+    thread = threading.Thread(target=_engine_run_backward, args=(torch, 0, 0, hook))
+    thread.start()
+    entered.wait()
+    backward(1, 0)
+    lock.release()
+    thread.join()
 
 
 def on_thread(context, model):
@@ -92,6 +108,7 @@ def main(steps):
     model = Model()
     train(model, steps)
     evicted(model)
+    two_callers()
     thread = threading.Thread(target=on_thread, args=(context, model))
     thread.start()
     thread.join()

@@ -19,7 +19,9 @@ class Function:
         torch.fake_torch_function(forward)
 END
 cat >"$scratch/torch/autograd/graph.py" <<'END'
-def run_backward(torch, leaves, create_graph):
+def _engine_run_backward(torch, leaves, create_graph, hook=None):
+    if hook:
+        return hook()
     return torch.fake_torch_backward(leaves, create_graph)
 END
 export PYTHONPATH=$scratch
@@ -32,8 +34,8 @@ run() {
 	same "$name: status" $? 0
 	"$flamegrid" report "$scratch/$name" --weight count >"$scratch/$name.folded"
 	"$flamegrid" report "$scratch/$name" --weight count --backward thread >"$scratch/$name.thread"
-	same "$name: all launches" "$(sum_folded "$scratch/$name.folded")" $((steps * 10 + 6))
-	same "$name: both views have them" "$(sum_folded "$scratch/$name.thread")" $((steps * 10 + 6))
+	same "$name: all launches" "$(sum_folded "$scratch/$name.folded")" $((steps * 10 + 7))
+	same "$name: both views have them" "$(sum_folded "$scratch/$name.thread")" $((steps * 10 + 7))
 }
 # count FILE EXPRESSION: the sum of the lines that match.
 count() { grep -E -- "$2" "$scratch/$1" | sum_folded; }
@@ -46,7 +48,7 @@ linear="$model:$(line forward self.linear);$f:Model.linear:$(line linear fake_to
 scale="$model:$(line forward self.scale);$f:Model.scale:$(line scale fake_torch_mul)"
 neighbour="$model:$(line forward fake_torch_fill)"
 custom="$model:$(line forward Function.apply)"
-waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:run_backward:2"
+waits="$f:train:$(line train 'backward(2');$f:backward:$(line backward run_backward);(torch/autograd/)?graph.py:_engine_run_backward:4"
 leaf='([^;[]*;)*cuLaunchKernel;\[GPU0_Kernel\]backward '
 
 for layout in shared intrusive; do
@@ -62,11 +64,13 @@ for layout in shared intrusive; do
 		"$(count $layout.folded 'AddmmBackward0;torch::autograd::generated::AddmmBackward0::apply')" $((steps + 2))
 	same "$layout: the engine's are gone" "$(count $layout.folded 'Engine::evaluate_function')" 0
 	same "$layout: an operation whose number was taken, too" \
-		"$(count $layout.folded ";$f:evicted:[0-9]+;$f:backward:[0-9]+;.*:run_backward:2;\[backward\] AddmmBackward0;$leaf")" 1
+		"$(count $layout.folded ";$f:evicted:[0-9]+;$f:backward:[0-9]+;.*:_engine_run_backward:4;\[backward\] AddmmBackward0;$leaf")" 1
+	same "$layout: work of one of two calls of backward() is under neither" \
+		"$(count $layout.folded "^\[backward\] AccumulateGrad;$leaf")" 1
 	contains "$layout: that is counted" "$scratch/$layout.err" "[origin_unknown]: 1"
 	same "$layout: another thread's forward" \
 		"$(count $layout.folded "$f:on_thread:[0-9]+;$f:Model.linear:[0-9]+;\[backward\] AddmmBackward0;$leaf")" 1
-	same "$layout: by thread" "$(count $layout.thread 'Engine::evaluate_function')" $((steps * 6 + 3))
+	same "$layout: by thread" "$(count $layout.thread 'Engine::evaluate_function')" $((steps * 6 + 4))
 	same "$layout: by thread, without marks" "$(count $layout.thread '\[backward\]')" 0
 done
 diff <(sed 's/ [0-9]*$//' "$scratch/shared.folded") <(sed 's/ [0-9]*$//' "$scratch/intrusive.folded") >"$scratch/differences"

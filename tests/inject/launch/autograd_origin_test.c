@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "inject/launch/autograd_node.h"
 #include "proto/stack_word.h"
@@ -118,12 +117,17 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct autograd_launch look(void)
+static struct autograd_launch look_as(bool has_python)
 {
 	struct autograd_launch launch;
 
-	autograd_origin_look(origin, &thread, true, &launch);
+	autograd_origin_look(origin, &thread, has_python, &launch);
 	return launch;
+}
+
+static struct autograd_launch look(void)
+{
+	return look_as(true);
 }
 
 /* A forward operation that launches with this stack. */
@@ -134,7 +138,7 @@ static void operate(uint32_t stack_id)
 	struct autograd_launch launch = look();
 	assert_int_not_equal(launch.number, 0);
 	assert_int_equal(launch.word, 0);
-	autograd_origin_remember(origin, launch.number, stack_id);
+	autograd_origin_remember(origin, &launch, stack_id);
 }
 
 static void set_node(uint64_t number, uint64_t its_thread)
@@ -148,13 +152,13 @@ static void set_node(uint64_t number, uint64_t its_thread)
 		node.words[1] = 1ull << 32 | 2;
 }
 
-/* The launch of a node of this number. Its reference is given back. */
+/* The launch of a node of this number, on the engine's thread. Its reference is given back. */
 static struct autograd_launch evaluate(uint64_t number, uint64_t its_thread)
 {
 	set_node(number, its_thread);
 	task = 5;
 	makes_nodes = false;
-	struct autograd_launch launch = look();
+	struct autograd_launch launch = look_as(false);
 	makes_nodes = true;
 	assert_int_equal(intrusive ? (uint32_t)node.words[1] : node.control[1], 2);
 	return launch;
@@ -171,6 +175,8 @@ static void a_node_has_the_stack_of_its_operation(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
+		tear_down(NULL);
+		set_up(NULL);
 		intrusive = i;
 		operate(11);
 		operate(12);
@@ -187,8 +193,9 @@ static void the_first_launch_of_an_operation_counts(void **state)
 {
 	(void)state;
 	operate(11);
-	autograd_origin_remember(origin, look().number, 12);
-	struct autograd_launch launch = evaluate(0, 1);
+	struct autograd_launch launch = look();
+	autograd_origin_remember(origin, &launch, 12);
+	launch = evaluate(0, 1);
 	assert_int_equal(stack_of(&launch), 11);
 }
 
@@ -246,7 +253,31 @@ static void without_an_operation_the_caller_is_asked_for_once_in_a_pass(void **s
 			 0);
 	set_node(AUTOGRAD_NODE_NO_NUMBER, 0);
 	task = 6;
-	assert_true(look().wants_caller);
+	assert_true(look_as(false).wants_caller);
+}
+
+static void a_thread_that_evaluates_in_its_own_call_has_no_origin_but_its_frames(void **state)
+{
+	(void)state;
+	operate(11);
+	set_node(AUTOGRAD_NODE_NO_NUMBER, 0);
+	task = 5;
+	makes_nodes = false;
+	struct autograd_launch launch = look();
+	assert_int_equal(launch.word, 0);
+	assert_false(launch.wants_caller);
+	set_node(0, 1);
+	launch = look();
+	assert_int_equal(stack_of(&launch), 11);
+}
+
+static void an_engine_thread_stays_one_within_python_functions(void **state)
+{
+	(void)state;
+	evaluate(AUTOGRAD_NODE_NO_NUMBER, 0);
+	thread.caller_stack_id = 21;
+	struct autograd_launch launch = look(); /* a hook */
+	assert_int_equal(stack_of(&launch), 21);
 }
 
 static void *get_no_node(void *pointer)
@@ -272,7 +303,7 @@ static void the_engines_own_work_is_its_callers(void **state)
 	assert_int_equal(launch.word, stack_word_origin(0, 21, false));
 }
 
-static void operations_within_a_pass_have_numbers_if_they_make_nodes(void **state)
+static void operations_within_a_pass_have_numbers_if_nodes_are_made(void **state)
 {
 	(void)state;
 	operate(11);
@@ -282,7 +313,11 @@ static void operations_within_a_pass_have_numbers_if_they_make_nodes(void **stat
 	struct autograd_launch launch = look();
 	assert_int_not_equal(launch.number, 0);
 	assert_int_equal(stack_of(&launch), 11);
+	/* A user's function, of which a node was made before it makes none. */
 	makes_nodes = false;
+	assert_int_not_equal(look().number, 0);
+	assert_int_equal(look_as(false).number, 0);
+	thread.node = 0; /* the evaluation of another node begins */
 	assert_int_equal(look().number, 0);
 }
 
@@ -292,13 +327,25 @@ static void nothing_is_made_before_the_first_node(void **state)
 	assert_int_equal(look().number, 0);
 }
 
+static void threads_are_many(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 20000; i++) {
+		thread_id = i;
+		next_number = 0;
+		operate(i);
+	}
+	struct autograd_launch launch = evaluate(0, 20000);
+	assert_int_equal(stack_of(&launch), 20000);
+}
+
 static void numbers_beyond_all_bounds_have_no_place(void **state)
 {
 	(void)state;
 	next_number = 1ull << 40;
 	assert_int_equal(look().number, 0);
 	next_number = 1;
-	thread_id = 1u << 20;
+	thread_id = 1ull << 32;
 	assert_int_equal(look().number, 0);
 	assert_true(evaluate(1ull << 40, 1).wants_caller);
 	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
@@ -318,50 +365,55 @@ static void nodes_that_cannot_be_switch_it_off(void **state)
 		autograd_origin_use(origin, &lost);
 		set_node(i == 1 ? 1ull << 60 : 0, i == 2 ? 1ull << 60 : 1);
 		task = 5;
-		assert_int_equal(look().word, 0);
+		makes_nodes = false;
+		assert_int_equal(look_as(false).word, 0);
 		assert_int_equal(autograd_origin_state(origin), AUTOGRAD_REFUSED);
 		assert_string_not_equal(autograd_origin_text(origin), "");
 		assert_int_equal(look().word, 0);
 	}
 }
 
-static void numbers_that_hit_nothing_switch_it_off(void **state)
+/* Nodes of operations before a window. */
+static void numbers_that_hit_nothing_are_counted(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < 1000; i++) {
-		assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
+	evaluate(AUTOGRAD_NODE_NO_NUMBER, 0);
+	for (uint32_t i = 0; i < 2000; i++)
 		evaluate(100 * i, 1);
-		thread.pass = 0;
-	}
-	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_REFUSED);
+	assert_int_equal(test_ring_ledger(&ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN).count,
+			 2000);
+	operate(11);
+	struct autograd_launch launch = evaluate(next_number - 1, 1);
+	assert_int_equal(stack_of(&launch), 11);
 }
 
-static void *look_on_thread(void *name)
-{
-	struct autograd_thread own = {0};
-	struct autograd_launch launch;
-
-	prctl(PR_SET_NAME, name);
-	for (int i = 0; i < 2; i++)
-		autograd_origin_look(origin, &own, false, &launch);
-	return NULL;
-}
-
-static void ask_on_thread(const char *name)
-{
-	pthread_t other;
-
-	assert_int_equal(pthread_create(&other, NULL, look_on_thread, (void *)(uintptr_t)name), 0);
-	assert_int_equal(pthread_join(other, NULL), 0);
-}
-
-static void threads_without_python_are_asked_only_if_they_are_the_engines(void **state)
+static void a_reference_of_another_layout_is_left_alone(void **state)
 {
 	(void)state;
-	ask_on_thread("worker");
+	operate(11);
+	evaluate(0, 1);
+	set_node(0, 1);
+	uint64_t *half = &node.words[1];
+	*half = 77;
+	intrusive = true;
+	task = 5;
+	assert_int_equal(look_as(false).word, 0);
+	assert_int_equal(*half, 78); /* as libtorch left it */
+	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
+}
+
+/* The first touch of the pass's variable takes the loader's lock. */
+static void threads_that_never_used_pytorch_are_not_asked_for_their_pass(void **state)
+{
+	(void)state;
+	task = 5;
+	set_node(AUTOGRAD_NODE_NO_NUMBER, 0);
+	look_as(true);
+	look_as(false);
 	assert_int_equal(nr_asked, 0);
-	ask_on_thread("pt_autograd_3");
-	assert_int_equal(nr_asked, 2);
+	makes_nodes = false;
+	assert_true(look_as(false).wants_caller);
+	assert_int_not_equal(nr_asked, 0);
 }
 
 static void processes_without_pytorch_have_no_origins(void **state)
@@ -411,12 +463,16 @@ int main(void)
 		TEST(a_number_whose_place_was_taken_has_no_neighbour),
 		TEST(without_an_operation_the_caller_is_asked_for_once_in_a_pass),
 		TEST(the_engines_own_work_is_its_callers),
-		TEST(operations_within_a_pass_have_numbers_if_they_make_nodes),
+		TEST(a_thread_that_evaluates_in_its_own_call_has_no_origin_but_its_frames),
+		TEST(an_engine_thread_stays_one_within_python_functions),
+		TEST(operations_within_a_pass_have_numbers_if_nodes_are_made),
+		TEST(threads_are_many),
 		TEST(nothing_is_made_before_the_first_node),
 		TEST(numbers_beyond_all_bounds_have_no_place),
 		TEST(nodes_that_cannot_be_switch_it_off),
-		TEST(numbers_that_hit_nothing_switch_it_off),
-		TEST(threads_without_python_are_asked_only_if_they_are_the_engines),
+		TEST(numbers_that_hit_nothing_are_counted),
+		TEST(a_reference_of_another_layout_is_left_alone),
+		TEST(threads_that_never_used_pytorch_are_not_asked_for_their_pass),
 		TEST(processes_without_pytorch_have_no_origins),
 		TEST(a_class_is_named_without_its_namespaces),
 	};

@@ -118,6 +118,17 @@ static void a_line_is_proven_by_the_operations_name(void **state)
 	assert_true(is_proven(forward(MUL), "[backward] MulBackward0"));
 	assert_true(is_proven(forward("at::_ops::nll_loss_forward::call(at::Tensor const&)"),
 			      "[backward] NllLossBackward0"));
+	assert_true(
+		is_proven(forward("at::_ops::sum_dim_IntList::call()"), "[backward] SumBackward1"));
+	assert_true(is_proven(forward("at::_ops::add__Tensor::call()"), "[backward] AddBackward0"));
+	assert_true(is_proven(forward("at::_ops::relu_::call()"), "[backward] ReluBackward0"));
+	/* other operators whose names begin like this one */
+	assert_false(is_proven(forward("at::_ops::split_with_sizes_copy_out::call()"),
+			       "[backward] SplitWithSizesBackward0"));
+	assert_false(is_proven(forward("at::_ops::select_scatter::call()"),
+			       "[backward] SelectBackward0"));
+	assert_false(
+		is_proven(forward("at::_ops::log_softmax_int::call()"), "[backward] LogBackward0"));
 	assert_false(is_proven(forward(ADDMM), "[backward] MulBackward0"));
 	assert_false(is_proven(forward("_ZN2at4_ops2to4callEv"), "[backward] TBackward0"));
 	assert_false(is_proven(forward("f"), "[backward] AddmmBackward0"));
@@ -136,6 +147,9 @@ static void a_function_of_the_users_own_is_proven_by_its_call(void **state)
 	assert_true(is_proven(native(python(call, "m.py", "Mine.forward"), ADDMM),
 			      "[backward] PyNode"));
 	assert_false(is_proven(forward(ADDMM), "[backward] PyNode"));
+	assert_false(is_proven(
+		native(python(0, "torch/autograd/function.py", "BackwardCFunction.apply"), "f"),
+		"[backward] PyNode"));
 	report_fixture_add_kernel(
 		on_engine(mark(native(python(python(python(0, "m.py", "step"),
 						    "torch/autograd/function.py", "Function.apply"),
@@ -150,15 +164,21 @@ static void a_function_of_the_users_own_is_proven_by_its_call(void **state)
 
 static void callers_of_backward_need_no_proof(void **state)
 {
-	uint32_t caller = python(python(0, "m.py", "step"), "torch/autograd/graph.py", "run");
+	uint32_t caller = python(python(0, "m.py", "step"), "torch/autograd/graph.py",
+				 "_engine_run_backward");
 
 	(void)state;
 	report_fixture_add_kernel(on_engine(mark(caller, "[backward] AccumulateGrad")), "k", 6);
-	report_fixture_assert_folded("m.py:step:7;graph.py:run:7;"
+	report_fixture_assert_folded("m.py:step:7;graph.py:_engine_run_backward:7;"
 				     "[backward] AccumulateGrad;"
 				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
 				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
 	assert_true(is_proven(0, "[backward] AddmmBackward0"));
+	/* files of these names that are the user's, and other functions of PyTorch's */
+	assert_false(is_proven(python(0, "mytorch/autograd/graph.py", "backward"),
+			       "[backward] AddmmBackward0"));
+	assert_false(is_proven(python(0, "torch/autograd/grad_mode.py", "__enter__"),
+			       "[backward] AddmmBackward0"));
 }
 
 static void unproven_lines_have_one_mark(void **state)

@@ -12,7 +12,8 @@
 static void assert_class(const char *path, bool is_python, bool is_program, const char *expected)
 {
 	char name[FRAME_CLASS_NAME_MAX] = NOBODY;
-	bool found = frame_class_of_file(path, (uint32_t)strlen(path), is_python, is_program, name);
+	bool found = frame_class_of_file(path, (uint32_t)strlen(path), NULL, is_python, is_program,
+					 name);
 
 	assert_int_equal(found, *expected != '\0');
 	if (found)
@@ -72,13 +73,39 @@ static void libraries_are_frameworks_by_their_places_and_names(void **state)
 	assert_class("/usr/bin/python3", false, true, "[python]");
 }
 
+static void further_frameworks_are_named_by_the_end_of_their_part(void **state)
+{
+	static const char more[] = ",/our/megatron/,,libsolver,//";
+	static const char *const files[][2] = {
+		{"/home/our/megatron/core/layers.py", "[megatron]"},
+		{"/home/me/build/libsolver.so.2", "[libsolver]"},
+		{"/home/me/train.py", NOBODY},
+		{"/home/our/megatron", NOBODY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char name[FRAME_CLASS_NAME_MAX] = NOBODY;
+
+		frame_class_of_file(files[i][0], (uint32_t)strlen(files[i][0]), more, true, false,
+				    name);
+		assert_string_equal(name, files[i][1]);
+	}
+	report_fixture_add_kernel(
+		report_fixture_push(0, report_fixture_code("/x/mine/a.py", "f", 1)), "k", 5);
+	report_fixture_build_with(&(struct report_options){
+		.view = {.frames = REPORT_FRAMES_USER, .frameworks = "/mine/"}});
+	report_fixture_assert_folded_with(&(struct folded_options){.unit = FOLDED_NS},
+					  "[mine];[GPU0_Kernel]k 5\n");
+}
+
 static void long_names_are_cut(void **state)
 {
 	char path[300] = "/site-packages/", name[FRAME_CLASS_NAME_MAX];
 
 	(void)state;
 	memset(path + strlen(path), 'p', 200);
-	assert_true(frame_class_of_file(path, (uint32_t)strlen(path), true, false, name));
+	assert_true(frame_class_of_file(path, (uint32_t)strlen(path), NULL, true, false, name));
 	assert_int_equal(strlen(name), FRAME_CLASS_NAME_MAX - 1);
 	assert_int_equal(name[strlen(name) - 1], ']');
 }
@@ -174,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(python_files_are_their_packages),
 		TEST(libraries_are_frameworks_by_their_places_and_names),
+		TEST(further_frameworks_are_named_by_the_end_of_their_part),
 		TEST(long_names_are_cut),
 		TEST(neighbours_of_a_framework_are_one_frame),
 		TEST(stacks_of_frameworks_alone_stay),

@@ -25,6 +25,7 @@ static void functions_behind_the_api_are_inner(void **state)
 {
 	(void)state;
 	assert_kind("__cudart803", CUDA_NAME_INNER);
+	assert_kind("libcudart_static_eca47b9d5221475fc02f148a57f58f9a54b1bb73", CUDA_NAME_INNER);
 	assert_kind("__cudaPushCallConfiguration", CUDA_NAME_INNER);
 }
 

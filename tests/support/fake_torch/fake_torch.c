@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include <cuda.h>
 
@@ -256,21 +255,42 @@ static void evaluate(struct owned_node *owned, struct pass *pass)
 	pass->nr_changed += count_of(owned) != before;
 }
 
-static void *run_engine(void *argument)
+static void run(struct pass *pass)
 {
 	static struct owned_node leaf;
-	struct pass *pass = argument;
+	static int next_task = 7;
 
-	prctl(PR_SET_NAME, "pt_autograd_0");
 	cuCtxSetCurrent(pass->context);
 	no_grad = !pass->create_graph;
-	graph_task_id = 7;
+	graph_task_id = next_task++;
 	while (nr_nodes > 0)
 		evaluate(&nodes[--nr_nodes], pass);
 	make(&leaf, &accumulate_class, NO_NUMBER);
 	for (uint32_t i = 0; i < pass->leaves; i++)
 		evaluate(&leaf, pass);
-	return NULL;
+	graph_task_id = -1;
+	no_grad = false;
+}
+
+/* The engine's one thread, which lasts. */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct pass *pass; /* NULL: there is nothing to do */
+	bool is_started;
+} engine = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, false};
+
+static void *run_engine(void *argument)
+{
+	pthread_mutex_lock(&engine.mutex);
+	for (;;) {
+		while (!engine.pass)
+			pthread_cond_wait(&engine.changed, &engine.mutex);
+		run(engine.pass);
+		engine.pass = NULL;
+		pthread_cond_broadcast(&engine.changed);
+	}
+	return argument;
 }
 
 uint32_t fake_torch_backward(uint32_t leaves, int create_graph)
@@ -278,9 +298,16 @@ uint32_t fake_torch_backward(uint32_t leaves, int create_graph)
 	struct pass pass = {.leaves = leaves, .create_graph = create_graph};
 	pthread_t thread;
 
-	if (cuCtxGetCurrent(&pass.context) != CUDA_SUCCESS ||
-	    pthread_create(&thread, NULL, run_engine, &pass) != 0)
+	if (cuCtxGetCurrent(&pass.context) != CUDA_SUCCESS)
 		abort();
-	pthread_join(thread, NULL);
+	pthread_mutex_lock(&engine.mutex);
+	if (!engine.is_started && pthread_create(&thread, NULL, run_engine, NULL) != 0)
+		abort();
+	engine.is_started = true;
+	engine.pass = &pass;
+	pthread_cond_broadcast(&engine.changed);
+	while (engine.pass)
+		pthread_cond_wait(&engine.changed, &engine.mutex);
+	pthread_mutex_unlock(&engine.mutex);
 	return pass.nr_changed;
 }

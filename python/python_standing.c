@@ -1,0 +1,248 @@
+#include "python_standing.h"
+
+#include <string.h>
+
+#include "python_frame.h"
+#include "python_line.h"
+#include "python_string.h"
+
+#include "proto/stack_word.h"
+#include "unwind/process_memory.h"
+
+#define THREADS_MAX  1024u
+#define FRAMES_MAX   4096u /* more are no stack, but a circle */
+#define OBJECT_BYTES 256u  /* of a frame or a code: their fields */
+#define TEXT_BYTES   4096u
+#define LINES_BYTES  16384u
+
+/* Fields above OBJECT_BYTES are 0. */
+struct object {
+	uint8_t bytes[PYTHON_LAYOUT_OFFSET_MAX + sizeof(uint64_t)];
+};
+
+static uint64_t at(const struct object *object)
+{
+	return (uint64_t)(uintptr_t)object->bytes;
+}
+
+static void read_object(uint64_t address, struct object *object)
+{
+	memset(object, 0, sizeof(*object));
+	process_memory_read(address, object->bytes, OBJECT_BYTES);
+}
+
+static uint64_t read_word(uint64_t address)
+{
+	uint64_t word;
+
+	return process_memory_read(address, &word, sizeof(word)) == sizeof(word) ? word : 0;
+}
+
+/* ---- code */
+
+static bool read_code(const struct python_library *library, uint64_t address, struct object *code)
+{
+	read_object(address, code);
+	return address && python_load(at(code) + PYTHON_OBJECT_TYPE) == library->code_type;
+}
+
+/* buffer is borrowed by *text. */
+static bool read_text(const struct python_library *library, uint64_t string,
+		      uint8_t buffer[static TEXT_BYTES], struct python_text *text)
+{
+	const struct python_layout *layout = &library->layout;
+	uint64_t object = (uint64_t)(uintptr_t)buffer;
+
+	if (!string ||
+	    process_memory_read(string, buffer, PYTHON_STRING_HEAD) < PYTHON_STRING_HEAD ||
+	    python_load(object + PYTHON_OBJECT_TYPE) != library->string_type)
+		return false;
+	uint64_t length = python_load(object + PYTHON_OBJECT_SIZE);
+	uint32_t state = (uint32_t)python_load_int(object + PYTHON_STRING_STATE);
+	uint64_t size = state & PYTHON_STRING_ASCII ? layout->string_ascii : layout->string_other;
+	size += length < TEXT_BYTES ? length * PYTHON_STRING_KIND(state) : TEXT_BYTES;
+	if (size > TEXT_BYTES || process_memory_read(string, buffer, size) < size)
+		return false;
+	python_string_read(layout, object, text);
+	return true;
+}
+
+static bool is_one_of(const struct python_text *name, const char *const *functions)
+{
+	while (*functions && (strlen(*functions) != name->size ||
+			      memcmp(*functions, name->text, name->size) != 0))
+		functions++;
+	return *functions != NULL;
+}
+
+static __attribute__((noinline)) bool is_in_place(const struct python_library *library,
+						  const struct object *code,
+						  const struct python_place *place)
+{
+	const struct python_layout *layout = &library->layout;
+	uint8_t buffer[TEXT_BYTES];
+	struct python_text text;
+
+	if (!read_text(library, python_load(at(code) + layout->code_qualified_name), buffer,
+		       &text) ||
+	    !is_one_of(&text, place->functions))
+		return false;
+	return read_text(library, python_load(at(code) + layout->code_file), buffer, &text) &&
+	       memmem(text.text, text.size, place->directory, strlen(place->directory));
+}
+
+static __attribute__((noinline)) uint32_t line_of(const struct python_library *library,
+						  const struct object *code, int32_t instruction)
+{
+	const struct python_layout *layout = &library->layout;
+	uint64_t lines = python_load(at(code) + layout->code_lines);
+	uint8_t table[LINES_BYTES];
+	uint64_t head[PYTHON_BYTES_DATA / sizeof(uint64_t)];
+
+	if (!lines || process_memory_read(lines, head, sizeof(head)) < sizeof(head) ||
+	    head[PYTHON_OBJECT_TYPE / sizeof(uint64_t)] != library->bytes_type)
+		return 0;
+	uint64_t size = head[PYTHON_OBJECT_SIZE / sizeof(uint64_t)];
+	if (size > sizeof(table) ||
+	    process_memory_read(lines + PYTHON_BYTES_DATA, table, size) < size)
+		return 0;
+	return python_line(layout->line_format, table, size,
+			   python_load_int(at(code) + layout->code_first_line), instruction);
+}
+
+/* Returns 0 if the code is no longer there. */
+static __attribute__((noinline)) uint64_t word_of(const struct python_library *library,
+						  struct python_codes *codes,
+						  const struct object *code, int32_t instruction)
+{
+	const struct python_layout *layout = &library->layout;
+	uint8_t file_buffer[TEXT_BYTES], name_buffer[TEXT_BYTES];
+	struct python_text file, name;
+
+	if (!read_text(library, python_load(at(code) + layout->code_file), file_buffer, &file) ||
+	    !read_text(library, python_load(at(code) + layout->code_qualified_name), name_buffer,
+		       &name))
+		return 0;
+	uint32_t id = python_codes_add(codes, &file, &name);
+	return id ? stack_word_python(id, line_of(library, code, instruction))
+		  : stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
+}
+
+/* ---- threads */
+
+struct standing {
+	uint64_t thread, frame, code; /* the innermost frame; addresses */
+	int32_t instruction;
+};
+
+static uint64_t innermost_frame(const struct python_layout *layout, uint64_t thread)
+{
+	uint64_t frame = read_word(thread + layout->thread_frame);
+
+	return frame && layout->c_frame_frame != PYTHON_LAYOUT_NONE
+		       ? read_word(frame + layout->c_frame_frame)
+		       : frame;
+}
+
+static void read_innermost(const struct python_layout *layout, uint64_t thread,
+			   struct standing *standing)
+{
+	struct object frame;
+
+	*standing = (struct standing){.thread = thread};
+	standing->frame = innermost_frame(layout, thread);
+	read_object(standing->frame, &frame);
+	standing->code = python_frame_code(layout, at(&frame));
+	standing->instruction = python_frame_instruction(layout, at(&frame), standing->code);
+}
+
+static uint64_t first_thread(const struct python_library *library)
+{
+	const struct python_layout *layout = &library->layout;
+	uint64_t interpreter =
+		library->runtime ? read_word(library->runtime + layout->runtime_interpreters) : 0;
+
+	return interpreter ? read_word(interpreter + layout->interpreter_threads) : 0;
+}
+
+/* Returns whether a thread runs this code in any of its frames. */
+static bool has_code(const struct python_layout *layout, uint64_t thread, uint64_t code)
+{
+	uint64_t address = innermost_frame(layout, thread);
+	struct object frame;
+
+	for (uint32_t i = 0; address && i < FRAMES_MAX; i++) {
+		read_object(address, &frame);
+		if (python_frame_code(layout, at(&frame)) == code)
+			return true;
+		address = python_load(at(&frame) + layout->frame_back);
+	}
+	return false;
+}
+
+/* Finds the one thread, other than the calling one, that stands in the place. */
+static bool find(const struct python_library *library, const struct python_place *place,
+		 struct standing *found)
+{
+	const struct python_layout *layout = &library->layout;
+	const uint64_t own = (uint64_t)(uintptr_t)library->this_thread_state();
+	uint64_t thread = first_thread(library);
+	struct object code;
+	uint32_t i;
+
+	*found = (struct standing){0};
+	for (i = 0; thread && i < THREADS_MAX; i++) {
+		struct standing standing;
+
+		read_innermost(layout, thread, &standing);
+		if (thread != own && !found->thread && read_code(library, standing.code, &code) &&
+		    is_in_place(library, &code, place))
+			*found = standing;
+		thread = read_word(thread + layout->thread_next);
+	}
+	if (thread || !found->thread)
+		return false;
+	for (thread = first_thread(library); thread && i; i--) {
+		if (thread != own && thread != found->thread &&
+		    has_code(layout, thread, found->code))
+			return false;
+		thread = read_word(thread + layout->thread_next);
+	}
+	return true;
+}
+
+uint32_t python_standing_walk(const struct python_library *library, struct python_codes *codes,
+			      const struct python_place *place, uint64_t *words, uint32_t max,
+			      bool *cut)
+{
+	const struct python_layout *layout = &library->layout;
+	struct standing standing, later;
+	struct object frame, code;
+	uint32_t nr = 0, seen = 0;
+
+	*cut = false;
+	if (!find(library, place, &standing))
+		return 0;
+	for (uint64_t address = standing.frame; address && seen < FRAMES_MAX; seen++) {
+		read_object(address, &frame);
+		address = python_load(at(&frame) + layout->frame_back);
+		if (python_frame_is_shim(layout, at(&frame)))
+			continue;
+		uint64_t code_address = python_frame_code(layout, at(&frame));
+		int32_t instruction = python_frame_instruction(layout, at(&frame), code_address);
+		if (!read_code(library, code_address, &code))
+			return 0;
+		if (python_frame_is_incomplete(layout, at(&frame), at(&code), instruction))
+			continue;
+		*cut = nr == max;
+		if (*cut)
+			break;
+		words[nr] = word_of(library, codes, &code, instruction);
+		if (words[nr++] == 0)
+			return 0;
+	}
+	read_innermost(layout, standing.thread, &later);
+	bool stands = later.frame == standing.frame && later.code == standing.code &&
+		      later.instruction == standing.instruction;
+	return seen < FRAMES_MAX && stands ? nr : 0;
+}
