@@ -16,6 +16,8 @@ struct kernel {
 	bool wrong; /* its kernels cannot be known */
 	bool old;   /* it is not waited for any longer */
 	uint32_t nr_kernels, nr_pairs;
+	/* Of the kernel itself: it meets one whose clock does not compare with its own. */
+	bool blind;
 };
 
 /* A send or receive. */
@@ -33,8 +35,7 @@ struct pair {
 
 struct finding {
 	const struct collective_match *match;
-	const struct collective_log_call *calls;
-	uint32_t nr_calls, waiting;
+	const struct collective_exchange_calls *calls;
 	bool all;
 	struct kernel *kernels; /* own, as the next two; at most as many as entries */
 	struct side *sides;
@@ -50,7 +51,7 @@ static int compare(uint64_t a, uint64_t b)
 
 static const struct collective_log_call *call_of(const struct finding *finding, uint32_t entry)
 {
-	return &finding->calls[finding->match->entries[entry].call];
+	return &finding->calls->calls[finding->match->entries[entry].call];
 }
 
 static bool is_exchange(const struct collective *call)
@@ -100,7 +101,9 @@ static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
 
 	if (!same || !is_exchange(&before->call)) {
 		finding->kernels[finding->nr_kernels] = (struct kernel){
-			.of = {.call = finding->match->entries[entry].call, .member = member},
+			.of = {.call = finding->match->entries[entry].call,
+			       .member = member,
+			       .last_call = COLLECTIVE_EXCHANGE_NONE},
 			.correlation_id = correlation_id,
 			.root = finding->nr_kernels,
 			.wrong = same || !correlation_id,
@@ -112,7 +115,8 @@ static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
 	kernel->wrong |= !from->gpu.known || !call->function_sequence ||
 			 call->peer == COLLECTIVE_NOT_KNOWN || end->rank == COLLECTIVE_NOT_KNOWN ||
 			 (same && before->call.sequence + 1 != call->sequence);
-	kernel->old |= finding->nr_calls - finding->match->entries[entry].call > finding->waiting;
+	kernel->old |= finding->calls->nr_calls - finding->match->entries[entry].call >
+		       finding->calls->waiting_calls;
 	finding->kernel_of[entry] = finding->nr_kernels;
 	if (call->peer == end->rank)
 		return;
@@ -133,15 +137,19 @@ static void add_member(struct finding *finding, uint32_t member)
 	const struct collective_match *match = finding->match;
 	const uint32_t first = match->members[member].begin, kernels = finding->nr_kernels;
 	const struct collective_log_call *before = NULL;
+	uint32_t end = first + 1;
 
-	for (uint32_t i = first;
-	     i < match->nr_entries &&
-	     collective_match_same_end(&match->entries[i], &match->entries[first]);
-	     i++) {
+	while (end < match->nr_entries &&
+	       collective_match_same_end(&match->entries[end], &match->entries[first]))
+		end++;
+	for (uint32_t i = first; i < end; i++) {
 		const struct collective_log_call *call = call_of(finding, i);
 
-		if (is_exchange(&call->call))
+		if (is_exchange(&call->call)) {
 			add_side(finding, member, i, before);
+			finding->kernels[finding->nr_kernels - 1].old |=
+				end - i > finding->calls->waiting;
+		}
 		before = call;
 	}
 	if (finding->nr_kernels > kernels && is_exchange(&before->call))
@@ -199,6 +207,27 @@ static void join_sides(struct finding *finding)
 	}
 }
 
+int64_t collective_exchange_begin(const struct collective_log_call *call)
+{
+	return (int64_t)(call->gpu.start_ns + (uint64_t)call->gpu.clock_offset_ns);
+}
+
+/* Notes that a kernel meets another one. */
+static void meet(struct finding *finding, uint32_t kernel, uint32_t other)
+{
+	const struct collective_log_call *calls = finding->calls->calls;
+	struct kernel *own = &finding->kernels[kernel];
+	const uint32_t met = finding->kernels[other].of.call, last = own->of.last_call;
+	const struct collective_log_call *a = &calls[own->of.call], *b = &calls[met];
+
+	if (!a->gpu.clock_known || !b->gpu.clock_known ||
+	    finding->calls->hosts[a->process] != finding->calls->hosts[b->process])
+		own->blind = true;
+	else if (last == COLLECTIVE_EXCHANGE_NONE ||
+		 collective_exchange_begin(b) > collective_exchange_begin(&calls[last]))
+		own->of.last_call = met;
+}
+
 /* Counts kernels, and pairs that differ, of each exchange. */
 static void count(struct finding *finding)
 {
@@ -206,20 +235,28 @@ static void count(struct finding *finding)
 
 	for (uint32_t i = 0; i < finding->nr_kernels; i++)
 		finding->kernels[root_of(finding, i)].nr_kernels++;
-	for (uint32_t i = 0; i < finding->nr_pairs; i++)
-		if (i == 0 || by_kernels(&pairs[i], &pairs[i - 1]))
-			finding->kernels[root_of(finding, pairs[i].a)].nr_pairs++;
+	for (uint32_t i = 0; i < finding->nr_pairs; i++) {
+		if (i > 0 && !by_kernels(&pairs[i], &pairs[i - 1]))
+			continue;
+		finding->kernels[root_of(finding, pairs[i].a)].nr_pairs++;
+		meet(finding, pairs[i].a, pairs[i].b);
+		meet(finding, pairs[i].b, pairs[i].a);
+	}
 }
 
 /* ---- the result */
+
+static bool is_known(const struct kernel *root)
+{
+	return !root->open && !root->wrong && root->nr_kernels > 1;
+}
 
 /* Returns whether each kernel meets each other one. */
 static bool is_whole(const struct kernel *root)
 {
 	const uint64_t count = root->nr_kernels;
 
-	return !root->open && !root->wrong && count > 1 &&
-	       root->nr_pairs == count * (count - 1) / 2;
+	return root->nr_pairs == count * (count - 1) / 2;
 }
 
 static int by_exchange(const void *a, const void *b)
@@ -240,12 +277,17 @@ static void take(struct finding *finding, struct collective_exchanges *found)
 		found->held[i] = root->open && !root->old && !finding->all;
 	}
 	for (uint32_t i = 0; i < finding->nr_kernels; i++) {
-		uint32_t root = root_of(finding, i);
+		const uint32_t root = root_of(finding, i);
+		struct collective_exchange_kernel *kernel = &found->kernels[found->nr_kernels];
 
-		if (!is_whole(&finding->kernels[root]))
+		if (!is_known(&finding->kernels[root]))
 			continue;
-		found->kernels[found->nr_kernels] = finding->kernels[i].of;
-		found->kernels[found->nr_kernels++].exchange = root;
+		found->nr_kernels++;
+		*kernel = finding->kernels[i].of;
+		kernel->exchange = root;
+		kernel->whole = is_whole(&finding->kernels[root]);
+		if (finding->kernels[i].blind)
+			kernel->last_call = COLLECTIVE_EXCHANGE_NONE;
 	}
 	qsort(found->kernels, found->nr_kernels, sizeof(*found->kernels), by_exchange);
 }
@@ -267,14 +309,10 @@ static int reserve(struct finding *finding, struct collective_exchanges *found)
 }
 
 int collective_exchange_find(const struct collective_match *match,
-			     const struct collective_log_call *calls, uint32_t nr_calls,
-			     uint32_t waiting, bool all, struct collective_exchanges *found)
+			     const struct collective_exchange_calls *calls, bool all,
+			     struct collective_exchanges *found)
 {
-	struct finding finding = {.match = match,
-				  .calls = calls,
-				  .nr_calls = nr_calls,
-				  .waiting = waiting,
-				  .all = all};
+	struct finding finding = {.match = match, .calls = calls, .all = all};
 
 	*found = (struct collective_exchanges){0};
 	int error = reserve(&finding, found);

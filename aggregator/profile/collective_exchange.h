@@ -8,26 +8,46 @@
 
 #include "collective_match.h"
 
+struct collective_log_call;
+
+#define COLLECTIVE_EXCHANGE_NONE UINT32_MAX
+
 struct collective_exchange_kernel {
 	uint32_t call;                       /* one of its calls: index into the log's calls */
 	uint32_t member;                     /* index into the match's members */
 	uint32_t exchange;                   /* number; those of one exchange follow one another */
 	uint64_t sent_bytes, received_bytes; /* to and from other ranks */
+	bool whole;                          /* each kernel of the exchange meets each other one */
+	/* A call of the kernel that was the last to begin of those that this one meets. COLLECTIVE_EXCHANGE_NONE: they
+	 * do not all have clocks that compare. */
+	uint32_t last_call;
 };
 
 struct collective_exchanges {
 	bool *held; /* owns; for each of the match's entries: it waits for the rest of its exchange */
-	/* owns; of exchanges in which each rank exchanges with each other one, by one kernel */
-	struct collective_exchange_kernel *kernels;
+	struct collective_exchange_kernel
+		*kernels; /* owns; of exchanges that are known as a whole */
 	uint32_t nr_kernels;
 };
 
+/* What the calls are of, beside the match. */
+struct collective_exchange_calls {
+	const struct collective_log_call *calls;
+	uint32_t nr_calls;
+	const uint32_t *hosts; /* by process */
+	/* how many later calls of its rank, and calls of all ranks, a call is held for */
+	uint32_t waiting, waiting_calls;
+};
+
+/* Returns when the call's kernel began, by its host's CLOCK_MONOTONIC. The clock must be known. */
+int64_t collective_exchange_begin(const struct collective_log_call *call);
+
 /* Finds the exchanges among calls that are not folded. An exchange is held until all of its calls and kernels have
- * come, or, with all, not at all; and as long as none of its calls is older than the newest `waiting` ones. Also on
- * error call collective_exchange_fini(). 0 or -ENOMEM. */
+ * come, or one of its calls is too old; with all, none is. Also on error call collective_exchange_fini(). 0 or
+ * -ENOMEM. */
 int collective_exchange_find(const struct collective_match *match,
-			     const struct collective_log_call *calls, uint32_t nr_calls,
-			     uint32_t waiting, bool all, struct collective_exchanges *found);
+			     const struct collective_exchange_calls *calls, bool all,
+			     struct collective_exchanges *found);
 void collective_exchange_fini(struct collective_exchanges *exchanges);
 
 #endif

@@ -33,6 +33,7 @@ void collective_folds_destroy(struct collective_folds *folds)
 	hash_index_fini(&folds->index);
 	collective_splits_fini(&folds->splits);
 	free(folds->writers);
+	free(folds->hosts);
 	free(folds->folds);
 	free(folds->sums);
 	free(folds->verdicts);
@@ -40,14 +41,17 @@ void collective_folds_destroy(struct collective_folds *folds)
 	free(folds);
 }
 
-int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer)
+int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer,
+			     uint32_t host)
 {
-	int error = array_reserve_zeroed(&folds->writers, &folds->nr_processes, process + 1ull,
-					 sizeof(*folds->writers));
-
-	if (!error)
-		folds->writers[process] = writer;
-	return error;
+	if (array_reserve_zeroed(&folds->writers, &folds->nr_processes, process + 1ull,
+				 sizeof(*folds->writers)) ||
+	    array_reserve_zeroed(&folds->hosts, &folds->nr_hosts, process + 1ull,
+				 sizeof(*folds->hosts)))
+		return -ENOMEM;
+	folds->writers[process] = writer;
+	folds->hosts[process] = host;
+	return 0;
 }
 
 struct collective_fold *collective_folds_fold(struct collective_folds *folds, uint32_t writer,
@@ -448,17 +452,48 @@ static int fold_rows(struct folding *folding, struct collective_fold *fold,
 	return error;
 }
 
+/* A wait for a kernel that began later. Returns false: it has begun after this one's end, so the clocks are wrong. */
+static bool wait_of(const struct collective_log_call *call, const struct collective_log_call *last,
+		    uint64_t *wait_ns)
+{
+	const int64_t behind_ns = collective_exchange_begin(last) - collective_exchange_begin(call);
+
+	*wait_ns = 0;
+	if (behind_ns <= COLLECTIVE_FOLDS_CLOCK_NS)
+		return true;
+	*wait_ns = (uint64_t)behind_ns < call->gpu.ns ? (uint64_t)behind_ns : call->gpu.ns;
+	return (uint64_t)behind_ns - *wait_ns <= COLLECTIVE_FOLDS_CLOCK_NS;
+}
+
+/* Splits a kernel that does not meet all others of its exchange, by when those that it meets began. */
+static int split_by_begin(struct folding *folding, const struct collective_exchange_kernel *kernel,
+			  const struct collective_split_end *end)
+{
+	uint64_t wait_ns;
+
+	if (kernel->last_call == COLLECTIVE_EXCHANGE_NONE)
+		return 0;
+	const struct collective_log_call *call = &folding->calls[kernel->call];
+	const struct collective_log_call *last = &folding->calls[kernel->last_call];
+	const struct collective_split_end last_end = {
+		.key = collective_split_key_of(last->process, &last->gpu)};
+	return wait_of(call, last, &wait_ns)
+		       ? collective_splits_add_one(&folding->folds->splits, end, &last_end, wait_ns)
+		       : 0;
+}
+
 /* Splits the kernels of an exchange, which are its first count ones. */
 static int split_exchange(struct folding *folding, const struct collective_fold *fold,
 			  const struct collective_exchange_kernel *kernels, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct collective_exchange_kernel *kernel = &kernels[i];
 		const struct collective_log_call *call = &folding->calls[kernel->call];
 		const struct collective_fold_member *member =
 			&fold->members[folding->at[kernel->member]];
-
-		folding->ends[i] = (struct collective_split_end){
+		const struct collective_split_end end = {
 			.key = collective_split_key_of(call->process, &call->gpu),
 			.ns = call->gpu.ns,
 			.bus_bytes = kernel->sent_bytes > kernel->received_bytes
@@ -467,8 +502,16 @@ static int split_exchange(struct folding *folding, const struct collective_fold 
 			.left_out = !call->gpu.total_known ||
 				    call->gpu.start_ns + call->gpu.ns <= member->gpu_end_ns,
 		};
+
+		/* A whole exchange has one kernel of each rank. */
+		if (kernel->whole)
+			folding->ends[i] = end;
+		else
+			error = split_by_begin(folding, kernel, &end);
 	}
-	return collective_splits_add(&folding->folds->splits, folding->ends, count);
+	return error || !kernels->whole
+		       ? error
+		       : collective_splits_add(&folding->folds->splits, folding->ends, count);
 }
 
 static int split_exchanges(struct folding *folding, const struct collective_fold *fold,
@@ -492,12 +535,17 @@ static int take_communicator(void *context, struct collective_match *match)
 	struct folding *folding = context;
 	struct collective_fold *fold = get_fold(folding, match);
 	struct collective_exchanges exchanges = {0};
+	const struct collective_exchange_calls calls = {
+		.calls = folding->calls,
+		.nr_calls = folding->nr_calls,
+		.hosts = folding->folds->hosts,
+		.waiting = COLLECTIVE_FOLDS_WAITING,
+		.waiting_calls = COLLECTIVE_FOLDS_WAITING_CALLS,
+	};
 	int error = fold ? 0 : -ENOMEM;
 
 	if (!error)
-		error = collective_exchange_find(match, folding->calls, folding->nr_calls,
-						 COLLECTIVE_FOLDS_WAITING, folding->all,
-						 &exchanges);
+		error = collective_exchange_find(match, &calls, folding->all, &exchanges);
 	if (!error)
 		error = split_exchanges(folding, fold, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {

@@ -21,6 +21,8 @@
 #define COLLECTIVE_FOLDS_WAITING_CALLS (1u << 20)
 /* If the number of ranks is not known, a rank that is missing is waited for until so many later collectives came. */
 #define COLLECTIVE_FOLDS_UNKNOWN 256u
+/* By how much begins of kernels on one host may differ without a meaning. */
+#define COLLECTIVE_FOLDS_CLOCK_NS 10000
 /* Raw rows that are kept of each communicator; of wide ones, those of two collectives. */
 #define COLLECTIVE_FOLDS_LAST   1000u
 #define COLLECTIVE_FOLDS_WORST  200u
@@ -64,8 +66,8 @@ enum collective_verdict {
 
 struct collective_folds {
 	struct collective_log *log; /* owns; the raw rows. Communicators by process and id */
-	uint32_t *writers;          /* owns; writers[process]: of each process */
-	uint32_t nr_processes;
+	uint32_t *writers, *hosts;  /* own; by process */
+	uint32_t nr_processes, nr_hosts;
 	struct collective_fold *folds; /* owns */
 	uint32_t nr_folds, room_folds;
 	struct collective_sum *sums; /* owns */
@@ -81,8 +83,9 @@ struct collective_folds {
 struct collective_folds *collective_folds_create(void);
 void collective_folds_destroy(struct collective_folds *folds);
 
-/* Adds a process that is new: writer is its writer. 0 or -ENOMEM. */
-int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer);
+/* Adds a process that is new. 0 or -ENOMEM. */
+int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer,
+			     uint32_t host);
 
 /* Return the fold, or the sum, with these keys, which is made if it is missing. NULL: out of memory. Borrowed until the
  * next call. */

@@ -113,18 +113,20 @@ int collective_split_wait(struct collective_split *split, const struct collectiv
 	return collective_split_keep(split, wait);
 }
 
-/* last NULL: several were last. */
-static int add_end(struct collective_splits *splits, const struct collective_split_end *end,
-		   const struct collective_split_end *last, uint64_t least_ns)
+int collective_splits_add_one(struct collective_splits *splits,
+			      const struct collective_split_end *end,
+			      const struct collective_split_end *last, uint64_t wait_ns)
 {
-	struct collective_split *split = collective_splits_get(splits, &end->key);
-	const uint64_t wait_ns = end->ns - least_ns;
+	struct collective_split *split;
 
+	if (end->left_out)
+		return 0;
+	split = collective_splits_get(splits, &end->key);
 	if (!split)
 		return -ENOMEM;
 	split->changed = true;
 	split->kernels++;
-	split->moves_ns += least_ns;
+	split->moves_ns += end->ns - wait_ns;
 	split->bus_bytes += end->bus_bytes;
 	if (!wait_ns)
 		return 0;
@@ -151,8 +153,8 @@ int collective_splits_add(struct collective_splits *splits, const struct collect
 			last = &ends[i];
 	}
 	for (uint32_t i = 0; i < count && !error; i++)
-		if (!ends[i].left_out)
-			error = add_end(splits, &ends[i], alone ? last : NULL, last->ns);
+		error = collective_splits_add_one(splits, &ends[i], alone ? last : NULL,
+						  ends[i].ns - last->ns);
 	return error;
 }
 

@@ -64,16 +64,22 @@ int collective_split_wait(struct collective_split *split, const struct collectiv
 /* Adds a wait, and keeps it, however many there are. 0 or -ENOMEM. */
 int collective_split_keep(struct collective_split *split, const struct collective_split_wait *wait);
 
-/* Kernels that met: times[i] is the time of kernel i, whose total is totals[i], of the rank ends[i]. bus_bytes is what
- * each of them moved. Splits each; the shortest waited for none. At least two kernels. 0 or -ENOMEM. */
+/* A kernel with its rank. */
 struct collective_split_end {
 	struct collective_split_key key; /* of its total */
 	uint64_t ns;
-	uint64_t bus_bytes;
+	uint64_t bus_bytes; /* what it moved, as bus bandwidth counts it */
 	bool left_out; /* its total is not known, or it is split already: it only counts as another one's rank */
 };
+
+/* Splits kernels that all met, at least two, and ended together: the shortest waited for none. 0 or -ENOMEM. */
 int collective_splits_add(struct collective_splits *splits, const struct collective_split_end *ends,
 			  uint32_t count);
+
+/* Splits one kernel, of whose time it waited wait_ns for the last rank. last NULL: for several. 0 or -ENOMEM. */
+int collective_splits_add_one(struct collective_splits *splits,
+			      const struct collective_split_end *end,
+			      const struct collective_split_end *last, uint64_t wait_ns);
 
 /* Returns the bytes of a call as bus bandwidth counts them: those that each rank's link carries, if each of nr_ranks
  * ranks sends each byte no oftener than it must. bytes: collective_bytes(). */

@@ -47,7 +47,8 @@ static int take_writer(struct statement *row, void *context)
 
 	if (process == 0 || process > WIRE_ID_MAX)
 		return -EPROTO;
-	return collective_folds_process(context, (uint32_t)process, statement_number32(row, 1));
+	return collective_folds_process(context, (uint32_t)process, statement_number32(row, 1),
+					statement_number32(row, 2));
 }
 
 static int take_fold(struct statement *row, void *context)
@@ -209,7 +210,8 @@ static int take_split(struct statement *row, void *context)
 
 int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most)
 {
-	int error = database_rows(database, "SELECT id, writer FROM processes", take_writer, folds);
+	int error = database_rows(database, "SELECT id, writer, host FROM processes", take_writer,
+				  folds);
 
 	if (!error)
 		error = store_collectives_read(database, folds->log, most);

@@ -329,7 +329,7 @@ static void ranks_of_two_writers_are_compared_by_their_rows(void **state)
 			.communicator_id = 1, .key = 50, .rank = i - 1, .nr_ranks = 2};
 		struct collective call = job_all_reduce(1, 1, 0, 1000, 10 * i);
 
-		assert_int_equal(collective_folds_process(folds, i, i), 0);
+		assert_int_equal(collective_folds_process(folds, i, i, 1), 0);
 		assert_int_equal(collective_log_put(folds->log, i, &end), 0);
 		assert_int_equal(collective_log_add(folds->log, i, &call), 0);
 		struct collective_fold *own = collective_folds_fold(folds, i, 50);
