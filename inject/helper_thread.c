@@ -128,7 +128,7 @@ static void watch_modules(bool last)
 /* An interpreter or PyTorch may come at any time; an interpreter also with its first frames. */
 static void watch_python(void)
 {
-	if (!self.parts.autograd)
+	if (!self.parts.autograd) /* without it no Python frames are wanted */
 		return;
 	enum python_state state = python_frames_find(self.parts.python);
 

@@ -4,8 +4,8 @@
  *	- an open NVTX range: the id of a code whose file is the range's domain ("": the default domain) and whose
  *	  name is the range's;
  *	- a mark: why frames are missing here, or another remark for the reader;
- *	- an origin, always the outermost word: the stack was taken in a backward pass, for an operation whose forward
- *	  part another stack of the process launched.
+ *	- an origin, always the outermost word: the stack was taken in a backward pass. It has the name of autograd's
+ *	  node and another stack of the process, which explains it.
  * Plain data; any thread. */
 #ifndef STACK_WORD_H
 #define STACK_WORD_H
@@ -57,7 +57,7 @@ static inline uint64_t stack_word_range(uint32_t code_id)
 }
 
 /* name_id: the id of a code whose name is that of autograd's node and whose file is empty; 0: it has no name. stack_id:
- * the forward stack; 0: it is not known. */
+ * the operation's forward stack, or that of the thread that called backward(); 0: neither is known. */
 static inline uint64_t stack_word_origin(uint32_t name_id, uint32_t stack_id, bool near)
 {
 	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_ORIGIN |

@@ -87,8 +87,11 @@ static __attribute__((noinline)) bool is_in_place(const struct python_library *l
 		       &text) ||
 	    !is_one_of(&text, place->functions))
 		return false;
-	return read_text(library, python_load(at(code) + layout->code_file), buffer, &text) &&
-	       memmem(text.text, text.size, place->directory, strlen(place->directory));
+	if (!read_text(library, python_load(at(code) + layout->code_file), buffer, &text))
+		return false;
+	const char *found =
+		memmem(text.text, text.size, place->directory, strlen(place->directory));
+	return found && (found == text.text || found[-1] == '/');
 }
 
 static __attribute__((noinline)) uint32_t line_of(const struct python_library *library,
@@ -195,9 +198,12 @@ static bool find(const struct python_library *library, const struct python_place
 		struct standing standing;
 
 		read_innermost(layout, thread, &standing);
-		if (thread != own && !found->thread && read_code(library, standing.code, &code) &&
-		    is_in_place(library, &code, place))
+		if (thread != own && read_code(library, standing.code, &code) &&
+		    is_in_place(library, &code, place)) {
+			if (found->thread)
+				return false;
 			*found = standing;
+		}
 		thread = read_word(thread + layout->thread_next);
 	}
 	if (thread || !found->thread)

@@ -1,6 +1,6 @@
 /* Reads the Python frames of another thread, which stands in a call of a known function. That thread may go on at any
  * time, so everything is read with system calls and none of it need be there; frames count only if the thread still
- * stands at the end. Takes no lock and allocates nothing. Any thread that has Python's GIL or not. */
+ * stands at the end. Takes no lock and allocates nothing. Any thread may call it, with or without Python's GIL. */
 #ifndef PYTHON_STANDING_H
 #define PYTHON_STANDING_H
 
@@ -9,14 +9,15 @@
 
 #include "python_code.h"
 
-/* The functions in whose call a thread stands. */
+/* Functions that a thread may be waiting in. */
 struct python_place {
-	const char *directory;        /* part of the file's path */
+	const char *directory;        /* part of the file's path, from the begin of a name on */
 	const char *const *functions; /* names without their modules; NULL ends them */
 };
 
 /* Writes the stack words (stack_word.h) of the thread's frames, leaf first. *cut: there are more than max. Returns the
- * number of words; 0: no thread stands there, or several have such a call among their frames, or it went on. */
+ * number of words; 0: no thread stands there, or several do, or another one has the same function among its frames, or
+ * the thread went on. */
 uint32_t python_standing_walk(const struct python_library *library, struct python_codes *codes,
 			      const struct python_place *place, uint64_t *words, uint32_t max,
 			      bool *cut);

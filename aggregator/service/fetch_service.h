@@ -1,6 +1,6 @@
-/* Lets users list and read their jobs' profiles (proto/wire.md, FETCH). peer_rights.h decides before whose jobs a peer
- * may ask for. Only an aggregator that knows users' keys answers: where all users share the agents' keys, each of them
- * could read all profiles. Used by the aggregator's thread. */
+/* Lets users list and read their jobs' profiles (proto/wire.md, FETCH). Before that, peer_rights.h has checked whose
+ * jobs the peer may ask for. Only an aggregator that knows users' keys answers: where all users share the agents' keys,
+ * each of them could read all profiles. Used by the aggregator's thread. */
 #ifndef FETCH_SERVICE_H
 #define FETCH_SERVICE_H
 

@@ -12,8 +12,8 @@
 
 #define JOB_FETCH_MAX     256u /* questions at a time */
 #define JOB_FETCH_OF_USER 64u  /* of them by the keys of one user, or by the agents' keys */
-#define JOB_FETCH_OF_PEER                                                                          \
-	4u /* of them by one connection, so that blocks are read while others travel */
+/* of them by one connection, so that blocks are read while others travel */
+#define JOB_FETCH_OF_PEER 4u
 
 struct job_fetch;
 

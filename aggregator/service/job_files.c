@@ -260,7 +260,7 @@ static void refuse_absent(const char *user, struct job_answer *answer)
 	refuse(answer, REFUSE_UNDEFINED, "user %s has no such job there", user);
 }
 
-/* Older versions left no mark. Only the user whose the job may be hears that it is there. The store is not opened: if
+/* Older versions left no mark. Only the user who may own the job learns that it exists. The store is not opened: if
  * the job is new and open, closing another descriptor would take SQLite's locks away. */
 static void refuse_unmarked(const struct job_files *files, const char *name, const char *user,
 			    struct job_answer *answer)

@@ -1,5 +1,6 @@
-/* Reads what a site's aggregator keeps of its jobs, for the users whose they are: lists of jobs, and blocks of complete
- * profiles. Every call may wait for a disk, so the aggregator's own thread makes none. One thread an object. */
+/* Reads what a site's aggregator keeps of its jobs, for the users who own them: lists of jobs, and blocks of complete
+ * profiles. Every call may wait for a disk, so the aggregator's own thread makes none. Each object belongs to one
+ * thread. */
 #ifndef JOB_FILES_H
 #define JOB_FILES_H
 

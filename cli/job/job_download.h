@@ -32,7 +32,7 @@ struct job_download {
 /* Appends all jobs of the user. 0 or -errno; on error *error is one line, which the caller owns (free()). */
 int job_download_list(const struct job_download *download, struct job_list *list, char **error);
 
-/* Copies a file of a complete job into fd, which is empty. *bytes is its size; 0: there is no such file. 0; -ESTALE: it
+/* Copies a file of a complete job into the empty file fd. *bytes is its size; 0: there is no such file. 0; -ESTALE: it
  * changed meanwhile; other -errno. On error *error is one line, as above. */
 int job_download_file(const struct job_download *download, const char *name, enum fetch_file file,
 		      int fd, uint64_t *bytes, char **error);

@@ -1,5 +1,5 @@
-/* Reads a node of autograd, an object of libtorch's class torch::autograd::Node. Pure, but for reads of the process's
- * memory; any thread. */
+/* Reads a node of autograd, an object of libtorch's class torch::autograd::Node, and gives references to it back. Any
+ * thread. */
 #ifndef AUTOGRAD_NODE_H
 #define AUTOGRAD_NODE_H
 
@@ -34,8 +34,8 @@ bool autograd_node_count(const struct autograd_reference *reference, uint32_t *c
 /* Gives the reference back. It is never the last one, since the engine holds the node that it evaluates. */
 void autograd_node_release(const struct autograd_reference *reference);
 
-/* Writes the name of the node's class without its namespaces: "AddmmBackward0". Returns its size; 0: it cannot be read.
- * It makes system calls. */
+/* Writes the name of the node's class without its namespaces: "AddmmBackward0". There is no NUL, and a longer name is
+ * cut. Returns its size; 0: it cannot be read. It makes system calls. */
 size_t autograd_node_name(uint64_t type, char name[static AUTOGRAD_NODE_NAME_MAX]);
 
 /* The same, of a class's name as typeinfo has it: "N5torch8autograd9generated14AddmmBackward0E". */

@@ -183,6 +183,7 @@ void autograd_origin_remember(struct autograd_origin *origin, const struct autog
 {
 	_Atomic uint64_t *slot = &origin->slots[launch->place];
 
+	assert(stack_id >= 1 && stack_id <= RECORD_STACKS_MAX);
 	if (launch->number &&
 	    (atomic_load_explicit(slot, memory_order_relaxed) & ~STACK_MASK) != launch->number)
 		atomic_store_explicit(slot, launch->number | (stack_id - 1), memory_order_release);

@@ -1,10 +1,10 @@
 /* Knows where the work of a backward pass comes from. PyTorch's autograd numbers the operations of each thread: an
- * operation's node has the thread's id and a sequence number, which its kernels in forward can read, too. The guest
- * remembers the stack of the first launch of each (thread, number). A launch in a backward pass asks for the node that
- * is being evaluated, and finds that stack by the node's fields.
+ * operation's node has the thread's id and a sequence number. The guest can read both, too, while the operation
+ * launches its forward kernels, and remembers the stack of the first launch of each (thread, number). A launch in a
+ * backward pass asks for the node that is being evaluated, and finds that stack by the node's fields.
  *
- * All of it are reads of thread-local variables through functions that libtorch exports; PyTorch calls nothing of the
- * guest's. Sources: aten/src/ATen/SequenceNumber.h, aten/src/ATen/record_function.h,
+ * It only reads thread-local variables, through functions that libtorch exports; PyTorch calls nothing of the guest's.
+ * Sources: aten/src/ATen/SequenceNumber.h, aten/src/ATen/record_function.h,
  * torch/csrc/autograd/{engine,function,graph_task}.h of PyTorch 2.0 to 2.12; torch/csrc/autograd/function.h of July
  * 2026 for nodes that count their references themselves.
  *
@@ -34,11 +34,11 @@ enum autograd_state {
 /* What one thread keeps. Zeroed for a new thread. */
 struct autograd_thread {
 	bool is_engine;   /* it evaluates nodes without Python frames of its own */
-	uint64_t node;    /* address of the one that it evaluated last */
-	uint64_t next;    /* number of the thread's next operation at the last look, */
-	uint64_t started; /* and when the evaluation of the node began */
-	/* of the pass in which the thread was last without a forward stack: its id, plus one, and who called it */
-	uint32_t pass, caller_stack_id;
+	uint64_t node;    /* address of the node that it evaluated last */
+	uint64_t next;    /* number of its next operation, at the last look */
+	uint64_t started; /* number of its next operation, when the evaluation of the node began */
+	uint32_t pass;    /* id, plus one, of the last pass without a forward stack */
+	uint32_t caller_stack_id; /* of the thread that called backward() for that pass */
 };
 
 /* What one launch gets. */
@@ -85,7 +85,8 @@ const char *autograd_origin_text(const struct autograd_origin *origin);
 void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
 			  bool has_python, struct autograd_launch *launch);
 
-/* Remembers the stack of a launch for its number, unless it has none, or the number has a stack. */
+/* Remembers the stack of a launch for its number. Does nothing if the launch has no number, or if the number already
+ * has a stack. stack_id: of a stored stack, 1 to RECORD_STACKS_MAX (asserted). */
 void autograd_origin_remember(struct autograd_origin *origin, const struct autograd_launch *launch,
 			      uint32_t stack_id);
 

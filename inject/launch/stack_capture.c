@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "inject/nvtx/nvtx_ranges.h"
+#include "proto/backward_frame.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
-/* Where a thread stands that waits for a backward pass: torch/autograd/graph.py from PyTorch 2.3 on, before it
- * torch/autograd/__init__.py. */
 static const struct python_place backward_call = {
-	"torch/autograd/", (const char *const[]){"_engine_run_backward", "backward", "grad", NULL}};
+	BACKWARD_FRAME_DIRECTORY, (const char *const[]){BACKWARD_FRAME_CALLERS, NULL}};
 
 static_assert(RECORD_STACK_DEPTH <= UINT8_MAX, "an index of a Python frame, plus one, is a byte");
 
@@ -238,8 +237,8 @@ static uint32_t walk_python(const struct stack_capture *capture, struct stack_sc
 }
 
 /* Interns the Python frames of the thread that called backward(). */
-static __attribute__((noinline)) uint32_t take_caller(const struct stack_capture *capture,
-						      struct stack_scratch *scratch)
+static __attribute__((noinline)) uint32_t intern_caller(const struct stack_capture *capture,
+							struct stack_scratch *scratch)
 {
 	bool cut;
 
@@ -260,7 +259,7 @@ static void look_at_autograd(const struct stack_capture *capture, struct stack_s
 	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, launch);
 	if (__builtin_expect(!launch->wants_caller, 1))
 		return;
-	scratch->autograd.caller_stack_id = take_caller(capture, scratch);
+	scratch->autograd.caller_stack_id = intern_caller(capture, scratch);
 	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, launch);
 }
 

@@ -14,14 +14,13 @@
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "proto/backward_frame.h"
 #include "proto/stack_word.h"
 
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
-#define ORIGIN       "[backward]"
-#define ORIGINS_MAX  4u /* derivatives of derivatives that are followed */
-#define ORIGIN_NEAR  " ≈"
+#define ORIGINS_MAX  4u         /* derivatives of derivatives that are followed */
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
@@ -170,8 +169,10 @@ struct name_form {
 
 static const struct name_form range_form = {RANGE_PREFIX, "", RANGE_PREFIX "...",
 					    LEDGER_NVTX_NAME_LOST};
-static const struct name_form origin_form = {ORIGIN " ", "", ORIGIN, LEDGER_CODE_TABLE_FULL};
-static const struct name_form near_form = {ORIGIN " ", ORIGIN_NEAR, ORIGIN ORIGIN_NEAR,
+static const struct name_form origin_form = {BACKWARD_FRAME " ", "", BACKWARD_FRAME,
+					     LEDGER_CODE_TABLE_FULL};
+static const struct name_form near_form = {BACKWARD_FRAME " ", BACKWARD_FRAME_NEAR,
+					   BACKWARD_FRAME BACKWARD_FRAME_NEAR,
 					   LEDGER_CODE_TABLE_FULL};
 
 /* Adds the names that were just read as "PREFIXname" or "PREFIXfile:name", and a suffix. -ENOSPC: the dictionary is

@@ -5,7 +5,7 @@
 
 #include "frame_text.h"
 
-#define NODE_PREFIX "[backward]"
+#include "proto/backward_frame.h"
 
 /* Parts of mangled and of demangled names. */
 static const char *const engine_names[] = {
@@ -27,12 +27,11 @@ static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_MANGLED "N2at4_ops"
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
-#define ENGINE_FILES     "torch/autograd/"
-/* Functions of these files in whose call a thread waits for a backward pass. */
-static const char *const waiting_names[] = {"_engine_run_backward", "backward", "grad", NULL};
-#define CUSTOM_FUNCTION "PyNode" /* of torch.autograd.Function in Python */
-#define CUSTOM_APPLY    "Function.apply"
-#define CUSTOM_FILE     "torch/autograd/function.py"
+static const char *const waiting_names[] = {BACKWARD_FRAME_CALLERS, NULL};
+#define CUSTOM_FUNCTION    "PyNode" /* of torch.autograd.Function in Python */
+#define CUSTOM_APPLY       "Function.apply"
+#define CUSTOM_APPLY_SHORT "apply" /* before CPython 3.11 */
+#define CUSTOM_FILE        "torch/autograd/function.py"
 
 static bool is_python(const struct catalog *catalog, uint32_t node_id)
 {
@@ -43,7 +42,7 @@ static bool is_python(const struct catalog *catalog, uint32_t node_id)
 
 bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id)
 {
-	return frame_text_begins(frame_text_mark(catalog, node_id), NODE_PREFIX);
+	return frame_text_begins(frame_text_mark(catalog, node_id), BACKWARD_FRAME);
 }
 
 /* The first words of overloads that do not begin with a capital, as in "sum_dim_IntList" and "select_int". From
@@ -136,19 +135,29 @@ static bool take_operation(struct frame_text *node)
 	return true;
 }
 
-/* Returns whether a node is torch.autograd.Function's call of a forward function. */
+/* Returns whether a node is torch.autograd.Function's call of a forward function. Before CPython 3.11 the call of a
+ * backward function has the same name; there it is the outermost one of the engine's thread. */
 static bool is_custom_apply(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name, file = frame_text_python(catalog, node_id, &name);
 
-	return frame_text_equals(name, CUSTOM_APPLY) && frame_text_ends(file, CUSTOM_FILE);
+	if (!frame_text_ends(file, CUSTOM_FILE))
+		return false;
+	if (frame_text_equals(name, CUSTOM_APPLY))
+		return true;
+	uint32_t outer = frame_text_equals(name, CUSTOM_APPLY_SHORT)
+				 ? frame_text_parent(catalog, node_id)
+				 : 0;
+	while (outer && !is_python(catalog, outer))
+		outer = frame_text_parent(catalog, outer);
+	return outer != 0;
 }
 
 /* Returns whether a stack is that of a thread which waits for the backward pass, and not a forward operation's. */
 static bool is_caller(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name, file = frame_text_python(catalog, node_id, &name);
-	const char *directory = frame_text_find(file, ENGINE_FILES);
+	const char *directory = frame_text_find(file, BACKWARD_FRAME_DIRECTORY);
 
 	if (!directory || (directory > file.data && directory[-1] != '/'))
 		return false;
@@ -161,7 +170,7 @@ static bool is_caller(const struct catalog *catalog, uint32_t node_id)
 /* Takes the node's name off its frame's text. false: it has none. */
 static bool take_name(const struct catalog *catalog, uint32_t node_id, struct frame_text *name)
 {
-	const uint32_t prefix = (uint32_t)strlen(NODE_PREFIX " ");
+	const uint32_t prefix = (uint32_t)strlen(BACKWARD_FRAME " ");
 
 	*name = frame_text_mark(catalog, node_id);
 	if (name->size <= prefix)
@@ -193,27 +202,27 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)
 	return python ? python : outer;
 }
 
-bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id)
+bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id)
 {
 	bool custom = is_custom(catalog, node_id);
 	uint32_t id = frame_text_parent(catalog, node_id);
 	struct frame_text node;
 
 	if (!id || is_caller(catalog, id))
-		return true;
+		return false;
 	if (!take_name(catalog, node_id, &node))
-		return false;
-	if (frame_text_ends(node, BACKWARD_PATH_UNPROVEN))
 		return true;
-	if (!custom && !take_operation(&node))
+	if (frame_text_ends(node, BACKWARD_FRAME_NEAR))
 		return false;
+	if (!custom && !take_operation(&node))
+		return true;
 	for (; id && (custom || !is_python(catalog, id)); id = frame_text_parent(catalog, id)) {
 		struct frame_text symbol = frame_text_symbol(catalog, id);
 
 		if (custom ? is_custom_apply(catalog, id) : names_operator(&symbol, &node))
-			return true;
+			return false;
 	}
-	return false;
+	return true;
 }
 
 static bool is_one_of(const struct catalog *catalog, uint32_t node_id, const char *const *names)

@@ -17,8 +17,6 @@ enum report_backward {
 	REPORT_BACKWARD_THREAD = 1,  /* under the thread that launched it */
 };
 
-#define BACKWARD_PATH_UNPROVEN " ≈" /* at the end of a node's name: it may be a neighbour's line */
-
 /* Returns whether a node of stacks is a [backward] NODE frame. */
 bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id);
 
@@ -27,11 +25,12 @@ bool backward_path_is_node(const struct catalog *catalog, uint32_t node_id);
  * below. */
 uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
 
-/* Returns whether the forward stack is that of the operation whose derivative the node is: the operation's name is
- * among the frames that the innermost Python frame called. A function of the user's own (torch.autograd.Function) has
- * its call among the Python frames. A forward stack without native names proves nothing else. True if there is no
- * forward stack, but at most that of backward()'s caller, or if the guest has marked it already. */
-bool backward_path_is_proven(const struct catalog *catalog, uint32_t node_id);
+/* Returns whether readers have to be told that the line may be a neighbour's, by BACKWARD_FRAME_NEAR at the end of the
+ * node's name. It is not if the operation's name is among the frames that the innermost Python frame called. A function
+ * of the user's own (torch.autograd.Function) has its call among the Python frames. Without native names in the forward
+ * stack only such a call can be found. false if there is no forward stack, but at most that of backward()'s caller, or
+ * if the guest has set the mark already. */
+bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id);
 
 /* Returns how many of these nodes readers see: those within the evaluation of autograd's node, or all if the engine's
  * frames are not known. nodes: of the engine's thread, leaf first. *instead: one frame outside of them that stands for

@@ -115,8 +115,7 @@ static bool of_python_library(struct frame_text path, char name[static FRAME_CLA
 
 static bool of_python_file(struct frame_text path, char name[static FRAME_CLASS_NAME_MAX])
 {
-	return (frame_text_begins(path, "<frozen ") || frame_text_begins(path, "<string>")) &&
-	       name_text(name, "python");
+	return frame_text_begins(path, "<frozen ") && name_text(name, "python");
 }
 
 static bool of_native_file(struct frame_text path, bool is_program,

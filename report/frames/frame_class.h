@@ -1,6 +1,6 @@
 /* Tells the user's frames from those of frameworks, by their files:
- *   - a Python file below site-packages or dist-packages is its package's, one of the interpreter's library, frozen or
- *     without a file is Python's, and one that Inductor generated is Inductor's;
+ *   - a Python file below site-packages or dist-packages is its package's, one of the interpreter's library or
+ *     frozen is Python's, and one that Inductor generated is Inductor's;
  *   - a library below site-packages, in a directory of the system or of CUDA, or with a known name is a framework, and
  *     so is the interpreter;
  *   - everything else is the user's: programs, other libraries, code in no file. Marks and the one function of CUDA's

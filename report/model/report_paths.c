@@ -11,6 +11,7 @@
 #include "aggregator/profile/idle_work.h"
 #include "base/array.h"
 #include "base/hash_index.h"
+#include "proto/backward_frame.h"
 #include "proto/batch/message.h"
 #include "report/frames/cuda_name_cut.h"
 #include "report/frames/frame_class.h"
@@ -211,9 +212,9 @@ static int add_backward(struct report_paths *paths, uint32_t stack_node, uint32_
 	char text[BACKWARD_TEXT_MAX];
 	int error = add_frame(paths, stack_node, 0, node);
 
-	if (error || backward_path_is_proven(paths->catalog, stack_node))
+	if (error || !backward_path_needs_mark(paths->catalog, stack_node))
 		return error;
-	snprintf(text, sizeof(text), "%s" BACKWARD_PATH_UNPROVEN,
+	snprintf(text, sizeof(text), "%s" BACKWARD_FRAME_NEAR,
 		 report_names_get(paths->names, paths->nodes[*node].name));
 	return add_text(paths, paths->nodes[*node].parent, text, node);
 }

@@ -14,6 +14,7 @@ enum cuda_name {
 	CUDA_NAME_STUB,
 };
 
+/* name: as a linker has it, without a NUL; also of an inlined function. */
 enum cuda_name cuda_name_of(const char *name, size_t size);
 
 #endif

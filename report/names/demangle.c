@@ -35,13 +35,14 @@ static void drop_templates(char *name)
 	int depth = 0;
 
 	for (const char *in = name; *in;) {
-		size_t operator= operator_length(in, name);
-		if (operator) {
+		size_t length = operator_length(in, name);
+
+		if (length) {
 			if (depth == 0) {
-				memmove(out, in, operator);
-				out += operator;
+				memmove(out, in, length);
+				out += length;
 			}
-			in += operator;
+			in += length;
 			continue;
 		}
 		/* The '>' of an arrow is no bracket. */
@@ -134,7 +135,7 @@ static char *leading_names(const char *mangled)
 
 	if (!out)
 		return NULL;
-	at += strspn(at, "ZNrVKL");
+	at += strspn(at, "ZNrVKL"); /* local, nested, its qualifiers, internal */
 	if (strncmp(at, "St", 2) == 0) {
 		fputs("std::", out);
 		at += 2;

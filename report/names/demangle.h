@@ -10,8 +10,8 @@ enum demangle_mode {
 };
 
 /* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. Newer
- * compilers make names that the C++ runtime cannot read; of those it returns the leading names and "...". NULL: out of
- * memory. */
+ * compilers make names that the C++ runtime cannot read. Of those it returns the leading names and "...", or the name
+ * as it is if there are none. NULL: out of memory. */
 char *demangle_name(const char *name, enum demangle_mode mode);
 
 #endif

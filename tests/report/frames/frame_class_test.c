@@ -29,7 +29,7 @@ static void python_files_are_their_packages(void **state)
 		{"/usr/lib/python3.11/threading.py", "[python]"},
 		{"/opt/conda/lib/python3.10/json/decoder.py", "[python]"},
 		{"<frozen importlib._bootstrap>", "[python]"},
-		{"<string>", "[python]"},
+		{"<string>", NOBODY}, /* python3 -c */
 		{"/tmp/torchinductor_root/2u/c2ubw.py", "[inductor]"},
 		{"/home/me/train.py", NOBODY},
 		{"train.py", NOBODY},

@@ -1,0 +1,13 @@
+/* The names by which guest, agent and reports know PyTorch's backward passes in stacks. Plain data. */
+#ifndef BACKWARD_FRAME_H
+#define BACKWARD_FRAME_H
+
+#define BACKWARD_FRAME      "[backward]" /* alone, or followed by " " and the class of autograd's node */
+#define BACKWARD_FRAME_NEAR " ≈"         /* at the end: the line may be a neighbour's */
+
+/* A thread that waits for a backward pass stands in one of these Python functions, in files of this directory: from
+ * PyTorch 2.3 on in graph.py, before it in __init__.py. */
+#define BACKWARD_FRAME_DIRECTORY "torch/autograd/"
+#define BACKWARD_FRAME_CALLERS   "_engine_run_backward", "backward", "grad"
+
+#endif
