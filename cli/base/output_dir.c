@@ -360,10 +360,13 @@ static int open_directory(struct output_dir *output, const char *path)
 int output_dir_open(struct output_dir *output, const char *path)
 {
 	int r = open_directory(output, path);
+	size_t size = strlen(path);
 
+	while (size > 1 && path[size - 1] == '/') /* take_path() leaves them out, too */
+		size--;
 	if (r)
 		log_error("%s: cannot be written: %s", path, strerror(-r));
-	else if (strcmp(output->path, path) != 0)
+	else if (strlen(output->path) != size || memcmp(output->path, path, size) != 0)
 		log_warning("%s is in use by another run: writing to %s", path, output->path);
 	return r;
 }

@@ -142,6 +142,9 @@ function dimensionName(dimension, value) {
 	}
 }
 
+// Frames that stand for what is not known; docs/stacks.md lists them.
+const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps)/;
+
 function kindOfName(name) {
 	if (name[0] === "[") {
 		const host = /^\[(CPU|Off-CPU|GPU_Launch)\]/.exec(name);
@@ -151,11 +154,11 @@ function kindOfName(name) {
 			return { "CPU": "cpu", "Off-CPU": "offcpu", "GPU_Launch": "call" }[host[1]];
 		if (name === "[captured at]")
 			return "graph";
-		if (frameworkNames.has(name) || /^\[(backward|gradient)/.test(name))
-			return "other";
 		if (name === "[CUPTI]" || name === "[unified memory]")
 			return name === "[CUPTI]" ? "overhead" : "um";
-		return leaf ? leaf[1].toLowerCase().replace("managed", "memory") : "unknown";
+		if (leaf)
+			return leaf[1].toLowerCase().replace("managed", "memory");
+		return notKnown.test(name) ? "unknown" : "other";
 	}
 	if (name.includes(".py:"))
 		return "python";
