@@ -242,7 +242,7 @@ int verb_fetch(const char *program, int argc, char **argv)
 	if (r == 0)
 		status = converse(&fetch, &client);
 	else if (r != -ENOENT && r != -EACCES)
-		log_error("%s", aggregator_client_explain(r, fetch.endpoint));
+		log_error("%s", aggregator_client_explain(&client, r, fetch.endpoint));
 	aggregator_client_close(&client);
 	return status;
 }

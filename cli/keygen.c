@@ -28,7 +28,7 @@ static int join(char path[static PATH_MAX], const char *directory, const char *n
 
 static int make_keys(const char *directory)
 {
-	char aggregator[PATH_MAX], agent[PATH_MAX];
+	char aggregator[PATH_MAX], agent[PATH_MAX], public[PATH_MAX];
 	struct key_set keys = {0};
 	int r;
 
@@ -37,6 +37,8 @@ static int make_keys(const char *directory)
 	r = join(aggregator, directory, "aggregator.keys");
 	if (r == 0)
 		r = join(agent, directory, "agent.keys");
+	if (r == 0)
+		r = join(public, directory, "public.keys");
 	if (r)
 		return fail(directory, -r);
 	r = admission_make_keys(&keys);
@@ -50,7 +52,10 @@ static int make_keys(const char *directory)
 		unlink(aggregator); /* a single file of the pair is of no use */
 		return fail(agent, -r);
 	}
-	printf("%s\n%s\n", aggregator, agent);
+	r = key_set_write(public, KEY_ROLE_PUBLIC, &keys);
+	if (r)
+		return fail(public, -r);
+	printf("%s\n%s\n%s\n", aggregator, agent, public);
 	return EXIT_OK;
 }
 

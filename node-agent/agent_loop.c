@@ -113,6 +113,7 @@ static void publish_status(struct agent *agent)
 		.reached = publisher_has_reached(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
 		.key_refusals = publisher_refusals(agent->publisher),
+		.has_problem = *publisher_error(agent->publisher) != '\0',
 		.refused_guests = agent_socket_refused(&agent->socket),
 		.capturing = guest_control_capturing(agent->control),
 		.asked_to_leave = agent->control->asked_to_leave,

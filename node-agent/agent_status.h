@@ -23,6 +23,7 @@ struct agent_status {
 	bool connected;        /* welcomed, and the connection holds */
 	bool welcomed;         /* the aggregator has welcomed this agent */
 	uint64_t key_refusals; /* connections that failed because the keys do not fit */
+	bool has_problem; /* the aggregator does not accept us for now, and a line has said why */
 	/* the place of the job's profile, as the aggregator's WELCOME said; "": it said none. Borrowed until
 	 * agent_destroy() */
 	const char *profile;

@@ -43,6 +43,8 @@ set(FLAMEGRID_THREADED_TESTS
   symbolizer_test
   symbolizer_users_test
   # the aggregator's loop, and those who ask it
+  munge_worker_test
+  proof_service_test
   aggregator_links_test
   aggregator_program_test
   aggregator_refusal_test

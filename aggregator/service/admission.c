@@ -21,6 +21,7 @@ struct admission {
 	void *socket;
 	struct key_set keys;
 	struct user_keys *users; /* borrowed; NULL: none */
+	bool by_munge;
 	uint64_t refused;
 };
 
@@ -45,7 +46,7 @@ static int listen_for_questions(struct admission *admission, void *context)
 }
 
 int admission_create(void *zmq_context, const struct key_set *keys, struct user_keys *users,
-		     struct admission **admission)
+		     bool by_munge, struct admission **admission)
 {
 	*admission = NULL;
 	if (!zmq_has("curve"))
@@ -57,6 +58,7 @@ int admission_create(void *zmq_context, const struct key_set *keys, struct user_
 		return -ENOMEM;
 	new->keys = *keys;
 	new->users = users;
+	new->by_munge = by_munge;
 	int r = listen_for_questions(new, zmq_context);
 	if (r) {
 		admission_destroy(new);
@@ -104,18 +106,23 @@ struct question {
 	char request[REQUEST_SIZE];
 	size_t request_size;
 	bool is_version, is_curve;
-	const char *user; /* borrowed from the keys; NULL: nobody's key */
+	const char *user; /* borrowed from the keys, or `unproven`; NULL: nobody's key */
+	char unproven[1 + KEY_SET_TEXT];
 };
 
 /* Returns the user id of a public key; NULL: nobody has it. */
-static const char *find_user(const struct admission *admission, const uint8_t *key)
+static const char *find_user(const struct admission *admission, const uint8_t *key,
+			     struct question *question)
 {
-	char text[KEY_SET_TEXT];
+	char *text = question->unproven + 1;
 
 	if (!zmq_z85_encode(text, key, KEY_SIZE))
 		return NULL;
 	if (strcmp(text, admission->keys.client_public) == 0)
 		return ADMISSION_ANY_USER;
+	*question->unproven = ADMISSION_UNPROVEN;
+	if (admission->by_munge)
+		return question->unproven;
 	return admission->users ? user_keys_find(admission->users, text, clock_now_ns()) : NULL;
 }
 
@@ -137,7 +144,7 @@ static void take_part(const struct admission *admission, unsigned int number, zm
 		question->is_curve = size == 5 && memcmp(data, "CURVE", size) == 0;
 		break;
 	case PART_CREDENTIALS:
-		question->user = size == KEY_SIZE ? find_user(admission, data) : NULL;
+		question->user = size == KEY_SIZE ? find_user(admission, data, question) : NULL;
 		break;
 	default:
 		break;

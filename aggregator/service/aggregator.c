@@ -22,6 +22,7 @@
 #include "open_profile.h"
 #include "peer_rights.h"
 #include "profile_set.h"
+#include "proof_service.h"
 #include "receiver.h"
 
 #include "aggregator/profile/agent_session.h"
@@ -54,6 +55,7 @@ struct aggregator {
 	int wake_fd; /* an eventfd: something other than a message has come */
 	atomic_bool stop;
 	struct fetch_service fetches;
+	struct proof_service proofs;
 	uint64_t jobs_at_ns; /* time of the next look at jobs */
 	uint64_t launches, records;
 	uint64_t refused_messages;
@@ -148,9 +150,9 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		error_text_set(error, status, "%s", why ? why : strerror(-status));
 	free(why);
 	if (!status)
-		status = fetch_service_start(&aggregator->fetches, aggregator->receiver,
-					     options->jobs_path, aggregator->users != NULL,
-					     aggregator->wake_fd);
+		status = fetch_service_start(
+			&aggregator->fetches, aggregator->receiver, options->jobs_path,
+			aggregator->users != NULL || options->users_by_munge, aggregator->wake_fd);
 	return status;
 }
 
@@ -163,7 +165,12 @@ static int protect(struct aggregator *aggregator, const struct aggregator_option
 	if (options->user_keys_path)
 		status = user_keys_open(options->user_keys_path, &aggregator->users, &why);
 	if (!status && options->keys)
-		status = receiver_protect(aggregator->receiver, options->keys, aggregator->users);
+		status = receiver_protect(aggregator->receiver, options->keys, aggregator->users,
+					  options->users_by_munge);
+	if (!status && options->keys && options->users_by_munge)
+		status = proof_service_start(&aggregator->proofs, aggregator->receiver,
+					     options->keys->server_public, aggregator->wake_fd,
+					     &why);
 	if (status)
 		error_text_set(error, status, "the keys cannot be used: %s",
 			       why ? why : strerror(-status));
@@ -233,6 +240,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	if (!aggregator)
 		return;
 	fetch_service_stop(&aggregator->fetches);
+	proof_service_stop(&aggregator->proofs);
 	receiver_destroy(aggregator->receiver);
 	user_keys_close(aggregator->users);
 	profile_set_fini(&aggregator->profiles);
@@ -389,7 +397,9 @@ static void deny(struct aggregator *aggregator, const struct peer *peer)
 {
 	char reason[PEER_USER_MAX + 64];
 
-	snprintf(reason, sizeof(reason), "these keys are user %s's, for that user's jobs alone",
+	snprintf(reason, sizeof(reason),
+		 peer->proven ? "munge says that this is user %s, for that user's jobs alone"
+			      : "these keys are user %s's, for that user's jobs alone",
 		 peer->user);
 	receiver_refuse(aggregator->receiver, peer, REFUSE_DENIED, reason);
 }
@@ -420,6 +430,9 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		return 0;
 	case MESSAGE_FETCH:
 		fetch_service_handle(&aggregator->fetches, peer, &message->fetch);
+		return 0;
+	case MESSAGE_PROOF:
+		proof_service_handle(&aggregator->proofs, peer, &message->proof);
 		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
@@ -536,6 +549,7 @@ int aggregator_run(struct aggregator *aggregator)
 		if (!error)
 			ack_sender_all(aggregator->receiver);
 		fetch_service_step(&aggregator->fetches);
+		proof_service_step(&aggregator->proofs, clock_now_ns());
 		if (!error && profiles->jobs)
 			aggregator->jobs_at_ns = job_table_step(profiles->jobs, clock_now_ns());
 		connection_notices_step(&aggregator->hellos.notices,

@@ -25,6 +25,7 @@ struct aggregator_options {
 	const struct key_set *keys;
 	const char *
 		user_keys_path; /* of users who may send for themselves (user_keys.h); needs keys and jobs */
+	bool users_by_munge; /* in place of user_keys_path: munge says who users are */
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
 	/* the file of the profiles that nodes fold (node_profiles.h), continued if it is there; copied; NULL, or with
@@ -43,7 +44,8 @@ struct aggregator_options {
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,
- * which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. -EPROTO: the file is no store, is
+ * which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. -ENOPKG: there is no
+ * libmunge. -EPROTO: the file is no store, is
  * damaged, or has a newer schema, or the file of the nodes' profiles is none. On error *aggregator is NULL. */
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
 		      char **error);

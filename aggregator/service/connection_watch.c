@@ -189,6 +189,14 @@ void connection_watch_ignore(struct connection_watch *watch, int fd)
 		connection->heard = false;
 }
 
+void connection_watch_end(struct connection_watch *watch, int fd)
+{
+	const struct connection *connection = find(watch, fd);
+
+	if (connection && !connection->ended)
+		end(watch, fd, &watch->counts.asked);
+}
+
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
 {
 	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {

@@ -18,6 +18,7 @@ struct connection_watch_counts {
 	uint32_t open;
 	uint64_t silent;  /* ended because nothing came in time */
 	uint64_t crowded; /* ended because there were too many */
+	uint64_t asked;   /* ended by connection_watch_end() */
 };
 
 /* Watches all connections that a socket of that context accepts from now on, at most connections_max at once (1 or
@@ -40,6 +41,9 @@ bool connection_watch_heard(struct connection_watch *watch, int fd);
 
 /* The connection's peer is ignored from now on: it counts as silent since it was accepted. */
 void connection_watch_ignore(struct connection_watch *watch, int fd);
+
+/* Ends this connection, if it is watched. */
+void connection_watch_end(struct connection_watch *watch, int fd);
 
 /* Ends connections that have been silent for too long. Call it only when every message was read: otherwise we may be
  * the slow side. */

@@ -80,7 +80,7 @@ static int run(const struct aggregator_options *options)
 struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
-	const char *keys_path;
+	const char *keys_path, *users;
 	uint32_t wait_nodes_s, wait_silent_s, jobs_gib, max_mib;
 };
 
@@ -108,7 +108,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"max-size", .number = &arguments->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
-		{"user-keys", .text = &options->user_keys_path},
+		{"user-keys", .text = &arguments->users},
 		{"jobs", .text = &options->jobs_path},
 		{"jobs-age", .time_ns = &options->keep_jobs.age_ns, .least = 1},
 		{"jobs-size", .number = &arguments->jobs_gib, .least = 1, .most = JOBS_GIB_MAX},
@@ -129,7 +129,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		return option_line_refuse(table, "--store is missing");
 	if ((options->keep_jobs.age_ns || arguments->jobs_gib) && !options->jobs_path)
 		return option_line_refuse(table, "--jobs-age and --jobs-size need --jobs");
-	if (options->user_keys_path && (!options->jobs_path || !arguments->keys_path))
+	options->users_by_munge = arguments->users && strcmp(arguments->users, "munge") == 0;
+	options->user_keys_path = options->users_by_munge ? NULL : arguments->users;
+	if (arguments->users && (!options->jobs_path || !arguments->keys_path))
 		return option_line_refuse(table, "--user-keys needs --jobs and --keys");
 	options->bytes_max = (uint64_t)arguments->max_mib << 20;
 	options->keep_jobs.bytes = (uint64_t)arguments->jobs_gib << 30;

@@ -46,9 +46,13 @@ static uint32_t most_silent(const struct peer_table *table)
 {
 	uint32_t index = 0;
 
-	for (uint32_t i = 1; i < table->nr_peers; i++)
-		if (table->peers[i].heard < table->peers[index].heard)
+	for (uint32_t i = 1; i < table->nr_peers; i++) {
+		const struct peer *peer = &table->peers[i], *best = &table->peers[index];
+		bool is_unproven = peer_is_unproven(peer);
+
+		if (is_unproven == peer_is_unproven(best) ? peer->heard < best->heard : is_unproven)
 			index = i;
+	}
 	return index;
 }
 
@@ -71,6 +75,15 @@ static struct peer *add(struct peer_table *table, const void *id, size_t id_size
 	return peer;
 }
 
+struct peer *peer_table_find(struct peer_table *table, const void *id, size_t id_size)
+{
+	const struct key key = {id, id_size};
+	uint32_t position =
+		hash_index_find(&table->index, hash_index_hash(id, id_size), has_id, table, &key);
+
+	return position ? &table->peers[position - 1] : NULL;
+}
+
 struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_size)
 {
 	const struct key key = {id, id_size};
@@ -91,6 +104,12 @@ void peer_set_user(struct peer *peer, const char *user)
 	memcpy(other.id, peer->id, peer->id_size);
 	strncpy(other.user, user, PEER_USER_MAX);
 	*peer = other;
+}
+
+void peer_set_key(struct peer *peer, const char *key)
+{
+	peer_set_user(peer, "");
+	strncpy(peer->key, key, KEY_SET_TEXT - 1);
 }
 
 struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers)

@@ -1,12 +1,14 @@
 /* The connections of the receiver, by ZeroMQ's routing id. A routing id is an address for answers; it identifies
- * nobody. The table is bounded: when it is full, it forgets the peer that was silent for longest. One table is used by
- * one thread. */
+ * nobody. The table is bounded: when it is full, it forgets the peer that was silent for longest, an unproven one
+ * first. One table is used by one thread. */
 #ifndef PEER_TABLE_H
 #define PEER_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "proto/trust/key_set.h"
 
 #define PEER_ID_MAX    255u
 #define PEER_TABLE_MAX 16384u
@@ -32,7 +34,16 @@ struct peer {
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
 	char user[PEER_USER_MAX + 1];  /* may send for this user alone; "": for every user */
+	char key[KEY_SET_TEXT]; /* its connection's, if munge has to say whose that is; else "" */
+	bool proven;            /* with a key: munge said so, and `user` is the user */
+	bool proves;            /* munge is asked */
 };
+
+/* Returns whether it is not known whose the peer is. It may prove that, and nothing else. */
+static inline bool peer_is_unproven(const struct peer *peer)
+{
+	return *peer->key && !peer->proven;
+}
 
 struct peer_table;
 
@@ -44,8 +55,14 @@ void peer_table_destroy(struct peer_table *table);
  * Borrowed until the next call. */
 struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_size);
 
+/* The peer with this id; NULL: there is none. Borrowed until the next get. */
+struct peer *peer_table_find(struct peer_table *table, const void *id, size_t id_size);
+
 /* Makes the peer another user's: all but its id is forgotten. A name above PEER_USER_MAX is cut. */
 void peer_set_user(struct peer *peer, const char *user);
+
+/* Makes the peer one with this key, which is not proven: all but its id is forgotten. */
+void peer_set_key(struct peer *peer, const char *key);
 
 /* Borrowed until the next get. */
 struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers);

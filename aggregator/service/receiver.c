@@ -26,6 +26,7 @@
 #define BACKLOG         4096
 #define LINGER_MS       1000
 #define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */
+#define FRAME_HEAD      16u   /* bytes of a small message besides its text */
 #define FILES_SHARE     16u   /* one of so many descriptors is no connection's */
 
 struct receiver {
@@ -33,7 +34,7 @@ struct receiver {
 	void *own_context;
 	void *socket;
 	struct admission *admission; /* owns; NULL: everybody may connect */
-	bool knows_users;
+	bool knows_users, by_munge;
 	struct connection_watch *watch; /* owns */
 	struct batch_decoder *decoder;
 	struct batch_encoder *encoder;
@@ -206,12 +207,13 @@ void receiver_destroy(struct receiver *receiver)
 	free(receiver);
 }
 
-int receiver_protect(struct receiver *receiver, const struct key_set *keys, struct user_keys *users)
+int receiver_protect(struct receiver *receiver, const struct key_set *keys, struct user_keys *users,
+		     bool by_munge)
 {
-	int r = admission_create(receiver->context, keys, users, &receiver->admission);
+	int r = admission_create(receiver->context, keys, users, by_munge, &receiver->admission);
 
-	receiver->knows_users = users != NULL;
-
+	receiver->knows_users = users != NULL || by_munge;
+	receiver->by_munge = by_munge;
 	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
 
@@ -337,10 +339,36 @@ static void identify(const struct receiver *receiver, struct peer *peer)
 {
 	const char *user = zmq_msg_gets(&receiver->frame, "User-Id"); /* zmq_msg_gets(3) */
 
+	if (receiver->by_munge && user && *user == ADMISSION_UNPROVEN) {
+		if (strcmp(user + 1, peer->key) != 0)
+			peer_set_key(peer, user + 1);
+		return;
+	}
 	if (!user || strcmp(user, ADMISSION_ANY_USER) == 0)
 		user = ""; /* NULL: from within this process */
-	if (strcmp(user, peer->user) != 0)
+	if (*peer->key || strcmp(user, peer->user) != 0)
 		peer_set_user(peer, user);
+}
+
+/* Decides on a frame before it is decoded. An unproven peer has nothing large to say. Otherwise its connection ends, so
+ * that strangers cannot fill the queues. */
+static bool may_decode(struct receiver *receiver, const struct peer *peer, size_t size)
+{
+	if (!peer_is_unproven(peer) || size <= WIRE_PROOF_MAX + FRAME_HEAD)
+		return true;
+	receiver->counts.bad_frames++;
+	connection_watch_end(receiver->watch, connection_of(receiver));
+	return false;
+}
+
+/* Decides on a message. An agent that came again may have sent others before its proof. */
+static bool may_say(struct receiver *receiver, const struct peer *peer)
+{
+	if (!peer_is_unproven(peer) || receiver->message.type == MESSAGE_PROOF)
+		return true;
+	receiver_refuse(receiver, peer, REFUSE_UNPROVEN,
+			"nobody knows yet whose this connection is");
+	return false;
 }
 
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
@@ -356,7 +384,7 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 		receiver->counts.bytes += size;
 		if (receiver->knows_users)
 			identify(receiver, *peer);
-		if ((*peer)->refused)
+		if ((*peer)->refused || !may_decode(receiver, *peer, size))
 			continue;
 		if (parts != 1) {
 			receiver_count_bad(receiver, *peer, "a message of several frames");
@@ -374,7 +402,9 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 			receiver_count_bad(receiver, *peer, batch_decoder_error(receiver->decoder));
 			continue;
 		}
-		if (!(*peer)->watched)
+		if (!may_say(receiver, *peer))
+			continue;
+		if (!(*peer)->watched && !peer_is_unproven(*peer))
 			(*peer)->watched =
 				connection_watch_heard(receiver->watch, connection_of(receiver));
 		*message = &receiver->message;

@@ -25,9 +25,10 @@ void receiver_destroy(struct receiver *receiver); /* accepts NULL */
 /* Call it before anything is bound. From then on only peers with the agents' key may connect by network or ipc://, and
  * all traffic there is encrypted. inproc:// stays as it is. keys: an aggregator's, copied. 0 or -errno as
  * admission_create(). With users (NULL: none; borrowed until destroy) a peer with a user's key may connect, too, and
- * peer->user says whose it is. */
-int receiver_protect(struct receiver *receiver, const struct key_set *keys,
-		     struct user_keys *users);
+ * peer->user says whose it is. by_munge, without users: a peer with any other key may connect, too. Until
+ * peer->proven is set, receiver_next() returns its PROOF alone, and refuses or drops all else. */
+int receiver_protect(struct receiver *receiver, const struct key_set *keys, struct user_keys *users,
+		     bool by_munge);
 
 /* Binds an endpoint. Without keys an ipc:// socket is for its user alone. The process's umask changes during the call,
  * so call it before other threads make files. For ipc://PATH the receiver holds the lock PATH.lock until it is

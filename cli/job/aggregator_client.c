@@ -82,7 +82,9 @@ int aggregator_client_receive(struct aggregator_client *client, struct message *
 		return 1;
 	}
 	client->is_lost |= dealer_socket_was_lost(client->dealer);
-	return r == 0 && dealer_socket_refusals(client->dealer) ? -EKEYREJECTED : r;
+	if (r == 0 && dealer_socket_refusals(client->dealer))
+		return -EKEYREJECTED;
+	return r == 0 && *dealer_socket_problem(client->dealer) ? -ENOKEY : r;
 }
 
 void aggregator_client_wait(struct aggregator_client *client, int timeout_ms)
@@ -98,12 +100,15 @@ bool aggregator_client_has_reached(const struct aggregator_client *client)
 	return dealer_socket_has_reached(client->dealer);
 }
 
-const char *aggregator_client_explain(int error, const char *endpoint)
+const char *aggregator_client_explain(const struct aggregator_client *client, int error,
+				      const char *endpoint)
 {
 	static char text[512];
 
 	if (error == -EKEYREJECTED)
 		return "the keys do not fit";
+	if (error == -ENOKEY)
+		return dealer_socket_problem(client->dealer);
 	if ((error != -EINVAL && error != -EPROTONOSUPPORT) || !endpoint)
 		return dealer_socket_error(error);
 	snprintf(text, sizeof(text), "%s: must be like tcp://HOST:PORT or ipc://PATH", endpoint);

@@ -37,7 +37,8 @@ int aggregator_client_open_named(struct aggregator_client *client, const char *e
 int aggregator_client_send(struct aggregator_client *client, const struct message *message);
 
 /* Takes the next message, borrowed until the next call; type 0: it cannot be decoded. 1; 0: none is there;
- * -EKEYREJECTED: the aggregator does not take the keys; other -errno. */
+ * -EKEYREJECTED: the aggregator does not take the keys; -ENOKEY: munge does not say whose the connection is; other
+ * -errno. */
 int aggregator_client_receive(struct aggregator_client *client, struct message *message);
 
 /* Waits until there is news or the time is over. */
@@ -48,6 +49,7 @@ bool aggregator_client_has_reached(const struct aggregator_client *client);
 
 /* Returns a text for an -errno of these functions. endpoint: what the user named, NULL: nothing. Borrowed until the
  * next call. */
-const char *aggregator_client_explain(int error, const char *endpoint);
+const char *aggregator_client_explain(const struct aggregator_client *client, int error,
+				      const char *endpoint);
 
 #endif

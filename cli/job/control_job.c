@@ -200,7 +200,7 @@ static int carry_out(struct control_job *job)
 	if (r == 0)
 		r = converse(job);
 	if (r)
-		log_error("%s", aggregator_client_explain(r, options->endpoint));
+		log_error("%s", aggregator_client_explain(&job->client, r, options->endpoint));
 	return r || job->refused ? EXIT_FAILED : report(job);
 }
 

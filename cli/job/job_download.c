@@ -183,9 +183,9 @@ static int converse(struct conversation *conversation, char **error)
 	client->token +=
 		2; /* so that late answers are not taken for those of the next conversation */
 	return r == 0 ? 0
-		      : error_text_set(
-				error, r, "%s",
-				aggregator_client_explain(r, conversation->download->endpoint));
+		      : error_text_set(error, r, "%s",
+				       aggregator_client_explain(client, r,
+								 conversation->download->endpoint));
 }
 
 /* ---- lists */

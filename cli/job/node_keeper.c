@@ -227,6 +227,9 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 		what = "the keys do not fit: who listens there does not take ours, or does not "
 		       "have those that we expect; or it has as many connections as it may: this "
 		       "node is not profiled";
+	else if (!status->welcomed && status->has_problem)
+		what = "the aggregator has not accepted this node yet, as said before: whether it "
+		       "is profiled is not known";
 	else if (!status->welcomed && status->reached)
 		what = "the aggregator has not answered yet (stopped, or overloaded): whether this "
 		       "node is profiled is not known";

@@ -10,6 +10,7 @@
 
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/munge/munge_library.h"
 #include "cli/base/site_config.h"
 #include "proto/trust/endpoint.h"
 
@@ -80,7 +81,7 @@ bool site_aggregator_find(const char *what, const char **endpoint, const char **
 	return false;
 }
 
-int site_aggregator_keys(const char *path, struct key_set *keys, char **error)
+static int read_keys(const char *path, struct key_set *keys, char **error)
 {
 	const char *sign = strstr(path, "%u");
 	char user[MESSAGE_JOB_NAME_MAX + 1], *whole;
@@ -94,6 +95,14 @@ int site_aggregator_keys(const char *path, struct key_set *keys, char **error)
 	int r = key_set_read_shared(whole, keys, error);
 	free(whole);
 	return r;
+}
+
+int site_aggregator_keys(const char *path, struct key_set *keys, char **error)
+{
+	int r = read_keys(path, keys, error);
+
+	/* Only munge can then say whose the connection is. */
+	return r == 0 && !key_set_serves(keys, KEY_ROLE_AGENT) ? munge_library_open(error) : r;
 }
 
 /* Names this process's job or, in a step without a key, this node's part of it. */

@@ -35,8 +35,8 @@ void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1]);
  * borrowed until the next call. false, after an error that begins with `what`: there is none. */
 bool site_aggregator_find(const char *what, const char **endpoint, const char **keys_path);
 
-/* Reads the keys from a file whose "%u", if it has one, stands for this process's user. 0 or -errno; on error *error is
- * one line, which the caller owns (free()). */
+/* Reads the keys from a file whose "%u", if it has one, stands for this process's user. If they are the aggregator's
+ * public key alone, munge must be there. 0 or -errno; on error *error is one line, which the caller owns (free()). */
 int site_aggregator_keys(const char *path, struct key_set *keys, char **error);
 
 /* Reads the keys, and names the job. step: that of a process among several. A process that was started alone, or whose

@@ -51,7 +51,7 @@ struct profile_link {
 	uint64_t began_ns;           /* the last round */
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
-	bool has_sent_all;
+	bool has_sent_all, problem_said;
 	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
 
@@ -191,6 +191,16 @@ static void obey(struct profile_link *link, uint64_t now_ns)
 
 /* ---- the loop */
 
+/* Says once why the aggregator does not accept us for now. */
+static void say_problem(struct profile_link *link)
+{
+	const char *why = publisher_error(link->publisher);
+
+	if (*why && !link->problem_said)
+		log_warning("connect: %s: %s; we keep trying", link->endpoint, why);
+	link->problem_said |= *why != '\0';
+}
+
 /* 0 or -errno of what cannot be put right. */
 static int step(struct profile_link *link, uint64_t now_ns)
 {
@@ -210,8 +220,10 @@ static int step(struct profile_link *link, uint64_t now_ns)
 	}
 	if (r == 0)
 		r = publisher_step(link->publisher, now_ns);
-	if (r == 0)
+	if (r == 0) {
+		say_problem(link);
 		return 0;
+	}
 	log_debug("the link of this node's profile begins anew: %s",
 		  *publisher_error(link->publisher) ? publisher_error(link->publisher)
 						    : strerror(-r));

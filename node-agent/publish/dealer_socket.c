@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "proof_exchange.h"
+
 #include "proto/batch/message.h"
 #include "proto/connection_life.h"
 #include "proto/trust/key_set.h"
@@ -24,6 +26,7 @@ struct dealer_socket {
 	uint32_t nr_sockets; /* names the monitors apart */
 	bool has_keys;
 	struct key_set keys;
+	struct proof_exchange *proof; /* owns; NULL: the keys say whose the connection is */
 	uint64_t refusals;
 	bool has_reached;
 	bool wants_write;
@@ -32,16 +35,21 @@ struct dealer_socket {
 
 static int take_keys(struct dealer_socket *dealer, const struct key_set *keys)
 {
-	if (!keys) {
-		dealer->has_keys = false;
-		return 0;
-	}
-	if (!zmq_has("curve"))
+	struct proof_exchange *proof = NULL;
+
+	if (keys && !zmq_has("curve"))
 		return -ENOTSUP;
-	if (!key_set_serves(keys, KEY_ROLE_AGENT))
-		return -EINVAL;
-	dealer->has_keys = true;
-	dealer->keys = *keys;
+	if (keys && !key_set_serves(keys, KEY_ROLE_AGENT)) {
+		int r = key_set_serves(keys, KEY_ROLE_PUBLIC)
+				? proof_exchange_create(dealer->epoll_fd, &proof)
+				: -EINVAL;
+		if (r)
+			return r;
+	}
+	proof_exchange_destroy(dealer->proof);
+	dealer->proof = proof;
+	dealer->has_keys = keys != NULL;
+	dealer->keys = keys ? *keys : (struct key_set){0};
 	return 0;
 }
 
@@ -66,9 +74,9 @@ int dealer_socket_create(const char *endpoint, void *zmq_context, const struct k
 		return -ENOMEM;
 	new_dealer->epoll_fd = -1;
 	zmq_msg_init(&new_dealer->frame);
-	int r = endpoint ? dealer_socket_aim(new_dealer, endpoint, keys) : 0;
-	if (r == 0)
-		r = set_up(new_dealer, zmq_context);
+	int r = set_up(new_dealer, zmq_context);
+	if (r == 0 && endpoint)
+		r = dealer_socket_aim(new_dealer, endpoint, keys);
 	if (r) {
 		dealer_socket_destroy(new_dealer);
 		return r;
@@ -97,6 +105,7 @@ void dealer_socket_destroy(struct dealer_socket *dealer)
 	if (!dealer)
 		return;
 	dealer_socket_close(dealer);
+	proof_exchange_destroy(dealer->proof);
 	zmq_msg_close(&dealer->frame);
 	if (dealer->own_context)
 		zmq_ctx_term(dealer->own_context);
@@ -143,8 +152,17 @@ void dealer_socket_close(struct dealer_socket *dealer)
 	dealer->socket = NULL;
 }
 
-static int use_keys(void *socket, const struct key_set *keys)
+/* Without a pair of an agent's or a user's, each socket has a fresh one. */
+static int use_keys(struct dealer_socket *dealer)
 {
+	struct key_set *keys = &dealer->keys;
+	void *socket = dealer->socket;
+
+	if (dealer->proof) {
+		if (zmq_curve_keypair(keys->client_public, keys->client_secret))
+			return -errno;
+		proof_exchange_begin(dealer->proof, keys->server_public, keys->client_public);
+	}
 	if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, keys->server_public, KEY_SET_TEXT) ||
 	    zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys->client_public, KEY_SET_TEXT) ||
 	    zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->client_secret, KEY_SET_TEXT))
@@ -211,7 +229,7 @@ int dealer_socket_open(struct dealer_socket *dealer)
 		return -errno;
 	int r = set_options(dealer->socket, dealer->endpoint);
 	if (r == 0 && dealer->has_keys)
-		r = use_keys(dealer->socket, &dealer->keys);
+		r = use_keys(dealer);
 	if (r == 0) {
 		open_monitor(dealer);
 		r = zmq_connect(dealer->socket, dealer->endpoint) ? -errno : 0;
@@ -225,22 +243,50 @@ int dealer_socket_open(struct dealer_socket *dealer)
 	return 0;
 }
 
+static int socket_events(const struct dealer_socket *dealer)
+{
+	int events = 0;
+	size_t size = sizeof(events);
+
+	if (!dealer->socket || zmq_getsockopt(dealer->socket, ZMQ_EVENTS, &events, &size))
+		return 0;
+	return events;
+}
+
+/* Does what is to be done until the aggregator knows whose the connection is. A closed socket has news, too: untaken,
+ * they would keep the descriptor readable. */
+static void prove(struct dealer_socket *dealer)
+{
+	size_t size;
+	const uint8_t *frame =
+		proof_exchange_step(dealer->proof, socket_events(dealer) & ZMQ_POLLOUT, &size);
+
+	if (frame && zmq_send(dealer->socket, frame, size, ZMQ_DONTWAIT) >= 0)
+		proof_exchange_sent(dealer->proof);
+}
+
 int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size)
 {
-	*frame = NULL;
-	*size = 0;
-	if (!dealer->socket)
-		return 0;
-	if (zmq_msg_recv(&dealer->frame, dealer->socket, ZMQ_DONTWAIT) < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	*frame = zmq_msg_data(&dealer->frame);
-	*size = zmq_msg_size(&dealer->frame);
+	do {
+		*frame = NULL;
+		*size = 0;
+		if (dealer->proof)
+			prove(dealer);
+		if (!dealer->socket)
+			return 0;
+		if (zmq_msg_recv(&dealer->frame, dealer->socket, ZMQ_DONTWAIT) < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		*frame = zmq_msg_data(&dealer->frame);
+		*size = zmq_msg_size(&dealer->frame);
+	} while (dealer->proof && proof_exchange_take(dealer->proof, *frame, *size));
 	return 1;
 }
 
 int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_t size)
 {
-	dealer->wants_write = false;
+	dealer->wants_write = dealer->proof && !proof_exchange_is_done(dealer->proof);
+	if (dealer->wants_write)
+		return 0;
 	if (zmq_send(dealer->socket, frame, size, ZMQ_DONTWAIT) >= 0)
 		return 1;
 	if (errno != EAGAIN && errno != EINTR)
@@ -285,6 +331,8 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer)
 	int32_t value;
 
 	while ((event = next_event(dealer, &value)) != 0) {
+		if (event == ZMQ_EVENT_DISCONNECTED && dealer->proof)
+			proof_exchange_begin(dealer->proof, "", "");
 		lost |= event == ZMQ_EVENT_DISCONNECTED;
 		dealer->has_reached |= event == ZMQ_EVENT_CONNECTED;
 		dealer->refusals += dealer->has_keys && is_refusal(event, value);
@@ -304,12 +352,16 @@ bool dealer_socket_has_reached(const struct dealer_socket *dealer)
 
 bool dealer_socket_has_work(struct dealer_socket *dealer)
 {
-	int events = 0;
-	size_t size = sizeof(events);
+	const bool is_known = !dealer->proof || proof_exchange_is_done(dealer->proof);
+	const int events = socket_events(dealer);
+	const bool writes = is_known ? dealer->wants_write : proof_exchange_wants(dealer->proof);
 
-	if (!dealer->socket || zmq_getsockopt(dealer->socket, ZMQ_EVENTS, &events, &size))
-		return false;
-	return events & ZMQ_POLLIN || (events & ZMQ_POLLOUT && dealer->wants_write);
+	return events & ZMQ_POLLIN || (events & ZMQ_POLLOUT && writes);
+}
+
+const char *dealer_socket_problem(const struct dealer_socket *dealer)
+{
+	return dealer->proof ? proof_exchange_problem(dealer->proof) : "";
 }
 
 const char *dealer_socket_error(int error)

@@ -13,8 +13,10 @@ struct key_set;
 
 /* Creates a socket, which is not connected yet. endpoint NULL: it is not known yet, and opening fails with
  * -EDESTADDRREQ until dealer_socket_aim(). zmq_context is borrowed until destroy; NULL: the socket makes its own. keys:
- * an agent's, copied; NULL: the connection is neither authenticated nor encrypted. 0; -ENOTSUP: this ZeroMQ was built
- * without CURVE; -EINVAL: these are not an agent's keys; or -errno of ZeroMQ. On error *dealer is NULL. */
+ * an agent's, or the aggregator's public key, copied; NULL: the connection is neither authenticated nor encrypted. With
+ * the public key alone each connection proves its user by munge (proof_exchange.h), and nothing else is sent before.
+ * 0; -ENOTSUP: this ZeroMQ was built without CURVE; -EINVAL: these are no such keys; or -errno of ZeroMQ. On error
+ * *dealer is NULL. */
 int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
 			 struct dealer_socket **dealer);
 void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops unsent frames */
@@ -44,6 +46,10 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer);
 /* Returns how often the peer at the endpoint has refused our keys, or could not prove to have those that we expect.
  * dealer_socket_was_lost() updates the count. */
 uint64_t dealer_socket_refusals(const struct dealer_socket *dealer);
+
+/* Returns why the connection's user is not proven, in one line; "": nothing stands in the way. Borrowed until the next
+ * call. */
+const char *dealer_socket_problem(const struct dealer_socket *dealer);
 
 /* Returns whether a peer at the endpoint has ever accepted a connection, be it an aggregator or not.
  * dealer_socket_was_lost() updates the answer. */

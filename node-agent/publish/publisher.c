@@ -596,5 +596,5 @@ bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 
 const char *publisher_error(const struct publisher *publisher)
 {
-	return publisher->error;
+	return *publisher->error ? publisher->error : dealer_socket_problem(publisher->dealer);
 }

@@ -11,8 +11,9 @@ static const struct option_row rows[] = {
 	{"jobs-size", 0, "GIB", 0,
 	 "Delete the oldest complete jobs while all profiles take more room."},
 	{"keys", 0, "FILE", OPTION_DAILY, "Use the keys in FILE: agents need theirs to connect."},
-	{"user-keys", 0, "FILE", 0,
-	 "Use keys of users in FILE, each for jobs of that user alone (keygen --user)."},
+	{"user-keys", 0, "munge|FILE", 0,
+	 "Let users send and read for their own jobs alone: by munge, or by keys in FILE (keygen "
+	 "--user)."},
 	ROW_INSECURE,
 
 	OPTION_GROUP("Profiles"),

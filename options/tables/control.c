@@ -9,7 +9,8 @@ static const struct option_row rows[] = {
 	{"user", 0, "NAME", 0, "Take the job of this user (default: your own)."},
 	{"connect", 0, "ENDPOINT", 0,
 	 "Ask the aggregator there, in place of PROFILE's or the configured one."},
-	{"keys", 0, "FILE", 0, "Use that aggregator's keys for agents in FILE."},
+	{"keys", 0, "FILE", 0,
+	 "Use the keys in FILE for it: yours, the agents', or its public key, with munge."},
 
 	OPTION_GROUP("When"),
 	{"delay", 0, "TIME", OPTION_DAILY, "Start or stop after this time (500ms, 30s, 2m)."},

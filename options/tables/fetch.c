@@ -6,7 +6,8 @@ static const struct option_row rows[] = {
 	 "Write the profile into DIR (default: the job's name there)."},
 	{"user", 0, "NAME", 0, "Take the jobs of this user (default: your own)."},
 	{"connect", 0, "ENDPOINT", 0, "Ask the aggregator there, in place of the configured one."},
-	{"keys", 0, "FILE", 0, "Use these keys of yours, or the agents', for that aggregator."},
+	{"keys", 0, "FILE", 0,
+	 "Use the keys in FILE for it: yours, the agents', or its public key, with munge."},
 	OPTION_ROW_HELP,
 	{0},
 };

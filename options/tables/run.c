@@ -9,7 +9,7 @@ static const struct option_row rows[] = {
 	{"aggregator", 0, "ENDPOINT|none", 0,
 	 "Send to the site's aggregator, which keeps the profile: tcp://HOST:PORT or ipc://PATH."},
 	{"keys", 0, "FILE", 0,
-	 "Use the keys of that aggregator's agents in FILE (flamegrid keygen)."},
+	 "Use the keys in FILE for it: its agents', yours, or its public key, with munge."},
 	ROW_INSECURE,
 	{"agent", 0, "PATH", OPTION_NOT_IN_STEP,
 	 "Use the agent that listens on this socket; its aggregator keeps the profile."},

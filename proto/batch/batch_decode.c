@@ -83,6 +83,15 @@ static void read_refuse(struct batch_reader *reader, struct message_refuse *refu
 	refuse->reason = batch_reader_text(reader, "reason");
 }
 
+static void read_proof(struct batch_reader *reader, struct message_proof *proof)
+{
+	proof->text = batch_reader_text(reader, "text");
+	if (proof->text.size == 0)
+		batch_fault_set(reader->fault, -EBADMSG, "text is empty");
+	else if (proof->text.size > WIRE_PROOF_MAX)
+		batch_fault_set(reader->fault, -EMSGSIZE, "text is too long");
+}
+
 static void read_strings(struct batch_decoder *decoder, struct batch_reader *reader,
 			 struct message_strings *strings)
 {
@@ -257,6 +266,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_FETCH:
 		batch_decode_fetch(&decoder->rooms, reader, &message->fetch);
+		break;
+	case MESSAGE_PROOF:
+		read_proof(reader, &message->proof);
 		break;
 	}
 }

@@ -84,6 +84,12 @@ static void put_refuse(struct batch_writer *writer, const struct message_refuse 
 	batch_writer_text(writer, &refuse->reason);
 }
 
+static void put_proof(struct batch_writer *writer, const struct message_proof *proof)
+{
+	batch_writer_require(writer, proof->text.size > 0 && proof->text.size <= WIRE_PROOF_MAX);
+	batch_writer_text(writer, &proof->text);
+}
+
 static void put_strings(struct batch_writer *writer, const struct message_strings *strings)
 {
 	batch_writer_seq(writer, strings->seq);
@@ -242,6 +248,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_FETCH:
 		batch_encode_fetch(writer, &message->fetch);
+		break;
+	case MESSAGE_PROOF:
+		put_proof(writer, &message->proof);
 		break;
 	}
 }

@@ -59,6 +59,7 @@ enum message_type {
 	MESSAGE_COLLECTIVES = 19,
 	MESSAGE_PLACEMENT = 20,
 	MESSAGE_FETCH = 21,
+	MESSAGE_PROOF = 22,
 };
 
 /* The version of the layout in which a message of this type travels. Peers of any two versions understand each other's
@@ -129,6 +130,7 @@ enum refuse_code {
 	REFUSE_LIMIT = 7,      /* too many peers, or an id above WIRE_ID_MAX */
 	REFUSE_SUPERSEDED = 8, /* a successor has asked for this epoch, which ended the epoch */
 	REFUSE_DENIED = 9,     /* the connection's key is another user's */
+	REFUSE_UNPROVEN = 10,  /* nobody knows whose the connection's key is: prove it (again) */
 };
 
 struct message_refuse {
@@ -536,6 +538,16 @@ struct message_fetch {
 	const struct message_fetch_job *jobs;
 };
 
+#define WIRE_PROOF_MAX 4096u /* bytes of a credential; munge's have about 300 */
+
+/* Says whose the connection's key is, where the aggregator asks munge. The message has no sequence number; one without
+ * an answer is followed by another, with a new credential. */
+struct message_proof {
+	/* To the aggregator: a munge credential over key_set_proof(), at most WIRE_PROOF_MAX bytes. From it: the
+	 * user's name there. Never empty. */
+	struct message_text text;
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -556,6 +568,7 @@ struct message {
 		struct message_clock clock;
 		struct message_control control;
 		struct message_fetch fetch;
+		struct message_proof proof;
 		struct message_streams streams;
 		struct message_samples samples;
 		struct message_collectives collectives;

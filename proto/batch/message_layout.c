@@ -211,6 +211,7 @@ const struct message_layout *message_layout(uint64_t type)
 		[MESSAGE_SAMPLES] = {"SAMPLES", 7, LISTS(samples_lists)},
 		[MESSAGE_COLLECTIVES] = {"COLLECTIVES", 8, LISTS(collectives_lists)},
 		[MESSAGE_FETCH] = {"FETCH", 12},
+		[MESSAGE_PROOF] = {"PROOF", 3},
 		[MESSAGE_PLACEMENT] = {"PLACEMENT", 8, LISTS(placement_lists)},
 	};
 

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "key_file.h"
 
@@ -15,12 +18,12 @@ static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 static const struct {
 	const char *name;
 	size_t offset;
-	bool needed[2]; /* by role */
+	bool needed[3]; /* by role */
 } members[] = {
-	{"server-public", offsetof(struct key_set, server_public), {true, true}},
-	{"server-secret", offsetof(struct key_set, server_secret), {true, false}},
-	{"client-public", offsetof(struct key_set, client_public), {true, true}},
-	{"client-secret", offsetof(struct key_set, client_secret), {false, true}},
+	{"server-public", offsetof(struct key_set, server_public), {true, true, true}},
+	{"server-secret", offsetof(struct key_set, server_secret), {true, false, false}},
+	{"client-public", offsetof(struct key_set, client_public), {true, true, false}},
+	{"client-secret", offsetof(struct key_set, client_secret), {false, true, false}},
 };
 #define NR_MEMBERS (sizeof(members) / sizeof(*members))
 
@@ -45,6 +48,9 @@ static const char *missing(const struct key_set *keys, enum key_role role)
 
 bool key_set_serves(const struct key_set *keys, enum key_role role)
 {
+	if (role == KEY_ROLE_PUBLIC &&
+	    (*keys->server_secret || *keys->client_public || *keys->client_secret))
+		return false;
 	return !missing(keys, role);
 }
 
@@ -95,9 +101,25 @@ int key_set_read(const char *path, enum key_role role, struct key_set *keys, cha
 	return read_keys(path, TRUSTED_FILE_SECRET, role, keys, error);
 }
 
+/* Reads a file that has the aggregator's public key alone. false: it is another one, or cannot be used. */
+static bool read_public(const char *path, struct key_set *keys)
+{
+	char *error;
+	int status = read_keys(path, TRUSTED_FILE_PUBLIC, KEY_ROLE_PUBLIC, keys, &error);
+
+	free(error);
+	if (status == 0 && key_set_serves(keys, KEY_ROLE_PUBLIC))
+		return true;
+	memset(keys, 0, sizeof(*keys));
+	return false;
+}
+
 int key_set_read_shared(const char *path, struct key_set *keys, char **error)
 {
-	return read_keys(path, TRUSTED_FILE_SHARED, KEY_ROLE_AGENT, keys, error);
+	*error = NULL;
+	return read_public(path, keys)
+		       ? 0
+		       : read_keys(path, TRUSTED_FILE_SHARED, KEY_ROLE_AGENT, keys, error);
 }
 
 void key_set_print(const struct key_set *keys, enum key_role role, FILE *file)
@@ -109,14 +131,33 @@ void key_set_print(const struct key_set *keys, enum key_role role, FILE *file)
 
 int key_set_write(const char *path, enum key_role role, const struct key_set *keys)
 {
+	static const char *const heads[] = {
+		[KEY_ROLE_AGGREGATOR] = "Keys of Flamegrid's aggregator. Whoever can read this can "
+					"take its place.",
+		[KEY_ROLE_AGENT] =
+			"Keys of Flamegrid's agents. Whoever can read this can send to it.",
+		[KEY_ROLE_PUBLIC] =
+			"The public key of Flamegrid's aggregator. Everybody may read this.",
+	};
 	FILE *file;
 	int status = key_file_create(path, &file);
 
 	if (status)
 		return status;
-	fprintf(file, "# Keys of Flamegrid's %s. Whoever can read this can %s.\n",
-		role == KEY_ROLE_AGENT ? "agents" : "aggregator",
-		role == KEY_ROLE_AGENT ? "send to it" : "take its place");
+	if (role == KEY_ROLE_PUBLIC && fchmod(fileno(file), 0644) < 0)
+		status = -errno;
+	fprintf(file, "# %s\n", heads[role]);
 	key_set_print(keys, role, file);
-	return key_file_finish(path, file, NULL);
+	int finished = key_file_finish(path, file, NULL);
+
+	if (status == 0 || finished)
+		return finished;
+	unlink(path);
+	return status;
+}
+
+void key_set_proof(const char *server_public, const char *client_public,
+		   char text[static KEY_SET_PROOF])
+{
+	snprintf(text, KEY_SET_PROOF, "flamegrid %s %s", server_public, client_public);
 }

@@ -79,7 +79,8 @@ static int set_up(void **state)
 	add_user(fixture, "bob", &fixture->bob);
 	assert_int_equal(user_keys_open(fixture->users_path, &fixture->users, &error), 0);
 	assert_int_equal(receiver_create(fixture->context, &fixture->receiver), 0);
-	assert_int_equal(receiver_protect(fixture->receiver, &fixture->keys, fixture->users), 0);
+	assert_int_equal(receiver_protect(fixture->receiver, &fixture->keys, fixture->users, false),
+			 0);
 	assert_int_equal(
 		receiver_bind(fixture->receiver, "tcp://127.0.0.1:*", &fixture->endpoints[0]), 0);
 	assert_int_equal(receiver_bind(fixture->receiver, fixture->path, &fixture->endpoints[1]),
@@ -361,11 +362,12 @@ static void only_one_answers_in_a_context(void **state)
 	struct key_set agents = fixture->keys;
 	struct admission *second;
 
-	assert_int_equal(admission_create(fixture->context, &fixture->keys, NULL, &second),
+	assert_int_equal(admission_create(fixture->context, &fixture->keys, NULL, false, &second),
 			 -EADDRINUSE);
 	assert_null(second);
 	memset(agents.server_secret, 0, sizeof(agents.server_secret));
-	assert_int_equal(admission_create(fixture->context, &agents, NULL, &second), -EINVAL);
+	assert_int_equal(admission_create(fixture->context, &agents, NULL, false, &second),
+			 -EINVAL);
 	assert_null(second);
 	admission_destroy(NULL);
 }

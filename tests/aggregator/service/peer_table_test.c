@@ -68,12 +68,47 @@ static void a_full_table_forgets_the_peer_that_was_silent_for_longest(void **sta
 	assert_int_equal(nr_peers, PEER_TABLE_MAX);
 }
 
+static void a_full_table_forgets_unproven_peers_first(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < PEER_TABLE_MAX; i++)
+		get(i)->bad_frames = 1;
+	peer_set_key(get(7), "key");
+	get(7)->bad_frames = 1;
+	get(PEER_TABLE_MAX);
+	assert_int_equal(get(0)->bad_frames, 1);
+	assert_null(peer_table_find(table, &(uint32_t){7}, sizeof(uint32_t)));
+	assert_non_null(peer_table_find(table, &(uint32_t){0}, sizeof(uint32_t)));
+}
+
+static void another_key_makes_another_peer(void **state)
+{
+	struct peer *peer = get(1);
+
+	(void)state;
+	peer_set_user(peer, "alice");
+	peer_set_key(peer, "first");
+	assert_string_equal(peer->user, "");
+	assert_true(peer_is_unproven(peer));
+	peer->proven = true;
+	strcpy(peer->user, "bob");
+	assert_false(peer_is_unproven(peer));
+	peer_set_key(peer, "second");
+	assert_true(peer_is_unproven(peer));
+	assert_string_equal(peer->user, "");
+	peer_set_user(peer, "alice");
+	assert_false(peer_is_unproven(peer));
+	assert_string_equal(peer->key, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(each_peer_is_found_by_its_own_id),
 		TEST(a_full_table_forgets_the_peer_that_was_silent_for_longest),
+		TEST(a_full_table_forgets_unproven_peers_first),
+		TEST(another_key_makes_another_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,9 @@ contains "says what it wants" "$scratch/err" --keys
 "$flamegrid" keygen "$scratch/keys" >"$scratch/out"
 same "keygen" $? 0
 same "its files" "$(cat "$scratch/out")" "$scratch/keys/aggregator.keys
-$scratch/keys/agent.keys"
-same "their modes" "$(stat -c %a "$scratch/keys/aggregator.keys" "$scratch/keys/agent.keys" | tr '\n' ' ')" "600 600 "
+$scratch/keys/agent.keys
+$scratch/keys/public.keys"
+same "their modes" "$(stat -c %a "$scratch/keys/aggregator.keys" "$scratch/keys/agent.keys" "$scratch/keys/public.keys" | tr '\n' ' ')" "600 600 644 "
 "$flamegrid" keygen "$scratch/keys" >"$scratch/out" 2>"$scratch/err"
 same "keys that are there stay" $? 1
 contains "and are named" "$scratch/err" "$scratch/keys/aggregator.keys: File exists"

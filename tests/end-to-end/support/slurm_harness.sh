@@ -1,4 +1,5 @@
 # A Slurm of its own on this machine: munge, a controller, four nodes; sourced after harness.sh. Needs root, as slurmd does.
+. "${BASH_SOURCE[0]%/*}/munge_harness.sh"
 slurm=$scratch/slurm
 slurm_pids=
 
@@ -22,11 +23,8 @@ slurm_start() {
 	base=$ports
 	host=$(hostname)
 	mkdir -p "$slurm/state" && chmod 755 "$scratch" "$slurm"
-	(umask 077; head -c 1024 /dev/urandom >"$slurm/munge.key")
-	munged --foreground --force --key-file="$slurm/munge.key" --socket="$slurm/munge.socket" --pid-file="$slurm/munge.pid" \
-		--seed-file="$slurm/munge.seed" >"$slurm/munged.out" 2>&1 &
-	slurm_pids="$slurm_pids $!"
-	slurm_await "$slurm/munged.out" 'Created .* work threads' $! || cat "$slurm/munged.out"
+	munge_start "$slurm"
+	slurm_pids="$slurm_pids $munged"
 
 	cat >"$slurm/slurm.conf" <<-TEXT
 		ClusterName=flamegrid

@@ -114,9 +114,9 @@ static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
 	struct codec_fixture *codec = *state;
 	struct message message;
 
-	assert_int_equal(codec_fixture_decode(codec, "\x93\x16\x01\x01", 4, &message),
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x17\x01\x01", 4, &message),
 			 -EPROTONOSUPPORT);
-	assert_int_equal(message.type, 22);
+	assert_int_equal(message.type, 23);
 	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x02\x01", 4, &message),
 			 -EPROTONOSUPPORT);
 	assert_int_equal(message.type, MESSAGE_CLOCK);
@@ -451,6 +451,17 @@ static void fetches_over_a_limit_are_too_large(void **state)
 	assert_decode_fails(codec, frame, 35 + 257, -EMSGSIZE, "FETCH: too many jobs");
 }
 
+static void proofs_that_cannot_be_are_refused(void **state)
+{
+	struct codec_fixture *codec = *state;
+	static uint8_t frame[6 + WIRE_PROOF_MAX + 1] = "\x93\x16\x01\xda\x10\x01";
+
+	DECODE_FAILS(codec, "\x93\x16\x01\xa0", -EBADMSG, "PROOF: text is empty");
+	DECODE_FAILS(codec, "\x92\x16\x01", -EBADMSG, "PROOF: text is missing");
+	memset(frame + 6, 'x', WIRE_PROOF_MAX + 1);
+	assert_decode_fails(codec, frame, sizeof(frame), -EMSGSIZE, "PROOF: text is too long");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +479,7 @@ int main(void)
 		cmocka_unit_test(pages_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_over_a_limit_are_too_large),
+		cmocka_unit_test(proofs_that_cannot_be_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);

@@ -202,7 +202,7 @@ static void reserved_fields_come_back_as_zero(void **state)
 
 static void types_that_are_not_sent_are_invalid(void **state)
 {
-	assert_encode_fails(*state, &(struct message){.type = (enum message_type)22}, -EINVAL);
+	assert_encode_fails(*state, &(struct message){.type = (enum message_type)23}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_CONTROL}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_FETCH}, -EINVAL);
 	assert_encode_fails(*state,
@@ -243,6 +243,16 @@ static void fetches_over_a_limit_are_not_sent(void **state)
 		*state, &(struct message){.type = MESSAGE_FETCH, .fetch = block});
 	assert_true(frame.size < WIRE_FRAME_MAX);
 	free(frame.bytes);
+}
+
+static void proofs_have_a_text_that_is_not_too_long(void **state)
+{
+	static const char text[WIRE_PROOF_MAX + 1];
+	struct message proof = {.type = MESSAGE_PROOF};
+
+	assert_encode_fails(*state, &proof, -EINVAL);
+	proof.proof.text = (struct message_text){text, sizeof(text)};
+	assert_encode_fails(*state, &proof, -EINVAL);
 }
 
 static void values_that_no_decoder_takes_are_invalid(void **state)
@@ -554,6 +564,7 @@ int main(void)
 		cmocka_unit_test(reserved_fields_come_back_as_zero),
 		cmocka_unit_test(types_that_are_not_sent_are_invalid),
 		cmocka_unit_test(fetches_over_a_limit_are_not_sent),
+		cmocka_unit_test(proofs_have_a_text_that_is_not_too_long),
 		cmocka_unit_test(values_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(pages_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(the_bytes_of_pages_are_borrowed_and_fill_a_frame),

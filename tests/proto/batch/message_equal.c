@@ -252,6 +252,8 @@ bool message_equal(const struct message *left, const struct message *right)
 		return control_equal(&left->control, &right->control);
 	case MESSAGE_FETCH:
 		return fetch_equal(&left->fetch, &right->fetch);
+	case MESSAGE_PROOF:
+		return text_equal(&left->proof.text, &right->proof.text);
 	case MESSAGE_CLOCK:
 		return clock_equal(&left->clock, &right->clock);
 	}

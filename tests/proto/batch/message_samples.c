@@ -566,6 +566,7 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		   .identity = {1, 2, 3},
 		   .nr_bytes = LENGTH(page_bytes),
 		   .bytes = page_bytes}},
+	{.type = MESSAGE_PROOF, .proof.text = TEXT("MUNGE:AwQDAAA=:")},
 };
 
 const struct message *message_samples_get(uint32_t index)

@@ -151,6 +151,45 @@ static void the_group_may_read_what_root_shares_with_it(void **state)
 	}
 }
 
+static void everybody_may_read_the_public_key_alone(void **state)
+{
+	const struct fixture *fixture = *state;
+	const struct key_set public = {.server_public = KEY_A};
+	const mode_t refused[] = {0664, 0646};
+	struct key_set keys;
+	struct stat status;
+	char *error;
+
+	assert_int_equal(key_set_write(fixture->path, KEY_ROLE_PUBLIC, &all), 0);
+	assert_int_equal(stat(fixture->path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0644);
+	assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), 0);
+	assert_null(error);
+	assert_memory_equal(&keys, &public, sizeof(keys));
+	assert_true(key_set_serves(&keys, KEY_ROLE_PUBLIC));
+	assert_false(key_set_serves(&keys, KEY_ROLE_AGENT));
+	read_fails(fixture, KEY_ROLE_AGENT, -EPERM, "chmod 600"); /* no agent of a site's */
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		assert_int_equal(chmod(fixture->path, refused[i]), 0);
+		assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), -EPERM);
+		free(error);
+	}
+	unlink(fixture->path);
+	write_text(fixture, "server-public " KEY_A "\nclient-secret " KEY_D "\n");
+	assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), -EINVAL);
+	assert_non_null(strstr(error, "client-public is missing"));
+	free(error);
+}
+
+static void a_proof_names_both_keys(void **state)
+{
+	char text[KEY_SET_PROOF];
+
+	(void)state;
+	key_set_proof(KEY_A, KEY_B, text);
+	assert_string_equal(text, "flamegrid " KEY_A " " KEY_B);
+}
+
 static void what_is_no_file_of_ours_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
@@ -201,6 +240,8 @@ int main(void)
 		TEST(the_other_roles_file_is_named),
 		TEST(a_file_that_others_can_read_is_refused),
 		TEST(the_group_may_read_what_root_shares_with_it),
+		TEST(everybody_may_read_the_public_key_alone),
+		TEST(a_proof_names_both_keys),
 		TEST(what_is_no_file_of_ours_is_refused),
 		TEST(damaged_lines_are_named),
 	};
