@@ -367,7 +367,8 @@ static bool may_say(struct receiver *receiver, const struct peer *peer)
 	if (!peer_is_unproven(peer) || receiver->message.type == MESSAGE_PROOF)
 		return true;
 	receiver_refuse(receiver, peer, REFUSE_UNPROVEN,
-			"nobody knows yet whose this connection is");
+			"this aggregator asks munge who its users are: use its public key alone "
+			"(public.keys)");
 	return false;
 }
 

@@ -219,7 +219,13 @@ no_library "${as[@]}" site/bin/flamegrid aggregate --keys keys/aggregator.keys -
 same "an aggregator without libmunge" $? 1
 contains "says what to do" err "munge's library is missing here"
 
-# ---- the agents' keys, and strangers
+# ---- the agents' keys, a user's own, and strangers
+site/bin/flamegrid keygen --user anna keys >out
+asks anna fetch --connect "$at" --keys keys/users/anna.keys
+same "keys of anna's own" $? 1
+contains "are not asked for here" err "this aggregator asks munge who its users are"
+run anna own --aggregator "$at" --keys keys/users/anna.keys -- true
+contains "a job is told so" own.err "this aggregator asks munge who its users are"
 before=$(profiles)
 site/bin/flamegrid run --devices "$list" --aggregator "$at" --keys keys/agent.keys -- true >out 2>err
 site/bin/flamegrid fetch --connect "$at" --keys keys/agent.keys --user anna >out 2>err 7<&-
