@@ -119,7 +119,7 @@ bool capture_window_is_due(void)
 
 uint32_t capture_window_count(void)
 {
-	return atomic_load_explicit(&self.nr_windows, memory_order_relaxed);
+	return atomic_load(&self.nr_windows);
 }
 
 /* ---- windows open */

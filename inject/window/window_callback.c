@@ -78,9 +78,29 @@ static void begin(uint32_t cbid, const struct cupti_callback_data *call,
 		outstanding_launches_begin(call->correlation_id, outside);
 }
 
+/* Returns the word, and which window it belongs to. */
+static unsigned int word_of_window(uint32_t *nr_windows)
+{
+	unsigned int word;
+
+	do {
+		*nr_windows = capture_window_count();
+		word = atomic_load(&window_word);
+	} while (*nr_windows != capture_window_count());
+	return word;
+}
+
+/* Returns whether CUPTI was left since the callback began, because its thread had no processor for so long. The launch
+ * goes on without CUPTI, or with a CUPTI that is back and does not know it. */
+static bool is_over(unsigned int word, uint32_t nr_windows)
+{
+	return word == 0 || word & WINDOW_WORD_LISTEN || nr_windows != capture_window_count();
+}
+
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call)
 {
-	unsigned int word = atomic_load(&window_word);
+	uint32_t nr_windows;
+	unsigned int word = word_of_window(&nr_windows);
 	enum window_role role = window_cbid_role(cbid);
 	const struct launch_cbid *launch = launch_cbid_find(cbid);
 	bool host = launch && launch->flags & RECORD_LAUNCH_HOST;
@@ -105,13 +125,17 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	/* A launch within a launch is part of it, and must not stop half-way. */
 	if (outstanding_launches_is_pending(call->correlation_id))
 		return launch && !outstanding_launches_is_outside(call->correlation_id);
-	for (uint32_t nr_windows = capture_window_count();;) {
+	for (;;) {
 		bool outside = word & WINDOW_WORD_OUTSIDE;
 
 		begin(cbid, call, launch, role, outside);
 		/* This comes after the bit is set. So either this thread sees the gate, or the thread that closed the
 		 * gate sees the bit. */
 		word = atomic_load(&window_word);
+		if (is_over(word, nr_windows)) {
+			outstanding_launches_cancel(call->correlation_id);
+			return false;
+		}
 		if (!(word & WINDOW_WORD_GATE))
 			return launch && !outside;
 		outstanding_launches_cancel(call->correlation_id);

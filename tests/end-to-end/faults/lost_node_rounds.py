@@ -114,7 +114,11 @@ class Round(Trial):
                 if len(self.dead) == self.nr_nodes - 1:
                     return  # the last one lives
                 self.dead.add(node)
-            pids = sum(processes(*self.mark(node)).values(), [])
+            found = processes(*self.mark(node))
+            # At once, like a node: its agent must not see that its ranks are gone, and say goodbye.
+            pids = found.pop('flamegrid-node', []) + sum(found.values(), [])
+            if what == 'kill':
+                send(pids, signal.SIGSTOP)
         else:
             found = processes(*self.mark())
             pids = sum((found[name] for name in (AGGREGATOR if part == 'aggregator' else AGGREGATOR[:1])), [])
