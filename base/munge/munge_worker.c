@@ -74,17 +74,27 @@ static bool can_name_jobs(const char *name)
 	return size < MUNGE_WORKER_USER;
 }
 
-static void name_user(uid_t uid, char user[static MUNGE_WORKER_USER])
+/* Returns whether the service that names users failed for now. Other errors stand for a user without a name
+ * (getpwuid_r(3)). */
+static bool is_passing(int error)
+{
+	return error == EINTR || error == EIO || error == EMFILE || error == ENFILE ||
+	       error == ENOMEM || error == EAGAIN || error == ETIMEDOUT;
+}
+
+/* Returns false if the user may have a name, but it can't be asked for now. */
+static bool name_user(uid_t uid, char user[static MUNGE_WORKER_USER])
 {
 	struct passwd entry, *found = NULL;
 	char *texts = malloc(PASSWD_SIZE);
+	int error = texts ? getpwuid_r(uid, &entry, texts, PASSWD_SIZE, &found) : ENOMEM;
 
-	if (texts && getpwuid_r(uid, &entry, texts, PASSWD_SIZE, &found) == 0 && found &&
-	    can_name_jobs(found->pw_name))
+	if (error == 0 && found && can_name_jobs(found->pw_name))
 		strcpy(user, found->pw_name);
 	else
 		snprintf(user, MUNGE_WORKER_USER, "%u", (unsigned int)uid);
 	free(texts);
+	return !is_passing(error);
 }
 
 static void work_on(struct munge_task *task)
@@ -96,8 +106,10 @@ static void work_on(struct munge_task *task)
 		return;
 	}
 	task->status = munge_library_decode(task->input, &task->output, &uid, &task->error);
-	if (task->status == 0)
-		name_user(uid, task->user);
+	if (task->status == 0 && !name_user(uid, task->user)) {
+		task->status = -EAGAIN;
+		task->error = strdup("users' names cannot be asked for now");
+	}
 }
 
 static void destroy(struct munge_worker *worker)

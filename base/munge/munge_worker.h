@@ -17,7 +17,7 @@ struct munge_task {
 	bool decodes;            /* else it makes a credential */
 	char *input,
 		*output; /* owns: the text and its credential, or the credential and its text */
-	int status;      /* as of munge_library.h */
+	int status;      /* as of munge_library.h; -EAGAIN also: users' names cannot be asked for now */
 	char *error;     /* owns */
 	/* decodes: the credential's user as this host names it; or the user's number, if there is no name that can be a
 	 * job's: visible ASCII, not digits alone, not too long */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <poll.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,20 @@
 #include "tests/support/fake_munge/fake_munge.h"
 
 #define WAIT_MS 20000
+
+static _Atomic int name_error; /* of getpwuid_r(); 0: it works */
+
+int __real_getpwuid_r(uid_t uid, struct passwd *entry, char *texts, size_t size,
+		      struct passwd **found);
+int __wrap_getpwuid_r(uid_t uid, struct passwd *entry, char *texts, size_t size,
+		      struct passwd **found);
+
+int __wrap_getpwuid_r(uid_t uid, struct passwd *entry, char *texts, size_t size,
+		      struct passwd **found)
+{
+	*found = NULL;
+	return name_error ? name_error : __real_getpwuid_r(uid, entry, texts, size, found);
+}
 
 struct fixture {
 	int wake_fd;
@@ -125,6 +140,26 @@ static void a_credential_that_is_not_believed_gives_nothing(void **state)
 	munge_task_destroy(made);
 }
 
+static void a_user_is_not_renamed_while_names_cannot_be_asked_for(void **state)
+{
+	struct munge_task *made = do_task(*state, false, "words"), *read;
+
+	name_error = EIO;
+	read = do_task(*state, true, made->output);
+	assert_int_equal(read->status, -EAGAIN);
+	assert_string_equal(read->error, "users' names cannot be asked for now");
+	name_error = ENOENT; /* there is no such user */
+	munge_task_destroy(made);
+	munge_task_destroy(read);
+	made = do_task(*state, false, "words");
+	read = do_task(*state, true, made->output);
+	assert_int_equal(read->status, 0);
+	assert_string_equal(read->user, "0");
+	name_error = 0;
+	munge_task_destroy(made);
+	munge_task_destroy(read);
+}
+
 static void a_munged_that_does_not_answer_is_told(void **state)
 {
 	fake_munge_gone(true);
@@ -170,6 +205,7 @@ int main(void)
 		TEST(the_library_is_there),
 		TEST(a_credential_names_its_user_and_its_text),
 		TEST(a_credential_that_is_not_believed_gives_nothing),
+		TEST(a_user_is_not_renamed_while_names_cannot_be_asked_for),
 		TEST(a_munged_that_does_not_answer_is_told),
 		TEST(a_munged_that_hangs_holds_nobody_up),
 	};
