@@ -31,7 +31,7 @@ struct proof_exchange {
 	struct batch_decoder *decoder;
 	char *credential; /* in STATE_MADE */
 	enum state state;
-	bool is_stale; /* the credential that is being made is for a connection that is gone */
+	bool is_stale; /* nobody waits for the credential that is being made */
 	uint32_t again_ms;
 	char server_public[KEY_SET_TEXT], client_public[KEY_SET_TEXT];
 	char problem[PROBLEM_MAX];
@@ -90,10 +90,11 @@ void proof_exchange_destroy(struct proof_exchange *exchange)
 	free(exchange);
 }
 
-static void begin_anew(struct proof_exchange *exchange)
+/* Goes on without the credential that is made or being made. */
+static void enter(struct proof_exchange *exchange, enum state state)
 {
 	exchange->is_stale |= exchange->state == STATE_MAKING;
-	exchange->state = STATE_BEGUN;
+	exchange->state = state;
 	free(exchange->credential);
 	exchange->credential = NULL;
 }
@@ -101,7 +102,7 @@ static void begin_anew(struct proof_exchange *exchange)
 void proof_exchange_begin(struct proof_exchange *exchange, const char *server_public,
 			  const char *client_public)
 {
-	begin_anew(exchange);
+	enter(exchange, STATE_BEGUN);
 	exchange->again_ms = PROOF_EXCHANGE_AGAIN_MS;
 	if (*server_public)
 		memcpy(exchange->server_public, server_public, KEY_SET_TEXT);
@@ -151,7 +152,7 @@ static void make_credential(struct proof_exchange *exchange)
 	try_later(exchange);
 }
 
-/* If a connection was lost meanwhile, its credential comes first. */
+/* A credential for which nobody waits any more comes first. */
 static void take_credential(struct proof_exchange *exchange)
 {
 	struct munge_task *task = munge_worker_take(exchange->worker);
@@ -232,14 +233,15 @@ bool proof_exchange_take(struct proof_exchange *exchange, const uint8_t *frame, 
 	    batch_decode(exchange->decoder, frame, size, &message))
 		return false;
 	if (message.type == MESSAGE_PROOF) {
-		exchange->state = STATE_DONE;
+		enter(exchange, STATE_DONE);
 		*exchange->problem = '\0';
 		return true;
 	}
 	if (message.type != MESSAGE_REFUSE || message.refuse.code != REFUSE_UNPROVEN)
 		return false;
 	if (exchange->state == STATE_DONE)
-		begin_anew(exchange); /* the aggregator is another one, or has forgotten us */
+		enter(exchange,
+		      STATE_BEGUN); /* the aggregator is another one, or has forgotten us */
 	else if (exchange->state == STATE_WAITING)
 		note_problem(exchange, message.refuse.reason.data, message.refuse.reason.size);
 	return true;

@@ -127,6 +127,28 @@ static void a_proof_without_an_answer_is_followed_by_a_fresh_one(void **state)
 	assert_string_equal(proof_exchange_problem(fixture->exchange), "");
 }
 
+/* The answer to the first proof comes while the second credential is made, and munged fails then. */
+static void an_answer_holds_whatever_becomes_of_a_later_credential(void **state)
+{
+	const struct fixture *fixture = *state;
+	size_t size;
+
+	free(next_credential(fixture));
+	fake_munge_hang(true);
+	do
+		await_news(fixture); /* until it is time for another one */
+	while (proof_exchange_step(fixture->exchange, true, &size) == NULL &&
+	       proof_exchange_wants(fixture->exchange));
+	fake_munge_await_call();
+	assert_true(take_answer(fixture));
+	fake_munge_gone(true);
+	fake_munge_hang(false);
+	await_news(fixture);
+	assert_null(proof_exchange_step(fixture->exchange, true, &size));
+	assert_true(proof_exchange_is_done(fixture->exchange));
+	assert_string_equal(proof_exchange_problem(fixture->exchange), "");
+}
+
 static void a_refusal_is_told_until_a_proof_is_taken(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -198,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_proof_is_over_both_keys),
 		TEST(a_proof_without_an_answer_is_followed_by_a_fresh_one),
+		TEST(an_answer_holds_whatever_becomes_of_a_later_credential),
 		TEST(a_refusal_is_told_until_a_proof_is_taken),
 		TEST(an_aggregator_that_forgot_us_gets_another_proof),
 		TEST(a_connection_that_was_lost_gets_a_credential_of_its_own),
