@@ -1,6 +1,8 @@
 #include "connection_watch.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +13,14 @@
 
 #define EVENT_SIZE                                                                                 \
 	6u /* in a monitor's first part: an event's number (16 bits) and value (32 bits) */
-#define FD_MAX (1u << 20)
+#define FD_MAX  (1u << 20)
+#define LOOK_NS 1000000000u /* between two looks for endless messages */
 
 struct connection {
 	uint64_t silent_since_ns;
+	uint64_t bytes; /* that had come at the first look after a whole message */
 	bool open, heard, ended;
+	bool took, taken; /* a whole message: since the last look; ever */
 };
 
 struct connection_watch {
@@ -23,6 +28,7 @@ struct connection_watch {
 	uint32_t connections_max;
 	struct connection *connections; /* owns; by descriptor */
 	uint32_t room;
+	uint64_t looked_ns;
 	struct connection_watch_counts counts;
 };
 
@@ -181,6 +187,14 @@ bool connection_watch_heard(struct connection_watch *watch, int fd)
 	return connection || fd < 0;
 }
 
+void connection_watch_took(struct connection_watch *watch, int fd)
+{
+	struct connection *connection = find(watch, fd);
+
+	if (connection)
+		connection->took = true;
+}
+
 void connection_watch_ignore(struct connection_watch *watch, int fd)
 {
 	struct connection *connection = find(watch, fd);
@@ -197,8 +211,45 @@ void connection_watch_end(struct connection_watch *watch, int fd)
 		end(watch, fd, &watch->counts.asked);
 }
 
+/* Returns the bytes that have come by the connection; 0: it is not TCP. */
+static uint64_t bytes_received(int fd)
+{
+	struct tcp_info info = {.tcpi_bytes_received = 0};
+	socklen_t size = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ? 0 : info.tcpi_bytes_received;
+}
+
+/* Returns whether more bytes have come than a whole message can have. */
+static bool is_endless(struct connection *connection, int fd)
+{
+	uint64_t bytes = bytes_received(fd);
+
+	if (connection->took) {
+		connection->bytes = bytes;
+		connection->took = false;
+		connection->taken = true;
+	}
+	return bytes > connection->bytes + (connection->taken ? CONNECTION_WATCH_ENDLESS_MAX
+							      : CONNECTION_WATCH_FIRST_MAX);
+}
+
+static void end_endless(struct connection_watch *watch, uint64_t now_ns)
+{
+	if (now_ns - watch->looked_ns < LOOK_NS)
+		return;
+	watch->looked_ns = now_ns;
+	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
+		struct connection *connection = find(watch, (int)fd);
+
+		if (connection && !connection->ended && is_endless(connection, (int)fd))
+			end(watch, (int)fd, &watch->counts.endless);
+	}
+}
+
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
 {
+	end_endless(watch, now_ns);
 	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
 		const struct connection *connection = find(watch, (int)fd);
 

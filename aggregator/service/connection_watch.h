@@ -10,13 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/batch/message.h"
+
 #define CONNECTION_WATCH_SILENT_NS 30000000000ull /* without a message that we understand */
+/* ZeroMQ bounds the size of a message's parts but not their number, and gives us none before the last. So these bound
+ * the bytes that come without a whole message: first of all, and later. */
+#define CONNECTION_WATCH_FIRST_MAX   (1u << 20)
+#define CONNECTION_WATCH_ENDLESS_MAX (2 * WIRE_FRAME_MAX)
 
 struct connection_watch;
 
 struct connection_watch_counts {
 	uint32_t open;
 	uint64_t silent;  /* ended because nothing came in time */
+	uint64_t endless; /* ended because a message did not end */
 	uint64_t crowded; /* ended because there were too many */
 	uint64_t asked;   /* ended by connection_watch_end() */
 };
@@ -39,14 +46,17 @@ void connection_watch_step(struct connection_watch *watch, uint64_t now_ns);
  * monitor has not yet reported the connection; call it again with the next message. */
 bool connection_watch_heard(struct connection_watch *watch, int fd);
 
+/* Notes that a whole message came by the connection. */
+void connection_watch_took(struct connection_watch *watch, int fd);
+
 /* The connection's peer is ignored from now on: it counts as silent since it was accepted. */
 void connection_watch_ignore(struct connection_watch *watch, int fd);
 
 /* Ends this connection, if it is watched. */
 void connection_watch_end(struct connection_watch *watch, int fd);
 
-/* Ends connections that have been silent for too long. Call it only when every message was read: otherwise we may be
- * the slow side. */
+/* Ends connections that have been silent for too long, and, by TCP, those with an endless message. Call it only when
+ * every message was read: otherwise we may be the slow side. */
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns);
 
 const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch);

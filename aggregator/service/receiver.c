@@ -291,8 +291,9 @@ static int receive_part(struct receiver *receiver, zmq_msg_t *part)
 }
 
 /* Every frame is one part behind the routing id; anything else is bad. *parts: how many came behind
- * it. The parts of a message arrive together, so none of these reads has to wait. */
-static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t *parts)
+ * it; *size: their bytes. The parts of a message arrive together, so none of these reads has to wait. */
+static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t *parts,
+			 size_t *size)
 {
 	zmq_msg_t id;
 
@@ -308,10 +309,12 @@ static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t
 			status = -ENOMEM;
 	}
 	zmq_msg_close(&id);
+	*size = 0;
 	for (*parts = 0; more; more = zmq_msg_more(&receiver->frame), (*parts)++) {
 		int part = receive_part(receiver, &receiver->frame);
 		if (part <= 0)
 			return part ? part : -EPROTO;
+		*size += zmq_msg_size(&receiver->frame);
 	}
 	return status;
 }
@@ -375,12 +378,12 @@ static bool may_say(struct receiver *receiver, const struct peer *peer)
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
 {
 	uint32_t parts;
+	size_t size;
 	int status;
 
 	*message = NULL;
-	while ((status = receive_frame(receiver, peer, &parts)) > 0) {
-		size_t size = zmq_msg_size(&receiver->frame);
-
+	while ((status = receive_frame(receiver, peer, &parts, &size)) > 0) {
+		connection_watch_took(receiver->watch, connection_of(receiver));
 		receiver->counts.frames++;
 		receiver->counts.bytes += size;
 		if (receiver->knows_users)

@@ -1,4 +1,6 @@
 /* A ROUTER by ipc:// and peers that say something or nothing, with the clock in the test's hand. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,6 +197,92 @@ static void a_connection_within_the_process_is_none(void **state)
 	assert_int_equal(connection_watch_counts(fixture->watch)->open, 0);
 }
 
+/* ---- a peer by TCP that writes ZMTP 3.0 itself (rfc.zeromq.org/spec/23): ZeroMQ's sockets send no message in parts */
+
+static void put(int peer, const void *bytes, size_t size)
+{
+	assert_int_equal(send(peer, bytes, size, MSG_NOSIGNAL), size);
+}
+
+static int connect_by_hand(struct fixture *fixture)
+{
+	static const char ready[] = "\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06"
+				    "DEALER";
+	unsigned char greeting[64] = {0xff, [9] = 0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	char endpoint[64];
+	size_t size = sizeof(endpoint);
+	int peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(zmq_bind(fixture->router, "tcp://127.0.0.1:*"), 0);
+	assert_int_equal(zmq_getsockopt(fixture->router, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+	address.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
+	assert_int_equal(connect(peer, (struct sockaddr *)&address, sizeof(address)), 0);
+	put(peer, greeting, sizeof(greeting));
+	put(peer, ready, sizeof(ready) - 1);
+	await_open(fixture, 1, 5);
+	return peer;
+}
+
+/* Sends parts of a message that does not end, and looks after each. Returns the bytes until its connection ended. */
+static uint64_t send_without_end(struct fixture *fixture, int peer)
+{
+	static unsigned char part[9 + 65536] = {0x03, [6] = 1}; /* more follows; 65,536 bytes */
+	const struct connection_watch_counts *counts = connection_watch_counts(fixture->watch);
+	uint64_t sent = 0;
+
+	for (uint64_t now_ns = 10; counts->endless == 0; now_ns += 2000000000u) {
+		put(peer, part, sizeof(part));
+		sent += sizeof(part);
+		assert_true(sent < 8ull * CONNECTION_WATCH_ENDLESS_MAX);
+		connection_watch_expire(fixture->watch, now_ns % CONNECTION_WATCH_SILENT_NS);
+	}
+	await_open(fixture, 0, LATER_NS);
+	close(peer);
+	return sent;
+}
+
+static void a_first_message_without_an_end_ends_its_connection(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t sent = send_without_end(fixture, connect_by_hand(fixture));
+
+	assert_true(sent > CONNECTION_WATCH_FIRST_MAX);
+}
+
+static void a_later_message_without_an_end_ends_its_connection(void **state)
+{
+	struct fixture *fixture = *state;
+	int peer = connect_by_hand(fixture), fd;
+
+	put(peer, "\x00\x05hello", 7);
+	fd = receive(fixture);
+	assert_true(connection_watch_heard(fixture->watch, fd));
+	connection_watch_took(fixture->watch, fd);
+	assert_true(send_without_end(fixture, peer) > CONNECTION_WATCH_ENDLESS_MAX);
+}
+
+static void many_whole_messages_end_no_connection(void **state)
+{
+	static char message[10 + 255] = {0x00, (char)0xff};
+	struct fixture *fixture = *state;
+	int peer = connect_by_hand(fixture), fd = -1;
+
+	for (uint64_t sent = 0, now_ns = 10; sent < 3ull * CONNECTION_WATCH_ENDLESS_MAX;
+	     now_ns += 2000000000u) {
+		for (int i = 0; i < 1000; i++, sent += 257)
+			put(peer, message, 257);
+		for (int i = 0; i < 1000; i++)
+			fd = receive(fixture);
+		connection_watch_heard(fixture->watch, fd);
+		connection_watch_took(fixture->watch, fd);
+		connection_watch_expire(fixture->watch, now_ns);
+	}
+	assert_int_equal(connection_watch_counts(fixture->watch)->endless, 0);
+	close(assert_lives(peer));
+}
+
 static void descriptors_are_enough_for_stores_and_connections(void **state)
 {
 	(void)state;
@@ -218,6 +306,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			where_there_are_too_many_the_one_that_was_silent_for_longest_ends,
 			set_up_for_two, tear_down),
+		TEST(a_first_message_without_an_end_ends_its_connection),
+		TEST(a_later_message_without_an_end_ends_its_connection),
+		TEST(many_whole_messages_end_no_connection),
 		TEST(a_connection_within_the_process_is_none),
 		cmocka_unit_test(descriptors_are_enough_for_stores_and_connections),
 	};
