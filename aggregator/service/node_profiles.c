@@ -408,13 +408,21 @@ int node_profiles_save(struct node_profiles *profiles)
 
 /* ---- who is there */
 
+/* A link that has named no profile may be one of those that are awaited. Each of them is counted once. */
 uint64_t node_profiles_links(const struct node_profiles *profiles)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, nameless = 0, awaited = 0;
 
-	for (uint32_t i = 0; i < profiles->nr_links; i++)
-		count += is_current(&profiles->links[i]);
-	return count;
+	for (uint32_t i = 0; i < profiles->nr_links; i++) {
+		const struct node_link *link = &profiles->links[i];
+
+		if (!is_current(link))
+			continue;
+		count++;
+		nameless += !link->has_writer;
+		awaited += !link->session && !link->ended;
+	}
+	return count - (nameless < awaited ? nameless : awaited);
 }
 
 uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
