@@ -64,6 +64,17 @@ void outstanding_launches_reset(void)
 	memset(seen, 0, sizeof(seen));
 }
 
+void outstanding_launches_forget_done(void)
+{
+	for (uint32_t i = 0; i < WORDS; i++) {
+		uint64_t word = atomic_load(&pending[i]);
+
+		atomic_fetch_and(&begun[i], word);
+		atomic_fetch_and(&outside[i], word);
+	}
+	atomic_store(&began_late, false);
+}
+
 static void begin(uint32_t correlation_id, bool is_outside, bool is_many)
 {
 	set(begun, correlation_id, true);
@@ -97,6 +108,7 @@ void outstanding_launches_begin_many(uint32_t correlation_id, bool is_outside, c
 
 void outstanding_launches_cancel(uint32_t correlation_id)
 {
+	set(begun, correlation_id, false);
 	set(pending, correlation_id, false);
 }
 

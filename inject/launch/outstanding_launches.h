@@ -11,6 +11,9 @@
 /* Forgets all launches. No thread may be at a launch. */
 void outstanding_launches_reset(void);
 
+/* Forgets the launches that are done, so that no later one with the same number is taken for them. Between windows. */
+void outstanding_launches_forget_done(void);
+
 /* Notes that a launch begins. outside: it is after the window's end, so its record is not wanted. */
 void outstanding_launches_begin(uint32_t correlation_id, bool outside);
 
@@ -27,10 +30,10 @@ void outstanding_launches_begin_unknown(uint64_t now_ns);
 bool outstanding_launches_has_unknown(void);
 
 /* Tells that the window's launches were not tracked until now, and that their records are wanted. It holds until
- * outstanding_launches_reset(). */
+ * one of the two functions above. */
 void outstanding_launches_begin_late(void);
 
-/* Notes that a launch leads to no work of its own: it failed, or went into a graph. */
+/* Notes that a launch leads to no work of its own that is wanted: it failed, went into a graph, or is not recorded. */
 void outstanding_launches_cancel(uint32_t correlation_id);
 
 /* Returns whether the launch began and is not yet done. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "inject/base/monotonic.h"
+
+#define LET_OUT_NS 1000000 /* for the way from the gate out of a callback */
 
 atomic_uint window_word;
 
@@ -55,7 +58,16 @@ void window_word_wait_at_gate(void)
 	errno = saved_errno;
 }
 
-bool window_word_is_at_gate(void)
+void window_word_let_out(void)
 {
-	return atomic_load(&nr_waiting) != 0;
+	uint64_t until_ns = monotonic_ns() + WINDOW_WORD_GATE_NS;
+	bool waited = false;
+
+	window_word_open_gate();
+	while (atomic_load(&nr_waiting) != 0 && monotonic_ns() < until_ns) {
+		waited = true;
+		sched_yield();
+	}
+	if (waited)
+		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
 }

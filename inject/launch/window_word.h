@@ -40,7 +40,9 @@ void window_word_wake(void);
 /* Returns when the gate is open, and after WINDOW_WORD_GATE_NS at the latest. Callbacks call it. Keeps errno. */
 void window_word_wait_at_gate(void);
 
-/* Returns whether a thread waits at the gate. */
-bool window_word_is_at_gate(void);
+/* Opens the gate, and lets out the threads that came to it in the meantime. They are inside a callback and must leave
+ * it before CUPTI is left: as measured, a thread crashes if CUPTI is left while it is inside. Waits for them up to
+ * WINDOW_WORD_GATE_NS. */
+void window_word_let_out(void);
 
 #endif

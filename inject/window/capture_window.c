@@ -8,6 +8,7 @@
 
 #include "attach_obstacle.h"
 #include "leave_obstacle.h"
+#include "leaving_thread.h"
 #include "window_absence.h"
 #include "window_schedule.h"
 #include "window_span.h"
@@ -30,9 +31,8 @@
 #define RETRY_NS       5000000000u /* after a failure to get CUPTI */
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
-#define LOST_GRACE_NS  100000000u /* after another user of CUPTI has ended it */
-#define YIELD_NS       200000000u /* the most that a user who ends CUPTI waits for the guest */
-#define LET_OUT_NS     1000000
+#define LOST_GRACE_NS  100000000u  /* after another user of CUPTI has ended it */
+#define YIELD_NS       200000000u  /* the most that a user who ends CUPTI waits for the guest */
 #define RESTLESS_NS    2000000000u /* after a window, whose sums are still to be published */
 
 static struct {
@@ -51,6 +51,8 @@ static struct {
 	bool subscribed; /* with no callbacks enabled, or cuProfilerStart alone */
 	bool come_back;  /* CUPTI was left, and the guest is to subscribe again */
 	bool left;       /* the window ended with CUPTI out of the process */
+	bool goes_on; /* CUPTI stays, and has records still: the next window has the same number */
+	uint32_t nr_numbers;
 	struct window_span span;
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before this time */
@@ -127,18 +129,22 @@ uint32_t capture_window_count(void)
 /* Opens a window. The guest is subscribed, and the lock is held. */
 static int open_subscribed(void)
 {
-	uint32_t nr = atomic_load(&self.nr_windows) + 1;
-	/* Wraps past 0, which no record has. */
-	uint16_t window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
+	uint32_t nr = atomic_fetch_add(&self.nr_windows, 1) + 1;
 	uint64_t now_ns = monotonic_ns();
 	unsigned int word;
 	int result;
 
-	atomic_store(&self.nr_windows, nr);
-	/* CUPTI lost its numbers of nodes with its state. */
+	/* CUPTI lost its numbers of nodes with its state, or nobody told how they changed. */
 	if (nr > 1 && self.parts.nodes)
 		graph_nodes_clear(self.parts.nodes);
-	outstanding_launches_reset();
+	if (self.goes_on)
+		outstanding_launches_forget_done();
+	else
+		outstanding_launches_reset();
+	self.nr_numbers += !self.goes_on;
+	self.goes_on = false;
+	/* Wraps past 0, which no record has. */
+	uint16_t window = (uint16_t)((self.nr_numbers - 1) % UINT16_MAX + 1);
 	/* Earlier launches may run for ever, and wait for the host. Also, a program that never waits for all of the GPU
 	 * may be about to launch such a kernel when CUPTI is left and not yet taken up again. */
 	outstanding_launches_begin_unknown(now_ns);
@@ -257,11 +263,6 @@ static enum leave_obstacle obstacle(void)
 					  !self.parts.options.dormant);
 }
 
-static bool may_leave(void)
-{
-	return obstacle() == LEAVE_OBSTACLE_NONE;
-}
-
 /* A range of the profiler often comes again soon, and the window then goes on. The next chosen step is far off. */
 static uint64_t ending_ns(void)
 {
@@ -305,35 +306,20 @@ static void fetch_rest(void)
 	activity_buffers_count_dropped();
 }
 
-/* CUPTI stays. */
+/* CUPTI stays. The next window of a dormant guest may be another agent's, which knows no earlier launch. */
 static void set_loaded(bool paused)
 {
 	self.left = false;
+	self.goes_on = paused && !self.parts.options.dormant;
 	set_state(RECORD_RING_CAPTURE_LOADED);
 	set_idle(paused);
-}
-
-/* Lets threads out that came to the gate in the meantime. They are inside a callback and must leave it first: as
- * measured, a thread crashes if CUPTI is left while it is inside. */
-static void let_out(void)
-{
-	uint64_t until_ns = monotonic_ns() + WINDOW_WORD_GATE_NS;
-	bool waited = false;
-
-	window_word_open_gate();
-	while (window_word_is_at_gate() && monotonic_ns() < until_ns) {
-		waited = true;
-		sched_yield();
-	}
-	if (waited)
-		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
 }
 
 /* Leaves CUPTI. Call it within the lock, at the exit of a call of the application, with nothing outstanding. */
 static void leave_cupti(void)
 {
 	subscription_stop();
-	let_out();
+	window_word_let_out();
 	fetch_rest();
 	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
 		set_loaded(false);
@@ -345,6 +331,7 @@ static void leave_cupti(void)
 	set_state(RECORD_RING_CAPTURE_OFF);
 	atomic_store(&window_word, 0);
 	window_word_wake();
+	leaving_thread_note();
 }
 
 /* Helper: no moment came. */
@@ -355,7 +342,9 @@ static void give_up_leaving(void)
 	shared_session_flush(self.parts.library, 0);
 	outstanding = outstanding_launches_count();
 	subscription_pause();
-	fetch_rest();
+	/* By force, work that has not ended loses its record, and a thread that launches crashes, as measured. */
+	shared_session_flush(self.parts.library, 0);
+	activity_buffers_count_dropped();
 	set_loaded(true);
 	definition_writer_notice(
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
@@ -369,7 +358,7 @@ void capture_window_try_to_leave(void)
 	uint64_t now_ns = monotonic_ns();
 
 	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
-	    !may_leave() || pthread_mutex_trylock(&self.lock) != 0)
+	    obstacle() != LEAVE_OBSTACLE_NONE || pthread_mutex_trylock(&self.lock) != 0)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		atomic_store(&self.leaving, true);
@@ -398,8 +387,8 @@ void capture_window_context_waited(uint64_t since_ns)
 
 /* ---- helper */
 
-/* Subscribes again as soon as the callback in which CUPTI was left is over. Within that callback a new subscription
- * crashes, as measured. It waits for the GPU, which can only have launches from after the quiet moment just now. */
+/* Subscribes again as soon as the callback in which CUPTI was left is over (leaving_thread.h). It waits for the GPU,
+ * which can only have launches from after the quiet moment just now. */
 static void come_back(uint64_t now_ns)
 {
 	self.come_back = false;
@@ -417,7 +406,7 @@ static void take_down(uint64_t now_ns)
 	window_word_wake();
 	activity_buffers_reclaim();
 	stream_names_forget();
-	self.subscribed = false;
+	self.subscribed = self.goes_on = false;
 	self.left = true;
 	self.come_back = !self.parts.options.dormant;
 	self.retry_ns = now_ns + LOST_GRACE_NS;
@@ -449,6 +438,8 @@ static uint64_t look(bool helper)
 		break;
 	default:
 		window_span_end(&self.span, self.left);
+		if (!leaving_thread_is_out())
+			return rest_ns < LEAVING_THREAD_NS ? rest_ns : LEAVING_THREAD_NS;
 		if (self.come_back && helper && !atomic_load(&self.lost) && now_ns >= self.retry_ns)
 			come_back(now_ns);
 		if (wanted)
@@ -485,7 +476,7 @@ static bool is_in_use(void)
 bool capture_window_lock(void)
 {
 	pthread_mutex_lock(&self.lock);
-	if (!atomic_load(&self.failed) && is_in_use())
+	if (!atomic_load(&self.failed) && (is_in_use() || self.goes_on))
 		return true;
 	pthread_mutex_unlock(&self.lock);
 	return false;
@@ -575,8 +566,7 @@ bool capture_window_yield(void)
  * wait for a lock that the user holds now. */
 void capture_window_fetch(void)
 {
-	if (!shared_session_has_callbacks() &&
-	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
+	if (!shared_session_has_callbacks() && is_in_use())
 		fetch_rest();
 }
 
