@@ -1,5 +1,5 @@
 # Trains a model and writes what autograd itself says of each node: its name and the line of this file that made it.
-# Arguments: model (parts, gpt, resnet50, accumulate, ddp, compiled, autotuned, graph), steps, file for the truth.
+# Arguments: model (parts, gpt, resnet50, accumulate, ddp, fsdp, compiled, autotuned, graph), steps, file for the truth.
 import json
 import sys
 import time
@@ -111,8 +111,13 @@ def make(name):
     run = model
     if name in ('compiled', 'autotuned'):
         run = torch.compile(model, mode='max-autotune-no-cudagraphs' if name == 'autotuned' else 'default')
-    if name == 'ddp':
+    if name in ('ddp', 'fsdp'):
         torch.distributed.init_process_group('nccl', init_method='tcp://127.0.0.1:29512', rank=0, world_size=1)
+    if name == 'fsdp':
+        from torch.distributed.fsdp import fully_shard
+        for part in (*model.blocks, model):
+            fully_shard(part)
+    if name == 'ddp':
         run = nn.parallel.DistributedDataParallel(model, device_ids=[0])
     return model, lambda: run(tokens)
 
