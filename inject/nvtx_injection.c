@@ -5,17 +5,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "inject/base/lifecycle.h"
 #include "inject/cupti/stream_names.h"
+#include "inject/nvtx/nvtx_payload.h"
 #include "inject/nvtx/nvtx_ranges.h"
+#include "inject/nvtx/xla_text.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/window_steps.h"
 #include "proto/handshake.h"
 #include "proto/options/record_options.h"
 #include "proto/options/window_options.h"
 
+#define MODULE  "XlaModule:#"
 #define VERSION 3u /* of NVTX that the guest is made for */
 
 static struct nvtx_names *names;
@@ -61,6 +65,17 @@ static bool message_text(const struct nvtx_attributes *attributes, struct nvtx_t
 
 /* ---- pushed ranges */
 
+/* Titles of XLA's operations have a place in the source. */
+static uint32_t registered_name(const struct nvtx_attributes *attributes, const void *registered)
+{
+	uint32_t name = nvtx_names_of_handle(names, registered);
+	const void *places;
+
+	if (!nvtx_names_has_places(names, name) && (places = nvtx_payload_places(attributes)))
+		nvtx_names_set_places(names, name, nvtx_names_of_handle(names, places));
+	return name;
+}
+
 static int push_ex(const void *domain, const struct nvtx_attributes *attributes)
 {
 	struct nvtx_text text;
@@ -68,7 +83,7 @@ static int push_ex(const void *domain, const struct nvtx_attributes *attributes)
 
 	if (message_text(attributes, &text, &registered))
 		return nvtx_ranges_push(domain_of(domain), &text);
-	return nvtx_ranges_push_name(domain_of(domain), nvtx_names_of_handle(names, registered));
+	return nvtx_ranges_push_name(domain_of(domain), registered_name(attributes, registered));
 }
 
 static int range_push_ex(const struct nvtx_attributes *attributes)
@@ -111,7 +126,7 @@ static uint64_t start_ex(const void *domain, const struct nvtx_attributes *attri
 
 	if (message_text(attributes, &text, &registered))
 		return nvtx_ranges_start(domain_of(domain), &text);
-	return nvtx_ranges_start_name(domain_of(domain), nvtx_names_of_handle(names, registered));
+	return nvtx_ranges_start_name(domain_of(domain), registered_name(attributes, registered));
 }
 
 static uint64_t range_start_ex(const struct nvtx_attributes *attributes)
@@ -170,10 +185,39 @@ static const void *register_string(const void *domain, struct nvtx_text *text)
 	return nvtx_names_handle(names, nvtx_names_intern(names, domain_of(domain), text));
 }
 
+static bool is_xla(uint32_t domain)
+{
+	const struct nvtx_text *text =
+		domain == NVTX_DOMAIN_DEFAULT ? NULL : nvtx_names_domain_text(names, domain);
+
+	return text && text->size == strlen(XLA_TEXT_DOMAIN) &&
+	       memcmp(text->bytes, XLA_TEXT_DOMAIN, text->size) == 0;
+}
+
+/* XLA registers four strings for each operation: its title, its code, places in the source, and code that it calls.
+ * Names are bounded, so code is not kept. */
+static const void *register_xla(const void *domain, const char *string)
+{
+	struct nvtx_text text;
+	uint32_t name = NVTX_NAME_LOST;
+
+	if (xla_text_title(&text, string) || xla_text_places(&text, string))
+		name = nvtx_names_intern_title(names, domain_of(domain), &text);
+	else if (strncmp(string, MODULE, strlen(MODULE)) == 0)
+		return NULL;
+	return nvtx_names_handle(names, name);
+}
+
 static const void *register_string_a(const void *domain, const char *string)
 {
 	struct nvtx_text text;
 
+	if (string && is_xla(domain_of(domain))) {
+		const void *handle = register_xla(domain, string);
+
+		if (handle)
+			return handle;
+	}
 	nvtx_text_ascii(&text, string);
 	return register_string(domain, &text);
 }
@@ -319,4 +363,9 @@ int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
 		version->set_injection_version(VERSION);
 	errno = saved_errno;
 	return taken;
+}
+
+int InitializeInjectionNvtxExtension(const struct nvtx_extension *extension)
+{
+	return extension && names ? nvtx_payload_take_over(extension) : 0;
 }

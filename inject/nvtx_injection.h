@@ -11,4 +11,9 @@
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table);
 
+/* The same for NVTX's extensions: takes over the registration of payloads' schemas, if the function above has taken
+ * ranges over before. */
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtxExtension(const struct nvtx_extension *extension);
+
 #endif

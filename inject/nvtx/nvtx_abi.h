@@ -96,6 +96,65 @@ struct nvtx_version {
 	void (*set_injection_version)(uint32_t version);
 };
 
+/* ---- the payload extension (nvToolsExtPayload.h, nvtxExtTypes.h) */
+
+#define NVTX_ABI_EXTENSION_PAYLOAD   2u /* NVTX_EXT_PAYLOAD_MODULEID */
+#define NVTX_ABI_REGISTER_SCHEMA     0u /* NVTX3EXT_CBID_nvtxPayloadSchemaRegister */
+#define NVTX_ABI_PAYLOAD_EXTENDED    ((int32_t)0xdfbd0009) /* NVTX_PAYLOAD_TYPE_EXT */
+#define NVTX_ABI_ENTRY_STRING_HANDLE 80u /* NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE */
+#define NVTX_ABI_SCHEMA_DYNAMIC                                                                    \
+	(1ull << 32) /* NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START: ids that a tool gives */
+
+/* Bits of nvtx_schema.field_mask: NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_*. */
+enum nvtx_schema_field {
+	NVTX_ABI_SCHEMA_ENTRIES = 4,
+	NVTX_ABI_SCHEMA_NR_ENTRIES = 5,
+	NVTX_ABI_SCHEMA_ID = 8,
+};
+
+/* nvtxPayloadSchemaEntry_t. */
+struct nvtx_schema_entry {
+	uint64_t flags, type;
+	const char *name, *description;
+	uint64_t detail, offset;
+	const void *semantics, *reserved;
+};
+
+/* nvtxPayloadSchemaAttr_t. */
+struct nvtx_schema {
+	uint64_t field_mask;
+	const char *name;
+	uint64_t type, flags;
+	const struct nvtx_schema_entry *entries;
+	size_t nr_entries;
+	size_t size, alignment;
+	uint64_t schema_id;
+	const void *extension;
+};
+
+/* nvtxPayloadData_t. */
+struct nvtx_payload {
+	uint64_t schema_id;
+	size_t size;
+	const void *data;
+};
+
+/* nvtxExtModuleSegment_t. */
+struct nvtx_segment {
+	size_t segment_id;
+	size_t nr_slots;
+	intptr_t *slots;
+};
+
+/* nvtxExtModuleInfo_t. */
+struct nvtx_extension {
+	uint16_t nvtx_version, struct_size, module_id, compatible_id;
+	size_t nr_segments;
+	struct nvtx_segment *segments;
+	intptr_t (*get_export_function)(uint32_t id);
+	const void *info;
+};
+
 typedef const void *nvtx_get_export_table(uint32_t table_id);
 
 #endif

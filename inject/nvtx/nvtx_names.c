@@ -18,8 +18,9 @@
 
 /* A name's place is its id, less one. The hash is entered first, and then the fields below. */
 struct name {
-	_Atomic uint64_t hash; /* 0: empty */
-	_Atomic uint32_t code; /* the ring's code id */
+	_Atomic uint64_t hash;   /* 0: empty */
+	_Atomic uint32_t code;   /* the ring's code id */
+	_Atomic uint32_t places; /* a name; NVTX_NAME_LOST: none */
 	_Atomic bool ready;
 	uint32_t domain;
 	struct nvtx_text text;
@@ -167,6 +168,24 @@ uint32_t nvtx_names_intern(struct nvtx_names *names, uint32_t domain, struct nvt
 	return insert(names, hash_of(domain, text), domain, text);
 }
 
+uint32_t nvtx_names_intern_title(struct nvtx_names *names, uint32_t domain,
+				 const struct nvtx_text *text)
+{
+	return insert(names, hash_of(domain, text), domain, text);
+}
+
+bool nvtx_names_has_places(const struct nvtx_names *names, uint32_t title)
+{
+	return title == NVTX_NAME_LOST ||
+	       atomic_load_explicit(&names->slots[title - 1].places, memory_order_relaxed) !=
+		       NVTX_NAME_LOST;
+}
+
+void nvtx_names_set_places(struct nvtx_names *names, uint32_t title, uint32_t places)
+{
+	atomic_store_explicit(&names->slots[title - 1].places, places, memory_order_relaxed);
+}
+
 static const struct name *get(const struct nvtx_names *names, uint32_t name)
 {
 	const struct name *slot = &names->slots[name - 1];
@@ -256,9 +275,18 @@ static uint32_t add_code(struct nvtx_names *names, struct record_ring *ring,
 	const struct nvtx_text *domain = name->domain == NVTX_DOMAIN_DEFAULT
 						 ? &none
 						 : &names->domains[name->domain - 1].text;
-	uint32_t code = record_ring_add_code(ring, domain->bytes, domain->size, name->text.bytes,
-					     name->text.size);
+	const struct nvtx_text *places =
+		nvtx_names_text(names, atomic_load_explicit(&name->places, memory_order_relaxed));
+	char text[2 * NVTX_TEXT_MAX + 1];
+	uint32_t size = name->text.size, code;
 
+	memcpy(text, name->text.bytes, size);
+	if (places) {
+		text[size++] = ' ';
+		memcpy(text + size, places->bytes, places->size);
+		size += places->size;
+	}
+	code = record_ring_add_code(ring, domain->bytes, domain->size, text, size);
 	return code == CODE_NONE ? CODE_REFUSED : code;
 }
 

@@ -4,13 +4,14 @@
 #ifndef NVTX_NAMES_H
 #define NVTX_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nvtx_text.h"
 
 #include "proto/options/nvtx_digits.h"
 
-#define NVTX_NAMES_MAX   4096u
+#define NVTX_NAMES_MAX   16384u
 #define NVTX_DOMAINS_MAX 255u
 /* NVTX_DIGITS_AUTO: names that differ only in their digits, at most */
 #define NVTX_VARIANTS_MAX 64u
@@ -28,6 +29,15 @@ void nvtx_names_destroy(struct nvtx_names *names);
 /* Returns the id, from 1, of a range's name, for the life of the table; NVTX_NAME_LOST: no room. Two names count as
  * equal if their 64-bit hashes are equal. It may change the digits in *text. domain: an id of this table. */
 uint32_t nvtx_names_intern(struct nvtx_names *names, uint32_t domain, struct nvtx_text *text);
+
+/* The same for a title of XLA's (xla_text.h). Its digits stay, and do not count as variants. */
+uint32_t nvtx_names_intern_title(struct nvtx_names *names, uint32_t domain,
+				 const struct nvtx_text *text);
+
+/* Notes the places in the source of a title, once: the id of a text of its own. Its word then names both, with a blank
+ * in between. It has no effect on a word that exists already. */
+bool nvtx_names_has_places(const struct nvtx_names *names, uint32_t title);
+void nvtx_names_set_places(struct nvtx_names *names, uint32_t title, uint32_t places);
 
 /* Returns the name as it was interned; NULL: NVTX_NAME_LOST, or no such id. Borrowed until destroy. */
 const struct nvtx_text *nvtx_names_text(const struct nvtx_names *names, uint32_t name);

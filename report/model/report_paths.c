@@ -16,6 +16,7 @@
 #include "report/frames/cuda_name_cut.h"
 #include "report/frames/frame_class.h"
 #include "report/frames/start_frames.h"
+#include "report/frames/xla_range.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -55,7 +56,8 @@ struct report_paths {
 	uint32_t *of_node;  /* for each stack node: its node + 1; 0: not made yet */
 	uint32_t *of_stack; /* for each stack, by its innermost node, when it is cut: as above */
 	uint32_t unknown_stack;
-	uint32_t *of_name; /* for each name: as of_frame, of all frames with it */
+	bool has_operations; /* XLA's: the path of a stack is not that of its outer nodes then */
+	uint32_t *of_name;   /* for each name: as of_frame, of all frames with it */
 	uint32_t room_names;
 };
 
@@ -93,6 +95,16 @@ static int add_text(struct report_paths *paths, uint32_t parent, const char *tex
 	return error ? error : add_node(paths, parent, name, node);
 }
 
+static bool has_operations(const struct catalog *catalog)
+{
+	const uint32_t nr_nodes = catalog_size(catalog).nodes;
+
+	for (uint32_t id = 1; id <= nr_nodes; id++)
+		if (xla_range_is(catalog, id))
+			return true;
+	return false;
+}
+
 struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names,
 					 const struct report_paths_view *view)
 {
@@ -104,6 +116,7 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 	paths->catalog = catalog;
 	paths->names = names;
 	paths->view = *view;
+	paths->has_operations = has_operations(catalog);
 	paths->of_node = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_node));
 	paths->of_stack = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_stack));
 	paths->of_frame =
@@ -240,6 +253,10 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 	while (id && !(remembered && paths->of_node[id])) {
 		if (chain->depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
+		if (paths->has_operations && xla_range_is(catalog, id)) {
+			id = catalog_node(catalog, id)->parent;
+			continue;
+		}
 		if (!backward && backward_path_is_node(catalog, id)) {
 			if (paths->view.backward == REPORT_BACKWARD_THREAD) {
 				id = 0;
@@ -266,7 +283,7 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t base,
 		      uint32_t *node)
 {
-	bool remembered = base == REPORT_NODE_ROOT;
+	bool remembered = base == REPORT_NODE_ROOT && !paths->has_operations;
 	struct chain chain;
 	int error = make_chain(paths, stack_node, remembered, &chain);
 
@@ -279,6 +296,27 @@ static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t 
 			error = add_text(paths, *node, chain.instead, node);
 		if (!error && remembered && (!backward || i - 1 > chain.backward))
 			paths->of_node[chain.nodes[i - 1]] = *node + 1;
+	}
+	return error;
+}
+
+/* Adds the operations of XLA around a stack, from the outside in. */
+static int add_operations(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
+{
+	char name[XLA_RANGE_TEXT_MAX], lines[XLA_RANGE_TEXT_MAX];
+	uint32_t ranges[WIRE_STACK_DEPTH_MAX], count = 0;
+	int error = 0;
+
+	for (uint32_t id = stack_id; id && count < WIRE_STACK_DEPTH_MAX;
+	     id = catalog_node(paths->catalog, id)->parent)
+		if (xla_range_is(paths->catalog, id))
+			ranges[count++] = id;
+	while (count > 0 && !error) {
+		xla_range_frames(paths->catalog, ranges[--count], name, lines);
+		if (*lines)
+			error = add_text(paths, *node, lines, node);
+		if (!error)
+			error = add_text(paths, *node, name, node);
 	}
 	return error;
 }
@@ -305,6 +343,8 @@ static int add_stack(struct report_paths *paths, uint32_t stack_id, uint32_t bas
 	}
 	if (!error && name)
 		error = add_node(paths, *node, name, node);
+	if (!error && paths->has_operations)
+		error = add_operations(paths, stack_id, node);
 	return error;
 }
 

@@ -57,6 +57,17 @@ run threads "threads 4" --nvtx --stacks none
 	line '[NVTX]main' in_main
 } | expect "threads: each its own ranges" threads
 
+# XLA's operations stand next to the work, under their lines. Their numbers do not count as variants.
+run xla "xla 300" --nvtx --stacks none
+operation() { printf 'cuLaunchKernel;[XLA] jit_step;%s[GPU0_Kernel]%s\n' "$@"; }
+same "xla: operations under their lines" "$(grep -cF "$(operation 'train.py:layer:110, train.py:loss:9;[HLO] fusion.0;' in_operation) 1" "$scratch/xla.folded")" 1
+same "xla: one within another" "$(grep -cF "$(operation 'train.py:layer:399, train.py:loss:9;[HLO] fusion.1;train.py:layer:399, train.py:loss:9;[HLO] fusion.1;' in_both) 1" "$scratch/xla.folded")" 1
+same "xla: each operation has its own lines" "$(grep -c 'train.py:layer:[0-9]*, train.py:loss:9;\[HLO\] fusion.[01];\[GPU0_Kernel\]in_operation 1$' "$scratch/xla.folded")" 299
+same "xla: an operation without lines" "$(grep -cF "$(operation '[HLO] fusion.1;' in_operation) 1" "$scratch/xla.folded")" 1
+same "xla: a title that is not registered" "$(grep -cF "$(operation '[HLO] copy.1;' in_copy) 1" "$scratch/xla.folded")" 1
+same "xla: the module alone" "$(grep -cF "$(operation '' in_module) 1" "$scratch/xla.folded")" 1
+same "xla: nothing lost" "$(ledger "$scratch/xla" nvtx_name_lost)" 0
+
 run depth depth --record nvtx --stacks none
 path=
 for i in $(seq 0 63); do
@@ -78,10 +89,10 @@ run steps "steps 200" --nvtx --stacks none
 } | expect "steps: numbers are kept for a while" steps
 run masked "steps 200" --nvtx --nvtx-digits mask --stacks none
 { line '[NVTX]setup' in_setup; line '[NVTX]step #' in_numbered 200; } | expect "steps: numbers masked" masked
-run names "names 5000" --nvtx --nvtx-digits keep --stacks none
-same "names: as many as there is room for" "$(grep -c '^\[NVTX\]step [0-9]* of many;' "$scratch/names.folded")" 4095
-contains "names: the others are one frame" "$scratch/names.folded" "$(line '[NVTX]...' in_numbered 905)"
-same "names: and are counted" "$(ledger "$scratch/names" nvtx_name_lost)" 905
+run names "names 17000" --nvtx --nvtx-digits keep --stacks none
+same "names: as many as there is room for" "$(grep -c '^\[NVTX\]step [0-9]* of many;' "$scratch/names.folded")" 16383
+contains "names: the others are one frame" "$scratch/names.folded" "$(line '[NVTX]...' in_numbered 617)"
+same "names: and are counted" "$(ledger "$scratch/names" nvtx_name_lost)" 617
 
 run off ranges --stacks none
 same "off: no table of ranges" "$("$flamegrid" report "$scratch/off" --format table | grep -c 'NVTX range')" 0

@@ -9,6 +9,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 #define SAME_FIELD(ours, own, theirs, field)                                                       \
 	do {                                                                                       \
@@ -73,11 +74,51 @@ static void structs_are_those_of_the_headers(void **state)
 		   SetInjectionNvtxVersion);
 }
 
+static void payloads_are_those_of_the_headers(void **state)
+{
+	(void)state;
+	assert_int_equal(NVTX_ABI_EXTENSION_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+	assert_int_equal(NVTX_ABI_REGISTER_SCHEMA, NVTX3EXT_CBID_nvtxPayloadSchemaRegister);
+	assert_int_equal(NVTX_ABI_PAYLOAD_EXTENDED, NVTX_PAYLOAD_TYPE_EXT);
+	assert_int_equal(NVTX_ABI_ENTRY_STRING_HANDLE,
+			 NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE);
+	assert_int_equal(NVTX_ABI_SCHEMA_DYNAMIC, NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+	assert_int_equal(1 << NVTX_ABI_SCHEMA_ENTRIES, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES);
+	assert_int_equal(1 << NVTX_ABI_SCHEMA_NR_ENTRIES,
+			 NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES);
+	assert_int_equal(1 << NVTX_ABI_SCHEMA_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+	assert_int_equal(sizeof(struct nvtx_schema_entry), sizeof(nvtxPayloadSchemaEntry_t));
+	SAME_FIELD(nvtx_schema_entry, flags, nvtxPayloadSchemaEntry_t, flags);
+	SAME_FIELD(nvtx_schema_entry, type, nvtxPayloadSchemaEntry_t, type);
+	SAME_FIELD(nvtx_schema_entry, name, nvtxPayloadSchemaEntry_t, name);
+	SAME_FIELD(nvtx_schema_entry, offset, nvtxPayloadSchemaEntry_t, offset);
+	assert_int_equal(sizeof(struct nvtx_schema), sizeof(nvtxPayloadSchemaAttr_t));
+	SAME_FIELD(nvtx_schema, field_mask, nvtxPayloadSchemaAttr_t, fieldMask);
+	SAME_FIELD(nvtx_schema, entries, nvtxPayloadSchemaAttr_t, entries);
+	SAME_FIELD(nvtx_schema, nr_entries, nvtxPayloadSchemaAttr_t, numEntries);
+	SAME_FIELD(nvtx_schema, schema_id, nvtxPayloadSchemaAttr_t, schemaId);
+	assert_int_equal(sizeof(struct nvtx_payload), sizeof(nvtxPayloadData_t));
+	SAME_FIELD(nvtx_payload, schema_id, nvtxPayloadData_t, schemaId);
+	SAME_FIELD(nvtx_payload, size, nvtxPayloadData_t, size);
+	SAME_FIELD(nvtx_payload, data, nvtxPayloadData_t, payload);
+	assert_int_equal(sizeof(struct nvtx_segment), sizeof(nvtxExtModuleSegment_t));
+	SAME_FIELD(nvtx_segment, nr_slots, nvtxExtModuleSegment_t, slotCount);
+	SAME_FIELD(nvtx_segment, slots, nvtxExtModuleSegment_t, functionSlots);
+	assert_int_equal(sizeof(struct nvtx_extension), sizeof(nvtxExtModuleInfo_t));
+	SAME_FIELD(nvtx_extension, module_id, nvtxExtModuleInfo_t, moduleId);
+	SAME_FIELD(nvtx_extension, nr_segments, nvtxExtModuleInfo_t, segmentsCount);
+	SAME_FIELD(nvtx_extension, segments, nvtxExtModuleInfo_t, segments);
+	SAME_FIELD(nvtx_attributes, reserved, nvtxEventAttributes_t, reserved0);
+	SAME_FIELD(nvtx_attributes, payload_type, nvtxEventAttributes_t, payloadType);
+	SAME_FIELD(nvtx_attributes, payload, nvtxEventAttributes_t, payload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_those_of_the_headers),
 		cmocka_unit_test(structs_are_those_of_the_headers),
+		cmocka_unit_test(payloads_are_those_of_the_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* NVTX ranges of all kinds around launches, by the real headers of NVTX: for a test that knows which
  * path each launch must have. Kernels are called after what is open.
  *
- *   nvtx_program ranges | depth | steps N | names N | streams | threads N
+ *   nvtx_program ranges | depth | steps N | names N | streams | threads N | xla N
  *
  * Prints what NVTX's functions returned where the test looks at it. */
 #include <cuda_runtime_api.h>
@@ -13,6 +13,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 #include "fake_cuda.h"
 
@@ -276,6 +277,75 @@ static void training(long nr)
 	}
 }
 
+/* As XLA does it: each operation registers its title, its code, and its places, which are in the payload. */
+struct operation {
+	nvtxStringHandle_t title, code, places;
+};
+
+static void push_operation(nvtxDomainHandle_t domain, uint64_t schema,
+			   const struct operation *operation)
+{
+	const nvtxPayloadData_t payload = {schema, sizeof(*operation), operation};
+	nvtxEventAttributes_t event = attributes();
+
+	event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	event.message.registered = operation->title;
+	event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+	event.reserved0 = 1;
+	event.payload.ullValue = (uint64_t)(uintptr_t)&payload;
+	nvtxDomainRangePushEx(domain, &event);
+}
+
+static void xla(long nr)
+{
+	nvtxDomainHandle_t domain = nvtxDomainCreateA("TSL");
+	const nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE,
+		 .name = "HLO",
+		 .offset = 8},
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE,
+		 .name = "Source locations",
+		 .offset = 16}};
+	const nvtxPayloadSchemaAttr_t schema = {.fieldMask =
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+							NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES,
+						.entries = entries,
+						.numEntries = 2};
+	uint64_t id = nvtxPayloadSchemaRegister(domain, &schema);
+	nvtxEventAttributes_t event = attributes();
+
+	event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+	event.message.ascii = "XlaModule:#hlo_module=jit_step,program_id=7#";
+	nvtxDomainRangePushEx(domain, &event);
+	for (long i = 0; i < nr; i++) {
+		struct operation operation;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "Thunk:#name=jit(step)/add,hlo_op=fusion.%ld,unique_hlo_op_id=%ld#", i % 2,
+			 i);
+		operation.title = nvtxDomainRegisterStringA(domain, text);
+		operation.code = nvtxDomainRegisterStringA(
+			domain, "fusion.1 = f32[] fusion(a.1), kind=kLoop");
+		snprintf(text, sizeof(text),
+			 "\n- /home/u/train.py:%ld:3[layer] add\n- /home/u/train.py:9:1[loss]\n",
+			 100 + i);
+		operation.places = nvtxDomainRegisterStringA(domain, i == 1 ? "\n" : text);
+		push_operation(domain, id, &operation);
+		launch("in_operation");
+		push_operation(domain, id, &operation);
+		launch("in_both");
+		nvtxDomainRangePop(domain);
+		nvtxDomainRangePop(domain);
+	}
+	event.message.ascii = "Thunk:#hlo_op=copy.1#";
+	nvtxDomainRangePushEx(domain, &event);
+	launch("in_copy");
+	nvtxDomainRangePop(domain);
+	launch("in_module");
+	nvtxDomainRangePop(domain);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "ranges";
@@ -305,6 +375,8 @@ int main(int argc, char **argv)
 		window(nr);
 	} else if (strcmp(what, "training") == 0) {
 		training(nr);
+	} else if (strcmp(what, "xla") == 0) {
+		xla(nr);
 	}
 	cudaDeviceSynchronize();
 	return 0;

@@ -1,0 +1,241 @@
+#include "xla_text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define TITLE      "Thunk:#"
+#define NAME       "name="
+#define OPERATION  "hlo_op="
+#define ID         ",unique_hlo_op_id="
+#define PLACES_MAX (NVTX_TEXT_MAX - 5u) /* room for ", ..." */
+#define STRING_MAX 65536u               /* of a string, what is read */
+#define DEPTH_MAX  64u
+
+/* A part of a string. */
+struct part {
+	const char *data;
+	uint32_t size;
+};
+
+static void append(struct nvtx_text *text, uint32_t max, const char *data, uint32_t size)
+{
+	uint32_t room = text->size < max ? max - text->size : 0;
+
+	if (size > room)
+		size = room;
+	memcpy(text->bytes + text->size, data, size);
+	text->size += size;
+}
+
+static void append_string(struct nvtx_text *text, const char *string)
+{
+	append(text, NVTX_TEXT_MAX, string, (uint32_t)strlen(string));
+}
+
+/* Names hold commas, and an operation's name does not. So the last such word counts. */
+static const char *find_operation(const char *string)
+{
+	const char *found = NULL;
+
+	for (const char *at = string; (at = strstr(at, OPERATION)); at++)
+		if (at[-1] == '#' || at[-1] == ',')
+			found = at;
+	return found;
+}
+
+bool xla_text_title(struct nvtx_text *text, const char *string)
+{
+	const char *begin = string + strlen(TITLE), *operation, *end;
+
+	if (strncmp(string, TITLE, strlen(TITLE)) != 0 || strnlen(string, STRING_MAX) == STRING_MAX)
+		return false;
+	operation = find_operation(string);
+	end = strrchr(string, '#');
+	if (!operation || end < operation)
+		return false;
+	text->size = 0;
+	append_string(text, TITLE);
+	append(text, NVTX_TEXT_MAX, operation, (uint32_t)(end - operation));
+	if (operation > begin && strncmp(begin, NAME, strlen(NAME)) == 0) {
+		append_string(text, ",");
+		append(text, NVTX_TEXT_MAX, begin, (uint32_t)(operation - 1 - begin));
+	}
+	append(text, NVTX_TEXT_MAX, "#", 1);
+	return true;
+}
+
+/* ---- places */
+
+struct line {
+	uint32_t depth;
+	struct part file, function; /* file: after the last slash */
+	struct part number;
+	bool installed; /* in a package */
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool contains(struct part part, const char *word)
+{
+	size_t size = strlen(word);
+
+	for (uint32_t i = 0; i + size <= part.size; i++)
+		if (memcmp(part.data + i, word, size) == 0)
+			return true;
+	return false;
+}
+
+/* Takes the last ":digits" off the part. false: it does not end so. */
+static bool take_number(struct part *part, struct part *number)
+{
+	uint32_t at = part->size;
+
+	while (at > 0 && is_digit(part->data[at - 1]))
+		at--;
+	if (at == 0 || at == part->size || part->data[at - 1] != ':')
+		return false;
+	*number = (struct part){part->data + at, part->size - at};
+	part->size = at - 1;
+	return true;
+}
+
+/* Takes "[function]" and what follows off the part. The file may have a '[', too, so the number before it decides. */
+static void take_function(struct part *part, struct part *function)
+{
+	*function = (struct part){NULL, 0};
+	for (uint32_t i = 1; i < part->size; i++) {
+		if (part->data[i] != '[' || !is_digit(part->data[i - 1]))
+			continue;
+		uint32_t end = i + 1;
+
+		while (end < part->size && part->data[end] != ']')
+			end++;
+		*function = (struct part){part->data + i + 1, end - i - 1};
+		part->size = i;
+		return;
+	}
+	/* Without a function, the operation follows after a blank. */
+	for (uint32_t i = 1; i < part->size; i++)
+		if (part->data[i] == ' ' && is_digit(part->data[i - 1])) {
+			part->size = i;
+			return;
+		}
+}
+
+static bool read_line(struct part text, struct line *line)
+{
+	struct part second;
+
+	line->depth = 0;
+	while (text.size && *text.data == '-')
+		text.data++, text.size--, line->depth++;
+	if (line->depth == 0 || text.size == 0 || *text.data != ' ')
+		return false;
+	text.data++, text.size--;
+	take_function(&text, &line->function);
+	if (!take_number(&text, &line->number))
+		return false;
+	if (take_number(&text, &second))
+		line->number = second; /* the other is the column */
+	line->installed = contains(text, "/site-packages/") || contains(text, "/dist-packages/");
+	line->file = text;
+	for (uint32_t i = 0; i < text.size; i++)
+		if (text.data[i] == '/')
+			line->file = (struct part){text.data + i + 1, text.size - i - 1};
+	return line->file.size > 0;
+}
+
+/* XLA writes '<' and '>' for HTML. */
+static void append_plain(struct nvtx_text *text, struct part part)
+{
+	while (part.size) {
+		bool less = part.size >= 4 && memcmp(part.data, "&lt;", 4) == 0;
+		bool greater = part.size >= 4 && memcmp(part.data, "&gt;", 4) == 0;
+		uint32_t size = less || greater ? 4 : 1;
+
+		append(text, NVTX_TEXT_MAX, less ? "<" : greater ? ">" : part.data, 1);
+		part.data += size;
+		part.size -= size;
+	}
+}
+
+static bool is_listed(const struct nvtx_text *text, const struct nvtx_text *place)
+{
+	for (uint32_t i = 0; i + place->size <= text->size; i++) {
+		bool begins = i == 0 || (i >= 2 && memcmp(text->bytes + i - 2, ", ", 2) == 0);
+		uint32_t end = i + place->size;
+
+		if (begins && memcmp(text->bytes + i, place->bytes, place->size) == 0 &&
+		    (end == text->size || text->bytes[end] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* Returns false if it has no room. */
+static bool add_place(struct nvtx_text *text, const struct line *line)
+{
+	struct nvtx_text place = {0};
+
+	append_plain(&place, line->file);
+	append(&place, NVTX_TEXT_MAX, ":", 1);
+	append_plain(&place, line->function);
+	append(&place, NVTX_TEXT_MAX, ":", line->function.size > 0);
+	append_plain(&place, line->number);
+	if (is_listed(text, &place))
+		return true;
+	if (text->size + 2 + place.size > PLACES_MAX) {
+		append_string(text, text->size ? ", ..." : "...");
+		return false;
+	}
+	if (text->size)
+		append_string(text, ", ");
+	append(text, PLACES_MAX, place.bytes, place.size);
+	return true;
+}
+
+/* The frames from the outermost to the one that was read last. */
+struct stack {
+	struct line lines[DEPTH_MAX];
+	uint32_t depth;
+};
+
+static bool add_innermost(struct nvtx_text *text, const struct stack *stack)
+{
+	uint32_t i = stack->depth;
+
+	while (i > 0 && stack->lines[i - 1].installed)
+		i--;
+	if (i == 0)
+		i = stack->depth;
+	return i == 0 || add_place(text, &stack->lines[i - 1]);
+}
+
+bool xla_text_places(struct nvtx_text *text, const char *string)
+{
+	const char *end = string + strnlen(string, STRING_MAX);
+	struct stack stack = {.depth = 0};
+	bool room = true;
+
+	text->size = 0;
+	while (string < end && room) {
+		const char *next = memchr(string, '\n', (size_t)(end - string));
+		struct part part = {string, (uint32_t)((next ? next : end) - string)};
+		struct line line;
+
+		string = next ? next + 1 : end;
+		if (!read_line(part, &line) || line.depth > DEPTH_MAX ||
+		    line.depth > stack.depth + 1)
+			continue;
+		if (line.depth <= stack.depth)
+			room = add_innermost(text, &stack);
+		stack.lines[line.depth - 1] = line;
+		stack.depth = line.depth;
+	}
+	if (room)
+		add_innermost(text, &stack);
+	return text->size > 0;
+}
