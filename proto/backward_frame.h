@@ -5,6 +5,9 @@
 #define BACKWARD_FRAME      "[backward]" /* alone, or followed by " " and the class of autograd's node */
 #define BACKWARD_FRAME_NEAR " ≈"         /* at the end: the line may be a neighbour's */
 
+/* The class of the nodes that torch.autograd.Function makes. Such a node takes its number before its function runs. */
+#define BACKWARD_FRAME_CUSTOM "PyNode"
+
 /* A thread that waits for a backward pass stands in one of these Python functions, in files of this directory: from
  * PyTorch 2.3 on in graph.py, before it in __init__.py. */
 #define BACKWARD_FRAME_DIRECTORY "torch/autograd/"

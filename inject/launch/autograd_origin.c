@@ -10,6 +10,7 @@
 
 #include "autograd_node.h"
 
+#include "proto/backward_frame.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
@@ -46,6 +47,7 @@ struct autograd_origin {
 	_Atomic(const char *) text;
 	_Atomic uint32_t nr_checked;      /* nodes, up to CHECKED_NODES */
 	_Atomic bool is_shared;           /* the checked nodes came by shared_ptr */
+	_Atomic uint64_t custom;          /* the class BACKWARD_FRAME_CUSTOM; 0: not seen yet */
 	_Atomic uint64_t types[NR_TYPES]; /* address << TYPE_NAME_BITS | id of its name */
 	_Atomic uint64_t slots[AUTOGRAD_ORIGIN_SLOTS];
 };
@@ -210,21 +212,27 @@ static uint32_t stack_of(struct autograd_origin *origin, uint64_t thread_id, uin
 
 /* ---- nodes */
 
+static uint32_t add_name(struct autograd_origin *origin, uint64_t type)
+{
+	char name[AUTOGRAD_NODE_NAME_MAX];
+	size_t size = autograd_node_name(type, name);
+
+	if (size == strlen(BACKWARD_FRAME_CUSTOM) && memcmp(name, BACKWARD_FRAME_CUSTOM, size) == 0)
+		atomic_store_explicit(&origin->custom, type, memory_order_relaxed);
+	return size ? record_ring_add_code(origin->ring, "", 0, name, (uint32_t)size) : 0;
+}
+
 /* Returns the id of the class's name in the ring; 0: it has none. */
 static uint32_t name_of(struct autograd_origin *origin, uint64_t type)
 {
 	uint64_t hash = (type >> 4) * 0x9e3779b97f4a7c15u >> 40;
-	char name[AUTOGRAD_NODE_NAME_MAX];
 
 	for (uint32_t i = 0; i < TYPE_PROBES; i++) {
 		_Atomic uint64_t *slot = &origin->types[(hash + i) % NR_TYPES];
 		uint64_t there = atomic_load_explicit(slot, memory_order_relaxed);
 
 		if (there == 0) {
-			size_t size = autograd_node_name(type, name);
-			uint32_t id = size ? record_ring_add_code(origin->ring, "", 0, name,
-								  (uint32_t)size)
-					   : 0;
+			uint32_t id = add_name(origin, type);
 
 			/* A thread that loses the race uses the winner's id. */
 			if (atomic_compare_exchange_strong(slot, &there,
@@ -237,12 +245,18 @@ static uint32_t name_of(struct autograd_origin *origin, uint64_t type)
 	return 0;
 }
 
+static bool is_custom(const struct autograd_origin *origin, const struct autograd_node *node)
+{
+	return node->type == atomic_load_explicit(&origin->custom, memory_order_relaxed);
+}
+
 /* Returns the forward stack of the operation that made a node; RECORD_STACK_NONE: it is not known, or none did. *near:
- * it is a neighbour's. */
+ * it is a neighbour's. A custom function launches after its node has its number, if at all. So no number before it is
+ * its own. */
 static uint32_t forward_of(struct autograd_origin *origin, const struct autograd_node *node,
 			   bool *near)
 {
-	uint32_t stack_id, back = 0;
+	uint32_t stack_id, back = 0, near_max = is_custom(origin, node) ? 0 : NEAR_MAX;
 	bool taken;
 
 	*near = false;
@@ -250,7 +264,7 @@ static uint32_t forward_of(struct autograd_origin *origin, const struct autograd
 		return RECORD_STACK_NONE;
 	do
 		stack_id = stack_of(origin, node->thread_id, node->number - back, &taken);
-	while (stack_id == RECORD_STACK_NONE && !taken && back++ < NEAR_MAX &&
+	while (stack_id == RECORD_STACK_NONE && !taken && back++ < near_max &&
 	       node->number >= back);
 	*near = stack_id != RECORD_STACK_NONE && back > 0;
 	return stack_id;
@@ -287,7 +301,7 @@ static void take_origin(struct autograd_origin *origin, struct autograd_thread *
 	/* A thread that evaluates nodes within its own call of backward() has the caller's frames. */
 	bool known =
 		(has_python && !thread->is_engine) || take_caller(origin, thread, name_id, launch);
-	if (known && node->number != AUTOGRAD_NODE_NO_NUMBER)
+	if (known && node->number != AUTOGRAD_NODE_NO_NUMBER && !is_custom(origin, node))
 		record_ring_count(origin->ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN, 1, 0);
 }
 
@@ -352,7 +366,8 @@ static void look_at_node(struct autograd_origin *origin, struct autograd_thread 
 	}
 	if (reference.node && read_node(origin, &reference, &node))
 		take_origin(origin, thread, &node, has_python, launch);
-	else if (!reference.node && !has_python) /* the engine's own work, as after the last node */
+	else if (!reference.node &&
+		 thread->is_engine) /* the engine's own work, or what is due after the last node */
 		take_caller(origin, thread, 0, launch);
 }
 

@@ -28,7 +28,6 @@ static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
 static const char *const waiting_names[] = {BACKWARD_FRAME_CALLERS, NULL};
-#define CUSTOM_FUNCTION    "PyNode" /* of torch.autograd.Function in Python */
 #define CUSTOM_APPLY       "Function.apply"
 #define CUSTOM_APPLY_SHORT "apply" /* before CPython 3.11 */
 #define CUSTOM_FILE        "torch/autograd/function.py"
@@ -184,7 +183,7 @@ static bool is_custom(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name;
 
-	return take_name(catalog, node_id, &name) && frame_text_equals(name, CUSTOM_FUNCTION);
+	return take_name(catalog, node_id, &name) && frame_text_equals(name, BACKWARD_FRAME_CUSTOM);
 }
 
 uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)

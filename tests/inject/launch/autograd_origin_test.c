@@ -25,6 +25,12 @@ static const struct {
 	const void *functions[2];
 } mul_class = {&mul_info, {NULL, NULL}};
 
+static const struct typeinfo custom_info = {NULL, "N5torch8autograd6PyNodeE"};
+static const struct {
+	const struct typeinfo *info;
+	const void *functions[2];
+} custom_class = {&custom_info, {NULL, NULL}};
+
 static struct {
 	uint64_t words[8];
 	uint64_t control[2];
@@ -224,6 +230,35 @@ static void a_number_without_a_launch_has_its_neighbours_stack(void **state)
 	assert_true(evaluate(next_number - 1, 1).wants_caller);
 }
 
+static void a_function_without_a_launch_is_its_callers(void **state)
+{
+	(void)state;
+	operate(11);
+	next_number++;
+	evaluate(0, 1); /* the pass is known */
+	set_node(next_number - 1, 1);
+	node.words[0] = (uint64_t)(uintptr_t)custom_class.functions;
+	assert_true(look_as(true).wants_caller);
+	thread.caller_stack_id = 21;
+	struct autograd_launch launch = look_as(true);
+	assert_int_equal(stack_of(&launch), 21);
+	assert_false(stack_word_origin_is_near(launch.word));
+	assert_int_equal(test_ring_ledger(&ring, LEDGER_DEVICE_NONE, LEDGER_ORIGIN_UNKNOWN).count,
+			 0);
+}
+
+static void a_function_has_the_stack_of_its_own_launch(void **state)
+{
+	(void)state;
+	operate(11);
+	set_node(next_number - 1, 1);
+	node.words[0] = (uint64_t)(uintptr_t)custom_class.functions;
+	task = 5;
+	struct autograd_launch launch = look_as(false);
+	assert_int_equal(stack_of(&launch), 11);
+	assert_false(stack_word_origin_is_near(launch.word));
+}
+
 static void a_number_whose_place_was_taken_has_no_neighbour(void **state)
 {
 	(void)state;
@@ -301,6 +336,8 @@ static void the_engines_own_work_is_its_callers(void **state)
 	thread.caller_stack_id = 21;
 	autograd_origin_look(origin, &thread, false, &launch);
 	assert_int_equal(launch.word, stack_word_origin(0, 21, false));
+	/* A callback at the pass's end that is a Python function. */
+	assert_int_equal(look().word, stack_word_origin(0, 21, false));
 }
 
 static void operations_within_a_pass_have_numbers_if_nodes_are_made(void **state)
@@ -460,6 +497,8 @@ int main(void)
 		TEST(the_first_launch_of_an_operation_counts),
 		TEST(numbers_of_threads_are_apart),
 		TEST(a_number_without_a_launch_has_its_neighbours_stack),
+		TEST(a_function_without_a_launch_is_its_callers),
+		TEST(a_function_has_the_stack_of_its_own_launch),
 		TEST(a_number_whose_place_was_taken_has_no_neighbour),
 		TEST(without_an_operation_the_caller_is_asked_for_once_in_a_pass),
 		TEST(the_engines_own_work_is_its_callers),
