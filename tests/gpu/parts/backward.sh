@@ -14,4 +14,20 @@ backward() {
 		fi
 		cp "$scratch/$model.truth" "$scratch/backward_$model/flame.html" "$out/" 2>/dev/null && mv "$out/flame.html" "$out/backward_$model.html"
 	done
+	backward_ranks
+}
+
+# The same on all GPUs: DDP and FSDP.
+backward_ranks() {
+	[ "$gpus" -ge 2 ] || { echo "left out: one GPU"; return; }
+	local model
+	for model in ddp fsdp; do
+		profile "ranks_$model" torchrun --nproc_per_node="$gpus" "$here/programs/backward_train.py" "$model" 60 "$scratch/ranks_$model.truth"
+		cat "$out/ranks_$model.stdout"
+		python3 "$here/programs/backward_check.py" "ranks_$model" "$out/ranks_$model.ns.folded" "$scratch/ranks_$model.truth"
+		"$flamegrid" report "$scratch/ranks_$model" --ranks
+		cp "$scratch/ranks_$model/flame.html" "$out/ranks_$model.html"
+		# As it was without forward lines and without the split.
+		"$flamegrid" report "$scratch/ranks_$model" --backward thread --nccl whole -f html -o "$out/ranks_$model.thread.html"
+	done
 }

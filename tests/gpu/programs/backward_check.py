@@ -34,7 +34,7 @@ for text in open(folded):
         near[pair] += weight
     if pair in known:
         right += weight
-    elif unproven:
+    elif unproven and known:
         wrong_marked += weight
     elif (operation, 0) in known:
         unknown += weight  # autograd does not tell who made the derivative of a derivative

@@ -1,6 +1,8 @@
 # Trains a model and writes what autograd itself says of each node: its name and the line of this file that made it.
 # Arguments: model (parts, gpt, resnet50, accumulate, ddp, fsdp, compiled, autotuned, graph), steps, file for the truth.
+# ddp and fsdp are one rank alone, or the ranks of torchrun.
 import json
+import os
 import sys
 import time
 
@@ -112,13 +114,14 @@ def make(name):
     if name in ('compiled', 'autotuned'):
         run = torch.compile(model, mode='max-autotune-no-cudagraphs' if name == 'autotuned' else 'default')
     if name in ('ddp', 'fsdp'):
-        torch.distributed.init_process_group('nccl', init_method='tcp://127.0.0.1:29512', rank=0, world_size=1)
+        alone = {} if 'RANK' in os.environ else {'init_method': 'tcp://127.0.0.1:29512', 'rank': 0, 'world_size': 1}
+        torch.distributed.init_process_group('nccl', **alone)
     if name == 'fsdp':
         from torch.distributed.fsdp import fully_shard
         for part in (*model.blocks, model):
             fully_shard(part)
     if name == 'ddp':
-        run = nn.parallel.DistributedDataParallel(model, device_ids=[0])
+        run = nn.parallel.DistributedDataParallel(model)
     return model, lambda: run(tokens)
 
 
@@ -151,6 +154,7 @@ def truth(loss):
 
 
 def main(name, steps, path):
+    torch.cuda.set_device(int(os.environ.get('LOCAL_RANK', 0)))
     torch.manual_seed(0)
     model, loss = make(name)
     optimizer = torch.optim.AdamW(model.parameters())
