@@ -1,12 +1,17 @@
 # NCCL calls whose waits are known. PLANT is none (a loop of all-reduces alone), late (the last rank's GPU is busy before each), or
 # pair (rank 0 sends to rank 1, whose GPU is busy before it receives). Each rank prints what it knows, by its GPU's own events.
-import os, torch, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 plant = os.environ.get("PLANT", "none")
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl")
 rank, size = dist.get_rank(), dist.get_world_size()
 data = torch.zeros((256 if plant == "none" else 64) << 18, device="cuda")  # MiB of floats
 busy_cycles = 10_000_000  # some 5 ms
+
+# In one piece, since the ranks share the output.
+def say(what, value):
+    sys.stdout.write("rank %d %s %s\n" % (rank, what, value))
+    sys.stdout.flush()
 
 def elapsed_ns(marks):
     torch.cuda.synchronize()
@@ -30,7 +35,7 @@ def timed_loop(times):
         dist.all_reduce(data)
     ns = elapsed_ns([(begin, mark())])
     bytes_each = data.numel() * data.element_size()
-    print("rank %d bus_gbs %.3f" % (rank, 2 * (size - 1) / size * bytes_each * times / ns), flush=True)
+    say("bus_gbs", "%.3f" % (2 * (size - 1) / size * bytes_each * times / ns))
 
 def late_loop(times, late, call):
     marks = []
@@ -40,7 +45,7 @@ def late_loop(times, late, call):
             torch.cuda._sleep(busy_cycles)
             marks.append((begin, mark()))
         call()
-    print("rank %d late_ns %d" % (rank, elapsed_ns(marks)), flush=True)
+    say("late_ns", elapsed_ns(marks))
 
 warm_up()
 if plant == "none":
