@@ -68,19 +68,51 @@ void nvtx_text_unicode(struct nvtx_text *text, const wchar_t *characters)
 	}
 }
 
+static bool begins(const struct nvtx_text *text, uint32_t at, const char *with)
+{
+	uint32_t size = (uint32_t)strlen(with);
+
+	return text->size - at >= size && memcmp(text->bytes + at, with, size) == 0;
+}
+
+static bool counts_requests(const struct nvtx_text *text)
+{
+	if (begins(text, 0, "execute_"))
+		return true;
+	for (uint32_t at = 0; at < text->size; at++)
+		if (begins(text, at, " ctx reqs, "))
+			return true;
+	return false;
+}
+
+/* Returns the sign of a run of digits, of which all between begin and end are. */
+static char sign_of(const char *begin, const char *end, bool counts)
+{
+	if (!counts)
+		return '#';
+	for (; begin < end; begin++)
+		if (*begin != '0')
+			return '+';
+	return '0';
+}
+
 uint32_t nvtx_text_mask(struct nvtx_text *text)
 {
+	const bool counts = counts_requests(text);
 	uint32_t nr = 0, out = 0;
-	bool in_digits = false;
 
-	for (uint32_t i = 0; i < text->size; i++) {
-		bool digit = text->bytes[i] >= '0' && text->bytes[i] <= '9';
+	for (uint32_t i = 0; i < text->size;) {
+		uint32_t end = i;
 
-		if (digit && in_digits)
+		while (end < text->size && text->bytes[end] >= '0' && text->bytes[end] <= '9')
+			end++;
+		if (end == i) {
+			text->bytes[out++] = text->bytes[i++];
 			continue;
-		nr += digit;
-		in_digits = digit;
-		text->bytes[out++] = digit ? '#' : text->bytes[i];
+		}
+		text->bytes[out++] = sign_of(text->bytes + i, text->bytes + end, counts);
+		nr++;
+		i = end;
 	}
 	text->size = out;
 	return nr;

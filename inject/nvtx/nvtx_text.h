@@ -19,7 +19,9 @@ void nvtx_text_ascii(struct nvtx_text *text, const char *bytes);
 /* Converts wide characters. A value that is no Unicode character becomes U+FFFD. */
 void nvtx_text_unicode(struct nvtx_text *text, const wchar_t *characters);
 
-/* Makes each run of decimal digits one '#'. Returns the number of runs. */
+/* Makes each run of decimal digits one '#'. In names that count the requests of an inference server's step (vLLM's
+ * "execute_context_1(9)_generation_4(4)", TensorRT-LLM's "_forward_step 7: 1 ctx reqs, 4 gen reqs") a 0 stays. Other
+ * numbers become '+' there. So the name goes on telling what the step does. Returns the number of runs. */
 uint32_t nvtx_text_mask(struct nvtx_text *text);
 
 #endif

@@ -95,6 +95,28 @@ static void runs_of_digits_become_one_sign(void **state)
 	assert_text(&text, "step # of #");
 }
 
+static void requests_of_a_step_stay_none_or_some(void **state)
+{
+	static const char *const texts[][2] = {
+		{"execute_context_0(0)_generation_64(64)", "execute_context_0(0)_generation_+(+)"},
+		{"execute_context_10(983)_generation_0(0)", "execute_context_+(+)_generation_0(0)"},
+		{"execute_new_0_cached_12", "execute_new_0_cached_+"},
+		{"[Executor] _forward_step 0: 0 ctx reqs, 10 gen reqs",
+		 "[Executor] _forward_step 0: 0 ctx reqs, + gen reqs"},
+		{"execute_context_00", "execute_context_0"},
+		{"my execute_context_0", "my execute_context_#"},
+		{"0 ctx reqs,", "# ctx reqs,"},
+	};
+	struct nvtx_text text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		nvtx_text_ascii(&text, texts[i][0]);
+		nvtx_text_mask(&text);
+		assert_text(&text, texts[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +126,7 @@ int main(void)
 		cmocka_unit_test(wide_characters_become_utf8),
 		cmocka_unit_test(wide_text_is_cut_between_characters),
 		cmocka_unit_test(runs_of_digits_become_one_sign),
+		cmocka_unit_test(requests_of_a_step_stay_none_or_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
