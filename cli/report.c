@@ -50,8 +50,8 @@ static int take_by(void *context, const char *name, const char *value, char **er
 	if (report_by_parse(value, context) == 0)
 		return 0;
 	return error_text_set(error, -EINVAL,
-			      "--%s %s: must be of host, rank, gpu, context, stream, thread, each "
-			      "once",
+			      "--%s %s: must be of job, host, rank, gpu, context, stream, thread, "
+			      "step-kind, each once",
 			      name, value);
 }
 

@@ -24,6 +24,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
+#include "report/frames/step_path.h"
 
 #define STREAM_TEXT_SIZE 512u
 #define JOB_TEXT_MAX     256u
@@ -51,6 +52,7 @@ struct builder {
 	struct report_paths *paths;          /* owns */
 	struct report_leaves leaves;
 	struct report_split *split; /* owns; NULL: totals are shown as a whole */
+	struct step_paths *steps;   /* owns; NULL: they are not wanted */
 	enum report_memory memory;
 	uint64_t unmatched;
 };
@@ -205,6 +207,8 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error && *text)
 		error = report_paths_mark(builder->paths, leaf.node, text, &leaf.node);
+	if (!error && builder->steps)
+		error = report_names_step(builder->report->names, builder->steps, key, &leaf.step);
 	if (!error && key->kind < REPORT_KIND_HOST)
 		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error && key->kind < REPORT_KIND_HOST)
@@ -568,6 +572,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
 	if (builder.memory != REPORT_MEMORY_NONE)
 		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
+	report->tree.steps = options && options->steps;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	const bool split = !options || options->nccl == REPORT_NCCL_SPLIT;
@@ -577,10 +582,13 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		builder.paths = report_paths_create(profile->collection->catalog, report->names,
 						    options ? &options->view
 							    : &(struct report_paths_view){0});
-	if (builder.paths)
+	if (builder.paths && report->tree.steps)
+		builder.steps = step_paths_create(profile->collection->catalog);
+	if (builder.paths && (builder.steps || !report->tree.steps))
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
 	report_split_destroy(builder.split);
+	step_paths_destroy(builder.steps);
 	report_leaves_fini(&builder.leaves);
 	if (error) {
 		report_tree_destroy(&report->tree);

@@ -2,6 +2,8 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
+#include <stdbool.h>
+
 #include "report_memory.h"
 #include "report_names.h"
 #include "report_paths.h"
@@ -16,6 +18,7 @@ struct report_options {
 	enum report_lines lines;
 	struct report_paths_view view;
 	enum report_nccl nccl;
+	bool steps;                /* leaves name the kinds of an inference server's steps */
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;

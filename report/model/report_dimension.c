@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const words_of[REPORT_DIMENSIONS] = {"host",   "rank",   "gpu", "context",
-							"stream", "thread", "job"};
+							"stream", "thread", "job", "step-kind"};
 
 /* Marks values that have a text. A context or stream without a text has its id. Ids above CUPTI's highest were invented
  * by a job, and count as one. */
@@ -71,6 +71,8 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 		return leaf->context ? CALLED | leaf->context : bounded(leaf->context_id);
 	case REPORT_BY_JOB:
 		return leaf->job;
+	case REPORT_BY_STEP:
+		return leaf->step;
 	case REPORT_BY_STREAM:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
@@ -87,6 +89,8 @@ const char *report_dimension_frame(const struct report_tree *tree, enum report_d
 		return tree->strings[value];
 	if (dimension == REPORT_BY_JOB)
 		return value ? tree->strings[value] : "job?";
+	if (dimension == REPORT_BY_STEP)
+		return value ? tree->strings[value] : "[step] other";
 	if (dimension == REPORT_BY_RANK && (int32_t)value == REPORT_RANK_NONE)
 		return "rank?";
 	if (dimension == REPORT_BY_GPU && (int32_t)value == REPORT_GPU_NONE)

@@ -1,5 +1,5 @@
 /* The dimensions by which stacks can be split, with frames such as "job 4711", "node01", "rank3", "GPU0", "context1",
- * "stream7", "thread1234" at the root. Any thread. */
+ * "stream7", "thread1234", "[step] prefill" at the root. Any thread. */
 #ifndef REPORT_DIMENSION_H
 #define REPORT_DIMENSION_H
 
@@ -16,6 +16,7 @@ enum report_dimension {
 	REPORT_BY_STREAM = 4,
 	REPORT_BY_THREAD = 5,
 	REPORT_BY_JOB = 6,
+	REPORT_BY_STEP = 7, /* of a tree that has them (report_options.steps) */
 	REPORT_DIMENSIONS,
 };
 
@@ -37,7 +38,7 @@ const char *report_dimension_word(enum report_dimension dimension);
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 
 /* Returns the frame of that value. A value that is not known is "job?", "rank?", "GPU?" or "thread?"; host threads have
- * "no GPU", "no context" and "no stream". Borrowed until the tree or text goes. */
+ * "no GPU", "no context" and "no stream"; work of no step has "[step] other". Borrowed until the tree or text goes. */
 const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
 				   uint32_t value, char *text, size_t size);
 

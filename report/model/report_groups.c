@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kind_name.h"
+#include "report_dimension.h"
 
 const char *report_groups_activity(const char *name)
 {
@@ -26,6 +27,8 @@ static struct report_group group_of(const struct report_tree *tree, const struct
 	if (by == REPORT_GROUP_ACTIVITY) {
 		group.label = report_groups_activity(tree->strings[leaf->name]);
 		group.kind = leaf->kind;
+	} else if (by == REPORT_GROUP_STEP) {
+		group.label = report_dimension_frame(tree, REPORT_BY_STEP, leaf->step, NULL, 0);
 	} else {
 		group.label = tree->strings[leaf->host];
 		group.gpu = by == REPORT_GROUP_GPU ? leaf->gpu : 0;

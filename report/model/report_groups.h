@@ -9,11 +9,12 @@
 enum report_group_by {
 	REPORT_GROUP_ACTIVITY, /* by activity, over all GPUs: label is "gemm" or "HtoD" */
 	REPORT_GROUP_HOST,
-	REPORT_GROUP_GPU, /* by GPU of a host */
+	REPORT_GROUP_GPU,  /* by GPU of a host */
+	REPORT_GROUP_STEP, /* by kind of step: "[step] prefill" */
 };
 
 struct report_group {
-	const char *label; /* activity or host; borrowed from the tree */
+	const char *label; /* activity, host or step; borrowed from the tree */
 	uint32_t kind;     /* enum report_kind; of REPORT_GROUP_ACTIVITY */
 	int32_t gpu;       /* of REPORT_GROUP_GPU */
 	uint64_t count, ns, bytes;

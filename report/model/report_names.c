@@ -16,6 +16,7 @@
 #include "base/hash_index.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
+#include "report/frames/step_path.h"
 #include "report/names/clean_text.h"
 #include "report/names/source_name.h"
 #include "report/names/symbol_part.h"
@@ -385,6 +386,21 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	names->leaves[names->nr_leaves++] = leaf;
 	*index = leaf.index;
 	return 0;
+}
+
+int report_names_step(struct report_names *names, struct step_paths *steps,
+		      const struct fold_key *key, uint32_t *index)
+{
+	char text[STEP_KIND_TEXT_MAX];
+	struct step step;
+	int error = step_paths_find(steps, key->matched ? key->stack_id : RECORD_STACK_NONE,
+				    key->capture_stack_id, key->kind == RECORD_GPU_GRAPH, &step);
+
+	*index = 0;
+	if (error || step.kind == STEP_OTHER)
+		return error;
+	step_kind_text(&step, text);
+	return report_names_text(names, text, index);
 }
 
 uint32_t report_names_count(const struct report_names *names)

@@ -22,6 +22,7 @@ enum report_lines {
 };
 
 struct report_names;
+struct step_paths; /* report/frames/step_path.h */
 
 /* The profile is borrowed until destroy. NULL: out of memory. report_names_destroy() accepts NULL.
  */
@@ -45,6 +46,11 @@ int report_names_frame(struct report_names *names, uint32_t frame_id, const uint
  * REPORT_GPU_NONE. key->kind is an enum report_kind. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
+
+/* Names the step that the row's work is of: "[step] prefill", or "", index 0, if it is of none. The row's stacks must
+ * be in the catalog of the steps. 0; -EPROTO: a stack is deeper than the wire allows; -ENOMEM. */
+int report_names_step(struct report_names *names, struct step_paths *steps,
+		      const struct fold_key *key, uint32_t *index);
 
 uint32_t report_names_count(const struct report_names *names);
 const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */

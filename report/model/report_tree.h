@@ -1,6 +1,6 @@
 /* A profile for readers: frames have names, equal paths are merged, and there is one leaf for each (host, rank,
- * process, GPU, context, stream, thread, path, GPU activity). Every report writer reads only this tree, so that all
- * formats agree to the nanosecond. report_tree_build() (report_build.h) makes it. Single-threaded; immutable
+ * process, GPU, context, stream, thread, step kind, path, GPU activity). Every report writer reads only this tree, so
+ * that all formats agree to the nanosecond. report_tree_build() (report_build.h) makes it. Single-threaded; immutable
  * afterwards. */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
@@ -39,6 +39,7 @@ struct report_leaf {
 	uint32_t stream;
 	/* index into strings: "green context2 (16 SMs)"; 0: only the id is known */
 	uint32_t context;
+	uint32_t step; /* index into strings: "[step] prefill"; 0: other, or not wanted */
 	uint32_t kind; /* enum report_kind */
 	uint64_t count, ns, bytes;
 };
@@ -111,6 +112,7 @@ struct report_tree {
 	/* dimensions in which a leaf may stand for several values, because there were too many leaves
 	 * (report_options.leaves_most): a set, 1 << enum report_dimension */
 	uint32_t leaves_given_up;
+	int steps; /* nonzero: leaves have the kinds of their steps (report_options.steps) */
 	const struct report_process *processes;
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */

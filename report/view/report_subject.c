@@ -212,6 +212,8 @@ void report_subject_bound(const struct report_request *request, struct report_op
 	const struct report_subject *subject = report_subject_of(request->asked);
 	const struct report_by *by = &request->folded.by;
 
+	for (uint32_t i = 0; i < by->nr_dimensions; i++)
+		options->steps |= by->dimensions[i] == REPORT_BY_STEP;
 	if (subject == &report_subjects[REPORT_SUBJECT_DIFF] ||
 	    subject->write[request->format] == write_json ||
 	    subject->write[request->format] == write_csv)

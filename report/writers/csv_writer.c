@@ -28,6 +28,9 @@ static void write_leaf(struct row_text *out, const struct report_tree *tree,
 	row_text_count(out, "bytes", leaf->bytes);
 	row_text_stack(out, "stack", tree->nodes, tree->strings, leaf->node);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
+	if (tree->steps)
+		row_text_string(out, "step_kind",
+				report_dimension_frame(tree, REPORT_BY_STEP, leaf->step, NULL, 0));
 	if (ranks)
 		row_text_count(out, "ranks", frame_ranks_of_leaf(ranks, leaf));
 }

@@ -223,6 +223,10 @@ static void write_leaf(struct row_text *out, const void *row)
 	row_text_count(out, "bytes", leaf->bytes);
 	write_frames(out->out, leaves, leaf);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
+	if (leaves->tree->steps)
+		row_text_string(
+			out, "step_kind",
+			report_dimension_frame(leaves->tree, REPORT_BY_STEP, leaf->step, NULL, 0));
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,

@@ -46,8 +46,8 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 }
 
 /* Writes shares of one plane only, because planes must not be added. */
-static void write_hosts(FILE *out, const struct report_tree *tree,
-			const struct report_groups *groups)
+static void write_groups(FILE *out, const struct report_tree *tree,
+			 const struct report_groups *groups, const char *heading)
 {
 	uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
@@ -55,7 +55,7 @@ static void write_hosts(FILE *out, const struct report_tree *tree,
 	if (report_planes_count(tree->planes) != 1)
 		return;
 
-	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "host");
+	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", heading);
 	for (uint32_t i = 0; i < groups->nr_groups; i++)
 		fprintf(out, "%14s %6.2f%% %14s  %s\n",
 			report_summary_time(groups->groups[i].ns, time),
@@ -125,7 +125,8 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		fprintf(out, "; %s records came too late to be put in order",
 			report_summary_count(row->late, count));
 	if (row->is_inexact)
-		fputs("; several profiles have it at the same time, and such time counts in each", out);
+		fputs("; several profiles have it at the same time, and such time counts in each",
+		      out);
 	fputc('\n', out);
 }
 
@@ -177,20 +178,24 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 {
 	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
 	char line[REPORT_SUMMARY_SIZE];
-	struct report_groups activities, hosts;
+	struct report_groups activities, hosts, steps = {0};
 	struct report_ranges ranges = {0};
 	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY);
 
 	if (error)
 		return error;
 	error = report_groups_init(&hosts, tree, REPORT_GROUP_HOST);
+	if (!error && tree->steps)
+		error = report_groups_init(&steps, tree, REPORT_GROUP_STEP);
 	if (!error)
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		report_summary_title(out, tree);
 		write_activities(out, tree, &activities, top);
+		if (tree->steps)
+			write_groups(out, tree, &steps, "step");
 		write_ranges(out, tree, &ranges, top);
-		write_hosts(out, tree, &hosts);
+		write_groups(out, tree, &hosts, "host");
 		if (tree->planes & 1u << REPORT_PLANE_GPU) {
 			write_busy(out, busy, 1, top);
 			write_busy(out, busy, 0, top);
@@ -211,6 +216,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	}
 	report_groups_fini(&activities);
 	report_groups_fini(&hosts);
+	report_groups_fini(&steps);
 	report_ranges_fini(&ranges);
 	return error;
 }

@@ -35,7 +35,8 @@ static void write_formats(const struct report_view *view)
 {
 	struct report_request request = {.top = 20};
 
-	if (report_by_parse("host,rank,gpu,context,stream,thread", &request.folded.by) != 0)
+	if (report_by_parse("host,rank,gpu,context,stream,thread,step-kind",
+			    &request.folded.by) != 0)
 		abort();
 	for (int id = 0; id < REPORT_SUBJECTS; id++)
 		for (int format = 0; format < REPORT_FORMATS; format++) {
@@ -59,7 +60,7 @@ static void check_error(int result, char **error)
 static void write_trees(struct report_view *view)
 {
 	static const struct report_options others[] = {
-		{.planes = REPORT_PLANES_ALL, .lines = REPORT_LINES_OFF},
+		{.planes = REPORT_PLANES_ALL, .lines = REPORT_LINES_OFF, .steps = true},
 		{.memory = REPORT_MEMORY_PEAK},
 		{.memory = REPORT_MEMORY_LIVE},
 		{.memory = REPORT_MEMORY_ALLOCS, .demangle = DEMANGLE_SIMPLE},

@@ -10,7 +10,7 @@ OPTIONAL = {
     "profile": {"collectives", "memory", "rank_count"},
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
-    "leaf": {"frame_ranks"},
+    "leaf": {"frame_ranks", "step_kind"},
     "ranks_report": {"far_threads"},
 }
 

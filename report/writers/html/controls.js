@@ -21,7 +21,9 @@ function makeControls() {
 				choice.weight = weight;
 				relayOut(zoomPath());
 			});
-	for (const dimension of DIMENSIONS.filter((dimension) => dimension !== "plane"))
+	const offered = (dimension) => dimension !== "plane" && (dimension !== "step-kind" || profile.steps);
+
+	for (const dimension of DIMENSIONS.filter(offered))
 		addChoice("split", "checkbox", "split", dimension, DIMENSION_LABELS[dimension])
 			.addEventListener("change", (event) => {
 				choice.split[event.target.checked ? "add" : "delete"](dimension);

@@ -18,7 +18,7 @@
 /* A set of values by which the reader can split and filter. Each distinct row is written once, and leaves name it by
  * its index. */
 struct dimension {
-	uint32_t plane, job, host;
+	uint32_t plane, job, step, host;
 	int32_t rank, gpu;
 	uint32_t context; /* index into strings; 0: it has only its id */
 	uint32_t context_id, stream_id, tid;
@@ -90,6 +90,7 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 		const bool host = leaf->kind >= REPORT_KIND_HOST;
 		const struct dimension row = {report_plane_of(leaf->kind),
 					      leaf->job,
+					      leaf->step,
 					      leaf->host,
 					      leaf->rank,
 					      report_kind_has_gpu(leaf->kind) ? leaf->gpu : NO_GPU,
@@ -263,6 +264,7 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 	for (uint32_t i = 0; i < table->nr_rows; i++) {
 		put_value(writer, table->rows[i].plane);
 		put_value(writer, table->rows[i].job);
+		put_value(writer, table->rows[i].step);
 		put_value(writer, table->rows[i].host);
 		put_signed(writer, table->rows[i].rank);
 		put_signed(writer, table->rows[i].gpu);
@@ -444,17 +446,16 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 static void write_options(FILE *out, const struct html_options *options)
 {
 	static const char *const weights[] = {"time", "count", "bytes"};
-	static const char *const splits[] = {"host",   "rank",   "gpu", "context",
-					     "stream", "thread", "job"};
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);
 	write_json_string(out, options->subtitle);
 	fprintf(out, ",\"weight\":\"%s\",\"split\":[", weights[options->weight]);
-	for (unsigned int i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
+	for (unsigned int i = 0; i < REPORT_DIMENSIONS; i++) {
 		if (!(options->split & 1u << i))
 			continue;
-		fprintf(out, "%s\"%s\"", first ? "" : ",", splits[i]);
+		fprintf(out, "%s\"%s\"", first ? "" : ",",
+			report_dimension_word((enum report_dimension)i));
 		first = false;
 	}
 	putc(']', out);
@@ -476,7 +477,8 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 {
 	fputs("{\"version\":1,\"title\":", out);
 	write_json_string(out, tree->title);
-	fprintf(out, ",\"simulated\":%s", tree->simulated ? "true" : "false");
+	fprintf(out, ",\"simulated\":%s,\"steps\":%s", tree->simulated ? "true" : "false",
+		tree->steps ? "true" : "false");
 	write_options(out, options);
 	write_totals(out, tree);
 	write_planes(out, tree);
@@ -517,7 +519,8 @@ static bool tree_is_valid(const struct report_tree *tree)
 		const struct report_leaf *leaf = &tree->leaves[i];
 
 		if (leaf->node >= tree->nr_nodes || leaf->name >= tree->nr_strings ||
-		    leaf->host >= tree->nr_strings || leaf->kind >= REPORT_KINDS)
+		    leaf->host >= tree->nr_strings || leaf->step >= tree->nr_strings ||
+		    leaf->kind >= REPORT_KINDS)
 			return false;
 	}
 	for (uint32_t i = 0; i < tree->nr_processes; i++)

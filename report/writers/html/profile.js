@@ -1,7 +1,7 @@
 // The profile as the writer left it in the page: columns decoded, names and their kinds.
 
 const WEIGHTS = ["time", "count", "bytes"];
-const DIMENSIONS = ["plane", "job", "host", "rank", "gpu", "context", "stream", "thread"];
+const DIMENSIONS = ["plane", "job", "step-kind", "host", "rank", "gpu", "context", "stream", "thread"];
 const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
 	"cpu", "offcpu", "call", "idle", "python", "native", "api", "group", "unknown", "other"];
 
@@ -88,9 +88,10 @@ function decodeProfile(profile) {
 	profile.nodeName = Int32Array.from(reader.numbers(nodes));
 	const fields = reader.numbers(profile.dimensions * DIMENSIONS.length);
 	profile.rows = Array.from({ length: profile.dimensions }, (_, i) => {
-		const [plane, job, host, rank, gpu, context, stream, thread] = fields.subarray(i * DIMENSIONS.length);
+		const [plane, job, step, host, rank, gpu, context, stream, thread] = fields.subarray(i * DIMENSIONS.length);
 
-		return { plane: profile.planes[plane][0], job: profile.strings[job] || "job?", host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu),
+		return { plane: profile.planes[plane][0], job: profile.strings[job] || "job?",
+			"step-kind": profile.strings[step] || "[step] other", host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu),
 			context: contextName(context, profile.strings), stream, thread };
 	});
 	let node = 0;

@@ -1,6 +1,7 @@
 // What the page knows and what its reader chose.
 
-const DIMENSION_LABELS = { plane: "plane", job: "job", host: "host", rank: "rank", gpu: "GPU", context: "context", stream: "stream", thread: "thread" };
+const DIMENSION_LABELS = { plane: "plane", job: "job", "step-kind": "step kind",
+	host: "host", rank: "rank", gpu: "GPU", context: "context", stream: "stream", thread: "thread" };
 
 const $ = (id) => document.getElementById(id);
 

@@ -50,12 +50,26 @@ static void a_job_is_its_text_or_not_known(void **state)
 	assert_string_equal(frame_of(&(struct report_leaf){0}, REPORT_BY_JOB), "job?");
 }
 
+static void a_step_is_its_text_or_other(void **state)
+{
+	struct report_by by;
+
+	(void)state;
+	assert_string_equal(frame_of(&(struct report_leaf){.step = 1}, REPORT_BY_STEP),
+			    "stream7 (copies)"); /* the text with that index */
+	assert_string_equal(frame_of(&(struct report_leaf){0}, REPORT_BY_STEP), "[step] other");
+	assert_int_equal(report_by_parse("rank,step-kind", &by), 0);
+	assert_int_equal(by.dimensions[1], REPORT_BY_STEP);
+	assert_int_not_equal(report_by_parse("step", &by), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_is_its_id_or_the_text_that_has_all),
 		cmocka_unit_test(ids_above_all_that_there_are_are_one),
 		cmocka_unit_test(a_job_is_its_text_or_not_known),
+		cmocka_unit_test(a_step_is_its_text_or_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static const struct report_node nodes[] = {{0, 0}, {0, 1}, {1, 2}, {2, 3}, {1, 3
 static const struct report_leaf leaves[] = {
 	{.node = 3,
 	 .name = 4,
+	 .step = 5,
 	 .host = 6,
 	 .rank = 0,
 	 .gpu = 0,
@@ -224,7 +225,7 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 {
 	char *page = page_of(&plain_tree, NULL);
 	struct column_reader reader;
-	uint64_t rows[3][8];
+	uint64_t rows[3][9];
 	int64_t node = 0;
 
 	(void)state;
@@ -234,8 +235,8 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		assert_int_equal(read_value(&reader), i ? i - nodes[i].parent - 1 : 0);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(read_value(&reader), nodes[i].name);
-	for (unsigned int i = 0; i < 24; i++)
-		rows[i / 8][i % 8] = i % 8 == 3 || i % 8 == 4 ? (uint64_t)read_signed(&reader)
+	for (unsigned int i = 0; i < 27; i++)
+		rows[i / 9][i % 9] = i % 9 == 4 || i % 9 == 5 ? (uint64_t)read_signed(&reader)
 							      : read_value(&reader);
 	for (uint32_t i = 0; i < 4; i++) {
 		node += read_signed(&reader);
@@ -249,13 +250,14 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		assert_in_range(row, 0, 2);
 		assert_int_equal(rows[row][0], report_plane_of(leaves[i].kind));
 		assert_int_equal(rows[row][1], leaves[i].job);
-		assert_int_equal(rows[row][2], leaves[i].host);
-		assert_int_equal((int64_t)rows[row][3], leaves[i].rank);
-		assert_int_equal((int64_t)rows[row][4], leaves[i].gpu);
-		assert_int_equal(rows[row][5], leaves[i].context ? 2 * leaves[i].context + 1
+		assert_int_equal(rows[row][2], leaves[i].step);
+		assert_int_equal(rows[row][3], leaves[i].host);
+		assert_int_equal((int64_t)rows[row][4], leaves[i].rank);
+		assert_int_equal((int64_t)rows[row][5], leaves[i].gpu);
+		assert_int_equal(rows[row][6], leaves[i].context ? 2 * leaves[i].context + 1
 								 : 2 * leaves[i].context_id);
-		assert_int_equal(rows[row][6], leaves[i].stream_id);
-		assert_int_equal(rows[row][7], leaves[i].tid);
+		assert_int_equal(rows[row][7], leaves[i].stream_id);
+		assert_int_equal(rows[row][8], leaves[i].tid);
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(read_value(&reader), leaves[i].count);
