@@ -112,17 +112,27 @@ struct look {
 	char path[PATH_BYTES];
 };
 
+/* Distributions put a version behind the name, as in "libtorch_cpu.so.2.6". */
+static bool is_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t size = strlen(LIBRARY);
+
+	return slash && strncmp(slash + 1, LIBRARY, size) == 0 &&
+	       (slash[1 + size] == '\0' || slash[1 + size] == '.');
+}
+
 static int note_library(struct dl_phdr_info *info, size_t size, void *user)
 {
 	struct look *look = user;
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
 	(void)size;
 	if (!look->changed && info->dlpi_adds == look->origin->adds)
 		return 1;
 	look->changed = true;
 	look->origin->adds = info->dlpi_adds;
-	if (!slash || strcmp(slash + 1, LIBRARY) != 0 || strlen(info->dlpi_name) >= PATH_BYTES)
+	if (!info->dlpi_name || !is_library(info->dlpi_name) ||
+	    strlen(info->dlpi_name) >= PATH_BYTES)
 		return 0;
 	strcpy(look->path, info->dlpi_name);
 	return 1;

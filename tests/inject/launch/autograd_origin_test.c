@@ -2,10 +2,13 @@
 
 #include "tests/support/cmocka_test.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inject/launch/autograd_node.h"
 #include "proto/stack_word.h"
@@ -465,6 +468,30 @@ static void processes_without_pytorch_have_no_origins(void **state)
 	autograd_origin_destroy(without);
 }
 
+/* Loads a library under this name, and looks for PyTorch. The library stays. */
+static enum autograd_state find_as(const char *library, const char *name)
+{
+	struct autograd_origin *own = autograd_origin_create(ring.guest);
+	char directory[] = "/tmp/flamegrid-test.XXXXXX", path[64];
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_int_equal(symlink(library, path), 0);
+	assert_non_null(dlopen(path, RTLD_LAZY));
+	enum autograd_state state = autograd_origin_find(own);
+	autograd_origin_destroy(own);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(directory), 0);
+	return state;
+}
+
+static void pytorchs_library_may_have_a_version_behind_its_name(void **state)
+{
+	(void)state;
+	assert_int_equal(find_as(OLD_TORCH, "libtorch_cpu.so2"), AUTOGRAD_NONE);
+	assert_int_equal(find_as(FAKE_TORCH, "libtorch_cpu.so.2.6"), AUTOGRAD_READY);
+}
+
 static void assert_class(const char *text, const char *expected)
 {
 	char name[AUTOGRAD_NODE_NAME_MAX];
@@ -513,6 +540,7 @@ int main(void)
 		TEST(a_reference_of_another_layout_is_left_alone),
 		TEST(threads_that_never_used_pytorch_are_not_asked_for_their_pass),
 		TEST(processes_without_pytorch_have_no_origins),
+		TEST(pytorchs_library_may_have_a_version_behind_its_name),
 		TEST(a_class_is_named_without_its_namespaces),
 	};
 
