@@ -310,11 +310,32 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 	return r;
 }
 
-static bool has_python(const uint64_t *words, uint32_t depth)
+/* Returns whether a Python function waits for a backward pass. */
+static bool is_waiting(struct stack_resolver *resolver, uint64_t word)
+{
+	static const char *const names[] = {BACKWARD_FRAME_CALLERS};
+	const struct record_ring_code *code = &resolver->code;
+	uint32_t guest_id = stack_word_code_id(word);
+
+	if (guest_id > RECORD_CODES_MAX ||
+	    record_ring_read_code(resolver->ring, guest_id, &resolver->code) ||
+	    !memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
+		    strlen(BACKWARD_FRAME_DIRECTORY)))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (code->name_size == strlen(names[i]) &&
+		    memcmp(code->name, names[i], code->name_size) == 0)
+			return true;
+	return false;
+}
+
+/* Returns whether a stack of a backward pass has Python frames within the evaluation of a node. Others are those of the
+ * thread that called backward(), if that thread evaluates the nodes itself. */
+static bool has_own_python(struct stack_resolver *resolver, const uint64_t *words, uint32_t depth)
 {
 	for (uint32_t i = 0; i < depth; i++)
 		if (stack_word_is_python(words[i]))
-			return true;
+			return !is_waiting(resolver, words[i]);
 	return false;
 }
 
@@ -333,7 +354,7 @@ static int read_forward(struct stack_resolver *resolver, uint32_t stack_id)
 			return depth;
 		stack_id = stack_word_origin_stack(words[--depth]);
 		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX ||
-		    has_python(words, (uint32_t)depth))
+		    has_own_python(resolver, words, (uint32_t)depth))
 			return depth;
 	}
 }

@@ -511,6 +511,25 @@ static void an_origin_stands_between_its_forward_stack_and_the_stack(void **stat
 		    "cuLaunchKernel < [backward] < /bin/app+0x10 < a.py:f:3");
 }
 
+/* A pass that the thread of the call evaluates, and an operation that a checkpoint computes again. */
+static void frames_of_the_call_of_backward_are_no_operations_own(void **state)
+{
+	uint32_t name = add_code(&one, "", "MulBackward0");
+	uint64_t line = stack_word_python(add_code(&one, "a.py", "f"), 3);
+	uint64_t call = stack_word_python(add_code(&one, "/x/torch/autograd/graph.py", "grad"), 5);
+	uint64_t again = stack_word_python(add_code(&one, "torch/autograd/x.py", "again"), 7);
+	uint64_t origin = stack_word_origin(name, add(&one, (uint64_t[]){APP + 1, line}, 2), false);
+	uint32_t derivative = add(&one, (uint64_t[]){APP + 0x11, call, line, origin}, 4);
+	uint32_t recomputed = add(&one, (uint64_t[]){APP + 0x21, again, call, line, origin}, 5);
+
+	(void)state;
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, derivative, false)),
+		    "cuLaunchKernel < [backward] < /bin/app+0x0 < a.py:f:3");
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, recomputed, false)),
+		    "cuLaunchKernel < [backward] < /bin/app+0x20 < torch/autograd/x.py:again:7 < "
+		    "/x/torch/autograd/graph.py:grad:5 < a.py:f:3");
+}
+
 static void an_origin_that_no_guest_writes_is_counted(void **state)
 {
 	uint32_t self = add(&one, (uint64_t[]){APP + 1, stack_word_origin(0, 1, false)}, 2);
@@ -589,6 +608,7 @@ int main(void)
 		TEST(a_range_that_nobody_added_has_no_name_and_counts_once),
 		TEST(ranges_beyond_the_room_for_text_have_no_name_and_are_counted),
 		TEST(an_origin_stands_between_its_forward_stack_and_the_stack),
+		TEST(frames_of_the_call_of_backward_are_no_operations_own),
 		TEST(an_origin_that_no_guest_writes_is_counted),
 		TEST(a_full_stack_table_is_one_mark),
 		TEST(no_stack_is_the_drivers_function_alone),
