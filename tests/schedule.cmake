@@ -154,6 +154,7 @@ set(FLAMEGRID_SLOW_TESTS
   swarm_network_test 11
   swarm_test 4
   tarball_is_packed 6
+  torch_operators_test 5
   windows_test 8)
 
 # These measure what a thread gets of a processor, or fill all of them: they run alone.
