@@ -19,7 +19,7 @@
 
 /* After a whole commit the next whole one comes so many times its CPU time later, but no later than that many ms. Where
  * that would be sooner than COMMIT_SCHEDULE_APART_MS, as in all small profiles, every commit is whole. */
-#define COMMIT_SCHEDULE_WHOLE_TIMES 50u
+#define COMMIT_SCHEDULE_WHOLE_TIMES 250u
 #define COMMIT_SCHEDULE_WHOLE_MS    10000u
 
 struct commit_schedule { /* zeroed: nothing to commit */
