@@ -23,7 +23,7 @@ struct stream_timeline {
 	struct interval_list recent;  /* records since saved() */
 	uint32_t nr_merged;           /* number of the first ones of recent that are merged */
 	struct interval_list scratch; /* room for half of recent */
-	bool all_unsaved;             /* recent was longer than open, and was dropped */
+	bool all_unsaved;             /* recent was longer than half of open, and was dropped */
 	uint32_t intervals_max;
 };
 
@@ -186,7 +186,7 @@ static void close_old(struct stream_timeline *timeline)
 		nr_closed = nr_open - nr_kept;
 	if (nr_closed)
 		close_oldest(timeline, nr_closed);
-	if (timeline->recent.count > timeline->open.count) {
+	if (timeline->recent.count > timeline->open.count / 2) {
 		timeline->all_unsaved = true;
 		timeline->recent.count = timeline->nr_merged = 0;
 	}

@@ -40,7 +40,7 @@ struct timeline_entry {
 
 /* An entry's open intervals are stored in blocks. Each block has the intervals that were added since the previous one,
  * so a commit writes only new ones. One block with all open intervals replaces the others if there are
- * TIMELINE_BLOCKS_MAX of them, or if the new intervals are no fewer than all open ones. Intervals of older blocks
+ * TIMELINE_BLOCKS_MAX of them, or by stream_timeline_unsaved(). Intervals of older blocks
  * before the horizon are closed already. */
 #define TIMELINE_BLOCKS_MAX 64u
 

@@ -258,6 +258,20 @@ static void what_cannot_be_saved_takes_no_more_memory_than_what_is_open(void **s
 	stream_timeline_destroy(copy);
 }
 
+static void when_most_is_unsaved_all_is_saved_anew(void **state)
+{
+	(void)state;
+	limit(64);
+	for (uint64_t i = 1; i <= 60; i++) {
+		add(100 * i, 100 * i + 10);
+		if (i == 20)
+			save();
+	}
+	save();
+	assert_int_equal(saved.nr_lists, 1);
+	assert_int_equal(saved.counts[0], 60);
+}
+
 static void a_closed_timeline_has_nothing_to_load(void **state)
 {
 	(void)state;
@@ -567,6 +581,7 @@ int main(void)
 		TEST(what_is_restored_goes_on_as_before),
 		TEST(only_what_is_new_is_unsaved),
 		TEST(what_cannot_be_saved_takes_no_more_memory_than_what_is_open),
+		TEST(when_most_is_unsaved_all_is_saved_anew),
 		TEST(a_closed_timeline_has_nothing_to_load),
 		TEST(nonsense_is_not_loaded),
 		TEST(nonsense_is_not_restored),
