@@ -1,6 +1,7 @@
 #include "correlator.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "fold_limit.h"
@@ -125,8 +126,8 @@ static bool is_answer(const struct launch *launch, const struct gpu_record *reco
 }
 
 /* launch NULL: the launch is not known, or there is none. */
-static int fold(struct correlator *correlator, const struct gpu_record *record,
-		const struct launch *launch)
+static struct fold_key key_of(const struct correlator *correlator, const struct gpu_record *record,
+			      const struct launch *launch)
 {
 	struct fold_key key = {
 		.process_id = correlator->process_id,
@@ -143,23 +144,52 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 		key.tid = launch->tid;
 		key.stack_id = launch->stack_id;
 	}
-	if (launch || has_no_call(record)) {
-		key.matched = 1;
-		correlator->counts.matched++;
-	} else {
-		correlator->counts.unmatched++;
-	}
+	key.matched = launch || has_no_call(record);
+	return key;
+}
+
+/* *row is the row of the key, which may be new, or that into which it is merged. */
+static int find_row(struct correlator *correlator, const struct fold_key *key,
+		    struct fold_row **row)
+{
+	uint32_t hash = fold_table_hash(key);
+	struct fold_key merged;
 	bool has_room;
-	int error = fold_limit_take(&correlator->rows, &key, &has_room);
+
+	*row = fold_table_find(correlator->table, key, hash);
+	if (*row && !fold_limit_is_reached(&correlator->rows))
+		return 0;
+	int error = fold_limit_take(&correlator->rows, hash, &has_room);
 	if (error)
 		return error;
 	if (!has_room) {
-		key = fold_limit_merged(&key);
+		merged = fold_limit_merged(key);
+		key = &merged;
+		hash = fold_table_hash(key);
+		*row = fold_table_find(correlator->table, key, hash);
 		correlator->nr_merged++;
 	}
-	error = fold_table_add(correlator->table, &key, 1, record->end_ns - record->start_ns,
-			       record->bytes);
-	return error ? error : account_memory(correlator, record, launch);
+	if (!*row)
+		*row = fold_table_append(correlator->table, key, hash);
+	return *row ? 0 : -ENOMEM;
+}
+
+/* launch: as for key_of(). */
+static int fold(struct correlator *correlator, const struct gpu_record *record,
+		const struct launch *launch)
+{
+	const struct fold_key key = key_of(correlator, record, launch);
+	struct fold_row *row;
+	int error = find_row(correlator, &key, &row);
+
+	if (error)
+		return error;
+	if (key.matched)
+		correlator->counts.matched++;
+	else
+		correlator->counts.unmatched++;
+	fold_row_add(row, 1, record->end_ns - record->start_ns, record->bytes);
+	return account_memory(correlator, record, launch);
 }
 
 /* *launch may have moved afterwards. */
@@ -317,6 +347,33 @@ int correlator_record(struct correlator *correlator, const struct gpu_record *re
 	struct launch *launch =
 		launch_history_find(&correlator->launches, record->window, record->correlation_id);
 	return launch ? answer(correlator, launch, record) : wait_for_launch(correlator, record);
+}
+
+void correlator_prefetch_launch(const struct correlator *correlator,
+				const struct launch_record *record)
+{
+	launch_map_prefetch(&correlator->launches.map, record->window, record->correlation_id);
+}
+
+/* Each step needs what the one before it has fetched. */
+void correlator_prefetch(const struct correlator *correlator, const struct gpu_record *records,
+			 uint32_t count)
+{
+	uint32_t hashes[CORRELATOR_PREFETCH_MAX];
+
+	assert(count <= CORRELATOR_PREFETCH_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		launch_map_prefetch(&correlator->launches.map, records[i].window,
+				    records[i].correlation_id);
+	launch_history_prefetch(&correlator->launches, correlator->counts.retire_order, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct launch *launch = launch_history_find(
+			&correlator->launches, records[i].window, records[i].correlation_id);
+		const struct fold_key key = key_of(correlator, &records[i], launch);
+
+		hashes[i] = fold_table_hash(&key);
+	}
+	fold_table_prefetch(correlator->table, hashes, count);
 }
 
 bool correlator_launched(const struct correlator *correlator, const struct gpu_record *record,

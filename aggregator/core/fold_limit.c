@@ -17,14 +17,17 @@ static bool is_known(const void *context, uint32_t id, const void *key)
 	return true;
 }
 
-int fold_limit_take(struct fold_limit *limit, const struct fold_key *key, bool *has_room)
+bool fold_limit_is_reached(const struct fold_limit *limit)
 {
-	uint32_t hash = hash_index_hash(key, sizeof(*key));
+	return limit->rows.count == FOLD_LIMIT_ROWS_MAX;
+}
 
+int fold_limit_take(struct fold_limit *limit, uint32_t hash, bool *has_room)
+{
 	*has_room = true;
 	if (hash_index_find(&limit->rows, hash, is_known, NULL, NULL))
 		return 0;
-	*has_room = limit->rows.count < FOLD_LIMIT_ROWS_MAX;
+	*has_room = !fold_limit_is_reached(limit);
 	return *has_room ? hash_index_insert(&limit->rows, hash, 1) : 0;
 }
 

@@ -19,8 +19,11 @@ struct fold_limit {
 
 void fold_limit_fini(struct fold_limit *limit);
 
-/* *has_room: the process has a row with this key, or may have one more. 0 or -ENOMEM. */
-int fold_limit_take(struct fold_limit *limit, const struct fold_key *key, bool *has_room);
+/* *has_room: the process has a row with a key of this hash (fold_table_hash()), or may have one more. 0 or -ENOMEM. */
+int fold_limit_take(struct fold_limit *limit, uint32_t hash, bool *has_room);
+
+/* Returns whether some keys have no room. Until then every row that the table has was taken. */
+bool fold_limit_is_reached(const struct fold_limit *limit);
 
 /* The merged row for a row without room: it has the same process, device (if the process has such a device), kind and
  * match, and no stack, name, stream and thread. */

@@ -37,6 +37,20 @@ void fold_table_destroy(struct fold_table *table);
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes);
 
+/* fold_table_add() in steps, for callers that need the hash for more. find() returns the key's row; NULL: there is
+ * none, and append() may make it. append() returns NULL: out of memory, the table is unchanged. Rows are borrowed until
+ * the next append, add or clear. */
+uint32_t fold_table_hash(const struct fold_key *key);
+struct fold_row *fold_table_find(const struct fold_table *table, const struct fold_key *key,
+				 uint32_t hash);
+struct fold_row *fold_table_append(struct fold_table *table, const struct fold_key *key,
+				   uint32_t hash);
+void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes);
+
+/* Fetch the keys' rows into the processor's cache, so that a lookup soon after does not wait for memory. Changes
+ * nothing. */
+void fold_table_prefetch(const struct fold_table *table, const uint32_t *hashes, uint32_t count);
+
 /* Returns all rows in the order of their first appearance. Borrowed until the next add or clear. */
 const struct fold_row *fold_table_rows(const struct fold_table *table, uint32_t *nr_rows);
 

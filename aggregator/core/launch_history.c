@@ -92,6 +92,18 @@ int launch_history_retire(struct launch_history *history, struct launch *launch,
 	return 0;
 }
 
+void launch_history_prefetch(const struct launch_history *history, uint64_t order, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct launch_retired *previous =
+			&history->retired[(order + i) % history->retired_max];
+
+		if (previous->order)
+			launch_map_prefetch(&history->map, previous->window,
+					    previous->correlation_id);
+	}
+}
+
 uint64_t launch_history_end(struct launch_history *history)
 {
 	const struct launch_map *map = &history->map;

@@ -63,6 +63,10 @@ int launch_history_touch(struct launch_history *history, const struct launch *la
  * before. */
 int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order);
 
+/* Fetches into the processor's cache what it takes to retire the launches with the numbers from order on. Changes
+ * nothing. */
+void launch_history_prefetch(const struct launch_history *history, uint64_t order, uint32_t count);
+
 int launch_history_forget(struct launch_history *history, struct launch *launch);
 
 /* Forgets all launches without marking a change, and returns the number of unanswered ones. */

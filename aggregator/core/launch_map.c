@@ -85,6 +85,12 @@ struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
 	}
 }
 
+void launch_map_prefetch(const struct launch_map *map, uint32_t window, uint32_t correlation_id)
+{
+	if (map->slots)
+		__builtin_prefetch(&map->slots[home_of(map, window, correlation_id)], 1);
+}
+
 /* The ids have neighbouring home slots, so one walk finds all of them. Launches from homes before the first one may be
  * in its way, and one from a home behind the last ends the walk. */
 uint32_t launch_map_copy(const struct launch_map *map, uint32_t window, uint32_t first_id,

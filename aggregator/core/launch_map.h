@@ -41,6 +41,9 @@ void launch_map_fini(struct launch_map *map);
 struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
 			       uint32_t correlation_id);
 
+/* Fetches the place of a launch into the processor's cache. Changes nothing. */
+void launch_map_prefetch(const struct launch_map *map, uint32_t window, uint32_t correlation_id);
+
 /* Copies those of the LAUNCH_MAP_RUN ids from first_id on, a multiple of it, in the order of their ids. Returns their
  * number. */
 uint32_t launch_map_copy(const struct launch_map *map, uint32_t window, uint32_t first_id,

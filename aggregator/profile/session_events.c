@@ -113,6 +113,82 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
 }
 
+static int apply_launches(const struct agent_session *session, struct correlator *correlator,
+			  const struct message_events *events)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
+		struct launch_record launch = events->launches[i];
+
+		if (i + CORRELATOR_PREFETCH_MAX < events->nr_launches)
+			correlator_prefetch_launch(correlator,
+						   &events->launches[i + CORRELATOR_PREFETCH_MAX]);
+		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
+		error = correlator_launch(correlator, &launch);
+	}
+	return error;
+}
+
+/* The store's ids instead of the agent's. */
+static struct gpu_record translate(const struct agent_session *session,
+				   const struct roster_process *process,
+				   const struct gpu_record *from)
+{
+	struct gpu_record record = *from;
+
+	record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
+	record.capture_stack_id =
+		agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
+	/* No process has so many devices, and each of them takes memory. */
+	if (record.device_id >= RECORD_DEVICES_MAX &&
+	    !roster_process_device(process, record.device_id))
+		record.device_id = LEDGER_DEVICE_NONE;
+	return record;
+}
+
+static int apply_record(struct collection *collection, struct roster_process *process, uint32_t id,
+			const struct message_events *events, const struct gpu_record *record)
+{
+	int error = correlator_record(process->correlator, record);
+
+	if (!error && !is_memory(record))
+		error = add_to_timelines(collection, process, id, events, record);
+	return error ? error : session_collectives_record(collection, id, events, record);
+}
+
+static int apply_records(const struct agent_session *session, struct collection *collection,
+			 struct roster_process *process, uint32_t id,
+			 const struct message_events *events)
+{
+	struct gpu_record records[CORRELATOR_PREFETCH_MAX];
+	int error = 0;
+
+	for (uint32_t at = 0, count; at < events->nr_gpu && !error; at += count) {
+		for (count = 0; count < CORRELATOR_PREFETCH_MAX && at + count < events->nr_gpu;
+		     count++)
+			records[count] = translate(session, process, &events->gpu[at + count]);
+		correlator_prefetch(process->correlator, records, count);
+		for (uint32_t i = 0; i < count && !error; i++)
+			error = apply_record(collection, process, id, events, &records[i]);
+	}
+	return error;
+}
+
+/* Records whose names are left out. */
+static uint64_t count_left_out(const struct agent_session *session,
+			       const struct collection *collection,
+			       const struct message_events *events)
+{
+	const uint32_t left_out = session_strings_left_out(collection->catalog);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; left_out && i < events->nr_gpu; i++)
+		count += agent_session_translate(session, SESSION_STRINGS,
+						 events->gpu[i].name_id) == left_out;
+	return count;
+}
+
 int session_events_apply(struct agent_session *session, struct collection *collection,
 			 const struct message *any, const char **reason)
 {
@@ -123,38 +199,18 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, events->process_id);
 	struct roster_process *process = roster_process(collection->roster, id);
-	const uint32_t left_out = session_strings_left_out(collection->catalog);
-	uint64_t nr_left_out = 0;
+	uint64_t nr_left_out = count_left_out(session, collection, events);
 
 	error = start_correlator(collection, process, id);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
-	if (!error)
+	if (!error) {
 		correlator_set_clock(process->correlator, events->clock_offset_ns,
 				     events->clock_valid);
-	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
-		struct launch_record launch = events->launches[i];
-
-		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
-		error = correlator_launch(process->correlator, &launch);
+		error = apply_launches(session, process->correlator, events);
 	}
-	for (uint32_t i = 0; i < events->nr_gpu && !error; i++) {
-		struct gpu_record record = events->gpu[i];
-
-		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
-		nr_left_out += left_out && record.name_id == left_out;
-		record.capture_stack_id =
-			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
-		/* No process has so many devices, and each of them takes memory. */
-		if (record.device_id >= RECORD_DEVICES_MAX &&
-		    !roster_process_device(process, record.device_id))
-			record.device_id = LEDGER_DEVICE_NONE;
-		error = correlator_record(process->correlator, &record);
-		if (!error && !is_memory(&record))
-			error = add_to_timelines(collection, process, id, events, &record);
-		if (!error)
-			error = session_collectives_record(collection, id, events, &record);
-	}
+	if (!error)
+		error = apply_records(session, collection, process, id, events);
 	if (!error)
 		error = roster_process_count(process, LEDGER_NAME_LIMIT, nr_left_out);
 	return error ? error

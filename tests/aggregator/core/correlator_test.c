@@ -404,6 +404,34 @@ static void a_call_without_gpu_work_is_no_launch(void **state)
 	assert_int_equal(counts->expired, 0);
 }
 
+static void fetching_ahead_changes_nothing(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+	const struct correlator_counts *counts = correlator_counts(fixture->correlator);
+	struct gpu_record records[CORRELATOR_PREFETCH_MAX];
+	const struct launch_record launch = {.correlation_id = 1, .window = 1};
+	uint32_t nr_rows;
+
+	for (uint32_t i = 0; i < CORRELATOR_PREFETCH_MAX; i++)
+		records[i] = (struct gpu_record){
+			.start_ns = 1, .end_ns = 2, .correlation_id = i / 2, .window = 1};
+	correlator_prefetch_launch(fixture->correlator, &launch);
+	correlator_prefetch(fixture->correlator, records, CORRELATOR_PREFETCH_MAX);
+	for (uint32_t i = 1; i <= CORRELATOR_RETIRED_MAX; i++) {
+		correlator_fixture_launch(fixture, i, 5);
+		if (i % 2)
+			kernel(fixture, i, 10);
+	}
+	const struct correlator_counts before = *counts;
+	correlator_prefetch_launch(fixture->correlator, &launch);
+	correlator_prefetch(fixture->correlator, records, CORRELATOR_PREFETCH_MAX);
+	assert_memory_equal(counts, &before, sizeof(before));
+	assert_int_equal(correlator_waiting(fixture->correlator), 0);
+	fold_table_rows(fixture->table, &nr_rows);
+	assert_int_equal(nr_rows, 1);
+	assert_int_equal(sum_of(fixture, 5).count, CORRELATOR_RETIRED_MAX / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +456,7 @@ int main(void)
 		TEST(beyond_the_limit_the_oldest_waiting_record_is_folded),
 		TEST(records_with_impossible_times_are_counted_not_folded),
 		TEST(a_graph_launch_that_was_answered_does_not_expire),
+		TEST(fetching_ahead_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

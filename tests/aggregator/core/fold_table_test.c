@@ -99,6 +99,35 @@ static void a_cleared_table_is_empty_and_usable(void **state)
 	fold_table_destroy(table);
 }
 
+static void a_row_is_found_and_made_by_its_hash(void **state)
+{
+	(void)state;
+	struct fold_table *table = fold_table_create();
+	struct fold_key key = {.process_id = 1};
+	uint32_t hashes[100], nr_rows;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		key.stack_id = i;
+		hashes[i] = fold_table_hash(&key);
+		fold_table_prefetch(table, hashes, i + 1);
+		assert_null(fold_table_find(table, &key, hashes[i]));
+		struct fold_row *row = fold_table_append(table, &key, hashes[i]);
+		assert_non_null(row);
+		fold_row_add(row, 1, i, 2);
+		assert_ptr_equal(fold_table_find(table, &key, hashes[i]), row);
+		assert_int_equal(fold_table_add(table, &key, 1, 1, 1), 0);
+	}
+	const struct fold_row *rows = fold_table_rows(table, &nr_rows);
+	assert_int_equal(nr_rows, 100);
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(rows[i].key.stack_id, i);
+		assert_int_equal(rows[i].count, 2);
+		assert_int_equal(rows[i].ns, i + 1);
+		assert_int_equal(rows[i].bytes, 3);
+	}
+	fold_table_destroy(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +136,7 @@ int main(void)
 		cmocka_unit_test(many_rows_keep_exact_sums),
 		cmocka_unit_test(sums_stick_instead_of_wrapping),
 		cmocka_unit_test(a_cleared_table_is_empty_and_usable),
+		cmocka_unit_test(a_row_is_found_and_made_by_its_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
