@@ -30,7 +30,7 @@ void timeline_table_destroy(struct timeline_table *table)
 	free(table);
 }
 
-static bool entry_equals(const void *context, uint32_t id, const void *key)
+static inline bool entry_equals(const void *context, uint32_t id, const void *key)
 {
 	const struct timeline_table *table = context;
 
@@ -57,28 +57,33 @@ static struct timeline_entry *append(struct timeline_table *table, const struct 
 	return entry;
 }
 
-static struct timeline_entry *find_last(const struct timeline_table *table,
-					const struct timeline_key *key)
+struct timeline_entry *timeline_table_find(struct timeline_table *table,
+					   const struct timeline_key *key)
 {
-	uint32_t last = table->last[key->level % TIMELINE_LEVELS];
+	uint32_t *last = &table->last[key->level % TIMELINE_LEVELS];
 
-	return last && entry_equals(table, last, key) ? &table->entries[last - 1] : NULL;
+	if (*last && entry_equals(table, *last, key))
+		return &table->entries[*last - 1];
+	uint32_t id = hash_index_find(&table->index, hash_index_hash(key, sizeof(*key)),
+				      entry_equals, table, key);
+	if (!id)
+		return NULL;
+	*last = id;
+	return &table->entries[id - 1];
 }
 
 struct timeline_entry *timeline_table_get(struct timeline_table *table,
 					  const struct timeline_key *key)
 {
-	uint32_t *last = &table->last[key->level % TIMELINE_LEVELS];
+	struct timeline_entry *entry = timeline_table_find(table, key);
 
-	if (find_last(table, key))
-		return find_last(table, key);
+	return entry ? entry : append(table, key, hash_index_hash(key, sizeof(*key)));
+}
 
-	uint32_t hash = hash_index_hash(key, sizeof(*key));
-	uint32_t id = hash_index_find(&table->index, hash, entry_equals, table, key);
-	struct timeline_entry *entry = id ? &table->entries[id - 1] : append(table, key, hash);
-	if (entry)
-		*last = (uint32_t)(entry - table->entries) + 1;
-	return entry;
+int timeline_entry_add(struct timeline_entry *entry, uint64_t start_ns, uint64_t end_ns)
+{
+	entry->changed = true;
+	return stream_timeline_add(entry->timeline, start_ns, end_ns);
 }
 
 int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
@@ -86,22 +91,7 @@ int timeline_table_add(struct timeline_table *table, const struct timeline_key *
 {
 	struct timeline_entry *entry = timeline_table_get(table, key);
 
-	if (!entry)
-		return -ENOMEM;
-	entry->changed = true;
-	return stream_timeline_add(entry->timeline, start_ns, end_ns);
-}
-
-const struct timeline_entry *timeline_table_find(const struct timeline_table *table,
-						 const struct timeline_key *key)
-{
-	if (find_last(table, key))
-		return find_last(table, key);
-
-	uint32_t hash = hash_index_hash(key, sizeof(*key));
-	uint32_t id = hash_index_find(&table->index, hash, entry_equals, table, key);
-
-	return id ? &table->entries[id - 1] : NULL;
+	return entry ? timeline_entry_add(entry, start_ns, end_ns) : -ENOMEM;
 }
 
 /* Up to the first NCCL kernel, KERNELS equals COMPUTATION, so it begins as a copy. */
@@ -138,9 +128,10 @@ int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id,
 		error = begin_kernels(table, &kernels);
 	if (!error)
 		error = timeline_table_add(table, &part, start_ns, end_ns);
-	if (error || !(communicates || timeline_table_find(table, &kernels)))
+	if (error)
 		return error;
-	return timeline_table_add(table, &kernels, start_ns, end_ns);
+	struct timeline_entry *entry = timeline_table_find(table, &kernels);
+	return entry ? timeline_entry_add(entry, start_ns, end_ns) : 0;
 }
 
 void timeline_table_close(struct timeline_table *table, uint32_t process_id)

@@ -65,14 +65,18 @@ struct timeline_entry *timeline_table_get(struct timeline_table *table,
 int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
 		       uint64_t start_ns, uint64_t end_ns);
 
+/* The same for an entry. */
+int timeline_entry_add(struct timeline_entry *entry, uint64_t start_ns, uint64_t end_ns);
+
 /* Adds a kernel of a process on a device to COMMUNICATION or COMPUTATION, and to KERNELS if that exists. 0; -ENOMEM:
  * the three no longer fit each other exactly. */
 int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id, uint32_t device_id,
 			      bool communicates, uint64_t start_ns, uint64_t end_ns);
 
-/* Returns the key's entry; NULL: there is none. Borrowed until the next get or add. */
-const struct timeline_entry *timeline_table_find(const struct timeline_table *table,
-						 const struct timeline_key *key);
+/* Returns the key's entry; NULL: there is none. Borrowed until the next get or add. It notes the entry, because records
+ * come in runs. */
+struct timeline_entry *timeline_table_find(struct timeline_table *table,
+					   const struct timeline_key *key);
 
 /* Closes the timelines of a process that has ended. */
 void timeline_table_close(struct timeline_table *table, uint32_t process_id);

@@ -153,24 +153,30 @@ static int add_early(struct process *process, const struct collective_log_kernel
 	return 0;
 }
 
+bool collective_log_wants(const struct collective_log *log, uint32_t process,
+			  uint32_t correlation_id, bool is_nccl)
+{
+	if (!correlation_id || is_nccl)
+		return correlation_id;
+	if (process == 0 || process > log->nr_processes)
+		return false;
+	const uint32_t *asked = log->processes[process - 1].asked;
+	return asked && asked[correlation_id % COLLECTIVE_LOG_ASKED] == correlation_id;
+}
+
 int collective_log_kernel(struct collective_log *log, uint32_t process, uint32_t correlation_id,
 			  const struct collective_gpu *gpu, bool is_nccl)
 {
 	const struct collective_log_kernel kernel = {
 		.process = process, .correlation_id = correlation_id, .gpu = *gpu};
-	bool known = process <= log->nr_processes;
 
-	if (!kernel.correlation_id || (!is_nccl && !known))
+	if (!collective_log_wants(log, process, correlation_id, is_nccl))
 		return 0;
 	int error = reserve_process(log, process);
 	if (error)
 		return error;
 
 	struct process *from = &log->processes[process - 1];
-	if (!is_nccl &&
-	    (!from->asked ||
-	     from->asked[kernel.correlation_id % COLLECTIVE_LOG_ASKED] != kernel.correlation_id))
-		return 0;
 	if (!from->defined)
 		return add_early(from, &kernel);
 	error = reserve_kernels(log, 1);

@@ -65,8 +65,12 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 		       const struct communicator *communicator);
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call);
 
-/* Adds a kernel of the process, with valid times and a launch of its own. It is kept if it is NCCL's (is_nccl) or if a
- * call has asked for it. 0 or -ENOMEM: unchanged. */
+/* Returns whether a kernel of the process is kept: it is NCCL's (is_nccl), or a call has asked for it. */
+bool collective_log_wants(const struct collective_log *log, uint32_t process,
+			  uint32_t correlation_id, bool is_nccl);
+
+/* Adds a kernel of the process, with valid times and a launch of its own, if the log wants it. 0 or -ENOMEM:
+ * unchanged. */
 int collective_log_kernel(struct collective_log *log, uint32_t process, uint32_t correlation_id,
 			  const struct collective_gpu *gpu, bool is_nccl);
 

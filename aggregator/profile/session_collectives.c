@@ -1,9 +1,7 @@
 #include "session_modules.h"
 
-#include "catalog.h"
 #include "collection.h"
 #include "collective_log.h"
-#include "nccl_kernel.h"
 #include "roster.h"
 
 #include "aggregator/core/correlator.h"
@@ -60,8 +58,16 @@ int session_collectives_apply(struct agent_session *session, struct collection *
 
 /* All kernels of a graph have the id of its launch, so none of them belongs to a call. */
 int session_collectives_record(struct collection *collection, uint32_t process,
-			       const struct message_events *events, const struct gpu_record *record)
+			       const struct message_events *events, const struct gpu_record *record,
+			       bool is_nccl)
 {
+	if (record->kind != RECORD_GPU_KERNEL || record->graph_node_id || record->graph_id ||
+	    record->start_ns == 0 || record->end_ns < record->start_ns ||
+	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS ||
+	    !collective_log_wants(collection->collectives, process, record->correlation_id,
+				  is_nccl))
+		return 0;
+
 	struct collective_gpu gpu = {
 		.start_ns = record->start_ns,
 		.ns = record->end_ns - record->start_ns,
@@ -70,13 +76,7 @@ int session_collectives_record(struct collection *collection, uint32_t process,
 		.known = true,
 		.clock_known = events->clock_valid,
 	};
-	uint32_t size;
 
-	if (record->kind != RECORD_GPU_KERNEL || record->graph_node_id || record->graph_id ||
-	    record->start_ns == 0 || record->end_ns < record->start_ns ||
-	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
-		return 0;
-	const char *name = catalog_string(collection->catalog, record->name_id, &size);
 	gpu.total_known =
 		correlator_launched(roster_process(collection->roster, process)->correlator, record,
 				    &gpu.tid, &gpu.node);
@@ -86,5 +86,5 @@ int session_collectives_record(struct collection *collection, uint32_t process,
 		gpu.name = record->name_id;
 	}
 	return collective_log_kernel(collection->collectives, process, record->correlation_id, &gpu,
-				     nccl_kernel_is(name, size));
+				     is_nccl);
 }

@@ -48,41 +48,48 @@ static bool is_memory(const struct gpu_record *record)
 	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
 }
 
+static bool is_of_nccl(const struct catalog *catalog, const struct gpu_record *record)
+{
+	uint32_t size;
+	const char *name = catalog_string(catalog, record->name_id, &size);
+
+	return record->kind == RECORD_GPU_KERNEL && nccl_kernel_is(name, size);
+}
+
 /* Adds a record to the process's sums. The kernels of a graph that is traced as a whole are not known. */
 static int add_to_process(struct collection *collection, uint32_t id,
-			  const struct gpu_record *record)
+			  const struct gpu_record *record, bool communicates)
 {
 	const struct timeline_key work = {
 		.level = TIMELINE_WORK, .process_id = id, .device_id = record->device_id};
 	int error =
 		timeline_table_add(collection->timelines, &work, record->start_ns, record->end_ns);
-	uint32_t size;
 
 	if (error || record->kind != RECORD_GPU_KERNEL)
 		return error;
-	const char *name = catalog_string(collection->catalog, record->name_id, &size);
-	return timeline_table_add_kernel(collection->timelines, id, record->device_id,
-					 nccl_kernel_is(name, size), record->start_ns,
-					 record->end_ns);
+	return timeline_table_add_kernel(collection->timelines, id, record->device_id, communicates,
+					 record->start_ns, record->end_ns);
 }
 
 /* All streams beyond the limit share one timeline, of a device that need not exist. */
 static int add_to_stream(struct timeline_table *timelines, struct roster_process *process,
 			 struct timeline_key *stream, const struct gpu_record *record)
 {
-	if (!timeline_table_find(timelines, stream)) {
-		if (process->nr_timelines == SESSION_EVENTS_STREAMS_MAX)
-			stream->context_id = stream->stream_id = stream->device_id = UINT32_MAX;
-		else
-			process->nr_timelines++;
-	}
+	struct timeline_entry *entry = timeline_table_find(timelines, stream);
+
+	if (entry)
+		return timeline_entry_add(entry, record->start_ns, record->end_ns);
+	if (process->nr_timelines == SESSION_EVENTS_STREAMS_MAX)
+		stream->context_id = stream->stream_id = stream->device_id = UINT32_MAX;
+	else
+		process->nr_timelines++;
 	return timeline_table_add(timelines, stream, record->start_ns, record->end_ns);
 }
 
 /* Only GPU work counts: a waiting host keeps no GPU busy. */
 static int add_to_timelines(struct collection *collection, struct roster_process *process,
 			    uint32_t id, const struct message_events *events,
-			    const struct gpu_record *record)
+			    const struct gpu_record *record, bool communicates)
 {
 	struct timeline_table *timelines = collection->timelines;
 	struct timeline_key stream = {
@@ -106,7 +113,7 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 					       .device_id = record->device_id};
 	int error = add_to_stream(timelines, process, &stream, record);
 	if (!error)
-		error = add_to_process(collection, id, record);
+		error = add_to_process(collection, id, record, communicates);
 	if (!error && store_device)
 		error = session_samples_work(collection, id, store_device, events, record);
 	return error ? error
@@ -150,11 +157,12 @@ static struct gpu_record translate(const struct agent_session *session,
 static int apply_record(struct collection *collection, struct roster_process *process, uint32_t id,
 			const struct message_events *events, const struct gpu_record *record)
 {
+	const bool is_nccl = is_of_nccl(collection->catalog, record);
 	int error = correlator_record(process->correlator, record);
 
 	if (!error && !is_memory(record))
-		error = add_to_timelines(collection, process, id, events, record);
-	return error ? error : session_collectives_record(collection, id, events, record);
+		error = add_to_timelines(collection, process, id, events, record, is_nccl);
+	return error ? error : session_collectives_record(collection, id, events, record, is_nccl);
 }
 
 static int apply_records(const struct agent_session *session, struct collection *collection,

@@ -27,10 +27,11 @@ session_module session_strings_apply, session_stacks_apply, session_process_appl
 /* The agent says goodbye: nothing more will come from its processes that still run. */
 session_module session_process_leave;
 
-/* Offers a GPU record of a process, which may be the kernel of a call. Ids are the store's. 0 or -ENOMEM. */
+/* Offers a GPU record of a process, which may be the kernel of a call. is_nccl: it is a kernel of NCCL's. Ids are the
+ * store's. 0 or -ENOMEM. */
 int session_collectives_record(struct collection *collection, uint32_t process,
-			       const struct message_events *events,
-			       const struct gpu_record *record);
+			       const struct message_events *events, const struct gpu_record *record,
+			       bool is_nccl);
 
 /* Logs a record of GPU work for the device's idle time, if the process has samples. Call it before the record goes to
  * the device's timeline. events: the record's message; device: the store's id. 0 or -ENOMEM. */
