@@ -16,28 +16,33 @@
 #define NS_PER_S 1000000000ll
 #define SLACK_NS 100000000ll /* timestamps of files and processes are as coarse as clock ticks */
 
-/* Takes found, which was opened with O_PATH: that opening had no effect on the file. user must be allowed to read the
- * file; NULL: the file's mode does not count. */
-static int open_found(int found, const uid_t *user)
+/* Takes found, which was opened with O_PATH: that opening had no effect on the file. type: S_IFREG or S_IFDIR. user
+ * must be allowed to read the file; NULL: the file's mode does not count. */
+static int open_found_as(int found, mode_t type, const uid_t *user)
 {
 	struct stat status;
 	char path[40];
-	int fd = -ENOEXEC;
+	int fd;
 
 	if (found < 0)
 		return -errno;
-	if (fstat(found, &status) || !S_ISREG(status.st_mode))
-		fd = -ENOEXEC;
+	if (fstat(found, &status) || (status.st_mode & S_IFMT) != type)
+		fd = type == S_IFDIR ? -ENOTDIR : -ENOEXEC;
 	else if (user && *user != 0 && *user != status.st_uid && !(status.st_mode & S_IROTH))
 		fd = -EACCES;
 	else {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-		fd = open(path, READ);
+		fd = open(path, type == S_IFDIR ? READ | O_DIRECTORY : READ);
 		if (fd < 0)
 			fd = -errno;
 	}
 	close(found);
 	return fd;
+}
+
+static int open_found(int found, const uid_t *user)
+{
+	return open_found_as(found, S_IFREG, user);
 }
 
 int permitted_file_open(const char *path)
@@ -124,7 +129,8 @@ static int find_in(int root, const char *path, int flags)
 								: found;
 }
 
-int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
+/* Finds a path in the process's root. Returns a descriptor that was opened with O_PATH, or -errno. */
+static int find_in_process(pid_t pid, const char *path, int flags)
 {
 	char name[40] = "/";
 	int root, found;
@@ -137,14 +143,34 @@ int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
 	if (root < 0)
 		return -errno;
 	found = find_in(root, path, flags);
-	if (found < 0) {
-		int error = -errno;
-
-		close(root);
-		return error;
-	}
+	if (found < 0)
+		found = -errno;
 	close(root);
-	return open_found(found, &user);
+	return found;
+}
+
+int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags)
+{
+	int found = find_in_process(pid, path, flags);
+
+	return found < 0 ? found : open_found(found, &user);
+}
+
+int permitted_file_open_directory_in(pid_t pid, const char *path, uid_t user)
+{
+	int found = find_in_process(pid, path, 0);
+
+	return found < 0 ? found : open_found_as(found, S_IFDIR, &user);
+}
+
+int permitted_file_open_at(int directory, const char *name, uid_t user)
+{
+	return open_found(openat(directory, name, FIND | O_NOFOLLOW), &user);
+}
+
+int permitted_file_open_directory_at(int directory, const char *name, uid_t user)
+{
+	return open_found_as(openat(directory, name, FIND | O_NOFOLLOW), S_IFDIR, &user);
 }
 
 /* ---- whom to believe --------------------------------------------------------------------------- */

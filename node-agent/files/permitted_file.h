@@ -29,6 +29,13 @@ uint64_t permitted_file_device_mapped(pid_t pid, uint64_t start, uint64_t end);
  * us openat2(), a path through links fails with -ELOOP. */
 int permitted_file_open_in(pid_t pid, const char *path, uid_t user, int flags);
 
+/* Opens a directory for reading its names, as permitted_file_open_in() opens a file. -ENOTDIR: it is none. */
+int permitted_file_open_directory_in(pid_t pid, const char *path, uid_t user);
+
+/* The same of names in a directory that is open, without following links. */
+int permitted_file_open_at(int directory, const char *name, uid_t user);
+int permitted_file_open_directory_at(int directory, const char *name, uid_t user);
+
 /* Returns whether only root can have written the file. Root owns it, no other user may write to it, and its mount is
  * not nosuid. A user's own mount, which can show any owner, is nosuid. */
 bool permitted_file_is_of_root(int fd);

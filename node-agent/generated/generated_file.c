@@ -1,0 +1,187 @@
+#include "generated_file.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cached_graph.h"
+#include "generated_path.h"
+#include "kernel_lines.h"
+
+#include "node-agent/files/permitted_file.h"
+#include "node-agent/files/proc_file.h"
+
+#define ENTRIES      "fxgraph"
+#define ENTRY_LEVELS 2u /* of directories above an entry */
+
+/* A search for the entry of a key. */
+struct search {
+	struct text_span key;
+	uid_t owner;
+	uint32_t nr_names; /* that were looked at */
+	char *entry;       /* owns; NULL: not found yet */
+	size_t entry_size;
+};
+
+/* ---- files */
+
+/* This check comes after the file was opened, since the pid may belong to another process by now. */
+static bool is_believed(int fd, pid_t pid, uid_t owner)
+{
+	struct stat status;
+	uid_t real, effective;
+
+	if (pid > 0 && (proc_file_users(pid, &real, &effective) || real != owner))
+		return false;
+	return permitted_file_is_of_root(fd) || (fstat(fd, &status) == 0 && status.st_uid == owner);
+}
+
+/* Reads up to max bytes, however long the file is. Returns their number. */
+static size_t read_up_to(int fd, char *data, size_t max)
+{
+	size_t size = 0;
+
+	while (size < max) {
+		ssize_t got = pread(fd, data + size, max - size, (off_t)size);
+
+		if (got <= 0)
+			break;
+		size += (size_t)got;
+	}
+	return size;
+}
+
+/* Returns the begin of the file, which the caller owns. NULL: it is empty, or out of memory. */
+static char *read_begin(int fd, size_t max, size_t *size)
+{
+	struct stat status;
+
+	*size = 0;
+	if (fstat(fd, &status) || status.st_size <= 0)
+		return NULL;
+	if ((uint64_t)status.st_size < max)
+		max = (size_t)status.st_size;
+	char *data = malloc(max);
+	if (data)
+		*size = read_up_to(fd, data, max);
+	return data;
+}
+
+static bool is_too_large(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) || status.st_size > (off_t)GENERATED_FILE_SIZE_MAX;
+}
+
+static char *read_code(const struct generated_file_place *place, pid_t pid, size_t *size)
+{
+	int fd = permitted_file_open_in(pid, place->path, place->owner, 0);
+	char *code = NULL;
+
+	*size = 0;
+	if (fd < 0)
+		return NULL;
+	if (is_believed(fd, pid, place->owner) && !is_too_large(fd))
+		code = read_begin(fd, GENERATED_FILE_SIZE_MAX, size);
+	close(fd);
+	return code;
+}
+
+/* ---- the cache */
+
+/* Reads the entry if it is the one that is looked for. */
+static void try_entry(struct search *search, int directory, const char *name)
+{
+	char head[CACHED_GRAPH_HEAD_SIZE];
+	int fd = permitted_file_open_at(directory, name, search->owner);
+
+	if (fd < 0)
+		return;
+	if (is_believed(fd, 0, search->owner)) {
+		const struct text_span begin = {head, read_up_to(fd, head, sizeof(head))};
+
+		if (text_span_equals(cached_graph_key(begin), search->key))
+			search->entry =
+				read_begin(fd, GENERATED_FILE_ENTRY_MAX, &search->entry_size);
+	}
+	close(fd);
+}
+
+static bool goes_on(struct search *search)
+{
+	return !search->entry && search->nr_names++ < GENERATED_FILE_NAMES_MAX;
+}
+
+/* Takes the directory. levels: of directories below it. */
+static void look_in(struct search *search, int directory, uint32_t levels)
+{
+	DIR *names = directory >= 0 ? fdopendir(directory) : NULL;
+	struct dirent *entry;
+
+	if (!names) {
+		if (directory >= 0)
+			close(directory);
+		return;
+	}
+	while ((entry = readdir(names)) && goes_on(search)) {
+		if (entry->d_name[0] == '.')
+			continue;
+		if (levels == 0)
+			try_entry(search, dirfd(names), entry->d_name);
+		else
+			look_in(search,
+				permitted_file_open_directory_at(dirfd(names), entry->d_name,
+								 search->owner),
+				levels - 1);
+	}
+	closedir(names);
+}
+
+static void find_entry(struct search *search, const struct generated_file_place *place, pid_t pid,
+		       struct text_span cache)
+{
+	char path[PATH_MAX];
+	int size = snprintf(path, sizeof(path), "%.*s/" ENTRIES, (int)cache.size, cache.data);
+
+	if (size > 0 && (size_t)size < sizeof(path))
+		look_in(search, permitted_file_open_directory_in(pid, path, place->owner),
+			ENTRY_LEVELS);
+}
+
+/* ---- both */
+
+static struct kernel_lines *read_in(const struct generated_file_place *place, pid_t pid)
+{
+	struct search search = {.owner = place->owner};
+	struct text_span cache, code = {0};
+	struct kernel_lines *lines = NULL;
+
+	if (!generated_path_parse(place->path, strlen(place->path), &cache, &search.key))
+		return NULL;
+	char *text = read_code(place, pid, &code.size);
+	code.data = text;
+	if (text)
+		find_entry(&search, place, pid, cache);
+	const struct text_span entry = {search.entry, search.entry_size};
+	if (text)
+		lines = kernel_lines_create(code, cached_graph_graph(entry),
+					    cached_graph_traces(entry));
+	free(search.entry);
+	free(text);
+	if (lines && kernel_lines_count(lines) > 0)
+		return lines;
+	kernel_lines_destroy(lines);
+	return NULL;
+}
+
+struct kernel_lines *generated_file_read(const struct generated_file_place *place)
+{
+	struct kernel_lines *lines = place->pid > 0 ? read_in(place, place->pid) : NULL;
+
+	return lines || place->in_other_root ? lines : read_in(place, 0);
+}

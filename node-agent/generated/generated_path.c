@@ -1,0 +1,41 @@
+#include "generated_path.h"
+
+#include <string.h>
+
+#define SUFFIX      ".py"
+#define SUFFIX_SIZE 3u
+#define FOLDER_SIZE 2u
+#define TAIL_SIZE   (1 + FOLDER_SIZE + 1 + GENERATED_PATH_KEY_SIZE + SUFFIX_SIZE) /* "/xy/cxyz….py" */
+
+bool generated_path_is_key(struct text_span text)
+{
+	if (text.size != GENERATED_PATH_KEY_SIZE || text.data[0] != 'c')
+		return false;
+	for (size_t i = 1; i < text.size; i++) {
+		char c = text.data[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '2' && c <= '7')))
+			return false;
+	}
+	return true;
+}
+
+bool generated_path_parse(const char *path, size_t size, struct text_span *cache,
+			  struct text_span *key)
+{
+	if (size <= TAIL_SIZE || path[0] != '/' || memchr(path, '\0', size))
+		return false;
+	const char *tail = path + size - TAIL_SIZE, *folder = tail + 1;
+	const char *name = folder + FOLDER_SIZE + 1;
+	const struct text_span found = {name, GENERATED_PATH_KEY_SIZE};
+
+	if (tail[0] != '/' || folder[FOLDER_SIZE] != '/' || !generated_path_is_key(found) ||
+	    memcmp(folder, name + 1, FOLDER_SIZE) != 0 ||
+	    memcmp(name + GENERATED_PATH_KEY_SIZE, SUFFIX, SUFFIX_SIZE) != 0)
+		return false;
+	if (cache)
+		*cache = (struct text_span){path, size - TAIL_SIZE};
+	if (key)
+		*key = found;
+	return true;
+}
