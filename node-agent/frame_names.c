@@ -11,6 +11,17 @@
 
 #define SYMBOLS_AT_ONCE 1024u
 
+/* Asks for the lines of a model that a line of generated code works for. */
+static int request_lines(struct frame_names *names, uint32_t frame_id,
+			 const struct message_frame *frame)
+{
+	uint32_t module_id = stack_dictionary_generated(names->stacks, frame->code);
+
+	return module_id == MESSAGE_FRAME_NO_MODULE
+		       ? 0
+		       : symbolizer_request(names->symbolizer, frame_id, module_id, frame->offset);
+}
+
 int frame_names_request(struct frame_names *names)
 {
 	uint32_t total = stack_dictionary_nr_frames(names->stacks);
@@ -26,6 +37,8 @@ int frame_names_request(struct frame_names *names)
 		else if (frame->code == MESSAGE_FRAME_NATIVE)
 			r = symbolizer_request(names->symbolizer, frame_id, frame->module,
 					       frame->offset);
+		else
+			r = request_lines(names, frame_id, frame);
 		if (r)
 			return r;
 		names->asked = frame_id;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "id_memory.h"
+#include "id_table.h"
 
 #include "base/array.h"
 
@@ -20,6 +21,7 @@ struct entries {
 struct stack_dictionary {
 	struct entries modules, codes, frames, nodes; /* modules: all of them, sent or not */
 	struct id_memory known_modules;
+	struct id_table generated;        /* code id to the module id of its file */
 	struct stack_memory own, *memory; /* memory: the caller's, or own */
 };
 
@@ -41,6 +43,7 @@ void stack_dictionary_destroy(struct stack_dictionary *stacks)
 	free(stacks->frames.array);
 	free(stacks->nodes.array);
 	id_memory_clear(&stacks->known_modules);
+	id_table_fini(&stacks->generated);
 	stack_memory_clear(&stacks->own);
 	free(stacks);
 }
@@ -161,6 +164,17 @@ static int add_node(struct stack_dictionary *stacks, struct message_node node,
 	if (r == 0)
 		(*node_budget)--;
 	return r;
+}
+
+int stack_dictionary_set_generated(struct stack_dictionary *stacks, uint32_t code_id,
+				   uint32_t module_id)
+{
+	return id_table_set(&stacks->generated, code_id, module_id);
+}
+
+uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint32_t code_id)
+{
+	return id_table_get(&stacks->generated, code_id);
 }
 
 int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct message_frame *frames,

@@ -39,6 +39,13 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
 			      uint32_t *code_id);
 
+/* Notes that a code is of a generated file, whose lines have the module's symbols (symbolizer.h). 0 or -ENOMEM. */
+int stack_dictionary_set_generated(struct stack_dictionary *stacks, uint32_t code_id,
+				   uint32_t module_id);
+
+/* Returns that module; MESSAGE_FRAME_NO_MODULE: the code is of no generated file. */
+uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint32_t code_id);
+
 /* Enters frames[0..depth), leaf first. Their modules and codes must be known. *node_budget is the number of new nodes
  * that this call may make; the call subtracts those that it made. Returns 0; -EDQUOT: the budget is used up; -ENOSPC:
  * there are WIRE_ID_MAX frames or nodes; -ENOMEM. On error *node_id is STACK_NODE_NONE. */

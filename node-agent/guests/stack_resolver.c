@@ -14,6 +14,7 @@
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/generated/generated_path.h"
 #include "proto/backward_frame.h"
 #include "proto/stack_word.h"
 
@@ -116,6 +117,22 @@ static int add_mark(struct stack_resolver *resolver, enum stack_mark mark, uint3
 
 /* --- Python frames ------------------------------------------------------------------------------ */
 
+/* Makes a module of a generated file, in which the symbolizer finds lines. Without room for one the frame has none. */
+static int note_generated(struct stack_resolver *resolver, uint32_t code_id)
+{
+	const struct record_ring_code *names = &resolver->code;
+	uint32_t module_id;
+
+	if (!generated_path_parse(names->file, names->file_size, NULL, NULL))
+		return 0;
+	int r = module_table_add_generated(resolver->modules, names->file, names->file_size,
+					   &module_id);
+
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	return stack_dictionary_set_generated(resolver->outputs->stacks, code_id, module_id);
+}
+
 /* Adds the code of the names that were just read. -ENOSPC: the dictionary is full. */
 static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 {
@@ -129,7 +146,9 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 	int r = intern(resolver, names->file, names->file_size, &code.file);
 	if (r == 0)
 		r = intern(resolver, names->name, names->name_size, &code.name);
-	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+	if (r == 0)
+		r = stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+	return r ? r : note_generated(resolver, *code_id);
 }
 
 /* Sets *code_id, with CODE_HAS_FILE. Each id of the guest is read once, so a fault in it counts once. */

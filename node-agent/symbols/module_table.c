@@ -293,6 +293,27 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
+int module_table_add_generated(struct module_table *table, const char *path, size_t path_size,
+			       uint32_t *module_id)
+{
+	struct symbolizer_module place = {.kind = SYMBOLIZER_GENERATED};
+	char terminated[PATH_MAX];
+
+	*module_id = MESSAGE_FRAME_NO_MODULE;
+	if (path_size == 0 || path_size >= PATH_MAX)
+		return -EINVAL;
+	memcpy(terminated, path, path_size);
+	terminated[path_size] = '\0';
+	place.path = terminated;
+	set_process(table, &place);
+	int r = enter(table, terminated, path_size, &place);
+	if (r == 0)
+		r = announce(table, &place);
+	if (r == 0)
+		*module_id = place.module_id;
+	return r;
+}
+
 /* All 64-bit processes of a kernel have one vDSO, also in other time namespaces. So our own vDSO identifies it. */
 static int open_vdso(const struct maps_file_entry *entry, struct elf_file **file)
 {

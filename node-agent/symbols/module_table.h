@@ -42,6 +42,11 @@ void module_table_destroy(struct module_table *table);
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);
 
+/* Adds a Python file of generated/generated_path.h that the process runs, which is a module, too. Returns as
+ * module_table_add(); *module_id is MESSAGE_FRAME_NO_MODULE on error. */
+int module_table_add_generated(struct module_table *table, const char *path, size_t path_size,
+			       uint32_t *module_id);
+
 /* Finds the frame of a code address. Generated code belongs to a module of this process alone, /tmp/perf-PID.map, with
  * the address as the offset. An address in no module gets MESSAGE_FRAME_NO_MODULE, with the address as the offset.
  * Returns 0 or -ENOMEM. */

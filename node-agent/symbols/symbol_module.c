@@ -22,6 +22,8 @@
 #include "node-agent/files/elf_file.h"
 #include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
+#include "node-agent/generated/generated_file.h"
+#include "node-agent/generated/kernel_lines.h"
 #include "proto/definition.h"
 
 struct symbol_module {
@@ -33,6 +35,7 @@ struct symbol_module {
 	struct symbol_table *table;     /* owns */
 	struct inline_frames *inlines;  /* owns; borrows file or debug */
 	struct perf_map *map;           /* owns */
+	struct kernel_lines *lines;     /* owns */
 	uint64_t map_covers;            /* the last request that was made before map was read */
 	bool loaded;
 };
@@ -68,6 +71,7 @@ void symbol_module_destroy(struct symbol_module *module)
 	if (!module)
 		return;
 	inline_frames_destroy(module->inlines);
+	kernel_lines_destroy(module->lines);
 	symbol_table_destroy(module->table);
 	if (module->map)
 		module->scope->nr_open--;
@@ -299,12 +303,30 @@ static bool set_place(struct symbol_module *module, const struct symbolizer_modu
 	return true;
 }
 
+/* It is read at once, since the program may remove it when it ends. */
+static void read_generated(struct symbol_module *module)
+{
+	const struct generated_file_place place = {
+		.pid = module->place.pid,
+		.owner = module->place.owner,
+		.in_other_root = module->place.in_other_root,
+		.path = module->path,
+	};
+
+	module->lines = generated_file_read(&place);
+	module->loaded = true;
+}
+
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place)
 {
-	if (module->file || module->table || module->inlines || module->map ||
+	if (module->file || module->table || module->inlines || module->map || module->lines ||
 	    !set_place(module, place))
 		return;
 	module->loaded = false;
+	if (place->kind == SYMBOLIZER_GENERATED) {
+		read_generated(module);
+		return;
+	}
 	if (place->kind == SYMBOLIZER_PERF_MAP) {
 		if (module->scope->nr_open < module->scope->max_open &&
 		    perf_map_open(place->pid, &module->map) == 0)
@@ -353,6 +375,8 @@ const char *symbol_module_find(struct symbol_module *module, const struct symbol
 		*is_in_text = true;
 		return text;
 	}
+	if (module->lines)
+		return kernel_lines_find(module->lines, vaddr);
 	if (!module->path)
 		return NULL;
 	if (!module->loaded)

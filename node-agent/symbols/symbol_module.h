@@ -39,6 +39,7 @@ void symbol_module_open(struct symbol_module *module, const struct symbolizer_mo
 bool symbol_module_is_in_memory(const struct symbol_module *module);
 
 /* Returns the text for the address of a request: a name, or with scope->inlines what inline_frames_describe() gives.
+ * For a line of a generated file it is the symbol of generated/kernel_lines.h.
  * NULL: the address has none. The text lives until symbol_module_destroy(). If *is_in_text is set, it is in text
  * instead, cut to max bytes. A perf map is read again if it was read before the request was made. */
 const char *symbol_module_find(struct symbol_module *module, const struct symbol_request *request,

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/memory_kind.h"
+#include "proto/model_lines.h"
 #include "proto/record.h"
 #include "report/frames/step_path.h"
 #include "report/names/clean_text.h"
@@ -23,6 +24,7 @@
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"
+#define NEAR     " " MODEL_LINES_NEAR
 
 /* What a leaf's name depends on, and the name. Most rows have that of another row. */
 struct leaf_name {
@@ -233,6 +235,78 @@ static int code_text(struct report_names *names, const struct catalog_frame *fra
 	return error;
 }
 
+/* Makes "model.py:forward:57" of a part, or the part alone. The caller owns the text. NULL: out of memory. */
+static char *line_text(const struct report_names *names, const struct symbol_part *part)
+{
+	const char *colon = part->source ? memrchr(part->source, ':', part->source_size) : NULL;
+	size_t file_size = colon ? (size_t)(colon - part->source) : 0, size;
+
+	if (!colon)
+		return strndup(part->name, part->name_size);
+	const char *file = source_name_file(part->source, &file_size);
+	/* The number ends where the part does: at a line end, or at the symbol's NUL. */
+	uint64_t line = names->lines == REPORT_LINES_ON ? strtoull(colon + 1, NULL, 10) : 0;
+	return source_name_make(file, file_size, part->name, part->name_size, line, &size);
+}
+
+/* Returns whether a text, not empty, is in a list with ", " between its items. */
+static bool is_listed(const char *list, const char *text)
+{
+	size_t size = strlen(text);
+
+	for (const char *at = list; (at = strstr(at, text)); at += size)
+		if ((at == list || at[-1] == ' ') && (at[size] == '\0' || at[size] == ','))
+			return true;
+	return false;
+}
+
+/* Makes "model.py:forward:57, model.py:loss:60" of the symbol of generated code. Without lines some are equal. */
+static int lines_text(struct report_names *names, const char *symbol, uint32_t size,
+		      uint32_t *index)
+{
+	const char *text = symbol, *end = symbol + size;
+	char *list = NULL;
+	struct symbol_part part;
+	int error = 0;
+
+	while (!error && symbol_part_next(&text, end, &part)) {
+		char *item = line_text(names, &part), *longer = NULL;
+		bool is_mark = item && strcmp(item, MODEL_LINES_NEAR) == 0;
+
+		if (item && (*item == '\0' || (list && !is_mark && is_listed(list, item)))) {
+			free(item);
+			continue;
+		}
+		if (!item || asprintf(&longer, "%s%s%s", list ? list : "",
+				      !list || is_mark ? "" : ", ", is_mark ? NEAR : item) < 0)
+			error = -ENOMEM;
+		free(item);
+		free(list);
+		list = error ? NULL : longer;
+	}
+	if (!error)
+		error = report_names_text(names, list ? list : "", index);
+	free(list);
+	return error;
+}
+
+/* A Python frame of generated code has the lines of the model that it works for as a second name. */
+static int code_texts(struct report_names *names, const struct catalog_frame *frame,
+		      uint32_t *indices, uint32_t *count)
+{
+	uint32_t size;
+	int error = code_text(names, frame, indices);
+
+	*count = 1;
+	if (error || !has_name(frame))
+		return error;
+	const char *symbol = catalog_string(names->catalog, frame->name, &size);
+	if (size == 0 || strlen(symbol) != size)
+		return 0;
+	*count = 2;
+	return lines_text(names, symbol, size, &indices[1]);
+}
+
 /* indices has room for REPORT_INLINES_MAX. */
 static int frame_texts(struct report_names *names, const struct catalog_frame *frame,
 		       uint32_t *indices, uint32_t *count)
@@ -243,7 +317,7 @@ static int frame_texts(struct report_names *names, const struct catalog_frame *f
 
 	*count = 1;
 	if (frame->code)
-		return code_text(names, frame, indices);
+		return code_texts(names, frame, indices, count);
 	if (!has_name(frame))
 		return module_offset(names, frame, indices);
 	if (is_plain(symbol, size))

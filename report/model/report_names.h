@@ -35,8 +35,9 @@ void report_names_destroy(struct report_names *names);
 int report_names_text(struct report_names *names, const char *text, uint32_t *index);
 int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index);
 
-/* Makes the functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Borrowed until the next call. 0 or
- * -ENOMEM. */
+/* Makes the functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Behind the function of a Python frame of
+ * generated code stand the lines of the model that it works for, if they are known: "model.py:forward:57,
+ * model.py:loss:60". Borrowed until the next call. 0 or -ENOMEM. */
 int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
 		       uint32_t *count);
 

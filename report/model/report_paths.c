@@ -189,31 +189,42 @@ uint32_t *report_paths_frameworks(const struct report_paths *paths, uint32_t nr_
 	return frameworks;
 }
 
+/* Returns how many of a frame's names are of the frame's own file. A frame of generated code has the lines of the model
+ * behind its own name. */
+static uint32_t nr_of_file(const struct report_paths *paths, uint32_t frame_id, uint32_t count)
+{
+	return catalog_frame(paths->catalog, frame_id)->code ? 1 : count;
+}
+
 /* Adds the functions of a stack node under *node, except the innermost `dropped`. */
 static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t dropped,
 		     uint32_t *node)
 {
 	const uint32_t frame = catalog_node(paths->catalog, stack_node)->frame, *names;
 	const char *start = start_frames_name(paths->catalog, stack_node);
-	uint32_t framework, count;
+	uint32_t framework, count, own;
 
 	if (start)
 		return strcmp(report_names_get(paths->names, paths->nodes[*node].name), start) == 0
 			       ? 0
 			       : add_text(paths, *node, start, node);
 	int error = find_framework(paths, frame, &framework);
+	bool is_one = framework && paths->view.frames == REPORT_FRAMES_USER;
 
-	if (!error && framework && paths->view.frames == REPORT_FRAMES_USER)
-		return paths->nodes[*node].name == framework
-			       ? 0
-			       : add_node(paths, *node, framework, node);
 	if (!error)
 		error = report_names_frame(paths->names, frame, &names, &count);
-	if (!error)
-		error = note_names(paths, names, count, framework);
 	if (error)
 		return error;
-
+	own = nr_of_file(paths, frame, count);
+	error = note_names(paths, names, own, framework);
+	if (!error)
+		error = note_names(paths, names + own, count - own, 0);
+	if (!error && is_one) {
+		if (paths->nodes[*node].name != framework)
+			error = add_node(paths, *node, framework, node);
+		names += own;
+		count -= own;
+	}
 	for (uint32_t i = 0; !error && i + dropped < count; i++)
 		error = add_node(paths, *node, names[i], node);
 	return error;

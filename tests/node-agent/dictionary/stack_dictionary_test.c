@@ -258,6 +258,19 @@ static void what_was_forgotten_keeps_its_ids_and_its_modules(void **state)
 	assert_int_equal(add_module(fixture->stacks, 1, 1, 0), fixture->app);
 }
 
+static void code_of_a_generated_file_has_its_module(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), MESSAGE_FRAME_NO_MODULE);
+	assert_int_equal(stack_dictionary_set_generated(fixture->stacks, 7, 3), 0);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), 3);
+	stack_dictionary_forget(fixture->stacks);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), 3);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, 1u << 30),
+			 MESSAGE_FRAME_NO_MODULE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -275,6 +288,7 @@ int main(void)
 		TEST(a_stack_without_frames_is_none),
 		TEST(a_used_up_budget_refuses_new_nodes_but_finds_old_ones),
 		TEST(what_was_forgotten_keeps_its_ids_and_its_modules),
+		TEST(code_of_a_generated_file_has_its_module),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
