@@ -190,6 +190,8 @@ static uint32_t nr_more_elements(const struct message *message)
 		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;
+	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)
+		return 2;
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
 }
 

@@ -43,6 +43,8 @@ void batch_list_put(struct batch_writer *writer, const struct message_list *list
 	const void *rows;
 
 	memcpy(&rows, (const uint8_t *)message + list->rows_at, sizeof(rows));
+	if (count == 0 && list->empty_is_left_out)
+		return;
 	if (list->base_at)
 		batch_writer_base(writer, *number_at(message, list->base_at), count);
 	batch_writer_count(writer, count, list->max);
@@ -61,6 +63,9 @@ void batch_list_put(struct batch_writer *writer, const struct message_list *list
 void *batch_list_get(struct batch_rooms *rooms, uint32_t room, struct batch_reader *reader,
 		     const struct message_list *list, struct message *message)
 {
+	if (list->empty_is_left_out && reader->nr_left == 0)
+		return NULL;
+
 	uint32_t base = list->base_at ? batch_reader_u32(reader, list->base_name) : 0;
 	uint32_t count = batch_reader_limited(reader, list->count_name, list->max), zero;
 	struct batch_reader columns;

@@ -407,14 +407,27 @@ struct message_placed_thread {
 	uint64_t count; /* how often the thread was seen on a CPU of that node, so far */
 };
 
-/* The NUMA nodes of a process's devices, and those on which its launching threads run. A row replaces the row with its
- * key: device_id, or tid and numa_node. */
+enum device_link {
+	DEVICE_LINK_NONE = 0, /* not known */
+	DEVICE_LINK_NVLINK = 1,
+	DEVICE_LINK_PCIE = 2,
+};
+
+struct message_link {
+	uint32_t device_id;        /* CUDA ordinal of a device that PROCESS has described */
+	uint32_t link;             /* enum device_link, or one that a newer agent knows */
+	uint64_t bytes_per_second; /* its peak in one direction; never 0 */
+};
+
+/* The NUMA nodes of a process's devices, those on which its launching threads run, and the devices' links to other
+ * GPUs. A row replaces the row with its key: device_id, or tid and numa_node. */
 struct message_placement {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_devices, nr_threads;
+	uint32_t nr_devices, nr_threads, nr_links;
 	const struct message_placed_device *devices;
 	const struct message_placed_thread *threads;
+	const struct message_link *links;
 };
 
 enum clock_kind {

@@ -112,6 +112,12 @@ static const struct event_field placed_thread_fields[] = {
 	{"thread's count", offsetof(struct message_placed_thread, count), 8, UINT64_MAX, false},
 };
 
+static const struct event_field link_fields[] = {
+	{"link's device_id", offsetof(struct message_link, device_id), 4, UINT32_MAX, false},
+	{"link", offsetof(struct message_link, link), 4, UINT32_MAX, false},
+	{"bytes_per_second", offsetof(struct message_link, bytes_per_second), 8, UINT64_MAX, false},
+};
+
 static const struct event_field page_part_fields[] = {
 	{"page part's table", offsetof(struct message_page_part, table), 4, UINT32_MAX, false},
 	{"page part's number", offsetof(struct message_page_part, number), 4, UINT32_MAX, false},
@@ -178,6 +184,8 @@ static const struct message_list collectives_lists[] = {
 static const struct message_list placement_lists[] = {
 	{LIST(placement, nr_devices, devices, placed_device_fields, WIRE_ITEMS_MAX)},
 	{LIST(placement, nr_threads, threads, placed_thread_fields, WIRE_ITEMS_MAX)},
+	{LIST(placement, nr_links, links, link_fields, WIRE_ITEMS_MAX),
+	 .never_zero = &link_fields[2], .empty_is_left_out = true},
 };
 
 static const struct message_list pages_lists[] = {

@@ -24,6 +24,7 @@ struct message_list {
 	const char *base_name;
 	const struct event_field *never_zero; /* in no row; NULL: there is no such field */
 	bool empty_without_columns;           /* the columns of an empty list are an empty array */
+	bool empty_is_left_out; /* a newer version added the list, behind all other elements */
 };
 
 struct message_layout {

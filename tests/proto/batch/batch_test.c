@@ -391,6 +391,18 @@ static void samples_that_no_decoder_takes_are_invalid(void **state)
 	assert_encode_fails(*state, &message, -EMSGSIZE);
 }
 
+static void an_encoder_sends_no_link_without_a_peak(void **state)
+{
+	const struct message_link link = {0, DEVICE_LINK_NVLINK, 0};
+
+	assert_encode_fails(
+		*state,
+		&(struct message){
+			.type = MESSAGE_PLACEMENT,
+			.placement = {.seq = 1, .process_id = 1, .nr_links = 1, .links = &link}},
+		-EINVAL);
+}
+
 static void a_decoder_takes_no_sample_that_cannot_be(void **state)
 {
 	static const struct {
@@ -569,6 +581,7 @@ int main(void)
 		cmocka_unit_test(pages_that_no_decoder_takes_are_invalid),
 		cmocka_unit_test(the_bytes_of_pages_are_borrowed_and_fill_a_frame),
 		cmocka_unit_test(samples_that_no_decoder_takes_are_invalid),
+		cmocka_unit_test(an_encoder_sends_no_link_without_a_peak),
 		cmocka_unit_test(a_decoder_takes_no_sample_that_cannot_be),
 		cmocka_unit_test(kinds_that_mix_are_not_taken_for_one_that_does_not_exist),
 		cmocka_unit_test(messages_over_a_limit_are_refused_whole),

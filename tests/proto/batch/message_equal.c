@@ -245,7 +245,10 @@ bool message_equal(const struct message *left, const struct message *right)
 				  sizeof(*left->placement.devices)) &&
 		       list_equal(left->placement.threads, right->placement.threads,
 				  left->placement.nr_threads, right->placement.nr_threads,
-				  sizeof(*left->placement.threads));
+				  sizeof(*left->placement.threads)) &&
+		       list_equal(left->placement.links, right->placement.links,
+				  left->placement.nr_links, right->placement.nr_links,
+				  sizeof(*left->placement.links));
 	case MESSAGE_PAGES:
 		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:

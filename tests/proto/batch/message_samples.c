@@ -270,6 +270,11 @@ static const struct message_placed_device placed_devices[] = {
 	{0, 1, 4},
 	{UINT32_MAX, PLACEMENT_NODE_NONE, WIRE_ID_MAX},
 };
+static const struct message_link links[] = {
+	{0, DEVICE_LINK_NVLINK, 478116000000ull},
+	{1, DEVICE_LINK_PCIE, 1},
+	{UINT32_MAX, UINT32_MAX, UINT64_MAX},
+};
 static const struct message_placed_thread placed_threads[] = {
 	{4711, 0, 1},
 	{4711, 1, UINT64_MAX},
@@ -427,6 +432,13 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		       .devices = placed_devices,
 		       .nr_threads = LENGTH(placed_threads),
 		       .threads = placed_threads}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 18,
+		       .process_id = 1,
+		       .nr_devices = LENGTH(placed_devices),
+		       .devices = placed_devices,
+		       .nr_links = LENGTH(links),
+		       .links = links}},
 	{.type = MESSAGE_PLACEMENT, .placement = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_CONTROL,
 	 .control = {.kind = CONTROL_ASK,
