@@ -21,6 +21,7 @@
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/event_loop.h"
+#include "node-agent/base/link_reader.h"
 #include "node-agent/dictionary/user_shares.h"
 #include "node-agent/guests/guest_control.h"
 #include "node-agent/guests/guest_listener.h"
@@ -38,6 +39,7 @@
 #define WINDOW_BYTES       (64ull << 20)
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
+#define LINKS_WAIT_MS      2000u
 #define CLOCK_MS           30000u
 
 static int on_module(void *context, const struct symbolizer_module *module)
@@ -241,8 +243,10 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
-	if (!agent->strings || !agent->stacks || !agent->shares || !agent->processes ||
-	    !agent->control || !agent->runs || agent_absence_init(&agent->absence))
+	agent->links = link_reader_create();
+	if (!agent->links || !agent->strings || !agent->stacks || !agent->shares ||
+	    !agent->processes || !agent->control || !agent->runs ||
+	    agent_absence_init(&agent->absence))
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -269,6 +273,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.publisher = agent->publisher,
 		.devices = &agent->devices,
 		.numa = agent->numa,
+		.links = agent->links,
 		.nr_processes = &agent->nr_processes,
 		.process_ids = &agent->process_ids,
 		.module = on_module,
@@ -327,6 +332,7 @@ void agent_destroy(struct agent *agent)
 	fair_shares_forget(&agent->process_ids);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
+	link_reader_destroy(agent->links, LINKS_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);

@@ -22,6 +22,7 @@ struct guest_control;
 struct guest_listener;
 struct guest_offers;
 struct left_out;
+struct link_reader;
 struct numa_map;
 struct predecessor_table;
 struct process_table;
@@ -107,6 +108,7 @@ struct agent {
 	struct user_shares *shares;
 	struct device_list devices;
 	struct numa_map *numa; /* NULL: the machine has no NUMA nodes to tell apart */
+	struct link_reader *links;
 	struct publisher *publisher;
 	struct publisher_lag lag;
 	struct batch_builder *builder;

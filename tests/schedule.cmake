@@ -38,8 +38,10 @@ set(FLAMEGRID_THREADED_TESTS
   foreign_call_test
   guest_listener_test
   host_calls_test
+  link_reader_test
   module_names_test
   process_description_test
+  process_placement_test
   symbolizer_test
   symbolizer_users_test
   # the aggregator's loop, and those who ask it

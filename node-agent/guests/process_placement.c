@@ -1,5 +1,6 @@
 #include "process_placement.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,80 +20,138 @@ struct thread {
 	uint64_t counts[PROCESS_PLACEMENT_NODES];
 };
 
+struct threads {
+	struct thread list[PROCESS_PLACEMENT_THREADS];
+	struct message_placed_thread rows[PROCESS_PLACEMENT_THREADS * PROCESS_PLACEMENT_NODES];
+};
+
+struct address {
+	uint32_t pci_domain, pci_bus, pci_device;
+};
+
 struct process_placement {
 	const struct numa_map *map;
+	struct link_reader *reader;
 	pid_t pid;
 	uint64_t look_ns;
 	uint32_t nr_threads, nr_devices, newest;
 	bool changed;
-	struct thread threads[PROCESS_PLACEMENT_THREADS];
+	struct threads *threads; /* owns; NULL: no map */
 	struct message_placed_device devices[RECORD_DEVICES_MAX];
 	const char *cpus[RECORD_DEVICES_MAX]; /* borrowed from the map */
-	struct message_placed_thread rows[PROCESS_PLACEMENT_THREADS * PROCESS_PLACEMENT_NODES];
+	struct address addresses[RECORD_DEVICES_MAX];
+	bool is_asked[RECORD_DEVICES_MAX]; /* the reader has not answered yet */
+	struct nvml_link known_links[RECORD_DEVICES_MAX];
+	struct message_link links[RECORD_DEVICES_MAX];
 };
 
-struct process_placement *process_placement_create(const struct numa_map *map, pid_t pid)
+struct process_placement *process_placement_create(const struct numa_map *map,
+						   struct link_reader *links, pid_t pid)
 {
 	struct process_placement *placement = calloc(1, sizeof(*placement));
 
-	if (placement) {
-		placement->map = map;
-		placement->pid = pid;
-	}
-	return placement;
+	if (!placement)
+		return NULL;
+	placement->map = map;
+	placement->reader = links;
+	placement->pid = pid;
+	if (map)
+		placement->threads = calloc(1, sizeof(*placement->threads));
+	if (!map || placement->threads)
+		return placement;
+	free(placement);
+	return NULL;
 }
 
 void process_placement_destroy(struct process_placement *placement)
 {
+	if (!placement)
+		return;
+	free(placement->threads);
 	free(placement);
+}
+
+/* ---- devices */
+
+static void place(struct process_placement *placement, uint32_t i)
+{
+	const struct address *address = &placement->addresses[i];
+
+	placement->devices[i].numa_node = NUMA_NODE_NONE;
+	placement->cpus[i] = "";
+	if (!placement->map)
+		return;
+	for (uint32_t at = 0; at < placement->map->nr_devices; at++) {
+		const struct numa_map_device *known = &placement->map->devices[at];
+
+		if (known->pci_domain != address->pci_domain ||
+		    known->pci_bus != address->pci_bus || known->pci_device != address->pci_device)
+			continue;
+		placement->devices[i].numa_node = known->node;
+		placement->cpus[i] = known->cpus;
+	}
+	placement->changed = true;
+}
+
+/* Takes the answers of the reader that have come. */
+static void take_links(struct process_placement *placement)
+{
+	for (uint32_t i = 0; i < placement->nr_devices; i++) {
+		const struct address *address = &placement->addresses[i];
+		struct nvml_link link;
+
+		if (!placement->is_asked[i])
+			continue;
+		int r = link_reader_find(placement->reader, address->pci_domain, address->pci_bus,
+					 address->pci_device, &link);
+		if (r == -EAGAIN)
+			continue;
+		placement->is_asked[i] = false;
+		placement->known_links[i] = link;
+		placement->changed |= r == 0;
+	}
 }
 
 void process_placement_device(struct process_placement *placement, uint32_t device_id,
 			      uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device)
 {
-	struct message_placed_device device = {device_id, NUMA_NODE_NONE, 0};
-	const char *cpus = "";
 	uint32_t i = 0;
 
 	if (!placement)
 		return;
-	for (uint32_t at = 0; at < placement->map->nr_devices; at++) {
-		const struct numa_map_device *known = &placement->map->devices[at];
-
-		if (known->pci_domain != pci_domain || known->pci_bus != pci_bus ||
-		    known->pci_device != pci_device)
-			continue;
-		device.numa_node = known->node;
-		cpus = known->cpus;
-	}
 	while (i < placement->nr_devices && placement->devices[i].device_id != device_id)
 		i++;
 	if (i == RECORD_DEVICES_MAX)
 		return;
 	placement->nr_devices += i == placement->nr_devices;
-	placement->devices[i] = device;
-	placement->cpus[i] = cpus;
-	placement->changed = true;
+	placement->devices[i] = (struct message_placed_device){.device_id = device_id};
+	placement->addresses[i] = (struct address){pci_domain, pci_bus, pci_device};
+	placement->known_links[i] = (struct nvml_link){0};
+	placement->is_asked[i] = placement->reader != NULL;
+	place(placement, i);
+	take_links(placement);
 }
+
+/* ---- threads */
 
 void process_placement_launch(struct process_placement *placement, uint32_t tid)
 {
-	if (!placement || tid == 0)
+	if (!placement || !placement->threads || tid == 0)
 		return;
 	/* Launches of one thread come in runs, so the newest thread is tried first. */
 	if (placement->newest >= placement->nr_threads ||
-	    placement->threads[placement->newest].tid != tid) {
+	    placement->threads->list[placement->newest].tid != tid) {
 		uint32_t i = 0;
 
-		while (i < placement->nr_threads && placement->threads[i].tid != tid)
+		while (i < placement->nr_threads && placement->threads->list[i].tid != tid)
 			i++;
 		if (i == PROCESS_PLACEMENT_THREADS)
 			return;
 		placement->nr_threads += i == placement->nr_threads;
 		placement->newest = i;
-		placement->threads[i].tid = tid;
+		placement->threads->list[i].tid = tid;
 	}
-	placement->threads[placement->newest].launched = true;
+	placement->threads->list[placement->newest].launched = true;
 }
 
 int process_placement_parse(const char *stat)
@@ -128,11 +187,11 @@ static int cpu_of(pid_t pid, uint32_t tid)
 
 void process_placement_look(struct process_placement *placement, uint64_t now_ns)
 {
-	if (!placement || now_ns < placement->look_ns)
+	if (!placement || !placement->threads || now_ns < placement->look_ns)
 		return;
 	placement->look_ns = now_ns + PROCESS_PLACEMENT_LOOK_NS;
 	for (uint32_t i = 0; i < placement->nr_threads; i++) {
-		struct thread *thread = &placement->threads[i];
+		struct thread *thread = &placement->threads->list[i];
 
 		if (!thread->launched)
 			continue;
@@ -151,37 +210,61 @@ static uint32_t list_threads(struct process_placement *placement)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < placement->nr_threads; i++) {
-		struct thread *thread = &placement->threads[i];
+		struct thread *thread = &placement->threads->list[i];
 
 		for (uint32_t node = 0; thread->changed && node < PROCESS_PLACEMENT_NODES; node++)
 			if (thread->counts[node])
-				placement->rows[count++] = (struct message_placed_thread){
+				placement->threads->rows[count++] = (struct message_placed_thread){
 					thread->tid, node, thread->counts[node]};
 		thread->changed = false;
 	}
 	return count;
 }
 
+static uint32_t list_links(struct process_placement *placement)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < placement->nr_devices; i++)
+		if (placement->known_links[i].kind != DEVICE_LINK_NONE)
+			placement->links[count++] = (struct message_link){
+				placement->devices[i].device_id, placement->known_links[i].kind,
+				placement->known_links[i].bytes_per_second};
+	return count;
+}
+
+static int name_cpus(struct process_placement *placement, struct string_dictionary *strings)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < placement->nr_devices && r == 0; i++)
+		r = string_dictionary_intern(strings, placement->cpus[i],
+					     strlen(placement->cpus[i]),
+					     &placement->devices[i].cpus);
+	return r;
+}
+
 int process_placement_message(struct process_placement *placement,
 			      struct string_dictionary *strings, struct message *message)
 {
-	if (!placement || !placement->changed)
+	if (!placement)
 		return 0;
-	for (uint32_t i = 0; i < placement->nr_devices; i++) {
-		int r = string_dictionary_intern(strings, placement->cpus[i],
-						 strlen(placement->cpus[i]),
-						 &placement->devices[i].cpus);
-
-		if (r)
-			return r;
-	}
+	take_links(placement);
+	if (!placement->changed)
+		return 0;
+	int r = name_cpus(placement, strings);
+	if (r)
+		return r;
 	placement->changed = false;
 	*message = (struct message){
 		.type = MESSAGE_PLACEMENT,
-		.placement = {.nr_devices = placement->nr_devices,
-			      .devices = placement->devices,
-			      .nr_threads = list_threads(placement),
-			      .threads = placement->rows},
+		.placement = {.nr_links = list_links(placement), .links = placement->links},
 	};
+	if (placement->map) {
+		message->placement.nr_devices = placement->nr_devices;
+		message->placement.devices = placement->devices;
+		message->placement.nr_threads = list_threads(placement);
+		message->placement.threads = placement->threads->rows;
+	}
 	return 1;
 }

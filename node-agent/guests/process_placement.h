@@ -1,12 +1,13 @@
-/* Records where the launching threads of one process run, and where its GPUs are. It looks in /proc at a low rate, for
- * threads that have launched since the last look, because a launch itself does not tell. Single-threaded: only the
- * agent loop calls it. */
+/* Records where the launching threads of one process run, where its GPUs are, and how fast their links are. It looks in
+ * /proc at a low rate, for threads that have launched since the last look, because a launch itself does not tell.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef PROCESS_PLACEMENT_H
 #define PROCESS_PLACEMENT_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "node-agent/base/link_reader.h"
 #include "node-agent/base/numa_map.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "proto/batch/message.h"
@@ -17,12 +18,14 @@
 
 struct process_placement;
 
-/* Creates the record. map is borrowed until destroy. pid: in our pid namespace, as the threads' numbers are. NULL: out
- * of memory. All functions accept NULL as placement, and then do nothing. */
-struct process_placement *process_placement_create(const struct numa_map *map, pid_t pid);
+/* Creates the record. map and links are borrowed until destroy. map: NULL: neither threads nor places of GPUs are
+ * recorded; links: NULL: links are not. pid: in our pid namespace, as the threads' numbers are; unused without a map.
+ * NULL: out of memory. All functions accept NULL as placement, and then do nothing. */
+struct process_placement *process_placement_create(const struct numa_map *map,
+						   struct link_reader *links, pid_t pid);
 void process_placement_destroy(struct process_placement *placement);
 
-/* Notes that the process uses the device with this CUDA ordinal. */
+/* Notes that the process uses the device with this CUDA ordinal, and has its link read. */
 void process_placement_device(struct process_placement *placement, uint32_t device_id,
 			      uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device);
 

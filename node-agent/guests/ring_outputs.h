@@ -27,7 +27,7 @@ struct ring_outputs {
 	struct stack_dictionary *stacks;
 	struct process_description *description;
 	struct process_ledger *ledger;
-	struct process_placement *placement;   /* NULL: places of threads are not recorded */
+	struct process_placement *placement;   /* NULL: places and links are not recorded */
 	struct process_statistics *statistics; /* NULL: the guest's statistics are dropped */
 	struct user_share *share; /* the user's share of the dictionaries; NULL: no limit */
 	/* Reports where the file of a module can be found. A module may be reported again. May be NULL. */

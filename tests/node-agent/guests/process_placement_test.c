@@ -1,13 +1,17 @@
 #include "tests/support/cmocka_test.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "node-agent/base/device_topology.h"
 #include "node-agent/guests/process_placement.h"
+#include "tests/support/fake_nvml/fake_nvml.h"
 
-#define S 1000000000ull
+#define S       1000000000ull
+#define WAIT_MS 20000u
 
 static struct numa_map map;
 static struct string_dictionary *strings;
@@ -21,7 +25,7 @@ static int set_up(void **state)
 		map.node_of_cpu[cpu] = 3; /* wherever this test runs */
 	map.devices[0] = (struct numa_map_device){.pci_bus = 0x17, .node = 1, .cpus = "8-15"};
 	strings = string_dictionary_create();
-	placement = process_placement_create(&map, getpid());
+	placement = process_placement_create(&map, NULL, getpid());
 	assert_non_null(placement);
 	return 0;
 }
@@ -119,6 +123,86 @@ static void more_threads_than_there_is_room_for_are_left_out(void **state)
 	process_placement_look(placement, S);
 }
 
+/* Replaces the placement by one that records links. */
+static struct link_reader *begin_links(const struct numa_map *with)
+{
+	struct link_reader *reader = link_reader_create();
+
+	fake_nvml_reset();
+	process_placement_destroy(placement);
+	placement = process_placement_create(with, reader, getpid());
+	assert_non_null(placement);
+	return reader;
+}
+
+static void end_links(struct link_reader *reader)
+{
+	process_placement_destroy(placement);
+	placement = NULL;
+	link_reader_destroy(reader, WAIT_MS);
+}
+
+static void links_come_when_they_are_read(void **state)
+{
+	struct message message;
+
+	(void)state;
+	struct link_reader *reader = begin_links(NULL);
+	fake_nvml_hang(true);
+	process_placement_device(placement, 0, 0, 0x17, 0);
+	process_placement_device(placement, 1, 0, 0xfe, 0); /* NVML does not see it */
+	process_placement_device(placement, 2, 0, 0x18, 0);
+	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	fake_nvml_hang(false);
+	while (fake_nvml.nr_inits == 0 || fake_nvml.nr_open > 0)
+		sched_yield();
+	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(message.placement.nr_devices, 0); /* there is no map */
+	assert_int_equal(message.placement.nr_threads, 0);
+	assert_int_equal(message.placement.nr_links, 2);
+	assert_int_equal(message.placement.links[0].device_id, 0);
+	assert_int_equal(message.placement.links[0].link, DEVICE_LINK_NVLINK);
+	assert_int_equal(message.placement.links[0].bytes_per_second, 478116000000);
+	assert_int_equal(message.placement.links[1].device_id, 2);
+	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	end_links(reader);
+}
+
+static void a_link_that_is_known_comes_with_the_places(void **state)
+{
+	struct message message;
+	struct nvml_link link;
+
+	(void)state;
+	struct link_reader *reader = begin_links(&map);
+	while (link_reader_find(reader, 0, 0x17, 0, &link) == -EAGAIN)
+		sched_yield();
+	process_placement_device(placement, 5, 0, 0x17, 0);
+	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(message.placement.nr_devices, 1);
+	assert_int_equal(message.placement.nr_links, 1);
+	assert_int_equal(message.placement.links[0].device_id, 5);
+	process_placement_device(placement, 5, 0, 0xfe, 0); /* it is another GPU now */
+	while (link_reader_find(reader, 0, 0xfe, 0, &link) == -EAGAIN)
+		sched_yield();
+	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(message.placement.nr_links, 0);
+	end_links(reader);
+}
+
+static void without_a_map_no_thread_is_looked_at(void **state)
+{
+	struct message message;
+
+	(void)state;
+	process_placement_destroy(placement);
+	placement = process_placement_create(NULL, NULL, 0);
+	process_placement_device(placement, 0, 0, 0x17, 0);
+	process_placement_launch(placement, (uint32_t)getpid());
+	process_placement_look(placement, S);
+	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+}
+
 static void nothing_is_done_for_nobody(void **state)
 {
 	struct message message;
@@ -159,6 +243,9 @@ int main(void)
 		TEST(a_thread_that_is_gone_is_nowhere),
 		TEST(devices_are_found_by_their_place_on_the_bus),
 		TEST(more_threads_than_there_is_room_for_are_left_out),
+		TEST(links_come_when_they_are_read),
+		TEST(a_link_that_is_known_comes_with_the_places),
+		TEST(without_a_map_no_thread_is_looked_at),
 		TEST(nothing_is_done_for_nobody),
 		TEST(hwloc_tells_which_cpus_are_where),
 	};

@@ -1,0 +1,214 @@
+#include "nvml_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/batch/message.h"
+
+#define LIBRARY "libnvidia-ml.so.1"
+
+/* The interface, after the reference of NVML's API (nvml.h of CUDA 12). It is declared here, so that the build needs
+ * no CUDA; the soname stands for it. */
+struct nvml_device;
+
+#define SUCCESS            0
+#define VALUE_UNSIGNED_INT 1u /* nvmlValueType_t */
+#define STATE_UP           1  /* nvmlEnableState_t */
+#define MIG_ON             1u
+
+/* Fields. Both are in 10^6 bytes a second: of all links that are up, and of the link in scope. An H100 has only the
+ * second one (driver 580), older drivers may have only the first one. */
+#define FIELD_SPEED_COMMON 90u
+#define FIELD_SPEED        164u
+
+struct nvml_field {
+	uint32_t field, scope;
+	int64_t time_us, latency_us;
+	uint32_t value_type;
+	int32_t result;
+	union {
+		uint32_t number;
+		uint64_t widest;
+	} value;
+};
+_Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
+_Static_assert(offsetof(struct nvml_field, value) == 32, "nvmlFieldValue_t");
+
+#define LINKS_MAX         64u /* an H100 has 18 */
+#define MB_PER_SECOND_MAX 10000000u
+#define BYTES_PER_MB      1000000u
+#define PCIE_LANES_MAX    64u
+#define BITS_PER_BYTE     8u
+
+struct nvml_library {
+	void *handle; /* owns */
+	int (*init)(void);
+	int (*shutdown)(void);
+	int (*find)(const char *pci, struct nvml_device **device);
+	/* The rest may be NULL. */
+	int (*fields)(struct nvml_device *device, int count, struct nvml_field *fields);
+	int (*nvlink_state)(struct nvml_device *device, unsigned int link, int *state);
+	int (*mig_mode)(struct nvml_device *device, unsigned int *now, unsigned int *pending);
+	int (*pcie_generation)(struct nvml_device *device, unsigned int *generation);
+	int (*pcie_width)(struct nvml_device *device, unsigned int *lanes);
+};
+
+static const struct {
+	const char *name;
+	size_t place;
+	bool is_needed;
+} functions[] = {
+	{"nvmlInit_v2", offsetof(struct nvml_library, init), true},
+	{"nvmlShutdown", offsetof(struct nvml_library, shutdown), true},
+	{"nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct nvml_library, find), true},
+	{"nvmlDeviceGetFieldValues", offsetof(struct nvml_library, fields), false},
+	{"nvmlDeviceGetNvLinkState", offsetof(struct nvml_library, nvlink_state), false},
+	{"nvmlDeviceGetMigMode", offsetof(struct nvml_library, mig_mode), false},
+	{"nvmlDeviceGetMaxPcieLinkGeneration", offsetof(struct nvml_library, pcie_generation),
+	 false},
+	{"nvmlDeviceGetMaxPcieLinkWidth", offsetof(struct nvml_library, pcie_width), false},
+};
+
+static bool resolve(struct nvml_library *library)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		void *function = dlsym(library->handle, functions[i].name);
+
+		if (!function && functions[i].is_needed)
+			return false;
+		memcpy((char *)library + functions[i].place, &function, sizeof(function));
+	}
+	return true;
+}
+
+int nvml_library_open(struct nvml_library **library)
+{
+	struct nvml_library *made = calloc(1, sizeof(*made));
+	int error = 0;
+
+	*library = NULL;
+	if (!made)
+		return -ENOMEM;
+	made->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	/* A tarball's loader does not look there, where Red Hat has its libraries. */
+	if (!made->handle)
+		made->handle = dlopen("/usr/lib64/" LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!made->handle || !resolve(made))
+		error = -ENOPKG;
+	else if (made->init() != SUCCESS)
+		error = -EIO;
+	if (error) {
+		if (made->handle)
+			dlclose(made->handle);
+		free(made);
+		return error;
+	}
+	*library = made;
+	return 0;
+}
+
+void nvml_library_close(struct nvml_library *library)
+{
+	if (!library)
+		return;
+	library->shutdown();
+	dlclose(library->handle);
+	free(library);
+}
+
+/* Returns 0 if NVML does not tell. */
+static uint32_t read_speed(const struct nvml_library *library, struct nvml_device *device,
+			   uint32_t field, uint32_t scope)
+{
+	struct nvml_field value = {.field = field, .scope = scope};
+
+	if (!library->fields || library->fields(device, 1, &value) != SUCCESS ||
+	    value.result != SUCCESS || value.value_type != VALUE_UNSIGNED_INT ||
+	    value.value.number > MB_PER_SECOND_MAX)
+		return 0;
+	return value.value.number;
+}
+
+/* Sums the speeds of links that are up. *count: how many are up. Returns 0 if the speed of one of them is not told. */
+static uint64_t sum_nvlinks(const struct nvml_library *library, struct nvml_device *device,
+			    uint32_t *count)
+{
+	uint64_t sum = 0;
+	bool is_told = true;
+
+	*count = 0;
+	for (uint32_t i = 0; i < LINKS_MAX && library->nvlink_state; i++) {
+		int state = 0;
+
+		if (library->nvlink_state(device, i, &state) != SUCCESS || state != STATE_UP)
+			continue;
+		uint32_t speed = read_speed(library, device, FIELD_SPEED, i);
+		if (speed == 0)
+			speed = read_speed(library, device, FIELD_SPEED_COMMON, 0);
+		is_told = is_told && speed > 0;
+		sum += speed;
+		++*count;
+	}
+	return is_told ? sum : 0;
+}
+
+/* Returns bits per second of one lane in one direction, without any for the line code (PCI Express Base
+ * Specification); 0: an unknown generation. */
+static uint64_t lane_bits(unsigned int generation)
+{
+	static const uint64_t gigabits_10[] = {0, 25, 50, 80, 160, 320, 640, 1280};
+
+	return generation < sizeof(gigabits_10) / sizeof(*gigabits_10)
+		       ? gigabits_10[generation] * 100000000u
+		       : 0;
+}
+
+static uint64_t read_pcie(const struct nvml_library *library, struct nvml_device *device)
+{
+	unsigned int generation = 0, lanes = 0;
+
+	if (!library->pcie_generation || !library->pcie_width ||
+	    library->pcie_generation(device, &generation) != SUCCESS ||
+	    library->pcie_width(device, &lanes) != SUCCESS || lanes > PCIE_LANES_MAX)
+		return 0;
+	return lane_bits(generation) * lanes / BITS_PER_BYTE;
+}
+
+static bool is_divided(const struct nvml_library *library, struct nvml_device *device)
+{
+	unsigned int now = 0, pending = 0;
+
+	return library->mig_mode && library->mig_mode(device, &now, &pending) == SUCCESS &&
+	       now == MIG_ON;
+}
+
+int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, uint32_t pci_bus,
+		      uint32_t pci_device, struct nvml_link *link)
+{
+	struct nvml_device *device = NULL;
+	struct nvml_link found = {0};
+	char pci[32];
+	uint32_t nr_nvlinks;
+
+	*link = found;
+	snprintf(pci, sizeof(pci), "%08x:%02x:%02x.0", pci_domain, pci_bus, pci_device);
+	if (library->find(pci, &device) != SUCCESS)
+		return -ENODEV;
+	if (is_divided(library, device))
+		return -ENODATA;
+	found.kind = DEVICE_LINK_NVLINK;
+	found.bytes_per_second = sum_nvlinks(library, device, &nr_nvlinks) * BYTES_PER_MB;
+	if (nr_nvlinks == 0) {
+		found.kind = DEVICE_LINK_PCIE;
+		found.bytes_per_second = read_pcie(library, device);
+	}
+	if (found.bytes_per_second == 0)
+		return -ENODATA;
+	*link = found;
+	return 0;
+}

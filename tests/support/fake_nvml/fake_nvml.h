@@ -1,0 +1,33 @@
+/* What the fake libnvidia-ml says. It knows each PCI address but one, and all GPUs are alike. Without a word from a test
+ * they are H100s with 18 NVLinks. fake_nvml_hang() may be called from any thread; the rest is set while nobody calls
+ * NVML. */
+#ifndef FAKE_NVML_H
+#define FAKE_NVML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FAKE_NVML_LINKS   18u
+#define FAKE_NVML_MISSING "00000000:fe:00.0" /* no GPU is there */
+
+struct fake_nvml {
+	int init_result;
+	uint32_t nr_links,
+		nr_up; /* NVLinks of a GPU, and those of them that are up, the first ones */
+	/* 10^6 bytes a second of a link, by the field of each link, and by that of all; 0: not supported */
+	uint32_t speed, common_speed;
+	uint32_t value_type;                  /* of fields */
+	bool fields_fail;                     /* the call itself fails */
+	bool divided;                         /* MIG */
+	uint32_t pcie_generation, pcie_lanes; /* 0: the call fails */
+	/* calls so far; nr_open: of init, without a shutdown */
+	_Atomic uint32_t nr_open, nr_inits, nr_finds;
+};
+
+extern struct fake_nvml fake_nvml;
+
+void fake_nvml_reset(void);
+void fake_nvml_hang(bool hangs); /* calls that find a GPU wait until this is false */
+bool fake_nvml_waits(void);      /* whether one does */
+
+#endif
