@@ -5,7 +5,8 @@
 #define P MERGE_PROCESS
 
 /* Two writers may know a device or a host, and one of them more than the other. A known value replaces an unknown one;
- * of two known values the least is taken. So no order of the profiles makes a difference. */
+ * of two known values the least is taken. Of links NVLink goes before PCIe, and the greatest peak counts: the other
+ * writer came while some NVLinks were down. So no order of the profiles makes a difference. */
 #define LEAST_KNOWN(column, unknown)                                                               \
 	column " = CASE WHEN " column " IS " unknown " THEN excluded." column " WHEN excluded."    \
 	column " IS " unknown " THEN " column " ELSE min(" column ", excluded." column ") END"
@@ -33,6 +34,11 @@ const struct merge_table merge_tables[] = {
 	 NULL,
 	 "DO UPDATE SET " LEAST_KNOWN("numa_node", "NULL") "," LEAST_KNOWN("cpus", "0"),
 	 {MERGE_DEVICE, N, S}},
+	{"device_links",
+	 NULL,
+	 "DO UPDATE SET link = excluded.link, bytes_per_second = excluded.bytes_per_second"
+	 " WHERE (excluded.link, -excluded.bytes_per_second) < (link, -bytes_per_second)",
+	 {MERGE_DEVICE, N, N}},
 	{"host_clocks",
 	 NULL,
 	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",

@@ -8,7 +8,8 @@
 struct placement_log {
 	struct placement_device *devices; /* owns */
 	struct placement_thread *threads; /* owns */
-	uint32_t nr_devices, nr_threads;
+	struct placement_link *links;     /* owns */
+	uint32_t nr_devices, nr_threads, nr_links;
 };
 
 struct placement_log *placement_log_create(void)
@@ -22,6 +23,7 @@ void placement_log_destroy(struct placement_log *log)
 		return;
 	free(log->devices);
 	free(log->threads);
+	free(log->links);
 	free(log);
 }
 
@@ -33,6 +35,11 @@ int placement_log_add_device(struct placement_log *log, const struct placement_d
 int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread)
 {
 	return array_append(&log->threads, &log->nr_threads, thread, sizeof(*thread));
+}
+
+int placement_log_add_link(struct placement_log *log, const struct placement_link *link)
+{
+	return array_append(&log->links, &log->nr_links, link, sizeof(*link));
 }
 
 const struct placement_device *placement_log_devices(const struct placement_log *log,
@@ -49,7 +56,13 @@ const struct placement_thread *placement_log_threads(const struct placement_log 
 	return log->threads;
 }
 
+const struct placement_link *placement_log_links(const struct placement_log *log, uint32_t *count)
+{
+	*count = log->nr_links;
+	return log->links;
+}
+
 void placement_log_saved(struct placement_log *log)
 {
-	log->nr_devices = log->nr_threads = 0;
+	log->nr_devices = log->nr_threads = log->nr_links = 0;
 }

@@ -1,5 +1,6 @@
-/* The NUMA nodes of devices and of threads that launch: rows since the last commit, or all that a store has. A later
- * row replaces the row with its key. Ids are the store's. Part of the collection; single-threaded. */
+/* The NUMA nodes of devices and of threads that launch, and the devices' links: rows since the last commit, or all that
+ * a store has. A later row replaces the row with its key. Ids are the store's. Part of the collection;
+ * single-threaded. */
 #ifndef PLACEMENT_LOG_H
 #define PLACEMENT_LOG_H
 
@@ -18,6 +19,12 @@ struct placement_thread {
 	uint64_t count;
 };
 
+struct placement_link {
+	uint32_t device;           /* key */
+	uint32_t link;             /* enum device_link, or one that a newer agent knows */
+	uint64_t bytes_per_second; /* peak in one direction; never 0 */
+};
+
 /* NULL: out of memory. destroy() accepts NULL. */
 struct placement_log *placement_log_create(void);
 void placement_log_destroy(struct placement_log *log);
@@ -25,12 +32,14 @@ void placement_log_destroy(struct placement_log *log);
 /* 0 or -ENOMEM: unchanged. */
 int placement_log_add_device(struct placement_log *log, const struct placement_device *device);
 int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread);
+int placement_log_add_link(struct placement_log *log, const struct placement_link *link);
 
 /* In the order in which they came. Borrowed until the next change. */
 const struct placement_device *placement_log_devices(const struct placement_log *log,
 						     uint32_t *count);
 const struct placement_thread *placement_log_threads(const struct placement_log *log,
 						     uint32_t *count);
+const struct placement_link *placement_log_links(const struct placement_log *log, uint32_t *count);
 void placement_log_saved(struct placement_log *log); /* empties it */
 
 #endif

@@ -19,7 +19,28 @@ static int check(const struct agent_session *session, const struct collection *c
 		if (!agent_session_defined(session, SESSION_STRINGS, message->devices[i].cpus) ||
 		    roster_process_device(process, message->devices[i].device_id) == 0)
 			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_links; i++)
+		if (roster_process_device(process, message->links[i].device_id) == 0)
+			return REFUSE_UNDEFINED;
 	return 0;
+}
+
+static int take_links(const struct roster_process *process, struct placement_log *log,
+		      const struct message_placement *message)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < message->nr_links && !error; i++) {
+		const struct message_link *from = &message->links[i];
+		const struct placement_link link = {
+			.device = roster_process_device(process, from->device_id),
+			.link = from->link,
+			.bytes_per_second = from->bytes_per_second,
+		};
+
+		error = placement_log_add_link(log, &link);
+	}
+	return error;
 }
 
 int session_placement_apply(struct agent_session *session, struct collection *collection,
@@ -49,5 +70,5 @@ int session_placement_apply(struct agent_session *session, struct collection *co
 
 		error = placement_log_add_thread(collection->placements, &thread);
 	}
-	return error;
+	return error ? error : take_links(process, collection->placements, message);
 }

@@ -9,19 +9,21 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
 
-enum command { PUT_DEVICE, PUT_THREAD, COMMANDS };
+enum command { PUT_DEVICE, PUT_THREAD, PUT_LINK, COMMANDS };
 
 const char *const store_placement_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO device_topology VALUES (?,?,?)",
 	[PUT_THREAD] = "REPLACE INTO launch_cpus VALUES (?,?,?,?)",
+	[PUT_LINK] = "REPLACE INTO device_links VALUES (?,?,?)",
 	[COMMANDS] = NULL,
 };
 
 int store_placement_write(struct statement_set *set, const struct placement_log *log)
 {
-	uint32_t nr_devices, nr_threads;
+	uint32_t nr_devices, nr_threads, nr_links;
 	const struct placement_device *devices = placement_log_devices(log, &nr_devices);
 	const struct placement_thread *threads = placement_log_threads(log, &nr_threads);
+	const struct placement_link *links = placement_log_links(log, &nr_links);
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
@@ -31,6 +33,9 @@ int store_placement_write(struct statement_set *set, const struct placement_log 
 	for (uint32_t i = 0; i < nr_threads && !error; i++)
 		error = RUN(set, PUT_THREAD, NUMBER(threads[i].process), NUMBER(threads[i].tid),
 			    NUMBER(threads[i].numa_node), NUMBER(threads[i].count));
+	for (uint32_t i = 0; i < nr_links && !error; i++)
+		error = RUN(set, PUT_LINK, NUMBER(links[i].device), NUMBER(links[i].link),
+			    NUMBER(links[i].bytes_per_second));
 	return error;
 }
 
@@ -68,11 +73,26 @@ static int take_thread(struct collection *collection, struct statement *row)
 	return placement_log_add_thread(collection->placements, &thread);
 }
 
+static int take_link(struct collection *collection, struct statement *row)
+{
+	const struct placement_link link = {
+		.device = statement_number32(row, 0),
+		.link = statement_number32(row, 1),
+		.bytes_per_second = statement_number(row, 2),
+	};
+
+	if (statement_number(row, 0) > UINT32_MAX || statement_number(row, 1) > UINT32_MAX ||
+	    !roster_device(collection->roster, link.device) || link.bytes_per_second == 0)
+		return -EPROTO;
+	return placement_log_add_link(collection->placements, &link);
+}
+
 int store_placement_read(struct database *database, struct collection *collection)
 {
 	static const struct store_table tables[] = {
 		{"SELECT * FROM device_topology ORDER BY device", take_device},
 		{"SELECT * FROM launch_cpus ORDER BY process, tid, numa_node", take_thread},
+		{"SELECT * FROM device_links ORDER BY device", take_link},
 	};
 
 	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));

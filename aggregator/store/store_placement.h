@@ -1,4 +1,5 @@
-/* The store's tables of the NUMA nodes of devices and threads (placement_log.h); part of the store. Single-threaded. */
+/* The store's tables of the NUMA nodes of devices and threads, and of devices' links (placement_log.h); part of the
+ * store. Single-threaded. */
 #ifndef STORE_PLACEMENT_H
 #define STORE_PLACEMENT_H
 
@@ -15,7 +16,7 @@ extern const char *const store_placement_commands[];
 /* Writes the additions, within the open transaction. */
 int store_placement_write(struct statement_set *set, const struct placement_log *log);
 
-/* For reports: reads both tables into the collection's log, ordered by their keys. Devices, processes and strings must
+/* For reports: reads the tables into the collection's log, ordered by their keys. Devices, processes and strings must
  * be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */
 int store_placement_read(struct database *database, struct collection *collection);
 

@@ -206,6 +206,8 @@ static const char schema[] =
 	" PRIMARY KEY (host, reference, time_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE device_topology (device INTEGER PRIMARY KEY, numa_node INTEGER,"
 	" cpus INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE device_links (device INTEGER PRIMARY KEY, link INTEGER NOT NULL,"
+	" bytes_per_second INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
@@ -224,24 +226,6 @@ static const char schema[] =
 
 /* Each shows the tables that a version changed as the next version has them. */
 static const char *const views[] = {
-	/* 6 */
-	"CREATE TEMP VIEW processes AS SELECT *, 1 AS writer FROM main.processes;"
-	"CREATE TEMP VIEW epochs AS SELECT *, 1 AS writer FROM main.epochs;"
-	"CREATE TEMP VIEW writers AS SELECT 1 AS id,"
-	" coalesce((SELECT epoch FROM main.epochs WHERE id = 1), zeroblob(16)) AS writer,"
-	" coalesce((SELECT value FROM main.meta WHERE key = 'closed'), 0) AS closed,"
-	" coalesce((SELECT value FROM main.meta WHERE key = 'nodes'), 0) AS nodes;"
-	"CREATE TEMP VIEW idle_devices AS SELECT device, 1 AS writer, from_ns, to_ns"
-	" FROM main.idle_devices;"
-	"CREATE TEMP VIEW idle_blocks AS SELECT device, 1 AS writer, block, records, count, data"
-	" FROM main.idle_blocks;"
-	"CREATE TEMP VIEW timelines AS SELECT level,"
-	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
-	" records, sum_ns, busy_ns, closed_ns, horizon_ns, first_ns, last_ns, late, late_ns,"
-	" close_at, nr_open FROM main.timelines;"
-	"CREATE TEMP VIEW timeline_blocks AS SELECT level,"
-	" CASE level WHEN 1 THEN 1 ELSE process END AS process, device_id, context_id, stream_id,"
-	" block, count, data FROM main.timeline_blocks;",
 	/* 7: no call was folded; it has no messages either, and nobody asks for them */
 	"CREATE TEMP VIEW total_blocks AS SELECT NULL AS process, NULL AS kind, NULL AS block,"
 	" NULL AS count, NULL AS data WHERE false;"
@@ -257,6 +241,9 @@ static const char *const views[] = {
 	"CREATE TEMP VIEW collective_kernels AS SELECT *, NULL AS context, 0 AS stream,"
 	" 0 AS kernel_tid, 0 AS kernel_node, 0 AS name FROM main.collective_kernels;"
 	"CREATE TEMP VIEW collective_splits AS SELECT 1 WHERE 0;",
+	/* 9: no link was known */
+	"CREATE TEMP VIEW device_links AS SELECT NULL AS device, NULL AS link,"
+	" NULL AS bytes_per_second WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -7,11 +7,11 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 9
-#define STORE_SCHEMA_OLDEST  6 /* that can be read */
+#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_OLDEST  7 /* that can be read */
 
 #define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */
-#define STORE_PENDING_MEMORY 2 /* pending.kind of memory_slots.h, beside correlator.h's kinds */
+#define STORE_PENDING_MEMORY 2   /* pending.kind of memory_slots.h, beside correlator.h's kinds */
 
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,

@@ -17,8 +17,11 @@
 
 #include "aggregator/merge/merge_table.h"
 #include "aggregator/merge/profile_merge.h"
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/placement_log.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "proto/batch/message.h"
 #include "report/profile/profile.h"
 
 struct paths {
@@ -118,6 +121,59 @@ static void every_table_and_column_of_the_store_has_its_place(void **state)
 	}
 	database_close(database);
 	paths_free(&paths);
+}
+
+static void change(const char *path, const char *sql)
+{
+	struct database *database;
+
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, sql), 0);
+	database_close(database);
+}
+
+/* Makes two stores, of two agents of a host that know the same GPU, and merges them in both orders. */
+static void expect_link(const char *one, const char *two, uint32_t link, uint64_t bytes_per_second)
+{
+	struct paths paths = paths_make();
+	const char *const orders[][2] = {{paths.one, paths.two}, {paths.two, paths.one}};
+	uint32_t count;
+	char *error;
+
+	merge_fixture_write(paths.one, 1, 1);
+	merge_fixture_write(paths.two, 4, 1);
+	change(paths.one, "UPDATE devices SET uuid = x'0102030405060708090a0b0c0d0e0f10'");
+	change(paths.two, "UPDATE devices SET uuid = x'0102030405060708090a0b0c0d0e0f10'");
+	change(paths.one, one);
+	change(paths.two, two);
+	for (int i = 0; i < 2; i++) {
+		struct profile *profile;
+
+		merge_fixture_merge(orders[i], 2, paths.merged);
+		if (profile_load(paths.merged, &profile, &error))
+			fail_msg("%s", error);
+		const struct placement_link *links =
+			placement_log_links(profile->collection->placements, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(links->link, link);
+		assert_int_equal(links->bytes_per_second, bytes_per_second);
+		profile_destroy(profile);
+		unlink(paths.merged);
+	}
+	paths_free(&paths);
+}
+
+static void of_two_links_of_a_gpu_the_faster_one_counts(void **state)
+{
+	(void)state;
+	expect_link("INSERT INTO device_links VALUES (1, 1, 478116000000)",
+		    "INSERT INTO device_links VALUES (1, 1, 451554000000)", DEVICE_LINK_NVLINK,
+		    478116000000);
+	expect_link("INSERT INTO device_links VALUES (1, 1, 26562000000)",
+		    "INSERT INTO device_links VALUES (1, 2, 64000000000)", DEVICE_LINK_NVLINK,
+		    26562000000);
+	expect_link("INSERT INTO device_links VALUES (1, 2, 64000000000)", "DELETE FROM device_links",
+		    DEVICE_LINK_PCIE, 64000000000);
 }
 
 static void the_copy_that_came_further_counts(void **state)
@@ -256,6 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_table_and_column_of_the_store_has_its_place),
+		cmocka_unit_test(of_two_links_of_a_gpu_the_faster_one_counts),
 		cmocka_unit_test(the_copy_that_came_further_counts),
 		cmocka_unit_test(two_continuations_of_a_copy_are_refused),
 		cmocka_unit_test(what_is_no_profile_is_refused_by_name),

@@ -20,7 +20,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
 
-static const char *schema_6; /* a file: what a program of version 6 wrote, as SQL */
+static const char *schema_7; /* a file: what a program of version 7 wrote, as SQL */
 
 static void execute(const char *sql)
 {
@@ -33,9 +33,9 @@ static void execute(const char *sql)
 	sqlite3_close(database);
 }
 
-static void write_version_6(void)
+static void write_version_7(void)
 {
-	FILE *file = fopen(schema_6, "r");
+	FILE *file = fopen(schema_7, "r");
 	char *sql = NULL;
 	size_t room = 0;
 
@@ -122,10 +122,10 @@ static void expect_merging(void)
 	unlink(merged);
 }
 
-static void version_6_is_read_and_merged(void **state)
+static void a_file_of_version_7_is_read_and_merged(void **state)
 {
 	(void)state;
-	write_version_6();
+	write_version_7();
 	add_collectives();
 	expect_content(store_fixture.path);
 	expect_collectives(store_fixture.path);
@@ -133,8 +133,12 @@ static void version_6_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 9 added to version 8. Older programs wrote no other tables into a closed profile of this size. */
+/* What version 10 added to version 9. Older programs wrote no other tables into a closed profile of this size. */
+#define TO_VERSION_9 "DROP TABLE device_links; PRAGMA user_version = 9;"
+
+/* What version 9 had added. */
 #define TO_VERSION_8                                                                               \
+	TO_VERSION_9                                                                               \
 	"DROP TABLE collective_splits;"                                                            \
 	"ALTER TABLE collectives DROP COLUMN gpu_context;"                                         \
 	"ALTER TABLE collectives DROP COLUMN gpu_stream;"                                          \
@@ -171,13 +175,20 @@ static void expect_version(const char *to_version)
 	free(text);
 	expect_no_writing();
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, false, merged, &error))
+	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, false, merged,
+			  &error))
 		fail_msg("%s", error);
 	text = report_text_of(merged);
 	assert_string_equal(text, expected);
 	free(text);
 	free(expected);
 	unlink(merged);
+}
+
+static void version_9_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_9);
 }
 
 static void version_8_is_read_and_merged(void **state)
@@ -198,13 +209,14 @@ static void version_7_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(version_9_is_read_and_merged),
 		TEST(version_8_is_read_and_merged),
 		TEST(version_7_is_read_and_merged),
-		TEST(version_6_is_read_and_merged),
+		TEST(a_file_of_version_7_is_read_and_merged),
 	};
 
 	if (argc != 2)
 		return 1;
-	schema_6 = argv[1];
+	schema_7 = argv[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
