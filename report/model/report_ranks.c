@@ -14,7 +14,9 @@
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/nccl_kernel.h"
+#include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
+#include "proto/batch/message.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 #include "report/names/clean_text.h"
@@ -66,6 +68,25 @@ const char *report_ranks_name(enum report_ranks_column column)
 
 /* ---- the rank, GPU and host of a row */
 
+static const char *name_link(uint32_t link)
+{
+	return link == DEVICE_LINK_NVLINK ? "NVLink" : link == DEVICE_LINK_PCIE ? "PCIe" : NULL;
+}
+
+static void take_link(const struct drafts *drafts, struct report_ranks_row *row, uint32_t device)
+{
+	uint32_t count;
+	const struct placement_link *links =
+		placement_log_links(drafts->collection->placements, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (links[i].device != device)
+			continue;
+		row->link = name_link(links[i].link);
+		row->link_bytes_per_second = row->link ? links[i].bytes_per_second : 0;
+	}
+}
+
 static const char *clean_string(struct drafts *drafts, uint32_t string_id)
 {
 	uint32_t size;
@@ -84,12 +105,13 @@ static int describe(struct drafts *drafts, struct draft *draft)
 
 	if (!process)
 		return -EPROTO;
-	const struct roster_device *device =
-		roster_device(roster, roster_process_device(process, draft->device_id));
+	uint32_t device_id = roster_process_device(process, draft->device_id);
+	const struct roster_device *device = roster_device(roster, device_id);
 	const struct roster_host *host = roster_host(roster, process->identity.host);
 	draft->row.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
 	draft->row.gpu = device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 	draft->row.pid = process->identity.pid;
+	take_link(drafts, &draft->row, device_id);
 	draft->row.host = clean_string(drafts, host ? host->node : 0);
 	draft->row.device_name = clean_string(drafts, device ? device->name : 0);
 	return draft->row.host && draft->row.device_name ? 0 : -ENOMEM;

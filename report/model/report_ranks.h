@@ -40,6 +40,8 @@ struct report_ranks_row {
 	struct report_ranks_work nccl;
 	/* parts of nccl.ns, as far as they are known (report_split.h), and what bus bandwidth counts as moved */
 	uint64_t nccl_waits_ns, nccl_moves_ns, nccl_bus_bytes;
+	const char *link; /* the GPU's link to others: "NVLink", "PCIe"; NULL: not known. Static */
+	uint64_t link_bytes_per_second; /* its peak in one direction; 0: not known */
 	struct report_ranks_work copies, fills;
 	struct report_ranks_work graphs; /* whole graphs, whose kernels are not known */
 	uint64_t nccl_busy_ns;           /* time in which a kernel of NCCL's ran */

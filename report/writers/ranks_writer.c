@@ -13,7 +13,8 @@
 #include "report/names/outlier.h"
 #include "report/names/text_line.h"
 
-#define NUMBER_SIZE 32u
+#define NUMBER_SIZE  32u
+#define BYTES_PER_GB 1e9
 
 static double share_of(uint64_t part, uint64_t whole)
 {
@@ -115,6 +116,15 @@ static void write_split(FILE *out, const struct report_ranks_row *row)
 			(double)row->nccl_bus_bytes / (double)row->nccl_moves_ns);
 }
 
+static void write_peak(FILE *out, const struct report_ranks_row *row)
+{
+	if (row->link)
+		fprintf(out, " %9.2f %-6s", (double)row->link_bytes_per_second / BYTES_PER_GB,
+			row->link);
+	else
+		fprintf(out, " %9s %-6s", "-", "");
+}
+
 static void write_table_row(FILE *out, const struct report_ranks_row *row)
 {
 	char time[NUMBER_SIZE], other[NUMBER_SIZE];
@@ -126,6 +136,7 @@ static void write_table_row(FILE *out, const struct report_ranks_row *row)
 	write_time(out, row, REPORT_RANKS_COMPUTE);
 	write_time(out, row, REPORT_RANKS_NCCL);
 	write_split(out, row);
+	write_peak(out, row);
 	if (row->nccl_busy_ns)
 		fprintf(out, " %6.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
 	else
@@ -178,10 +189,12 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 
 	report_summary_title(out, tree);
 	fprintf(out,
-		"%5s %12s %12s  %7s %12s  %12s  %12s %12s %8s %7s %12s %12s %7s  %12s  %12s %12s  "
-		"%s\n",
+		"%5s %12s %12s  %7s %12s  %12s  %12s %12s %8s %9s %-6s %7s %12s %12s %7s  %12s  "
+		"%12s "
+		"%12s  %s\n",
 		"rank", "window", "busy", "share", "compute", "NCCL", "waits", "moves", "bus GB/s",
-		"overlap", "memcpy", "memset", "idle", "delay", "longest", "peak memory", "GPU");
+		"peak GB/s", "", "overlap", "memcpy", "memset", "idle", "delay", "longest",
+		"peak memory", "GPU");
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		write_table_row(out, &ranks->rows[i]);
 	fputc('\n', out);
@@ -240,6 +253,16 @@ static void write_parts(struct row_text *out, const struct report_ranks_row *row
 	row_text_count(out, "nccl_bus_bytes", row->nccl_bus_bytes);
 }
 
+static void write_link(struct row_text *out, const struct report_ranks_row *row)
+{
+	if (row->link)
+		row_text_string(out, "link", row->link);
+	else
+		row_text_number(out, "link", false, 0);
+	row_text_number(out, "link_bytes_per_second", row->link != NULL,
+			(int64_t)row->link_bytes_per_second);
+}
+
 static void write_row(struct row_text *out, const void *of)
 {
 	const struct report_ranks_row *row = of;
@@ -263,6 +286,7 @@ static void write_row(struct row_text *out, const void *of)
 	if (out->form == ROW_JSON) {
 		write_overlap(out, row);
 		write_parts(out, row);
+		write_link(out, row);
 	}
 	write_work(out, "copies", "memcpy_ns", &row->copies);
 	write_work(out, "fills", "memset_ns", &row->fills);
@@ -270,6 +294,7 @@ static void write_row(struct row_text *out, const void *of)
 	if (out->form != ROW_JSON) {
 		write_overlap(out, row);
 		write_parts(out, row);
+		write_link(out, row);
 	}
 	row_text_count(out, "delays", row->delays);
 	row_text_count(out, "delay_ns", row->delay_ns);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Threads that launch from the far socket, on fake CUDA and a machine that hwloc is told of (two_nodes.xml: CPU 0 and one GPU on node 0, CPU 1
-# and the other on node 1). On a machine of one CPU nothing can be on node 1.
+# and the other on node 1). On a machine of one CPU nothing can be on node 1. And the GPUs' links, which a fake NVML tells.
 . "$(dirname "$0")/../support/harness.sh"
 fake_windows=$BUILD/tests/fake_windows
 xml=$(dirname "$0")/two_nodes.xml
@@ -11,7 +11,7 @@ job=
 at_end() { [ -z "$job" ] || kill -9 $job 2>/dev/null; }
 mkfifo "$scratch/nothing"
 
-# placed NAME CPU COMMAND...: until it was looked twice where the thread is.
+# placed NAME CPU COMMAND...: until it was looked twice where the thread is, or until the SQL of AWAITED gives a number above 0.
 placed() {
 	local name=$1 cpu=$2
 	shift 2
@@ -20,8 +20,7 @@ placed() {
 		>"$scratch/$name.out" 2>"$scratch/$name.err" &
 	job=$!
 	for _ in $(seq 400); do
-		[ "$(sql "$scratch/$name" 'select coalesce(sum(count), 0) from launch_cpus' 2>/dev/null)" -ge 2 ] 2>/dev/null && break
-		[ -n "$NO_LOOKS" ] && [ "$(sql "$scratch/$name" 'select count(*) from totals' 2>/dev/null)" -ge 1 ] 2>/dev/null && break
+		[ "$(sql "$scratch/$name" "${AWAITED:-select coalesce(sum(count), 0) > 1 from launch_cpus}" 2>/dev/null)" -ge 1 ] 2>/dev/null && break
 		read -r -t 0.05 _ <>"$scratch/nothing"
 	done
 	touch "$scratch/over"
@@ -31,7 +30,7 @@ placed() {
 	"$flamegrid" report "$scratch/$name" --ranks >"$scratch/$name.table" 2>&1
 }
 
-export HWLOC_XMLFILE=$xml NO_LOOKS=
+export HWLOC_XMLFILE=$xml AWAITED=
 placed far $last
 same "far: devices and their nodes" "$(sql "$scratch/far" 'select d.device_index, t.numa_node, cast(s.data as text) from device_topology t
 	join devices d on d.id = t.device join strings s on s.id = t.cpus order by 1' | tr "\t" " " | paste -sd, -)" "0 0 0,1 1 1"
@@ -58,6 +57,21 @@ contains "bare: says that it is not known" "$scratch/bare.table" "on which node 
 
 # One node: nothing is looked at.
 unset HWLOC_XMLFILE
-HWLOC_SYNTHETIC="numa:1 pu:2" NO_LOOKS=yes placed one 0
+export AWAITED="select count(*) from totals"
+HWLOC_SYNTHETIC="numa:1 pu:2" placed one 0
 same "one node: rows" "$(sql "$scratch/one" 'select (select count(*) from launch_cpus) + (select count(*) from device_topology)')" 0
 same "one node: nothing is said" "$(grep -c 'far socket' "$scratch/one.table")" 0
+
+# Links do not depend on NUMA nodes.
+export HWLOC_SYNTHETIC="numa:1 pu:2" AWAITED="select count(*) > 1 from device_links"
+LD_LIBRARY_PATH=$BUILD/lib/fake-nvml${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} placed links 0
+same "links: rows" "$(sql "$scratch/links" 'select d.device_index, l.link, l.bytes_per_second from device_links l
+	join devices d on d.id = l.device order by 1' | tr "\t" " " | paste -sd, -)" "0 1 478116000000,1 1 478116000000"
+contains "links: the report says so" "$scratch/links.table" " 478.12 NVLink "
+"$flamegrid" report "$scratch/links" --ranks -f csv >"$scratch/links.csv"
+same "links: CSV" "$(python3 -c 'import csv, sys
+print(*(row["link"] + " " + row["link_bytes_per_second"] for row in csv.DictReader(line for line in open(sys.argv[1]) if line[0] != "#")))' \
+	"$scratch/links.csv")" "NVLink 478116000000"
+valid_report "$scratch/links" --ranks
+"$flamegrid" merge -o "$scratch/merged" "$scratch/links" 2>/dev/null
+same "links: merged" "$(sql "$scratch/merged" 'select count(*), min(bytes_per_second) from device_links' | tr "\t" " ")" "2 478116000000"

@@ -48,6 +48,8 @@ if plant == 'none':
     for row in rows:
         have, want = int(row['nccl_bus_bytes']) / int(row['nccl_moves_ns']), said['bus_gbs'][int(row['rank'])]
         verdict('rank %s: %.1f GB/s, the program says %.1f' % (row['rank'], have, want), abs(have - want) < 0.05 * want)
+        peak = int(row['link_bytes_per_second'] or 0) / 1e9
+        verdict('rank %s: peak of %s: %.1f GB/s, of which %.1f moved' % (row['rank'], row['link'] or 'no known link', peak, have), 0 < have < peak)
 else:
     late = max(said['late_ns'], key=said['late_ns'].get)
     for rank, found in sorted(parts.items()):

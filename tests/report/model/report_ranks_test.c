@@ -14,8 +14,10 @@
 #include "aggregator/core/launch_delay.h"
 #include "aggregator/core/memory_account.h"
 #include "report/writers/ranks_writer.h"
+#include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/core/timeline_table.h"
+#include "proto/batch/message.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 #include "report_fixture.h"
@@ -308,8 +310,8 @@ static void csv_has_integers(void **state)
 		"rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
 		"compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
 		"graphs,graph_ns,nccl_busy_ns,overlap_ns,nccl_waits_ns,nccl_moves_ns,"
-		"nccl_bus_bytes,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n"
-		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,0,0,0,,0,\n"
+		"nccl_bus_bytes,link,link_bytes_per_second,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n"
+		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,,0,0,0,,0,\n"
 		"# fewer than 4 ranks: not compared\n# ");
 	free(text);
 }
@@ -327,6 +329,64 @@ static void json_has_integers_too(void **state)
 			   "\"NVIDIA H100\",\"pid\":500,\"records\":201,\"window_ns\":");
 	assert_holds(text, "\"peak_bytes\":null,\"late\":0,\"outliers\":[]}");
 	assert_holds(text, "\"outliers\":[\"busy\",\"compute\",\"idle\"]}");
+	free(text);
+}
+
+/* The link of a process's device. */
+static void add_link(uint32_t process_id, uint32_t link, uint64_t bytes_per_second)
+{
+	const struct roster_process *process =
+		roster_process(report_fixture.collection->roster, process_id);
+	uint32_t device = roster_process_device(process, 0);
+
+	assert_int_equal(placement_log_add_link(
+				 report_fixture.collection->placements,
+				 &(struct placement_link){device, link, bytes_per_second}),
+			 0);
+	build();
+}
+
+static void assert_table_holds(const char *part)
+{
+	char *text = text_of(ranks_writer_table);
+
+	assert_holds(text, part);
+	free(text);
+}
+
+static void the_peak_of_the_gpus_link_stands_beside_the_bandwidth(void **state)
+{
+	(void)state;
+	uint32_t id = report_fixture_process("node02", 7, -1, 1);
+
+	add(id, RECORD_GPU_KERNEL, NCCL, 1700, 3000);
+	build();
+	assert_null(ranks->rows[0].link);
+	assert_table_holds(" bus GB/s peak GB/s        overlap ");
+	assert_table_holds("        -         -          0.00%");
+	add_link(id, DEVICE_LINK_PCIE, 64000000000);
+	assert_table_holds("        -     64.00 PCIe     0.00%");
+	add_link(id, DEVICE_LINK_NVLINK, 478116000000); /* a later row counts */
+	assert_table_holds("        -    478.12 NVLink   0.00%");
+	char *text = text_of(ranks_writer_json);
+	assert_holds(text, "\"link\":\"NVLink\",\"link_bytes_per_second\":478116000000,");
+	free(text);
+	text = text_of(ranks_writer_csv);
+	assert_holds(text, ",NVLink,478116000000,0,0,0,,0,\n");
+	free(text);
+}
+
+static void a_link_that_is_not_known_here_has_no_peak(void **state)
+{
+	(void)state;
+	uint32_t id = report_fixture_process("node02", 7, -1, 1);
+
+	add(id, RECORD_GPU_KERNEL, NCCL, 1700, 3000);
+	add_link(id, 77, 1);
+	assert_null(ranks->rows[0].link);
+	assert_int_equal(ranks->rows[0].link_bytes_per_second, 0);
+	char *text = text_of(ranks_writer_json);
+	assert_holds(text, "\"link\":null,\"link_bytes_per_second\":null,");
 	free(text);
 }
 
@@ -377,6 +437,8 @@ int main(void)
 		TEST(a_process_that_is_not_there_is_an_error),
 		TEST(csv_has_integers),
 		TEST(json_has_integers_too),
+		TEST(the_peak_of_the_gpus_link_stands_beside_the_bandwidth),
+		TEST(a_link_that_is_not_known_here_has_no_peak),
 		TEST(the_table_marks_who_stands_out),
 		TEST(a_profile_without_gpu_work_has_no_rows),
 	};
