@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "aggregator_search.h"
+#include "end_budget.h"
 #include "job_standby.h"
 #include "leftovers.h"
 #include "node_profile.h"
@@ -27,13 +28,11 @@
 #include "node-agent/files/proc_file.h"
 
 #define MEMBERS_MAX    1024
-#define LOOK_MS        20    /* from one look at the agent to the next, while a member waits */
-#define GIVE_UP_MS     2000u /* limit for data that is not acknowledged at the end */
-#define LAST_ROUND_MS  500u  /* of that, the least for the last round of the node's profile */
-#define CONNECT_MS     300u  /* of that, the most until another aggregator answers */
-#define PASSES_TO_WAIT 2     /* a pass that runs may miss the last records */
-#define PLACE_MS       500u /* of GIVE_UP_MS, the most until a site has said where the profile is */
-#define SITE_MS        1600 /* wait for a site's aggregator; a member waits longer */
+#define LOOK_MS        20   /* from one look at the agent to the next, while a member waits */
+#define CONNECT_MS     300u /* of the end's time, the most until another aggregator answers */
+#define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
+#define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
+#define SITE_MS        1600        /* wait for a site's aggregator; a member waits longer */
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
@@ -217,25 +216,10 @@ static void connect_to_site(void *context, const char *endpoint)
 /* One line stands for all members of the node. */
 static void say_site_failure(struct node_keeper *keeper, const struct agent_status *status)
 {
-	const char *what = "has not confirmed all of what was recorded here: the end may be "
-			   "missing in the profile";
-
 	if (keeper->site_failure_said)
 		return;
 	keeper->site_failure_said = true;
-	if (!status->welcomed && status->key_refusals)
-		what = "the keys do not fit: who listens there does not take ours, or does not "
-		       "have those that we expect; or it has as many connections as it may: this "
-		       "node is not profiled";
-	else if (!status->welcomed && status->has_problem)
-		what = "the aggregator has not accepted this node yet, as said before: whether it "
-		       "is profiled is not known";
-	else if (!status->welcomed && status->reached)
-		what = "the aggregator has not answered yet (stopped, or overloaded): whether this "
-		       "node is profiled is not known";
-	else if (!status->welcomed)
-		what = "the aggregator cannot be reached: this node is not profiled";
-	log_warning("%s: %s", keeper->site->endpoint, what);
+	log_warning("%s: %s", keeper->site->endpoint, site_aggregator_problem(status));
 }
 
 static bool is_late(const struct member *member, uint64_t ms)
@@ -422,7 +406,7 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	int r;
 
 	agent.socket_path = keeper->agent_path;
-	agent.give_up_ms = GIVE_UP_MS;
+	agent.give_up_ms = END_BUDGET_MS;
 	if (keeper->site) {
 		agent.job = &keeper->site->job;
 		agent.leaves_words = true;
@@ -486,32 +470,44 @@ static const char *find_job_directory(const struct node_keeper *keeper, char pat
 	return r == -ENAMETOOLONG ? NULL : path;
 }
 
+/* Returns when the last rank has begun to wait for us. */
+static uint64_t waits_since_ns(const struct node_keeper *keeper)
+{
+	uint64_t since_ns = 0;
+
+	for (int i = 0; i < keeper->nr_members; i++)
+		if (keeper->members[i].drain_ns > since_ns)
+			since_ns = keeper->members[i].drain_ns;
+	return since_ns ? since_ns : clock_now_ns();
+}
+
 /* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
  * another is just being started. Returns how long the job's end may be held up for it. */
-static uint32_t follow_aggregator(struct node_keeper *keeper)
+static uint32_t follow_aggregator(struct node_keeper *keeper, uint64_t since_ns)
 {
-	const uint64_t begin_ns = clock_now_ns();
+	const struct end_budget budget = {since_ns, END_BUDGET_MS - CONNECT_MS};
+	const uint64_t now_ns = clock_now_ns();
 	const char *endpoint;
 	const struct key_set *keys;
 
 	if (keeper->profile && keeper->site)
-		return GIVE_UP_MS - PLACE_MS;
+		return END_BUDGET_MS;
 	if (!keeper->profile || !keeper->search.found)
 		return 0;
-	job_standby_await(&keeper->standby, GIVE_UP_MS - LAST_ROUND_MS - CONNECT_MS);
+	job_standby_await(&keeper->standby,
+			  end_budget_left_ms(&budget, now_ns) - END_BUDGET_ROUND_MS);
 	if (rendezvous_search_again(&keeper->search, CONNECT_MS, &endpoint, &keys)) {
 		if (node_profile_connect(keeper->profile, endpoint, keys))
 			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
-	} else if (is_lost(keeper, begin_ns))
+	} else if (is_lost(keeper, now_ns))
 		return 0; /* there is none */
-	const uint64_t waited_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
-	return waited_ms < GIVE_UP_MS - LAST_ROUND_MS ? GIVE_UP_MS - (uint32_t)waited_ms
-						      : LAST_ROUND_MS;
+	return END_BUDGET_MS;
 }
 
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
+	struct end_budget budget = {.since_ns = waits_since_ns(keeper)};
 	bool is_marked;
 
 	aggregator_search_stop(keeper->site_search);
@@ -521,9 +517,9 @@ static void end(struct node_keeper *keeper)
 	pthread_join(keeper->agent_thread, NULL);
 	node_profile_agent_ended(keeper->profile);
 	agent_destroy(keeper->agent);
-	const uint32_t give_up_ms = follow_aggregator(keeper);
+	budget.limit_ms = follow_aggregator(keeper, budget.since_ns);
 	const char *found = find_job_directory(keeper, job_directory, &is_marked);
-	node_profile_finish(keeper->profile, found, is_marked, give_up_ms);
+	node_profile_finish(keeper->profile, found, is_marked, &budget);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
 	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
@@ -553,6 +549,7 @@ struct start_arguments {
 static void keep(void *argument, int ready)
 {
 	const struct start_arguments *arguments = argument;
+	const struct end_budget none = {0};
 	struct node_keeper *keeper = calloc(1, sizeof(*keeper));
 
 	if (!keeper)
@@ -581,7 +578,7 @@ static void keep(void *argument, int ready)
 	} else {
 		node_profile_agent_ended(keeper->profile);
 		agent_destroy(keeper->agent);
-		node_profile_finish(keeper->profile, NULL, false, 0);
+		node_profile_finish(keeper->profile, NULL, false, &none);
 		job_standby_finish(&keeper->standby, true);
 	}
 	free(keeper);

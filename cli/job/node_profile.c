@@ -172,7 +172,7 @@ int node_profile_create(const struct node_profile_options *options,
 	if (r == 0)
 		r = create_link(made, options);
 	if (r)
-		node_profile_finish(made, NULL, false, 0);
+		node_profile_finish(made, NULL, false, &(struct end_budget){0});
 	else
 		*profile = made;
 	return r;
@@ -302,15 +302,16 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 }
 
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
-			 uint32_t give_up_ms)
+			 const struct end_budget *budget)
 {
 	if (!profile)
 		return;
 	const bool has_run = profile->link_runs;
 
 	end_aggregator(profile);
+	const uint32_t left_ms = end_budget_left_ms(budget, clock_now_ns());
 	/* A profile that is not complete gets no goodbye, which would say so. */
-	int r = end_link(profile, profile->aggregator_result ? 0 : give_up_ms);
+	int r = end_link(profile, profile->aggregator_result ? 0 : left_ms);
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "end_budget.h"
+
 #include "node-agent/agent.h"
 #include "node-agent/link/profile_link.h"
 
@@ -51,10 +53,10 @@ uint64_t node_profile_lost_ns(const struct node_profile *profile);
 bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX]);
 
 /* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
- * take everything within give_up_ms, the profile is copied into the directory of the job's (NULL: not known). That must
+ * take everything within the budget, the profile is copied into the directory of the job's (NULL: not known). That must
  * be marked as the job's, or have an earlier state of this profile. If that fails, too, it stays, and a warning says
  * where it is. Accepts NULL. */
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
-			 uint32_t give_up_ms);
+			 const struct end_budget *budget);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/munge/munge_library.h"
 #include "cli/base/site_config.h"
+#include "node-agent/agent.h"
 #include "proto/trust/endpoint.h"
 
 /* Counts from 0. torchrun restarts a failed job's workers under the same id and address. */
@@ -184,4 +185,22 @@ int site_aggregator_init(struct site_aggregator *site,
 	site->job.flags = (options->raw_samples ? MESSAGE_JOB_RAW : 0) |
 			  (options->coarse ? MESSAGE_JOB_COARSE : 0);
 	return 0;
+}
+
+const char *site_aggregator_problem(const struct agent_status *status)
+{
+	if (status->welcomed)
+		return "has not confirmed all of what was recorded here: the end may be missing in "
+		       "the profile";
+	if (status->key_refusals)
+		return "the keys do not fit: who listens there does not take ours, or does not "
+		       "have those that we expect; or it has as many connections as it may: this "
+		       "node is not profiled";
+	if (status->has_problem)
+		return "the aggregator has not accepted this node yet, as said before: whether it "
+		       "is profiled is not known";
+	if (status->reached)
+		return "the aggregator has not answered yet (stopped, or overloaded): whether this "
+		       "node is profiled is not known";
+	return "the aggregator cannot be reached: this node is not profiled";
 }

@@ -9,6 +9,8 @@
 #include "proto/batch/message.h"
 #include "proto/trust/key_set.h"
 
+struct agent_status;
+
 struct site_aggregator_options {
 	/* tcp://HOST:PORT, tcp://[ADDRESS]:PORT, ipc://PATH; borrowed as long as the object */
 	const char *endpoint;
@@ -45,5 +47,8 @@ int site_aggregator_keys(const char *path, struct key_set *keys, char **error);
 int site_aggregator_init(struct site_aggregator *site,
 			 const struct site_aggregator_options *options, bool in_step,
 			 struct job_step *step, char **error);
+
+/* Returns why a node's data is not all stored there in time, as the end of a sentence about the endpoint; static. */
+const char *site_aggregator_problem(const struct agent_status *status);
 
 #endif
