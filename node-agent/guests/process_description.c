@@ -22,6 +22,7 @@ struct process_description {
 	pid_t pid; /* 0: not visible from here */
 	bool changed;
 	bool has_late_command, has_late_job; /* the process keeps its environment from us */
+	bool had_ended;                      /* before its environment was read */
 };
 
 static void set_job(struct process_description *description, const struct job_identity *identity)
@@ -52,6 +53,7 @@ void process_description_read_job(struct process_description *description, pid_t
 	if (size) {
 		job_identity_read(environment, size, &identity);
 		set_job(description, &identity);
+		description->had_ended = false;
 	}
 	free(environment);
 }
@@ -70,7 +72,7 @@ static void read_command(struct process_description *description, pid_t pid)
 
 bool process_description_is_late(const struct process_description *description)
 {
-	return description->has_late_command || description->has_late_job;
+	return description->has_late_command || description->has_late_job || description->had_ended;
 }
 
 void process_description_read_late(struct process_description *description)
@@ -110,6 +112,8 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 	process->state = PROCESS_RUNNING;
 	job_identity_read("", 0, &nobody);
 	set_job(description, &nobody);
+	/* As if an agent was stopped from its start to its end. */
+	description->had_ended = pid > 0 && !proc_file_is_alive(pid, process->start_ticks);
 	process_description_read_job(description, pid);
 	read_command(description, pid);
 	return description;

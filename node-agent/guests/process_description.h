@@ -37,7 +37,8 @@ void process_description_destroy(struct process_description *description);
  * call exec. Values that cannot be read stay. */
 void process_description_read_job(struct process_description *description, pid_t pid);
 
-/* Reads again what the process had kept from being read, if it still runs. */
+/* Reads again what the process had kept from being read, if it still runs. is_late: returns whether something is left,
+ * also because the process had ended before it could be read. */
 void process_description_read_late(struct process_description *description);
 bool process_description_is_late(const struct process_description *description);
 

@@ -49,6 +49,7 @@ static void rank_is_that_of_the_program_after_exec(void **state)
 	process_description_read_job(description, child);
 	assert_true(process_description_changed(description));
 	EXPECT(3, 1, 4);
+	assert_false(process_description_is_late(description));
 	close(in[1]);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	/* Nothing can be read any more: what is known stays. */
@@ -60,10 +61,39 @@ static void rank_is_that_of_the_program_after_exec(void **state)
 	string_dictionary_destroy(strings);
 }
 
+/* An agent that was stopped meanwhile hears of such a process when it goes on. */
+static void a_process_that_had_ended_before_it_was_read_is_late(void **state)
+{
+	struct string_dictionary *strings = string_dictionary_create();
+	const struct guest_hello hello = {.pid = 1};
+	struct message message;
+	siginfo_t info;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	for (int is_reaped = 0; is_reaped < 2; is_reaped++) {
+		struct process_description *description =
+			process_description_create(1, child, &hello, strings, NULL);
+
+		assert_non_null(description);
+		EXPECT(MESSAGE_RANK_NONE, MESSAGE_RANK_NONE, MESSAGE_RANK_NONE);
+		assert_true(process_description_is_late(description));
+		process_description_read_late(description);
+		assert_true(process_description_is_late(description));
+		process_description_destroy(description);
+		assert_int_equal(waitpid(child, NULL, 0), is_reaped ? -1 : child);
+	}
+	string_dictionary_destroy(strings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rank_is_that_of_the_program_after_exec),
+		cmocka_unit_test(a_process_that_had_ended_before_it_was_read_is_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
