@@ -128,15 +128,34 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 							    &copy, sizeof(copy), module_id);
 }
 
-int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
-			      uint32_t *code_id)
+/* module_id: as in stack_dictionary_generated(). */
+static int add_code(struct stack_dictionary *stacks, struct message_code code, uint32_t module_id,
+		    uint32_t *code_id)
 {
-	const struct id_key key = pair(code.file, code.name);
+	const struct id_key key = {{(uint64_t)code.file << 32 | code.name, module_id}};
 
 	*code_id = id_memory_find(&stacks->memory->codes, key);
 	return *code_id != ID_MEMORY_NONE ? 0
 					  : append(&stacks->codes, &stacks->memory->codes, key,
 						   &code, sizeof(code), code_id);
+}
+
+int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
+			      uint32_t *code_id)
+{
+	return add_code(stacks, code, MESSAGE_FRAME_NO_MODULE, code_id);
+}
+
+int stack_dictionary_add_generated(struct stack_dictionary *stacks, struct message_code code,
+				   uint32_t module_id, uint32_t *code_id)
+{
+	int r = add_code(stacks, code, module_id, code_id);
+
+	if (r == 0)
+		r = id_table_set(&stacks->generated, *code_id, module_id);
+	if (r)
+		*code_id = MESSAGE_FRAME_NATIVE;
+	return r;
 }
 
 static int add_frame(struct stack_dictionary *stacks, const struct message_frame *frame,
@@ -164,12 +183,6 @@ static int add_node(struct stack_dictionary *stacks, struct message_node node,
 	if (r == 0)
 		(*node_budget)--;
 	return r;
-}
-
-int stack_dictionary_set_generated(struct stack_dictionary *stacks, uint32_t code_id,
-				   uint32_t module_id)
-{
-	return id_table_set(&stacks->generated, code_id, module_id);
 }
 
 uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint32_t code_id)

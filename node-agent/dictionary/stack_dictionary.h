@@ -39,9 +39,11 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
 			      uint32_t *code_id);
 
-/* Notes that a code is of a generated file, whose lines have the module's symbols (symbolizer.h). 0 or -ENOMEM. */
-int stack_dictionary_set_generated(struct stack_dictionary *stacks, uint32_t code_id,
-				   uint32_t module_id);
+/* Adds a code of a generated file, whose lines have the symbols of a known module (symbolizer.h). Such codes are one
+ * only if their modules are, too. A module has one owner, so one user's file never names lines for another user.
+ * Returns as stack_dictionary_add_code(). */
+int stack_dictionary_add_generated(struct stack_dictionary *stacks, struct message_code code,
+				   uint32_t module_id, uint32_t *code_id);
 
 /* Returns that module; MESSAGE_FRAME_NO_MODULE: the code is of no generated file. */
 uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint32_t code_id);

@@ -117,27 +117,27 @@ static int add_mark(struct stack_resolver *resolver, enum stack_mark mark, uint3
 
 /* --- Python frames ------------------------------------------------------------------------------ */
 
-/* Makes a module of a generated file, in which the symbolizer finds lines. Without room for one the frame has none. */
-static int note_generated(struct stack_resolver *resolver, uint32_t code_id)
+/* Makes a module of a generated file, in which the symbolizer finds lines. Other files, and files without room, have
+ * none. 0 or -ENOMEM. */
+static int add_generated(struct stack_resolver *resolver, uint32_t *module_id)
 {
 	const struct record_ring_code *names = &resolver->code;
-	uint32_t module_id;
 
+	*module_id = MESSAGE_FRAME_NO_MODULE;
 	if (!generated_path_parse(names->file, names->file_size, NULL, NULL))
 		return 0;
 	int r = module_table_add_generated(resolver->modules, names->file, names->file_size,
-					   &module_id);
-
-	if (r)
-		return r == -ENOMEM ? r : 0;
-	return stack_dictionary_set_generated(resolver->outputs->stacks, code_id, module_id);
+					   module_id);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* Adds the code of the names that were just read. -ENOSPC: the dictionary is full. */
 static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
+	struct stack_dictionary *stacks = resolver->outputs->stacks;
 	struct message_code code;
+	uint32_t module_id;
 	uint64_t size = (uint64_t)names->file_size + names->name_size + 2 * RING_OUTPUTS_NAME_COST;
 
 	if (size > *resolver->text_room)
@@ -147,8 +147,12 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 	if (r == 0)
 		r = intern(resolver, names->name, names->name_size, &code.name);
 	if (r == 0)
-		r = stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
-	return r ? r : note_generated(resolver, *code_id);
+		r = add_generated(resolver, &module_id);
+	if (r)
+		return r;
+	return module_id == MESSAGE_FRAME_NO_MODULE
+		       ? stack_dictionary_add_code(stacks, code, code_id)
+		       : stack_dictionary_add_generated(stacks, code, module_id, code_id);
 }
 
 /* Sets *code_id, with CODE_HAS_FILE. Each id of the guest is read once, so a fault in it counts once. */

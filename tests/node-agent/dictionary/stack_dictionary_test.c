@@ -258,16 +258,51 @@ static void what_was_forgotten_keeps_its_ids_and_its_modules(void **state)
 	assert_int_equal(add_module(fixture->stacks, 1, 1, 0), fixture->app);
 }
 
+static uint32_t add_generated(struct fixture *fixture, struct message_code code, uint32_t module_id)
+{
+	uint32_t id;
+
+	assert_int_equal(stack_dictionary_add_generated(fixture->stacks, code, module_id, &id), 0);
+	return id;
+}
+
 static void code_of_a_generated_file_has_its_module(void **state)
 {
 	struct fixture *fixture = *state;
+	const struct message_code code = {.file = 1, .name = 2};
+	uint32_t id = add_generated(fixture, code, fixture->libc);
 
-	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), MESSAGE_FRAME_NO_MODULE);
-	assert_int_equal(stack_dictionary_set_generated(fixture->stacks, 7, 3), 0);
-	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), 3);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, id), fixture->libc);
 	stack_dictionary_forget(fixture->stacks);
-	assert_int_equal(stack_dictionary_generated(fixture->stacks, 7), 3);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, id), fixture->libc);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, id + 1),
+			 MESSAGE_FRAME_NO_MODULE);
 	assert_int_equal(stack_dictionary_generated(fixture->stacks, 1u << 30),
+			 MESSAGE_FRAME_NO_MODULE);
+}
+
+static void equal_codes_of_two_users_generated_files_are_two(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct message_code code = {.file = 1, .name = 2};
+	struct message_module module = {.path = 1, .owner = 1000};
+	uint32_t mine, other;
+
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &mine), 0);
+	module.owner = 1001;
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &other), 0);
+
+	uint32_t plain = add_code(fixture, 1, 2);
+	uint32_t my_code = add_generated(fixture, code, mine);
+	uint32_t other_code = add_generated(fixture, code, other);
+	assert_int_not_equal(my_code, other_code);
+	assert_int_not_equal(my_code, plain);
+	assert_int_not_equal(other_code, plain);
+	assert_int_equal(add_generated(fixture, code, mine), my_code);
+	assert_int_equal(add_code(fixture, 1, 2), plain);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, my_code), mine);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, other_code), other);
+	assert_int_equal(stack_dictionary_generated(fixture->stacks, plain),
 			 MESSAGE_FRAME_NO_MODULE);
 }
 
@@ -289,6 +324,7 @@ int main(void)
 		TEST(a_used_up_budget_refuses_new_nodes_but_finds_old_ones),
 		TEST(what_was_forgotten_keeps_its_ids_and_its_modules),
 		TEST(code_of_a_generated_file_has_its_module),
+		TEST(equal_codes_of_two_users_generated_files_are_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

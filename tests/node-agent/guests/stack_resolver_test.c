@@ -57,7 +57,7 @@ static void add_module(struct process *process, uint64_t start, uint32_t flags, 
 	assert_int_equal(module_table_add(process->modules, &module, path, strlen(path)), 0);
 }
 
-static void open_process(struct process *process)
+static void open_process(struct process *process, uid_t user)
 {
 	assert_int_equal(record_ring_create(&sizes, &process->guest, &process->fd), 0);
 	assert_int_equal(record_ring_map(process->fd, &process->ring), 0);
@@ -65,7 +65,7 @@ static void open_process(struct process *process)
 	process->outputs = (struct ring_outputs){
 		.strings = strings, .stacks = stacks, .ledger = process->ledger};
 	process->modules =
-		module_table_create(ring_outputs_modules(&process->outputs), 0, getuid(), false);
+		module_table_create(ring_outputs_modules(&process->outputs), 0, user, false);
 	process->text_room = 1000;
 	process->resolver = stack_resolver_create(process->ring, &process->outputs,
 						  process->modules, &process->text_room);
@@ -92,8 +92,8 @@ static int set_up(void **state)
 	(void)state;
 	strings = string_dictionary_create();
 	stacks = stack_dictionary_create();
-	open_process(&one);
-	open_process(&two);
+	open_process(&one, getuid());
+	open_process(&two, getuid());
 	return 0;
 }
 
@@ -396,6 +396,33 @@ static void guests_that_number_codes_differently_share_frames(void **state)
 			     RESOLVE(&two, LAUNCH_KERNEL, stack_word_python(second, 8)));
 }
 
+/* Returns the module of the generated file whose line launched a kernel. */
+static uint32_t module_of_line(struct process *process)
+{
+	static const char path[] = "/tmp/torchinductor_root/ab/"
+				   "cabcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrs.py";
+	uint64_t line = stack_word_python(add_code(process, path, "call"), 7);
+	uint32_t launch = RESOLVE(process, LAUNCH_KERNEL, line);
+	uint32_t parent = stack_dictionary_nodes(stacks, launch)->parent;
+	uint32_t frame = stack_dictionary_nodes(stacks, parent)->frame;
+
+	return stack_dictionary_generated(stacks, stack_dictionary_frames(stacks, frame)->code);
+}
+
+static void lines_of_a_generated_file_are_of_its_user(void **state)
+{
+	struct process other;
+
+	(void)state;
+	open_process(&other, getuid() + 1);
+	uint32_t first = module_of_line(&one), others = module_of_line(&other);
+	assert_int_equal(stack_dictionary_modules(stacks, first)->owner, getuid());
+	assert_int_equal(stack_dictionary_modules(stacks, others)->owner, getuid() + 1);
+	assert_int_equal(module_of_line(&two), first);
+	assert_int_equal(module_of_line(&one), first);
+	close_process(&other);
+}
+
 static void a_code_without_names_is_called_unknown(void **state)
 {
 	(void)state;
@@ -599,6 +626,7 @@ int main(void)
 		TEST(a_capture_that_found_the_stack_table_full_says_so),
 		TEST(frames_without_a_module_stay_plain_addresses),
 		TEST(guests_that_number_codes_differently_share_frames),
+		TEST(lines_of_a_generated_file_are_of_its_user),
 		TEST(a_code_without_names_is_called_unknown),
 		TEST(marks_are_shown_by_their_words),
 		TEST(a_code_that_nobody_added_is_a_mark_and_counts_once),
