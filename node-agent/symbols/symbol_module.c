@@ -317,10 +317,22 @@ static void read_generated(struct symbol_module *module)
 	module->loaded = true;
 }
 
+/* Each new code of a generated file tells the same place again, and a search for lines walks through a whole cache. */
+static bool had_no_lines_at(const struct symbol_module *module,
+			    const struct symbolizer_module *place)
+{
+	const struct symbolizer_module *before = &module->place;
+
+	return module->loaded && before->kind == SYMBOLIZER_GENERATED && !module->lines &&
+	       before->pid == place->pid && before->started_ns == place->started_ns &&
+	       before->in_other_root == place->in_other_root &&
+	       strcmp(module->path, place->path) == 0;
+}
+
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place)
 {
 	if (module->file || module->table || module->inlines || module->map || module->lines ||
-	    !set_place(module, place))
+	    had_no_lines_at(module, place) || !set_place(module, place))
 		return;
 	module->loaded = false;
 	if (place->kind == SYMBOLIZER_GENERATED) {

@@ -31,8 +31,8 @@ struct symbol_module *symbol_module_create(struct symbol_scope *scope);
 void symbol_module_destroy(struct symbol_module *module);
 
 /* Opens the module's file at a place, before the process that maps it is gone. Does nothing if an earlier place has led
- * to the file. If more than scope->max_open files are open, the names are read now, without lines, and the file is
- * closed. */
+ * to the file. A generated file without lines is read again only at another place, such as that of another process. If
+ * more than scope->max_open files are open, the names are read now, without lines, and the file is closed. */
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
 
 /* Returns whether symbol_module_find() needs no file any more. It then leaves text alone. */
