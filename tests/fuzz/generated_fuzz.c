@@ -7,6 +7,7 @@
 #include "node-agent/generated/cached_graph.h"
 #include "node-agent/generated/generated_path.h"
 #include "node-agent/generated/kernel_lines.h"
+#include "node-agent/generated/source_list.h"
 
 #define BORDER "\n%%\n"
 
@@ -14,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_symbol(const char *symbol)
 {
-	if (*symbol == '\0' || strlen(symbol) >= 2048)
+	if (*symbol == '\0' || strlen(symbol) >= SOURCE_LIST_TEXT)
 		abort();
 	for (; *symbol; symbol++)
 		if ((unsigned char)*symbol < ' ' && *symbol != '\n' && *symbol != '\t')
