@@ -73,7 +73,8 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 int correlator_record(struct correlator *correlator, const struct gpu_record *record);
 
 /* Fetch into the processor's cache what calls of the two functions above with these records will look up. The tables
- * are larger than caches, and one wait for many lookups is shorter than a wait for each. Changes nothing. */
+ * are larger than caches, and one wait for many lookups is shorter than a wait for each. Changes nothing.
+ * count: at most CORRELATOR_PREFETCH_MAX (asserted). */
 void correlator_prefetch_launch(const struct correlator *correlator,
 				const struct launch_record *record);
 void correlator_prefetch(const struct correlator *correlator, const struct gpu_record *records,

@@ -58,7 +58,7 @@ static bool is_of_nccl(const struct catalog *catalog, const struct gpu_record *r
 
 /* Adds a record to the process's sums. The kernels of a graph that is traced as a whole are not known. */
 static int add_to_process(struct collection *collection, uint32_t id,
-			  const struct gpu_record *record, bool communicates)
+			  const struct gpu_record *record, bool is_nccl)
 {
 	const struct timeline_key work = {
 		.level = TIMELINE_WORK, .process_id = id, .device_id = record->device_id};
@@ -67,7 +67,7 @@ static int add_to_process(struct collection *collection, uint32_t id,
 
 	if (error || record->kind != RECORD_GPU_KERNEL)
 		return error;
-	return timeline_table_add_kernel(collection->timelines, id, record->device_id, communicates,
+	return timeline_table_add_kernel(collection->timelines, id, record->device_id, is_nccl,
 					 record->start_ns, record->end_ns);
 }
 
@@ -89,7 +89,7 @@ static int add_to_stream(struct timeline_table *timelines, struct roster_process
 /* Only GPU work counts: a waiting host keeps no GPU busy. */
 static int add_to_timelines(struct collection *collection, struct roster_process *process,
 			    uint32_t id, const struct message_events *events,
-			    const struct gpu_record *record, bool communicates)
+			    const struct gpu_record *record, bool is_nccl)
 {
 	struct timeline_table *timelines = collection->timelines;
 	struct timeline_key stream = {
@@ -113,7 +113,7 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 					       .device_id = record->device_id};
 	int error = add_to_stream(timelines, process, &stream, record);
 	if (!error)
-		error = add_to_process(collection, id, record, communicates);
+		error = add_to_process(collection, id, record, is_nccl);
 	if (!error && store_device)
 		error = session_samples_work(collection, id, store_device, events, record);
 	return error ? error

@@ -11,16 +11,16 @@
 
 #include "base/array.h"
 
-#define EVENT_SIZE                                                                                 \
-	6u /* in a monitor's first part: an event's number (16 bits) and value (32 bits) */
-#define FD_MAX  (1u << 20)
-#define LOOK_NS 1000000000u /* between two looks for endless messages */
+/* In a monitor's first part: an event's number (16 bits) and value (32 bits). */
+#define EVENT_SIZE 6u
+#define FD_MAX     (1u << 20)
+#define LOOK_NS    1000000000u /* between two looks for endless messages */
 
 struct connection {
 	uint64_t silent_since_ns;
 	uint64_t bytes; /* that had come at the first look after a whole message */
 	bool open, heard, ended;
-	bool took, taken; /* a whole message: since the last look; ever */
+	bool has_new_message, has_message; /* a whole one: since the last look; ever */
 };
 
 struct connection_watch {
@@ -192,7 +192,7 @@ void connection_watch_took(struct connection_watch *watch, int fd)
 	struct connection *connection = find(watch, fd);
 
 	if (connection)
-		connection->took = true;
+		connection->has_new_message = true;
 }
 
 void connection_watch_ignore(struct connection_watch *watch, int fd)
@@ -225,36 +225,35 @@ static bool is_endless(struct connection *connection, int fd)
 {
 	uint64_t bytes = bytes_received(fd);
 
-	if (connection->took) {
+	if (connection->has_new_message) {
 		connection->bytes = bytes;
-		connection->took = false;
-		connection->taken = true;
+		connection->has_new_message = false;
+		connection->has_message = true;
 	}
-	return bytes > connection->bytes + (connection->taken ? CONNECTION_WATCH_ENDLESS_MAX
-							      : CONNECTION_WATCH_FIRST_MAX);
+	return bytes > connection->bytes + (connection->has_message ? CONNECTION_WATCH_ENDLESS_MAX
+								    : CONNECTION_WATCH_FIRST_MAX);
 }
 
-static void end_endless(struct connection_watch *watch, uint64_t now_ns)
+static bool is_silent(const struct connection *connection, uint64_t now_ns)
 {
-	if (now_ns - watch->looked_ns < LOOK_NS)
-		return;
-	watch->looked_ns = now_ns;
-	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
-		struct connection *connection = find(watch, (int)fd);
-
-		if (connection && !connection->ended && is_endless(connection, (int)fd))
-			end(watch, (int)fd, &watch->counts.endless);
-	}
+	return !connection->heard &&
+	       now_ns - connection->silent_since_ns >= CONNECTION_WATCH_SILENT_NS;
 }
 
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
 {
-	end_endless(watch, now_ns);
-	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
-		const struct connection *connection = find(watch, (int)fd);
+	bool looks = now_ns - watch->looked_ns >= LOOK_NS;
 
-		if (connection && !connection->heard && !connection->ended &&
-		    now_ns - connection->silent_since_ns >= CONNECTION_WATCH_SILENT_NS)
+	if (looks)
+		watch->looked_ns = now_ns;
+	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
+		struct connection *connection = find(watch, (int)fd);
+
+		if (!connection || connection->ended)
+			continue;
+		if (looks && is_endless(connection, (int)fd))
+			end(watch, (int)fd, &watch->counts.endless);
+		else if (is_silent(connection, now_ns))
 			end(watch, (int)fd, &watch->counts.silent);
 	}
 }

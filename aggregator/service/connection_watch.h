@@ -13,8 +13,9 @@
 #include "proto/batch/message.h"
 
 #define CONNECTION_WATCH_SILENT_NS 30000000000ull /* without a message that we understand */
-/* ZeroMQ bounds the size of a message's parts but not their number, and gives us none before the last. So these bound
- * the bytes that come without a whole message: first of all, and later. */
+/* ZeroMQ bounds the size of a message's parts but not their number, and gives us none before the last.
+ * CONNECTION_WATCH_FIRST_MAX bounds the bytes before the first whole message, CONNECTION_WATCH_ENDLESS_MAX those
+ * between two. */
 #define CONNECTION_WATCH_FIRST_MAX   (1u << 20)
 #define CONNECTION_WATCH_ENDLESS_MAX (2 * WIRE_FRAME_MAX)
 

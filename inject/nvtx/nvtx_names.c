@@ -165,7 +165,7 @@ uint32_t nvtx_names_intern(struct nvtx_names *names, uint32_t domain, struct nvt
 	    keeps_variant(names, hash_of(PATTERN ^ domain, &masked)))
 		return insert(names, hash, domain, text);
 	*text = masked;
-	return insert(names, hash_of(domain, text), domain, text);
+	return nvtx_names_intern_title(names, domain, text);
 }
 
 uint32_t nvtx_names_intern_title(struct nvtx_names *names, uint32_t domain,

@@ -26,94 +26,93 @@ static const struct {
 	/* vLLM, vllm/v1/worker/gpu_worker.py: Worker.annotate_profile(), with the profiler "cuda"; the second form with
 	 * detailed_trace_annotation; the third until 2025. vllm/v1/utils.py, compute_iteration_details(): a request
 	 * without output is context, also if a part of it was computed before. */
-	{"execute_context_%c(%x)_generation_%g(%x)", STEP_OTHER, TELLS_COUNTS},
-	{"execute_%n_context_%c(%x)_generation_%g(%x)", STEP_OTHER, TELLS_COUNTS},
-	{"execute_new_%c_cached_%g", STEP_OTHER, TELLS_NEW_CACHED},
+	{"execute_context_%c(%x)_generation_%g(%x)", .tells = TELLS_COUNTS},
+	{"execute_%n_context_%c(%x)_generation_%g(%x)", .tells = TELLS_COUNTS},
+	{"execute_new_%c_cached_%g", .tells = TELLS_NEW_CACHED},
 	/* TensorRT-LLM, tensorrt_llm/_torch/pyexecutor/py_executor.py: _forward_step(), three versions; and
 	 * cpp/tensorrt_llm/batch_manager/trtGptModelInflightBatching.cpp: executeStep(). */
-	{"[Executor] _forward_step %n: %c ctx reqs, %g gen reqs", STEP_OTHER, TELLS_COUNTS},
-	{"[Executor] _forward_step %n: %c ctx reqs, %n ctx tokens, %g gen reqs", STEP_OTHER,
-	 TELLS_COUNTS},
-	{"_forward_step: %c ctx reqs, %g gen reqs", STEP_OTHER, TELLS_COUNTS},
-	{"executeStep: %c ctx reqs, %g gen reqs", STEP_OTHER, TELLS_COUNTS},
+	{"[Executor] _forward_step %n: %c ctx reqs, %g gen reqs", .tells = TELLS_COUNTS},
+	{"[Executor] _forward_step %n: %c ctx reqs, %n ctx tokens, %g gen reqs",
+	 .tells = TELLS_COUNTS},
+	{"_forward_step: %c ctx reqs, %g gen reqs", .tells = TELLS_COUNTS},
+	{"executeStep: %c ctx reqs, %g gen reqs", .tells = TELLS_COUNTS},
 	/* SGLang, sglang/srt/utils/profile_utils.py: build_step_span_name(), the name of a ForwardMode
 	 * (forward_batch_info.py). A decode that guesses tokens verifies them (TARGET_VERIFY). */
-	{"step[EXTEND %*", STEP_PREFILL, TELLS_KIND},
-	{"step[SPLIT_PREFILL %*", STEP_PREFILL, TELLS_KIND},
-	{"step[MIXED %*", STEP_MIXED, TELLS_KIND},
-	{"step[DECODE bs=%g%*", STEP_DECODE, TELLS_KIND},
-	{"step[TARGET_VERIFY bs=%g%*", STEP_DECODE, TELLS_KIND},
-	{"step[IDLE %*", STEP_IDLE, TELLS_KIND},
-	{"step[%*", STEP_NOT_KNOWN, TELLS_KIND},
+	{"step[EXTEND %*", .kind = STEP_PREFILL},
+	{"step[SPLIT_PREFILL %*", .kind = STEP_PREFILL},
+	{"step[MIXED %*", .kind = STEP_MIXED},
+	{"step[DECODE bs=%g%*", .kind = STEP_DECODE},
+	{"step[TARGET_VERIFY bs=%g%*", .kind = STEP_DECODE},
+	{"step[IDLE %*", .kind = STEP_IDLE},
+	{"step[%*", .kind = STEP_NOT_KNOWN},
 	/* The plain words, for a program of one's own. */
-	{"prefill", STEP_PREFILL, TELLS_KIND},
-	{"prefill %n", STEP_PREFILL, TELLS_KIND},
-	{"decode", STEP_DECODE, TELLS_KIND},
-	{"decode %g", STEP_DECODE, TELLS_KIND},
-	{"mixed", STEP_MIXED, TELLS_KIND},
-	{"mixed %n", STEP_MIXED, TELLS_KIND},
+	{"prefill", .kind = STEP_PREFILL},
+	{"prefill %n", .kind = STEP_PREFILL},
+	{"decode", .kind = STEP_DECODE},
+	{"decode %g", .kind = STEP_DECODE},
+	{"mixed", .kind = STEP_MIXED},
+	{"mixed %n", .kind = STEP_MIXED},
 };
 
 #define SGLANG "sglang/srt/model_executor/"
-#define GRAPHS STEP_GRAPH
+#define VLLM   "vllm/v1/worker/"
 
-/* Python functions: the end of the file's path (empty: any file), the name, the kind, and that of graphs. */
+/* Python functions: the end of the file's path (empty: any file), the name, and the kind. of_graph: the kind of graphs,
+ * if it differs. */
 static const struct {
 	const char *file, *name;
 	enum step_kind kind, of_graph;
 } functions[] = {
 	/* vLLM: one function runs batches of all kinds. Graphs are captured by number of tokens, and in mode FULL
 	 * they run mixed batches, too. */
-	{"vllm/v1/worker/gpu_model_runner.py", "execute_model", STEP_NOT_KNOWN, GRAPHS},
-	{"vllm/v1/worker/gpu_model_runner.py", "sample_tokens", STEP_SAMPLING, STEP_SAMPLING},
-	{"vllm/v1/worker/gpu_model_runner.py", "_sample", STEP_SAMPLING, STEP_SAMPLING},
-	{"vllm/v1/worker/gpu_model_runner.py", "_dummy_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu_model_runner.py", "_dummy_sampler_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu_model_runner.py", "profile_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu_model_runner.py", "capture_model", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu/model_runner.py", "execute_model", STEP_NOT_KNOWN, GRAPHS},
-	{"vllm/v1/worker/gpu/model_runner.py", "sample_tokens", STEP_SAMPLING, STEP_SAMPLING},
-	{"vllm/v1/worker/gpu/model_runner.py", "_dummy_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu/model_runner.py", "profile_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/v1/worker/gpu/model_runner.py", "capture_model", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/worker/model_runner.py", "execute_model", STEP_NOT_KNOWN, GRAPHS},
-	{"vllm/worker/model_runner.py", "profile_run", STEP_DUMMY, STEP_DUMMY},
-	{"vllm/worker/model_runner.py", "capture_model", STEP_DUMMY, STEP_DUMMY},
+	{VLLM "gpu_model_runner.py", "execute_model", STEP_NOT_KNOWN, STEP_GRAPH},
+	{VLLM "gpu_model_runner.py", "sample_tokens", .kind = STEP_SAMPLING},
+	{VLLM "gpu_model_runner.py", "_sample", .kind = STEP_SAMPLING},
+	{VLLM "gpu_model_runner.py", "_dummy_run", .kind = STEP_DUMMY},
+	{VLLM "gpu_model_runner.py", "_dummy_sampler_run", .kind = STEP_DUMMY},
+	{VLLM "gpu_model_runner.py", "profile_run", .kind = STEP_DUMMY},
+	{VLLM "gpu_model_runner.py", "capture_model", .kind = STEP_DUMMY},
+	{VLLM "gpu/model_runner.py", "execute_model", STEP_NOT_KNOWN, STEP_GRAPH},
+	{VLLM "gpu/model_runner.py", "sample_tokens", .kind = STEP_SAMPLING},
+	{VLLM "gpu/model_runner.py", "_dummy_run", .kind = STEP_DUMMY},
+	{VLLM "gpu/model_runner.py", "profile_run", .kind = STEP_DUMMY},
+	{VLLM "gpu/model_runner.py", "capture_model", .kind = STEP_DUMMY},
+	{"vllm/worker/model_runner.py", "execute_model", STEP_NOT_KNOWN, STEP_GRAPH},
+	{"vllm/worker/model_runner.py", "profile_run", .kind = STEP_DUMMY},
+	{"vllm/worker/model_runner.py", "capture_model", .kind = STEP_DUMMY},
 	/* SGLang, model_runner.py: _forward_raw() chooses by ForwardMode, and is_extend() is true of MIXED, too. Graphs
 	 * of cuda_graph_runner.py and the decode runner are for is_cuda_graph(): decode and its verification. */
-	{SGLANG "model_runner.py", "forward_decode", STEP_DECODE, STEP_DECODE},
-	{SGLANG "model_runner.py", "forward_extend", STEP_PREFILL_OR_MIXED, STEP_PREFILL_OR_MIXED},
-	{SGLANG "model_runner.py", "forward_split_prefill", STEP_PREFILL, STEP_PREFILL},
-	{SGLANG "model_runner.py", "forward_idle", STEP_IDLE, STEP_IDLE},
-	{SGLANG "model_runner.py", "sample", STEP_SAMPLING, STEP_SAMPLING},
-	{SGLANG "model_runner.py", "_forward_raw", STEP_NOT_KNOWN, GRAPHS},
-	{SGLANG "cuda_graph_runner.py", "replay", STEP_DECODE, STEP_DECODE},
-	{SGLANG "cuda_graph_runner.py", "capture", STEP_DUMMY, STEP_DUMMY},
-	{SGLANG "runner/decode_cuda_graph_runner.py", "execute", STEP_DECODE, STEP_DECODE},
-	{SGLANG "runner/decode_cuda_graph_runner.py", "capture", STEP_DUMMY, STEP_DUMMY},
-	{SGLANG "runner/prefill_cuda_graph_runner.py", "execute", STEP_PREFILL_OR_MIXED,
-	 STEP_PREFILL_OR_MIXED},
-	{SGLANG "runner/prefill_cuda_graph_runner.py", "capture", STEP_DUMMY, STEP_DUMMY},
-	{SGLANG "runner/eager_runner.py", "_execute_decode", STEP_DECODE, STEP_DECODE},
-	{SGLANG "runner/eager_runner.py", "_execute_extend", STEP_PREFILL_OR_MIXED,
-	 STEP_PREFILL_OR_MIXED},
-	{SGLANG "runner/eager_runner.py", "_execute_idle", STEP_IDLE, STEP_IDLE},
+	{SGLANG "model_runner.py", "forward_decode", .kind = STEP_DECODE},
+	{SGLANG "model_runner.py", "forward_extend", .kind = STEP_PREFILL_OR_MIXED},
+	{SGLANG "model_runner.py", "forward_split_prefill", .kind = STEP_PREFILL},
+	{SGLANG "model_runner.py", "forward_idle", .kind = STEP_IDLE},
+	{SGLANG "model_runner.py", "sample", .kind = STEP_SAMPLING},
+	{SGLANG "model_runner.py", "_forward_raw", STEP_NOT_KNOWN, STEP_GRAPH},
+	{SGLANG "cuda_graph_runner.py", "replay", .kind = STEP_DECODE},
+	{SGLANG "cuda_graph_runner.py", "capture", .kind = STEP_DUMMY},
+	{SGLANG "runner/decode_cuda_graph_runner.py", "execute", .kind = STEP_DECODE},
+	{SGLANG "runner/decode_cuda_graph_runner.py", "capture", .kind = STEP_DUMMY},
+	{SGLANG "runner/prefill_cuda_graph_runner.py", "execute", .kind = STEP_PREFILL_OR_MIXED},
+	{SGLANG "runner/prefill_cuda_graph_runner.py", "capture", .kind = STEP_DUMMY},
+	{SGLANG "runner/eager_runner.py", "_execute_decode", .kind = STEP_DECODE},
+	{SGLANG "runner/eager_runner.py", "_execute_extend", .kind = STEP_PREFILL_OR_MIXED},
+	{SGLANG "runner/eager_runner.py", "_execute_idle", .kind = STEP_IDLE},
 	/* nano-vllm: run_model() launches graphs for a decode alone. */
 	{"nanovllm/engine/model_runner.py", "run_model", STEP_NOT_KNOWN, STEP_DECODE},
-	{"nanovllm/engine/model_runner.py", "prepare_prefill", STEP_PREFILL, STEP_PREFILL},
-	{"nanovllm/engine/model_runner.py", "prepare_decode", STEP_DECODE, STEP_DECODE},
-	{"nanovllm/engine/model_runner.py", "warmup_model", STEP_DUMMY, STEP_DUMMY},
-	{"nanovllm/engine/model_runner.py", "capture_cudagraph", STEP_DUMMY, STEP_DUMMY},
+	{"nanovllm/engine/model_runner.py", "prepare_prefill", .kind = STEP_PREFILL},
+	{"nanovllm/engine/model_runner.py", "prepare_decode", .kind = STEP_DECODE},
+	{"nanovllm/engine/model_runner.py", "warmup_model", .kind = STEP_DUMMY},
+	{"nanovllm/engine/model_runner.py", "capture_cudagraph", .kind = STEP_DUMMY},
 	/* lightllm: a function for each kind. */
-	{"lightllm/common/basemodel/basemodel.py", "_context_forward", STEP_PREFILL, STEP_PREFILL},
-	{"lightllm/common/basemodel/basemodel.py", "_token_forward", STEP_DECODE, STEP_DECODE},
+	{"lightllm/common/basemodel/basemodel.py", "_context_forward", .kind = STEP_PREFILL},
+	{"lightllm/common/basemodel/basemodel.py", "_token_forward", .kind = STEP_DECODE},
 	/* transformers: older versions have no function for the first step. */
-	{"transformers/generation/utils.py", "_prefill", STEP_PREFILL, STEP_PREFILL},
-	{"transformers/generation/utils.py", "_sample", STEP_NOT_KNOWN, GRAPHS},
+	{"transformers/generation/utils.py", "_prefill", .kind = STEP_PREFILL},
+	{"transformers/generation/utils.py", "_sample", STEP_NOT_KNOWN, STEP_GRAPH},
 	/* gpt-fast's generate.py, and the many programs that took its names. */
-	{"", "prefill", STEP_PREFILL, STEP_PREFILL},
-	{"", "decode_one_token", STEP_DECODE, STEP_DECODE},
-	{"", "decode_n_tokens", STEP_DECODE, STEP_DECODE},
+	{"", "prefill", .kind = STEP_PREFILL},
+	{"", "decode_one_token", .kind = STEP_DECODE},
+	{"", "decode_n_tokens", .kind = STEP_DECODE},
 };
 
 static const char *const words[STEP_KINDS] = {
@@ -129,7 +128,8 @@ static const char *const words[STEP_KINDS] = {
 	[STEP_NOT_KNOWN] = "not known",
 };
 
-bool step_kind_is_known(enum step_kind kind)
+/* Returns whether the step is of a kind that a reader asks for: neither unknown nor other. */
+static bool is_known(enum step_kind kind)
 {
 	return kind != STEP_OTHER && kind != STEP_NOT_KNOWN && kind != STEP_GRAPH;
 }
@@ -292,7 +292,9 @@ struct step step_kind_of_function(struct frame_text file, struct frame_text name
 		if (frame_text_equals(last, functions[i].name) &&
 		    ends_with_path(file, functions[i].file))
 			return (struct step){.kind = functions[i].kind,
-					     .of_graph = functions[i].of_graph};
+					     .of_graph = functions[i].of_graph
+								 ? functions[i].of_graph
+								 : functions[i].kind};
 	return (struct step){.kind = STEP_OTHER};
 }
 
@@ -302,7 +304,7 @@ static void take_inner(struct step *outer, const struct step *inner)
 {
 	if (inner->kind == STEP_OTHER || outer->kind == STEP_DUMMY)
 		return;
-	if (!step_kind_is_known(inner->kind) && step_kind_is_known(outer->kind))
+	if (!is_known(inner->kind) && is_known(outer->kind))
 		return;
 	*outer = *inner;
 }
@@ -327,13 +329,13 @@ static struct step decide_kind(const struct step_evidence *launch,
 {
 	struct step step = launch->range;
 
-	if (step_kind_is_known(step.kind))
+	if (is_known(step.kind))
 		return step;
-	if (capture && step_kind_is_known(capture->range.kind))
+	if (capture && is_known(capture->range.kind))
 		return capture->range;
 	step.batch = 0;
 	step.kind = is_graph ? launch->function.of_graph : launch->function.kind;
-	if (step_kind_is_known(step.kind))
+	if (is_known(step.kind))
 		return step;
 	if (!is_of_step(launch, capture))
 		step.kind = STEP_OTHER;

@@ -39,9 +39,6 @@ struct step_evidence {
 	uint32_t captured; /* the size that a range around the capture names; 0: none */
 };
 
-/* Returns whether the step is of a kind that a reader asks for: neither unknown nor other. */
-bool step_kind_is_known(enum step_kind kind);
-
 /* Reads the name of a range, with its domain or without ("[NVTX]" cut off). Digits may be masked: '#' is any number,
  * '+' any above 0 (inject/nvtx/nvtx_text.h). A name that no rule has is STEP_OTHER. */
 struct step step_kind_of_range(struct frame_text name);

@@ -5,13 +5,13 @@
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report_kind.h"
 #include "report_plane.h"
 
-#define REPORT_NODE_ROOT                                                                           \
-	0u /* nodes[0]: the empty path; its parent is itself, its name is string 0 */
+#define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
 #define REPORT_RANK_NONE (-1)
 #define REPORT_GPU_NONE  (-1)
@@ -112,7 +112,7 @@ struct report_tree {
 	/* dimensions in which a leaf may stand for several values, because there were too many leaves
 	 * (report_options.leaves_most): a set, 1 << enum report_dimension */
 	uint32_t leaves_given_up;
-	int steps; /* nonzero: leaves have the kinds of their steps (report_options.steps) */
+	bool steps; /* leaves have the kinds of their steps (report_options.steps) */
 	const struct report_process *processes;
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */
