@@ -195,7 +195,7 @@ static bool is_xla(uint32_t domain)
 }
 
 /* XLA registers four strings for each operation: its title, its code, places in the source, and code that it calls.
- * Names are bounded, so code is not kept. */
+ * Names are bounded, so code is not kept. NULL: a module, whose name is an ordinary one. */
 static const void *register_xla(const void *domain, const char *string)
 {
 	struct nvtx_text text;

@@ -4,7 +4,7 @@
 #define MODEL_LINES_H
 
 #define MODEL_LINES_MORE "..." /* further lines were left out */
-#define MODEL_LINES_NEAR                                                                           \
-	"≈" /* the lines are not proven: they are the kernel's, or those of an equal kernel */
+/* The lines are not proven: they are the kernel's, or those of an equal kernel. */
+#define MODEL_LINES_NEAR "≈"
 
 #endif

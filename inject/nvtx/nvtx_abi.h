@@ -102,8 +102,8 @@ struct nvtx_version {
 #define NVTX_ABI_REGISTER_SCHEMA     0u /* NVTX3EXT_CBID_nvtxPayloadSchemaRegister */
 #define NVTX_ABI_PAYLOAD_EXTENDED    ((int32_t)0xdfbd0009) /* NVTX_PAYLOAD_TYPE_EXT */
 #define NVTX_ABI_ENTRY_STRING_HANDLE 80u /* NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE */
-#define NVTX_ABI_SCHEMA_DYNAMIC                                                                    \
-	(1ull << 32) /* NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START: ids that a tool gives */
+/* NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START: ids that a tool gives. */
+#define NVTX_ABI_SCHEMA_DYNAMIC (1ull << 32)
 
 /* Bits of nvtx_schema.field_mask: NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_*. */
 enum nvtx_schema_field {

@@ -1,5 +1,5 @@
 /* Reads the texts that XLA (JAX) gives to NVTX, for operations of its compiled programs: titles, and places in the
- * source. Source: xla/backends/gpu/runtime/annotation.cc of openxla/xla; read of jaxlib 0.11 on an H200. Pure; any
+ * source. Source: xla/backends/gpu/runtime/annotation.cc of openxla/xla; checked with jaxlib 0.11 on an H200. Pure; any
  * thread. */
 #ifndef XLA_TEXT_H
 #define XLA_TEXT_H
@@ -10,8 +10,8 @@
 
 #define XLA_TEXT_DOMAIN "TSL" /* of NVTX */
 
-/* Writes the title of an operation, "Thunk:#name=NAME,hlo_op=OPERATION,unique_hlo_op_id=N#", with its name last. So
- * only this is cut. Returns false if the string is not such a title. */
+/* Writes the title of an operation, "Thunk:#name=NAME,hlo_op=OPERATION,unique_hlo_op_id=N#". The operation comes first,
+ * so a cut shortens only NAME. Returns false if the string is not such a title. */
 bool xla_text_title(struct nvtx_text *text, const char *string);
 
 /* Writes the innermost line of each call stack that XLA lists for an operation: "train.py:loss:12, train.py:layer:5",

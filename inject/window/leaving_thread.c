@@ -88,12 +88,12 @@ static bool sleeps(uint64_t processor_ns)
 
 bool leaving_thread_is_out(void)
 {
-	uint64_t now_ns;
+	uint64_t processor_ns;
 
 	if (!self.tid)
 		return true;
-	if (self.tid == own_tid() || !processor_time(self.tid, &now_ns) ||
-	    now_ns >= self.processor_ns + LEAVING_THREAD_NS || sleeps(now_ns))
+	if (self.tid == own_tid() || !processor_time(self.tid, &processor_ns) ||
+	    processor_ns >= self.processor_ns + LEAVING_THREAD_NS || sleeps(processor_ns))
 		self.tid = 0;
 	return !self.tid;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Processor time in which a thread surely returns from the callback. The way takes some 10 us. */
+/* Processor time after which the thread counts as out. The way takes some 10 us. */
 #define LEAVING_THREAD_NS 200000u
 
 /* The calling thread has left CUPTI and is about to return from the callback. */

@@ -157,14 +157,14 @@ static uint64_t sum_nvlinks(const struct nvml_library *library, struct nvml_devi
 	return is_told ? sum : 0;
 }
 
-/* Returns bits per second of one lane in one direction, without any for the line code (PCI Express Base
- * Specification); 0: an unknown generation. */
+/* Returns the raw bits per second of one lane in one direction, line code included (PCI Express Base Specification). 0:
+ * an unknown generation. */
 static uint64_t lane_bits(unsigned int generation)
 {
-	static const uint64_t gigabits_10[] = {0, 25, 50, 80, 160, 320, 640, 1280};
+	static const uint64_t tenths_of_gigabits[] = {0, 25, 50, 80, 160, 320, 640, 1280};
 
-	return generation < sizeof(gigabits_10) / sizeof(*gigabits_10)
-		       ? gigabits_10[generation] * 100000000u
+	return generation < sizeof(tenths_of_gigabits) / sizeof(*tenths_of_gigabits)
+		       ? tenths_of_gigabits[generation] * 100000000u
 		       : 0;
 }
 

@@ -12,8 +12,8 @@
 
 #include "text_span.h"
 
-#define CACHED_GRAPH_HEAD_SIZE                                                                     \
-	8192u /* bytes in which the key lies: it is one of the first attributes */
+/* Bytes in which the key lies: it is one of the first attributes. */
+#define CACHED_GRAPH_HEAD_SIZE 8192u
 
 /* Returns the key of the file that begins with this text. size 0: it has none. */
 struct text_span cached_graph_key(struct text_span head);

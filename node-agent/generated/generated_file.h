@@ -10,9 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define GENERATED_FILE_SIZE_MAX (16u << 20) /* a larger file is not read */
-#define GENERATED_FILE_ENTRY_MAX                                                                   \
-	(64u << 20)                     /* what is read of an entry; the texts are at its begin */
+#define GENERATED_FILE_SIZE_MAX  (16u << 20) /* a larger file is not read */
+#define GENERATED_FILE_ENTRY_MAX (64u << 20) /* read of an entry; the texts are at its begin */
 #define GENERATED_FILE_NAMES_MAX 16384u /* files and directories that are looked at in a cache */
 
 struct kernel_lines;

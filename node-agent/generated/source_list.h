@@ -10,8 +10,8 @@
 #include "text_span.h"
 
 #define SOURCE_LIST_MAX 16u /* lines; a list with more ends in MODEL_LINES_MORE */
-#define SOURCE_LIST_TEXT                                                                           \
-	2048u /* bytes of a symbol, with NUL; lines without room are left out, as above */
+/* Bytes of a symbol, with NUL. Lines without room are left out, as above. */
+#define SOURCE_LIST_TEXT 2048u
 
 struct source_line {
 	struct text_span file, function; /* borrowed */

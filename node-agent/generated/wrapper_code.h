@@ -38,8 +38,8 @@ struct wrapper_call {
 	struct text_span callee;  /* "triton_poi_fused_add_relu_0.run", "extern_kernels.mm" */
 	struct text_span comment; /* as above */
 	struct text_span handle;  /* "extern_kernels.mm:4"; size 0: there is none */
-	uint32_t
-		buffer; /* number of the buffer that it makes: 7 in "out=buf7"; WRAPPER_BUFFER_NONE */
+	/* number of the buffer that it makes: 7 in "out=buf7"; or WRAPPER_BUFFER_NONE */
+	uint32_t buffer;
 	uint32_t kernel; /* index of its kernel + 1; 0: it has none in this file */
 	bool is_first;   /* of the calls of its kernel */
 };

@@ -239,9 +239,9 @@ bool proof_exchange_take(struct proof_exchange *exchange, const uint8_t *frame, 
 	}
 	if (message.type != MESSAGE_REFUSE || message.refuse.code != REFUSE_UNPROVEN)
 		return false;
+	/* After a proof the aggregator is another one, or has forgotten us. */
 	if (exchange->state == STATE_DONE)
-		enter(exchange,
-		      STATE_BEGUN); /* the aggregator is another one, or has forgotten us */
+		enter(exchange, STATE_BEGUN);
 	else if (exchange->state == STATE_WAITING)
 		note_problem(exchange, message.refuse.reason.data, message.refuse.reason.size);
 	return true;
