@@ -16,8 +16,8 @@ static const struct option_row rows[] = {
 	OPTION_GROUP("How it is shown"),
 	{"format", 'f', "folded|html|table|json|csv|samples", OPTION_DAILY,
 	 "Choose the format (default: folded)."},
-	{"by", 'b', "KEYS", OPTION_DAILY, "Split by job,host,rank,gpu,context,stream,thread, or by "
-		"step-kind: prefill, decode, mixed."},
+	{"by", 'b', "KEYS", OPTION_DAILY,
+	 "Split by job,host,rank,gpu,context,stream,thread,step-kind."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
 	ROW_WEIGHT,
 	ROW_UNIT,
