@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "straggler_window.h"
+#include "straggler.h"
+#include "straggler_explain.h"
+#include "straggler_places.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
@@ -95,7 +97,7 @@ static int add_sum(struct builder *builder, const struct collective_sum *sum)
 		at = collective_fold_find(of->fold, sum->key.process, sum->key.communicator_id);
 		if (at == COLLECTIVE_FOLD_NONE)
 			continue;
-		struct straggler_rank *found = &of->members[at].found;
+		struct straggler_subject *found = &of->members[at].found;
 		found->last += sum->last;
 		found->others_ns += sum->others_ns;
 		found->waited_ns += sum->waited_ns;
@@ -143,15 +145,36 @@ static int by_waits(const void *a, const void *b)
 	return (x->fold->key > y->fold->key) - (x->fold->key < y->fold->key);
 }
 
-static int judge_communicator(struct report_straggler_communicator *communicator, uint32_t nr_tests)
+/* Judges the ranks and groups of a communicator. */
+static int judge(const struct report_straggler_communicator *communicator, uint32_t nr_tests,
+		 const struct straggler_place *places, struct straggler_subject *found,
+		 struct straggler_group **groups, uint32_t *nr_groups)
 {
 	const uint32_t count = communicator->fold->nr_members;
+	uint32_t *of = calloc(count, sizeof(*of));
 	const struct straggler_input input = {
 		.fold = communicator->fold,
 		.span_ns = communicator->span_ns,
 		.nr_tests = nr_tests,
+		.division = {of, count},
 	};
-	struct straggler_rank *found = calloc(count, sizeof(*found));
+	int error = of ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < count && of; i++)
+		of[i] = i;
+	if (!error)
+		error = straggler_find(&input, found);
+	if (!error)
+		error = straggler_groups_find(&input, places, found, groups, nr_groups);
+	free(of);
+	return error;
+}
+
+static int judge_communicator(struct report_straggler_communicator *communicator, uint32_t nr_tests,
+			      const struct straggler_place *places)
+{
+	const uint32_t count = communicator->fold->nr_members;
+	struct straggler_subject *found = calloc(count, sizeof(*found));
 
 	if (!found)
 		return -ENOMEM;
@@ -161,23 +184,34 @@ static int judge_communicator(struct report_straggler_communicator *communicator
 		found[i] = member->found;
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
-	int error = straggler_find(&input, found);
+	int error = judge(communicator, nr_tests, places, found, &communicator->groups,
+			  &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
 	free(found);
 	return error;
 }
 
-static int judge_all(struct report_straggler *report)
+static int judge_all(const struct builder *builder)
 {
+	struct report_straggler *report = builder->report;
+	struct straggler_place **places = calloc(report->nr_communicators + 1ul, sizeof(*places));
 	uint32_t nr_tests = 0;
-	int error = 0;
+	int error = places ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < report->nr_communicators; i++)
-		if (report->communicators[i].fold->used)
-			nr_tests += report->communicators[i].fold->nr_members;
+	for (uint32_t i = 0; i < report->nr_communicators && !error; i++) {
+		const struct collective_fold *fold = report->communicators[i].fold;
+
+		error = straggler_places_find(builder->profile, fold, &places[i]);
+		if (!error && fold->used)
+			nr_tests += fold->nr_members +
+				    straggler_groups_tests(places[i], fold->nr_members);
+	}
 	for (uint32_t i = 0; i < report->nr_communicators && !error; i++)
-		error = judge_communicator(&report->communicators[i], nr_tests);
+		error = judge_communicator(&report->communicators[i], nr_tests, places[i]);
+	for (uint32_t i = 0; i < report->nr_communicators && places; i++)
+		free(places[i]);
+	free(places);
 	if (!error && report->nr_communicators)
 		qsort(report->communicators, report->nr_communicators,
 		      sizeof(*report->communicators), by_waits);
@@ -201,11 +235,6 @@ static int keep_text(struct builder *builder, uint32_t string, const char **text
 	return error;
 }
 
-static bool same_rank(const struct roster_process *a, const struct roster_process *b)
-{
-	return a->rank >= 0 && a->rank == b->rank && a->job == b->job;
-}
-
 static int add_rank(struct builder *builder, uint32_t process)
 {
 	const struct roster *roster = builder->profile->collection->roster;
@@ -214,7 +243,8 @@ static int add_rank(struct builder *builder, uint32_t process)
 	struct report_straggler *report = builder->report;
 
 	for (uint32_t i = 0; i < report->nr_ranks; i++)
-		if (same_rank(roster_process(roster, report->ranks[i].process), added)) {
+		if (straggler_explain_same_rank(roster_process(roster, report->ranks[i].process),
+						added)) {
 			builder->rank_of[process] = i + 1;
 			return 0;
 		}
@@ -244,7 +274,7 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 	rank->others_ns += from->found.others_ns;
 	rank->waited_ns += from->found.waited_ns;
 	rank->others_mean_ns += mean;
-	if (!from->found.named)
+	if (!from->found.ground)
 		return;
 	rank->named++;
 	if (rank->communicator == REPORT_STRAGGLER_NONE) {
@@ -319,116 +349,68 @@ static int make_ranks(struct builder *builder)
 	return error ? error : link_members(builder);
 }
 
-/* ---- causes */
+/* ---- groups */
 
-/* Chooses the late rank, then other ranks of the job; of many, every n-th. */
-static uint32_t choose_parties(const struct builder *builder, const struct collective_fold *of,
-			       uint32_t late, uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
+static int add_group(struct builder *builder, uint32_t communicator,
+		     const struct straggler_group *group)
 {
-	const struct roster *roster = builder->profile->collection->roster;
-	uint32_t count = 1, step = 1 + (of->nr_members - 2) / STRAGGLER_OTHERS_MAX;
+	struct report_straggler *report = builder->report;
+	const struct report_straggler_communicator *of = &report->communicators[communicator];
+	struct report_straggler_group added = {.communicator = communicator, .group = group};
+	char *name;
+	int error = straggler_places_name(builder->profile, of->fold, group, &name);
 
-	members[0] = late;
-	for (uint32_t i = 0; i < of->nr_members && count <= STRAGGLER_OTHERS_MAX; i += step) {
-		uint32_t process = of->members[i].process;
-		bool there = false;
-
-		for (uint32_t j = 0; j < count; j++) {
-			uint32_t other = of->members[members[j]].process;
-
-			there |= process == other || same_rank(roster_process(roster, process),
-							       roster_process(roster, other));
-		}
-		if (!there)
-			members[count++] = i;
+	if (!error)
+		error = array_append(&report->texts, &report->nr_texts, &name, sizeof(name));
+	if (error) {
+		free(name);
+		return error;
 	}
-	return count;
+	added.name = name;
+	for (uint32_t i = 0; i < group->nr_members; i++)
+		report->ranks[of->members[group->members[i]].of_rank].groups++;
+	return array_append(&report->groups, &report->nr_groups, &added, sizeof(added));
 }
 
-/* The calls of a communicator that have raw rows. */
-struct raw_calls {
-	const struct collective_fold *fold;
-	const struct collective_log *log;
-	struct straggler_calls calls;
-};
-
-static int take_calls(void *context, struct collective_match *match)
+static int make_groups(struct builder *builder)
 {
-	struct raw_calls *raw = context;
-
-	if (match->key != raw->fold->key) {
-		collective_match_fini(match);
-		return 0;
-	}
-	raw->calls.match = *match;
-	return collective_match_compare(&raw->calls.match, raw->log, &raw->calls.times_ns);
-}
-
-/* Returns the match's member that is the fold's; COLLECTIVE_FOLD_NONE: it has no raw row. */
-static uint32_t find_calls(const struct raw_calls *raw, uint32_t member)
-{
-	const struct collective_fold_member *of = &raw->fold->members[member];
-
-	for (uint32_t i = 0; i < raw->calls.match.nr_members; i++)
-		if (raw->calls.match.members[i].process == of->process &&
-		    raw->calls.match.members[i].communicator_id == of->communicator_id)
-			return i;
-	return COLLECTIVE_FOLD_NONE;
-}
-
-static int find_windows(const struct raw_calls *raw, uint32_t late, const uint32_t *members,
-			struct straggler_question *question, struct straggler_party *parties)
-{
-	uint32_t at = find_calls(raw, late);
+	const struct report_straggler *report = builder->report;
 	int error = 0;
 
-	if (at == COLLECTIVE_FOLD_NONE)
-		return 0;
-	question->window_late_ns =
-		straggler_window_lateness(&raw->calls, at, &question->window_count);
-	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
-		struct straggler_window *windows = NULL;
-		uint32_t member = find_calls(raw, members[i]);
-
-		if (member != COLLECTIVE_FOLD_NONE)
-			error = straggler_window_find(&raw->calls, raw->log, at, member, &windows,
-						      &parties[i].nr_windows);
-		parties[i].windows = windows;
-	}
+	for (uint32_t i = 0; i < report->nr_communicators; i++)
+		for (uint32_t j = 0; j < report->communicators[i].nr_groups && !error; j++)
+			error = add_group(builder, i, &report->communicators[i].groups[j]);
 	return error;
 }
 
-static int explain(struct builder *builder, struct report_straggler_rank *rank)
+/* ---- causes */
+
+static int explain_rank(struct builder *builder, struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *of =
 		&builder->report->communicators[rank->communicator];
-	const struct straggler_rank *found = &of->members[rank->member].found;
-	struct raw_calls raw = {.fold = of->fold, .log = builder->folds->log};
-	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
-	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX] = {0};
-	struct straggler_question question = {
-		.parties = parties,
-		.nr_parties = choose_parties(builder, of->fold, rank->member, members),
-		.collectives = of->fold->used,
-		.late_ns = found->late_ns > 0 ? (uint64_t)found->late_ns : 0,
-	};
+	const struct straggler_late late = {of->fold, rank->member, NULL,
+					    &of->members[rank->member].found};
 
-	if (question.nr_parties < 2)
-		return 0;
-	for (uint32_t i = 0; i < question.nr_parties; i++)
-		parties[i].process = of->fold->members[members[i]].process;
-	int error = collective_match_each(raw.log, builder->nr_processes, true, take_calls, &raw);
-	if (!error)
-		error = find_windows(&raw, rank->member, members, &question, parties);
-	if (!error)
-		error = straggler_causes_find(builder->profile, builder->store_path, builder->folds,
-					      &question, &rank->causes, &rank->nr_causes,
-					      &rank->scope);
-	for (uint32_t i = 0; i < question.nr_parties; i++)
-		free((void *)parties[i].windows);
-	collective_match_fini(&raw.calls.match);
-	free(raw.calls.times_ns);
-	return error;
+	return straggler_explain(builder->profile, builder->store_path, builder->folds, &late,
+				 &rank->causes, &rank->nr_causes, &rank->scope);
+}
+
+static int explain_group(struct builder *builder, struct report_straggler_group *group)
+{
+	const struct report_straggler_communicator *of =
+		&builder->report->communicators[group->communicator];
+	struct straggler_late late = {of->fold, group->group->members[0], group->group,
+				      &group->group->found};
+
+	for (uint32_t i = 1; i < group->group->nr_members; i++) {
+		uint32_t member = group->group->members[i];
+
+		if (of->members[member].found.others_ns > of->members[late.member].found.others_ns)
+			late.member = member;
+	}
+	return straggler_explain(builder->profile, builder->store_path, builder->folds, &late,
+				 &group->causes, &group->nr_causes, &group->scope);
 }
 
 /* ---- the whole */
@@ -438,11 +420,15 @@ static int build(struct builder *builder)
 	int error = add_all(builder);
 
 	if (!error)
-		error = judge_all(builder->report);
+		error = judge_all(builder);
 	if (!error)
 		error = make_ranks(builder);
+	if (!error)
+		error = make_groups(builder);
+	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++)
+		error = explain_group(builder, &builder->report->groups[i]);
 	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
-		error = explain(builder, &builder->report->ranks[i]);
+		error = explain_rank(builder, &builder->report->ranks[i]);
 	return error;
 }
 
@@ -475,7 +461,12 @@ void report_straggler_destroy(struct report_straggler *straggler)
 		for (uint32_t j = 0; j < straggler->communicators[i].fold->nr_members; j++)
 			free(straggler->communicators[i].members[j].behind);
 		free(straggler->communicators[i].members);
+		straggler_groups_free(straggler->communicators[i].groups,
+				      straggler->communicators[i].nr_groups);
 	}
+	for (uint32_t i = 0; i < straggler->nr_groups; i++)
+		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
+	free(straggler->groups);
 	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);

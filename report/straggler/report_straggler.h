@@ -12,8 +12,9 @@
 
 #include <stdint.h>
 
-#include "straggler.h"
 #include "straggler_causes.h"
+#include "straggler_groups.h"
+#include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
 #include "report/profile/profile.h"
@@ -24,7 +25,7 @@
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
-	struct straggler_rank found;
+	struct straggler_subject found;
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };
@@ -33,6 +34,18 @@ struct report_straggler_communicator {
 	const struct collective_fold *fold;      /* borrowed from folds */
 	struct report_straggler_member *members; /* owns; one for each of the fold's members */
 	uint64_t span_ns;                        /* the median of its members' spans */
+	struct straggler_group *groups;          /* owns; those that are named */
+	uint32_t nr_groups;
+};
+
+/* Ranks that are late together. */
+struct report_straggler_group {
+	uint32_t communicator;               /* index */
+	const struct straggler_group *group; /* borrowed from the communicator */
+	const char *name;                    /* borrowed from texts; as straggler_places_name() */
+	struct straggler_cause *causes; /* owns; of the rank for which the others waited most */
+	uint32_t nr_causes;
+	struct straggler_scope scope;
 };
 
 /* A rank of the job: the parts of all its processes together. */
@@ -46,7 +59,8 @@ struct report_straggler_rank {
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */
 	double others_mean_ns;
-	uint32_t named; /* communicators in which the rank is named */
+	uint32_t named;  /* communicators in which the rank is named */
+	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
@@ -62,6 +76,8 @@ struct report_straggler {
 	/* owns; named ranks first, then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
+	struct report_straggler_group *groups; /* owns; in the order of their communicators */
+	uint32_t nr_groups;
 	/* communicators with one rank in the profile, which are left out */
 	uint32_t nr_alone;
 	uint64_t unknown;     /* calls on communicators whose key is not known */

@@ -3,208 +3,161 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "straggler_lateness.h"
+#include "straggler_lumps.h"
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/names/robust.h"
+#include "report/names/binomial.h"
 
-/* With more ranks, only those that may be late are compared with all others, because each comparison costs a pass. */
-#define Z_RANKS 64u
-#define NO_SPREADS 20 /* from the mean */
-
-double straggler_tail(uint64_t count, uint64_t total, double p)
-{
-	double sum = 0;
-	int sign;
-
-	if (count == 0)
-		return 1;
-	double all = lgamma_r((double)total + 1, &sign), mean = (double)total * p;
-	/* Terms far below the mean add nothing that a double can hold. */
-	double least = mean - NO_SPREADS * sqrt(mean * (1 - p));
-	uint64_t from = least > (double)count ? (uint64_t)least : count;
-	for (uint64_t i = from; i <= total; i++) {
-		double log_term = all - lgamma_r((double)i + 1, &sign) -
-				  lgamma_r((double)(total - i) + 1, &sign) + (double)i * log(p) +
-				  (double)(total - i) * log1p(-p);
-		double term = exp(log_term);
-
-		sum += term;
-		/* Beyond the mean the terms only fall. */
-		if ((double)i > mean && term <= sum * 1e-16)
-			break;
-	}
-	return sum < 1 ? sum : 1;
-}
-
+/* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
+#define Z_SUBJECTS 64u
+/* What is known of all subjects of a division. */
 struct work {
 	const struct straggler_input *input;
-	uint32_t nr_ranks, nr_stretches;
-	double *late;   /* owns; rank j's mean lateness in stretch i: [j * nr_stretches + i] */
-	double *values; /* owns */
+	struct straggler_lateness lateness;
+	struct straggler_lump *lumps; /* owns */
+	uint32_t nr_lumps;
+	double p_max;
 };
 
-static int work_init(struct work *work, const struct straggler_input *input)
+/* Returns the probability that one of equal subjects of this size is last. */
+static double equal_chance(const struct work *work, uint32_t subject)
 {
-	const struct collective_fold *fold = input->fold;
-
-	work->input = input;
-	work->nr_ranks = fold->nr_members;
-	work->nr_stretches = collective_fold_buckets(fold);
-	size_t values = (size_t)work->nr_ranks * (work->nr_stretches + 1ul) + 1;
-	work->late = calloc(values, sizeof(*work->late));
-	work->values = calloc(values, sizeof(*work->values));
-	if (!work->late || !work->values)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < work->nr_ranks; i++)
-		for (uint32_t j = 0; j < work->nr_stretches; j++)
-			work->late[(size_t)i * work->nr_stretches + j] =
-				(double)fold->members[i].buckets[j].late_twice_ns / 2 /
-				collective_fold_in_bucket(fold, j);
-	return 0;
+	return (double)work->lateness.sizes[subject] / work->lateness.nr_members;
 }
 
-static void work_fini(struct work *work)
+static void count_stretches(const struct work *work, struct straggler_subject *subjects)
 {
-	free(work->late);
-	free(work->values);
-}
+	for (uint32_t i = 0; i < work->nr_lumps; i++) {
+		const struct straggler_lump *lump = &work->lumps[i];
+		struct straggler_subject *subject = &subjects[lump->subject];
+		const uint32_t shift = work->input->fold->shift;
 
-/* Finds the rank for which the others waited longest in a stretch, if it is one alone. */
-static void count_stretch(const struct work *work, uint32_t stretch, struct straggler_rank *ranks)
-{
-	const struct collective_fold_member *members = work->input->fold->members;
-	uint64_t most = 0;
-	uint32_t first = 0;
-	bool alone = false;
-
-	for (uint32_t i = 0; i < work->nr_ranks; i++) {
-		uint64_t kept = members[i].buckets[stretch].kept_ns;
-
-		if (kept > most) {
-			first = i;
-			most = kept;
-			alone = true;
-		} else if (kept == most) {
-			alone = false;
-		}
-	}
-	ranks[first].stretches += alone;
-}
-
-static double mean_late(const struct work *work, uint32_t rank)
-{
-	const struct collective_fold *fold = work->input->fold;
-	double sum = 0;
-
-	for (uint32_t i = 0; i < work->nr_stretches; i++)
-		sum += (double)fold->members[rank].buckets[i].late_twice_ns / 2;
-	return sum / (double)fold->used;
-}
-
-/* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
- * neighbours in the lateness of the other ranks, as in an autoregressive process of first order. The rank's own
- * lateness is in question, so it is left out. */
-static double independent_stretches(const struct work *work, const double *means, uint32_t rank)
-{
-	const uint32_t nr_stretches = work->nr_stretches;
-	double products = 0, squares = 0;
-
-	for (uint32_t j = 0; j < work->nr_ranks; j++) {
-		const double *late = work->late + (size_t)j * nr_stretches;
-
-		for (uint32_t i = 0; i < nr_stretches && j != rank; i++) {
-			squares += (late[i] - means[j]) * (late[i] - means[j]);
-			if (i > 0)
-				products += (late[i] - means[j]) * (late[i - 1] - means[j]);
-		}
-	}
-	if (products <= 0)
-		return nr_stretches;
-	double alike = products / squares;
-	return nr_stretches * (1 - alike) / (1 + alike);
-}
-
-/* Finds each rank's usual lateness. On a busy machine a few stretches of every rank differ from it as much as all
- * others together. */
-static void find_usual(struct work *work, double *usual)
-{
-	const uint32_t nr_stretches = work->nr_stretches;
-
-	for (uint32_t j = 0; j < work->nr_ranks; j++) {
-		memcpy(work->values, work->late + (size_t)j * nr_stretches,
-		       nr_stretches * sizeof(*work->values));
-		usual[j] = robust_mean(work->values, nr_stretches);
+		subject->stretches += lump->nr_stretches;
+		if (subject->lump_ns)
+			continue; /* a costlier one came before */
+		subject->lump_ns = lump->kept_ns;
+		subject->lump_from = (uint64_t)lump->first << shift;
+		subject->lump_to = (uint64_t)(lump->first + lump->nr_stretches) << shift;
+		if (subject->lump_to > work->input->fold->used)
+			subject->lump_to = work->input->fold->used;
 	}
 }
 
-/* The noise is the difference of the other ranks, and the error of a mean of independent stretches. */
-static double z_of(struct work *work, const double *usual, uint32_t rank, double independent)
+/* The share of the span that the mean of the other ranks waited. */
+static double share_of(const struct work *work, uint64_t waited_ns)
 {
-	const uint32_t nr_ranks = work->nr_ranks, nr_stretches = work->nr_stretches;
-	uint32_t count = 0, others = 0;
-
-	for (uint32_t j = 0; j < nr_ranks; j++)
-		for (uint32_t i = 0; i < nr_stretches && j != rank; i++)
-			work->values[count++] = work->late[(size_t)j * nr_stretches + i] - usual[j];
-	double noise = robust_spread(work->values, count) / sqrt(independent);
-	for (uint32_t j = 0; j < nr_ranks; j++)
-		if (j != rank)
-			work->values[others++] = usual[j];
-	double median = robust_median(work->values, others);
-	double between = robust_spread(work->values, others);
-
-	if (between > noise)
-		noise = between;
-	if (noise > 0)
-		return (usual[rank] - median) / noise;
-	return usual[rank] > median ? INFINITY : 0;
+	if (!work->input->span_ns)
+		return 0;
+	return (double)waited_ns / (work->lateness.nr_members - 1) / (double)work->input->span_ns;
 }
 
-static void judge(struct work *work, const double *means, const double *usual, uint32_t index,
-		  struct straggler_rank *rank)
+/* Returns whether the subject's costliest lump is a stall. */
+static bool is_stall(const struct work *work, uint32_t subject)
 {
-	const struct straggler_input *input = work->input;
-	double p_max = STRAGGLER_P_MAX / (input->nr_tests ? input->nr_tests : 1);
-	double equal = 1.0 / work->nr_ranks;
+	uint32_t i = 0;
 
-	rank->late_ns = (int64_t)llround(means[index]);
-	rank->p = straggler_tail(rank->last, input->fold->used, equal);
-	if (input->span_ns)
-		rank->share =
-			(double)rank->others_ns / (work->nr_ranks - 1) / (double)input->span_ns;
-	bool suspect = rank->p < p_max && rank->share > STRAGGLER_SHARE_MIN;
-	if (!suspect && work->nr_ranks > Z_RANKS)
+	while (i < work->nr_lumps && work->lumps[i].subject != subject)
+		i++;
+	return i < work->nr_lumps && straggler_lumps_is_stall(&work->lateness, &work->lumps[i]);
+}
+
+static enum straggler_ground ground_of(const struct work *work, uint32_t index,
+				       const struct straggler_subject *subject)
+{
+	bool all_along = subject->p_stretches < work->p_max && subject->z > STRAGGLER_Z_MIN &&
+			 subject->steady > STRAGGLER_STEADY_MIN;
+
+	if (subject->share <= STRAGGLER_SHARE_MIN)
+		return STRAGGLER_NOT_NAMED;
+	if (all_along)
+		return subject->p < work->p_max ? STRAGGLER_FREQUENCY : STRAGGLER_COST;
+	if (subject->p_lumps < work->p_max)
+		return STRAGGLER_LUMPS;
+	return share_of(work, subject->lump_ns) > STRAGGLER_STALL_MIN && is_stall(work, index)
+		       ? STRAGGLER_STALL
+		       : STRAGGLER_NOT_NAMED;
+}
+
+static double steady_of(const struct work *work, uint32_t index, double median)
+{
+	double ns = (work->lateness.usual[index] - median) * (double)work->input->fold->used;
+
+	return work->input->span_ns ? ns / (double)work->input->span_ns : 0;
+}
+
+static void judge(struct work *work, uint32_t index, struct straggler_subject *subject)
+{
+	struct straggler_lateness *lateness = &work->lateness;
+	const double equal = equal_chance(work, index);
+
+	subject->size = lateness->sizes[index];
+	subject->late_ns = (int64_t)llround(lateness->means[index]);
+	subject->p = binomial_tail(subject->last, work->input->fold->used, equal);
+	subject->share = share_of(work, subject->others_ns);
+	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 
-	double independent = independent_stretches(work, means, index);
-	double part = independent / work->nr_stretches;
-	rank->p_stretches = straggler_tail((uint64_t)(rank->stretches * part),
-					   (uint64_t)(work->nr_stretches * part), equal);
-	rank->z = z_of(work, usual, index, independent);
-	rank->named = suspect && rank->p_stretches < p_max && rank->z > STRAGGLER_Z_MIN;
+	double independent = straggler_lateness_independent(lateness, index), median;
+	double part = independent / lateness->nr_stretches;
+	subject->p_stretches = binomial_tail((uint64_t)(subject->stretches * part),
+					     (uint64_t)(lateness->nr_stretches * part), equal);
+	subject->z = straggler_lateness_z(lateness, index, independent, &median);
+	subject->steady = steady_of(work, index, median);
+	subject->late_size = straggler_lateness_count(lateness, index, median);
+	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part);
+	subject->ground = ground_of(work, index, subject);
 }
 
-int straggler_find(const struct straggler_input *input, struct straggler_rank *ranks)
+/* Names those that another one hides: it is last whenever both are late. */
+static void find_hidden(struct work *work, struct straggler_subject *subjects)
 {
-	struct work work = {0};
-	double *means = calloc(2ul * input->fold->nr_members + 1, sizeof(*means));
-	int error = work_init(&work, input);
+	struct straggler_lateness *lateness = &work->lateness;
+	uint32_t seen = lateness->nr_members;
 
-	if (!means)
-		error = -ENOMEM;
-	for (uint32_t i = 0; i < work.nr_ranks; i++)
-		ranks[i].p = ranks[i].p_stretches = 1;
-	if (!error && input->fold->used) {
-		for (uint32_t i = 0; i < work.nr_stretches; i++)
-			count_stretch(&work, i, ranks);
-		for (uint32_t i = 0; i < work.nr_ranks; i++)
-			means[i] = mean_late(&work, i);
-		find_usual(&work, means + work.nr_ranks);
-		for (uint32_t i = 0; i < work.nr_ranks; i++)
-			judge(&work, means, means + work.nr_ranks, i, &ranks[i]);
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+		if (subjects[i].ground == STRAGGLER_FREQUENCY)
+			seen -= subjects[i].size;
+	if (seen == lateness->nr_members || seen < 3)
+		return;
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		struct straggler_subject *subject = &subjects[i];
+
+		if (subject->ground || lateness->usual[i] <= 0)
+			continue;
+		double independent = straggler_lateness_independent(lateness, i), median;
+		double part = independent / lateness->nr_stretches;
+
+		subject->z = straggler_lateness_z(lateness, i, independent, &median);
+		subject->steady = steady_of(work, i, median);
+		if (subject->z <= STRAGGLER_Z_MIN || subject->steady <= STRAGGLER_SHARE_MIN)
+			continue;
+		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);
+		if (binomial_tail((uint64_t)(latest * part),
+				  (uint64_t)(lateness->nr_stretches * part),
+				  (double)subject->size / seen) < work->p_max)
+			subject->ground = STRAGGLER_HIDDEN;
 	}
-	work_fini(&work);
-	free(means);
+}
+
+int straggler_find(const struct straggler_input *input, struct straggler_subject *subjects)
+{
+	struct work work = {.input = input,
+			    .p_max = STRAGGLER_P_MAX / (input->nr_tests ? input->nr_tests : 1)};
+	int error = straggler_lateness_init(&work.lateness, input);
+
+	for (uint32_t i = 0; i < input->division.nr_subjects; i++)
+		subjects[i].p = subjects[i].p_stretches = subjects[i].p_lumps = 1;
+	if (!error && input->fold->used)
+		error = straggler_lumps_find(&work.lateness, &work.lumps, &work.nr_lumps);
+	if (!error && input->fold->used) {
+		count_stretches(&work, subjects);
+		for (uint32_t i = 0; i < input->division.nr_subjects; i++)
+			judge(&work, i, &subjects[i]);
+		find_hidden(&work, subjects);
+	}
+	straggler_lateness_fini(&work.lateness);
+	free(work.lumps);
 	return error;
 }

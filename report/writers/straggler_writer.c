@@ -6,14 +6,13 @@
 
 #include "json_text.h"
 #include "row_text.h"
+#include "straggler_text.h"
 #include "text_file.h"
 
 #include "report/model/report_summary.h"
-#include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
-#define NAMED_MAX   3u /* ranks that the line names */
 #define MISSING_MAX 8u
 
 static double percent(double part, double whole)
@@ -21,49 +20,11 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static void append_rank(char *line, size_t size, const struct report_straggler_rank *rank)
-{
-	if (rank->rank >= 0)
-		text_line_append(line, size, "rank %" PRId32, rank->rank);
-	else
-		text_line_append(line, size, "pid %" PRIu32, rank->pid);
-	text_line_append(line, size, " on %s", rank->host);
-}
-
-/* ---- in words */
-
-/* Appends one text, or both with a comma between; "?": there is neither. */
-static void append_places(char *text, size_t size, const char *first, const char *second)
-{
-	text_line_append(text, size, " (%s%s%s)", *first || *second ? first : "?",
-			 *first && *second ? ", " : "", second);
-}
-
-const char *straggler_writer_cause(const struct straggler_cause *cause, char *text, size_t size)
-{
-	bool is_kernel = *cause->what != '[';
-
-	*text = '\0';
-	switch (cause->plane) {
-	case REPORT_PLANE_GPU:
-		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
-				 is_kernel ? "kernels" : "work");
-		append_places(text, size, cause->what, cause->function);
-		break;
-	case REPORT_PLANE_CPU:
-		text_line_append(text, size, "host code");
-		append_places(text, size, cause->function, "");
-		break;
-	case REPORT_PLANE_OFF_CPU:
-		text_line_append(text, size, "waits");
-		append_places(text, size, cause->what, cause->function);
-		break;
-	default:
-		text_line_append(text, size, "an idle GPU");
-		append_places(text, size, cause->what, cause->function);
-	}
-	return text;
-}
+static const char *const grounds[] = {
+	[STRAGGLER_FREQUENCY] = "frequency", [STRAGGLER_COST] = "cost",
+	[STRAGGLER_LUMPS] = "lumps",         [STRAGGLER_STALL] = "stall",
+	[STRAGGLER_HIDDEN] = "hidden",
+};
 
 static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
 						      const struct report_straggler_rank *rank,
@@ -71,58 +32,6 @@ static const struct report_straggler_member *worst_of(const struct report_stragg
 {
 	*of = straggler->communicators[rank->communicator].fold;
 	return &straggler->communicators[rank->communicator].members[rank->member];
-}
-
-static void append_late(char *line, size_t size, const struct report_straggler *straggler,
-			const struct report_straggler_rank *rank)
-{
-	const struct collective_fold *of;
-	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
-	char time[NUMBER_SIZE], count[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
-
-	append_rank(line, size, rank);
-	text_line_append(line, size, " (last in %.2f %% of %s collectives; ",
-			 percent((double)member->found.last, (double)of->used),
-			 report_summary_count(of->used, count));
-	text_line_append(line, size, "the others waited %s for it, %.2f %% of the time",
-			 report_summary_time(member->found.others_ns / (of->nr_members - 1), time),
-			 100 * member->found.share);
-	if (rank->nr_causes)
-		text_line_append(line, size, "; %s: %.0f %% of it",
-				 straggler_writer_cause(&rank->causes[0], text, sizeof(text)),
-				 100 * rank->causes[0].share);
-	text_line_append(line, size, ")");
-}
-
-static uint64_t count_used(const struct report_straggler *straggler)
-{
-	uint64_t used = 0;
-
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		used += straggler->communicators[i].fold->used;
-	return used;
-}
-
-const char *straggler_writer_line(const struct report_straggler *straggler, char *line, size_t size)
-{
-	*line = '\0';
-	if (!count_used(straggler)) {
-		text_line_append(line, size,
-				 "late: not known: no collective of which all ranks are here");
-		return line;
-	}
-	if (!straggler->nr_named) {
-		text_line_append(line, size, "late: no rank, beyond chance");
-		return line;
-	}
-	for (uint32_t i = 0; i < straggler->nr_named && i < NAMED_MAX; i++) {
-		text_line_append(line, size, i ? "; " : "late: ");
-		append_late(line, size, straggler, &straggler->ranks[i]);
-	}
-	if (straggler->nr_named > NAMED_MAX)
-		text_line_append(line, size, "; and %" PRIu32 " more",
-				 straggler->nr_named - NAMED_MAX);
-	return line;
 }
 
 /* ---- table: communicators */
@@ -205,7 +114,7 @@ static void write_rank(FILE *out, const struct report_straggler_rank *rank)
 	if (rank->rank >= 0)
 		snprintf(number, sizeof(number), "%" PRId32, rank->rank);
 	fprintf(out, "%5s%s %10s %7.2f%% %14s %12s %12s %12s  %s pid %" PRIu32 "\n", number,
-		rank->named ? "*" : " ", report_summary_count(rank->last, last),
+		rank->named || rank->groups ? "*" : " ", report_summary_count(rank->last, last),
 		percent((double)rank->last, (double)rank->used),
 		report_summary_time(rank->others_ns, all),
 		report_summary_time((uint64_t)llround(rank->others_mean_ns), mean),
@@ -218,14 +127,50 @@ static void write_rank(FILE *out, const struct report_straggler_rank *rank)
 
 static void write_cause(FILE *out, const struct straggler_cause *cause)
 {
-	char time[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
+	char time[NUMBER_SIZE], text[STRAGGLER_TEXT_SIZE];
 
 	fprintf(out, "    %12s %6.1f %%  %-6s  %s", report_summary_time(cause->excess_ns, time),
 		100 * cause->share, report_plane_name(cause->plane),
-		straggler_writer_cause(cause, text, sizeof(text)));
+		straggler_text_cause(cause, text, sizeof(text)));
 	if (cause->plane == REPORT_PLANE_GPU && fabs(cause->launches) >= 0.005)
 		fprintf(out, ", %+.2f launches", cause->launches);
 	fprintf(out, "\n    %31s%s\n", "", cause->stack);
+}
+
+static void write_causes(FILE *out, const struct straggler_cause *causes, uint32_t nr_causes,
+			 const struct straggler_scope *scope)
+{
+	if (!(scope->planes & ~(1u << REPORT_PLANE_GPU)))
+		fputs("  of the host nothing was recorded: run with --cpu-hz and --off-cpu\n", out);
+	if (!nr_causes) {
+		fputs("  nothing that it does more of than the others was recorded\n", out);
+		return;
+	}
+	fprintf(out, "  more than the median of the others, each time (%s):\n",
+		scope->in_windows ? "host threads before the collectives in which it was "
+				    "last, the GPU in the whole run"
+				  : "the whole run");
+	for (uint32_t i = 0; i < nr_causes; i++)
+		write_cause(out, &causes[i]);
+}
+
+static void write_found(FILE *out, const struct straggler_subject *found)
+{
+	char late[NUMBER_SIZE], lump[NUMBER_SIZE];
+
+	fprintf(out,
+		"  by %s each time against the median; named by %s\n"
+		"  chance of equal ranks: %.1e, in %" PRIu32 " of the run's stretches the last: "
+		"%.1e, of the costliest lumps: %.1e; z %.1f\n",
+		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
+		grounds[found->ground], found->p, found->stretches, found->p_stretches,
+		found->p_lumps, found->z);
+	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL)
+		fprintf(out,
+			"  the costliest lump: at collectives %" PRIu64 " to %" PRIu64
+			" the others waited %s, added up\n",
+			found->lump_from + 1, found->lump_to,
+			report_summary_time(found->lump_ns, lump));
 }
 
 static void write_named(FILE *out, const struct report_straggler *straggler,
@@ -233,32 +178,26 @@ static void write_named(FILE *out, const struct report_straggler *straggler,
 {
 	const struct collective_fold *of;
 	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
-	const struct straggler_rank *found = &member->found;
-	char line[STRAGGLER_WRITER_LINE_SIZE] = "", late[NUMBER_SIZE], behind[NUMBER_SIZE];
+	char line[STRAGGLER_TEXT_SIZE] = "", behind[NUMBER_SIZE];
 
-	append_rank(line, sizeof(line), rank);
+	straggler_text_rank(line, sizeof(line), rank);
 	fprintf(out,
-		"\n%s is late on %016" PRIx64 ": by %s each time against the median, where it was "
-		"last %s behind the one before it\n",
-		line, of->key,
-		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
-		report_summary_time(found->behind_ns, behind));
-	fprintf(out,
-		"  chance of equal ranks: %.1e, in %" PRIu32 " of the run's stretches the last: "
-		"%.1e; z %.1f\n",
-		found->p, found->stretches, found->p_stretches, found->z);
-	if (!(rank->scope.planes & ~(1u << REPORT_PLANE_GPU)))
-		fputs("  of the host nothing was recorded: run with --cpu-hz and --off-cpu\n", out);
-	if (!rank->nr_causes) {
-		fputs("  nothing that it does more of than the others was recorded\n", out);
-		return;
-	}
-	fprintf(out, "  more than the median of the others, each time (%s):\n",
-		rank->scope.in_windows ? "host threads before the collectives in which it was "
-					 "last, the GPU in the whole run"
-				       : "the whole run");
-	for (uint32_t i = 0; i < rank->nr_causes; i++)
-		write_cause(out, &rank->causes[i]);
+		"\n%s is late on %016" PRIx64 ", where it was last %s behind the one before it\n",
+		line, of->key, report_summary_time(member->found.behind_ns, behind));
+	write_found(out, &member->found);
+	write_causes(out, rank->causes, rank->nr_causes, &rank->scope);
+}
+
+static void write_group(FILE *out, const struct report_straggler *straggler,
+			const struct report_straggler_group *group)
+{
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_text_ranks(line, sizeof(line), straggler, group);
+	fprintf(out, "\n%s is late on %016" PRIx64 " (%s)\n", group->name,
+		straggler->communicators[group->communicator].fold->key, line);
+	write_found(out, &group->group->found);
+	write_causes(out, group->causes, group->nr_causes, &group->scope);
 }
 
 /* Returns whether a communicator stands in several lines, each of which has a part of its ranks or of the run. */
@@ -302,7 +241,7 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, uint32_t top)
 {
-	char line[STRAGGLER_WRITER_LINE_SIZE];
+	char line[STRAGGLER_TEXT_SIZE];
 
 	if (top == 0)
 		top = TOP_DEFAULT;
@@ -319,11 +258,13 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		write_rank(out, &straggler->ranks[i]);
 	if (straggler->nr_ranks > top)
 		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
+		write_group(out, straggler, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
 		write_named(out, straggler, &straggler->ranks[i]);
 	fputc('\n', out);
 	write_notes(out, straggler);
-	fprintf(out, "%s\n", straggler_writer_line(straggler, line, sizeof(line)));
+	fprintf(out, "%s\n", straggler_text_line(straggler, line, sizeof(line)));
 	report_summary_write(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return text_file_flush(out);
@@ -357,6 +298,14 @@ static void write_counts(struct row_text *out, const struct collective_fold *of)
 	row_text_count(out, "by_gpu", of->by_gpu);
 }
 
+static void write_ground(struct row_text *out, enum straggler_ground ground)
+{
+	if (ground)
+		row_text_string(out, "ground", grounds[ground]);
+	else
+		row_text_number(out, "ground", false, 0);
+}
+
 /* In CSV each member has its communicator's fields, and the communicator's span. */
 static void write_member(struct row_text *out,
 			 const struct report_straggler_communicator *communicator, uint32_t index,
@@ -364,7 +313,7 @@ static void write_member(struct row_text *out,
 {
 	const struct collective_fold *of = communicator->fold;
 	const struct collective_fold_member *member = &of->members[index];
-	const struct straggler_rank *found = &communicator->members[index].found;
+	const struct straggler_subject *found = &communicator->members[index].found;
 	bool json = out->form == ROW_JSON;
 
 	if (!json) {
@@ -390,7 +339,8 @@ static void write_member(struct row_text *out,
 		row_text_count(out, "stretches", found->stretches);
 	row_text_print(out, "p_stretches", "%.3g", found->p_stretches);
 	row_text_print(out, "z", "%.3f", bounded(found->z));
-	row_text_flag(out, "late", found->named);
+	row_text_flag(out, "late", found->ground);
+	write_ground(out, found->ground);
 }
 
 static void write_communicator_row(struct row_text *out, const void *row)
@@ -423,9 +373,9 @@ static void write_communicator_row(struct row_text *out, const void *row)
 static void write_cause_row(struct row_text *out, const void *row)
 {
 	const struct straggler_cause *cause = row;
-	char text[STRAGGLER_WRITER_LINE_SIZE];
+	char text[STRAGGLER_TEXT_SIZE];
 
-	row_text_string(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
+	row_text_string(out, "cause", straggler_text_cause(cause, text, sizeof(text)));
 	row_text_string(out, "plane", report_plane_name(cause->plane));
 	row_text_string(out, "function", cause->function);
 	row_text_string(out, "what", cause->what);
@@ -442,6 +392,7 @@ static void write_rank_row(struct row_text *out, const void *row)
 
 	write_identity(out, rank);
 	row_text_flag(out, "late", rank->named);
+	row_text_flag(out, "in_late_group", rank->groups);
 	row_text_count(out, "last", rank->last);
 	row_text_count(out, "compared", rank->used);
 	row_text_count(out, "others_wait_ns", rank->others_ns);
@@ -452,20 +403,56 @@ static void write_rank_row(struct row_text *out, const void *row)
 		      sizeof(*rank->causes));
 }
 
+static const char *const kinds[] = {
+	[STRAGGLER_GROUP_HOSTS] = "hosts",
+	[STRAGGLER_GROUP_HOST] = "host",
+	[STRAGGLER_GROUP_LOCAL_RANK] = "local_rank",
+	[STRAGGLER_GROUP_PART] = "part",
+};
+
+static void write_group_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_group *group = row;
+	const struct report_straggler_communicator *of =
+		&straggler->communicators[group->communicator];
+	const struct straggler_subject *found = &group->group->found;
+
+	row_text_string(out, "kind", kinds[group->group->kind]);
+	row_text_string(out, "name", group->name);
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->fold->key);
+	row_text_print(out, "ranks", "[");
+	for (uint32_t i = 0; i < group->group->nr_members; i++)
+		fprintf(out->out, "%s%" PRId32, i ? ", " : "",
+			straggler->ranks[of->members[group->group->members[i]].of_rank].rank);
+	fputc(']', out->out);
+	write_ground(out, found->ground);
+	row_text_count(out, "last", found->last);
+	row_text_count(out, "others_wait_ns", found->others_ns);
+	row_text_number(out, "late_ns", true, found->late_ns);
+	row_text_print(out, "share", "%.6f", found->share);
+	fputc(',', out->out);
+	row_text_json(out->out, "causes", write_cause_row, NULL, group->causes, group->nr_causes,
+		      sizeof(*group->causes));
+}
+
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree)
 {
 	struct row_text counts = {.out = out};
-	char line[STRAGGLER_WRITER_LINE_SIZE];
+	char line[STRAGGLER_TEXT_SIZE];
 
 	json_text_begin(out, tree->title);
-	json_text_member(out, "late", straggler_writer_line(straggler, line, sizeof(line)));
+	json_text_member(out, "late", straggler_text_line(straggler, line, sizeof(line)));
 	fputc('\n', out);
 	json_text_member(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
 	fputc('\n', out);
 	row_text_count(&counts, "alone", straggler->nr_alone);
 	row_text_count(&counts, "unknown_communicator", straggler->unknown);
 	row_text_count(&counts, "without_gpu", straggler->without_gpu);
+	fputs(",\n", out);
+	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
+		      straggler->nr_groups, sizeof(*straggler->groups));
 	fputs(",\n", out);
 	row_text_json(out, "ranks", write_rank_row, NULL, straggler->ranks, straggler->nr_ranks,
 		      sizeof(*straggler->ranks));
@@ -480,7 +467,7 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 			 const struct report_tree *tree)
 {
-	char line[STRAGGLER_WRITER_LINE_SIZE];
+	char line[STRAGGLER_TEXT_SIZE];
 
 	struct report_straggler_member member = {0};
 	struct collective_fold_member of_fold = {0};
@@ -498,7 +485,7 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, of, j,
 				     &straggler->ranks[of->members[j].of_rank]);
 		}
-	fprintf(out, "\n# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
+	fprintf(out, "\n# %s\n", straggler_text_line(straggler, line, sizeof(line)));
 	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

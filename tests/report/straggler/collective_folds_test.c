@@ -227,7 +227,7 @@ static void expect_truth(const struct report_straggler *found)
 		assert_int_equal(of->members[i].found.others_ns, truth.others_ns[i]);
 		assert_int_equal(of->members[i].found.waited_ns, truth.waited_ns[i]);
 		assert_int_equal(of->fold->members[i].missing, truth.missing[i]);
-		assert_int_equal(of->members[i].found.named, i == LATE_RANK);
+		assert_int_equal(of->members[i].found.ground, i == LATE_RANK);
 	}
 	qsort(truth.behind, nr_behind, sizeof(*truth.behind), by_number);
 	const uint64_t median = truth.behind[nr_behind / 2];

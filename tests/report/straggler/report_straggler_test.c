@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler_text.h"
 #include "report/writers/straggler_writer.h"
 #include "proto/host_sample.h"
 #include "straggler_fixture.h"
@@ -188,11 +189,11 @@ static void train(const struct training *training)
 static const struct straggler_cause *first_cause(const struct report_straggler *found,
 						 const struct training *training)
 {
-	char line[STRAGGLER_WRITER_LINE_SIZE];
+	char line[STRAGGLER_TEXT_SIZE];
 
 	if (found->nr_named != 1 || found->ranks[0].rank != (int32_t)training->late_rank ||
 	    !found->ranks[0].nr_causes)
-		fail_msg("%s", straggler_writer_line(found, line, sizeof(line)));
+		fail_msg("%s", straggler_text_line(found, line, sizeof(line)));
 	assert_int_equal(found->ranks[0].scope.in_windows, training->keep_samples);
 	return &found->ranks[0].causes[0];
 }
@@ -234,7 +235,7 @@ static void check_host(const struct straggler_cause *cause, const struct trainin
 	(void)training;
 	assert_int_equal(cause->plane, REPORT_PLANE_CPU);
 	assert_true(cause->excess_ns > 8500000 && cause->excess_ns < 11500000);
-	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
 			    "host code (numpy.py:resize)");
 	assert_share(cause, 0.85, 1.15);
 }
@@ -246,7 +247,7 @@ static void check_extra(const struct straggler_cause *cause, const struct traini
 	(void)training;
 	assert_int_equal(cause->plane, REPORT_PLANE_CPU);
 	assert_true(cause->excess_ns > 10000000 && cause->excess_ns < 14000000);
-	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
 			    "host code (train.py:spin)");
 	assert_share(cause, 0.8, 1.2);
 }
@@ -260,7 +261,7 @@ static void check_loader(const struct straggler_cause *cause, const struct train
 	assert_true(cause->excess_ns > 11000000 && cause->excess_ns < 13000000);
 	assert_string_equal(cause->what, "poll");
 	assert_string_equal(cause->function, "loader.py:next");
-	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
 			    "waits (poll, loader.py:next)");
 	assert_string_equal(cause->stack,
 			    "train.py:main;loader.py:next;poll;do_poll_[k];[Off-CPU]poll");
@@ -274,7 +275,7 @@ static void check_partner(const struct straggler_cause *cause, const struct trai
 	(void)training;
 	assert_int_equal(cause->plane, REPORT_PLANE_OFF_CPU);
 	assert_true(cause->excess_ns > 11000000 && cause->excess_ns < 13000000);
-	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
 			    "waits (poll, loader.py:next)");
 	assert_share(cause, 0.65, 0.85);
 }
@@ -287,7 +288,7 @@ static void check_kernels(const struct straggler_cause *cause, const struct trai
 	assert_int_equal(cause->plane, REPORT_PLANE_GPU);
 	assert_int_equal(cause->excess_ns, 9000000);
 	assert_false(cause->more);
-	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
 			    "slower GPU kernels (gemm, train.py:forward)");
 	assert_share(cause, 0.85, 1.15);
 }
@@ -373,7 +374,7 @@ static void every_format_says_who_and_why(void **state)
 	assert_int_equal(straggler_writer_csv(out, found, tree), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "000000000000feed     8 of 8           80   100.00%"));
-	assert_non_null(strstr(text, "rank 5 on node01 is late on 000000000000feed: by "));
+	assert_non_null(strstr(text, "rank 5 on node01 is late on 000000000000feed, where it was last "));
 	assert_non_null(strstr(text, "\nlate: rank 5 on node01 (last in "));
 	assert_non_null(strstr(text, "slower GPU kernels (gemm, train.py:forward)\n"));
 	assert_non_null(strstr(text,

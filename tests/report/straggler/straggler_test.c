@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/collective_fold.h"
+#include "report/names/binomial.h"
 #include "straggler_fixture.h"
 
 #define MS 1000000.0
@@ -22,14 +23,14 @@ static void assert_near(double value, double wanted)
 static void the_tail_is_that_of_the_binomial_distribution(void **state)
 {
 	(void)state;
-	assert_near(straggler_tail(0, 10, 0.125), 1);
-	assert_near(straggler_tail(10, 10, 0.5), 1.0 / 1024);
-	assert_near(straggler_tail(9, 10, 0.5), 11.0 / 1024);
-	assert_near(straggler_tail(1, 3, 0.25), 37.0 / 64);
+	assert_near(binomial_tail(0, 10, 0.125), 1);
+	assert_near(binomial_tail(10, 10, 0.5), 1.0 / 1024);
+	assert_near(binomial_tail(9, 10, 0.5), 11.0 / 1024);
+	assert_near(binomial_tail(1, 3, 0.25), 37.0 / 64);
 	/* 1 - sum over k < 30 of C(100, k) 0.125^k 0.875^(100 - k), by exact arithmetic. */
-	assert_near(straggler_tail(30, 100, 0.125), 3.026014086690451e-06);
-	assert_true(straggler_tail(100000, 100000, 0.125) >= 0);
-	assert_true(straggler_tail(100000, 1000000, 0.125) > 0.999999);
+	assert_near(binomial_tail(30, 100, 0.125), 3.026014086690451e-06);
+	assert_true(binomial_tail(100000, 100000, 0.125) >= 0);
+	assert_true(binomial_tail(100000, 1000000, 0.125) > 0.999999);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -41,7 +42,7 @@ static int compare_numbers(const void *a, const void *b)
 
 /* The exact median, and what else is added up of each rank. */
 static void add_up(const uint64_t *times, uint32_t collectives, struct collective_fold *fold,
-		   struct straggler_rank *found)
+		   struct straggler_subject *found)
 {
 	const uint32_t ranks = fold->nr_members;
 	uint64_t *behind = calloc((size_t)ranks * collectives + 1, sizeof(*behind));
@@ -55,7 +56,7 @@ static void add_up(const uint64_t *times, uint32_t collectives, struct collectiv
 			found[j].waited_ns += times[(size_t)i * ranks + j] - waits.least_ns;
 		if (waits.last == COLLECTIVE_FOLD_NONE)
 			continue;
-		struct straggler_rank *last = &found[waits.last];
+		struct straggler_subject *last = &found[waits.last];
 		behind[(size_t)waits.last * collectives + last->last++] = waits.behind_ns;
 		last->others_ns += waits.waited_ns;
 	}
@@ -69,11 +70,11 @@ static void add_up(const uint64_t *times, uint32_t collectives, struct collectiv
 	free(order);
 }
 
-static struct straggler_rank *find(const uint64_t *times, uint32_t collectives, uint32_t ranks,
-				   uint64_t span_ns)
+static struct straggler_subject *find(const uint64_t *times, uint32_t collectives, uint32_t ranks,
+				      uint64_t span_ns)
 {
 	struct collective_fold fold = {.nr_ranks = COLLECTIVE_NOT_KNOWN};
-	struct straggler_rank *found = calloc(ranks, sizeof(*found));
+	struct straggler_subject *found = calloc(ranks, sizeof(*found));
 
 	for (uint32_t i = 0; i < ranks; i++) {
 		const struct communicator end = {
@@ -82,9 +83,13 @@ static struct straggler_rank *find(const uint64_t *times, uint32_t collectives, 
 		assert_int_equal(collective_fold_add(&fold, i + 1, &end), 0);
 	}
 	add_up(times, collectives, &fold, found);
+	uint32_t *each = calloc(ranks, sizeof(*each));
+	for (uint32_t i = 0; i < ranks; i++)
+		each[i] = i;
 	const struct straggler_input input = {
-		.fold = &fold, .span_ns = span_ns, .nr_tests = ranks};
+		.fold = &fold, .span_ns = span_ns, .nr_tests = ranks, .division = {each, ranks}};
 	assert_int_equal(straggler_find(&input, found), 0);
+	free(each);
 	collective_fold_fini(&fold);
 	return found;
 }
@@ -99,7 +104,7 @@ static void waits_are_added_up_as_defined(void **state)
 	};
 
 	(void)state;
-	struct straggler_rank *found = find(times, 4, 3, 100);
+	struct straggler_subject *found = find(times, 4, 3, 100);
 
 	assert_int_equal(found[0].last, 2);
 	assert_int_equal(found[1].last, 1);
@@ -114,19 +119,19 @@ static void waits_are_added_up_as_defined(void **state)
 	/* (25 - 10) + (10 - 40) + (8 - 7) + (7 - 1), by 4 */
 	assert_int_equal(found[0].late_ns, -2);
 	assert_near(found[0].share, 42.0 / 2 / 100);
-	assert_near(found[0].p, straggler_tail(2, 4, 1.0 / 3));
+	assert_near(found[0].p, binomial_tail(2, 4, 1.0 / 3));
 	for (uint32_t i = 0; i < 3; i++)
-		assert_false(found[i].named);
+		assert_false(found[i].ground);
 	free(found);
 }
 
 static void no_collective_names_nobody(void **state)
 {
 	(void)state;
-	struct straggler_rank *found = find(NULL, 0, 4, 0);
+	struct straggler_subject *found = find(NULL, 0, 4, 0);
 
 	for (uint32_t i = 0; i < 4; i++) {
-		assert_false(found[i].named);
+		assert_false(found[i].ground);
 		assert_int_equal(found[i].last, 0);
 	}
 	free(found);
@@ -142,7 +147,7 @@ struct model {
 };
 
 /* Each collective takes 100 ms of work and the waiting for the last, and 2 ms of its own. */
-static struct straggler_rank *play(const struct model *model)
+static struct straggler_subject *play(const struct model *model)
 {
 	uint64_t seed = model->seed;
 	uint64_t *times = calloc((size_t)model->collectives * model->ranks, sizeof(*times));
@@ -164,7 +169,7 @@ static struct straggler_rank *play(const struct model *model)
 			times[i * model->ranks + j] = (uint64_t)((last - work[j] + 2) * MS);
 		span += last + 2;
 	}
-	struct straggler_rank *found =
+	struct straggler_subject *found =
 		find(times, model->collectives, model->ranks, (uint64_t)(span * MS));
 	free(times);
 	free(work);
@@ -172,12 +177,12 @@ static struct straggler_rank *play(const struct model *model)
 	return found;
 }
 
-static uint32_t count_named(const struct straggler_rank *found, uint32_t ranks)
+static uint32_t count_named(const struct straggler_subject *found, uint32_t ranks)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < ranks; i++)
-		count += found[i].named;
+		count += found[i].ground != STRAGGLER_NOT_NAMED;
 	return count;
 }
 
@@ -195,7 +200,7 @@ static void of_equal_ranks_none_is_named(void **state)
 							    .noise_ms = noises[j / 3],
 							    .drift = drifts[j % 3],
 							    .seed = seed * 77};
-				struct straggler_rank *found = play(&model);
+				struct straggler_subject *found = play(&model);
 
 				assert_int_equal(count_named(found, ranks[i]), 0);
 				free(found);
@@ -216,9 +221,9 @@ static void one_that_is_late_is_named_and_no_other(void **state)
 						    .late_rank = (uint32_t)seed % ranks[i],
 						    .late_ms = 10,
 						    .seed = seed};
-			struct straggler_rank *found = play(&model);
+			struct straggler_subject *found = play(&model);
 
-			assert_true(found[model.late_rank].named);
+			assert_true(found[model.late_rank].ground);
 			assert_int_equal(count_named(found, ranks[i]), 1);
 			assert_true(fabs((double)found[model.late_rank].late_ns / MS - 10) < 1);
 			free(found);
@@ -236,14 +241,14 @@ static void one_that_becomes_late_in_the_middle_is_named(void **state)
 				    .seed = 5};
 
 	(void)state;
-	struct straggler_rank *found = play(&model);
+	struct straggler_subject *found = play(&model);
 
-	assert_true(found[6].named);
+	assert_true(found[6].ground);
 	assert_int_equal(count_named(found, 8), 1);
 	free(found);
 }
 
-static void one_long_hiccup_names_nobody(void **state)
+static void one_long_hiccup_is_a_stall(void **state)
 {
 	enum { COLLECTIVES = 1000, RANKS = 8 };
 	uint64_t seed = 3, *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
@@ -254,17 +259,19 @@ static void one_long_hiccup_names_nobody(void **state)
 		for (uint32_t j = 0; j < RANKS; j++)
 			times[i * RANKS + j] = (uint64_t)((5 + job_uniform(&seed)) * MS) +
 					       (i < 100 && j != 2 ? 1000000000u : 0);
-	struct straggler_rank *found = find(times, COLLECTIVES, RANKS, 200000000000ull);
+	struct straggler_subject *found = find(times, COLLECTIVES, RANKS, 200000000000ull);
 
 	assert_true(found[2].p < 1e-6);
 	assert_true(found[2].share > 0.02);
-	assert_false(found[2].named);
+	assert_int_equal(found[2].ground, STRAGGLER_STALL);
+	assert_int_equal(count_named(found, RANKS), 1);
+	assert_true(found[2].lump_to >= 100 && found[2].lump_to < 150);
 	free(found);
 	free(times);
 }
 
 /* Each rank in one of a hundred collectives stalls for a while, as on a machine that others use, too. */
-static struct straggler_rank *play_stalls(uint64_t seed, double late_ms)
+static struct straggler_subject *play_stalls(uint64_t seed, double late_ms)
 {
 	enum { COLLECTIVES = 300, RANKS = 8 };
 	uint64_t *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
@@ -283,7 +290,7 @@ static struct straggler_rank *play_stalls(uint64_t seed, double late_ms)
 			times[i * RANKS + j] = (uint64_t)((last - work[j] + 0.02) * MS);
 		span += last;
 	}
-	struct straggler_rank *found = find(times, COLLECTIVES, RANKS, (uint64_t)(span * MS));
+	struct straggler_subject *found = find(times, COLLECTIVES, RANKS, (uint64_t)(span * MS));
 	free(times);
 	return found;
 }
@@ -292,9 +299,9 @@ static void stalls_of_all_ranks_neither_hide_one_nor_name_one(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
-		struct straggler_rank *found = play_stalls(seed, 1.5);
+		struct straggler_subject *found = play_stalls(seed, 1.5);
 
-		assert_true(found[3].named);
+		assert_true(found[3].ground);
 		assert_int_equal(count_named(found, 8), 1);
 		free(found);
 		found = play_stalls(seed, 0);
@@ -313,13 +320,13 @@ static void what_costs_nothing_is_not_named(void **state)
 				    .seed = 9};
 
 	(void)state;
-	struct straggler_rank *found = play(&model);
+	struct straggler_subject *found = play(&model);
 
 	assert_true(found[1].last > 490);
 	assert_true(found[1].p < 1e-20);
 	assert_true(found[1].z > 3.5);
 	assert_true(found[1].share < 0.02);
-	assert_false(found[1].named);
+	assert_false(found[1].ground);
 	free(found);
 }
 
@@ -329,11 +336,11 @@ static void too_few_collectives_are_no_evidence(void **state)
 
 	(void)state;
 	for (model.collectives = 1; model.collectives < 30; model.collectives++) {
-		struct straggler_rank *found = play(&model);
+		struct straggler_subject *found = play(&model);
 
 		/* (1/8)^n < 1e-4 / 8 from six on. */
-		assert_int_equal(found[1].named, model.collectives >= 6);
-		assert_int_equal(count_named(found, 8), found[1].named);
+		assert_int_equal(found[1].ground, model.collectives >= 6);
+		assert_int_equal(count_named(found, 8), found[1].ground);
 		free(found);
 	}
 }
@@ -347,7 +354,7 @@ int main(void)
 		cmocka_unit_test(of_equal_ranks_none_is_named),
 		cmocka_unit_test(one_that_is_late_is_named_and_no_other),
 		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
-		cmocka_unit_test(one_long_hiccup_names_nobody),
+		cmocka_unit_test(one_long_hiccup_is_a_stall),
 		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),
 		cmocka_unit_test(what_costs_nothing_is_not_named),
 		cmocka_unit_test(too_few_collectives_are_no_evidence),

@@ -3,7 +3,7 @@
  *   --ranks N          processes (2); each has RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE in its environment
  *   --steps N          steps (10): a kernel that computes (50 µs), then an all_reduce of all ranks, then the host waits
  *   --late-host R:US   rank R's host sleeps so long before it calls, in each step
- *   --late-gpu R:US    rank R's computing kernel lasts so long
+ *   --late-gpu R:US    rank R's computing kernel lasts so long; R-S: those of ranks R to S, and up to a twentieth longer
  *   --load US          each rank waits so long for its data, in each step (0)
  *   --more-load R:PERCENT   rank R so much longer
  *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
@@ -45,7 +45,7 @@
 FAKE_CUDA_KERNEL(fake_compute, FAKE_CUDA_FIXED_NS(50000));
 
 struct lateness {
-	int rank;
+	int rank, last;  /* the ranks from one to the other */
 	unsigned int us; /* or percent */
 };
 
@@ -56,8 +56,12 @@ static struct {
 	int first, count; /* of ranks here; count 0: all */
 	bool ahead, mix, threads;
 	const char *wait, *job;
-} options = {
-	.ranks = 2, .steps = 10, .host.rank = -1, .gpu.rank = -1, .load.rank = -1, .work.rank = -1};
+} options = {.ranks = 2,
+	     .steps = 10,
+	     .host = {-1, -1, 0},
+	     .gpu = {-1, -1, 0},
+	     .load = {-1, -1, 0},
+	     .work = {-1, -1, 0}};
 
 static volatile uint64_t sink;
 
@@ -83,6 +87,11 @@ static NOINLINE void rank_reduce(ncclComm_t comm, cudaStream_t stream, size_t co
 {
 	REQUIRE(ncclAllReduce(NULL, NULL, count, ncclFloat32, ncclSum, comm, stream));
 	sink++;
+}
+
+static bool is_late(const struct lateness *lateness, int rank)
+{
+	return rank >= lateness->rank && rank <= lateness->last;
 }
 
 static unsigned int with_more(unsigned int us, const struct lateness *more, int rank)
@@ -146,7 +155,7 @@ static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank, u
 	if (options.work_us)
 		rank_work(with_more(options.work_us, &options.work, rank), random);
 	rank_compute(stream);
-	if (rank == options.host.rank)
+	if (is_late(&options.host, rank))
 		usleep(options.host.us);
 	rank_reduce(comm, stream, 1000);
 	if (!options.ahead)
@@ -221,9 +230,11 @@ static int be_rank(int rank, const char *id)
 	strncpy(unique.internal, id, sizeof(unique.internal) - 1);
 	REQUIRE(cudaSetDevice(rank - options.first));
 	REQUIRE(cudaStreamCreate(&stream));
-	if (rank == options.gpu.rank)
+	if (is_late(&options.gpu, rank))
 		fake_cuda_set_kernel_ns("fake_compute", 1000ull * options.gpu.us,
-					1000ull * options.gpu.us);
+					1000ull * options.gpu.us *
+						(options.gpu.rank == options.gpu.last ? 20 : 21) /
+						20);
 	REQUIRE(ncclCommInitRank(&comm, options.ranks, unique, rank));
 	for (int i = 0; i < options.steps; i++)
 		rank_step(comm, stream, rank, &random);
@@ -314,8 +325,11 @@ static int start_threads(void)
 
 static void read_lateness(struct lateness *lateness)
 {
+	if (sscanf(optarg, "%d-%d:%u", &lateness->rank, &lateness->last, &lateness->us) == 3)
+		return;
 	if (sscanf(optarg, "%d:%u", &lateness->rank, &lateness->us) != 2)
 		require(1, "RANK:NUMBER");
+	lateness->last = lateness->rank;
 }
 
 static void read_options(int argc, char **argv)

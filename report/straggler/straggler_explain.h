@@ -1,0 +1,34 @@
+/* Finds why a rank is late: what it does more of than other ranks of its communicator. Part of report_straggler; one
+ * thread. */
+#ifndef STRAGGLER_EXPLAIN_H
+#define STRAGGLER_EXPLAIN_H
+
+#include <stdbool.h>
+
+#include "straggler_causes.h"
+#include "straggler_groups.h"
+
+#include "aggregator/profile/collective_folds.h"
+#include "aggregator/profile/roster.h"
+#include "report/profile/profile.h"
+
+/* A late rank of a communicator, alone or as one of a group. */
+struct straggler_late {
+	const struct collective_fold *fold;
+	uint32_t member;
+	const struct straggler_group
+		*group; /* NULL: alone. Its ranks are not compared with one another */
+	const struct straggler_subject *found;
+};
+
+/* store_path: of the profile, from which samples are read that were kept one by one. The caller owns *causes:
+ * straggler_causes_free(). Without another rank there are none. 0, or as straggler_causes_find(). */
+int straggler_explain(const struct profile *profile, const char *store_path,
+		      const struct collective_folds *folds, const struct straggler_late *late,
+		      struct straggler_cause **causes, uint32_t *nr_causes,
+		      struct straggler_scope *scope);
+
+/* Returns whether two processes are of one rank of a job. */
+bool straggler_explain_same_rank(const struct roster_process *a, const struct roster_process *b);
+
+#endif

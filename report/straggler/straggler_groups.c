@@ -1,0 +1,299 @@
+#include "straggler_groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "straggler.h"
+#include "straggler_lateness.h"
+
+#include "aggregator/profile/collective_fold.h"
+#include "base/array.h"
+
+/* How many times the spread within the parts they are apart. Parts are chosen by what they are tested for. */
+#define PARTS_APART 6
+
+struct search {
+	const struct straggler_input *input;
+	const struct straggler_place *places;
+	struct straggler_subject *ranks;
+	struct straggler_group *groups; /* owns */
+	uint32_t nr_groups;
+	uint32_t *of, *numbers; /* own; a division, and the places of its subjects */
+};
+
+void straggler_groups_free(struct straggler_group *groups, uint32_t nr_groups)
+{
+	for (uint32_t i = 0; i < nr_groups; i++)
+		free(groups[i].members);
+	free(groups);
+}
+
+/* ---- divisions */
+
+/* Divides the members by their places. Returns the number of subjects; 0: the division tells nothing that ranks do not
+ * tell. */
+static uint32_t divide(const struct straggler_place *places, uint32_t count,
+		       enum straggler_group_kind kind, uint32_t *of, uint32_t *numbers)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = places[i].numbers[kind], j = 0;
+
+		if (number == STRAGGLER_PLACE_NONE)
+			return 0;
+		while (j < nr && numbers[j] != number)
+			j++;
+		if (j == nr)
+			numbers[nr++] = number;
+		of[i] = j;
+	}
+	return nr < 2 || nr == count ? 0 : nr;
+}
+
+uint32_t straggler_groups_tests(const struct straggler_place *places, uint32_t count)
+{
+	uint32_t *room = calloc(2ul * count + 1, sizeof(*room)), tests = 1;
+
+	for (uint32_t kind = 0; room && kind < STRAGGLER_GROUP_PART; kind++)
+		tests += divide(places, count, kind, room, room + count);
+	free(room);
+	return tests;
+}
+
+/* ---- one division */
+
+static void add_ranks(const struct search *search, struct straggler_subject *subjects)
+{
+	for (uint32_t i = 0; i < search->input->fold->nr_members; i++) {
+		struct straggler_subject *subject = &subjects[search->of[i]];
+
+		subject->last += search->ranks[i].last;
+		subject->others_ns += search->ranks[i].others_ns;
+		subject->waited_ns += search->ranks[i].waited_ns;
+	}
+}
+
+/* Returns whether the ranks of a subject are late together. */
+static bool is_shared(const struct search *search, uint32_t subject,
+		      const struct straggler_subject *found)
+{
+	uint64_t most = 0;
+
+	if (found->size < 2)
+		return false;
+	if (found->ground != STRAGGLER_LUMPS)
+		return found->late_size >= 2 && found->late_size * 4 >= found->size * 3;
+	for (uint32_t i = 0; i < search->input->fold->nr_members; i++)
+		if (search->of[i] == subject && search->ranks[i].others_ns > most)
+			most = search->ranks[i].others_ns;
+	return most <= found->others_ns / 5 * 4;
+}
+
+static int add_group(struct search *search, enum straggler_group_kind kind, uint32_t subject,
+		     const struct straggler_subject *found)
+{
+	struct straggler_group group = {
+		.kind = kind,
+		.number = kind == STRAGGLER_GROUP_PART ? 0 : search->numbers[subject],
+		.members = calloc(found->size, sizeof(*group.members)),
+		.found = *found,
+	};
+
+	if (!group.members)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < search->input->fold->nr_members; i++)
+		if (search->of[i] == subject)
+			group.members[group.nr_members++] = i;
+	int error = array_append(&search->groups, &search->nr_groups, &group, sizeof(group));
+	if (error)
+		free(group.members);
+	return error;
+}
+
+static int test_division(struct search *search, enum straggler_group_kind kind,
+			 uint32_t nr_subjects)
+{
+	struct straggler_subject *subjects = calloc(nr_subjects, sizeof(*subjects));
+	struct straggler_input input = *search->input;
+
+	if (!subjects)
+		return -ENOMEM;
+	input.division = (struct straggler_division){search->of, nr_subjects};
+	add_ranks(search, subjects);
+	int error = straggler_find(&input, subjects);
+	for (uint32_t i = 0; i < nr_subjects && !error; i++) {
+		const enum straggler_ground ground = subjects[i].ground;
+
+		if (ground != STRAGGLER_NOT_NAMED && ground != STRAGGLER_STALL &&
+		    is_shared(search, i, &subjects[i]))
+			error = add_group(search, kind, i, &subjects[i]);
+	}
+	free(subjects);
+	return error;
+}
+
+/* ---- parts */
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Finds the widest gap between neighbours of the middle half of the ranks. */
+static double widest_gap(const double *sorted, uint32_t count, double *middle)
+{
+	double widest = 0;
+
+	for (uint32_t i = count / 4 ? count / 4 : 1; i + count / 4 < count + 1 && i < count; i++)
+		if (sorted[i] - sorted[i - 1] > widest) {
+			widest = sorted[i] - sorted[i - 1];
+			*middle = (sorted[i] + sorted[i - 1]) / 2;
+		}
+	return widest;
+}
+
+/* Divides the ranks into an early and a late part. *apart: whether these are far enough apart. */
+static int divide_in_parts(struct search *search, bool *apart)
+{
+	const uint32_t count = search->input->fold->nr_members;
+	struct straggler_input input = *search->input;
+	struct straggler_lateness lateness;
+	double *sorted = calloc(count, sizeof(*sorted)), middle = 0;
+	int error = straggler_lateness_init(&lateness, &input);
+
+	*apart = false;
+	if (!error && sorted) {
+		for (uint32_t i = 0; i < count; i++)
+			sorted[i] = lateness.member_usual[i];
+		qsort(sorted, count, sizeof(*sorted), by_number);
+		double gap = widest_gap(sorted, count, &middle);
+		for (uint32_t i = 0; i < count; i++)
+			search->of[i] = lateness.member_usual[i] > middle;
+		straggler_lateness_fini(&lateness);
+		input.division = (struct straggler_division){search->of, 2};
+		error = straggler_lateness_init(&lateness, &input);
+		*apart = !error && gap > 0 && gap > PARTS_APART * lateness.within;
+	}
+	straggler_lateness_fini(&lateness);
+	free(sorted);
+	return sorted ? error : -ENOMEM;
+}
+
+static int test_parts(struct search *search)
+{
+	bool apart = false;
+
+	if (search->input->fold->nr_members < 4 || !search->input->fold->used)
+		return 0;
+	int error = divide_in_parts(search, &apart);
+	return error || !apart ? error : test_division(search, STRAGGLER_GROUP_PART, 2);
+}
+
+/* Two ranks, and those that are named one by one, need no part. */
+static void drop_named_parts(struct search *search)
+{
+	for (uint32_t i = 0; i < search->nr_groups; i++) {
+		const struct straggler_group *group = &search->groups[i];
+		bool all = group->kind == STRAGGLER_GROUP_PART;
+
+		for (uint32_t j = 0; j < group->nr_members && all && group->nr_members > 2; j++) {
+			enum straggler_ground ground = search->ranks[group->members[j]].ground;
+
+			all = ground != STRAGGLER_NOT_NAMED && ground != STRAGGLER_HIDDEN;
+		}
+		if (!all)
+			continue;
+		free(group->members);
+		search->groups[i--] = search->groups[--search->nr_groups];
+	}
+}
+
+/* What is said of the group is not said of its ranks again. */
+static void take_over_ranks(struct search *search)
+{
+	for (uint32_t i = 0; i < search->nr_groups; i++)
+		for (uint32_t j = 0; j < search->groups[i].nr_members; j++)
+			search->ranks[search->groups[i].members[j]].ground = STRAGGLER_NOT_NAMED;
+}
+
+/* ---- the choice */
+
+static bool have_ranks_in_common(const struct straggler_group *a, const struct straggler_group *b)
+{
+	for (uint32_t i = 0, j = 0; i < a->nr_members && j < b->nr_members;) {
+		if (a->members[i] == b->members[j])
+			return true;
+		if (a->members[i] < b->members[j])
+			i++;
+		else
+			j++;
+	}
+	return false;
+}
+
+/* Groups of later kinds are parts of those of earlier ones, as hosts are of hosts with like names. */
+static void keep_largest(struct search *search)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < search->nr_groups; i++) {
+		bool covered = false;
+
+		for (uint32_t j = 0; j < kept && !covered; j++)
+			covered = have_ranks_in_common(&search->groups[j], &search->groups[i]);
+		if (covered)
+			free(search->groups[i].members);
+		else
+			search->groups[kept++] = search->groups[i];
+	}
+	search->nr_groups = kept;
+}
+
+static int by_waits(const void *a, const void *b)
+{
+	const struct straggler_group *x = a, *y = b;
+
+	return (x->found.others_ns < y->found.others_ns) -
+	       (x->found.others_ns > y->found.others_ns);
+}
+
+int straggler_groups_find(const struct straggler_input *input, const struct straggler_place *places,
+			  struct straggler_subject *ranks, struct straggler_group **groups,
+			  uint32_t *nr_groups)
+{
+	const uint32_t count = input->fold->nr_members;
+	struct search search = {
+		.input = input,
+		.places = places,
+		.ranks = ranks,
+		.of = calloc(count, sizeof(*search.of)),
+		.numbers = calloc(count, sizeof(*search.numbers)),
+	};
+	int error = search.of && search.numbers ? 0 : -ENOMEM;
+
+	for (uint32_t kind = 0; kind < STRAGGLER_GROUP_PART && !error; kind++) {
+		uint32_t nr = divide(places, count, kind, search.of, search.numbers);
+
+		if (nr)
+			error = test_division(&search, kind, nr);
+	}
+	keep_largest(&search);
+	if (!error && search.nr_groups == 0)
+		error = test_parts(&search);
+	drop_named_parts(&search);
+	take_over_ranks(&search);
+	if (search.nr_groups > 1)
+		qsort(search.groups, search.nr_groups, sizeof(*search.groups), by_waits);
+	free(search.of);
+	free(search.numbers);
+	if (error) {
+		straggler_groups_free(search.groups, search.nr_groups);
+		search = (struct search){0};
+	}
+	*groups = search.groups;
+	*nr_groups = search.nr_groups;
+	return error;
+}

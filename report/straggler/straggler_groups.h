@@ -1,0 +1,49 @@
+/* Finds groups of ranks that are late together on a communicator: those of a host, of hosts with like names, or of a
+ * local rank on all hosts; else a part of the ranks that is apart from the rest. Each is tested as a rank is
+ * (straggler.h). A group is named only if it, and not one of its ranks, is late:
+ *   - three quarters of its ranks, and two at least, are late by at least half of its lateness; or
+ *   - if it is late in lumps, no rank of it has more than four fifths of what the others waited.
+ * Of two named groups with ranks in common the larger one stays. A part stays only if it has three ranks, and not all
+ * of them are named one by one. Pure; any thread. */
+#ifndef STRAGGLER_GROUPS_H
+#define STRAGGLER_GROUPS_H
+
+#include <stdint.h>
+
+#include "straggler_subject.h"
+
+#define STRAGGLER_PLACE_NONE UINT32_MAX
+
+enum straggler_group_kind {
+	STRAGGLER_GROUP_HOSTS = 0, /* hosts whose names differ in their last number alone */
+	STRAGGLER_GROUP_HOST,
+	STRAGGLER_GROUP_LOCAL_RANK,
+	STRAGGLER_GROUP_PART, /* the late one of two parts */
+	STRAGGLER_GROUP_KINDS,
+};
+
+/* Where a member is: a number for each kind but the last. STRAGGLER_PLACE_NONE: not known. */
+struct straggler_place {
+	uint32_t numbers[STRAGGLER_GROUP_PART];
+};
+
+struct straggler_group {
+	enum straggler_group_kind kind;
+	uint32_t number;   /* the place; 0 of a part */
+	uint32_t *members; /* owns; of the fold */
+	uint32_t nr_members;
+	struct straggler_subject found;
+};
+
+/* Returns how many groups straggler_groups_find() tests, at most. places: one for each of the count members. */
+uint32_t straggler_groups_tests(const struct straggler_place *places, uint32_t count);
+
+/* Finds the named groups, those for which the others waited longest first. input: that of the ranks; ranks: what
+ * straggler_find() found of them. Ranks of a named group are named no more. The caller owns *groups:
+ * straggler_groups_free(). 0 or -ENOMEM. */
+int straggler_groups_find(const struct straggler_input *input, const struct straggler_place *places,
+			  struct straggler_subject *ranks, struct straggler_group **groups,
+			  uint32_t *nr_groups);
+void straggler_groups_free(struct straggler_group *groups, uint32_t nr_groups);
+
+#endif

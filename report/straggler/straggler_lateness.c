@@ -1,0 +1,190 @@
+#include "straggler_lateness.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/collective_fold.h"
+#include "report/names/robust.h"
+
+#define HICCUP 3 /* spreads from what is usual */
+
+static int make_room(struct straggler_lateness *lateness)
+{
+	const size_t cells = (size_t)lateness->nr_subjects * lateness->nr_stretches + 1;
+	const size_t member_cells = (size_t)lateness->nr_members * (lateness->nr_stretches + 1) + 1;
+
+	lateness->sizes = calloc(lateness->nr_subjects, sizeof(*lateness->sizes));
+	lateness->late = calloc(cells, sizeof(*lateness->late));
+	lateness->kept_ns = calloc(cells, sizeof(*lateness->kept_ns));
+	lateness->means = calloc(lateness->nr_subjects, sizeof(*lateness->means));
+	lateness->usual = calloc(lateness->nr_subjects, sizeof(*lateness->usual));
+	lateness->member_usual = calloc(lateness->nr_members, sizeof(*lateness->member_usual));
+	lateness->values = calloc(member_cells, sizeof(*lateness->values));
+	return lateness->sizes && lateness->late && lateness->kept_ns && lateness->means &&
+			       lateness->usual && lateness->member_usual && lateness->values
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void add_up(struct straggler_lateness *lateness)
+{
+	const struct collective_fold *fold = lateness->input->fold;
+	const uint32_t *of = lateness->input->division.of, count = lateness->nr_stretches;
+
+	for (uint32_t i = 0; i < lateness->nr_members; i++)
+		lateness->sizes[of[i]]++;
+	for (uint32_t i = 0; i < lateness->nr_members; i++)
+		for (uint32_t j = 0; j < count; j++) {
+			const struct collective_fold_bucket *bucket = &fold->members[i].buckets[j];
+			const size_t cell = (size_t)of[i] * count + j;
+			const double late =
+				(double)bucket->late_twice_ns / 2 / lateness->sizes[of[i]];
+
+			lateness->late[cell] += late / collective_fold_in_bucket(fold, j);
+			lateness->means[of[i]] += late / (double)fold->used;
+			lateness->kept_ns[cell] += bucket->kept_ns;
+		}
+}
+
+/* Finds what is usual. On a busy machine a few stretches of every rank differ from it as much as all others do
+ * together. */
+static void find_usual(struct straggler_lateness *lateness)
+{
+	const struct collective_fold *fold = lateness->input->fold;
+	const uint32_t *of = lateness->input->division.of, count = lateness->nr_stretches;
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		memcpy(lateness->values, lateness->late + (size_t)i * count,
+		       count * sizeof(*lateness->values));
+		lateness->usual[i] = robust_mean(lateness->values, count);
+	}
+	for (uint32_t i = 0; i < lateness->nr_members; i++) {
+		for (uint32_t j = 0; j < count; j++)
+			lateness->values[j] = (double)fold->members[i].buckets[j].late_twice_ns /
+					      2 / collective_fold_in_bucket(fold, j);
+		lateness->member_usual[i] = robust_mean(lateness->values, count);
+	}
+	for (uint32_t i = 0; i < lateness->nr_members; i++)
+		lateness->values[i] = lateness->member_usual[i] - lateness->usual[of[i]];
+	lateness->within = robust_spread(lateness->values, lateness->nr_members);
+	for (uint32_t i = 0; i < lateness->nr_subjects * count; i++)
+		lateness->values[i] = lateness->late[i] - lateness->usual[i / count];
+	lateness->spread = robust_spread(lateness->values, lateness->nr_subjects * count);
+}
+
+int straggler_lateness_init(struct straggler_lateness *lateness,
+			    const struct straggler_input *input)
+{
+	*lateness = (struct straggler_lateness){
+		.input = input,
+		.nr_members = input->fold->nr_members,
+		.nr_subjects = input->division.nr_subjects,
+		.nr_stretches = collective_fold_buckets(input->fold),
+	};
+	if (make_room(lateness))
+		return -ENOMEM;
+	if (input->fold->used) {
+		add_up(lateness);
+		find_usual(lateness);
+	}
+	return 0;
+}
+
+void straggler_lateness_fini(struct straggler_lateness *lateness)
+{
+	free(lateness->sizes);
+	free(lateness->late);
+	free(lateness->kept_ns);
+	free(lateness->means);
+	free(lateness->usual);
+	free(lateness->member_usual);
+	free(lateness->values);
+}
+
+/* A few hiccups, which follow no neighbour, would hide how alike all other neighbours are. */
+static double without_hiccups(const struct straggler_lateness *lateness, double residual)
+{
+	const double most = HICCUP * lateness->spread;
+
+	return most > 0 ? fmax(-most, fmin(residual, most)) : residual;
+}
+
+double straggler_lateness_independent(const struct straggler_lateness *lateness, uint32_t subject)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches;
+	double products = 0, squares = 0;
+
+	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
+		const double *late = lateness->late + (size_t)j * nr_stretches;
+		double before = 0;
+
+		for (uint32_t i = 0; i < nr_stretches && j != subject; i++) {
+			double residual = without_hiccups(lateness, late[i] - lateness->usual[j]);
+
+			squares += residual * residual;
+			products += residual * before;
+			before = residual;
+		}
+	}
+	if (products <= 0)
+		return nr_stretches;
+	double alike = products / squares;
+	return nr_stretches * (1 - alike) / (1 + alike);
+}
+
+double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
+			    double independent, double *median)
+{
+	const uint32_t nr_subjects = lateness->nr_subjects, nr_stretches = lateness->nr_stretches;
+	uint32_t count = 0, others = 0;
+
+	for (uint32_t j = 0; j < nr_subjects; j++)
+		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
+			lateness->values[count++] =
+				lateness->late[(size_t)j * nr_stretches + i] - lateness->usual[j];
+	double noise = robust_spread(lateness->values, count) / sqrt(independent);
+	for (uint32_t j = 0; j < nr_subjects; j++)
+		if (j != subject)
+			lateness->values[others++] = lateness->usual[j];
+	*median = robust_median(lateness->values, others);
+	double between = robust_spread(lateness->values, others);
+	double size = lateness->sizes[subject], rest = lateness->nr_members - size;
+	double within = lateness->within * sqrt(1 / size + 1 / (rest / others));
+
+	noise = fmax(noise, fmax(between, within));
+	if (noise > 0)
+		return (lateness->usual[subject] - *median) / noise;
+	return lateness->usual[subject] > *median ? INFINITY : 0;
+}
+
+uint32_t straggler_lateness_count(const struct straggler_lateness *lateness, uint32_t subject,
+				  double median)
+{
+	const double least = (lateness->usual[subject] + median) / 2;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_members; i++)
+		count += lateness->input->division.of[i] == subject &&
+			 lateness->member_usual[i] >= least;
+	return count;
+}
+
+uint32_t straggler_lateness_latest(const struct straggler_lateness *lateness, uint32_t subject,
+				   const struct straggler_subject *subjects)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < nr_stretches; i++) {
+		double own = lateness->late[(size_t)subject * nr_stretches + i];
+		bool latest = true;
+
+		for (uint32_t j = 0; j < lateness->nr_subjects && latest; j++)
+			latest = j == subject || subjects[j].ground ||
+				 lateness->late[(size_t)j * nr_stretches + i] < own;
+		count += latest;
+	}
+	return count;
+}

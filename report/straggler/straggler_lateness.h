@@ -1,0 +1,47 @@
+/* How late the subjects of a communicator were, in stretches of equal numbers of collectives (straggler.h). Pure; any
+ * thread. */
+#ifndef STRAGGLER_LATENESS_H
+#define STRAGGLER_LATENESS_H
+
+#include <stdint.h>
+
+#include "straggler_subject.h"
+
+struct straggler_lateness {
+	const struct straggler_input *input; /* borrowed until fini */
+	uint32_t nr_members, nr_subjects, nr_stretches;
+	uint32_t *sizes; /* owns; the ranks of each subject */
+	double *late; /* owns; subject j's mean lateness in stretch i, ns: [j * nr_stretches + i] */
+	uint64_t *kept_ns; /* owns; what the others waited for subject j in stretch i: as late */
+	double *means, *usual; /* own; of each subject, ns: over all collectives; without hiccups */
+	double *member_usual;  /* owns; of each rank, ns */
+	double within;         /* spread of ranks around their subject, ns */
+	double spread;         /* of stretches around what is usual for their subject, ns */
+	double *values;        /* owns; room to work in */
+};
+
+/* 0 or -ENOMEM. fini accepts what init left half-built. */
+int straggler_lateness_init(struct straggler_lateness *lateness,
+			    const struct straggler_input *input);
+void straggler_lateness_fini(struct straggler_lateness *lateness);
+
+/* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
+ * neighbours in the lateness of the other subjects, as in an autoregressive process of first order. The subject's own
+ * lateness is in question, so it is left out. Hiccups count as three spreads. */
+double straggler_lateness_independent(const struct straggler_lateness *lateness, uint32_t subject);
+
+/* Returns the modified z score of a subject's usual lateness among the others, and *median, the others' usual lateness.
+ * The noise is the greatest of three: how the others differ, the error of a mean of independent stretches, and the
+ * error of a mean of ranks that differ within their subjects. */
+double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
+			    double independent, double *median);
+
+/* Returns the ranks of a subject that are late by at least half of its lateness. */
+uint32_t straggler_lateness_count(const struct straggler_lateness *lateness, uint32_t subject,
+				  double median);
+
+/* Returns the stretches in which a subject is the latest of all that are not left out. */
+uint32_t straggler_lateness_latest(const struct straggler_lateness *lateness, uint32_t subject,
+				   const struct straggler_subject *subjects);
+
+#endif

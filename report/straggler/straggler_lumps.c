@@ -1,0 +1,98 @@
+#include "straggler_lumps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/names/binomial.h"
+
+#define FEWEST 8u /* lumps that are looked at */
+
+/* Returns the subject for which the others waited longest in a stretch, if it is one alone. */
+static uint32_t worst_of(const struct straggler_lateness *lateness, uint32_t stretch)
+{
+	uint64_t most = 0;
+	uint32_t worst = UINT32_MAX;
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		uint64_t kept = lateness->kept_ns[(size_t)i * lateness->nr_stretches + stretch];
+
+		if (kept > most) {
+			worst = i;
+			most = kept;
+		} else if (kept == most) {
+			worst = UINT32_MAX;
+		}
+	}
+	return worst;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct straggler_lump *x = a, *y = b;
+
+	if (x->kept_ns != y->kept_ns)
+		return x->kept_ns > y->kept_ns ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+int straggler_lumps_find(const struct straggler_lateness *lateness, struct straggler_lump **lumps,
+			 uint32_t *count)
+{
+	struct straggler_lump *found = calloc(lateness->nr_stretches + 1ul, sizeof(*found));
+	uint32_t nr = 0, before = UINT32_MAX;
+
+	*count = 0;
+	*lumps = found;
+	if (!found)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		uint32_t worst = worst_of(lateness, i);
+
+		if (worst != UINT32_MAX && worst != before)
+			found[nr++] = (struct straggler_lump){.subject = worst, .first = i};
+		before = worst;
+		if (worst == UINT32_MAX)
+			continue;
+		found[nr - 1].nr_stretches++;
+		found[nr - 1].kept_ns +=
+			lateness->kept_ns[(size_t)worst * lateness->nr_stretches + i];
+	}
+	qsort(found, nr, sizeof(*found), by_cost);
+	*count = nr;
+	return 0;
+}
+
+bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
+			      const struct straggler_lump *lump)
+{
+	const uint32_t rest = lateness->nr_stretches - lump->nr_stretches;
+	double outside = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+		for (uint32_t j = 0; j < lateness->nr_stretches; j++)
+			if (j < lump->first || j >= lump->first + lump->nr_stretches)
+				outside +=
+					(double)lateness
+						->kept_ns[(size_t)i * lateness->nr_stretches + j];
+	return rest >= FEWEST &&
+	       (double)lump->kept_ns * rest > STRAGGLER_STALL_TIMES * outside * lump->nr_stretches;
+}
+
+double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
+			 double equal, double part)
+{
+	uint32_t own = 0, tests = 0;
+	double least = 1;
+
+	for (uint32_t i = 0, next = FEWEST; i < count && next <= count; i++) {
+		own += lumps[i].subject == subject;
+		if (i + 1 < next)
+			continue;
+		double p = binomial_tail((uint64_t)(own * part), (uint64_t)(next * part), equal);
+
+		least = p < least ? p : least;
+		next *= 2;
+		tests++;
+	}
+	return least * tests < 1 && tests ? least * tests : 1;
+}

@@ -1,0 +1,30 @@
+/* Finds the lumps of a communicator's waits. A lump is a number of stretches in a row for which the same subject kept
+ * the others waiting longest (straggler.h). Pure; any thread. */
+#ifndef STRAGGLER_LUMPS_H
+#define STRAGGLER_LUMPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "straggler_lateness.h"
+
+struct straggler_lump {
+	uint32_t subject;
+	uint32_t first, nr_stretches;
+	uint64_t kept_ns; /* what the others waited for the subject in these stretches */
+};
+
+/* The lumps, those that cost most first. *lumps has `count` entries; the caller owns it. 0 or -ENOMEM. */
+int straggler_lumps_find(const struct straggler_lateness *lateness, struct straggler_lump **lumps,
+			 uint32_t *count);
+
+/* Returns whether a lump costs STRAGGLER_STALL_TIMES as much a stretch as all that is outside of it. */
+bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
+			      const struct straggler_lump *lump);
+
+/* Returns the probability that as many of the costliest lumps belong to one of equal subjects of this size. It is the
+ * least of several: of the 8, 16, 32 … costliest lumps, times their number. part: of the lumps that are independent. */
+double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
+			 double equal, double part);
+
+#endif

@@ -1,0 +1,110 @@
+#include "straggler_places.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/collective_fold.h"
+#include "aggregator/profile/roster.h"
+#include "report/names/clean_text.h"
+
+struct host_name {
+	const char *data;
+	uint32_t size;
+	uint32_t stem; /* bytes before its last number; without one: all */
+};
+
+static const struct roster_process *process_of(const struct profile *profile,
+					       const struct collective_fold *fold, uint32_t member)
+{
+	return roster_process(profile->collection->roster, fold->members[member].process);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static struct host_name name_of(const struct profile *profile, uint32_t host_id)
+{
+	const struct roster_host *host = roster_host(profile->collection->roster, host_id);
+	struct host_name name = {"", 0, 0};
+
+	if (host)
+		name.data = catalog_string(profile->collection->catalog, host->node, &name.size);
+	uint32_t end = name.size;
+	while (end > 0 && !is_digit(name.data[end - 1]))
+		end--;
+	while (end > 0 && is_digit(name.data[end - 1]))
+		end--;
+	name.stem = end ? end : name.size;
+	return name;
+}
+
+/* Returns the first member whose host is like that of this one. */
+static uint32_t first_alike(const struct profile *profile, const struct collective_fold *fold,
+			    uint32_t member)
+{
+	struct host_name own = name_of(profile, process_of(profile, fold, member)->identity.host);
+
+	for (uint32_t i = 0; i < member; i++) {
+		struct host_name other =
+			name_of(profile, process_of(profile, fold, i)->identity.host);
+
+		if (own.stem == other.stem && memcmp(own.data, other.data, own.stem) == 0)
+			return i;
+	}
+	return member;
+}
+
+int straggler_places_find(const struct profile *profile, const struct collective_fold *fold,
+			  struct straggler_place **places)
+{
+	*places = calloc(fold->nr_members + 1ul, sizeof(**places));
+	if (!*places)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fold->nr_members; i++) {
+		const struct roster_process *process = process_of(profile, fold, i);
+
+		(*places)[i].numbers[STRAGGLER_GROUP_HOST] = process->identity.host;
+		(*places)[i].numbers[STRAGGLER_GROUP_HOSTS] = first_alike(profile, fold, i);
+		(*places)[i].numbers[STRAGGLER_GROUP_LOCAL_RANK] =
+			process->local_rank >= 0 ? (uint32_t)process->local_rank
+						 : STRAGGLER_PLACE_NONE;
+	}
+	return 0;
+}
+
+static int print_host(const struct profile *profile, uint32_t host, bool alike, char **name)
+{
+	struct host_name text = name_of(profile, host);
+	char *clean = clean_text_of(text.data, alike ? text.stem : text.size);
+	int size = clean ? asprintf(name, alike ? "hosts %s*" : "%s", clean) : -1;
+
+	free(clean);
+	return size < 0 ? -ENOMEM : 0;
+}
+
+int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
+			  const struct straggler_group *group, char **name)
+{
+	int size = 0;
+
+	*name = NULL;
+	switch (group->kind) {
+	case STRAGGLER_GROUP_HOST:
+		return print_host(profile, group->number, false, name);
+	case STRAGGLER_GROUP_HOSTS:
+		return print_host(profile, process_of(profile, fold, group->number)->identity.host,
+				  true, name);
+	case STRAGGLER_GROUP_LOCAL_RANK:
+		size = asprintf(name, "local rank %" PRIu32 " of each host", group->number);
+		break;
+	default:
+		size = asprintf(name, "a part of the ranks");
+	}
+	return size < 0 ? -ENOMEM : 0;
+}

@@ -1,0 +1,61 @@
+/* The subjects of a communicator that are tested for lateness (straggler.h), and what is found of each. Plain data. */
+#ifndef STRAGGLER_SUBJECT_H
+#define STRAGGLER_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STRAGGLER_P_MAX       1e-4
+#define STRAGGLER_SHARE_MIN   0.02
+#define STRAGGLER_STEADY_MIN  0.01
+#define STRAGGLER_STALL_MIN   0.1
+#define STRAGGLER_STALL_TIMES 10
+#define STRAGGLER_Z_MIN       3.5
+
+struct collective_fold;
+
+enum straggler_ground {
+	STRAGGLER_NOT_NAMED = 0,
+	STRAGGLER_FREQUENCY,
+	STRAGGLER_COST,
+	STRAGGLER_LUMPS,
+	STRAGGLER_STALL,
+	STRAGGLER_HIDDEN,
+};
+
+struct straggler_subject {
+	/* The caller sets these. */
+	uint64_t last;      /* collectives in which this subject alone was the last */
+	uint64_t others_ns; /* the others' waits for it, added up */
+	uint64_t waited_ns; /* its own waits for others */
+	uint64_t behind_ns; /* median time behind the previous rank, where it was last */
+	uint32_t size;      /* its ranks */
+	uint32_t late_size; /* of these, ranks that are late by at least half of its lateness */
+	uint32_t stretches; /* stretches in which the others waited longest for this subject */
+	/* mean time behind the median of the others; negative: before it */
+	int64_t late_ns;
+	double p, p_stretches; /* probability that one of equal subjects is last as often */
+	double p_lumps;        /* that as many of the costliest lumps are its own */
+	/* of its usual lateness; 0, with p_stretches 1, for one among many that cannot be late */
+	double z;
+	double steady; /* its usual lateness behind the others, of all collectives, as a part of the span */
+	double share;     /* others_ns, divided by the number of other ranks and the span */
+	uint64_t lump_ns; /* the others' waits in its costliest lump */
+	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
+	enum straggler_ground ground;
+};
+
+/* What the ranks are divided into. */
+struct straggler_division {
+	const uint32_t *of; /* of each member of the fold, the subject to which it belongs */
+	uint32_t nr_subjects;
+};
+
+struct straggler_input {
+	const struct collective_fold *fold; /* with at least 2 members, which are the ranks */
+	uint64_t span_ns;                   /* of all collectives together */
+	uint32_t nr_tests; /* subjects that are tested in all communicators together */
+	struct straggler_division division; /* at least 2 subjects, each with a member */
+};
+
+#endif

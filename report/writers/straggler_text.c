@@ -1,0 +1,215 @@
+#include "straggler_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/model/report_summary.h"
+#include "report/names/text_line.h"
+
+#define NUMBER_SIZE 32u
+#define NAMED_MAX   3u /* ranks and groups that the line names */
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank)
+{
+	if (rank->rank >= 0)
+		text_line_append(line, size, "rank %" PRId32, rank->rank);
+	else
+		text_line_append(line, size, "pid %" PRIu32, rank->pid);
+	text_line_append(line, size, " on %s", rank->host);
+}
+
+/* ---- in words */
+
+/* Appends one text, or both with a comma between; "?": there is neither. */
+static void append_places(char *text, size_t size, const char *first, const char *second)
+{
+	text_line_append(text, size, " (%s%s%s)", *first || *second ? first : "?",
+			 *first && *second ? ", " : "", second);
+}
+
+const char *straggler_text_cause(const struct straggler_cause *cause, char *text, size_t size)
+{
+	bool is_kernel = *cause->what != '[';
+
+	*text = '\0';
+	switch (cause->plane) {
+	case REPORT_PLANE_GPU:
+		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
+				 is_kernel ? "kernels" : "work");
+		append_places(text, size, cause->what, cause->function);
+		break;
+	case REPORT_PLANE_CPU:
+		text_line_append(text, size, "host code");
+		append_places(text, size, cause->function, "");
+		break;
+	case REPORT_PLANE_OFF_CPU:
+		text_line_append(text, size, "waits");
+		append_places(text, size, cause->what, cause->function);
+		break;
+	default:
+		text_line_append(text, size, "an idle GPU");
+		append_places(text, size, cause->what, cause->function);
+	}
+	return text;
+}
+
+static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
+						      const struct report_straggler_rank *rank,
+						      const struct collective_fold **of)
+{
+	*of = straggler->communicators[rank->communicator].fold;
+	return &straggler->communicators[rank->communicator].members[rank->member];
+}
+
+/* Appends what the others waited for a subject, and how its lateness shows. */
+static void append_waits(char *line, size_t size, const struct collective_fold *of,
+			 const struct straggler_subject *found)
+{
+	const bool stall = found->ground == STRAGGLER_STALL;
+	const uint64_t waited_ns =
+		(stall ? found->lump_ns : found->others_ns) / (of->nr_members - 1);
+	const double share =
+		found->others_ns
+			? found->share *
+				  (stall ? (double)found->lump_ns / (double)found->others_ns : 1)
+			: 0;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	switch (found->ground) {
+	case STRAGGLER_STALL:
+		text_line_append(line, size, "once, at collectives %" PRIu64 " to %" PRIu64,
+				 found->lump_from + 1, found->lump_to);
+		break;
+	case STRAGGLER_HIDDEN:
+		text_line_append(line, size, "behind others that are late, too, by %s each time",
+				 report_summary_time((uint64_t)found->late_ns, time));
+		return;
+	default:
+		text_line_append(line, size, "last in %.2f %% of %s collectives",
+				 percent((double)found->last, (double)of->used),
+				 report_summary_count(of->used, count));
+	}
+	text_line_append(line, size, "; each other rank waited %s for it, %.2f %% of the time",
+			 report_summary_time(waited_ns, time), 100 * share);
+}
+
+static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
+			       uint32_t nr_causes)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+
+	if (nr_causes)
+		text_line_append(line, size, "; %s: %.0f %% of it",
+				 straggler_text_cause(&causes[0], text, sizeof(text)),
+				 100 * causes[0].share);
+}
+
+static void append_late(char *line, size_t size, const struct report_straggler *straggler,
+			const struct report_straggler_rank *rank)
+{
+	const struct collective_fold *of;
+	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
+
+	straggler_text_rank(line, size, rank);
+	text_line_append(line, size, " (");
+	append_waits(line, size, of, &member->found);
+	append_first_cause(line, size, rank->causes, rank->nr_causes);
+	text_line_append(line, size, ")");
+}
+
+/* Appends "rank 8 to 15, 17" of a group's ranks of the job. */
+void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
+			  const struct report_straggler_group *group)
+{
+	const struct report_straggler_communicator *of =
+		&straggler->communicators[group->communicator];
+	const uint32_t count = group->group->nr_members;
+
+	text_line_append(line, size, "%" PRIu32 " ranks: ", count);
+	for (uint32_t i = 0, next; i < count; i = next) {
+		int32_t first =
+			straggler->ranks[of->members[group->group->members[i]].of_rank].rank;
+		int32_t last = first;
+
+		for (next = i + 1; next < count; next++, last++)
+			if (straggler->ranks[of->members[group->group->members[next]].of_rank]
+				    .rank != last + 1)
+				break;
+		text_line_append(line, size, "%s%" PRId32, i ? ", " : "", first);
+		if (last > first)
+			text_line_append(line, size, "-%" PRId32, last);
+	}
+}
+
+static void append_group(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_group *group)
+{
+	text_line_append(line, size, "%s (", group->name);
+	straggler_text_ranks(line, size, straggler, group);
+	text_line_append(line, size, "; ");
+	append_waits(line, size, straggler->communicators[group->communicator].fold,
+		     &group->group->found);
+	append_first_cause(line, size, group->causes, group->nr_causes);
+	text_line_append(line, size, ")");
+}
+
+static uint64_t count_used(const struct report_straggler *straggler)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		used += straggler->communicators[i].fold->used;
+	return used;
+}
+
+/* Nobody is named: says for whom the others waited most all the same. */
+static void append_most(char *line, size_t size, const struct report_straggler *straggler)
+{
+	const struct report_straggler_rank *most = NULL;
+	double all_ns = 0;
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size, "late: no rank, beyond chance");
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
+		all_ns += straggler->ranks[i].others_mean_ns;
+		if (!most || straggler->ranks[i].others_mean_ns > most->others_mean_ns)
+			most = &straggler->ranks[i];
+	}
+	if (!most || all_ns <= 0)
+		return;
+	text_line_append(line, size, "; most waited for: ");
+	straggler_text_rank(line, size, most);
+	text_line_append(line, size, ", %s, %.0f %% of all waiting",
+			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
+			 percent(most->others_mean_ns, all_ns));
+}
+
+const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)
+{
+	const uint32_t named = straggler->nr_groups + straggler->nr_named;
+
+	*line = '\0';
+	if (!count_used(straggler)) {
+		text_line_append(line, size,
+				 "late: not known: no collective of which all ranks are here");
+		return line;
+	}
+	if (!named)
+		append_most(line, size, straggler);
+	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
+		text_line_append(line, size, i ? "; " : "late: ");
+		if (i < straggler->nr_groups)
+			append_group(line, size, straggler, &straggler->groups[i]);
+		else
+			append_late(line, size, straggler,
+				    &straggler->ranks[i - straggler->nr_groups]);
+	}
+	if (named > NAMED_MAX)
+		text_line_append(line, size, "; and %" PRIu32 " more", named - NAMED_MAX);
+	return line;
+}

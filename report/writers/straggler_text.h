@@ -1,0 +1,25 @@
+/* Says in words which ranks are late, and why. Pure; any thread. */
+#ifndef STRAGGLER_TEXT_H
+#define STRAGGLER_TEXT_H
+
+#include <stddef.h>
+
+#include "report/straggler/report_straggler.h"
+
+#define STRAGGLER_TEXT_SIZE 4096u
+
+/* Names at most three groups and ranks, groups first: "late: node2 (8 ranks: 8-15; last in 99.00 % of 300 collectives;
+ * each other rank waited 2.780 s for it, 9.30 % of the time)". If none is named, the line says for which rank the others
+ * waited most, or why that is not known. Returns line. */
+const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size);
+
+/* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns
+ * text. */
+const char *straggler_text_cause(const struct straggler_cause *cause, char *text, size_t size);
+
+/* Appends "rank 5 on node2", and "8 ranks: 8-15" of a group. */
+void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank);
+void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
+			  const struct report_straggler_group *group);
+
+#endif

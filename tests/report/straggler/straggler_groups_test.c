@@ -1,0 +1,241 @@
+#include "report/straggler/straggler_groups.h"
+
+#include <stdlib.h>
+
+#include "tests/support/cmocka_test.h"
+
+#include "straggler_model.h"
+
+#define STEPS 300
+
+static void assert_group(const struct model_result *result, enum straggler_group_kind kind,
+			 uint32_t number, uint32_t size)
+{
+	assert_int_equal(result->nr_groups, 1);
+	assert_int_equal(result->groups[0].kind, kind);
+	assert_int_equal(result->groups[0].number, number);
+	assert_int_equal(result->groups[0].nr_members, size);
+}
+
+static void a_late_host_among_any_number_is_named(void **state)
+{
+	static const uint32_t hosts[] = {2, 4, 8, 16, 64};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
+		for (uint64_t seed = 1; seed <= 5; seed++) {
+			const struct model model = {.ranks = hosts[i] * 8,
+						    .ranks_per_host = 8,
+						    .collectives = STEPS,
+						    .work_ms = 100,
+						    .noise_ms = 4,
+						    .plants = {{8, 15, 10, 0, 0, 0}},
+						    .seed = seed};
+			struct model_result result = model_play(&model);
+
+			assert_group(&result, STRAGGLER_GROUP_HOST, 1, 8);
+			model_free(&result);
+		}
+}
+
+static void hosts_of_a_switch_are_named_as_one(void **state)
+{
+	const struct model model = {.ranks = 64,
+				    .ranks_per_host = 4,
+				    .hosts_per_switch = 4,
+				    .collectives = STEPS,
+				    .work_ms = 100,
+				    .noise_ms = 3,
+				    .plants = {{16, 31, 10, 0, 0, 0}},
+				    .seed = 3};
+
+	(void)state;
+	struct model_result result = model_play(&model);
+
+	assert_group(&result, STRAGGLER_GROUP_HOSTS, 1, 16);
+	model_free(&result);
+}
+
+static void a_late_half_is_named_as_a_part(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 1,
+					    .plants = {{4, 7, 20, 0, 0, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_group(&result, STRAGGLER_GROUP_PART, 0, 4);
+		assert_int_equal(result.groups[0].members[0], 4);
+		assert_int_equal(model_count_named(&result), 0);
+		model_free(&result);
+	}
+}
+
+static void a_single_late_rank_makes_no_late_host(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 32,
+					    .ranks_per_host = 8,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 3,
+					    .plants = {{11, 11, 15, 0, 0, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.nr_groups, 0);
+		assert_int_equal(result.ranks[11].ground, STRAGGLER_FREQUENCY);
+		assert_int_equal(model_count_named(&result), 1);
+		model_free(&result);
+	}
+}
+
+static void a_local_rank_of_all_hosts_is_named(void **state)
+{
+	enum { HOSTS = 4, LOCAL = 4, RANKS = HOSTS * LOCAL };
+	const struct model model = {
+		.ranks = RANKS, .ranks_per_host = LOCAL, .collectives = STEPS, .seed = 1};
+	uint64_t *times = calloc(STEPS * RANKS, sizeof(*times));
+
+	(void)state;
+	/* GPU 2 of each host is 10 ms behind; which one is last changes. */
+	for (uint32_t i = 0; i < STEPS; i++)
+		for (uint32_t j = 0; j < RANKS; j++)
+			times[i * RANKS + j] = (j % LOCAL == 2 ? 2000000u : 12000000u) +
+					       (i * 7 + j * 13) % 31 * 30000u;
+	struct model_result result = model_judge(times, &model, STEPS * 100.0);
+
+	assert_group(&result, STRAGGLER_GROUP_LOCAL_RANK, 2, HOSTS);
+	model_free(&result);
+	free(times);
+}
+
+static void checkpoints_of_a_rank_are_lumps(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = STEPS,
+					    .work_ms = 15,
+					    .noise_ms = 0.5,
+					    .plants = {{0, 0, 300, 15, 30, 10}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_true(result.ranks[0].ground == STRAGGLER_LUMPS ||
+			    result.ranks[0].ground == STRAGGLER_COST);
+		assert_int_equal(model_count_named(&result), 1);
+		assert_int_equal(result.nr_groups, 0);
+		model_free(&result);
+	}
+}
+
+static void a_twentieth_of_the_steps_is_enough(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = seed % 2 ? 400 : 3000,
+					    .work_ms = 10,
+					    .noise_ms = 0.2,
+					    .plants = {{3, 3, 20, 7, 20, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_not_equal(result.ranks[3].ground, STRAGGLER_NOT_NAMED);
+		assert_int_equal(model_count_named(&result), 1);
+		model_free(&result);
+	}
+}
+
+static void one_stall_is_a_fact_about_the_run(void **state)
+{
+	const struct model model = {.ranks = 8,
+				    .ranks_per_host = 8,
+				    .collectives = STEPS,
+				    .work_ms = 6,
+				    .noise_ms = 0.1,
+				    .plants = {{0, 0, 2000, 150, 0, 1}},
+				    .seed = 2};
+
+	(void)state;
+	struct model_result result = model_play(&model);
+
+	assert_int_equal(result.ranks[0].ground, STRAGGLER_STALL);
+	assert_true(result.ranks[0].lump_from <= 150 && result.ranks[0].lump_to > 150);
+	assert_true(result.ranks[0].lump_ns > 7 * 1990000000ull);
+	assert_int_equal(model_count_named(&result), 1);
+	model_free(&result);
+}
+
+static void the_second_of_two_late_ranks_is_named_too(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 1,
+					    .plants = {{3, 3, 20, 0, 0, 0}, {5, 5, 10, 0, 0, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.ranks[3].ground, STRAGGLER_FREQUENCY);
+		assert_int_equal(result.ranks[5].ground, STRAGGLER_HIDDEN);
+		assert_int_equal(model_count_named(&result), 2);
+		assert_int_equal(result.nr_groups, 0);
+		model_free(&result);
+	}
+}
+
+static void of_equal_hosts_none_is_named(void **state)
+{
+	static const double noises[] = {1, 5, 20, 40}, drifts[] = {0, 0.5, 0.95};
+	static const uint32_t ranks[] = {4, 8, 16, 32};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		for (uint32_t i = 0; i < 4 * 3 * 3 * 4; i++) {
+			const struct model model = {.ranks = ranks[i / 36],
+						    .ranks_per_host =
+							    ranks[i / 36] / (i % 2 ? 4 : 2),
+						    .collectives = STEPS,
+						    .work_ms = 100,
+						    .noise_ms = noises[i % 4],
+						    .drift = drifts[i / 4 % 3],
+						    .noise = i / 12 % 3,
+						    .seed = seed * 1000 + i};
+			struct model_result result = model_play(&model);
+
+			assert_int_equal(model_count_named(&result), 0);
+			assert_int_equal(result.nr_groups, 0);
+			model_free(&result);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_late_host_among_any_number_is_named),
+		cmocka_unit_test(hosts_of_a_switch_are_named_as_one),
+		cmocka_unit_test(a_late_half_is_named_as_a_part),
+		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
+		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
+		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),
+		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
+		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
+		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),
+		cmocka_unit_test(of_equal_hosts_none_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+#include "straggler_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/support/cmocka_test.h"
+
+#include "aggregator/profile/collective_fold.h"
+#include "report/straggler/straggler.h"
+#include "straggler_fixture.h"
+
+#define MS            1000000.0
+#define COLLECTIVE_MS 2 /* a collective's own time */
+
+static void set_places(const struct model *model, struct straggler_place *places)
+{
+	for (uint32_t i = 0; i < model->ranks; i++) {
+		uint32_t host = model->ranks_per_host ? i / model->ranks_per_host : i;
+
+		places[i].numbers[STRAGGLER_GROUP_HOST] = host;
+		places[i].numbers[STRAGGLER_GROUP_LOCAL_RANK] =
+			model->ranks_per_host ? i % model->ranks_per_host : 0;
+		places[i].numbers[STRAGGLER_GROUP_HOSTS] = model->hosts_per_switch
+								   ? host / model->hosts_per_switch
+								   : STRAGGLER_PLACE_NONE;
+	}
+}
+
+/* Folds the times, and adds up what a report adds up of each rank. */
+static void add_up(const uint64_t *times, const struct model *model, struct collective_fold *fold,
+		   struct straggler_subject *found)
+{
+	uint32_t *order = calloc(model->ranks, sizeof(*order));
+
+	for (uint32_t i = 0; i < model->ranks; i++) {
+		const struct communicator end = {
+			.communicator_id = 1, .rank = i, .nr_ranks = model->ranks};
+
+		assert_int_equal(collective_fold_add(fold, i + 1, &end), 0);
+	}
+	for (uint32_t i = 0; i < model->collectives; i++) {
+		struct collective_fold_waits waits;
+
+		collective_fold_compare(fold, times + (size_t)i * model->ranks, order, &waits);
+		if (waits.last == COLLECTIVE_FOLD_NONE)
+			continue;
+		found[waits.last].last++;
+		found[waits.last].others_ns += waits.waited_ns;
+	}
+	free(order);
+}
+
+struct model_result model_judge(const uint64_t *times, const struct model *model, double span_ms)
+{
+	struct model_result result = {
+		.ranks = calloc(model->ranks, sizeof(*result.ranks)),
+		.places = calloc(model->ranks, sizeof(*result.places)),
+		.nr_ranks = model->ranks,
+	};
+	struct collective_fold fold = {.nr_ranks = COLLECTIVE_NOT_KNOWN};
+	uint32_t *each = calloc(model->ranks, sizeof(*each));
+
+	for (uint32_t i = 0; i < model->ranks; i++)
+		each[i] = i;
+	set_places(model, result.places);
+	add_up(times, model, &fold, result.ranks);
+	const struct straggler_input input = {
+		.fold = &fold,
+		.span_ns = (uint64_t)(span_ms * MS),
+		.nr_tests = model->ranks + straggler_groups_tests(result.places, model->ranks),
+		.division = {each, model->ranks},
+	};
+	assert_int_equal(straggler_find(&input, result.ranks), 0);
+	assert_int_equal(straggler_groups_find(&input, result.places, result.ranks, &result.groups,
+					       &result.nr_groups),
+			 0);
+	collective_fold_fini(&fold);
+	free(each);
+	return result;
+}
+
+static bool is_planted(const struct model_plant *plant, uint32_t collective, uint32_t rank)
+{
+	if (plant->late_ms <= 0 || rank < plant->first || rank > plant->last ||
+	    collective < plant->from)
+		return false;
+	uint32_t since = collective - plant->from, every = plant->every ? plant->every : 1;
+	return since % every == 0 && (plant->times == 0 || since / every < plant->times);
+}
+
+static double noise_of(const struct model *model, double state, uint64_t *seed)
+{
+	switch (model->noise) {
+	case MODEL_LOGNORMAL:
+		return model->work_ms * (exp(model->noise_ms / model->work_ms * state) - 1);
+	case MODEL_STALLS:
+		return model->noise_ms * state +
+		       (job_uniform(seed) < 0.01 ? model->work_ms * 3 * job_uniform(seed) : 0);
+	default:
+		return model->noise_ms * state;
+	}
+}
+
+struct model_result model_play(const struct model *model)
+{
+	uint64_t seed = model->seed;
+	uint64_t *times = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*times));
+	double *work = calloc(model->ranks, sizeof(*work));
+	double *state = calloc(model->ranks, sizeof(*state)), span = 0;
+
+	for (uint32_t i = 0; i < model->collectives; i++) {
+		double last = 0;
+
+		for (uint32_t j = 0; j < model->ranks; j++) {
+			state[j] = model->drift * state[j] +
+				   sqrt(1 - model->drift * model->drift) * job_normal(&seed);
+			work[j] = fmax(model->work_ms + noise_of(model, state[j], &seed), 0);
+			for (uint32_t k = 0; k < 2; k++)
+				if (is_planted(&model->plants[k], i, j))
+					work[j] += model->plants[k].late_ms;
+			last = fmax(last, work[j]);
+		}
+		for (uint32_t j = 0; j < model->ranks; j++)
+			times[(size_t)i * model->ranks + j] =
+				(uint64_t)((last - work[j] + COLLECTIVE_MS) * MS);
+		span += last + COLLECTIVE_MS;
+	}
+	struct model_result result = model_judge(times, model, span);
+	free(times);
+	free(work);
+	free(state);
+	return result;
+}
+
+void model_free(struct model_result *result)
+{
+	free(result->ranks);
+	free(result->places);
+	straggler_groups_free(result->groups, result->nr_groups);
+}
+
+uint32_t model_count_named(const struct model_result *result)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < result->nr_ranks; i++)
+		count += result->ranks[i].ground != STRAGGLER_NOT_NAMED;
+	return count;
+}
