@@ -8,6 +8,11 @@
 /* The class of the nodes that torch.autograd.Function makes. Such a node takes its number before its function runs. */
 #define BACKWARD_FRAME_CUSTOM "PyNode"
 
+/* The Python functions that call such a function, in this file. The second: before CPython 3.11. */
+#define BACKWARD_FRAME_APPLY_FILE "torch/autograd/function.py"
+#define BACKWARD_FRAME_APPLY      "Function.apply"
+#define BACKWARD_FRAME_APPLY_OLD  "apply"
+
 /* A thread that waits for a backward pass stands in one of these Python functions, in files of this directory: from
  * PyTorch 2.3 on in graph.py, before it in __init__.py. */
 #define BACKWARD_FRAME_DIRECTORY "torch/autograd/"

@@ -42,7 +42,8 @@ struct stack_resolver {
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
 	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
-	uint64_t words[RECORD_STACK_DEPTH], origin_words[RECORD_STACK_DEPTH];
+	uint64_t words[RECORD_STACK_DEPTH], origin_words[RECORD_STACK_DEPTH],
+		outer_words[RECORD_STACK_DEPTH];
 	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. An
 	 * origin's frame and the forward stack's frames follow. */
 	struct message_frame frames[2 * RECORD_STACK_DEPTH + 1];
@@ -333,23 +334,51 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 	return r;
 }
 
+static bool ends_with(const char *text, uint32_t size, const char *end)
+{
+	const size_t length = strlen(end);
+
+	return size >= length && memcmp(text + size - length, end, length) == 0;
+}
+
+static bool is_named(const struct record_ring_code *code, const char *name)
+{
+	return code->name_size == strlen(name) && ends_with(code->name, code->name_size, name);
+}
+
+/* Reads the code of a word's Python function. NULL: it has none. */
+static const struct record_ring_code *read_function(struct stack_resolver *resolver, uint64_t word)
+{
+	uint32_t guest_id = stack_word_code_id(word);
+
+	if (!stack_word_is_python(word) || guest_id > RECORD_CODES_MAX ||
+	    record_ring_read_code(resolver->ring, guest_id, &resolver->code))
+		return NULL;
+	return &resolver->code;
+}
+
 /* Returns whether a Python function waits for a backward pass. */
 static bool is_waiting(struct stack_resolver *resolver, uint64_t word)
 {
 	static const char *const names[] = {BACKWARD_FRAME_CALLERS};
-	const struct record_ring_code *code = &resolver->code;
-	uint32_t guest_id = stack_word_code_id(word);
+	const struct record_ring_code *code = read_function(resolver, word);
 
-	if (guest_id > RECORD_CODES_MAX ||
-	    record_ring_read_code(resolver->ring, guest_id, &resolver->code) ||
-	    !memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
-		    strlen(BACKWARD_FRAME_DIRECTORY)))
+	if (!code || !memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
+			     strlen(BACKWARD_FRAME_DIRECTORY)))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (code->name_size == strlen(names[i]) &&
-		    memcmp(code->name, names[i], code->name_size) == 0)
+		if (is_named(code, names[i]))
 			return true;
 	return false;
+}
+
+/* Returns whether a Python function calls a function of torch.autograd.Function. */
+static bool calls_custom(struct stack_resolver *resolver, uint64_t word)
+{
+	const struct record_ring_code *code = read_function(resolver, word);
+
+	return code && ends_with(code->file, code->file_size, BACKWARD_FRAME_APPLY_FILE) &&
+	       (is_named(code, BACKWARD_FRAME_APPLY) || is_named(code, BACKWARD_FRAME_APPLY_OLD));
 }
 
 /* Returns whether a stack of a backward pass has Python frames within the evaluation of a node. Others are those of the
@@ -362,8 +391,39 @@ static bool has_own_python(struct stack_resolver *resolver, const uint64_t *word
 	return false;
 }
 
-/* Reads the forward stack of an origin. Its operation may itself have run in a backward pass, where no Python frame is
- * its own: then the stack is that of its own origin. Returns the depth, or -errno. */
+/* An operation that a checkpoint computes again has Python frames on the engine's thread, from the checkpoint's own
+ * backward function on. Puts those behind them that called the checkpoint: origin is that of the checkpoint. Returns the
+ * depth; unchanged if there is no such call, or no room. */
+static uint32_t add_callers(struct stack_resolver *resolver, uint32_t depth, uint32_t origin)
+{
+	uint64_t *words = resolver->outer_words;
+
+	for (uint32_t i = 0; i < depth; i++)
+		if (is_waiting(resolver, resolver->origin_words[i]))
+			return depth; /* the thread of the call itself */
+	for (uint32_t i = 0; i < ORIGINS_MAX && origin != RECORD_STACK_NONE; i++) {
+		int read = origin <= RECORD_STACKS_MAX
+				   ? record_ring_read_stack(resolver->ring, origin, words)
+				   : -ENOENT;
+		uint32_t size = read > 0 ? (uint32_t)read : 0, from = size;
+
+		origin = RECORD_STACK_NONE;
+		if (size && stack_word_is_origin(words[size - 1]))
+			origin = stack_word_origin_stack(words[--size]);
+		for (uint32_t j = 0; j < size; j++)
+			if (calls_custom(resolver, words[j]))
+				from = j + 1;
+		if (from >= size || depth + size - from > RECORD_STACK_DEPTH)
+			return depth;
+		memcpy(resolver->origin_words + depth, words + from,
+		       (size - from) * sizeof(*words));
+		depth += size - from;
+	}
+	return depth;
+}
+
+/* Reads the forward stack of an origin. Its operation may itself have run in a backward pass. If no Python frame is its
+ * own there, the stack is that of its own origin. Returns the depth, or -errno. */
 static int read_forward(struct stack_resolver *resolver, uint32_t stack_id)
 {
 	uint64_t *words = resolver->origin_words;
@@ -376,8 +436,9 @@ static int read_forward(struct stack_resolver *resolver, uint32_t stack_id)
 		if (depth <= 0 || !stack_word_is_origin(words[depth - 1]))
 			return depth;
 		stack_id = stack_word_origin_stack(words[--depth]);
-		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX ||
-		    has_own_python(resolver, words, (uint32_t)depth))
+		if (has_own_python(resolver, words, (uint32_t)depth))
+			return (int)add_callers(resolver, (uint32_t)depth, stack_id);
+		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX)
 			return depth;
 	}
 }

@@ -28,9 +28,6 @@ static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
 static const char *const waiting_names[] = {BACKWARD_FRAME_CALLERS, NULL};
-#define CUSTOM_APPLY       "Function.apply"
-#define CUSTOM_APPLY_SHORT "apply" /* before CPython 3.11 */
-#define CUSTOM_FILE        "torch/autograd/function.py"
 
 static bool is_python(const struct catalog *catalog, uint32_t node_id)
 {
@@ -140,11 +137,11 @@ static bool is_custom_apply(const struct catalog *catalog, uint32_t node_id)
 {
 	struct frame_text name, file = frame_text_python(catalog, node_id, &name);
 
-	if (!frame_text_ends(file, CUSTOM_FILE))
+	if (!frame_text_ends(file, BACKWARD_FRAME_APPLY_FILE))
 		return false;
-	if (frame_text_equals(name, CUSTOM_APPLY))
+	if (frame_text_equals(name, BACKWARD_FRAME_APPLY))
 		return true;
-	uint32_t outer = frame_text_equals(name, CUSTOM_APPLY_SHORT)
+	uint32_t outer = frame_text_equals(name, BACKWARD_FRAME_APPLY_OLD)
 				 ? frame_text_parent(catalog, node_id)
 				 : 0;
 	while (outer && !is_python(catalog, outer))

@@ -4,7 +4,7 @@
 backward() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	local model
-	for model in parts gpt resnet50 accumulate ddp compiled graph; do
+	for model in parts reentrant gpt resnet50 accumulate ddp compiled graph; do
 		profile "backward_$model" python3 "$here/programs/backward_train.py" "$model" 30 "$scratch/$model.truth"
 		cat "$out/backward_$model.stdout"
 		if python3 "$here/programs/backward_check.py" "$model" "$out/backward_$model.ns.folded" "$scratch/$model.truth"; then

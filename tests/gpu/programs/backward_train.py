@@ -1,5 +1,5 @@
 # Trains a model and writes what autograd itself says of each node: its name and the line of this file that made it.
-# Arguments: model (parts, gpt, resnet50, accumulate, ddp, fsdp, compiled, autotuned, graph), steps, file for the truth.
+# Arguments: model (parts, reentrant, gpt, resnet50, accumulate, ddp, fsdp, compiled, autotuned, graph), steps, file for the truth.
 # ddp and fsdp are one rank alone, or the ranks of torchrun.
 import json
 import os
@@ -23,8 +23,9 @@ class Double(torch.autograd.Function):
 
 
 class Parts(nn.Module):
-    def __init__(self):
+    def __init__(self, reentrant=False):
         super().__init__()
+        self.reentrant = reentrant
         self.first = nn.Linear(512, 512)
         self.second = nn.Linear(512, 512)
         self.norm = nn.LayerNorm(512)
@@ -46,7 +47,7 @@ class Parts(nn.Module):
         if torch.is_anomaly_enabled():
             x = self.checkpointed(x)
         else:
-            x = checkpoint(self.checkpointed, x, use_reentrant=False)
+            x = checkpoint(self.checkpointed, x, use_reentrant=self.reentrant)
         x = x.clone()
         x[:, :16].mul_(2)
         x = torch.softmax(x, 1)
@@ -102,8 +103,8 @@ def double_backward(x):
 
 
 def make(name):
-    if name == 'parts':
-        model, x = Parts().cuda(), torch.randn(1024, 512, device='cuda')
+    if name in ('parts', 'reentrant'):
+        model, x = Parts(name == 'reentrant').cuda(), torch.randn(1024, 512, device='cuda')
         return model, lambda: model(x).square().mean() + double_backward(x)
     if name == 'resnet50':
         import torchvision
@@ -178,7 +179,7 @@ def main(name, steps, path):
         took.append(time.perf_counter() - begin)
     print('%s: median step %.0f us' % (name, sorted(took)[len(took) // 2] * 1e6))
     with open(path, 'w') as out:
-        json.dump(truth(loss) if name in ('parts', 'gpt', 'resnet50', 'accumulate') else [], out)
+        json.dump(truth(loss) if name in ('parts', 'reentrant', 'gpt', 'resnet50', 'accumulate') else [], out)
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

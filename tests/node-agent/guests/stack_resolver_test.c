@@ -557,6 +557,26 @@ static void frames_of_the_call_of_backward_are_no_operations_own(void **state)
 		    "/x/torch/autograd/graph.py:grad:5 < a.py:f:3");
 }
 
+/* A reentrant checkpoint computes the operation again on the engine's thread. */
+static void what_a_checkpoint_computes_again_stands_under_its_call(void **state)
+{
+	uint32_t name = add_code(&one, "", "AddmmBackward0");
+	uint64_t line = stack_word_python(add_code(&one, "a.py", "f"), 3);
+	uint64_t apply = stack_word_python(
+		add_code(&one, "/x/torch/autograd/function.py", "Function.apply"), 5);
+	uint64_t inner = stack_word_python(add_code(&one, "b.py", "g"), 7);
+	uint64_t back = stack_word_python(add_code(&one, "/x/c.py", "backward"), 9);
+	uint32_t call = add(&one, (uint64_t[]){APP + 1, inner, apply, line}, 4);
+	uint32_t again =
+		add(&one,
+		    (uint64_t[]){APP + 0x11, inner, back, stack_word_origin(name, call, false)}, 4);
+
+	(void)state;
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_origin(0, again, false)),
+		    "cuLaunchKernel < [backward] < /bin/app+0x10 < b.py:g:7 < /x/c.py:backward:9 < "
+		    "a.py:f:3");
+}
+
 static void an_origin_that_no_guest_writes_is_counted(void **state)
 {
 	uint32_t self = add(&one, (uint64_t[]){APP + 1, stack_word_origin(0, 1, false)}, 2);
@@ -637,6 +657,7 @@ int main(void)
 		TEST(ranges_beyond_the_room_for_text_have_no_name_and_are_counted),
 		TEST(an_origin_stands_between_its_forward_stack_and_the_stack),
 		TEST(frames_of_the_call_of_backward_are_no_operations_own),
+		TEST(what_a_checkpoint_computes_again_stands_under_its_call),
 		TEST(an_origin_that_no_guest_writes_is_counted),
 		TEST(a_full_stack_table_is_one_mark),
 		TEST(no_stack_is_the_drivers_function_alone),
