@@ -218,6 +218,11 @@ int verb_report(const char *program, int argc, char **argv)
 		return write_files(&report);
 	status = EXIT_FAILED;
 	const char *path = output_dir_store(report.profile_path, store);
+	/* A page has all frames, and a switch. */
+	if (report.request.format == REPORT_HTML && report.names.view.frames == REPORT_FRAMES_USER) {
+		report.request.user_frames = true;
+		report.names.view.frames = REPORT_FRAMES_ALL;
+	}
 	report_subject_bound(&report.request, &report.names);
 	int result = report_view_open(&view, path, &report.names, &error);
 	if (result == 0)

@@ -28,6 +28,7 @@ static int write_html(const struct report_view *view, FILE *out,
 	const struct report_by *by = &request->folded.by;
 	struct html_options html = {.weight = request->folded.weight,
 				    .subtitle = request->subtitle,
+				    .user_frames = request->user_frames,
 				    .diff = view->diff};
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)

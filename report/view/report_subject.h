@@ -50,6 +50,7 @@ struct report_request {
 	struct folded_options folded; /* HTML uses weight and by, too */
 	uint32_t top;                 /* rows of a table; 0: its default */
 	const char *subtitle;         /* of HTML; NULL: none */
+	bool user_frames;             /* of HTML: the page opens with each framework's frames as one */
 };
 
 struct report_subject {

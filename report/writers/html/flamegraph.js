@@ -70,7 +70,7 @@ function reveal(frame) {
 // ---- The address keeps the state ----
 
 // Of several planes the page opens on one, GPU work if that is among them.
-const defaults = () => ({ weight: profile.weight, split: profile.split.join(","),
+const defaults = () => ({ weight: profile.weight, split: profile.split.join(","), user: profile.user && profile.frameworks,
 	plane: profile.shownPlanes.length > 1 ? profile.shownPlanes[0] : "" });
 
 function saveState() {
@@ -87,8 +87,8 @@ function saveState() {
 		state.set("plane", "all");
 	if (choice.join)
 		state.set("join", "1");
-	if (choice.user)
-		state.set("frames", "user");
+	if (choice.user !== defaults().user)
+		state.set("frames", choice.user ? "user" : "all");
 	if (choice.up)
 		state.set("up", "1");
 	if (search.query)
@@ -112,7 +112,7 @@ function loadState() {
 	if (!("plane" in choice.only) && state.get("plane") !== "all" && defaults().plane)
 		choice.only.plane = defaults().plane;
 	choice.join = state.get("join") === "1";
-	choice.user = profile.frameworks && state.get("frames") === "user";
+	choice.user = state.has("frames") ? profile.frameworks && state.get("frames") === "user" : defaults().user;
 	choice.up = state.get("up") === "1";
 	search.query = state.get("search") ?? "";
 	$("search").value = search.query;

@@ -458,7 +458,7 @@ static void write_options(FILE *out, const struct html_options *options)
 			report_dimension_word((enum report_dimension)i));
 		first = false;
 	}
-	putc(']', out);
+	fprintf(out, "],\"user\":%s", options->user_frames ? "true" : "false");
 }
 
 static void write_strings(FILE *out, const struct report_tree *tree)

@@ -5,6 +5,7 @@
 #ifndef HTML_WRITER_H
 #define HTML_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@ struct html_options {
 	uint32_t split; /* a set: 1u << enum report_dimension */
 	/* shown beside the title: when, where; borrowed until the call returns; NULL: none */
 	const char *subtitle;
+	bool user_frames; /* the page opens with each framework's frames as one; the reader can switch it */
 	/* the difference that the tree shows, whose frames are coloured by change; borrowed until the call returns;
 	 * NULL: none */
 	const struct report_diff *diff;

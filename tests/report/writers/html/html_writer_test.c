@@ -79,6 +79,7 @@ static const struct report_leaf leaves[] = {
 	 .bytes = 0},
 	{.node = 0,
 	 .name = 4,
+	 .step = 5,
 	 .host = 6,
 	 .rank = 0,
 	 .gpu = 0,
@@ -322,17 +323,20 @@ static void options_choose_what_the_page_opens_with(void **state)
 	const struct html_options options = {.weight = FOLDED_BYTES,
 					     .split = 1u << REPORT_BY_HOST | 1u << REPORT_BY_GPU |
 						      1u << REPORT_BY_THREAD,
-					     .subtitle = "</script>"};
+					     .subtitle = "</script>",
+					     .user_frames = true};
 	char *page = page_of(&plain_tree, &options);
 
 	(void)state;
-	assert_non_null(
-		strstr(page, "\"weight\":\"bytes\",\"split\":[\"host\",\"gpu\",\"thread\"]"));
+	assert_non_null(strstr(
+		page,
+		"\"weight\":\"bytes\",\"split\":[\"host\",\"gpu\",\"thread\"],\"user\":true"));
 	assert_non_null(strstr(page, "\"subtitle\":\"\\u003c/script\\u003e\""));
 	free(page);
 
 	page = page_of(&plain_tree, NULL);
-	assert_non_null(strstr(page, "\"subtitle\":\"\",\"weight\":\"time\",\"split\":[]"));
+	assert_non_null(
+		strstr(page, "\"subtitle\":\"\",\"weight\":\"time\",\"split\":[],\"user\":false"));
 	free(page);
 }
 
