@@ -392,7 +392,7 @@ static bool has_own_python(struct stack_resolver *resolver, const uint64_t *word
 }
 
 /* An operation that a checkpoint computes again has Python frames on the engine's thread, from the checkpoint's own
- * backward function on. Puts those behind them that called the checkpoint: origin is that of the checkpoint. Returns the
+ * backward function on. Puts the frames that called the checkpoint behind them. origin: the checkpoint's. Returns the
  * depth; unchanged if there is no such call, or no room. */
 static uint32_t add_callers(struct stack_resolver *resolver, uint32_t depth, uint32_t origin)
 {
