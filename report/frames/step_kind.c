@@ -1,11 +1,13 @@
 #include "step_kind.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
 #define BATCH_MAX     1000000u /* a larger number is no batch */
+#define PLAIN_MAX     64u      /* bytes of a name that are compared with plain words */
 #define NUMBER_ANY    UINT32_MAX
 #define NUMBER_SOME   (UINT32_MAX - 1) /* above 0 */
 #define CAPTURED_FORM "capture_%g_%*"
@@ -45,13 +47,34 @@ static const struct {
 	{"step[TARGET_VERIFY bs=%g%*", .kind = STEP_DECODE},
 	{"step[IDLE %*", .kind = STEP_IDLE},
 	{"step[%*", .kind = STEP_NOT_KNOWN},
-	/* The plain words, for a program of one's own. */
-	{"prefill", .kind = STEP_PREFILL},
-	{"prefill %n", .kind = STEP_PREFILL},
-	{"decode", .kind = STEP_DECODE},
-	{"decode %g", .kind = STEP_DECODE},
-	{"mixed", .kind = STEP_MIXED},
-	{"mixed %n", .kind = STEP_MIXED},
+};
+
+/* The plain words, for a program of one's own, as make_plain() writes them. */
+static const struct {
+	const char *form;
+	enum step_kind kind;
+} plain_words[] = {
+	{"prefill", STEP_PREFILL},
+	{"prefill %n", STEP_PREFILL},
+	{"prefill %n tokens", STEP_PREFILL},
+	{"prefill step", STEP_PREFILL},
+	{"prefill step %n", STEP_PREFILL},
+	{"prefill bs %n", STEP_PREFILL},
+	{"prefill batch %n", STEP_PREFILL},
+	{"decode", STEP_DECODE},
+	{"decode %g", STEP_DECODE},
+	{"decode bs %g", STEP_DECODE},
+	{"decode batch %g", STEP_DECODE},
+	{"decode %n tokens", STEP_DECODE},
+	{"decode step", STEP_DECODE},
+	{"decode step %n", STEP_DECODE},
+	{"decode step bs %g", STEP_DECODE},
+	{"decode step %n bs %g", STEP_DECODE},
+	{"mixed", STEP_MIXED},
+	{"mixed %n", STEP_MIXED},
+	{"mixed bs %n", STEP_MIXED},
+	{"mixed batch %n", STEP_MIXED},
+	{"sampling", STEP_SAMPLING},
 };
 
 #define SGLANG "sglang/srt/model_executor/"
@@ -217,6 +240,47 @@ static enum step_kind kind_of(enum tells tells, enum step_kind kind, uint32_t c,
 	return g ? STEP_DECODE : STEP_IDLE;
 }
 
+/* Writes a name in small letters, with one blank for any number of "_", ":", "=" and "-", and between a letter and a
+ * number: "Decode_step: bs=8" and "decode step bs8" are equal. A longer name is cut. */
+static struct frame_text make_plain(struct frame_text name, char plain[static PLAIN_MAX])
+{
+	struct frame_text text = {plain, 0};
+	bool blank = false;
+
+	for (uint32_t i = 0; i < name.size && text.size + 2 < PLAIN_MAX; i++) {
+		char c = name.data[i];
+		bool number = is_digit(c) || c == '#' || c == '+';
+
+		if (strchr("_:=- ", c)) {
+			blank = true;
+			continue;
+		}
+		blank |= number && text.size && isalpha((unsigned char)plain[text.size - 1]);
+		if (blank && text.size)
+			plain[text.size++] = ' ';
+		blank = false;
+		plain[text.size++] = (char)tolower((unsigned char)c);
+	}
+	return text;
+}
+
+static bool find_plain(struct frame_text name, struct step *step)
+{
+	char plain[PLAIN_MAX];
+	const struct frame_text text = make_plain(name, plain);
+	uint32_t c, g;
+
+	for (size_t i = 0; i < COUNT(plain_words); i++) {
+		if (!matches(plain_words[i].form, text, &c, &g))
+			continue;
+		step->kind = step->of_graph = plain_words[i].kind;
+		if (step->kind == STEP_DECODE && g <= BATCH_MAX)
+			step->batch = g;
+		return true;
+	}
+	return false;
+}
+
 static bool find_range(struct frame_text name, struct step *step)
 {
 	uint32_t c, g;
@@ -229,7 +293,7 @@ static bool find_range(struct frame_text name, struct step *step)
 			step->batch = g;
 		return true;
 	}
-	return false;
+	return find_plain(name, step);
 }
 
 /* Cuts the domain off. false: there is none. */

@@ -79,6 +79,13 @@ static void plain_words_tell(void **state)
 	assert_range("prefill", "[step] prefill");
 	assert_range("engine:prefill 512", "[step] prefill");
 	assert_range("decode 16", "[step] decode 9-16");
+	assert_range("Decode_step: bs=16", "[step] decode 9-16");
+	assert_range("decode16", "[step] decode 9-16");
+	assert_range("DECODE batch 16", "[step] decode 9-16");
+	assert_range("decode step 16", "[step] decode"); /* the number of the step */
+	assert_range("Prefill: 64 tokens", "[step] prefill");
+	assert_range("prefill_512", "[step] prefill");
+	assert_range("sampling", "[step] sampling");
 	assert_range("mixed", "[step] mixed");
 }
 
@@ -112,7 +119,8 @@ static void other_names_are_of_no_step(void **state)
 		"[Executor] _forward_step : 1 ctx reqs, 1 gen reqs",
 		"stepDECODE bs=4",
 		"decoder",
-		"decode ",
+		"decode jpeg",
+		"decode step image 3",
 		"decode x",
 		"prefilled",
 		"forward",
