@@ -1,0 +1,140 @@
+/* How often late ranks and groups are named rightly: modelled jobs (tests/report/straggler/straggler_model.h) with a
+ * planted fault, and without one. Prints a Markdown table: jobs in which just what was planted was named, and jobs in
+ * which another rank or group was.
+ *
+ *   late_bench [JOBS-OF-EACH-KIND]     (20) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/report/straggler/straggler_model.h"
+
+struct kind {
+	const char *name;
+	struct model model; /* without a seed */
+	int group; /* enum straggler_group_kind that is to be named; -1: the ranks of the plants */
+};
+
+#define NODES(n, late)                                                                             \
+	{                                                                                          \
+		.ranks = 8 * (n), .ranks_per_host = 8, .collectives = 300, .work_ms = 100,         \
+		.noise_ms = 4, .plants = {                                                         \
+			{8, 15, late, 0, 0, 0}                                                     \
+		}                                                                                  \
+	}
+#define RANKS(...)                                                                                 \
+	{                                                                                          \
+		.ranks = 8, .ranks_per_host = 8, .collectives = 300, .work_ms = 100,               \
+		.noise_ms = 1, .plants = {                                                         \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+
+static const struct kind planted[] = {
+	{"one of 8 ranks, by 20 %", RANKS({3, 3, 20, 0, 0, 0}), -1},
+	{"by 3 %", RANKS({3, 3, 3, 0, 0, 0}), -1},
+	{"from the middle on, by 10 %", RANKS({6, 6, 10, 150, 0, 0}), -1},
+	{"two, by 20 and 20 %", RANKS({3, 3, 20, 0, 0, 0}, {5, 5, 20, 0, 0, 0}), -1},
+	{"two, by 20 and 10 %", RANKS({3, 3, 20, 0, 0, 0}, {5, 5, 10, 0, 0, 0}), -1},
+	{"half of a host, by 20 %", RANKS({4, 7, 20, 0, 0, 0}), STRAGGLER_GROUP_PART},
+	{"each 20th step, twice as long", RANKS({3, 3, 100, 5, 20, 0}), -1},
+	{"each 20th step, five times as long", RANKS({3, 3, 400, 5, 20, 0}), -1},
+	{"ten checkpoints of three steps each", RANKS({0, 0, 300, 15, 29, 10}), -1},
+	{"one stall of 100 steps", RANKS({0, 0, 10000, 150, 0, 1}), -1},
+	{"one of 64 ranks, by 10 %",
+	 {.ranks = 64,
+	  .ranks_per_host = 8,
+	  .collectives = 300,
+	  .work_ms = 100,
+	  .noise_ms = 2,
+	  .plants = {{11, 11, 10, 0, 0, 0}}},
+	 -1},
+	{"one of 2 hosts of 8 ranks, by 10 %", NODES(2, 10), STRAGGLER_GROUP_HOST},
+	{"one of 8 hosts, by 10 %", NODES(8, 10), STRAGGLER_GROUP_HOST},
+	{"one of 64 hosts, by 10 %", NODES(64, 10), STRAGGLER_GROUP_HOST},
+	{"one of 8 hosts, by 20 %", NODES(8, 20), STRAGGLER_GROUP_HOST},
+	{"four hosts of one switch of 16, by 10 %",
+	 {.ranks = 64,
+	  .ranks_per_host = 4,
+	  .hosts_per_switch = 4,
+	  .collectives = 300,
+	  .work_ms = 100,
+	  .noise_ms = 3,
+	  .plants = {{16, 31, 10, 0, 0, 0}}},
+	 STRAGGLER_GROUP_HOSTS},
+};
+
+static const struct kind clean[] = {
+	{"clean, noise of 1 %", {.noise_ms = 1}, -1},
+	{"clean, noise of 20 %", {.noise_ms = 20}, -1},
+	{"clean, drifting noise of 20 %", {.noise_ms = 20, .drift = 0.95}, -1},
+	{"clean, lognormal noise of 40 %", {.noise_ms = 40, .noise = MODEL_LOGNORMAL}, -1},
+	{"clean, with stalls of all ranks", {.noise_ms = 1, .noise = MODEL_STALLS}, -1},
+	{"clean, drifting, with stalls", {.noise_ms = 5, .drift = 0.95, .noise = MODEL_STALLS}, -1},
+};
+
+static bool is_planted(const struct model *model, uint32_t rank)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (model->plants[i].late_ms > 0 && rank >= model->plants[i].first &&
+		    rank <= model->plants[i].last)
+			return true;
+	return false;
+}
+
+/* Counts what of the result is right, and what is named beside it. */
+static void judge(const struct kind *kind, const struct model *model, uint32_t *right,
+		  uint32_t *innocent)
+{
+	struct model_result result = model_play(model);
+	bool found = true, beside = false;
+
+	for (uint32_t i = 0; i < result.nr_ranks; i++) {
+		bool named = result.ranks[i].ground != STRAGGLER_NOT_NAMED;
+
+		beside |= named && !is_planted(model, i);
+		found &= kind->group >= 0 || named == is_planted(model, i);
+	}
+	for (uint32_t i = 0; i < result.nr_groups; i++)
+		for (uint32_t j = 0; j < result.groups[i].nr_members; j++)
+			beside |= !is_planted(model, result.groups[i].members[j]);
+	if (kind->group >= 0)
+		found = result.nr_groups == 1 && (int)result.groups[0].kind == kind->group &&
+			result.groups[0].nr_members ==
+				model->plants[0].last - model->plants[0].first + 1;
+	*right += found && !beside;
+	*innocent += beside;
+	model_free(&result);
+}
+
+static void run(const struct kind *kind, uint32_t jobs)
+{
+	uint32_t right = 0, innocent = 0;
+
+	for (uint32_t i = 0; i < jobs; i++) {
+		struct model model = kind->model;
+
+		if (!model.ranks) {
+			model.ranks = i % 2 ? 8 : 32;
+			model.ranks_per_host = 4;
+			model.collectives = 300;
+			model.work_ms = 100;
+		}
+		model.seed = i + 1;
+		judge(kind, &model, &right, &innocent);
+	}
+	printf("| %s | %u | %u | %u |\n", kind->name, jobs, right, innocent);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+
+	printf("| planted | jobs | just that is named | somebody else is |\n| --- | --- | --- | "
+	       "--- |\n");
+	for (size_t i = 0; i < sizeof(planted) / sizeof(*planted); i++)
+		run(&planted[i], jobs);
+	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
+		run(&clean[i], jobs);
+	return 0;
+}
