@@ -63,6 +63,9 @@ struct report_straggler_rank {
 	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
+	/* id of the named rank for which it waited on another communicator, by at least half of its own lateness: so it
+	 * is late because of that one; 0: none */
+	uint32_t kept_by;
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;
@@ -73,7 +76,7 @@ struct report_straggler {
 	/* owns; in order of the time waited, the most first */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
-	/* owns; named ranks first, then in order of others_mean_ns */
+	/* owns; named ranks first, those without kept_by before those with it; then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
 	struct report_straggler_group *groups; /* owns; in the order of their communicators */

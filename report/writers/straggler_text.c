@@ -109,6 +109,18 @@ static void append_first_cause(char *line, size_t size, const struct straggler_c
 				 100 * causes[0].share);
 }
 
+static void append_keeper(char *line, size_t size, const struct report_straggler *straggler,
+			  const struct report_straggler_rank *rank)
+{
+	for (uint32_t i = 0; i < straggler->nr_ranks && rank->kept_by; i++) {
+		if (straggler->ranks[i].id != rank->kept_by)
+			continue;
+		text_line_append(line, size, "kept waiting by ");
+		straggler_text_rank(line, size, &straggler->ranks[i]);
+		text_line_append(line, size, " on another communicator; ");
+	}
+}
+
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
@@ -117,6 +129,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
+	append_keeper(line, size, straggler, rank);
 	append_waits(line, size, of, &member->found);
 	append_first_cause(line, size, rank->causes, rank->nr_causes);
 	text_line_append(line, size, ")");

@@ -386,6 +386,17 @@ static void write_cause_row(struct row_text *out, const void *row)
 	row_text_flag(out, "in_windows", cause->in_windows);
 }
 
+static void write_keeper(struct row_text *out, const struct report_straggler_rank *rank)
+{
+	const struct report_straggler *straggler = out->context;
+	int32_t keeper = -1;
+
+	for (uint32_t i = 0; i < straggler->nr_ranks && rank->kept_by; i++)
+		if (straggler->ranks[i].id == rank->kept_by)
+			keeper = straggler->ranks[i].rank;
+	row_text_number(out, "kept_waiting_by", keeper >= 0, keeper);
+}
+
 static void write_rank_row(struct row_text *out, const void *row)
 {
 	const struct report_straggler_rank *rank = row;
@@ -393,6 +404,7 @@ static void write_rank_row(struct row_text *out, const void *row)
 	write_identity(out, rank);
 	row_text_flag(out, "late", rank->named);
 	row_text_flag(out, "in_late_group", rank->groups);
+	write_keeper(out, rank);
 	row_text_count(out, "last", rank->last);
 	row_text_count(out, "compared", rank->used);
 	row_text_count(out, "others_wait_ns", rank->others_ns);
@@ -454,8 +466,8 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
 		      straggler->nr_groups, sizeof(*straggler->groups));
 	fputs(",\n", out);
-	row_text_json(out, "ranks", write_rank_row, NULL, straggler->ranks, straggler->nr_ranks,
-		      sizeof(*straggler->ranks));
+	row_text_json(out, "ranks", write_rank_row, straggler, straggler->ranks,
+		      straggler->nr_ranks, sizeof(*straggler->ranks));
 	fputs(",\n", out);
 	row_text_json(out, "communicators", write_communicator_row, straggler,
 		      straggler->communicators, straggler->nr_communicators,

@@ -1,0 +1,111 @@
+#include "report/straggler/report_straggler.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/cmocka_test.h"
+
+#include "report/writers/straggler_text.h"
+#include "straggler_fixture.h"
+
+#define RANKS 4u
+#define STEPS 80u
+#define MS    1000000.0
+
+/* Ranks 0 and 1 are a tensor-parallel pair, 2 and 3 another one; 0 and 2 are data-parallel, 1 and 3, too. */
+enum { TENSOR = 1, DATA = 2 };
+
+static void begin(uint32_t *processes)
+{
+	for (uint32_t i = 0; i < RANKS; i++) {
+		processes[i] = job_process((int32_t)i);
+		job_communicator(processes[i], TENSOR, 0x10 + i / 2, i % 2, 2);
+		job_communicator(processes[i], DATA, 0x20 + i % 2, i / 2, 2);
+	}
+}
+
+/* Both ranks of each pair leave the collective a millisecond after the last of them has come. */
+static void communicate(const uint32_t *processes, uint32_t communicator, uint32_t step,
+			double *now_ms)
+{
+	const uint32_t apart = communicator == TENSOR ? 1 : 2;
+
+	for (uint32_t i = 0; i < RANKS; i++) {
+		uint32_t other = i ^ apart;
+
+		if (other < i)
+			continue;
+		double end_ms = fmax(now_ms[i], now_ms[other]) + 1;
+		for (uint32_t j = i; j <= other; j += apart) {
+			const struct collective call = job_all_reduce(
+				communicator, step + 1, 0, (uint64_t)(now_ms[j] * MS),
+				(uint64_t)((end_ms - now_ms[j]) * MS));
+
+			job_call(processes[j], &call);
+			now_ms[j] = end_ms;
+		}
+	}
+}
+
+static void train(int32_t late_rank)
+{
+	double now_ms[RANKS] = {1, 1, 1, 1};
+	uint32_t processes[RANKS];
+	uint64_t seed = 7;
+
+	begin(processes);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		for (uint32_t i = 0; i < RANKS; i++)
+			now_ms[i] +=
+				20 + 0.2 * job_uniform(&seed) + ((int32_t)i == late_rank ? 10 : 0);
+		communicate(processes, TENSOR, step, now_ms);
+		for (uint32_t i = 0; i < RANKS; i++)
+			now_ms[i] += 2 + 0.2 * job_uniform(&seed);
+		communicate(processes, DATA, step, now_ms);
+	}
+	job_commit();
+}
+
+static void a_rank_that_was_kept_waiting_is_said_to_be(void **state)
+{
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	train(3);
+	struct report_straggler *found = job_straggler();
+
+	straggler_text_line(found, line, sizeof(line));
+	assert_int_equal(found->nr_named, 2);
+	assert_int_equal(found->ranks[0].rank, 3);
+	assert_int_equal(found->ranks[0].kept_by, 0);
+	assert_int_equal(found->ranks[1].rank, 2);
+	assert_int_equal(found->ranks[1].kept_by, found->ranks[0].id);
+	assert_ptr_equal(strstr(line, "late: rank 3 on "), line);
+	assert_non_null(strstr(line,
+			       "; rank 2 on node01 (kept waiting by rank 3 on node01 on another "
+			       "communicator; "));
+	report_straggler_destroy(found);
+}
+
+static void without_a_late_rank_nobody_was_kept_waiting(void **state)
+{
+	(void)state;
+	train(-1);
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 0);
+	for (uint32_t i = 0; i < found->nr_ranks; i++)
+		assert_int_equal(found->ranks[i].kept_by, 0);
+	report_straggler_destroy(found);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_rank_that_was_kept_waiting_is_said_to_be),
+		TEST(without_a_late_rank_nobody_was_kept_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
