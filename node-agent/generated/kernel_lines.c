@@ -11,8 +11,12 @@
 
 #include "base/array.h"
 #include "base/hash_index.h"
+#include "proto/model_lines.h"
 
-#define TEXT_MAX (16u << 20) /* bytes of all symbols of a file */
+#define NAME_SIZE_MAX                                                                              \
+	256u /* bytes of a node's name in the program's graph; longer ones are left out */
+#define NEAR      "\n" MODEL_LINES_NEAR
+#define NEAR_SIZE (sizeof(NEAR) - 1)
 
 struct entry {
 	uint32_t line, text; /* text: offset in the texts */
@@ -21,8 +25,14 @@ struct entry {
 struct kernel_lines {
 	struct entry *entries; /* owns; by line */
 	uint32_t count, room;
-	char *texts; /* owns; with NULs */
+	char *texts; /* owns; each once, with NUL, and behind it room for NEAR if it has no NEAR */
 	uint32_t size, texts_room;
+};
+
+/* The lines of a kernel's definition, read once: its calls may be many. */
+struct definition {
+	struct source_list fragment; /* those of the nodes in its comment */
+	struct source_line origin;   /* of a kernel that the user wrote; line 0: it is none */
 };
 
 /* A node of the program's own graph, and its line. */
@@ -35,10 +45,11 @@ struct source_node {
 /* What the lines of a call are found in. */
 struct sources {
 	struct wrapper_code code;
-	struct model_graph *graph;   /* owns; NULL: none */
-	struct trace_table *traces;  /* owns; NULL: none */
-	struct kernel_order *orders; /* owns; NULL: none */
-	struct source_node *nodes;   /* owns */
+	struct model_graph *graph;      /* owns; NULL: none */
+	struct trace_table *traces;     /* owns; NULL: none */
+	struct kernel_order *orders;    /* owns; NULL: none */
+	struct definition *definitions; /* owns; one for each kernel */
+	struct source_node *nodes;      /* owns */
 	uint32_t nr_nodes, room_nodes;
 	struct hash_index index; /* of nodes, + 1 */
 };
@@ -85,7 +96,7 @@ static bool read_mapping(struct sources *sources, struct text_span line)
 	struct text_span rest = text_span_behind(line, "=>", NULL);
 
 	name = text_span_trim(text_span_behind(name, "#", NULL));
-	while (name.size > 0 && text_span_part(&rest, ",", &part)) {
+	while (name.size > 0 && name.size <= NAME_SIZE_MAX && text_span_part(&rest, ",", &part)) {
 		const struct model_node *node =
 			model_graph_find(sources->graph, text_span_trim(part));
 
@@ -109,11 +120,10 @@ static bool read_mappings(struct sources *sources)
 	return true;
 }
 
-/* ---- the lines of a call */
+/* ---- the lines of a definition */
 
-/* Adds the lines of the nodes in a kernel's comment, and that of the kernel itself if the user wrote it. */
-static void add_fragment(const struct sources *sources, const struct wrapper_kernel *kernel,
-			 struct source_list *list)
+static void read_fragment(const struct sources *sources, const struct wrapper_kernel *kernel,
+			  struct source_list *list)
 {
 	struct text_span rest = kernel->fragment, line;
 
@@ -129,7 +139,7 @@ static void add_fragment(const struct sources *sources, const struct wrapper_ker
 	}
 }
 
-static void add_origin(const struct wrapper_kernel *kernel, struct source_list *list)
+static struct source_line read_origin(const struct wrapper_kernel *kernel)
 {
 	struct text_span number = text_span_behind_last(kernel->origin, ":", NULL);
 	struct source_line source = {
@@ -137,9 +147,27 @@ static void add_origin(const struct wrapper_kernel *kernel, struct source_list *
 		.function = kernel->function,
 	};
 
-	if (text_span_number(&number, &source.line) && number.size == 0)
-		source_list_add(list, &source);
+	if (!text_span_number(&number, &source.line) || number.size > 0)
+		source.line = 0;
+	return source;
 }
+
+static bool read_definitions(struct sources *sources)
+{
+	const struct wrapper_code *code = &sources->code;
+
+	sources->definitions = calloc(code->nr_kernels + 1ul, sizeof(*sources->definitions));
+	for (uint32_t i = 0; sources->definitions && i < code->nr_kernels; i++) {
+		struct definition *definition = &sources->definitions[i];
+
+		if (sources->graph)
+			read_fragment(sources, &code->kernels[i], &definition->fragment);
+		definition->origin = read_origin(&code->kernels[i]);
+	}
+	return sources->definitions;
+}
+
+/* ---- the lines of a call */
 
 /* Adds the line of a node that the call's own comment names. *is_near is set if the line is not proven. In a backward
  * pass most names are the graph's own, but a node of the program's graph may have the same name. */
@@ -183,7 +211,7 @@ static void add_kernel(const struct sources *sources, const struct wrapper_call 
 
 	if (!is_own && add_named(sources, call, list))
 		return;
-	add_fragment(sources, kernel, list);
+	*list = sources->definitions[call->kernel - 1].fragment;
 	list->is_near = list->count > 0 && !is_own;
 }
 
@@ -214,40 +242,77 @@ static void find_lines(const struct sources *sources, uint32_t index, struct sou
 	if (list->count == 0 && sources->graph)
 		add_from_graph(sources, index, list);
 	if (call->kernel)
-		add_origin(&sources->code.kernels[call->kernel - 1], list);
+		source_list_add(list, &sources->definitions[call->kernel - 1].origin);
 }
 
 /* ---- all calls */
 
-static bool add_entry(struct kernel_lines *lines, uint32_t line, const char *text)
+static bool ends_near(struct text_span text)
 {
-	size_t size = strlen(text) + 1;
+	return text_span_ends(text, NEAR);
+}
 
-	if (size == 1)
-		return true;
-	if (lines->size + size > TEXT_MAX ||
-	    array_reserve(&lines->texts, &lines->texts_room, lines->size + size, 1) ||
-	    array_reserve(&lines->entries, &lines->room, lines->count + 1ull,
-			  sizeof(*lines->entries)))
+/* Returns the bytes that a text takes, with its NUL. */
+static size_t size_of(const char *text)
+{
+	const struct text_span span = {text, strlen(text)};
+
+	return span.size + 1 + (ends_near(span) ? 0 : NEAR_SIZE);
+}
+
+/* The text of the entry with this id, which is its index + 1. */
+static bool has_text(const void *context, uint32_t id, const void *key)
+{
+	const struct kernel_lines *lines = context;
+
+	return strcmp(lines->texts + lines->entries[id - 1].text, key) == 0;
+}
+
+/* Stores a new text at the end of all. */
+static bool add_text(struct kernel_lines *lines, const char *text)
+{
+	size_t size = size_of(text);
+
+	if (lines->size + size > KERNEL_LINES_TEXT_MAX ||
+	    array_reserve(&lines->texts, &lines->texts_room, lines->size + size, 1))
 		return false;
-	lines->entries[lines->count++] = (struct entry){line, lines->size};
-	memcpy(lines->texts + lines->size, text, size);
+	strcpy(lines->texts + lines->size, text);
 	lines->size += (uint32_t)size;
 	return true;
 }
 
+/* index: the first entry of each text, + 1. */
+static bool add_entry(struct kernel_lines *lines, struct hash_index *index, uint32_t line,
+		      const char *text)
+{
+	const uint32_t hash = hash_index_hash(text, strlen(text));
+	uint32_t id = hash_index_find(index, hash, has_text, lines, text);
+	struct entry entry = {line, id ? lines->entries[id - 1].text : lines->size};
+
+	if (*text == '\0')
+		return true;
+	if (array_reserve(&lines->entries, &lines->room, lines->count + 1ull,
+			  sizeof(*lines->entries)) ||
+	    (!id && !add_text(lines, text)))
+		return false;
+	lines->entries[lines->count++] = entry;
+	return id || hash_index_insert(index, hash, lines->count) == 0;
+}
+
 static bool add_calls(struct kernel_lines *lines, const struct sources *sources)
 {
+	struct hash_index index = {0};
 	struct source_list list;
 	char text[SOURCE_LIST_TEXT];
+	bool done = true;
 
-	for (uint32_t i = 0; i < sources->code.nr_calls; i++) {
+	for (uint32_t i = 0; done && i < sources->code.nr_calls; i++) {
 		find_lines(sources, i, &list);
 		source_list_write(&list, text);
-		if (!add_entry(lines, sources->code.calls[i].line, text))
-			return false;
+		done = add_entry(lines, &index, sources->code.calls[i].line, text);
 	}
-	return true;
+	hash_index_fini(&index);
+	return done;
 }
 
 static bool prepare(struct sources *sources, struct text_span graph, struct text_span traces)
@@ -255,9 +320,9 @@ static bool prepare(struct sources *sources, struct text_span graph, struct text
 	if (traces.size > 0 && !(sources->traces = trace_table_create(traces)))
 		return false;
 	if (graph.size == 0)
-		return true;
+		return read_definitions(sources);
 	sources->graph = model_graph_create(graph);
-	if (!sources->graph)
+	if (!sources->graph || !read_definitions(sources))
 		return false;
 	sources->orders = kernel_order_make(&sources->code, sources->graph);
 	return sources->orders && read_mappings(sources);
@@ -269,6 +334,7 @@ static void fini(struct sources *sources)
 	model_graph_destroy(sources->graph);
 	trace_table_destroy(sources->traces);
 	free(sources->orders);
+	free(sources->definitions);
 	free(sources->nodes);
 	hash_index_fini(&sources->index);
 }
@@ -302,6 +368,29 @@ void kernel_lines_destroy(struct kernel_lines *lines)
 uint32_t kernel_lines_count(const struct kernel_lines *lines)
 {
 	return lines->count;
+}
+
+size_t kernel_lines_size(const struct kernel_lines *lines)
+{
+	return sizeof(*lines) + lines->room * sizeof(*lines->entries) + lines->texts_room;
+}
+
+const char *kernel_lines_next(const struct kernel_lines *lines, const char *symbol)
+{
+	const char *next = symbol ? symbol + size_of(symbol) : lines->texts;
+
+	return lines->size > 0 && next < lines->texts + lines->size ? next : NULL;
+}
+
+void kernel_lines_mark_near(struct kernel_lines *lines)
+{
+	for (size_t at = 0; at < lines->size; at += size_of(lines->texts + at)) {
+		char *text = lines->texts + at;
+		size_t size = strlen(text);
+
+		if (!ends_near((struct text_span){text, size}))
+			strcpy(text + size, NEAR);
+	}
 }
 
 static int compare_line(const void *key, const void *item)

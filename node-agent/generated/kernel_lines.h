@@ -11,20 +11,33 @@
 #ifndef KERNEL_LINES_H
 #define KERNEL_LINES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "text_span.h"
 
+#define KERNEL_LINES_TEXT_MAX (2u << 20) /* bytes of all symbols of a file; equal ones count once */
+
 struct kernel_lines;
 
 /* code: the text of the generated file; graph, traces: those of cached_graph.h (size 0: there is none). NULL: out of
- * memory, or a text is larger than its parser's bounds. kernel_lines_destroy() accepts NULL. */
+ * memory, or the texts or the symbols are larger than their bounds. kernel_lines_destroy() accepts NULL. */
 struct kernel_lines *kernel_lines_create(struct text_span code, struct text_span graph,
 					 struct text_span traces);
 void kernel_lines_destroy(struct kernel_lines *lines);
 
 /* Returns how many lines of the file have lines of the model. */
 uint32_t kernel_lines_count(const struct kernel_lines *lines);
+
+/* Returns the bytes of memory that they take. */
+size_t kernel_lines_size(const struct kernel_lines *lines);
+
+/* Goes through all different symbols: NULL gives the first, and after the last comes NULL. Borrowed until
+ * kernel_lines_mark_near(), or kernel_lines_destroy(). */
+const char *kernel_lines_next(const struct kernel_lines *lines, const char *symbol);
+
+/* Gives all symbols the mark MODEL_LINES_NEAR. */
+void kernel_lines_mark_near(struct kernel_lines *lines);
 
 /* Returns the symbol of a line of the file (source_list.h), borrowed until kernel_lines_destroy(). NULL: none. */
 const char *kernel_lines_find(const struct kernel_lines *lines, uint64_t line);

@@ -26,7 +26,8 @@ struct source_list {
 	bool is_near; /* the lines are not proven */
 };
 
-/* Adds a line, unless it is not known or the list has it. */
+/* Adds a line, unless it is not known or the list has it. A line that has no room in any symbol is left out, as
+ * above. */
 void source_list_add(struct source_list *list, const struct source_line *line);
 
 /* Writes the symbol, without control characters but its tabs and line ends. "": the list is empty. */

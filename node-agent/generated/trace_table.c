@@ -1,6 +1,7 @@
 #include "trace_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/hash_index.h"
@@ -9,17 +10,20 @@
 #define LINE_WORD "\", line "
 #define NAME_WORD ", in "
 
-/* One trace; traces of a handle follow each other. */
-struct trace {
-	struct text_span handle, text;
+/* The lines of a handle's traces, each once: table->lines[first..first + count). */
+struct handle {
+	struct text_span name;
+	uint32_t first, count;
+	bool has_more;
 };
 
 struct trace_table {
 	char *strings; /* owns; decoded strings, one behind the other */
 	size_t size;
-	struct trace *traces; /* owns */
-	uint32_t count, room;
-	struct hash_index index; /* the first trace of each handle, + 1 */
+	struct source_line *lines; /* owns; of all handles */
+	struct handle *handles;    /* owns */
+	uint32_t nr_lines, room_lines, nr_handles, room_handles;
+	struct hash_index index; /* of handles, + 1 */
 };
 
 /* ---- strings */
@@ -101,99 +105,6 @@ static bool read_string(struct trace_table *table, struct text_span *rest, struc
 	return false;
 }
 
-/* ---- the object */
-
-static void skip_blanks(struct text_span *rest)
-{
-	while (rest->size > 0 && (*rest->data == ' ' || *rest->data == '\n' ||
-				  *rest->data == '\t' || *rest->data == '\r')) {
-		rest->data++;
-		rest->size--;
-	}
-}
-
-static bool take(struct text_span *rest, char c)
-{
-	skip_blanks(rest);
-	if (rest->size == 0 || *rest->data != c)
-		return false;
-	rest->data++;
-	rest->size--;
-	return true;
-}
-
-static bool has_handle(const void *context, uint32_t id, const void *key)
-{
-	const struct trace_table *table = context;
-
-	return text_span_equals(table->traces[id - 1].handle, *(const struct text_span *)key);
-}
-
-static uint32_t find(const struct trace_table *table, struct text_span handle)
-{
-	return hash_index_find(&table->index, hash_index_hash(handle.data, handle.size), has_handle,
-			       table, &handle);
-}
-
-static bool add_trace(struct trace_table *table, const struct trace *trace, bool is_first)
-{
-	if (array_reserve(&table->traces, &table->room, table->count + 1ull, sizeof(*trace)))
-		return false;
-	table->traces[table->count++] = *trace;
-	return !is_first ||
-	       hash_index_insert(&table->index,
-				 hash_index_hash(trace->handle.data, trace->handle.size),
-				 table->count) == 0;
-}
-
-/* Reads "HANDLE": ["TRACE", …]. */
-static bool read_entry(struct trace_table *table, struct text_span *rest)
-{
-	struct trace trace;
-	bool is_first = true;
-
-	if (!take(rest, '"') || !read_string(table, rest, &trace.handle) || !take(rest, ':') ||
-	    !take(rest, '['))
-		return false;
-	if (find(table, trace.handle))
-		return false;
-	while (take(rest, '"')) {
-		if (!read_string(table, rest, &trace.text) || !add_trace(table, &trace, is_first))
-			return false;
-		is_first = false;
-		if (!take(rest, ','))
-			break;
-	}
-	return take(rest, ']');
-}
-
-struct trace_table *trace_table_create(struct text_span text)
-{
-	struct trace_table *table = calloc(1, sizeof(*table));
-
-	if (!table)
-		return NULL;
-	table->strings = malloc(text.size + 1);
-	if (!table->strings) {
-		free(table);
-		return NULL;
-	}
-	if (take(&text, '{'))
-		while (read_entry(table, &text) && take(&text, ','))
-			;
-	return table;
-}
-
-void trace_table_destroy(struct trace_table *table)
-{
-	if (!table)
-		return;
-	hash_index_fini(&table->index);
-	free(table->traces);
-	free(table->strings);
-	free(table);
-}
-
 /* ---- traces */
 
 /* Reads "File "/home/alice/model.py", line 57, in forward". */
@@ -235,12 +146,115 @@ static void add_line(struct text_span trace, struct source_list *list)
 	source_list_add(list, own.line ? &own : &innermost);
 }
 
+/* ---- the object */
+
+static void skip_blanks(struct text_span *rest)
+{
+	while (rest->size > 0 && (*rest->data == ' ' || *rest->data == '\n' ||
+				  *rest->data == '\t' || *rest->data == '\r')) {
+		rest->data++;
+		rest->size--;
+	}
+}
+
+static bool take(struct text_span *rest, char c)
+{
+	skip_blanks(rest);
+	if (rest->size == 0 || *rest->data != c)
+		return false;
+	rest->data++;
+	rest->size--;
+	return true;
+}
+
+static bool has_name(const void *context, uint32_t id, const void *key)
+{
+	const struct trace_table *table = context;
+
+	return text_span_equals(table->handles[id - 1].name, *(const struct text_span *)key);
+}
+
+static uint32_t find(const struct trace_table *table, struct text_span name)
+{
+	return hash_index_find(&table->index, hash_index_hash(name.data, name.size), has_name,
+			       table, &name);
+}
+
+static bool add_handle(struct trace_table *table, struct text_span name,
+		       const struct source_list *list)
+{
+	const struct handle handle = {name, table->nr_lines, list->count, list->has_more};
+
+	if (list->count == 0)
+		return true;
+	if (array_reserve(&table->lines, &table->room_lines,
+			  table->nr_lines + (uint64_t)list->count, sizeof(*table->lines)) ||
+	    array_reserve(&table->handles, &table->room_handles, table->nr_handles + 1ull,
+			  sizeof(*table->handles)))
+		return false;
+	memcpy(table->lines + table->nr_lines, list->lines, list->count * sizeof(*list->lines));
+	table->nr_lines += list->count;
+	table->handles[table->nr_handles++] = handle;
+	return hash_index_insert(&table->index, hash_index_hash(name.data, name.size),
+				 table->nr_handles) == 0;
+}
+
+/* Reads "HANDLE": ["TRACE", …]. */
+static bool read_entry(struct trace_table *table, struct text_span *rest)
+{
+	struct source_list list = {0};
+	struct text_span name, trace;
+
+	if (!take(rest, '"') || !read_string(table, rest, &name) || !take(rest, ':') ||
+	    !take(rest, '['))
+		return false;
+	if (find(table, name))
+		return false;
+	while (take(rest, '"') && read_string(table, rest, &trace)) {
+		add_line(trace, &list);
+		if (!take(rest, ','))
+			break;
+	}
+	return add_handle(table, name, &list) && take(rest, ']');
+}
+
+struct trace_table *trace_table_create(struct text_span text)
+{
+	struct trace_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->strings = malloc(text.size + 1);
+	if (!table->strings) {
+		free(table);
+		return NULL;
+	}
+	if (take(&text, '{'))
+		while (read_entry(table, &text) && take(&text, ','))
+			;
+	return table;
+}
+
+void trace_table_destroy(struct trace_table *table)
+{
+	if (!table)
+		return;
+	hash_index_fini(&table->index);
+	free(table->lines);
+	free(table->handles);
+	free(table->strings);
+	free(table);
+}
+
 void trace_table_add(const struct trace_table *table, struct text_span handle,
 		     struct source_list *list)
 {
-	for (uint32_t id = find(table, handle); id > 0 && id <= table->count; id++) {
-		if (!text_span_equals(table->traces[id - 1].handle, handle))
-			return;
-		add_line(table->traces[id - 1].text, list);
-	}
+	uint32_t id = find(table, handle);
+
+	if (id == 0)
+		return;
+	const struct handle *found = &table->handles[id - 1];
+	for (uint32_t i = 0; i < found->count; i++)
+		source_list_add(list, &table->lines[found->first + i]);
+	list->has_more = list->has_more || found->has_more;
 }

@@ -23,11 +23,11 @@ struct reading {
 	struct wrapper_code *code;
 	struct hash_index index; /* of kernels, + 1 */
 	uint32_t line;
-	struct text_span block;   /* comment lines that end above this line */
-	struct text_span comment; /* of the next call; size 0: none */
-	struct text_span handle;
-	bool in_kernel; /* within a kernel's own text */
-	bool *called;   /* owns; for each kernel */
+	struct text_span block;                 /* comment lines that end above this line */
+	struct text_span comment;               /* of the next call; size 0: none */
+	struct text_span handle, handle_callee; /* handle_callee: before the handle's number */
+	bool in_kernel;                         /* within a kernel's own text */
+	bool *called;                           /* owns; for each kernel */
 	uint32_t room_called;
 };
 
@@ -113,6 +113,11 @@ static int add_kernel(struct reading *reading, struct text_span name, struct tex
 
 /* ---- calls */
 
+static void forget_comments(struct reading *reading)
+{
+	reading->comment = reading->handle = reading->handle_callee = TEXT_SPAN_NONE;
+}
+
 /* Cuts "buf9 = " off. *buffer: its number. */
 static struct text_span cut_result(struct text_span line, uint32_t *buffer)
 {
@@ -132,11 +137,10 @@ static struct text_span cut_result(struct text_span line, uint32_t *buffer)
 /* A fallback operation is called by its full name, or, before PyTorch 2.5, by "aten.". */
 static bool is_callee(const struct reading *reading, struct text_span callee)
 {
-	const struct text_span handle = text_span_before_last(reading->handle, ":", NULL);
-
 	return text_span_ends(callee, RUN) || text_span_begins(callee, "extern_kernels.") ||
 	       text_span_begins(callee, "torch.ops.") || text_span_begins(callee, "aten.") ||
-	       (handle.size > 0 && text_span_equals(callee, handle));
+	       (reading->handle_callee.size > 0 &&
+		text_span_equals(callee, reading->handle_callee));
 }
 
 /* Finds the number in "out=buf7)". */
@@ -182,7 +186,7 @@ static int read_call(struct reading *reading, struct text_span line)
 	if (array_reserve(&code->calls, &code->room_calls, code->nr_calls + 1ull, sizeof(call)))
 		return -ENOMEM;
 	code->calls[code->nr_calls++] = call;
-	reading->comment = reading->handle = TEXT_SPAN_NONE;
+	forget_comments(reading);
 	return 0;
 }
 
@@ -191,10 +195,11 @@ static int read_call(struct reading *reading, struct text_span line)
 static void read_comment(struct reading *reading, struct text_span line)
 {
 	if (is_comment_of_nodes(line)) {
+		forget_comments(reading);
 		reading->comment = line;
-		reading->handle = TEXT_SPAN_NONE;
 	} else if (text_span_begins(line, HANDLES)) {
 		reading->handle = text_span_trim(text_span_behind(line, HANDLES, NULL));
+		reading->handle_callee = text_span_before_last(reading->handle, ":", NULL);
 	}
 }
 
@@ -218,7 +223,7 @@ static int read_line(struct reading *reading, struct text_span whole)
 
 	if (found) {
 		reading->in_kernel = text_span_ends(line, TEXT_QUOTES);
-		reading->comment = reading->handle = TEXT_SPAN_NONE;
+		forget_comments(reading);
 	}
 	reading->block = TEXT_SPAN_NONE;
 	return error;

@@ -21,7 +21,7 @@
 
 #include "text_span.h"
 
-#define WRAPPER_CODE_ITEMS_MAX (1u << 18) /* kernels, and calls */
+#define WRAPPER_CODE_ITEMS_MAX 32768u /* kernels, and calls */
 #define WRAPPER_BUFFER_NONE    UINT32_MAX
 
 /* All texts are borrowed from the file's text. */

@@ -1,5 +1,5 @@
 /* A generated file, and an entry of Inductor's cache: the input is both, with a line "%%" between them. Symbols have the
- * form of the wire; without the texts of the entry a file has no more lines than with them. */
+ * form of the wire; without the texts of the entry a file has no more lines than with them, and marking keeps all. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +39,18 @@ static void check_lines(const struct kernel_lines *lines, struct text_span code)
 		abort();
 }
 
+/* Marked lines are the same lines, and all have the mark. */
+static void check_marks(struct kernel_lines *lines, struct text_span code)
+{
+	const char *symbol = NULL;
+
+	kernel_lines_mark_near(lines);
+	check_lines(lines, code);
+	while ((symbol = kernel_lines_next(lines, symbol)))
+		if (!text_span_ends((struct text_span){symbol, strlen(symbol)}, "\n≈"))
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct text_span all = {(const char *)data, size};
@@ -54,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check_lines(lines, code);
 	check_lines(alone, code);
+	check_marks(lines, code);
 	generated_path_parse((const char *)data, size, NULL, NULL);
 	kernel_lines_destroy(lines);
 	kernel_lines_destroy(alone);

@@ -1,6 +1,7 @@
 #include "node-agent/generated/kernel_lines.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka_test.h"
@@ -278,6 +279,80 @@ static void long_lists_are_cut(void **state)
 	kernel_lines_destroy(lines);
 }
 
+/* Kernels of the user's own, with paths of this length, each called twice. */
+static struct kernel_lines *create_own(uint32_t nr_kernels, int path_size)
+{
+	char *text = malloc(nr_kernels * ((size_t)path_size + 128)), *at = text;
+
+	assert_non_null(text);
+	for (uint32_t i = 0; i < nr_kernels; i++)
+		at += sprintf(
+			at,
+			"# Original path: /%0*d:%u\nk%u = async_compile.triton('f', '''\n'''\n"
+			"k%u.run(1)\nk%u.run(1)\n",
+			path_size, 0, i + 1, i, i, i);
+	struct kernel_lines *lines = kernel_lines_create(
+		(struct text_span){text, (size_t)(at - text)}, TEXT_SPAN_NONE, TEXT_SPAN_NONE);
+	free(text);
+	return lines;
+}
+
+static void equal_symbols_are_kept_once(void **state)
+{
+	struct kernel_lines *lines = create_own(3, 1000);
+	const char *symbol = NULL;
+	uint32_t nr_symbols = 0;
+
+	(void)state;
+	assert_non_null(lines);
+	assert_int_equal(kernel_lines_count(lines), 6);
+	while ((symbol = kernel_lines_next(lines, symbol)))
+		nr_symbols++;
+	assert_int_equal(nr_symbols, 3);
+	assert_ptr_equal(kernel_lines_find(lines, 4), kernel_lines_find(lines, 5));
+	assert_ptr_not_equal(kernel_lines_find(lines, 4), kernel_lines_find(lines, 9));
+	assert_in_range(kernel_lines_size(lines), 3 * 1000, 3 * 4 * 1000);
+	kernel_lines_destroy(lines);
+}
+
+static void file_with_too_many_symbols_has_no_lines(void **state)
+{
+	struct kernel_lines *lines = create_own(KERNEL_LINES_TEXT_MAX / 2000, 1900);
+
+	(void)state;
+	assert_non_null(lines);
+	kernel_lines_destroy(lines);
+	assert_null(create_own(KERNEL_LINES_TEXT_MAX / 1900, 1900));
+}
+
+static void line_that_is_too_long_for_a_symbol_is_left_out(void **state)
+{
+	struct kernel_lines *lines = create_own(1, 3000);
+
+	(void)state;
+	assert_non_null(lines);
+	assert_int_equal(kernel_lines_count(lines), 0);
+	kernel_lines_destroy(lines);
+}
+
+static void all_lines_can_be_marked(void **state)
+{
+	struct kernel_lines *lines = create(graph, "");
+	const char *symbol = NULL;
+
+	(void)state;
+	assert_null(strstr(kernel_lines_find(lines, 32), "≈"));
+	for (int i = 0; i < 2; i++) {
+		kernel_lines_mark_near(lines);
+		while ((symbol = kernel_lines_next(lines, symbol))) {
+			assert_non_null(strstr(symbol, "\n≈"));
+			assert_string_equal(strstr(symbol, "\n≈"), "\n≈");
+		}
+	}
+	assert_line(lines, 32, LOSS "\n≈");
+	kernel_lines_destroy(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +368,10 @@ int main(void)
 		cmocka_unit_test(all_lines_have_the_mark_if_graphs_are_nested),
 		cmocka_unit_test(operation_that_the_comment_does_not_name_is_not_proven),
 		cmocka_unit_test(long_lists_are_cut),
+		cmocka_unit_test(equal_symbols_are_kept_once),
+		cmocka_unit_test(file_with_too_many_symbols_has_no_lines),
+		cmocka_unit_test(line_that_is_too_long_for_a_symbol_is_left_out),
+		cmocka_unit_test(all_lines_can_be_marked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
