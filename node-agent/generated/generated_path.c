@@ -20,6 +20,21 @@ bool generated_path_is_key(struct text_span text)
 	return true;
 }
 
+/* One file has one such path, unless there are links. */
+static bool is_plain(const char *path, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const char *part = path + at + 1, *end = path + size;
+		const char *slash = part < end ? memchr(part, '/', (size_t)(end - part)) : NULL;
+		size_t length = (size_t)((slash ? slash : end) - part);
+
+		if (length == 0 || (length <= 2 && memcmp(part, "..", length) == 0))
+			return false;
+		at += length + 1;
+	}
+	return true;
+}
+
 bool generated_path_parse(const char *path, size_t size, struct text_span *cache,
 			  struct text_span *key)
 {
@@ -31,7 +46,8 @@ bool generated_path_parse(const char *path, size_t size, struct text_span *cache
 
 	if (tail[0] != '/' || folder[FOLDER_SIZE] != '/' || !generated_path_is_key(found) ||
 	    memcmp(folder, name + 1, FOLDER_SIZE) != 0 ||
-	    memcmp(name + GENERATED_PATH_KEY_SIZE, SUFFIX, SUFFIX_SIZE) != 0)
+	    memcmp(name + GENERATED_PATH_KEY_SIZE, SUFFIX, SUFFIX_SIZE) != 0 ||
+	    !is_plain(path, size - TAIL_SIZE))
 		return false;
 	if (cache)
 		*cache = (struct text_span){path, size - TAIL_SIZE};

@@ -13,7 +13,8 @@
 
 #define GENERATED_PATH_KEY_SIZE 52u /* bytes of a file's name, without ".py" */
 
-/* Returns whether the path is that of a generated file. *cache (may be NULL) is the cache's directory, without a '/' at
+/* Returns whether the path is that of a generated file. A path with an empty part, or one that is "." or "..", is not:
+ * a program could name one file by any number of them. *cache (may be NULL) is the cache's directory, without a '/' at
  * its end; *key (may be NULL) the file's name without ".py". Both are borrowed from the path. */
 bool generated_path_parse(const char *path, size_t size, struct text_span *cache,
 			  struct text_span *key);

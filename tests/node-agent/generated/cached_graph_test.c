@@ -64,6 +64,7 @@ static void text_that_is_longer_than_the_entry_is_none(void **state)
 static void generated_paths_are_told_from_others(void **state)
 {
 	static const char path[] = "/tmp/torchinductor_u/ab/" KEY ".py";
+	static const char dots[] = "/..tmp/.x/.../ab/" KEY ".py";
 	static const char *const others[] = {
 		"/tmp/torchinductor_u/ac/" KEY ".py",
 		"/tmp/torchinductor_u/ab/" KEY ".so",
@@ -71,6 +72,12 @@ static void generated_paths_are_told_from_others(void **state)
 		"/ab/c1"
 		"bcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrs.py",
 		"ab/" KEY ".py",
+		"/tmp//torchinductor_u/ab/" KEY ".py",
+		"//tmp/torchinductor_u/ab/" KEY ".py",
+		"/tmp/torchinductor_u//ab/" KEY ".py",
+		"/tmp/./torchinductor_u/ab/" KEY ".py",
+		"/tmp/x/../torchinductor_u/ab/" KEY ".py",
+		"/tmp/torchinductor_u/./ab/" KEY ".py",
 		"/ab/" KEY ".py",
 		"",
 	};
@@ -80,6 +87,8 @@ static void generated_paths_are_told_from_others(void **state)
 	assert_true(generated_path_parse(path, sizeof(path) - 1, &cache, &key));
 	assert_text(cache, "/tmp/torchinductor_u");
 	assert_text(key, KEY);
+	assert_true(generated_path_parse(dots, sizeof(dots) - 1, &cache, &key));
+	assert_text(cache, "/..tmp/.x/...");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_false(generated_path_parse(others[i], strlen(others[i]), NULL, NULL));
 }
