@@ -11,6 +11,7 @@
 #include "debug_file.h"
 #include "debuginfod_source.h"
 #include "inline_frames.h"
+#include "line_shares.h"
 #include "mini_debuginfo.h"
 #include "perf_map.h"
 #include "symbol_cache.h"
@@ -313,8 +314,15 @@ static void read_generated(struct symbol_module *module)
 		.path = module->path,
 	};
 
-	module->lines = generated_file_read(&place);
+	struct line_shares *shares = module->scope->line_shares;
+	struct kernel_lines *lines = generated_file_read(&place);
+
 	module->loaded = true;
+	if (lines && shares && !line_shares_take(shares, place.owner, kernel_lines_size(lines))) {
+		kernel_lines_destroy(lines);
+		lines = NULL;
+	}
+	module->lines = lines;
 }
 
 /* Each new code of a generated file tells the same place again, and a search for lines walks through a whole cache. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct debuginfod_source;
+struct line_shares;
 struct symbol_cache;
 struct symbol_module;
 struct symbol_request;
@@ -21,6 +22,7 @@ struct symbol_scope {
 	uint32_t cached_symbols_min;
 	struct symbol_cache *cache;           /* NULL: none */
 	struct debuginfod_source *debuginfod; /* NULL: none */
+	struct line_shares *line_shares;      /* NULL: lines have no limit */
 	atomic_uint nr_open;                  /* files that modules hold open */
 	uint32_t max_open;
 	atomic_ullong nr_requested; /* number of the latest request; the agent loop writes it */
@@ -31,8 +33,9 @@ struct symbol_module *symbol_module_create(struct symbol_scope *scope);
 void symbol_module_destroy(struct symbol_module *module);
 
 /* Opens the module's file at a place, before the process that maps it is gone. Does nothing if an earlier place has led
- * to the file. A generated file without lines is read again only at another place, such as that of another process. If
- * more than scope->max_open files are open, the names are read now, without lines, and the file is closed. */
+ * to the file. A generated file without lines is read again only at another place, such as that of another process. It
+ * has none if its owner has no room for them (line_shares.h). If more than scope->max_open files are open, the names
+ * are read now, without lines, and the file is closed. */
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
 
 /* Returns whether symbol_module_find() needs no file any more. It then leaves text alone. */

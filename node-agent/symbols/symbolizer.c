@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "debuginfod_source.h"
+#include "line_shares.h"
 #include "module_call.h"
 #include "symbol_cache.h"
 #include "symbol_module.h"
@@ -50,7 +51,7 @@ struct module_slot {
 
 /* Only the worker that has the turn touches this. */
 struct work {
-	struct symbol_scope scope; /* owns cache and debuginfod; foreign calls use it, too */
+	struct symbol_scope scope; /* owns its pointers; foreign calls use it, too */
 	struct module_slot *slots; /* owns; module_id < nr_slots */
 	uint32_t nr_slots;
 	uint32_t file_limit_ms;
@@ -371,6 +372,7 @@ static void destroy_work(struct work *work)
 	module_call_destroy(work->spare);
 	symbol_cache_destroy(work->scope.cache);
 	debuginfod_source_destroy(work->scope.debuginfod);
+	line_shares_destroy(work->scope.line_shares);
 	text_arena_destroy(work->texts);
 	free(work->debug_directory);
 }
@@ -411,7 +413,8 @@ static int prepare_work(struct symbolizer *symbolizer, const struct symbolizer_o
 
 	work->file_limit_ms = options->file_limit_ms ? options->file_limit_ms : FILE_LIMIT_MS;
 	work->texts = text_arena_create();
-	if (!work->texts)
+	scope->line_shares = line_shares_create();
+	if (!work->texts || !scope->line_shares)
 		return -ENOMEM;
 	if (options->debug_directory) {
 		work->debug_directory = strdup(options->debug_directory);
