@@ -33,6 +33,7 @@
 #define OPEN_FILES_MAX      512u
 #define FILE_LIMIT_MS       2000u
 #define FILE_SLOW_MS        60000u /* for one file that answers slowly */
+#define TURN_LOOKS_MAX      50u    /* of FOREIGN_CALL_LOOK_MS, while a file of a line is read */
 
 /* A growing array. The worker hands over the whole array, so that the lock is held only for an instant. */
 struct results {
@@ -61,7 +62,7 @@ struct work {
 };
 
 /* Workers take turns. The worker that has the turn keeps it while a file of its line is read. Once the reading thread
- * sleeps, the turn goes to another worker, which serves another user. */
+ * sleeps, or has run for TURN_LOOKS_MAX, the turn goes to another worker, which serves another user. */
 struct symbolizer {
 	int event_fd;
 	uint64_t nr_collected; /* loop only, as nr_requested */
@@ -81,6 +82,7 @@ struct worker {
 	struct symbolizer *symbolizer;
 	struct symbol_line *line; /* the line that the worker serves */
 	bool has_turn;
+	uint32_t nr_looks; /* at the reading thread, since it has the turn */
 };
 
 /* ---- turns --------------------------------------------------------------------------------------- */
@@ -89,6 +91,7 @@ static void take_turn(struct worker *worker)
 {
 	turn_lock_take(&worker->symbolizer->turn);
 	worker->has_turn = true;
+	worker->nr_looks = 0;
 }
 
 static void *work(void *argument);
@@ -137,7 +140,7 @@ static bool let_others(void *context, bool asleep)
 {
 	struct worker *worker = context;
 
-	if (asleep && worker->has_turn)
+	if (worker->has_turn && (asleep || ++worker->nr_looks >= TURN_LOOKS_MAX))
 		give_turn(worker);
 	return is_wanted(worker->symbolizer);
 }

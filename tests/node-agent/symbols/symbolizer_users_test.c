@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "node-agent/files/elf_file.h"
+#include "node-agent/generated/generated_file.h"
 #include "node-agent/symbols/debug_file.h"
 #include "node-agent/symbols/perf_map.h"
 #include "node-agent/symbols/symbol_queue.h"
@@ -317,12 +319,45 @@ static void root_does_not_wait_for_the_files_of_many_users(void **state)
 	remove_site(&site);
 }
 
+/* ---- generated files ---------------------------------------------------------------------------- */
+
+struct kernel_lines *__wrap_generated_file_read(const struct generated_file_place *place);
+
+static atomic_bool is_served;
+
+/* Never sleeps. */
+struct kernel_lines *__wrap_generated_file_read(const struct generated_file_place *place)
+{
+	(void)place;
+	while (!is_served)
+		;
+	return NULL;
+}
+
+static void root_does_not_wait_for_a_file_that_keeps_a_thread_busy(void **state)
+{
+	const struct symbolizer_module module = {
+		.module_id = 1, .kind = SYMBOLIZER_GENERATED, .owner = SLOW_USER, .path = "/file"};
+	struct symbolizer *symbolizer;
+
+	(void)state;
+	assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &module), 0);
+	assert_int_equal(symbolizer_request(symbolizer, 1, 1, 1), 0);
+	expect_root_is_served(symbolizer, 9);
+	is_served = true;
+	assert_int_equal(next_result(symbolizer).frame_id, 1);
+	symbolizer_stop(symbolizer, WAIT_S * 1000);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_perf_map_is_read_once_for_all_requests_that_wait, set_up),
 		cmocka_unit_test_setup(users_fetch_debug_files_at_once, set_up),
 		cmocka_unit_test_setup(root_does_not_wait_for_the_files_of_many_users, set_up),
+		cmocka_unit_test_setup(root_does_not_wait_for_a_file_that_keeps_a_thread_busy,
+				       set_up),
 	};
 
 	if (argc != 3)
