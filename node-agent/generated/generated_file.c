@@ -11,6 +11,7 @@
 #include "cached_graph.h"
 #include "generated_path.h"
 #include "kernel_lines.h"
+#include "source_age.h"
 
 #include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
@@ -18,13 +19,20 @@
 #define ENTRIES      "fxgraph"
 #define ENTRY_LEVELS 2u /* of directories above an entry */
 
-/* A search for the entry of a key. */
+/* An entry of the cache. */
+struct found {
+	char *data; /* owns; NULL: none */
+	size_t size;
+	struct timespec changed;
+};
+
+/* A search for the entries of a key. */
 struct search {
 	struct text_span key;
 	uid_t owner;
-	uint32_t nr_names; /* that were looked at */
-	char *entry;       /* owns; NULL: not found yet */
-	size_t entry_size;
+	uint32_t nr_names, nr_found; /* that were looked at */
+	struct found entry;          /* the newest */
+	bool differ, is_cut;         /* entries of the key differ; not all names were looked at */
 };
 
 /* ---- files */
@@ -94,7 +102,37 @@ static char *read_code(const struct generated_file_place *place, pid_t pid, size
 
 /* ---- the cache */
 
-/* Reads the entry if it is the one that is looked for. */
+static bool tell_the_same(const struct found *a, const struct found *b)
+{
+	const struct text_span one = {a->data, a->size}, other = {b->data, b->size};
+
+	return text_span_equals(cached_graph_graph(one), cached_graph_graph(other)) &&
+	       text_span_equals(cached_graph_traces(one), cached_graph_traces(other));
+}
+
+/* Reads an entry of the key. */
+static void take_entry(struct search *search, int fd)
+{
+	struct stat status;
+	struct found found = {0};
+
+	if (fstat(fd, &status))
+		return;
+	found.changed = status.st_mtim;
+	found.data = read_begin(fd, GENERATED_FILE_ENTRY_MAX, &found.size);
+	if (!found.data)
+		return;
+	search->nr_found++;
+	if (search->entry.data && !tell_the_same(&found, &search->entry))
+		search->differ = true;
+	if (search->entry.data && !source_age_is_later(&found.changed, &search->entry.changed)) {
+		free(found.data);
+		return;
+	}
+	free(search->entry.data);
+	search->entry = found;
+}
+
 static void try_entry(struct search *search, int directory, const char *name)
 {
 	char head[CACHED_GRAPH_HEAD_SIZE];
@@ -106,15 +144,17 @@ static void try_entry(struct search *search, int directory, const char *name)
 		const struct text_span begin = {head, read_up_to(fd, head, sizeof(head))};
 
 		if (text_span_equals(cached_graph_key(begin), search->key))
-			search->entry =
-				read_begin(fd, GENERATED_FILE_ENTRY_MAX, &search->entry_size);
+			take_entry(search, fd);
 	}
 	close(fd);
 }
 
 static bool goes_on(struct search *search)
 {
-	return !search->entry && search->nr_names++ < GENERATED_FILE_NAMES_MAX;
+	if (search->nr_names++ >= GENERATED_FILE_NAMES_MAX ||
+	    search->nr_found >= GENERATED_FILE_ENTRIES_MAX)
+		search->is_cut = true;
+	return !search->is_cut;
 }
 
 /* Takes the directory. levels: of directories below it. */
@@ -155,28 +195,40 @@ static void find_entry(struct search *search, const struct generated_file_place 
 
 /* ---- both */
 
+static struct kernel_lines *make_lines(const struct search *search, struct text_span code,
+				       const struct generated_file_place *place, pid_t pid)
+{
+	const struct found *found = &search->entry;
+	const struct text_span entry = {found->data, found->size};
+	struct kernel_lines *lines =
+		kernel_lines_create(code, cached_graph_graph(entry), cached_graph_traces(entry));
+
+	if (!lines || kernel_lines_count(lines) == 0) {
+		kernel_lines_destroy(lines);
+		return NULL;
+	}
+	if (found->data && (search->differ || search->is_cut ||
+			    source_age_is_newer(lines, pid, place->owner, &found->changed)))
+		kernel_lines_mark_near(lines);
+	return lines;
+}
+
 static struct kernel_lines *read_in(const struct generated_file_place *place, pid_t pid)
 {
 	struct search search = {.owner = place->owner};
 	struct text_span cache, code = {0};
-	struct kernel_lines *lines = NULL;
 
 	if (!generated_path_parse(place->path, strlen(place->path), &cache, &search.key))
 		return NULL;
 	char *text = read_code(place, pid, &code.size);
+	if (!text)
+		return NULL;
 	code.data = text;
-	if (text)
-		find_entry(&search, place, pid, cache);
-	const struct text_span entry = {search.entry, search.entry_size};
-	if (text)
-		lines = kernel_lines_create(code, cached_graph_graph(entry),
-					    cached_graph_traces(entry));
-	free(search.entry);
+	find_entry(&search, place, pid, cache);
+	struct kernel_lines *lines = make_lines(&search, code, place, pid);
+	free(search.entry.data);
 	free(text);
-	if (lines && kernel_lines_count(lines) > 0)
-		return lines;
-	kernel_lines_destroy(lines);
-	return NULL;
+	return lines;
 }
 
 struct kernel_lines *generated_file_read(const struct generated_file_place *place)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "node-agent/generated/kernel_lines.h"
+#include "node-agent/generated/source_age.h"
 #include "tests/support/cmocka_test.h"
 
 #define KEY   "cabcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrs"
@@ -44,6 +45,14 @@ static size_t put(char *at, const char *name, const char *text)
 	memcpy(at + begin, &size, sizeof(size)); /* both are little-endian here */
 	memcpy(at + begin + sizeof(size), text, size);
 	return (size_t)begin + sizeof(size) + size;
+}
+
+/* Sets when a file was last changed. */
+static void set_time(const char *path, time_t seconds)
+{
+	const struct timespec times[2] = {{seconds, 0}, {seconds, 0}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 static void write_entry(const char *key, const char *trace_text)
@@ -196,26 +205,152 @@ static void links_and_fifos_are_not_opened(void **state)
 	assert_symbol(getpid(), getuid(), NULL);
 }
 
+/* Writes a further entry of the key, whose graph has another line if it differs. */
+static void write_further(const char *name, time_t seconds, bool differs)
+{
+	char path[PATH_MAX + 100], data[4096], other[sizeof(graph)];
+	size_t size = put(data, "cache_key", KEY);
+
+	strcpy(other, graph);
+	if (differs)
+		memcpy(strstr(other, "57"), "97", 2);
+	size += put(data + size, "inductor_post_grad_graph_str", other);
+	snprintf(path, sizeof(path), "%s.%s", entry, name);
+	write_file(path, data, size);
+	set_time(path, seconds);
+}
+
+static void entries_that_differ_give_the_newest_with_a_mark(void **state)
+{
+	(void)state;
+	set_time(entry, 1000);
+	write_further("other", 2000, true);
+	assert_symbol(getpid(), getuid(), "forward\t/home/u/model.py:97\n≈");
+	write_further("other", 500, true);
+	assert_symbol(getpid(), getuid(), "forward\t/home/u/model.py:57\n≈");
+}
+
+static void entries_that_are_equal_need_no_mark(void **state)
+{
+	(void)state;
+	write_further("other", 1000, false);
+	assert_symbol(getpid(), getuid(), "forward\t/home/u/model.py:57");
+}
+
+static void lines_have_the_mark_if_not_all_entries_were_read(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (uint32_t i = 0; i < GENERATED_FILE_ENTRIES_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		write_further(name, 1000, false);
+	}
+	assert_symbol(getpid(), getuid(), "forward\t/home/u/model.py:57\n≈");
+}
+
+#define SOURCE_PATH (PATH_MAX + 80)
+
+/* Writes the files anew. Their calls are of so many sources in the cache's directory. */
+static void write_sources(char names[][SOURCE_PATH], uint32_t count)
+{
+	static char text[65536], data[70000], calls[65536];
+	size_t size, text_size = 0, calls_size = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(names[i], SOURCE_PATH, "%s/model%u.py", root, i);
+		text_size += (size_t)sprintf(text + text_size,
+					     "# File: %s:57 in forward, code: x\n"
+					     "mm_%u: \"f32\" = torch.ops.aten.mm.default(a, b)\n",
+					     names[i], i);
+		calls_size += (size_t)sprintf(
+			calls + calls_size,
+			"# Topologically Sorted Source Nodes: [x], Original ATen: [aten.mm]\n"
+			"extern_kernels.mm(a, b, out=buf%u)\n",
+			i);
+	}
+	size = put(data, "cache_key", KEY);
+	size += put(data + size, "inductor_post_grad_graph_str", text);
+	write_file(entry, data, size);
+	write_file(file, calls, calls_size);
+}
+
+static bool has_mark(void)
+{
+	const struct generated_file_place place = {.owner = getuid(), .path = file};
+	struct kernel_lines *lines = generated_file_read(&place);
+
+	assert_non_null(lines);
+	bool has = strstr(kernel_lines_find(lines, 2), "\n≈");
+	kernel_lines_destroy(lines);
+	return has;
+}
+
+static void lines_have_the_mark_if_a_source_is_newer(void **state)
+{
+	static char names[2][SOURCE_PATH];
+
+	(void)state;
+	write_sources(names, 2);
+	set_time(entry, 1000);
+	assert_false(has_mark()); /* no source is there */
+	write_file(names[0], "", 0);
+	write_file(names[1], "", 0);
+	set_time(names[0], 1000);
+	set_time(names[1], 1000);
+	assert_false(has_mark());
+	set_time(names[1], 1001);
+	assert_true(has_mark());
+}
+
+static void lines_of_too_many_sources_have_the_mark(void **state)
+{
+	static char names[SOURCE_AGE_FILES_MAX + 1][SOURCE_PATH];
+
+	(void)state;
+	write_sources(names, SOURCE_AGE_FILES_MAX);
+	assert_false(has_mark());
+	write_sources(names, SOURCE_AGE_FILES_MAX + 1);
+	assert_true(has_mark());
+}
+
+static void nothing_is_told_of_other_users_sources(void **state)
+{
+	static char names[1][SOURCE_PATH];
+
+	(void)state;
+	if (getuid() != 0)
+		skip(); /* only root gives files away */
+	write_sources(names, 1);
+	set_time(entry, 1000);
+	write_file(names[0], "", 0);
+	assert_true(has_mark());
+	assert_int_equal(chown(names[0], OTHER, OTHER), 0);
+	assert_false(has_mark());
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(entry_with_the_key_has_the_lines, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(traces_of_the_entry_go_first, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(ended_process_has_the_files_of_our_root, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(missing_files_have_no_lines, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(entry_of_another_file_is_left_alone, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(our_files_are_not_believed_for_other_users, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(code_of_other_users_is_not_believed, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(entry_of_other_users_is_not_believed, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(huge_file_is_not_read, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(huge_entry_is_read_at_its_begin, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(links_and_fifos_are_not_opened, set_up, tear_down),
+		TEST(entry_with_the_key_has_the_lines),
+		TEST(traces_of_the_entry_go_first),
+		TEST(ended_process_has_the_files_of_our_root),
+		TEST(missing_files_have_no_lines),
+		TEST(entry_of_another_file_is_left_alone),
+		TEST(our_files_are_not_believed_for_other_users),
+		TEST(code_of_other_users_is_not_believed),
+		TEST(entry_of_other_users_is_not_believed),
+		TEST(huge_file_is_not_read),
+		TEST(huge_entry_is_read_at_its_begin),
+		TEST(links_and_fifos_are_not_opened),
+		TEST(entries_that_differ_give_the_newest_with_a_mark),
+		TEST(entries_that_are_equal_need_no_mark),
+		TEST(lines_have_the_mark_if_not_all_entries_were_read),
+		TEST(lines_have_the_mark_if_a_source_is_newer),
+		TEST(lines_of_too_many_sources_have_the_mark),
+		TEST(nothing_is_told_of_other_users_sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
