@@ -37,7 +37,8 @@ struct search {
 
 /* ---- files */
 
-/* This check comes after the file was opened, since the pid may belong to another process by now. */
+/* Root's files are not believed either. The agent may read them where the user may not, below a directory that is
+ * root's alone. The process is looked at after the file was opened, since its pid may be another one's by now. */
 static bool is_believed(int fd, pid_t pid, uid_t owner)
 {
 	struct stat status;
@@ -45,7 +46,7 @@ static bool is_believed(int fd, pid_t pid, uid_t owner)
 
 	if (pid > 0 && (proc_file_users(pid, &real, &effective) || real != owner))
 		return false;
-	return permitted_file_is_of_root(fd) || (fstat(fd, &status) == 0 && status.st_uid == owner);
+	return fstat(fd, &status) == 0 && status.st_uid == owner;
 }
 
 /* Reads up to max bytes, however long the file is. Returns their number. */

@@ -6,7 +6,7 @@
  * than the entry (source_age.h).
  *
  * The files are the user's. They are opened as permitted_file.h says, and believed only if they belong to the process's
- * user, or to root. They may be huge, change, or never answer: only foreign calls (foreign_call.h) use this module. */
+ * user. They may be huge, change, or never answer: only foreign calls (foreign_call.h) use this module. */
 #ifndef GENERATED_FILE_H
 #define GENERATED_FILE_H
 

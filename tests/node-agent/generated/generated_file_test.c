@@ -329,6 +329,28 @@ static void nothing_is_told_of_other_users_sources(void **state)
 	assert_false(has_mark());
 }
 
+/* All may read the files, but the directory above them is root's alone. */
+static void files_of_root_are_not_believed_for_other_users(void **state)
+{
+	static const char *const names[] = {"/ab",
+					    "/fxgraph",
+					    "/fxgraph/xy",
+					    "/fxgraph/xy/fxyz",
+					    "/fxgraph/xy/fxyz/abc",
+					    "/ab/" KEY ".py"};
+	char path[PATH_MAX + 80];
+
+	(void)state;
+	if (getuid() != 0)
+		skip(); /* the files are not root's */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", root, names[i]);
+		assert_int_equal(chmod(path, 0755), 0);
+	}
+	assert_symbol(0, OTHER, NULL);
+	assert_symbol(0, 0, "forward\t/home/u/model.py:57");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -351,6 +373,7 @@ int main(void)
 		TEST(lines_have_the_mark_if_a_source_is_newer),
 		TEST(lines_of_too_many_sources_have_the_mark),
 		TEST(nothing_is_told_of_other_users_sources),
+		TEST(files_of_root_are_not_believed_for_other_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
