@@ -214,16 +214,20 @@ static struct kernel_lines *make_lines(const struct search *search, struct text_
 	return lines;
 }
 
-static struct kernel_lines *read_in(const struct generated_file_place *place, pid_t pid)
+/* *is_there: the file was found. */
+static struct kernel_lines *read_in(const struct generated_file_place *place, pid_t pid,
+				    bool *is_there)
 {
 	struct search search = {.owner = place->owner};
 	struct text_span cache, code = {0};
 
+	*is_there = false;
 	if (!generated_path_parse(place->path, strlen(place->path), &cache, &search.key))
 		return NULL;
 	char *text = read_code(place, pid, &code.size);
 	if (!text)
 		return NULL;
+	*is_there = true;
 	code.data = text;
 	find_entry(&search, place, pid, cache);
 	struct kernel_lines *lines = make_lines(&search, code, place, pid);
@@ -234,7 +238,8 @@ static struct kernel_lines *read_in(const struct generated_file_place *place, pi
 
 struct kernel_lines *generated_file_read(const struct generated_file_place *place)
 {
-	struct kernel_lines *lines = place->pid > 0 ? read_in(place, place->pid) : NULL;
+	bool is_there = false;
+	struct kernel_lines *lines = place->pid > 0 ? read_in(place, place->pid, &is_there) : NULL;
 
-	return lines || place->in_other_root ? lines : read_in(place, 0);
+	return is_there || place->in_other_root ? lines : read_in(place, 0, &is_there);
 }

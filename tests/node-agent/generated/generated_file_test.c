@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node-agent/files/permitted_file.h"
 #include "node-agent/generated/kernel_lines.h"
 #include "node-agent/generated/source_age.h"
 #include "tests/support/cmocka_test.h"
@@ -45,6 +46,17 @@ static size_t put(char *at, const char *name, const char *text)
 	memcpy(at + begin, &size, sizeof(size)); /* both are little-endian here */
 	memcpy(at + begin + sizeof(size), text, size);
 	return (size_t)begin + sizeof(size) + size;
+}
+
+static unsigned int nr_searches;
+
+int __real_permitted_file_open_directory_in(pid_t pid, const char *path, uid_t user);
+int __wrap_permitted_file_open_directory_in(pid_t pid, const char *path, uid_t user);
+
+int __wrap_permitted_file_open_directory_in(pid_t pid, const char *path, uid_t user)
+{
+	nr_searches++;
+	return __real_permitted_file_open_directory_in(pid, path, user);
 }
 
 /* Sets when a file was last changed. */
@@ -351,6 +363,15 @@ static void files_of_root_are_not_believed_for_other_users(void **state)
 	assert_symbol(0, 0, "forward\t/home/u/model.py:57");
 }
 
+static void cache_of_a_file_that_is_there_is_searched_once(void **state)
+{
+	(void)state;
+	unlink(entry);
+	nr_searches = 0;
+	assert_symbol(getpid(), getuid(), NULL);
+	assert_int_equal(nr_searches, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -374,6 +395,7 @@ int main(void)
 		TEST(lines_of_too_many_sources_have_the_mark),
 		TEST(nothing_is_told_of_other_users_sources),
 		TEST(files_of_root_are_not_believed_for_other_users),
+		TEST(cache_of_a_file_that_is_there_is_searched_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
