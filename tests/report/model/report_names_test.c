@@ -121,6 +121,29 @@ static void text_is_cleaned_of_what_breaks_reports(void **state)
 	assert_clean("", 0, "");
 }
 
+static void text_cannot_change_its_direction_or_its_line(void **state)
+{
+	static const uint32_t controls[] = {0x061c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b,
+					    0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(controls) / sizeof(*controls); i++) {
+		const uint32_t code = controls[i];
+		const char wide[] = {'a', (char)(0xe0 | code >> 12),
+				     (char)(0x80 | (code >> 6 & 0x3f)),
+				     (char)(0x80 | (code & 0x3f)), 'b'};
+		const char narrow[] = {'a', (char)(0xc0 | code >> 6), (char)(0x80 | (code & 0x3f)),
+				       'b'};
+
+		assert_clean(code < 0x800 ? narrow : wide,
+			     code < 0x800 ? sizeof(narrow) : sizeof(wide), "a_b");
+	}
+	/* Their neighbours, and letters that are written from right to left, stay. */
+	assert_clean("\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa", 9,
+		     "\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa");
+	assert_clean("\xd7\x90\xd8\xa7", 4, "\xd7\x90\xd8\xa7");
+}
+
 static void hostile_names_cannot_forge_lines(void **state)
 {
 	(void)state;
@@ -230,6 +253,7 @@ int main(void)
 		TEST(of_a_newer_compilers_names_the_beginning_is_shown),
 		TEST(full_names_of_plain_c_stay),
 		TEST(text_is_cleaned_of_what_breaks_reports),
+		TEST(text_cannot_change_its_direction_or_its_line),
 		TEST(hostile_names_cannot_forge_lines),
 		TEST(python_frames_are_file_function_and_line),
 		TEST(without_lines_python_frames_of_a_function_merge),
