@@ -85,8 +85,8 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	/* Without memory the placement stays unknown. Threads have other numbers in another pid namespace. */
 	bool has_pids = arrival->pid > 0 &&
 			arrival->hello->pid_namespace == proc_file_pid_namespace(getpid());
-	new_process->placement =
-		process_placement_create(has_pids ? scope->numa : NULL, scope->links, arrival->pid);
+	new_process->placement = process_placement_create(
+		has_pids ? scope->numa : NULL, scope->links, scope->devices, arrival->pid);
 	struct ring_outputs outputs = {
 		.strings = scope->strings,
 		.stacks = scope->stacks,

@@ -32,6 +32,7 @@ struct address {
 struct process_placement {
 	const struct numa_map *map;
 	struct link_reader *reader;
+	const struct device_list *node_devices;
 	pid_t pid;
 	uint64_t look_ns;
 	uint32_t nr_threads, nr_devices, newest;
@@ -46,7 +47,8 @@ struct process_placement {
 };
 
 struct process_placement *process_placement_create(const struct numa_map *map,
-						   struct link_reader *links, pid_t pid)
+						   struct link_reader *links,
+						   const struct device_list *devices, pid_t pid)
 {
 	struct process_placement *placement = calloc(1, sizeof(*placement));
 
@@ -54,6 +56,7 @@ struct process_placement *process_placement_create(const struct numa_map *map,
 		return NULL;
 	placement->map = map;
 	placement->reader = links;
+	placement->node_devices = devices;
 	placement->pid = pid;
 	if (map)
 		placement->threads = calloc(1, sizeof(*placement->threads));
@@ -93,6 +96,23 @@ static void place(struct process_placement *placement, uint32_t i)
 	placement->changed = true;
 }
 
+/* Returns whether the reader is to read the link of the GPU at this address. */
+static bool has_link(const struct process_placement *placement, const struct address *address)
+{
+	const struct device_list *list = placement->node_devices;
+
+	if (!placement->reader)
+		return false;
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct device_list_entry *entry = &list->entries[i];
+
+		if (entry->pci_domain == address->pci_domain &&
+		    entry->pci_bus == address->pci_bus && entry->pci_device == address->pci_device)
+			return true;
+	}
+	return list->count == 0;
+}
+
 /* Takes the answers of the reader that have come. */
 static void take_links(struct process_placement *placement)
 {
@@ -127,7 +147,7 @@ void process_placement_device(struct process_placement *placement, uint32_t devi
 	placement->devices[i] = (struct message_placed_device){.device_id = device_id};
 	placement->addresses[i] = (struct address){pci_domain, pci_bus, pci_device};
 	placement->known_links[i] = (struct nvml_link){0};
-	placement->is_asked[i] = placement->reader != NULL;
+	placement->is_asked[i] = has_link(placement, &placement->addresses[i]);
 	place(placement, i);
 	take_links(placement);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "node-agent/base/device_list.h"
 #include "node-agent/base/link_reader.h"
 #include "node-agent/base/numa_map.h"
 #include "node-agent/dictionary/string_dictionary.h"
@@ -18,11 +19,14 @@
 
 struct process_placement;
 
-/* Creates the record. map and links are borrowed until destroy. map: NULL: neither threads nor places of GPUs are
- * recorded; links: NULL: links are not. pid: in our pid namespace, as the threads' numbers are; unused without a map.
- * NULL: out of memory. All functions accept NULL as placement, and then do nothing. */
+/* Creates the record. map, links and devices are borrowed until destroy. map: NULL: neither threads nor places of GPUs
+ * are recorded; links: NULL: links are not. devices: this node's GPUs. Links of other GPUs are not read: a guest
+ * may invent addresses. With no GPU in the list, as without /sys, links of all are read. pid: in our pid namespace, as
+ * the threads' numbers are; unused without a map. NULL: out of memory. All functions accept NULL as placement, and then
+ * do nothing. */
 struct process_placement *process_placement_create(const struct numa_map *map,
-						   struct link_reader *links, pid_t pid);
+						   struct link_reader *links,
+						   const struct device_list *devices, pid_t pid);
 void process_placement_destroy(struct process_placement *placement);
 
 /* Notes that the process uses the device with this CUDA ordinal, and has its link read. */

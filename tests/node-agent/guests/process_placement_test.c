@@ -16,6 +16,7 @@
 static struct numa_map map;
 static struct string_dictionary *strings;
 static struct process_placement *placement;
+static struct device_list devices; /* empty, unless a test fills it */
 
 static int set_up(void **state)
 {
@@ -25,7 +26,7 @@ static int set_up(void **state)
 		map.node_of_cpu[cpu] = 3; /* wherever this test runs */
 	map.devices[0] = (struct numa_map_device){.pci_bus = 0x17, .node = 1, .cpus = "8-15"};
 	strings = string_dictionary_create();
-	placement = process_placement_create(&map, NULL, getpid());
+	placement = process_placement_create(&map, NULL, &devices, getpid());
 	assert_non_null(placement);
 	return 0;
 }
@@ -35,6 +36,7 @@ static int tear_down(void **state)
 	(void)state;
 	process_placement_destroy(placement);
 	string_dictionary_destroy(strings);
+	device_list_fini(&devices);
 	return 0;
 }
 
@@ -130,7 +132,7 @@ static struct link_reader *begin_links(const struct numa_map *with)
 
 	fake_nvml_reset();
 	process_placement_destroy(placement);
-	placement = process_placement_create(with, reader, getpid());
+	placement = process_placement_create(with, reader, &devices, getpid());
 	assert_non_null(placement);
 	return reader;
 }
@@ -168,6 +170,29 @@ static void links_come_when_they_are_read(void **state)
 	end_links(reader);
 }
 
+static void invented_gpus_take_no_place_of_the_nodes_gpus(void **state)
+{
+	const struct device_list_entry gpu = {.pci_bus = 0x17};
+	struct message message;
+	struct nvml_link link;
+
+	(void)state;
+	assert_int_equal(device_list_add(&devices, &gpu), 0);
+	struct link_reader *reader = begin_links(&map);
+	for (uint32_t bus = 0; bus < 2 * LINK_READER_DEVICES; bus++)
+		process_placement_device(placement, 0, 9, bus, 0);
+	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(message.placement.nr_links, 0);
+	process_placement_device(placement, 1, 0, 0x17, 0);
+	while (link_reader_find(reader, 0, 0x17, 0, &link) == -EAGAIN)
+		sched_yield();
+	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(message.placement.nr_links, 1);
+	assert_int_equal(message.placement.links[0].device_id, 1);
+	assert_int_equal(fake_nvml.nr_finds, 1);
+	end_links(reader);
+}
+
 static void a_link_that_is_known_comes_with_the_places(void **state)
 {
 	struct message message;
@@ -196,7 +221,7 @@ static void without_a_map_no_thread_is_looked_at(void **state)
 
 	(void)state;
 	process_placement_destroy(placement);
-	placement = process_placement_create(NULL, NULL, 0);
+	placement = process_placement_create(NULL, NULL, &devices, 0);
 	process_placement_device(placement, 0, 0, 0x17, 0);
 	process_placement_launch(placement, (uint32_t)getpid());
 	process_placement_look(placement, S);
@@ -244,6 +269,7 @@ int main(void)
 		TEST(devices_are_found_by_their_place_on_the_bus),
 		TEST(more_threads_than_there_is_room_for_are_left_out),
 		TEST(links_come_when_they_are_read),
+		TEST(invented_gpus_take_no_place_of_the_nodes_gpus),
 		TEST(a_link_that_is_known_comes_with_the_places),
 		TEST(without_a_map_no_thread_is_looked_at),
 		TEST(nothing_is_done_for_nobody),
