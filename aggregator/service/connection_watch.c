@@ -14,13 +14,27 @@
 /* In a monitor's first part: an event's number (16 bits) and value (32 bits). */
 #define EVENT_SIZE 6u
 #define FD_MAX     (1u << 20)
-#define LOOK_NS    1000000000u /* between two looks for endless messages */
+#define NS_PER_MS  1000000u
+
+/* Connections that were heard, and those that were not: of those anybody may have many. */
+enum group { STRANGERS, HEARD, GROUPS };
+
+/* Of a group: the bytes without a whole message, of each connection and of all together, and the time between two
+ * looks for them. A look at one connection takes about 1 us. */
+static const struct bound {
+	uint64_t each_bytes, all_bytes, look_ns;
+} bounds[GROUPS] = {
+	[STRANGERS] = {CONNECTION_WATCH_FIRST_MAX, CONNECTION_WATCH_FIRST_SUM_MAX,
+		       CONNECTION_WATCH_LOOK_MS *NS_PER_MS},
+	[HEARD] = {CONNECTION_WATCH_ENDLESS_MAX, CONNECTION_WATCH_ENDLESS_SUM_MAX, 1000000000u},
+};
 
 struct connection {
 	uint64_t silent_since_ns;
-	uint64_t bytes; /* that had come at the first look after a whole message */
+	uint64_t bytes;      /* that had come at the first look after a whole message */
+	uint64_t unfinished; /* bytes that had come since, at the last look */
 	bool open, heard, ended;
-	bool has_new_message, has_message; /* a whole one: since the last look; ever */
+	bool has_new_message; /* a whole one, since the last look */
 };
 
 struct connection_watch {
@@ -28,7 +42,8 @@ struct connection_watch {
 	uint32_t connections_max;
 	struct connection *connections; /* owns; by descriptor */
 	uint32_t room;
-	uint64_t looked_ns;
+	uint64_t looked_ns[GROUPS];
+	bool has_strangers; /* since the last look */
 	struct connection_watch_counts counts;
 };
 
@@ -101,6 +116,7 @@ static void add(struct connection_watch *watch, int fd, uint64_t now_ns)
 		return;
 	watch->counts.open += !watch->connections[fd].open;
 	watch->connections[fd] = (struct connection){.silent_since_ns = now_ns, .open = true};
+	watch->has_strangers = true;
 }
 
 static void forget(struct connection_watch *watch, int fd)
@@ -199,8 +215,10 @@ void connection_watch_ignore(struct connection_watch *watch, int fd)
 {
 	struct connection *connection = find(watch, fd);
 
-	if (connection)
-		connection->heard = false;
+	if (!connection)
+		return;
+	connection->heard = false;
+	watch->has_strangers = true;
 }
 
 void connection_watch_end(struct connection_watch *watch, int fd)
@@ -220,18 +238,15 @@ static uint64_t bytes_received(int fd)
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) ? 0 : info.tcpi_bytes_received;
 }
 
-/* Returns whether more bytes have come than a whole message can have. */
-static bool is_endless(struct connection *connection, int fd)
+static void look(struct connection *connection, int fd)
 {
 	uint64_t bytes = bytes_received(fd);
 
-	if (connection->has_new_message) {
+	if (connection->has_new_message)
 		connection->bytes = bytes;
-		connection->has_new_message = false;
-		connection->has_message = true;
-	}
-	return bytes > connection->bytes + (connection->has_message ? CONNECTION_WATCH_ENDLESS_MAX
-								    : CONNECTION_WATCH_FIRST_MAX);
+	connection->has_new_message = false;
+	/* A descriptor that was closed meanwhile has fewer. */
+	connection->unfinished = bytes > connection->bytes ? bytes - connection->bytes : 0;
 }
 
 static bool is_silent(const struct connection *connection, uint64_t now_ns)
@@ -240,22 +255,63 @@ static bool is_silent(const struct connection *connection, uint64_t now_ns)
 	       now_ns - connection->silent_since_ns >= CONNECTION_WATCH_SILENT_NS;
 }
 
-void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
+static bool is_live(const struct connection *connection, enum group group)
 {
-	bool looks = now_ns - watch->looked_ns >= LOOK_NS;
+	return connection && !connection->ended && connection->heard == (group == HEARD);
+}
+
+/* Ends the connections with more bytes than an equal share, so that those with small messages stay. */
+static void end_above(struct connection_watch *watch, enum group group, uint64_t share)
+{
+	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
+		const struct connection *connection = find(watch, (int)fd);
+
+		if (is_live(connection, group) && connection->unfinished > share)
+			end(watch, (int)fd, &watch->counts.endless);
+	}
+}
+
+/* Ends those of a group that are to end. Returns whether it has any left. */
+static bool expire(struct connection_watch *watch, enum group group, uint64_t now_ns)
+{
+	const struct bound *bound = &bounds[group];
+	const bool looks = now_ns - watch->looked_ns[group] >= bound->look_ns;
+	uint64_t count = 0, bytes = 0;
 
 	if (looks)
-		watch->looked_ns = now_ns;
+		watch->looked_ns[group] = now_ns;
 	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
 		struct connection *connection = find(watch, (int)fd);
 
-		if (!connection || connection->ended)
+		if (!is_live(connection, group))
 			continue;
-		if (looks && is_endless(connection, (int)fd))
+		if (looks)
+			look(connection, (int)fd);
+		if (connection->unfinished > bound->each_bytes) {
 			end(watch, (int)fd, &watch->counts.endless);
-		else if (is_silent(connection, now_ns))
+		} else if (is_silent(connection, now_ns)) {
 			end(watch, (int)fd, &watch->counts.silent);
+		} else {
+			bytes += connection->unfinished;
+			count++;
+		}
 	}
+	if (bytes > bound->all_bytes)
+		end_above(watch, group, bound->all_bytes / count);
+	return count > 0;
+}
+
+void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
+{
+	expire(watch, HEARD, now_ns);
+	watch->has_strangers = expire(watch, STRANGERS, now_ns);
+}
+
+int connection_watch_wait_ms(const struct connection_watch *watch, int wait_ms)
+{
+	bool is_longer = wait_ms < 0 || wait_ms > (int)CONNECTION_WATCH_LOOK_MS;
+
+	return watch->has_strangers && is_longer ? (int)CONNECTION_WATCH_LOOK_MS : wait_ms;
 }
 
 const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch)

@@ -13,11 +13,17 @@
 #include "proto/batch/message.h"
 
 #define CONNECTION_WATCH_SILENT_NS 30000000000ull /* without a message that we understand */
-/* ZeroMQ bounds the size of a message's parts but not their number, and gives us none before the last.
- * CONNECTION_WATCH_FIRST_MAX bounds the bytes before the first whole message, CONNECTION_WATCH_ENDLESS_MAX those
- * between two. */
-#define CONNECTION_WATCH_FIRST_MAX   (1u << 20)
-#define CONNECTION_WATCH_ENDLESS_MAX (2 * WIRE_FRAME_MAX)
+/* ZeroMQ bounds the size of a message's parts but not their number, and gives us none before the last. Each part costs
+ * 64 bytes of memory, but only 2 by the network without keys. So these bound the bytes that come without a whole
+ * message: of a connection by which no message came that we understand, of all such connections together, of another
+ * connection, and of all others together. Beyond the sums those end that have more than an equal share. */
+#define CONNECTION_WATCH_FIRST_MAX       (1u << 20)
+#define CONNECTION_WATCH_FIRST_SUM_MAX   (8u << 20)
+#define CONNECTION_WATCH_ENDLESS_MAX     (2 * WIRE_FRAME_MAX)
+#define CONNECTION_WATCH_ENDLESS_SUM_MAX (1u << 30)
+
+/* Milliseconds between two looks at the bytes of the first two kinds. */
+#define CONNECTION_WATCH_LOOK_MS 100u
 
 struct connection_watch;
 
@@ -47,7 +53,8 @@ void connection_watch_step(struct connection_watch *watch, uint64_t now_ns);
  * monitor has not yet reported the connection; call it again with the next message. */
 bool connection_watch_heard(struct connection_watch *watch, int fd);
 
-/* Notes that a whole message came by the connection. */
+/* Notes that a whole message of one part came by the connection. Messages of several parts do not count: no agent sends
+ * any. */
 void connection_watch_took(struct connection_watch *watch, int fd);
 
 /* The connection's peer is ignored from now on: it counts as silent since it was accepted. */
@@ -59,6 +66,9 @@ void connection_watch_end(struct connection_watch *watch, int fd);
 /* Ends connections that have been silent for too long, and, by TCP, those with an endless message. Call it only when
  * every message was read: otherwise we may be the slow side. */
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns);
+
+/* Returns the milliseconds after which connection_watch_expire() is due, if that is before wait_ms (-1: never). */
+int connection_watch_wait_ms(const struct connection_watch *watch, int wait_ms);
 
 const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch);
 

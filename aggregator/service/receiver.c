@@ -270,6 +270,7 @@ int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
 
 	if (receiver->admission)
 		items[nr_items++].socket = admission_socket(receiver->admission);
+	timeout_ms = connection_watch_wait_ms(receiver->watch, timeout_ms);
 	if (zmq_poll(items, nr_items, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
 	if (receiver->admission) {
@@ -383,7 +384,8 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 
 	*message = NULL;
 	while ((status = receive_frame(receiver, peer, &parts, &size)) > 0) {
-		connection_watch_took(receiver->watch, connection_of(receiver));
+		if (parts == 1)
+			connection_watch_took(receiver->watch, connection_of(receiver));
 		receiver->counts.frames++;
 		receiver->counts.bytes += size;
 		if (receiver->knows_users)

@@ -1,13 +1,16 @@
 /* A ROUTER by ipc:// and peers that say something or nothing, with the clock in the test's hand. */
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -110,6 +113,17 @@ static void assert_ends(int peer)
 	close(peer);
 }
 
+/* Waits until all bytes have come at the other end. */
+static void await_sent(int peer)
+{
+	int unsent = 1;
+
+	while (unsent) {
+		assert_int_equal(ioctl(peer, SIOCOUTQ, &unsent), 0);
+		sched_yield();
+	}
+}
+
 static int assert_lives(int peer)
 {
 	char bytes[256];
@@ -204,7 +218,35 @@ static void put(int peer, const void *bytes, size_t size)
 	assert_int_equal(send(peer, bytes, size, MSG_NOSIGNAL), size);
 }
 
-static int connect_by_hand(struct fixture *fixture)
+/* Returns the router's end of the connection. */
+static int far_end(int peer)
+{
+	struct sockaddr_in own, far;
+	socklen_t size = sizeof(own);
+
+	assert_int_equal(getsockname(peer, (struct sockaddr *)&own, &size), 0);
+	for (int fd = 0; fd < 1024; fd++) {
+		size = sizeof(far);
+		if (fd != peer && getpeername(fd, (struct sockaddr *)&far, &size) == 0 &&
+		    far.sin_family == AF_INET && far.sin_port == own.sin_port)
+			return fd;
+	}
+	return -1;
+}
+
+/* Waits until ZeroMQ has read all: it closes a connection whose greeting comes together with a message. */
+static void await_read(int peer)
+{
+	int unread = 1;
+
+	while (unread) {
+		assert_int_equal(ioctl(far_end(peer), FIONREAD, &unread), 0);
+		sched_yield();
+	}
+}
+
+/* count: the connections that are open afterwards. */
+static int connect_another(struct fixture *fixture, uint32_t count)
 {
 	static const char ready[] = "\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06"
 				    "DEALER";
@@ -219,10 +261,17 @@ static int connect_by_hand(struct fixture *fixture)
 	assert_int_equal(zmq_getsockopt(fixture->router, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
 	address.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
 	assert_int_equal(connect(peer, (struct sockaddr *)&address, sizeof(address)), 0);
+	await_open(fixture, count, 5);
 	put(peer, greeting, sizeof(greeting));
+	await_read(peer);
 	put(peer, ready, sizeof(ready) - 1);
-	await_open(fixture, 1, 5);
+	await_read(peer);
 	return peer;
+}
+
+static int connect_by_hand(struct fixture *fixture)
+{
+	return connect_another(fixture, 1);
 }
 
 /* Sends parts of a message that does not end, and looks after each. Returns the bytes until its connection ended. */
@@ -256,11 +305,83 @@ static void a_later_message_without_an_end_ends_its_connection(void **state)
 	struct fixture *fixture = *state;
 	int peer = connect_by_hand(fixture), fd;
 
-	put(peer, "\x00\x05hello", 7);
-	fd = receive(fixture);
+	fd = far_end(peer);
 	assert_true(connection_watch_heard(fixture->watch, fd));
 	connection_watch_took(fixture->watch, fd);
 	assert_true(send_without_end(fixture, peer) > CONNECTION_WATCH_ENDLESS_MAX);
+}
+
+/* Sends a part of a message that goes on, and waits until all its bytes have come. */
+static void put_part(int peer, uint32_t size)
+{
+	unsigned char head[9] = {0x03};
+	char *zeros = calloc(1, size);
+
+	for (int i = 0; i < 4; i++)
+		head[8 - i] = (unsigned char)(size >> 8 * i);
+	put(peer, head, sizeof(head));
+	put(peer, zeros, size);
+	free(zeros);
+	await_sent(peer);
+}
+
+static void a_message_that_is_not_understood_raises_no_limit(void **state)
+{
+	struct fixture *fixture = *state;
+	int peer = connect_by_hand(fixture);
+
+	connection_watch_took(fixture->watch, far_end(peer));
+	connection_watch_expire(fixture->watch, 1000000000u);
+	put_part(peer, CONNECTION_WATCH_FIRST_MAX + 4096);
+	connection_watch_expire(fixture->watch, 3000000000u);
+	assert_int_equal(connection_watch_counts(fixture->watch)->endless, 1);
+	close(peer);
+}
+
+static void connections_that_nobody_knows_share_a_limit(void **state)
+{
+	enum { MANY = 12, FEW = 7, PART = CONNECTION_WATCH_FIRST_MAX - 4096 };
+	struct fixture *fixture = *state;
+	int peers[MANY], small, known;
+
+	known = connect_by_hand(fixture);
+	small = connect_another(fixture, 2);
+	for (uint32_t i = 0; i < MANY; i++)
+		peers[i] = connect_another(fixture, 3 + i);
+	assert_true(connection_watch_heard(fixture->watch, far_end(known)));
+	put_part(known, PART);
+	put_part(small, 4096);
+	for (uint32_t i = 0; i < FEW; i++)
+		put_part(peers[i], PART);
+	connection_watch_expire(fixture->watch, 2000000000u);
+	assert_int_equal(connection_watch_counts(fixture->watch)->endless, 0);
+	for (uint32_t i = FEW; i < MANY; i++)
+		put_part(peers[i], PART);
+	connection_watch_expire(fixture->watch, CONNECTION_WATCH_SILENT_NS - 1);
+	assert_int_equal(connection_watch_counts(fixture->watch)->endless, MANY);
+	await_open(fixture, 2, 5);
+	for (uint32_t i = 0; i < MANY; i++)
+		close(peers[i]);
+	close(assert_lives(small));
+	close(assert_lives(known));
+}
+
+static void somebody_unknown_is_looked_at_soon(void **state)
+{
+	struct fixture *fixture = *state;
+	int peer;
+
+	assert_int_equal(connection_watch_wait_ms(fixture->watch, 1000), 1000);
+	peer = connect_by_hand(fixture);
+	assert_int_equal(connection_watch_wait_ms(fixture->watch, -1), CONNECTION_WATCH_LOOK_MS);
+	assert_int_equal(connection_watch_wait_ms(fixture->watch, 3), 3);
+	int fd = far_end(peer);
+	assert_true(connection_watch_heard(fixture->watch, fd));
+	connection_watch_expire(fixture->watch, 10);
+	assert_int_equal(connection_watch_wait_ms(fixture->watch, -1), -1);
+	connection_watch_ignore(fixture->watch, fd);
+	assert_int_equal(connection_watch_wait_ms(fixture->watch, 1000), CONNECTION_WATCH_LOOK_MS);
+	close(peer);
 }
 
 static void many_whole_messages_end_no_connection(void **state)
@@ -308,6 +429,9 @@ int main(void)
 			set_up_for_two, tear_down),
 		TEST(a_first_message_without_an_end_ends_its_connection),
 		TEST(a_later_message_without_an_end_ends_its_connection),
+		TEST(a_message_that_is_not_understood_raises_no_limit),
+		TEST(connections_that_nobody_knows_share_a_limit),
+		TEST(somebody_unknown_is_looked_at_soon),
 		TEST(many_whole_messages_end_no_connection),
 		TEST(a_connection_within_the_process_is_none),
 		cmocka_unit_test(descriptors_are_enough_for_stores_and_connections),
