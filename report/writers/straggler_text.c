@@ -207,6 +207,11 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	const uint32_t named = straggler->nr_groups + straggler->nr_named;
 
 	*line = '\0';
+	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown) {
+		text_line_append(line, size,
+				 "late: not known: no call of NCCL is here (run --collectives on)");
+		return line;
+	}
 	if (!count_used(straggler)) {
 		text_line_append(line, size,
 				 "late: not known: no collective of which all ranks are here");

@@ -107,7 +107,7 @@ valid_report "$scratch/mix" --collectives
 # ---- without ----
 job off --collectives off -- --steps 5
 straggler off
-contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no collective of which all ranks are here"'
+contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no call of NCCL is here (run --collectives on)"'
 "$flamegrid" report "$scratch/gpu" --straggler -f folded >/dev/null 2>"$scratch/err"
 same "--straggler of folded stacks: status" $? 2
 contains "--straggler of folded stacks: said" "$scratch/err" "--straggler cannot be written as folded (--format table, json, csv)"
