@@ -25,7 +25,7 @@ class Double(torch.autograd.Function):
 class Parts(nn.Module):
     def __init__(self, reentrant=False):
         super().__init__()
-        self.reentrant = reentrant
+        self.reentrant, self.direct = reentrant, False
         self.first = nn.Linear(512, 512)
         self.second = nn.Linear(512, 512)
         self.norm = nn.LayerNorm(512)
@@ -44,7 +44,7 @@ class Parts(nn.Module):
         x = F.dropout(x, 0.1)
         x = self.norm(x)
         x = Double.apply(x)
-        if torch.is_anomaly_enabled():
+        if self.direct:
             x = self.checkpointed(x)
         else:
             x = checkpoint(self.checkpointed, x, use_reentrant=self.reentrant)
@@ -178,8 +178,14 @@ def main(name, steps, path):
         torch.cuda.synchronize()
         took.append(time.perf_counter() - begin)
     print('%s: median step %.0f us' % (name, sorted(took)[len(took) // 2] * 1e6))
+    known = set()
+    if name in ('parts', 'reentrant', 'gpt', 'resnet50', 'accumulate'):
+        known.update(truth(loss))
+    if name in ('parts', 'reentrant'):  # what the checkpoint computes, which its own graph may hide
+        model.direct = True
+        known.update(truth(loss))
     with open(path, 'w') as out:
-        json.dump(truth(loss) if name in ('parts', 'gpt', 'resnet50', 'accumulate') else [], out)
+        json.dump(sorted(known), out)
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
