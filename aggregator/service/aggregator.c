@@ -43,7 +43,10 @@
 #define TURN_NS       50000000u
 #define REFUSALS_SAID 10u /* limit of lines on stderr; all refusals are counted */
 #define NS_PER_MS     1000000ull
-#define SILENT_NS     5000000000u
+/* An agent that says nothing for so long is silent. Nodes that keep profiles lose nothing if they are taken for silent
+ * too early. Their links speak each second. */
+#define SILENT_NS      5000000000u
+#define LINK_SILENT_NS 2000000000u
 
 struct aggregator {
 	struct profile_set profiles;
@@ -71,15 +74,17 @@ static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
-	uint64_t since_ns = clock_now_ns() - SILENT_NS;
+	const uint64_t now_ns = clock_now_ns();
 
-	/* Agents in a continued store count as if they had just spoken, so that they have time to come again. */
-	if (since_ns <= aggregator->began_ns)
-		since_ns = 0;
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
 		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
-		uint64_t open,
-			heard = profile_agents_heard(open_profile_agents(profile), since_ns, &open);
+		uint64_t since_ns = now_ns - (profile->nodes ? LINK_SILENT_NS : SILENT_NS), open;
+
+		/* Agents of a continued store count as if they had just spoken: they need time to come again. */
+		if (since_ns <= aggregator->began_ns)
+			since_ns = 0;
+		uint64_t heard =
+			profile_agents_heard(open_profile_agents(profile), since_ns, &open);
 
 		agents += profile->nodes ? node_profiles_links(profile->nodes) : 0;
 		connected += heard;

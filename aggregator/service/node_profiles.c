@@ -22,6 +22,7 @@ struct node_link {
 	bool ended; /* it has said goodbye */
 	/* The goodbye is acknowledged when a file has it: then the node removes its own. */
 	bool bye_waits, bye_is_saved; /* is_saved: by the save that runs */
+	uint64_t bye_ns;              /* time of the goodbye */
 };
 
 struct node_profiles {
@@ -243,7 +244,7 @@ int node_profiles_apply(struct node_profiles *profiles, struct agent_session *se
 		if (link->has_writer) {
 			page_set_end(profiles->set, link->writer);
 			link->bye_waits = true;
-			profiles->new_ns = now_ns;
+			link->bye_ns = profiles->new_ns = now_ns;
 		}
 	} else {
 		*reason = "a link sends pages alone";
@@ -425,6 +426,13 @@ uint64_t node_profiles_links(const struct node_profiles *profiles)
 	return count - (nameless < awaited ? nameless : awaited);
 }
 
+static uint64_t heard_ns(const struct node_link *link)
+{
+	if (link->ended)
+		return link->bye_ns;
+	return link->session ? link->session->heard_ns : 0;
+}
+
 uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
 			     uint64_t *open)
 {
@@ -437,7 +445,7 @@ uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t sinc
 		if (!is_current(link) || (link->ended && !link->bye_waits))
 			continue;
 		++*open;
-		heard += (link->session ? link->session->heard_ns : 0) >= since_ns;
+		heard += heard_ns(link) >= since_ns;
 	}
 	return heard;
 }

@@ -72,7 +72,8 @@ int node_profiles_save(struct node_profiles *profiles);
 
 /* Counts the links. Links of an earlier aggregator count, even if they have not come again. Links that a later one has
  * replaced do not. A link that has named no profile yet may be one that has not come again: such a pair counts once.
- * The second is as collection_heard(), for links. */
+ * The second is as collection_heard(), for links. One whose goodbye waits for the file was heard last with its goodbye:
+ * it gives up two seconds later, whatever it says until then. */
 uint64_t node_profiles_links(const struct node_profiles *profiles);
 uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t since_ns,
 			     uint64_t *open);

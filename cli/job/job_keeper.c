@@ -42,7 +42,7 @@
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
 #define WRITE_MS      10000 /* limit for rank 0's wait for the reports */
 #define BEAT_MS       500 /* from one word of life to the next, while rank 0 waits for other nodes */
-#define SILENT_MS     3000 /* limit for rank 0's wait for such a word */
+#define SILENT_MS     2000 /* limit for rank 0's wait for such a word */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
 #define ROUNDS_MAX    3   /* of the reports */
@@ -484,7 +484,7 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 {
 	struct job_keeper_process process = {.options = options, .output.mark = -1};
 
-	*keeper = (struct job_keeper){-1, options->folds_on_nodes};
+	*keeper = (struct job_keeper){.fd = -1, .folds_on_nodes = options->folds_on_nodes};
 	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd);
 }
 
@@ -493,29 +493,38 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 static char await_last_word(const struct job_keeper *keeper)
 {
 	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
+	const uint64_t waited_ms = (clock_now_ns() - keeper->ended_ns) / NS_PER_MS;
 	/* Where all is kept at one place, only the aggregator has it, and a last commit may take long. */
-	int timeout_ms = keeper->folds_on_nodes ? SILENT_MS : -1, r;
+	const int silent_ms = keeper->folds_on_nodes ? SILENT_MS : -1;
+	int timeout_ms = silent_ms, r;
 	char word = WORD_LIVES;
 
+	if (keeper->folds_on_nodes)
+		timeout_ms = waited_ms < SILENT_MS ? SILENT_MS - (int)waited_ms : 0;
 	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
 		if (r < 0)
 			continue; /* EINTR */
 		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
 			return 0;
-		if (word == WORD_WRITES)
-			timeout_ms = WRITE_MS;
+		timeout_ms = word == WORD_WRITES ? WRITE_MS : silent_ms;
 	}
 	return word;
 }
 
-void job_keeper_finish(struct job_keeper *keeper, bool failed)
+void job_keeper_end(struct job_keeper *keeper, bool failed)
 {
 	const char word = failed ? WORD_FAILED : WORD_ENDED;
 
+	keeper->ended_ns = clock_now_ns();
+	/* The keeper of a replaced aggregator has ended, and its answer waits. */
+	if (keeper->fd >= 0)
+		(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
+}
+
+void job_keeper_await(struct job_keeper *keeper)
+{
 	if (keeper->fd < 0)
 		return;
-	/* The keeper of a replaced aggregator has ended, and its answer waits. */
-	(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
 	const char last = await_last_word(keeper);
 	if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
@@ -532,4 +541,10 @@ void job_keeper_finish(struct job_keeper *keeper, bool failed)
 			    "by then, and no reports (flamegrid report makes them)");
 	close(keeper->fd);
 	keeper->fd = -1;
+}
+
+void job_keeper_finish(struct job_keeper *keeper, bool failed)
+{
+	job_keeper_end(keeper, failed);
+	job_keeper_await(keeper);
 }

@@ -25,6 +25,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
+	uint64_t ended_ns; /* time of job_keeper_end() */
 };
 
 /* Starts the aggregator. 0: agents can find it; -errno after a warning. */
@@ -44,9 +45,15 @@ struct job_keeper_lost {
 bool job_keeper_take_over(const struct job_keeper_options *options,
 			  const struct job_keeper_lost *lost, int control);
 
-/* Says that rank 0 has ended, and returns when the keeper has ended. The keeper ends when every agent has said goodbye.
- * If rank 0 failed, it ends two seconds later at most, since the launcher waits for the status. To write the reports it
- * has ten seconds; after that it goes on alone, and a kill only leaves the profile in parts (profile_parts.h). */
+/* Says that rank 0's command has ended. From then on the keeper waits until every agent has said goodbye, and two seconds
+ * at most if rank 0 failed, since the launcher waits for the status. Does nothing if there is no keeper. */
+void job_keeper_end(struct job_keeper *keeper, bool failed);
+
+/* After job_keeper_end(). Returns when the keeper has ended. To write the reports it has ten seconds; after that it goes
+ * on alone, and a kill only leaves the profile in parts (profile_parts.h). */
+void job_keeper_await(struct job_keeper *keeper);
+
+/* Both. */
 void job_keeper_finish(struct job_keeper *keeper, bool failed);
 
 #endif

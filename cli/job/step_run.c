@@ -57,6 +57,7 @@ void step_run_finish(struct step_run *run, bool failed)
 {
 	struct node_member_answer answer;
 
+	job_keeper_end(&run->aggregator, failed);
 	node_member_drain(&run->member, DRAIN_MS, &answer);
 	if (!answer.stored && !answer.said)
 		log_warning("the last of what this rank recorded may be missing in the profile: "
@@ -65,5 +66,5 @@ void step_run_finish(struct step_run *run, bool failed)
 		log_notice("the profile is %s", answer.place);
 	/* The launcher waits no longer for an aggregator that has not confirmed by now. */
 	node_member_leave(&run->member, answer.stored ? LEAVE_MS : 0);
-	job_keeper_finish(&run->aggregator, failed);
+	job_keeper_await(&run->aggregator);
 }
