@@ -8,7 +8,10 @@
 /* The class of the nodes that torch.autograd.Function makes. Such a node takes its number before its function runs. */
 #define BACKWARD_FRAME_CUSTOM "PyNode"
 
-/* The Python functions that call such a function, in this file. The second: before CPython 3.11. */
+/* The class of the nodes that an operation in place on a view makes, behind the operation's own node. */
+#define BACKWARD_FRAME_IN_PLACE "CopySlices"
+
+/* The Python functions that call one of torch.autograd.Function, in this file. The second: before CPython 3.11. */
 #define BACKWARD_FRAME_APPLY_FILE "torch/autograd/function.py"
 #define BACKWARD_FRAME_APPLY      "Function.apply"
 #define BACKWARD_FRAME_APPLY_OLD  "apply"

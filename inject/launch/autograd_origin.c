@@ -22,12 +22,14 @@
  * Numbers and threads beyond these bits have no slot. */
 #define STACK_BITS  18
 #define HIGH_BITS   13
-#define THREAD_BITS 32
+#define THREAD_BITS 31
 #define PLACE_BITS  20
 #define SLOT_USED   (1ull << 63)
+#define SLOT_WITHIN (1ull << 62) /* the launch ran where no nodes are made */
 #define STACK_MASK  ((1ull << STACK_BITS) - 1)
+#define KEY_MASK    (~(STACK_MASK | SLOT_WITHIN))
 static_assert(RECORD_STACKS_MAX == 1u << STACK_BITS, "an id, less one, fits");
-static_assert(STACK_BITS + HIGH_BITS + THREAD_BITS == 63, "a slot is a word");
+static_assert(STACK_BITS + HIGH_BITS + THREAD_BITS == 62, "a slot is a word");
 static_assert(AUTOGRAD_ORIGIN_SLOTS == 1u << PLACE_BITS, "each place is a slot");
 
 #define NEAR_MAX       2u    /* an operation in place on a view has up to two nodes after its own */
@@ -48,6 +50,7 @@ struct autograd_origin {
 	_Atomic uint32_t nr_checked;      /* nodes, up to CHECKED_NODES */
 	_Atomic bool is_shared;           /* the checked nodes came by shared_ptr */
 	_Atomic uint64_t custom;          /* the class BACKWARD_FRAME_CUSTOM; 0: not seen yet */
+	_Atomic uint64_t in_place;        /* the same for BACKWARD_FRAME_IN_PLACE */
 	_Atomic uint64_t types[NR_TYPES]; /* address << TYPE_NAME_BITS | id of its name */
 	_Atomic uint64_t slots[AUTOGRAD_ORIGIN_SLOTS];
 };
@@ -197,38 +200,52 @@ void autograd_origin_remember(struct autograd_origin *origin, const struct autog
 
 	assert(stack_id >= 1 && stack_id <= RECORD_STACKS_MAX);
 	if (launch->number &&
-	    (atomic_load_explicit(slot, memory_order_relaxed) & ~STACK_MASK) != launch->number)
+	    ((atomic_load_explicit(slot, memory_order_relaxed) ^ launch->number) & KEY_MASK) != 0)
 		atomic_store_explicit(slot, launch->number | (stack_id - 1), memory_order_release);
 }
 
-/* RECORD_STACK_NONE: the number has no stack. *taken: another number has its slot, so that it may have had one. */
-static uint32_t stack_of(struct autograd_origin *origin, uint64_t thread_id, uint64_t number,
-			 bool *taken)
+struct number_stack {
+	uint32_t stack_id; /* RECORD_STACK_NONE: the number has none */
+	bool taken;        /* another number has its slot, so that it may have had one */
+	bool within;       /* the launch ran where no nodes are made */
+};
+
+static struct number_stack stack_of(struct autograd_origin *origin, uint64_t thread_id,
+				    uint64_t number)
 {
 	uint32_t place;
 	uint64_t wanted = slot_word(thread_id, number, &place);
 
-	*taken = true;
 	if (!wanted)
-		return RECORD_STACK_NONE;
-	uint64_t there = atomic_load_explicit(&origin->slots[place], memory_order_acquire);
-	if ((there & ~STACK_MASK) == wanted)
-		return (uint32_t)(there & STACK_MASK) + 1;
+		return (struct number_stack){RECORD_STACK_NONE, .taken = true};
+	uint64_t slot = atomic_load_explicit(&origin->slots[place], memory_order_acquire);
+	uint64_t there = slot & KEY_MASK;
+	if (there == wanted)
+		return (struct number_stack){(uint32_t)(slot & STACK_MASK) + 1,
+					     .within = slot & SLOT_WITHIN};
 	/* An older number of the same thread, or nothing at all, was there before this number came. */
-	*taken = there > wanted ||
-		 (there && there >> (STACK_BITS + HIGH_BITS) != wanted >> (STACK_BITS + HIGH_BITS));
-	return RECORD_STACK_NONE;
+	return (struct number_stack){
+		RECORD_STACK_NONE,
+		.taken = there > wanted || (there && there >> (STACK_BITS + HIGH_BITS) !=
+							     wanted >> (STACK_BITS + HIGH_BITS))};
 }
 
 /* ---- nodes */
+
+static bool is_name(const char *name, size_t size, const char *wanted)
+{
+	return size == strlen(wanted) && memcmp(name, wanted, size) == 0;
+}
 
 static uint32_t add_name(struct autograd_origin *origin, uint64_t type)
 {
 	char name[AUTOGRAD_NODE_NAME_MAX];
 	size_t size = autograd_node_name(type, name);
 
-	if (size == strlen(BACKWARD_FRAME_CUSTOM) && memcmp(name, BACKWARD_FRAME_CUSTOM, size) == 0)
+	if (is_name(name, size, BACKWARD_FRAME_CUSTOM))
 		atomic_store_explicit(&origin->custom, type, memory_order_relaxed);
+	if (is_name(name, size, BACKWARD_FRAME_IN_PLACE))
+		atomic_store_explicit(&origin->in_place, type, memory_order_relaxed);
 	return size ? record_ring_add_code(origin->ring, "", 0, name, (uint32_t)size) : 0;
 }
 
@@ -260,24 +277,32 @@ static bool is_custom(const struct autograd_origin *origin, const struct autogra
 	return node->type == atomic_load_explicit(&origin->custom, memory_order_relaxed);
 }
 
+static bool is_in_place(const struct autograd_origin *origin, const struct autograd_node *node)
+{
+	return node->type == atomic_load_explicit(&origin->in_place, memory_order_relaxed);
+}
+
 /* Returns the forward stack of the operation that made a node; RECORD_STACK_NONE: it is not known, or none did. *near:
- * it is a neighbour's. A custom function launches after its node has its number, if at all. So no number before it is
- * its own. */
+ * it may be another's. A custom function launches after its node has its number, if at all. So no number before it is
+ * its own. An operation in place on a view launches under the number of its own node, and makes CopySlices with the
+ * next one when it is done. A function of the user's that it calls before makes no nodes. */
 static uint32_t forward_of(struct autograd_origin *origin, const struct autograd_node *node,
 			   bool *near)
 {
-	uint32_t stack_id, back = 0, near_max = is_custom(origin, node) ? 0 : NEAR_MAX;
-	bool taken;
+	const bool in_place = is_in_place(origin, node);
+	const uint32_t own = in_place ? 1 : 0, near_max = is_custom(origin, node) ? 0 : NEAR_MAX;
+	struct number_stack found;
+	uint32_t back = own;
 
 	*near = false;
 	if (node->number == AUTOGRAD_NODE_NO_NUMBER)
 		return RECORD_STACK_NONE;
 	do
-		stack_id = stack_of(origin, node->thread_id, node->number - back, &taken);
-	while (stack_id == RECORD_STACK_NONE && !taken && back++ < near_max &&
+		found = stack_of(origin, node->thread_id, node->number - back);
+	while (found.stack_id == RECORD_STACK_NONE && !found.taken && back++ < near_max &&
 	       node->number >= back);
-	*near = stack_id != RECORD_STACK_NONE && back > 0;
-	return stack_id;
+	*near = found.stack_id != RECORD_STACK_NONE && (back > own || (in_place && found.within));
+	return found.stack_id;
 }
 
 /* Sets the origin of work without a forward stack: the stack of backward()'s caller. Returns whether it is known. */
@@ -385,12 +410,10 @@ static void look_at_node(struct autograd_origin *origin, struct autograd_thread 
  * which must not happen in a launch. So they are only called on threads that touched them in libtorch: threads that
  * have made nodes, and those with nodes switched off, as in a backward pass. The other variables are plain. */
 static bool is_in_pass(const struct autograd_origin *origin, const struct autograd_thread *thread,
-		       uint64_t next)
+		       uint64_t next, bool makes_nodes)
 {
-	const struct autograd_functions *functions = &origin->functions;
-
-	return (thread->is_engine || next > 0 || !functions->makes_nodes()) &&
-	       functions->graph_task() >= 0;
+	return (thread->is_engine || next > 0 || !makes_nodes) &&
+	       origin->functions.graph_task() >= 0;
 }
 
 void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
@@ -402,16 +425,18 @@ void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread
 	if (autograd_origin_state(origin) != AUTOGRAD_READY)
 		return;
 	uint64_t next = functions->next_number();
-	bool forward = true;
+	bool forward = true, makes_nodes = functions->makes_nodes();
 
 	/* In a backward pass nodes are made for its own derivative, and where a checkpoint computes again. There a
 	 * function of the user's own runs without making nodes, after its own was made. */
-	if (is_in_pass(origin, thread, next)) {
+	if (is_in_pass(origin, thread, next, makes_nodes)) {
 		look_at_node(origin, thread, has_python, launch);
-		forward = functions->makes_nodes() || (has_python && next > thread->started);
+		forward = makes_nodes || (has_python && next > thread->started);
 	}
 	thread->next = next;
 	/* A node takes its number before its operation launches, also where the operation itself makes no nodes. */
 	if (forward && next > 0 && !launch->wants_caller)
 		launch->number = slot_word(functions->thread_id(), next - 1, &launch->place);
+	if (launch->number && !makes_nodes)
+		launch->number |= SLOT_WITHIN;
 }

@@ -13,7 +13,15 @@
  * of that thread are enough, and the work has no origin.
  *
  * A node of a view launches nothing. The next launch then takes its number, so that a number's stack may be that of a
- * neighbour; a report compares the names (report/frames/backward_path.h). */
+ * neighbour; a report compares the names (report/frames/backward_path.h).
+ *
+ * An operation in place on a view makes two nodes or more: its own before it launches, and CopySlices when it is done.
+ * Both are made within the operation's call. So a launch under the number before that of CopySlices was made within the
+ * call, too, whatever node has that number. Sources: rebase_history() in torch/csrc/autograd/variable.cpp, and its
+ * callers in VariableTypeUtils.h, VariableTypeManual.cpp and custom_function.cpp. A launch under the number of
+ * CopySlices itself comes after the call, and is never its own. The operation may call the user's functions before it
+ * launches: hooks of saved tensors, or torch.autograd.Function. In these no nodes are made, and their stacks are marked
+ * as a neighbour's (torch/csrc/autograd/saved_variable.cpp, python_function.cpp). */
 #ifndef AUTOGRAD_ORIGIN_H
 #define AUTOGRAD_ORIGIN_H
 

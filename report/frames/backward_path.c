@@ -5,7 +5,9 @@
 
 #include "frame_text.h"
 
+#include "aggregator/profile/catalog.h"
 #include "proto/backward_frame.h"
+#include "proto/stack_word.h"
 
 /* Parts of mangled and of demangled names. */
 static const char *const engine_names[] = {
@@ -27,6 +29,8 @@ static const char *const communication_names[] = {"4c10d", "c10d::", NULL};
 #define OPERATOR_MANGLED "N2at4_ops"
 #define OPERATOR_PLAIN   "at::_ops::"
 #define FUNCTION_SUFFIX  "Backward"
+#define OPERATORS_FILE   "libtorch_cpu." /* autograd's part of each operator is in it */
+static const char *const function_names[] = {"THPFunction_apply", NULL};
 static const char *const waiting_names[] = {BACKWARD_FRAME_CALLERS, NULL};
 
 static bool is_python(const struct catalog *catalog, uint32_t node_id)
@@ -106,13 +110,27 @@ static bool next_operator(const struct frame_text *symbol, const char **from,
 	return true;
 }
 
+/* Returns whether an operator's name is that of one that changes its first argument: "mul__Tensor", "copy_",
+ * "__iand___Scalar". A capital or another word of an overload follows one "_" of its own. */
+static bool is_in_place(const struct frame_text *name)
+{
+	struct frame_text rest = *name;
+
+	if (frame_text_begins(*name, "__"))
+		return frame_text_begins(*name, "__i");
+	if (rest.size && *rest.data == '_')
+		rest.data++, rest.size--;
+	return frame_text_ends(rest, "_") || frame_text_find(rest, "__");
+}
+
+/* node: NULL for an operation in place. */
 static bool names_operator(const struct frame_text *symbol, const struct frame_text *node)
 {
 	const char *from = symbol->data;
 	struct frame_text name;
 
 	while (next_operator(symbol, &from, &name))
-		if (is_operator_of(&name, node))
+		if (node ? is_operator_of(&name, node) : is_in_place(&name))
 			return true;
 	return false;
 }
@@ -198,6 +216,72 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)
 	return python ? python : outer;
 }
 
+static bool is_one_of(const struct catalog *catalog, uint32_t node_id, const char *const *names)
+{
+	struct frame_text symbol = frame_text_symbol(catalog, node_id);
+
+	for (; *names; names++)
+		if (frame_text_find(symbol, *names))
+			return true;
+	return false;
+}
+
+/* Returns whether a mark stands for frames that are missing, or says that others may be wrong. */
+static bool is_lack(const struct catalog *catalog, uint32_t node_id)
+{
+	struct frame_text text = frame_text_mark(catalog, node_id);
+
+	for (int mark = STACK_MARK_MISSING; mark < STACK_MARKS; mark++)
+		if (frame_text_equals(text, stack_word_mark_name((enum stack_mark)mark)))
+			return true;
+	return false;
+}
+
+/* Returns whether a native frame is of an operator, or of another part of autograd that may call Python functions from
+ * within one: hooks of saved tensors, __torch_dispatch__, torch.autograd.Function. The engine's frames are none. */
+static bool is_operators(const struct catalog *catalog, uint32_t node_id)
+{
+	const struct catalog_frame *frame = frame_text_frame(catalog, node_id);
+	struct frame_text symbol = frame_text_symbol(catalog, node_id), path;
+
+	if (frame->code || is_one_of(catalog, node_id, engine_names))
+		return false;
+	path.data =
+		catalog_string(catalog, catalog_module(catalog, frame->module)->path, &path.size);
+	return frame_text_begins(frame_text_base(path), OPERATORS_FILE) ||
+	       frame_text_find(symbol, OPERATOR_MANGLED) ||
+	       frame_text_find(symbol, OPERATOR_PLAIN) ||
+	       is_one_of(catalog, node_id, function_names);
+}
+
+/* Returns whether no operator has called the Python function of this node, as far as all frames tell. */
+static bool is_outside_operators(const struct catalog *catalog, uint32_t node_id)
+{
+	for (uint32_t id = node_id; id; id = frame_text_parent(catalog, id))
+		if (is_lack(catalog, id) || is_operators(catalog, id) ||
+		    is_custom_apply(catalog, id))
+			return false;
+	return true;
+}
+
+/* Returns whether the forward stack is that of CopySlices' own operation. The guest has found it under the number
+ * before the node's, so that the operation's call is in it. What is left to show is that the innermost Python frame is
+ * the one that made the call, and no hook within it. */
+static bool is_in_place_proven(const struct catalog *catalog, uint32_t node_id)
+{
+	uint32_t id = frame_text_parent(catalog, node_id);
+	bool found = false;
+
+	for (; id && !is_python(catalog, id); id = frame_text_parent(catalog, id)) {
+		struct frame_text symbol = frame_text_symbol(catalog, id);
+
+		if (is_lack(catalog, id))
+			return false;
+		found |= names_operator(&symbol, NULL);
+	}
+	return found && id && is_outside_operators(catalog, id);
+}
+
 bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id)
 {
 	bool custom = is_custom(catalog, node_id);
@@ -210,6 +294,8 @@ bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id)
 		return true;
 	if (frame_text_ends(node, BACKWARD_FRAME_NEAR))
 		return false;
+	if (frame_text_equals(node, BACKWARD_FRAME_IN_PLACE))
+		return !is_in_place_proven(catalog, node_id);
 	if (!custom && !take_operation(&node))
 		return true;
 	for (; id && (custom || !is_python(catalog, id)); id = frame_text_parent(catalog, id)) {
@@ -219,16 +305,6 @@ bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id)
 			return false;
 	}
 	return true;
-}
-
-static bool is_one_of(const struct catalog *catalog, uint32_t node_id, const char *const *names)
-{
-	struct frame_text symbol = frame_text_symbol(catalog, node_id);
-
-	for (; *names; names++)
-		if (frame_text_find(symbol, *names))
-			return true;
-	return false;
 }
 
 /* Returns the index of the innermost node with such a name; the count: none has one. */

@@ -27,9 +27,11 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id);
 
 /* Returns whether readers have to be told that the line may be a neighbour's, by BACKWARD_FRAME_NEAR at the end of the
  * node's name. It is not if the operation's name is among the frames that the innermost Python frame called. A function
- * of the user's own (torch.autograd.Function) has its call among the Python frames. Without native names in the forward
- * stack only such a call can be found. false if there is no forward stack, but at most that of backward()'s caller, or
- * if the guest has set the mark already. */
+ * of the user's own (torch.autograd.Function) has its call among the Python frames. CopySlices, of an operation in
+ * place on a view, needs no mark if such an operation is among them, if all frames are known, and if no operator has
+ * called the innermost Python frame. Without native names in the forward stack only a call of a user's function can be
+ * found. false if there is no forward stack, but at most that of backward()'s caller, or if the guest has set the mark
+ * already. */
 bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id);
 
 /* Returns how many of these nodes readers see: those within the evaluation of autograd's node, or all if the engine's

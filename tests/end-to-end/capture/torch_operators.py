@@ -105,6 +105,22 @@ class Twice(Function):
         return gradient * 2
 
 
+class TwiceInPlace(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+def pack(x):
+    """Launches with an operator in place, within another operator."""
+    return torch.empty_like(x).copy_(x)
+
+
 class Model(torch.nn.Module):
     def __init__(self, truth):
         super().__init__()
@@ -152,6 +168,31 @@ class Model(torch.nn.Module):
         x[:, :8].mul_(2)
         x.add_(1)
         x.t().relu_()
+        return x
+
+    def views(self, x):
+        x = x.clone()
+        x[:2] = self.weight[:2]
+        x[3] = 0.5
+        x[:, 8:].copy_(self.weight[:8, 8:])
+        x[1:][torch.arange(2)] = self.weight[3]
+        upper, lower = x[:4], x[4:]
+        upper.mul_(2)
+        lower.add_(upper)  # autograd makes a new node for the view first
+        functional.dropout(x[2:4], 0.5, inplace=True)
+        x[5:].clamp_(-2, 2).mul_(self.weight[5:8])
+        torch._foreach_mul_([x[:1], x[1:2]], 0.5)
+        x[:, :0].mul_(3)  # launches nothing
+        x.view(2, 4, 16)[0].transpose(0, 1).div_(3)
+        functional.relu(x[3:].t(), inplace=True)
+        return x
+
+    def hidden_views(self, x):
+        """In place on views, by functions that launch before or instead of the operator itself."""
+        x = x.clone()
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+            x[:2].mul_(self.weight[:2].detach())
+        TwiceInPlace.apply(x[2:4])
         return x
 
     def losses(self, x, target):
@@ -212,6 +253,8 @@ class Model(torch.nn.Module):
         x = self.shapes(x)
         x = self.attention(x)
         x = self.in_place(x)
+        x = self.views(x)
+        x = self.hidden_views(x)
         x = Twice.apply(x)
         x.grad_fn.truth = self.truth
         x = self.convolution(x.view(2, 4, 16)).view(8, 16)

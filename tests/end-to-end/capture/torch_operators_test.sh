@@ -47,7 +47,9 @@ same "lines that are wrong and not marked" "$(total wrong)" 0
 same "work without a line is counted" "$(total caller)" "$(ledger "$scratch/real" origin_unknown)"
 check "a derivative's derivative has the first one's line" [ "$(total right derivative)" -gt 0 ]
 same "a derivative's derivative has no other line" "$(total near derivative)" 0
-check "an operation in place on a view is marked" grep -q '^CopySlices once right' "$scratch/lines"
+in_place() { grep "^CopySlices once $1 " "$scratch/lines" | sum_folded; }
+check "an operation in place on a view is proven" [ "$(in_place exact)" -ge 100 ]
+check "it is not where a Python function runs within it" [ "$(in_place near)" -gt 0 ]
 check "a view is marked" grep -q '^SelectBackward0 once near' "$scratch/lines"
 check "accumulation is under the call of backward()" grep -q '^AccumulateGrad once caller' "$scratch/lines"
 same "accumulation is nowhere else" "$(grep -c '^AccumulateGrad' "$scratch/lines")" 1

@@ -34,6 +34,12 @@ static const struct {
 	const void *functions[2];
 } custom_class = {&custom_info, {NULL, NULL}};
 
+static const struct typeinfo in_place_info = {NULL, "N5torch8autograd10CopySlicesE"};
+static const struct {
+	const struct typeinfo *info;
+	const void *functions[2];
+} in_place_class = {&in_place_info, {NULL, NULL}};
+
 static struct {
 	uint64_t words[8];
 	uint64_t control[2];
@@ -260,6 +266,71 @@ static void a_function_has_the_stack_of_its_own_launch(void **state)
 	struct autograd_launch launch = look_as(false);
 	assert_int_equal(stack_of(&launch), 11);
 	assert_false(stack_word_origin_is_near(launch.word));
+}
+
+static struct autograd_launch evaluate_in_place(uint64_t number)
+{
+	set_node(number, 1);
+	node.words[0] = (uint64_t)(uintptr_t)in_place_class.functions;
+	task = 5;
+	makes_nodes = false;
+	struct autograd_launch launch = look_as(false);
+	makes_nodes = true;
+	return launch;
+}
+
+/* Its own node has the number before that of CopySlices. A node of the view may follow. */
+static void an_operation_in_place_on_a_view_has_the_number_before(void **state)
+{
+	(void)state;
+	operate(11);
+	operate(12);
+	next_number += 2;
+	struct autograd_launch launch = evaluate_in_place(2);
+	assert_int_equal(stack_of(&launch), 12);
+	assert_false(stack_word_origin_is_near(launch.word));
+	/* a launch that makes no node comes after it, and has its number */
+	task = -1;
+	next_number--;
+	launch = look();
+	autograd_origin_remember(origin, &launch, 13);
+	launch = evaluate_in_place(2);
+	assert_int_equal(stack_of(&launch), 12);
+	assert_false(stack_word_origin_is_near(launch.word));
+}
+
+/* A hook of a saved tensor, or a function of the user's own that works in place. */
+static void what_an_operation_in_place_calls_is_a_neighbour(void **state)
+{
+	(void)state;
+	next_number = 1;
+	makes_nodes = false;
+	struct autograd_launch launch = look();
+	autograd_origin_remember(origin, &launch, 11);
+	makes_nodes = true;
+	launch = look(); /* the operation's own */
+	autograd_origin_remember(origin, &launch, 12);
+	next_number = 2;
+	launch = evaluate_in_place(1);
+	assert_int_equal(stack_of(&launch), 11);
+	assert_true(stack_word_origin_is_near(launch.word));
+	/* for other nodes the names, or the call, prove the line */
+	launch = evaluate(0, 1);
+	assert_int_equal(stack_of(&launch), 11);
+	assert_false(stack_word_origin_is_near(launch.word));
+}
+
+static void an_operation_in_place_without_a_launch_has_its_neighbours_stack(void **state)
+{
+	(void)state;
+	operate(11);
+	next_number += 2;
+	struct autograd_launch launch = look();
+	autograd_origin_remember(origin, &launch, 12); /* under the number of CopySlices */
+	launch = evaluate_in_place(2);
+	assert_int_equal(stack_of(&launch), 11);
+	assert_true(stack_word_origin_is_near(launch.word));
+	assert_true(evaluate_in_place(0).wants_caller); /* there is no number before */
 }
 
 static void a_number_whose_place_was_taken_has_no_neighbour(void **state)
@@ -492,29 +563,6 @@ static void pytorchs_library_may_have_a_version_behind_its_name(void **state)
 	assert_int_equal(find_as(FAKE_TORCH, "libtorch_cpu.so.2.6"), AUTOGRAD_READY);
 }
 
-static void assert_class(const char *text, const char *expected)
-{
-	char name[AUTOGRAD_NODE_NAME_MAX];
-	size_t size = autograd_node_class(text, strlen(text), name);
-
-	assert_int_equal(size, strlen(expected));
-	assert_memory_equal(name, expected, size);
-}
-
-static void a_class_is_named_without_its_namespaces(void **state)
-{
-	(void)state;
-	assert_class("N5torch8autograd9generated14AddmmBackward0E", "AddmmBackward0");
-	assert_class("6PyNode", "PyNode");
-	assert_class("*N12_GLOBAL__N_14NodeE", "Node");
-	assert_class("N5torch8autograd7CppNodeI4MineEE", "CppNode");
-	assert_class("", "");
-	assert_class("N", "");
-	assert_class("N9torch", "");
-	assert_class("N5torch99999999999999999999x", "torch");
-	assert_class("N0torch", "");
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -526,6 +574,9 @@ int main(void)
 		TEST(a_number_without_a_launch_has_its_neighbours_stack),
 		TEST(a_function_without_a_launch_is_its_callers),
 		TEST(a_function_has_the_stack_of_its_own_launch),
+		TEST(an_operation_in_place_on_a_view_has_the_number_before),
+		TEST(what_an_operation_in_place_calls_is_a_neighbour),
+		TEST(an_operation_in_place_without_a_launch_has_its_neighbours_stack),
 		TEST(a_number_whose_place_was_taken_has_no_neighbour),
 		TEST(without_an_operation_the_caller_is_asked_for_once_in_a_pass),
 		TEST(the_engines_own_work_is_its_callers),
@@ -541,7 +592,6 @@ int main(void)
 		TEST(threads_that_never_used_pytorch_are_not_asked_for_their_pass),
 		TEST(processes_without_pytorch_have_no_origins),
 		TEST(pytorchs_library_may_have_a_version_behind_its_name),
-		TEST(a_class_is_named_without_its_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 #define SOFTMAX "_ZN2at4_ops12_log_softmax4callERKNS_6TensorE"
 #define MUL     "_ZN2at4_ops10mul_Tensor4callERKNS_6TensorE"
 
+#define MUL_IN_PLACE  "_ZN2at4_ops11mul__Tensor4callERNS_6TensorERKS2_"
+#define COPY_IN_PLACE "at::_ops::copy_::call(at::Tensor&, at::Tensor const&, bool)"
+
 static uint64_t next_offset;
 
 static uint32_t native(uint32_t parent, const char *name)
@@ -167,6 +170,91 @@ static void a_function_of_the_users_own_is_proven_by_its_call(void **state)
 				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
 }
 
+static bool is_proven_in_place(uint32_t forward_node)
+{
+	return is_proven(forward_node, "[backward] CopySlices");
+}
+
+static void an_operation_in_place_on_a_view_is_proven_by_its_call(void **state)
+{
+	uint32_t line = native(python(native(0, "main"), "m.py", "step"), "_PyEval_EvalFrame");
+
+	(void)state;
+	assert_true(is_proven_in_place(forward(MUL_IN_PLACE)));
+	assert_true(is_proven_in_place(forward(COPY_IN_PLACE)));
+	assert_true(is_proven_in_place(forward("at::_ops::_foreach_mul__Scalar::call()")));
+	assert_true(is_proven_in_place(forward("at::_ops::__iand___Tensor::call()")));
+	assert_true(is_proven_in_place(native(python(line, "m.py", "f"), MUL_IN_PLACE)));
+	/* an operation that calls another one in place */
+	assert_true(is_proven_in_place(
+		native(forward("at::_ops::nan_to_num::call()"), COPY_IN_PLACE)));
+	/* no operation in place, or no names */
+	assert_false(is_proven_in_place(forward(MUL)));
+	assert_false(is_proven_in_place(forward(SOFTMAX)));
+	assert_false(is_proven_in_place(forward("at::_ops::sum_dim_IntList::call()")));
+	assert_false(is_proven_in_place(forward("at::_ops::__and___Tensor::call()")));
+	assert_false(is_proven_in_place(forward("f")));
+	assert_false(is_proven_in_place(python(0, "m.py", "f")));
+	assert_false(is_proven_in_place(native(0, MUL_IN_PLACE)));
+	assert_false(is_proven(forward(MUL_IN_PLACE), "[backward] AsStridedBackward0"));
+	/* the guest found another number's launch */
+	report_fixture_add_kernel(
+		on_engine(mark(forward(MUL_IN_PLACE), "[backward] CopySlices ≈")), "k", 6);
+	report_fixture_add_kernel(on_engine(mark(forward(MUL_IN_PLACE), "[backward] CopySlices")),
+				  "k", 7);
+	report_fixture_assert_folded("m.py:forward:7;[backward] CopySlices ≈;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n"
+				     "m.py:forward:7;[backward] CopySlices;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 7\n");
+}
+
+/* Python functions that an operation in place calls before it launches itself. */
+static void a_hook_within_an_operation_in_place_proves_nothing(void **state)
+{
+	uint32_t library = report_fixture_module("/x/torch/lib/libtorch_cpu.so", 0);
+	uint32_t outer = python(0, "m.py", "step"), saved, engine;
+
+	(void)state;
+	assert_true(is_proven_in_place(native(python(outer, "m.py", "f"), COPY_IN_PLACE)));
+	assert_false(is_proven_in_place(native(
+		python(native(outer, MUL_IN_PLACE), "torch/autograd/graph.py", "pack_to_cpu"),
+		COPY_IN_PLACE)));
+	saved = report_fixture_push(outer, report_fixture_frame(library, 0x10, NULL));
+	assert_false(is_proven_in_place(native(python(saved, "m.py", "pack"), COPY_IN_PLACE)));
+	assert_false(is_proven_in_place(
+		native(python(native(outer, "THPFunction_apply(_object*, _object*)"), "m.py",
+			      "Mine.forward"),
+		       COPY_IN_PLACE)));
+	assert_false(is_proven_in_place(
+		native(python(python(outer, "torch/autograd/function.py", "Function.apply"), "m.py",
+			      "Mine.forward"),
+		       COPY_IN_PLACE)));
+	/* a checkpoint computes again on the engine's thread */
+	engine = report_fixture_push(outer, report_fixture_frame(library, 0x20, ENGINE));
+	assert_true(is_proven_in_place(native(python(engine, "m.py", "f"), COPY_IN_PLACE)));
+}
+
+/* What called the innermost Python frame may be among those that are missing. */
+static void an_operation_in_place_is_not_proven_by_a_part_of_its_stack(void **state)
+{
+	static const char *const lacks[] = {"[frames missing]", "[stack truncated]",
+					    "[native and Python frames differ]", "[subinterpreter]",
+					    "[Python code table full]"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++) {
+		assert_false(is_proven_in_place(native(
+			python(mark(python(0, "m.py", "step"), lacks[i]), "m.py", "f"),
+			COPY_IN_PLACE)));
+		assert_false(is_proven_in_place(
+			mark(native(python(0, "m.py", "f"), COPY_IN_PLACE), lacks[i])));
+	}
+	assert_true(is_proven_in_place(
+		native(python(mark(0, "[NVTX]step"), "m.py", "f"), COPY_IN_PLACE)));
+}
+
 static void callers_of_backward_need_no_proof(void **state)
 {
 	uint32_t caller = python(python(0, "m.py", "step"), "torch/autograd/graph.py",
@@ -214,6 +302,9 @@ int main(void)
 		TEST(the_reducers_functions_are_one_frame),
 		TEST(a_line_is_proven_by_the_operations_name),
 		TEST(a_function_of_the_users_own_is_proven_by_its_call),
+		TEST(an_operation_in_place_on_a_view_is_proven_by_its_call),
+		TEST(a_hook_within_an_operation_in_place_proves_nothing),
+		TEST(an_operation_in_place_is_not_proven_by_a_part_of_its_stack),
 		TEST(callers_of_backward_need_no_proof),
 		TEST(unproven_lines_have_one_mark),
 	};
