@@ -8,6 +8,7 @@
 
 #include "cuda_api.h"
 #include "cuda_file_cut.h"
+#include "forward_stack.h"
 #include "process_ledger.h"
 #include "ring_outputs.h"
 
@@ -21,7 +22,6 @@
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
-#define ORIGINS_MAX  4u         /* derivatives of derivatives that are followed */
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
@@ -42,8 +42,8 @@ struct stack_resolver {
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
 	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
-	uint64_t words[RECORD_STACK_DEPTH], origin_words[RECORD_STACK_DEPTH],
-		outer_words[RECORD_STACK_DEPTH];
+	struct forward_stack *forward; /* owns */
+	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. An
 	 * origin's frame and the forward stack's frames follow. */
 	struct message_frame frames[2 * RECORD_STACK_DEPTH + 1];
@@ -58,6 +58,11 @@ struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
 
 	if (!resolver)
 		return NULL;
+	resolver->forward = forward_stack_create(ring);
+	if (!resolver->forward) {
+		free(resolver);
+		return NULL;
+	}
 	resolver->ring = ring;
 	resolver->outputs = outputs;
 	resolver->modules = modules;
@@ -78,6 +83,7 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	id_table_fini(&resolver->calls);
 	id_table_fini(&resolver->others);
 	id_table_fini(&resolver->lost);
+	forward_stack_destroy(resolver->forward);
 	free(resolver);
 }
 
@@ -334,139 +340,27 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 	return r;
 }
 
-static bool ends_with(const char *text, uint32_t size, const char *end)
-{
-	const size_t length = strlen(end);
-
-	return size >= length && memcmp(text + size - length, end, length) == 0;
-}
-
-static bool is_named(const struct record_ring_code *code, const char *name)
-{
-	return code->name_size == strlen(name) && ends_with(code->name, code->name_size, name);
-}
-
-/* Reads the code of a word's Python function. NULL: it has none. */
-static const struct record_ring_code *read_function(struct stack_resolver *resolver, uint64_t word)
-{
-	uint32_t guest_id = stack_word_code_id(word);
-
-	if (!stack_word_is_python(word) || guest_id > RECORD_CODES_MAX ||
-	    record_ring_read_code(resolver->ring, guest_id, &resolver->code))
-		return NULL;
-	return &resolver->code;
-}
-
-/* Returns whether a Python function waits for a backward pass. */
-static bool is_waiting(struct stack_resolver *resolver, uint64_t word)
-{
-	static const char *const names[] = {BACKWARD_FRAME_CALLERS};
-	const struct record_ring_code *code = read_function(resolver, word);
-
-	if (!code || !memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
-			     strlen(BACKWARD_FRAME_DIRECTORY)))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (is_named(code, names[i]))
-			return true;
-	return false;
-}
-
-/* Returns whether a Python function calls a function of torch.autograd.Function. */
-static bool calls_custom(struct stack_resolver *resolver, uint64_t word)
-{
-	const struct record_ring_code *code = read_function(resolver, word);
-
-	return code && ends_with(code->file, code->file_size, BACKWARD_FRAME_APPLY_FILE) &&
-	       (is_named(code, BACKWARD_FRAME_APPLY) || is_named(code, BACKWARD_FRAME_APPLY_OLD));
-}
-
-/* Returns whether a stack of a backward pass has Python frames within the evaluation of a node. Others are those of the
- * thread that called backward(), if that thread evaluates the nodes itself. */
-static bool has_own_python(struct stack_resolver *resolver, const uint64_t *words, uint32_t depth)
-{
-	for (uint32_t i = 0; i < depth; i++)
-		if (stack_word_is_python(words[i]))
-			return !is_waiting(resolver, words[i]);
-	return false;
-}
-
-/* An operation that a checkpoint computes again has Python frames on the engine's thread, from the checkpoint's own
- * backward function on. Puts the frames that called the checkpoint behind them. origin: the checkpoint's. Returns the
- * depth; unchanged if there is no such call, or no room. */
-static uint32_t add_callers(struct stack_resolver *resolver, uint32_t depth, uint32_t origin)
-{
-	uint64_t *words = resolver->outer_words;
-
-	for (uint32_t i = 0; i < depth; i++)
-		if (is_waiting(resolver, resolver->origin_words[i]))
-			return depth; /* the thread of the call itself */
-	for (uint32_t i = 0; i < ORIGINS_MAX && origin != RECORD_STACK_NONE; i++) {
-		int read = origin <= RECORD_STACKS_MAX
-				   ? record_ring_read_stack(resolver->ring, origin, words)
-				   : -ENOENT;
-		uint32_t size = read > 0 ? (uint32_t)read : 0, from = size;
-
-		origin = RECORD_STACK_NONE;
-		if (size && stack_word_is_origin(words[size - 1]))
-			origin = stack_word_origin_stack(words[--size]);
-		for (uint32_t j = 0; j < size; j++)
-			if (calls_custom(resolver, words[j]))
-				from = j + 1;
-		if (from >= size || depth + size - from > RECORD_STACK_DEPTH)
-			return depth;
-		memcpy(resolver->origin_words + depth, words + from,
-		       (size - from) * sizeof(*words));
-		depth += size - from;
-	}
-	return depth;
-}
-
-/* Reads the forward stack of an origin. Its operation may itself have run in a backward pass. If no Python frame is its
- * own there, the stack is that of its own origin. Returns the depth, or -errno. */
-static int read_forward(struct stack_resolver *resolver, uint32_t stack_id)
-{
-	uint64_t *words = resolver->origin_words;
-
-	for (uint32_t i = 0;; i++) {
-		int depth = stack_id <= RECORD_STACKS_MAX
-				    ? record_ring_read_stack(resolver->ring, stack_id, words)
-				    : -ENOENT;
-
-		if (depth <= 0 || !stack_word_is_origin(words[depth - 1]))
-			return depth;
-		stack_id = stack_word_origin_stack(words[--depth]);
-		if (has_own_python(resolver, words, (uint32_t)depth))
-			return (int)add_callers(resolver, (uint32_t)depth, stack_id);
-		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX)
-			return depth;
-	}
-}
-
 /* Puts the frame of an origin and those of its forward stack behind the stack's own. CUDA's frames at the leaf of the
  * forward stack are its launch's, and are left out. */
 static int put_origin(struct stack_resolver *resolver, uint64_t word, struct message_frame *frames,
 		      uint32_t *outer)
 {
-	uint32_t stack_id = stack_word_origin_stack(word);
 	struct message_frame *forward = frames + 1;
 	int r = translate(resolver, word, frames);
 
 	*outer = 1;
-	if (r || stack_id == RECORD_STACK_NONE)
-		return r;
-	int depth = read_forward(resolver, stack_id);
-	if (depth < 0) {
+	int depth = r ? 0 : forward_stack_read(resolver->forward, word);
+	if (depth < 0)
 		count(resolver, LEDGER_UNTRUSTED_RING);
-		return 0;
-	}
+	if (depth <= 0)
+		return r;
 	uint32_t nr = (uint32_t)depth;
-	r = translate_all(resolver, resolver->origin_words, nr, forward);
+	const uint64_t *words = forward_stack_words(resolver->forward);
+	r = translate_all(resolver, words, nr, forward);
 	if (r)
 		return r;
 	bool named;
-	uint32_t cut = cuda_file_cut_of(resolver->outputs->stacks, resolver->origin_words, forward,
-					nr, &named);
+	uint32_t cut = cuda_file_cut_of(resolver->outputs->stacks, words, forward, nr, &named);
 	if (named)
 		cut++;
 	memmove(forward, forward + cut, (nr - cut) * sizeof(*forward));
