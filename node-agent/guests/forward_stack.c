@@ -9,7 +9,7 @@
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
-#define ORIGINS_MAX 4u /* derivatives of derivatives that are followed */
+#define ORIGINS_MAX 4u /* checkpoints within checkpoints that are followed */
 
 struct forward_stack {
 	const struct record_ring *ring;
@@ -123,23 +123,32 @@ static uint32_t add_callers(struct forward_stack *stack, uint32_t depth, uint32_
 	return depth;
 }
 
-int forward_stack_read(struct forward_stack *stack, uint64_t origin)
+/* Returns how many frames the operation has before the first that is not its own. */
+static uint32_t nr_native(const uint64_t *words, uint32_t depth)
+{
+	uint32_t nr = 0;
+
+	while (nr < depth && (stack_word_is_native(words[nr]) || stack_word_is_mark(words[nr])))
+		nr++;
+	return nr;
+}
+
+int forward_stack_read(struct forward_stack *stack, uint64_t origin, uint64_t *next)
 {
 	uint32_t stack_id = stack_word_origin_stack(origin);
 	uint64_t *words = stack->words;
 
-	for (uint32_t i = 0; stack_id != RECORD_STACK_NONE; i++) {
-		int depth = stack_id <= RECORD_STACKS_MAX
-				    ? record_ring_read_stack(stack->ring, stack_id, words)
-				    : -ENOENT;
-
-		if (depth <= 0 || !stack_word_is_origin(words[depth - 1]))
-			return depth;
-		stack_id = stack_word_origin_stack(words[--depth]);
-		if (has_own_python(stack, words, (uint32_t)depth))
-			return (int)add_callers(stack, (uint32_t)depth, stack_id);
-		if (stack_id == RECORD_STACK_NONE || i == ORIGINS_MAX)
-			return depth;
-	}
-	return 0;
+	*next = 0;
+	if (stack_id == RECORD_STACK_NONE)
+		return 0;
+	int depth = stack_id <= RECORD_STACKS_MAX
+			    ? record_ring_read_stack(stack->ring, stack_id, words)
+			    : -ENOENT;
+	if (depth <= 0 || !stack_word_is_origin(words[depth - 1]))
+		return depth;
+	uint64_t own = words[--depth];
+	if (has_own_python(stack, words, (uint32_t)depth))
+		return (int)add_callers(stack, (uint32_t)depth, stack_word_origin_stack(own));
+	*next = own;
+	return (int)nr_native(words, (uint32_t)depth);
 }

@@ -22,10 +22,13 @@
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
+#define ORIGINS_MAX  4u         /* derivatives of derivatives that are followed */
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
 static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
+static_assert(2 * RECORD_STACK_DEPTH + 1 <= WIRE_STACK_DEPTH_MAX,
+	      "a stack, its origin, and a forward stack");
 
 struct stack_resolver {
 	const struct record_ring *ring;
@@ -44,9 +47,9 @@ struct stack_resolver {
 	uint32_t node_budget;
 	struct forward_stack *forward; /* owns */
 	uint64_t words[RECORD_STACK_DEPTH];
-	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. An
-	 * origin's frame and the forward stack's frames follow. */
-	struct message_frame frames[2 * RECORD_STACK_DEPTH + 1];
+	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. The
+	 * frames of origins and of their forward stacks follow. */
+	struct message_frame frames[WIRE_STACK_DEPTH_MAX];
 	struct record_ring_code code;
 };
 
@@ -340,32 +343,59 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 	return r;
 }
 
-/* Puts the frame of an origin and those of its forward stack behind the stack's own. CUDA's frames at the leaf of the
- * forward stack are its launch's, and are left out. */
-static int put_origin(struct stack_resolver *resolver, uint64_t word, struct message_frame *frames,
-		      uint32_t *outer)
+/* Puts the frames of a forward stack that was read. CUDA's frames at its leaf are its launch's, and are left out. */
+static int put_forward(struct stack_resolver *resolver, uint32_t depth,
+		       struct message_frame *frames, uint32_t *put)
 {
-	struct message_frame *forward = frames + 1;
-	int r = translate(resolver, word, frames);
-
-	*outer = 1;
-	int depth = r ? 0 : forward_stack_read(resolver->forward, word);
-	if (depth < 0)
-		count(resolver, LEDGER_UNTRUSTED_RING);
-	if (depth <= 0)
-		return r;
-	uint32_t nr = (uint32_t)depth;
 	const uint64_t *words = forward_stack_words(resolver->forward);
-	r = translate_all(resolver, words, nr, forward);
+	int r = translate_all(resolver, words, depth, frames);
+	bool named;
+
+	*put = 0;
 	if (r)
 		return r;
-	bool named;
-	uint32_t cut = cuda_file_cut_of(resolver->outputs->stacks, words, forward, nr, &named);
+	uint32_t cut = cuda_file_cut_of(resolver->outputs->stacks, words, frames, depth, &named);
 	if (named)
 		cut++;
-	memmove(forward, forward + cut, (nr - cut) * sizeof(*forward));
-	*outer += nr - cut;
+	memmove(frames, frames + cut, (depth - cut) * sizeof(*frames));
+	*put = depth - cut;
 	return 0;
+}
+
+/* Puts the frame of an origin and those of its forward stack behind the stack's own, and then those of the origin that
+ * the forward operation itself has. room: frames, for an origin and a whole stack at least. Without room for these once
+ * more, the frames between two origins are left out. Nothing proves the line then, so that it gets the mark. */
+static int put_origins(struct stack_resolver *resolver, uint64_t word, struct message_frame *frames,
+		       uint32_t room, uint32_t *outer)
+{
+	int r = 0;
+
+	*outer = 0;
+	for (uint32_t i = 0; word && r == 0; i++) {
+		uint64_t next = 0;
+		uint32_t put;
+
+		r = translate(resolver, word, &frames[*outer]);
+		int depth = r || i > ORIGINS_MAX
+				    ? 0
+				    : forward_stack_read(resolver->forward, word, &next);
+		if (depth < 0) {
+			count(resolver, LEDGER_UNTRUSTED_RING);
+			depth = 0;
+		}
+		if (next && *outer + 1 + (uint32_t)depth + 1 + RECORD_STACK_DEPTH > room) {
+			word = stack_word_origin(stack_word_origin_name(word),
+						 stack_word_origin_stack(next), true);
+			continue;
+		}
+		++*outer;
+		if (r == 0)
+			r = put_forward(resolver, (uint32_t)depth, &frames[*outer], &put);
+		if (r == 0)
+			*outer += put;
+		word = next;
+	}
+	return r;
 }
 
 /* Resolves the words that were just read. cbid: the launch's, or CBID_CAPTURE. */
@@ -380,7 +410,8 @@ static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32
 		depth--;
 	r = translate_all(resolver, resolver->words, depth, &resolver->frames[1]);
 	if (r == 0 && stack_word_is_origin(origin))
-		r = put_origin(resolver, origin, &resolver->frames[1 + depth], &outer);
+		r = put_origins(resolver, origin, &resolver->frames[1 + depth],
+				WIRE_STACK_DEPTH_MAX - 1 - depth, &outer);
 	if (r)
 		return r;
 	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, outer, node_id)

@@ -206,6 +206,8 @@ uint32_t backward_path_forward(const struct catalog *catalog, uint32_t node_id)
 	uint32_t outer = frame_text_parent(catalog, node_id), python = 0, call = 0;
 
 	for (uint32_t id = outer; id; id = frame_text_parent(catalog, id)) {
+		if (!python && backward_path_is_node(catalog, id))
+			return backward_path_forward(catalog, id);
 		if (!python && is_python(catalog, id))
 			python = id;
 		if (is_custom_apply(catalog, id))
@@ -264,47 +266,70 @@ static bool is_outside_operators(const struct catalog *catalog, uint32_t node_id
 	return true;
 }
 
-/* Returns whether the forward stack is that of CopySlices' own operation. The guest has found it under the number
- * before the node's, so that the operation's call is in it. What is left to show is that the innermost Python frame is
- * the one that made the call, and no hook within it. */
-static bool is_in_place_proven(const struct catalog *catalog, uint32_t node_id)
+/* Returns the innermost node of the forward stack, from node_id on, that is a Python frame or [backward] NODE; 0:
+ * there is none. *named: a frame before it names the operation; NULL stands for one in place. *lacks: frames are
+ * missing. */
+static uint32_t pass_natives(const struct catalog *catalog, uint32_t node_id,
+			     const struct frame_text *operation, bool *named, bool *lacks)
 {
-	uint32_t id = frame_text_parent(catalog, node_id);
-	bool found = false;
+	uint32_t id = node_id;
 
-	for (; id && !is_python(catalog, id); id = frame_text_parent(catalog, id)) {
+	*named = *lacks = false;
+	for (; id && !is_python(catalog, id) && !backward_path_is_node(catalog, id);
+	     id = frame_text_parent(catalog, id)) {
 		struct frame_text symbol = frame_text_symbol(catalog, id);
 
-		if (is_lack(catalog, id))
-			return false;
-		found |= names_operator(&symbol, NULL);
+		*named |= names_operator(&symbol, operation);
+		*lacks |= is_lack(catalog, id);
 	}
-	return found && id && is_outside_operators(catalog, id);
+	return id;
+}
+
+/* Returns whether a function of the user's own was called in the forward stack itself. */
+static bool has_custom_apply(const struct catalog *catalog, uint32_t node_id)
+{
+	for (uint32_t id = node_id; id && !backward_path_is_node(catalog, id);
+	     id = frame_text_parent(catalog, id))
+		if (is_custom_apply(catalog, id))
+			return true;
+	return false;
+}
+
+/* Returns whether the line that readers see is the operation's. A node of a derivative's derivative was made where the
+ * first derivative's node was evaluated: its operation's frames stand between the two, and the line is the other's.
+ *
+ * The guest has found the stack of CopySlices under the number before the node's, so that the operation's call is in
+ * it. What is left to show is that the innermost Python frame is the one that made the call, and no hook within it. */
+static bool is_proven(const struct catalog *catalog, uint32_t node_id)
+{
+	const uint32_t forward = frame_text_parent(catalog, node_id);
+	struct frame_text node;
+	bool named, lacks;
+
+	if (!forward || is_caller(catalog, forward))
+		return true;
+	if (!take_name(catalog, node_id, &node) || frame_text_ends(node, BACKWARD_FRAME_NEAR))
+		return false;
+	if (is_custom(catalog, node_id))
+		return has_custom_apply(catalog, forward);
+	bool in_place = frame_text_equals(node, BACKWARD_FRAME_IN_PLACE);
+	if (!in_place && !take_operation(&node))
+		return false;
+	uint32_t outer = pass_natives(catalog, forward, in_place ? NULL : &node, &named, &lacks);
+	if (!named)
+		return false;
+	if (outer && backward_path_is_node(catalog, outer))
+		return is_proven(catalog, outer);
+	return !in_place || (!lacks && outer && is_outside_operators(catalog, outer));
 }
 
 bool backward_path_needs_mark(const struct catalog *catalog, uint32_t node_id)
 {
-	bool custom = is_custom(catalog, node_id);
-	uint32_t id = frame_text_parent(catalog, node_id);
 	struct frame_text node;
 
-	if (!id || is_caller(catalog, id))
-		return false;
-	if (!take_name(catalog, node_id, &node))
-		return true;
-	if (frame_text_ends(node, BACKWARD_FRAME_NEAR))
-		return false;
-	if (frame_text_equals(node, BACKWARD_FRAME_IN_PLACE))
-		return !is_in_place_proven(catalog, node_id);
-	if (!custom && !take_operation(&node))
-		return true;
-	for (; id && (custom || !is_python(catalog, id)); id = frame_text_parent(catalog, id)) {
-		struct frame_text symbol = frame_text_symbol(catalog, id);
-
-		if (custom ? is_custom_apply(catalog, id) : names_operator(&symbol, &node))
-			return false;
-	}
-	return true;
+	return !(take_name(catalog, node_id, &node) &&
+		 frame_text_ends(node, BACKWARD_FRAME_NEAR)) &&
+	       !is_proven(catalog, node_id);
 }
 
 /* Returns the index of the innermost node with such a name; the count: none has one. */

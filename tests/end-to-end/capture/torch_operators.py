@@ -271,6 +271,16 @@ class Model(torch.nn.Module):
         x = torch.tanh(x)
         return x.pow(3).sum()
 
+    def smooth_views(self, x):
+        x = torch.exp(self.linear(x) * 0.1)
+        x = x / (x + 2)
+        x = x.clone()
+        x[:, :8].mul_(self.weight[0, :8])
+        x[2:4] = x.clone()[4:6] * self.weight[1]
+        x = torch.cat([x[:4].t(), (x[4:] * x[:4]).t()])
+        x = torch.softmax(x @ self.weight[:4], 1)
+        return torch.log(x.sum() + 3) * (x * x).mean() + (x.t() @ x).square().sum()
+
 
 def step(model, tokens, target):
     model.in_backward = False
@@ -281,9 +291,9 @@ def step(model, tokens, target):
     loss.backward()
 
 
-def step_with_derivative(model):
+def step_with_derivative(model, function):
     with torch.autograd.detect_anomaly():
-        loss = model.smooth(torch.ones(8, 16))
+        loss = function(torch.ones(8, 16))
     model.truth.add(loss, 'once')
     with torch.autograd.detect_anomaly():
         gradient, = torch.autograd.grad(loss, model.linear.weight, create_graph=True)
@@ -301,7 +311,8 @@ def main(path):
     for used in (1, 0):
         device.torch_device_set_engine_thread(used)
         step(model, tokens, target)
-        step_with_derivative(model)
+        step_with_derivative(model, model.smooth)
+        step_with_derivative(model, model.smooth_views)
     check(cuda.cuCtxSynchronize())
     with open(path, 'w') as file:
         json.dump({'launches': device.torch_device_launches(), 'nodes': truth.rows, 'torch': torch.__version__}, file)

@@ -186,8 +186,8 @@ static void an_operation_in_place_on_a_view_is_proven_by_its_call(void **state)
 	assert_true(is_proven_in_place(forward("at::_ops::__iand___Tensor::call()")));
 	assert_true(is_proven_in_place(native(python(line, "m.py", "f"), MUL_IN_PLACE)));
 	/* an operation that calls another one in place */
-	assert_true(is_proven_in_place(
-		native(forward("at::_ops::nan_to_num::call()"), COPY_IN_PLACE)));
+	assert_true(
+		is_proven_in_place(native(forward("at::_ops::nan_to_num::call()"), COPY_IN_PLACE)));
 	/* no operation in place, or no names */
 	assert_false(is_proven_in_place(forward(MUL)));
 	assert_false(is_proven_in_place(forward(SOFTMAX)));
@@ -198,8 +198,8 @@ static void an_operation_in_place_on_a_view_is_proven_by_its_call(void **state)
 	assert_false(is_proven_in_place(native(0, MUL_IN_PLACE)));
 	assert_false(is_proven(forward(MUL_IN_PLACE), "[backward] AsStridedBackward0"));
 	/* the guest found another number's launch */
-	report_fixture_add_kernel(
-		on_engine(mark(forward(MUL_IN_PLACE), "[backward] CopySlices ≈")), "k", 6);
+	report_fixture_add_kernel(on_engine(mark(forward(MUL_IN_PLACE), "[backward] CopySlices ≈")),
+				  "k", 6);
 	report_fixture_add_kernel(on_engine(mark(forward(MUL_IN_PLACE), "[backward] CopySlices")),
 				  "k", 7);
 	report_fixture_assert_folded("m.py:forward:7;[backward] CopySlices ≈;"
@@ -245,14 +245,75 @@ static void an_operation_in_place_is_not_proven_by_a_part_of_its_stack(void **st
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lacks) / sizeof(*lacks); i++) {
-		assert_false(is_proven_in_place(native(
-			python(mark(python(0, "m.py", "step"), lacks[i]), "m.py", "f"),
-			COPY_IN_PLACE)));
+		assert_false(is_proven_in_place(
+			native(python(mark(python(0, "m.py", "step"), lacks[i]), "m.py", "f"),
+			       COPY_IN_PLACE)));
 		assert_false(is_proven_in_place(
 			mark(native(python(0, "m.py", "f"), COPY_IN_PLACE), lacks[i])));
 	}
 	assert_true(is_proven_in_place(
 		native(python(mark(0, "[NVTX]step"), "m.py", "f"), COPY_IN_PLACE)));
+}
+
+/* The launch of an operation that ran while a node was evaluated. */
+static uint32_t in_evaluation(uint32_t node, const char *operation)
+{
+	return native(native(native(node, ENGINE), APPLY), operation);
+}
+
+static void a_second_derivative_is_proven_by_its_operation(void **state)
+{
+	uint32_t proven = mark(forward(ADDMM), "[backward] AddmmBackward0");
+	uint32_t guessed = mark(forward(MUL), "[backward] AddmmBackward0");
+	uint32_t near = mark(forward(ADDMM), "[backward] AddmmBackward0 ≈");
+	uint32_t second = mark(in_evaluation(proven, MUL), "[backward] MulBackward0");
+
+	(void)state;
+	assert_true(is_proven(in_evaluation(proven, MUL), "[backward] MulBackward0"));
+	assert_true(is_proven(in_evaluation(proven, COPY_IN_PLACE), "[backward] CopySlices"));
+	assert_true(is_proven(in_evaluation(second, SOFTMAX), "[backward] LogSoftmaxBackward0"));
+	/* another operation's launch in the evaluation, though the forward operation has the name */
+	assert_false(is_proven(in_evaluation(proven, MUL), "[backward] AddmmBackward0"));
+	assert_false(is_proven(in_evaluation(proven, MUL), "[backward] ExpandBackward0"));
+	assert_false(is_proven(in_evaluation(proven, MUL), "[backward] CopySlices"));
+	assert_false(is_proven(proven, "[backward] AddmmBackward0"));
+	/* the first derivative's own line is not proven */
+	assert_false(is_proven(in_evaluation(guessed, MUL), "[backward] MulBackward0"));
+	assert_false(is_proven(in_evaluation(near, MUL), "[backward] MulBackward0"));
+	/* a call of the user's function that belongs to the first derivative */
+	assert_false(is_proven(
+		in_evaluation(mark(python(python(0, "torch/autograd/function.py", "Function.apply"),
+					  "m.py", "Mine.forward"),
+				   "[backward] PyNode"),
+			      MUL),
+		"[backward] PyNode"));
+	report_fixture_add_kernel(on_engine(second), "k", 6);
+	report_fixture_add_kernel(
+		on_engine(mark(in_evaluation(guessed, MUL), "[backward] MulBackward0")), "k", 7);
+	report_fixture_assert_folded("m.py:forward:7;[backward] MulBackward0 ≈;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 7\n"
+				     "m.py:forward:7;[backward] MulBackward0;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
+}
+
+/* As where AccumulateGrad adds gradients of which there are derivatives. */
+static void a_derivative_without_an_operation_is_its_callers(void **state)
+{
+	uint32_t caller = python(python(0, "m.py", "step"), "torch/autograd/graph.py",
+				 "_engine_run_backward");
+	uint32_t first = mark(caller, "[backward] AccumulateGrad");
+
+	(void)state;
+	assert_true(is_proven(in_evaluation(first, MUL), "[backward] MulBackward0"));
+	assert_false(is_proven(in_evaluation(first, MUL), "[backward] AddBackward0"));
+	report_fixture_add_kernel(
+		on_engine(mark(in_evaluation(first, MUL), "[backward] MulBackward0")), "k", 6);
+	report_fixture_assert_folded("m.py:step:7;graph.py:_engine_run_backward:7;"
+				     "[backward] MulBackward0;"
+				     "torch::autograd::generated::AddmmBackward0::apply();mm;"
+				     "cuLaunchKernel;[GPU0_Kernel]k 6\n");
 }
 
 static void callers_of_backward_need_no_proof(void **state)
@@ -305,6 +366,8 @@ int main(void)
 		TEST(an_operation_in_place_on_a_view_is_proven_by_its_call),
 		TEST(a_hook_within_an_operation_in_place_proves_nothing),
 		TEST(an_operation_in_place_is_not_proven_by_a_part_of_its_stack),
+		TEST(a_second_derivative_is_proven_by_its_operation),
+		TEST(a_derivative_without_an_operation_is_its_callers),
 		TEST(callers_of_backward_need_no_proof),
 		TEST(unproven_lines_have_one_mark),
 	};
