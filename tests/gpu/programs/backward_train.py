@@ -1,10 +1,12 @@
 # Trains a model and writes what autograd itself says of each node: its name and the line of this file that made it.
 # Arguments: model (parts, reentrant, gpt, resnet50, accumulate, ddp, fsdp, compiled, autotuned, graph), steps, file for the truth.
-# ddp and fsdp are one rank alone, or the ranks of torchrun.
+# ddp and fsdp are one rank alone, or the ranks of torchrun. The first rank writes the file: {"nodes": [[name, line]...],
+# "failed": why autograd could not be asked}.
 import json
 import os
 import sys
 import time
+import traceback
 
 import torch
 import torch.nn.functional as F
@@ -110,7 +112,8 @@ def make(name):
         import torchvision
         model, x = torchvision.models.resnet50().cuda(), torch.randn(32, 3, 224, 224, device='cuda')
         return model, lambda: model(x).square().mean()
-    model, tokens = Gpt().cuda(), torch.randint(5000, (8, 256), device='cuda')
+    # The search for the best kernels takes seconds for each shape of a matrix, and layers have the same shapes.
+    model, tokens = Gpt(layers=1 if name == 'autotuned' else 6).cuda(), torch.randint(5000, (8, 256), device='cuda')
     run = model
     if name in ('compiled', 'autotuned'):
         run = torch.compile(model, mode='max-autotune-no-cudagraphs' if name == 'autotuned' else 'default')
@@ -134,24 +137,57 @@ def step(loss, optimizer, passes=1):
     optimizer.step()
 
 
+# Nodes that were made while another one was evaluated have the line of that one, unless they have one of their own.
 def line_of(node):
-    lines = node.metadata.get('traceback_') or []
-    own = [entry for entry in lines if 'File "%s"' % __file__ in entry]
-    return int(own[-1].split('line ')[1].split(',')[0]) if own else 0
+    while node is not None:
+        lines = node.metadata.get('traceback_') or []
+        own = [entry for entry in lines if 'File "%s"' % __file__ in entry]
+        if own:
+            return int(own[-1].split('line ')[1].split(',')[0])
+        node = node.metadata.get('parent_')
+    return 0
 
 
-# Hooks of anomaly detection record which line made which node.
-def truth(loss):
+# The class, as profiles have it: all nodes of Python functions are one class.
+def name_of(node):
+    python = isinstance(node, torch.autograd.function.BackwardCFunction)
+    return 'PyNode' if python else node.name().split('::')[-1]
+
+
+# Hooks of anomaly detection record which line made which node. With collectives in the backward pass all ranks need it.
+def truth(loss, backward):
     with torch.autograd.set_detect_anomaly(True, check_nan=False):
-        waiting, seen, made = [loss().grad_fn], set(), set()
+        value = loss()
+        waiting, seen, made = [value.grad_fn], set(), set()
         while waiting:
             node = waiting.pop()
             if node is None or node in seen:
                 continue
             seen.add(node)
-            made.add((node.name(), line_of(node)))
+            made.add((name_of(node), line_of(node)))
             waiting.extend(following for following, _ in node.next_functions)
-    return sorted(made)
+        if backward:
+            value.backward()
+    torch.cuda.synchronize()
+    return made
+
+
+# What autograd says of each model. Anomaly detection may not work with one, and then the file says why.
+def write_truth(name, model, loss, path):
+    known, failed = set(), ''
+    try:
+        known.update(truth(loss, name in ('ddp', 'fsdp')))
+        if name in ('parts', 'reentrant'):  # what the checkpoint computes, which its own graph may hide
+            model.direct = True
+            known.update(truth(loss, False))
+        if not any(line for _, line in known):
+            failed = 'no node has a line'
+    except Exception as error:
+        traceback.print_exc()
+        failed = '%s: %s' % (type(error).__name__, (str(error).splitlines() or [''])[0])
+    if int(os.environ.get('RANK', 0)) == 0:
+        with open(path, 'w') as out:
+            json.dump({'nodes': sorted(known), 'failed': failed}, out)
 
 
 def main(name, steps, path):
@@ -178,14 +214,7 @@ def main(name, steps, path):
         torch.cuda.synchronize()
         took.append(time.perf_counter() - begin)
     print('%s: median step %.0f us' % (name, sorted(took)[len(took) // 2] * 1e6))
-    known = set()
-    if name in ('parts', 'reentrant', 'gpt', 'resnet50', 'accumulate'):
-        known.update(truth(loss))
-    if name in ('parts', 'reentrant'):  # what the checkpoint computes, which its own graph may hide
-        model.direct = True
-        known.update(truth(loss))
-    with open(path, 'w') as out:
-        json.dump(sorted(known), out)
+    write_truth(name, model, loss, path)
 
 
 main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
