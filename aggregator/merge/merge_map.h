@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum merge_kind {
 	MERGE_KIND_STRING,
@@ -26,6 +27,13 @@ struct merge_map {
 		uint32_t count, room;
 	} kinds[MERGE_KINDS];
 };
+
+static inline void merge_map_fini(struct merge_map *map)
+{
+	for (int kind = 0; kind < MERGE_KINDS; kind++)
+		free(map->kinds[kind].ids);
+	*map = (struct merge_map){0};
+}
 
 static inline uint32_t merge_map_id(const struct merge_map *map, enum merge_kind kind, uint32_t id)
 {

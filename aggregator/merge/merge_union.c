@@ -57,13 +57,6 @@ void merge_union_destroy(struct merge_union *whole)
 	free(whole);
 }
 
-void merge_map_fini(struct merge_map *map)
-{
-	for (int kind = 0; kind < MERGE_KINDS; kind++)
-		free(map->kinds[kind].ids);
-	*map = (struct merge_map){0};
-}
-
 /* ---- adding */
 
 struct adding {
@@ -439,12 +432,6 @@ int merge_union_order(struct merge_union *whole)
 
 /* ---- writing */
 
-static int write_row(struct statement *statement, const struct database_value *values,
-		     uint32_t nr_values)
-{
-	return statement_run(statement, values, nr_values);
-}
-
 static int write_string(const struct merge_union *whole, struct statement *statement, uint32_t id,
 			uint32_t pooled)
 {
@@ -452,7 +439,7 @@ static int write_string(const struct merge_union *whole, struct statement *state
 	const char *data = text_pool_get(whole->pools[MERGE_KIND_STRING], pooled, &size);
 	const struct database_value values[] = {database_number(id), database_bytes(data, size)};
 
-	return write_row(statement, values, 2);
+	return statement_run(statement, values, 2);
 }
 
 static int write_module(const struct merge_union *whole, struct statement *statement, uint32_t id,
@@ -471,7 +458,7 @@ static int write_module(const struct merge_union *whole, struct statement *state
 		database_number(content->words[0]),
 		database_bytes(build_id, content->words[1]),
 	};
-	return write_row(statement, values, 5);
+	return statement_run(statement, values, 5);
 }
 
 static int write_code(const struct merge_union *whole, struct statement *statement, uint32_t id,
@@ -482,7 +469,7 @@ static int write_code(const struct merge_union *whole, struct statement *stateme
 						database_number(content->words[0]),
 						database_number(content->words[1])};
 
-	return write_row(statement, values, 3);
+	return statement_run(statement, values, 3);
 }
 
 static int write_frame(const struct merge_union *whole, struct statement *statement, uint32_t id,
@@ -501,7 +488,7 @@ static int write_frame(const struct merge_union *whole, struct statement *statem
 			: database_number(merge_map_id(&whole->order, MERGE_KIND_STRING, name)),
 	};
 
-	return write_row(statement, values, 6);
+	return statement_run(statement, values, 6);
 }
 
 static int write_node(const struct merge_union *whole, struct statement *statement, uint32_t id,
@@ -512,7 +499,7 @@ static int write_node(const struct merge_union *whole, struct statement *stateme
 						database_number(content->words[1]),
 						database_number(content->words[2])};
 
-	return write_row(statement, values, 3);
+	return statement_run(statement, values, 3);
 }
 
 int merge_union_write(const struct merge_union *whole, struct database *database)

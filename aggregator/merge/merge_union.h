@@ -21,7 +21,6 @@ void merge_union_destroy(struct merge_union *whole);
  * ids here until merge_union_order_map(); owns, also on error. 0; -ENOMEM; the database's error. */
 int merge_union_add(struct merge_union *whole, const struct collection *collection,
 		    struct database *database, struct merge_map *map);
-void merge_map_fini(struct merge_map *map);
 
 /* Orders all things by content and gives them their last ids, when all are added. 0 or -ENOMEM. */
 int merge_union_order(struct merge_union *whole);

@@ -1,4 +1,4 @@
-/* Encodes the rows of a table as the bytes of a page, and decodes them. The layout is in docs/store.md. Pure. */
+/* Encodes the rows of a table as the bytes of a page, and decodes them. The layout is in proto/wire.md. Pure. */
 #ifndef PAGE_CODE_H
 #define PAGE_CODE_H
 

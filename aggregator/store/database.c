@@ -240,11 +240,6 @@ int database_rows(struct database *database, const char *sql,
 	return error ? error : more;
 }
 
-uint32_t statement_columns(struct statement *statement)
-{
-	return (uint32_t)sqlite3_column_count(statement->handle);
-}
-
 struct database_value statement_value(struct statement *statement, uint32_t column)
 {
 	struct database_value value = {.type = DATABASE_NULL};

@@ -99,9 +99,6 @@ int statement_step(struct statement *statement);
 int database_rows(struct database *database, const char *sql,
 		  int (*take)(struct statement *row, void *context), void *context);
 
-/* The columns of each row. */
-uint32_t statement_columns(struct statement *statement);
-
 /* Return values of the current row. NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
 struct database_value statement_value(struct statement *statement, uint32_t column);
 int64_t statement_signed(struct statement *statement, uint32_t column);

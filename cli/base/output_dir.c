@@ -178,9 +178,9 @@ static int take_mark(struct output_dir *output)
 static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
 {
 	/* The store is moved first, and its log next. */
-	static const char *const names[] = {OUTPUT_STORE, OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					    OUTPUT_NODES, OUTPUT_FOLDED,       OUTPUT_HTML,
-					    OUTPUT_LEAKS, OUTPUT_API};
+	static const char *const names[] = {OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
+					    OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_LEAKS,
+					    OUTPUT_API};
 	const size_t nr_names = sizeof(names) / sizeof(names[0]);
 	size_t plane = REPORT_PLANE_GPU + 1 + number - nr_names;
 
@@ -194,8 +194,8 @@ static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
 	return true;
 }
 
-/* Calls visit for each file of a profile that may be in the directory: those of a name of their own, then parts, which
- * are there. Returns the first result that is not 0. */
+/* Calls visit for each file of a profile that may be in the directory: those of a name of their own, then those beside
+ * the store, which are there (parts, and what a killed process has left). Returns the first result that is not 0. */
 static int visit_files(const char *directory, int (*visit)(void *context, const char *name),
 		       void *context)
 {
@@ -205,12 +205,12 @@ static int visit_files(const char *directory, int (*visit)(void *context, const 
 
 	for (size_t i = 0; r == 0 && file_name(i, name); i++)
 		r = visit(context, name);
-	DIR *parts = r ? NULL : opendir(directory);
-	while (parts && r == 0 && (entry = readdir(parts)) != NULL)
-		if (strncmp(entry->d_name, OUTPUT_PART, strlen(OUTPUT_PART)) == 0)
+	DIR *files = r ? NULL : opendir(directory);
+	while (files && r == 0 && (entry = readdir(files)) != NULL)
+		if (strncmp(entry->d_name, OUTPUT_STORE ".", strlen(OUTPUT_STORE ".")) == 0)
 			r = visit(context, entry->d_name);
-	if (parts)
-		closedir(parts);
+	if (files)
+		closedir(files);
 	return r;
 }
 

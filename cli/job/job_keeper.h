@@ -45,12 +45,12 @@ struct job_keeper_lost {
 bool job_keeper_take_over(const struct job_keeper_options *options,
 			  const struct job_keeper_lost *lost, int control);
 
-/* Says that rank 0's command has ended. From then on the keeper waits until every agent has said goodbye, and two seconds
- * at most if rank 0 failed, since the launcher waits for the status. Does nothing if there is no keeper. */
+/* Says that rank 0's command has ended. From then on the keeper waits until every agent has said goodbye, and two
+ * seconds at most if rank 0 failed, since the launcher waits for the status. Does nothing if there is no keeper. */
 void job_keeper_end(struct job_keeper *keeper, bool failed);
 
-/* After job_keeper_end(). Returns when the keeper has ended. To write the reports it has ten seconds; after that it goes
- * on alone, and a kill only leaves the profile in parts (profile_parts.h). */
+/* After job_keeper_end(). Returns when the keeper has ended. To write the reports it has ten seconds; after that it
+ * goes on alone, and a kill only leaves the profile in parts (profile_parts.h). */
 void job_keeper_await(struct job_keeper *keeper);
 
 /* Both. */

@@ -49,7 +49,7 @@ static int claim_path(const struct standby_process *process, uint32_t number,
 		      char path[static PATH_MAX])
 {
 	const uint64_t name = job_step_hash(JOB_STEP_HASH, process->claimed_key);
-	int size = snprintf(path, PATH_MAX, "%s.claim-%016llx.%u", process->path,
+	int size = snprintf(path, PATH_MAX, "%s" RENDEZVOUS_CLAIM "%016llx.%u", process->path,
 			    (unsigned long long)name, number);
 
 	return size < PATH_MAX ? 0 : -ENAMETOOLONG;

@@ -169,6 +169,29 @@ static bool is_rendezvous(const char *name)
 	return size > suffix && strcmp(name + size - suffix, RENDEZVOUS_SUFFIX) == 0;
 }
 
+/* A claim (job_standby.h) whose rendezvous file is gone is of no use to anybody. */
+static void remove_if_claim(const char *path)
+{
+	const char *claim = strstr(strrchr(path, '/'), RENDEZVOUS_SUFFIX RENDEZVOUS_CLAIM);
+	char rendezvous[PATH_MAX];
+	struct stat status;
+
+	if (!claim)
+		return;
+	snprintf(rendezvous, sizeof(rendezvous), "%.*s" RENDEZVOUS_SUFFIX, (int)(claim - path),
+		 path);
+	if (lstat(rendezvous, &status) < 0 && errno == ENOENT)
+		unlink(path);
+}
+
+static void remove_leftover(const char *path)
+{
+	if (is_rendezvous(path))
+		remove_if_nobodys(path);
+	else
+		remove_if_claim(path);
+}
+
 void leftovers_remove_rendezvous(const char *output_path, int stop)
 {
 	const char *slash = strrchr(output_path, '/');
@@ -181,10 +204,9 @@ void leftovers_remove_rendezvous(const char *output_path, int stop)
 		return;
 	DIR *directory = opendir(path);
 	while (directory && (entry = readdir(directory)) != NULL && !has_news(stop))
-		if (is_rendezvous(entry->d_name) &&
-		    snprintf(path, sizeof(path), "%.*s%s", size, folder, entry->d_name) <
-			    (int)sizeof(path))
-			remove_if_nobodys(path);
+		if (snprintf(path, sizeof(path), "%.*s%s", size, folder, entry->d_name) <
+		    (int)sizeof(path))
+			remove_leftover(path);
 	if (directory)
 		closedir(directory);
 }

@@ -11,6 +11,8 @@
 #include "proto/trust/rendezvous.h"
 
 #define RENDEZVOUS_SUFFIX ".rendezvous"
+#define RENDEZVOUS_CLAIM                                                                           \
+	".claim-" /* after that: a claim to replace the aggregator (job_standby.h) */
 
 struct rendezvous_search {
 	/* path: the step's own file. unnamed: the file of a rank 0 whose launcher tells it no step's name; the same as

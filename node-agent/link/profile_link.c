@@ -166,10 +166,8 @@ static int send_round(struct profile_link *link, uint64_t now_ns)
 	    (!is_last && (now_ns < due_ns(link) || !is_acknowledged(link))))
 		return 0;
 	link->began_ns = now_ns;
-	link->gap_ms =
-		link->gap_ms < link->options.round_ms ? link->gap_ms : link->options.round_ms;
 	link->round_ns = now_ns + link->gap_ms * NS_PER_MS;
-	link->gap_ms *= 2;
+	link->gap_ms = link->gap_ms * 2 < ROUND_MS ? link->gap_ms * 2 : ROUND_MS;
 	int r = page_sender_send(link->sender, link->options.store_path, send_message,
 				 link->publisher);
 	if (r == 1)
@@ -270,8 +268,7 @@ static void wait_for_news(const struct profile_link *link, uint64_t now_ns)
 	} else if (link->endpoint)
 		until_ns = earlier(until_ns, link->again_ns);
 	uint64_t wait_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / NS_PER_MS + 1;
-	poll(news, 2,
-	     wait_ms > link->options.round_ms ? (int)link->options.round_ms : (int)wait_ms);
+	poll(news, 2, wait_ms > ROUND_MS ? (int)ROUND_MS : (int)wait_ms);
 }
 
 /* Returns whether waiting for the last acknowledgement is of no use. */
@@ -358,8 +355,6 @@ int profile_link_create(const struct profile_link_options *options, struct profi
 	if (!made)
 		return -ENOMEM;
 	made->options = *options;
-	if (!made->options.round_ms)
-		made->options.round_ms = ROUND_MS;
 	made->again_ms = AGAIN_MIN_MS;
 	pthread_mutex_init(&made->lock, NULL);
 	made->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -10,6 +10,8 @@
 
 #include "proto/batch/message.h"
 
+#define PROFILE_LINK_PLACE_MAX 512u
+
 struct clock_exchange_estimate;
 struct key_set;
 struct profile_link;
@@ -18,7 +20,6 @@ struct profile_link_options {
 	const char *store_path; /* borrowed until destroy; need not exist yet */
 	/* texts borrowed until destroy; the link sets the epoch, `folds` and the versions */
 	struct message_hello hello;
-	uint32_t round_ms; /* from one round to the next, but at first a second; 0: 10,000 */
 	/* Obeys a command of `flamegrid control` and writes the answer, in the loop's thread. estimate is NULL if the
 	 * clocks were not compared. */
 	void (*obey)(void *context, const struct message_control *order,
@@ -35,12 +36,11 @@ int profile_link_connect(struct profile_link *link, const char *endpoint,
 			 const struct key_set *keys);
 
 /* Returns whether an aggregator has welcomed the link. place is then the place of the job's profile as the aggregator
- * told it, or "". Any thread. */
-#define PROFILE_LINK_PLACE_MAX 512u
+ * told it, or "". */
 bool profile_link_place(struct profile_link *link, char place[static PROFILE_LINK_PLACE_MAX]);
 
 /* Since when the aggregator is not connected, by CLOCK_MONOTONIC: since its endpoint was given, or since 5 s after its
- * last word. 0: it is connected, or no endpoint is known. Any thread. */
+ * last word. 0: it is connected, or no endpoint is known. */
 uint64_t profile_link_lost_ns(const struct profile_link *link);
 
 /* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has the whole profile;

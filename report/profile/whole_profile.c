@@ -171,7 +171,8 @@ int whole_profile_settle(const char *store_path, char **error)
 	if (!status && profile_parts_are_several(&parts)) {
 		status = join(merged_path, store_path, MERGED_SUFFIX, error);
 		if (!status) {
-			unlink(merged_path); /* of a process that was killed here */
+			/* of a process that was killed before it had put it in place */
+			unlink(merged_path);
 			status = profile_parts_merge(&parts, merged_path, error);
 		}
 		if (!status) {

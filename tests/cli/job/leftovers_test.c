@@ -245,6 +245,23 @@ static void other_files_with_such_a_name_stay(void **state)
 	assert_true(is_there(place));
 }
 
+static void a_claim_goes_with_its_rendezvous(void **state)
+{
+	char output[128], claim[192];
+
+	(void)state;
+	snprintf(output, sizeof(output), "%s/prof", folder);
+	touch(folder, "a" RENDEZVOUS_SUFFIX);
+	touch(folder, "a" RENDEZVOUS_SUFFIX RENDEZVOUS_CLAIM "0.0");
+	snprintf(claim, sizeof(claim), "%s/a" RENDEZVOUS_SUFFIX RENDEZVOUS_CLAIM "0.0", folder);
+	leftovers_remove_rendezvous(output, quiet[0]);
+	assert_true(is_there(claim));
+	snprintf(place, sizeof(place), "%s/a" RENDEZVOUS_SUFFIX, folder);
+	assert_int_equal(unlink(place), 0);
+	leftovers_remove_rendezvous(output, quiet[0]);
+	assert_false(is_there(claim));
+}
+
 static void it_ends_with_the_first_news(void **state)
 {
 	char output[128];
@@ -270,6 +287,7 @@ int main(void)
 		TEST(what_others_can_enter_or_own_and_what_is_no_such_directory_stays),
 		TEST(a_rendezvous_goes_if_its_writer_is_gone_and_nobody_answers),
 		TEST(other_files_with_such_a_name_stay),
+		TEST(a_claim_goes_with_its_rendezvous),
 		TEST(it_ends_with_the_first_news),
 	};
 
