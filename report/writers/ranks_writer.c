@@ -1,6 +1,7 @@
 #include "ranks_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "json_text.h"
@@ -15,6 +16,7 @@
 
 #define NUMBER_SIZE  32u
 #define BYTES_PER_GB 1e9
+#define ALIKE_MAX    16u /* rows that do not stand out: more of them are one line of a table */
 
 static double share_of(uint64_t part, uint64_t whole)
 {
@@ -164,6 +166,72 @@ static void write_table_row(FILE *out, const struct report_ranks_row *row)
 	fputc('\n', out);
 }
 
+/* How far a row is from the median in the column in which it stands out most, as a part of the median. */
+static double distance_of(const struct report_ranks *ranks, const struct report_ranks_row *row)
+{
+	double most = 0;
+
+	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++) {
+		double value = (double)report_ranks_value(row, (enum report_ranks_column)i);
+		double median = (double)ranks->medians_ns[i];
+		double distance = median > 0 ? fabs(value / median - 1) : HUGE_VAL;
+
+		if (row->outliers & 1u << i && distance > most)
+			most = distance;
+	}
+	return most;
+}
+
+/* Returns the row that stands out most of those that come after `before`; NULL: there is none. Rows that are as far
+ * come in the order of ranks. */
+static const struct report_ranks_row *next_outlier(const struct report_ranks *ranks,
+						   const struct report_ranks_row *before)
+{
+	const struct report_ranks_row *next = NULL;
+
+	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
+		const struct report_ranks_row *row = &ranks->rows[i];
+		double distance = distance_of(ranks, row);
+
+		if (!row->outliers ||
+		    (before && (distance > distance_of(ranks, before) ||
+				(distance == distance_of(ranks, before) && row <= before))))
+			continue;
+		if (!next || distance > distance_of(ranks, next))
+			next = row;
+	}
+	return next;
+}
+
+static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t count)
+{
+	char time[NUMBER_SIZE];
+
+	fprintf(out, "%" PRIu32 " rows alike, with these medians: window %s", count,
+		report_summary_time(ranks->median_window_ns, time));
+	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++)
+		fprintf(out, ", %s %s", report_ranks_name((enum report_ranks_column)i),
+			report_summary_time(ranks->medians_ns[i], time));
+	fputc('\n', out);
+}
+
+/* Who stands out comes first. Of many others a reader learns the medians alone. */
+static void write_table_rows(FILE *out, const struct report_ranks *ranks)
+{
+	const struct report_ranks_row *row = NULL;
+	uint32_t alike = ranks->nr_rows;
+
+	while ((row = next_outlier(ranks, row)) != NULL) {
+		write_table_row(out, row);
+		alike--;
+	}
+	for (uint32_t i = 0; i < ranks->nr_rows && alike <= ALIKE_MAX; i++)
+		if (!ranks->rows[i].outliers)
+			write_table_row(out, &ranks->rows[i]);
+	if (alike > ALIKE_MAX)
+		write_alike(out, ranks, alike);
+}
+
 static uint64_t count_graphs(const struct report_ranks *ranks)
 {
 	uint64_t count = 0;
@@ -195,8 +263,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 		"rank", "window", "busy", "share", "compute", "NCCL", "waits", "moves", "bus GB/s",
 		"peak GB/s", "", "overlap", "memcpy", "memset", "idle", "delay", "longest",
 		"peak memory", "GPU");
-	for (uint32_t i = 0; i < ranks->nr_rows; i++)
-		write_table_row(out, &ranks->rows[i]);
+	write_table_rows(out, ranks);
 	fputc('\n', out);
 	if (count_graphs(ranks))
 		fprintf(out,

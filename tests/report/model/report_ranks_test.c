@@ -13,13 +13,13 @@
 
 #include "aggregator/core/launch_delay.h"
 #include "aggregator/core/memory_account.h"
-#include "report/writers/ranks_writer.h"
+#include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
-#include "aggregator/core/timeline_table.h"
 #include "proto/batch/message.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
+#include "report/writers/ranks_writer.h"
 #include "report_fixture.h"
 
 #define NCCL "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
@@ -241,7 +241,7 @@ static void the_peak_is_that_of_device_memory(void **state)
 static void the_one_whose_kernels_wait_longest_is_named(void **state)
 {
 	(void)state;
-	static const uint64_t delays_ns[] = {5000, 5600, 4100, 5200, 21000, 4700};
+	static const uint64_t delays_ns[] = {5000, 5300, 4900, 5200, 21000, 5100};
 
 	for (uint32_t i = 0; i < 6; i++) {
 		uint32_t id = report_fixture_process("node01", 10 + i, (int32_t)i, 0);
@@ -260,7 +260,7 @@ static void the_one_whose_kernels_wait_longest_is_named(void **state)
 	assert_int_equal(ranks->rows[4].delay_max_ns, 22001);
 	assert_int_equal(nr_outliers(), 1);
 	assert_int_equal(ranks->rows[4].outliers, 1u << REPORT_RANKS_DELAY);
-	assert_string_equal(line(), "stands out: rank 4 on node01 GPU0 (delay +311.8 %)");
+	assert_string_equal(line(), "stands out: rank 4 on node01 GPU0 (delay +307.8 %)");
 }
 
 static void a_process_that_is_not_there_is_an_error(void **state)
@@ -310,7 +310,8 @@ static void csv_has_integers(void **state)
 		"rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
 		"compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
 		"graphs,graph_ns,nccl_busy_ns,overlap_ns,nccl_waits_ns,nccl_moves_ns,"
-		"nccl_bus_bytes,link,link_bytes_per_second,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n"
+		"nccl_bus_bytes,link,link_bytes_per_second,delays,delay_ns,delay_max_ns,peak_bytes,"
+		"late,outliers\n"
 		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,,0,0,0,,0,\n"
 		"# fewer than 4 ranks: not compared\n# ");
 	free(text);
@@ -339,10 +340,10 @@ static void add_link(uint32_t process_id, uint32_t link, uint64_t bytes_per_seco
 		roster_process(report_fixture.collection->roster, process_id);
 	uint32_t device = roster_process_device(process, 0);
 
-	assert_int_equal(placement_log_add_link(
-				 report_fixture.collection->placements,
-				 &(struct placement_link){device, link, bytes_per_second}),
-			 0);
+	assert_int_equal(
+		placement_log_add_link(report_fixture.collection->placements,
+				       &(struct placement_link){device, link, bytes_per_second}),
+		0);
 	build();
 }
 
@@ -404,7 +405,33 @@ static void the_table_marks_who_stands_out(void **state)
 	assert_non_null(other);
 	assert_true(memchr(row + 1, '*', strcspn(row + 1, "\n")) != NULL);
 	assert_true(memchr(other + 1, '*', strcspn(other + 1, "\n")) == NULL);
+	assert_true(row < strstr(text, "\n    0 "));
 	assert_holds(other, "  node2 GPU0 pid 504\n");
+	free(text);
+}
+
+static void sixteen_rows_that_are_alike_are_rows(void **state)
+{
+	(void)state;
+	add_job(17, 1, 5, 700);
+	build();
+	char *text = text_of(ranks_writer_table);
+	assert_holds(text, "\n   16 ");
+	free(text);
+}
+
+static void more_rows_that_are_alike_are_one_line(void **state)
+{
+	(void)state;
+	add_job(18, 1, 5, 700);
+	build();
+	char *text = text_of(ranks_writer_table);
+	assert_holds(text, "\n    5 ");
+	assert_null(strstr(text, "\n   16 "));
+	assert_holds(text, "\n17 rows alike, with these medians: window ");
+	free(text);
+	text = text_of(ranks_writer_csv);
+	assert_holds(text, "\n16,");
 	free(text);
 }
 
@@ -440,6 +467,8 @@ int main(void)
 		TEST(the_peak_of_the_gpus_link_stands_beside_the_bandwidth),
 		TEST(a_link_that_is_not_known_here_has_no_peak),
 		TEST(the_table_marks_who_stands_out),
+		TEST(sixteen_rows_that_are_alike_are_rows),
+		TEST(more_rows_that_are_alike_are_one_line),
 		TEST(a_profile_without_gpu_work_has_no_rows),
 	};
 

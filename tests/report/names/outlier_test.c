@@ -30,22 +30,53 @@ static void the_median_is_in_the_middle(void **state)
 	assert_int_equal(outlier_median(even, 0), 0);
 }
 
-/* Median 1005, MAD 15: z of 900 is 4.7, of 1030 1.1. */
+/* Median 1005, MAD 15: z of 400 is 27, of 900 4.7, of 1030 1.1. */
 static void what_is_far_by_the_modified_z_score_stands_out(void **state)
 {
 	(void)state;
-	const uint64_t values[] = {1000, 1010, 990, 1020, 985, 1030, 1010, 900};
+	uint64_t values[] = {1000, 1010, 990, 1020, 985, 1030, 1010, 400};
 
 	assert_int_equal(find(values, 8, 0), 1);
 	assert_true(out[7]);
 	assert_int_equal(median, 1005);
+	values[7] = 900; /* eight values have such a one by chance */
+	assert_int_equal(find(values, 8, 0), 0);
 }
 
-/* z is 21, the distance below a twentieth. */
+/* A sum of 12 uniform numbers is nearly normal. */
+static uint64_t noisy(uint64_t *seed)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < 12; i++) {
+		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+		sum += *seed >> 48;
+	}
+	return 1000000 + sum;
+}
+
+static void noise_does_not_stand_out(void **state)
+{
+	(void)state;
+	uint64_t values[64], seed = 1;
+
+	for (uint32_t count = 4; count <= 64; count++) {
+		uint32_t found = 0;
+
+		for (int i = 0; i < 200; i++) {
+			for (uint32_t k = 0; k < count; k++)
+				values[k] = noisy(&seed);
+			found += find(values, count, 0) > 0;
+		}
+		assert_in_range(found, 0, 1); /* 0.04 are to be expected */
+	}
+}
+
+/* z is 27, the distance below a twentieth. */
 static void what_is_close_does_not_however_close_the_others_are(void **state)
 {
 	(void)state;
-	const uint64_t values[] = {1000, 1001, 999, 1001, 999, 1000, 1001, 968};
+	const uint64_t values[] = {1000, 1001, 999, 1001, 999, 1000, 1001, 960};
 
 	assert_int_equal(find(values, 8, 0), 0);
 	assert_int_equal(find(values, 8, 400), 1);
@@ -88,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_is_in_the_middle),
 		cmocka_unit_test(what_is_far_by_the_modified_z_score_stands_out),
+		cmocka_unit_test(noise_does_not_stand_out),
 		cmocka_unit_test(what_is_close_does_not_however_close_the_others_are),
 		cmocka_unit_test(where_more_than_half_are_equal_the_mean_distance_counts),
 		cmocka_unit_test(where_the_others_have_none_what_has_some_stands_out),
