@@ -16,6 +16,7 @@ struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE],
 	if (session) {
 		memcpy(session->epoch, epoch, WIRE_EPOCH_SIZE);
 		session->id = id;
+		session->writer = ROSTER_WRITER;
 		session->changed = true;
 	}
 	return session;

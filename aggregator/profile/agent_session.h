@@ -38,6 +38,7 @@ struct agent_session {
 	uint32_t id;       /* the store's */
 	uint32_t host;     /* roster id; 0: no HELLO yet */
 	uint32_t software; /* string id */
+	uint32_t writer;   /* of the store (roster.h) */
 	struct session_ids ids[SESSION_ID_KINDS];
 	struct ledger_entry *ledger; /* of the agent itself; owns */
 	uint32_t nr_ledger;

@@ -337,6 +337,7 @@ static int take_epoch(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	session->host = statement_number32(row, 2);
 	session->software = statement_number32(row, 3);
+	session->writer = statement_number32(row, 7);
 	if (!is_host(collection, session->host) ||
 	    !is_writer(collection, statement_number32(row, 7)))
 		return -EPROTO;

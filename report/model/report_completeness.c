@@ -87,12 +87,20 @@ static uint64_t count_of(const struct roster_process *process, uint32_t reason)
 	return ledger_count(process->ledger, process->nr_ledger, reason);
 }
 
-/* A later agent of the node continues to read the same rings. */
+/* A later agent of the node continues to read the same rings. Agents that another aggregator heard may be of another
+ * job. A merged profile does not keep the order of its agents. */
 static bool is_succeeded(const struct collection *collection, uint32_t i)
 {
-	for (uint32_t later = i + 1; later < collection->nr_sessions; later++)
-		if (collection->sessions[later]->host == collection->sessions[i]->host)
+	const struct agent_session *session = collection->sessions[i];
+
+	for (uint32_t k = 0; k < collection->nr_sessions; k++) {
+		const struct agent_session *other = collection->sessions[k];
+
+		if (k != i && other->host == session->host && other->writer == session->writer &&
+		    (other->spoke_ns > session->spoke_ns ||
+		     (other->spoke_ns == session->spoke_ns && k > i)))
 			return true;
+	}
 	return false;
 }
 

@@ -124,6 +124,32 @@ static void an_agent_is_made_up_for_by_the_next_one_that_saw_the_end(void **stat
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
+static void an_agent_of_another_job_succeeds_nobody(void **state)
+{
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1);
+	struct agent_session *other = add_agent(2, 1);
+	other->ended = true;
+	other->writer = 2;
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
+		       "missing: node01 (rank 3) since 2026-11-22 12:01:07");
+}
+
+static void the_successor_is_the_one_that_spoke_later(void **state)
+{
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	add_agent(2, 1)->spoke_ns = NOON_NS - 1;
+	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	report_fixture.collection->sessions[1]->spoke_ns = NOON_NS + 1;
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
+		       "missing: node01 (rank 3) since 2026-11-22 12:01:07");
+}
+
 static void an_end_that_no_agent_saw_is_incomplete(void **state)
 {
 	(void)state;
@@ -390,6 +416,8 @@ int main(void)
 		TEST(of_many_places_only_some_are_listed),
 		TEST(a_live_profile_is_live_and_not_incomplete),
 		TEST(an_agent_is_made_up_for_by_the_next_one_that_saw_the_end),
+		TEST(an_agent_of_another_job_succeeds_nobody),
+		TEST(the_successor_is_the_one_that_spoke_later),
 		TEST(an_end_that_no_agent_saw_is_incomplete),
 		TEST(samples_of_the_kernel_die_with_their_agent),
 		TEST(a_killed_process_is_incomplete_and_no_lost_record),
