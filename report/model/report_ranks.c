@@ -1,5 +1,6 @@
 #include "report_ranks.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,8 @@ static int describe(struct drafts *drafts, struct draft *draft)
 	take_link(drafts, &draft->row, device_id);
 	draft->row.host = clean_string(drafts, host ? host->node : 0);
 	draft->row.device_name = clean_string(drafts, device ? device->name : 0);
-	return draft->row.host && draft->row.device_name ? 0 : -ENOMEM;
+	draft->row.job = clean_string(drafts, process->job);
+	return draft->row.host && draft->row.device_name && draft->row.job ? 0 : -ENOMEM;
 }
 
 /* ---- the times of a row */
@@ -317,9 +319,20 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
-		if (ranks->compared && out[i])
+		if (!ranks->why_not && out[i])
 			ranks->rows[i].outliers |= 1u << column;
 	return error;
+}
+
+static const char *why_not(const struct report_ranks *ranks, const struct profile *profile)
+{
+	/* Nodes that fold their own events send them seconds apart, so while they do ranks differ by that. */
+	if (profile->written && profile->collection->nr_writers > 1)
+		return "not compared while the job runs: the nodes' rows are of different times";
+	if (ranks->has_jobs)
+		return "ranks of several jobs: not compared";
+	static_assert(OUTLIER_VALUES_MIN == 4u, "the text says so");
+	return count_ranks(ranks) < OUTLIER_VALUES_MIN ? "fewer than 4 ranks: not compared" : NULL;
 }
 
 static int compare_rows(struct report_ranks *ranks)
@@ -328,7 +341,6 @@ static int compare_rows(struct report_ranks *ranks)
 	bool *out = calloc(ranks->nr_rows + 1u, sizeof(*out));
 	int error = values && out ? 0 : -ENOMEM;
 
-	ranks->compared = count_ranks(ranks) >= OUTLIER_VALUES_MIN;
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		values[i] = ranks->rows[i].window_ns;
 	if (!error)
@@ -348,6 +360,8 @@ static int by_place(const void *a, const void *b)
 	if (!order && x->rank != y->rank)
 		order = x->rank < y->rank ? -1 : 1;
 	if (!order)
+		order = strcmp(x->job, y->job);
+	if (!order)
 		order = strcmp(x->host, y->host);
 	if (!order && x->gpu != y->gpu)
 		order = x->gpu < y->gpu ? -1 : 1;
@@ -364,7 +378,7 @@ static int make_rows(struct drafts *drafts, const struct profile *profile)
 
 	drafts->at = calloc(nr_entries + 1u, sizeof(*drafts->at));
 	ranks->rows = calloc(nr_entries + 1u, sizeof(*ranks->rows));
-	ranks->texts = calloc(2 * (size_t)nr_entries + 1u, sizeof(char *));
+	ranks->texts = calloc(3 * (size_t)nr_entries + 1u, sizeof(char *));
 	if (!drafts->at || !ranks->rows || !ranks->texts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
@@ -381,9 +395,10 @@ static int make_rows(struct drafts *drafts, const struct profile *profile)
 	for (uint32_t i = 0; i < drafts->count; i++)
 		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
 	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
-	/* Nodes that fold their own events send them seconds apart, so while they do ranks differ by that. */
-	const bool is_uneven = profile->written && drafts->collection->nr_writers > 1;
-	return is_uneven ? 0 : compare_rows(ranks);
+	for (uint32_t i = 1; i < ranks->nr_rows; i++)
+		ranks->has_jobs |= strcmp(ranks->rows[i].job, ranks->rows[0].job) != 0;
+	ranks->why_not = why_not(ranks, profile);
+	return compare_rows(ranks);
 }
 
 int report_ranks_create(const struct profile *profile, struct report_ranks **ranks)

@@ -28,6 +28,7 @@ struct report_ranks_work {
 struct report_ranks_row {
 	const char *host;        /* clean text (clean_text.h) */
 	const char *device_name; /* "": not known */
+	const char *job;         /* "": not known */
 	int32_t rank;            /* REPORT_RANK_NONE */
 	int32_t gpu;             /* REPORT_GPU_NONE */
 	uint32_t pid;
@@ -58,9 +59,11 @@ struct report_ranks_row {
 };
 
 struct report_ranks {
-	struct report_ranks_row *rows; /* by rank, host, GPU, pid; rows without a rank last */
+	struct report_ranks_row *rows; /* by rank, job, host, GPU, pid; rows without a rank last */
 	uint32_t nr_rows;
-	bool compared; /* there are enough ranks (outlier.h) */
+	/* why rows are not compared: static storage, for people; NULL: they are */
+	const char *why_not;
+	bool has_jobs; /* rows of several jobs */
 	uint64_t medians_ns[REPORT_RANKS_COLUMNS];
 	uint64_t median_window_ns;
 	struct report_placement *placement; /* owns; NULL: not looked at */

@@ -11,7 +11,6 @@
 
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
-#include "report/names/outlier.h"
 #include "report/names/text_line.h"
 
 #define NUMBER_SIZE  32u
@@ -64,9 +63,8 @@ const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size
 	const char *separator = "stands out: ";
 
 	*line = '\0';
-	if (!ranks->compared) {
-		text_line_append(line, size, "fewer than %u ranks: not compared",
-				 OUTLIER_VALUES_MIN);
+	if (ranks->why_not) {
+		text_line_append(line, size, "%s", ranks->why_not);
 		return line;
 	}
 	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
@@ -127,7 +125,8 @@ static void write_peak(FILE *out, const struct report_ranks_row *row)
 		fprintf(out, " %9s %-6s", "-", "");
 }
 
-static void write_table_row(FILE *out, const struct report_ranks_row *row)
+static void write_table_row(FILE *out, const struct report_ranks *ranks,
+			    const struct report_ranks_row *row)
 {
 	char time[NUMBER_SIZE], other[NUMBER_SIZE];
 
@@ -160,6 +159,8 @@ static void write_table_row(FILE *out, const struct report_ranks_row *row)
 	else
 		fprintf(out, "GPU%" PRId32, row->gpu);
 	fprintf(out, " pid %" PRIu32, row->pid);
+	if (ranks->has_jobs)
+		fprintf(out, " job %s", *row->job ? row->job : "?");
 	if (row->late)
 		fprintf(out, "; %s records came too late to be put in order",
 			report_summary_count(row->late, time));
@@ -222,13 +223,14 @@ static void write_table_rows(FILE *out, const struct report_ranks *ranks)
 	uint32_t alike = ranks->nr_rows;
 
 	while ((row = next_outlier(ranks, row)) != NULL) {
-		write_table_row(out, row);
+		write_table_row(out, ranks, row);
 		alike--;
 	}
-	for (uint32_t i = 0; i < ranks->nr_rows && alike <= ALIKE_MAX; i++)
+	const bool is_one_line = alike > ALIKE_MAX && !ranks->why_not;
+	for (uint32_t i = 0; i < ranks->nr_rows && !is_one_line; i++)
 		if (!ranks->rows[i].outliers)
-			write_table_row(out, &ranks->rows[i]);
-	if (alike > ALIKE_MAX)
+			write_table_row(out, ranks, &ranks->rows[i]);
+	if (is_one_line)
 		write_alike(out, ranks, alike);
 }
 
@@ -369,6 +371,7 @@ static void write_row(struct row_text *out, const void *of)
 	row_text_number(out, "peak_bytes", row->has_memory, (int64_t)row->peak_bytes);
 	row_text_count(out, "late", row->late);
 	write_outliers(out, row);
+	row_text_string(out, "job", row->job);
 }
 
 int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
@@ -379,7 +382,7 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	fputc('\n', out);
 	json_text_member(out, "outliers", ranks_writer_line(ranks, line, sizeof(line)));
-	fprintf(out, "\n\"compared\":%s,\n\"median_ns\":{", ranks->compared ? "true" : "false");
+	fprintf(out, "\n\"compared\":%s,\n\"median_ns\":{", ranks->why_not ? "false" : "true");
 	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS; column++)
 		fprintf(out, "%s\"%s\":%" PRIu64, column ? "," : "",
 			report_ranks_name((enum report_ranks_column)column),

@@ -101,9 +101,11 @@ if command -v python3 >/dev/null; then
 		    for name, value in want.items():
 		        if name == "outliers":
 		            assert have[name] == value.split(), (have, want)
+		        elif name in ("host", "job"):
+		            assert have[name] == value, (have, want)
 		        elif value == "":
 		            assert have[name] is None, (have, want)
-		        elif name != "host":
+		        else:
 		            assert isinstance(have[name], int) and have[name] == int(value), (name, have, want)
 		    assert have["kernel_ns"] == have["compute_ns"] + have["nccl_ns"]
 		assert "compute" in report["ranks"][5]["outliers"]

@@ -140,7 +140,7 @@ static void a_row_has_all_that_a_rank_did(void **state)
 	assert_int_equal(row->late, 0);
 	assert_false(row->has_memory);
 	assert_int_equal(report_ranks_value(row, REPORT_RANKS_IDLE), 4000 - 2250);
-	assert_false(ranks->compared);
+	assert_non_null(ranks->why_not);
 	assert_string_equal(line(), "fewer than 4 ranks: not compared");
 }
 
@@ -159,7 +159,7 @@ static void rows_are_in_the_order_of_ranks_those_without_one_last(void **state)
 	assert_int_equal(ranks->rows[2].rank, 7);
 	assert_int_equal(ranks->rows[3].rank, 12);
 	assert_int_equal(ranks->rows[4].rank, REPORT_RANK_NONE);
-	assert_true(ranks->compared);
+	assert_null(ranks->why_not);
 }
 
 static void one_that_is_a_tenth_less_busy_is_named(void **state)
@@ -199,7 +199,7 @@ static void three_ranks_are_not_compared(void **state)
 	(void)state;
 	add_job(3, 1, 1, 300);
 	build();
-	assert_false(ranks->compared);
+	assert_non_null(ranks->why_not);
 	assert_int_equal(nr_outliers(), 0);
 	assert_string_equal(line(), "fewer than 4 ranks: not compared");
 }
@@ -215,7 +215,7 @@ static void several_programs_of_a_rank_are_no_more_ranks(void **state)
 	assert_int_equal(ranks->rows[0].rank, 0);
 	assert_int_equal(ranks->rows[1].rank, 0);
 	assert_int_equal(ranks->rows[1].pid, 13);
-	assert_false(ranks->compared);
+	assert_non_null(ranks->why_not);
 }
 
 static void the_peak_is_that_of_device_memory(void **state)
@@ -311,8 +311,8 @@ static void csv_has_integers(void **state)
 		"compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
 		"graphs,graph_ns,nccl_busy_ns,overlap_ns,nccl_waits_ns,nccl_moves_ns,"
 		"nccl_bus_bytes,link,link_bytes_per_second,delays,delay_ns,delay_max_ns,peak_bytes,"
-		"late,outliers\n"
-		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,,0,0,0,,0,\n"
+		"late,outliers,job\n"
+		",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,,0,0,0,,0,,\n"
 		"# fewer than 4 ranks: not compared\n# ");
 	free(text);
 }
@@ -328,8 +328,8 @@ static void json_has_integers_too(void **state)
 	assert_holds(text, "\n\"compared\":true,\n\"median_ns\":{\"busy\":");
 	assert_holds(text, "\n\"ranks\":[\n{\"rank\":0,\"host\":\"node0\",\"gpu\":0,\"name\":"
 			   "\"NVIDIA H100\",\"pid\":500,\"records\":201,\"window_ns\":");
-	assert_holds(text, "\"peak_bytes\":null,\"late\":0,\"outliers\":[]}");
-	assert_holds(text, "\"outliers\":[\"busy\",\"compute\",\"idle\"]}");
+	assert_holds(text, "\"peak_bytes\":null,\"late\":0,\"outliers\":[],\"job\":\"\"}");
+	assert_holds(text, "\"outliers\":[\"busy\",\"compute\",\"idle\"],\"job\":\"\"}");
 	free(text);
 }
 
@@ -373,7 +373,7 @@ static void the_peak_of_the_gpus_link_stands_beside_the_bandwidth(void **state)
 	assert_holds(text, "\"link\":\"NVLink\",\"link_bytes_per_second\":478116000000,");
 	free(text);
 	text = text_of(ranks_writer_csv);
-	assert_holds(text, ",NVLink,478116000000,0,0,0,,0,\n");
+	assert_holds(text, ",NVLink,478116000000,0,0,0,,0,,\n");
 	free(text);
 }
 
@@ -435,6 +435,25 @@ static void more_rows_that_are_alike_are_one_line(void **state)
 	free(text);
 }
 
+static void ranks_of_several_jobs_are_not_compared(void **state)
+{
+	(void)state;
+	add_job(18, 1, 5, 700);
+	assert_int_equal(
+		catalog_add_string(report_fixture.collection->catalog, "27", 2,
+				   &roster_process(report_fixture.collection->roster, 3)->job),
+		0);
+	build();
+	assert_true(ranks->has_jobs);
+	assert_int_equal(nr_outliers(), 0);
+	assert_string_equal(line(), "ranks of several jobs: not compared");
+	char *text = text_of(ranks_writer_table);
+	assert_holds(text, " pid 501 job 27\n");
+	assert_holds(text, " pid 502 job ?\n");
+	assert_null(strstr(text, "alike"));
+	free(text);
+}
+
 static void a_profile_without_gpu_work_has_no_rows(void **state)
 {
 	(void)state;
@@ -469,6 +488,7 @@ int main(void)
 		TEST(the_table_marks_who_stands_out),
 		TEST(sixteen_rows_that_are_alike_are_rows),
 		TEST(more_rows_that_are_alike_are_one_line),
+		TEST(ranks_of_several_jobs_are_not_compared),
 		TEST(a_profile_without_gpu_work_has_no_rows),
 	};
 
