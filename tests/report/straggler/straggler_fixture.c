@@ -27,6 +27,7 @@ static struct store *store;
 static struct collection *collection;
 static struct agent_session *session;
 static bool keep_samples;
+static int32_t world_size;
 
 /* What the agent has defined: an id is the place. */
 static char *strings[TEXTS_MAX], *paths[TEXTS_MAX];
@@ -68,6 +69,7 @@ int job_set_up(void **state)
 	(void)state;
 	nr_strings = nr_nodes = nr_frames = nr_processes = 0;
 	keep_samples = false;
+	world_size = -1;
 	snprintf(folder, sizeof(folder), "/tmp/flamegrid-straggler.XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -177,10 +179,15 @@ static void put_process(uint32_t process, int32_t rank, uint32_t state)
 					   .state = state,
 					   .rank = rank,
 					   .local_rank = -1,
-					   .world_size = -1,
+					   .world_size = world_size,
 					   .command = string_of("train"),
 					   .nr_devices = 1,
 					   .devices = &device}});
+}
+
+void job_world(int32_t size)
+{
+	world_size = size;
 }
 
 uint32_t job_process(int32_t rank)

@@ -21,6 +21,9 @@ void job_commit(void);
 void job_restart(void); /* without a commit: what came since the last one comes again, or not */
 void job_keep_samples(void);
 
+/* The ranks of the job, of all processes that come later; -1 before: not known. */
+void job_world(int32_t size);
+
 /* A process of that rank (-1: none) on a GPU of its own: its id, from 1. */
 uint32_t job_process(int32_t rank);
 void job_end(uint32_t process);
