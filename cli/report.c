@@ -123,6 +123,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
 		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},
+		{"verbose", .flag = &request->verbose},
 		{"output", .text = &report->output_path, .least = 1},
 		{"files", .flag = &report->files},
 		{"strict", .flag = &report->strict},
@@ -219,7 +220,8 @@ int verb_report(const char *program, int argc, char **argv)
 	status = EXIT_FAILED;
 	const char *path = output_dir_store(report.profile_path, store);
 	/* A page has all frames, and a switch. */
-	if (report.request.format == REPORT_HTML && report.names.view.frames == REPORT_FRAMES_USER) {
+	if (report.request.format == REPORT_HTML &&
+	    report.names.view.frames == REPORT_FRAMES_USER) {
 		report.request.user_frames = true;
 		report.names.view.frames = REPORT_FRAMES_ALL;
 	}

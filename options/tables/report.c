@@ -19,6 +19,8 @@ static const struct option_row rows[] = {
 	{"by", 'b', "KEYS", OPTION_DAILY,
 	 "Split by job,host,rank,gpu,context,stream,thread,step-kind."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
+	{"verbose", 'v', NULL, 0,
+	 "In tables also print keys of communicators, and chances (p-values)."},
 	ROW_WEIGHT,
 	ROW_UNIT,
 	{"demangle", 0, "full|simple|none", 0,

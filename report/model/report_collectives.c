@@ -220,8 +220,11 @@ static int fill(struct builder *builder, const struct collective_log_call *entri
 {
 	const struct collective_folds *folds = builder->report->folds;
 	uint32_t nr_nodes;
-	int error = index_communicators(builder);
+	int error = communicator_names_create(builder->profile->collection->roster, folds,
+					      &builder->report->communicators);
 
+	if (!error)
+		error = index_communicators(builder);
 	for (uint32_t i = 0; i < count && !error; i++)
 		error = name_call(builder, &entries[i]);
 	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
@@ -292,6 +295,7 @@ void report_collectives_destroy(struct report_collectives *collectives)
 	if (!collectives)
 		return;
 	report_names_destroy(collectives->names);
+	communicator_names_destroy(collectives->communicators);
 	collective_folds_destroy(collectives->folds);
 	free((void *)collectives->calls);
 	free((void *)collectives->sums);

@@ -8,6 +8,7 @@
 #include "report_build.h"
 
 #include "aggregator/profile/collective_folds.h"
+#include "report/names/communicator_names.h"
 #include "report/profile/profile.h"
 
 struct report_names;
@@ -44,10 +45,11 @@ struct report_collectives {
 	uint32_t nr_calls;
 	const struct report_collective_sum *sums; /* by host time, the longest first */
 	uint32_t nr_sums;
-	const struct report_node *nodes; /* of stacks */
-	const char *const *strings;      /* the names of hosts and nodes */
-	struct report_names *names;      /* owns */
-	struct collective_folds *folds;  /* owns */
+	const struct report_node *nodes;          /* of stacks */
+	const char *const *strings;               /* the names of hosts and nodes */
+	struct report_names *names;               /* owns */
+	struct communicator_names *communicators; /* owns */
+	struct collective_folds *folds;           /* owns */
 };
 
 /* Takes ownership of the folds, also on error, and borrows nothing. 0; -EPROTO: the folds name things that the profile

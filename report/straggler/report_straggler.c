@@ -69,7 +69,9 @@ static int add_communicator(struct builder *builder, const struct collective_fol
 	if (!is_known(builder, fold))
 		return 0;
 	*added = (struct report_straggler_communicator){
-		.fold = fold, .members = calloc(fold->nr_members, sizeof(*added->members))};
+		.fold = fold,
+		.name = communicator_names_of(report->names, fold->key),
+		.members = calloc(fold->nr_members, sizeof(*added->members))};
 	if (!added->members)
 		return -ENOMEM;
 	report->nr_communicators++;
@@ -255,7 +257,8 @@ static int add_rank(struct builder *builder, uint32_t process)
 					       .pid = added->identity.pid,
 					       .host = "",
 					       .communicator = REPORT_STRAGGLER_NONE,
-					       .member = REPORT_STRAGGLER_NONE};
+					       .member = REPORT_STRAGGLER_NONE,
+					       .kept_on = REPORT_STRAGGLER_NONE};
 	builder->rank_of[process] = ++report->nr_ranks;
 	return host ? keep_text(builder, host->node, &rank->host) : 0;
 }
@@ -341,7 +344,7 @@ static uint32_t most_waited_for(const struct report_straggler_communicator *of)
 									 : REPORT_STRAGGLER_NONE;
 }
 
-/* Sets kept_by of a named rank. */
+/* Sets kept_by and kept_on of a named rank. */
 static void find_keeper(const struct report_straggler *report, struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *late =
@@ -365,6 +368,7 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 				continue;
 			waited_ns = of->members[j].found.waited_ns;
 			rank->kept_by = report->ranks[of->members[keeper].of_rank].id;
+			rank->kept_on = i;
 		}
 	}
 }
@@ -473,8 +477,11 @@ static int explain_group(struct builder *builder, struct report_straggler_group 
 
 static int build(struct builder *builder)
 {
-	int error = add_all(builder);
+	int error = communicator_names_create(builder->profile->collection->roster, builder->folds,
+					      &builder->report->names);
 
+	if (!error)
+		error = add_all(builder);
 	if (!error)
 		error = judge_all(builder);
 	if (!error)
@@ -523,6 +530,7 @@ void report_straggler_destroy(struct report_straggler *straggler)
 	for (uint32_t i = 0; i < straggler->nr_groups; i++)
 		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
 	free(straggler->groups);
+	communicator_names_destroy(straggler->names);
 	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);

@@ -17,6 +17,7 @@
 #include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
+#include "report/names/communicator_names.h"
 #include "report/profile/profile.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
@@ -32,6 +33,7 @@ struct report_straggler_member {
 
 struct report_straggler_communicator {
 	const struct collective_fold *fold;      /* borrowed from folds */
+	const char *name;                        /* borrowed from names */
 	struct report_straggler_member *members; /* owns; one for each of the fold's members */
 	uint64_t span_ns;                        /* the median of its members' spans */
 	struct straggler_group *groups;          /* owns; those that are named */
@@ -66,13 +68,15 @@ struct report_straggler_rank {
 	/* id of the named rank for which it waited on another communicator, by at least half of its own lateness: so it
 	 * is late because of that one; 0: none */
 	uint32_t kept_by;
+	uint32_t kept_on;               /* index of that communicator; REPORT_STRAGGLER_NONE */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;
 };
 
 struct report_straggler {
-	struct collective_folds *folds; /* owns */
+	struct collective_folds *folds;   /* owns */
+	struct communicator_names *names; /* owns */
 	/* owns; in order of the time waited, the most first */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;

@@ -49,8 +49,9 @@ struct report_request {
 	uint32_t asked;               /* a set: 1u << enum report_subject_id */
 	struct folded_options folded; /* HTML uses weight and by, too */
 	uint32_t top;                 /* rows of a table; 0: its default */
+	bool verbose;                 /* tables have keys of communicators, and probabilities */
 	const char *subtitle;         /* of HTML; NULL: none */
-	bool user_frames;             /* of HTML: the page opens with each framework's frames as one */
+	bool user_frames; /* of HTML: the page opens with each framework's frames as one */
 };
 
 struct report_subject {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "communicator_column.h"
 #include "row_text.h"
 #include "text_file.h"
 
@@ -15,18 +16,18 @@
 
 /* ---- table */
 
-/* A communicator is called by its key, or else by the place where it was seen. */
-static const char *name_of(const struct report_collective_sum *sum, char text[static NAME_SIZE])
+/* A communicator whose key is not known is named by the place where it was seen. */
+static const char *name_of(const struct report_collectives *collectives,
+			   const struct report_collective_sum *sum, char text[static NAME_SIZE])
 {
 	if (sum->key)
-		snprintf(text, NAME_SIZE, "%016" PRIx64, sum->key);
-	else if (sum->function == COLLECTIVE_GROUP)
-		snprintf(text, NAME_SIZE, "-");
-	else if (sum->communicator_id == 0)
-		snprintf(text, NAME_SIZE, "none");
-	else
-		snprintf(text, NAME_SIZE, "%" PRIu32 ".%" PRIu32 " (not known)", sum->pid,
-			 sum->communicator_id);
+		return communicator_names_of(collectives->communicators, sum->key);
+	if (sum->function == COLLECTIVE_GROUP)
+		return "-";
+	if (sum->communicator_id == 0)
+		return "none";
+	snprintf(text, NAME_SIZE, "%" PRIu32 ".%" PRIu32 " (not known)", sum->pid,
+		 sum->communicator_id);
 	return text;
 }
 
@@ -41,20 +42,22 @@ static const char *ranks_of(const struct report_collective_sum *sum, char text[s
 	return text;
 }
 
-static void write_sum(FILE *out, const struct report_collective_sum *sum)
+static void write_sum(FILE *out, const struct communicator_column *names, const char *name,
+		      const struct report_collective_sum *sum)
 {
-	char name[NAME_SIZE], ranks[NUMBER_SIZE], calls[NUMBER_SIZE], bytes[NUMBER_SIZE];
+	char ranks[NUMBER_SIZE], calls[NUMBER_SIZE], bytes[NUMBER_SIZE];
 	char total[NUMBER_SIZE], mean[NUMBER_SIZE], max[NUMBER_SIZE], sequence[NAME_SIZE] = "";
 
 	if (sum->first)
 		snprintf(sequence, sizeof(sequence), "%" PRIu64 "..%" PRIu64, sum->first,
 			 sum->last);
-	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s %-16s  %s",
+	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ",
 		report_summary_time(sum->total_ns, total), report_summary_count(sum->calls, calls),
 		report_summary_time(sum->total_ns / sum->calls, mean),
 		report_summary_time(sum->max_ns, max), report_summary_bytes(sum->bytes, bytes),
-		ranks_of(sum, ranks), collective_function_name(sum->function), name_of(sum, name),
-		sequence);
+		ranks_of(sum, ranks), collective_function_name(sum->function));
+	communicator_column_write(names, name, sum->key);
+	fprintf(out, "  %s", sequence);
 	if (sum->failed)
 		fprintf(out, "; %s failed", report_summary_count(sum->failed, calls));
 	fputc('\n', out);
@@ -75,17 +78,25 @@ static void write_unknown(FILE *out, const struct report_collectives *collective
 }
 
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
-			     const struct report_tree *tree, uint32_t top)
+			     const struct report_tree *tree, uint32_t top, bool verbose)
 {
-	char count[NUMBER_SIZE];
+	char count[NUMBER_SIZE], name[NAME_SIZE];
+	struct communicator_column names;
 
 	if (top == 0)
 		top = TOP_DEFAULT;
-	report_summary_title(out, tree);
-	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s %-16s  %s\n", "host time", "calls",
-		"mean", "longest", "bytes", "ranks", "function", "communicator", "sequence");
+	communicator_column_init(&names, out, verbose);
 	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
-		write_sum(out, &collectives->sums[i]);
+		communicator_column_widen(&names,
+					  name_of(collectives, &collectives->sums[i], name));
+	report_summary_title(out, tree);
+	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ", "host time", "calls", "mean",
+		"longest", "bytes", "ranks", "function");
+	communicator_column_heading(&names);
+	fputs("  sequence\n", out);
+	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
+		write_sum(out, &names, name_of(collectives, &collectives->sums[i], name),
+			  &collectives->sums[i]);
 	if (collectives->nr_sums > top)
 		fprintf(out, "%12s %s more\n", "",
 			report_summary_count(collectives->nr_sums - top, count));
@@ -110,6 +121,7 @@ static void write_key(struct row_text *out, const char *name, uint64_t key)
 		fprintf(out->out, "%016" PRIx64, key);
 }
 
+/* The name is apart from these, in the last column, so that the others keep their places. */
 static void write_communicator(struct row_text *out, const struct communicator *known)
 {
 	static const struct communicator unknown = {.nr_ranks = COLLECTIVE_NOT_KNOWN,
@@ -153,6 +165,10 @@ static void write_call(struct row_text *out, const struct report_collectives *co
 	row_text_number(out, "gpu_ns", gpu->known, (int64_t)gpu->ns);
 	row_text_number(out, "device_id", gpu->known, gpu->device_id);
 	row_text_stack(out, "stack", collectives->nodes, collectives->strings, row->node);
+	row_text_string(out, "name",
+			row->communicator ? communicator_names_of(collectives->communicators,
+								  row->communicator->key)
+					  : "");
 }
 
 int collectives_writer_csv(FILE *out, const struct report_collectives *collectives,
@@ -193,6 +209,7 @@ static void write_sum_row(struct row_text *out, const void *row)
 	if (sum->key)
 		snprintf(key, sizeof(key), "%016" PRIx64, sum->key);
 	row_text_string(out, "communicator", key);
+	row_text_string(out, "name", communicator_names_of(collectives->communicators, sum->key));
 	if (!sum->key && !is_group) {
 		row_text_string(out, "host", collectives->strings[sum->host]);
 		row_text_count(out, "pid", sum->pid);

@@ -58,18 +58,11 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
-static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
-						      const struct report_straggler_rank *rank,
-						      const struct collective_fold **of)
-{
-	*of = straggler->communicators[rank->communicator].fold;
-	return &straggler->communicators[rank->communicator].members[rank->member];
-}
-
 /* Appends what the others waited for a subject, and how its lateness shows. */
-static void append_waits(char *line, size_t size, const struct collective_fold *of,
+static void append_waits(char *line, size_t size, const struct report_straggler_communicator *on,
 			 const struct straggler_subject *found)
 {
+	const struct collective_fold *of = on->fold;
 	const bool stall = found->ground == STRAGGLER_STALL;
 	const uint64_t waited_ns =
 		(stall ? found->lump_ns : found->others_ns) / (of->nr_members - 1);
@@ -82,17 +75,19 @@ static void append_waits(char *line, size_t size, const struct collective_fold *
 
 	switch (found->ground) {
 	case STRAGGLER_STALL:
-		text_line_append(line, size, "once, at collectives %" PRIu64 " to %" PRIu64,
-				 found->lump_from + 1, found->lump_to);
+		text_line_append(line, size,
+				 "once, at collectives %" PRIu64 " to %" PRIu64 " of %s",
+				 found->lump_from + 1, found->lump_to, on->name);
 		break;
 	case STRAGGLER_HIDDEN:
-		text_line_append(line, size, "behind others that are late, too, by %s each time",
-				 report_summary_time((uint64_t)found->late_ns, time));
+		text_line_append(line, size,
+				 "behind others that are late, too, by %s in each collective of %s",
+				 report_summary_time((uint64_t)found->late_ns, time), on->name);
 		return;
 	default:
-		text_line_append(line, size, "last in %.2f %% of %s collectives",
+		text_line_append(line, size, "last in %.2f %% of %s collectives of %s",
 				 percent((double)found->last, (double)of->used),
-				 report_summary_count(of->used, count));
+				 report_summary_count(of->used, count), on->name);
 	}
 	text_line_append(line, size, "; each other rank waited %s for it, %.2f %% of the time",
 			 report_summary_time(waited_ns, time), 100 * share);
@@ -117,20 +112,21 @@ static void append_keeper(char *line, size_t size, const struct report_straggler
 			continue;
 		text_line_append(line, size, "kept waiting by ");
 		straggler_text_rank(line, size, &straggler->ranks[i]);
-		text_line_append(line, size, " on another communicator; ");
+		text_line_append(line, size, " in collectives of %s; ",
+				 straggler->communicators[rank->kept_on].name);
 	}
 }
 
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
-	const struct collective_fold *of;
-	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
+	const struct report_straggler_communicator *on =
+		&straggler->communicators[rank->communicator];
 
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
 	append_keeper(line, size, straggler, rank);
-	append_waits(line, size, of, &member->found);
+	append_waits(line, size, on, &on->members[rank->member].found);
 	append_first_cause(line, size, rank->causes, rank->nr_causes);
 	text_line_append(line, size, ")");
 }
@@ -165,7 +161,7 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	text_line_append(line, size, "%s (", group->name);
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
-	append_waits(line, size, straggler->communicators[group->communicator].fold,
+	append_waits(line, size, &straggler->communicators[group->communicator],
 		     &group->group->found);
 	append_first_cause(line, size, group->causes, group->nr_causes);
 	text_line_append(line, size, ")");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "communicator_column.h"
 #include "json_text.h"
 #include "row_text.h"
 #include "straggler_text.h"
@@ -26,15 +27,23 @@ static const char *const grounds[] = {
 	[STRAGGLER_HIDDEN] = "hidden",
 };
 
-static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
-						      const struct report_straggler_rank *rank,
-						      const struct collective_fold **of)
-{
-	*of = straggler->communicators[rank->communicator].fold;
-	return &straggler->communicators[rank->communicator].members[rank->member];
-}
-
 /* ---- table: communicators */
+
+struct table {
+	FILE *out;
+	const struct report_straggler *straggler;
+	bool verbose;
+	struct communicator_column names;
+};
+
+static void begin_table(struct table *table, FILE *out, const struct report_straggler *straggler,
+			uint32_t top, bool verbose)
+{
+	*table = (struct table){.out = out, .straggler = straggler, .verbose = verbose};
+	communicator_column_init(&table->names, out, verbose);
+	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
+		communicator_column_widen(&table->names, straggler->communicators[i].name);
+}
 
 static const char *ranks_of(const struct collective_fold *of, char text[static NUMBER_SIZE])
 {
@@ -85,12 +94,15 @@ static void write_left_out(FILE *out, uint64_t count, const char *what)
 		fprintf(out, "; %s %s", report_summary_count(count, text), what);
 }
 
-static void write_communicator(FILE *out, const struct report_straggler_communicator *communicator)
+static void write_communicator(const struct table *table,
+			       const struct report_straggler_communicator *communicator)
 {
 	const struct collective_fold *of = communicator->fold;
 	char ranks[NUMBER_SIZE], collectives[NUMBER_SIZE], used[NUMBER_SIZE], span[NUMBER_SIZE];
+	FILE *out = table->out;
 
-	fprintf(out, "%016" PRIx64 " %10s %12s %8.2f%% %12s %9s %12s", of->key, ranks_of(of, ranks),
+	communicator_column_write(&table->names, communicator->name, of->key);
+	fprintf(out, " %10s %12s %8.2f%% %12s %9s %12s", ranks_of(of, ranks),
 		report_summary_count(of->collectives, collectives),
 		percent((double)of->complete, (double)of->collectives),
 		report_summary_count(of->used, used), measure_of(of),
@@ -154,17 +166,20 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		write_cause(out, &causes[i]);
 }
 
-static void write_found(FILE *out, const struct straggler_subject *found)
+static void write_found(const struct table *table, const struct straggler_subject *found)
 {
 	char late[NUMBER_SIZE], lump[NUMBER_SIZE];
+	FILE *out = table->out;
 
-	fprintf(out,
-		"  by %s each time against the median; named by %s\n"
-		"  chance of equal ranks: %.1e, in %" PRIu32 " of the run's stretches the last: "
-		"%.1e, of the costliest lumps: %.1e; z %.1f\n",
+	fprintf(out, "  by %s each time against the median; named by %s\n",
 		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
-		grounds[found->ground], found->p, found->stretches, found->p_stretches,
-		found->p_lumps, found->z);
+		grounds[found->ground]);
+	if (table->verbose)
+		fprintf(out,
+			"  chance of equal ranks: %.1e, in %" PRIu32
+			" of the run's stretches the last: %.1e, of the costliest lumps: %.1e; "
+			"z %.1f\n",
+			found->p, found->stretches, found->p_stretches, found->p_lumps, found->z);
 	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL)
 		fprintf(out,
 			"  the costliest lump: at collectives %" PRIu64 " to %" PRIu64
@@ -173,31 +188,31 @@ static void write_found(FILE *out, const struct straggler_subject *found)
 			report_summary_time(found->lump_ns, lump));
 }
 
-static void write_named(FILE *out, const struct report_straggler *straggler,
-			const struct report_straggler_rank *rank)
+static void write_named(const struct table *table, const struct report_straggler_rank *rank)
 {
-	const struct collective_fold *of;
-	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
+	const struct report_straggler_communicator *on =
+		&table->straggler->communicators[rank->communicator];
+	const struct straggler_subject *found = &on->members[rank->member].found;
 	char line[STRAGGLER_TEXT_SIZE] = "", behind[NUMBER_SIZE];
 
 	straggler_text_rank(line, sizeof(line), rank);
-	fprintf(out,
-		"\n%s is late on %016" PRIx64 ", where it was last %s behind the one before it\n",
-		line, of->key, report_summary_time(member->found.behind_ns, behind));
-	write_found(out, &member->found);
-	write_causes(out, rank->causes, rank->nr_causes, &rank->scope);
+	fprintf(table->out,
+		"\n%s is late in collectives of %s, where it was last %s behind the one before "
+		"it\n",
+		line, on->name, report_summary_time(found->behind_ns, behind));
+	write_found(table, found);
+	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 
-static void write_group(FILE *out, const struct report_straggler *straggler,
-			const struct report_straggler_group *group)
+static void write_group(const struct table *table, const struct report_straggler_group *group)
 {
 	char line[STRAGGLER_TEXT_SIZE] = "";
 
-	straggler_text_ranks(line, sizeof(line), straggler, group);
-	fprintf(out, "\n%s is late on %016" PRIx64 " (%s)\n", group->name,
-		straggler->communicators[group->communicator].fold->key, line);
-	write_found(out, &group->group->found);
-	write_causes(out, group->causes, group->nr_causes, &group->scope);
+	straggler_text_ranks(line, sizeof(line), table->straggler, group);
+	fprintf(table->out, "\n%s (%s) is late in collectives of %s\n", group->name, line,
+		table->straggler->communicators[group->communicator].name);
+	write_found(table, &group->group->found);
+	write_causes(table->out, group->causes, group->nr_causes, &group->scope);
 }
 
 /* Returns whether a communicator stands in several lines, each of which has a part of its ranks or of the run. */
@@ -239,17 +254,20 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 }
 
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
-			   const struct report_tree *tree, uint32_t top)
+			   const struct report_tree *tree, uint32_t top, bool verbose)
 {
 	char line[STRAGGLER_TEXT_SIZE];
+	struct table table;
 
 	if (top == 0)
 		top = TOP_DEFAULT;
+	begin_table(&table, out, straggler, top, verbose);
 	report_summary_title(out, tree);
-	fprintf(out, "%-16s %10s %12s %9s %12s %9s %12s\n", "communicator", "ranks", "collectives",
-		"all ranks", "compared", "by", "span");
+	communicator_column_heading(&table.names);
+	fprintf(out, " %10s %12s %9s %12s %9s %12s\n", "ranks", "collectives", "all ranks",
+		"compared", "by", "span");
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		write_communicator(out, &straggler->communicators[i]);
+		write_communicator(&table, &straggler->communicators[i]);
 	if (straggler->nr_communicators > top)
 		fprintf(out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
 	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
@@ -259,9 +277,9 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	if (straggler->nr_ranks > top)
 		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
 	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
-		write_group(out, straggler, &straggler->groups[i]);
+		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
-		write_named(out, straggler, &straggler->ranks[i]);
+		write_named(&table, &straggler->ranks[i]);
 	fputc('\n', out);
 	write_notes(out, straggler);
 	fprintf(out, "%s\n", straggler_text_line(straggler, line, sizeof(line)));
@@ -306,7 +324,8 @@ static void write_ground(struct row_text *out, enum straggler_ground ground)
 		row_text_number(out, "ground", false, 0);
 }
 
-/* In CSV each member has its communicator's fields, and the communicator's span. */
+/* In CSV each member has its communicator's fields, and the communicator's span. The newest column is the last, so that
+ * the others keep their places. */
 static void write_member(struct row_text *out,
 			 const struct report_straggler_communicator *communicator, uint32_t index,
 			 const struct report_straggler_rank *rank)
@@ -341,6 +360,8 @@ static void write_member(struct row_text *out,
 	row_text_print(out, "z", "%.3f", bounded(found->z));
 	row_text_flag(out, "late", found->ground);
 	write_ground(out, found->ground);
+	if (!json)
+		row_text_string(out, "name", communicator->name);
 }
 
 static void write_communicator_row(struct row_text *out, const void *row)
@@ -350,6 +371,7 @@ static void write_communicator_row(struct row_text *out, const void *row)
 	const struct collective_fold *of = communicator->fold;
 
 	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->key);
+	row_text_string(out, "name", communicator->name);
 	row_text_string(out, "origin", communicator_origin_name(of->origin));
 	row_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
 	row_text_count(out, "ranks_seen", of->nr_members);
@@ -433,6 +455,7 @@ static void write_group_row(struct row_text *out, const void *row)
 	row_text_string(out, "kind", kinds[group->group->kind]);
 	row_text_string(out, "name", group->name);
 	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->fold->key);
+	row_text_string(out, "communicator_name", of->name);
 	row_text_print(out, "ranks", "[");
 	for (uint32_t i = 0; i < group->group->nr_members; i++)
 		fprintf(out->out, "%s%" PRId32, i ? ", " : "",

@@ -370,24 +370,36 @@ static void every_format_shows_them(void **state)
 	open_reports(&reports);
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, 0), 0);
+	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, 0, false),
+			 0);
 	assert_int_equal(collectives_writer_csv(out, reports.collectives, reports.tree), 0);
 	collectives_writer_json(out, reports.collectives);
 	fclose(out);
-	assert_line(text, "2 of 2  all_reduce     abcdef0123456789  1..2; 1 failed\n");
+	assert_null(strstr(text, "all ranks         abcdef0123456789"));
+	assert_line(text, "function       communicator      sequence\n");
+	assert_line(text, "2 of 2  all_reduce     all ranks         1..2; 1 failed\n");
 	assert_line(text, "71.3 (not known)  5..5\n");
 	assert_line(text, "note: communicators \"not known\"");
 	assert_line(text, "node01,71,0,9,abcdef0123456789,1,2,1,unique id,,1,1,all_reduce,float32,"
 			  "sum,5,20,,0,0xfffffffffffffffe,0,1000,11,0,,,,"
-			  "\"train.py:main:7;train.py:step:9\"\n");
+			  "\"train.py:main:7;train.py:step:9\",all ranks\n");
 	assert_line(text, "node01,72,1,9,abcdef0123456789,1,2,0,unique id,,0,2,");
 	assert_line(text, "node01,71,0,9,,3,,,seen in the middle,,5,5,all_reduce,");
 	assert_line(text, "node01,71,0,9,,,,,,,0,0,group,");
-	assert_line(text, "{\"communicator\":\"abcdef0123456789\",\"origin\":\"unique id\","
+	assert_line(text, "{\"communicator\":\"abcdef0123456789\",\"name\":\"all ranks\","
+			  "\"origin\":\"unique id\","
 			  "\"function\":\"all_reduce\",\"ranks\":2,\"ranks_seen\":2,\"calls\":4,"
 			  "\"failed\":1,\"bytes\":60,\"host_ns\":46,\"max_ns\":12,"
 			  "\"first_sequence\":1,\"last_sequence\":2,\"gpu_calls\":0,\"gpu_ns\":0}");
 	assert_line(text, "\"host\":\"node01\",\"pid\":71,\"communicator_id\":3,");
+	free(text);
+	out = open_memstream(&text, &size);
+	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, 0, true),
+			 0);
+	fclose(out);
+	assert_line(text, "communicator      key               sequence\n");
+	assert_line(text, "all ranks         abcdef0123456789  1..2; 1 failed\n");
+	assert_line(text, "71.3 (not known)                    5..5\n");
 	free(text);
 	close_reports(&reports);
 }

@@ -46,6 +46,8 @@ world=$(awk -F'\t' '$1 == "communicator" { print $3; exit }' "$scratch"/truth.*)
 same "table: ranks and sequences of the world's all_reduces" \
 	"$(grep -E "all_reduce +$world" "$scratch/table" | grep -oE '4 of 4|1\.\.14' | tr '\n' ' ')" "4 of 4 1..14 "
 "$flamegrid" report "$scratch/run" --format json --collectives >"$scratch/json"
+same "json: two ranks in a process are named by keys" "$(python3 -c 'import json, sys
+print(all(c["name"] == c["communicator"] for c in json.load(open(sys.argv[1]))["collectives"]))' "$scratch/json")" True
 valid_report "$scratch/run" --collectives
 "$flamegrid" report "$scratch/run" --format folded --collectives >/dev/null 2>"$scratch/wrong.err"
 same "--collectives of folded stacks: status" $? 2

@@ -172,6 +172,8 @@ always nodes
 hold nodes <<'END'
 parts are those of the single records: parts() == records()
 END
+same "nodes: names of communicators" "$("$flamegrid" report "$scratch/nodes" --straggler -f csv | grep -v '^#' | sed 's/.*,//' | uniq | tr '\n' ',')" \
+	"name,all ranks,"
 
 # ---- two ranks: a ring is a pair
 FAKE_NCCL_TRANSFER_NS=20000 "$flamegrid" run -q --devices "$list" -o "$scratch/pair" -- "$ranks" --ranks 2 --steps 1 --mix >"$scratch/pair.out" 2>&1

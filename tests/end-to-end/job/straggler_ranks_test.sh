@@ -41,8 +41,14 @@ valid_report "$scratch/gpu"
 valid_report "$scratch/gpu" --clocks
 "$flamegrid" report "$scratch/gpu" --straggler >"$scratch/table"
 contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
+contains "gpu: the communicator's name in it" "$scratch/table" " of 60 collectives of all ranks; each other rank waited "
+key=$(field "$scratch/gpu.json" 'r["communicators"][0]["communicator"]')
+same "gpu: lines of the table with the key, or with chances" "$(grep -cE "$key|chance" "$scratch/table")" 0
+same "gpu: with -v" "$("$flamegrid" report "$scratch/gpu" --straggler -v | grep -oE "^all ranks +$key|chance of equal ranks" | tr -s ' ' | tr '\n' ',')" \
+	"all ranks $key,chance of equal ranks,"
 "$flamegrid" report "$scratch/gpu" --straggler -f csv >"$scratch/csv"
 same "gpu: csv has a row a rank" "$(grep -vc '^#' "$scratch/csv")" 9
+same "gpu: names in csv" "$(grep -v '^#' "$scratch/csv" | sed 's/.*,//' | uniq | tr '\n' ',')" "name,all ranks,"
 
 # ---- late on the host ----
 job host -- --ahead --steps 60 --late-host 3:5000
@@ -99,6 +105,11 @@ same "diff: against itself: status" $? 2
 job mix -- --steps 20 --mix --late-gpu 1:1000
 straggler mix
 same "mix: the world's communicator and halves of it" "$(field "$scratch/mix.json" 'sorted(c["ranks"] for c in r["communicators"])')" "[2, 2, 2, 2, 8]"
+same "mix: their names" "$(field "$scratch/mix.json" 'sorted(c["name"] for c in r["communicators"])')" \
+	"['all ranks', 'ranks 0-1', 'ranks 2-3', 'ranks 4-5', 'ranks 6-7']"
+"$flamegrid" report "$scratch/mix" --collectives --format table >"$scratch/table"
+same "mix: names of those with all_reduces alone" "$(grep -oE 'all_reduce +ranks [0-9-]+' "$scratch/table" | tr -s ' ' | sort | tr '\n' ',')" \
+	"all_reduce ranks 0-1,all_reduce ranks 2-3,all_reduce ranks 4-5,all_reduce ranks 6-7,"
 same "mix: what waits for nobody is left out" "$(field "$scratch/mix.json" '[c["wait_for_nobody"] > 0 for c in r["communicators"] if c["ranks"] == 8]')" "[True]"
 same "mix: each with all ranks" "$(field "$scratch/mix.json" 'all(c["collectives"] == c["all_ranks"] for c in r["communicators"])')" True
 valid_report "$scratch/mix" --straggler

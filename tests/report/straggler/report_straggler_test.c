@@ -369,12 +369,26 @@ static void every_format_says_who_and_why(void **state)
 	struct report_tree *tree;
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	FILE *out = open_memstream(&text, &size);
-	assert_int_equal(straggler_writer_table(out, found, tree, 0), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, 0, false), 0);
+	fflush(out);
+	assert_null(strstr(text, "feed"));
+	assert_null(strstr(text, "chance of equal ranks"));
+	assert_int_equal(straggler_writer_table(out, found, tree, 0, true), 0);
 	assert_int_equal(straggler_writer_json(out, found, tree), 0);
 	assert_int_equal(straggler_writer_csv(out, found, tree), 0);
 	fclose(out);
-	assert_non_null(strstr(text, "000000000000feed     8 of 8           80   100.00%"));
-	assert_non_null(strstr(text, "rank 5 on node01 is late on 000000000000feed, where it was last "));
+	assert_non_null(strstr(text, "\nranks 0-7        8 of 8           80   100.00%"));
+	assert_non_null(strstr(text, "\ncommunicator  key                   ranks  collectives"));
+	assert_non_null(
+		strstr(text, "\nranks 0-7     000000000000feed     8 of 8           80   1"));
+	assert_non_null(
+		strstr(text, "rank 5 on node01 is late in collectives of ranks 0-7, where "));
+	assert_non_null(strstr(text, "\n  chance of equal ranks: "));
+	assert_non_null(strstr(text, " collectives of ranks 0-7; each other rank waited "));
+	assert_non_null(
+		strstr(text, "{\"communicator\":\"000000000000feed\",\"name\":\"ranks 0-7\","));
+	assert_non_null(strstr(text, ",ground,name\n"));
+	assert_non_null(strstr(text, ",frequency,ranks 0-7\n"));
 	assert_non_null(strstr(text, "\nlate: rank 5 on node01 (last in "));
 	assert_non_null(strstr(text, "slower GPU kernels (gemm, train.py:forward)\n"));
 	assert_non_null(strstr(text,
