@@ -50,6 +50,15 @@ static int take_paths(struct merge *merge, char **argv, char **error)
 	return merge->wholes ? result : -ENOMEM;
 }
 
+static void say_what_is_written(const struct merge *merge, char **argv)
+{
+	for (int i = 0; i < merge->nr_paths; i++)
+		if (merge->wholes[i].is_written)
+			log_warning("%s is still being written: the merged profile has what is there "
+				    "now, and is INCOMPLETE; merge it again at its end",
+				    argv[optind + i]);
+}
+
 /* An earlier profile in the output directory is moved away before anything is read. */
 static bool reads_its_output(const struct merge *merge)
 {
@@ -103,6 +112,8 @@ int verb_merge(const char *program, int argc, char **argv)
 					    merge.output_path);
 	else
 		result = merge_into_output(&merge);
+	if (status == OPTION_LINE_GO && result >= 0)
+		say_what_is_written(&merge, argv);
 	for (int i = 0; i < merge.nr_paths && merge.wholes; i++)
 		whole_profile_close(&merge.wholes[i]);
 	free(merge.wholes);

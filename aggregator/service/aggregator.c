@@ -43,8 +43,8 @@
 #define TURN_NS       50000000u
 #define REFUSALS_SAID 10u /* limit of lines on stderr; all refusals are counted */
 #define NS_PER_MS     1000000ull
-/* An agent that says nothing for so long is silent. Nodes that keep profiles lose nothing if they are taken for silent
- * too early. Their links speak each second. */
+/* An agent that says nothing for so long is silent. A node that keeps its profile loses nothing if it is taken for
+ * silent too early. Its link speaks each second. */
 #define SILENT_NS      5000000000u
 #define LINK_SILENT_NS 2000000000u
 
@@ -70,21 +70,25 @@ struct aggregator {
 
 /* ---- status */
 
+/* Agents of a continued store count as if they had just spoken, so that they have time to come again. */
+static uint64_t spoke_since(const struct aggregator *aggregator, uint64_t silent_ns)
+{
+	uint64_t since_ns = clock_now_ns() - silent_ns;
+
+	return since_ns > aggregator->began_ns ? since_ns : 0;
+}
+
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
-	const uint64_t now_ns = clock_now_ns();
+	const uint64_t since_ns = spoke_since(aggregator, SILENT_NS);
+	const uint64_t links_since_ns = spoke_since(aggregator, LINK_SILENT_NS);
 
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
 		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
-		uint64_t since_ns = now_ns - (profile->nodes ? LINK_SILENT_NS : SILENT_NS), open;
-
-		/* Agents of a continued store count as if they had just spoken: they need time to come again. */
-		if (since_ns <= aggregator->began_ns)
-			since_ns = 0;
-		uint64_t heard =
-			profile_agents_heard(open_profile_agents(profile), since_ns, &open);
+		uint64_t open, heard = profile_agents_heard(open_profile_agents(profile), since_ns,
+							    links_since_ns, &open);
 
 		agents += profile->nodes ? node_profiles_links(profile->nodes) : 0;
 		connected += heard;

@@ -453,8 +453,9 @@ static uint64_t last_heard_ns(const struct job *job)
 static uint64_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
 {
 	const uint64_t wait_ns = table->wait_silent_ns;
-	uint64_t open, heard = profile_agents_heard(open_profile_agents(&job->profile),
-						    now_ns > wait_ns ? now_ns - wait_ns : 0, &open);
+	const uint64_t since_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
+	uint64_t open, heard = profile_agents_heard(open_profile_agents(&job->profile), since_ns,
+						    since_ns, &open);
 
 	return now_ns < job->since_ns + wait_ns ? open : heard;
 }
@@ -526,7 +527,7 @@ static void say_who_is_missing(const struct job *job)
 	const int64_t nr_nodes = profile_agents_nodes(open_profile_agents(&job->profile));
 	uint64_t silent;
 
-	profile_agents_heard(open_profile_agents(&job->profile), 0, &silent);
+	profile_agents_heard(open_profile_agents(&job->profile), 0, 0, &silent);
 	if (nr_nodes >= 0 && nr_nodes < job->mark.nr_nodes)
 		log_warning("%s: %lld of %d nodes did not join", job->path,
 			    (long long)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);

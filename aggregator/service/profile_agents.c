@@ -24,12 +24,13 @@ struct agent_session *profile_agents_at(struct profile_agents agents, uint32_t i
 		       : node_profiles_at(agents.nodes, i - collection->nr_sessions);
 }
 
-uint64_t profile_agents_heard(struct profile_agents agents, uint64_t since_ns, uint64_t *open)
+uint64_t profile_agents_heard(struct profile_agents agents, uint64_t since_ns,
+			      uint64_t links_since_ns, uint64_t *open)
 {
 	uint64_t heard = collection_heard(agents.collection, since_ns, open), open_links;
 
 	if (agents.nodes) {
-		heard += node_profiles_heard(agents.nodes, since_ns, &open_links);
+		heard += node_profiles_heard(agents.nodes, links_since_ns, &open_links);
 		*open += open_links;
 	}
 	return heard;

@@ -18,9 +18,11 @@ struct profile_agents { /* borrows both */
 uint32_t profile_agents_count(struct profile_agents agents);
 struct agent_session *profile_agents_at(struct profile_agents agents, uint32_t i);
 
-/* Counts those without a goodbye (*open), and of these the ones that were heard at since_ns or later. A link whose
- * goodbye is in no file counts, and so does a link of an earlier aggregator. */
-uint64_t profile_agents_heard(struct profile_agents agents, uint64_t since_ns, uint64_t *open);
+/* Counts those without a goodbye (*open), and of these the agents that were heard at since_ns or later, and the links
+ * that were at links_since_ns or later. A link whose goodbye is in no file counts, and so does a link of an earlier
+ * aggregator. */
+uint64_t profile_agents_heard(struct profile_agents agents, uint64_t since_ns,
+			      uint64_t links_since_ns, uint64_t *open);
 
 /* The time when one was heard last; 0: none. */
 uint64_t profile_agents_last_ns(struct profile_agents agents);

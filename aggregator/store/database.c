@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error_text.h"
@@ -52,14 +53,40 @@ static int errno_of(int code)
 	}
 }
 
+/* SQLite waits for a writer of a named pipe. 0; -EINVAL: one of the database's files is no regular file, and *error says
+ * so. */
+static int check_files(const char *path, char **error)
+{
+	static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		char *name;
+		struct stat info;
+
+		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0)
+			return -ENOMEM;
+		const bool is_other = stat(name, &info) == 0 && !S_ISREG(info.st_mode);
+		if (is_other)
+			error_text_set(error, 0, "%s: not a regular file", name);
+		free(name);
+		if (is_other)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 int database_open(const char *path, bool read_only, struct database **database, char **error)
 {
-	const int flags = SQLITE_OPEN_NOMUTEX |
-			  (read_only ? SQLITE_OPEN_READONLY
-				     : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	const int flags =
+		SQLITE_OPEN_NOMUTEX |
+		(read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 
 	if (error)
 		*error = NULL;
+	*database = NULL;
+	int status = check_files(path, error);
+	if (status)
+		return status;
 	*database = calloc(1, sizeof(**database));
 	if (!*database)
 		return -ENOMEM;

@@ -40,18 +40,19 @@
 #define LEFT_MS       2500  /* the same where nodes keep profiles of their own */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
-#define WRITE_MS      10000 /* limit for rank 0's wait for the reports */
+#define WRITE_MS      10000 /* limit for rank 0's wait for the last commit, and for the reports */
 #define BEAT_MS       500 /* from one word of life to the next, while rank 0 waits for other nodes */
-#define SILENT_MS     2000 /* limit for rank 0's wait for such a word */
-#define NS_PER_MS     1000000u
-#define ENDPOINTS     2u
-#define ROUNDS_MAX    3   /* of the reports */
-#define WORD_ENDED    'e' /* from rank 0: the job has ended well */
-#define WORD_FAILED   'f' /* from rank 0: it has failed; a closed connection means the same */
-#define WORD_LIVES    'b' /* to rank 0: nodes have not ended yet */
-#define WORD_WRITES   'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
-#define WORD_DONE     'd' /* to rank 0: the profile is written, or another aggregator will */
-#define WORD_LEADS    'l' /* to the node that takes over: agents can find the aggregator */
+#define SILENT_MS                                                                                  \
+	2000 /* limit for rank 0's wait for such a word, where nodes keep their profiles */
+#define NS_PER_MS   1000000u
+#define ENDPOINTS   2u
+#define ROUNDS_MAX  3   /* of the reports */
+#define WORD_ENDED  'e' /* from rank 0: the job has ended well */
+#define WORD_FAILED 'f' /* from rank 0: it has failed; a closed connection means the same */
+#define WORD_LIVES  'b' /* to rank 0: nodes have not ended yet */
+#define WORD_WRITES 'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
+#define WORD_DONE   'd' /* to rank 0: the profile is written, or another aggregator will */
+#define WORD_LEADS  'l' /* to the node that takes over: agents can find the aggregator */
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
@@ -493,20 +494,28 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 static char await_last_word(const struct job_keeper *keeper)
 {
 	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
-	const uint64_t waited_ms = (clock_now_ns() - keeper->ended_ns) / NS_PER_MS;
 	/* Where all is kept at one place, only the aggregator has it, and a last commit may take long. */
-	const int silent_ms = keeper->folds_on_nodes ? SILENT_MS : -1;
-	int timeout_ms = silent_ms, r;
+	const uint64_t silent_ms = keeper->folds_on_nodes ? SILENT_MS : WRITE_MS;
+	const uint64_t waited_ms = (clock_now_ns() - keeper->ended_ns) / NS_PER_MS;
+	int timeout_ms = 0, r;
 	char word = WORD_LIVES;
 
-	if (keeper->folds_on_nodes)
-		timeout_ms = waited_ms < SILENT_MS ? SILENT_MS - (int)waited_ms : 0;
+	/* What came while this rank waited for its node is old. */
+	while (word == WORD_LIVES && (r = poll(&news, 1, 0)) > 0)
+		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
+			return 0;
+	if (waited_ms + 2 * BEAT_MS < silent_ms)
+		timeout_ms = (int)(silent_ms - waited_ms);
+	else
+		timeout_ms = 2 * BEAT_MS;
+	if (word == WORD_WRITES)
+		timeout_ms = WRITE_MS;
 	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
 		if (r < 0)
 			continue; /* EINTR */
 		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
 			return 0;
-		timeout_ms = word == WORD_WRITES ? WRITE_MS : silent_ms;
+		timeout_ms = word == WORD_WRITES ? WRITE_MS : (int)silent_ms;
 	}
 	return word;
 }
@@ -529,6 +538,9 @@ void job_keeper_await(struct job_keeper *keeper)
 	if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
+	else if (last == WORD_LIVES && !keeper->folds_on_nodes)
+		log_warning("the aggregator does not answer: it goes on alone, and the profile has "
+			    "what it stores");
 	else if (last == WORD_LIVES)
 		log_warning("the aggregator does not answer: the nodes leave their profiles in the "
 			    "directory of the job's (flamegrid report reads them all)");

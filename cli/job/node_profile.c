@@ -282,6 +282,13 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 {
 	const struct message_text *node = &profile->hello.hello.node;
 	char part[PATH_MAX];
+
+	if (access(profile->store_path, F_OK) && errno == ENOENT) {
+		log_warning("the profile of node %.*s was deleted while it was written (%s): the "
+			    "job's has what had come to it before",
+			    (int)node->size, node->data, profile->directory);
+		return false;
+	}
 	int r = job_directory ? end_log(profile->store_path) : -ENOTCONN;
 
 	if (r == 0)

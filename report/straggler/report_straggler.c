@@ -488,6 +488,9 @@ static int build(struct builder *builder)
 		error = make_ranks(builder);
 	if (!error)
 		error = make_groups(builder);
+	if (!error)
+		error = straggler_links_find(builder->folds, &builder->report->links,
+					     &builder->report->nr_links);
 	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++)
 		error = explain_group(builder, &builder->report->groups[i]);
 	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
@@ -530,6 +533,7 @@ void report_straggler_destroy(struct report_straggler *straggler)
 	for (uint32_t i = 0; i < straggler->nr_groups; i++)
 		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
 	free(straggler->groups);
+	free(straggler->links);
 	communicator_names_destroy(straggler->names);
 	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)

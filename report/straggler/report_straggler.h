@@ -14,6 +14,7 @@
 
 #include "straggler_causes.h"
 #include "straggler_groups.h"
+#include "straggler_links.h"
 #include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
@@ -85,6 +86,8 @@ struct report_straggler {
 	uint32_t nr_ranks, nr_named;
 	struct report_straggler_group *groups; /* owns; in the order of their communicators */
 	uint32_t nr_groups;
+	struct straggler_link *links; /* owns; slow ones, those that cost most first */
+	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */
 	uint32_t nr_alone;
 	uint64_t unknown;     /* calls on communicators whose key is not known */

@@ -9,8 +9,8 @@
 #define STRAGGLER_TEXT_SIZE 4096u
 
 /* Names at most three groups and ranks, groups first: "late: node2 (8 ranks: 8-15; last in 99.00 % of 300 collectives
- * of all ranks; each other rank waited 2.780 s for it, 9.30 % of the time)". If none is named, the line says for which rank the
- * others waited most, or why that is not known. Returns line. */
+ * of all ranks; each other rank waited 2.780 s for it, 9.30 % of the time)". If none is named, the line says for which
+ * rank the others waited most, or why that is not known. Returns line. */
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size);
 
 /* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns

@@ -226,6 +226,24 @@ static bool is_split(const struct report_straggler *straggler)
 	return false;
 }
 
+/* Bytes a nanosecond are GB/s. A size class has the calls from half of its bytes on. */
+static void write_link(const struct table *table, const struct straggler_link *link)
+{
+	char from[NUMBER_SIZE], to[NUMBER_SIZE], lost[NUMBER_SIZE];
+
+	fprintf(table->out,
+		"slow link: %s move data at %.2f GB/s, %" PRIu32
+		" similar communicators at %.2f (median): %s of %s to %s; %s more in all\n",
+		communicator_names_of(table->straggler->names, link->fold->key),
+		(double)link->bus_bytes / (double)link->moves_ns, link->nr_similar,
+		(double)link->bus_bytes / (double)link->usual_ns,
+		collective_function_name(link->function),
+		report_summary_bytes(1ull << (link->size_class - 1), from),
+		report_summary_bytes(1ull << link->size_class, to),
+		report_summary_time((link->moves_ns - link->usual_ns) / link->fold->nr_members,
+				    lost));
+}
+
 static void write_notes(FILE *out, const struct report_straggler *straggler)
 {
 	char count[NUMBER_SIZE];
@@ -281,6 +299,8 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
 		write_named(&table, &straggler->ranks[i]);
 	fputc('\n', out);
+	for (uint32_t i = 0; i < straggler->nr_links && i < top; i++)
+		write_link(&table, &straggler->links[i]);
 	write_notes(out, straggler);
 	fprintf(out, "%s\n", straggler_text_line(straggler, line, sizeof(line)));
 	report_summary_write(out, tree, "");
@@ -471,6 +491,22 @@ static void write_group_row(struct row_text *out, const void *row)
 		      sizeof(*group->causes));
 }
 
+static void write_link_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct straggler_link *link = row;
+
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", link->fold->key);
+	row_text_string(out, "name", communicator_names_of(straggler->names, link->fold->key));
+	row_text_string(out, "function", collective_function_name(link->function));
+	row_text_count(out, "bytes_below", 1ull << link->size_class);
+	row_text_count(out, "calls", link->calls);
+	row_text_count(out, "similar", link->nr_similar);
+	row_text_count(out, "moves_ns", link->moves_ns);
+	row_text_count(out, "usual_ns", link->usual_ns);
+	row_text_count(out, "bus_bytes", link->bus_bytes);
+}
+
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree)
 {
@@ -488,6 +524,9 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	fputs(",\n", out);
 	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
 		      straggler->nr_groups, sizeof(*straggler->groups));
+	fputs(",\n", out);
+	row_text_json(out, "slow_links", write_link_row, straggler, straggler->links,
+		      straggler->nr_links, sizeof(*straggler->links));
 	fputs(",\n", out);
 	row_text_json(out, "ranks", write_rank_row, straggler, straggler->ranks,
 		      straggler->nr_ranks, sizeof(*straggler->ranks));

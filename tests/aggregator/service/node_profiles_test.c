@@ -15,6 +15,8 @@
 #include "aggregator/pages/page_file.h"
 #include "aggregator/pages/page_set.h"
 #include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
+#include "aggregator/service/profile_agents.h"
 #include "base/log.h"
 #include "tests/aggregator/pages/pages_text.h"
 
@@ -325,6 +327,27 @@ static void a_later_aggregator_awaits_the_links_that_said_no_goodbye(void **stat
 	assert_saved(fixture, "0.0=A");
 }
 
+/* A node without a place for a profile sends its events, and loses what does not come. */
+static void agents_are_given_more_time_than_links(void **state)
+{
+	struct fixture *fixture = *state;
+	struct collection *collection = collection_create();
+	uint64_t open;
+
+	assert_non_null(collection);
+	const struct profile_agents agents = {collection, fixture->profiles};
+	come(fixture, 1)->heard_ns = 20;
+	struct agent_session *agent =
+		collection_session(collection, (const uint8_t[WIRE_EPOCH_SIZE]){2});
+	assert_non_null(agent);
+	agent->heard_ns = 10;
+	assert_int_equal(profile_agents_heard(agents, 10, 20, &open), 2);
+	assert_int_equal(profile_agents_heard(agents, 10, 21, &open), 1);
+	assert_int_equal(profile_agents_heard(agents, 11, 21, &open), 0);
+	assert_int_equal(open, 2);
+	collection_destroy(collection);
+}
+
 static void a_file_that_is_none_is_not_replaced(void **state)
 {
 	struct fixture *fixture = *state;
@@ -380,6 +403,7 @@ int main(void)
 		TEST(a_failure_is_said_once_and_tried_again),
 		TEST(a_later_link_of_a_profile_takes_the_place_of_an_earlier_one),
 		TEST(a_later_aggregator_awaits_the_links_that_said_no_goodbye),
+		TEST(agents_are_given_more_time_than_links),
 		TEST(a_file_that_is_none_is_not_replaced),
 	};
 

@@ -164,6 +164,56 @@ static void a_store_with_overwritten_pages_is_refused(void **state)
 	assert_refused(-EPROTO, "damaged");
 }
 
+static void assert_no_profile(const char *words)
+{
+	struct profile *profile;
+	char *error;
+
+	assert_int_equal(profile_load(store_fixture.path, &profile, &error), -EINVAL);
+	assert_null(profile);
+	assert_non_null(strstr(error, words));
+	free(error);
+}
+
+static void pipes_are_refused_at_once(void **state)
+{
+	(void)state;
+	char name[4096];
+
+	assert_int_equal(mkfifo(store_fixture.path, 0600), 0);
+	assert_no_profile("not a regular file");
+	assert_int_equal(unlink(store_fixture.path), 0);
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+	snprintf(name, sizeof(name), "%s-journal", store_fixture.path);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	assert_no_profile("-journal: not a regular file");
+	assert_int_equal(unlink(name), 0);
+}
+
+static void a_view_in_a_tables_place_is_refused(void **state)
+{
+	(void)state;
+	struct database *database;
+
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+	assert_int_equal(database_open(store_fixture.path, false, &database, NULL), 0);
+	assert_int_equal(
+		database_execute(
+			database,
+			"ALTER TABLE strings RENAME TO s;"
+			"CREATE VIEW strings AS WITH RECURSIVE r(id) AS"
+			" (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT id, x'' AS data FROM r"),
+		0);
+	database_close(database);
+	assert_refused(-EPROTO, "damaged");
+}
+
 /* The pages are whole, but what stands in the tables no store writes. */
 static const char *const harms[] = {
 	"DELETE FROM strings WHERE id = 2",
@@ -275,7 +325,8 @@ static void a_missing_or_forbidden_path_is_an_error_with_its_name(void **state)
 	struct profile *profile;
 	char *error;
 
-	assert_int_equal(store_open("/proc/nonexistent/folder/x.db", NULL, &missing, &error), -ENOENT);
+	assert_int_equal(store_open("/proc/nonexistent/folder/x.db", NULL, &missing, &error),
+			 -ENOENT);
 	assert_non_null(strstr(error, "/proc/nonexistent/folder/x.db"));
 	free(error);
 	assert_int_equal(profile_load("/proc/nonexistent/folder/x.db", &profile, &error), -ENOENT);
@@ -296,6 +347,8 @@ int main(void)
 		TEST(an_older_schema_is_refused_with_what_to_do),
 		TEST(a_truncated_store_is_refused),
 		TEST(a_store_with_overwritten_pages_is_refused),
+		TEST(pipes_are_refused_at_once),
+		TEST(a_view_in_a_tables_place_is_refused),
 		TEST(a_store_with_impossible_content_is_refused),
 		TEST(an_empty_file_becomes_a_store),
 		TEST(a_missing_or_forbidden_path_is_an_error_with_its_name),
