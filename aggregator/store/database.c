@@ -53,8 +53,8 @@ static int errno_of(int code)
 	}
 }
 
-/* SQLite waits for a writer of a named pipe. 0; -EINVAL: one of the database's files is no regular file, and *error says
- * so. */
+/* SQLite waits for a writer of a named pipe. 0; -EINVAL: one of the database's files is no regular file, and *error
+ * says so; -ENOMEM. */
 static int check_files(const char *path, char **error)
 {
 	static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
