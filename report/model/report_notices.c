@@ -1,7 +1,11 @@
 #include "report_notices.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#define MISSING_TEXT_SIZE 512u
 
 struct said {
 	uint32_t text, process;
@@ -65,15 +69,89 @@ static uint32_t group(const struct said *said, uint32_t count, struct report_not
 	return nr;
 }
 
-int report_notices_make(const struct roster *roster, struct report_names *names,
-			struct report_notice **notices, uint32_t *nr_notices)
+/* ---- ranks that are not there */
+
+struct member {
+	uint32_t job;
+	int32_t rank, world_size;
+};
+
+static int by_job(const void *a, const void *b)
+{
+	const struct member *one = a, *two = b;
+
+	if (one->job != two->job)
+		return one->job < two->job ? -1 : 1;
+	return (one->rank > two->rank) - (one->rank < two->rank);
+}
+
+/* Half of a job's nodes look like a whole job: merged by hand, say. So the ranks of a job that have no process here are
+ * counted. members: of one job, in order of rank. */
+static int note_missing(const struct catalog *catalog, const struct member *members, uint32_t count,
+			struct report_names *names, struct report_notice *notices, uint32_t *nr)
+{
+	uint32_t nr_ranks = 0, size;
+	int32_t world_size = 0;
+	char text[MISSING_TEXT_SIZE];
+	const char *job = catalog_string(catalog, members->job, &size);
+
+	for (uint32_t i = 0; i < count; i++) {
+		nr_ranks += i == 0 || members[i].rank != members[i - 1].rank;
+		if (members[i].world_size > world_size)
+			world_size = members[i].world_size;
+	}
+	if (world_size <= 0 || nr_ranks >= (uint32_t)world_size)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "%" PRIu32 " of %" PRId32
+		 " ranks%s%.*s are not in this profile: they have used no "
+		 "CUDA, were not recorded, or are in a part that was not merged",
+		 (uint32_t)world_size - nr_ranks, world_size, size ? " of job " : "", (int)size,
+		 job);
+	notices[*nr].nr_processes = count;
+	return report_names_text(names, text, &notices[(*nr)++].text);
+}
+
+static int note_ranks(const struct catalog *catalog, const struct roster *roster,
+		      struct report_names *names, struct report_notice *notices, uint32_t *nr)
+{
+	const uint32_t nr_processes = roster_size(roster).processes;
+	struct member *members = calloc(nr_processes + 1ul, sizeof(*members));
+	uint32_t count = 0;
+	int error = members ? 0 : -ENOMEM;
+
+	for (uint32_t id = 1; id <= nr_processes && !error; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		if (process->rank >= 0)
+			members[count++] =
+				(struct member){process->job, process->rank, process->world_size};
+	}
+	if (!error)
+		qsort(members, count, sizeof(*members), by_job);
+	for (uint32_t i = 0, end; i < count && !error; i = end) {
+		for (end = i + 1; end < count && members[end].job == members[i].job; end++)
+			;
+		error = note_missing(catalog, &members[i], end - i, names, notices, nr);
+	}
+	free(members);
+	return error;
+}
+
+/* ---- the whole */
+
+int report_notices_make(const struct catalog *catalog, const struct roster *roster,
+			struct report_names *names, struct report_notice **notices,
+			uint32_t *nr_notices)
 {
 	uint32_t count = count_all(roster);
 	struct said *said = calloc(count + 1, sizeof(*said));
+	/* a text of a job, beside those of processes */
+	const size_t most = (size_t)count + roster_size(roster).processes;
 	int error = -ENOMEM;
 
 	*nr_notices = 0;
-	*notices = calloc(count + 1, sizeof(**notices));
+	*notices = calloc(most + 1, sizeof(**notices));
 	if (said && *notices)
 		error = collect(roster, names, said);
 	if (error) {
@@ -84,6 +162,8 @@ int report_notices_make(const struct roster *roster, struct report_names *names,
 		*nr_notices = group(said, count, *notices);
 		qsort(*notices, *nr_notices, sizeof(**notices), by_processes);
 	}
+	if (!error)
+		error = note_ranks(catalog, roster, names, *notices, nr_notices);
 	free(said);
 	return error;
 }

@@ -7,10 +7,13 @@
 #include "report_names.h"
 #include "report_tree.h"
 
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 
-/* Makes *notices, which the caller owns: free(). 0; -ENOMEM: *notices is NULL and the count 0. */
-int report_notices_make(const struct roster *roster, struct report_names *names,
-			struct report_notice **notices, uint32_t *nr_notices);
+/* Makes *notices, which the caller owns: free(). After those of processes comes one for each job of which ranks are not
+ * in the profile. 0; -ENOMEM: *notices may be NULL. */
+int report_notices_make(const struct catalog *catalog, const struct roster *roster,
+			struct report_names *names, struct report_notice **notices,
+			uint32_t *nr_notices);
 
 #endif

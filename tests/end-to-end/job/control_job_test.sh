@@ -52,7 +52,7 @@ await has_four "$scratch/job"
 same "nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
 await has_two_clocks "$scratch/job"
 check "clocks were compared" [ "$(grep -c ' us ' "$scratch/taken")" = 2 ]
-"$flamegrid" control start "$scratch/job" --at +1s --duration 300ms >"$scratch/taken" 2>"$scratch/err"
+"$flamegrid" control start "$scratch/job" --at +1s --duration 1s >"$scratch/taken" 2>"$scratch/err"
 same "start: status" $? 0
 same "start: said to standard error" "$(cat "$scratch/err")" ""
 same "start: nodes" "$(grep -c '^yes ' "$scratch/taken")" 2

@@ -26,13 +26,13 @@ straggler() { "$flamegrid" report "$scratch/$1" --straggler -f json >"$scratch/$
 # The hosts run ahead. So what holds them up on a busy machine makes nobody late, once they have launched all steps.
 
 # ---- late on the GPU ----
-job gpu -- --ahead --steps 60 --late-gpu 5:2000
+job gpu -- --ahead --steps 240 --late-gpu 5:2000
 straggler gpu
 same "gpu: calls whose kernel is not known" "$("$flamegrid" report "$scratch/gpu" -f csv --rows collectives |
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } !/^#/ && $at["gpu_ns"] == ""' | wc -l)" 0
 same "gpu: communicators, ranks" "$(field "$scratch/gpu.json" '[(c["ranks"], c["ranks_seen"]) for c in r["communicators"]]')" "[(8, 8)]"
 same "gpu: collectives, with all ranks, compared, by kernels" \
-	"$(field "$scratch/gpu.json" '[r["communicators"][0][k] for k in ("collectives", "all_ranks", "compared", "by_gpu")]')" "[60, 60, 60, 60]"
+	"$(field "$scratch/gpu.json" '[r["communicators"][0][k] for k in ("collectives", "all_ranks", "compared", "by_gpu")]')" "[240, 240, 240, 240]"
 same "gpu: who is late" "$(field "$scratch/gpu.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[5]"
 same "gpu: why" "$(field "$scratch/gpu.json" 'f["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
 same "gpu: how much longer, in each step" "$(field "$scratch/gpu.json" 'f["causes"][0]["excess_ns"]')" 1950000
@@ -41,7 +41,7 @@ valid_report "$scratch/gpu"
 valid_report "$scratch/gpu" --clocks
 "$flamegrid" report "$scratch/gpu" --straggler >"$scratch/table"
 contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
-contains "gpu: the communicator's name in it" "$scratch/table" " of 60 collectives of all ranks; each other rank waited "
+contains "gpu: the communicator's name in it" "$scratch/table" " of 240 collectives of all ranks; each other rank waited "
 key=$(field "$scratch/gpu.json" 'r["communicators"][0]["communicator"]')
 same "gpu: lines of the table with the key, or with chances" "$(grep -cE "$key|chance" "$scratch/table")" 0
 same "gpu: with -v" "$("$flamegrid" report "$scratch/gpu" --straggler -v | grep -oE "^all ranks +$key|chance of equal ranks" | tr -s ' ' | tr '\n' ',')" \
@@ -51,7 +51,7 @@ same "gpu: csv has a row a rank" "$(grep -vc '^#' "$scratch/csv")" 9
 same "gpu: names in csv" "$(grep -v '^#' "$scratch/csv" | sed 's/.*,//' | uniq | tr '\n' ',')" "name,all ranks,"
 
 # ---- late on the host ----
-job host -- --ahead --steps 60 --late-host 3:5000
+job host -- --ahead --steps 240 --late-host 3:5000
 straggler host
 same "host: who is late" "$(field "$scratch/host.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[3]"
 same "host: nothing that explains it was recorded" "$(field "$scratch/host.json" 'f["causes"]')" "[]"
@@ -66,7 +66,7 @@ node() { # NODE
 	env PMIX_NAMESPACE=late OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
 		"$flamegrid" run --node-name "node$1" --devices "$scratch/devices.node$1" -o "$scratch/node" -- \
 		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" --ranks 8 --here $(($1 * 4)):4 --job "$scratch" \
-		--ahead --steps 60 --late-gpu 4-7:2000 >"$scratch/node.out.$1" 2>&1
+		--ahead --steps 240 --late-gpu 4-7:2000 >"$scratch/node.out.$1" 2>&1
 }
 node 0 &
 first=$!
@@ -85,10 +85,10 @@ contains "node: the table's line" "$scratch/table" "late: node1 (4 ranks: 4-7; l
 
 # ---- differences ----
 "$flamegrid" diff "$scratch/gpu" --rank 5 -u ns >"$scratch/diff"
-same "diff: the kernel: of the median 60 times 50 us, of rank 5 2 ms" \
-	"$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "3000000 120000000"
+same "diff: the kernel: of the median 240 times 50 us, of rank 5 2 ms" \
+	"$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "12000000 480000000"
 "$flamegrid" diff "$scratch/gpu" --rank 2 --against 5 -w count >"$scratch/diff"
-same "diff: launches of two ranks" "$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "60 60"
+same "diff: launches of two ranks" "$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "240 240"
 "$flamegrid" diff "$scratch/gpu" --rank 5 -f html -o "$scratch/diff.html"
 same "diff: a page: status" $? 0
 contains "diff: a page" "$scratch/diff.html" '"diff":["median of 7 ranks","rank 5"]'

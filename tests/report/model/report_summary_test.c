@@ -49,7 +49,8 @@ static void a_complete_profile_says_that_nothing_is_lost(void **state)
 static void an_empty_profile_says_that_it_has_seen_nothing(void **state)
 {
 	(void)state;
-	assert_summary("NOTHING WAS RECORDED: 1 process started CUDA, and launched no GPU work while capture was on");
+	assert_summary("NOTHING WAS RECORDED: 1 process started CUDA, and launched no GPU work "
+		       "while capture was on");
 	assert_int_equal(report_fixture.tree->state, REPORT_EMPTY);
 }
 
@@ -195,6 +196,31 @@ static void notices_are_listed_once_with_how_many_said_them(void **state)
 		       "> note: a:b (1 of 3 processes)\n");
 }
 
+static void add_rank(uint32_t pid, int32_t rank, int32_t world_size, const char *job)
+{
+	struct roster_process *process = roster_process(
+		report_fixture.collection->roster, report_fixture_process("node", pid, rank, 0));
+
+	process->world_size = world_size;
+	process->job = job ? report_fixture_string(job) : 0;
+}
+
+static void ranks_of_which_nothing_came_are_noted(void **state)
+{
+	(void)state;
+	roster_process(report_fixture.collection->roster, report_fixture.process_id)->rank = -1;
+	add_rank(300, 0, 3, "27");
+	add_rank(301, 0, 3, "27"); /* two processes of a rank */
+	add_rank(302, 2, 3, "27");
+	add_rank(303, 0, 1, "28");
+	add_rank(304, 1, -1, NULL); /* nobody knows how many there are */
+	assert_notices("> note: 1 of 3 ranks of job 27 are not in this profile: they have used no "
+		       "CUDA, were not recorded, or are in a part that was not merged (3 of 6 "
+		       "processes)\n");
+	add_rank(305, 1, 3, "27");
+	assert_notices("");
+}
+
 /* Different bytes may be the same words. */
 static void a_process_counts_once_for_a_notice(void **state)
 {
@@ -273,6 +299,7 @@ int main(void)
 		TEST(an_unclean_end_is_one_process_and_no_record),
 		TEST(simulated_devices_are_announced),
 		TEST(notices_are_listed_once_with_how_many_said_them),
+		TEST(ranks_of_which_nothing_came_are_noted),
 		TEST(a_process_counts_once_for_a_notice),
 		TEST(of_very_many_notices_the_rest_is_counted),
 		TEST(reasons_to_come_show_up_by_themselves),
