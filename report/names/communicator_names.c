@@ -105,7 +105,8 @@ void communicator_names_write(const int32_t *ranks, uint32_t nr_ranks, int32_t w
 		if (strstr(list, CUT) || strlen(by_step) < strlen(list))
 			shorter = by_step;
 	}
-	snprintf(text, COMMUNICATOR_NAME_SIZE, "%s%s", begin, shorter);
+	*text = '\0';
+	text_line_append(text, COMMUNICATOR_NAME_SIZE, "%s%s", begin, shorter);
 }
 
 uint32_t communicator_names_columns(const char *name)
