@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "node-agent/publish/publisher.h"
+#include "node-agent/publish/publisher_lag.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -60,6 +61,7 @@ void agent_endpoint_say_failure(const struct agent *agent, int error)
 {
 	const struct agent_endpoint *endpoint = &agent->endpoint;
 	const char *why = publisher_error(agent->publisher);
+	const bool is_own = endpoint->text && publisher_lag_is_own(endpoint->text);
 
 	if (error == -ETIMEDOUT && endpoint->leaves_words)
 		return;
@@ -67,8 +69,9 @@ void agent_endpoint_say_failure(const struct agent *agent, int error)
 		log_error(
 			"no aggregator was found: what was recorded on this node is in no profile");
 	else if (error == -ETIMEDOUT)
-		log_error("connect: %s: %llu of %llu frames were not acknowledged in %llu ms",
-			  endpoint->text,
+		log_error("%s%s: %llu of %llu frames were not acknowledged in %llu ms",
+			  is_own ? "" : "connect: ",
+			  is_own ? "this node's own aggregator" : endpoint->text,
 			  (unsigned long long)(publisher_last_seq(agent->publisher) -
 					       publisher_acked_seq(agent->publisher)),
 			  (unsigned long long)publisher_last_seq(agent->publisher),

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "publisher.h"
@@ -12,6 +13,7 @@
 #include "proto/ledger.h"
 
 #define NS_PER_S 1000000000ull
+#define OWN      "inproc://"
 
 /* Returns since when a frame waits; 0: none does. */
 static uint64_t waits_since_ns(const struct publisher_lag *lag, const struct publisher *publisher)
@@ -37,10 +39,16 @@ enum slow_spell_news publisher_lag_look(struct publisher_lag *lag,
 			       since_ns ? now_ns - since_ns : 0, now_ns);
 }
 
-static const char *cause(const struct publisher *publisher)
+bool publisher_lag_is_own(const char *endpoint)
+{
+	return strncmp(endpoint, OWN, strlen(OWN)) == 0;
+}
+
+static const char *cause(const struct publisher *publisher, bool is_own)
 {
 	if (!publisher_connected(publisher))
-		return "there is no connection to it";
+		return is_own ? "it does not answer (a full or slow disk, or --max-size)"
+			      : "there is no connection to it";
 	if (!publisher_has_room(publisher))
 		return "it or the link is slower than this node, and the agent's buffer is full, "
 		       "so the rings of processes fill";
@@ -69,6 +77,8 @@ void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *
 		       enum slow_spell_news news, const char *endpoint, uint64_t nr_lost)
 {
 	const struct slow_spell *spell = &lag->spell;
+	const bool is_own = publisher_lag_is_own(endpoint);
+	const char *whose = is_own ? "this node's own aggregator" : "the aggregator at ";
 	char since[16], loss[64];
 
 	if (news == SLOW_SPELL_BEGAN) {
@@ -78,14 +88,16 @@ void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *
 			   publisher_has_room(publisher) ? "nothing is lost so far"
 							 : "nothing was lost before",
 			   loss, sizeof(loss));
-		log_warning("the aggregator at %s is %.1f s behind since %s: %s; %s", endpoint,
-			    (double)spell->longest_ns / NS_PER_S, since, cause(publisher), loss);
+		log_warning("%s%s is %.1f s behind since %s: %s; %s", whose, is_own ? "" : endpoint,
+			    (double)spell->longest_ns / NS_PER_S, since, cause(publisher, is_own),
+			    loss);
 	} else if (news == SLOW_SPELL_ENDED) {
 		write_loss(nr_lost, "nothing was lost", loss, sizeof(loss));
-		log_notice("the aggregator at %s has caught up: it was behind for %.1f s, and at "
-			   "most by %.1f s; %s",
-			   endpoint, (double)(spell->last_ns - spell->since_ns) / NS_PER_S,
-			   (double)spell->longest_ns / NS_PER_S, loss);
+		log_notice(
+			"%s%s has caught up: it was behind for %.1f s, and at most by %.1f s; %s",
+			whose, is_own ? "" : endpoint,
+			(double)(spell->last_ns - spell->since_ns) / NS_PER_S,
+			(double)spell->longest_ns / NS_PER_S, loss);
 	}
 }
 

@@ -26,6 +26,9 @@ struct publisher_lag { /* zeroed: never behind */
 enum slow_spell_news publisher_lag_look(struct publisher_lag *lag,
 					const struct publisher *publisher, uint64_t now_ns);
 
+/* Returns whether an endpoint is that of an aggregator in this process. */
+bool publisher_lag_is_own(const char *endpoint);
+
 /* Writes the line about news. nr_lost: what this node's ledgers count as lost by now. */
 void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *publisher,
 		       enum slow_spell_news news, const char *endpoint, uint64_t nr_lost);

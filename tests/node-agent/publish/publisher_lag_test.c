@@ -142,6 +142,17 @@ static void assert_line(const char *first, const char *second)
 		fail_msg("not \"%s…%s\", but \"%s\"", first, second, line);
 }
 
+/* The address of an aggregator in this process says nothing to people. */
+static void this_nodes_own_aggregator_has_no_address(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct publisher_lag lag = {.spell = {.since_ns = BEGIN_NS, .longest_ns = 4 * S}};
+
+	publisher_lag_say(&lag, fixture->publisher, SLOW_SPELL_BEGAN, "inproc://any", 0);
+	assert_line("this node's own aggregator is 4.0 s behind since ",
+		    ": it does not answer (a full or slow disk, or --max-size); nothing is lost");
+}
+
 static void an_aggregator_that_does_not_acknowledge_gets_a_line_its_end_and_a_ledger(void **state)
 {
 	struct fixture *fixture = *state;
@@ -249,6 +260,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(this_nodes_own_aggregator_has_no_address),
 		TEST(an_aggregator_that_does_not_acknowledge_gets_a_line_its_end_and_a_ledger),
 		TEST(a_full_window_and_losses_are_named),
 		TEST(an_agent_that_stood_still_blames_no_aggregator),
