@@ -28,16 +28,17 @@ static int connect_to_keeper(const struct step_dir *dir)
 	return error;
 }
 
-/* Returns the next word with its data; 0: the time is over, or the keeper is gone. */
-static char hear_more(const struct node_member *member, int timeout_ms,
+/* Returns the next word with its data; 0: the time is over, or the keeper is gone (*is_gone). */
+static char hear_more(const struct node_member *member, int timeout_ms, bool *is_gone,
 		      char more[static NODE_KEEPER_PLACE_MAX])
 {
 	struct pollfd news = {.fd = member->fd, .events = POLLIN};
 	char words[1 + NODE_KEEPER_PLACE_MAX];
-	ssize_t size =
-		poll(&news, 1, timeout_ms) == 1 ? recv(member->fd, words, sizeof(words) - 1, 0) : 0;
+	bool has_news = poll(&news, 1, timeout_ms) == 1;
+	ssize_t size = has_news ? recv(member->fd, words, sizeof(words) - 1, 0) : 0;
 
 	*more = '\0';
+	*is_gone = has_news && size <= 0;
 	if (size <= 0)
 		return 0;
 	words[size] = '\0';
@@ -48,8 +49,9 @@ static char hear_more(const struct node_member *member, int timeout_ms,
 static char hear(const struct node_member *member, int timeout_ms)
 {
 	char more[NODE_KEEPER_PLACE_MAX];
+	bool is_gone;
 
-	return hear_more(member, timeout_ms, more);
+	return hear_more(member, timeout_ms, &is_gone, more);
 }
 
 static bool become_watched(const struct node_member *member, int32_t task)
@@ -114,9 +116,11 @@ void node_member_drain(struct node_member *member, int timeout_ms,
 	char heard;
 
 	*answer = (struct node_member_answer){0};
-	if (member->fd < 0 || send(member->fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
+	if (member->fd < 0)
 		return;
-	heard = hear_more(member, timeout_ms, answer->place);
+	/* A keeper that was killed may have left words. */
+	(void)send(member->fd, &word, sizeof(word), MSG_NOSIGNAL);
+	heard = hear_more(member, timeout_ms, &answer->is_gone, answer->place);
 	answer->stored = heard == NODE_KEEPER_STORED;
 	answer->said = heard == NODE_KEEPER_SAID;
 }

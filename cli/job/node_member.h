@@ -23,12 +23,13 @@ void node_member_stopped(const struct node_member *member, int32_t rank, int sig
 
 struct node_member_answer {
 	bool stored, said; /* said: the error stream says why it is not stored */
+	bool is_gone;      /* the keeper, and its agent with it, was ended by somebody */
 	/* the place of the profile at a site's aggregator; "": not told */
 	char place[NODE_KEEPER_PLACE_MAX];
 };
 
 /* Waits, after the job's processes have ended, until everything that they recorded is stored, timeout_ms at most. If
- * neither stored nor said is set, the outcome is not known. */
+ * none of the three is set, the outcome is not known. */
 void node_member_drain(struct node_member *member, int timeout_ms,
 		       struct node_member_answer *answer);
 

@@ -38,6 +38,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	int r = 0;
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
+	run->folds_on_nodes = options->folds_on_nodes;
 	run->says_place = options->site && step->rank == 0;
 	/* The aggregator starts first, so that this node's agent finds it soon. Without it the step still shares one
 	 * agent. */
@@ -59,7 +60,15 @@ void step_run_finish(struct step_run *run, bool failed)
 
 	job_keeper_end(&run->aggregator, failed);
 	node_member_drain(&run->member, DRAIN_MS, &answer);
-	if (!answer.stored && !answer.said)
+	if (answer.is_gone)
+		log_warning(
+			"the agent of this node was ended by somebody: the last of what this rank "
+			"recorded may be missing in the profile%s",
+			run->folds_on_nodes
+				? "; the node's own one stays in its directory, flamegrid-node-… "
+				  "(--spool, else $TMPDIR or /tmp), and flamegrid merge adds it"
+				: "");
+	else if (!answer.stored && !answer.said)
 		log_warning("the last of what this rank recorded may be missing in the profile: "
 			    "the aggregator has not confirmed it");
 	if (answer.stored && run->says_place && *answer.place)

@@ -32,6 +32,7 @@ struct step_run {
 	struct node_member member;
 	char socket_path[STEP_DIR_MAX + 16]; /* the agent's socket, for guests */
 	bool says_place;                     /* says at the end where the profile is */
+	bool folds_on_nodes;
 };
 
 /* Joins the step's agent, and starts its aggregator on rank 0. 0 or -errno after a warning, with nothing to undo. */
