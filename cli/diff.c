@@ -79,6 +79,12 @@ static const char *list_ranks(const struct report_ranks *ranks, char text[static
 static int compare(struct diff *diff, struct report_view *view)
 {
 	char subtitle[160], ranks[RANKS_SIZE], *error = NULL;
+
+	if (view->ranks && view->ranks->has_jobs) {
+		log_error("%s has ranks of several jobs: compare those of one job, in its profile",
+			  diff->profile_path);
+		return -EINVAL;
+	}
 	int result = report_diff_create(view->tree, diff->rank, diff->against, &view->diff);
 
 	if (result == 0) {

@@ -63,6 +63,9 @@ same "calls, which the process counts for its whole life" "$(calls windows)" "$(
 # Jobs: each has its frame.
 for job in 17 18; do SLURM_JOB_ID=$job record "job$job" node1 100; done
 merge "$scratch/job17" "$scratch/job18" -o "$scratch/jobs"
+"$flamegrid" diff "$scratch/jobs" --rank 0 >/dev/null 2>"$scratch/err"
+same "their ranks are not compared: status" $? 1
+contains "their ranks are not compared" "$scratch/err" "/jobs has ranks of several jobs: compare those of one job, in its profile"
 same "jobs stay apart" "$("$flamegrid" report "$scratch/jobs" --by job 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "job 17 job 18 "
 
 # Refusals: the words, the status, and nothing is left.
