@@ -54,23 +54,43 @@ static void say_what_is_written(const struct merge *merge, char **argv)
 {
 	for (int i = 0; i < merge->nr_paths; i++)
 		if (merge->wholes[i].is_written)
-			log_warning("%s is still being written: the merged profile has what is there "
-				    "now, and is INCOMPLETE; merge it again at its end",
-				    argv[optind + i]);
+			log_warning(
+				"%s is still being written: the merged profile has what is there "
+				"now, and is INCOMPLETE; merge it again at its end",
+				argv[optind + i]);
+}
+
+/* Returns whether the file with this path is one of a profile in this directory: the store, or another one beside it. */
+static bool is_of_profile(const char *path, const struct stat *directory)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX];
+	struct stat status;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		 slash ? path : ".");
+	return strncmp(name, OUTPUT_STORE, strlen(OUTPUT_STORE)) == 0 &&
+	       stat(folder, &status) == 0 && status.st_dev == directory->st_dev &&
+	       status.st_ino == directory->st_ino;
 }
 
 /* An earlier profile in the output directory is moved away before anything is read. */
-static bool reads_its_output(const struct merge *merge)
+static bool reads_its_output(const struct merge *merge, char **argv)
 {
 	char store[PATH_MAX];
-	struct stat output, input;
+	struct stat directory, output = {0}, input;
 
-	if (stat(output_dir_store(merge->output_path, store), &output))
+	if (stat(merge->output_path, &directory))
 		return false;
-	for (int i = 0; i < merge->nr_paths; i++)
-		if (stat(merge->wholes[i].path, &input) == 0 && input.st_dev == output.st_dev &&
-		    input.st_ino == output.st_ino)
+	bool has_store = stat(output_dir_store(merge->output_path, store), &output) == 0;
+	for (int i = 0; i < merge->nr_paths; i++) {
+		if (is_of_profile(output_dir_store(argv[optind + i], store), &directory))
 			return true;
+		/* by a link, say */
+		if (has_store && stat(merge->wholes[i].path, &input) == 0 &&
+		    input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+			return true;
+	}
 	return false;
 }
 
@@ -106,7 +126,7 @@ int verb_merge(const char *program, int argc, char **argv)
 	int result = take_paths(&merge, argv, &error);
 	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
-	else if (reads_its_output(&merge))
+	else if (reads_its_output(&merge, argv))
 		status = option_line_refuse(&option_table_merge,
 					    "%s is a profile to be merged, and the output",
 					    merge.output_path);
