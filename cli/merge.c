@@ -60,7 +60,7 @@ static void say_what_is_written(const struct merge *merge, char **argv)
 				argv[optind + i]);
 }
 
-/* Returns whether the file with this path is one of a profile in this directory: the store, or another one beside it. */
+/* Returns whether the file with this path is of a profile in this directory: the store, or another one beside it. */
 static bool is_of_profile(const char *path, const struct stat *directory)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
