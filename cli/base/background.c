@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -59,10 +60,13 @@ static int await_ready(int fd, int timeout_ms)
 	return read(fd, &byte, sizeof(byte)) == sizeof(byte) ? 0 : -ECHILD;
 }
 
-int background_start(void (*body)(void *argument, int ready), void *argument,
-		     const int kept[static BACKGROUND_KEPT], int timeout_ms)
+/* *group: of the new session, whose leader is the first child. */
+static int start(void (*body)(void *argument, int ready), void *argument,
+		 const int kept[static BACKGROUND_KEPT], int timeout_ms, pid_t *group)
 {
 	int ready[2], result;
+
+	*group = 0;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
@@ -74,11 +78,26 @@ int background_start(void (*body)(void *argument, int ready), void *argument,
 	result = pid < 0 ? -errno : 0;
 	close(ready[1]);
 	if (result == 0) {
+		*group = pid;
 		waitpid(pid, NULL, 0);
 		result = await_ready(ready[0], timeout_ms);
 	}
 	close(ready[0]);
 	return result;
+}
+
+int background_start(void (*body)(void *argument, int ready), void *argument,
+		     const int kept[static BACKGROUND_KEPT], int timeout_ms)
+{
+	pid_t group;
+
+	return start(body, argument, kept, timeout_ms, &group);
+}
+
+void background_wake(pid_t group)
+{
+	if (group > 0)
+		kill(-group, SIGCONT);
 }
 
 void background_ready(int ready)
@@ -91,7 +110,7 @@ void background_ready(int ready)
 }
 
 int background_start_talking(void (*body)(void *argument, int ready), void *argument, int *control,
-			     int timeout_ms, int *fd)
+			     int timeout_ms, int *fd, pid_t *group)
 {
 	int pair[2], result;
 
@@ -100,7 +119,7 @@ int background_start_talking(void (*body)(void *argument, int ready), void *argu
 		return -errno;
 	*control = pair[1];
 	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
-	result = background_start(body, argument, kept, timeout_ms);
+	result = start(body, argument, kept, timeout_ms, group);
 	close(pair[1]);
 	if (result)
 		close(pair[0]);

@@ -3,6 +3,8 @@
 #ifndef BACKGROUND_H
 #define BACKGROUND_H
 
+#include <sys/types.h>
+
 #define BACKGROUND_KEPT 2
 
 /* background_start() forks, and runs body in the new process. That process is no child of ours, and has a session of
@@ -14,8 +16,12 @@ int background_start(void (*body)(void *argument, int ready), void *argument,
 void background_ready(int ready);
 
 /* As background_start(), for a body with which the caller talks. *control becomes the body's end of a socket
- * (SOCK_SEQPACKET), before the body runs; *fd is the caller's end, -1 on error. */
+ * (SOCK_SEQPACKET), before the body runs; *fd is the caller's end, -1 on error. *group: of background_wake(). */
 int background_start_talking(void (*body)(void *argument, int ready), void *argument, int *control,
-			     int timeout_ms, int *fd);
+			     int timeout_ms, int *fd, pid_t *group);
+
+/* Lets the body's process, and those that it has forked, go on if somebody has stopped them (SIGSTOP). A stopped one
+ * holds the error stream, for which a launcher such as Slurm waits. group: the process group; 0: none. */
+void background_wake(pid_t group);
 
 #endif

@@ -486,7 +486,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	struct job_keeper_process process = {.options = options, .output.mark = -1};
 
 	*keeper = (struct job_keeper){.fd = -1, .folds_on_nodes = options->folds_on_nodes};
-	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd);
+	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd,
+					&keeper->group);
 }
 
 /* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has said
@@ -535,6 +536,9 @@ void job_keeper_await(struct job_keeper *keeper)
 	if (keeper->fd < 0)
 		return;
 	const char last = await_last_word(keeper);
+
+	if (last == WORD_LIVES)
+		background_wake(keeper->group);
 	if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");

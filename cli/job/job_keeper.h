@@ -5,6 +5,7 @@
 #define JOB_KEEPER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "cli/base/job_step.h"
 #include "proto/trust/rendezvous.h"
@@ -26,6 +27,7 @@ struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
 	uint64_t ended_ns; /* time of job_keeper_end() */
+	pid_t group;       /* of background_wake() */
 };
 
 /* Starts the aggregator. 0: agents can find it; -errno after a warning. */

@@ -185,7 +185,7 @@ int job_standby_start(struct job_standby *standby, const struct job_keeper_optio
 	*standby = (struct job_standby){
 		.keeper = {.fd = -1, .folds_on_nodes = options->folds_on_nodes}};
 	return background_start_talking(stand_by, &process, &process.control, READY_MS,
-					&standby->keeper.fd);
+					&standby->keeper.fd, &standby->keeper.group);
 }
 
 /* ---- the node's side */

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/base/background.h"
 
 #define READY_MS 10000
+#define WAKE_MS  2000 /* until a keeper that says nothing may be stopped */
 
 /* Returns the descriptor; -errno: no keeper answers. */
 static int connect_to_keeper(const struct step_dir *dir)
@@ -109,6 +111,16 @@ void node_member_stopped(const struct node_member *member, int32_t rank, int sig
 		(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
 }
 
+/* It does not answer, maybe because somebody has stopped it. */
+static void wake_keeper(const struct node_member *member)
+{
+	struct ucred keeper;
+	socklen_t size = sizeof(keeper);
+
+	if (getsockopt(member->fd, SOL_SOCKET, SO_PEERCRED, &keeper, &size) == 0 && keeper.pid > 0)
+		background_wake(getpgid(keeper.pid));
+}
+
 void node_member_drain(struct node_member *member, int timeout_ms,
 		       struct node_member_answer *answer)
 {
@@ -121,8 +133,17 @@ void node_member_drain(struct node_member *member, int timeout_ms,
 	/* A keeper that was killed may have left words. */
 	(void)send(member->fd, &word, sizeof(word), MSG_NOSIGNAL);
 	heard = hear_more(member, timeout_ms, &answer->is_gone, answer->place);
+	if (!heard && !answer->is_gone)
+		wake_keeper(member);
 	answer->stored = heard == NODE_KEEPER_STORED;
 	answer->said = heard == NODE_KEEPER_SAID;
+}
+
+static bool has_news(const struct node_member *member, int timeout_ms)
+{
+	struct pollfd news = {.fd = member->fd, .events = POLLIN};
+
+	return poll(&news, 1, timeout_ms) != 0;
 }
 
 void node_member_leave(struct node_member *member, int timeout_ms)
@@ -132,6 +153,10 @@ void node_member_leave(struct node_member *member, int timeout_ms)
 	if (member->fd < 0)
 		return;
 	shutdown(member->fd, SHUT_WR); /* the keeper closes its end at once, or after its work */
+	if (timeout_ms > WAKE_MS && !has_news(member, WAKE_MS)) {
+		wake_keeper(member);
+		timeout_ms -= WAKE_MS;
+	}
 	while ((word = hear(member, timeout_ms)) != 0)
 		if (word == NODE_KEEPER_WRITES)
 			timeout_ms = -1;

@@ -3,7 +3,7 @@
 #include "base/log.h"
 
 #define DRAIN_MS 2000
-#define LEAVE_MS 2000
+#define LEAVE_MS 5000 /* the agent gives up earlier */
 
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)

@@ -40,8 +40,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options);
 
 /* Waits, after the command has ended, failed or not, until its data is stored, two seconds at most. If it is, the
- * node's last rank waits for the agent's goodbye, two seconds at most. Rank 0, and the last rank of a node that took
- * over, wait until the profile is written. Warns. */
+ * node's last rank waits for the agent's goodbye, five seconds at most. Rank 0, and the last rank of a node that
+ * took over, wait until the profile is written. Warns. */
 void step_run_finish(struct step_run *run, bool failed);
 
 #endif

@@ -122,6 +122,18 @@ contains "so does rank 0" "$scratch/err.0" "did not say goodbye"
 check "the profile is there" test -s "$scratch/beheaded/flame.html"
 check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep '^node0;')
 
+# ---- all keepers are stopped, and nobody lets them go on: the ranks do, so that none holds the launcher up
+begin_held stopped
+until "$flamegrid" report "$scratch/stopped" --by host 2>/dev/null | grep -q '^node1;'; do :; done
+keepers=$(for who in "0 job" "0 keep" "0 node" "1 node"; do pid_of stopped $who; done)
+same "keepers" "$(wc -w <<<"$keepers")" 4
+check "they are stopped" kill -STOP $keepers
+end_held
+for pid in $keepers; do until ! kill -0 "$pid" 2>/dev/null; do :; done; done
+ok "they have ended"
+check "the profile is there" test -s "$scratch/stopped/profile.db"
+gone stopped
+
 # ---- a stranger who knows where the aggregator is, and its public key
 begin_held strange
 rendezvous=$(rendezvous_of strange)
