@@ -62,8 +62,8 @@ void aggregator_stop(struct aggregator *aggregator);
 struct aggregator_status {
 	/* Links of nodes count as agents in these three. */
 	uint64_t agents; /* epochs ever welcomed; of the links of a node's profile the last one */
-	/* Agents without a BYE that sent something within 5 s, or a link within 2 s, or since the
-	 * start. Agents send each second. */
+	/* Agents without a BYE that sent something within 5 s, links within 2 s, or either since the start. Both send
+	 * each second. */
 	uint64_t agents_connected;
 	uint64_t agents_silent;     /* the other agents without a BYE */
 	uint64_t launches, records; /* committed, or received and not yet committed */

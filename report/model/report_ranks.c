@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,6 +304,16 @@ static uint32_t count_ranks(const struct report_ranks *ranks)
 	return count;
 }
 
+static void mark(struct report_ranks_row *row, enum report_ranks_column column, uint64_t median)
+{
+	const double value = (double)report_ranks_value(row, column);
+	const double distance = median ? fabs(value / (double)median - 1) : HUGE_VAL;
+
+	row->outliers |= 1u << column;
+	if (distance > row->distance)
+		row->distance = distance;
+}
+
 /* A short idle time varies much and says little, so it is judged against the window. Delay grows with the queue, so it
  * must differ by half of the median. */
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
@@ -320,7 +331,7 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		if (!ranks->why_not && out[i])
-			ranks->rows[i].outliers |= 1u << column;
+			mark(&ranks->rows[i], column, ranks->medians_ns[column]);
 	return error;
 }
 

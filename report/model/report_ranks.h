@@ -56,6 +56,9 @@ struct report_ranks_row {
 	bool has_memory; /* memory was recorded, and peak_bytes is valid */
 	uint64_t peak_bytes;
 	uint32_t outliers; /* bits by enum report_ranks_column */
+	/* how far from the median it is where it stands out most, as a part of the median (infinite if that is 0);
+	 * 0: it does not stand out */
+	double distance;
 };
 
 struct report_ranks {

@@ -1,7 +1,8 @@
 #include "ranks_writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json_text.h"
@@ -167,41 +168,15 @@ static void write_table_row(FILE *out, const struct report_ranks *ranks,
 	fputc('\n', out);
 }
 
-/* How far a row is from the median in the column in which it stands out most, as a part of the median. */
-static double distance_of(const struct report_ranks *ranks, const struct report_ranks_row *row)
+/* Rows that are as far from the median stay in the order of ranks. */
+static int by_distance(const void *a, const void *b)
 {
-	double most = 0;
+	const struct report_ranks_row *x = *(const struct report_ranks_row *const *)a;
+	const struct report_ranks_row *y = *(const struct report_ranks_row *const *)b;
 
-	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++) {
-		double value = (double)report_ranks_value(row, (enum report_ranks_column)i);
-		double median = (double)ranks->medians_ns[i];
-		double distance = median > 0 ? fabs(value / median - 1) : HUGE_VAL;
-
-		if (row->outliers & 1u << i && distance > most)
-			most = distance;
-	}
-	return most;
-}
-
-/* Returns the row that stands out most of those that come after `before`; NULL: there is none. Rows that are as far
- * come in the order of ranks. */
-static const struct report_ranks_row *next_outlier(const struct report_ranks *ranks,
-						   const struct report_ranks_row *before)
-{
-	const struct report_ranks_row *next = NULL;
-
-	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
-		const struct report_ranks_row *row = &ranks->rows[i];
-		double distance = distance_of(ranks, row);
-
-		if (!row->outliers ||
-		    (before && (distance > distance_of(ranks, before) ||
-				(distance == distance_of(ranks, before) && row <= before))))
-			continue;
-		if (!next || distance > distance_of(ranks, next))
-			next = row;
-	}
-	return next;
+	if (x->distance < y->distance || x->distance > y->distance)
+		return x->distance > y->distance ? -1 : 1;
+	return (x > y) - (x < y);
 }
 
 static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t count)
@@ -216,22 +191,27 @@ static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t co
 	fputc('\n', out);
 }
 
-/* Who stands out comes first. Of many others a reader learns the medians alone. */
-static void write_table_rows(FILE *out, const struct report_ranks *ranks)
+/* Who stands out comes first. Of many others a reader learns the medians alone. 0 or -ENOMEM. */
+static int write_table_rows(FILE *out, const struct report_ranks *ranks)
 {
-	const struct report_ranks_row *row = NULL;
-	uint32_t alike = ranks->nr_rows;
+	const struct report_ranks_row **rows = calloc(ranks->nr_rows + 1ul, sizeof(*rows));
+	uint32_t alike = 0;
 
-	while ((row = next_outlier(ranks, row)) != NULL) {
-		write_table_row(out, ranks, row);
-		alike--;
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
+		rows[i] = &ranks->rows[i];
+		alike += !rows[i]->outliers;
 	}
+	qsort(rows, ranks->nr_rows, sizeof(*rows), by_distance);
 	const bool is_one_line = alike > ALIKE_MAX && !ranks->why_not;
-	for (uint32_t i = 0; i < ranks->nr_rows && !is_one_line; i++)
-		if (!ranks->rows[i].outliers)
-			write_table_row(out, ranks, &ranks->rows[i]);
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		if (rows[i]->outliers || !is_one_line)
+			write_table_row(out, ranks, rows[i]);
 	if (is_one_line)
 		write_alike(out, ranks, alike);
+	free(rows);
+	return 0;
 }
 
 static uint64_t count_graphs(const struct report_ranks *ranks)
@@ -265,7 +245,8 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 		"rank", "window", "busy", "share", "compute", "NCCL", "waits", "moves", "bus GB/s",
 		"peak GB/s", "", "overlap", "memcpy", "memset", "idle", "delay", "longest",
 		"peak memory", "GPU");
-	write_table_rows(out, ranks);
+	if (write_table_rows(out, ranks))
+		return -ENOMEM;
 	fputc('\n', out);
 	if (count_graphs(ranks))
 		fprintf(out,

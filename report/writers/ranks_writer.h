@@ -13,7 +13,7 @@
 
 /* Writes a table for people. Rows that stand out come first, the farthest from the median before the others. More than
  * 16 other rows are one line with the medians. The last lines name the ranks that stand out and what is missing from
- * the profile. 0; -ENOSPC, -EIO …: out did not take everything. */
+ * the profile. 0; -ENOMEM; -ENOSPC, -EIO …: out did not take everything. */
 int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree);
 
 /* Writes a document with the members "ranks" and "median_ns", the medians of all ranks. Errors as above. */

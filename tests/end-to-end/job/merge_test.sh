@@ -65,7 +65,8 @@ for job in 17 18; do SLURM_JOB_ID=$job record "job$job" node1 100; done
 merge "$scratch/job17" "$scratch/job18" -o "$scratch/jobs"
 "$flamegrid" diff "$scratch/jobs" --rank 0 >/dev/null 2>"$scratch/err"
 same "their ranks are not compared: status" $? 1
-contains "their ranks are not compared" "$scratch/err" "/jobs has ranks of several jobs: compare those of one job, in its profile"
+contains "their ranks are not compared" "$scratch/err" \
+	"/jobs has ranks of several jobs: compare those of one job, in its profile"
 same "jobs stay apart" "$("$flamegrid" report "$scratch/jobs" --by job 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "job 17 job 18 "
 
 # Refusals: the words, the status, and nothing is left.
@@ -80,9 +81,11 @@ refused "no profile given" 2 "no profile given" -o "$scratch/none"
 refused "no output" 2 "--output is missing" "$scratch/one"
 refused "its own output" 2 "is a profile to be merged, and the output" "$scratch/one" "$scratch/two" -o "$scratch/one"
 ln -s "$scratch/one/profile.db" "$scratch/link.db"
-refused "its own output by a link" 2 "is a profile to be merged, and the output" "$scratch/link.db" "$scratch/two" -o "$scratch/one"
+refused "its own output by a link" 2 "is a profile to be merged, and the output" \
+	"$scratch/link.db" "$scratch/two" -o "$scratch/one"
 cp "$scratch/two/profile.db" "$scratch/one/profile.db.part-0"
-refused "a part of its own output" 2 "is a profile to be merged, and the output" "$scratch/one/profile.db.part-0" "$scratch/two" -o "$scratch/one"
+refused "a part of its own output" 2 "is a profile to be merged, and the output" \
+	"$scratch/one/profile.db.part-0" "$scratch/two" -o "$scratch/one"
 rm "$scratch/one/profile.db.part-0"
 refused "no such profile" 1 "$scratch/missing" "$scratch/one" "$scratch/missing" -o "$scratch/none"
 head -c 3000 "$scratch/one/profile.db" >"$scratch/short.db"
