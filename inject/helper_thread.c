@@ -27,6 +27,7 @@
 #include "inject/cupti/unified_memory.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/autograd_origin.h"
+#include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/window_callback.h"
@@ -123,6 +124,8 @@ static void watch_modules(bool last)
 	if (module_watch_poll(self.parts.modules, last))
 		stack_table_new_epoch(self.parts.stacks);
 	unwind_tables_build(self.parts.tables, UNWIND_BUILD_WANTED);
+	if (self.parts.contexts)
+		kernel_contexts_find(self.parts.contexts);
 }
 
 /* An interpreter or PyTorch may come at any time; an interpreter also with its first frames. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct autograd_origin;
+struct kernel_contexts;
 struct cupti_library;
 struct definition_writer;
 struct module_watch;
@@ -24,6 +25,7 @@ struct helper_thread_parts { /* all borrowed for good */
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct autograd_origin *autograd; /* NULL: launches want no Python frames */
+	struct kernel_contexts *contexts; /* NULL: launches want no stacks */
 	const struct cupti_library *library;
 	bool native_stacks; /* launches want them */
 	bool soon;          /* a window may open at any moment: have everything ready */

@@ -32,6 +32,7 @@
 #include "inject/cupti/graph_nodes.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/autograd_origin.h"
+#include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/nccl/nccl_profiler.h"
 #include "inject/nvtx/nvtx_ranges.h"
@@ -55,6 +56,7 @@ static struct {
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct autograd_origin *autograd; /* NULL: Python's frames are not wanted */
+	struct kernel_contexts *contexts; /* NULL: stacks are not wanted */
 	struct graph_nodes *nodes;
 	struct nvtx_names *ranges;
 	struct guest_options options;
@@ -158,11 +160,14 @@ static bool prepare_launches(void)
 	guest.python = python_frames_create(guest.ring);
 	if (wants_python())
 		guest.autograd = autograd_origin_create(guest.ring);
+	if (guest.options.stacks.mode != STACK_MODE_NONE)
+		guest.contexts = kernel_contexts_create(guest.ring);
 	if (guest.options.record & RECORD_OPTION_NVTX)
 		guest.ranges = nvtx_ranges_on(guest.options.digits);
 	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && (guest.autograd || !wants_python()) &&
+	    (guest.contexts || guest.options.stacks.mode == STACK_MODE_NONE) &&
 	    launch_thread_init(guest.sizes.ring.launch_lanes) == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
 				  &guest.sizes) == 0)
@@ -178,6 +183,8 @@ static void prepare_stacks(void)
 		python_frames_find(guest.python);
 		autograd_origin_find(guest.autograd);
 	}
+	if (guest.contexts)
+		kernel_contexts_find(guest.contexts);
 	if (wants_native())
 		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
 }
@@ -194,7 +201,8 @@ static void prepare_callbacks(void)
 				       .python = guest.python,
 				       .options = guest.options.stacks,
 				       .ranges = guest.ranges,
-				       .autograd = guest.autograd},
+				       .autograd = guest.autograd,
+				       .contexts = guest.contexts},
 			   .nodes = guest.nodes},
 		.record = guest.options.record,
 	};
@@ -260,6 +268,7 @@ static int start_helper_thread(bool late)
 		.tables = guest.tables,
 		.python = guest.python,
 		.autograd = guest.autograd,
+		.contexts = guest.contexts,
 		.library = &guest.library,
 		.native_stacks = wants_native(),
 		.late = late,

@@ -3,6 +3,8 @@
  *	- a Python frame: the code's id (record_ring_add_code) and the line that runs;
  *	- an open NVTX range: the id of a code whose file is the range's domain ("": the default domain) and whose
  *	  name is the range's;
+ *	- lines of a model that compiled code works for, where no file tells them: the id of a code whose name they
+ *	  are ("model.py:forward:12, model.py:loss:30") and whose file is empty;
  *	- a mark: why frames are missing here, or another remark for the reader;
  *	- an origin, always the outermost word: the stack was taken in a backward pass. It has the name of autograd's
  *	  node and another stack of the process, which explains it.
@@ -20,6 +22,7 @@
 #define STACK_WORD_RANGE     (1ull << 61) /* with STACK_WORD_MARK: an NVTX range */
 #define STACK_WORD_ORIGIN    (1ull << 60) /* with STACK_WORD_MARK: an origin */
 #define STACK_WORD_NEAR      (1ull << 59) /* with STACK_WORD_ORIGIN: a neighbour's forward stack */
+#define STACK_WORD_LINES     (1ull << 58) /* with STACK_WORD_RANGE: not a range, but lines of a model */
 #define STACK_WORD_LINE_BITS 24
 #define STACK_WORD_NAME_BITS 27 /* of an origin's name, above its stack */
 
@@ -56,6 +59,11 @@ static inline uint64_t stack_word_range(uint32_t code_id)
 	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_RANGE | code_id;
 }
 
+static inline uint64_t stack_word_lines(uint32_t code_id)
+{
+	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_RANGE | STACK_WORD_LINES | code_id;
+}
+
 /* name_id: the id of a code whose name is that of autograd's node and whose file is empty; 0: it has no name. stack_id:
  * the operation's forward stack, or that of the thread that called backward(); 0: neither is known. */
 static inline uint64_t stack_word_origin(uint32_t name_id, uint32_t stack_id, bool near)
@@ -77,9 +85,17 @@ static inline bool stack_word_is_mark(uint64_t word)
 
 static inline bool stack_word_is_range(uint64_t word)
 {
-	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && (word & STACK_WORD_RANGE);
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && (word & STACK_WORD_RANGE) &&
+	       !(word & STACK_WORD_LINES);
 }
 
+static inline bool stack_word_is_lines(uint64_t word)
+{
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && (word & STACK_WORD_RANGE) &&
+	       (word & STACK_WORD_LINES);
+}
+
+/* Of a range or of lines. */
 static inline uint32_t stack_word_range_code(uint64_t word)
 {
 	return (uint32_t)word;

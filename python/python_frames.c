@@ -239,13 +239,15 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 	return walk.nr;
 }
 
-uint32_t python_frames_standing(struct python_frames *python, const struct python_place *place,
-				uint64_t *words, uint32_t max, bool *cut)
+uint32_t python_frames_standing(struct python_frames *python, struct python_standing *remembered,
+				const struct python_place *place, uint64_t *words, uint32_t max,
+				bool *cut)
 {
 	*cut = false;
 	if (python_frames_state(python) != PYTHON_READY || !python->library.is_initialized())
 		return 0;
-	return python_standing_walk(&python->library, &python->codes, place, words, max, cut);
+	return python_standing_walk(&python->library, &python->codes, remembered, place, words, max,
+				    cut);
 }
 
 /* New interpreters are put before the others, and the main one was first. The walk follows neither pointer, because the

@@ -56,10 +56,11 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 			    bool *cut);
 
 /* Writes the stack words of the one other thread that stands in a call of such a function (python_standing.h), leaf
- * first. Returns their number; 0 also in a state other than PYTHON_READY, and for an interpreter whose threads cannot
+ * first. remembered: of the calling thread. Returns their number; 0 also in a state other than PYTHON_READY, and for an interpreter whose threads cannot
  * be listed. */
-uint32_t python_frames_standing(struct python_frames *python, const struct python_place *place,
-				uint64_t *words, uint32_t max, bool *cut);
+uint32_t python_frames_standing(struct python_frames *python, struct python_standing *remembered,
+				const struct python_place *place, uint64_t *words, uint32_t max,
+				bool *cut);
 
 /* Returns whether the process has several interpreters of a version that mixes up their threads (up to 3.11). */
 bool python_frames_ambiguous(const struct python_frames *python);

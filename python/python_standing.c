@@ -131,6 +131,45 @@ static __attribute__((noinline)) uint64_t word_of(const struct python_library *l
 		  : stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
 }
 
+/* Returns the identity of a copied code and an instruction of it; 0: the interpreter has no number of its own for the
+ * code, so that only the texts would tell it from another at the same address. */
+static uint64_t key_of(const struct python_layout *layout, uint64_t address,
+		       const struct object *code, int32_t instruction)
+{
+	const uint32_t offset = layout->code_version;
+	uint64_t version = 0, key;
+
+	if (offset != PYTHON_LAYOUT_NONE && offset + sizeof(uint64_t) <= OBJECT_BYTES)
+		version = python_load(at(code) + offset) & UINT32_MAX;
+	if (!version)
+		return 0;
+	key = python_mix(
+		python_mix(address ^ PYTHON_MIX_A,
+			   python_load(at(code) + layout->code_qualified_name) ^ PYTHON_MIX_B),
+		python_mix(python_load(at(code) + layout->code_lines) ^ PYTHON_MIX_C,
+			   python_load(at(code) + layout->code_file) ^ PYTHON_MIX_D) ^
+			version << 32 ^ (uint32_t)instruction);
+	return key ? key : 1;
+}
+
+/* The same as word_of(), for a code that was seen before. */
+static uint64_t find_word(const struct python_library *library, struct python_codes *codes,
+			  struct python_standing *remembered, uint64_t address,
+			  const struct object *code, int32_t instruction)
+{
+	uint64_t key = key_of(&library->layout, address, code, instruction), word;
+	uint32_t place = (uint32_t)(key >> 32) % PYTHON_STANDING_WORDS;
+
+	if (key && remembered->keys[place] == key)
+		return remembered->words[place];
+	word = word_of(library, codes, code, instruction);
+	if (key && word) {
+		remembered->keys[place] = key;
+		remembered->words[place] = word;
+	}
+	return word;
+}
+
 /* ---- threads */
 
 struct standing {
@@ -218,8 +257,8 @@ static bool find(const struct python_library *library, const struct python_place
 }
 
 uint32_t python_standing_walk(const struct python_library *library, struct python_codes *codes,
-			      const struct python_place *place, uint64_t *words, uint32_t max,
-			      bool *cut)
+			      struct python_standing *remembered, const struct python_place *place,
+			      uint64_t *words, uint32_t max, bool *cut)
 {
 	const struct python_layout *layout = &library->layout;
 	struct standing standing, later;
@@ -243,7 +282,7 @@ uint32_t python_standing_walk(const struct python_library *library, struct pytho
 		*cut = nr == max;
 		if (*cut)
 			break;
-		words[nr] = word_of(library, codes, &code, instruction);
+		words[nr] = find_word(library, codes, remembered, code_address, &code, instruction);
 		if (words[nr++] == 0)
 			return 0;
 	}

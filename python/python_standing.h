@@ -15,11 +15,19 @@ struct python_place {
 	const char *const *functions; /* names without their modules; NULL ends them */
 };
 
-/* Writes the stack words (stack_word.h) of the thread's frames, leaf first. *cut: there are more than max. Returns the
- * number of words; 0: no thread stands there, or several do, or another one has the same function among its frames, or
+#define PYTHON_STANDING_WORDS 64u /* frames of which a thread remembers the words */
+
+/* What one reading thread remembers. Zeroed for a new one. */
+struct python_standing {
+	uint64_t keys[PYTHON_STANDING_WORDS]; /* of codes, by identity, and instructions; 0: none */
+	uint64_t words[PYTHON_STANDING_WORDS];
+};
+
+/* Writes the stack words (stack_word.h) of the thread's frames, leaf first. The names of a frame are only read if the
+ * words that are remembered lack it. *cut: there are more than max. Returns the number of words; 0: no thread stands there, or several do, or another one has the same function among its frames, or
  * the thread went on. */
 uint32_t python_standing_walk(const struct python_library *library, struct python_codes *codes,
-			      const struct python_place *place, uint64_t *words, uint32_t max,
-			      bool *cut);
+			      struct python_standing *remembered, const struct python_place *place,
+			      uint64_t *words, uint32_t max, bool *cut);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernel_context.h"
+
 #include "inject/nvtx/nvtx_ranges.h"
 #include "proto/backward_frame.h"
 #include "proto/ring/record_ring.h"
@@ -140,6 +142,16 @@ static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
 	return all_named;
 }
 
+/* Puts the lines of the model that compiled code works for. */
+static __attribute__((noinline)) void put_lines(const struct stack_capture *capture,
+						struct stack_scratch *scratch)
+{
+	uint64_t word = kernel_contexts_word(capture->contexts);
+
+	if (word && scratch->nr < RECORD_STACK_DEPTH)
+		put_native(scratch, word);
+}
+
 /* Counts what a stack lacks, which is rare: a launch with a whole stack touches no counter. */
 static __attribute__((noinline, cold)) void count_lacks(const struct stack_capture *capture,
 							uint32_t marks, enum unwind_end end)
@@ -243,8 +255,8 @@ static __attribute__((noinline)) uint32_t intern_caller(const struct stack_captu
 	bool cut;
 
 	/* Their words are their keys, as with marks. */
-	scratch->nr = python_frames_standing(capture->python, &backward_call, scratch->keys,
-					     capture->options.python_depth, &cut);
+	scratch->nr = python_frames_standing(capture->python, &scratch->standing, &backward_call,
+					     scratch->keys, capture->options.python_depth, &cut);
 	memset(scratch->python_at, 0, scratch->nr);
 	if (cut)
 		count_lacks(capture, put_mark(scratch, STACK_MARK_TRUNCATED), UNWIND_ROOT);
@@ -331,6 +343,8 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 		count_lacks(capture, marks, end);
 	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
 		count(capture, LEDGER_NVTX_NAME_LOST);
+	if (__builtin_expect(capture->contexts && kernel_contexts_any(capture->contexts), 0))
+		put_lines(capture, scratch);
 	return capture->autograd ? intern_with_origin(capture, scratch, &autograd)
 				 : intern(capture, scratch);
 }

@@ -14,6 +14,7 @@
 #include "unwind/stack_bounds.h"
 #include "unwind/unwind.h"
 
+struct kernel_contexts;
 struct nvtx_names;
 struct record_ring;
 struct unwind_tables;
@@ -27,6 +28,8 @@ struct stack_capture {
 	struct stack_options options;
 	struct nvtx_names *ranges;        /* NVTX ranges become frames; NULL: they do not */
 	struct autograd_origin *autograd; /* backward stacks get an origin; NULL: they do not */
+	struct kernel_contexts
+		*contexts; /* compiled code has lines of its model; NULL: it has not */
 };
 
 /* What one thread keeps for its captures. A new one is zeroed. */
@@ -35,6 +38,7 @@ struct stack_scratch {
 	struct stack_cache stacks;
 	struct unwind_cache rules;
 	struct autograd_thread autograd;
+	struct python_standing standing;
 	uint32_t nr; /* number of keys */
 	/* keys of the present stack; a native frame or a mark is its own key */
 	uint64_t keys[RECORD_STACK_DEPTH];
@@ -46,8 +50,9 @@ struct stack_scratch {
 };
 
 /* Returns the id of the calling thread's stack: its frames from the caller outwards, and around them the NVTX ranges
- * that are open in the thread and the origin of a backward pass. All that the stack lacks is counted in the ledger.
- * RECORD_STACK_NONE: no stack was asked for, or there is none. RECORD_STACK_FULL: there is no room for another one. */
+ * that are open in the thread, lines of a model, and the origin of a backward pass. All that the stack lacks is counted
+ * in the ledger. RECORD_STACK_NONE: no stack was asked for, or there is none. RECORD_STACK_FULL: there is no room for
+ * another one. */
 uint32_t stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint64_t now_ns);
 

@@ -3,12 +3,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "place_list.h"
+
 #define TITLE      "Thunk:#"
 #define NAME       "name="
 #define OPERATION  "hlo_op="
 #define ID         ",unique_hlo_op_id="
-#define PLACES_MAX (NVTX_TEXT_MAX - 5u) /* room for ", ..." */
-#define STRING_MAX 65536u               /* of a string, what is read */
+#define STRING_MAX 65536u /* of a string, what is read */
 #define DEPTH_MAX  64u
 
 /* A part of a string. */
@@ -78,16 +79,6 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool contains(struct part part, const char *word)
-{
-	size_t size = strlen(word);
-
-	for (uint32_t i = 0; i + size <= part.size; i++)
-		if (memcmp(part.data + i, word, size) == 0)
-			return true;
-	return false;
-}
-
 /* Takes the last ":digits" off the part. false: it does not end so. */
 static bool take_number(struct part *part, struct part *number)
 {
@@ -140,7 +131,7 @@ static bool read_line(struct part text, struct line *line)
 		return false;
 	if (take_number(&text, &second))
 		line->number = second; /* the other is the column */
-	line->installed = contains(text, "/site-packages/") || contains(text, "/dist-packages/");
+	line->installed = place_is_installed(text.data, text.size);
 	line->file = text;
 	for (uint32_t i = 0; i < text.size; i++)
 		if (text.data[i] == '/')
@@ -162,21 +153,8 @@ static void append_plain(struct nvtx_text *text, struct part part)
 	}
 }
 
-static bool is_listed(const struct nvtx_text *text, const struct nvtx_text *place)
-{
-	for (uint32_t i = 0; i + place->size <= text->size; i++) {
-		bool begins = i == 0 || (i >= 2 && memcmp(text->bytes + i - 2, ", ", 2) == 0);
-		uint32_t end = i + place->size;
-
-		if (begins && memcmp(text->bytes + i, place->bytes, place->size) == 0 &&
-		    (end == text->size || text->bytes[end] == ','))
-			return true;
-	}
-	return false;
-}
-
 /* Returns false if it has no room. */
-static bool add_place(struct nvtx_text *text, const struct line *line)
+static bool add_place(struct place_list *places, const struct line *line)
 {
 	struct nvtx_text place = {0};
 
@@ -185,16 +163,7 @@ static bool add_place(struct nvtx_text *text, const struct line *line)
 	append_plain(&place, line->function);
 	append(&place, NVTX_TEXT_MAX, ":", line->function.size > 0);
 	append_plain(&place, line->number);
-	if (is_listed(text, &place))
-		return true;
-	if (text->size + 2 + place.size > PLACES_MAX) {
-		append_string(text, text->size ? ", ..." : "...");
-		return false;
-	}
-	if (text->size)
-		append_string(text, ", ");
-	append(text, PLACES_MAX, place.bytes, place.size);
-	return true;
+	return place_list_add(places, place.bytes, place.size);
 }
 
 /* The frames from the outermost to the one that was read last. */
@@ -203,7 +172,7 @@ struct stack {
 	uint32_t depth;
 };
 
-static bool add_innermost(struct nvtx_text *text, const struct stack *stack)
+static bool add_innermost(struct place_list *places, const struct stack *stack)
 {
 	uint32_t i = stack->depth;
 
@@ -211,16 +180,16 @@ static bool add_innermost(struct nvtx_text *text, const struct stack *stack)
 		i--;
 	if (i == 0)
 		i = stack->depth;
-	return i == 0 || add_place(text, &stack->lines[i - 1]);
+	return i == 0 || add_place(places, &stack->lines[i - 1]);
 }
 
 bool xla_text_places(struct nvtx_text *text, const char *string)
 {
 	const char *end = string + strnlen(string, STRING_MAX);
+	struct place_list places = {text->bytes, NVTX_TEXT_MAX, 0};
 	struct stack stack = {.depth = 0};
 	bool room = true;
 
-	text->size = 0;
 	while (string < end && room) {
 		const char *next = memchr(string, '\n', (size_t)(end - string));
 		struct part part = {string, (uint32_t)((next ? next : end) - string)};
@@ -231,11 +200,12 @@ bool xla_text_places(struct nvtx_text *text, const char *string)
 		    line.depth > stack.depth + 1)
 			continue;
 		if (line.depth <= stack.depth)
-			room = add_innermost(text, &stack);
+			room = add_innermost(&places, &stack);
 		stack.lines[line.depth - 1] = line;
 		stack.depth = line.depth;
 	}
 	if (room)
-		add_innermost(text, &stack);
+		add_innermost(&places, &stack);
+	text->size = places.size;
 	return text->size > 0;
 }

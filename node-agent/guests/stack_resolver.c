@@ -17,6 +17,7 @@
 #include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/generated/generated_path.h"
 #include "proto/backward_frame.h"
+#include "proto/model_lines.h"
 #include "proto/stack_word.h"
 
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
@@ -38,7 +39,7 @@ struct stack_resolver {
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
 	struct id_table captures; /* the same for stacks that created a node of a graph */
 	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
-	struct id_table ranges;   /* guest's range id to code id */
+	struct id_table ranges;   /* 2 * guest's code id of a range + is lines, to code id */
 	struct id_table origins;  /* 2 * guest's code id of an origin + near, to code id */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	struct id_table others;   /* number to node id + 1, of stacks from outside the ring */
@@ -202,6 +203,8 @@ struct name_form {
 
 static const struct name_form range_form = {RANGE_PREFIX, "", RANGE_PREFIX "...",
 					    LEDGER_NVTX_NAME_LOST};
+static const struct name_form lines_form = {
+	MODEL_LINES_FRAME, "", MODEL_LINES_FRAME MODEL_LINES_MORE, LEDGER_CODE_TABLE_FULL};
 static const struct name_form origin_form = {BACKWARD_FRAME " ", "", BACKWARD_FRAME,
 					     LEDGER_CODE_TABLE_FULL};
 static const struct name_form near_form = {BACKWARD_FRAME " ", BACKWARD_FRAME_NEAR,
@@ -260,11 +263,14 @@ static int find_formed(struct stack_resolver *resolver, const struct name_form *
 	return id_table_set(known, key, *code_id);
 }
 
+/* Of a range, or of lines of a model. */
 static int find_range(struct stack_resolver *resolver, uint64_t word, uint32_t *code_id)
 {
 	uint32_t guest_id = stack_word_range_code(word);
+	bool lines = stack_word_is_lines(word);
 
-	return find_formed(resolver, &range_form, &resolver->ranges, guest_id, guest_id, code_id);
+	return find_formed(resolver, lines ? &lines_form : &range_form, &resolver->ranges,
+			   2 * guest_id + lines, guest_id, code_id);
 }
 
 static int find_origin(struct stack_resolver *resolver, uint64_t word, uint32_t *code_id)
@@ -288,7 +294,7 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
 	if (stack_word_is_mark(word))
 		return add_mark(resolver, stack_word_mark_of(word), &frame->code);
-	if (stack_word_is_range(word))
+	if (stack_word_is_range(word) || stack_word_is_lines(word))
 		return find_range(resolver, word, &frame->code);
 	if (stack_word_is_origin(word))
 		return find_origin(resolver, word, &frame->code);

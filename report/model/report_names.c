@@ -477,6 +477,11 @@ int report_names_step(struct report_names *names, struct step_paths *steps,
 	return report_names_text(names, text, index);
 }
 
+bool report_names_has_lines(const struct report_names *names)
+{
+	return names->lines == REPORT_LINES_ON;
+}
+
 uint32_t report_names_count(const struct report_names *names)
 {
 	return text_pool_count(names->texts);

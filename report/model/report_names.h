@@ -53,6 +53,9 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 int report_names_step(struct report_names *names, struct step_paths *steps,
 		      const struct fold_key *key, uint32_t *index);
 
+/* Returns whether names have numbers of lines. */
+bool report_names_has_lines(const struct report_names *names);
+
 uint32_t report_names_count(const struct report_names *names);
 const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */
 

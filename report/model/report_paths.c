@@ -15,8 +15,8 @@
 #include "proto/batch/message.h"
 #include "report/frames/cuda_name_cut.h"
 #include "report/frames/frame_class.h"
+#include "report/frames/inner_range.h"
 #include "report/frames/start_frames.h"
-#include "report/frames/xla_range.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -56,8 +56,9 @@ struct report_paths {
 	uint32_t *of_node;  /* for each stack node: its node + 1; 0: not made yet */
 	uint32_t *of_stack; /* for each stack, by its innermost node, when it is cut: as above */
 	uint32_t unknown_stack;
-	bool has_operations; /* XLA's: the path of a stack is not that of its outer nodes then */
-	uint32_t *of_name;   /* for each name: as of_frame, of all frames with it */
+	/* inner ranges: the path of a stack is not that of its outer nodes then */
+	bool has_operations;
+	uint32_t *of_name; /* for each name: as of_frame, of all frames with it */
 	uint32_t room_names;
 };
 
@@ -100,7 +101,7 @@ static bool has_operations(const struct catalog *catalog)
 	const uint32_t nr_nodes = catalog_size(catalog).nodes;
 
 	for (uint32_t id = 1; id <= nr_nodes; id++)
-		if (xla_range_is(catalog, id))
+		if (inner_range_is(catalog, id))
 			return true;
 	return false;
 }
@@ -264,7 +265,7 @@ static int make_chain(const struct report_paths *paths, uint32_t stack_node, boo
 	while (id && !(remembered && paths->of_node[id])) {
 		if (chain->depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
-		if (paths->has_operations && xla_range_is(catalog, id)) {
+		if (paths->has_operations && inner_range_is(catalog, id)) {
 			id = catalog_node(catalog, id)->parent;
 			continue;
 		}
@@ -311,22 +312,23 @@ static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t 
 	return error;
 }
 
-/* Adds the operations of XLA around a stack, from the outside in. */
+/* Adds the operations around a stack, from the outside in. */
 static int add_operations(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
 {
-	char name[XLA_RANGE_TEXT_MAX], lines[XLA_RANGE_TEXT_MAX];
+	char name[INNER_RANGE_TEXT_MAX], lines[INNER_RANGE_TEXT_MAX];
 	uint32_t ranges[WIRE_STACK_DEPTH_MAX], count = 0;
 	int error = 0;
 
 	for (uint32_t id = stack_id; id && count < WIRE_STACK_DEPTH_MAX;
 	     id = catalog_node(paths->catalog, id)->parent)
-		if (xla_range_is(paths->catalog, id))
+		if (inner_range_is(paths->catalog, id))
 			ranges[count++] = id;
 	while (count > 0 && !error) {
-		xla_range_frames(paths->catalog, ranges[--count], name, lines);
+		inner_range_frames(paths->catalog, ranges[--count], name, lines,
+				   report_names_has_lines(paths->names));
 		if (*lines)
 			error = add_text(paths, *node, lines, node);
-		if (!error)
+		if (*name && !error)
 			error = add_text(paths, *node, name, node);
 	}
 	return error;

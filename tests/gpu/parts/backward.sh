@@ -22,7 +22,6 @@ backward_of() {
 }
 
 # BACKWARD_OF: which models; all of them if it is not set. Compiling takes longest, and goes on beside the other models.
-# What a step takes is measured alone, after that.
 backward() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	local model models=${BACKWARD_OF:-parts reentrant gpt resnet50 accumulate ddp fsdp compiled autotuned graph} beside=()
@@ -40,40 +39,19 @@ backward() {
 		cat "$out/backward_$model.log"
 		! grep -q '^NOT OK' "$out/backward_$model.log" || failed=1
 	done
-	backward_cost
-	backward_ranks
 }
 
-# What origins cost in a training step, A/B/A/B. The guest always has them, and cannot switch them in a process. A
-# library of libtorch's name without its functions makes the guest refuse them in a whole process.
-backward_cost() {
-	local none=$scratch/libtorch_cpu.so.none kind preload
-	gcc -shared -x c /dev/null -o "$none" 2>"$out/backward_cost.log" ||
-		{ not_ok "backward_cost: $out/backward_cost.log"; return; }
-	for _ in 1 2; do
-		for kind in without with; do
-			preload=
-			[ $kind = with ] || preload=$none
-			"$flamegrid" run -q -o "$scratch/cost_$kind" -- \
-				env LD_PRELOAD="$preload" python3 "$here/programs/tiny_train.py" 2>>"$out/backward_cost.log" |
-				sed -n 's/^ *us.step://p' | tr ' ' '\n' | grep -v '^$' | tail -n +2 |
-				tee -a "$scratch/cost.$kind" | median >>"$out/backward_cost.$kind.rounds"
-		done
-	done
-	same "backward_cost: without origins no node is known" \
-		"$("$flamegrid" report "$scratch/cost_without" | grep -c '\[backward\]')" 0
-	at_least "backward_cost: with origins" "$("$flamegrid" report "$scratch/cost_with" | grep -c '\[backward\]')" 1
-	for kind in without with; do
-		printf 'backward_cost: %s origins, median of each round: %s us\n' $kind \
-			"$(tr '\n' ' ' <"$out/backward_cost.$kind.rounds")"
-	done
-	awk -v without="$(median <"$scratch/cost.without")" -v with="$(median <"$scratch/cost.with")" 'BEGIN {
-		printf "backward_cost: a step without origins %.1f us, with %.1f us: %+.2f %%\n", without, with, 100 * (with / without - 1) }'
+# What origins cost in a training step, in turns within one process.
+backwardcost() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	profile backward_cost python3 "$here/programs/origin_cost.py" "$root/lib/libflamegrid_inject.so" 50
+	cat "$out/backward_cost.stdout"
+	same "backward_cost: models that were measured" "$(grep -c 'median' "$out/backward_cost.stdout")" 2
 }
 
 # The same on all GPUs: DDP and FSDP.
-backward_ranks() {
-	[ "$gpus" -ge 2 ] || { echo "left out: one GPU"; return; }
+backwardranks() {
+	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
 	local model
 	for model in ddp fsdp; do
 		profile "ranks_$model" torchrun --nproc_per_node="$gpus" "$here/programs/backward_train.py" "$model" 60 \

@@ -22,3 +22,20 @@ compiled() {
 	done
 	unset INDUCTOR_PROVENANCE TORCHINDUCTOR_CACHE_DIR
 }
+
+# A package of AOTInductor, whose code tells the lines of its kernels. The compiler's libstdc++ comes first, because a
+# model's library may crash with the older one's parts in libtorch (std::regex, PyTorch 2.11 with GCC 13).
+aoti() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	local library
+	library=$(g++ -print-file-name=libstdc++.so.6 2>/dev/null)
+	[ -e "$library" ] || { echo "left out: no g++"; return; }
+	LD_PRELOAD=$library python3 "$here/programs/aoti_serve.py" compile "$scratch/model.pt2" >"$out/aoti_compile.log" 2>&1
+	same "aoti: compiled" $? 0
+	profile aoti env LD_PRELOAD="$library" python3 "$here/programs/aoti_serve.py" run "$scratch/model.pt2"
+	if python3 "$here/programs/aoti_check.py" "$out/aoti.ns.folded" "$scratch/model.pt2"; then
+		ok "aoti: at least 95 % of the model's work stands under its lines, and none is wrong"
+	else
+		not_ok "aoti: lines are missing or wrong"
+	fi
+}

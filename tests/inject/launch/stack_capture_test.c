@@ -1,5 +1,6 @@
 #include "inject/launch/stack_capture.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,11 +9,13 @@
 #include <cmocka.h>
 
 #include "inject/base/definition_writer.h"
+#include "inject/launch/kernel_context.h"
 #include "inject/module_watch.h"
 #include "inject/nvtx/nvtx_ranges.h"
-#include "unwind/unwind_table.h"
 #include "proto/stack_word.h"
 #include "tests/inject/test_ring.h"
+#include "tests/support/fake_torch/fake_model.h"
+#include "unwind/unwind_table.h"
 
 #define LOOP       0x500000u /* the evaluation loop's code */
 #define IN_LOOP    (LOOP + 0x10)
@@ -326,6 +329,31 @@ static void range_without_a_name_is_counted(void **state)
 	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
 }
 
+static void lines_of_a_model_stand_outside_of_the_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char trace[] = "File \"model.py\", line 3, in f";
+	struct fake_context context = {.name = {"k", 1, ""},
+				       .trace = {trace, sizeof(trace) - 1, ""}};
+	uint64_t words[RECORD_STACK_DEPTH], without[RECORD_STACK_DEPTH];
+	void *model = dlopen(FAKE_MODEL, RTLD_NOW);
+	void (*set)(struct fake_context *) =
+		(void (*)(struct fake_context *))dlsym(model, "fake_model_set");
+
+	module_watch_poll(fixture->watch, false);
+	unwind_tables_build(fixture->capture.tables, UNWIND_BUILD_ALL);
+	fixture->capture.contexts = kernel_contexts_create(fixture->ring.guest);
+	kernel_contexts_find(fixture->capture.contexts);
+	int depth = record_ring_read_stack(fixture->ring.agent, nest(fixture, 3), without);
+	set(&context);
+	uint32_t stack_id = nest(fixture, 3);
+	set(NULL);
+	assert_int_equal(record_ring_read_stack(fixture->ring.agent, stack_id, words), depth + 1);
+	assert_true(stack_word_is_lines(words[depth]));
+	kernel_contexts_destroy(fixture->capture.contexts);
+	dlclose(model);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -343,6 +371,7 @@ int main(void)
 		TEST(full_table_is_said_and_counted),
 		TEST(open_ranges_stand_outside_of_the_stack),
 		TEST(range_without_a_name_is_counted),
+		TEST(lines_of_a_model_stand_outside_of_the_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,6 +328,21 @@ static void ranges_are_shown_with_their_domain(void **state)
 	assert_int_equal(resolver_fixture_counted(&one, LEDGER_UNTRUSTED_RING), 0);
 }
 
+static void lines_of_a_model_are_shown_as_such(void **state)
+{
+	uint32_t code = resolver_fixture_add_code(&one, "", "model.py:f:3, model.py:g:8");
+
+	(void)state;
+	resolver_fixture_assert_node(
+		RESOLVE(&one, LAUNCH_KERNEL, LIBCUDART + 1, stack_word_lines(code),
+			stack_word_range(code)),
+		"/lib/libcudart.so.13+0x0 < [lines]model.py:f:3, model.py:g:8 < "
+		"[NVTX]model.py:f:3, model.py:g:8");
+	resolver_fixture_assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_lines(code + 1)),
+				     "cuLaunchKernel < [lines]...");
+	assert_int_equal(resolver_fixture_counted(&one, LEDGER_UNTRUSTED_RING), 1);
+}
+
 static void a_code_may_be_a_range_and_a_python_function(void **state)
 {
 	uint32_t code = resolver_fixture_add_code(&one, "a.py", "f");
@@ -428,6 +443,7 @@ int main(void)
 		TEST(a_code_that_nobody_added_is_a_mark_and_counts_once),
 		TEST(names_beyond_the_room_for_text_are_a_mark_and_counted),
 		TEST(ranges_are_shown_with_their_domain),
+		TEST(lines_of_a_model_are_shown_as_such),
 		TEST(a_code_may_be_a_range_and_a_python_function),
 		TEST(a_range_that_nobody_added_has_no_name_and_counts_once),
 		TEST(ranges_beyond_the_room_for_text_have_no_name_and_are_counted),

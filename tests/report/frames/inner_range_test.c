@@ -1,4 +1,4 @@
-#include "report/frames/xla_range.h"
+#include "report/frames/inner_range.h"
 
 #include "tests/support/cmocka_test.h"
 
@@ -63,6 +63,17 @@ static void titles_with_masked_numbers_are_read(void **state)
 				     "[XLA] jit_f;[GPU0_Kernel]k 7\n");
 }
 
+static void lines_of_a_model_stand_next_to_the_work(void **state)
+{
+	uint32_t lines =
+		mark(mark(0, "[NVTX]step 3"), "[lines]model.py:forward:12, model.py:loss:30");
+
+	(void)state;
+	report_fixture_add_kernel(python(lines, "main", 30), "k", 5);
+	report_fixture_assert_folded("[NVTX]step 3;train.py:main:30;model.py:forward:12, "
+				     "model.py:loss:30;[GPU0_Kernel]k 5\n");
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, report_fixture_set_up, report_fixture_tear_down)
 
@@ -72,6 +83,7 @@ int main(void)
 		TEST(operations_stand_next_to_the_work),
 		TEST(other_ranges_stay_outside),
 		TEST(titles_with_masked_numbers_are_read),
+		TEST(lines_of_a_model_stand_next_to_the_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
