@@ -56,8 +56,8 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 			    bool *cut);
 
 /* Writes the stack words of the one other thread that stands in a call of such a function (python_standing.h), leaf
- * first. remembered: of the calling thread. Returns their number; 0 also in a state other than PYTHON_READY, and for an interpreter whose threads cannot
- * be listed. */
+ * first. remembered: of the calling thread. Returns their number; 0 also in a state other than PYTHON_READY, and for an
+ * interpreter whose threads cannot be listed. */
 uint32_t python_frames_standing(struct python_frames *python, struct python_standing *remembered,
 				const struct python_place *place, uint64_t *words, uint32_t max,
 				bool *cut);
