@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "block_code.h"
 #include "statement_set.h"
@@ -440,6 +441,28 @@ static int write_timelines(struct store_writer *writer, const struct timeline_ta
 	return error;
 }
 
+/* Joins and folds calls before they are written, because most of them then need no row. */
+static int write_collectives(struct store_writer *writer, const struct collective_log *log)
+{
+	uint32_t nr_calls;
+	const struct collective_log_call *added = collective_log_calls(log, &nr_calls);
+	struct collective_log_call *calls = malloc((nr_calls + 1ul) * sizeof(*calls));
+
+	if (!calls)
+		return -ENOMEM;
+	if (nr_calls)
+		memcpy(calls, added, nr_calls * sizeof(*calls));
+	int error = store_collectives_write_communicators(&writer->sets[COLLECTIVES], log);
+	if (!error)
+		error = store_joins_write(&writer->sets[JOINS], log, calls, nr_calls);
+	if (!error)
+		error = store_folds_write(&writer->folds, writer->database, calls, &nr_calls);
+	if (!error)
+		error = store_collectives_write_calls(&writer->sets[COLLECTIVES], calls, nr_calls);
+	free(calls);
+	return error;
+}
+
 static int write_session_ids(struct store_writer *writer, const struct agent_session *session)
 {
 	int error = 0;
@@ -504,11 +527,7 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = store_raw_write(&writer->sets[RAW], collection->raw);
 	if (!error)
-		error = store_collectives_write(&writer->sets[COLLECTIVES], &writer->sets[JOINS],
-						collection->collectives);
-	if (!error)
-		error = store_folds_write(&writer->folds, writer->database,
-					  collection->collectives);
+		error = write_collectives(writer, collection->collectives);
 	if (!error)
 		error = store_clocks_write(&writer->sets[CLOCKS], collection->clocks);
 	if (!error)
