@@ -50,7 +50,7 @@ enum command {
 	PUT_LEDGER,
 	PUT_TIMELINE,
 	PUT_TIMELINE_BLOCK,
-	CLEAR_TIMELINE_BLOCKS,
+	DELETE_TIMELINE_BLOCK,
 	PUT_PENDING,
 	CLEAR_PENDING,
 	CLEAR_PENDING_OF_PROCESS,
@@ -81,9 +81,9 @@ static const char *const commands[] = {
 	[PUT_LEDGER] = "REPLACE INTO ledger VALUES (?,?,?,?,?,?)",
 	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_TIMELINE_BLOCK] = "INSERT INTO timeline_blocks VALUES (?,?,?,?,?,?,?,?)",
-	[CLEAR_TIMELINE_BLOCKS] =
+	[DELETE_TIMELINE_BLOCK] =
 		("DELETE FROM timeline_blocks WHERE level = ? AND process = ? AND device_id = ?"
-		 " AND context_id = ? AND stream_id = ?"),
+		 " AND context_id = ? AND stream_id = ? AND block = ?"),
 	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
 	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
@@ -395,10 +395,10 @@ static int write_timeline_block(struct store_writer *writer, const struct timeli
 	struct timeline_block block = timeline_table_block(entry);
 	int error = 0;
 
-	if (block.clear && entry->nr_blocks)
-		error = RUN_OWN(writer, CLEAR_TIMELINE_BLOCKS, NUMBER(key->level),
+	for (uint32_t i = 0; block.clear && i < entry->nr_blocks && !error; i++)
+		error = RUN_OWN(writer, DELETE_TIMELINE_BLOCK, NUMBER(key->level),
 				NUMBER(key->process_id), NUMBER(key->device_id),
-				NUMBER(key->context_id), NUMBER(key->stream_id));
+				NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(i));
 	if (error || block.count == 0)
 		return error;
 	error = block_code_intervals(&writer->code, block.intervals, block.count);
@@ -429,15 +429,17 @@ static int write_timeline(struct store_writer *writer, const struct timeline_ent
 		       NUMBER(nr_open));
 }
 
+/* Entries of a level were made in about the order of the tables, so that the same pages follow one another. */
 static int write_timelines(struct store_writer *writer, const struct timeline_table *timelines)
 {
 	uint32_t nr_entries;
 	const struct timeline_entry *entries = timeline_table_entries(timelines, &nr_entries);
 	int error = 0;
 
-	for (uint32_t i = 0; i < nr_entries && !error; i++)
-		if (entries[i].changed)
-			error = write_timeline(writer, &entries[i]);
+	for (uint32_t level = 0; level < TIMELINE_LEVELS && !error; level++)
+		for (uint32_t i = 0; i < nr_entries && !error; i++)
+			if (entries[i].changed && entries[i].key.level == level)
+				error = write_timeline(writer, &entries[i]);
 	return error;
 }
 
