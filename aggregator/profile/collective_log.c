@@ -129,15 +129,10 @@ int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t co
 
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call)
 {
+	const struct collective_log_call added = {.process = process, .call = *call};
 	int error = collective_log_ask(log, process, call->correlation_id);
 
-	if (error)
-		return error;
-	if (array_reserve(&log->calls, &log->max_calls, log->nr_calls + 1, sizeof(*log->calls)))
-		return -ENOMEM;
-	log->calls[log->nr_calls++] =
-		(struct collective_log_call){.process = process, .call = *call};
-	return 0;
+	return error ? error : collective_log_load_call(log, &added);
 }
 
 static int add_early(struct process *process, const struct collective_log_kernel *kernel)
@@ -249,18 +244,10 @@ int collective_log_load_kernels(struct collective_log *log, uint32_t process, ui
 	return error;
 }
 
-void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu)
+int collective_log_load_call(struct collective_log *log, const struct collective_log_call *call)
 {
-	if (log->nr_calls)
-		log->calls[log->nr_calls - 1].gpu = *gpu;
-}
-
-void collective_log_set_row(struct collective_log *log, uint64_t row, bool folded,
-			    uint64_t waited_ns)
-{
-	struct collective_log_call *call = &log->calls[log->nr_calls - 1];
-
-	call->row = row;
-	call->folded = folded;
-	call->waited_ns = waited_ns;
+	if (array_reserve(&log->calls, &log->max_calls, log->nr_calls + 1, sizeof(*log->calls)))
+		return -ENOMEM;
+	log->calls[log->nr_calls++] = *call;
+	return 0;
 }

@@ -33,10 +33,10 @@ struct collective_gpu {
 
 struct collective_log_call {
 	uint32_t process;
-	struct collective call;    /* stack_id: a node in the store */
-	/* The rest is set only in calls that were read from a store. */
+	struct collective call; /* stack_id: a node in the store */
+	/* The rest is set only by collective_log_load_call(). */
 	struct collective_gpu gpu;
-	uint64_t row;       /* the store's id */
+	uint64_t row;       /* the store's id; 0: none yet */
 	uint64_t waited_ns; /* what all ranks together waited in the collective, once it is folded */
 	bool folded;        /* it is in the folded rows (collective_folds.h) */
 };
@@ -92,12 +92,10 @@ void collective_log_saved(struct collective_log *log);
 /* Loads the number of communicators that the process has defined. 0 or -ENOMEM. */
 int collective_log_load(struct collective_log *log, uint32_t process, uint32_t defined);
 
-/* Load from the store the number of the process's kernels; a call that waits for its kernel; the kernel of the call
- * that was added last, and its row. 0 or -ENOMEM. */
+/* Load from the store the number of the process's kernels; a call that waits for its kernel; a call with all that is
+ * known of it, which asks for no kernel. 0 or -ENOMEM. */
 int collective_log_load_kernels(struct collective_log *log, uint32_t process, uint64_t kernels);
 int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t correlation_id);
-void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu);
-void collective_log_set_row(struct collective_log *log, uint64_t row, bool folded,
-			    uint64_t waited_ns);
+int collective_log_load_call(struct collective_log *log, const struct collective_log_call *call);
 
 #endif

@@ -232,17 +232,38 @@ static int bind(sqlite3_stmt *handle, int index, const struct database_value *va
 	}
 }
 
-int statement_run(struct statement *statement, const struct database_value *values,
-		  uint32_t nr_values)
+static int bind_all(struct statement *statement, const struct database_value *values,
+		    uint32_t nr_values)
 {
 	int code = SQLITE_OK;
 
 	for (uint32_t i = 0; i < nr_values && code == SQLITE_OK; i++)
 		code = bind(statement->handle, (int)i + 1, &values[i]);
+	return code;
+}
+
+int statement_run(struct statement *statement, const struct database_value *values,
+		  uint32_t nr_values)
+{
+	int code = bind_all(statement, values, nr_values);
+
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement->handle);
-	sqlite3_reset(statement->handle);
+	statement_reset(statement);
 	return errno_of(code);
+}
+
+int statement_start(struct statement *statement, const struct database_value *values,
+		    uint32_t nr_values)
+{
+	int code = bind_all(statement, values, nr_values);
+
+	return code == SQLITE_OK ? statement_step(statement) : errno_of(code);
+}
+
+void statement_reset(struct statement *statement)
+{
+	sqlite3_reset(statement->handle);
 }
 
 int statement_step(struct statement *statement)

@@ -91,6 +91,12 @@ void statement_destroy(struct statement *statement); /* accepts NULL */
 int statement_run(struct statement *statement, const struct database_value *values,
 		  uint32_t nr_values);
 
+/* Starts a query with these values: returns as statement_step(). The values are borrowed until the statement starts
+ * again. After a row, call statement_reset() or step to the end. */
+int statement_start(struct statement *statement, const struct database_value *values,
+		    uint32_t nr_values);
+void statement_reset(struct statement *statement);
+
 /* Steps to the next row: 1; 0: no more rows, and the statement starts again; or an error. */
 int statement_step(struct statement *statement);
 

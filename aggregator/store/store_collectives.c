@@ -15,11 +15,8 @@ enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 
 const char *const store_collectives_commands[] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
-	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns,0,0,"
-		     "context,stream,kernel_tid,kernel_node,name"
-		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
-		     " ON process = ?1 AND correlation_id = ?18",
+	[ADD_CALL] = "INSERT INTO collectives VALUES"
+		     " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COMMANDS] = NULL,
 };
 
@@ -37,35 +34,49 @@ static int write_communicator(struct statement_set *set,
 		   NUMBER(communicator->origin));
 }
 
-static int write_call(struct statement_set *set, struct statement_set *joins,
-		      const struct collective_log_call *entry)
+int store_collectives_write_communicators(struct statement_set *set,
+					  const struct collective_log *log)
 {
-	const struct collective *call = &entry->call;
-	int error = RUN(set, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
-			NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
-			NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
-			NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
-			database_unless(call->peer, COLLECTIVE_NOT_KNOWN), NUMBER(call->group),
-			NUMBER(call->stream), database_signed(call->result), NUMBER(call->start_ns),
-			NUMBER(call->duration_ns), NUMBER(call->correlation_id));
+	uint32_t count;
+	const struct collective_log_communicator *communicators =
+		collective_log_communicators(log, &count);
+	int error = 0;
 
-	return error ? error : store_joins_asked(joins, entry->process, call->correlation_id);
+	for (uint32_t i = 0; i < count && !error; i++)
+		error = write_communicator(set, &communicators[i]);
+	return error;
 }
 
-int store_collectives_write(struct statement_set *set, struct statement_set *joins,
-			    const struct collective_log *log)
+static int write_call(struct statement_set *set, const struct collective_log_call *entry)
 {
-	uint32_t nr_communicators, nr_calls;
-	const struct collective_log_communicator *communicators =
-		collective_log_communicators(log, &nr_communicators);
-	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
-	int error = store_joins_kernels(joins, log);
+	const struct database_value none = {.type = DATABASE_NULL};
+	const struct collective *call = &entry->call;
+	const struct collective_gpu *gpu = &entry->gpu;
 
-	for (uint32_t i = 0; i < nr_communicators && !error; i++)
-		error = write_communicator(set, &communicators[i]);
+	return RUN(set, ADD_CALL, entry->row ? NUMBER(entry->row) : none, NUMBER(entry->process),
+		   NUMBER(call->communicator_id), NUMBER(call->tid), NUMBER(call->stack_id),
+		   NUMBER(call->function), NUMBER(call->data_type), NUMBER(call->reduce_op),
+		   NUMBER(call->sequence), NUMBER(call->function_sequence), NUMBER(call->count),
+		   NUMBER(call->bytes), database_unless(call->peer, COLLECTIVE_NOT_KNOWN),
+		   NUMBER(call->group), NUMBER(call->stream), database_signed(call->result),
+		   NUMBER(call->start_ns), NUMBER(call->duration_ns), NUMBER(call->correlation_id),
+		   gpu->known ? NUMBER(gpu->start_ns) : none, gpu->known ? NUMBER(gpu->ns) : none,
+		   gpu->known ? NUMBER(gpu->device_id) : none,
+		   gpu->clock_known ? database_signed(gpu->clock_offset_ns) : none,
+		   NUMBER(entry->folded), AMOUNT(entry->waited_ns),
+		   gpu->total_known ? NUMBER(gpu->context_id) : none,
+		   gpu->known ? NUMBER(gpu->stream_id) : none, gpu->known ? NUMBER(gpu->tid) : none,
+		   gpu->known ? NUMBER(gpu->node) : none, gpu->known ? NUMBER(gpu->name) : none);
+}
+
+int store_collectives_write_calls(struct statement_set *set,
+				  const struct collective_log_call *calls, uint32_t nr_calls)
+{
+	int error = 0;
+
 	for (uint32_t i = 0; i < nr_calls && !error; i++)
-		error = write_call(set, joins, &calls[i]);
-	return error ? error : store_joins_end(joins, log);
+		error = write_call(set, &calls[i]);
+	return error;
 }
 
 /* ---- reading */
@@ -119,7 +130,13 @@ static int take_communicator(struct statement *row, void *log)
 
 static int take_call(struct statement *row, void *log)
 {
-	const struct collective call = {
+	struct collective_log_call entry = {
+		.process = statement_number32(row, 1),
+		.row = statement_number(row, 0),
+		.folded = statement_number32(row, 23),
+		.waited_ns = statement_number(row, 24),
+	};
+	entry.call = (struct collective){
 		.communicator_id = statement_number32(row, 2),
 		.tid = statement_number32(row, 3),
 		.stack_id = statement_number32(row, 4),
@@ -138,7 +155,7 @@ static int take_call(struct statement *row, void *log)
 		.duration_ns = statement_number(row, 17),
 		.correlation_id = statement_number32(row, 18),
 	};
-	const struct collective_gpu gpu = {
+	entry.gpu = (struct collective_gpu){
 		.known = !statement_null(row, 20),
 		.start_ns = statement_number(row, 19),
 		.ns = statement_number(row, 20),
@@ -152,19 +169,11 @@ static int take_call(struct statement *row, void *log)
 		.node = statement_number32(row, 28),
 		.name = statement_number32(row, 29),
 	};
-	uint32_t process = statement_number32(row, 1);
-
-	if (process == 0 || process > WIRE_ID_MAX ||
-	    call.communicator_id > collective_log_defined(log, process) ||
+	if (entry.process == 0 || entry.process > WIRE_ID_MAX ||
+	    entry.call.communicator_id > collective_log_defined(log, entry.process) ||
 	    statement_number32(row, 5) >= COLLECTIVE_FUNCTIONS)
 		return -EPROTO;
-	int error = collective_log_add(log, process, &call);
-	if (error)
-		return error;
-	collective_log_set_gpu(log, &gpu);
-	collective_log_set_row(log, statement_number(row, 0), statement_number32(row, 23),
-			       statement_number(row, 24));
-	return 0;
+	return collective_log_load_call(log, &entry);
 }
 
 #define NOT_FOLDED "FROM collectives WHERE folded = 0"

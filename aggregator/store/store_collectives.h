@@ -12,9 +12,11 @@ struct statement_set;
 /* The statements for writing; NULL ends them. */
 extern const char *const store_collectives_commands[];
 
-/* Writes the additions, within the open transaction. joins has the statements of store_joins.h. */
-int store_collectives_write(struct statement_set *set, struct statement_set *joins,
-			    const struct collective_log *log);
+/* Write the log's communicators, and calls, within the open transaction. A call without a row gets the next one. */
+int store_collectives_write_communicators(struct statement_set *set,
+					  const struct collective_log *log);
+int store_collectives_write_calls(struct statement_set *set,
+				  const struct collective_log_call *calls, uint32_t nr_calls);
 
 /* Loads the part of these tables that a continued profile needs. Processes must be loaded before. Errors as
  * store_loader_load(). */

@@ -317,15 +317,15 @@ static int write_split(struct writing *writing, const struct collective_split *s
 	return error;
 }
 
-static int write_calls(struct writing *writing, const struct collective_folds *folds,
-		       uint64_t *kept)
+/* Of the first nr_rows calls of the log, which have rows. */
+static int write_rows(struct writing *writing, const struct collective_folds *folds,
+		      uint32_t nr_rows, uint64_t *kept)
 {
 	uint32_t count;
 	const struct collective_log_call *calls = collective_log_calls(folds->log, &count);
 	int error = 0;
 
-	*kept = 0;
-	for (uint32_t i = 0; i < count && !error; i++) {
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		if (folds->verdicts[i] == COLLECTIVE_DROPPED)
 			error = RUN(&writing->set, DELETE_CALL, NUMBER(calls[i].row));
 		else if (folds->verdicts[i] == COLLECTIVE_KEPT && !calls[i].folded)
@@ -337,7 +337,7 @@ static int write_calls(struct writing *writing, const struct collective_folds *f
 }
 
 static int write_all(struct database *database, const struct collective_folds *folds,
-		     uint64_t *kept)
+		     uint32_t nr_rows, uint64_t *kept)
 {
 	struct writing writing = {0};
 	int error = statement_set_init(&writing.set, database, commands);
@@ -350,7 +350,7 @@ static int write_all(struct database *database, const struct collective_folds *f
 		if (folds->splits.splits[i].changed)
 			error = write_split(&writing, &folds->splits.splits[i]);
 	if (!error)
-		error = write_calls(&writing, folds, kept);
+		error = write_rows(&writing, folds, nr_rows, kept);
 	statement_set_fini(&writing.set);
 	block_code_fini(&writing.code);
 	return error;
@@ -368,26 +368,62 @@ static int count_rows(struct store_folds *state, struct database *database)
 	return error;
 }
 
-int store_folds_write(struct store_folds *state, struct database *database,
-		      const struct collective_log *log)
+/* Takes calls that need no row out of those that follow the log's first nr_rows. Rows have the ids that they would have
+ * if all calls had become rows. */
+static void choose_calls(const struct collective_folds *folds, uint32_t nr_rows,
+			 struct collective_log_call *calls, uint32_t *nr_calls)
 {
-	uint32_t nr_calls;
-	int error = 0;
+	uint32_t all, kept = 0;
+	const struct collective_log_call *rows = collective_log_calls(folds->log, &all);
+	const uint64_t last = nr_rows ? rows[nr_rows - 1].row : 0;
 
-	collective_log_calls(log, &nr_calls);
-	state->added += nr_calls;
-	if (nr_calls)
-		error = count_rows(state, database);
-	if (error || state->added < STORE_FOLDS_ROUND || state->added < state->kept)
-		return error;
-	struct collective_folds *folds = collective_folds_create();
-	error = folds ? store_folds_read(database, folds, 0) : -ENOMEM;
+	for (uint32_t i = 0; i < *nr_calls; i++) {
+		const uint8_t verdict = folds->verdicts[nr_rows + i];
+
+		if (verdict == COLLECTIVE_DROPPED)
+			continue;
+		calls[kept] = calls[i];
+		calls[kept].row = last + i + 1;
+		calls[kept].folded = verdict == COLLECTIVE_KEPT;
+		calls[kept++].waited_ns = folds->waited_ns[nr_rows + i];
+	}
+	*nr_calls = kept;
+}
+
+static int fold(struct store_folds *state, struct database *database,
+		struct collective_folds *folds, struct collective_log_call *calls,
+		uint32_t *nr_calls)
+{
+	uint32_t nr_rows = 0;
+	int error = store_folds_read(database, folds, 0);
+
+	if (!error)
+		collective_log_calls(folds->log, &nr_rows);
+	for (uint32_t i = 0; i < *nr_calls && !error; i++)
+		error = collective_log_load_call(folds->log, &calls[i]);
 	if (!error)
 		error = collective_folds_take(folds, false);
 	if (!error)
 		error = collective_kept_choose(folds);
+	state->kept = 0;
 	if (!error)
-		error = write_all(database, folds, &state->kept);
+		error = write_all(database, folds, nr_rows, &state->kept);
+	if (!error)
+		choose_calls(folds, nr_rows, calls, nr_calls);
+	state->kept += *nr_calls;
+	return error;
+}
+
+int store_folds_write(struct store_folds *state, struct database *database,
+		      struct collective_log_call *calls, uint32_t *nr_calls)
+{
+	int error = *nr_calls ? count_rows(state, database) : 0;
+
+	state->added += *nr_calls;
+	if (error || state->added < STORE_FOLDS_ROUND || state->added < state->kept)
+		return error;
+	struct collective_folds *folds = collective_folds_create();
+	error = folds ? fold(state, database, folds, calls, nr_calls) : -ENOMEM;
 	state->added = 0;
 	collective_folds_destroy(folds);
 	return error;

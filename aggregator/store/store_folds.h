@@ -1,6 +1,6 @@
-/* The store's tables of folded collectives; part of the store. As calls come, they are rows of store_collectives.h.
- * From time to time those that wait for nothing are folded, and most of their rows deleted. All state is in the store.
- * Single-threaded. */
+/* The store's tables of folded collectives; part of the store. From time to time calls that wait for nothing are folded:
+ * most of those that are rows of store_collectives.h are deleted, and most new ones never become rows. All state is in
+ * the store. Single-threaded. */
 #ifndef STORE_FOLDS_H
 #define STORE_FOLDS_H
 
@@ -19,10 +19,10 @@ struct store_folds {
 	bool counted;
 };
 
-/* Folds, within the open transaction, if it is time. The log has the calls that the transaction adds. 0, or an error
- * of database.h. */
+/* Folds, within the open transaction, if it is time. calls are what the transaction adds, joined with their kernels:
+ * those that need no row are taken out, and others are told whether they are folded. 0, or an error of database.h. */
 int store_folds_write(struct store_folds *state, struct database *database,
-		      const struct collective_log *log);
+		      struct collective_log_call *calls, uint32_t *nr_calls);
 
 /* Reads folded and raw rows into what is empty; most as of store_collectives_read(). 0; -EPROTO, -EIO, -ENOMEM. */
 int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most);

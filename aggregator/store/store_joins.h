@@ -1,5 +1,5 @@
-/* Joins calls of collective libraries with their kernels, in the store's tables: on (process, correlation id). Either
- * may come first, and one kernel may have any number of calls. The newest STORE_JOINS_ROOM kernels of a process, and up
+/* Joins calls of collective libraries with their kernels, on (process, correlation id): those of one commit in memory,
+ * others in the store's tables. Either may come first, and one kernel may have any number of calls. The newest STORE_JOINS_ROOM kernels of a process, and up
  * to a quarter more, wait for calls. A kernel that is dropped before a call has asked for it is counted. All state is
  * in the store. Part of store_collectives. Single-threaded. */
 #ifndef STORE_JOINS_H
@@ -19,11 +19,10 @@ struct statement_set;
 /* The statements for writing; NULL ends them. */
 extern const char *const store_joins_commands[];
 
-/* Call these within the open transaction: the first before the log's calls are written, the second for each written
- * call, the third after them. */
-int store_joins_kernels(struct statement_set *set, const struct collective_log *log);
-int store_joins_asked(struct statement_set *set, uint32_t process, uint32_t correlation_id);
-int store_joins_end(struct statement_set *set, const struct collective_log *log);
+/* Within the open transaction: tells the store's calls of the log's kernels, and each of the calls of its kernel (gpu),
+ * and writes the kernels. calls are the log's, which are not in the store yet. 0 or an error of database.h. */
+int store_joins_write(struct statement_set *set, const struct collective_log *log,
+		      struct collective_log_call *calls, uint32_t nr_calls);
 
 /* Loads the state of the joins. Errors as store_collectives_load(). */
 int store_joins_load(struct database *database, struct collection *collection);

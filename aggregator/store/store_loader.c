@@ -564,7 +564,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},
 		{"SELECT * FROM ledger", take_ledger},
 		{"SELECT * FROM timeline_blocks"
-		 " ORDER BY level, process, device_id, context_id, stream_id, block",
+		 " ORDER BY block, level, process, device_id, context_id, stream_id",
 		 take_timeline_block},
 		{"SELECT 1 FROM timeline_blocks NATURAL LEFT JOIN timelines"
 		 " WHERE records IS NULL",

@@ -75,7 +75,7 @@ static const char schema[] =
 	"CREATE TABLE timeline_blocks (level INTEGER NOT NULL, process INTEGER NOT NULL,"
 	" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL,"
 	" block INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (level, process, device_id, context_id, stream_id, block)) STRICT, WITHOUT "
+	" PRIMARY KEY (block, level, process, device_id, context_id, stream_id)) STRICT, WITHOUT "
 	"ROWID;"
 	"CREATE TABLE pending (process INTEGER NOT NULL, kind INTEGER NOT NULL, block INTEGER NOT "
 	"NULL,"

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "block_code.h"
 #include "statement_set.h"
@@ -49,7 +50,7 @@ enum command {
 	PUT_LEDGER,
 	PUT_TIMELINE,
 	PUT_TIMELINE_BLOCK,
-	CLEAR_TIMELINE_BLOCKS,
+	DELETE_TIMELINE_BLOCK,
 	PUT_PENDING,
 	CLEAR_PENDING,
 	CLEAR_PENDING_OF_PROCESS,
@@ -80,9 +81,9 @@ static const char *const commands[] = {
 	[PUT_LEDGER] = "REPLACE INTO ledger VALUES (?,?,?,?,?,?)",
 	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_TIMELINE_BLOCK] = "INSERT INTO timeline_blocks VALUES (?,?,?,?,?,?,?,?)",
-	[CLEAR_TIMELINE_BLOCKS] =
+	[DELETE_TIMELINE_BLOCK] =
 		("DELETE FROM timeline_blocks WHERE level = ? AND process = ? AND device_id = ?"
-		 " AND context_id = ? AND stream_id = ?"),
+		 " AND context_id = ? AND stream_id = ? AND block = ?"),
 	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
 	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
@@ -394,10 +395,10 @@ static int write_timeline_block(struct store_writer *writer, const struct timeli
 	struct timeline_block block = timeline_table_block(entry);
 	int error = 0;
 
-	if (block.clear && entry->nr_blocks)
-		error = RUN_OWN(writer, CLEAR_TIMELINE_BLOCKS, NUMBER(key->level),
+	for (uint32_t i = 0; block.clear && i < entry->nr_blocks && !error; i++)
+		error = RUN_OWN(writer, DELETE_TIMELINE_BLOCK, NUMBER(key->level),
 				NUMBER(key->process_id), NUMBER(key->device_id),
-				NUMBER(key->context_id), NUMBER(key->stream_id));
+				NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(i));
 	if (error || block.count == 0)
 		return error;
 	error = block_code_intervals(&writer->code, block.intervals, block.count);
@@ -428,15 +429,39 @@ static int write_timeline(struct store_writer *writer, const struct timeline_ent
 		       NUMBER(nr_open));
 }
 
+/* Entries of a level were made in about the order of the tables, so that the same pages follow one another. */
 static int write_timelines(struct store_writer *writer, const struct timeline_table *timelines)
 {
 	uint32_t nr_entries;
 	const struct timeline_entry *entries = timeline_table_entries(timelines, &nr_entries);
 	int error = 0;
 
-	for (uint32_t i = 0; i < nr_entries && !error; i++)
-		if (entries[i].changed)
-			error = write_timeline(writer, &entries[i]);
+	for (uint32_t level = 0; level < TIMELINE_LEVELS && !error; level++)
+		for (uint32_t i = 0; i < nr_entries && !error; i++)
+			if (entries[i].changed && entries[i].key.level == level)
+				error = write_timeline(writer, &entries[i]);
+	return error;
+}
+
+/* Joins and folds calls before they are written, because most of them then need no row. */
+static int write_collectives(struct store_writer *writer, const struct collective_log *log)
+{
+	uint32_t nr_calls;
+	const struct collective_log_call *added = collective_log_calls(log, &nr_calls);
+	struct collective_log_call *calls = malloc((nr_calls + 1ul) * sizeof(*calls));
+
+	if (!calls)
+		return -ENOMEM;
+	if (nr_calls)
+		memcpy(calls, added, nr_calls * sizeof(*calls));
+	int error = store_collectives_write_communicators(&writer->sets[COLLECTIVES], log);
+	if (!error)
+		error = store_joins_write(&writer->sets[JOINS], log, calls, nr_calls);
+	if (!error)
+		error = store_folds_write(&writer->folds, writer->database, calls, &nr_calls);
+	if (!error)
+		error = store_collectives_write_calls(&writer->sets[COLLECTIVES], calls, nr_calls);
+	free(calls);
 	return error;
 }
 
@@ -504,11 +529,7 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = store_raw_write(&writer->sets[RAW], collection->raw);
 	if (!error)
-		error = store_collectives_write(&writer->sets[COLLECTIVES], &writer->sets[JOINS],
-						collection->collectives);
-	if (!error)
-		error = store_folds_write(&writer->folds, writer->database,
-					  collection->collectives);
+		error = write_collectives(writer, collection->collectives);
 	if (!error)
 		error = store_clocks_write(&writer->sets[CLOCKS], collection->clocks);
 	if (!error)

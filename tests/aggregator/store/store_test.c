@@ -19,6 +19,7 @@
 #include "report/model/report_build.h"
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/catalog.h"
+#include "aggregator/store/database.h"
 #include "report_text.h"
 #include "store_fixture.h"
 
@@ -169,9 +170,8 @@ static void assert_same_timelines(struct timeline_table *a, struct timeline_tabl
 }
 
 /* More commits than an entry has blocks, and the store is opened anew now and then. */
-static void timelines_survive_any_number_of_commits_and_restarts(void **state)
+static void commit_timelines_and_restart(void)
 {
-	(void)state;
 	struct timeline_table *undisturbed = timeline_table_create();
 
 	assert_non_null(undisturbed);
@@ -202,6 +202,36 @@ static void timelines_survive_any_number_of_commits_and_restarts(void **state)
 	store_fixture_open_all();
 	assert_same_timelines(undisturbed, store_fixture.collection->timelines);
 	timeline_table_destroy(undisturbed);
+}
+
+static void timelines_survive_any_number_of_commits_and_restarts(void **state)
+{
+	(void)state;
+	commit_timelines_and_restart();
+}
+
+/* Stores of this version have been made with either order. */
+static void timelines_survive_with_blocks_in_the_order_of_timelines(void **state)
+{
+	struct database *database;
+
+	(void)state;
+	store_fixture_open_all();
+	store_fixture_close_all();
+	assert_int_equal(database_open(store_fixture.path, false, &database, NULL), 0);
+	assert_int_equal(
+		database_execute(
+			database,
+			"CREATE TABLE other (level INTEGER NOT NULL, process INTEGER NOT NULL,"
+			" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL,"
+			" stream_id INTEGER NOT NULL, block INTEGER NOT NULL,"
+			" count INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, process,"
+			" device_id, context_id, stream_id, block)) STRICT, WITHOUT ROWID;"
+			"DROP TABLE timeline_blocks;"
+			"ALTER TABLE other RENAME TO timeline_blocks"),
+		0);
+	database_close(database);
+	commit_timelines_and_restart();
 }
 
 static void a_cleanly_closed_store_is_one_file(void **state)
@@ -514,6 +544,7 @@ int main(void)
 		TEST(what_was_not_committed_comes_again_and_counts_once),
 		TEST(a_killed_writer_leaves_the_last_commit),
 		TEST(timelines_survive_any_number_of_commits_and_restarts),
+		TEST(timelines_survive_with_blocks_in_the_order_of_timelines),
 		TEST(a_cleanly_closed_store_is_one_file),
 		TEST(a_profile_can_be_read_while_it_is_written),
 		TEST(a_profile_holds_every_record_at_every_moment),

@@ -95,16 +95,27 @@ static void compare(uint32_t host, uint64_t true_ns, uint64_t bound_ns)
 	};
 }
 
+static void load_call(uint32_t rank, uint32_t number, uint64_t begin_ns,
+		      const struct collective_gpu *gpu)
+{
+	const struct collective_log_call call = {
+		.process = rank + 1,
+		.call = {.communicator_id = 1,
+			 .sequence = number + 1,
+			 .function_sequence = number + 1,
+			 .function = COLLECTIVE_ALL_REDUCE,
+			 .correlation_id = number + 1,
+			 .start_ns = own_time(rank % HOSTS, begin_ns),
+			 .duration_ns = 10},
+		.gpu = *gpu,
+	};
+
+	assert_int_equal(collective_log_load_call(log_of_calls, &call), 0);
+}
+
 static void add_call(uint32_t rank, uint32_t number, uint64_t begin_ns, uint64_t end_ns)
 {
 	const uint32_t host = rank % HOSTS;
-	const struct collective call = {.communicator_id = 1,
-					.sequence = number + 1,
-					.function_sequence = number + 1,
-					.function = COLLECTIVE_ALL_REDUCE,
-					.correlation_id = number + 1,
-					.start_ns = own_time(host, begin_ns),
-					.duration_ns = 10};
 	const struct collective_gpu gpu = {
 		.known = true,
 		.clock_known = true,
@@ -113,8 +124,7 @@ static void add_call(uint32_t rank, uint32_t number, uint64_t begin_ns, uint64_t
 		.clock_offset_ns = -CUPTI,
 	};
 
-	assert_int_equal(collective_log_add(log_of_calls, rank + 1, &call), 0);
-	collective_log_set_gpu(log_of_calls, &gpu);
+	load_call(rank, number, begin_ns, &gpu);
 }
 
 /* CALLS collectives from one time to another, to each of which ranks come within 200 us. */
@@ -236,10 +246,8 @@ static void times_that_cannot_be_are_left_out(void **state)
 	for (uint32_t host = 0; host < HOSTS; host++)
 		compare(host, 100 * S, 50 * US);
 	for (uint32_t i = 0; i < CALLS; i++)
-		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			add_call(rank, i, 100 * S, 101 * S);
-			collective_log_set_gpu(log_of_calls, &impossible[(i + rank) % 4]);
-		}
+		for (uint32_t rank = 0; rank < RANKS; rank++)
+			load_call(rank, i, 100 * S, &impossible[(i + rank) % 4]);
 	assert_int_equal(apply(), 0);
 	for (uint32_t i = 0; i < HOSTS; i++)
 		assert_int_equal(used[i], 0);

@@ -414,13 +414,16 @@ static uint32_t split_ring(uint32_t nr_hosts)
 		assert_int_equal(collective_folds_process(folds, i + 1, 1, 1 + i % nr_hosts), 0);
 		assert_int_equal(collective_log_put(folds->log, i + 1, &end), 0);
 		for (uint32_t j = 0; j < 2; j++) {
-			struct collective call = job_all_reduce(1, j + 1, 1, 1000, 10);
+			struct collective_log_call call = {
+				.process = i + 1,
+				.call = job_all_reduce(1, j + 1, 1, 1000, 10),
+				.gpu = gpu,
+			};
 
-			call.function = j ? COLLECTIVE_RECV : COLLECTIVE_SEND;
-			call.function_sequence = 1;
-			call.peer = (i + (j ? 3 : 1)) % 4;
-			assert_int_equal(collective_log_add(folds->log, i + 1, &call), 0);
-			collective_log_set_gpu(folds->log, &gpu);
+			call.call.function = j ? COLLECTIVE_RECV : COLLECTIVE_SEND;
+			call.call.function_sequence = 1;
+			call.call.peer = (i + (j ? 3 : 1)) % 4;
+			assert_int_equal(collective_log_load_call(folds->log, &call), 0);
 		}
 	}
 	assert_int_equal(collective_folds_take(folds, true), 0);

@@ -282,6 +282,44 @@ static void a_long_job_has_the_counts_and_waits_of_all_its_calls(void **state)
 	}
 }
 
+static void send_pair(uint32_t number)
+{
+	for (uint32_t rank = 0; rank < 2; rank++) {
+		const struct collective call = job_all_reduce(1, number, number, 1000 * number, 10);
+		const struct job_kernel kernel = {.name = "ncclDevKernel_A",
+						  .correlation_id = number,
+						  .start_ns = 1000 * number + rank,
+						  .ns = 100 - rank};
+
+		job_call(processes[rank], &call);
+		job_kernel(processes[rank], &kernel);
+	}
+}
+
+/* All in one commit, which also has calls that wait. */
+static void calls_that_come_whole_need_no_row(void **state)
+{
+	const uint32_t all = STORE_FOLDS_ROUND;
+
+	(void)state;
+	begin(2, 2);
+	for (uint32_t i = 1; i <= all; i++)
+		send_pair(i);
+	const struct collective alone = job_all_reduce(1, all + 1, 0, 1000 * all, 10);
+	job_call(processes[0], &alone);
+	job_commit_fails();
+	job_commit();
+	assert_in_range(count_rows("SELECT count(*) FROM collectives"), COLLECTIVE_FOLDS_LAST,
+			COLLECTIVE_FOLDS_LAST + COLLECTIVE_FOLDS_WORST + COLLECTIVE_FOLDS_SPREAD +
+				1);
+	assert_int_equal(count_rows("SELECT count(*) FROM collectives WHERE folded = 0"), 1);
+	assert_int_equal(count_rows("SELECT max(id) FROM collectives"), 2 * all + 1);
+	assert_int_equal(count_rows("SELECT sum(gpu_calls) FROM collective_sums"), 2 * all);
+	assert_int_equal(count_rows("SELECT sum(waited_ns) FROM collective_sums"), all);
+	assert_int_equal(count_rows("SELECT sum(waited_ns) FROM collectives"),
+			 count_rows("SELECT count(*) FROM collectives WHERE folded"));
+}
+
 /* The third rank is never there; then it tells of its first calls, when nothing can be compared with them. */
 static void a_rank_that_comes_too_late_is_counted(void **state)
 {
@@ -374,6 +412,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_long_job_has_the_counts_and_waits_of_all_its_calls),
+		TEST(calls_that_come_whole_need_no_row),
 		TEST(a_rank_that_comes_too_late_is_counted),
 		TEST(ranks_of_two_writers_are_compared_by_their_rows),
 		TEST(a_histogram_has_the_median_to_an_eighth),

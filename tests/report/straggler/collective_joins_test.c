@@ -124,6 +124,72 @@ static void the_calls_of_a_group_share_a_kernel(void **state)
 		assert_start(sequence, 1234);
 }
 
+/* A launch with several kernels, as after the ids have begun anew. */
+static void of_one_commit_the_first_kernel_ends_a_wait_and_the_last_one_is_kept(void **state)
+{
+	(void)state;
+	begin();
+	send_call(1, 5);
+	send_call(2, 6);
+	job_commit();
+	for (uint32_t id = 5; id <= 6; id++)
+		for (uint64_t start_ns = 1000; start_ns <= 3000; start_ns += 1000)
+			send_kernel("ncclDevKernel_A", id, start_ns + id, 5);
+	send_call(3, 6);
+	job_commit();
+	send_call(4, 6);
+	job_commit();
+	assert_start(1, 1005);
+	assert_start(2, 1006);
+	assert_start(3, 3006);
+	assert_start(4, 3006);
+	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels"), 2);
+	assert_int_equal(number_of("SELECT correlation_id FROM collective_kernels WHERE asked"), 6);
+}
+
+static void a_kernel_that_was_asked_for_in_any_commit_is_marked(void **state)
+{
+	(void)state;
+	begin();
+	send_call(1, 1);
+	send_kernel("ncclDevKernel_A", 2, 1002, 5);
+	send_kernel("ncclDevKernel_A", 3, 1003, 5);
+	send_call(3, 3);
+	send_kernel("ncclDevKernel_A", 4, 1004, 5);
+	job_commit();
+	send_kernel("ncclDevKernel_A", 1, 1001, 5);
+	send_call(2, 2);
+	job_commit();
+	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels WHERE asked"), 3);
+	assert_int_equal(
+		number_of("SELECT correlation_id FROM collective_kernels WHERE NOT asked"), 4);
+}
+
+static void a_commit_that_failed_comes_again_as_a_whole(void **state)
+{
+	(void)state;
+	begin();
+	send_call(1, 1);
+	send_kernel("ncclDevKernel_A", 2, 1002, 5);
+	job_commit();
+	send_kernel("ncclDevKernel_A", 1, 1001, 5);
+	send_call(2, 2);
+	send_call(3, 3);
+	send_kernel("ncclDevKernel_A", 3, 1003, 5);
+	send_call(4, 4);
+	job_commit_fails();
+	assert_int_equal(number_of("SELECT count(*) FROM collectives"), 1);
+	assert_start(1, 0);
+	send_kernel("ncclDevKernel_A", 4, 1004, 5);
+	job_commit_fails();
+	job_commit();
+	for (uint64_t sequence = 1; sequence <= 4; sequence++)
+		assert_start(sequence, 1000 + sequence);
+	assert_int_equal(number_of("SELECT count(*) FROM collectives"), 4);
+	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels WHERE asked"), 4);
+	assert_int_equal(number_of("SELECT max(position) FROM collective_kernels"), 4);
+}
+
 static void what_is_not_known_is_null(void **state)
 {
 	(void)state;
@@ -285,6 +351,9 @@ int main(void)
 		TEST(a_call_has_the_time_of_its_kernel),
 		TEST(either_may_come_first_in_whichever_commit),
 		TEST(the_calls_of_a_group_share_a_kernel),
+		TEST(of_one_commit_the_first_kernel_ends_a_wait_and_the_last_one_is_kept),
+		TEST(a_kernel_that_was_asked_for_in_any_commit_is_marked),
+		TEST(a_commit_that_failed_comes_again_as_a_whole),
 		TEST(what_is_not_known_is_null),
 		TEST(a_kernel_of_another_name_counts_if_it_was_asked_for),
 		TEST(kernels_of_a_graph_are_no_calls),

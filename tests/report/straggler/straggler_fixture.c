@@ -16,6 +16,7 @@
 #include "aggregator/profile/raw_log.h"
 #include "report/straggler/report_straggler.h"
 #include "aggregator/profile/session_apply.h"
+#include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
 #include "proto/host_sample.h"
 #include "proto/batch/message_seq.h"
@@ -98,6 +99,22 @@ const char *job_path(void)
 void job_commit(void)
 {
 	assert_int_equal(store_commit(store, collection), 0);
+}
+
+static void execute(const char *sql)
+{
+	struct database *database;
+
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, sql), 0);
+	database_close(database);
+}
+
+void job_commit_fails(void)
+{
+	execute("CREATE TRIGGER fails BEFORE INSERT ON epochs BEGIN SELECT RAISE(ABORT, ''); END");
+	assert_int_not_equal(store_commit(store, collection), 0);
+	execute("DROP TRIGGER fails");
 }
 
 void job_restart(void)

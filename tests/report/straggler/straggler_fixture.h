@@ -18,6 +18,7 @@ int job_tear_down(void **state);
 const char *job_path(void);
 
 void job_commit(void);
+void job_commit_fails(void); /* a commit that fails after it has written the calls: nothing is stored */
 void job_restart(void); /* without a commit: what came since the last one comes again, or not */
 void job_keep_samples(void);
 
