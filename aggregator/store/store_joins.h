@@ -1,7 +1,7 @@
 /* Joins calls of collective libraries with their kernels, on (process, correlation id): those of one commit in memory,
- * others in the store's tables. Either may come first, and one kernel may have any number of calls. The newest STORE_JOINS_ROOM kernels of a process, and up
- * to a quarter more, wait for calls. A kernel that is dropped before a call has asked for it is counted. All state is
- * in the store. Part of store_collectives. Single-threaded. */
+ * others in the store's tables. Either may come first, and one kernel may have any number of calls. The newest
+ * STORE_JOINS_ROOM kernels of a process, and up to a quarter more, wait for calls. A kernel that is dropped before a
+ * call has asked for it is counted. All state is in the store. Part of store_collectives. Single-threaded. */
 #ifndef STORE_JOINS_H
 #define STORE_JOINS_H
 
