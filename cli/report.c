@@ -23,7 +23,8 @@ struct report {
 	struct report_options names;
 	enum report_subject_id rows;
 	const char *profile_path, *output_path;
-	bool files, strict, demangle_given, weight_given, format_given;
+	bool files, strict, demangle_given, format_given;
+	bool given[REPORT_DETAILS];
 };
 
 /* The subject's name is the option's name, or the name and a word. */
@@ -71,7 +72,7 @@ static int set_memory_weight(struct report *report)
 		return option_line_refuse(&option_table_report,
 					  "--memory and --planes: one at a time");
 	report->request.subtitle = subtitles[report->names.memory];
-	if (!report->weight_given)
+	if (!report->given[REPORT_DETAIL_WEIGHT])
 		report->request.folded.weight = FOLDED_BYTES;
 	if (report->request.folded.weight != FOLDED_TIME)
 		return OPTION_LINE_GO;
@@ -97,6 +98,11 @@ static int set_subject(struct report *report)
 		request->asked |= 1u << REPORT_SUBJECT_PLANES;
 	if (!report->format_given)
 		request->format = report_subject_of(request->asked)->usual;
+	report->given[REPORT_DETAIL_TOP] = request->top > 0;
+	report->given[REPORT_DETAIL_VERBOSE] = request->verbose;
+	report->given[REPORT_DETAIL_FRAMEWORKS] = report->names.view.frameworks != NULL;
+	for (uint32_t i = 0; i < REPORT_DETAILS; i++)
+		request->details |= (uint32_t)report->given[i] << i;
 	if (report_subject_check(request, &error) == 0)
 		return OPTION_LINE_GO;
 	int status =
@@ -111,14 +117,19 @@ static int parse(struct report *report, int argc, char **argv)
 	const struct option_target targets[] = {
 		{"format", .choice = &request->format, .flag = &report->format_given},
 		{"by", .take = take_by, .context = &request->folded.by},
-		{"unit", .choice = &request->folded.unit, .first = FOLDED_US},
-		{"weight", .choice = &request->folded.weight, .flag = &report->weight_given},
+		{"unit", .choice = &request->folded.unit,
+		 .flag = &report->given[REPORT_DETAIL_UNIT], .first = FOLDED_US},
+		{"weight", .choice = &request->folded.weight,
+		 .flag = &report->given[REPORT_DETAIL_WEIGHT]},
 		{"demangle", .choice = &report->names.demangle, .flag = &report->demangle_given},
-		{"lines", .choice = &report->names.lines, .first = REPORT_LINES_ON},
+		{"lines", .choice = &report->names.lines,
+		 .flag = &report->given[REPORT_DETAIL_LINES], .first = REPORT_LINES_ON},
 		{"backward", .choice = &report->names.view.backward,
-		 .first = REPORT_BACKWARD_FORWARD},
-		{"nccl", .choice = &report->names.nccl, .first = REPORT_NCCL_SPLIT},
-		{"frames", .choice = &report->names.view.frames, .first = REPORT_FRAMES_ALL},
+		 .flag = &report->given[REPORT_DETAIL_BACKWARD], .first = REPORT_BACKWARD_FORWARD},
+		{"nccl", .choice = &report->names.nccl, .flag = &report->given[REPORT_DETAIL_NCCL],
+		 .first = REPORT_NCCL_SPLIT},
+		{"frames", .choice = &report->names.view.frames,
+		 .flag = &report->given[REPORT_DETAIL_FRAMES], .first = REPORT_FRAMES_ALL},
 		{"frameworks", .text = &report->names.view.frameworks, .least = 1},
 		{"memory", .choice = &report->names.memory, .first = REPORT_MEMORY_PEAK},
 		{"planes", .take = report_planes_take, .context = &report->names.planes},

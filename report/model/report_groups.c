@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kind_name.h"
-#include "report_dimension.h"
 
 const char *report_groups_activity(const char *name)
 {
@@ -20,19 +19,17 @@ const char *report_groups_kind(uint32_t kind)
 }
 
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,
-				    enum report_group_by by)
+				    enum report_group_by by, const struct report_by *split)
 {
-	struct report_group group = {.count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes};
+	struct report_group group = {
+		.label = "", .count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes};
 
 	if (by == REPORT_GROUP_ACTIVITY) {
 		group.label = report_groups_activity(tree->strings[leaf->name]);
 		group.kind = leaf->kind;
-	} else if (by == REPORT_GROUP_STEP) {
-		group.label = report_dimension_frame(tree, REPORT_BY_STEP, leaf->step, NULL, 0);
-	} else {
-		group.label = tree->strings[leaf->host];
-		group.gpu = by == REPORT_GROUP_GPU ? leaf->gpu : 0;
 	}
+	for (uint32_t i = 0; split && i < split->nr_dimensions; i++)
+		group.values[i] = report_dimension_value(leaf, split->dimensions[i]);
 	return group;
 }
 
@@ -43,7 +40,9 @@ static int by_identity(const void *a, const void *b)
 
 	if (order == 0)
 		order = (x->kind > y->kind) - (x->kind < y->kind);
-	return order ? order : (x->gpu > y->gpu) - (x->gpu < y->gpu);
+	for (uint32_t i = 0; order == 0 && i < REPORT_DIMENSIONS; i++)
+		order = (x->values[i] > y->values[i]) - (x->values[i] < y->values[i]);
+	return order;
 }
 
 static int by_time(const void *a, const void *b)
@@ -55,7 +54,7 @@ static int by_time(const void *a, const void *b)
 }
 
 int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
-		       enum report_group_by by)
+		       enum report_group_by by, const struct report_by *split)
 {
 	uint32_t count = 0;
 
@@ -64,7 +63,7 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 	if (!groups->groups)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		groups->groups[i] = group_of(tree, &tree->leaves[i], by);
+		groups->groups[i] = group_of(tree, &tree->leaves[i], by, split);
 	if (tree->nr_leaves)
 		qsort(groups->groups, tree->nr_leaves, sizeof(*groups->groups), by_identity);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {

@@ -4,19 +4,18 @@
 
 #include <stdint.h>
 
-#include "report_tree.h"
+#include "report_dimension.h"
 
 enum report_group_by {
 	REPORT_GROUP_ACTIVITY, /* by activity, over all GPUs: label is "gemm" or "HtoD" */
-	REPORT_GROUP_HOST,
-	REPORT_GROUP_GPU,  /* by GPU of a host */
-	REPORT_GROUP_STEP, /* by kind of step: "[step] prefill" */
+	REPORT_GROUP_ALL,      /* all leaves are one group, with the label "" */
 };
 
 struct report_group {
-	const char *label; /* activity, host or step; borrowed from the tree */
+	const char *label; /* activity; borrowed from the tree */
 	uint32_t kind;     /* enum report_kind; of REPORT_GROUP_ACTIVITY */
-	int32_t gpu;       /* of REPORT_GROUP_GPU */
+	uint32_t values
+		[REPORT_DIMENSIONS]; /* by which the groups are split (report_dimension_value) */
 	uint64_t count, ns, bytes;
 };
 
@@ -25,9 +24,9 @@ struct report_groups {
 	uint32_t nr_groups;
 };
 
-/* 0; -ENOMEM: *groups is empty. */
+/* split (may be NULL): each group is divided by these dimensions, too. 0; -ENOMEM: *groups is empty. */
 int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
-		       enum report_group_by by);
+		       enum report_group_by by, const struct report_by *split);
 void report_groups_fini(struct report_groups *groups);
 
 /* Returns a leaf's name without the "[GPU0_Kernel]" before it. Borrowed as name is. */

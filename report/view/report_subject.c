@@ -66,7 +66,8 @@ WRITE(write_folded, tree, folded_writer_write(out, view->tree, &request->folded)
 WRITE(write_table, tree,
       table_writer_write(out, view->tree, view->busy,
 			 &(const struct table_options){.top = request->top,
-						       .statistics = view->statistics}))
+						       .statistics = view->statistics,
+						       .by = request->folded.by}))
 WRITE(write_json, tree,
       json_writer_write(out, view->tree, view->busy, view->statistics, view->collectives,
 			&request->folded.by))
@@ -123,31 +124,42 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 #define CSV(name)  [REPORT_CSV] = name##_csv
 #define DATA(name) [REPORT_TABLE] = name##_table, [REPORT_JSON] = name##_json, CSV(name)
 
-/* Each row has the option, the usual format, the options that it takes, its input, and its writers. CSV's rows have no
+#define DETAIL(id) (1u << REPORT_DETAIL_##id)
+#define STACKS     ((1u << REPORT_DETAILS) - DETAIL(LINES))
+#define ROWS       {[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)}
+
+/* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its writers. CSV's rows have no
  * leaves to split or select. They take those options all the same, because scripts give both. */
 /* clang-format off */
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
-	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES, NULL,
+	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES,
+		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS,
+		[REPORT_TABLE] = DETAIL(TOP), [REPORT_JSON] = STACKS, [REPORT_CSV] = STACKS}, NULL,
 		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write)}},
-	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0, read_straggler,
+	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0, ROWS, read_straggler,
 		{DATA(write_straggler)}},
-	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), NULL, {DATA(write_ranks)}},
-	[REPORT_SUBJECT_RANK_ROWS] = {"--rows ranks", REPORT_CSV, LEAVES, NULL, {CSV(write_ranks)}},
-	[REPORT_SUBJECT_COLLECTIVES] = {"--collectives", REPORT_TABLE, LEAVES | SET(COLLECTIVE_ROWS),
+	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), {0}, NULL,
+		{DATA(write_ranks)}},
+	[REPORT_SUBJECT_RANK_ROWS] = {"--rows ranks", REPORT_CSV, LEAVES, {0}, NULL,
+		{CSV(write_ranks)}},
+	[REPORT_SUBJECT_COLLECTIVES] = {"--collectives", REPORT_TABLE, LEAVES | SET(COLLECTIVE_ROWS), ROWS,
 		read_collectives, {[REPORT_TABLE] = write_collectives_table, [REPORT_JSON] = write_json,
 		CSV(write_collectives)}},
-	[REPORT_SUBJECT_COLLECTIVE_ROWS] = {"--rows collectives", REPORT_CSV, LEAVES,
+	[REPORT_SUBJECT_COLLECTIVE_ROWS] = {"--rows collectives", REPORT_CSV, LEAVES, {0},
 		read_collectives, {CSV(write_collectives)}},
-	[REPORT_SUBJECT_CALLS] = {"--rows calls", REPORT_CSV, LEAVES, NULL,
+	[REPORT_SUBJECT_CALLS] = {"--rows calls", REPORT_CSV, LEAVES, {0}, NULL,
 		{[REPORT_TABLE] = write_calls_table, CSV(write_calls)}},
-	[REPORT_SUBJECT_FAILURES] = {"--rows failures", REPORT_CSV, LEAVES, NULL, {CSV(write_failures)}},
-	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, NULL,
+	[REPORT_SUBJECT_FAILURES] = {"--rows failures", REPORT_CSV, LEAVES, {0}, NULL,
+		{CSV(write_failures)}},
+	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, {0}, NULL,
 		{CSV(write_configurations)}},
-	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES), NULL,
+	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES),
+		{[REPORT_SAMPLES] = STACKS}, NULL,
 		{[REPORT_SAMPLES] = write_samples}},
-	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, read_clocks,
+	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, {[REPORT_SAMPLES] = STACKS}, read_clocks,
 		{DATA(write_clocks), [REPORT_SAMPLES] = write_samples}},
-	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0, NULL,
+	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0,
+		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS}, NULL,
 		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html}},
 	[REPORT_SUBJECT_BY] = {.option = "--by"},
 	[REPORT_SUBJECT_MEMORY] = {.option = "--memory"},
@@ -158,6 +170,18 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 const char *const report_format_names[REPORT_FORMATS + 1] = {
 	[REPORT_FOLDED] = "folded", [REPORT_HTML] = "html", [REPORT_TABLE] = "table",
 	[REPORT_JSON] = "json",     [REPORT_CSV] = "csv",   [REPORT_SAMPLES] = "samples",
+};
+
+static const char *const detail_names[REPORT_DETAILS] = {
+	[REPORT_DETAIL_TOP] = "--top",
+	[REPORT_DETAIL_VERBOSE] = "--verbose",
+	[REPORT_DETAIL_WEIGHT] = "--weight",
+	[REPORT_DETAIL_UNIT] = "--unit",
+	[REPORT_DETAIL_LINES] = "--lines",
+	[REPORT_DETAIL_FRAMES] = "--frames",
+	[REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
+	[REPORT_DETAIL_BACKWARD] = "--backward",
+	[REPORT_DETAIL_NCCL] = "--nccl",
 };
 
 const struct report_subject *report_subject_of(uint32_t asked)
@@ -175,6 +199,29 @@ static void say(FILE *text, const char **before, const char *name)
 	*before = ", ";
 }
 
+/* Says which formats of the subject use the first option that the given one does not. */
+static int refuse_detail(const struct report_subject *subject, enum report_format format,
+			 uint32_t refused, char **error)
+{
+	const uint32_t detail = refused & -refused;
+	const char *before = " (--format ";
+	size_t size;
+	FILE *text = open_memstream(error, &size);
+
+	if (!text)
+		return -EINVAL;
+	if (subject != &report_subjects[REPORT_SUBJECT_WORK])
+		fprintf(text, "%s ", subject->option);
+	fprintf(text, "--format %s does not take %s", report_format_names[format],
+		detail_names[__builtin_ctz(detail)]);
+	for (uint32_t i = 0; i < REPORT_FORMATS; i++)
+		if (subject->details[i] & detail)
+			say(text, &before, report_format_names[i]);
+	fputs(*before == ',' ? ")" : "", text);
+	fclose(text);
+	return -EINVAL;
+}
+
 int report_subject_check(const struct report_request *request, char **error)
 {
 	const struct report_subject *subject = report_subject_of(request->asked);
@@ -185,8 +232,10 @@ int report_subject_check(const struct report_request *request, char **error)
 	FILE *text;
 
 	*error = NULL;
-	if (subject->write[request->format] && !refused)
-		return 0;
+	if (subject->write[request->format] && !refused) {
+		refused = request->details & ~subject->details[request->format];
+		return refused ? refuse_detail(subject, request->format, refused, error) : 0;
+	}
 	text = open_memstream(error, &size);
 	if (!text)
 		return -EINVAL;

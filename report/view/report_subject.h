@@ -43,10 +43,25 @@ enum report_subject_id {
 	REPORT_SUBJECT_ALL
 };
 
+/* Options that only some formats of a subject use. */
+enum report_detail {
+	REPORT_DETAIL_TOP,
+	REPORT_DETAIL_VERBOSE,
+	REPORT_DETAIL_WEIGHT,
+	REPORT_DETAIL_UNIT,
+	REPORT_DETAIL_LINES, /* from here on: of stacks */
+	REPORT_DETAIL_FRAMES,
+	REPORT_DETAIL_FRAMEWORKS,
+	REPORT_DETAIL_BACKWARD,
+	REPORT_DETAIL_NCCL,
+	REPORT_DETAILS
+};
+
 /* Zeroed: folded stacks of work, time in microseconds, nothing split. */
 struct report_request {
 	enum report_format format;
 	uint32_t asked;               /* a set: 1u << enum report_subject_id */
+	uint32_t details;             /* those that were given: 1u << enum report_detail */
 	struct folded_options folded; /* HTML uses weight and by, too */
 	uint32_t top;                 /* rows of a table; 0: its default */
 	bool verbose;                 /* tables have keys of communicators, and probabilities */
@@ -55,9 +70,10 @@ struct report_request {
 };
 
 struct report_subject {
-	const char *option;       /* "--ranks", "--rows calls" */
-	enum report_format usual; /* the format if none is given */
-	uint32_t takes;           /* subjects that it takes as options: a set as above */
+	const char *option;               /* "--ranks", "--rows calls" */
+	enum report_format usual;         /* the format if none is given */
+	uint32_t takes;                   /* subjects that it takes as options: a set as above */
+	uint32_t details[REPORT_FORMATS]; /* those that each format uses: sets as above */
 	/* Reads the calls of collective libraries, or takes ownership of *folds and leaves NULL. NULL: the subject
 	 * needs no calls. */
 	int (*read)(struct report_view *view, struct collective_folds **folds);

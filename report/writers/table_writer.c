@@ -1,6 +1,7 @@
 #include "table_writer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "statistics_writer.h"
 #include "text_file.h"
@@ -11,6 +12,7 @@
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
+#define SPLIT_SIZE  512u /* of a group's values, with NUL; a longer text is cut */
 
 static double share_of(uint64_t part, uint64_t whole)
 {
@@ -22,46 +24,86 @@ static uint64_t plane_ns(const struct report_tree *tree, uint32_t kind)
 	return tree->plane_totals[report_plane_of(kind)].ns;
 }
 
-static void write_activities(FILE *out, const struct report_tree *tree,
-			     const struct report_groups *groups, uint32_t top)
+/* Writes "rank3;GPU0", as folded stacks begin; "": nothing is split. */
+static const char *split_text(const struct report_tree *tree, const struct report_by *by,
+			      const struct report_group *group, char text[static SPLIT_SIZE])
 {
-	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
-	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* width of the longest kind */
+	char frame[SPLIT_SIZE];
+	size_t size = 0;
 
-	fprintf(out, "%14s %7s %14s %14s  %-*s  %s\n", "time", "share", "count", "average", width,
-		"kind", "name");
+	*text = '\0';
+	for (uint32_t i = 0; i < by->nr_dimensions && size < SPLIT_SIZE; i++)
+		size += (size_t)snprintf(text + size, SPLIT_SIZE - size, "%s%s", i ? ";" : "",
+					 report_dimension_frame(tree, by->dimensions[i],
+								group->values[i], frame,
+								sizeof(frame)));
+	return text;
+}
+
+/* Returns the width of the column of values; 0: nothing is split. */
+static int split_width(const struct report_tree *tree, const struct report_by *by,
+		       const struct report_groups *groups, uint32_t top)
+{
+	char text[SPLIT_SIZE];
+	size_t widest = 0;
+
+	for (uint32_t i = 0; by->nr_dimensions && i < groups->nr_groups && i < top; i++) {
+		size_t size = strlen(split_text(tree, by, &groups->groups[i], text));
+
+		widest = size > widest ? size : widest;
+	}
+	return by->nr_dimensions ? (int)widest + 2 : 0;
+}
+
+static void write_activities(FILE *out, const struct report_tree *tree,
+			     const struct report_groups *groups, const struct report_by *by,
+			     uint32_t top)
+{
+	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE], split[SPLIT_SIZE];
+	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* width of the longest kind */
+	int beside = split_width(tree, by, groups, top);
+
+	fprintf(out, "%14s %7s %14s %14s  %-*s  %-*s%s\n", "time", "share", "count", "average",
+		width, "kind", beside, "", "name");
 	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
 		const struct report_group *group = &groups->groups[i];
 
-		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %s\n",
+		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %-*s%s\n",
 			report_summary_time(group->ns, time),
 			share_of(group->ns, plane_ns(tree, group->kind)),
 			report_summary_count(group->count, count),
 			report_summary_time(group->count ? group->ns / group->count : 0, average),
-			width, report_groups_kind(group->kind), group->label);
+			width, report_groups_kind(group->kind), beside,
+			split_text(tree, by, group, split), group->label);
 	}
 	if (groups->nr_groups > top)
 		fprintf(out, "%14s %s more\n", "",
 			report_summary_count(groups->nr_groups - top, count));
 }
 
-/* Writes shares of one plane only, because planes must not be added. */
-static void write_groups(FILE *out, const struct report_tree *tree,
-			 const struct report_groups *groups, const char *heading)
+/* Writes what the dimensions divide. Shares are of one plane only, because planes must not be added. */
+static void write_split(FILE *out, const struct report_tree *tree,
+			const struct report_groups *groups, const struct report_by *by,
+			uint32_t top)
 {
 	uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
-	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+	char time[NUMBER_SIZE], count[NUMBER_SIZE], split[SPLIT_SIZE];
 
-	if (report_planes_count(tree->planes) != 1)
+	if (!by->nr_dimensions || report_planes_count(tree->planes) != 1)
 		return;
-
-	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", heading);
-	for (uint32_t i = 0; i < groups->nr_groups; i++)
+	fprintf(out, "\n%14s %7s %14s  ", "time", "share", "count");
+	for (uint32_t i = 0; i < by->nr_dimensions; i++)
+		fprintf(out, "%s%s", i ? ", " : "", report_dimension_word(by->dimensions[i]));
+	fputc('\n', out);
+	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++)
 		fprintf(out, "%14s %6.2f%% %14s  %s\n",
 			report_summary_time(groups->groups[i].ns, time),
 			share_of(groups->groups[i].ns, total_ns),
 			report_summary_count(groups->groups[i].count, count),
-			groups->groups[i].label);
+			split_text(tree, by, &groups->groups[i], split));
+	if (groups->nr_groups > top)
+		fprintf(out, "%14s %s more\n", "",
+			report_summary_count(groups->nr_groups - top, count));
 }
 
 static void write_ranges(FILE *out, const struct report_tree *tree,
@@ -176,26 +218,28 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		       const struct table_options *options)
 {
+	static const struct table_options usual;
+	const struct report_by *by = options ? &options->by : &usual.by;
 	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
 	char line[REPORT_SUMMARY_SIZE];
-	struct report_groups activities, hosts, steps = {0};
+	struct report_groups activities, hosts = {0}, parts = {0};
+	const struct report_by host = {1, {REPORT_BY_HOST}};
 	struct report_ranges ranges = {0};
-	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY);
+	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY, by);
 
 	if (error)
 		return error;
-	error = report_groups_init(&hosts, tree, REPORT_GROUP_HOST);
-	if (!error && tree->steps)
-		error = report_groups_init(&steps, tree, REPORT_GROUP_STEP);
+	error = report_groups_init(&parts, tree, REPORT_GROUP_ALL, by);
+	if (!error)
+		error = report_groups_init(&hosts, tree, REPORT_GROUP_ALL, &host);
 	if (!error)
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		report_summary_title(out, tree);
-		write_activities(out, tree, &activities, top);
-		if (tree->steps)
-			write_groups(out, tree, &steps, "step");
+		write_activities(out, tree, &activities, by, top);
+		write_split(out, tree, &parts, by, top);
 		write_ranges(out, tree, &ranges, top);
-		write_groups(out, tree, &hosts, "host");
+		write_split(out, tree, &hosts, &host, UINT32_MAX);
 		if (tree->planes & 1u << REPORT_PLANE_GPU) {
 			write_busy(out, busy, 1, top);
 			write_busy(out, busy, 0, top);
@@ -215,8 +259,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		error = text_file_flush(out);
 	}
 	report_groups_fini(&activities);
+	report_groups_fini(&parts);
 	report_groups_fini(&hosts);
-	report_groups_fini(&steps);
 	report_ranges_fini(&ranges);
 	return error;
 }

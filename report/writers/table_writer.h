@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "report/model/report_busy.h"
+#include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
 
 struct report_statistics;
@@ -14,6 +15,7 @@ struct report_statistics;
 struct table_options {
 	uint32_t top; /* activities, streams, functions and configurations to list; 0: 20 */
 	const struct report_statistics *statistics; /* NULL: their tables are left out */
+	struct report_by by; /* activities are split by these dimensions; none: they are not */
 };
 
 /* options may be NULL. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */

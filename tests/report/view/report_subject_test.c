@@ -173,6 +173,45 @@ static void a_refusal_names_what_is_possible(void **state)
 		       "--straggler does not take --ranks");
 }
 
+static void options_that_change_nothing_are_refused(void **state)
+{
+	(void)state;
+	assert_refused(&(struct report_request){.details = 1u << REPORT_DETAIL_TOP},
+		       "--format folded does not take --top (--format table)");
+	assert_refused(&(struct report_request){.details = 1u << REPORT_DETAIL_WEIGHT |
+							   1u << REPORT_DETAIL_UNIT,
+						.format = REPORT_TABLE},
+		       "--format table does not take --weight (--format folded, html)");
+	assert_refused(&(struct report_request){.asked = 1u << REPORT_SUBJECT_RANKS,
+						.details = 1u << REPORT_DETAIL_NCCL,
+						.format = REPORT_CSV},
+		       "--ranks --format csv does not take --nccl");
+	assert_refused(&(struct report_request){.asked = 1u << REPORT_SUBJECT_STRAGGLER,
+						.details = 1u << REPORT_DETAIL_VERBOSE,
+						.format = REPORT_JSON},
+		       "--straggler --format json does not take --verbose (--format table)");
+}
+
+/* What the table says is used is taken. */
+static void options_of_a_format_are_taken(void **state)
+{
+	char *error;
+
+	(void)state;
+	for (uint32_t id = 0; id < REPORT_SUBJECTS; id++)
+		for (uint32_t format = 0; format < REPORT_FORMATS; format++) {
+			const struct report_subject *subject = &report_subjects[id];
+			const struct report_request request = {.asked = 1u << id,
+							       .format = format,
+							       .details = subject->details[format]};
+
+			if (!subject->write[format])
+				assert_int_equal(subject->details[format], 0);
+			else
+				assert_int_equal(report_subject_check(&request, &error), 0);
+		}
+}
+
 static void clocks_are_a_subject_and_an_option_of_samples(void **state)
 {
 	struct report_request request = {.asked = 1u << REPORT_SUBJECT_SAMPLES,
@@ -256,6 +295,8 @@ int main(void)
 		cmocka_unit_test(every_subject_has_its_usual_format),
 		cmocka_unit_test(every_option_is_taken_or_refused),
 		cmocka_unit_test(a_refusal_names_what_is_possible),
+		TEST(options_that_change_nothing_are_refused),
+		TEST(options_of_a_format_are_taken),
 		TEST(clocks_are_a_subject_and_an_option_of_samples),
 		TEST(what_was_not_read_is_not_written),
 		TEST(a_store_that_is_gone_is_named),

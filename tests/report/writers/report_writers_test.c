@@ -88,6 +88,32 @@ static void the_table_shows_activities_hosts_devices_and_streams(void **state)
 	report_busy_destroy(busy);
 }
 
+static void the_table_is_split_by_dimensions(void **state)
+{
+	static const struct table_options options = {
+		.by = {.nr_dimensions = 2, .dimensions = {REPORT_BY_HOST, REPORT_BY_GPU}}};
+	(void)state;
+	struct report_busy *busy;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fill_sample();
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, &options), 0);
+	fclose(out);
+	assert_non_null(strstr(
+		text,
+		"          time   share          count        average  kind                 name\n"
+		"      3.000 us  75.00%              3       1.000 us  kernel  node01;GPU0  gemm\n"
+		"      1.000 us  25.00%              1       1.000 us  memcpy  node01;GPU0  HtoD\n"
+		"\n"
+		"          time   share          count  host, gpu\n"
+		"      4.000 us 100.00%              4  node01;GPU0\n"));
+	free(text);
+	report_busy_destroy(busy);
+}
+
 static void the_json_holds_every_leaf_and_total(void **state)
 {
 	(void)state;
@@ -244,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_table_shows_activities_hosts_devices_and_streams),
+		TEST(the_table_is_split_by_dimensions),
 		TEST(the_json_holds_every_leaf_and_total),
 		TEST(the_csv_quotes_what_needs_it),
 		TEST(the_csv_shows_captures_and_graphs),
