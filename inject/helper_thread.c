@@ -66,7 +66,7 @@ static struct {
 	atomic_bool flush_soon;
 	bool devices_known, failure_said, unified_asked;
 	enum python_state python_said;
-	bool autograd_said;
+	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
@@ -124,8 +124,14 @@ static void watch_modules(bool last)
 	if (module_watch_poll(self.parts.modules, last))
 		stack_table_new_epoch(self.parts.stacks);
 	unwind_tables_build(self.parts.tables, UNWIND_BUILD_WANTED);
-	if (self.parts.contexts)
-		kernel_contexts_find(self.parts.contexts);
+	if (!self.parts.contexts)
+		return;
+	kernel_contexts_find(self.parts.contexts);
+	if (*kernel_contexts_text(self.parts.contexts) && !self.contexts_said) {
+		self.contexts_said = true;
+		definition_writer_notice(self.parts.definitions, NOTICE_CONTEXTS, 0, "%s",
+					 kernel_contexts_text(self.parts.contexts));
+	}
 }
 
 /* An interpreter or PyTorch may come at any time; an interpreter also with its first frames. */

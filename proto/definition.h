@@ -69,7 +69,7 @@ enum definition_notice_code {
 	NOTICE_CUPTI_FOUND = 4,      /* the libcupti that is used (not a fault) */
 	/* the frames of this interpreter cannot be read: native stacks go on */
 	NOTICE_PYTHON_REFUSED = 5,
-	NOTICE_PYTHON_FOUND = 6, /* the version of CPython (not a fault) */
+	NOTICE_PYTHON_FOUND = 6,   /* the version of CPython (not a fault) */
 	NOTICE_UNWIND_TABLES = 7,  /* the memory and time of unwind tables (not a fault) */
 	NOTICE_UNWIND_STOPPED = 8, /* files in which walks ended before a root, and how often */
 	/* a variable in the environment has a value that does not exist; the default is used */
@@ -79,8 +79,9 @@ enum definition_notice_code {
 	NOTICE_ATTACH_REFUSED = 14, /* CUPTI cannot be started safely in this dormant process */
 	/* another user of CUPTI's activity API has, or had, the GPU records */
 	NOTICE_ACTIVITY_TAKEN = 12,
-	NOTICE_NOT_CAPTURED = 15, /* no capture window opened, and why (not a fault) */
+	NOTICE_NOT_CAPTURED = 15,     /* no capture window opened, and why (not a fault) */
 	NOTICE_AUTOGRAD_REFUSED = 16, /* the forward lines of backward work cannot be read */
+	NOTICE_CONTEXTS = 17,         /* some of AOTInductor's lines cannot be read */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
 };
@@ -92,12 +93,12 @@ struct definition_notice {
 
 struct definition_window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
-	uint32_t window;           /* several spans may have the same number; 0: the whole process */
-	uint32_t flags;            /* enum definition_window_flags; 0 while the window is open */
+	uint32_t window; /* several spans may have the same number; 0: the whole process */
+	uint32_t flags;  /* enum definition_window_flags; 0 while the window is open */
 };
 
 enum definition_window_flags {
-	DEFINITION_WINDOW_LEFT = 1u << 0,    /* CUPTI left the process: launches cost nothing again */
+	DEFINITION_WINDOW_LEFT = 1u << 0, /* CUPTI left the process: launches cost nothing again */
 	DEFINITION_WINDOW_RESUMED = 1u << 2, /* the next window opened before CUPTI could be left */
 	DEFINITION_WINDOW_LOADED = 1u << 1,  /* CUPTI could not be left, and launches still cost */
 };

@@ -24,7 +24,7 @@
 #define STACK_WORD_NEAR      (1ull << 59) /* with STACK_WORD_ORIGIN: a neighbour's forward stack */
 #define STACK_WORD_LINES     (1ull << 58) /* with STACK_WORD_RANGE: not a range, but lines of a model */
 #define STACK_WORD_LINE_BITS 24
-#define STACK_WORD_NAME_BITS 27 /* of an origin's name, above its stack */
+#define STACK_WORD_NAME_BITS 26 /* of an origin's name, above its stack */
 
 /* Numbers are part of the shared-memory format: append only. Each is shown as a frame of its own, by the name that
  * stack_word_mark_name() gives. */

@@ -11,6 +11,7 @@
 
 #define THREADS_MAX  1024u
 #define FRAMES_MAX   4096u /* more are no stack, but a circle */
+#define OTHERS_MAX   2048u /* frames of other threads that one walk reads */
 #define OBJECT_BYTES 256u  /* of a frame or a code: their fields */
 #define TEXT_BYTES   4096u
 #define LINES_BYTES  16384u
@@ -207,13 +208,17 @@ static uint64_t first_thread(const struct python_library *library)
 	return interpreter ? read_word(interpreter + layout->interpreter_threads) : 0;
 }
 
-/* Returns whether a thread runs this code in any of its frames. */
-static bool has_code(const struct python_layout *layout, uint64_t thread, uint64_t code)
+/* Returns whether a thread runs this code in any of its frames, or has more than *room, from which they are taken. */
+static bool may_run(const struct python_layout *layout, uint64_t thread, uint64_t code,
+		    uint32_t *room)
 {
 	uint64_t address = innermost_frame(layout, thread);
 	struct object frame;
 
-	for (uint32_t i = 0; address && i < FRAMES_MAX; i++) {
+	while (address) {
+		if (*room == 0)
+			return true;
+		--*room;
 		read_object(address, &frame);
 		if (python_frame_code(layout, at(&frame)) == code)
 			return true;
@@ -230,7 +235,7 @@ static bool find(const struct python_library *library, const struct python_place
 	const uint64_t own = (uint64_t)(uintptr_t)library->this_thread_state();
 	uint64_t thread = first_thread(library);
 	struct object code;
-	uint32_t i;
+	uint32_t i, room = OTHERS_MAX;
 
 	*found = (struct standing){0};
 	for (i = 0; thread && i < THREADS_MAX; i++) {
@@ -247,9 +252,10 @@ static bool find(const struct python_library *library, const struct python_place
 	}
 	if (thread || !found->thread)
 		return false;
-	for (thread = first_thread(library); thread && i; i--) {
+	thread = first_thread(library);
+	for (i = 0; thread && i < THREADS_MAX; i++) {
 		if (thread != own && thread != found->thread &&
-		    has_code(layout, thread, found->code))
+		    may_run(layout, thread, found->code, &room))
 			return false;
 		thread = read_word(thread + layout->thread_next);
 	}

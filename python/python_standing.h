@@ -24,8 +24,9 @@ struct python_standing {
 };
 
 /* Writes the stack words (stack_word.h) of the thread's frames, leaf first. The names of a frame are only read if the
- * words that are remembered lack it. *cut: there are more than max. Returns the number of words; 0: no thread stands
- * there, or several do, or another one has the same function among its frames, or the thread went on. */
+ * words that are remembered lack it. *cut: there are more than max. Returns the number of words. 0: no thread stands
+ * there, or several do. Also 0: another thread has, or may have, the function among its frames (only 2,048 frames of
+ * others are read), or the thread went on. */
 uint32_t python_standing_walk(const struct python_library *library, struct python_codes *codes,
 			      struct python_standing *remembered, const struct python_place *place,
 			      uint64_t *words, uint32_t max, bool *cut);

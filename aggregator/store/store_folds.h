@@ -1,6 +1,6 @@
-/* The store's tables of folded collectives; part of the store. From time to time calls that wait for nothing are folded:
- * most of those that are rows of store_collectives.h are deleted, and most new ones never become rows. All state is in
- * the store. Single-threaded. */
+/* The store's tables of folded collectives; part of the store. From time to time calls that wait for nothing are
+ * folded: most of those that are rows of store_collectives.h are deleted, and most new ones never become rows. All
+ * state is in the store. Single-threaded. */
 #ifndef STORE_FOLDS_H
 #define STORE_FOLDS_H
 

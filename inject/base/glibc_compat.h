@@ -8,7 +8,6 @@
 #define GLIBC_COMPAT(symbol) __asm__(".symver " #symbol "," #symbol "@GLIBC_2.2.5")
 
 GLIBC_COMPAT(dladdr);
-GLIBC_COMPAT(dlclose);
 GLIBC_COMPAT(dlopen);
 GLIBC_COMPAT(dlsym);
 GLIBC_COMPAT(pthread_attr_init);
@@ -22,7 +21,6 @@ GLIBC_COMPAT(pthread_mutex_unlock);
 GLIBC_COMPAT(pthread_once);
 GLIBC_COMPAT(pthread_setspecific);
 GLIBC_COMPAT(pthread_sigmask);
-__asm__(".symver dlinfo,dlinfo@GLIBC_2.3.3");
 
 #undef GLIBC_COMPAT
 #endif

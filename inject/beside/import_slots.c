@@ -11,12 +11,15 @@
 #if defined(__x86_64__)
 #define RELOCATION_JUMP R_X86_64_JUMP_SLOT
 #define RELOCATION_DATA R_X86_64_GLOB_DAT
+#define RELOCATION_TLS  R_X86_64_DTPMOD64
 #elif defined(__aarch64__)
 #define RELOCATION_JUMP R_AARCH64_JUMP_SLOT
 #define RELOCATION_DATA R_AARCH64_GLOB_DAT
+#define RELOCATION_TLS  R_AARCH64_TLS_DTPMOD
 #else
 #define RELOCATION_JUMP UINT32_MAX /* no other machine is supported: nothing is found */
 #define RELOCATION_DATA UINT32_MAX
+#define RELOCATION_TLS  UINT32_MAX
 #endif
 
 /* Tables that the dynamic section names, as addresses that lie within a segment; NULL and 0: the table is missing. */
@@ -141,6 +144,70 @@ bool import_slots_needs(const struct dl_phdr_info *object, const char *library)
 		    is_string(&tables, tables.dynamic[i].d_un.d_val, library, strlen(library)))
 			return true;
 	return false;
+}
+
+/* ---- thread-local variables */
+
+static uint32_t gnu_hash(const char *symbol)
+{
+	uint32_t hash = 5381;
+
+	for (; *symbol; symbol++)
+		hash = hash * 33 + (uint8_t)*symbol;
+	return hash;
+}
+
+/* Returns the index of a symbol that the object defines; 0: it does not, or has no such table. */
+static uint32_t defined_symbol(const struct dl_phdr_info *object, const struct tables *tables,
+			       const char *symbol)
+{
+	const uint32_t hash = gnu_hash(symbol);
+	const uint32_t *head = table_at(object, dynamic_value(tables, DT_GNU_HASH), 16);
+	const size_t room = head ? room_at(object, (uintptr_t)head, PF_R) : 0;
+
+	if (!head || !head[0] || !head[2] ||
+	    room < 16 + 8ull * head[2] + 4ull * head[0]) /* buckets, words of the filter */
+		return 0;
+	const uint64_t *filter = (const uint64_t *)(head + 4);
+	const uint32_t *buckets = (const uint32_t *)(filter + head[2]);
+	const uint32_t *chains = buckets + head[0];
+	const uint64_t bits = 1ull << hash % 64 | 1ull << (hash >> head[3] % 32) % 64;
+	if ((filter[hash / 64 % head[2]] & bits) != bits)
+		return 0;
+	for (uint32_t i = buckets[hash % head[0]]; i >= head[1] && i && i < tables->nr_symbols;
+	     i++) {
+		const uint32_t *chain = &chains[i - head[1]];
+
+		if ((size_t)((const char *)(chain + 1) - (const char *)head) > room)
+			return 0;
+		if ((*chain | 1) == (hash | 1) && tables->symbols[i].st_shndx != SHN_UNDEF &&
+		    is_string(tables, tables->symbols[i].st_name, symbol, strlen(symbol) + 1))
+			return i;
+		if (*chain & 1)
+			return 0;
+	}
+	return 0;
+}
+
+const struct import_slots_variable *import_slots_variable(const struct dl_phdr_info *object,
+							  const char *symbol)
+{
+	struct tables tables = {0};
+	uint32_t index;
+
+	if (!find_tables(object, &tables))
+		return NULL;
+	index = defined_symbol(object, &tables, symbol);
+	for (size_t i = 0; index && i < tables.nr_data; i++) {
+		uintptr_t address = object->dlpi_addr + tables.data[i].r_offset;
+
+		if (ELF64_R_TYPE(tables.data[i].r_info) == RELOCATION_TLS &&
+		    ELF64_R_SYM(tables.data[i].r_info) == index &&
+		    room_at(object, address, PF_R) >= sizeof(struct import_slots_variable) &&
+		    address % sizeof(uint64_t) == 0)
+			return (const void *)address;
+	}
+	return NULL;
 }
 
 /* ---- pages */

@@ -55,6 +55,8 @@ struct autograd_origin {
 	_Atomic uint64_t slots[AUTOGRAD_ORIGIN_SLOTS];
 };
 
+static_assert(offsetof(struct autograd_origin, state) == 56, "tests/gpu/programs/origin_cost.py");
+
 struct autograd_origin *autograd_origin_create(struct record_ring *ring)
 {
 	struct autograd_origin *origin = mmap(NULL, sizeof(*origin), PROT_READ | PROT_WRITE,
@@ -98,7 +100,7 @@ static const struct {
 } symbols[] = {
 #define SYMBOL(name, field)                                                                        \
 	{                                                                                          \
-		name, "this PyTorch does not export " name,                                        \
+		name, "this PyTorch does not export " name " (2.0 and newer do)",                  \
 			offsetof(struct autograd_functions, field)                                 \
 	}
 	SYMBOL("_ZN2at15sequence_number4peekEv", next_number),
@@ -357,7 +359,9 @@ counts_references(const struct autograd_origin *origin, const struct autograd_re
 		    !autograd_node_count(reference, &after))
 			return false;
 		if (after == before + 1) {
-			autograd_node_release(&second);
+			/* The earlier tries' references, too. */
+			for (int k = 0; k <= i; k++)
+				autograd_node_release(&second);
 			return true;
 		}
 	}
@@ -374,9 +378,8 @@ static bool read_node(struct autograd_origin *origin, const struct autograd_refe
 
 	if (checked && nr_checked == 0)
 		atomic_store_explicit(&origin->is_shared, is_shared, memory_order_relaxed);
-	if (is_shared != atomic_load_explicit(&origin->is_shared, memory_order_relaxed))
-		return false;
-	if ((checked && !counts_references(origin, reference)) ||
+	if (is_shared != atomic_load_explicit(&origin->is_shared, memory_order_relaxed) ||
+	    (checked && !counts_references(origin, reference)) ||
 	    !autograd_node_read(reference, checked, node)) {
 		refuse(origin, "PyTorch's backward nodes are not as they should be");
 		return false;

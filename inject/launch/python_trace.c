@@ -7,7 +7,7 @@
 #define FILE_WORD     "File \""
 #define LINE_WORD     "\", line "
 #define FUNCTION_WORD ", in "
-#define PLACE_MAX     512u /* bytes; a longer place is left out */
+#define PLACE_MAX     512u /* bytes; a longer place is "..." */
 
 /* A part of the text. */
 struct part {
@@ -29,13 +29,23 @@ static struct part behind(struct part part, uint32_t size)
 	return (struct part){part.data + size, part.size - size};
 }
 
+static struct part file_of(struct part path)
+{
+	const char *slash = memrchr(path.data, '/', path.size);
+
+	return slash ? behind(path, (uint32_t)(slash + 1 - path.data)) : path;
+}
+
 static bool read_call(struct part line, struct call *call)
 {
 	const char *end;
 	uint32_t digits = 0;
 
-	while (line.size && *line.data == ' ')
+	/* Lines of the source are indented by more. */
+	for (int i = 0; i < 2 && line.size && *line.data == ' '; i++)
 		line = behind(line, 1);
+	if (line.size && line.data[line.size - 1] == '\r')
+		line.size--;
 	if (!begins(line, FILE_WORD))
 		return false;
 	line = behind(line, (uint32_t)strlen(FILE_WORD));
@@ -51,14 +61,7 @@ static bool read_call(struct part line, struct call *call)
 	if (!digits || !begins(line, FUNCTION_WORD))
 		return false;
 	call->function = behind(line, (uint32_t)strlen(FUNCTION_WORD));
-	return call->function.size > 0;
-}
-
-static struct part file_of(struct part path)
-{
-	const char *slash = memrchr(path.data, '/', path.size);
-
-	return slash ? behind(path, (uint32_t)(slash + 1 - path.data)) : path;
+	return call->function.size > 0 && file_of(call->path).size > 0;
 }
 
 /* Returns false if there is no room for more. */
@@ -70,7 +73,8 @@ static bool add(struct place_list *places, const struct call *call)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (size + 1 + parts[i].size > sizeof(place))
-			return true;
+			return place_list_add(places, PLACE_LIST_MORE,
+					      (uint32_t)strlen(PLACE_LIST_MORE));
 		if (i)
 			place[size++] = ':';
 		memcpy(place + size, parts[i].data, parts[i].size);

@@ -142,13 +142,17 @@ static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
 	return all_named;
 }
 
-/* Puts the lines of the model that compiled code works for. */
+/* Puts the lines of the model that compiled code works for. low: the stack pointer. */
 static __attribute__((noinline)) void put_lines(const struct stack_capture *capture,
-						struct stack_scratch *scratch)
+						struct stack_scratch *scratch, uint64_t low)
 {
-	uint64_t word = kernel_contexts_word(capture->contexts);
+	const struct kernel_context_stack stack = {scratch->keys, scratch->nr, low,
+						   scratch->bounds.high};
+	uint64_t word = kernel_contexts_word(capture->contexts, &stack);
 
-	if (word && scratch->nr < RECORD_STACK_DEPTH)
+	if (word && scratch->nr == RECORD_STACK_DEPTH)
+		count(capture, LEDGER_STACK_TRUNCATED);
+	else if (word)
 		put_native(scratch, word);
 }
 
@@ -281,8 +285,10 @@ static uint32_t intern_with_origin(const struct stack_capture *capture,
 				   const struct autograd_launch *launch)
 {
 	if (launch->word) {
-		if (scratch->nr == RECORD_STACK_DEPTH)
+		if (scratch->nr == RECORD_STACK_DEPTH) {
 			scratch->nr--;
+			count(capture, LEDGER_STACK_TRUNCATED);
+		}
 		put_native(scratch, launch->word);
 	}
 	uint32_t stack_id = intern(capture, scratch);
@@ -344,7 +350,7 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
 		count(capture, LEDGER_NVTX_NAME_LOST);
 	if (__builtin_expect(capture->contexts && kernel_contexts_any(capture->contexts), 0))
-		put_lines(capture, scratch);
+		put_lines(capture, scratch, start.sp);
 	return capture->autograd ? intern_with_origin(capture, scratch, &autograd)
 				 : intern(capture, scratch);
 }

@@ -44,7 +44,8 @@ bool place_list_add(struct place_list *list, const char *place, uint32_t size)
 
 bool place_is_installed(const char *path, uint32_t size)
 {
-	static const char *const parts[] = {"/site-packages/", "/dist-packages/"};
+	static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3.",
+					    "<frozen "};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (memmem(path, size, parts[i], strlen(parts[i])))

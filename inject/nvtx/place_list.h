@@ -17,7 +17,7 @@ struct place_list {
 /* Adds a place, not empty, unless it is listed. Returns false if it has no room: nothing may be added any more. */
 bool place_list_add(struct place_list *list, const char *place, uint32_t size);
 
-/* Returns whether a file belongs to an installed package, by its path. */
+/* Returns whether a file belongs to an installed package or to Python itself, by its path. */
 bool place_is_installed(const char *path, uint32_t size);
 
 #endif

@@ -56,10 +56,11 @@ bool xla_text_title(struct nvtx_text *text, const char *string)
 		return false;
 	text->size = 0;
 	append_string(text, TITLE);
-	append(text, NVTX_TEXT_MAX, operation, (uint32_t)(end - operation));
+	/* The end always has room, since readers look for it. */
+	append(text, NVTX_TEXT_MAX - 1, operation, (uint32_t)(end - operation));
 	if (operation > begin && strncmp(begin, NAME, strlen(NAME)) == 0) {
-		append_string(text, ",");
-		append(text, NVTX_TEXT_MAX, begin, (uint32_t)(operation - 1 - begin));
+		append(text, NVTX_TEXT_MAX - 1, ",", 1);
+		append(text, NVTX_TEXT_MAX - 1, begin, (uint32_t)(operation - 1 - begin));
 	}
 	append(text, NVTX_TEXT_MAX, "#", 1);
 	return true;

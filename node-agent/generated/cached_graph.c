@@ -1,8 +1,7 @@
 #include "cached_graph.h"
+#include "proto/generated_path.h"
 
 #include <string.h>
-
-#include "generated_path.h"
 
 /* Opcodes of a pickle, of the protocols 4 and 5 (Python, Lib/pickletools.py). */
 #define SHORT_TEXT 0x8c /* one byte of size */
@@ -80,7 +79,7 @@ struct text_span cached_graph_key(struct text_span head)
 {
 	struct text_span key = find(head, KEY);
 
-	return generated_path_is_key(key) ? key : TEXT_SPAN_NONE;
+	return generated_path_is_key(key.data, key.size) ? key : TEXT_SPAN_NONE;
 }
 
 struct text_span cached_graph_graph(struct text_span entry)

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "cached_graph.h"
-#include "generated_path.h"
 #include "kernel_lines.h"
 #include "source_age.h"
 
 #include "node-agent/files/permitted_file.h"
 #include "node-agent/files/proc_file.h"
+#include "proto/generated_path.h"
 
 #define ENTRIES      "fxgraph"
 #define ENTRY_LEVELS 2u /* of directories above an entry */
@@ -169,9 +169,11 @@ static void look_in(struct search *search, int directory, uint32_t levels)
 			close(directory);
 		return;
 	}
-	while ((entry = readdir(names)) && goes_on(search)) {
+	while ((entry = readdir(names))) {
 		if (entry->d_name[0] == '.')
 			continue;
+		if (!goes_on(search))
+			break;
 		if (levels == 0)
 			try_entry(search, dirfd(names), entry->d_name);
 		else
@@ -219,11 +221,12 @@ static struct kernel_lines *read_in(const struct generated_file_place *place, pi
 				    bool *is_there)
 {
 	struct search search = {.owner = place->owner};
-	struct text_span cache, code = {0};
+	struct text_span cache = {.data = place->path}, code = {0};
 
 	*is_there = false;
-	if (!generated_path_parse(place->path, strlen(place->path), &cache, &search.key))
+	if (!generated_path_parse(place->path, strlen(place->path), &cache.size, &search.key.data))
 		return NULL;
+	search.key.size = GENERATED_PATH_KEY_SIZE;
 	char *text = read_code(place, pid, &code.size);
 	if (!text)
 		return NULL;

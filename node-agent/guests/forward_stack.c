@@ -65,8 +65,11 @@ static bool is_waiting(struct forward_stack *stack, uint64_t word)
 	static const char *const names[] = {BACKWARD_FRAME_CALLERS};
 	const struct record_ring_code *code = read_function(stack, word);
 
-	if (!code || !memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
-			     strlen(BACKWARD_FRAME_DIRECTORY)))
+	const char *directory = code ? memmem(code->file, code->file_size, BACKWARD_FRAME_DIRECTORY,
+					      strlen(BACKWARD_FRAME_DIRECTORY))
+				     : NULL;
+
+	if (!directory || (directory > code->file && directory[-1] != '/'))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (is_named(code, names[i]))

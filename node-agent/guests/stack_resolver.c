@@ -15,8 +15,8 @@
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
-#include "node-agent/generated/generated_path.h"
 #include "proto/backward_frame.h"
+#include "proto/generated_path.h"
 #include "proto/model_lines.h"
 #include "proto/stack_word.h"
 
@@ -239,7 +239,7 @@ static int add_formed(struct stack_resolver *resolver, const struct name_form *f
 static int find_formed(struct stack_resolver *resolver, const struct name_form *form,
 		       struct id_table *known, uint32_t key, uint32_t guest_id, uint32_t *code_id)
 {
-	*code_id = id_table_get(known, key);
+	*code_id = guest_id <= RECORD_CODES_MAX ? id_table_get(known, key) : MESSAGE_FRAME_NATIVE;
 	if (*code_id != MESSAGE_FRAME_NATIVE)
 		return 0;
 	if (guest_id == 0)

@@ -8,6 +8,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "proto/definition.h"
+#include "proto/generated_path.h"
 
 /* Directories whose first component below is a package's name. */
 static const char *const package_directories[] = {"/site-packages/", "/dist-packages/"};
@@ -162,6 +163,8 @@ bool frame_class_of_file(const char *path, uint32_t size, const char *more, bool
 	if (of_more(text, more, name))
 		return true;
 
+	if (is_python && generated_path_parse(path, size, NULL, NULL))
+		return name_text(name, "inductor");
 	for (size_t i = 0; i < COUNT(generated); i++)
 		if (frame_text_find(text, generated[i].part))
 			return name_text(name, generated[i].framework);

@@ -6,6 +6,7 @@
 #include "frame_text.h"
 
 #include "proto/model_lines.h"
+#include "report/names/line_list.h"
 
 #define OPERATION      "[NVTX]TSL:Thunk:#"
 #define MODULE         "[NVTX]TSL:XlaModule:#"
@@ -34,26 +35,6 @@ static struct frame_text value_of(struct frame_text text, const char *word)
 	       value.data[value.size + 1] != ' ')
 		value.size++;
 	return value;
-}
-
-/* Takes ":12" off each line of "model.py:forward:12, model.py:loss:30". */
-static void drop_numbers(char *lines)
-{
-	char *to = lines, *colon = NULL;
-
-	for (const char *at = lines;; at++) {
-		bool ends = *at == '\0' || (at[0] == ',' && at[1] == ' ');
-
-		if (ends && colon)
-			to = colon;
-		if (*at == ':')
-			colon = to;
-		else if (ends || *at < '0' || *at > '9')
-			colon = NULL;
-		*to++ = *at;
-		if (*at == '\0')
-			return;
-	}
 }
 
 static void write_frames(struct frame_text text, char *name, char *lines)
@@ -87,5 +68,5 @@ void inner_range_frames(const struct catalog *catalog, uint32_t node_id,
 		write_frames(text, name, lines);
 	}
 	if (!numbers)
-		drop_numbers(lines);
+		line_list_drop_numbers(lines);
 }

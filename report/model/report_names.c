@@ -19,6 +19,7 @@
 #include "proto/record.h"
 #include "report/frames/step_path.h"
 #include "report/names/clean_text.h"
+#include "report/names/line_list.h"
 #include "report/names/source_name.h"
 #include "report/names/symbol_part.h"
 
@@ -249,17 +250,6 @@ static char *line_text(const struct report_names *names, const struct symbol_par
 	return source_name_make(file, file_size, part->name, part->name_size, line, &size);
 }
 
-/* Returns whether a text, not empty, is in a list with ", " between its items. */
-static bool is_listed(const char *list, const char *text)
-{
-	size_t size = strlen(text);
-
-	for (const char *at = list; (at = strstr(at, text)); at += size)
-		if ((at == list || at[-1] == ' ') && (at[size] == '\0' || at[size] == ','))
-			return true;
-	return false;
-}
-
 /* Makes "model.py:forward:57, model.py:loss:60" of the symbol of generated code. Without lines some are equal. */
 static int lines_text(struct report_names *names, const char *symbol, uint32_t size,
 		      uint32_t *index)
@@ -273,7 +263,7 @@ static int lines_text(struct report_names *names, const char *symbol, uint32_t s
 		char *item = line_text(names, &part), *longer = NULL;
 		bool is_mark = item && strcmp(item, MODEL_LINES_NEAR) == 0;
 
-		if (item && (*item == '\0' || (list && !is_mark && is_listed(list, item)))) {
+		if (item && (*item == '\0' || (list && !is_mark && line_list_has(list, item)))) {
 			free(item);
 			continue;
 		}

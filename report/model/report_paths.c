@@ -46,8 +46,8 @@ struct report_paths {
 	const struct catalog *catalog; /* borrowed */
 	struct report_names *names;    /* borrowed */
 	struct report_paths_view view;
-	uint32_t *
-		of_frame; /* for each frame: 1: the user's; else its framework's name + 2; 0: not looked at */
+	/* for each frame: 0: not looked at; 1: the user's; else its framework's name + 1 */
+	uint32_t *of_frame;
 	struct report_node *nodes;
 	uint32_t nr_nodes, room_nodes;
 	struct capture *captures;

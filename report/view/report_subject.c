@@ -128,8 +128,9 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 #define STACKS     ((1u << REPORT_DETAILS) - DETAIL(LINES))
 #define ROWS       {[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)}
 
-/* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its writers. CSV's rows have no
- * leaves to split or select. They take those options all the same, because scripts give both. */
+/* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its
+ * writers. CSV's rows have no leaves to split or select. They take those options all the same, because scripts give
+ * both. */
 /* clang-format off */
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES,
@@ -159,7 +160,8 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, {[REPORT_SAMPLES] = STACKS}, read_clocks,
 		{DATA(write_clocks), [REPORT_SAMPLES] = write_samples}},
 	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0,
-		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS}, NULL,
+		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS,
+		[REPORT_HTML] = DETAIL(WEIGHT) | STACKS}, NULL,
 		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html}},
 	[REPORT_SUBJECT_BY] = {.option = "--by"},
 	[REPORT_SUBJECT_MEMORY] = {.option = "--memory"},

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "node-agent/generated/cached_graph.h"
-#include "node-agent/generated/generated_path.h"
 #include "node-agent/generated/kernel_lines.h"
 #include "node-agent/generated/source_list.h"
+#include "proto/generated_path.h"
 
 #define BORDER "\n%%\n"
 
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct kernel_lines *alone = kernel_lines_create(code, TEXT_SPAN_NONE, TEXT_SPAN_NONE);
 
 	if (!lines || !alone || kernel_lines_count(alone) > kernel_lines_count(lines) ||
-	    (key.size > 0 && !generated_path_is_key(key)))
+	    (key.size > 0 && !generated_path_is_key(key.data, key.size)))
 		abort();
 	check_lines(lines, code);
 	check_lines(alone, code);

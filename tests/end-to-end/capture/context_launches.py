@@ -14,15 +14,6 @@ PTX = b'.version 7.0\n.target sm_70\n.address_size 64\n' + b''.join(
     b'// flamegrid-fake-ns: 1000\n.visible .entry %s()\n{\n\tret;\n}\n' % name for name in (b'fused', b'product', b'other'))
 
 
-# libstdc++'s std::string.
-class String(ctypes.Structure):
-    _fields_ = [('data', ctypes.c_char_p), ('size', ctypes.c_size_t), ('room', ctypes.c_char * 16)]
-
-
-class Context(ctypes.Structure):
-    _fields_ = [('name', String), ('trace', String), ('short', String)]
-
-
 def check(status):
     if status:
         raise RuntimeError('CUDA: %d' % status)
@@ -31,15 +22,12 @@ def check(status):
 def kernel(cuda, module, name):
     function = ctypes.c_void_p()
     check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name))
-    return lambda: check(cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
+    return function
 
 
-def call(model, launch, name):
-    trace = TRACES[name]
-    context = Context(String(name, len(name)), String(trace, len(trace)))
-    model.fake_model_set(ctypes.byref(context))
-    launch()
-    model.fake_model_set(None)
+def call(model, cuda, function, trace):
+    launch = ctypes.cast(cuda.cuLaunchKernel, ctypes.c_void_p)
+    check(model.fake_model_launch(trace, ctypes.c_size_t(len(trace)), launch, function))
 
 
 def main(path, rounds):
@@ -50,9 +38,9 @@ def main(path, rounds):
     check(cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device))
     check(cuda.cuModuleLoadData(ctypes.byref(module), PTX))
     for _ in range(rounds):
-        for name in TRACES:
-            call(model, kernel(cuda, module, name), name)
-        kernel(cuda, module, b'other')()
+        for name, trace in TRACES.items():
+            call(model, cuda, kernel(cuda, module, name), trace)
+        check(cuda.cuLaunchKernel(kernel(cuda, module, b'other'), 1, 1, 1, 1, 1, 1, 0, None, None, None))
     check(cuda.cuCtxSynchronize())
 
 

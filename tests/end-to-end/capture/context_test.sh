@@ -29,9 +29,10 @@ same "without numbers" "$(count full.off ';block.py:attend, model.py:forward;\[G
 "$flamegrid" report "$scratch/full" --weight count --frames user >"$scratch/full.user"
 same "lines are the user's" "$(count full.user ';block.py:feed:19;\[GPU0_Kernel\]product ')" $rounds
 
-for stacks in native python; do
+run native --stacks native
+same "native: lines, too" "$(count native.folded ';block.py:feed:19;\[GPU0_Kernel\]product ')" $rounds
+# Without native frames nothing says that the model's code is there.
+for stacks in python none; do
 	run $stacks --stacks $stacks
-	same "$stacks: lines, too" "$(count $stacks.folded ';block.py:feed:19;\[GPU0_Kernel\]product ')" $rounds
+	same "$stacks: no lines" "$(count $stacks.folded 'block.py')" 0
 done
-run none --stacks none
-same "none: no lines" "$(count none.folded 'block.py')" 0

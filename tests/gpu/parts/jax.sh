@@ -15,7 +15,7 @@ for text in open(sys.argv[1]):
     at = [i for i, frame in enumerate(frames) if frame.startswith('[HLO]')]
     hlo += int(ns) if at else 0
     line += int(ns) if at and any(re.search(r'jax_train\.py:\w+:\d+', frame) for frame in frames[:at[-1] + 1]) else 0
-print('of %d ns under the script: %.2f %% with an operation, %.2f %% of them under a line' % (
+print('of %d ns under the script: %.2f %% with an operation, %.2f %% with an operation and a line' % (
     total, 100 * hlo / max(total, 1), 100 * line / max(total, 1)))
 sys.exit(not total or line < 0.95 * total)
 PY

@@ -498,7 +498,7 @@ static void numbers_that_hit_nothing_are_counted(void **state)
 	assert_int_equal(stack_of(&launch), 11);
 }
 
-static void a_reference_of_another_layout_is_left_alone(void **state)
+static void a_reference_of_another_layout_is_refused_and_left_alone(void **state)
 {
 	(void)state;
 	operate(11);
@@ -510,7 +510,7 @@ static void a_reference_of_another_layout_is_left_alone(void **state)
 	task = 5;
 	assert_int_equal(look_as(false).word, 0);
 	assert_int_equal(*half, 78); /* as libtorch left it */
-	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_READY);
+	assert_int_equal(autograd_origin_state(origin), AUTOGRAD_REFUSED);
 }
 
 /* The first touch of the pass's variable takes the loader's lock. */
@@ -588,7 +588,7 @@ int main(void)
 		TEST(numbers_beyond_all_bounds_have_no_place),
 		TEST(nodes_that_cannot_be_switch_it_off),
 		TEST(numbers_that_hit_nothing_are_counted),
-		TEST(a_reference_of_another_layout_is_left_alone),
+		TEST(a_reference_of_another_layout_is_refused_and_left_alone),
 		TEST(threads_that_never_used_pytorch_are_not_asked_for_their_pass),
 		TEST(processes_without_pytorch_have_no_origins),
 		TEST(pytorchs_library_may_have_a_version_behind_its_name),

@@ -329,26 +329,38 @@ static void range_without_a_name_is_counted(void **state)
 	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
 }
 
+struct nested {
+	struct fixture *fixture;
+	uint32_t stack_id;
+};
+
+static void nest_once(void *user)
+{
+	struct nested *nested = user;
+
+	nested->stack_id = nest(nested->fixture, 3);
+}
+
 static void lines_of_a_model_stand_outside_of_the_stack(void **state)
 {
 	struct fixture *fixture = *state;
 	static const char trace[] = "File \"model.py\", line 3, in f";
-	struct fake_context context = {.name = {"k", 1, ""},
-				       .trace = {trace, sizeof(trace) - 1, ""}};
 	uint64_t words[RECORD_STACK_DEPTH], without[RECORD_STACK_DEPTH];
+	struct nested nested = {.fixture = fixture};
 	void *model = dlopen(FAKE_MODEL, RTLD_NOW);
-	void (*set)(struct fake_context *) =
-		(void (*)(struct fake_context *))dlsym(model, "fake_model_set");
+	void (*call)(const char *, size_t, void (*)(void *), void *) =
+		(void (*)(const char *, size_t, void (*)(void *), void *))dlsym(model,
+										"fake_model_call");
 
 	module_watch_poll(fixture->watch, false);
 	unwind_tables_build(fixture->capture.tables, UNWIND_BUILD_ALL);
 	fixture->capture.contexts = kernel_contexts_create(fixture->ring.guest);
+	call("", 0, nest_once, &nested);
+	int depth = record_ring_read_stack(fixture->ring.agent, nested.stack_id, without);
 	kernel_contexts_find(fixture->capture.contexts);
-	int depth = record_ring_read_stack(fixture->ring.agent, nest(fixture, 3), without);
-	set(&context);
-	uint32_t stack_id = nest(fixture, 3);
-	set(NULL);
-	assert_int_equal(record_ring_read_stack(fixture->ring.agent, stack_id, words), depth + 1);
+	call(trace, sizeof(trace) - 1, nest_once, &nested);
+	assert_int_equal(record_ring_read_stack(fixture->ring.agent, nested.stack_id, words),
+			 depth + 1);
 	assert_true(stack_word_is_lines(words[depth]));
 	kernel_contexts_destroy(fixture->capture.contexts);
 	dlclose(model);

@@ -39,6 +39,7 @@ static void a_long_name_is_cut_and_the_operation_is_not(void **state)
 	assert_true(xla_text_title(&text, title));
 	assert_int_equal(text.size, NVTX_TEXT_MAX);
 	assert_memory_equal(text.bytes, "Thunk:#hlo_op=dot.5,name=00", 27);
+	assert_int_equal(text.bytes[NVTX_TEXT_MAX - 1], '#');
 }
 
 static void other_strings_are_no_titles(void **state)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "node-agent/generated/generated_path.h"
+#include "proto/generated_path.h"
 #include "tests/support/cmocka_test.h"
 
 #define KEY    "cabcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrs"
@@ -81,14 +81,15 @@ static void generated_paths_are_told_from_others(void **state)
 		"/ab/" KEY ".py",
 		"",
 	};
-	struct text_span cache, key;
+	size_t size;
+	const char *key;
 
 	(void)state;
-	assert_true(generated_path_parse(path, sizeof(path) - 1, &cache, &key));
-	assert_text(cache, "/tmp/torchinductor_u");
-	assert_text(key, KEY);
-	assert_true(generated_path_parse(dots, sizeof(dots) - 1, &cache, &key));
-	assert_text(cache, "/..tmp/.x/...");
+	assert_true(generated_path_parse(path, sizeof(path) - 1, &size, &key));
+	assert_text(((struct text_span){path, size}), "/tmp/torchinductor_u");
+	assert_text(((struct text_span){key, GENERATED_PATH_KEY_SIZE}), KEY);
+	assert_true(generated_path_parse(dots, sizeof(dots) - 1, &size, &key));
+	assert_text(((struct text_span){dots, size}), "/..tmp/.x/...");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_false(generated_path_parse(others[i], strlen(others[i]), NULL, NULL));
 }

@@ -16,7 +16,13 @@ struct fake_context {
 	struct fake_string name, trace, short_trace;
 };
 
-/* The context is borrowed until the next call; NULL: the thread calls no kernel. */
-void fake_model_set(struct fake_context *context);
+/* Calls launch(user) as the model calls a kernel, with this traceback. */
+void fake_model_call(const char *trace, size_t size, void (*launch)(void *user), void *user);
+
+/* The same, for a kernel: cuLaunchKernel() itself, and the kernel's function. Returns what it returned. */
+int fake_model_launch(const char *trace, size_t size, void *launch_kernel, void *function);
+
+/* The same with an object of the caller's; NULL: with none. */
+void fake_model_call_with(struct fake_context *context, void (*launch)(void *user), void *user);
 
 #endif

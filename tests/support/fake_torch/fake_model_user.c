@@ -7,5 +7,5 @@ void fake_model_user_call(void);
 void fake_model_user_call(void)
 {
 	fake_model_user_calls++;
-	fake_model_set(NULL);
+	fake_model_call_with(NULL, NULL, NULL);
 }

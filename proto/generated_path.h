@@ -9,17 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "text_span.h"
-
 #define GENERATED_PATH_KEY_SIZE 52u /* bytes of a file's name, without ".py" */
 
 /* Returns whether the path is that of a generated file. A path with an empty part, or one that is "." or "..", is not:
- * a program could name one file by any number of them. *cache (may be NULL) is the cache's directory, without a '/' at
- * its end; *key (may be NULL) the file's name without ".py". Both are borrowed from the path. */
-bool generated_path_parse(const char *path, size_t size, struct text_span *cache,
-			  struct text_span *key);
+ * a program could name one file by any number of them. *cache_size (may be NULL): bytes of the cache's directory, with
+ * which the path begins, without a '/' at its end. *key (may be NULL): the file's name, of which the key is
+ * GENERATED_PATH_KEY_SIZE bytes; borrowed from the path. */
+bool generated_path_parse(const char *path, size_t size, size_t *cache_size, const char **key);
 
 /* Returns whether it is a key. */
-bool generated_path_is_key(struct text_span text);
+bool generated_path_is_key(const char *text, size_t size);
 
 #endif

@@ -7,12 +7,12 @@
 #define FOLDER_SIZE 2u
 #define TAIL_SIZE   (1 + FOLDER_SIZE + 1 + GENERATED_PATH_KEY_SIZE + SUFFIX_SIZE) /* "/xy/cxyz….py" */
 
-bool generated_path_is_key(struct text_span text)
+bool generated_path_is_key(const char *text, size_t size)
 {
-	if (text.size != GENERATED_PATH_KEY_SIZE || text.data[0] != 'c')
+	if (size != GENERATED_PATH_KEY_SIZE || text[0] != 'c')
 		return false;
-	for (size_t i = 1; i < text.size; i++) {
-		char c = text.data[i];
+	for (size_t i = 1; i < size; i++) {
+		char c = text[i];
 
 		if (!((c >= 'a' && c <= 'z') || (c >= '2' && c <= '7')))
 			return false;
@@ -35,23 +35,22 @@ static bool is_plain(const char *path, size_t size)
 	return true;
 }
 
-bool generated_path_parse(const char *path, size_t size, struct text_span *cache,
-			  struct text_span *key)
+bool generated_path_parse(const char *path, size_t size, size_t *cache_size, const char **key)
 {
 	if (size <= TAIL_SIZE || path[0] != '/' || memchr(path, '\0', size))
 		return false;
 	const char *tail = path + size - TAIL_SIZE, *folder = tail + 1;
 	const char *name = folder + FOLDER_SIZE + 1;
-	const struct text_span found = {name, GENERATED_PATH_KEY_SIZE};
 
-	if (tail[0] != '/' || folder[FOLDER_SIZE] != '/' || !generated_path_is_key(found) ||
+	if (tail[0] != '/' || folder[FOLDER_SIZE] != '/' ||
+	    !generated_path_is_key(name, GENERATED_PATH_KEY_SIZE) ||
 	    memcmp(folder, name + 1, FOLDER_SIZE) != 0 ||
 	    memcmp(name + GENERATED_PATH_KEY_SIZE, SUFFIX, SUFFIX_SIZE) != 0 ||
 	    !is_plain(path, size - TAIL_SIZE))
 		return false;
-	if (cache)
-		*cache = (struct text_span){path, size - TAIL_SIZE};
+	if (cache_size)
+		*cache_size = size - TAIL_SIZE;
 	if (key)
-		*key = found;
+		*key = name;
 	return true;
 }
