@@ -5,22 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_gpu_wait.h"
 #include "straggler_question.h"
-#include "straggler_window.h"
+#include "straggler_timed.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
-#include "aggregator/store/store_raw.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
 #include "report/profile/profile.h"
 
-#define NOBODY UINT32_MAX
+#define NOBODY    UINT32_MAX
+#define FUTEX     "[Off-CPU]futex"
+#define RUN_QUEUE "[Off-CPU]run queue"
+#define PREEMPTED "[Off-CPU]preempted"
 
 struct leaf {
 	uint32_t node, name;
@@ -28,7 +31,7 @@ struct leaf {
 
 /* A party's amount at a leaf. */
 struct row {
-	uint32_t leaf, party, plane;
+	uint32_t leaf, party, sort;
 	double ns, count;
 };
 
@@ -47,9 +50,15 @@ struct straggler_work {
 	uint32_t *party_of; /* by process; NOBODY */
 	uint64_t *threads;  /* process << 32 | tid, sorted: threads that collectives wait for */
 	uint32_t nr_threads;
+	uint8_t *gpu_waits; /* by node: enum gpu_wait */
+	uint32_t room_gpu_waits;
+	double *busy; /* by party; NULL: not known */
 	uint32_t planes;
 	bool in_windows;
 };
+
+/* Whether a node lies in a wait for the GPU. */
+enum gpu_wait { GPU_WAIT_OPEN = 0, GPU_WAIT_NO, GPU_WAIT_YES };
 
 /* ---- processes, parties and threads */
 
@@ -168,7 +177,7 @@ static int add_amount(struct straggler_work *work, const struct row *amount)
 	memset(&key, 0, sizeof(key));
 	key.leaf = amount->leaf;
 	key.party = amount->party;
-	key.plane = amount->plane;
+	key.sort = amount->sort;
 	uint32_t hash = hash_index_hash(&key, offsetof(struct row, ns));
 	uint32_t id = hash_index_find(&work->row_index, hash, row_equals, work, &key);
 	if (!id) {
@@ -185,14 +194,55 @@ static int add_amount(struct straggler_work *work, const struct row *amount)
 	return 0;
 }
 
+/* Finds whether a node or one above it is a call that waits for the GPU. */
+static int find_gpu_wait(struct straggler_work *work, uint32_t node, bool *is_wait)
+{
+	uint32_t above = node;
+
+	if (array_reserve_zeroed(&work->gpu_waits, &work->room_gpu_waits, node + 1ul,
+				 sizeof(*work->gpu_waits)))
+		return -ENOMEM;
+	while (work->gpu_waits[above] == GPU_WAIT_OPEN && above &&
+	       !straggler_gpu_wait_is(
+		       report_names_get(work->names, report_paths_node(work->paths, above)->name)))
+		above = report_paths_node(work->paths, above)->parent;
+	*is_wait = work->gpu_waits[above] == GPU_WAIT_OPEN ? above != 0
+							   : work->gpu_waits[above] == GPU_WAIT_YES;
+	for (; node != above; node = report_paths_node(work->paths, node)->parent)
+		work->gpu_waits[node] = *is_wait ? GPU_WAIT_YES : GPU_WAIT_NO;
+	work->gpu_waits[above] = *is_wait ? GPU_WAIT_YES : GPU_WAIT_NO;
+	return 0;
+}
+
+/* *sort is STRAGGLER_SORTS for a wait for the GPU. */
+static int find_sort(struct straggler_work *work, enum report_plane plane, const struct leaf *leaf,
+		     uint32_t *sort)
+{
+	const char *name = report_names_get(work->names, leaf->name);
+	bool is_wait;
+	int error = 0;
+
+	if (plane == REPORT_PLANE_GPU || plane == REPORT_PLANE_IDLE) {
+		*sort = plane == REPORT_PLANE_GPU ? STRAGGLER_GPU_WORK : STRAGGLER_IDLE;
+	} else if (plane == REPORT_PLANE_OFF_CPU &&
+		   (!strcmp(name, RUN_QUEUE) || !strcmp(name, PREEMPTED))) {
+		*sort = STRAGGLER_RUN_QUEUE;
+	} else {
+		error = find_gpu_wait(work, leaf->node, &is_wait);
+		*sort = !error && is_wait           ? STRAGGLER_SORTS
+			: plane == REPORT_PLANE_CPU ? STRAGGLER_CPU
+			: !strcmp(name, FUTEX)      ? STRAGGLER_THREAD_WAITS
+						    : STRAGGLER_WAITS;
+	}
+	return error;
+}
+
 /* key->kind: enum report_kind. */
 static int add(struct straggler_work *work, const struct fold_key *key, double ns, double count)
 {
 	const struct catalog_size size = catalog_size(work->profile->collection->catalog);
-	struct row row = {.party = work->party_of[key->process_id],
-			  .plane = report_plane_of(key->kind),
-			  .ns = ns,
-			  .count = count};
+	enum report_plane plane = report_plane_of(key->kind);
+	struct row row = {.party = work->party_of[key->process_id], .ns = ns, .count = count};
 	struct leaf leaf;
 
 	memset(&leaf, 0, sizeof(leaf));
@@ -203,9 +253,12 @@ static int add(struct straggler_work *work, const struct fold_key *key, double n
 	if (!error)
 		error = report_names_leaf(work->names, key, REPORT_GPU_NONE, &leaf.name);
 	if (!error)
-		error = get_leaf(work, &leaf, &row.leaf);
+		error = find_sort(work, plane, &leaf, &row.sort);
 	if (row.party == 0)
-		work->planes |= 1u << row.plane;
+		work->planes |= 1u << plane;
+	if (error || row.sort == STRAGGLER_SORTS)
+		return error;
+	error = get_leaf(work, &leaf, &row.leaf);
 	return error ? error : add_amount(work, &row);
 }
 
@@ -230,77 +283,87 @@ static int take_gpu_work(void *context, const struct fold_row *row)
 	return add(work, key, (double)row->ns, (double)row->count);
 }
 
-static int take_sums(void *context, const struct fold_row *row)
+static int take_host(void *context, const struct fold_row *row)
 {
 	struct straggler_work *work = context;
 	bool is_idle = row->key.kind == REPORT_KIND_IDLE;
 
 	if (!is_somebodys(work, row->key.process_id))
 		return 0;
-	if (!is_idle && (work->in_windows || row->key.kind == REPORT_KIND_CALL ||
+	if (!is_idle && (row->key.kind == REPORT_KIND_CALL ||
 			 !is_waited_for(work, row->key.process_id, row->key.tid)))
 		return 0;
 	return add(work, &row->key, (double)row->ns, (double)row->count);
 }
 
-/* Returns the part of a sample that lies in the party's windows. */
-static uint64_t overlap_of(const struct straggler_party *party, uint64_t start_ns, uint64_t end_ns)
-{
-	uint32_t low = 0, high = party->nr_windows;
-	uint64_t sum = 0;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (party->windows[middle].end_ns > start_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	for (; low < party->nr_windows && party->windows[low].start_ns < end_ns; low++) {
-		const struct straggler_window *window = &party->windows[low];
-		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
-		uint64_t to = window->end_ns < end_ns ? window->end_ns : end_ns;
-
-		sum += to - from;
-	}
-	return sum;
-}
-
-static int take_single(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
+static int note_plane(void *context, const struct fold_row *row)
 {
 	struct straggler_work *work = context;
-	const struct host_sample *sample = &raw->sample;
-	struct fold_key key;
 
-	(void)realtime_offset_ns;
-	if (sample->kind == HOST_SAMPLE_CALL || !is_somebodys(work, raw->process_id) ||
-	    !is_waited_for(work, raw->process_id, sample->tid))
-		return 0;
-	uint64_t start_ns =
-		sample->time_ns > sample->duration_ns ? sample->time_ns - sample->duration_ns : 0;
-	uint64_t ns = overlap_of(&work->question->parties[work->party_of[raw->process_id]],
-				 start_ns, sample->time_ns);
-	if (ns == 0)
-		return 0;
-	memset(&key, 0, sizeof(key));
-	key.process_id = raw->process_id;
-	key.device_id = RECORD_DEVICE_NONE;
-	key.stack_id = sample->stack_id;
-	key.name_id = sample->name_id;
-	key.kind = (uint8_t)(REPORT_KIND_HOST + sample->kind);
-	key.matched = 1;
-	return add(work, &key, (double)ns, (double)ns / (double)sample->duration_ns);
+	if (is_somebodys(work, row->key.process_id) && work->party_of[row->key.process_id] == 0)
+		work->planes |= 1u << report_plane_of(row->key.kind);
+	return 0;
 }
 
-static int add_single_samples(struct straggler_work *work, const char *store_path)
+/* ---- windows */
+
+static bool has_windows(const struct straggler_question *question)
+{
+	for (uint32_t i = 0; i < question->nr_parties; i++)
+		if (!question->parties[i].windows.nr_host)
+			return false;
+	return question->extent != STRAGGLER_RUN;
+}
+
+/* Adds the samples and idle time of all processes of a party. */
+static int add_party(struct straggler_work *work, struct database *database, uint32_t party,
+		     struct straggler_busy *busy)
+{
+	const struct straggler_timed timed = {
+		.profile = work->profile,
+		.database = database,
+		.windows = &work->question->parties[party].windows,
+		.take = take_host,
+		.context = work,
+	};
+	uint32_t nr_processes = roster_size(work->profile->collection->roster).processes;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= nr_processes && !error; id++)
+		if (work->party_of[id] == party)
+			error = straggler_timed_each(&timed, id, busy);
+	return error;
+}
+
+static int add_windows(struct straggler_work *work, struct database *database)
+{
+	const uint32_t count = work->question->nr_parties;
+	double *all = calloc(count, sizeof(*all));
+	bool known = true;
+	int error = all ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		struct straggler_busy busy = {0};
+
+		error = add_party(work, database, i, &busy);
+		known = known && busy.devices && !busy.cut;
+		all[i] = (double)busy.ns;
+	}
+	if (!error && known)
+		work->busy = all;
+	else
+		free(all);
+	return error;
+}
+
+static int add_timed(struct straggler_work *work, const char *store_path)
 {
 	struct database *database;
 	int error = database_open(store_path, true, &database, NULL);
 
 	if (error)
 		return error;
-	error = store_raw_each(database, work->profile->raw_samples, take_single, work);
+	error = add_windows(work, database);
 	database_close(database);
 	return error;
 }
@@ -317,9 +380,10 @@ static int collect(struct straggler_work *work, const char *store_path,
 	if (!error)
 		error = profile_each_total(work->profile, take_gpu_work, work);
 	if (!error)
-		error = report_samples_each(work->profile, take_sums, work);
+		error = report_samples_each(work->profile,
+					    work->in_windows ? note_plane : take_host, work);
 	if (!error && work->in_windows)
-		error = add_single_samples(work, store_path);
+		error = add_timed(work, store_path);
 	if (!error)
 		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
 	return error;
@@ -336,9 +400,7 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 		return -ENOMEM;
 	work->profile = profile;
 	work->question = question;
-	work->in_windows = profile->raw_samples && store_path && question->window_count;
-	for (uint32_t i = 0; i < question->nr_parties; i++)
-		work->in_windows = work->in_windows && question->parties[i].nr_windows;
+	work->in_windows = store_path && has_windows(question);
 	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
 	if (work->names)
 		work->paths = report_paths_create(profile->collection->catalog, work->names,
@@ -366,6 +428,8 @@ void straggler_work_destroy(struct straggler_work *work)
 	free(work->rows);
 	free(work->party_of);
 	free(work->threads);
+	free(work->gpu_waits);
+	free(work->busy);
 	free(work);
 }
 
@@ -392,9 +456,23 @@ bool straggler_work_is_leaf(const struct straggler_work *work, uint32_t node)
 	return node >= work->nr_nodes;
 }
 
-bool straggler_work_in_windows(const struct straggler_work *work)
+enum report_plane straggler_work_plane(enum straggler_sort sort)
 {
-	return work->in_windows;
+	switch (sort) {
+	case STRAGGLER_GPU_WORK:
+		return REPORT_PLANE_GPU;
+	case STRAGGLER_CPU:
+		return REPORT_PLANE_CPU;
+	case STRAGGLER_IDLE:
+		return REPORT_PLANE_IDLE;
+	default:
+		return REPORT_PLANE_OFF_CPU;
+	}
+}
+
+bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort)
+{
+	return work->in_windows && sort != STRAGGLER_GPU_WORK;
 }
 
 uint32_t straggler_work_planes(const struct straggler_work *work)
@@ -402,17 +480,13 @@ uint32_t straggler_work_planes(const struct straggler_work *work)
 	return work->planes;
 }
 
-static bool is_in(const struct straggler_work *work, const struct row *row,
-		  const struct straggler_part *part)
+const double *straggler_work_busy(const struct straggler_work *work)
 {
-	if (row->plane != (uint32_t)part->plane || !part->leaf)
-		return row->plane == (uint32_t)part->plane;
-	const char *name = straggler_work_name(work, work->nr_nodes + row->leaf - 1);
-	return (strcmp(name, part->leaf) == 0) != part->but_leaf;
+	return work->busy;
 }
 
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
-					    const struct straggler_part *part)
+					    enum straggler_sort sort)
 {
 	const uint32_t width = work->question->nr_parties;
 	uint32_t count = straggler_work_nodes(work);
@@ -425,7 +499,7 @@ struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
 		struct straggler_amount *amount =
 			&amounts[(size_t)(work->nr_nodes + row->leaf - 1) * width + row->party];
 
-		if (!is_in(work, row, part))
+		if (row->sort != (uint32_t)sort)
 			continue;
 		amount->ns += row->ns;
 		amount->count += row->count;

@@ -149,6 +149,15 @@ static void write_cause(FILE *out, const struct straggler_cause *cause)
 	fprintf(out, "\n    %31s%s\n", "", cause->stack);
 }
 
+static const char *const extents[] = {
+	[STRAGGLER_RUN] = "the whole run",
+	[STRAGGLER_COLLECTIVES] =
+		"host threads from the first collective to the last one, GPU work "
+		"in the whole run",
+	[STRAGGLER_LATE] = "host threads before the collectives in which it was last, GPU work in "
+			   "the whole run",
+};
+
 static void write_causes(FILE *out, const struct straggler_cause *causes, uint32_t nr_causes,
 			 const struct straggler_scope *scope)
 {
@@ -159,9 +168,7 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		return;
 	}
 	fprintf(out, "  more than the median of the others, each time (%s):\n",
-		scope->in_windows ? "host threads before the collectives in which it was "
-				    "last, the GPU in the whole run"
-				  : "the whole run");
+		extents[scope->extent]);
 	for (uint32_t i = 0; i < nr_causes; i++)
 		write_cause(out, &causes[i]);
 }
@@ -412,6 +419,12 @@ static void write_communicator_row(struct row_text *out, const void *row)
 	fputc(']', out->out);
 }
 
+static const char *const intervals[] = {
+	[STRAGGLER_RUN] = "run",
+	[STRAGGLER_COLLECTIVES] = "collectives",
+	[STRAGGLER_LATE] = "late",
+};
+
 static void write_cause_row(struct row_text *out, const void *row)
 {
 	const struct straggler_cause *cause = row;
@@ -425,7 +438,7 @@ static void write_cause_row(struct row_text *out, const void *row)
 	row_text_count(out, "excess_ns", cause->excess_ns);
 	row_text_print(out, "share", "%.6f", cause->share);
 	row_text_print(out, "launches", "%.6f", cause->launches);
-	row_text_flag(out, "in_windows", cause->in_windows);
+	row_text_string(out, "interval", intervals[cause->extent]);
 }
 
 static void write_keeper(struct row_text *out, const struct report_straggler_rank *rank)
