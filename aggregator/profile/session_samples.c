@@ -41,9 +41,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		return error;
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
-	error = raw_log_clock(collection->raw,
-			      roster_process(collection->roster, id)->identity.host,
-			      message->realtime_offset_ns);
+	uint32_t host = roster_process(collection->roster, id)->identity.host;
+	error = raw_log_clock(collection->raw, host, message->realtime_offset_ns);
 	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
 		const struct host_sample *sample = &message->samples[i];
 		const struct fold_key key = {
@@ -64,7 +63,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
 		error = fold_table_add(collection->samples, &key, 1, sample->duration_ns, 0);
 		if (!error)
-			error = idle_log_sample(collection->idle, id, &translated);
+			error = idle_log_sample(collection->idle, id, &translated,
+						raw_log_offset(collection->raw, host));
 		if (!error)
 			error = raw_log_add(collection->raw, id, &translated);
 	}

@@ -14,12 +14,14 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 
-enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
+enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, PUT_LEVEL, DROP_SAMPLES, COMMANDS };
 
 const char *const store_idle_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?,?)",
 	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?,?)",
-	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?)",
+	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?,?)",
+	[PUT_LEVEL] = "REPLACE INTO sample_levels VALUES (?,?)",
+	[DROP_SAMPLES] = "DELETE FROM sample_blocks WHERE process = ? AND level < ?",
 	[COMMANDS] = NULL,
 };
 
@@ -49,6 +51,52 @@ static int write_device(struct statement_set *set, struct block_code *code, uint
 	return error;
 }
 
+static uint32_t take_level(const struct idle_samples *samples, uint32_t level,
+			   struct host_sample *taken)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < samples->nr_recent; i++)
+		if (samples->recent[i].level == level)
+			taken[count++] = samples->recent[i].sample;
+	return count;
+}
+
+/* Writes a block for each level. */
+static int write_recent(struct statement_set *set, struct block_code *code, uint32_t process,
+			const struct idle_samples *samples)
+{
+	struct host_sample *taken = malloc((samples->nr_recent + 1ul) * sizeof(*taken));
+	uint32_t block = samples->nr_blocks;
+	int error = taken ? 0 : -ENOMEM;
+
+	for (uint32_t level = samples->level; level < KEPT_WINDOW_LEVELS && !error; level++) {
+		uint32_t count = take_level(samples, level, taken);
+
+		if (count == 0)
+			continue;
+		error = block_code_samples(code, taken, count);
+		if (!error)
+			error = RUN(set, PUT_SAMPLES, NUMBER(process), NUMBER(block++),
+				    NUMBER(level), NUMBER(count),
+				    database_bytes(code->bytes, code->size));
+	}
+	free(taken);
+	return error;
+}
+
+static int write_samples(struct statement_set *set, struct block_code *code, uint32_t process,
+			 const struct idle_samples *samples)
+{
+	int error = 0;
+
+	if (samples->raised)
+		error = RUN(set, PUT_LEVEL, NUMBER(process), NUMBER(samples->level));
+	if (samples->raised && !error)
+		error = RUN(set, DROP_SAMPLES, NUMBER(process), NUMBER(samples->level));
+	return error || samples->nr_recent == 0 ? error : write_recent(set, code, process, samples);
+}
+
 int store_idle_write(struct statement_set *set, struct block_code *code, struct idle_log *log)
 {
 	uint32_t nr_devices, nr_processes;
@@ -59,15 +107,8 @@ int store_idle_write(struct statement_set *set, struct block_code *code, struct 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
 		if (devices[i].changed)
 			error = write_device(set, code, i + 1, &devices[i]);
-	for (uint32_t i = 0; i < nr_processes && !error; i++) {
-		if (processes[i].nr_recent == 0)
-			continue;
-		error = block_code_samples(code, processes[i].recent, processes[i].nr_recent);
-		if (!error)
-			error = RUN(set, PUT_SAMPLES, NUMBER(i + 1), NUMBER(processes[i].nr_blocks),
-				    NUMBER(processes[i].nr_recent),
-				    database_bytes(code->bytes, code->size));
-	}
+	for (uint32_t i = 0; i < nr_processes && !error; i++)
+		error = write_samples(set, code, i + 1, &processes[i]);
 	return error;
 }
 
@@ -105,16 +146,31 @@ static int take_block(struct collection *collection, struct statement *row)
 	return idle_log_load_block(collection->idle, device, &block);
 }
 
-/* columns: process, blocks, samples, the last block's index */
+static int take_process_level(struct collection *collection, struct statement *row)
+{
+	uint32_t process = statement_number32(row, 0);
+
+	if (!roster_process(collection->roster, process))
+		return -EPROTO;
+	return idle_log_load_level(collection->idle, process, statement_number32(row, 1));
+}
+
+/* columns: process, level, samples, the last block's index */
 static int take_samples(struct collection *collection, struct statement *row)
 {
-	uint32_t process = statement_number32(row, 0), nr_blocks = statement_number32(row, 1);
+	uint32_t process = statement_number32(row, 0), last = statement_number32(row, 3);
 
-	if (!roster_process(collection->roster, process) ||
-	    statement_number32(row, 3) != nr_blocks - 1)
+	if (!roster_process(collection->roster, process) || last == UINT32_MAX)
 		return -EPROTO;
-	return idle_log_load_samples(collection->idle, process, nr_blocks,
-				     statement_number(row, 2));
+	return idle_log_load_samples(collection->idle, process, statement_number32(row, 1),
+				     last + 1, statement_number(row, 2));
+}
+
+int store_idle_load_levels(struct database *database, struct collection *collection)
+{
+	static const struct store_table table = {"SELECT * FROM sample_levels", take_process_level};
+
+	return store_table_load(database, collection, &table, 1);
 }
 
 static_assert(IDLE_LOG_BLOCK == 4096, "as the statements say");
@@ -130,8 +186,8 @@ int store_idle_load(struct database *database, struct collection *collection)
 		{"SELECT 1 FROM idle_blocks WHERE device NOT IN (SELECT device FROM idle_devices)",
 		 store_table_refuse},
 		{"SELECT * FROM idle_blocks WHERE records < 4096", take_block},
-		{"SELECT process, count(*), sum(count), max(block) FROM sample_blocks"
-		 " GROUP BY process",
+		{"SELECT process, level, sum(count), max(block) FROM sample_blocks"
+		 " GROUP BY process, level",
 		 take_samples},
 	};
 

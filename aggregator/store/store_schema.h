@@ -7,8 +7,8 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 10
-#define STORE_SCHEMA_OLDEST  7 /* that can be read */
+#define STORE_SCHEMA_VERSION 11
+#define STORE_SCHEMA_OLDEST  8 /* that can be read */
 
 #define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */
 #define STORE_PENDING_MEMORY 2   /* pending.kind of memory_slots.h, beside correlator.h's kinds */

@@ -48,8 +48,11 @@ static void fini_cause(struct straggler_cause *cause)
 /* Returns the divisor of a party's sums. */
 static double times_of(const struct look *look, uint32_t party)
 {
-	return look->in_windows ? look->question->parties[party].windows.collectives
-				: (double)look->question->collectives;
+	const struct straggler_windows *windows = &look->question->parties[party].windows;
+
+	if (!look->in_windows)
+		return (double)look->question->collectives;
+	return look->sort == STRAGGLER_IDLE ? windows->gpu_collectives : windows->host_collectives;
 }
 
 static double late_of(const struct look *look)
@@ -426,8 +429,8 @@ static int drop_other_work(const struct straggler_work *work,
 	if (!others)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_others && busy; i++)
-		others[i] = busy[i + 1] / question->parties[i + 1].windows.collectives;
-	double more = busy ? busy[0] / question->parties[0].windows.collectives -
+		others[i] = busy[i + 1] / question->parties[i + 1].windows.gpu_collectives;
+	double more = busy ? busy[0] / question->parties[0].windows.gpu_collectives -
 				      robust_median(others, nr_others)
 			   : 0;
 	bool longer = !busy || (more > PART_MIN * (double)question->window_late_ns &&

@@ -1,14 +1,12 @@
 #include "straggler_explain.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
+#include "straggler_kept.h"
+#include "straggler_rank.h"
 #include "straggler_window.h"
-
-bool straggler_explain_same_rank(const struct roster_process *a, const struct roster_process *b)
-{
-	return a->rank >= 0 && a->rank == b->rank && a->job == b->job;
-}
 
 static bool is_in_group(const struct straggler_group *group, uint32_t member)
 {
@@ -34,8 +32,8 @@ static uint32_t choose_parties(const struct roster *roster, const struct straggl
 			uint32_t other = of->members[members[j]].process;
 
 			there |= process == other ||
-				 straggler_explain_same_rank(roster_process(roster, process),
-							     roster_process(roster, other));
+				 straggler_rank_same(roster_process(roster, process),
+						     roster_process(roster, other));
 		}
 		if (!there)
 			members[count++] = i;
@@ -142,6 +140,9 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 {
 	int error = find(inquiry);
 
+	if (!error)
+		error = straggler_kept_cut(inquiry->profile, inquiry->parties,
+					   inquiry->question.nr_parties);
 	if (!error)
 		error = straggler_causes_find(inquiry->profile, inquiry->store_path, inquiry->folds,
 					      &inquiry->question, &finding->causes,

@@ -103,7 +103,8 @@ int straggler_window_find(const struct straggler_calls *raw, const struct collec
 			continue;
 		add_window(windows->host, &windows->nr_host, host);
 		add_window(windows->gpu, &windows->nr_gpu, gpu);
-		windows->collectives++;
+		windows->host_collectives++;
+		windows->gpu_collectives++;
 	}
 	return error;
 }
@@ -118,7 +119,7 @@ int straggler_window_span(const struct collective_fold_member *member, uint64_t 
 		return error;
 	add_window(windows->host, &windows->nr_host, span);
 	add_window(windows->gpu, &windows->nr_gpu, span);
-	windows->collectives = (double)collectives;
+	windows->host_collectives = windows->gpu_collectives = (double)collectives;
 	return 0;
 }
 

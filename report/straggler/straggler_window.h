@@ -27,7 +27,7 @@ struct straggler_windows {
 	/* between the kernels of these calls where they and the clock are known; otherwise as host */
 	struct straggler_window *gpu;
 	uint32_t nr_host, nr_gpu;
-	double collectives; /* to which they belong */
+	double host_collectives, gpu_collectives; /* to which they belong */
 };
 
 /* Frees what it owns. */

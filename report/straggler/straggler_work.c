@@ -7,6 +7,7 @@
 
 #include "straggler_gpu_wait.h"
 #include "straggler_question.h"
+#include "straggler_rank.h"
 #include "straggler_timed.h"
 
 #include "aggregator/profile/catalog.h"
@@ -78,8 +79,7 @@ static int find_parties(struct straggler_work *work)
 		for (uint32_t id = 1; id <= nr_processes; id++) {
 			const struct roster_process *process = roster_process(roster, id);
 
-			if (id == of || (party->rank >= 0 && party->rank == process->rank &&
-					 party->job == process->job))
+			if (id == of || straggler_rank_same(party, process))
 				work->party_of[id] = i;
 		}
 	}
@@ -310,7 +310,7 @@ static int note_plane(void *context, const struct fold_row *row)
 static bool has_windows(const struct straggler_question *question)
 {
 	for (uint32_t i = 0; i < question->nr_parties; i++)
-		if (!question->parties[i].windows.nr_host)
+		if (!question->parties[i].windows.nr_host || !question->parties[i].windows.nr_gpu)
 			return false;
 	return question->extent != STRAGGLER_RUN;
 }

@@ -21,6 +21,8 @@ static const char more_hosts[] =
 	" (SELECT 1 AS time_ns UNION SELECT 4000000 UNION SELECT 9000000);"
 	"INSERT INTO device_topology VALUES (1, 0, 1);"
 	"INSERT INTO device_links VALUES (1, 1, 478116000000), (2, 2, 64000000000);"
+	"INSERT INTO sample_levels SELECT process, min(level) FROM sample_blocks GROUP BY process;"
+	"INSERT OR IGNORE INTO host_clocks SELECT id, 1000 * id FROM hosts;"
 	"INSERT INTO launch_cpus VALUES (1, 9, 0, 5), (1, 9, 1, 6);"
 	"INSERT INTO contexts VALUES (1, 5, 1, 0, 8, 1);"
 	"INSERT OR REPLACE INTO collective_joins VALUES (1, 3, 2);"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/store/database.h"
 #include "proto/host_sample.h"
 #include "report/model/report_build.h"
 #include "report/writers/straggler_text.h"
@@ -41,6 +42,7 @@ struct training {
 	double noise_ms;
 	double host_ms;     /* in numpy.py:resize; 0: 100 */
 	double start_ms;    /* before the first step: what the late rank's host and GPU do longer */
+	bool one_clock;     /* of all ranks */
 	bool waits_for_gpu; /* before each collective the host waits for the kernels */
 	uint64_t seed;
 };
@@ -213,7 +215,9 @@ static void train(const struct training *training)
 	for (uint32_t i = 0; i < training->ranks; i++) {
 		trainees[i] = (struct trainee){
 			.process = job_process((int32_t)i),
-			.host_skew_ns = (int64_t)((job_uniform(&seed) - 0.5) * 10e9),
+			.host_skew_ns = training->one_clock
+						? 0
+						: (int64_t)((job_uniform(&seed) - 0.5) * 10e9),
 			.gpu_offset_ns = -50 * HOUR_NS + (int64_t)(job_uniform(&seed) * 1e9),
 			.phase_ms = 5 * job_uniform(&seed),
 		};
@@ -425,6 +429,40 @@ static void time_in_the_run_queue_is_one_cause(void **state)
 			  "no free CPU (run queue)", 0.9, 1.1);
 }
 
+static void execute(const char *sql)
+{
+	struct database *database;
+
+	assert_int_equal(database_open(job_path(), false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, sql), 0);
+	database_close(database);
+}
+
+/* As a long run, whose ranks keep a half or a quarter of their times: the same quarter is compared. */
+static void only_times_that_all_ranks_have_kept_are_compared(void **state)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	const struct training training = {.ranks = 8,
+					  .steps = 1200,
+					  .plant = PLANT_SHARD,
+					  .late_rank = 3,
+					  .noise_ms = 0.3,
+					  .host_ms = 20,
+					  .one_clock = true,
+					  .seed = 9};
+
+	(void)state;
+	train(&training);
+	execute("INSERT INTO sample_levels SELECT id, 1 + id % 2 FROM processes;"
+		"DELETE FROM sample_blocks WHERE level < 1 + process % 2");
+	struct report_straggler *found = job_straggler();
+	const struct straggler_cause *first = first_cause(found, &training);
+	assert_string_equal(straggler_text_cause(first, text, sizeof(text)),
+			    "waits (sleep, train.py:load_shard)");
+	assert_share(first, 0.8, 1.2);
+	report_straggler_destroy(found);
+}
+
 static void waits_for_the_own_gpu_are_no_cause(void **state)
 {
 	char text[STRAGGLER_TEXT_SIZE];
@@ -533,6 +571,7 @@ int main(void)
 		TEST(a_function_that_takes_longer_in_some_steps_is_named_and_not_its_module),
 		TEST(a_sleep_is_named_with_its_function_and_not_the_imports),
 		TEST(time_in_the_run_queue_is_one_cause),
+		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
 		TEST(every_format_says_who_and_why),
