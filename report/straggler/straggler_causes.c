@@ -13,6 +13,7 @@
 
 #define SPREADS   3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN  0.02 /* of the lateness; the excess must also exceed this */
+#define FITS      1.25 /* an excess may be this factor above the one that it is part of */
 #define LONGER    1.02 /* a launch that takes this factor more is a longer one */
 #define CUT_STACK "…;"
 #define STACK_MAX 12u /* innermost frames that a shown stack has */
@@ -385,8 +386,9 @@ static int follow(const struct look *look, struct causes *causes)
 		open[nr_open++] = 0;
 	while (nr_open > 0 && !error) {
 		uint32_t node = open[--nr_open], most = find_most(look, node);
-		bool holds_it =
-			most && look->excess[most] >= STRAGGLER_CAUSES_SHARE * look->excess[node];
+		/* Of kernels each counts, also beside one that runs at other times (fit_gpu_work()). */
+		bool holds_it = most && look->sort != STRAGGLER_GPU_WORK &&
+				look->excess[most] >= STRAGGLER_CAUSES_SHARE * look->excess[node];
 
 		if (!most || look->sort == STRAGGLER_RUN_QUEUE || is_new(look, node) ||
 		    (!holds_it && (!is_divided(look, node) || is_all_longer(look, node)))) {
@@ -416,32 +418,60 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 	return error;
 }
 
-/* Removes GPU work if the late rank's GPUs worked no longer in the windows than the others'. Then its excess lies at
- * other times: before the first step, for instance. */
-static int drop_other_work(const struct straggler_work *work,
-			   const struct straggler_question *question, struct causes *causes)
+/* Finds by how much the late rank's GPUs worked longer than the others' in the windows, per collective; 0: it may be
+ * chance. */
+static int find_busy_excess(const double *busy, const struct straggler_question *question,
+			    double *excess)
 {
-	const double *busy = straggler_work_busy(work);
 	const uint32_t nr_others = question->nr_parties - 1;
-	double *others = calloc(question->nr_parties, sizeof(*others));
-	uint32_t count = 0;
+	double *others = calloc(nr_others, sizeof(*others));
 
 	if (!others)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_others && busy; i++)
+	for (uint32_t i = 0; i < nr_others; i++)
 		others[i] = busy[i + 1] / question->parties[i + 1].windows.gpu_collectives;
-	double more = busy ? busy[0] / question->parties[0].windows.gpu_collectives -
-				      robust_median(others, nr_others)
-			   : 0;
-	bool longer = !busy || (more > PART_MIN * (double)question->window_late_ns &&
-				more > SPREADS * robust_spread(others, nr_others));
-	for (uint32_t i = 0; i < causes->count; i++)
-		if (longer || causes->list[i].sort != STRAGGLER_GPU_WORK)
-			causes->list[count++] = causes->list[i];
-		else
-			fini_cause(&causes->list[i]);
-	causes->count = count;
+	*excess = busy[0] / question->parties[0].windows.gpu_collectives -
+		  robust_median(others, nr_others);
+	if (*excess <= PART_MIN * (double)question->window_late_ns ||
+	    *excess <= SPREADS * robust_spread(others, nr_others))
+		*excess = 0;
 	free(others);
+	return 0;
+}
+
+/* Sums of GPU work are of whole runs. An excess that is greater than that of the GPUs in the windows lies at other
+ * times, too: before the first step, for instance. Removes such work if it all does, or if other work explains the
+ * windows' excess; and otherwise counts only so much of it. */
+static int fit_gpu_work(const struct straggler_work *work,
+			const struct straggler_question *question, struct causes *causes)
+{
+	const double *busy = straggler_work_busy(work);
+	double excess = 0, fits = 0;
+	uint32_t count = 0;
+	int error = busy ? find_busy_excess(busy, question, &excess) : 0;
+
+	if (error || !busy)
+		return error;
+	for (uint32_t i = 0; i < causes->count; i++)
+		if (causes->list[i].sort == STRAGGLER_GPU_WORK &&
+		    (double)causes->list[i].excess_ns <= FITS * excess)
+			fits += (double)causes->list[i].excess_ns;
+	for (uint32_t i = 0; i < causes->count; i++) {
+		struct straggler_cause *cause = &causes->list[i];
+		bool is_more = cause->sort == STRAGGLER_GPU_WORK &&
+			       (double)cause->excess_ns > FITS * excess;
+
+		if (is_more && fits >= excess / 2) {
+			fini_cause(cause);
+			continue;
+		}
+		if (is_more) {
+			cause->share *= excess / (double)cause->excess_ns;
+			cause->excess_ns = (uint64_t)llround(excess);
+		}
+		causes->list[count++] = *cause;
+	}
+	causes->count = count;
 	return 0;
 }
 
@@ -499,7 +529,7 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 		if (straggler_work_planes(work) & 1u << straggler_work_plane(i))
 			error = look_at(work, question, i, &causes);
 	if (!error)
-		error = drop_other_work(work, question, &causes);
+		error = fit_gpu_work(work, question, &causes);
 	scope->planes = straggler_work_planes(work);
 	scope->extent =
 		straggler_work_in_windows(work, STRAGGLER_CPU) ? question->extent : STRAGGLER_RUN;

@@ -8,7 +8,7 @@
  *     where it is divided, into each part. What the parts leave counts only if it is more than chance. It is not
  *     followed (on host threads) if all calls of a frame take longer alike, or if the others hardly make them: then
  *     that frame is the cause. Time in the run queue is one cause, whatever the thread was doing.
- *   - Sums of GPU work are of whole runs. They are no cause if GPUs did not work longer in the windows.
+ *   - Sums of GPU work are of whole runs. They count only as far as GPUs worked longer in the windows.
  * Pure but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
 #define STRAGGLER_CAUSES_H

@@ -10,236 +10,11 @@
 #include <cmocka.h>
 
 #include "aggregator/store/database.h"
-#include "proto/host_sample.h"
 #include "report/model/report_build.h"
 #include "report/writers/straggler_text.h"
 #include "report/writers/straggler_writer.h"
 #include "straggler_fixture.h"
-
-#define US      1000.0
-#define MS      1000000.0
-#define HOUR_NS 3600000000000ll
-
-/* ---- a made training job ------------------------------------------------------------------------- */
-
-enum plant {
-	PLANT_NOTHING,
-	PLANT_HOST,
-	PLANT_LOADER,
-	PLANT_KERNELS,
-	PLANT_EXTRA,
-	PLANT_EVEN,
-	PLANT_PARTNER,
-	PLANT_TOKENS, /* 4 ms more in a function that all have, in each second step */
-	PLANT_SHARD,  /* 5 ms of sleep */
-	PLANT_QUEUE,  /* no CPU is free */
-};
-
-struct training {
-	uint32_t ranks, steps;
-	enum plant plant;
-	uint32_t late_rank;
-	double noise_ms;
-	double host_ms;     /* in numpy.py:resize; 0: 100 */
-	double start_ms;    /* before the first step: what the late rank's host and GPU do longer */
-	bool one_clock;     /* of all ranks */
-	bool waits_for_gpu; /* before each collective the host waits for the kernels */
-	uint64_t seed;
-};
-
-/* A rank: its clocks, its process, and the phase of its sampling clock. */
-struct trainee {
-	uint32_t process, correlation_id;
-	int64_t host_skew_ns, gpu_offset_ns; /* of CLOCK_MONOTONIC; CLOCK_MONOTONIC - CUPTI's */
-	double phase_ms;
-};
-
-static uint64_t own_clock(const struct trainee *trainee, double true_ms)
-{
-	return (uint64_t)(100 * HOUR_NS + trainee->host_skew_ns + (int64_t)(true_ms * MS));
-}
-
-/* Samples of a thread that runs from one time to another, 200 in a second. */
-static void run_on_cpu(struct trainee *trainee, const char *stack, double from_ms, double to_ms)
-{
-	const double period_ms = 5;
-
-	for (trainee->phase_ms += to_ms - from_ms; trainee->phase_ms >= period_ms;
-	     trainee->phase_ms -= period_ms)
-		job_sample(trainee->process, HOST_SAMPLE_CPU, stack, "", 9,
-			   own_clock(trainee, to_ms - trainee->phase_ms + period_ms),
-			   (uint64_t)(period_ms * MS));
-}
-
-static void wait_for(struct trainee *trainee, const char *stack, const char *reason, double from_ms,
-		     double to_ms)
-{
-	if (to_ms > from_ms)
-		job_sample(trainee->process, HOST_SAMPLE_OFF_CPU, stack, reason, 9,
-			   own_clock(trainee, to_ms), (uint64_t)((to_ms - from_ms) * MS));
-}
-
-static void run_kernel(struct trainee *trainee, const char *name, const char *stack, double from_ms,
-		       double ms)
-{
-	const struct job_kernel kernel = {
-		.name = name,
-		.stack = stack,
-		.correlation_id = ++trainee->correlation_id,
-		.tid = 9,
-		.start_ns = own_clock(trainee, from_ms) - (uint64_t)trainee->gpu_offset_ns,
-		.ns = (uint64_t)(ms * MS),
-		.clock_offset_ns = trainee->gpu_offset_ns,
-	};
-
-	job_kernel(trainee->process, &kernel);
-}
-
-/* What only some planted faults need: tokens, a shard, and a wait for a CPU. Returns when it is done. */
-static double prepare(const struct training *training, struct trainee *trainee, uint32_t step,
-		      bool late, double now_ms)
-{
-	enum plant plant = training->plant;
-	double tokens_ms = plant == PLANT_TOKENS ? 3 + (late && step % 2 == 0 ? 4 : 0) : 0;
-	double shard_ms = late && plant == PLANT_SHARD ? 5 : 0;
-	double queue_ms = late && plant == PLANT_QUEUE ? 6 : 0;
-
-	run_on_cpu(trainee, "train.py:<module>;train.py:step;train.py:tokenize_batch", now_ms,
-		   now_ms + tokens_ms);
-	now_ms += tokens_ms;
-	wait_for(trainee,
-		 "train.py:<module>;train.py:load_shard;time_sleep;clock_nanosleep;"
-		 "do_nanosleep_[k]",
-		 "sleep", now_ms, now_ms + shard_ms);
-	now_ms += shard_ms;
-	wait_for(trainee, "train.py:main;train.py:augment;numpy.py:resize", "run queue", now_ms,
-		 now_ms + queue_ms / 2);
-	wait_for(trainee, "train.py:main;train.py:forward;cudaStreamSynchronize", "run queue",
-		 now_ms + queue_ms / 2, now_ms + queue_ms);
-	return now_ms + queue_ms;
-}
-
-/* A step's work up to the collective: loading, host code, two kernels. Returns when it is done. */
-static double work(const struct training *training, struct trainee *trainee, uint32_t rank,
-		   uint32_t step, double now_ms, uint64_t *seed)
-{
-	bool late = training->plant != PLANT_NOTHING && rank == training->late_rank;
-	bool slow_loader = training->plant == PLANT_LOADER || training->plant == PLANT_PARTNER;
-	double load_ms = 10 + (late && slow_loader ? 12 : 0);
-	double host_ms = (training->host_ms > 0 ? training->host_ms : 100) *
-			 (late && training->plant == PLANT_HOST ? 1.1 : 1),
-	       forward_ms = 20;
-	double begin_ms = now_ms;
-	double gemm_ms = 30 * (late && training->plant == PLANT_KERNELS ? 1.3 : 1);
-
-	load_ms += training->noise_ms * (0.5 + job_uniform(seed));
-	host_ms += training->noise_ms * job_normal(seed);
-	wait_for(trainee, "train.py:main;loader.py:next;poll;do_poll_[k]", "poll", now_ms,
-		 now_ms + load_ms);
-	now_ms += load_ms;
-	now_ms = prepare(training, trainee, step, late, now_ms);
-	run_on_cpu(trainee, "train.py:main;train.py:forward", now_ms, now_ms + forward_ms);
-	now_ms += forward_ms;
-	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
-		   now_ms + host_ms);
-	now_ms += host_ms;
-	/* Another thread that the loading of data keeps waiting, too, and in the same measure. */
-	double partner_ms = training->plant == PLANT_PARTNER ? load_ms / 3 : 0;
-	wait_for(trainee, "train.py:main;queue.py:put;futex_wait_[k]", "futex", now_ms,
-		 now_ms + partner_ms);
-	now_ms += partner_ms;
-	/* What the others do not do at all, or less, and what it calls. */
-	double spin_ms = training->plant == PLANT_EVEN            ? (late ? 20 : 8)
-			 : late && training->plant == PLANT_EXTRA ? 12
-								  : 0;
-	for (int i = 0; spin_ms > 0 && i < 3; i++) {
-		static const char *const stacks[] = {
-			"train.py:main;train.py:spin;time.py:now;clock_gettime",
-			"train.py:main;train.py:spin;time.py:seconds",
-			"train.py:main;train.py:spin"};
-		run_on_cpu(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
-		now_ms += spin_ms / 3;
-	}
-	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause
-	 * of it. */
-	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
-		 begin_ms, now_ms);
-	run_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,
-		   gemm_ms);
-	run_kernel(trainee, "softmax", "train.py:main;train.py:forward;cudaLaunchKernel",
-		   now_ms + gemm_ms, 5);
-	/* It polls at first, and sleeps then. */
-	if (training->waits_for_gpu) {
-		run_on_cpu(trainee, "train.py:main;train.py:loss;cudaEventQuery;poll", now_ms,
-			   now_ms + gemm_ms / 2);
-		wait_for(trainee, "train.py:main;train.py:loss;cudaEventSynchronize;poll", "poll",
-			 now_ms + gemm_ms / 2, now_ms + gemm_ms + 5);
-	}
-	return now_ms + gemm_ms + 5;
-}
-
-static void communicate(struct trainee *trainee, uint32_t step, double start_ms, double end_ms)
-{
-	const struct collective call =
-		job_all_reduce(1, step + 1, trainee->correlation_id + 1,
-			       own_clock(trainee, start_ms - 0.1), (uint64_t)(20 * US));
-
-	job_call(trainee->process, &call);
-	run_kernel(trainee, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-		   "train.py:main;train.py:backward;cudaLaunchKernelExC", start_ms,
-		   end_ms - start_ms);
-	wait_for(trainee, "train.py:main;train.py:backward;cudaStreamSynchronize", "futex",
-		 start_ms, end_ms);
-}
-
-/* Imports, waits for files, and kernels that are tried out: the late rank's take start_ms longer. */
-static double start(const struct training *training, struct trainee *trainees)
-{
-	for (uint32_t i = 0; i < training->ranks; i++) {
-		double ms = 1000 + (i == training->late_rank ? training->start_ms : 0);
-
-		run_on_cpu(&trainees[i], "train.py:<module>;torch.py:<module>", 0, ms);
-		wait_for(&trainees[i], "train.py:<module>;torch.py:<module>;read", "io", ms,
-			 2 * ms);
-		run_kernel(&trainees[i], "tune", "train.py:<module>;cudaLaunchKernel", 2 * ms, ms);
-	}
-	return 3 * (1000 + training->start_ms);
-}
-
-static void train(const struct training *training)
-{
-	uint64_t seed = training->seed;
-	struct trainee *trainees = calloc(training->ranks, sizeof(*trainees));
-	double *ready = calloc(training->ranks, sizeof(*ready)), now_ms = 0;
-
-	for (uint32_t i = 0; i < training->ranks; i++) {
-		trainees[i] = (struct trainee){
-			.process = job_process((int32_t)i),
-			.host_skew_ns = training->one_clock
-						? 0
-						: (int64_t)((job_uniform(&seed) - 0.5) * 10e9),
-			.gpu_offset_ns = -50 * HOUR_NS + (int64_t)(job_uniform(&seed) * 1e9),
-			.phase_ms = 5 * job_uniform(&seed),
-		};
-		job_communicator(trainees[i].process, 1, 0xfeed, i, training->ranks);
-	}
-	if (training->start_ms > 0)
-		now_ms = start(training, trainees);
-	for (uint32_t step = 0; step < training->steps; step++) {
-		double last = 0;
-
-		for (uint32_t i = 0; i < training->ranks; i++) {
-			ready[i] = work(training, &trainees[i], i, step, now_ms, &seed);
-			last = ready[i] > last ? ready[i] : last;
-		}
-		for (uint32_t i = 0; i < training->ranks; i++)
-			communicate(&trainees[i], step, ready[i], last + 3);
-		now_ms = last + 3;
-	}
-	job_commit();
-	free(trainees);
-	free(ready);
-}
+#include "straggler_training.h"
 
 /* ---- what is said of it -------------------------------------------------------------------------- */
 
@@ -261,8 +36,8 @@ static void assert_share(const struct straggler_cause *cause, double low, double
 		fail_msg("%s in %s explains %.3f", cause->what, cause->function, cause->share);
 }
 
-static void each_way(enum plant plant, void (*check)(const struct straggler_cause *cause,
-						     const struct training *training))
+static void each_way(enum training_plant plant, void (*check)(const struct straggler_cause *cause,
+							      const struct training *training))
 {
 	for (int way = 0; way < 2; way++) {
 		const struct training training = {.ranks = way % 2 ? 16 : 8,
@@ -275,7 +50,7 @@ static void each_way(enum plant plant, void (*check)(const struct straggler_caus
 
 		if (way > 0)
 			assert_int_equal(job_set_up(&state), 0);
-		train(&training);
+		training_play(&training);
 		struct report_straggler *found = job_straggler();
 		check(first_cause(found, &training), &training);
 		report_straggler_destroy(found);
@@ -353,37 +128,37 @@ static void check_kernels(const struct straggler_cause *cause, const struct trai
 static void slower_host_code_is_named_with_its_function(void **state)
 {
 	(void)state;
-	each_way(PLANT_HOST, check_host);
+	each_way(TRAINING_HOST, check_host);
 }
 
 static void a_function_of_its_own_is_named_whatever_it_calls(void **state)
 {
 	(void)state;
-	each_way(PLANT_EXTRA, check_extra);
+	each_way(TRAINING_EXTRA, check_extra);
 }
 
 static void a_function_all_of_which_takes_longer_is_named(void **state)
 {
 	(void)state;
-	each_way(PLANT_EVEN, check_extra);
+	each_way(TRAINING_EVEN, check_extra);
 }
 
 static void a_slow_loader_is_named_with_its_wait(void **state)
 {
 	(void)state;
-	each_way(PLANT_LOADER, check_loader);
+	each_way(TRAINING_LOADER, check_loader);
 }
 
 static void waits_for_another_thread_are_no_part_of_other_waits(void **state)
 {
 	(void)state;
-	each_way(PLANT_PARTNER, check_partner);
+	each_way(TRAINING_PARTNER, check_partner);
 }
 
 static void slower_kernels_are_named(void **state)
 {
 	(void)state;
-	each_way(PLANT_KERNELS, check_kernels);
+	each_way(TRAINING_KERNELS, check_kernels);
 }
 
 /* The start takes longer than all that makes the rank late. */
@@ -397,7 +172,7 @@ static void check_after_start(struct training training, const char *cause, doubl
 	training.noise_ms = 0.3;
 	training.host_ms = 20;
 	training.start_ms = 20000;
-	train(&training);
+	training_play(&training);
 	struct report_straggler *found = job_straggler();
 	const struct straggler_cause *first = first_cause(found, &training);
 	assert_string_equal(straggler_text_cause(first, text, sizeof(text)), cause);
@@ -411,21 +186,28 @@ static void check_after_start(struct training training, const char *cause, doubl
 static void a_function_that_takes_longer_in_some_steps_is_named_and_not_its_module(void **state)
 {
 	(void)state;
-	check_after_start((struct training){.plant = PLANT_TOKENS, .seed = 5},
+	check_after_start((struct training){.plant = TRAINING_TOKENS, .seed = 5},
 			  "host code (train.py:tokenize_batch)", 0.7, 1.3);
 }
 
 static void a_sleep_is_named_with_its_function_and_not_the_imports(void **state)
 {
 	(void)state;
-	check_after_start((struct training){.plant = PLANT_SHARD, .seed = 6},
+	check_after_start((struct training){.plant = TRAINING_SHARD, .seed = 6},
 			  "waits (sleep, train.py:load_shard)", 0.9, 1.1);
+}
+
+static void kernels_before_the_first_step_are_no_cause(void **state)
+{
+	(void)state;
+	check_after_start((struct training){.plant = TRAINING_KERNELS, .seed = 10},
+			  "slower GPU kernels (gemm, train.py:forward)", 0.9, 1.1);
 }
 
 static void time_in_the_run_queue_is_one_cause(void **state)
 {
 	(void)state;
-	check_after_start((struct training){.plant = PLANT_QUEUE, .seed = 7},
+	check_after_start((struct training){.plant = TRAINING_QUEUE, .seed = 7},
 			  "no free CPU (run queue)", 0.9, 1.1);
 }
 
@@ -444,7 +226,7 @@ static void only_times_that_all_ranks_have_kept_are_compared(void **state)
 	char text[STRAGGLER_TEXT_SIZE];
 	const struct training training = {.ranks = 8,
 					  .steps = 1200,
-					  .plant = PLANT_SHARD,
+					  .plant = TRAINING_SHARD,
 					  .late_rank = 3,
 					  .noise_ms = 0.3,
 					  .host_ms = 20,
@@ -452,7 +234,7 @@ static void only_times_that_all_ranks_have_kept_are_compared(void **state)
 					  .seed = 9};
 
 	(void)state;
-	train(&training);
+	training_play(&training);
 	execute("INSERT INTO sample_levels SELECT id, 1 + id % 2 FROM processes;"
 		"DELETE FROM sample_blocks WHERE level < 1 + process % 2");
 	struct report_straggler *found = job_straggler();
@@ -468,14 +250,14 @@ static void waits_for_the_own_gpu_are_no_cause(void **state)
 	char text[STRAGGLER_TEXT_SIZE];
 	const struct training training = {.ranks = 8,
 					  .steps = 300,
-					  .plant = PLANT_KERNELS,
+					  .plant = TRAINING_KERNELS,
 					  .late_rank = 3,
 					  .noise_ms = 0.3,
 					  .waits_for_gpu = true,
 					  .seed = 8};
 
 	(void)state;
-	train(&training);
+	training_play(&training);
 	struct report_straggler *found = job_straggler();
 	const struct straggler_cause *first = first_cause(found, &training);
 	assert_string_equal(straggler_text_cause(first, text, sizeof(text)),
@@ -494,7 +276,7 @@ static void in_twenty_runs_of_equal_ranks_none_is_named(void **state)
 
 		if (seed > 1)
 			assert_int_equal(job_set_up(state), 0);
-		train(&training);
+		training_play(&training);
 		struct report_straggler *found = job_straggler();
 		assert_int_equal(found->nr_named, 0);
 		assert_int_equal(found->nr_ranks, 8);
@@ -510,7 +292,7 @@ static void every_format_says_who_and_why(void **state)
 {
 	const struct training training = {.ranks = 8,
 					  .steps = 80,
-					  .plant = PLANT_KERNELS,
+					  .plant = TRAINING_KERNELS,
 					  .late_rank = 5,
 					  .noise_ms = 1,
 					  .seed = 4};
@@ -518,7 +300,7 @@ static void every_format_says_who_and_why(void **state)
 	size_t size;
 
 	(void)state;
-	train(&training);
+	training_play(&training);
 	struct report_straggler *found = job_straggler();
 	struct profile *profile = job_profile();
 	struct report_tree *tree;
@@ -570,6 +352,7 @@ int main(void)
 		TEST(slower_kernels_are_named),
 		TEST(a_function_that_takes_longer_in_some_steps_is_named_and_not_its_module),
 		TEST(a_sleep_is_named_with_its_function_and_not_the_imports),
+		TEST(kernels_before_the_first_step_are_no_cause),
 		TEST(time_in_the_run_queue_is_one_cause),
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
