@@ -6,7 +6,6 @@
 
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/idle_work.h"
-#include "proto/host_sample.h"
 
 struct block_code;
 struct statement_set;
@@ -21,20 +20,11 @@ int store_idle_write(struct statement_set *set, struct block_code *code, struct 
  * store_loader_load(). */
 int store_idle_load(struct database *database, struct collection *collection);
 
-/* Loads the levels of all processes' samples, also of a merged profile; before store_idle_load(). Processes must be
- * loaded before. The same errors. */
-int store_idle_load_levels(struct database *database, struct collection *collection);
-
 /* For reports: reads all work of a device that a writer logged, block after block: *count pieces, made of *records
  * records. They are complete between *from_ns and *to_ns. The caller owns *work (free(); NULL: none). 0, -EPROTO, -EIO,
  * -ENOMEM. */
 int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
 			 struct idle_work **work, uint32_t *count, uint64_t *records,
 			 uint64_t *from_ns, uint64_t *to_ns);
-
-/* For reports: reads all logged samples of a process, a block of each level after the other. The caller owns *samples
- * (free(); NULL: none). The same errors. */
-int store_idle_read_samples(struct database *database, uint32_t process,
-			    struct host_sample **samples, uint32_t *count);
 
 #endif

@@ -8,6 +8,7 @@
 #include "block_code.h"
 #include "store_collectives.h"
 #include "store_idle.h"
+#include "store_kept.h"
 #include "store_raw.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -576,7 +577,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM pending", take_pending},
 	};
 	static int (*const loads[])(struct database * database, struct collection * collection) = {
-		store_streams_load, store_statistics_load, store_raw_load, store_idle_load_levels};
+		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};
 	int error = store_loader_load_names(database, collection);
 
 	if (!error)
@@ -587,6 +588,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 	/* What is logged of idle time goes on from here. Nobody continues a merged profile. */
 	if (!error && collection->nr_writers == 1)
 		error = store_idle_load(database, collection);
+	if (!error && collection->nr_writers == 1)
+		error = store_kept_load(database, collection);
 	if (!error)
 		error = store_collectives_load(database, collection);
 	if (!error)

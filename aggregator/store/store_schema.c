@@ -127,10 +127,11 @@ static const char schema[] =
 	" kind INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, ns INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, kind, node, name)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, block INTEGER NOT NULL,"
-	" level INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (process, block)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE sample_levels (process INTEGER PRIMARY KEY, level INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, level INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" data BLOB NOT NULL, PRIMARY KEY (process, sort, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE sample_levels (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
+	" level INTEGER NOT NULL, PRIMARY KEY (process, sort)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE idle_devices (device INTEGER NOT NULL, writer INTEGER NOT NULL,"
 	" from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
 	" PRIMARY KEY (device, writer)) STRICT, WITHOUT ROWID;"
@@ -236,10 +237,11 @@ static const char *const views[] = {
 	/* 9: no link was known */
 	"CREATE TEMP VIEW device_links AS SELECT NULL AS device, NULL AS link,"
 	" NULL AS bytes_per_second WHERE false;",
-	/* 10: all samples were kept, up to a number */
-	"CREATE TEMP VIEW sample_blocks AS SELECT process, block, 0 AS level, count, data"
-	" FROM main.sample_blocks;"
-	"CREATE TEMP VIEW sample_levels AS SELECT NULL AS process, NULL AS level WHERE false;",
+	/* 10: all samples were kept, up to a number, and no GPU work */
+	"CREATE TEMP VIEW sample_blocks AS SELECT process, 0 AS sort, block, 0 AS level, count,"
+	" data FROM main.sample_blocks;"
+	"CREATE TEMP VIEW sample_levels AS SELECT NULL AS process, NULL AS sort, NULL AS level"
+	" WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,
@@ -330,14 +332,25 @@ int store_schema_check(struct database *database, const char *path, char **error
 	return status;
 }
 
+int store_schema_show(struct database *database)
+{
+	int64_t version;
+	int error = database_query_number(database, "PRAGMA user_version", &version);
+
+	if (!error && (version < STORE_SCHEMA_OLDEST || version > STORE_SCHEMA_VERSION))
+		error = -EPROTO;
+	for (; !error && version < STORE_SCHEMA_VERSION; version++)
+		error = database_execute(database, views[version - STORE_SCHEMA_OLDEST]);
+	return error;
+}
+
 int store_schema_read(struct database *database, const char *path, char **error)
 {
 	int64_t version;
 	int status = check(database, path, &version, error);
 
-	for (; !status && version < STORE_SCHEMA_VERSION; version++)
-		if (database_execute(database, views[version - STORE_SCHEMA_OLDEST]))
-			return refuse(error, path, "damaged", database_error(database));
+	if (!status && store_schema_show(database))
+		return refuse(error, path, "damaged", database_error(database));
 	return status;
 }
 

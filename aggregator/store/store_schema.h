@@ -26,6 +26,9 @@ enum store_epoch_state {
 int store_schema_check(struct database *database, const char *path, char **error);
 int store_schema_read(struct database *database, const char *path, char **error);
 
+/* Shows the tables of an older version as this one has them, in a store that was checked. 0, -EPROTO, -EIO, -ENOMEM. */
+int store_schema_show(struct database *database);
+
 /* Makes the tables in an empty database: all of them or none. */
 int store_schema_create(struct database *database);
 

@@ -13,7 +13,6 @@
 
 #define SPREADS   3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN  0.02 /* of the lateness; the excess must also exceed this */
-#define FITS      1.25 /* an excess may be this factor above the one that it is part of */
 #define LONGER    1.02 /* a launch that takes this factor more is a longer one */
 #define CUT_STACK "…;"
 #define STACK_MAX 12u /* innermost frames that a shown stack has */
@@ -53,7 +52,9 @@ static double times_of(const struct look *look, uint32_t party)
 
 	if (!look->in_windows)
 		return (double)look->question->collectives;
-	return look->sort == STRAGGLER_IDLE ? windows->gpu_collectives : windows->host_collectives;
+	return look->sort == STRAGGLER_GPU_WORK ? windows->gpu.collectives
+	       : look->sort == STRAGGLER_IDLE   ? windows->idle.collectives
+						: windows->host.collectives;
 }
 
 static double late_of(const struct look *look)
@@ -386,7 +387,7 @@ static int follow(const struct look *look, struct causes *causes)
 		open[nr_open++] = 0;
 	while (nr_open > 0 && !error) {
 		uint32_t node = open[--nr_open], most = find_most(look, node);
-		/* Of kernels each counts, also beside one that runs at other times (fit_gpu_work()). */
+		/* Of kernels each counts, also beside one that is more. */
 		bool holds_it = most && look->sort != STRAGGLER_GPU_WORK &&
 				look->excess[most] >= STRAGGLER_CAUSES_SHARE * look->excess[node];
 
@@ -416,63 +417,6 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 		error = follow(&look, causes);
 	look_fini(&look);
 	return error;
-}
-
-/* Finds by how much the late rank's GPUs worked longer than the others' in the windows, per collective; 0: it may be
- * chance. */
-static int find_busy_excess(const double *busy, const struct straggler_question *question,
-			    double *excess)
-{
-	const uint32_t nr_others = question->nr_parties - 1;
-	double *others = calloc(nr_others, sizeof(*others));
-
-	if (!others)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_others; i++)
-		others[i] = busy[i + 1] / question->parties[i + 1].windows.gpu_collectives;
-	*excess = busy[0] / question->parties[0].windows.gpu_collectives -
-		  robust_median(others, nr_others);
-	if (*excess <= PART_MIN * (double)question->window_late_ns ||
-	    *excess <= SPREADS * robust_spread(others, nr_others))
-		*excess = 0;
-	free(others);
-	return 0;
-}
-
-/* Sums of GPU work are of whole runs. An excess that is greater than that of the GPUs in the windows lies at other
- * times, too: before the first step, for instance. Removes such work if it all does, or if other work explains the
- * windows' excess; and otherwise counts only so much of it. */
-static int fit_gpu_work(const struct straggler_work *work,
-			const struct straggler_question *question, struct causes *causes)
-{
-	const double *busy = straggler_work_busy(work);
-	double excess = 0, fits = 0;
-	uint32_t count = 0;
-	int error = busy ? find_busy_excess(busy, question, &excess) : 0;
-
-	if (error || !busy)
-		return error;
-	for (uint32_t i = 0; i < causes->count; i++)
-		if (causes->list[i].sort == STRAGGLER_GPU_WORK &&
-		    (double)causes->list[i].excess_ns <= FITS * excess)
-			fits += (double)causes->list[i].excess_ns;
-	for (uint32_t i = 0; i < causes->count; i++) {
-		struct straggler_cause *cause = &causes->list[i];
-		bool is_more = cause->sort == STRAGGLER_GPU_WORK &&
-			       (double)cause->excess_ns > FITS * excess;
-
-		if (is_more && fits >= excess / 2) {
-			fini_cause(cause);
-			continue;
-		}
-		if (is_more) {
-			cause->share *= excess / (double)cause->excess_ns;
-			cause->excess_ns = (uint64_t)llround(excess);
-		}
-		causes->list[count++] = *cause;
-	}
-	causes->count = count;
-	return 0;
 }
 
 static int by_excess(const void *a, const void *b)
@@ -528,11 +472,11 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	for (uint32_t i = 0; i < STRAGGLER_SORTS && !error && question->collectives; i++)
 		if (straggler_work_planes(work) & 1u << straggler_work_plane(i))
 			error = look_at(work, question, i, &causes);
-	if (!error)
-		error = fit_gpu_work(work, question, &causes);
 	scope->planes = straggler_work_planes(work);
-	scope->extent =
-		straggler_work_in_windows(work, STRAGGLER_CPU) ? question->extent : STRAGGLER_RUN;
+	scope->extent = straggler_work_in_windows(work, STRAGGLER_CPU) ||
+					straggler_work_in_windows(work, STRAGGLER_GPU_WORK)
+				? question->extent
+				: STRAGGLER_RUN;
 	scope->late_ns = question->late_ns;
 	straggler_work_destroy(work);
 	if (error) {

@@ -8,7 +8,6 @@
  *     where it is divided, into each part. What the parts leave counts only if it is more than chance. It is not
  *     followed (on host threads) if all calls of a frame take longer alike, or if the others hardly make them: then
  *     that frame is the cause. Time in the run queue is one cause, whatever the thread was doing.
- *   - Sums of GPU work are of whole runs. They count only as far as GPUs worked longer in the windows.
  * Pure but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
 #define STRAGGLER_CAUSES_H
@@ -51,7 +50,7 @@ struct straggler_cause {
 struct straggler_scope {
 	/* a set, 1 << enum report_plane, of planes of which the late rank has records */
 	uint32_t planes;
-	enum straggler_extent extent; /* the times in which host threads were compared */
+	enum straggler_extent extent; /* the times that were compared, of what is known by time */
 	uint64_t late_ns;
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregator/profile/collective_fold.h"
 #include "aggregator/profile/collective_log.h"
@@ -44,10 +45,15 @@ uint64_t straggler_window_lateness(const struct straggler_calls *raw, uint32_t l
 	return *count ? sum / *count : 0;
 }
 
-/* Finds the times between a call and the one before it. false: that one has no raw row. */
+/* The times between a call and the one before it, as in struct straggler_windows. Empty: none. */
+struct between {
+	struct straggler_window host, idle, gpu;
+};
+
+/* false: the call before has no raw row. */
 static bool find_before(const struct collective_match *match,
 			const struct collective_log_call *calls, uint32_t entry,
-			struct straggler_window *host, struct straggler_window *gpu)
+			struct between *between)
 {
 	const struct collective_match_entry *now = &match->entries[entry];
 
@@ -59,31 +65,40 @@ static bool find_before(const struct collective_match *match,
 	const struct collective_log_call *before = &calls[(now - 1)->call];
 	const struct collective_gpu *from = &before->gpu, *to = &call->gpu;
 
-	*host = (struct straggler_window){before->call.start_ns + before->call.duration_ns,
-					  call->call.start_ns};
-	*gpu = *host;
+	memset(between, 0, sizeof(*between));
+	between->host = (struct straggler_window){before->call.start_ns + before->call.duration_ns,
+						  call->call.start_ns};
+	between->idle = between->host;
+	if (from->known && to->known)
+		between->gpu = (struct straggler_window){from->start_ns, to->start_ns};
 	if (from->known && to->known && from->clock_known && to->clock_known)
-		*gpu = (struct straggler_window){from->start_ns + from->ns +
-							 (uint64_t)from->clock_offset_ns,
-						 to->start_ns + (uint64_t)to->clock_offset_ns};
+		between->idle =
+			(struct straggler_window){from->start_ns + (uint64_t)from->clock_offset_ns,
+						  to->start_ns + (uint64_t)to->clock_offset_ns};
 	return true;
 }
 
 /* Adds a window without the part that earlier ones have. */
-static void add_window(struct straggler_window *windows, uint32_t *count,
-		       struct straggler_window window)
+static void add_window(struct straggler_window_list *list, struct straggler_window window,
+		       double collectives)
 {
-	if (*count && window.start_ns < windows[*count - 1].end_ns)
-		window.start_ns = windows[*count - 1].end_ns;
+	if (list->count && window.start_ns < list->windows[list->count - 1].end_ns)
+		window.start_ns = list->windows[list->count - 1].end_ns;
 	if (window.start_ns < window.end_ns)
-		windows[(*count)++] = window;
+		list->windows[list->count++] = window;
+	list->collectives += collectives;
 }
 
 static int reserve(struct straggler_windows *windows, uint32_t count)
 {
-	windows->host = calloc(count + 1ul, sizeof(*windows->host));
-	windows->gpu = calloc(count + 1ul, sizeof(*windows->gpu));
-	return windows->host && windows->gpu ? 0 : -ENOMEM;
+	struct straggler_window_list *lists[] = {&windows->host, &windows->idle, &windows->gpu};
+	int error = 0;
+
+	for (int i = 0; i < 3; i++) {
+		lists[i]->windows = calloc(count + 1ul, sizeof(*lists[i]->windows));
+		error = lists[i]->windows ? error : -ENOMEM;
+	}
+	return error;
 }
 
 int straggler_window_find(const struct straggler_calls *raw, const struct collective_log *log,
@@ -95,16 +110,15 @@ int straggler_window_find(const struct straggler_calls *raw, const struct collec
 	int error = reserve(windows, match->nr_rows);
 
 	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
-		struct straggler_window host, gpu;
+		struct between between;
 
 		if (!was_last(raw, i, late) ||
 		    !find_before(match, calls, match->places[match->rows[i].entries + member],
-				 &host, &gpu))
+				 &between))
 			continue;
-		add_window(windows->host, &windows->nr_host, host);
-		add_window(windows->gpu, &windows->nr_gpu, gpu);
-		windows->host_collectives++;
-		windows->gpu_collectives++;
+		add_window(&windows->host, between.host, 1);
+		add_window(&windows->idle, between.idle, 1);
+		add_window(&windows->gpu, between.gpu, between.gpu.end_ns != 0);
 	}
 	return error;
 }
@@ -112,33 +126,34 @@ int straggler_window_find(const struct straggler_calls *raw, const struct collec
 int straggler_window_span(const struct collective_fold_member *member, uint64_t collectives,
 			  struct straggler_windows *windows)
 {
-	const struct straggler_window span = {member->start_ns, member->end_ns};
+	const struct straggler_window host = {member->start_ns, member->end_ns};
+	const struct straggler_window gpu = {member->gpu_start_ns, member->gpu_end_ns};
 	int error = reserve(windows, 1);
 
 	if (error)
 		return error;
-	add_window(windows->host, &windows->nr_host, span);
-	add_window(windows->gpu, &windows->nr_gpu, span);
-	windows->host_collectives = windows->gpu_collectives = (double)collectives;
+	add_window(&windows->host, host, (double)collectives);
+	add_window(&windows->idle, host, (double)collectives);
+	add_window(&windows->gpu, gpu, (double)collectives);
 	return 0;
 }
 
 void straggler_windows_fini(struct straggler_windows *windows)
 {
-	free(windows->host);
-	free(windows->gpu);
-	*windows = (struct straggler_windows){0};
+	free(windows->host.windows);
+	free(windows->idle.windows);
+	free(windows->gpu.windows);
+	memset(windows, 0, sizeof(*windows));
 }
 
-uint32_t straggler_window_first(const struct straggler_window *windows, uint32_t count,
-				uint64_t time_ns)
+uint32_t straggler_window_first(const struct straggler_window_list *list, uint64_t time_ns)
 {
-	uint32_t low = 0, high = count;
+	uint32_t low = 0, high = list->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (windows[middle].end_ns > time_ns)
+		if (list->windows[middle].end_ns > time_ns)
 			high = middle;
 		else
 			low = middle + 1;
@@ -146,17 +161,25 @@ uint32_t straggler_window_first(const struct straggler_window *windows, uint32_t
 	return low;
 }
 
-uint64_t straggler_window_overlap(const struct straggler_window *windows, uint32_t count,
-				  uint64_t start_ns, uint64_t end_ns)
+uint64_t straggler_window_overlap(const struct straggler_window_list *list, uint64_t start_ns,
+				  uint64_t end_ns)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = straggler_window_first(windows, count, start_ns);
-	     i < count && windows[i].start_ns < end_ns; i++) {
-		uint64_t from = windows[i].start_ns > start_ns ? windows[i].start_ns : start_ns;
-		uint64_t to = windows[i].end_ns < end_ns ? windows[i].end_ns : end_ns;
+	for (uint32_t i = straggler_window_first(list, start_ns);
+	     i < list->count && list->windows[i].start_ns < end_ns; i++) {
+		const struct straggler_window *window = &list->windows[i];
+		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
+		uint64_t to = window->end_ns < end_ns ? window->end_ns : end_ns;
 
 		sum += to > from ? to - from : 0;
 	}
 	return sum;
+}
+
+bool straggler_window_has(const struct straggler_window_list *list, uint64_t time_ns)
+{
+	uint32_t i = straggler_window_first(list, time_ns);
+
+	return i < list->count && list->windows[i].start_ns <= time_ns;
 }

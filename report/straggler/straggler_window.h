@@ -3,6 +3,7 @@
 #ifndef STRAGGLER_WINDOW_H
 #define STRAGGLER_WINDOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aggregator/profile/collective_match.h"
@@ -17,17 +18,24 @@ struct straggler_calls {
 };
 
 struct straggler_window {
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the process's node */
+	uint64_t start_ns, end_ns;
 };
 
-/* The windows of a process, in order; they do not overlap. Zeroed: none. */
+struct straggler_window_list {
+	struct straggler_window *windows; /* owns; in order, and they do not overlap */
+	uint32_t count;
+	double collectives; /* to which they belong */
+};
+
+/* The windows of a process. Zeroed: none. */
 struct straggler_windows {
-	/* owns, as gpu. Between its calls: all that the host does before the next one is in there */
-	struct straggler_window *host;
-	/* between the kernels of these calls where they and the clock are known; otherwise as host */
-	struct straggler_window *gpu;
-	uint32_t nr_host, nr_gpu;
-	double host_collectives, gpu_collectives; /* to which they belong */
+	/* by CLOCK_MONOTONIC of its node, between its calls: all that the host does before the next one is in there */
+	struct straggler_window_list host;
+	/* by the same clock, from the start of a kernel to that of the next one, where these and the clock are known;
+	 * otherwise as host */
+	struct straggler_window_list idle;
+	/* by CUPTI's clock, as idle; none where the kernels are not known */
+	struct straggler_window_list gpu;
 };
 
 /* Frees what it owns. */
@@ -38,8 +46,8 @@ void straggler_windows_fini(struct straggler_windows *windows);
 uint64_t straggler_window_lateness(const struct straggler_calls *raw, uint32_t late,
 				   uint64_t *count);
 
-/* Finds a member's windows, one before each collective in which the late member was last: from the end of the member's
- * previous call on the communicator to the start of this one. Collectives whose previous call has no raw row have
+/* Finds a member's windows, one before each collective in which the late member was last: from the member's previous
+ * call on the communicator to this one. Collectives whose previous call has no raw row have
  * none. *windows is zeroed before. 0 or -ENOMEM. The caller frees *windows, also on error. */
 int straggler_window_find(const struct straggler_calls *raw, const struct collective_log *log,
 			  uint32_t late, uint32_t member, struct straggler_windows *windows);
@@ -49,12 +57,12 @@ int straggler_window_find(const struct straggler_calls *raw, const struct collec
 int straggler_window_span(const struct collective_fold_member *member, uint64_t collectives,
 			  struct straggler_windows *windows);
 
-/* Returns the first of some windows that ends after a time; count: there is none. */
-uint32_t straggler_window_first(const struct straggler_window *windows, uint32_t count,
-				uint64_t time_ns);
+/* Returns the first window that ends after a time; list->count: there is none. */
+uint32_t straggler_window_first(const struct straggler_window_list *list, uint64_t time_ns);
 
-/* Returns the part of a time that lies in the windows. */
-uint64_t straggler_window_overlap(const struct straggler_window *windows, uint32_t count,
-				  uint64_t start_ns, uint64_t end_ns);
+/* Returns the part of a time that lies in the windows, and whether a moment does. */
+uint64_t straggler_window_overlap(const struct straggler_window_list *list, uint64_t start_ns,
+				  uint64_t end_ns);
+bool straggler_window_has(const struct straggler_window_list *list, uint64_t time_ns);
 
 #endif

@@ -15,6 +15,7 @@
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/store_schema.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
@@ -53,9 +54,8 @@ struct straggler_work {
 	uint32_t nr_threads;
 	uint8_t *gpu_waits; /* by node: enum gpu_wait */
 	uint32_t room_gpu_waits;
-	double *busy; /* by party; NULL: not known */
 	uint32_t planes;
-	bool in_windows;
+	bool host_in_windows, gpu_in_windows;
 };
 
 /* Whether a node lies in a wait for the GPU. */
@@ -307,23 +307,40 @@ static int note_plane(void *context, const struct fold_row *row)
 
 /* ---- windows */
 
-static bool has_windows(const struct straggler_question *question)
+/* GPU work, samples or idle time. */
+static int take_timed(void *context, const struct fold_row *row)
 {
-	for (uint32_t i = 0; i < question->nr_parties; i++)
-		if (!question->parties[i].windows.nr_host || !question->parties[i].windows.nr_gpu)
-			return false;
-	return question->extent != STRAGGLER_RUN;
+	return row->key.kind <= RECORD_GPU_GRAPH ? take_gpu_work(context, row)
+						 : take_host(context, row);
 }
 
-/* Adds the samples and idle time of all processes of a party. */
-static int add_party(struct straggler_work *work, struct database *database, uint32_t party,
-		     struct straggler_busy *busy)
+/* Finds the sorts of work that are looked at in windows. Before schema version 11 no GPU work was kept. */
+static int find_windows(struct straggler_work *work, struct database *database)
+{
+	const struct straggler_question *question = work->question;
+	int64_t any;
+	int error = database_query_number(
+		database, "SELECT EXISTS (SELECT 1 FROM sample_blocks WHERE sort = 1)", &any);
+
+	work->host_in_windows = work->gpu_in_windows = question->extent != STRAGGLER_RUN;
+	for (uint32_t i = 0; i < question->nr_parties; i++) {
+		const struct straggler_windows *windows = &question->parties[i].windows;
+
+		work->host_in_windows &= windows->host.count && windows->idle.count;
+		work->gpu_in_windows &= any && windows->gpu.count;
+	}
+	return error;
+}
+
+/* Gives what some processes of a party have in its windows. */
+static int add_processes(struct straggler_work *work, struct database *database, uint32_t party,
+			 int (*each)(const struct straggler_timed *timed, uint32_t process))
 {
 	const struct straggler_timed timed = {
 		.profile = work->profile,
 		.database = database,
 		.windows = &work->question->parties[party].windows,
-		.take = take_host,
+		.take = take_timed,
 		.context = work,
 	};
 	uint32_t nr_processes = roster_size(work->profile->collection->roster).processes;
@@ -331,61 +348,59 @@ static int add_party(struct straggler_work *work, struct database *database, uin
 
 	for (uint32_t id = 1; id <= nr_processes && !error; id++)
 		if (work->party_of[id] == party)
-			error = straggler_timed_each(&timed, id, busy);
+			error = each(&timed, id);
 	return error;
 }
 
-static int add_windows(struct straggler_work *work, struct database *database)
+static int add_timed(struct straggler_work *work, struct database *database)
 {
-	const uint32_t count = work->question->nr_parties;
-	double *all = calloc(count, sizeof(*all));
-	bool known = true;
-	int error = all ? 0 : -ENOMEM;
+	int error = 0;
 
-	for (uint32_t i = 0; i < count && !error; i++) {
-		struct straggler_busy busy = {0};
-
-		error = add_party(work, database, i, &busy);
-		known = known && busy.devices && !busy.cut;
-		all[i] = (double)busy.ns;
+	for (uint32_t i = 0; i < work->question->nr_parties && !error; i++) {
+		if (work->gpu_in_windows)
+			error = add_processes(work, database, i, straggler_timed_gpu);
+		if (work->host_in_windows && !error)
+			error = add_processes(work, database, i, straggler_timed_host);
 	}
-	if (!error && known)
-		work->busy = all;
-	else
-		free(all);
 	return error;
 }
 
-static int add_timed(struct straggler_work *work, const char *store_path)
+/* ---- the whole */
+
+static int collect(struct straggler_work *work, struct database *database,
+		   const struct collective_folds *folds)
+{
+	int error = find_windows(work, database);
+
+	if (!error)
+		error = find_parties(work);
+	if (!error)
+		error = find_threads(work, folds);
+	if (!error)
+		error = profile_each_total(work->profile,
+					   work->gpu_in_windows ? note_plane : take_gpu_work, work);
+	if (!error)
+		error = report_samples_each(work->profile,
+					    work->host_in_windows ? note_plane : take_host, work);
+	if (!error)
+		error = add_timed(work, database);
+	if (!error)
+		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
+	return error;
+}
+
+static int collect_from(struct straggler_work *work, const char *store_path,
+			const struct collective_folds *folds)
 {
 	struct database *database;
 	int error = database_open(store_path, true, &database, NULL);
 
 	if (error)
 		return error;
-	error = add_windows(work, database);
+	error = store_schema_show(database);
+	if (!error)
+		error = collect(work, database, folds);
 	database_close(database);
-	return error;
-}
-
-/* ---- the whole */
-
-static int collect(struct straggler_work *work, const char *store_path,
-		   const struct collective_folds *folds)
-{
-	int error = find_parties(work);
-
-	if (!error)
-		error = find_threads(work, folds);
-	if (!error)
-		error = profile_each_total(work->profile, take_gpu_work, work);
-	if (!error)
-		error = report_samples_each(work->profile,
-					    work->in_windows ? note_plane : take_host, work);
-	if (!error && work->in_windows)
-		error = add_timed(work, store_path);
-	if (!error)
-		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
 	return error;
 }
 
@@ -400,13 +415,12 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 		return -ENOMEM;
 	work->profile = profile;
 	work->question = question;
-	work->in_windows = store_path && has_windows(question);
 	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
 	if (work->names)
 		work->paths = report_paths_create(profile->collection->catalog, work->names,
 						  &(struct report_paths_view){0});
 	if (work->paths)
-		error = collect(work, store_path, folds);
+		error = collect_from(work, store_path, folds);
 	report_paths_destroy(work->paths);
 	work->paths = NULL;
 	if (error) {
@@ -429,7 +443,6 @@ void straggler_work_destroy(struct straggler_work *work)
 	free(work->party_of);
 	free(work->threads);
 	free(work->gpu_waits);
-	free(work->busy);
 	free(work);
 }
 
@@ -472,17 +485,12 @@ enum report_plane straggler_work_plane(enum straggler_sort sort)
 
 bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort)
 {
-	return work->in_windows && sort != STRAGGLER_GPU_WORK;
+	return sort == STRAGGLER_GPU_WORK ? work->gpu_in_windows : work->host_in_windows;
 }
 
 uint32_t straggler_work_planes(const struct straggler_work *work)
 {
 	return work->planes;
-}
-
-const double *straggler_work_busy(const struct straggler_work *work)
-{
-	return work->busy;
 }
 
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,

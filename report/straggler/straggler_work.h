@@ -1,7 +1,7 @@
 /* Puts the work of some ranks on one tree of stacks. Nodes are frames; below them are leaves, which name the work
- * ("[CPU]", "[GPU?_Kernel]gemm"). Samples of host threads and idle time are those in the question's windows, and those
- * of whole runs if there are none. GPU work is always of whole runs, because a profile has sums of it alone. A
- * thread's waits for its own GPU are left out (straggler_gpu_wait.h). Part of straggler_causes; one thread. */
+ * ("[CPU]", "[GPU?_Kernel]gemm"). The work is that in the question's windows, or of whole runs where there are no
+ * windows, or no single pieces of it. A thread's waits for its own GPU are left out (straggler_gpu_wait.h). Part of
+ * straggler_causes; one thread. */
 #ifndef STRAGGLER_WORK_H
 #define STRAGGLER_WORK_H
 
@@ -48,10 +48,6 @@ enum report_plane straggler_work_plane(enum straggler_sort sort);
 /* Returns whether a sort of work is only that in the windows, and the planes of the first party's work. */
 bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort);
 uint32_t straggler_work_planes(const struct straggler_work *work);
-
-/* Returns the time that the GPUs of each party worked in its windows, NCCL's kernels included; NULL: not known.
- * Borrowed until destroy. */
-const double *straggler_work_busy(const struct straggler_work *work);
 
 /* Returns sums of the leaves: amounts[node * nr_parties + party]. The caller owns them: free(). NULL: out of memory. */
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,

@@ -137,7 +137,14 @@ static void write_rank(FILE *out, const struct report_straggler_rank *rank)
 		report_summary_time(rank->waited_ns, own), rank->host, rank->pid);
 }
 
-static void write_cause(FILE *out, const struct straggler_cause *cause)
+static const char *const extents[] = {
+	[STRAGGLER_RUN] = "in the whole run",
+	[STRAGGLER_COLLECTIVES] = "from the first collective to the last one",
+	[STRAGGLER_LATE] = "before the collectives in which it was last",
+};
+
+static void write_cause(FILE *out, const struct straggler_cause *cause,
+			enum straggler_extent extent)
 {
 	char time[NUMBER_SIZE], text[STRAGGLER_TEXT_SIZE];
 
@@ -146,17 +153,10 @@ static void write_cause(FILE *out, const struct straggler_cause *cause)
 		straggler_text_cause(cause, text, sizeof(text)));
 	if (cause->plane == REPORT_PLANE_GPU && fabs(cause->launches) >= 0.005)
 		fprintf(out, ", %+.2f launches", cause->launches);
+	if (cause->extent != extent)
+		fprintf(out, ", %s", extents[cause->extent]);
 	fprintf(out, "\n    %31s%s\n", "", cause->stack);
 }
-
-static const char *const extents[] = {
-	[STRAGGLER_RUN] = "the whole run",
-	[STRAGGLER_COLLECTIVES] =
-		"host threads from the first collective to the last one, GPU work "
-		"in the whole run",
-	[STRAGGLER_LATE] = "host threads before the collectives in which it was last, GPU work in "
-			   "the whole run",
-};
 
 static void write_causes(FILE *out, const struct straggler_cause *causes, uint32_t nr_causes,
 			 const struct straggler_scope *scope)
@@ -170,7 +170,7 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 	fprintf(out, "  more than the median of the others, each time (%s):\n",
 		extents[scope->extent]);
 	for (uint32_t i = 0; i < nr_causes; i++)
-		write_cause(out, &causes[i]);
+		write_cause(out, &causes[i], scope->extent);
 }
 
 static void write_found(const struct table *table, const struct straggler_subject *found)

@@ -118,6 +118,7 @@ static void check_kernels(const struct straggler_cause *cause, const struct trai
 
 	(void)training;
 	assert_int_equal(cause->plane, REPORT_PLANE_GPU);
+	assert_int_equal(cause->extent, STRAGGLER_LATE);
 	assert_int_equal(cause->excess_ns, 9000000);
 	assert_false(cause->more);
 	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)),
@@ -204,13 +205,6 @@ static void kernels_before_the_first_step_are_no_cause(void **state)
 			  "slower GPU kernels (gemm, train.py:forward)", 0.9, 1.1);
 }
 
-static void time_in_the_run_queue_is_one_cause(void **state)
-{
-	(void)state;
-	check_after_start((struct training){.plant = TRAINING_QUEUE, .seed = 7},
-			  "no free CPU (run queue)", 0.9, 1.1);
-}
-
 static void execute(const char *sql)
 {
 	struct database *database;
@@ -218,6 +212,47 @@ static void execute(const char *sql)
 	assert_int_equal(database_open(job_path(), false, &database, NULL), 0);
 	assert_int_equal(database_execute(database, sql), 0);
 	database_close(database);
+}
+
+static void nor_are_they_where_no_samples_are(void **state)
+{
+	(void)state;
+	check_after_start(
+		(struct training){.plant = TRAINING_KERNELS, .gpu_alone = true, .seed = 11},
+		"slower GPU kernels (gemm, train.py:forward)", 0.9, 1.1);
+}
+
+/* As a long run, whose ranks keep a half or a quarter of their kernels. */
+static void kernels_are_compared_in_the_times_that_all_ranks_have_kept(void **state)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	const struct training training = {.ranks = 8,
+					  .steps = 1200,
+					  .plant = TRAINING_KERNELS,
+					  .late_rank = 3,
+					  .noise_ms = 0.3,
+					  .host_ms = 20,
+					  .gpu_alone = true,
+					  .one_clock = true,
+					  .seed = 12};
+
+	(void)state;
+	training_play(&training);
+	execute("INSERT INTO sample_levels SELECT id, 1, 1 + id % 2 FROM processes;"
+		"DELETE FROM sample_blocks WHERE sort = 1 AND level < 1 + process % 2");
+	struct report_straggler *found = job_straggler();
+	const struct straggler_cause *first = first_cause(found, &training);
+	assert_string_equal(straggler_text_cause(first, text, sizeof(text)),
+			    "slower GPU kernels (gemm, train.py:forward)");
+	assert_share(first, 0.8, 1.2);
+	report_straggler_destroy(found);
+}
+
+static void time_in_the_run_queue_is_one_cause(void **state)
+{
+	(void)state;
+	check_after_start((struct training){.plant = TRAINING_QUEUE, .seed = 7},
+			  "no free CPU (run queue)", 0.9, 1.1);
 }
 
 /* As a long run, whose ranks keep a half or a quarter of their times: the same quarter is compared. */
@@ -235,8 +270,8 @@ static void only_times_that_all_ranks_have_kept_are_compared(void **state)
 
 	(void)state;
 	training_play(&training);
-	execute("INSERT INTO sample_levels SELECT id, 1 + id % 2 FROM processes;"
-		"DELETE FROM sample_blocks WHERE level < 1 + process % 2");
+	execute("INSERT INTO sample_levels SELECT id, 0, 1 + id % 2 FROM processes;"
+		"DELETE FROM sample_blocks WHERE sort = 0 AND level < 1 + process % 2");
 	struct report_straggler *found = job_straggler();
 	const struct straggler_cause *first = first_cause(found, &training);
 	assert_string_equal(straggler_text_cause(first, text, sizeof(text)),
@@ -353,6 +388,8 @@ int main(void)
 		TEST(a_function_that_takes_longer_in_some_steps_is_named_and_not_its_module),
 		TEST(a_sleep_is_named_with_its_function_and_not_the_imports),
 		TEST(kernels_before_the_first_step_are_no_cause),
+		TEST(nor_are_they_where_no_samples_are),
+		TEST(kernels_are_compared_in_the_times_that_all_ranks_have_kept),
 		TEST(time_in_the_run_queue_is_one_cause),
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),

@@ -14,11 +14,20 @@ struct trainee {
 	uint32_t process, correlation_id;
 	int64_t host_skew_ns, gpu_offset_ns; /* of CLOCK_MONOTONIC; CLOCK_MONOTONIC - CUPTI's */
 	double period_ms, phase_ms;
+	bool gpu_alone;
 };
 
 static uint64_t own_clock(const struct trainee *trainee, double true_ms)
 {
 	return (uint64_t)(100 * HOUR_NS + trainee->host_skew_ns + (int64_t)(true_ms * MS));
+}
+
+static void put_sample(const struct trainee *trainee, uint32_t kind, const char *stack,
+		       const char *reason, double end_ms, double ms)
+{
+	if (!trainee->gpu_alone)
+		job_sample(trainee->process, kind, stack, reason, 9, own_clock(trainee, end_ms),
+			   (uint64_t)(ms * MS));
 }
 
 /* Samples of a thread that runs from one time to another. */
@@ -28,17 +37,15 @@ static void run_on_cpu(struct trainee *trainee, const char *stack, double from_m
 
 	for (trainee->phase_ms += to_ms - from_ms; trainee->phase_ms >= period_ms;
 	     trainee->phase_ms -= period_ms)
-		job_sample(trainee->process, HOST_SAMPLE_CPU, stack, "", 9,
-			   own_clock(trainee, to_ms - trainee->phase_ms + period_ms),
-			   (uint64_t)(period_ms * MS));
+		put_sample(trainee, HOST_SAMPLE_CPU, stack, "",
+			   to_ms - trainee->phase_ms + period_ms, period_ms);
 }
 
 static void wait_for(struct trainee *trainee, const char *stack, const char *reason, double from_ms,
 		     double to_ms)
 {
 	if (to_ms > from_ms)
-		job_sample(trainee->process, HOST_SAMPLE_OFF_CPU, stack, reason, 9,
-			   own_clock(trainee, to_ms), (uint64_t)((to_ms - from_ms) * MS));
+		put_sample(trainee, HOST_SAMPLE_OFF_CPU, stack, reason, to_ms, to_ms - from_ms);
 }
 
 static void run_kernel(struct trainee *trainee, const char *name, const char *stack, double from_ms,
@@ -183,6 +190,7 @@ void training_play(const struct training *training)
 						? 0
 						: (int64_t)((job_uniform(&seed) - 0.5) * 10e9),
 			.gpu_offset_ns = -50 * HOUR_NS + (int64_t)(job_uniform(&seed) * 1e9),
+			.gpu_alone = training->gpu_alone,
 			.period_ms = period_ms,
 			.phase_ms = period_ms * job_uniform(&seed),
 		};

@@ -29,6 +29,7 @@ struct training {
 	double host_ms;     /* in numpy.py:resize; 0: 100 */
 	double period_ms;   /* of the sampling clock; 0: 5 */
 	double start_ms;    /* before the first step: what the late rank's host and GPU do longer */
+	bool gpu_alone;     /* no samples are recorded */
 	bool one_clock;     /* of all ranks */
 	bool waits_for_gpu; /* before each collective the host waits for the kernels */
 	uint64_t seed;
