@@ -470,7 +470,8 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < STRAGGLER_SORTS && !error && question->collectives; i++)
-		if (straggler_work_planes(work) & 1u << straggler_work_plane(i))
+		if (straggler_work_planes(work) & 1u << straggler_work_plane(i) &&
+		    straggler_work_is_kept(work, i))
 			error = look_at(work, question, i, &causes);
 	scope->planes = straggler_work_planes(work);
 	scope->extent = straggler_work_in_windows(work, STRAGGLER_CPU) ||

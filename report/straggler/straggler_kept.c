@@ -92,6 +92,7 @@ static int cut(struct straggler_window_list *list, const struct keeping *keeping
 			length_of(kept, nr_kept) / length_of(list->windows, list->count);
 	free(list->windows);
 	list->windows = kept;
+	list->is_cut = list->count > 0;
 	list->count = nr_kept;
 	return 0;
 }

@@ -25,6 +25,7 @@ struct straggler_window_list {
 	struct straggler_window *windows; /* owns; in order, and they do not overlap */
 	uint32_t count;
 	double collectives; /* to which they belong */
+	bool is_cut;        /* only a part of the windows is left, or none (straggler_kept.h) */
 };
 
 /* The windows of a process. Zeroed: none. */

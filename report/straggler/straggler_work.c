@@ -23,6 +23,7 @@
 #include "report/profile/profile.h"
 
 #define NOBODY    UINT32_MAX
+#define KEPT_MIN  8.0 /* collectives: fewer ones of a run that is kept in part are chance */
 #define FUTEX     "[Off-CPU]futex"
 #define RUN_QUEUE "[Off-CPU]run queue"
 #define PREEMPTED "[Off-CPU]preempted"
@@ -35,6 +36,12 @@ struct leaf {
 struct row {
 	uint32_t leaf, party, sort;
 	double ns, count;
+};
+
+enum times {
+	TIMES_RUN,     /* the whole run: there are no windows */
+	TIMES_WINDOWS, /* the question's windows */
+	TIMES_NONE,    /* too little of the windows is kept */
 };
 
 struct straggler_work {
@@ -55,7 +62,7 @@ struct straggler_work {
 	uint8_t *gpu_waits; /* by node: enum gpu_wait */
 	uint32_t room_gpu_waits;
 	uint32_t planes;
-	bool host_in_windows, gpu_in_windows;
+	enum times host, gpu; /* the times of these that are compared */
 };
 
 /* Whether a node lies in a wait for the GPU. */
@@ -314,20 +321,32 @@ static int take_timed(void *context, const struct fold_row *row)
 						 : take_host(context, row);
 }
 
-/* Finds the sorts of work that are looked at in windows. Before schema version 11 no GPU work was kept. */
-static int find_windows(struct straggler_work *work, struct database *database)
+/* Lowers *times to what a party's windows allow. */
+static void limit_times(const struct straggler_window_list *list, enum times *times)
+{
+	if (*times == TIMES_RUN || (!list->count && !list->is_cut))
+		*times = TIMES_RUN;
+	else if (list->is_cut && list->collectives < KEPT_MIN)
+		*times = TIMES_NONE;
+}
+
+/* Finds the times in which the sorts of work are compared. Before schema version 11 no GPU work was kept. */
+static int find_times(struct straggler_work *work, struct database *database)
 {
 	const struct straggler_question *question = work->question;
 	int64_t any;
-	int error = database_query_number(
-		database, "SELECT EXISTS (SELECT 1 FROM sample_blocks WHERE sort = 1)", &any);
+	int error =
+		database_query_number(database,
+				      "SELECT EXISTS (SELECT 1 FROM sample_blocks WHERE sort = 1"
+				      " UNION ALL SELECT 1 FROM sample_levels WHERE sort = 1)",
+				      &any);
 
-	work->host_in_windows = work->gpu_in_windows = question->extent != STRAGGLER_RUN;
+	work->host = question->extent != STRAGGLER_RUN ? TIMES_WINDOWS : TIMES_RUN;
+	work->gpu = any ? work->host : TIMES_RUN;
 	for (uint32_t i = 0; i < question->nr_parties; i++) {
-		const struct straggler_windows *windows = &question->parties[i].windows;
-
-		work->host_in_windows &= windows->host.count && windows->idle.count;
-		work->gpu_in_windows &= any && windows->gpu.count;
+		limit_times(&question->parties[i].windows.host, &work->host);
+		limit_times(&question->parties[i].windows.idle, &work->host);
+		limit_times(&question->parties[i].windows.gpu, &work->gpu);
 	}
 	return error;
 }
@@ -357,9 +376,9 @@ static int add_timed(struct straggler_work *work, struct database *database)
 	int error = 0;
 
 	for (uint32_t i = 0; i < work->question->nr_parties && !error; i++) {
-		if (work->gpu_in_windows)
+		if (work->gpu == TIMES_WINDOWS)
 			error = add_processes(work, database, i, straggler_timed_gpu);
-		if (work->host_in_windows && !error)
+		if (work->host == TIMES_WINDOWS && !error)
 			error = add_processes(work, database, i, straggler_timed_host);
 	}
 	return error;
@@ -370,18 +389,18 @@ static int add_timed(struct straggler_work *work, struct database *database)
 static int collect(struct straggler_work *work, struct database *database,
 		   const struct collective_folds *folds)
 {
-	int error = find_windows(work, database);
+	int error = find_times(work, database);
 
 	if (!error)
 		error = find_parties(work);
 	if (!error)
 		error = find_threads(work, folds);
 	if (!error)
-		error = profile_each_total(work->profile,
-					   work->gpu_in_windows ? note_plane : take_gpu_work, work);
+		error = profile_each_total(
+			work->profile, work->gpu == TIMES_RUN ? take_gpu_work : note_plane, work);
 	if (!error)
 		error = report_samples_each(work->profile,
-					    work->host_in_windows ? note_plane : take_host, work);
+					    work->host == TIMES_RUN ? take_host : note_plane, work);
 	if (!error)
 		error = add_timed(work, database);
 	if (!error)
@@ -485,7 +504,12 @@ enum report_plane straggler_work_plane(enum straggler_sort sort)
 
 bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort)
 {
-	return sort == STRAGGLER_GPU_WORK ? work->gpu_in_windows : work->host_in_windows;
+	return (sort == STRAGGLER_GPU_WORK ? work->gpu : work->host) == TIMES_WINDOWS;
+}
+
+bool straggler_work_is_kept(const struct straggler_work *work, enum straggler_sort sort)
+{
+	return (sort == STRAGGLER_GPU_WORK ? work->gpu : work->host) != TIMES_NONE;
 }
 
 uint32_t straggler_work_planes(const struct straggler_work *work)

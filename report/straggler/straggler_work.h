@@ -45,8 +45,10 @@ enum straggler_sort {
 
 enum report_plane straggler_work_plane(enum straggler_sort sort);
 
-/* Returns whether a sort of work is only that in the windows, and the planes of the first party's work. */
+/* Return whether a sort of work is only that in the windows, whether enough of it is kept, and the planes of the first
+ * party's work. */
 bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort);
+bool straggler_work_is_kept(const struct straggler_work *work, enum straggler_sort sort);
 uint32_t straggler_work_planes(const struct straggler_work *work);
 
 /* Returns sums of the leaves: amounts[node * nr_parties + party]. The caller owns them: free(). NULL: out of memory. */

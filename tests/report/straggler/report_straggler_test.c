@@ -248,6 +248,28 @@ static void kernels_are_compared_in_the_times_that_all_ranks_have_kept(void **st
 	report_straggler_destroy(found);
 }
 
+/* The whole run is never compared in place of times that are not kept. */
+static void where_nothing_is_kept_there_is_no_cause(void **state)
+{
+	const struct training training = {.ranks = 8,
+					  .steps = 100,
+					  .plant = TRAINING_KERNELS,
+					  .late_rank = 3,
+					  .noise_ms = 0.3,
+					  .start_ms = 20000,
+					  .seed = 13};
+
+	(void)state;
+	training_play(&training);
+	execute("INSERT INTO sample_levels SELECT id, 0, 19 FROM processes;"
+		"INSERT INTO sample_levels SELECT id, 1, 19 FROM processes;"
+		"DELETE FROM sample_blocks WHERE level < 19");
+	struct report_straggler *found = job_straggler();
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].nr_causes, 0);
+	report_straggler_destroy(found);
+}
+
 static void time_in_the_run_queue_is_one_cause(void **state)
 {
 	(void)state;
@@ -390,6 +412,7 @@ int main(void)
 		TEST(kernels_before_the_first_step_are_no_cause),
 		TEST(nor_are_they_where_no_samples_are),
 		TEST(kernels_are_compared_in_the_times_that_all_ranks_have_kept),
+		TEST(where_nothing_is_kept_there_is_no_cause),
 		TEST(time_in_the_run_queue_is_one_cause),
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
