@@ -60,7 +60,7 @@ static void raise_level(struct kept_list *list)
 	list->nr_recent = count;
 }
 
-static int add(struct kept_log *log, enum kept_sort sort, uint32_t process,
+static int add(struct kept_log *log, enum kept_sort sort, uint32_t process, uint32_t room,
 	       const struct kept_piece *piece)
 {
 	struct kept_list *list;
@@ -68,9 +68,9 @@ static int add(struct kept_log *log, enum kept_sort sort, uint32_t process,
 
 	if (error)
 		return error;
-	while (list->nr_pieces >= most[sort] && list->level < KEPT_WINDOW_LEVELS - 1)
+	while (list->nr_pieces >= room && list->level < KEPT_WINDOW_LEVELS - 1)
 		raise_level(list);
-	if (piece->level < list->level || list->nr_pieces >= most[sort])
+	if (piece->level < list->level || list->nr_pieces >= room)
 		return 0;
 	if (array_reserve(&list->recent, &list->room_recent, list->nr_recent + 1,
 			  sizeof(*list->recent)))
@@ -100,7 +100,9 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 	const struct kept_piece piece = {.sample = *sample,
 					 .level = (uint8_t)level_of(sample, realtime_offset_ns)};
 
-	return sample->kind == HOST_SAMPLE_CALL ? 0 : add(log, KEPT_HOST, process, &piece);
+	return sample->kind == HOST_SAMPLE_CALL
+		       ? 0
+		       : add(log, KEPT_HOST, process, KEPT_LOG_HOST_MAX, &piece);
 }
 
 bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start_ns)
@@ -111,8 +113,17 @@ bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start
 	       kept_window_level(start_ns / KEPT_LOG_GPU_NS) >= list->level;
 }
 
-int kept_log_work(struct kept_log *log, uint32_t process, const struct gpu_record *record,
-		  uint32_t tid, uint32_t stack_id)
+static uint32_t room_of(int32_t nr_ranks)
+{
+	uint32_t room = nr_ranks > 0 ? KEPT_LOG_GPU_JOB / (uint32_t)nr_ranks : KEPT_LOG_GPU_MAX;
+
+	if (room > KEPT_LOG_GPU_MAX)
+		return KEPT_LOG_GPU_MAX;
+	return room > KEPT_LOG_GPU_MIN ? room : KEPT_LOG_GPU_MIN;
+}
+
+int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
+		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id)
 {
 	const struct kept_piece piece = {
 		.sample =
@@ -128,7 +139,7 @@ int kept_log_work(struct kept_log *log, uint32_t process, const struct gpu_recor
 		.level = (uint8_t)kept_window_level(record->start_ns / KEPT_LOG_GPU_NS),
 	};
 
-	return add(log, KEPT_GPU, process, &piece);
+	return add(log, KEPT_GPU, process, room_of(nr_ranks), &piece);
 }
 
 bool kept_log_has_samples(const struct kept_log *log, uint32_t process)

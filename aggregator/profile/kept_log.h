@@ -1,8 +1,9 @@
 /* Keeps single pieces of work of each process with their times: samples of host threads, and GPU work of processes that
  * have communicators. Reports explain idle time (profile_idle.h) and late ranks (report/straggler) by them. Those since
  * the last commit are here, and the others in the store (store_kept.h).
- *   - A process keeps a bounded number of each sort. When it has more, its level of the sort rises, and only pieces in
- *     windows of this level stay (kept_window.h). In such a window all pieces are there.
+ *   - A process keeps a bounded number of each sort, and in large jobs less GPU work. When it has more, its level of
+ *     the sort rises, and only pieces in windows of this level stay (kept_window.h). In such a window all pieces are
+ *     there.
  *   - Windows of samples are of CLOCK_REALTIME. A sample is in each window in which it has a part.
  *   - Windows of GPU work are of CUPTI's clock, which is CLOCK_REALTIME, too. A piece is in the window of its start.
  * One log is used by one thread. */
@@ -24,6 +25,8 @@ enum kept_sort {
 
 #define KEPT_LOG_HOST_MAX (1u << 22)  /* samples of a process */
 #define KEPT_LOG_GPU_MAX  (1u << 17)  /* pieces of GPU work of a process */
+#define KEPT_LOG_GPU_MIN  (1u << 14)  /* the same of a process of a large job */
+#define KEPT_LOG_GPU_JOB  (1u << 23)  /* pieces of a job of some hundred ranks, in all */
 #define KEPT_LOG_HOST_NS  1000000000u /* length of a window */
 #define KEPT_LOG_GPU_NS   100000000u
 
@@ -56,10 +59,10 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 		    int64_t realtime_offset_ns);
 
 /* Returns whether GPU work that starts at a time stays. kept_log_work() keeps such work; its kind is below
- * RECORD_GPU_SYNC. 0 or -ENOMEM. */
+ * RECORD_GPU_SYNC. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
 bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start_ns);
-int kept_log_work(struct kept_log *log, uint32_t process, const struct gpu_record *record,
-		  uint32_t tid, uint32_t stack_id);
+int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
+		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id);
 
 /* Returns whether samples of a process came, and its level. */
 bool kept_log_has_samples(const struct kept_log *log, uint32_t process);

@@ -118,12 +118,12 @@ int session_samples_work(struct collection *collection, uint32_t process, uint32
 int session_samples_kernel(struct collection *collection, uint32_t process,
 			   const struct gpu_record *record)
 {
+	const struct roster_process *of = roster_process(collection->roster, process);
 	uint32_t tid, stack_id;
 
 	if (!collective_log_defined(collection->collectives, process) ||
 	    !kept_log_wants(collection->kept, process, record->start_ns))
 		return 0;
-	correlator_launched(roster_process(collection->roster, process)->correlator, record, &tid,
-			    &stack_id);
-	return kept_log_work(collection->kept, process, record, tid, stack_id);
+	correlator_launched(of->correlator, record, &tid, &stack_id);
+	return kept_log_work(collection->kept, process, of->world_size, record, tid, stack_id);
 }

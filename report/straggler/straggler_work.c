@@ -23,7 +23,7 @@
 #include "report/profile/profile.h"
 
 #define NOBODY    UINT32_MAX
-#define KEPT_MIN  8.0 /* collectives: fewer ones of a run that is kept in part are chance */
+#define KEPT_MIN  4.0 /* collectives: fewer ones of a run that is kept in part are chance */
 #define FUTEX     "[Off-CPU]futex"
 #define RUN_QUEUE "[Off-CPU]run queue"
 #define PREEMPTED "[Off-CPU]preempted"

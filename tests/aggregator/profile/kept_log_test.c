@@ -189,7 +189,7 @@ static void gpu_work_is_kept_by_the_window_of_its_start(void **state)
 		record.start_ns = window * KEPT_LOG_GPU_NS + KEPT_LOG_GPU_NS - 1;
 		record.end_ns = record.start_ns + 3ull * KEPT_LOG_GPU_NS;
 		assert_int_equal(kept_log_wants(log_, 1, record.start_ns), stays);
-		assert_int_equal(kept_log_work(log_, 1, &record, 7, 5), 0);
+		assert_int_equal(kept_log_work(log_, 1, 8, &record, 7, 5), 0);
 		kept += stays;
 		assert_int_equal(list_of(KEPT_GPU, 1)->nr_recent, kept);
 	}
@@ -202,7 +202,7 @@ static void gpu_work_is_kept_by_the_window_of_its_start(void **state)
 	assert_int_equal(piece->kind, RECORD_GPU_MEMCPY + 16 * 2);
 	record.capture_stack_id = 6;
 	record.start_ns = 0;
-	assert_int_equal(kept_log_work(log_, 1, &record, 7, 5), 0);
+	assert_int_equal(kept_log_work(log_, 1, 8, &record, 7, 5), 0);
 	assert_int_equal(list_of(KEPT_GPU, 1)->recent[kept].sample.stack_id, 6);
 }
 
@@ -214,7 +214,7 @@ static void each_sort_of_each_process_has_its_own_level(void **state)
 	for (uint32_t i = 0; i < KEPT_LOG_GPU_MAX + 1; i++) {
 		record.start_ns = i * (uint64_t)KEPT_LOG_GPU_NS / 100;
 		record.end_ns = record.start_ns + 10;
-		assert_int_equal(kept_log_work(log_, 2, &record, 7, 5), 0);
+		assert_int_equal(kept_log_work(log_, 2, -1, &record, 7, 5), 0);
 	}
 	sample(2, HOST_SAMPLE_CPU);
 	sample(1, HOST_SAMPLE_CPU);
@@ -223,6 +223,27 @@ static void each_sort_of_each_process_has_its_own_level(void **state)
 	assert_int_equal(kept_log_level(log_, KEPT_GPU, 1), 0);
 	assert_true(list_of(KEPT_GPU, 2)->raised);
 	assert_false(list_of(KEPT_HOST, 2)->raised);
+}
+
+static void a_process_of_a_large_job_keeps_less_gpu_work(void **state)
+{
+	static const struct {
+		int32_t nr_ranks;
+		uint32_t most;
+	} jobs[] = {{1, 1 << 17}, {64, 1 << 17}, {128, 1 << 16}, {512, 1 << 14}, {20000, 1 << 14}};
+
+	(void)state;
+	for (uint32_t job = 0; job < sizeof(jobs) / sizeof(*jobs); job++)
+		for (uint32_t i = 0; i <= jobs[job].most; i++) {
+			const struct gpu_record record = {.start_ns = i * 1000000ull,
+							  .end_ns = i * 1000000ull + 10};
+
+			assert_int_equal(kept_log_level(log_, KEPT_GPU, job + 1), 0);
+			assert_int_equal(
+				kept_log_work(log_, job + 1, jobs[job].nr_ranks, &record, 7, 5), 0);
+		}
+	for (uint32_t job = 0; job < sizeof(jobs) / sizeof(*jobs); job++)
+		assert_int_equal(kept_log_level(log_, KEPT_GPU, job + 1), 1);
 }
 
 static void what_was_not_saved_is_not_loaded(void **state)
@@ -255,6 +276,7 @@ int main(void)
 		TEST(a_list_full_at_the_last_level_takes_no_more),
 		TEST(gpu_work_is_kept_by_the_window_of_its_start),
 		TEST(each_sort_of_each_process_has_its_own_level),
+		TEST(a_process_of_a_large_job_keeps_less_gpu_work),
 		TEST(what_was_not_saved_is_not_loaded),
 	};
 
