@@ -36,6 +36,7 @@ struct look {
 struct causes {
 	struct straggler_cause *list; /* owns */
 	uint32_t count, room;
+	double idle; /* what the GPU idled more in all, as a share of the lateness */
 };
 
 static void fini_cause(struct straggler_cause *cause)
@@ -415,6 +416,9 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 
 	if (!error)
 		error = follow(&look, causes);
+	if (!error && sort == STRAGGLER_IDLE && late_of(&look) > 0)
+		causes->idle = (look.amounts[0].ns / times_of(&look, 0) - median_ns(&look, 0)) /
+			       late_of(&look);
 	look_fini(&look);
 	return error;
 }
@@ -440,15 +444,32 @@ double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_c
 	return most;
 }
 
+static double sum_of_gpu(const struct causes *causes)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < causes->count; i++)
+		sum += causes->list[i].sort == STRAGGLER_GPU_WORK ? causes->list[i].share : 0;
+	return sum;
+}
+
 /* Marks effects of other causes. An idle GPU is always an effect. A wait for another thread of the process is one if
- * another cause counts. PyTorch's backward pass waits in this way for the forward pass. */
+ * another cause counts. PyTorch's backward pass waits in this way for the forward pass. If GPU work explains the
+ * lateness, and the GPU did not idle, what the host did meanwhile held up nobody: where it runs ahead, it waits for
+ * room in the GPU's queue. */
 static void find_effects(struct causes *causes)
 {
-	for (uint32_t i = 0; i < causes->count; i++)
-		causes->list[i].is_effect =
-			causes->list[i].sort == STRAGGLER_IDLE
-				? 2
-				: causes->list[i].sort == STRAGGLER_THREAD_WAITS;
+	const bool by_gpu = sum_of_gpu(causes) >= STRAGGLER_CAUSES_SHARE &&
+			    causes->idle < STRAGGLER_CAUSES_ENOUGH;
+
+	for (uint32_t i = 0; i < causes->count; i++) {
+		struct straggler_cause *cause = &causes->list[i];
+
+		cause->is_effect = cause->sort == STRAGGLER_IDLE ? 2
+				   : cause->sort == STRAGGLER_GPU_WORK
+					   ? 0
+					   : by_gpu || cause->sort == STRAGGLER_THREAD_WAITS;
+	}
 	double most = straggler_causes_most(causes->list, causes->count);
 	for (uint32_t i = 0; i < causes->count && most < STRAGGLER_CAUSES_ENOUGH; i++)
 		if (causes->list[i].is_effect == 1)

@@ -35,7 +35,7 @@ struct straggler_cause {
 	enum straggler_sort sort;
 	enum straggler_extent extent; /* the times that were compared */
 	bool more;                    /* of GPU work: the rank has more launches, not longer ones */
-	/* effect of another cause: 1 a thread that waits for another of its process, 2 an idle GPU */
+	/* effect of another cause: 1 of a host thread, 2 an idle GPU */
 	uint8_t is_effect;
 	uint64_t excess_ns; /* per collective */
 	double share;       /* of the lateness */

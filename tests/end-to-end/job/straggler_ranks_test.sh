@@ -61,19 +61,23 @@ contains "host: what to record" "$scratch/table" "run with --cpu-hz and --off-cp
 # ---- a late node: two nodes of four ranks, all of the second late on the GPU ----
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-node() { # NODE
+node() { # NODE WAY
 	FAKE_CUDA_HOST_SEED=$(($1 + 1)) FAKE_CUDA_DEVICES=4 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.node$1"
-	env PMIX_NAMESPACE=late OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
-		"$flamegrid" run --node-name "node$1" --devices "$scratch/devices.node$1" -o "$scratch/node" -- \
-		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" --ranks 8 --here $(($1 * 4)):4 --job "$scratch" \
-		--ahead --steps 240 --late-gpu 4-7:2000 >"$scratch/node.out.$1" 2>&1
+	env PMIX_NAMESPACE="late$2" OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
+		"$flamegrid" run --node-name "node$1" --devices "$scratch/devices.node$1" -o "$scratch/$2" --aggregate "$2" -- \
+		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" --ranks 8 --here $(($1 * 4)):4 --job "$scratch/$2" \
+		--ahead --steps 240 --late-gpu 4-7:2000 >"$scratch/$2.out.$1" 2>&1
 }
-node 0 &
-first=$!
-node 1
-same "node: status of the second" $? 0
-wait $first
-same "node: status of the first" $? 0
+for way in central node; do
+	node 0 $way &
+	first=$!
+	node 1 $way
+	same "$way: status of the second" $? 0
+	wait $first
+	same "$way: status of the first" $? 0
+	same "$way: each rank's kernels, kept one by one" "$(sql "$scratch/$way" 'select p.rank, sum(b.count) from sample_blocks b
+		join processes p on p.id = b.process where b.sort = 1 group by p.rank' | tr '\t\n' ' ;')" "$(printf '%s 480;' 0 1 2 3 4 5 6 7)"
+done
 straggler node
 same "node: who is late" "$(field "$scratch/node.json" '[(g["kind"], g["name"], g["ranks"]) for g in r["groups"]]')" "[('host', 'node1', [4, 5, 6, 7])]"
 same "node: no rank by itself" "$(field "$scratch/node.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[]"

@@ -323,6 +323,29 @@ static void waits_for_the_own_gpu_are_no_cause(void **state)
 	report_straggler_destroy(found);
 }
 
+static void what_the_host_does_while_the_gpu_works_is_no_cause(void **state)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	const struct training training = {.ranks = 8,
+					  .steps = 300,
+					  .plant = TRAINING_KERNELS,
+					  .late_rank = 3,
+					  .noise_ms = 0.3,
+					  .waits_for_room = true,
+					  .seed = 14};
+
+	(void)state;
+	training_play(&training);
+	struct report_straggler *found = job_straggler();
+	const struct straggler_cause *first = first_cause(found, &training);
+	assert_string_equal(straggler_text_cause(first, text, sizeof(text)),
+			    "slower GPU kernels (gemm, train.py:forward)");
+	assert_int_equal(first[1].sort, STRAGGLER_WAITS);
+	assert_true(first[1].share > first->share);
+	assert_int_equal(first[1].is_effect, 1);
+	report_straggler_destroy(found);
+}
+
 static void in_twenty_runs_of_equal_ranks_none_is_named(void **state)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -416,6 +439,7 @@ int main(void)
 		TEST(time_in_the_run_queue_is_one_cause),
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
+		TEST(what_the_host_does_while_the_gpu_works_is_no_cause),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
 		TEST(every_format_says_who_and_why),
 	};

@@ -145,6 +145,8 @@ static double work(const struct training *training, struct trainee *trainee, uin
 		wait_for(trainee, "train.py:main;train.py:loss;cudaEventSynchronize;poll", "poll",
 			 now_ms + gemm_ms / 2, now_ms + gemm_ms + 5);
 	}
+	if (training->waits_for_room)
+		wait_for(trainee, "clock_nanosleep", "sleep", now_ms, now_ms + 2 * gemm_ms);
 	return now_ms + gemm_ms + 5;
 }
 

@@ -32,6 +32,7 @@ struct training {
 	bool gpu_alone;     /* no samples are recorded */
 	bool one_clock;     /* of all ranks */
 	bool waits_for_gpu; /* before each collective the host waits for the kernels */
+	bool waits_for_room; /* the same in the GPU's queue, and the stack does not say so */
 	uint64_t seed;
 };
 
