@@ -75,14 +75,13 @@ for way in central node; do
 	same "$way: status of the second" $? 0
 	wait $first
 	same "$way: status of the first" $? 0
-	same "$way: each rank's kernels, kept one by one" "$(sql "$scratch/$way" 'select p.rank, sum(b.count) from sample_blocks b
-		join processes p on p.id = b.process where b.sort = 1 group by p.rank' | tr '\t\n' ' ;')" "$(printf '%s 480;' 0 1 2 3 4 5 6 7)"
+	straggler $way
+	same "$way: why, before the late collectives" "$(field "$scratch/$way.json" '[r["groups"][0]["causes"][0][k] for k in ("cause", "interval")]')" \
+		"['slower GPU kernels (fake_compute, rank_compute)', 'late']"
 done
-straggler node
 same "node: who is late" "$(field "$scratch/node.json" '[(g["kind"], g["name"], g["ranks"]) for g in r["groups"]]')" "[('host', 'node1', [4, 5, 6, 7])]"
 same "node: no rank by itself" "$(field "$scratch/node.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[]"
 same "node: its ranks are marked" "$(field "$scratch/node.json" 'sorted(k["rank"] for k in r["ranks"] if k["in_late_group"])')" "[4, 5, 6, 7]"
-same "node: why" "$(field "$scratch/node.json" 'r["groups"][0]["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
 valid_report "$scratch/node" --straggler
 "$flamegrid" report "$scratch/node" --straggler >"$scratch/table"
 contains "node: the table's line" "$scratch/table" "late: node1 (4 ranks: 4-7; last in "
