@@ -151,6 +151,7 @@ set(FLAMEGRID_SLOW_TESTS
   slurm_steps_test 35
   slurm_test 21
   stalled_agent_test 7
+  straggler_causes_test 16
   straggler_skew_test 24
   straggler_waits_test 4
   swarm_network_test 11
@@ -164,5 +165,6 @@ set(FLAMEGRID_LONE_TESTS
   bpf_source_test
   cpu_shares_test
   memory_limit_test
+  straggler_causes_test
   straggler_skew_test
   straggler_waits_test)

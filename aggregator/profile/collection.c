@@ -8,6 +8,7 @@
 #include "clock_log.h"
 #include "collective_log.h"
 #include "idle_log.h"
+#include "kept_log.h"
 #include "message_log.h"
 #include "placement_log.h"
 #include "raw_log.h"
@@ -29,6 +30,7 @@ struct collection *collection_create(void)
 	collection->samples = fold_table_create();
 	collection->timelines = timeline_table_create();
 	collection->idle = idle_log_create();
+	collection->kept = kept_log_create();
 	collection->raw = raw_log_create();
 	collection->messages = message_log_create();
 	collection->collectives = collective_log_create();
@@ -36,7 +38,7 @@ struct collection *collection_create(void)
 	collection->placements = placement_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
 	    !collection->samples || !collection->timelines || !collection->idle ||
-	    !collection->raw || !collection->collectives || !collection->clocks ||
+	    !collection->kept || !collection->raw || !collection->collectives || !collection->clocks ||
 	    !collection->placements || !collection->messages) {
 		collection_destroy(collection);
 		return NULL;
@@ -58,6 +60,7 @@ void collection_destroy(struct collection *collection)
 	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
 	idle_log_destroy(collection->idle);
+	kept_log_destroy(collection->kept);
 	collective_log_destroy(collection->collectives);
 	clock_log_destroy(collection->clocks);
 	placement_log_destroy(collection->placements);
@@ -124,6 +127,7 @@ void collection_saved(struct collection *collection)
 	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
 	idle_log_saved(collection->idle);
+	kept_log_saved(collection->kept);
 	collective_log_saved(collection->collectives);
 	clock_log_saved(collection->clocks);
 	placement_log_saved(collection->placements);

@@ -14,6 +14,7 @@ struct clock_log;
 struct collective_log;
 struct fold_table;
 struct idle_log;
+struct kept_log;
 struct message_log;
 struct placement_log;
 struct raw_log;
@@ -28,6 +29,7 @@ struct collection {
 	struct fold_table *samples;
 	struct timeline_table *timelines;
 	struct idle_log *idle;
+	struct kept_log *kept;
 	struct collective_log *collectives;
 	struct clock_log *clocks;
 	struct placement_log *placements;

@@ -7,9 +7,8 @@
 #include "base/array.h"
 
 struct idle_log {
-	struct idle_device *devices; /* by id less one, as processes */
-	struct idle_samples *processes;
-	uint32_t nr_devices, nr_processes;
+	struct idle_device *devices; /* by id less one */
+	uint32_t nr_devices;
 };
 
 struct idle_log *idle_log_create(void)
@@ -29,10 +28,7 @@ void idle_log_destroy(struct idle_log *log)
 		free(device->full);
 		free(device->block.work);
 	}
-	for (uint32_t i = 0; i < log->nr_processes; i++)
-		free(log->processes[i].recent);
 	free(log->devices);
-	free(log->processes);
 	free(log);
 }
 
@@ -44,44 +40,11 @@ static int get_device(struct idle_log *log, uint32_t id, struct idle_device **de
 	return error;
 }
 
-static int get_samples(struct idle_log *log, uint32_t id, struct idle_samples **samples)
-{
-	int error =
-		array_reserve_zeroed(&log->processes, &log->nr_processes, id, sizeof(**samples));
-
-	*samples = error ? NULL : &log->processes[id - 1];
-	return error;
-}
-
-/* ---- samples */
-
-int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample)
-{
-	struct idle_samples *samples;
-	int error = get_samples(log, process, &samples);
-
-	if (error || sample->kind == HOST_SAMPLE_CALL ||
-	    samples->nr_samples == IDLE_LOG_SAMPLES_MAX)
-		return error;
-	if (array_reserve(&samples->recent, &samples->room_recent, samples->nr_recent + 1,
-			  sizeof(*samples->recent)))
-		return -ENOMEM;
-	samples->recent[samples->nr_recent++] = *sample;
-	samples->nr_samples++;
-	return 0;
-}
-
 /* ---- work */
 
 bool idle_log_has_begun(const struct idle_log *log, uint32_t device)
 {
 	return device <= log->nr_devices && log->devices[device - 1].begun;
-}
-
-bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t device)
-{
-	return idle_log_has_begun(log, device) ||
-	       (process <= log->nr_processes && log->processes[process - 1].nr_samples > 0);
 }
 
 /* Sets the full block aside and begins the next one. */
@@ -140,12 +103,6 @@ struct idle_device *idle_log_devices(struct idle_log *log, uint32_t *count)
 	return log->devices;
 }
 
-const struct idle_samples *idle_log_processes(const struct idle_log *log, uint32_t *count)
-{
-	*count = log->nr_processes;
-	return log->processes;
-}
-
 void idle_log_saved(struct idle_log *log)
 {
 	for (uint32_t i = 0; i < log->nr_devices; i++) {
@@ -155,10 +112,6 @@ void idle_log_saved(struct idle_log *log)
 			free(device->full[block].work);
 		device->nr_full = 0;
 		device->changed = false;
-	}
-	for (uint32_t i = 0; i < log->nr_processes; i++) {
-		log->processes[i].nr_blocks += log->processes[i].nr_recent > 0;
-		log->processes[i].nr_recent = 0;
 	}
 }
 
@@ -195,20 +148,5 @@ int idle_log_load_block(struct idle_log *log, uint32_t id, const struct idle_blo
 		return -ENOMEM;
 	if (block->count)
 		memcpy(device->block.work, block->work, block->count * sizeof(*block->work));
-	return 0;
-}
-
-int idle_log_load_samples(struct idle_log *log, uint32_t process, uint32_t nr_blocks,
-			  uint64_t nr_samples)
-{
-	struct idle_samples *samples;
-	int error = get_samples(log, process, &samples);
-
-	if (error)
-		return error;
-	if (samples->nr_blocks || nr_samples > IDLE_LOG_SAMPLES_MAX)
-		return -EINVAL;
-	samples->nr_blocks = nr_blocks;
-	samples->nr_samples = nr_samples;
 	return 0;
 }

@@ -1,6 +1,6 @@
-/* Explains idle time of devices, as long as there is room: it holds the work of each device and the samples of each
- * process, with their times. The log is written here and stored block by block; reports read it from the store
- * (profile_idle.h). Processes without samples are not logged. One log is used by one thread. */
+/* Holds the work of each device for the explanation of its idle time, as long as there is room. The log is written here
+ * and stored block by block; reports read it from the store (profile_idle.h). Devices of processes without samples
+ * (kept_log.h) are not logged. One log is used by one thread. */
 #ifndef IDLE_LOG_H
 #define IDLE_LOG_H
 
@@ -9,11 +9,8 @@
 
 #include "idle_work.h"
 
-#include "proto/host_sample.h"
-
-#define IDLE_LOG_BLOCK       4096u      /* records in a block of work, and the most pieces of it */
-#define IDLE_LOG_WORK_MAX    (1u << 22) /* pieces of a device */
-#define IDLE_LOG_SAMPLES_MAX (1u << 22) /* samples of a process */
+#define IDLE_LOG_BLOCK    4096u      /* records in a block of work, and the most pieces of it */
+#define IDLE_LOG_WORK_MAX (1u << 22) /* pieces of a device */
 
 struct idle_block {
 	uint32_t index;         /* counts from 0 */
@@ -32,27 +29,13 @@ struct idle_device {
 	bool begun, changed; /* changed: since idle_log_saved() */
 };
 
-struct idle_samples {               /* of a process */
-	struct host_sample *recent; /* owns; since idle_log_saved() */
-	uint32_t nr_recent, room_recent;
-	uint32_t nr_blocks; /* in the store */
-	uint64_t nr_samples;
-};
-
 struct idle_log;
 
 /* NULL: out of memory. idle_log_destroy() accepts NULL. */
 struct idle_log *idle_log_create(void);
 void idle_log_destroy(struct idle_log *log);
 
-/* Logs a sample of a process (ids are the store's, from 1 without gaps). It leaves out calls, and samples without room.
- * 0 or -ENOMEM. */
-int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample);
-
-/* Returns whether work of the process on the device must be logged. */
-bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t device);
-
-/* Logs work that idle_log_wants(). Without room the device's log ends before this work. last_ns: the end of the
+/* Logs work of a device. Without room the device's log ends before this work. last_ns: the end of the
  * device's work before it, 0: none; it is needed only until idle_log_has_begun(). 0 or -ENOMEM. */
 int idle_log_work(struct idle_log *log, uint32_t device, const struct idle_work *work,
 		  uint64_t last_ns);
@@ -60,7 +43,6 @@ bool idle_log_has_begun(const struct idle_log *log, uint32_t device);
 
 /* For the store, by id less one (zeroes: nothing); borrowed until the next call that adds. This merges the blocks. */
 struct idle_device *idle_log_devices(struct idle_log *log, uint32_t *count);
-const struct idle_samples *idle_log_processes(const struct idle_log *log, uint32_t *count);
 void idle_log_saved(struct idle_log *log);
 
 /* Load into a fresh log. The only block to load is the device's last one, which grows; its work is copied. 0; -EINVAL:
@@ -68,7 +50,5 @@ void idle_log_saved(struct idle_log *log);
 int idle_log_load_device(struct idle_log *log, uint32_t device, uint64_t from_ns, uint64_t to_ns,
 			 uint32_t nr_blocks, uint64_t nr_pieces);
 int idle_log_load_block(struct idle_log *log, uint32_t device, const struct idle_block *block);
-int idle_log_load_samples(struct idle_log *log, uint32_t process, uint32_t nr_blocks,
-			  uint64_t nr_samples);
 
 #endif

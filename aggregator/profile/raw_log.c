@@ -50,13 +50,27 @@ int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample 
 
 int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns)
 {
-	if (!log->wanted || host == 0 || realtime_offset_ns == 0)
+	if (host == 0 || realtime_offset_ns == 0)
 		return 0;
 	if (array_reserve_zeroed(&log->clocks, &log->nr_clocks, host, sizeof(*log->clocks)))
 		return -ENOMEM;
 	if (log->clocks[host - 1].realtime_offset_ns == 0)
 		log->clocks[host - 1].realtime_offset_ns = realtime_offset_ns;
 	return 0;
+}
+
+int64_t raw_log_offset(const struct raw_log *log, uint32_t host)
+{
+	return host && host <= log->nr_clocks ? log->clocks[host - 1].realtime_offset_ns : 0;
+}
+
+int raw_log_load_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns)
+{
+	int error = raw_log_clock(log, host, realtime_offset_ns);
+
+	if (!error && raw_log_offset(log, host))
+		log->clocks[host - 1].saved = true;
+	return error;
 }
 
 const struct raw_sample *raw_log_samples(const struct raw_log *log, uint32_t *count)

@@ -116,6 +116,8 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 		error = add_to_process(collection, id, record, is_nccl);
 	if (!error && store_device)
 		error = session_samples_work(collection, id, store_device, events, record);
+	if (!error)
+		error = session_samples_kernel(collection, id, record);
 	return error ? error
 		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
 }

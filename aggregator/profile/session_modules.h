@@ -38,6 +38,11 @@ int session_collectives_record(struct collection *collection, uint32_t process,
 int session_samples_work(struct collection *collection, uint32_t process, uint32_t device,
 			 const struct message_events *events, const struct gpu_record *record);
 
+/* Keeps a record of GPU work with valid times, which was added to the correlator last, if the process has communicators
+ * (kept_log.h). 0 or -ENOMEM. */
+int session_samples_kernel(struct collection *collection, uint32_t process,
+			   const struct gpu_record *record);
+
 /* The store's id of SESSION_STRINGS_LEFT_OUT; 0: all texts had room. */
 uint32_t session_strings_left_out(const struct catalog *catalog);
 

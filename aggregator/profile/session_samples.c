@@ -3,7 +3,9 @@
 #include <errno.h>
 
 #include "collection.h"
+#include "collective_log.h"
 #include "idle_log.h"
+#include "kept_log.h"
 #include "raw_log.h"
 #include "roster.h"
 
@@ -41,9 +43,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		return error;
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
-	error = raw_log_clock(collection->raw,
-			      roster_process(collection->roster, id)->identity.host,
-			      message->realtime_offset_ns);
+	uint32_t host = roster_process(collection->roster, id)->identity.host;
+	error = raw_log_clock(collection->raw, host, message->realtime_offset_ns);
 	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
 		const struct host_sample *sample = &message->samples[i];
 		const struct fold_key key = {
@@ -64,7 +65,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
 		error = fold_table_add(collection->samples, &key, 1, sample->duration_ns, 0);
 		if (!error)
-			error = idle_log_sample(collection->idle, id, &translated);
+			error = kept_log_sample(collection->kept, id, &translated,
+						raw_log_offset(collection->raw, host));
 		if (!error)
 			error = raw_log_add(collection->raw, id, &translated);
 	}
@@ -99,7 +101,8 @@ int session_samples_work(struct collection *collection, uint32_t process, uint32
 	uint64_t last_ns = 0;
 	int error = 0;
 
-	if (!idle_log_wants(collection->idle, process, device))
+	if (!idle_log_has_begun(collection->idle, device) &&
+	    !kept_log_has_samples(collection->kept, process))
 		return 0;
 	if (events->clock_valid) {
 		work.clock_offset_ns = (uint64_t)events->clock_offset_ns;
@@ -110,4 +113,17 @@ int session_samples_work(struct collection *collection, uint32_t process, uint32
 	if (!idle_log_has_begun(collection->idle, device))
 		error = last_end(collection, device, &last_ns);
 	return error ? error : idle_log_work(collection->idle, device, &work, last_ns);
+}
+
+int session_samples_kernel(struct collection *collection, uint32_t process,
+			   const struct gpu_record *record)
+{
+	const struct roster_process *of = roster_process(collection->roster, process);
+	uint32_t tid, stack_id;
+
+	if (!collective_log_defined(collection->collectives, process) ||
+	    !kept_log_wants(collection->kept, process, record->start_ns))
+		return 0;
+	correlator_launched(of->correlator, record, &tid, &stack_id);
+	return kept_log_work(collection->kept, process, of->world_size, record, tid, stack_id);
 }

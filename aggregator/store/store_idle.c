@@ -14,12 +14,11 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 
-enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
+enum command { PUT_DEVICE, PUT_WORK, COMMANDS };
 
 const char *const store_idle_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?,?)",
 	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?,?)",
-	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?)",
 	[COMMANDS] = NULL,
 };
 
@@ -51,23 +50,13 @@ static int write_device(struct statement_set *set, struct block_code *code, uint
 
 int store_idle_write(struct statement_set *set, struct block_code *code, struct idle_log *log)
 {
-	uint32_t nr_devices, nr_processes;
+	uint32_t nr_devices;
 	const struct idle_device *devices = idle_log_devices(log, &nr_devices);
-	const struct idle_samples *processes = idle_log_processes(log, &nr_processes);
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
 		if (devices[i].changed)
 			error = write_device(set, code, i + 1, &devices[i]);
-	for (uint32_t i = 0; i < nr_processes && !error; i++) {
-		if (processes[i].nr_recent == 0)
-			continue;
-		error = block_code_samples(code, processes[i].recent, processes[i].nr_recent);
-		if (!error)
-			error = RUN(set, PUT_SAMPLES, NUMBER(i + 1), NUMBER(processes[i].nr_blocks),
-				    NUMBER(processes[i].nr_recent),
-				    database_bytes(code->bytes, code->size));
-	}
 	return error;
 }
 
@@ -105,18 +94,6 @@ static int take_block(struct collection *collection, struct statement *row)
 	return idle_log_load_block(collection->idle, device, &block);
 }
 
-/* columns: process, blocks, samples, the last block's index */
-static int take_samples(struct collection *collection, struct statement *row)
-{
-	uint32_t process = statement_number32(row, 0), nr_blocks = statement_number32(row, 1);
-
-	if (!roster_process(collection->roster, process) ||
-	    statement_number32(row, 3) != nr_blocks - 1)
-		return -EPROTO;
-	return idle_log_load_samples(collection->idle, process, nr_blocks,
-				     statement_number(row, 2));
-}
-
 static_assert(IDLE_LOG_BLOCK == 4096, "as the statements say");
 
 int store_idle_load(struct database *database, struct collection *collection)
@@ -130,9 +107,6 @@ int store_idle_load(struct database *database, struct collection *collection)
 		{"SELECT 1 FROM idle_blocks WHERE device NOT IN (SELECT device FROM idle_devices)",
 		 store_table_refuse},
 		{"SELECT * FROM idle_blocks WHERE records < 4096", take_block},
-		{"SELECT process, count(*), sum(count), max(block) FROM sample_blocks"
-		 " GROUP BY process",
-		 take_samples},
 	};
 
 	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
@@ -142,46 +116,24 @@ int store_idle_load(struct database *database, struct collection *collection)
 
 /* The items of the blocks that were read so far. */
 struct list {
-	void *items;
+	struct idle_work *items;
 	uint32_t count, room;
-	size_t item_size;
 };
 
-/* Makes room at the end for a block's items. Each item takes at least one byte per field, so a count that the bytes
- * cannot hold is refused. */
-static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
-{
-
-	if (count > nr_bytes || count > UINT32_MAX / 4 - list->count)
-		return -EPROTO;
-	return array_reserve(&list->items, &list->room, list->count + count, list->item_size);
-}
-
-/* take receives one block's row, its count and data; its context is the list. */
-static int read_blocks(struct database *database, const char *sql, uint32_t id, struct list *list,
-		       int (*take)(struct statement *row, void *context))
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "%s = %" PRIu32 " ORDER BY block", sql, id);
-	int error = database_rows(database, text, take, list);
-	if (error) {
-		free(list->items);
-		*list = (struct list){0};
-	}
-	return error;
-}
-
+/* Each item takes at least one byte per field, so a count that the bytes cannot hold is refused. */
 static int take_work_items(struct statement *row, void *context)
 {
 	struct list *list = context;
 	uint32_t count = statement_number32(row, 0), size;
 	const uint8_t *bytes = statement_bytes(row, 1, &size);
-	int error = reserve(list, count, size);
 
+	if (count > size || count > UINT32_MAX / 4 - list->count)
+		return -EPROTO;
+	int error =
+		array_reserve(&list->items, &list->room, list->count + count, sizeof(*list->items));
 	if (error)
 		return error;
-	struct idle_work *work = (struct idle_work *)list->items + list->count;
+	struct idle_work *work = list->items + list->count;
 	if (block_decode_work(bytes, size, work, count))
 		return -EPROTO;
 	for (uint32_t i = 0; i < count; i++)
@@ -195,65 +147,35 @@ int store_idle_read_work(struct database *database, uint32_t device, uint32_t wr
 			 struct idle_work **work, uint32_t *count, uint64_t *records,
 			 uint64_t *from_ns, uint64_t *to_ns)
 {
-	struct list list = {.item_size = sizeof(**work)};
+	struct list list = {0};
 	static const char *const numbers[] = {
 		"SELECT coalesce(sum(records), 0) FROM idle_blocks",
 		"SELECT from_ns FROM idle_devices",
 		"SELECT to_ns FROM idle_devices",
 	};
-	char blocks[160];
+	char text[160];
 	int64_t values[3];
 	int error = 0;
 
 	for (int i = 0; i < 3 && !error; i++) {
-		char text[160];
-
 		snprintf(text, sizeof(text), "%s WHERE writer = %" PRIu32 " AND device = %" PRIu32,
 			 numbers[i], writer, device);
 		error = database_query_number(database, text, &values[i]);
 	}
-	snprintf(blocks, sizeof(blocks),
-		 "SELECT count, data FROM idle_blocks WHERE writer = %" PRIu32 " AND device",
-		 writer);
+	snprintf(text, sizeof(text),
+		 "SELECT count, data FROM idle_blocks WHERE writer = %" PRIu32
+		 " AND device = %" PRIu32 " ORDER BY block",
+		 writer, device);
 	if (!error)
-		error = read_blocks(database, blocks, device, &list, take_work_items);
-	*work = list.items;
-	*count = list.count;
+		error = database_rows(database, text, take_work_items, &list);
+	if (error)
+		free(list.items);
+	*work = error ? NULL : list.items;
+	*count = error ? 0 : list.count;
 	if (error)
 		return error;
 	*records = (uint64_t)values[0];
 	*from_ns = (uint64_t)values[1];
 	*to_ns = (uint64_t)values[2];
 	return 0;
-}
-
-static int take_sample_items(struct statement *row, void *context)
-{
-	struct list *list = context;
-	uint32_t count = statement_number32(row, 0), size;
-	const uint8_t *bytes = statement_bytes(row, 1, &size);
-	int error = reserve(list, count, size);
-
-	if (error)
-		return error;
-	struct host_sample *samples = (struct host_sample *)list->items + list->count;
-	if (block_decode_samples(bytes, size, samples, count))
-		return -EPROTO;
-	for (uint32_t i = 0; i < count; i++)
-		if (samples[i].kind > HOST_SAMPLE_OFF_CPU)
-			return -EPROTO;
-	list->count += count;
-	return 0;
-}
-
-int store_idle_read_samples(struct database *database, uint32_t process,
-			    struct host_sample **samples, uint32_t *count)
-{
-	struct list list = {.item_size = sizeof(**samples)};
-	int error = read_blocks(database, "SELECT count, data FROM sample_blocks WHERE process",
-				process, &list, take_sample_items);
-
-	*samples = list.items;
-	*count = list.count;
-	return error;
 }

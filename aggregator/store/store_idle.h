@@ -6,7 +6,6 @@
 
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/idle_work.h"
-#include "proto/host_sample.h"
 
 struct block_code;
 struct statement_set;
@@ -27,10 +26,5 @@ int store_idle_load(struct database *database, struct collection *collection);
 int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
 			 struct idle_work **work, uint32_t *count, uint64_t *records,
 			 uint64_t *from_ns, uint64_t *to_ns);
-
-/* For reports: reads all logged samples of a process, in the order in which they came. The caller owns *samples
- * (free(); NULL: none). The same errors. */
-int store_idle_read_samples(struct database *database, uint32_t process,
-			    struct host_sample **samples, uint32_t *count);
 
 #endif

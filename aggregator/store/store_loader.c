@@ -8,6 +8,8 @@
 #include "block_code.h"
 #include "store_collectives.h"
 #include "store_idle.h"
+#include "store_kept.h"
+#include "store_raw.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "store_streams.h"
@@ -574,18 +576,20 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM memory_stacks", take_memory_stack},
 		{"SELECT * FROM pending", take_pending},
 	};
+	static int (*const loads[])(struct database * database, struct collection * collection) = {
+		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};
 	int error = store_loader_load_names(database, collection);
 
 	if (!error)
 		error = store_table_load(database, collection, tables,
 					 sizeof(tables) / sizeof(tables[0]));
-	if (!error)
-		error = store_streams_load(database, collection);
-	if (!error)
-		error = store_statistics_load(database, collection);
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]) && !error; i++)
+		error = loads[i](database, collection);
 	/* What is logged of idle time goes on from here. Nobody continues a merged profile. */
 	if (!error && collection->nr_writers == 1)
 		error = store_idle_load(database, collection);
+	if (!error && collection->nr_writers == 1)
+		error = store_kept_load(database, collection);
 	if (!error)
 		error = store_collectives_load(database, collection);
 	if (!error)

@@ -5,6 +5,9 @@
 #include <stdio.h>
 
 #include "statement_set.h"
+#include "store_table.h"
+
+#include "aggregator/profile/roster.h"
 
 enum command { PUT_SAMPLE, PUT_CLOCK, COMMANDS };
 
@@ -36,6 +39,22 @@ int store_raw_write(struct statement_set *set, const struct raw_log *log)
 			error = RUN(set, PUT_CLOCK, NUMBER(i + 1),
 				    database_signed(clocks[i].realtime_offset_ns));
 	return error;
+}
+
+static int take_clock(struct collection *collection, struct statement *row)
+{
+	uint32_t host = statement_number32(row, 0);
+
+	if (!roster_host(collection->roster, host))
+		return -EPROTO;
+	return raw_log_load_clock(collection->raw, host, statement_signed(row, 1));
+}
+
+int store_raw_load(struct database *database, struct collection *collection)
+{
+	static const struct store_table table = {"SELECT * FROM host_clocks", take_clock};
+
+	return store_table_load(database, collection, &table, 1);
 }
 
 int store_raw_newest(struct database *database, uint64_t *newest)

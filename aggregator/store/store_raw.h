@@ -1,4 +1,4 @@
-/* The store's tables of single samples (raw_log.h); part of the store. Single-threaded. */
+/* The store's tables of single samples and of hosts' clocks (raw_log.h); part of the store. Single-threaded. */
 #ifndef STORE_RAW_H
 #define STORE_RAW_H
 
@@ -6,6 +6,7 @@
 
 #include "database.h"
 
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 
 struct statement_set;
@@ -15,6 +16,9 @@ extern const char *const store_raw_commands[];
 
 /* Writes the additions, within the open transaction. */
 int store_raw_write(struct statement_set *set, const struct raw_log *log);
+
+/* Loads the hosts' clocks. Hosts must be loaded before. Errors as store_loader_load(). */
+int store_raw_load(struct database *database, struct collection *collection);
 
 /* For reports: *newest is the number of the newest sample; 0: there is none. */
 int store_raw_newest(struct database *database, uint64_t *newest);

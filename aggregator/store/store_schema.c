@@ -127,9 +127,11 @@ static const char schema[] =
 	" kind INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, ns INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, kind, node, name)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, block INTEGER NOT NULL,"
-	" count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (process, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, level INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" data BLOB NOT NULL, PRIMARY KEY (process, sort, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE sample_levels (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
+	" level INTEGER NOT NULL, PRIMARY KEY (process, sort)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE idle_devices (device INTEGER NOT NULL, writer INTEGER NOT NULL,"
 	" from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
 	" PRIMARY KEY (device, writer)) STRICT, WITHOUT ROWID;"
@@ -226,24 +228,20 @@ static const char schema[] =
 
 /* Each shows the tables that a version changed as the next version has them. */
 static const char *const views[] = {
-	/* 7: no call was folded; it has no messages either, and nobody asks for them */
-	"CREATE TEMP VIEW total_blocks AS SELECT NULL AS process, NULL AS kind, NULL AS block,"
-	" NULL AS count, NULL AS data WHERE false;"
-	"CREATE TEMP VIEW collectives_8 AS SELECT *, 0 AS folded, 0 AS waited_ns"
-	" FROM main.collectives;"
-	"CREATE TEMP VIEW collective_folds AS SELECT 1 WHERE 0;"
-	"CREATE TEMP VIEW collective_members AS SELECT 1 WHERE 0;"
-	"CREATE TEMP VIEW collective_sums AS SELECT 1 WHERE 0;",
 	/* 8: no kernel's total was known */
-	"CREATE TEMP VIEW IF NOT EXISTS collectives_8 AS SELECT * FROM main.collectives;"
 	"CREATE TEMP VIEW collectives AS SELECT *, NULL AS gpu_context, NULL AS gpu_stream,"
-	" NULL AS gpu_tid, NULL AS gpu_node, NULL AS gpu_name FROM collectives_8;"
+	" NULL AS gpu_tid, NULL AS gpu_node, NULL AS gpu_name FROM main.collectives;"
 	"CREATE TEMP VIEW collective_kernels AS SELECT *, NULL AS context, 0 AS stream,"
 	" 0 AS kernel_tid, 0 AS kernel_node, 0 AS name FROM main.collective_kernels;"
 	"CREATE TEMP VIEW collective_splits AS SELECT 1 WHERE 0;",
 	/* 9: no link was known */
 	"CREATE TEMP VIEW device_links AS SELECT NULL AS device, NULL AS link,"
 	" NULL AS bytes_per_second WHERE false;",
+	/* 10: all samples were kept, up to a number, and no GPU work */
+	"CREATE TEMP VIEW sample_blocks AS SELECT process, 0 AS sort, block, 0 AS level, count,"
+	" data FROM main.sample_blocks;"
+	"CREATE TEMP VIEW sample_levels AS SELECT NULL AS process, NULL AS sort, NULL AS level"
+	" WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,
@@ -334,14 +332,25 @@ int store_schema_check(struct database *database, const char *path, char **error
 	return status;
 }
 
+int store_schema_show(struct database *database)
+{
+	int64_t version;
+	int error = database_query_number(database, "PRAGMA user_version", &version);
+
+	if (!error && (version < STORE_SCHEMA_OLDEST || version > STORE_SCHEMA_VERSION))
+		error = -EPROTO;
+	for (; !error && version < STORE_SCHEMA_VERSION; version++)
+		error = database_execute(database, views[version - STORE_SCHEMA_OLDEST]);
+	return error;
+}
+
 int store_schema_read(struct database *database, const char *path, char **error)
 {
 	int64_t version;
 	int status = check(database, path, &version, error);
 
-	for (; !status && version < STORE_SCHEMA_VERSION; version++)
-		if (database_execute(database, views[version - STORE_SCHEMA_OLDEST]))
-			return refuse(error, path, "damaged", database_error(database));
+	if (!status && store_schema_show(database))
+		return refuse(error, path, "damaged", database_error(database));
 	return status;
 }
 

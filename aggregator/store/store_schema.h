@@ -7,8 +7,8 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 10
-#define STORE_SCHEMA_OLDEST  7 /* that can be read */
+#define STORE_SCHEMA_VERSION 11
+#define STORE_SCHEMA_OLDEST  8 /* that can be read */
 
 #define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */
 #define STORE_PENDING_MEMORY 2   /* pending.kind of memory_slots.h, beside correlator.h's kinds */
@@ -25,6 +25,9 @@ enum store_epoch_state {
  * (free()). */
 int store_schema_check(struct database *database, const char *path, char **error);
 int store_schema_read(struct database *database, const char *path, char **error);
+
+/* Shows the tables of an older version as this one has them, in a store that was checked. 0, -EPROTO, -EIO, -ENOMEM. */
+int store_schema_show(struct database *database);
 
 /* Makes the tables in an empty database: all of them or none. */
 int store_schema_create(struct database *database);

@@ -12,6 +12,7 @@
 #include "store_folds.h"
 #include "store_idle.h"
 #include "store_joins.h"
+#include "store_kept.h"
 #include "store_messages.h"
 #include "store_placement.h"
 #include "store_raw.h"
@@ -93,12 +94,13 @@ static const char *const commands[] = {
 };
 
 /* One set of statements for each part of the store. */
-enum part { OWN, STATISTICS, IDLE, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, TOTALS, MESSAGES, PARTS };
+enum part { OWN, STATISTICS, IDLE, KEPT, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, TOTALS, MESSAGES, PARTS };
 
 static const char *const *const parts[PARTS] = {
 	[OWN] = commands,
 	[STATISTICS] = store_statistics_commands,
 	[IDLE] = store_idle_commands,
+	[KEPT] = store_kept_commands,
 	[RAW] = store_raw_commands,
 	[COLLECTIVES] = store_collectives_commands,
 	[JOINS] = store_joins_commands,
@@ -526,6 +528,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = write_timelines(writer, collection->timelines);
 	if (!error)
 		error = store_idle_write(&writer->sets[IDLE], &writer->code, collection->idle);
+	if (!error)
+		error = store_kept_write(&writer->sets[KEPT], &writer->code, collection->kept);
 	if (!error)
 		error = store_raw_write(&writer->sets[RAW], collection->raw);
 	if (!error)

@@ -12,6 +12,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_idle.h"
+#include "aggregator/store/store_kept.h"
 
 /* The sources of idle time, and the result. */
 struct folding {
@@ -135,7 +136,7 @@ static int fold_process(const struct folding *folding, uint32_t device, const st
 	struct idle_gap *plain = malloc(nr_gaps * sizeof(*plain));
 	struct host_sample *samples = NULL;
 	uint32_t nr_samples;
-	int error = plain ? store_idle_read_samples(folding->database, gaps[0].process_id, &samples,
+	int error = plain ? store_kept_read(folding->database, KEPT_HOST, gaps[0].process_id, &samples,
 						    &nr_samples)
 			  : -ENOMEM;
 
@@ -245,7 +246,7 @@ int profile_idle_load(struct database *database, const struct collection *collec
 		return -ENOMEM;
 	if (nr_samples == 0)
 		return 0;
-	error = database_query_number(database, "SELECT sum(count) FROM sample_blocks", &nr_kept);
+	error = database_query_number(database, "SELECT sum(count) FROM sample_blocks WHERE sort = 0", &nr_kept);
 	if (!error && (uint64_t)nr_kept > nr_samples)
 		error = -EPROTO;
 	folding.left_out = nr_samples - (uint64_t)nr_kept;

@@ -7,6 +7,7 @@
 #include "straggler.h"
 #include "straggler_explain.h"
 #include "straggler_places.h"
+#include "straggler_rank.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
@@ -245,8 +246,7 @@ static int add_rank(struct builder *builder, uint32_t process)
 	struct report_straggler *report = builder->report;
 
 	for (uint32_t i = 0; i < report->nr_ranks; i++)
-		if (straggler_explain_same_rank(roster_process(roster, report->ranks[i].process),
-						added)) {
+		if (straggler_rank_same(roster_process(roster, report->ranks[i].process), added)) {
 			builder->rank_of[process] = i + 1;
 			return 0;
 		}

@@ -6,43 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "straggler_work.h"
-
 #include "base/array.h"
 #include "report/model/report_tree.h"
 #include "report/names/cuda_name.h"
 #include "report/names/robust.h"
 
-#define EFFECT_SHARE 0.25 /* of the lateness; another cause must explain at least this much */
-#define SPREADS      3.0  /* spreads of the others that an excess must exceed */
-#define PART_MIN     0.02 /* of the lateness; the excess must also exceed this */
-#define LONGER       1.02 /* a launch that takes this factor more is a longer one */
-#define CUT_STACK    "…;"
-#define STACK_MAX    12u /* innermost frames that a shown stack has */
+#define SPREADS   3.0  /* spreads of the others that an excess must exceed */
+#define PART_MIN  0.02 /* of the lateness; the excess must also exceed this */
+#define LONGER    1.02 /* a launch that takes this factor more is a longer one */
+#define CUT_STACK "…;"
+#define STACK_MAX 12u /* innermost frames that a shown stack has */
 
-#define FUTEX "futex"
-
-/* The parts that are examined one by one. Waits for another thread follow from that thread's work, so they are kept
- * apart from other waits. */
-static const struct straggler_part parts[] = {
-	{.plane = REPORT_PLANE_GPU},
-	{.plane = REPORT_PLANE_CPU},
-	{.plane = REPORT_PLANE_OFF_CPU, .leaf = "[Off-CPU]" FUTEX, .but_leaf = true},
-	{.plane = REPORT_PLANE_OFF_CPU, .leaf = "[Off-CPU]" FUTEX},
-	{.plane = REPORT_PLANE_IDLE},
-};
-
-/* The examination of one part. */
+/* The examination of one sort of work. */
 struct look {
 	const struct straggler_work *work;
 	const struct straggler_question *question;
-	const struct straggler_part *part;
-	enum report_plane plane;
+	enum straggler_sort sort;
 	bool in_windows;
 	uint32_t nr_nodes;
 	struct straggler_amount *amounts;
 	double *excess; /* owns; for each node and below, per collective; 0: it may be chance */
 	double *below;  /* owns; sum over its children */
+	double *doubt;  /* owns; an amount at the node that may be chance */
 	uint32_t *child, *sibling; /* owns; 0: none */
 	double *values;            /* owns; the other ranks' values */
 	double period_ns;          /* period of samples on the CPU */
@@ -51,13 +36,26 @@ struct look {
 struct causes {
 	struct straggler_cause *list; /* owns */
 	uint32_t count, room;
+	double idle; /* what the GPU idled more in all, as a share of the lateness */
 };
+
+static void fini_cause(struct straggler_cause *cause)
+{
+	free(cause->function);
+	free(cause->what);
+	free(cause->stack);
+}
 
 /* Returns the divisor of a party's sums. */
 static double times_of(const struct look *look, uint32_t party)
 {
-	return look->in_windows ? (double)look->question->parties[party].nr_windows
-				: (double)look->question->collectives;
+	const struct straggler_windows *windows = &look->question->parties[party].windows;
+
+	if (!look->in_windows)
+		return (double)look->question->collectives;
+	return look->sort == STRAGGLER_GPU_WORK ? windows->gpu.collectives
+	       : look->sort == STRAGGLER_IDLE   ? windows->idle.collectives
+						: windows->host.collectives;
 }
 
 static double late_of(const struct look *look)
@@ -86,37 +84,38 @@ static double median_count(const struct look *look, uint32_t node)
 	return robust_median(look->values, width - 1);
 }
 
-/* Returns the late rank's amount above the others'; 0: it may be chance. */
-static double own_excess(const struct look *look, uint32_t node)
+/* Returns the late rank's amount above the others'; 0: it may be chance. Sets the node's doubt. */
+static double own_excess(struct look *look, uint32_t node)
 {
 	const struct straggler_amount *late =
 		&look->amounts[(size_t)node * look->question->nr_parties];
 	double median = median_ns(look, node);
 	double more = late->ns / times_of(look, 0) - median;
-
-	if (more <= PART_MIN * late_of(look) || more <= 0)
-		return 0;
 	double noise = robust_spread(look->values, look->question->nr_parties - 1);
 	/* Of n samples of a clock the error is the root of n. */
-	double sampling = look->plane == REPORT_PLANE_CPU
+	double sampling = look->sort == STRAGGLER_CPU
 				  ? sqrt(late->ns * look->period_ns) / times_of(look, 0)
 				  : 0;
 	if (sampling > noise)
 		noise = sampling;
-	return more > SPREADS * noise ? more : 0;
+	look->doubt[node] = SPREADS * noise;
+	if (look->doubt[node] < PART_MIN * late_of(look))
+		look->doubt[node] = PART_MIN * late_of(look);
+	return more > look->doubt[node] ? more : 0;
 }
 
 static int look_init(struct look *look)
 {
 	look->nr_nodes = straggler_work_nodes(look->work);
-	look->amounts = straggler_work_sum(look->work, look->part);
+	look->amounts = straggler_work_sum(look->work, look->sort);
 	look->excess = calloc(look->nr_nodes, sizeof(*look->excess));
 	look->below = calloc(look->nr_nodes, sizeof(*look->below));
+	look->doubt = calloc(look->nr_nodes, sizeof(*look->doubt));
 	look->child = calloc(look->nr_nodes, sizeof(*look->child));
 	look->sibling = calloc(look->nr_nodes, sizeof(*look->sibling));
 	look->values = calloc(look->question->nr_parties, sizeof(*look->values));
-	if (!look->amounts || !look->excess || !look->below || !look->child || !look->sibling ||
-	    !look->values)
+	if (!look->amounts || !look->excess || !look->below || !look->doubt || !look->child ||
+	    !look->sibling || !look->values)
 		return -ENOMEM;
 	if (look->amounts[0].count > 0)
 		look->period_ns = look->amounts[0].ns / look->amounts[0].count;
@@ -140,6 +139,7 @@ static void look_fini(struct look *look)
 	free(look->amounts);
 	free(look->excess);
 	free(look->below);
+	free(look->doubt);
 	free(look->child);
 	free(look->sibling);
 	free(look->values);
@@ -178,13 +178,30 @@ static const char *reason_of(enum report_plane plane, const char *what)
 	return what && strncmp(what, "[Off-CPU]", 9) == 0 ? what + 9 : "";
 }
 
+/* Returns whether a name is a Python function's, "train.py:step": C++ names have two colons. */
+static bool is_python(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon && colon[1] != ':' && name[0] != '[';
+}
+
+/* Names the innermost function; if a Python function calls it, that one, because that is what people can change. */
 static char *name_function(const struct look *look, uint32_t node, const char *what)
 {
-	for (; node; node = straggler_work_parent(look->work, node))
-		if (!straggler_work_is_leaf(look->work, node) &&
-		    is_function(straggler_work_name(look->work, node), what))
-			return strdup(straggler_work_name(look->work, node));
-	return strdup("");
+	const char *function = "";
+
+	for (; node; node = straggler_work_parent(look->work, node)) {
+		const char *name = straggler_work_name(look->work, node);
+
+		if (straggler_work_is_leaf(look->work, node) || !is_function(name, what))
+			continue;
+		if (is_python(name))
+			return strdup(name);
+		if (!*function)
+			function = name;
+	}
+	return strdup(function);
 }
 
 /* Returns the leaf below with the largest excess. */
@@ -217,15 +234,15 @@ static char *name_what(const struct look *look, uint32_t node)
 {
 	uint32_t leaf = find_leaf(look, node);
 
-	if (look->plane == REPORT_PLANE_IDLE)
+	if (look->sort == STRAGGLER_IDLE)
 		return strdup(
 			straggler_work_name(look->work, straggler_work_parent(look->work, leaf)));
 	const char *name = straggler_work_name(look->work, leaf);
 	const char *end = name[0] == '[' ? strchr(name, ']') : NULL;
 	if (!end)
 		return strdup("");
-	return strdup(look->plane == REPORT_PLANE_GPU && !strstr(name, "_Kernel]") ? name
-										   : end + 1);
+	return strdup(look->sort == STRAGGLER_GPU_WORK && !strstr(name, "_Kernel]") ? name
+										    : end + 1);
 }
 
 static char *name_stack(const struct look *look, uint32_t node)
@@ -272,15 +289,17 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 		return -ENOMEM;
 	struct straggler_cause *cause = &causes->list[causes->count++];
 	*cause = (struct straggler_cause){
-		.plane = look->plane,
-		.in_windows = look->in_windows,
+		.plane = straggler_work_plane(look->sort),
+		.sort = look->sort,
+		.extent = look->in_windows ? look->question->extent : STRAGGLER_RUN,
 		.excess_ns = (uint64_t)llround(look->excess[node]),
 		.share = late_of(look) > 0 ? look->excess[node] / late_of(look) : 0,
 		.what = name_what(look, node),
-		.stack = name_stack(look, node),
+		.stack = node ? name_stack(look, node)
+			      : strdup(straggler_work_name(look->work, find_leaf(look, 0))),
 	};
-	cause->function = name_function(look, node, reason_of(look->plane, cause->what));
-	if (look->plane == REPORT_PLANE_GPU)
+	cause->function = name_function(look, node, reason_of(cause->plane, cause->what));
+	if (look->sort == STRAGGLER_GPU_WORK)
 		compare_launches(look, node, cause);
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
 }
@@ -310,24 +329,52 @@ static bool begins_extra(const struct look *look, uint32_t node)
 /* Returns whether the excess is divided among the children like the others' time. Then all of it takes longer. */
 static bool is_even(const struct look *look, uint32_t node)
 {
-	double excess = 0, others = 0, apart = 0;
+	double excess = 0, in_these = 0, others = median_ns(look, node), apart = 0;
 
 	for (uint32_t child = look->child[node]; child; child = look->sibling[child]) {
 		excess += look->excess[child];
-		others += median_ns(look, child);
+		in_these += median_ns(look, child);
 	}
+	if (in_these > others)
+		others = in_these;
 	if (excess <= 0 || others <= 0)
 		return false;
 	for (uint32_t child = look->child[node]; child; child = look->sibling[child])
 		apart += fabs(look->excess[child] / excess - median_ns(look, child) / others);
+	/* Children without an excess are not in the list. */
+	apart += (others - in_these) / others;
 	return apart / 2 < STRAGGLER_CAUSES_UNEVEN;
 }
 
-/* Returns whether a node is one cause together with all that it calls. Each kernel is a cause by itself. */
-static bool is_whole(const struct look *look, uint32_t node)
+/* Return whether a node is one cause together with all that it calls: the others hardly do it, or all of it takes
+ * longer. Each kernel is a cause by itself. */
+static bool is_new(const struct look *look, uint32_t node)
 {
-	return node != 0 && look->plane != REPORT_PLANE_GPU &&
-	       (begins_extra(look, node) || is_even(look, node));
+	return node != 0 && look->sort != STRAGGLER_GPU_WORK && begins_extra(look, node);
+}
+
+static bool is_all_longer(const struct look *look, uint32_t node)
+{
+	return node != 0 && look->sort != STRAGGLER_GPU_WORK && is_even(look, node);
+}
+
+static uint32_t find_most(const struct look *look, uint32_t node)
+{
+	uint32_t most = 0;
+
+	for (uint32_t child = look->child[node]; child; child = look->sibling[child])
+		if (!most || look->excess[child] > look->excess[most])
+			most = child;
+	return most;
+}
+
+/* Returns whether a node's children leave no more of its excess than may be chance. */
+static bool is_divided(const struct look *look, uint32_t node)
+{
+	double rest = look->excess[node] - look->below[node];
+
+	return node == 0 || rest <= look->doubt[node] ||
+	       look->below[node] >= STRAGGLER_CAUSES_SHARE * look->excess[node];
 }
 
 /* Follows the excess: into the child that holds it, or into each child if it is divided. Otherwise the cause is
@@ -340,40 +387,38 @@ static int follow(const struct look *look, struct causes *causes)
 	if (!error && look->excess[0] > 0)
 		open[nr_open++] = 0;
 	while (nr_open > 0 && !error) {
-		uint32_t node = open[--nr_open], most = 0;
-		double enough = STRAGGLER_CAUSES_SHARE * look->excess[node];
+		uint32_t node = open[--nr_open], most = find_most(look, node);
+		/* Of kernels each counts, also beside one that is more. */
+		bool holds_it = most && look->sort != STRAGGLER_GPU_WORK &&
+				look->excess[most] >= STRAGGLER_CAUSES_SHARE * look->excess[node];
 
-		for (uint32_t child = look->child[node]; child; child = look->sibling[child])
-			if (!most || look->excess[child] > look->excess[most])
-				most = child;
-		if (most && look->excess[most] >= enough) {
-			open[nr_open++] = most;
-		} else if (most && (look->below[node] >= enough || node == 0) &&
-			   !is_whole(look, node)) {
-			for (uint32_t child = look->child[node]; child;
-			     child = look->sibling[child])
-				open[nr_open++] = child;
-		} else {
+		if (!most || look->sort == STRAGGLER_RUN_QUEUE || is_new(look, node) ||
+		    (!holds_it && (!is_divided(look, node) || is_all_longer(look, node)))) {
 			error = add_cause(look, node, causes);
+			continue;
 		}
+		for (uint32_t child = look->child[node]; child; child = look->sibling[child])
+			if (!holds_it || child == most)
+				open[nr_open++] = child;
 	}
 	free(open);
 	return error;
 }
 
 static int look_at(const struct straggler_work *work, const struct straggler_question *question,
-		   const struct straggler_part *part, struct causes *causes)
+		   enum straggler_sort sort, struct causes *causes)
 {
-	bool host = part->plane == REPORT_PLANE_CPU || part->plane == REPORT_PLANE_OFF_CPU;
 	struct look look = {.work = work,
 			    .question = question,
-			    .part = part,
-			    .plane = part->plane,
-			    .in_windows = host && straggler_work_in_windows(work)};
+			    .sort = sort,
+			    .in_windows = straggler_work_in_windows(work, sort)};
 	int error = look_init(&look);
 
 	if (!error)
 		error = follow(&look, causes);
+	if (!error && sort == STRAGGLER_IDLE && late_of(&look) > 0)
+		causes->idle = (look.amounts[0].ns / times_of(&look, 0) - median_ns(&look, 0)) /
+			       late_of(&look);
 	look_fini(&look);
 	return error;
 }
@@ -389,23 +434,44 @@ static int by_excess(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
-/* Marks effects of other causes. An idle GPU is always an effect. A wait for another thread of the process is one if
- * another cause counts. PyTorch's backward pass waits in this way for the forward pass. */
-static void find_effects(struct causes *causes)
+double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_causes)
 {
 	double most = 0;
+
+	for (uint32_t i = 0; i < nr_causes; i++)
+		if (!causes[i].is_effect && causes[i].share > most)
+			most = causes[i].share;
+	return most;
+}
+
+static double sum_of_gpu(const struct causes *causes)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < causes->count; i++)
+		sum += causes->list[i].sort == STRAGGLER_GPU_WORK ? causes->list[i].share : 0;
+	return sum;
+}
+
+/* Marks effects of other causes. An idle GPU is always an effect. A wait for another thread of the process is one if
+ * another cause counts. PyTorch's backward pass waits in this way for the forward pass. If GPU work explains the
+ * lateness, and the GPU did not idle, what the host did meanwhile held up nobody: where it runs ahead, it waits for
+ * room in the GPU's queue. */
+static void find_effects(struct causes *causes)
+{
+	const bool by_gpu = sum_of_gpu(causes) >= STRAGGLER_CAUSES_SHARE &&
+			    causes->idle < STRAGGLER_CAUSES_ENOUGH;
 
 	for (uint32_t i = 0; i < causes->count; i++) {
 		struct straggler_cause *cause = &causes->list[i];
 
-		cause->is_effect = cause->plane == REPORT_PLANE_IDLE
-					   ? 2
-					   : cause->plane == REPORT_PLANE_OFF_CPU &&
-						     !strcmp(cause->what, FUTEX);
-		if (!cause->is_effect && cause->share > most)
-			most = cause->share;
+		cause->is_effect = cause->sort == STRAGGLER_IDLE ? 2
+				   : cause->sort == STRAGGLER_GPU_WORK
+					   ? 0
+					   : by_gpu || cause->sort == STRAGGLER_THREAD_WAITS;
 	}
-	for (uint32_t i = 0; i < causes->count && most < EFFECT_SHARE; i++)
+	double most = straggler_causes_most(causes->list, causes->count);
+	for (uint32_t i = 0; i < causes->count && most < STRAGGLER_CAUSES_ENOUGH; i++)
 		if (causes->list[i].is_effect == 1)
 			causes->list[i].is_effect = 0;
 }
@@ -424,11 +490,15 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	int error = straggler_work_create(profile, store_path, folds, question, &work);
 	if (error)
 		return error;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !error; i++)
-		if (straggler_work_planes(work) & 1u << parts[i].plane && question->collectives)
-			error = look_at(work, question, &parts[i], &causes);
+	for (uint32_t i = 0; i < STRAGGLER_SORTS && !error && question->collectives; i++)
+		if (straggler_work_planes(work) & 1u << straggler_work_plane(i) &&
+		    straggler_work_is_kept(work, i))
+			error = look_at(work, question, i, &causes);
 	scope->planes = straggler_work_planes(work);
-	scope->in_windows = straggler_work_in_windows(work);
+	scope->extent = straggler_work_in_windows(work, STRAGGLER_CPU) ||
+					straggler_work_in_windows(work, STRAGGLER_GPU_WORK)
+				? question->extent
+				: STRAGGLER_RUN;
 	scope->late_ns = question->late_ns;
 	straggler_work_destroy(work);
 	if (error) {
@@ -440,22 +510,14 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
 	*list = causes.list;
 	*nr_causes = causes.count;
-	for (; *nr_causes > STRAGGLER_CAUSES_MAX; --*nr_causes) {
-		struct straggler_cause *cause = &causes.list[*nr_causes - 1];
-
-		free(cause->function);
-		free(cause->what);
-		free(cause->stack);
-	}
+	for (; *nr_causes > STRAGGLER_CAUSES_MAX; --*nr_causes)
+		fini_cause(&causes.list[*nr_causes - 1]);
 	return 0;
 }
 
 void straggler_causes_free(struct straggler_cause *causes, uint32_t nr_causes)
 {
-	for (uint32_t i = 0; i < nr_causes; i++) {
-		free(causes[i].function);
-		free(causes[i].what);
-		free(causes[i].stack);
-	}
+	for (uint32_t i = 0; i < nr_causes; i++)
+		fini_cause(&causes[i]);
 	free(causes);
 }

@@ -1,15 +1,14 @@
 /* Finds why a rank is late: the work of which it does more than the median of the others, by plane and function.
  *   - Sums of GPU work (without NCCL's), of samples on and off the CPU, and of idle time are put on one tree of
- *     stacks for each rank, without lines and numbers of GPUs. Of host threads only those count that launch GPU work
- *     or call collectives, because other threads hold up no collective. Waits for other threads (futex) are looked
- *     at apart from other waits, because they follow from the other thread's work.
+ *     stacks for each rank, without lines and numbers of GPUs (straggler_work.h). Of host threads only those count that
+ *     launch GPU work or call collectives, because other threads hold up no collective.
  *   - A node's excess is the rank's amount at the node and below it, less the median of the others. It counts if it
  *     is above three times the spread of the others (and of sampling) and above a fiftieth of the lateness.
  *   - From the root the excess is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and
- *     where it is divided, into each part. It is not followed (on host threads) if all calls of a frame take longer
- *     alike, or if the others hardly make them: then that frame is the cause.
- * Where samples were kept one by one, those on and off the CPU count only within the given windows; otherwise whole
- * runs are compared. Pure but for reading the store; one thread. */
+ *     where it is divided, into each part. What the parts leave counts only if it is more than chance. It is not
+ *     followed (on host threads) if all calls of a frame take longer alike, or if the others hardly make them: then
+ *     that frame is the cause. Time in the run queue is one cause, whatever the thread was doing.
+ * Pure but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
 #define STRAGGLER_CAUSES_H
 
@@ -17,11 +16,14 @@
 #include <stdint.h>
 
 #include "straggler_question.h"
+#include "straggler_work.h"
 
 #include "report/model/report_plane.h"
 
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8
+#define STRAGGLER_CAUSES_ENOUGH                                                                    \
+	0.25 /* of the lateness: causes that explain so much leave others to be effects */
 #define STRAGGLER_CAUSES_UNEVEN                                                                    \
 	0.25 /* uneven: this share of an excess lies at other callees than the others' time */
 
@@ -30,9 +32,10 @@ struct profile;
 
 struct straggler_cause {
 	enum report_plane plane;
-	bool in_windows; /* otherwise of the whole run */
-	bool more;       /* of GPU work: the rank has more launches, not longer ones */
-	/* effect of another cause: 1 a thread that waits for another of its process, 2 an idle GPU */
+	enum straggler_sort sort;
+	enum straggler_extent extent; /* the times that were compared */
+	bool more;                    /* of GPU work: the rank has more launches, not longer ones */
+	/* effect of another cause: 1 of a host thread, 2 an idle GPU */
 	uint8_t is_effect;
 	uint64_t excess_ns; /* per collective */
 	double share;       /* of the lateness */
@@ -47,7 +50,7 @@ struct straggler_cause {
 struct straggler_scope {
 	/* a set, 1 << enum report_plane, of planes of which the late rank has records */
 	uint32_t planes;
-	bool in_windows; /* host samples count only in the windows */
+	enum straggler_extent extent; /* the times that were compared, of what is known by time */
 	uint64_t late_ns;
 };
 
@@ -58,6 +61,9 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 			  const struct straggler_question *question,
 			  struct straggler_cause **causes, uint32_t *nr_causes,
 			  struct straggler_scope *scope);
+/* Returns the greatest share of a cause that is no effect. */
+double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_causes);
+
 void straggler_causes_free(struct straggler_cause *causes, uint32_t nr_causes);
 
 #endif

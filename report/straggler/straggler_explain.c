@@ -1,14 +1,12 @@
 #include "straggler_explain.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
+#include "straggler_kept.h"
+#include "straggler_rank.h"
 #include "straggler_window.h"
-
-bool straggler_explain_same_rank(const struct roster_process *a, const struct roster_process *b)
-{
-	return a->rank >= 0 && a->rank == b->rank && a->job == b->job;
-}
 
 static bool is_in_group(const struct straggler_group *group, uint32_t member)
 {
@@ -34,8 +32,8 @@ static uint32_t choose_parties(const struct roster *roster, const struct straggl
 			uint32_t other = of->members[members[j]].process;
 
 			there |= process == other ||
-				 straggler_explain_same_rank(roster_process(roster, process),
-							     roster_process(roster, other));
+				 straggler_rank_same(roster_process(roster, process),
+						     roster_process(roster, other));
 		}
 		if (!there)
 			members[count++] = i;
@@ -74,26 +72,105 @@ static uint32_t find_calls(const struct raw_calls *raw, uint32_t member)
 	return COLLECTIVE_FOLD_NONE;
 }
 
-static int find_windows(const struct raw_calls *raw, uint32_t late, const uint32_t *members,
-			struct straggler_question *question, struct straggler_party *parties)
+/* ---- the times that are compared */
+
+/* What is asked, with the parties' places in the fold. */
+struct inquiry {
+	const struct profile *profile;
+	const char *store_path;
+	const struct collective_folds *folds;
+	const struct straggler_late *late;
+	struct raw_calls raw;
+	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
+	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX];
+	struct straggler_question question;
+};
+
+/* What is found in some times. */
+struct finding {
+	struct straggler_cause *causes; /* owns */
+	uint32_t nr_causes;
+	struct straggler_scope scope;
+};
+
+static void fini_windows(struct inquiry *inquiry)
 {
-	uint32_t at = find_calls(raw, late);
+	for (uint32_t i = 0; i < inquiry->question.nr_parties; i++)
+		straggler_windows_fini(&inquiry->parties[i].windows);
+}
+
+/* Sets the windows before the collectives in which the rank was last. */
+static int find_late(struct inquiry *inquiry)
+{
+	struct straggler_question *question = &inquiry->question;
+	uint32_t at = find_calls(&inquiry->raw, inquiry->late->member);
+	uint64_t count;
 	int error = 0;
 
+	question->extent = STRAGGLER_LATE;
 	if (at == COLLECTIVE_FOLD_NONE)
 		return 0;
-	question->window_late_ns =
-		straggler_window_lateness(&raw->calls, at, &question->window_count);
+	question->window_late_ns = straggler_window_lateness(&inquiry->raw.calls, at, &count);
 	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
-		struct straggler_window *windows = NULL;
-		uint32_t member = find_calls(raw, members[i]);
+		uint32_t member = find_calls(&inquiry->raw, inquiry->members[i]);
 
 		if (member != COLLECTIVE_FOLD_NONE)
-			error = straggler_window_find(&raw->calls, raw->log, at, member, &windows,
-						      &parties[i].nr_windows);
-		parties[i].windows = windows;
+			error = straggler_window_find(&inquiry->raw.calls, inquiry->raw.log, at,
+						      member, &inquiry->parties[i].windows);
 	}
 	return error;
+}
+
+/* Sets one window for each rank, from its first collective to its last one. */
+static int find_span(struct inquiry *inquiry)
+{
+	struct straggler_question *question = &inquiry->question;
+	int error = 0;
+
+	question->extent = STRAGGLER_COLLECTIVES;
+	question->window_late_ns = question->late_ns;
+	for (uint32_t i = 0; i < question->nr_parties && !error; i++)
+		error = straggler_window_span(&inquiry->late->fold->members[inquiry->members[i]],
+					      question->collectives, &inquiry->parties[i].windows);
+	return error;
+}
+
+static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry),
+		   struct finding *finding)
+{
+	int error = find(inquiry);
+
+	if (!error)
+		error = straggler_kept_cut(inquiry->profile, inquiry->parties,
+					   inquiry->question.nr_parties);
+	if (!error)
+		error = straggler_causes_find(inquiry->profile, inquiry->store_path, inquiry->folds,
+					      &inquiry->question, &finding->causes,
+					      &finding->nr_causes, &finding->scope);
+	fini_windows(inquiry);
+	return error;
+}
+
+/* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
+ * first collective to the last one. */
+static int look_at_all(struct inquiry *inquiry, struct finding *finding)
+{
+	struct finding wider = {0};
+	int error = look_in(inquiry, find_late, finding);
+	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
+
+	if (error || (finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH))
+		return error;
+	error = look_in(inquiry, find_span, &wider);
+	if (error)
+		return error;
+	bool better = finding->scope.extent == STRAGGLER_RUN ||
+		      straggler_causes_most(wider.causes, wider.nr_causes) > most;
+	struct finding worse = better ? *finding : wider;
+	if (better)
+		*finding = wider;
+	straggler_causes_free(worse.causes, worse.nr_causes);
+	return 0;
 }
 
 int straggler_explain(const struct profile *profile, const char *store_path,
@@ -103,30 +180,37 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 {
 	const struct roster *roster = profile->collection->roster;
 	const struct collective_fold *fold = late->fold;
-	struct raw_calls raw = {.fold = fold, .log = folds->log};
-	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
-	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX] = {0};
-	struct straggler_question question = {
-		.parties = parties,
-		.nr_parties = choose_parties(roster, late, members),
-		.collectives = fold->used,
-		.late_ns = late->found->late_ns > 0 ? (uint64_t)late->found->late_ns : 0,
+	struct inquiry inquiry = {
+		.profile = profile,
+		.store_path = store_path,
+		.folds = folds,
+		.late = late,
+		.raw = {.fold = fold, .log = folds->log},
+		.question =
+			{
+				.collectives = fold->used,
+				.late_ns = late->found->late_ns > 0 ? (uint64_t)late->found->late_ns
+								    : 0,
+			},
 	};
+	struct finding finding = {0};
 
-	if (question.nr_parties < 2)
+	inquiry.question.parties = inquiry.parties;
+	inquiry.question.nr_parties = choose_parties(roster, late, inquiry.members);
+	if (inquiry.question.nr_parties < 2)
 		return 0;
-	for (uint32_t i = 0; i < question.nr_parties; i++)
-		parties[i].process = fold->members[members[i]].process;
-	int error = collective_match_each(raw.log, roster_size(roster).processes, true, take_calls,
-					  &raw);
+	for (uint32_t i = 0; i < inquiry.question.nr_parties; i++)
+		inquiry.parties[i].process = fold->members[inquiry.members[i]].process;
+	int error = collective_match_each(folds->log, roster_size(roster).processes, true,
+					  take_calls, &inquiry.raw);
 	if (!error)
-		error = find_windows(&raw, late->member, members, &question, parties);
-	if (!error)
-		error = straggler_causes_find(profile, store_path, folds, &question, causes,
-					      nr_causes, scope);
-	for (uint32_t i = 0; i < question.nr_parties; i++)
-		free((void *)parties[i].windows);
-	collective_match_fini(&raw.calls.match);
-	free(raw.calls.times_ns);
+		error = look_at_all(&inquiry, &finding);
+	if (error)
+		straggler_causes_free(finding.causes, finding.nr_causes);
+	*causes = error ? NULL : finding.causes;
+	*nr_causes = error ? 0 : finding.nr_causes;
+	*scope = finding.scope;
+	collective_match_fini(&inquiry.raw.calls.match);
+	free(inquiry.raw.calls.times_ns);
 	return error;
 }

@@ -3,8 +3,6 @@
 #ifndef STRAGGLER_EXPLAIN_H
 #define STRAGGLER_EXPLAIN_H
 
-#include <stdbool.h>
-
 #include "straggler_causes.h"
 #include "straggler_groups.h"
 
@@ -27,8 +25,5 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 		      const struct collective_folds *folds, const struct straggler_late *late,
 		      struct straggler_cause **causes, uint32_t *nr_causes,
 		      struct straggler_scope *scope);
-
-/* Returns whether two processes are of one rank of a job. */
-bool straggler_explain_same_rank(const struct roster_process *a, const struct roster_process *b);
 
 #endif

@@ -4,25 +4,31 @@
 
 #include <stdint.h>
 
+#include "straggler_window.h"
+
 #define STRAGGLER_OTHERS_MAX 64u /* other ranks in the median */
 
-struct straggler_window;
+/* The times that are compared. */
+enum straggler_extent {
+	STRAGGLER_RUN,         /* whole runs */
+	STRAGGLER_COLLECTIVES, /* from the first collective to the last one */
+	STRAGGLER_LATE,        /* before the collectives in which the rank was last */
+};
 
 /* A rank of the comparison; the first one is the late one. */
 struct straggler_party {
 	/* a process of the roster, which stands for all processes of its rank */
 	uint32_t process;
-	const struct straggler_window *windows; /* in order; they do not overlap */
-	uint32_t nr_windows;
+	struct straggler_windows windows; /* none where the extent is STRAGGLER_RUN */
 };
 
 struct straggler_question {
 	const struct straggler_party *parties; /* 2 to 1 + STRAGGLER_OTHERS_MAX */
 	uint32_t nr_parties;
-	uint64_t collectives;    /* divisor for sums of whole runs */
-	uint64_t window_count;   /* divisor for sums of windows */
+	enum straggler_extent extent; /* of the windows */
+	uint64_t collectives;         /* divisor for sums of whole runs */
 	uint64_t late_ns;        /* mean time behind the median of the others in all collectives */
-	uint64_t window_late_ns; /* the same in the windows */
+	uint64_t window_late_ns; /* the same in the collectives of the windows */
 };
 
 #endif

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "aggregator/profile/collective_fold.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/collective_match.h"
 #include "report/names/outlier.h"
@@ -43,9 +45,15 @@ uint64_t straggler_window_lateness(const struct straggler_calls *raw, uint32_t l
 	return *count ? sum / *count : 0;
 }
 
-static bool window_before(const struct collective_match *match,
-			  const struct collective_log_call *calls, uint32_t entry,
-			  struct straggler_window *window)
+/* The times between a call and the one before it, as in struct straggler_windows. Empty: none. */
+struct between {
+	struct straggler_window host, idle, gpu;
+};
+
+/* false: the call before has no raw row. */
+static bool find_before(const struct collective_match *match,
+			const struct collective_log_call *calls, uint32_t entry,
+			struct between *between)
 {
 	const struct collective_match_entry *now = &match->entries[entry];
 
@@ -57,43 +65,121 @@ static bool window_before(const struct collective_match *match,
 	const struct collective_log_call *before = &calls[(now - 1)->call];
 	const struct collective_gpu *from = &before->gpu, *to = &call->gpu;
 
+	memset(between, 0, sizeof(*between));
+	between->host = (struct straggler_window){before->call.start_ns + before->call.duration_ns,
+						  call->call.start_ns};
+	between->idle = between->host;
+	if (from->known && to->known)
+		between->gpu = (struct straggler_window){from->start_ns, to->start_ns};
 	if (from->known && to->known && from->clock_known && to->clock_known)
-		*window = (struct straggler_window){from->start_ns + from->ns +
-							    (uint64_t)from->clock_offset_ns,
-						    to->start_ns + (uint64_t)to->clock_offset_ns};
-	else
-		*window = (struct straggler_window){
-			before->call.start_ns + before->call.duration_ns, call->call.start_ns};
+		between->idle =
+			(struct straggler_window){from->start_ns + (uint64_t)from->clock_offset_ns,
+						  to->start_ns + (uint64_t)to->clock_offset_ns};
 	return true;
 }
 
+/* Adds a window without the part that earlier ones have. */
+static void add_window(struct straggler_window_list *list, struct straggler_window window,
+		       double collectives)
+{
+	if (list->count && window.start_ns < list->windows[list->count - 1].end_ns)
+		window.start_ns = list->windows[list->count - 1].end_ns;
+	if (window.start_ns < window.end_ns)
+		list->windows[list->count++] = window;
+	list->collectives += collectives;
+}
+
+static int reserve(struct straggler_windows *windows, uint32_t count)
+{
+	struct straggler_window_list *lists[] = {&windows->host, &windows->idle, &windows->gpu};
+	int error = 0;
+
+	for (int i = 0; i < 3; i++) {
+		lists[i]->windows = calloc(count + 1ul, sizeof(*lists[i]->windows));
+		error = lists[i]->windows ? error : -ENOMEM;
+	}
+	return error;
+}
+
 int straggler_window_find(const struct straggler_calls *raw, const struct collective_log *log,
-			  uint32_t late, uint32_t member, struct straggler_window **windows,
-			  uint32_t *nr_windows)
+			  uint32_t late, uint32_t member, struct straggler_windows *windows)
 {
 	const struct collective_match *match = &raw->match;
-	const uint32_t used = match->nr_rows;
 	uint32_t count;
 	const struct collective_log_call *calls = collective_log_calls(log, &count);
-	uint64_t last_end = 0;
+	int error = reserve(windows, match->nr_rows);
 
-	*nr_windows = 0;
-	*windows = calloc(used + 1ul, sizeof(**windows));
-	if (!*windows)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < used; i++) {
-		struct straggler_window window;
+	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
+		struct between between;
 
 		if (!was_last(raw, i, late) ||
-		    !window_before(match, calls, match->places[match->rows[i].entries + member],
-				   &window))
+		    !find_before(match, calls, match->places[match->rows[i].entries + member],
+				 &between))
 			continue;
-		if (window.start_ns < last_end)
-			window.start_ns = last_end;
-		if (window.start_ns >= window.end_ns)
-			continue;
-		last_end = window.end_ns;
-		(*windows)[(*nr_windows)++] = window;
+		add_window(&windows->host, between.host, 1);
+		add_window(&windows->idle, between.idle, 1);
+		add_window(&windows->gpu, between.gpu, between.gpu.end_ns != 0);
 	}
+	return error;
+}
+
+int straggler_window_span(const struct collective_fold_member *member, uint64_t collectives,
+			  struct straggler_windows *windows)
+{
+	const struct straggler_window host = {member->start_ns, member->end_ns};
+	const struct straggler_window gpu = {member->gpu_start_ns, member->gpu_end_ns};
+	int error = reserve(windows, 1);
+
+	if (error)
+		return error;
+	add_window(&windows->host, host, (double)collectives);
+	add_window(&windows->idle, host, (double)collectives);
+	add_window(&windows->gpu, gpu, (double)collectives);
 	return 0;
+}
+
+void straggler_windows_fini(struct straggler_windows *windows)
+{
+	free(windows->host.windows);
+	free(windows->idle.windows);
+	free(windows->gpu.windows);
+	memset(windows, 0, sizeof(*windows));
+}
+
+uint32_t straggler_window_first(const struct straggler_window_list *list, uint64_t time_ns)
+{
+	uint32_t low = 0, high = list->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list->windows[middle].end_ns > time_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+uint64_t straggler_window_overlap(const struct straggler_window_list *list, uint64_t start_ns,
+				  uint64_t end_ns)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = straggler_window_first(list, start_ns);
+	     i < list->count && list->windows[i].start_ns < end_ns; i++) {
+		const struct straggler_window *window = &list->windows[i];
+		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
+		uint64_t to = window->end_ns < end_ns ? window->end_ns : end_ns;
+
+		sum += to > from ? to - from : 0;
+	}
+	return sum;
+}
+
+bool straggler_window_has(const struct straggler_window_list *list, uint64_t time_ns)
+{
+	uint32_t i = straggler_window_first(list, time_ns);
+
+	return i < list->count && list->windows[i].start_ns <= time_ns;
 }

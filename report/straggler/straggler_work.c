@@ -5,22 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_gpu_wait.h"
 #include "straggler_question.h"
-#include "straggler_window.h"
+#include "straggler_rank.h"
+#include "straggler_timed.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
-#include "aggregator/store/store_raw.h"
+#include "aggregator/store/store_schema.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
 #include "report/profile/profile.h"
 
-#define NOBODY UINT32_MAX
+#define NOBODY    UINT32_MAX
+#define KEPT_MIN  4.0 /* collectives: fewer ones of a run that is kept in part are chance */
+#define FUTEX     "[Off-CPU]futex"
+#define RUN_QUEUE "[Off-CPU]run queue"
+#define PREEMPTED "[Off-CPU]preempted"
 
 struct leaf {
 	uint32_t node, name;
@@ -28,8 +34,14 @@ struct leaf {
 
 /* A party's amount at a leaf. */
 struct row {
-	uint32_t leaf, party, plane;
+	uint32_t leaf, party, sort;
 	double ns, count;
+};
+
+enum times {
+	TIMES_RUN,     /* the whole run: there are no windows */
+	TIMES_WINDOWS, /* the question's windows */
+	TIMES_NONE,    /* too little of the windows is kept */
 };
 
 struct straggler_work {
@@ -47,9 +59,14 @@ struct straggler_work {
 	uint32_t *party_of; /* by process; NOBODY */
 	uint64_t *threads;  /* process << 32 | tid, sorted: threads that collectives wait for */
 	uint32_t nr_threads;
+	uint8_t *gpu_waits; /* by node: enum gpu_wait */
+	uint32_t room_gpu_waits;
 	uint32_t planes;
-	bool in_windows;
+	enum times host, gpu; /* the times of these that are compared */
 };
+
+/* Whether a node lies in a wait for the GPU. */
+enum gpu_wait { GPU_WAIT_OPEN = 0, GPU_WAIT_NO, GPU_WAIT_YES };
 
 /* ---- processes, parties and threads */
 
@@ -69,8 +86,7 @@ static int find_parties(struct straggler_work *work)
 		for (uint32_t id = 1; id <= nr_processes; id++) {
 			const struct roster_process *process = roster_process(roster, id);
 
-			if (id == of || (party->rank >= 0 && party->rank == process->rank &&
-					 party->job == process->job))
+			if (id == of || straggler_rank_same(party, process))
 				work->party_of[id] = i;
 		}
 	}
@@ -168,7 +184,7 @@ static int add_amount(struct straggler_work *work, const struct row *amount)
 	memset(&key, 0, sizeof(key));
 	key.leaf = amount->leaf;
 	key.party = amount->party;
-	key.plane = amount->plane;
+	key.sort = amount->sort;
 	uint32_t hash = hash_index_hash(&key, offsetof(struct row, ns));
 	uint32_t id = hash_index_find(&work->row_index, hash, row_equals, work, &key);
 	if (!id) {
@@ -185,14 +201,55 @@ static int add_amount(struct straggler_work *work, const struct row *amount)
 	return 0;
 }
 
+/* Finds whether a node or one above it is a call that waits for the GPU. */
+static int find_gpu_wait(struct straggler_work *work, uint32_t node, bool *is_wait)
+{
+	uint32_t above = node;
+
+	if (array_reserve_zeroed(&work->gpu_waits, &work->room_gpu_waits, node + 1ul,
+				 sizeof(*work->gpu_waits)))
+		return -ENOMEM;
+	while (work->gpu_waits[above] == GPU_WAIT_OPEN && above &&
+	       !straggler_gpu_wait_is(
+		       report_names_get(work->names, report_paths_node(work->paths, above)->name)))
+		above = report_paths_node(work->paths, above)->parent;
+	*is_wait = work->gpu_waits[above] == GPU_WAIT_OPEN ? above != 0
+							   : work->gpu_waits[above] == GPU_WAIT_YES;
+	for (; node != above; node = report_paths_node(work->paths, node)->parent)
+		work->gpu_waits[node] = *is_wait ? GPU_WAIT_YES : GPU_WAIT_NO;
+	work->gpu_waits[above] = *is_wait ? GPU_WAIT_YES : GPU_WAIT_NO;
+	return 0;
+}
+
+/* *sort is STRAGGLER_SORTS for a wait for the GPU. */
+static int find_sort(struct straggler_work *work, enum report_plane plane, const struct leaf *leaf,
+		     uint32_t *sort)
+{
+	const char *name = report_names_get(work->names, leaf->name);
+	bool is_wait;
+	int error = 0;
+
+	if (plane == REPORT_PLANE_GPU || plane == REPORT_PLANE_IDLE) {
+		*sort = plane == REPORT_PLANE_GPU ? STRAGGLER_GPU_WORK : STRAGGLER_IDLE;
+	} else if (plane == REPORT_PLANE_OFF_CPU &&
+		   (!strcmp(name, RUN_QUEUE) || !strcmp(name, PREEMPTED))) {
+		*sort = STRAGGLER_RUN_QUEUE;
+	} else {
+		error = find_gpu_wait(work, leaf->node, &is_wait);
+		*sort = !error && is_wait           ? STRAGGLER_SORTS
+			: plane == REPORT_PLANE_CPU ? STRAGGLER_CPU
+			: !strcmp(name, FUTEX)      ? STRAGGLER_THREAD_WAITS
+						    : STRAGGLER_WAITS;
+	}
+	return error;
+}
+
 /* key->kind: enum report_kind. */
 static int add(struct straggler_work *work, const struct fold_key *key, double ns, double count)
 {
 	const struct catalog_size size = catalog_size(work->profile->collection->catalog);
-	struct row row = {.party = work->party_of[key->process_id],
-			  .plane = report_plane_of(key->kind),
-			  .ns = ns,
-			  .count = count};
+	enum report_plane plane = report_plane_of(key->kind);
+	struct row row = {.party = work->party_of[key->process_id], .ns = ns, .count = count};
 	struct leaf leaf;
 
 	memset(&leaf, 0, sizeof(leaf));
@@ -203,9 +260,12 @@ static int add(struct straggler_work *work, const struct fold_key *key, double n
 	if (!error)
 		error = report_names_leaf(work->names, key, REPORT_GPU_NONE, &leaf.name);
 	if (!error)
-		error = get_leaf(work, &leaf, &row.leaf);
+		error = find_sort(work, plane, &leaf, &row.sort);
 	if (row.party == 0)
-		work->planes |= 1u << row.plane;
+		work->planes |= 1u << plane;
+	if (error || row.sort == STRAGGLER_SORTS)
+		return error;
+	error = get_leaf(work, &leaf, &row.leaf);
 	return error ? error : add_amount(work, &row);
 }
 
@@ -230,98 +290,136 @@ static int take_gpu_work(void *context, const struct fold_row *row)
 	return add(work, key, (double)row->ns, (double)row->count);
 }
 
-static int take_sums(void *context, const struct fold_row *row)
+static int take_host(void *context, const struct fold_row *row)
 {
 	struct straggler_work *work = context;
 	bool is_idle = row->key.kind == REPORT_KIND_IDLE;
 
 	if (!is_somebodys(work, row->key.process_id))
 		return 0;
-	if (!is_idle && (work->in_windows || row->key.kind == REPORT_KIND_CALL ||
+	if (!is_idle && (row->key.kind == REPORT_KIND_CALL ||
 			 !is_waited_for(work, row->key.process_id, row->key.tid)))
 		return 0;
 	return add(work, &row->key, (double)row->ns, (double)row->count);
 }
 
-/* Returns the part of a sample that lies in the party's windows. */
-static uint64_t overlap_of(const struct straggler_party *party, uint64_t start_ns, uint64_t end_ns)
-{
-	uint32_t low = 0, high = party->nr_windows;
-	uint64_t sum = 0;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (party->windows[middle].end_ns > start_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	for (; low < party->nr_windows && party->windows[low].start_ns < end_ns; low++) {
-		const struct straggler_window *window = &party->windows[low];
-		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
-		uint64_t to = window->end_ns < end_ns ? window->end_ns : end_ns;
-
-		sum += to - from;
-	}
-	return sum;
-}
-
-static int take_single(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
+static int note_plane(void *context, const struct fold_row *row)
 {
 	struct straggler_work *work = context;
-	const struct host_sample *sample = &raw->sample;
-	struct fold_key key;
 
-	(void)realtime_offset_ns;
-	if (sample->kind == HOST_SAMPLE_CALL || !is_somebodys(work, raw->process_id) ||
-	    !is_waited_for(work, raw->process_id, sample->tid))
-		return 0;
-	uint64_t start_ns =
-		sample->time_ns > sample->duration_ns ? sample->time_ns - sample->duration_ns : 0;
-	uint64_t ns = overlap_of(&work->question->parties[work->party_of[raw->process_id]],
-				 start_ns, sample->time_ns);
-	if (ns == 0)
-		return 0;
-	memset(&key, 0, sizeof(key));
-	key.process_id = raw->process_id;
-	key.device_id = RECORD_DEVICE_NONE;
-	key.stack_id = sample->stack_id;
-	key.name_id = sample->name_id;
-	key.kind = (uint8_t)(REPORT_KIND_HOST + sample->kind);
-	key.matched = 1;
-	return add(work, &key, (double)ns, (double)ns / (double)sample->duration_ns);
+	if (is_somebodys(work, row->key.process_id) && work->party_of[row->key.process_id] == 0)
+		work->planes |= 1u << report_plane_of(row->key.kind);
+	return 0;
 }
 
-static int add_single_samples(struct straggler_work *work, const char *store_path)
+/* ---- windows */
+
+/* GPU work, samples or idle time. */
+static int take_timed(void *context, const struct fold_row *row)
+{
+	return row->key.kind <= RECORD_GPU_GRAPH ? take_gpu_work(context, row)
+						 : take_host(context, row);
+}
+
+/* Lowers *times to what a party's windows allow. */
+static void limit_times(const struct straggler_window_list *list, enum times *times)
+{
+	if (*times == TIMES_RUN || (!list->count && !list->is_cut))
+		*times = TIMES_RUN;
+	else if (list->is_cut && list->collectives < KEPT_MIN)
+		*times = TIMES_NONE;
+}
+
+/* Finds the times in which the sorts of work are compared. Before schema version 11 no GPU work was kept. */
+static int find_times(struct straggler_work *work, struct database *database)
+{
+	const struct straggler_question *question = work->question;
+	int64_t any;
+	int error =
+		database_query_number(database,
+				      "SELECT EXISTS (SELECT 1 FROM sample_blocks WHERE sort = 1"
+				      " UNION ALL SELECT 1 FROM sample_levels WHERE sort = 1)",
+				      &any);
+
+	work->host = question->extent != STRAGGLER_RUN ? TIMES_WINDOWS : TIMES_RUN;
+	work->gpu = any ? work->host : TIMES_RUN;
+	for (uint32_t i = 0; i < question->nr_parties; i++) {
+		limit_times(&question->parties[i].windows.host, &work->host);
+		limit_times(&question->parties[i].windows.idle, &work->host);
+		limit_times(&question->parties[i].windows.gpu, &work->gpu);
+	}
+	return error;
+}
+
+/* Gives what some processes of a party have in its windows. */
+static int add_processes(struct straggler_work *work, struct database *database, uint32_t party,
+			 int (*each)(const struct straggler_timed *timed, uint32_t process))
+{
+	const struct straggler_timed timed = {
+		.profile = work->profile,
+		.database = database,
+		.windows = &work->question->parties[party].windows,
+		.take = take_timed,
+		.context = work,
+	};
+	uint32_t nr_processes = roster_size(work->profile->collection->roster).processes;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= nr_processes && !error; id++)
+		if (work->party_of[id] == party)
+			error = each(&timed, id);
+	return error;
+}
+
+static int add_timed(struct straggler_work *work, struct database *database)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < work->question->nr_parties && !error; i++) {
+		if (work->gpu == TIMES_WINDOWS)
+			error = add_processes(work, database, i, straggler_timed_gpu);
+		if (work->host == TIMES_WINDOWS && !error)
+			error = add_processes(work, database, i, straggler_timed_host);
+	}
+	return error;
+}
+
+/* ---- the whole */
+
+static int collect(struct straggler_work *work, struct database *database,
+		   const struct collective_folds *folds)
+{
+	int error = find_times(work, database);
+
+	if (!error)
+		error = find_parties(work);
+	if (!error)
+		error = find_threads(work, folds);
+	if (!error)
+		error = profile_each_total(
+			work->profile, work->gpu == TIMES_RUN ? take_gpu_work : note_plane, work);
+	if (!error)
+		error = report_samples_each(work->profile,
+					    work->host == TIMES_RUN ? take_host : note_plane, work);
+	if (!error)
+		error = add_timed(work, database);
+	if (!error)
+		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
+	return error;
+}
+
+static int collect_from(struct straggler_work *work, const char *store_path,
+			const struct collective_folds *folds)
 {
 	struct database *database;
 	int error = database_open(store_path, true, &database, NULL);
 
 	if (error)
 		return error;
-	error = store_raw_each(database, work->profile->raw_samples, take_single, work);
+	error = store_schema_show(database);
+	if (!error)
+		error = collect(work, database, folds);
 	database_close(database);
-	return error;
-}
-
-/* ---- the whole */
-
-static int collect(struct straggler_work *work, const char *store_path,
-		   const struct collective_folds *folds)
-{
-	int error = find_parties(work);
-
-	if (!error)
-		error = find_threads(work, folds);
-	if (!error)
-		error = profile_each_total(work->profile, take_gpu_work, work);
-	if (!error)
-		error = report_samples_each(work->profile, take_sums, work);
-	if (!error && work->in_windows)
-		error = add_single_samples(work, store_path);
-	if (!error)
-		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
 	return error;
 }
 
@@ -336,15 +434,12 @@ int straggler_work_create(const struct profile *profile, const char *store_path,
 		return -ENOMEM;
 	work->profile = profile;
 	work->question = question;
-	work->in_windows = profile->raw_samples && store_path && question->window_count;
-	for (uint32_t i = 0; i < question->nr_parties; i++)
-		work->in_windows = work->in_windows && question->parties[i].nr_windows;
 	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
 	if (work->names)
 		work->paths = report_paths_create(profile->collection->catalog, work->names,
 						  &(struct report_paths_view){0});
 	if (work->paths)
-		error = collect(work, store_path, folds);
+		error = collect_from(work, store_path, folds);
 	report_paths_destroy(work->paths);
 	work->paths = NULL;
 	if (error) {
@@ -366,6 +461,7 @@ void straggler_work_destroy(struct straggler_work *work)
 	free(work->rows);
 	free(work->party_of);
 	free(work->threads);
+	free(work->gpu_waits);
 	free(work);
 }
 
@@ -392,9 +488,28 @@ bool straggler_work_is_leaf(const struct straggler_work *work, uint32_t node)
 	return node >= work->nr_nodes;
 }
 
-bool straggler_work_in_windows(const struct straggler_work *work)
+enum report_plane straggler_work_plane(enum straggler_sort sort)
 {
-	return work->in_windows;
+	switch (sort) {
+	case STRAGGLER_GPU_WORK:
+		return REPORT_PLANE_GPU;
+	case STRAGGLER_CPU:
+		return REPORT_PLANE_CPU;
+	case STRAGGLER_IDLE:
+		return REPORT_PLANE_IDLE;
+	default:
+		return REPORT_PLANE_OFF_CPU;
+	}
+}
+
+bool straggler_work_in_windows(const struct straggler_work *work, enum straggler_sort sort)
+{
+	return (sort == STRAGGLER_GPU_WORK ? work->gpu : work->host) == TIMES_WINDOWS;
+}
+
+bool straggler_work_is_kept(const struct straggler_work *work, enum straggler_sort sort)
+{
+	return (sort == STRAGGLER_GPU_WORK ? work->gpu : work->host) != TIMES_NONE;
 }
 
 uint32_t straggler_work_planes(const struct straggler_work *work)
@@ -402,17 +517,8 @@ uint32_t straggler_work_planes(const struct straggler_work *work)
 	return work->planes;
 }
 
-static bool is_in(const struct straggler_work *work, const struct row *row,
-		  const struct straggler_part *part)
-{
-	if (row->plane != (uint32_t)part->plane || !part->leaf)
-		return row->plane == (uint32_t)part->plane;
-	const char *name = straggler_work_name(work, work->nr_nodes + row->leaf - 1);
-	return (strcmp(name, part->leaf) == 0) != part->but_leaf;
-}
-
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
-					    const struct straggler_part *part)
+					    enum straggler_sort sort)
 {
 	const uint32_t width = work->question->nr_parties;
 	uint32_t count = straggler_work_nodes(work);
@@ -425,7 +531,7 @@ struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
 		struct straggler_amount *amount =
 			&amounts[(size_t)(work->nr_nodes + row->leaf - 1) * width + row->party];
 
-		if (!is_in(work, row, part))
+		if (row->sort != (uint32_t)sort)
 			continue;
 		amount->ns += row->ns;
 		amount->count += row->count;

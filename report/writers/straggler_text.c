@@ -37,17 +37,22 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	bool is_kernel = *cause->what != '[';
 
 	*text = '\0';
-	switch (cause->plane) {
-	case REPORT_PLANE_GPU:
+	switch (cause->sort) {
+	case STRAGGLER_GPU_WORK:
 		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
 				 is_kernel ? "kernels" : "work");
 		append_places(text, size, cause->what, cause->function);
 		break;
-	case REPORT_PLANE_CPU:
+	case STRAGGLER_CPU:
 		text_line_append(text, size, "host code");
 		append_places(text, size, cause->function, "");
 		break;
-	case REPORT_PLANE_OFF_CPU:
+	case STRAGGLER_RUN_QUEUE:
+		text_line_append(text, size, "no free CPU");
+		append_places(text, size, cause->what, "");
+		break;
+	case STRAGGLER_WAITS:
+	case STRAGGLER_THREAD_WAITS:
 		text_line_append(text, size, "waits");
 		append_places(text, size, cause->what, cause->function);
 		break;

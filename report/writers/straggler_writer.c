@@ -137,7 +137,14 @@ static void write_rank(FILE *out, const struct report_straggler_rank *rank)
 		report_summary_time(rank->waited_ns, own), rank->host, rank->pid);
 }
 
-static void write_cause(FILE *out, const struct straggler_cause *cause)
+static const char *const extents[] = {
+	[STRAGGLER_RUN] = "in the whole run",
+	[STRAGGLER_COLLECTIVES] = "from the first collective to the last one",
+	[STRAGGLER_LATE] = "before the collectives in which it was last",
+};
+
+static void write_cause(FILE *out, const struct straggler_cause *cause,
+			enum straggler_extent extent)
 {
 	char time[NUMBER_SIZE], text[STRAGGLER_TEXT_SIZE];
 
@@ -146,6 +153,8 @@ static void write_cause(FILE *out, const struct straggler_cause *cause)
 		straggler_text_cause(cause, text, sizeof(text)));
 	if (cause->plane == REPORT_PLANE_GPU && fabs(cause->launches) >= 0.005)
 		fprintf(out, ", %+.2f launches", cause->launches);
+	if (cause->extent != extent)
+		fprintf(out, ", %s", extents[cause->extent]);
 	fprintf(out, "\n    %31s%s\n", "", cause->stack);
 }
 
@@ -159,11 +168,9 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		return;
 	}
 	fprintf(out, "  more than the median of the others, each time (%s):\n",
-		scope->in_windows ? "host threads before the collectives in which it was "
-				    "last, the GPU in the whole run"
-				  : "the whole run");
+		extents[scope->extent]);
 	for (uint32_t i = 0; i < nr_causes; i++)
-		write_cause(out, &causes[i]);
+		write_cause(out, &causes[i], scope->extent);
 }
 
 static void write_found(const struct table *table, const struct straggler_subject *found)
@@ -412,6 +419,12 @@ static void write_communicator_row(struct row_text *out, const void *row)
 	fputc(']', out->out);
 }
 
+static const char *const intervals[] = {
+	[STRAGGLER_RUN] = "run",
+	[STRAGGLER_COLLECTIVES] = "collectives",
+	[STRAGGLER_LATE] = "late",
+};
+
 static void write_cause_row(struct row_text *out, const void *row)
 {
 	const struct straggler_cause *cause = row;
@@ -425,7 +438,7 @@ static void write_cause_row(struct row_text *out, const void *row)
 	row_text_count(out, "excess_ns", cause->excess_ns);
 	row_text_print(out, "share", "%.6f", cause->share);
 	row_text_print(out, "launches", "%.6f", cause->launches);
-	row_text_flag(out, "in_windows", cause->in_windows);
+	row_text_string(out, "interval", intervals[cause->extent]);
 }
 
 static void write_keeper(struct row_text *out, const struct report_straggler_rank *rank)

@@ -1,12 +1,23 @@
-/* How often late ranks and groups are named rightly: modelled jobs (tests/report/straggler/straggler_model.h) with a
- * planted fault, and without one. Prints a Markdown table: jobs in which just what was planted was named, and jobs in
- * which another rank or group was.
+/* How often late ranks and groups are named rightly, and why they are late. Prints two Markdown tables. The first is of
+ * modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one: jobs in which just
+ * what was planted was named, and jobs in which another rank or group was. The second is of trainings
+ * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
+ * one, and those in which another cause counts that is no effect.
  *
  *   late_bench [JOBS-OF-EACH-KIND]     (20) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include <cmocka.h>
+
+#include "report/writers/straggler_text.h"
+#include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_model.h"
+#include "tests/report/straggler/straggler_training.h"
 
 struct kind {
 	const char *name;
@@ -126,6 +137,92 @@ static void run(const struct kind *kind, uint32_t jobs)
 	fflush(stdout);
 }
 
+/* ---- causes */
+
+#define LATE_RANK 3u
+
+struct cause {
+	const char *name;
+	enum training_plant plant;
+	double host_ms;
+	bool waits_for_gpu;
+	const char *text; /* in words */
+};
+
+static const struct cause causes[] = {
+	{"a function, by a tenth of 100 ms", TRAINING_HOST, 100, false,
+	 "host code (numpy.py:resize)"},
+	{"a function of its own, 12 ms", TRAINING_EXTRA, 100, false, "host code (train.py:spin)"},
+	{"`tokenize_batch`, 4 ms in each second step", TRAINING_TOKENS, 20, false,
+	 "host code (train.py:tokenize_batch)"},
+	{"`load_shard`, a sleep of 5 ms", TRAINING_SHARD, 20, false,
+	 "waits (sleep, train.py:load_shard)"},
+	{"the same, the host waits for its GPU, too", TRAINING_SHARD, 20, true,
+	 "waits (sleep, train.py:load_shard)"},
+	{"the loader, 12 ms", TRAINING_LOADER, 100, false, "waits (poll, loader.py:next)"},
+	{"no CPU for 6 ms", TRAINING_QUEUE, 20, false, "no free CPU (run queue)"},
+	{"kernels, 9 ms", TRAINING_KERNELS, 100, false,
+	 "slower GPU kernels (gemm, train.py:forward)"},
+	{"the same, the host waits for its GPU, too", TRAINING_KERNELS, 20, true,
+	 "slower GPU kernels (gemm, train.py:forward)"},
+};
+
+struct causes_found {
+	uint32_t named, right, beside;
+};
+
+static void judge_causes(const struct cause *cause, struct causes_found *found)
+{
+	struct report_straggler *report = job_straggler();
+	const struct report_straggler_rank *rank = &report->ranks[0];
+	char text[STRAGGLER_TEXT_SIZE];
+	bool beside = false;
+
+	if (report->nr_named == 1 && rank->rank == (int32_t)LATE_RANK) {
+		found->named++;
+		found->right += rank->nr_causes &&
+				!strcmp(straggler_text_cause(&rank->causes[0], text, sizeof(text)),
+					cause->text);
+		for (uint32_t i = 0; i < rank->nr_causes; i++)
+			beside |= !rank->causes[i].is_effect &&
+				  rank->causes[i].share >= STRAGGLER_CAUSES_ENOUGH &&
+				  strcmp(straggler_text_cause(&rank->causes[i], text, sizeof(text)),
+					 cause->text) != 0;
+		found->beside += beside;
+	}
+	report_straggler_destroy(report);
+}
+
+/* Imports and kernels before the first step take 20 s longer on the late rank. */
+static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs)
+{
+	struct causes_found found = {0};
+
+	for (uint32_t i = 0; i < jobs; i++) {
+		const struct training training = {
+			.ranks = i % 2 ? 4 : 8,
+			.steps = 300,
+			.plant = cause->plant,
+			.late_rank = LATE_RANK,
+			.noise_ms = noise_ms,
+			.host_ms = cause->host_ms,
+			.period_ms = 1000.0 / 99,
+			.start_ms = 20000,
+			.waits_for_gpu = cause->waits_for_gpu,
+			.seed = i + 1,
+		};
+		void *state = NULL;
+
+		job_set_up(&state);
+		training_play(&training);
+		judge_causes(cause, &found);
+		job_tear_down(&state);
+	}
+	printf("| %s; noise of %.1f ms | %u | %u | %u | %u |\n", cause->name, noise_ms, jobs,
+	       found.named, found.right, found.beside);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
@@ -136,5 +233,12 @@ int main(int argc, char **argv)
 		run(&planted[i], jobs);
 	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
 		run(&clean[i], jobs);
+	printf("\n| cause | jobs | the rank is named | that cause comes first | another one counts "
+	       "|"
+	       "\n| --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
+		run_causes(&causes[i], 0.3, jobs);
+		run_causes(&causes[i], 1.5, jobs);
+	}
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "store_edit.h"
 #include "store_template.h"
 
-#define TABLES 40u /* at least as many as there are */
+#define TABLES 64u /* at least as many as there are */
 
 /* Byte 0 of an input. */
 static uint8_t of(uint32_t template, uint32_t reader)

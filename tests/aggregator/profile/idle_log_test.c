@@ -24,13 +24,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void sample(uint32_t process, enum host_sample_kind kind)
-{
-	const struct host_sample new = {.time_ns = 5, .duration_ns = 1, .kind = (uint8_t)kind};
-
-	assert_int_equal(idle_log_sample(log_, process, &new), 0);
-}
-
 static void work(uint32_t device, uint64_t start_ns, uint64_t last_ns)
 {
 	const struct idle_work new = {
@@ -48,48 +41,21 @@ static const struct idle_device *device(uint32_t id)
 	return &devices[id - 1];
 }
 
-static void only_processes_with_samples_begin_a_devices_log(void **state)
+static void a_devices_log_begins_with_its_first_work(void **state)
 {
 	(void)state;
-	assert_false(idle_log_wants(log_, 3, 2));
-	sample(3, HOST_SAMPLE_CALL);
-	assert_false(idle_log_wants(log_, 3, 2));
-	sample(3, HOST_SAMPLE_CPU);
-	assert_true(idle_log_wants(log_, 3, 2));
-	assert_false(idle_log_wants(log_, 4, 2));
 	assert_false(idle_log_has_begun(log_, 2));
 	work(2, 1000, 900);
 	assert_true(idle_log_has_begun(log_, 2));
-	assert_true(idle_log_wants(log_, 4, 2));
-	assert_false(idle_log_wants(log_, 4, 1));
+	assert_false(idle_log_has_begun(log_, 1));
 	assert_int_equal(device(2)->from_ns, 900);
 	assert_true(device(2)->to_ns == UINT64_MAX);
 	assert_int_equal(device(2)->block.count, 1);
 }
 
-static void samples_are_handed_over_once(void **state)
-{
-	uint32_t count;
-
-	(void)state;
-	sample(1, HOST_SAMPLE_CPU);
-	sample(1, HOST_SAMPLE_OFF_CPU);
-	const struct idle_samples *samples = idle_log_processes(log_, &count);
-	assert_true(count >= 1);
-	assert_int_equal(samples->nr_recent, 2);
-	assert_int_equal(samples->nr_blocks, 0);
-	idle_log_saved(log_);
-	assert_int_equal(samples->nr_recent, 0);
-	assert_int_equal(samples->nr_blocks, 1);
-	idle_log_saved(log_);
-	assert_int_equal(samples->nr_blocks, 1);
-	assert_int_equal(samples->nr_samples, 2);
-}
-
 static void a_block_is_of_a_fixed_number_of_records_whenever_it_is_saved(void **state)
 {
 	(void)state;
-	sample(1, HOST_SAMPLE_CPU);
 	for (uint32_t i = 0; i < IDLE_LOG_BLOCK + 10; i++) {
 		work(1, (i + 1) * 100000ull, 0);
 		if (i == 1000) {
@@ -122,20 +88,6 @@ static void a_full_log_ends_where_the_first_left_out_begins(void **state)
 	assert_true(device(1)->changed);
 }
 
-static void a_full_list_of_samples_takes_no_more(void **state)
-{
-	uint32_t count;
-
-	(void)state;
-	assert_int_equal(idle_log_load_samples(log_, 1, 3, IDLE_LOG_SAMPLES_MAX - 1), 0);
-	sample(1, HOST_SAMPLE_CPU);
-	sample(1, HOST_SAMPLE_CPU);
-	const struct idle_samples *samples = idle_log_processes(log_, &count);
-	assert_int_equal(samples->nr_recent, 1);
-	assert_int_equal(samples->nr_samples, IDLE_LOG_SAMPLES_MAX);
-	assert_true(idle_log_wants(log_, 1, 1));
-}
-
 static void what_was_not_saved_is_not_loaded(void **state)
 {
 	struct idle_work pieces[2] = {{.start_ns = 1, .end_ns = 2}};
@@ -155,20 +107,15 @@ static void what_was_not_saved_is_not_loaded(void **state)
 	assert_int_equal(idle_log_load_block(log_, 1, &block), 0);
 	assert_int_equal(idle_log_load_block(log_, 1, &block), -EINVAL);
 	assert_int_equal(device(1)->block.count, 2);
-	assert_int_equal(idle_log_load_samples(log_, 1, 1, IDLE_LOG_SAMPLES_MAX + 1ull), -EINVAL);
-	assert_int_equal(idle_log_load_samples(log_, 1, 1, 10), 0);
-	assert_int_equal(idle_log_load_samples(log_, 1, 1, 10), -EINVAL);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(only_processes_with_samples_begin_a_devices_log),
-		TEST(samples_are_handed_over_once),
+		TEST(a_devices_log_begins_with_its_first_work),
 		TEST(a_block_is_of_a_fixed_number_of_records_whenever_it_is_saved),
 		TEST(a_full_log_ends_where_the_first_left_out_begins),
-		TEST(a_full_list_of_samples_takes_no_more),
 		TEST(what_was_not_saved_is_not_loaded),
 	};
 

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
-#include "aggregator/core/fold_table.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/profile/roster.h"
 
@@ -171,10 +171,7 @@ static void a_hosts_first_clock_counts(void **state)
 	uint32_t count;
 
 	(void)state;
-	assert_int_equal(raw_log_clock(collection->raw, 1, 5), 0);
-	raw_log_clocks(collection->raw, &count);
-	assert_int_equal(count, 0);
-	raw_log_start(collection->raw);
+	assert_int_equal(raw_log_offset(collection->raw, 3), 0);
 	assert_int_equal(raw_log_clock(collection->raw, 0, 5), 0);
 	assert_int_equal(raw_log_clock(collection->raw, 3, 0), 0);
 	assert_int_equal(raw_log_clock(collection->raw, 3, -7), 0);
@@ -187,6 +184,13 @@ static void a_hosts_first_clock_counts(void **state)
 	raw_log_saved(collection->raw);
 	assert_true(clocks[2].saved);
 	assert_false(clocks[1].saved);
+	assert_int_equal(raw_log_offset(collection->raw, 3), -7);
+	assert_int_equal(raw_log_offset(collection->raw, 0), 0);
+	assert_int_equal(raw_log_load_clock(collection->raw, 200, 9), 0);
+	clocks = raw_log_clocks(collection->raw, &count);
+	assert_true(count >= 200);
+	assert_int_equal(clocks[199].realtime_offset_ns, 9);
+	assert_true(clocks[199].saved);
 }
 
 int main(void)

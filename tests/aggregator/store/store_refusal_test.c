@@ -107,15 +107,17 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 		const char *sql, *words;
 	} versions[] = {
 		{"PRAGMA user_version = 1",
-		 "version 1, this program knows version 10: make the report with"},
+		 "version 1, this program knows version 11: make the report with"},
 		{"PRAGMA user_version = 2",
-		 "version 2, this program knows version 10: make the report with"},
+		 "version 2, this program knows version 11: make the report with"},
 		{"PRAGMA user_version = 3",
-		 "version 3, this program knows version 10: make the report with"},
+		 "version 3, this program knows version 11: make the report with"},
 		{"PRAGMA user_version = 4",
-		 "version 4, this program knows version 10: make the report with"},
+		 "version 4, this program knows version 11: make the report with"},
 		{"PRAGMA user_version = 5",
-		 "version 5, this program knows version 10: make the report with"},
+		 "version 5, this program knows version 11: make the report with"},
+		{"PRAGMA user_version = 7",
+		 "version 7, this program knows version 11: make the report with"},
 	};
 
 	store_fixture_open_all();
@@ -256,7 +258,15 @@ static const char *const harms[] = {
 	"UPDATE kernel_configs SET block_x = 4294967296",
 	"UPDATE device_limits SET device = 9",
 	"UPDATE host_samples SET kind = 3 WHERE kind = 2",
-	"UPDATE sample_blocks SET block = block + 1",
+	"UPDATE sample_blocks SET block = 4294967295",
+	"UPDATE sample_blocks SET level = 20",
+	"UPDATE sample_blocks SET sort = sort + 2",
+	"INSERT INTO sample_levels VALUES (9, 0, 1)",
+	"INSERT INTO sample_levels VALUES (1, 2, 1)",
+	"INSERT INTO sample_levels VALUES (1, 0, 20)",
+	"INSERT INTO sample_levels SELECT process, sort, max(level) + 1 FROM sample_blocks"
+	" GROUP BY 1, 2",
+	"INSERT INTO host_clocks VALUES (9, 5)",
 	"UPDATE sample_blocks SET process = 9 WHERE process = 1",
 	"UPDATE sample_blocks SET data = x'ff'",
 	"UPDATE sample_blocks SET count = count + 1",

@@ -20,7 +20,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
 
-static const char *schema_7; /* a file: what a program of version 7 wrote, as SQL */
+static const char *schema_8; /* a file: what a program of version 8 wrote, as SQL */
 
 static void execute(const char *sql)
 {
@@ -33,9 +33,9 @@ static void execute(const char *sql)
 	sqlite3_close(database);
 }
 
-static void write_version_7(void)
+static void write_version_8(void)
 {
-	FILE *file = fopen(schema_7, "r");
+	FILE *file = fopen(schema_8, "r");
 	char *sql = NULL;
 	size_t room = 0;
 
@@ -51,10 +51,10 @@ static void add_collectives(void)
 {
 	execute("INSERT INTO communicators VALUES (1,1,50,0,0,2,0,0,5), (1,2,50,0,1,2,0,0,5);"
 		"INSERT INTO collectives VALUES"
-		" (1,1,1,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1000,40,0,NULL,NULL,NULL,NULL),"
-		" (2,1,2,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1030,10,0,NULL,NULL,NULL,NULL),"
-		" (3,1,1,9,0,0,7,0,2,2,1,4,NULL,0,0,0,2000,10,0,NULL,NULL,NULL,NULL),"
-		" (4,1,2,9,0,0,7,0,2,2,1,4,NULL,0,0,0,1995,15,0,NULL,NULL,NULL,NULL);");
+		" (1,1,1,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1000,40,0,NULL,NULL,NULL,NULL,0,0),"
+		" (2,1,2,9,0,0,7,0,1,1,1,4,NULL,0,0,0,1030,10,0,NULL,NULL,NULL,NULL,0,0),"
+		" (3,1,1,9,0,0,7,0,2,2,1,4,NULL,0,0,0,2000,10,0,NULL,NULL,NULL,NULL,0,0),"
+		" (4,1,2,9,0,0,7,0,2,2,1,4,NULL,0,0,0,1995,15,0,NULL,NULL,NULL,NULL,0,0);");
 }
 
 static void expect_collectives(const char *path)
@@ -122,10 +122,10 @@ static void expect_merging(void)
 	unlink(merged);
 }
 
-static void a_file_of_version_7_is_read_and_merged(void **state)
+static void a_file_of_version_8_is_read_and_merged(void **state)
 {
 	(void)state;
-	write_version_7();
+	write_version_8();
 	add_collectives();
 	expect_content(store_fixture.path);
 	expect_collectives(store_fixture.path);
@@ -133,8 +133,15 @@ static void a_file_of_version_7_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 10 added to version 9. Older programs wrote no other tables into a closed profile of this size. */
-#define TO_VERSION_9 "DROP TABLE device_links; PRAGMA user_version = 9;"
+/* What version 11 added to version 10. Older programs wrote no other tables into a closed profile of this size. */
+#define TO_VERSION_10                                                                              \
+	"DROP TABLE sample_levels; DELETE FROM sample_blocks WHERE sort = 1;"                      \
+	"CREATE TABLE blocks AS SELECT process, block, count, data FROM sample_blocks;"            \
+	"DROP TABLE sample_blocks; ALTER TABLE blocks RENAME TO sample_blocks;"                    \
+	"PRAGMA user_version = 10;"
+
+/* What version 10 had added. */
+#define TO_VERSION_9 TO_VERSION_10 "DROP TABLE device_links; PRAGMA user_version = 9;"
 
 /* What version 9 had added. */
 #define TO_VERSION_8                                                                               \
@@ -150,14 +157,6 @@ static void a_file_of_version_7_is_read_and_merged(void **state)
 	"ALTER TABLE collective_kernels DROP COLUMN kernel_tid;"                                   \
 	"ALTER TABLE collective_kernels DROP COLUMN kernel_node;"                                  \
 	"ALTER TABLE collective_kernels DROP COLUMN name; PRAGMA user_version = 8;"
-
-/* Version 8 had added two tables, whose rows this profile does not need. */
-#define TO_VERSION_7                                                                               \
-	TO_VERSION_8                                                                               \
-	"DROP TABLE messages; DROP TABLE total_blocks; DROP TABLE collective_folds;"               \
-	"DROP TABLE collective_members; DROP TABLE collective_sums;"                               \
-	"ALTER TABLE collectives DROP COLUMN folded;"                                              \
-	"ALTER TABLE collectives DROP COLUMN waited_ns; PRAGMA user_version = 7;"
 
 static void expect_version(const char *to_version)
 {
@@ -185,6 +184,12 @@ static void expect_version(const char *to_version)
 	unlink(merged);
 }
 
+static void version_10_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_10);
+}
+
 static void version_9_is_read_and_merged(void **state)
 {
 	(void)state;
@@ -197,26 +202,20 @@ static void version_8_is_read_and_merged(void **state)
 	expect_version(TO_VERSION_8);
 }
 
-static void version_7_is_read_and_merged(void **state)
-{
-	(void)state;
-	expect_version(TO_VERSION_7);
-}
-
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(version_10_is_read_and_merged),
 		TEST(version_9_is_read_and_merged),
 		TEST(version_8_is_read_and_merged),
-		TEST(version_7_is_read_and_merged),
-		TEST(a_file_of_version_7_is_read_and_merged),
+		TEST(a_file_of_version_8_is_read_and_merged),
 	};
 
 	if (argc != 2)
 		return 1;
-	schema_7 = argv[1];
+	schema_8 = argv[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

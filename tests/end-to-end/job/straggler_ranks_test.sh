@@ -61,24 +61,27 @@ contains "host: what to record" "$scratch/table" "run with --cpu-hz and --off-cp
 # ---- a late node: two nodes of four ranks, all of the second late on the GPU ----
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-node() { # NODE
+node() { # NODE WAY
 	FAKE_CUDA_HOST_SEED=$(($1 + 1)) FAKE_CUDA_DEVICES=4 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.node$1"
-	env PMIX_NAMESPACE=late OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
-		"$flamegrid" run --node-name "node$1" --devices "$scratch/devices.node$1" -o "$scratch/node" -- \
-		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" --ranks 8 --here $(($1 * 4)):4 --job "$scratch" \
-		--ahead --steps 240 --late-gpu 4-7:2000 >"$scratch/node.out.$1" 2>&1
+	env PMIX_NAMESPACE="late$2" OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
+		"$flamegrid" run --node-name "node$1" --devices "$scratch/devices.node$1" -o "$scratch/$2" --aggregate "$2" -- \
+		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" --ranks 8 --here $(($1 * 4)):4 --job "$scratch/$2" \
+		--ahead --steps 240 --late-gpu 4-7:2000 >"$scratch/$2.out.$1" 2>&1
 }
-node 0 &
-first=$!
-node 1
-same "node: status of the second" $? 0
-wait $first
-same "node: status of the first" $? 0
-straggler node
+for way in central node; do
+	node 0 $way &
+	first=$!
+	node 1 $way
+	same "$way: status of the second" $? 0
+	wait $first
+	same "$way: status of the first" $? 0
+	straggler $way
+	same "$way: why, before the late collectives" "$(field "$scratch/$way.json" '[r["groups"][0]["causes"][0][k] for k in ("cause", "interval")]')" \
+		"['slower GPU kernels (fake_compute, rank_compute)', 'late']"
+done
 same "node: who is late" "$(field "$scratch/node.json" '[(g["kind"], g["name"], g["ranks"]) for g in r["groups"]]')" "[('host', 'node1', [4, 5, 6, 7])]"
 same "node: no rank by itself" "$(field "$scratch/node.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[]"
 same "node: its ranks are marked" "$(field "$scratch/node.json" 'sorted(k["rank"] for k in r["ranks"] if k["in_late_group"])')" "[4, 5, 6, 7]"
-same "node: why" "$(field "$scratch/node.json" 'r["groups"][0]["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
 valid_report "$scratch/node" --straggler
 "$flamegrid" report "$scratch/node" --straggler >"$scratch/table"
 contains "node: the table's line" "$scratch/table" "late: node1 (4 ranks: 4-7; last in "

@@ -42,7 +42,7 @@ straggler() {
 	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
 	local plant cause
 	while read -r plant cause; do
-		PLANT=$plant "$flamegrid" run --cpu-hz 199 --off-cpu 100us --raw-samples on -o "$scratch/straggler_$plant" -- \
+		PLANT=$plant "$flamegrid" run --cpu-hz 199 --off-cpu 100us -o "$scratch/straggler_$plant" -- \
 			torchrun --nproc_per_node="$gpus" "$here/programs/straggler_train.py" \
 			>"$out/straggler_$plant.stdout" 2>"$out/straggler_$plant.stderr"
 		same "straggler $plant: exit status" $? 0

@@ -1,0 +1,215 @@
+#include "kept_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+struct kept_log {
+	struct kept_list *lists[KEPT_SORTS]; /* by id less one */
+	uint32_t nr_lists[KEPT_SORTS];
+};
+
+static const uint32_t most[KEPT_SORTS] = {
+	[KEPT_HOST] = KEPT_LOG_HOST_MAX, [KEPT_GPU] = KEPT_LOG_GPU_MAX};
+
+struct kept_log *kept_log_create(void)
+{
+	return calloc(1, sizeof(struct kept_log));
+}
+
+void kept_log_destroy(struct kept_log *log)
+{
+	if (!log)
+		return;
+	for (int sort = 0; sort < KEPT_SORTS; sort++) {
+		for (uint32_t i = 0; i < log->nr_lists[sort]; i++)
+			free(log->lists[sort][i].recent);
+		free(log->lists[sort]);
+	}
+	free(log);
+}
+
+static int get_list(struct kept_log *log, enum kept_sort sort, uint32_t process,
+		    struct kept_list **list)
+{
+	int error = array_reserve_zeroed(&log->lists[sort], &log->nr_lists[sort], process,
+					 sizeof(**list));
+
+	*list = error ? NULL : &log->lists[sort][process - 1];
+	return error;
+}
+
+static const struct kept_list *find_list(const struct kept_log *log, enum kept_sort sort,
+					 uint32_t process)
+{
+	return process && process <= log->nr_lists[sort] ? &log->lists[sort][process - 1] : NULL;
+}
+
+/* Removes the pieces that do not stay at the next level. */
+static void raise_level(struct kept_list *list)
+{
+	uint32_t count = 0;
+
+	list->nr_pieces -= list->counts[list->level];
+	list->counts[list->level++] = 0;
+	list->raised = true;
+	for (uint32_t i = 0; i < list->nr_recent; i++)
+		if (list->recent[i].level >= list->level)
+			list->recent[count++] = list->recent[i];
+	list->nr_recent = count;
+}
+
+static int add(struct kept_log *log, enum kept_sort sort, uint32_t process, uint32_t room,
+	       const struct kept_piece *piece)
+{
+	struct kept_list *list;
+	int error = get_list(log, sort, process, &list);
+
+	if (error)
+		return error;
+	while (list->nr_pieces >= room && list->level < KEPT_WINDOW_LEVELS - 1)
+		raise_level(list);
+	if (piece->level < list->level || list->nr_pieces >= room)
+		return 0;
+	if (array_reserve(&list->recent, &list->room_recent, list->nr_recent + 1,
+			  sizeof(*list->recent)))
+		return -ENOMEM;
+	list->recent[list->nr_recent++] = *piece;
+	list->nr_pieces++;
+	list->counts[piece->level]++;
+	return 0;
+}
+
+/* On the common clock, modulo 2^64. */
+static uint32_t level_of(const struct host_sample *sample, int64_t realtime_offset_ns)
+{
+	uint64_t start_ns =
+		sample->time_ns > sample->duration_ns ? sample->time_ns - sample->duration_ns : 0;
+	uint64_t from_ns = start_ns + (uint64_t)realtime_offset_ns;
+	uint64_t to_ns = sample->time_ns + (uint64_t)realtime_offset_ns;
+
+	if (from_ns > to_ns)
+		from_ns = to_ns;
+	return kept_window_level_of(from_ns / KEPT_LOG_HOST_NS, to_ns / KEPT_LOG_HOST_NS);
+}
+
+int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sample *sample,
+		    int64_t realtime_offset_ns)
+{
+	const struct kept_piece piece = {.sample = *sample,
+					 .level = (uint8_t)level_of(sample, realtime_offset_ns)};
+
+	return sample->kind == HOST_SAMPLE_CALL
+		       ? 0
+		       : add(log, KEPT_HOST, process, KEPT_LOG_HOST_MAX, &piece);
+}
+
+bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start_ns)
+{
+	const struct kept_list *list = find_list(log, KEPT_GPU, process);
+
+	return !list || list->level == 0 ||
+	       kept_window_level(start_ns / KEPT_LOG_GPU_NS) >= list->level;
+}
+
+static uint32_t room_of(int32_t nr_ranks)
+{
+	uint32_t room = nr_ranks > 0 ? KEPT_LOG_GPU_JOB / (uint32_t)nr_ranks : KEPT_LOG_GPU_MAX;
+
+	if (room > KEPT_LOG_GPU_MAX)
+		return KEPT_LOG_GPU_MAX;
+	return room > KEPT_LOG_GPU_MIN ? room : KEPT_LOG_GPU_MIN;
+}
+
+int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
+		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id)
+{
+	const struct kept_piece piece = {
+		.sample =
+			{
+				.time_ns = record->end_ns,
+				.duration_ns = record->end_ns - record->start_ns,
+				.tid = tid,
+				.stack_id = record->capture_stack_id ? record->capture_stack_id
+								     : stack_id,
+				.name_id = record->name_id,
+				.kind = (uint8_t)(record->kind + 16 * (record->copy_kind & 15)),
+			},
+		.level = (uint8_t)kept_window_level(record->start_ns / KEPT_LOG_GPU_NS),
+	};
+
+	return add(log, KEPT_GPU, process, room_of(nr_ranks), &piece);
+}
+
+bool kept_log_has_samples(const struct kept_log *log, uint32_t process)
+{
+	const struct kept_list *list = find_list(log, KEPT_HOST, process);
+
+	return list && (list->nr_pieces || list->level);
+}
+
+uint32_t kept_log_level(const struct kept_log *log, enum kept_sort sort, uint32_t process)
+{
+	const struct kept_list *list = find_list(log, sort, process);
+
+	return list ? list->level : 0;
+}
+
+/* ---- the store */
+
+const struct kept_list *kept_log_lists(const struct kept_log *log, enum kept_sort sort,
+				       uint32_t *count)
+{
+	*count = log->nr_lists[sort];
+	return log->lists[sort];
+}
+
+static void save_list(struct kept_list *list)
+{
+	uint32_t levels = 0;
+
+	for (uint32_t i = 0; i < list->nr_recent; i++)
+		levels |= 1u << list->recent[i].level;
+	list->nr_blocks += (uint32_t)__builtin_popcount(levels);
+	list->nr_recent = 0;
+	list->raised = false;
+}
+
+void kept_log_saved(struct kept_log *log)
+{
+	for (int sort = 0; sort < KEPT_SORTS; sort++)
+		for (uint32_t i = 0; i < log->nr_lists[sort]; i++)
+			save_list(&log->lists[sort][i]);
+}
+
+int kept_log_load_level(struct kept_log *log, enum kept_sort sort, uint32_t process, uint32_t level)
+{
+	struct kept_list *list;
+	int error = get_list(log, sort, process, &list);
+
+	if (error)
+		return error;
+	if (level >= KEPT_WINDOW_LEVELS || list->level || list->nr_pieces)
+		return -EINVAL;
+	list->level = level;
+	return 0;
+}
+
+int kept_log_load(struct kept_log *log, enum kept_sort sort, uint32_t process, uint32_t level,
+		  uint32_t nr_blocks, uint64_t nr_pieces)
+{
+	struct kept_list *list;
+	int error = get_list(log, sort, process, &list);
+
+	if (error)
+		return error;
+	if (level < list->level || level >= KEPT_WINDOW_LEVELS || list->counts[level] ||
+	    nr_pieces > most[sort] - list->nr_pieces)
+		return -EINVAL;
+	if (nr_blocks > list->nr_blocks)
+		list->nr_blocks = nr_blocks;
+	list->counts[level] = nr_pieces;
+	list->nr_pieces += nr_pieces;
+	return 0;
+}

@@ -1,0 +1,183 @@
+#include "store_kept.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "block_code.h"
+#include "statement_set.h"
+#include "store_table.h"
+
+#include "aggregator/profile/roster.h"
+#include "base/array.h"
+
+enum command { PUT_BLOCK, PUT_LEVEL, DROP_BLOCKS, COMMANDS };
+
+const char *const store_kept_commands[] = {
+	[PUT_BLOCK] = "INSERT INTO sample_blocks VALUES (?,?,?,?,?,?)",
+	[PUT_LEVEL] = "REPLACE INTO sample_levels VALUES (?,?,?)",
+	[DROP_BLOCKS] = "DELETE FROM sample_blocks WHERE process = ? AND sort = ? AND level < ?",
+	[COMMANDS] = NULL,
+};
+
+/* ---- writing */
+
+static uint32_t take_level(const struct kept_list *list, uint32_t level, struct host_sample *taken)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < list->nr_recent; i++)
+		if (list->recent[i].level == level)
+			taken[count++] = list->recent[i].sample;
+	return count;
+}
+
+/* Writes a block for each level. */
+static int write_recent(struct statement_set *set, struct block_code *code, enum kept_sort sort,
+			uint32_t process, const struct kept_list *list)
+{
+	struct host_sample *taken = malloc((list->nr_recent + 1ul) * sizeof(*taken));
+	uint32_t block = list->nr_blocks;
+	int error = taken ? 0 : -ENOMEM;
+
+	for (uint32_t level = list->level; level < KEPT_WINDOW_LEVELS && !error; level++) {
+		uint32_t count = take_level(list, level, taken);
+
+		if (count == 0)
+			continue;
+		error = block_code_samples(code, taken, count);
+		if (!error)
+			error = RUN(set, PUT_BLOCK, NUMBER(process), NUMBER(sort), NUMBER(block++),
+				    NUMBER(level), NUMBER(count),
+				    database_bytes(code->bytes, code->size));
+	}
+	free(taken);
+	return error;
+}
+
+static int write_list(struct statement_set *set, struct block_code *code, enum kept_sort sort,
+		      uint32_t process, const struct kept_list *list)
+{
+	int error = 0;
+
+	if (list->raised)
+		error = RUN(set, PUT_LEVEL, NUMBER(process), NUMBER(sort), NUMBER(list->level));
+	if (list->raised && !error)
+		error = RUN(set, DROP_BLOCKS, NUMBER(process), NUMBER(sort), NUMBER(list->level));
+	return error || list->nr_recent == 0 ? error : write_recent(set, code, sort, process, list);
+}
+
+int store_kept_write(struct statement_set *set, struct block_code *code, const struct kept_log *log)
+{
+	int error = 0;
+
+	for (int sort = 0; sort < KEPT_SORTS; sort++) {
+		uint32_t count;
+		const struct kept_list *lists = kept_log_lists(log, sort, &count);
+
+		for (uint32_t i = 0; i < count && !error; i++)
+			error = write_list(set, code, sort, i + 1, &lists[i]);
+	}
+	return error;
+}
+
+/* ---- reading */
+
+static int take_process_level(struct collection *collection, struct statement *row)
+{
+	uint32_t process = statement_number32(row, 0);
+	uint64_t sort = statement_number(row, 1), level = statement_number(row, 2);
+
+	if (!roster_process(collection->roster, process) || sort >= KEPT_SORTS ||
+	    level >= KEPT_WINDOW_LEVELS)
+		return -EPROTO;
+	return kept_log_load_level(collection->kept, (enum kept_sort)sort, process,
+				   (uint32_t)level);
+}
+
+/* columns: process, sort, level, pieces, the last block's index */
+static int take_level_sums(struct collection *collection, struct statement *row)
+{
+	uint32_t process = statement_number32(row, 0);
+	uint64_t sort = statement_number(row, 1), level = statement_number(row, 2);
+	uint64_t last = statement_number(row, 4);
+
+	if (!roster_process(collection->roster, process) || sort >= KEPT_SORTS ||
+	    level >= KEPT_WINDOW_LEVELS || last >= UINT32_MAX)
+		return -EPROTO;
+	return kept_log_load(collection->kept, (enum kept_sort)sort, process, (uint32_t)level,
+			     (uint32_t)last + 1, statement_number(row, 3));
+}
+
+int store_kept_load_levels(struct database *database, struct collection *collection)
+{
+	static const struct store_table table = {"SELECT * FROM sample_levels", take_process_level};
+
+	return store_table_load(database, collection, &table, 1);
+}
+
+int store_kept_load(struct database *database, struct collection *collection)
+{
+	static const struct store_table table = {
+		"SELECT process, sort, level, sum(count), max(block) FROM sample_blocks"
+		" GROUP BY process, sort, level",
+		take_level_sums};
+
+	return store_table_load(database, collection, &table, 1);
+}
+
+/* The pieces of the blocks that were read so far. */
+struct list {
+	struct host_sample *pieces;
+	uint32_t count, room;
+	enum kept_sort sort;
+};
+
+static bool is_possible(const struct host_sample *piece, enum kept_sort sort)
+{
+	return sort == KEPT_HOST ? piece->kind <= HOST_SAMPLE_OFF_CPU
+				 : piece->kind % 16 <= RECORD_GPU_GRAPH &&
+					   piece->duration_ns <= piece->time_ns;
+}
+
+/* Each piece takes at least one byte per field, so a count that the bytes cannot hold is refused. */
+static int take_block(struct statement *row, void *context)
+{
+	struct list *list = context;
+	uint32_t count = statement_number32(row, 0), size;
+	const uint8_t *bytes = statement_bytes(row, 1, &size);
+
+	if (count > size || count > UINT32_MAX / 4 - list->count)
+		return -EPROTO;
+	int error = array_reserve(&list->pieces, &list->room, list->count + count,
+				  sizeof(*list->pieces));
+	if (error)
+		return error;
+	struct host_sample *pieces = list->pieces + list->count;
+	if (block_decode_samples(bytes, size, pieces, count))
+		return -EPROTO;
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_possible(&pieces[i], list->sort))
+			return -EPROTO;
+	list->count += count;
+	return 0;
+}
+
+int store_kept_read(struct database *database, enum kept_sort sort, uint32_t process,
+		    struct host_sample **pieces, uint32_t *count)
+{
+	struct list list = {.sort = sort};
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "SELECT count, data FROM sample_blocks WHERE process = %" PRIu32
+		 " AND sort = %d ORDER BY block",
+		 process, (int)sort);
+	int error = database_rows(database, text, take_block, &list);
+	if (error)
+		free(list.pieces);
+	*pieces = error ? NULL : list.pieces;
+	*count = error ? 0 : list.count;
+	return error;
+}

@@ -1,0 +1,124 @@
+#include "straggler_kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "straggler_question.h"
+#include "straggler_rank.h"
+
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/kept_log.h"
+#include "aggregator/profile/raw_log.h"
+#include "base/array.h"
+#include "report/profile/profile.h"
+
+#define WINDOWS_MAX (1ull << 26) /* 77 days of the shortest ones: no job is longer */
+
+/* Returns the highest level of all processes of the parties. */
+static uint32_t find_level(const struct collection *collection, enum kept_sort sort,
+			   const struct straggler_party *parties, uint32_t nr_parties)
+{
+	const struct roster *roster = collection->roster;
+	const uint32_t nr_processes = roster_size(roster).processes;
+	uint32_t highest = 0;
+
+	for (uint32_t id = 1; id <= nr_processes; id++) {
+		uint32_t level = kept_log_level(collection->kept, sort, id);
+
+		for (uint32_t i = 0; i < nr_parties && level > highest; i++)
+			if (id == parties[i].process ||
+			    straggler_rank_same(roster_process(roster, id),
+						roster_process(roster, parties[i].process)))
+				highest = level;
+	}
+	return highest;
+}
+
+/* What is kept. offset_ns leads to the common clock. */
+struct keeping {
+	uint64_t length_ns, offset_ns;
+	uint32_t level;
+};
+
+/* Adds the parts of a window that are kept; those that touch become one. */
+static int add_kept(const struct straggler_window *window, const struct keeping *keeping,
+		    struct straggler_window **kept, uint32_t *nr_kept)
+{
+	const uint64_t length_ns = keeping->length_ns, offset_ns = keeping->offset_ns;
+	const uint64_t first = (window->start_ns + offset_ns) / length_ns;
+	const uint64_t last = (window->end_ns + offset_ns - 1) / length_ns;
+	int error = 0;
+
+	if (last < first || last - first >= WINDOWS_MAX)
+		return 0;
+	for (uint64_t i = first; i <= last && !error; i++) {
+		struct straggler_window part = {
+			i == first ? window->start_ns : i * length_ns - offset_ns,
+			i == last ? window->end_ns : (i + 1) * length_ns - offset_ns};
+
+		if (kept_window_level(i) < keeping->level)
+			continue;
+		if (*nr_kept && (*kept)[*nr_kept - 1].end_ns == part.start_ns)
+			(*kept)[*nr_kept - 1].end_ns = part.end_ns;
+		else
+			error = array_append(kept, nr_kept, &part, sizeof(part));
+	}
+	return error;
+}
+
+static double length_of(const struct straggler_window *windows, uint32_t count)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += (double)(windows[i].end_ns - windows[i].start_ns);
+	return sum;
+}
+
+static int cut(struct straggler_window_list *list, const struct keeping *keeping)
+{
+	struct straggler_window *kept = NULL;
+	uint32_t nr_kept = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < list->count && !error; i++)
+		error = add_kept(&list->windows[i], keeping, &kept, &nr_kept);
+	if (error) {
+		free(kept);
+		return error;
+	}
+	if (list->count)
+		list->collectives *=
+			length_of(kept, nr_kept) / length_of(list->windows, list->count);
+	free(list->windows);
+	list->windows = kept;
+	list->is_cut = list->count > 0;
+	list->count = nr_kept;
+	return 0;
+}
+
+int straggler_kept_cut(const struct profile *profile, struct straggler_party *parties,
+		       uint32_t nr_parties)
+{
+	const struct collection *collection = profile->collection;
+	struct keeping host = {KEPT_LOG_HOST_NS, 0,
+			       find_level(collection, KEPT_HOST, parties, nr_parties)};
+	const struct keeping gpu = {KEPT_LOG_GPU_NS, 0,
+				    find_level(collection, KEPT_GPU, parties, nr_parties)};
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_parties && !error; i++) {
+		const struct roster_process *process =
+			roster_process(collection->roster, parties[i].process);
+		struct straggler_windows *windows = &parties[i].windows;
+
+		host.offset_ns = (uint64_t)raw_log_offset(collection->raw, process->identity.host);
+		if (host.level)
+			error = cut(&windows->host, &host);
+		if (host.level && !error)
+			error = cut(&windows->idle, &host);
+		if (gpu.level && !error)
+			error = cut(&windows->gpu, &gpu);
+	}
+	return error;
+}

@@ -1,0 +1,15 @@
+/* Tells whether two processes are of one rank of a job. Part of report_straggler; pure. */
+#ifndef STRAGGLER_RANK_H
+#define STRAGGLER_RANK_H
+
+#include <stdbool.h>
+
+#include "aggregator/profile/roster.h"
+
+static inline bool straggler_rank_same(const struct roster_process *a,
+				       const struct roster_process *b)
+{
+	return a->rank >= 0 && a->rank == b->rank && a->job == b->job;
+}
+
+#endif
