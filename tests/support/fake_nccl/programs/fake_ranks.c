@@ -2,8 +2,10 @@
  *
  *   --ranks N          processes (2); each has RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE in its environment
  *   --steps N          steps (10): a kernel that computes (50 µs), then an all_reduce of all ranks, then the host waits
+ *   --gpu US-US        the computing kernel of each rank lasts so long, at least and at most
  *   --late-host R:US   rank R's host sleeps so long before it calls, in each step
  *   --late-gpu R:US    rank R's computing kernel lasts so long; R-S: those of ranks R to S, and up to a twentieth longer
+ *   --late-while FILE  only while the file is there
  *   --load US          each rank waits so long for its data, in each step (0)
  *   --more-load R:PERCENT   rank R so much longer
  *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
@@ -14,8 +16,10 @@
  *   --here FIRST:COUNT only these of the ranks, with this host's first devices: others are started elsewhere
  *   --job NAME         by which ranks of one job that are started apart find one another
  *   --wait FILE        each rank ends when the file is there
+ *   --until FILE       steps end when the file is there, after as many steps as all ranks have done
  *
  * Ends with the largest status of its ranks. Functions have the names that stacks show; frame pointers keep them exact. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,6 +41,7 @@
 #define RANK_VARIABLE "FAKE_RANKS_RANK"
 #define ID_VARIABLE   "FAKE_RANKS_ID"
 #define RANKS_MAX     64
+#define UNTIL_AHEAD   4
 /* In each round of work there is a burst, anywhere in its first half, so that ranks do not all want the CPU at once. */
 #define ROUND_NS    4000000u
 #define BURST_NS    480000u
@@ -52,12 +57,14 @@ struct lateness {
 static struct {
 	int ranks, steps;
 	struct lateness host, gpu, load, work;
-	unsigned int load_us, work_us;
+	unsigned int load_us, work_us, gpu_us, gpu_most_us;
 	int first, count; /* of ranks here; count 0: all */
 	bool ahead, mix, threads;
-	const char *wait, *job;
+	const char *wait, *job, *until, *late_while;
 } options = {.ranks = 2,
 	     .steps = 10,
+	     .gpu_us = 50,
+	     .gpu_most_us = 50,
 	     .host = {-1, -1, 0},
 	     .gpu = {-1, -1, 0},
 	     .load = {-1, -1, 0},
@@ -91,7 +98,8 @@ static NOINLINE void rank_reduce(ncclComm_t comm, cudaStream_t stream, size_t co
 
 static bool is_late(const struct lateness *lateness, int rank)
 {
-	return rank >= lateness->rank && rank <= lateness->last;
+	return rank >= lateness->rank && rank <= lateness->last &&
+	       (!options.late_while || access(options.late_while, F_OK) == 0);
 }
 
 static unsigned int with_more(unsigned int us, const struct lateness *more, int rank)
@@ -219,25 +227,63 @@ static NOINLINE void rank_capture(ncclComm_t comm, cudaStream_t stream)
 	REQUIRE(cudaGraphDestroy(graph));
 }
 
+/* Returns the number of steps. The first rank that sees the file chooses it, in a file beside it. Ranks that wait for one
+ * another in each step are less than UNTIL_AHEAD steps apart, so each reads it in time. */
+static int last_step(int step)
+{
+	char path[4096], text[16] = "";
+	int fd;
+
+	if (!options.until || access(options.until, F_OK) < 0)
+		return options.steps;
+	snprintf(path, sizeof(path), "%s.step", options.until);
+	snprintf(text, sizeof(text), "%15d", step + UNTIL_AHEAD);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd >= 0) {
+		require(write(fd, text, sizeof(text)) != sizeof(text), "write");
+		close(fd);
+	}
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text)) != sizeof(text)) /* it is being written */
+		snprintf(text, sizeof(text), "%d", options.steps);
+	if (fd >= 0)
+		close(fd);
+	return atoi(text);
+}
+
+static void set_kernel(int rank, bool *late)
+{
+	unsigned int least_us = options.gpu_us, most_us = options.gpu_most_us;
+
+	*late = is_late(&options.gpu, rank);
+	if (*late) {
+		least_us = options.gpu.us;
+		most_us = least_us + (most_us - options.gpu_us);
+		if (options.gpu.rank != options.gpu.last)
+			most_us += least_us / 20;
+	}
+	fake_cuda_set_kernel_ns("fake_compute", 1000ull * least_us, 1000ull * most_us);
+}
+
 static int be_rank(int rank, const char *id)
 {
 	ncclUniqueId unique;
 	ncclComm_t comm;
 	cudaStream_t stream;
 	unsigned int random = (unsigned int)rank;
+	bool late_gpu;
 
 	memset(&unique, 0, sizeof(unique));
 	strncpy(unique.internal, id, sizeof(unique.internal) - 1);
 	REQUIRE(cudaSetDevice(rank - options.first));
 	REQUIRE(cudaStreamCreate(&stream));
-	if (is_late(&options.gpu, rank))
-		fake_cuda_set_kernel_ns("fake_compute", 1000ull * options.gpu.us,
-					1000ull * options.gpu.us *
-						(options.gpu.rank == options.gpu.last ? 20 : 21) /
-						20);
+	set_kernel(rank, &late_gpu);
 	REQUIRE(ncclCommInitRank(&comm, options.ranks, unique, rank));
-	for (int i = 0; i < options.steps; i++)
+	for (int i = 0; i < last_step(i); i++) {
+		if (is_late(&options.gpu, rank) != late_gpu)
+			set_kernel(rank, &late_gpu);
 		rank_step(comm, stream, rank, &random);
+	}
 	REQUIRE(cudaStreamSynchronize(stream));
 	if (options.mix) {
 		rank_group(comm, stream);
@@ -344,6 +390,9 @@ static void read_options(int argc, char **argv)
 					      {"more-work", required_argument, NULL, 'K'},
 					      {"here", required_argument, NULL, 'H'},
 					      {"job", required_argument, NULL, 'j'},
+					      {"gpu", required_argument, NULL, 'G'},
+					      {"late-while", required_argument, NULL, 'W'},
+					      {"until", required_argument, NULL, 'u'},
 					      {"ahead", no_argument, NULL, 'a'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
@@ -373,6 +422,13 @@ static void read_options(int argc, char **argv)
 				"--here");
 		else if (option == 'j')
 			options.job = optarg;
+		else if (option == 'G')
+			require(sscanf(optarg, "%u-%u", &options.gpu_us, &options.gpu_most_us) != 2,
+				"--gpu");
+		else if (option == 'W')
+			options.late_while = optarg;
+		else if (option == 'u')
+			options.until = optarg;
 		else if (option == 'a')
 			options.ahead = true;
 		else if (option == 'm')
