@@ -82,7 +82,7 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 static int load_names(const struct merging *merging, const char *path, struct database *database,
 		      struct collection *collection)
 {
-	int status = store_loader_load_names(database, collection);
+	int status = store_loader_load_names(database, collection, true);
 
 	return status ? fail(merging, path, status,
 			     status == -EPROTO ? "damaged: what stands in it cannot be"

@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "statement_set.h"
 #include "store_joins.h"
 #include "store_table.h"
 
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "proto/batch/message.h"
 
 enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
@@ -198,14 +202,109 @@ static int select_waiting(struct database *database, uint32_t most, char *sql, s
 	return error;
 }
 
+static int read_communicators(struct database *database, struct collective_log *log)
+{
+	return database_rows(database, "SELECT * FROM communicators ORDER BY process, communicator",
+			     take_communicator, log);
+}
+
 int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most)
 {
 	char sql[512] = "SELECT * FROM collectives ORDER BY id";
-	int error = database_rows(database,
-				  "SELECT * FROM communicators ORDER BY process, communicator",
-				  take_communicator, log);
+	int error = read_communicators(database, log);
 
 	if (!error && most)
 		error = select_waiting(database, most, sql, sizeof(sql));
+	return error ? error : database_rows(database, sql, take_call, log);
+}
+
+/* ---- the newest calls */
+
+#define OF_PROCESS UINT32_MAX /* in place of a communicator: all of the process's calls */
+
+struct end {
+	uint32_t process, communicator_id;
+};
+
+/* A rank's end of a communicator, or a process. */
+struct newest {
+	struct end end;
+	uint32_t count;     /* of its calls, so far */
+	uint64_t newest_ns; /* the begin of the first one, which is the newest */
+};
+
+struct newest_calls {
+	uint64_t window_ns;
+	uint64_t first; /* the id of the first call that is needed */
+	uint32_t least;
+	struct newest *ends; /* owns */
+	uint32_t nr_ends, room;
+	struct hash_index index;
+};
+
+static bool is_end(const void *context, uint32_t id, const void *key)
+{
+	const struct newest_calls *calls = context;
+
+	return memcmp(&calls->ends[id - 1].end, key, sizeof(struct end)) == 0;
+}
+
+/* Counts a call. NULL: out of memory. Borrowed until the next call. */
+static const struct newest *count_call(struct newest_calls *calls, uint32_t process,
+				       uint32_t communicator_id, uint64_t start_ns)
+{
+	const struct end key = {process, communicator_id};
+	const uint32_t hash = hash_index_hash(&key, sizeof(key));
+	uint32_t id = hash_index_find(&calls->index, hash, is_end, calls, &key);
+
+	if (!id) {
+		if (array_reserve(&calls->ends, &calls->room, calls->nr_ends + 1ull,
+				  sizeof(*calls->ends)) ||
+		    hash_index_insert(&calls->index, hash, calls->nr_ends + 1))
+			return NULL;
+		id = ++calls->nr_ends;
+		calls->ends[id - 1] = (struct newest){.end = key, .newest_ns = start_ns};
+	}
+	calls->ends[id - 1].count++;
+	return &calls->ends[id - 1];
+}
+
+/* Calls of a process come in the order in which it made them, and here the newest comes first. Few columns are read,
+ * because most calls are too old. */
+static int take_newest(struct statement *row, void *context)
+{
+	struct newest_calls *calls = context;
+	const uint32_t process = statement_number32(row, 1);
+	const uint64_t start_ns = statement_number(row, 3);
+	const struct newest *of = count_call(calls, process, OF_PROCESS, start_ns);
+
+	if (!of)
+		return -ENOMEM;
+	const bool in_window =
+		start_ns > of->newest_ns || of->newest_ns - start_ns < calls->window_ns;
+	of = count_call(calls, process, statement_number32(row, 2), start_ns);
+	if (!of)
+		return -ENOMEM;
+	if (in_window || of->count <= calls->least)
+		calls->first = statement_number(row, 0);
+	return 0;
+}
+
+int store_collectives_read_newest(struct database *database, struct collective_log *log,
+				  uint64_t window_ns, uint32_t least)
+{
+	struct newest_calls calls = {.window_ns = window_ns, .least = least};
+	char sql[128];
+	int error = database_rows(database,
+				  "SELECT id, process, communicator, start_ns FROM collectives"
+				  " ORDER BY id DESC",
+				  take_newest, &calls);
+
+	free(calls.ends);
+	hash_index_fini(&calls.index);
+	if (!error)
+		error = read_communicators(database, log);
+	snprintf(sql, sizeof(sql), "SELECT * FROM collectives WHERE id >= %" PRIu64 " ORDER BY id",
+		 calls.first);
 	return error ? error : database_rows(database, sql, take_call, log);
 }

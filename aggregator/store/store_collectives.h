@@ -26,4 +26,9 @@ int store_collectives_load(struct database *database, struct collection *collect
  * end of a communicator the newest, about so many in all. 0, -EPROTO, -EIO, -ENOMEM. */
 int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most);
 
+/* Is store_collectives_read() for the newest calls alone: from the first one on that is needed for the last window_ns
+ * of each process, up to its newest call, and for the last `least` calls on each rank's end of a communicator. */
+int store_collectives_read_newest(struct database *database, struct collective_log *log,
+				  uint64_t window_ns, uint32_t least);
+
 #endif

@@ -208,10 +208,24 @@ static int take_split(struct statement *row, void *context)
 	return -EPROTO;
 }
 
+static int read_writers(struct database *database, struct collective_folds *folds)
+{
+	return database_rows(database, "SELECT id, writer, host FROM processes", take_writer,
+			     folds);
+}
+
+int store_folds_read_newest(struct database *database, struct collective_folds *folds,
+			    uint64_t window_ns, uint32_t least)
+{
+	int error = read_writers(database, folds);
+
+	return error ? error
+		     : store_collectives_read_newest(database, folds->log, window_ns, least);
+}
+
 int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most)
 {
-	int error = database_rows(database, "SELECT id, writer, host FROM processes", take_writer,
-				  folds);
+	int error = read_writers(database, folds);
 
 	if (!error)
 		error = store_collectives_read(database, folds->log, most);

@@ -27,4 +27,8 @@ int store_folds_write(struct store_folds *state, struct database *database,
 /* Reads folded and raw rows into what is empty; most as of store_collectives_read(). 0; -EPROTO, -EIO, -ENOMEM. */
 int store_folds_read(struct database *database, struct collective_folds *folds, uint32_t most);
 
+/* Reads processes and the newest raw rows alone, folded ones too, as of store_collectives_read_newest(). */
+int store_folds_read_newest(struct database *database, struct collective_folds *folds,
+			    uint64_t window_ns, uint32_t least);
+
 #endif

@@ -522,10 +522,10 @@ static int take_pending(struct collection *collection, struct statement *row)
 
 static int end_process(struct roster_process *process)
 {
-	int error = 0;
+	int error = process->correlator
+			    ? correlator_load_end(process->correlator, &process->counts)
+			    : 0;
 
-	if (process->correlator)
-		error = correlator_load_end(process->correlator, &process->counts);
 	if (!error && process->memory)
 		error = memory_account_load_end(process->memory);
 	return error == -EINVAL ? -EPROTO : error;
@@ -540,21 +540,21 @@ static int end_processes(struct collection *collection)
 	return error;
 }
 
-int store_loader_load_names(struct database *database, struct collection *collection)
-{
-	static const struct store_table tables[] = {
-		{"SELECT * FROM strings ORDER BY id", take_string},
-		{"SELECT * FROM modules ORDER BY id", take_module},
-		{"SELECT * FROM codes ORDER BY id", take_code},
-		{"SELECT * FROM frames ORDER BY id", take_frame},
-		{"SELECT * FROM nodes ORDER BY id", take_node},
-		{"SELECT * FROM writers ORDER BY id", take_writer},
-		{"SELECT * FROM hosts ORDER BY id", take_host},
-		{"SELECT * FROM devices ORDER BY id", take_device},
-		{"SELECT * FROM processes ORDER BY id", take_process},
-	};
+static const struct store_table names[] = { /* those of stacks come last */
+	{"SELECT * FROM strings ORDER BY id", take_string},
+	{"SELECT * FROM writers ORDER BY id", take_writer},
+	{"SELECT * FROM hosts ORDER BY id", take_host},
+	{"SELECT * FROM devices ORDER BY id", take_device},
+	{"SELECT * FROM processes ORDER BY id", take_process},
+	{"SELECT * FROM modules ORDER BY id", take_module},
+	{"SELECT * FROM codes ORDER BY id", take_code},
+	{"SELECT * FROM frames ORDER BY id", take_frame},
+	{"SELECT * FROM nodes ORDER BY id", take_node},
+};
 
-	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
+int store_loader_load_names(struct database *database, struct collection *collection, bool stacks)
+{
+	return store_table_load(database, collection, names, stacks ? 9 : 5);
 }
 
 int store_loader_load(struct database *database, struct collection *collection)
@@ -578,7 +578,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 	};
 	static int (*const loads[])(struct database * database, struct collection * collection) = {
 		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};
-	int error = store_loader_load_names(database, collection);
+	int error = store_loader_load_names(database, collection, true);
 
 	if (!error)
 		error = store_table_load(database, collection, tables,

@@ -2,6 +2,8 @@
 #ifndef STORE_LOADER_H
 #define STORE_LOADER_H
 
+#include <stdbool.h>
+
 #include "database.h"
 
 #include "aggregator/profile/collection.h"
@@ -10,7 +12,8 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
-/* Loads strings, stacks, writers, hosts, devices and processes alone: what the other tables name. As above. */
-int store_loader_load_names(struct database *database, struct collection *collection);
+/* Loads what the other tables name: strings, writers, hosts, devices and processes, and what stacks consist of if it is
+ * wanted. As above. */
+int store_loader_load_names(struct database *database, struct collection *collection, bool stacks);
 
 #endif
