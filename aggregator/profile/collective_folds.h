@@ -23,10 +23,12 @@
 #define COLLECTIVE_FOLDS_UNKNOWN 256u
 /* By how much begins of kernels on one host may differ without a meaning. */
 #define COLLECTIVE_FOLDS_CLOCK_NS 10000
-/* Raw rows that are kept of each communicator; of wide ones, those of two collectives. */
+/* Raw rows that are kept of each communicator. Of wide ones they are those of two collectives, and of the newest
+ * COLLECTIVE_FOLDS_NEWEST ones: who is late now is known by these. */
 #define COLLECTIVE_FOLDS_LAST   1000u
 #define COLLECTIVE_FOLDS_WORST  200u
 #define COLLECTIVE_FOLDS_SPREAD 1000u
+#define COLLECTIVE_FOLDS_NEWEST 32u
 
 /* Calls of a histogram whose times are alike: 8 bins between a power of 2 and the next. */
 struct collective_bin {

@@ -80,7 +80,10 @@ static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_
 	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
 		if (folds->folds[i].key == raws->key)
 			width = folds->folds[i].nr_members;
-	uint32_t last = 2 * width > COLLECTIVE_FOLDS_LAST ? 2 * width : COLLECTIVE_FOLDS_LAST;
+	uint32_t last = COLLECTIVE_FOLDS_NEWEST * width;
+
+	if (last < COLLECTIVE_FOLDS_LAST)
+		last = COLLECTIVE_FOLDS_LAST;
 	uint32_t worst = 2 * width > COLLECTIVE_FOLDS_WORST ? 2 * width : COLLECTIVE_FOLDS_WORST;
 	uint32_t spread = 2 * width > COLLECTIVE_FOLDS_SPREAD ? 2 * width : COLLECTIVE_FOLDS_SPREAD;
 	for (uint32_t i = 0; i < count && i < last; i++)

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -387,6 +388,29 @@ static void ranks_of_two_writers_are_compared_by_their_rows(void **state)
 	collective_folds_destroy(folds);
 }
 
+/* Half a round of 64 ranks is more than COLLECTIVE_FOLDS_LAST rows. */
+static void a_wide_communicator_keeps_its_newest_collectives(void **state)
+{
+	const uint32_t width = 64, count = 2 * STORE_FOLDS_ROUND / width;
+	char sql[128];
+
+	(void)state;
+	for (uint32_t rank = 0; rank < width; rank++)
+		job_communicator(job_process((int32_t)rank), 1, 0xfeed, rank, width);
+	for (uint32_t i = 1; i <= count; i++)
+		for (uint32_t rank = 0; rank < width; rank++) {
+			const struct collective call =
+				job_all_reduce(1, i, 0, 1000 * i, 100 + rank % 3);
+
+			job_call(rank + 1, &call);
+		}
+	job_commit();
+	assert_true(count_rows("SELECT count(*) FROM collectives") < STORE_FOLDS_ROUND);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM collectives WHERE folded AND sequence > %u",
+		 count - COLLECTIVE_FOLDS_NEWEST);
+	assert_int_equal(count_rows(sql), COLLECTIVE_FOLDS_NEWEST * width);
+}
+
 static void a_histogram_has_the_median_to_an_eighth(void **state)
 {
 	struct collective_bin *bins = NULL;
@@ -415,6 +439,7 @@ int main(void)
 		TEST(calls_that_come_whole_need_no_row),
 		TEST(a_rank_that_comes_too_late_is_counted),
 		TEST(ranks_of_two_writers_are_compared_by_their_rows),
+		TEST(a_wide_communicator_keeps_its_newest_collectives),
 		TEST(a_histogram_has_the_median_to_an_eighth),
 	};
 
