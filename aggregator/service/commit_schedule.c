@@ -43,6 +43,11 @@ bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t n
 	       now_ns >= schedule->whole_ns || nr_rows >= COMMIT_SCHEDULE_ROWS;
 }
 
+bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint64_t now_ns)
+{
+	return now_ns >= schedule->wanted_ns;
+}
+
 bool commit_schedule_takes_messages(const struct commit_schedule *schedule)
 {
 	return !schedule->whole &&
@@ -67,12 +72,17 @@ void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns, u
 {
 	const uint64_t most_ns = (uint64_t)COMMIT_SCHEDULE_WHOLE_MS * NS_PER_MS;
 	uint64_t after_ns = cpu_ns * COMMIT_SCHEDULE_WHOLE_TIMES;
+	uint64_t wanted_ns = cpu_ns * COMMIT_SCHEDULE_WANTED_TIMES;
 
+	if (wanted_ns > most_ns)
+		wanted_ns = most_ns;
 	if (after_ns > most_ns)
 		after_ns = most_ns;
 	else if (after_ns <= (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS)
 		after_ns = 0;
-	*schedule = (struct commit_schedule){.began_ns = began_ns, .whole_ns = began_ns + after_ns};
+	*schedule = (struct commit_schedule){.began_ns = began_ns,
+					     .whole_ns = began_ns + after_ns,
+					     .wanted_ns = began_ns + wanted_ns};
 }
 
 void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns)
@@ -80,6 +90,7 @@ void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns)
 	*schedule = (struct commit_schedule){
 		.began_ns = began_ns,
 		.whole_ns = schedule->whole_ns,
+		.wanted_ns = schedule->wanted_ns,
 		.behind = true,
 		.behind_bytes = schedule->behind_bytes + schedule->bytes,
 	};

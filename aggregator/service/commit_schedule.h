@@ -1,8 +1,8 @@
 /* Decides when a profile is committed: a short time after the first change, and not soon after another commit. It comes
  * sooner if much has come or an agent waits, and again some time after a failure. It also decides whether a commit is
  * whole or stores the messages alone, which costs a small part of that. Whole commits that nothing asks for take a
- * fixed share of the thread's time. Acknowledgements follow commits (ack_sender.h). Pure: time and sizes are arguments.
- * Used by the aggregator's thread. */
+ * fixed share of the thread's time; those for which a reader asks may take more of it. Acknowledgements follow commits
+ * (ack_sender.h). Pure: time and sizes are arguments. Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -21,6 +21,8 @@
  * that would be sooner than COMMIT_SCHEDULE_APART_MS, as in all small profiles, every commit is whole. */
 #define COMMIT_SCHEDULE_WHOLE_TIMES 250u
 #define COMMIT_SCHEDULE_WHOLE_MS    10000u
+/* The same if a reader wants it (store_life.h). */
+#define COMMIT_SCHEDULE_WANTED_TIMES 20u
 
 struct commit_schedule { /* zeroed: nothing to commit */
 	bool changed;    /* since the last commit; code that changes the profile sets it */
@@ -32,6 +34,7 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	uint64_t at_ns; /* CLOCK_MONOTONIC, as all times here */
 	uint64_t began_ns;     /* the last commit; 0: there was none */
 	uint64_t whole_ns;     /* from then on the next commit is whole */
+	uint64_t wanted_ns;    /* from then on it is if a reader wants it */
 	uint64_t bytes;        /* received since the last commit */
 	uint64_t behind_bytes; /* received before it, since the last whole one */
 	uint64_t frames; /* received since the last commit, of the agent from which most came */
@@ -51,6 +54,9 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 /* Returns whether a commit now is to be whole. */
 bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
 			      uint32_t nr_rows);
+
+/* Returns whether a commit now that is not whole is to be, if a reader wants it. */
+bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint64_t now_ns);
 
 /* Returns whether a commit may store messages. Once false, it stays so until a whole commit has succeeded. */
 bool commit_schedule_takes_messages(const struct commit_schedule *schedule);

@@ -13,6 +13,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/store/store.h"
+#include "aggregator/store/store_life.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
@@ -76,6 +77,9 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 	status = store_open(options->store_path, &store, &profile->store, error);
 	if (status)
 		return explain(error, options->store_path, "", status);
+	profile->store_path = strdup(options->store_path);
+	if (!profile->store_path)
+		return explain(error, options->store_path, "", -ENOMEM);
 	find_place(profile, options->store_path);
 	status = load(profile, options->store_path, error);
 	return status ? status : open_nodes(profile, options->pages_path, error);
@@ -86,6 +90,9 @@ void open_profile_close(struct open_profile *profile)
 	node_profiles_close(profile->nodes);
 	collection_destroy(profile->collection);
 	store_close(profile->store);
+	if (profile->store_path)
+		store_life_want_no_more(profile->store_path);
+	free(profile->store_path);
 	clock_service_fini(&profile->clocks);
 	control_service_fini(&profile->control);
 	*profile = (struct open_profile){0};
@@ -109,10 +116,17 @@ bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns)
 	return commit_schedule_is_due(&profile->schedule, now_ns, nr_rows_of(profile));
 }
 
+static bool is_wanted(const struct open_profile *profile, uint64_t now_ns)
+{
+	return commit_schedule_heeds_readers(&profile->schedule, now_ns) &&
+	       store_life_is_wanted(profile->store_path);
+}
+
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 {
 	struct commit_schedule *schedule = &profile->schedule;
-	bool is_whole = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile));
+	bool is_whole = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile)) ||
+			is_wanted(profile, now_ns);
 	uint64_t cpu_ns = clock_thread_ns();
 	int error = is_whole ? store_commit(profile->store, profile->collection)
 			     : store_commit_messages(profile->store, profile->collection);
@@ -126,6 +140,8 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 		commit_schedule_done(schedule, now_ns, clock_thread_ns() - cpu_ns);
 	else
 		commit_schedule_logged(schedule, now_ns);
+	if (!error && is_whole)
+		store_life_want_no_more(profile->store_path);
 	return error;
 }
 

@@ -30,6 +30,7 @@ struct open_profile {                  /* zeroed: not open */
 	struct clock_service clocks;
 	struct control_service control;
 	struct commit_schedule schedule;
+	char *store_path;                   /* owns */
 	uint64_t committed_ns;              /* CLOCK_MONOTONIC; 0: never */
 	struct slow_spell slowness;         /* of commits */
 	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */

@@ -29,6 +29,38 @@
 /* SQLite locks bytes at 1 GiB, and no file is as long as this. */
 #define MARK_OFFSET ((off_t)1 << 60)
 
+static bool find_wanted(const char *path, char wanted[static PATH_MAX])
+{
+	return snprintf(wanted, PATH_MAX, "%s" STORE_LIFE_WANTED, path) < PATH_MAX;
+}
+
+/* Another user's directory may have a link or a pipe there, so one that is there is never opened. */
+void store_life_want(const char *path)
+{
+	char wanted[PATH_MAX];
+	int fd = -1;
+
+	if (find_wanted(path, wanted))
+		fd = open(wanted, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool store_life_is_wanted(const char *path)
+{
+	char wanted[PATH_MAX];
+
+	return find_wanted(path, wanted) && access(wanted, F_OK) == 0;
+}
+
+void store_life_want_no_more(const char *path)
+{
+	char wanted[PATH_MAX];
+
+	if (find_wanted(path, wanted))
+		unlink(wanted);
+}
+
 void store_life_begin(int fd)
 {
 	struct flock mark = {

@@ -8,6 +8,19 @@
 
 #include "database.h"
 
+/* Behind the path of the store: a file by which a reader asks for a newer state of the tables. Whoever writes the store
+ * removes it. */
+#define STORE_LIFE_WANTED ".wanted"
+
+/* Makes that file. In another user's directory it cannot be made, and the state is up to ten seconds old. */
+void store_life_want(const char *path);
+
+/* Returns whether it is there. */
+bool store_life_is_wanted(const char *path);
+
+/* Removes it. */
+void store_life_want_no_more(const char *path);
+
 /* Puts the writer's mark on its own descriptor of the store's file. The mark ends with the descriptor, also when the
  * writer is killed. Before Linux 3.15 there is no mark, and readers take the store for unwritten. */
 void store_life_begin(int fd);

@@ -13,6 +13,7 @@
 
 #include "page_sender.h"
 
+#include "aggregator/store/store_life.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "node-agent/publish/clock_exchange.h"
@@ -168,6 +169,11 @@ static int send_round(struct profile_link *link, uint64_t now_ns)
 	link->began_ns = now_ns;
 	link->round_ns = now_ns + link->gap_ms * NS_PER_MS;
 	link->gap_ms = link->gap_ms * 2 < ROUND_MS ? link->gap_ms * 2 : ROUND_MS;
+	/* The next round has what is committed after this. At the last round the store is closed. */
+	if (is_last)
+		store_life_want_no_more(link->options.store_path);
+	else if (publisher_round_ms(link->publisher))
+		store_life_want(link->options.store_path);
 	int r = page_sender_send(link->sender, link->options.store_path, send_message,
 				 link->publisher);
 	if (r == 1)

@@ -180,6 +180,24 @@ static void commits_that_readers_wait_for_and_large_ones_are_whole(void **state)
 	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
 }
 
+static void readers_may_ask_for_whole_commits_more_often(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+	const uint64_t next_ns = 100 * MS + COMMIT_SCHEDULE_WANTED_TIMES * 20 * MS;
+
+	(void)state;
+	assert_true(commit_schedule_heeds_readers(&schedule, 1));
+	commit_schedule_done(&schedule, 100 * MS, 20 * MS);
+	schedule.changed = true;
+	commit_schedule_logged(&schedule, 300 * MS);
+	assert_false(commit_schedule_heeds_readers(&schedule, next_ns - 1));
+	assert_true(commit_schedule_heeds_readers(&schedule, next_ns));
+	assert_false(commit_schedule_is_whole(&schedule, next_ns, 0));
+	commit_schedule_done(&schedule, next_ns, 1000000 * MS);
+	assert_true(commit_schedule_heeds_readers(&schedule,
+						  next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS));
+}
+
 static void a_whole_commit_that_failed_is_tried_again_as_one(void **state)
 {
 	struct commit_schedule schedule = {.changed = true, .whole_ns = 50 * MS};
@@ -230,6 +248,7 @@ int main(void)
 		cmocka_unit_test(a_costly_whole_commit_is_followed_by_commits_of_messages),
 		cmocka_unit_test(cheap_commits_are_all_whole),
 		cmocka_unit_test(commits_that_readers_wait_for_and_large_ones_are_whole),
+		cmocka_unit_test(readers_may_ask_for_whole_commits_more_often),
 		cmocka_unit_test(a_whole_commit_that_failed_is_tried_again_as_one),
 	};
 

@@ -2,8 +2,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "aggregator/service/open_profile.h"
+#include "aggregator/store/store_life.h"
 #include "base/log.h"
 
 #define S 1000000000ull
@@ -45,9 +48,37 @@ static void slow_commits_get_a_line_and_another_one_when_they_are_over(void **st
 				  "at most 2.0 s");
 }
 
+/* The store is costly, so that commits store messages alone for a while. */
+static void a_reader_makes_the_next_commit_whole(void **state)
+{
+	char folder[] = "/tmp/flamegrid-open-profile-XXXXXX", path[64];
+	const struct open_profile_options options = {.store_path = path};
+	struct open_profile profile;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/profile.db", folder);
+	assert_int_equal(open_profile_open(&profile, &options, NULL), 0);
+	profile.schedule = (struct commit_schedule){.changed = true, .whole_ns = 1000 * S};
+	store_life_want(path);
+	profile.schedule.wanted_ns = 3 * S;
+	assert_int_equal(open_profile_commit(&profile, 2 * S), 0);
+	assert_true(profile.schedule.behind);
+	assert_true(store_life_is_wanted(path));
+	assert_int_equal(open_profile_commit(&profile, 3 * S), 0);
+	assert_false(profile.schedule.behind);
+	assert_false(store_life_is_wanted(path));
+	store_life_want(path);
+	open_profile_close(&profile);
+	assert_false(store_life_is_wanted(path));
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reader_makes_the_next_commit_whole),
 		cmocka_unit_test(slow_commits_get_a_line_and_another_one_when_they_are_over),
 	};
 

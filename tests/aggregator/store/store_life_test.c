@@ -98,6 +98,18 @@ static void a_store_that_is_closed_is_whole_whoever_keeps_others(void **state)
 	close(fd);
 }
 
+static void a_reader_asks_for_a_newer_state(void **state)
+{
+	(void)state;
+	assert_false(store_life_is_wanted(path));
+	store_life_want(path);
+	store_life_want(path);
+	assert_true(store_life_is_wanted(path));
+	store_life_want_no_more(path);
+	store_life_want_no_more(path);
+	assert_false(store_life_is_wanted(path));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -106,6 +118,7 @@ int main(void)
 		TEST(a_store_that_rests_is_live_as_long_as_its_aggregator),
 		TEST(a_store_that_was_left_open_is_abandoned_whoever_keeps_others),
 		TEST(a_store_that_is_closed_is_whole_whoever_keeps_others),
+		TEST(a_reader_asks_for_a_newer_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
