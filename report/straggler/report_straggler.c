@@ -19,10 +19,10 @@
 struct builder {
 	const struct profile *profile;
 	const struct collective_folds *folds;
-	const char *store_path;
+	const char *store_path; /* NULL: no causes are wanted */
 	struct report_straggler *report;
 	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
-	uint32_t nr_processes;
+	uint32_t nr_processes, looks;
 };
 
 /* ---- communicators */
@@ -207,8 +207,9 @@ static int judge_all(const struct builder *builder)
 
 		error = straggler_places_find(builder->profile, fold, &places[i]);
 		if (!error && fold->used)
-			nr_tests += fold->nr_members +
-				    straggler_groups_tests(places[i], fold->nr_members);
+			nr_tests += (fold->nr_members +
+				     straggler_groups_tests(places[i], fold->nr_members)) *
+				    builder->looks;
 	}
 	for (uint32_t i = 0; i < report->nr_communicators && !error; i++)
 		error = judge_communicator(&report->communicators[i], nr_tests, places[i]);
@@ -475,7 +476,18 @@ static int explain_group(struct builder *builder, struct report_straggler_group 
 
 /* ---- the whole */
 
-static int build(struct builder *builder)
+static int explain_all(struct builder *builder)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++)
+		error = explain_group(builder, &builder->report->groups[i]);
+	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
+		error = explain_rank(builder, &builder->report->ranks[i]);
+	return error;
+}
+
+static int fill(struct builder *builder)
 {
 	int error = communicator_names_create(builder->profile->collection->roster, builder->folds,
 					      &builder->report->names);
@@ -491,32 +503,44 @@ static int build(struct builder *builder)
 	if (!error)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
-	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++)
-		error = explain_group(builder, &builder->report->groups[i]);
-	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
-		error = explain_rank(builder, &builder->report->ranks[i]);
+	if (!error && builder->store_path)
+		error = explain_all(builder);
+	return error;
+}
+
+static int build(struct builder *builder, struct collective_folds *folds,
+		 struct report_straggler **straggler)
+{
+	*straggler = builder->report = calloc(1, sizeof(**straggler));
+	if (!*straggler) {
+		collective_folds_destroy(folds);
+		return -ENOMEM;
+	}
+	builder->folds = builder->report->folds = folds;
+	builder->nr_processes = roster_size(builder->profile->collection->roster).processes;
+	int error = fill(builder);
+	free(builder->rank_of);
+	if (error) {
+		report_straggler_destroy(*straggler);
+		*straggler = NULL;
+	}
 	return error;
 }
 
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    struct collective_folds *folds, struct report_straggler **straggler)
 {
-	struct builder builder = {.profile = profile, .folds = folds, .store_path = store_path};
+	struct builder builder = {.profile = profile, .store_path = store_path, .looks = 1};
 
-	*straggler = builder.report = calloc(1, sizeof(**straggler));
-	if (!*straggler) {
-		collective_folds_destroy(folds);
-		return -ENOMEM;
-	}
-	builder.report->folds = folds;
-	builder.nr_processes = roster_size(profile->collection->roster).processes;
-	int error = build(&builder);
-	free(builder.rank_of);
-	if (error) {
-		report_straggler_destroy(*straggler);
-		*straggler = NULL;
-	}
-	return error;
+	return build(&builder, folds, straggler);
+}
+
+int report_straggler_judge(const struct profile *profile, struct collective_folds *folds,
+			   uint32_t looks, struct report_straggler **straggler)
+{
+	struct builder builder = {.profile = profile, .looks = looks};
+
+	return build(&builder, folds, straggler);
 }
 
 void report_straggler_destroy(struct report_straggler *straggler)

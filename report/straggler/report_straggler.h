@@ -101,6 +101,11 @@ struct report_straggler {
  * does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    struct collective_folds *folds, struct report_straggler **straggler);
+
+/* Judges folds as report_straggler_create() does, and looks for no causes. Only the profile's catalog and roster are
+ * used. looks: one of so many times at which the job is judged; the more there are, the less may be chance. */
+int report_straggler_judge(const struct profile *profile, struct collective_folds *folds,
+			   uint32_t looks, struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */
 
 #endif

@@ -63,8 +63,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
-/* Appends what the others waited for a subject, and how its lateness shows. */
-static void append_waits(char *line, size_t size, const struct report_straggler_communicator *on,
+void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
 			 const struct straggler_subject *found)
 {
 	const struct collective_fold *of = on->fold;
@@ -131,7 +130,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
 	append_keeper(line, size, straggler, rank);
-	append_waits(line, size, on, &on->members[rank->member].found);
+	straggler_text_waits(line, size, on, &on->members[rank->member].found);
 	append_first_cause(line, size, rank->causes, rank->nr_causes);
 	text_line_append(line, size, ")");
 }
@@ -166,7 +165,7 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	text_line_append(line, size, "%s (", group->name);
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
-	append_waits(line, size, &straggler->communicators[group->communicator],
+	straggler_text_waits(line, size, &straggler->communicators[group->communicator],
 		     &group->group->found);
 	append_first_cause(line, size, group->causes, group->nr_causes);
 	text_line_append(line, size, ")");

@@ -22,4 +22,9 @@ void straggler_text_rank(char *line, size_t size, const struct report_straggler_
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group);
 
+/* Appends what the others waited for a subject, and how its lateness shows: "last in 99.00 % of 300 collectives of all
+ * ranks; each other rank waited 2.780 s for it, 9.30 % of the time". */
+void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
+			  const struct straggler_subject *found);
+
 #endif
