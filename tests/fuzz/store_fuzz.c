@@ -13,6 +13,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
 #include "report/view/report_subject.h"
+#include "report/watch/watch_look.h"
 #include "store_edit.h"
 #include "store_template.h"
 
@@ -77,6 +78,15 @@ static void write_trees(struct report_view *view)
 	}
 }
 
+static void look(const char *path)
+{
+	struct watch_look look;
+	char *error = NULL;
+
+	check_error(watch_look_read(path, &look, &error), &error);
+	watch_look_fini(&look);
+}
+
 static void report(const char *path, enum store_reader reader)
 {
 	static const struct report_options options;
@@ -100,6 +110,7 @@ static void report(const char *path, enum store_reader reader)
 			write_trees(&view);
 	}
 	report_view_close(&view);
+	look(path);
 }
 
 static void restart(const char *path)

@@ -1,0 +1,234 @@
+#include "watch_events.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* A rank or a group that was found, or a stall. */
+struct subject {
+	struct watch_finding finding; /* owns; the newest */
+	bool is_stall;
+	uint32_t found, missed; /* looks in a row */
+	bool told, gone;        /* gone: it was told that it is late no longer */
+	uint64_t since_ns;
+};
+
+struct watch_events {
+	struct subject *subjects; /* owns */
+	uint32_t nr_subjects, room;
+	uint64_t newest; /* of the last look */
+};
+
+struct taking {
+	struct watch_events *events;
+	uint64_t now_ns;
+	struct watch_event *list;
+	uint32_t count;
+};
+
+struct watch_events *watch_events_create(void)
+{
+	return calloc(1, sizeof(struct watch_events));
+}
+
+void watch_events_destroy(struct watch_events *events)
+{
+	if (!events)
+		return;
+	for (uint32_t i = 0; i < events->nr_subjects; i++)
+		watch_finding_fini(&events->subjects[i].finding);
+	free(events->subjects);
+	free(events);
+}
+
+static int tell(struct taking *taking, enum watch_event_kind kind, const struct subject *subject)
+{
+	struct watch_event event = {
+		.kind = kind, .time_ns = taking->now_ns, .since_ns = subject->since_ns};
+	int error = watch_finding_copy(&subject->finding, &event.finding);
+
+	if (!error)
+		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
+	if (error)
+		watch_finding_fini(&event.finding);
+	return error;
+}
+
+static bool is_of(const struct subject *subject, const struct watch_finding *finding)
+{
+	return subject->is_stall == (finding->ground == STRAGGLER_STALL) &&
+	       strcmp(subject->finding.name, finding->name) == 0;
+}
+
+static const struct watch_finding *find(const struct watch_look *look,
+					const struct subject *subject)
+{
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		if (is_of(subject, &look->findings[i]))
+			return &look->findings[i];
+	return NULL;
+}
+
+/* Returns whether a look has a stall of the subject. */
+static bool has_stall(const struct watch_look *look, const struct subject *subject)
+{
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		if (look->findings[i].ground == STRAGGLER_STALL &&
+		    strcmp(look->findings[i].name, subject->finding.name) == 0)
+			return true;
+	return false;
+}
+
+static bool has_rank(const struct watch_finding *finding, int32_t rank)
+{
+	for (uint32_t i = 0; i < finding->nr_ranks; i++)
+		if (finding->ranks[i] == rank)
+			return true;
+	return false;
+}
+
+/* Returns whether a group was found that has these ranks and others. */
+static bool is_in_group(const struct watch_look *look, const struct watch_finding *part)
+{
+	for (uint32_t i = 0; i < look->nr_findings; i++) {
+		const struct watch_finding *group = &look->findings[i];
+		uint32_t in = 0;
+
+		for (uint32_t j = 0; j < part->nr_ranks && group->nr_ranks > part->nr_ranks; j++)
+			in += has_rank(group, part->ranks[j]);
+		if (in && in == part->nr_ranks)
+			return true;
+	}
+	return false;
+}
+
+/* ---- one look */
+
+/* Returns whether a stall is what the window still has of a lateness. */
+static bool is_left_of(const struct subject *subject, const struct watch_finding *finding)
+{
+	return finding->ground == STRAGGLER_STALL && subject->told && !subject->is_stall &&
+	       strcmp(subject->finding.name, finding->name) == 0;
+}
+
+static int add_new(struct taking *taking, const struct watch_look *look)
+{
+	struct watch_events *events = taking->events;
+
+	for (uint32_t i = 0; i < look->nr_findings; i++) {
+		const struct watch_finding *finding = &look->findings[i];
+		uint32_t j = 0;
+
+		while (j < events->nr_subjects && !is_of(&events->subjects[j], finding) &&
+		       !is_left_of(&events->subjects[j], finding))
+			j++;
+		if (j < events->nr_subjects)
+			continue;
+		if (array_reserve(&events->subjects, &events->room, events->nr_subjects + 1ull,
+				  sizeof(*events->subjects)))
+			return -ENOMEM;
+		struct subject added = {.is_stall = finding->ground == STRAGGLER_STALL};
+		if (watch_finding_copy(finding, &added.finding))
+			return -ENOMEM;
+		events->subjects[events->nr_subjects++] = added;
+	}
+	return 0;
+}
+
+static int renew(struct subject *subject, const struct watch_finding *finding)
+{
+	struct watch_finding copy;
+
+	if (watch_finding_copy(finding, &copy))
+		return -ENOMEM;
+	watch_finding_fini(&subject->finding);
+	subject->finding = copy;
+	return 0;
+}
+
+/* The subject was found again, or for the first time. */
+static int take_found(struct taking *taking, struct subject *subject,
+		      const struct watch_finding *finding)
+{
+	int error = renew(subject, finding);
+
+	if (subject->gone)
+		subject->told = subject->gone = false;
+	subject->found++;
+	subject->missed = 0;
+	if (error || subject->told ||
+	    (subject->is_stall ? !finding->is_over : subject->found < WATCH_EVENTS_NAMED))
+		return error;
+	subject->told = true;
+	subject->since_ns = taking->now_ns - finding->age_ns;
+	return tell(taking, subject->is_stall ? WATCH_EVENT_STALLED : WATCH_EVENT_LATE, subject);
+}
+
+static int take_missed(struct taking *taking, const struct watch_look *look,
+		       struct subject *subject, bool *stays)
+{
+	subject->found = 0;
+	subject->missed++;
+	*stays = false;
+	if (subject->is_stall || !subject->told || is_in_group(look, &subject->finding))
+		return 0;
+	*stays = subject->gone ? has_stall(look, subject) : true;
+	if (subject->gone || subject->missed < WATCH_EVENTS_GONE)
+		return 0;
+	subject->gone = true;
+	*stays = has_stall(look, subject);
+	return tell(taking, WATCH_EVENT_RECOVERED, subject);
+}
+
+static int take_all(struct taking *taking, const struct watch_look *look)
+{
+	struct watch_events *events = taking->events;
+	uint32_t kept = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < events->nr_subjects; i++) {
+		struct subject subject = events->subjects[i];
+		const struct watch_finding *finding = find(look, &subject);
+		bool stays = true;
+
+		if (!error && finding)
+			error = take_found(taking, &subject, finding);
+		else if (!error)
+			error = take_missed(taking, look, &subject, &stays);
+		if (stays)
+			events->subjects[kept++] = subject;
+		else
+			watch_finding_fini(&subject.finding);
+	}
+	events->nr_subjects = kept;
+	return error;
+}
+
+int watch_events_take(struct watch_events *events, const struct watch_look *look, uint64_t now_ns,
+		      struct watch_event **list, uint32_t *count)
+{
+	struct taking taking = {.events = events, .now_ns = now_ns};
+	int error = 0;
+
+	if (look->newest != events->newest) {
+		error = add_new(&taking, look);
+		if (!error)
+			error = take_all(&taking, look);
+	}
+	events->newest = look->newest;
+	if (error)
+		watch_events_free(taking.list, taking.count);
+	*list = error ? NULL : taking.list;
+	*count = error ? 0 : taking.count;
+	return error;
+}
+
+void watch_events_free(struct watch_event *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		watch_finding_fini(&list[i].finding);
+	free(list);
+}

@@ -1,0 +1,38 @@
+/* Makes events of successive looks at a job (watch_look.h): who is late since when, and who is no longer.
+ *   - A rank or a group is late once WATCH_EVENTS_NAMED looks in a row have found it, and no longer once
+ *     WATCH_EVENTS_GONE looks in a row have not. A look without new collectives counts for neither.
+ *   - A stall is told once, when it is over, and is nobody's lateness. What is left in the window of a lateness that is
+ *     over looks like a stall, and is none.
+ *   - Where a group is found, its ranks are late no longer by themselves, which is no event.
+ * Pure; one thread. */
+#ifndef WATCH_EVENTS_H
+#define WATCH_EVENTS_H
+
+#include <stdint.h>
+
+#include "watch_look.h"
+
+#define WATCH_EVENTS_NAMED 2u
+#define WATCH_EVENTS_GONE  3u
+
+enum watch_event_kind { WATCH_EVENT_LATE, WATCH_EVENT_RECOVERED, WATCH_EVENT_STALLED };
+
+struct watch_event {
+	enum watch_event_kind kind;
+	uint64_t time_ns, since_ns;   /* CLOCK_REALTIME: now, and of the onset, about */
+	struct watch_finding finding; /* owns; of the newest look that has found it */
+};
+
+struct watch_events;
+
+/* NULL: out of memory. destroy() accepts NULL. */
+struct watch_events *watch_events_create(void);
+void watch_events_destroy(struct watch_events *events);
+
+/* Takes a look; now_ns is its time (CLOCK_REALTIME). *list has `count` events, in the order in which they are told; the
+ * caller owns it: watch_events_free(). 0 or -ENOMEM. */
+int watch_events_take(struct watch_events *events, const struct watch_look *look, uint64_t now_ns,
+		      struct watch_event **list, uint32_t *count);
+void watch_events_free(struct watch_event *list, uint32_t count);
+
+#endif

@@ -1,0 +1,30 @@
+#include "watch_finding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void watch_finding_fini(struct watch_finding *finding)
+{
+	free(finding->name);
+	free(finding->text);
+	free(finding->communicator);
+	free(finding->ranks);
+	*finding = (struct watch_finding){.name = NULL};
+}
+
+int watch_finding_copy(const struct watch_finding *from, struct watch_finding *to)
+{
+	*to = *from;
+	to->name = strdup(from->name);
+	to->text = strdup(from->text);
+	to->communicator = strdup(from->communicator);
+	to->ranks = calloc(from->nr_ranks + 1ul, sizeof(*to->ranks));
+	if (!to->name || !to->text || !to->communicator || !to->ranks) {
+		watch_finding_fini(to);
+		return -ENOMEM;
+	}
+	if (from->nr_ranks)
+		memcpy(to->ranks, from->ranks, from->nr_ranks * sizeof(*to->ranks));
+	return 0;
+}

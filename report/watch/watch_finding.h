@@ -1,0 +1,40 @@
+/* What one look at a running job finds: a rank or a group that is late. Plain data. */
+#ifndef WATCH_FINDING_H
+#define WATCH_FINDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/straggler/straggler_subject.h"
+
+/* How long a step takes. now_ns 0: not known. */
+struct watch_step {
+	/* of the communicator in a step; 0: no step is seen, and the times are of one collective */
+	uint32_t collectives;
+	uint64_t now_ns;     /* mean time, since the onset */
+	uint64_t without_ns; /* the same without the cause (watch_replay.h) */
+};
+
+struct watch_finding {
+	char *name;         /* owns: "rank 5 on node2", "node2 (8 ranks: 8-15)" */
+	char *text;         /* owns: how late it is, as in a report of late ranks */
+	char *communicator; /* owns; its name */
+	int32_t *ranks;     /* owns; of the job, ascending; those that are not known are missing */
+	uint32_t nr_ranks;  /* of these */
+	bool is_group;
+	bool is_over; /* a stall that lies behind */
+	enum straggler_ground ground;
+	/* collectives of the communicator in the window; of these, those in which it alone was last */
+	uint64_t used, last;
+	uint64_t waited_ns; /* what each other rank waited for it there, on average */
+	double share;       /* the same as a part of the time */
+	uint64_t age_ns;    /* time from its onset to the newest collective */
+	struct watch_step step;
+};
+
+void watch_finding_fini(struct watch_finding *finding);
+
+/* Copies; 0 or -ENOMEM: *to is empty. */
+int watch_finding_copy(const struct watch_finding *from, struct watch_finding *to);
+
+#endif

@@ -1,0 +1,428 @@
+#include "watch_look.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "watch_onset.h"
+#include "watch_period.h"
+#include "watch_recent.h"
+#include "watch_replay.h"
+
+#include "base/array.h"
+#include "base/error_text.h"
+#include "report/model/report_summary.h"
+#include "report/names/robust.h"
+#include "report/names/text_line.h"
+#include "report/straggler/report_straggler.h"
+#include "report/writers/straggler_text.h"
+
+/* Stretches of the window's end in which a stall may still go on. */
+#define STALL_ENDED 0.25
+#define STEP_MAX_NS 1e15 /* more is no step */
+
+struct looking {
+	const struct watch_recent *recent;
+	const struct report_straggler *straggler;
+	struct watch_look *look;
+	bool is_second; /* the window of few collectives */
+};
+
+/* Ranks of a communicator that are late together, or one. */
+struct late {
+	const struct report_straggler_communicator *on;
+	const struct straggler_subject *found;
+	const uint32_t *members; /* of the fold */
+	uint32_t nr_members;
+};
+
+/* ---- the communicator's collectives */
+
+static bool is_on(const struct looking *looking, const struct late *late, uint32_t meeting)
+{
+	return looking->recent->keys[looking->recent->meetings[meeting].communicator] ==
+	       late->on->fold->key;
+}
+
+/* Returns the index of the communicator's first collective; nr_meetings: there is none. They follow one another. */
+static uint32_t first_on(const struct looking *looking, const struct late *late, uint32_t *count)
+{
+	uint32_t first = 0, end;
+
+	while (first < looking->recent->nr_meetings && !is_on(looking, late, first))
+		first++;
+	for (end = first; end < looking->recent->nr_meetings && is_on(looking, late, end); end++)
+		;
+	*count = end - first;
+	return first;
+}
+
+static bool *find_late(const struct late *late, uint32_t nr_ranks)
+{
+	bool *is_late = calloc(nr_ranks + 1ul, sizeof(*is_late));
+
+	for (uint32_t i = 0; i < late->nr_members && is_late; i++)
+		is_late[late->on->fold->members[late->members[i]].process] = true;
+	return is_late;
+}
+
+/* ---- since when */
+
+static double time_of(const struct watch_visit *visit)
+{
+	return (double)(visit->end_ns - visit->start_ns);
+}
+
+/* How much later the late ranks came to a collective than the median of the others. */
+static double lateness(const struct watch_recent *recent, const struct watch_meeting *meeting,
+		       const bool *is_late, double *values)
+{
+	uint32_t others = 0, late = 0;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < meeting->nr_visits; i++) {
+		const struct watch_visit *visit = &recent->visits[meeting->first_visit + i];
+
+		if (is_late[visit->rank]) {
+			sum += time_of(visit);
+			late++;
+		} else {
+			values[others++] = time_of(visit);
+		}
+	}
+	return others && late ? robust_median(values, others) - sum / late : 0;
+}
+
+/* Returns the first collective in which the subject is late. */
+static int find_onset(const struct looking *looking, const struct late *late, const bool *is_late,
+		      uint32_t *onset)
+{
+	uint32_t count, first = first_on(looking, late, &count);
+	double *row = calloc(count + 1ul, sizeof(*row));
+	double *values = calloc(late->on->fold->nr_members + 1ul, sizeof(*values));
+
+	*onset = first;
+	for (uint32_t i = 0; i < count && row && values; i++)
+		row[i] = lateness(looking->recent, &looking->recent->meetings[first + i], is_late,
+				  values);
+	if (row && values)
+		*onset = first + watch_onset_find(row, count);
+	int error = row && values ? 0 : -ENOMEM;
+	free(row);
+	free(values);
+	return error;
+}
+
+/* ---- a step without the cause */
+
+/* Returns the end of a rank's newest collective. */
+static uint64_t *find_ends(const struct watch_recent *recent, uint32_t nr_ranks)
+{
+	uint64_t *ends = calloc(nr_ranks + 1ul, sizeof(*ends));
+
+	for (uint32_t i = 0; i < recent->nr_visits && ends; i++)
+		if (recent->visits[i].end_ns > ends[recent->visits[i].rank])
+			ends[recent->visits[i].rank] = recent->visits[i].end_ns;
+	return ends;
+}
+
+/* Leaves the collectives since the onset. The newest ones of all ranks end at about the same time. */
+static uint32_t cut_before(const struct watch_recent *recent, const uint64_t *ends, uint32_t onset,
+			   struct watch_meeting *meetings)
+{
+	const struct watch_visit *from = &recent->visits[recent->meetings[onset].first_visit];
+	const uint64_t since_ns = ends[from->rank] - from->start_ns;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < recent->nr_meetings; i++) {
+		const struct watch_visit *visit = &recent->visits[recent->meetings[i].first_visit];
+		const bool same =
+			recent->meetings[i].communicator == recent->meetings[onset].communicator;
+
+		if (same ? i >= onset : ends[visit->rank] - visit->start_ns <= since_ns)
+			meetings[count++] = recent->meetings[i];
+	}
+	return count;
+}
+
+/* Puts the visits of the meetings that are left one after the other. */
+static uint32_t copy_visits(const struct watch_recent *recent, struct watch_meeting *meetings,
+			    uint32_t nr_meetings, struct watch_visit *visits)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < nr_meetings; i++) {
+		memcpy(&visits[count], &recent->visits[meetings[i].first_visit],
+		       meetings[i].nr_visits * sizeof(*visits));
+		meetings[i].first_visit = count;
+		count += meetings[i].nr_visits;
+	}
+	return count;
+}
+
+/* Sets the step's times. They stay 0 if they cannot be computed. 0 or -ENOMEM. */
+static int replay(const struct looking *looking, uint32_t onset, const bool *is_late,
+		  uint32_t nr_ranks, uint32_t period, struct watch_step *step)
+{
+	const struct watch_recent *recent = looking->recent;
+	struct watch_meeting *meetings = calloc(recent->nr_meetings + 1ul, sizeof(*meetings));
+	struct watch_visit *visits = calloc(recent->nr_visits + 1ul, sizeof(*visits));
+	uint64_t *ends = find_ends(recent, nr_ranks);
+	struct watch_replay_result result;
+	int error = meetings && visits && ends ? 0 : -ENOMEM;
+
+	if (!error) {
+		struct watch_replay_input input = {
+			.meetings = meetings,
+			.visits = visits,
+			.late = is_late,
+			.nr_ranks = nr_ranks,
+			.communicator = recent->meetings[onset].communicator,
+			.period = period ? period : 1,
+			.nr_meetings = cut_before(recent, ends, onset, meetings),
+		};
+		input.nr_visits = copy_visits(recent, meetings, input.nr_meetings, visits);
+		error = watch_replay(&input, &result);
+		if (!error && result.now_ns < STEP_MAX_NS && result.without_ns < STEP_MAX_NS) {
+			step->collectives = period;
+			step->now_ns = (uint64_t)llround(result.now_ns);
+			step->without_ns = (uint64_t)llround(result.without_ns);
+		}
+	}
+	free(meetings);
+	free(visits);
+	free(ends);
+	return error == -ENOMEM ? error : 0;
+}
+
+static int find_period(const struct looking *looking, const struct late *late, uint32_t *period)
+{
+	uint32_t count, first = first_on(looking, late, &count);
+	uint32_t *kinds = calloc(count + 1ul, sizeof(*kinds));
+
+	if (!kinds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		kinds[i] = looking->recent->meetings[first + i].kind;
+	*period = watch_period_find(kinds, count);
+	free(kinds);
+	return 0;
+}
+
+static int measure(const struct looking *looking, const struct late *late,
+		   struct watch_finding *finding)
+{
+	const uint32_t nr_ranks = looking->recent->nr_ranks;
+	bool *is_late = find_late(late, nr_ranks);
+	uint32_t count, onset = 0, period = 0;
+	const uint32_t first = first_on(looking, late, &count);
+	int error = is_late ? find_onset(looking, late, is_late, &onset) : -ENOMEM;
+
+	if (!error && count) {
+		finding->age_ns = looking->recent->called_ns[first + count - 1] -
+				  looking->recent->called_ns[onset];
+		error = find_period(looking, late, &period);
+	}
+	/* A stall is no part of a usual step. */
+	if (!error && count && !looking->recent->others && finding->ground != STRAGGLER_STALL)
+		error = replay(looking, onset, is_late, nr_ranks, period, &finding->step);
+	free(is_late);
+	return error;
+}
+
+/* ---- findings */
+
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int add_ranks(const struct looking *looking, const struct late *late,
+		     struct watch_finding *finding)
+{
+	finding->ranks = calloc(late->nr_members + 1ul, sizeof(*finding->ranks));
+	if (!finding->ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < late->nr_members; i++) {
+		const struct report_straggler_member *member = &late->on->members[late->members[i]];
+		const int32_t rank = looking->straggler->ranks[member->of_rank].rank;
+
+		if (rank >= 0)
+			finding->ranks[finding->nr_ranks++] = rank;
+	}
+	qsort(finding->ranks, finding->nr_ranks, sizeof(*finding->ranks), by_number);
+	return 0;
+}
+
+/* Appends how late the subject is. Numbers of collectives would be those of the window. */
+static void describe(char *text, size_t size, const struct late *late, uint64_t waited_ns)
+{
+	char time[32];
+
+	if (late->found->ground == STRAGGLER_STALL)
+		text_line_append(text, size, "once; each other rank waited %s for it",
+				 report_summary_time(waited_ns, time));
+	else
+		straggler_text_waits(text, size, late->on, late->found);
+}
+
+/* Returns whether the window before this one has found it. */
+static bool is_found(const struct watch_look *look, const char *name)
+{
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		if (strcmp(look->findings[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int add_finding(struct looking *looking, const struct late *late, const char *name)
+{
+	const struct straggler_subject *found = late->found;
+	const uint64_t used = late->on->fold->used;
+	const bool stall = found->ground == STRAGGLER_STALL;
+	const uint64_t waited_ns =
+		(stall ? found->lump_ns : found->others_ns) / (late->on->fold->nr_members - 1);
+	char text[STRAGGLER_TEXT_SIZE] = "";
+
+	if (is_found(looking->look, name) || (stall && looking->is_second))
+		return 0;
+	describe(text, sizeof(text), late, waited_ns);
+	struct watch_finding finding = {
+		.name = strdup(name),
+		.text = strdup(text),
+		.communicator = strdup(late->on->name),
+		.is_group = late->nr_members > 1,
+		.ground = found->ground,
+		.used = used,
+		.last = found->last,
+		.waited_ns = waited_ns,
+		.share = found->share,
+		.is_over = stall && (double)found->lump_to <= (1 - STALL_ENDED) * (double)used,
+	};
+	int error = finding.name && finding.text && finding.communicator
+			    ? add_ranks(looking, late, &finding)
+			    : -ENOMEM;
+
+	if (!error)
+		error = measure(looking, late, &finding);
+	if (!error)
+		error = array_append(&looking->look->findings, &looking->look->nr_findings,
+				     &finding, sizeof(finding));
+	if (error)
+		watch_finding_fini(&finding);
+	return error;
+}
+
+static int add_group(struct looking *looking, const struct report_straggler_group *group)
+{
+	const struct late late = {&looking->straggler->communicators[group->communicator],
+				  &group->group->found, group->group->members,
+				  group->group->nr_members};
+	char name[STRAGGLER_TEXT_SIZE] = "";
+
+	text_line_append(name, sizeof(name), "%s (", group->name);
+	straggler_text_ranks(name, sizeof(name), looking->straggler, group);
+	text_line_append(name, sizeof(name), ")");
+	return add_finding(looking, &late, name);
+}
+
+static int add_rank(struct looking *looking, const struct report_straggler_rank *rank)
+{
+	const struct report_straggler_communicator *on =
+		&looking->straggler->communicators[rank->communicator];
+	const struct late late = {on, &on->members[rank->member].found, &rank->member, 1};
+	char name[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_text_rank(name, sizeof(name), rank);
+	return add_finding(looking, &late, name);
+}
+
+static bool is_full(const struct looking *looking)
+{
+	return looking->look->nr_findings == WATCH_LOOK_FINDINGS;
+}
+
+static int add_all(struct looking *looking)
+{
+	const struct report_straggler *straggler = looking->straggler;
+	int error = 0;
+
+	uint64_t compared = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		compared += straggler->communicators[i].fold->used;
+	if (compared > looking->look->compared)
+		looking->look->compared = compared;
+	for (uint32_t i = 0; i < straggler->nr_groups && !is_full(looking) && !error; i++)
+		error = add_group(looking, &straggler->groups[i]);
+	for (uint32_t i = 0; i < straggler->nr_named && !is_full(looking) && !error; i++)
+		if (!straggler->ranks[i].kept_by)
+			error = add_rank(looking, &straggler->ranks[i]);
+	return error;
+}
+
+/* *is_long: the window is longer than its time. */
+static int look_through(const struct profile_recent *recent, const struct watch_window *window,
+			struct watch_look *look, bool is_second, bool *is_long)
+{
+	struct report_straggler *straggler = NULL;
+	struct watch_recent chosen;
+	int error = watch_recent_choose(recent->calls, window, &chosen);
+
+	*is_long = chosen.is_long;
+	if (!error) {
+		struct looking looking = {.recent = &chosen, .look = look, .is_second = is_second};
+
+		look->newest = chosen.newest;
+		error = report_straggler_judge(recent->profile, chosen.folds, WATCH_LOOK_LOOKS,
+					       &straggler);
+		looking.straggler = straggler;
+		if (!error)
+			error = add_all(&looking);
+		chosen.folds = NULL; /* the straggler's */
+	}
+	report_straggler_destroy(straggler);
+	watch_recent_fini(&chosen);
+	return error;
+}
+
+int watch_look_make(const struct profile_recent *recent, struct watch_look *look)
+{
+	static const struct watch_window usual = {WATCH_LOOK_NS, WATCH_LOOK_LEAST};
+	static const struct watch_window few = {0, WATCH_LOOK_FEW};
+	bool is_long;
+
+	*look = (struct watch_look){.findings = NULL};
+	int error = look_through(recent, &usual, look, false, &is_long);
+	return error || !is_long ? error : look_through(recent, &few, look, true, &is_long);
+}
+
+int watch_look_read(const char *path, struct watch_look *look, char **error)
+{
+	struct profile_recent recent;
+
+	*look = (struct watch_look){.findings = NULL};
+	int status = profile_recent_load(path, WATCH_LOOK_NS, WATCH_LOOK_LEAST, &recent, error);
+
+	if (!status) {
+		status = watch_look_make(&recent, look);
+		if (status)
+			error_text_set(error, status, "%s: %s", path,
+				       status == -EPROTO ? "damaged: it names what it does not hold"
+							 : strerror(-status));
+	}
+	profile_recent_fini(&recent);
+	return status;
+}
+
+void watch_look_fini(struct watch_look *look)
+{
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		watch_finding_fini(&look->findings[i]);
+	free(look->findings);
+	*look = (struct watch_look){.findings = NULL};
+}

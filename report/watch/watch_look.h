@@ -1,0 +1,39 @@
+/* Looks at the newest collectives of a job, and finds the ranks and groups that are late in them, by the rules of a
+ * whole run (straggler.h).
+ *   - The window is WATCH_LOOK_NS long, and longer for WATCH_LOOK_LEAST collectives. Where it must be longer, a second
+ *     one of WATCH_LOOK_FEW collectives finds sooner who has become late. It finds no stalls.
+ *   - Ranks that are late because of others are left out.
+ *   - The chance of a false name is divided by WATCH_LOOK_LOOKS, because a job is looked at again and again.
+ * Pure; one thread. */
+#ifndef WATCH_LOOK_H
+#define WATCH_LOOK_H
+
+#include <stdint.h>
+
+#include "watch_finding.h"
+
+#include "report/profile/profile_recent.h"
+
+#define WATCH_LOOK_NS       6000000000ull
+#define WATCH_LOOK_LEAST    32u
+#define WATCH_LOOK_FEW      12u
+#define WATCH_LOOK_LOOKS    1000u
+#define WATCH_LOOK_FINDINGS 16u /* of a look: the groups and ranks that cost most */
+
+struct watch_look {
+	struct watch_finding *findings; /* owns; groups first, at most WATCH_LOOK_FINDINGS */
+	uint32_t nr_findings;
+	uint64_t
+		newest; /* as of watch_recent.h: equal in two looks if no collective came between */
+	uint64_t compared; /* collectives in the window */
+};
+
+/* Reads the store at this path. 0, or an error of profile_recent_load() with *error. Call watch_look_fini() in either
+ * case. */
+int watch_look_read(const char *path, struct watch_look *look, char **error);
+
+/* The same of what has been read. 0; -EPROTO: it is damaged; -ENOMEM. */
+int watch_look_make(const struct profile_recent *recent, struct watch_look *look);
+void watch_look_fini(struct watch_look *look);
+
+#endif

@@ -1,0 +1,119 @@
+#include "watch_writer.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "report/model/report_summary.h"
+#include "report/writers/json_text.h"
+
+#define NS_PER_S  1000000000u
+#define TIME_SIZE 48u
+#define TEXT_SIZE 32u
+
+static const char *const grounds[] = {
+	[STRAGGLER_NOT_NAMED] = "none", [STRAGGLER_FREQUENCY] = "frequency",
+	[STRAGGLER_COST] = "cost",      [STRAGGLER_LUMPS] = "lumps",
+	[STRAGGLER_STALL] = "stall",    [STRAGGLER_HIDDEN] = "hidden",
+};
+
+const char *watch_writer_kind(enum watch_event_kind kind)
+{
+	return kind == WATCH_EVENT_LATE        ? "late"
+	       : kind == WATCH_EVENT_RECOVERED ? "recovered"
+					       : "stalled";
+}
+
+/* ---- text */
+
+const char *watch_writer_time(uint64_t time_ns, char text[static WATCH_WRITER_TIME])
+{
+	const time_t seconds = (time_t)(time_ns / NS_PER_S);
+	struct tm local;
+
+	if (!localtime_r(&seconds, &local) ||
+	    !strftime(text, WATCH_WRITER_TIME, "%H:%M:%S", &local))
+		snprintf(text, WATCH_WRITER_TIME, "?");
+	return text;
+}
+
+static void write_step(FILE *out, const struct watch_finding *finding)
+{
+	const struct watch_step *step = &finding->step;
+	char without[TEXT_SIZE], now[TEXT_SIZE];
+
+	if (!step->now_ns)
+		return;
+	report_summary_time(step->without_ns, without);
+	report_summary_time(step->now_ns, now);
+	if (step->collectives)
+		fprintf(out, "; without it a step takes %s instead of %s", without, now);
+	else
+		fprintf(out, "; without it a collective of %s comes each %s instead of %s",
+			finding->communicator, without, now);
+}
+
+void watch_writer_text(FILE *out, const struct watch_event *event)
+{
+	const struct watch_finding *finding = &event->finding;
+	char since[WATCH_WRITER_TIME], duration[TEXT_SIZE];
+
+	watch_writer_time(event->since_ns, since);
+	switch (event->kind) {
+	case WATCH_EVENT_LATE:
+		fprintf(out, "late since %s: %s: %s", since, finding->name, finding->text);
+		write_step(out, finding);
+		break;
+	case WATCH_EVENT_RECOVERED:
+		fprintf(out, "no longer late: %s, which was late for %s, since %s", finding->name,
+			report_summary_time(event->time_ns - event->since_ns, duration), since);
+		break;
+	case WATCH_EVENT_STALLED:
+		fprintf(out, "stalled at %s: %s: %s", since, finding->name, finding->text);
+		break;
+	}
+}
+
+/* ---- JSON */
+
+static void write_time(FILE *out, const char *name, uint64_t time_ns)
+{
+	const time_t seconds = (time_t)(time_ns / NS_PER_S);
+	char text[TIME_SIZE];
+	struct tm utc;
+
+	if (!gmtime_r(&seconds, &utc) || !strftime(text, sizeof(text), "%FT%T", &utc))
+		snprintf(text, sizeof(text), "?");
+	fprintf(out, "\"%s\":\"%s.%03" PRIu64 "Z\",", name, text, time_ns % NS_PER_S / 1000000u);
+}
+
+void watch_writer_json(FILE *out, const struct watch_event *event)
+{
+	const struct watch_finding *finding = &event->finding;
+
+	fprintf(out, "{\"schema\":1,");
+	json_text_member(out, "event", watch_writer_kind(event->kind));
+	write_time(out, "time", event->time_ns);
+	write_time(out, "since", event->since_ns);
+	json_text_member(out, "name", finding->name);
+	fprintf(out, "\"group\":%s,\"ranks\":[", finding->is_group ? "true" : "false");
+	for (uint32_t i = 0; i < finding->nr_ranks; i++)
+		fprintf(out, "%s%" PRId32, i ? "," : "", finding->ranks[i]);
+	fprintf(out, "],");
+	json_text_member(out, "ground", grounds[finding->ground]);
+	json_text_member(out, "communicator", finding->communicator);
+	fprintf(out,
+		"\"collectives\":%" PRIu64 ",\"last\":%" PRIu64 ",\"waited_ns\":%" PRIu64
+		",\"share\":%.6f,",
+		finding->used, finding->last, finding->waited_ns, finding->share);
+	if (finding->step.now_ns)
+		fprintf(out,
+			"\"step_collectives\":%" PRIu32 ",\"step_ns\":%" PRIu64
+			",\"step_without_ns\":%" PRIu64 ",",
+			finding->step.collectives, finding->step.now_ns, finding->step.without_ns);
+	else
+		fprintf(out, "\"step_collectives\":null,\"step_ns\":null,"
+			     "\"step_without_ns\":null,");
+	fprintf(out, "\"text\":");
+	json_text_write(out, finding->text);
+	fprintf(out, "}\n");
+}

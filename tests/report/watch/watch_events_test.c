@@ -1,0 +1,223 @@
+#include "report/watch/watch_events.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define S 1000000000ull
+
+static struct watch_events *events;
+static uint64_t now_ns, newest;
+static struct watch_event *list;
+static uint32_t count;
+
+static int set_up(void **state)
+{
+	(void)state;
+	now_ns = 1000 * S;
+	newest = 0;
+	events = watch_events_create();
+	return events ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	watch_events_destroy(events);
+	watch_events_free(list, count);
+	list = NULL;
+	count = 0;
+	return 0;
+}
+
+static struct watch_finding finding(const char *name, int32_t *ranks, uint32_t nr_ranks)
+{
+	return (struct watch_finding){
+		.name = (char *)name,
+		.text = (char *)"by much",
+		.communicator = (char *)"all ranks",
+		.ranks = ranks,
+		.nr_ranks = nr_ranks,
+		.is_group = nr_ranks > 1,
+		.ground = STRAGGLER_FREQUENCY,
+		.age_ns = 3 * S,
+	};
+}
+
+static int32_t five[] = {5}, four_to_seven[] = {4, 5, 6, 7};
+
+/* A look one second later, with new collectives. Returns how many events there are. */
+static uint32_t look(struct watch_finding *findings, uint32_t nr_findings)
+{
+	const struct watch_look at = {
+		.findings = findings, .nr_findings = nr_findings, .newest = ++newest};
+
+	watch_events_free(list, count);
+	now_ns += S;
+	assert_int_equal(watch_events_take(events, &at, now_ns, &list, &count), 0);
+	return count;
+}
+
+static void the_second_look_names_a_rank(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	assert_int_equal(look(&late, 1), 0);
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
+	assert_string_equal(list[0].finding.name, "rank 5 on a");
+	assert_int_equal(list[0].time_ns, 1002 * S);
+	assert_int_equal(list[0].since_ns, 999 * S);
+	assert_int_equal(look(&late, 1), 0);
+}
+
+static void one_look_alone_names_nobody(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(look(&late, 1), 0);
+		assert_int_equal(look(NULL, 0), 0);
+	}
+}
+
+static void the_third_look_without_it_lets_it_go(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	look(&late, 1);
+	look(&late, 1);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(&late, 1), 0); /* it counts anew from here */
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_string_equal(list[0].finding.name, "rank 5 on a");
+	assert_int_equal(list[0].since_ns, 999 * S);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(&late, 1), 0); /* and is named again */
+	assert_int_equal(look(&late, 1), 1);
+}
+
+static void looks_without_new_collectives_do_not_count(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	look(&late, 1);
+	newest--;
+	assert_int_equal(look(&late, 1), 0);
+	assert_int_equal(look(&late, 1), 1);
+	for (int i = 0; i < 5; i++) {
+		newest--;
+		assert_int_equal(look(NULL, 0), 0);
+	}
+}
+
+static void several_are_named_in_the_order_of_the_look(void **state)
+{
+	struct watch_finding late[] = {finding("rank 5 on a", five, 1),
+				       finding("pid 7 on a", NULL, 0)};
+
+	(void)state;
+	look(late, 2);
+	assert_int_equal(look(late, 2), 2);
+	assert_string_equal(list[0].finding.name, "rank 5 on a");
+	assert_string_equal(list[1].finding.name, "pid 7 on a");
+}
+
+static void a_group_takes_the_place_of_its_ranks(void **state)
+{
+	struct watch_finding rank = finding("rank 5 on a", five, 1);
+	struct watch_finding group = finding("a (4 ranks: 4-7)", four_to_seven, 4);
+
+	(void)state;
+	look(&rank, 1);
+	assert_int_equal(look(&rank, 1), 1);
+	assert_int_equal(look(&group, 1), 0);
+	assert_int_equal(look(&group, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(look(&group, 1), 0);
+}
+
+static void a_stall_is_told_once_when_it_is_over(void **state)
+{
+	struct watch_finding stall = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	stall.ground = STRAGGLER_STALL;
+	assert_int_equal(look(&stall, 1), 0);
+	stall.is_over = true;
+	assert_int_equal(look(&stall, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_STALLED);
+	assert_int_equal(look(&stall, 1), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(&stall, 1), 1);
+}
+
+static void the_rest_of_a_lateness_is_no_stall(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+	struct watch_finding rest = late;
+
+	(void)state;
+	rest.ground = STRAGGLER_STALL;
+	rest.is_over = true;
+	look(&late, 1);
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(look(&rest, 1), 0);
+	assert_int_equal(look(&rest, 1), 0);
+	assert_int_equal(look(&rest, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_int_equal(look(&rest, 1), 0);
+	assert_int_equal(look(&late, 1), 0); /* it begins anew */
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
+	for (int i = 0; i < 3; i++)
+		look(NULL, 0);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_int_equal(look(&rest, 1), 1); /* a stall of its own */
+	assert_int_equal(list[0].kind, WATCH_EVENT_STALLED);
+}
+
+/* What looks like a stall at first may be the beginning of lateness. */
+static void a_stall_that_does_not_end_is_lateness(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	late.ground = STRAGGLER_STALL;
+	assert_int_equal(look(&late, 1), 0);
+	late.ground = STRAGGLER_COST;
+	assert_int_equal(look(&late, 1), 0);
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(the_second_look_names_a_rank),
+		TEST(one_look_alone_names_nobody),
+		TEST(the_third_look_without_it_lets_it_go),
+		TEST(looks_without_new_collectives_do_not_count),
+		TEST(several_are_named_in_the_order_of_the_look),
+		TEST(a_group_takes_the_place_of_its_ranks),
+		TEST(a_stall_is_told_once_when_it_is_over),
+		TEST(a_stall_that_does_not_end_is_lateness),
+		TEST(the_rest_of_a_lateness_is_no_stall),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,357 @@
+#include "report/watch/watch_look.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/report/straggler/straggler_fixture.h"
+
+#define RANKS 8u
+#define MS    1000000ull
+#define HOUR  (3600 * 1000 * MS)
+#define WORLD 0xfeedull
+#define WORK  100 /* ms */
+
+/* A training of ranks that work, and then wait in an all_reduce that moves data for a millisecond. Times are those of
+ * host calls; each rank has a clock of its own. */
+static struct {
+	uint32_t processes[RANKS], steps;
+	uint64_t now_ns, seed;
+} job;
+
+static int set_up(void **state)
+{
+	int result = job_set_up(state);
+
+	job.steps = 0;
+	job.now_ns = 0;
+	job.seed = 7;
+	job_world(RANKS);
+	for (uint32_t rank = 0; rank < RANKS && result == 0; rank++) {
+		job.processes[rank] = job_process((int32_t)rank);
+		job_communicator(job.processes[rank], 1, WORLD, rank, RANKS);
+	}
+	return result;
+}
+
+static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
+{
+	return true_ns + HOUR * (rank + 1);
+}
+
+/* Rank 5 works so many ms longer; noise in ms. */
+static void train(uint32_t steps, double late_ms, double noise_ms)
+{
+	for (uint32_t i = 0; i < steps; i++) {
+		uint64_t come_ns[RANKS], last_ns = 0;
+
+		for (uint32_t rank = 0; rank < RANKS; rank++) {
+			double work_ms =
+				WORK + noise_ms * job_normal(&job.seed) + (rank == 5 ? late_ms : 0);
+
+			come_ns[rank] = job.now_ns + (uint64_t)(work_ms * MS);
+			last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
+		}
+		job.steps++;
+		job.now_ns = last_ns + MS;
+		for (uint32_t rank = 0; rank < RANKS; rank++) {
+			const struct collective call =
+				job_all_reduce(1, job.steps, 0, own_clock(rank, come_ns[rank]),
+					       job.now_ns - come_ns[rank]);
+
+			job_call(job.processes[rank], &call);
+		}
+	}
+}
+
+static struct watch_look look(void)
+{
+	struct watch_look found;
+	char *error = NULL;
+
+	job_commit();
+	assert_int_equal(watch_look_read(job_path(), &found, &error), 0);
+	assert_null(error);
+	return found;
+}
+
+static void equal_ranks_are_not_late(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		train(10, 0, 4);
+		struct watch_look found = look();
+
+		assert_int_equal(found.nr_findings, 0);
+		assert_int_equal(found.newest, job.steps);
+		watch_look_fini(&found);
+	}
+}
+
+/* Of 100 ms steps the window has those of six seconds. */
+static void the_window_has_the_newest_collectives(void **state)
+{
+	(void)state;
+	train(100, 0, 0);
+	struct watch_look found = look();
+
+	assert_int_equal(found.compared, 60);
+	watch_look_fini(&found);
+}
+
+static void of_long_steps_it_has_as_many_as_a_verdict_needs(void **state)
+{
+	(void)state;
+	train(10, 0, 0);
+	for (int i = 0; i < 40; i++) {
+		job.now_ns += 2000 * MS;
+		train(1, 0, 0);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.compared, WATCH_LOOK_LEAST);
+	watch_look_fini(&found);
+}
+
+static void a_late_rank_is_named_with_what_it_costs(void **state)
+{
+	(void)state;
+	train(100, 0, 0.1);
+	train(30, 10, 0.1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	const struct watch_finding *rank = &found.findings[0];
+	assert_string_equal(rank->name, "rank 5 on node01");
+	assert_string_equal(rank->communicator, "all ranks");
+	assert_false(rank->is_group);
+	assert_int_equal(rank->nr_ranks, 1);
+	assert_int_equal(rank->ranks[0], 5);
+	assert_int_equal(rank->used, found.compared);
+	/* 29 steps of 111 ms, from the first late call to the newest one: they are those of the first rank */
+	assert_true(rank->age_ns / MS >= 3200 && rank->age_ns / MS <= 3240);
+	assert_int_equal(rank->step.collectives, 1);
+	assert_true(rank->step.now_ns > 110900000 && rank->step.now_ns < 111200000);
+	assert_true(rank->step.without_ns > 101000000 && rank->step.without_ns < 101300000);
+	watch_look_fini(&found);
+}
+
+/* The window of steps of a second has 32 of them, of which 11 are not enough; the last 12 are. */
+static void of_long_steps_the_last_ones_suffice(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 51; i++) {
+		job.now_ns += 900 * MS;
+		train(1, i < 40 ? 0 : 200, 1);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "rank 5 on node01");
+	assert_int_equal(found.findings[0].used, WATCH_LOOK_FEW);
+	assert_int_equal(found.compared, WATCH_LOOK_LEAST);
+	watch_look_fini(&found);
+}
+
+static void what_was_late_before_the_window_is_over(void **state)
+{
+	(void)state;
+	train(100, 10, 0.1);
+	train(70, 0, 0.1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	watch_look_fini(&found);
+}
+
+/* A step has three collectives, of which two are alike; rank 5 is late before the first. */
+static void a_step_may_have_several_collectives(void **state)
+{
+	(void)state;
+	for (uint32_t step = 0; step < 40; step++)
+		for (uint32_t part = 0; part < 3; part++) {
+			uint64_t begin_ns = job.now_ns;
+
+			job.steps++;
+			job.now_ns += part ? 11 * MS : 121 * MS;
+			for (uint32_t rank = 0; rank < RANKS; rank++) {
+				uint64_t work_ms = part ? 10 : rank == 5 ? 120 : 100;
+				struct collective call = job_all_reduce(
+					1, job.steps, 0, own_clock(rank, begin_ns + work_ms * MS),
+					job.now_ns - begin_ns - work_ms * MS);
+
+				call.bytes = part == 2 ? 1000 : 4000;
+				job_call(job.processes[rank], &call);
+			}
+		}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].step.collectives, 3);
+	assert_int_equal(found.findings[0].step.now_ns / MS, 143);
+	assert_int_equal(found.findings[0].step.without_ns / MS, 123);
+	watch_look_fini(&found);
+}
+
+/* The newest kernels have not come yet: the host's time of the call is not that of the collective. */
+static void collectives_whose_kernels_are_missing_wait(void **state)
+{
+	struct collective call;
+
+	(void)state;
+	train(40, 0, 0);
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		call = job_all_reduce(1, job.steps + 1, 77, own_clock(rank, job.now_ns), MS);
+		job_call(job.processes[rank], &call);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.compared, 40);
+	assert_int_equal(found.newest, 40);
+	watch_look_fini(&found);
+}
+
+static void collectives_that_a_rank_lacks_wait(void **state)
+{
+	struct collective call;
+
+	(void)state;
+	train(40, 0, 0);
+	for (uint32_t rank = 1; rank < RANKS; rank++) {
+		call = job_all_reduce(1, job.steps + 1, 0, own_clock(rank, job.now_ns), MS);
+		job_call(job.processes[rank], &call);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.compared, 40);
+	watch_look_fini(&found);
+}
+
+/* Calls are folded at a commit, and most of their rows are gone. */
+static void folded_calls_are_looked_at(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 14; i++) {
+		train(100, 0, 0.1);
+		job_commit();
+	}
+	train(30, 10, 0.1);
+	struct watch_look found = look();
+
+	assert_true(found.compared >= 50);
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "rank 5 on node01");
+	watch_look_fini(&found);
+}
+
+/* Ranks also wait in receives, which the replay does not know. */
+static void with_messages_a_step_is_not_computed(void **state)
+{
+	struct collective call;
+
+	(void)state;
+	train(60, 10, 0.1);
+	for (uint32_t rank = 0; rank < 2; rank++) {
+		call = job_all_reduce(1, job.steps + 1, 0, own_clock(rank, job.now_ns), MS);
+		call.function = rank ? COLLECTIVE_RECV : COLLECTIVE_SEND;
+		call.peer = !rank;
+		call.function_sequence = 1;
+		job_call(job.processes[rank], &call);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].step.now_ns, 0);
+	watch_look_fini(&found);
+}
+
+/* A communicator that is used no more has no part in what is now. */
+static void an_old_communicator_is_left_out(void **state)
+{
+	(void)state;
+	train(60, 10, 0.1);
+	job.now_ns += 25000 * MS;
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		job_communicator(job.processes[rank], 2, WORLD + 1, rank, RANKS);
+		const struct collective call =
+			job_all_reduce(2, 1, 0, own_clock(rank, job.now_ns), MS);
+		job_call(job.processes[rank], &call);
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_int_equal(found.compared, 1);
+	watch_look_fini(&found);
+}
+
+static void a_stall_is_told_when_it_lies_behind(void **state)
+{
+	struct watch_look found;
+
+	(void)state;
+	train(40, 0, 1);
+	train(1, 1500, 1);
+	found = look();
+	for (uint32_t i = 0; i < found.nr_findings; i++)
+		assert_false(found.findings[i].is_over);
+	watch_look_fini(&found);
+	train(30, 0, 1);
+	found = look();
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	assert_true(found.findings[0].is_over);
+	assert_int_equal(found.findings[0].step.now_ns, 0);
+	assert_non_null(strstr(found.findings[0].text, "once; each other rank waited 1.5"));
+	watch_look_fini(&found);
+}
+
+static void a_profile_without_calls_has_nobody_late(void **state)
+{
+	(void)state;
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_int_equal(found.compared, 0);
+	watch_look_fini(&found);
+}
+
+static void a_store_that_is_none_is_an_error(void **state)
+{
+	struct watch_look found;
+	char *error = NULL;
+
+	(void)state;
+	assert_true(watch_look_read("/nowhere/profile.db", &found, &error) < 0);
+	assert_non_null(strstr(error, "/nowhere/profile.db"));
+	free(error);
+	watch_look_fini(&found);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, job_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(equal_ranks_are_not_late),
+		TEST(the_window_has_the_newest_collectives),
+		TEST(of_long_steps_it_has_as_many_as_a_verdict_needs),
+		TEST(a_late_rank_is_named_with_what_it_costs),
+		TEST(of_long_steps_the_last_ones_suffice),
+		TEST(what_was_late_before_the_window_is_over),
+		TEST(a_step_may_have_several_collectives),
+		TEST(collectives_whose_kernels_are_missing_wait),
+		TEST(collectives_that_a_rank_lacks_wait),
+		TEST(folded_calls_are_looked_at),
+		TEST(with_messages_a_step_is_not_computed),
+		TEST(an_old_communicator_is_left_out),
+		TEST(a_stall_is_told_when_it_lies_behind),
+		TEST(a_profile_without_calls_has_nobody_late),
+		TEST(a_store_that_is_none_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

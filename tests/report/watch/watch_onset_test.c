@@ -1,0 +1,65 @@
+#include "report/watch/watch_onset.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void the_onset_is_where_values_become_larger(void **state)
+{
+	static const double values[] = {0.1, -0.2, 0.3, 0, 5, 6, 4, 5};
+
+	(void)state;
+	assert_int_equal(watch_onset_find(values, COUNT(values)), 4);
+	assert_int_equal(watch_onset_find(values + 3, COUNT(values) - 3), 1);
+}
+
+static void values_that_are_always_large_begin_with_the_first(void **state)
+{
+	static const double values[] = {5, 4, 6, 5, 6, 7, 5, 6};
+
+	(void)state;
+	assert_int_equal(watch_onset_find(values, COUNT(values)), 0);
+}
+
+static void values_that_become_smaller_begin_with_the_first(void **state)
+{
+	static const double values[] = {5, 5, 5, 0, 0, 0};
+
+	(void)state;
+	assert_int_equal(watch_onset_find(values, COUNT(values)), 0);
+}
+
+static void one_peak_before_is_not_the_onset(void **state)
+{
+	static const double values[] = {0, 4, 0, 0, 0, 0, 5, 5, 5, 5, 5, 5};
+
+	(void)state;
+	assert_int_equal(watch_onset_find(values, COUNT(values)), 6);
+}
+
+static void no_and_one_value_have_no_onset(void **state)
+{
+	static const double values[] = {5};
+
+	(void)state;
+	assert_int_equal(watch_onset_find(values, 0), 0);
+	assert_int_equal(watch_onset_find(values, 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_onset_is_where_values_become_larger),
+		cmocka_unit_test(values_that_are_always_large_begin_with_the_first),
+		cmocka_unit_test(values_that_become_smaller_begin_with_the_first),
+		cmocka_unit_test(one_peak_before_is_not_the_onset),
+		cmocka_unit_test(no_and_one_value_have_no_onset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

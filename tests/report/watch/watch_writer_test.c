@@ -1,0 +1,146 @@
+#include "report/watch/watch_writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define S 1000000000ull
+
+static int32_t ranks[] = {5};
+
+static struct watch_event event_of(enum watch_event_kind kind)
+{
+	return (struct watch_event){
+		.kind = kind,
+		.time_ns = (86400 + 12 * 3600 + 3 * 60 + 14) * S + 250000000,
+		.since_ns = (86400 + 12 * 3600 + 3 * 60 + 10) * S,
+		.finding = {.name = (char *)"rank 5 on \"a\"",
+			    .text = (char *)"last in 98.00 % of 50 collectives of all ranks",
+			    .communicator = (char *)"all ranks",
+			    .ranks = ranks,
+			    .nr_ranks = 1,
+			    .ground = STRAGGLER_FREQUENCY,
+			    .used = 50,
+			    .last = 49,
+			    .waited_ns = 290,
+			    .share = 0.125,
+			    .step = {1, 47000000, 41200000}},
+	};
+}
+
+static void expect(void (*write)(FILE *out, const struct watch_event *event),
+		   const struct watch_event *event, const char *wanted)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	write(out, event);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void late_has_the_step_without_the_cause(void **state)
+{
+	const struct watch_event event = event_of(WATCH_EVENT_LATE);
+	char time[WATCH_WRITER_TIME];
+
+	(void)state;
+	assert_string_equal(watch_writer_time(event.time_ns, time), "12:03:14");
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; without it a step takes 41.200 ms instead of 47.000 ms");
+}
+
+static void without_steps_it_has_the_time_of_a_collective(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.step.collectives = 0;
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; without it a collective of all ranks comes each 41.200 ms instead of "
+	       "47.000 ms");
+}
+
+static void nothing_is_said_of_a_step_that_is_not_known(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.step = (struct watch_step){0};
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks");
+	expect(watch_writer_json, &event,
+	       "{\"schema\":1,\"event\":\"late\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"group\":false,\"ranks\":[5],\"ground\":\"frequency\","
+	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
+	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
+	       "\"step_ns\":null,\"step_without_ns\":null,"
+	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
+}
+
+static void recovery_says_how_long_it_was(void **state)
+{
+	const struct watch_event event = event_of(WATCH_EVENT_RECOVERED);
+
+	(void)state;
+	expect(watch_writer_text, &event,
+	       "no longer late: rank 5 on \"a\", which was late for 4.250 s, since 12:03:10");
+}
+
+static void a_stall_says_when_it_was(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_STALLED);
+
+	(void)state;
+	event.finding.text = (char *)"once; each other rank waited 1.200 s for it";
+	expect(watch_writer_text, &event,
+	       "stalled at 12:03:10: rank 5 on \"a\": once; each other rank waited 1.200 s for it");
+}
+
+static void json_has_integers_and_all_ranks(void **state)
+{
+	static int32_t both[] = {4, 5};
+	struct watch_event event = event_of(WATCH_EVENT_RECOVERED);
+
+	(void)state;
+	event.finding.ranks = both;
+	event.finding.nr_ranks = 2;
+	event.finding.is_group = true;
+	expect(watch_writer_json, &event,
+	       "{\"schema\":1,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"group\":true,\"ranks\":[4,5],\"ground\":\"frequency\","
+	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
+	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":1,"
+	       "\"step_ns\":47000000,\"step_without_ns\":41200000,"
+	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(late_has_the_step_without_the_cause),
+		cmocka_unit_test(without_steps_it_has_the_time_of_a_collective),
+		cmocka_unit_test(nothing_is_said_of_a_step_that_is_not_known),
+		cmocka_unit_test(recovery_says_how_long_it_was),
+		cmocka_unit_test(a_stall_says_when_it_was),
+		cmocka_unit_test(json_has_integers_and_all_ranks),
+	};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
