@@ -142,6 +142,7 @@ static int start_ranks(struct run *run)
 		.site = run->options.aggregator ? &run->site : NULL,
 		.title = run->title,
 		.names = run->options.names,
+		.watch = run->options.watch,
 		.raw_samples = run->options.raw_samples,
 		.bytes_max = (uint64_t)run->options.max_mib << 20,
 		.task = run->options.task,
@@ -217,6 +218,7 @@ static int start_own(struct run *run)
 		.symbol_cache = run->options.symbol_cache,
 		.title = run->title,
 		.names = run->options.names,
+		.watch = run->options.watch,
 		.inlines = run->options.inlines,
 		.bpf = run->options.bpf,
 		.raw_samples = run->options.raw_samples,
@@ -260,6 +262,9 @@ static int prepare(struct run *run, const char *program)
 	if (run->options.raw_samples && (run->options.agent_path || run->options.dormant))
 		log_warning("--raw-samples is an option of the aggregator, and this run has none "
 			    "of its own");
+	if (run->options.watch &&
+	    (run->options.agent_path || run->options.dormant || run->options.aggregator))
+		log_warning("--watch needs an aggregator of this run's own, and it has none");
 	if (run->options.stack_source != STACK_SOURCE_GUEST &&
 	    (run->options.agent_path || run->options.dormant))
 		log_warning("--stack-source is an option of the agent, and this run has none of "

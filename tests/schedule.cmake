@@ -158,6 +158,7 @@ set(FLAMEGRID_SLOW_TESTS
   swarm_test 4
   tarball_is_packed 6
   torch_operators_test 5
+  watch_test 40
   windows_test 8)
 
 # These measure what a thread gets of a processor, or fill all of them: they run alone.
@@ -167,4 +168,5 @@ set(FLAMEGRID_LONE_TESTS
   memory_limit_test
   straggler_causes_test
   straggler_skew_test
-  straggler_waits_test)
+  straggler_waits_test
+  watch_test)

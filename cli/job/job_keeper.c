@@ -29,6 +29,7 @@
 #include "cli/base/background.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
+#include "cli/watch/job_watch.h"
 #include "report/profile/profile_parts.h"
 #include "report/profile/whole_profile.h"
 
@@ -441,6 +442,7 @@ static void keep(void *argument, int ready)
 	struct job_keeper_process *process = argument;
 	struct own_rendezvous *rendezvous = &process->rendezvous;
 	const struct respawn_body body = {aggregate, aggregate_again, process};
+	struct job_watch watch;
 	int r;
 
 	prctl(PR_SET_NAME, "flamegrid-keep");
@@ -457,8 +459,11 @@ static void keep(void *argument, int ready)
 		log_error("no keys for the job: %s", strerror(-r));
 	strcpy(rendezvous->text.first, process->lost ? process->lost->rendezvous->first
 						     : rendezvous->text.keys.server_public);
-	if (r == 0)
+	if (r == 0) {
+		job_watch_start(&watch, process->output.path, process->options->watch);
 		r = respawn_run(&body);
+		job_watch_stop(&watch);
+	}
 	if (r)
 		own_rendezvous_remove(&process->rendezvous);
 	if (process->lost && !process->past->started)

@@ -18,6 +18,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 	const char *interface; /* the only network interface on which it listens; NULL: all */
 	const char *title;
 	struct report_options names;
+	const char *watch;  /* as of job_watch.h */
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
 	bool folds_on_nodes; /* each node keeps a profile of its own */

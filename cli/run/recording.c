@@ -35,6 +35,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
 	};
+	job_watch_start(&recording->watch, recording->output.path, options->watch);
 	result = profiling_start(&profiling, &recording->profiling, &error);
 	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
@@ -68,6 +69,7 @@ void recording_finish(struct recording *recording, char **summary)
 
 void recording_close(struct recording *recording)
 {
+	job_watch_stop(&recording->watch);
 	if (recording->keeps && *recording->output.earlier)
 		log_notice(OUTPUT_EARLIER, recording->output.earlier);
 	output_dir_close(&recording->output, recording->keeps);

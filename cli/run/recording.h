@@ -9,6 +9,7 @@
 #include "profiling.h"
 
 #include "cli/base/output_dir.h"
+#include "cli/watch/job_watch.h"
 #include "report/model/report_build.h"
 
 struct recording_options {       /* strings are borrowed until the end */
@@ -17,6 +18,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	const char *node_name, *devices_path, *symbol_cache; /* as in struct profiling_options */
 	const char *title;
 	struct report_options names;
+	const char *watch; /* as of job_watch.h */
 	bool inlines;
 	enum stack_source stack_source;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
@@ -30,6 +32,7 @@ struct recording { /* zeroed but for output.mark, which is -1: nothing to close 
 	struct recording_options options;
 	struct output_dir output;
 	struct profiling *profiling;
+	struct job_watch watch;
 	bool keeps; /* there is something to keep, or that is not known */
 };
 

@@ -33,7 +33,7 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
-#define TARGETS_MAX 27u
+#define TARGETS_MAX 28u
 
 /* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
@@ -50,6 +50,7 @@ static size_t find_targets(struct run_options *options,
 		{"aggregate", .choice = &options->aggregate, .first = RUN_AGGREGATE_AUTO},
 		{"spool", .text = &options->spool, .least = 1},
 		{"nvtx", .flag = &options->nvtx},
+		{"watch", .text = &options->watch, .least = 1},
 		{"raw-samples", .flag = &options->raw_samples},
 		{"max-size", .number = &options->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"dormant", .flag = &options->dormant},

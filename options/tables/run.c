@@ -62,6 +62,8 @@ static const struct option_row rows[] = {
 	 "Ignore /etc/flamegrid.conf and $FLAMEGRID_CONFIG."},
 	{"task", 0, "PID", OPTION_LINE_ONLY | OPTION_NOT_IN_STEP,
 	 "Profile this process in place of COMMAND: for flamegrid step."},
+	{"watch", 0, "log|COMMAND", 0,
+	 "Say at once who is late in collectives, and let the shell run COMMAND then."},
 	ROWS_MESSAGES,
 	OPTION_ROW_HELP,
 	{0},

@@ -1,9 +1,11 @@
-# Usage: python3 watch_onsets.py BUILD [ROUNDS]: how soon `flamegrid watch` names a late rank, and how well it predicts the
+# Usage: python3 watch_onsets.py BUILD [ROUNDS [STEP]]: how soon `flamegrid watch` names a late rank, and how well it predicts the
 # step without it. Eight ranks on the fake CUDA, of which one is late on the GPU while a file is there, in ROUNDS (5) turns;
-# then three reruns of the job without the plant. Prints a Markdown table, and the CPU time of the watch.
+# then three reruns of the job without the plant, and with a watch, too. STEP: only steps of so many ms. Prints a Markdown
+# table, and the CPU time of the watch.
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,9 +40,21 @@ def next_event(watch, wanted):
     raise SystemExit("the watch has ended")
 
 
+def start_watch(folder):
+    while not (folder / "prof/profile.db").exists():
+        time.sleep(0.1)
+    return subprocess.Popen([build / "bin/flamegrid", "watch", "-f", "json", "prof"], cwd=folder, env=environment,
+                            stdout=subprocess.PIPE, text=True)
+
+
 def clean_step_ms(folder, least, most):
-    steps = max(100, 20_000_000 // most)
-    job(folder, least, most, "--steps", str(steps)).wait()
+    shutil.rmtree(folder / "prof")
+    run = job(folder, least, most, "--steps", str(max(100, 20_000_000 // most)))
+    watch = start_watch(folder)
+    for line in watch.stdout:
+        print("in a rerun:", line.strip(), file=sys.stderr)
+    run.wait()
+    watch.wait()
     report = json.loads(subprocess.check_output(
         [build / "bin/flamegrid", "report", "prof", "--straggler", "-f", "json"], cwd=folder, stderr=subprocess.DEVNULL))
     communicator = report["communicators"][0]
@@ -52,10 +66,7 @@ def measure(name, least, most, late):
         folder = pathlib.Path(text)
         (folder / "devices").write_bytes(subprocess.check_output([build / "bin/fake-cuda-devices"], env=environment))
         run = job(folder, least, most, "--steps", "100000000", "--late-gpu", f"5:{late}", "--late-while", "late", "--until", "until")
-        while not (folder / "prof/profile.db").exists():
-            time.sleep(0.1)
-        watch = subprocess.Popen([build / "bin/flamegrid", "watch", "-f", "json", "prof"], cwd=folder, env=environment,
-                                 stdout=subprocess.PIPE, text=True)
+        watch = start_watch(folder)
         named, gone, now, without = [], [], [], []
         began = time.monotonic()
         for turn in range(rounds):
@@ -91,4 +102,5 @@ def mean(values):
 print("| step | named after | recovery told after | ms a step, late | predicted without | three reruns | error, mean | worst |")
 print("| --- | --- | --- | --- | --- | --- | --- | --- |")
 for kind in KINDS:
-    measure(*kind)
+    if len(sys.argv) < 4 or kind[0].startswith(sys.argv[3] + " ms"):
+        measure(*kind)

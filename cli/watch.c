@@ -1,0 +1,113 @@
+/* The verb `watch`: tells who is late in a job while it runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/base/output_dir.h"
+#include "cli/base/verbs.h"
+#include "cli/watch/watch_hooks.h"
+#include "cli/watch/watch_loop.h"
+#include "options/option_line.h"
+#include "report/watch/watch_writer.h"
+
+enum watch_format { WATCH_TEXT, WATCH_JSON };
+
+struct watch {
+	const char *profile_path, *command;
+	enum watch_format format;
+};
+
+static int stop_pipe[2];
+
+static void stop(int number)
+{
+	const int error = errno;
+
+	(void)number;
+	if (write(stop_pipe[1], "", 1) < 0)
+		errno = error; /* it has been told before */
+	errno = error;
+}
+
+/* A merged copy of the profile is removed when a signal ends the verb. */
+static int catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+
+	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+static int parse(struct watch *watch, int argc, char **argv)
+{
+	const struct option_target targets[] = {
+		{"exec", .text = &watch->command, .least = 1},
+		{"format", .choice = &watch->format},
+	};
+	int status = option_line_parse(&option_table_watch, targets,
+				       sizeof(targets) / sizeof(*targets), argc, argv);
+
+	watch->profile_path = argv[optind];
+	return status;
+}
+
+static int tell(void *context, const struct watch_event *event)
+{
+	const struct watch *watch = context;
+	char time[WATCH_WRITER_TIME];
+
+	if (watch->format == WATCH_JSON) {
+		watch_writer_json(stdout, event);
+	} else {
+		printf("%s ", watch_writer_time(event->time_ns, time));
+		watch_writer_text(stdout, event);
+		putchar('\n');
+	}
+	if (fflush(stdout) == 0)
+		return 0;
+	const int error = -errno;
+	log_error("standard output: %s", strerror(-error));
+	return error;
+}
+
+int verb_watch(const char *program, int argc, char **argv)
+{
+	struct watch watch = {.profile_path = NULL};
+	char store[PATH_MAX];
+	struct stat info;
+	int status = parse(&watch, argc, argv);
+
+	(void)program;
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (stat(output_dir_store(watch.profile_path, store), &info) < 0) {
+		log_error("%s: %s", watch.profile_path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	int r = catch_signals();
+	if (r) {
+		log_error("%s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	const struct watch_loop loop = {
+		.profile_path = watch.profile_path,
+		.command = watch.command,
+		.tell = tell,
+		.context = &watch,
+		.stop = stop_pipe[0],
+		.linger_ns = WATCH_HOOKS_NS,
+	};
+	return watch_loop_run(&loop) ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,81 @@
+#include "job_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "watch_loop.h"
+
+#include "base/log.h"
+#include "cli/base/background.h"
+#include "report/watch/watch_writer.h"
+
+#define READY_MS  5000
+#define PRIORITY  10
+#define LINGER_NS 2000000000ull
+#define BEGIN_NS  60000000000ull
+
+struct body {
+	const char *profile_path, *wanted;
+	int control;
+};
+
+static int tell(void *context, const struct watch_event *event)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)context;
+	if (!file)
+		return 0;
+	watch_writer_text(file, event);
+	if (fclose(file) == 0)
+		log_write(event->kind == WATCH_EVENT_RECOVERED ? LOG_LEVEL_NOTICE
+							       : LOG_LEVEL_WARNING,
+			  "%s", text);
+	free(text);
+	return 0;
+}
+
+static void run(void *argument, int ready)
+{
+	const struct body *body = argument;
+	const struct watch_loop loop = {
+		.profile_path = body->profile_path,
+		.command = strcmp(body->wanted, JOB_WATCH_LOG) == 0 ? NULL : body->wanted,
+		.tell = tell,
+		.stop = body->control,
+		.linger_ns = LINGER_NS,
+		.begin_wait_ns = BEGIN_NS,
+	};
+
+	prctl(PR_SET_NAME, "flamegrid-watch");
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	background_ready(ready);
+	watch_loop_run(&loop);
+}
+
+void job_watch_start(struct job_watch *watch, const char *profile_path, const char *wanted)
+{
+	struct body body = {.profile_path = profile_path, .wanted = wanted};
+	pid_t group;
+
+	*watch = (struct job_watch){.runs = false};
+	if (!wanted)
+		return;
+	int r = background_start_talking(run, &body, &body.control, READY_MS, &watch->fd, &group);
+	watch->runs = r == 0;
+	if (r)
+		log_warning("the job is not watched: %s", strerror(-r));
+}
+
+void job_watch_stop(struct job_watch *watch)
+{
+	if (watch->runs)
+		close(watch->fd);
+	watch->runs = false;
+}

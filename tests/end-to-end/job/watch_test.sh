@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Who is late while a job runs: eight ranks on fake NCCL, of which one becomes late on the GPU and recovers, then a host of
+# two; the verb, the run's messages and the command that runs for each event say the same.
+. "$(dirname "$0")/../support/harness.sh"
+here=$(realpath "$(dirname "$0")")
+ranks=$BUILD/tests/fake_ranks
+export LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$BUILD/lib/fake-cuda
+list=$(devices 8)
+steps=(--ranks 8 --steps 100000000 --gpu 20000-20400)
+
+# field EVENT PYTHON-EXPRESSION: of the event e, a line of JSON.
+field() { python3 -c 'import json, sys; e = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$@"; }
+# compared PROFILE: how many collectives of all ranks its report has by now.
+compared() {
+	"$flamegrid" report "$1" --straggler -f json 2>"$scratch/report.err" |
+		python3 -c 'import json, sys; print(sum(c["compared"] for c in json.load(sys.stdin)["communicators"]))' 2>/dev/null || echo 0
+}
+await_steps() { until [ "$(compared "$1")" -ge "$2" ]; do :; done; }
+await_store() { until [ -s "$1/profile.db" ]; do :; done; }
+# next_event: the next line of the watch that is no stall, which a busy machine may have at any time.
+next_event() {
+	while IFS= read -rt 240 event <&"$events"; do
+		[ "$(field "$event" 'e["event"]')" = stalled ] || return 0
+	done
+	event='{"event": "none"}'
+}
+
+# ---- a rank ----
+cat >"$scratch/hook.sh" <<'END'
+printf '%s|%s|%s|' "$FLAMEGRID_WATCH_EVENT" "$FLAMEGRID_WATCH_NAME" "$FLAMEGRID_WATCH_PROFILE" >>hook.out
+cat >>hook.out
+END
+cd "$scratch" || exit 1
+"$flamegrid" run --watch "sh hook.sh" --devices "$list" -o job -- "$ranks" "${steps[@]}" --late-gpu 5:30000 --late-while late \
+	--until until >job.out 2>job.err &
+run=$!
+await_store job
+exec {events}< <("$flamegrid" watch -f json job 2>watch.err; echo "status $?")
+"$flamegrid" watch --exec 'exit 3' job >text.out 2>text.err &
+text=$!
+await_steps job 150
+: >late
+next_event
+same "rank: the first event" "$(field "$event" '(e["event"], e["name"].split(" on ")[0], e["ranks"], e["group"])')" "('late', 'rank 5', [5], False)"
+printf '%s\n' "$event" >event.json
+check "rank: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$here/../support/valid_report.py" "$here/../../../docs/report.schema.json" event.json
+same "rank: in whose collectives" "$(field "$event" '(e["communicator"], e["ground"] in ("frequency", "cost"))')" "('all ranks', True)"
+same "rank: a step is a collective" "$(field "$event" 'e["step_collectives"]')" 1
+same "rank: without it a step is shorter" "$(field "$event" '0.5 < e["step_without_ns"] / e["step_ns"] < 0.98')" True
+rm late
+next_event
+same "rank: recovery" "$(field "$event" '(e["event"], e["name"].split(" on ")[0])')" "('recovered', 'rank 5')"
+: >until
+wait $run
+same "rank: the job's status" $? 0
+IFS= read -ru "$events" event
+while [[ $event == {* ]] && IFS= read -ru "$events" event; do :; done
+same "rank: the watch ends with the job" "$event" "status 0"
+wait $text
+same "rank: a watch whose command fails" $? 0
+same "rank: nobody else in text" "$(grep -oE '(late since [0-9:]*|no longer late): rank [0-9]+' text.out | sed 's/since [0-9:]*/since/' | tr '\n' ',')" \
+	"late since rank 5,no longer late: rank 5,"
+contains "rank: a step without it, in words" text.out "; without it a step takes "
+contains "rank: the command's failure" text.err "the command ended with status 3"
+same "rank: the command of the run had both" "$(grep -oE '^(late|recovered)\|rank [0-9]+' hook.out | tr '\n' ',')" "late|rank 5,recovered|rank 5,"
+same "rank: with the event on its input" "$(grep -m1 '^late' hook.out | sed 's/^[^{]*//' |
+	python3 -c 'import json, sys; e = json.load(sys.stdin); print(e["event"], e["ranks"])')" "late [5]"
+same "rank: the run's messages" "$(grep -oE '(late since [0-9:]*|no longer late): rank [0-9]+' job.err | sed 's/since [0-9:]*/since/' | tr '\n' ',')" \
+	"late since rank 5,no longer late: rank 5,"
+same "rank: nothing is left beside the store" "$(find job -name '*.wanted' | wc -l)" 0
+exec {events}<&-
+
+# ---- a host, with a profile on each ----
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+rm -f until until.step
+node() { # NODE
+	FAKE_CUDA_HOST_SEED=$(($1 + 1)) FAKE_CUDA_DEVICES=4 "$BUILD/bin/fake-cuda-devices" >"devices.node$1"
+	env PMIX_NAMESPACE=watch OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$(($1 + 1)) \
+		"$flamegrid" run --aggregate node --spool "$scratch" --watch log --node-name "node$1" --devices "devices.node$1" -o nodes -- \
+		env -u PMIX_NAMESPACE -u OMPI_COMM_WORLD_RANK -u OMPI_COMM_WORLD_SIZE "$ranks" "${steps[@]}" --here $(($1 * 4)):4 --job "$scratch" \
+		--late-gpu 4-7:30000 --until until >"node.out.$1" 2>"node.err.$1"
+}
+node 0 &
+first=$!
+node 1 &
+second=$!
+await_store nodes
+exec {events}< <("$flamegrid" watch -f json nodes 2>watch.err)
+next_event
+same "host: the first event" "$(field "$event" '(e["event"], e["name"], e["ranks"], e["group"])')" "('late', 'node1 (4 ranks: 4-7)', [4, 5, 6, 7], True)"
+: >until
+wait $first
+same "host: status of the first" $? 0
+wait $second
+same "host: status of the second" $? 0
+same "host: no node's directory is left" "$(find "$scratch" -maxdepth 1 -name 'flamegrid-node-*' | wc -l)" 0
+exec {events}<&-
+
+# ---- nobody ----
+"$flamegrid" run --watch 'cat >>clean.hook' --devices "$list" -o clean -- "$ranks" --ranks 8 --steps 700 --gpu 18000-22000 >clean.out 2>clean.err
+same "clean: status" $? 0
+same "clean: who is late" "$(grep -c ' late' clean.err)" 0
+
+# ---- what cannot be ----
+"$flamegrid" watch "$scratch/nowhere" 2>err
+same "no profile: status" $? 1
+contains "no profile: said" err "$scratch/nowhere: No such file or directory"
+"$flamegrid" watch 2>err
+same "no operand: status" $? 2
+"$flamegrid" watch job >out 2>err
+same "a job that has ended: status" $? 0
+same "a job that has ended: events" "$(wc -l <out)" 0
+"$flamegrid" run -o off --collectives off --watch log --devices "$list" -- "$ranks" --ranks 2 --steps 5 >off.out 2>off.err
+same "without collectives: status" $? 0
