@@ -349,9 +349,12 @@ int store_schema_read(struct database *database, const char *path, char **error)
 	int64_t version;
 	int status = check(database, path, &version, error);
 
-	if (!status && store_schema_show(database))
-		return refuse(error, path, "damaged", database_error(database));
-	return status;
+	if (status)
+		return status;
+	status = store_schema_show(database);
+	return status && status != -ENOMEM
+		       ? refuse(error, path, "damaged", database_error(database))
+		       : status;
 }
 
 int store_schema_create(struct database *database)

@@ -11,6 +11,7 @@
 #include "inject/cupti/cupti_abi.h"
 
 struct graph_nodes;
+struct launch_thread;
 struct record_ring;
 
 /* set before the first call, then constant; all pointers are borrowed for good */
@@ -27,7 +28,6 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 
 /* Returns the stack of the call that the thread is in. Its id may be given to more than this call, because the guest
  * always walks it itself, even if the kernel has walked it. */
-struct launch_thread;
 uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread);
 
 /* Notes that the call ends. If it returned an error, a second record with RECORD_LAUNCH_FAILED says that no GPU work

@@ -13,7 +13,8 @@
 
 struct trace_table;
 
-/* Reads the text up to its first fault. NULL: out of memory. trace_table_destroy() accepts NULL. */
+/* Reads the text up to its first fault, or until memory runs out. NULL: out of memory. trace_table_destroy() accepts
+ * NULL. */
 struct trace_table *trace_table_create(struct text_span text);
 void trace_table_destroy(struct trace_table *table);
 

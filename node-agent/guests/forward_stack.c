@@ -9,7 +9,7 @@
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
-#define ORIGINS_MAX 4u /* checkpoints within checkpoints that are followed */
+#define CHECKPOINTS_MAX 4u /* checkpoints within checkpoints that are followed */
 
 struct forward_stack {
 	const struct record_ring *ring;
@@ -106,7 +106,7 @@ static uint32_t add_callers(struct forward_stack *stack, uint32_t depth, uint32_
 	for (uint32_t i = 0; i < depth; i++)
 		if (is_waiting(stack, stack->words[i]))
 			return depth; /* the thread of the call itself */
-	for (uint32_t i = 0; i < ORIGINS_MAX && origin != RECORD_STACK_NONE; i++) {
+	for (uint32_t i = 0; i < CHECKPOINTS_MAX && origin != RECORD_STACK_NONE; i++) {
 		int read = origin <= RECORD_STACKS_MAX
 				   ? record_ring_read_stack(stack->ring, origin, words)
 				   : -ENOENT;

@@ -23,7 +23,7 @@
 #define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
 #define NAMELESS     "<unknown>"
 #define RANGE_PREFIX "[NVTX]"
-#define ORIGINS_MAX  4u         /* derivatives of derivatives that are followed */
+#define DERIVATIVES_MAX 4u      /* derivatives of derivatives that are followed */
 #define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
@@ -382,7 +382,7 @@ static int put_origins(struct stack_resolver *resolver, uint64_t word, struct me
 		uint32_t put;
 
 		r = translate(resolver, word, &frames[*outer]);
-		int depth = r || i > ORIGINS_MAX
+		int depth = r || i > DERIVATIVES_MAX
 				    ? 0
 				    : forward_stack_read(resolver->forward, word, &next);
 		if (depth < 0) {

@@ -90,10 +90,14 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 		communicator_column_widen(&names,
 					  name_of(collectives, &collectives->sums[i], name));
 	report_summary_title(out, tree);
-	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ", "host time", "calls", "mean",
-		"longest", "bytes", "ranks", "function");
-	communicator_column_heading(&names);
-	fputs("  sequence\n", out);
+	if (collectives->nr_sums) {
+		fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ", "host time", "calls", "mean",
+			"longest", "bytes", "ranks", "function");
+		communicator_column_heading(&names);
+		fputs("  sequence\n", out);
+	} else {
+		fputs("no call of NCCL is here (run --collectives on)\n", out);
+	}
 	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
 		write_sum(out, &names, name_of(collectives, &collectives->sums[i], name),
 			  &collectives->sums[i]);

@@ -59,6 +59,15 @@ static void append_row(char *line, size_t size, const struct report_ranks *ranks
 	text_line_append(line, size, ")");
 }
 
+/* Returns whether a rank waits for others for a tenth of its window. */
+static bool waits_for_others(const struct report_ranks *ranks)
+{
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		if (ranks->rows[i].nccl_waits_ns > ranks->rows[i].window_ns / 10)
+			return true;
+	return false;
+}
+
 const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size_t size)
 {
 	const char *separator = "stands out: ";
@@ -76,7 +85,10 @@ const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size
 		separator = "; ";
 	}
 	if (!*line)
-		text_line_append(line, size, "no rank stands out");
+		text_line_append(line, size, "no rank stands out%s",
+				 waits_for_others(ranks)
+					 ? "; ranks wait for others: --straggler tells for whom"
+					 : "");
 	return line;
 }
 

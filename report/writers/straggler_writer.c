@@ -278,6 +278,29 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 			report_summary_count(straggler->without_gpu, count));
 }
 
+static void write_communicators(struct table *table, uint32_t top)
+{
+	const struct report_straggler *straggler = table->straggler;
+
+	communicator_column_heading(&table->names);
+	fprintf(table->out, " %10s %12s %9s %12s %9s %12s\n", "ranks", "collectives", "all ranks",
+		"compared", "by", "span");
+	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
+		write_communicator(table, &straggler->communicators[i]);
+	if (straggler->nr_communicators > top)
+		fprintf(table->out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
+}
+
+static void write_ranks(FILE *out, const struct report_straggler *straggler, uint32_t top)
+{
+	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
+		"others waited", "mean", "each time", "waited");
+	for (uint32_t i = 0; i < straggler->nr_ranks && i < top; i++)
+		write_rank(out, &straggler->ranks[i]);
+	if (straggler->nr_ranks > top)
+		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+}
+
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, uint32_t top, bool verbose)
 {
@@ -288,19 +311,10 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		top = TOP_DEFAULT;
 	begin_table(&table, out, straggler, top, verbose);
 	report_summary_title(out, tree);
-	communicator_column_heading(&table.names);
-	fprintf(out, " %10s %12s %9s %12s %9s %12s\n", "ranks", "collectives", "all ranks",
-		"compared", "by", "span");
-	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		write_communicator(&table, &straggler->communicators[i]);
-	if (straggler->nr_communicators > top)
-		fprintf(out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
-	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
-		"others waited", "mean", "each time", "waited");
-	for (uint32_t i = 0; i < straggler->nr_ranks && i < top; i++)
-		write_rank(out, &straggler->ranks[i]);
-	if (straggler->nr_ranks > top)
-		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+	if (straggler->nr_communicators)
+		write_communicators(&table, top);
+	if (straggler->nr_ranks)
+		write_ranks(out, straggler, top);
 	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)

@@ -24,7 +24,8 @@ PY
 jax() {
 	python3 -c 'import jax' 2>/dev/null || { echo "left out: no JAX"; return; }
 	export XLA_PYTHON_CLIENT_PREALLOCATE=false
-	"$flamegrid" run --nvtx -o "$scratch/jax" -- python3 "$here/programs/jax_train.py" >"$out/jax.stdout" 2>"$out/jax.stderr"
+	"$flamegrid" run --nvtx -o "$scratch/jax" -- python3 "$here/programs/jax_train.py" \
+		>"$out/jax.stdout" 2>"$out/jax.stderr"
 	same "jax: exit status" $? 0
 	unset XLA_PYTHON_CLIENT_PREALLOCATE
 	grep '^flamegrid' "$out/jax.stderr"

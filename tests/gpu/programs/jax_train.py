@@ -1,4 +1,5 @@
-# Trains a small network with JAX: value_and_grad and an update in one jit, 40 steps. XLA puts a step into command buffers.
+# Trains a small network with JAX: value_and_grad and an update in one jit, 40 steps. XLA puts a step into command
+# buffers.
 import jax
 import jax.numpy as jnp
 

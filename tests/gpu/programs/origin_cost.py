@@ -31,7 +31,8 @@ def find_state(guest_path):
     torch_cpu = ctypes.CDLL(mapped('libtorch_cpu.so')[1])
     wanted = [ctypes.cast(getattr(torch_cpu, name), ctypes.c_void_p).value for name in FUNCTIONS]
     memory = open('/proc/self/mem', 'rb', buffering=0)
-    for line in subprocess.run(['nm', '-S', guest_path], capture_output=True, text=True, check=True).stdout.splitlines():
+    symbols = subprocess.run(['nm', '-S', guest_path], capture_output=True, text=True, check=True).stdout
+    for line in symbols.splitlines():
         words = line.split()
         if len(words) != 4 or words[2] != 'b' or words[3] != 'guest':
             continue
@@ -85,8 +86,9 @@ def measure(name, make, state, pairs, steps):
     # The median's bounds by order statistics, 95 %.
     reach = int(0.98 * pairs ** 0.5) + 1
     low, high = ratios[max(pairs // 2 - reach, 0)], ratios[min(pairs // 2 + reach, pairs - 1)]
-    print('%s: %d pairs of %d steps, a step without origins %.1f us, with them %.1f us; %+.2f to %+.2f %%, median %+.2f' % (
-        name, pairs, steps, statistics.median(took[REFUSED]) * 1e6, statistics.median(took[READY]) * 1e6,
+    print('%s: %d pairs of %d steps' % (name, pairs, steps), end=', ')
+    print('a step without origins %.1f us, with them %.1f us; %+.2f to %+.2f %%, median %+.2f' % (
+        statistics.median(took[REFUSED]) * 1e6, statistics.median(took[READY]) * 1e6,
         100 * (low - 1), 100 * (high - 1), 100 * (middle - 1)))
 
 
