@@ -20,8 +20,8 @@ struct catalog;
 bool inner_range_is(const struct catalog *catalog, uint32_t node_id);
 
 /* Writes the frames of such a range. lines: "train.py:layer:7, train.py:loss:12", a frame outside of `name`; "": a
- * module, or none are known. name: "": there are only lines.
- * numbers: whether line numbers stay; without them equal lines are one. */
+ * module, or none are known. name: "": there are only lines. numbers: whether line numbers stay; without them equal
+ * lines are one. */
 void inner_range_frames(const struct catalog *catalog, uint32_t node_id,
 			char name[static INNER_RANGE_TEXT_MAX],
 			char lines[static INNER_RANGE_TEXT_MAX], bool numbers);

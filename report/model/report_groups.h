@@ -14,8 +14,8 @@ enum report_group_by {
 struct report_group {
 	const char *label; /* activity; borrowed from the tree */
 	uint32_t kind;     /* enum report_kind; of REPORT_GROUP_ACTIVITY */
-	uint32_t values
-		[REPORT_DIMENSIONS]; /* by which the groups are split (report_dimension_value) */
+	/* of the dimensions by which groups are split, in their order (report_dimension_value) */
+	uint32_t values[REPORT_DIMENSIONS];
 	uint64_t count, ns, bytes;
 };
 
