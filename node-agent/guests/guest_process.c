@@ -168,8 +168,10 @@ bool guest_process_is_capturing(const struct guest_process *process)
 {
 	uint32_t nr_windows, state = record_ring_capture(process->ownership.ring, &nr_windows);
 
-	return !process->ending && !process->finished &&
-	       (state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING);
+	if (process->ending || process->finished || state == RECORD_RING_CAPTURE_BLOCKED)
+		return false;
+	return state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING ||
+	       ring_source_has_open_window(process->source);
 }
 
 void guest_process_register(struct guest_process *process, const struct guest_hello *hello)

@@ -74,7 +74,8 @@ void guest_process_command(struct guest_process *process,
 			   const struct record_ring_command *command);
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
 
-/* Returns whether its capture is on, or still ending, and the guest has not said goodbye. */
+/* Returns whether its capture is on or still ending, or the end of its window was not read yet. The guest counts a
+ * window before it tells of its end. False after its goodbye. */
 bool guest_process_is_capturing(const struct guest_process *process);
 
 /* Sends the process's description, unless it was sent before, so that data from other sources can name the process. 0

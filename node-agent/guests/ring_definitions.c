@@ -268,8 +268,10 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 		return define_communicator(definitions, head);
 	case DEFINITION_CONTEXT:
 		return define_context(definitions, head);
-	default:
-		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
+	default: /* DEFINITION_WINDOW: the records carry its number */
+		definitions->window_open =
+			((const struct definition_window *)definitions->definition)->end_ns == 0;
+		return 0;
 	}
 }
 

@@ -33,6 +33,7 @@ struct ring_definitions {
 	bool clock_valid;    /* the offset comes from the newest calibration */
 	bool given_up;       /* the lane made no sense; the ledger counts that */
 	bool lacks_cupti;    /* the guest has said so */
+	bool window_open;    /* a capture window's begin was read, and its end was not yet */
 	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while definitions wait to be read */
 };
 

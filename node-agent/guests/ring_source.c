@@ -330,6 +330,11 @@ int ring_source_forget(struct ring_source *source)
 				       source->counts.nr);
 }
 
+bool ring_source_has_open_window(const struct ring_source *source)
+{
+	return source->definitions.window_open && !source->definitions.given_up;
+}
+
 bool ring_source_lacks_cupti(const struct ring_source *source)
 {
 	return source->definitions.lacks_cupti;

@@ -65,6 +65,9 @@ int ring_source_forget(struct ring_source *source);
 /* Returns whether the guest has said that there is no CUPTI for it (definition.h). */
 bool ring_source_lacks_cupti(const struct ring_source *source);
 
+/* Returns whether the guest has told of the begin of a capture window (definition.h), and not yet of its end. */
+bool ring_source_has_open_window(const struct ring_source *source);
+
 /* Brings the ledger up to date. 1: it changed; 0: it did not; -ENOMEM. */
 int ring_source_update_ledger(struct ring_source *source);
 
