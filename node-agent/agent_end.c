@@ -26,22 +26,26 @@ void agent_end_begin(struct agent *agent, uint64_t now_ns)
 	if (end->phase != PHASE_RUNNING)
 		return;
 	end->phase = PHASE_CLOSING;
-	end->close_ns = now_ns;
+	end->close_ns = agent->predecessors ? now_ns : now_ns + CLOSE_NS;
+	end->sums_ns = UINT64_MAX;
 	agent->pass.next_ns = 0;
 	if (agent->predecessors || guest_control_capturing(agent->control) == 0)
 		return;
-	end->close_ns = now_ns + CLOSE_NS;
 	guest_control_command(agent->control,
 			      &(struct record_ring_command){.action = RECORD_RING_COMMAND_STOP});
 }
 
+/* A window that ended by itself may be known only by the next pass, so that nobody captures must hold for a while. */
 static bool is_closed(struct agent *agent, uint64_t now_ns)
 {
 	struct agent_end *end = &agent->end;
 
-	if (guest_control_capturing(agent->control) == 0 && now_ns + SUMS_NS < end->close_ns)
-		end->close_ns = now_ns + SUMS_NS;
-	return now_ns >= end->close_ns || process_table_count(agent->processes) == 0;
+	if (guest_control_capturing(agent->control))
+		end->sums_ns = UINT64_MAX;
+	else if (end->sums_ns == UINT64_MAX)
+		end->sums_ns = now_ns + SUMS_NS;
+	return now_ns >= end->close_ns || now_ns >= end->sums_ns ||
+	       process_table_count(agent->processes) == 0;
 }
 
 /* Records that CUPTI has not delivered by now will be in no profile. */
@@ -125,6 +129,6 @@ uint64_t agent_end_deadline_ns(const struct agent *agent)
 	if (end->phase == PHASE_RUNNING)
 		return UINT64_MAX;
 	if (end->phase == PHASE_CLOSING)
-		return end->close_ns;
+		return end->sums_ns < end->close_ns ? end->sums_ns : end->close_ns;
 	return end->phase == PHASE_NAMING ? names_end_ns(end) : end->stop_ns;
 }
