@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "report/profile/whole_profile.h"
+#include "report/watch/watch_causes.h"
 #include "report/watch/watch_look.h"
 
 #define NS_PER_MS    1000000ull
@@ -36,12 +37,15 @@ struct watching {
 
 /* ---- a look */
 
-static int tell_all(struct watching *watching, const struct watch_look *look)
+/* path: of the store that the look was made of. */
+static int tell_all(struct watching *watching, const struct watch_look *look, const char *path)
 {
 	struct watch_event *list;
 	uint32_t count;
 	int error = watch_events_take(watching->events, look, clock_realtime_ns(), &list, &count);
 
+	if (!error)
+		watch_causes_add(path, list, count);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		error = watching->loop->tell(watching->loop->context, &list[i]);
 		if (!error)
@@ -49,20 +53,6 @@ static int tell_all(struct watching *watching, const struct watch_look *look)
 	}
 	watch_events_free(list, count);
 	return error;
-}
-
-/* Reads the profile. *is_written: a process writes it, which was looked at first. */
-static int read_look(struct watching *watching, struct watch_look *look, bool *is_written,
-		     char **error)
-{
-	struct whole_profile whole;
-	int status = whole_profile_open(&whole, watching->path, error);
-
-	*is_written = whole.is_written;
-	if (!status)
-		status = watch_look_read(whole.path, look, error);
-	whole_profile_close(&whole);
-	return status;
 }
 
 /* Returns whether nobody has written the profile for so long that nobody will. */
@@ -113,10 +103,13 @@ static int find_end(const struct watching *watching, bool closed, bool abandoned
 static int look_once(struct watching *watching)
 {
 	struct watch_look look = {.findings = NULL};
+	struct whole_profile whole;
 	char *error = NULL;
-	bool is_written = false;
-	int status = read_look(watching, &look, &is_written, &error), result;
+	int status = whole_profile_open(&whole, watching->path, &error), result;
+	const bool is_written = whole.is_written;
 
+	if (!status)
+		status = watch_look_read(whole.path, &look, &error);
 	if (is_written) {
 		watching->written_ns = clock_now_ns();
 		store_life_want(watching->path); /* for the next look */
@@ -131,12 +124,13 @@ static int look_once(struct watching *watching)
 		watching->seen = true;
 		watching->failures = 0;
 		watching->compared |= look.compared > 0;
-		result = tell_all(watching, &look);
+		result = tell_all(watching, &look, whole.path);
 		if (!result)
 			result = find_end(watching, closed, abandoned);
 	}
 	free(error);
 	watch_look_fini(&look);
+	whole_profile_close(&whole);
 	return result;
 }
 

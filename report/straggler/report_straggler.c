@@ -508,39 +508,32 @@ static int fill(struct builder *builder)
 	return error;
 }
 
-static int build(struct builder *builder, struct collective_folds *folds,
-		 struct report_straggler **straggler)
+int report_straggler_create(const struct profile *profile, const char *store_path,
+			    struct collective_folds *folds, uint32_t looks,
+			    struct report_straggler **straggler)
 {
-	*straggler = builder->report = calloc(1, sizeof(**straggler));
-	if (!*straggler) {
+	struct builder builder = {
+		.profile = profile,
+		.folds = folds,
+		.store_path = store_path,
+		.report = calloc(1, sizeof(**straggler)),
+		.nr_processes = roster_size(profile->collection->roster).processes,
+		.looks = looks,
+	};
+
+	*straggler = builder.report;
+	if (!builder.report) {
 		collective_folds_destroy(folds);
 		return -ENOMEM;
 	}
-	builder->folds = builder->report->folds = folds;
-	builder->nr_processes = roster_size(builder->profile->collection->roster).processes;
-	int error = fill(builder);
-	free(builder->rank_of);
+	builder.report->folds = folds;
+	int error = fill(&builder);
+	free(builder.rank_of);
 	if (error) {
 		report_straggler_destroy(*straggler);
 		*straggler = NULL;
 	}
 	return error;
-}
-
-int report_straggler_create(const struct profile *profile, const char *store_path,
-			    struct collective_folds *folds, struct report_straggler **straggler)
-{
-	struct builder builder = {.profile = profile, .store_path = store_path, .looks = 1};
-
-	return build(&builder, folds, straggler);
-}
-
-int report_straggler_judge(const struct profile *profile, struct collective_folds *folds,
-			   uint32_t looks, struct report_straggler **straggler)
-{
-	struct builder builder = {.profile = profile, .looks = looks};
-
-	return build(&builder, folds, straggler);
 }
 
 void report_straggler_destroy(struct report_straggler *straggler)

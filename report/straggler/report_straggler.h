@@ -96,16 +96,14 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
-/* store_path names the profile's store, from which samples are read that were kept one by one. It takes
- * ownership of the folds, in which all calls are folded, also on error. 0; -EPROTO: the folds name what the profile
- * does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
+/* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes are looked
+ * for, and only the profile's catalog and roster are used. looks: this is one of so many times at which the job is judged,
+ * and the more there are, the less may be chance. It takes ownership of the folds, in which all calls are folded, also on
+ * error. 0; -EPROTO: the folds name what the profile does not hold; other errors of database.h; -ENOMEM. On error
+ * *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
-			    struct collective_folds *folds, struct report_straggler **straggler);
-
-/* Judges folds as report_straggler_create() does, and looks for no causes. Only the profile's catalog and roster are
- * used. looks: one of so many times at which the job is judged; the more there are, the less may be chance. */
-int report_straggler_judge(const struct profile *profile, struct collective_folds *folds,
-			   uint32_t looks, struct report_straggler **straggler);
+			    struct collective_folds *folds, uint32_t looks,
+			    struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */
 
 #endif

@@ -110,7 +110,7 @@ static int read_straggler(struct report_view *view, struct collective_folds **fo
 	struct collective_folds *taken = *folds;
 
 	*folds = NULL;
-	return report_straggler_create(view->profile, view->store_path, taken, &view->straggler);
+	return report_straggler_create(view->profile, view->store_path, taken, 1, &view->straggler);
 }
 
 /* Refines the hosts' clocks by the collectives. */

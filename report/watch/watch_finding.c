@@ -9,6 +9,7 @@ void watch_finding_fini(struct watch_finding *finding)
 	free(finding->name);
 	free(finding->text);
 	free(finding->communicator);
+	free(finding->cause);
 	free(finding->ranks);
 	*finding = (struct watch_finding){.name = NULL};
 }
@@ -19,8 +20,10 @@ int watch_finding_copy(const struct watch_finding *from, struct watch_finding *t
 	to->name = strdup(from->name);
 	to->text = strdup(from->text);
 	to->communicator = strdup(from->communicator);
+	to->cause = from->cause ? strdup(from->cause) : NULL;
 	to->ranks = calloc(from->nr_ranks + 1ul, sizeof(*to->ranks));
-	if (!to->name || !to->text || !to->communicator || !to->ranks) {
+	if (!to->name || !to->text || !to->communicator || !to->ranks ||
+	    (from->cause && !to->cause)) {
 		watch_finding_fini(to);
 		return -ENOMEM;
 	}

@@ -19,6 +19,8 @@ struct watch_finding {
 	char *name;         /* owns: "rank 5 on node2", "node2 (8 ranks: 8-15)" */
 	char *text;         /* owns: how late it is, as in a report of late ranks */
 	char *communicator; /* owns; its name */
+	char *cause; /* owns; its greatest cause, as a report names it; NULL: not known, or not looked for */
+	double cause_share; /* of the lateness */
 	int32_t *ranks;     /* owns; of the job, ascending; those that are not known are missing */
 	uint32_t nr_ranks;  /* of these */
 	bool is_group;

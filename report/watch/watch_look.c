@@ -23,6 +23,13 @@
 #define STALL_ENDED 0.25
 #define STEP_MAX_NS 1e15 /* more is no step */
 
+/* What is looked at. */
+struct matter {
+	const struct profile_recent *recent;
+	const struct profile *profile; /* NULL: recent's */
+	const char *store_path;        /* NULL: without causes */
+};
+
 struct looking {
 	const struct watch_recent *recent;
 	const struct report_straggler *straggler;
@@ -36,6 +43,8 @@ struct late {
 	const struct straggler_subject *found;
 	const uint32_t *members; /* of the fold */
 	uint32_t nr_members;
+	const struct straggler_cause *causes;
+	uint32_t nr_causes;
 };
 
 /* ---- the communicator's collectives */
@@ -279,6 +288,22 @@ static bool is_found(const struct watch_look *look, const char *name)
 	return false;
 }
 
+/* Sums of the whole run say nothing of the last seconds. */
+static int add_cause(const struct late *late, struct watch_finding *finding)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	uint32_t i = 0;
+
+	while (i < late->nr_causes &&
+	       (late->causes[i].extent == STRAGGLER_RUN || late->causes[i].is_effect))
+		i++;
+	if (i == late->nr_causes)
+		return 0;
+	finding->cause_share = late->causes[i].share;
+	finding->cause = strdup(straggler_text_cause(&late->causes[i], text, sizeof(text)));
+	return finding->cause ? 0 : -ENOMEM;
+}
+
 static int add_finding(struct looking *looking, const struct late *late, const char *name)
 {
 	const struct straggler_subject *found = late->found;
@@ -308,6 +333,8 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 			    : -ENOMEM;
 
 	if (!error)
+		error = add_cause(late, &finding);
+	if (!error)
 		error = measure(looking, late, &finding);
 	if (!error)
 		error = array_append(&looking->look->findings, &looking->look->nr_findings,
@@ -320,8 +347,11 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 static int add_group(struct looking *looking, const struct report_straggler_group *group)
 {
 	const struct late late = {&looking->straggler->communicators[group->communicator],
-				  &group->group->found, group->group->members,
-				  group->group->nr_members};
+				  &group->group->found,
+				  group->group->members,
+				  group->group->nr_members,
+				  group->causes,
+				  group->nr_causes};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
 	text_line_append(name, sizeof(name), "%s (", group->name);
@@ -334,7 +364,8 @@ static int add_rank(struct looking *looking, const struct report_straggler_rank 
 {
 	const struct report_straggler_communicator *on =
 		&looking->straggler->communicators[rank->communicator];
-	const struct late late = {on, &on->members[rank->member].found, &rank->member, 1};
+	const struct late late = {on, &on->members[rank->member].found, &rank->member, 1,
+				  rank->causes, rank->nr_causes};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_text_rank(name, sizeof(name), rank);
@@ -366,20 +397,21 @@ static int add_all(struct looking *looking)
 }
 
 /* *is_long: the window is longer than its time. */
-static int look_through(const struct profile_recent *recent, const struct watch_window *window,
+static int look_through(const struct matter *matter, const struct watch_window *window,
 			struct watch_look *look, bool is_second, bool *is_long)
 {
+	const struct profile *profile = matter->profile ? matter->profile : matter->recent->profile;
 	struct report_straggler *straggler = NULL;
 	struct watch_recent chosen;
-	int error = watch_recent_choose(recent->calls, window, &chosen);
+	int error = watch_recent_choose(matter->recent->calls, window, &chosen);
 
 	*is_long = chosen.is_long;
 	if (!error) {
 		struct looking looking = {.recent = &chosen, .look = look, .is_second = is_second};
 
 		look->newest = chosen.newest;
-		error = report_straggler_judge(recent->profile, chosen.folds, WATCH_LOOK_LOOKS,
-					       &straggler);
+		error = report_straggler_create(profile, matter->store_path, chosen.folds,
+						WATCH_LOOK_LOOKS, &straggler);
 		looking.straggler = straggler;
 		if (!error)
 			error = add_all(&looking);
@@ -390,15 +422,17 @@ static int look_through(const struct profile_recent *recent, const struct watch_
 	return error;
 }
 
-int watch_look_make(const struct profile_recent *recent, struct watch_look *look)
+int watch_look_make(const struct profile_recent *recent, const struct profile *profile,
+		    const char *store_path, struct watch_look *look)
 {
 	static const struct watch_window usual = {WATCH_LOOK_NS, WATCH_LOOK_LEAST};
 	static const struct watch_window few = {0, WATCH_LOOK_FEW};
+	const struct matter matter = {recent, profile, store_path};
 	bool is_long;
 
 	*look = (struct watch_look){.findings = NULL};
-	int error = look_through(recent, &usual, look, false, &is_long);
-	return error || !is_long ? error : look_through(recent, &few, look, true, &is_long);
+	int error = look_through(&matter, &usual, look, false, &is_long);
+	return error || !is_long ? error : look_through(&matter, &few, look, true, &is_long);
 }
 
 int watch_look_read(const char *path, struct watch_look *look, char **error)
@@ -409,7 +443,7 @@ int watch_look_read(const char *path, struct watch_look *look, char **error)
 	int status = profile_recent_load(path, WATCH_LOOK_NS, WATCH_LOOK_LEAST, &recent, error);
 
 	if (!status) {
-		status = watch_look_make(&recent, look);
+		status = watch_look_make(&recent, NULL, NULL, look);
 		if (status)
 			error_text_set(error, status, "%s: %s", path,
 				       status == -EPROTO ? "damaged: it names what it does not hold"

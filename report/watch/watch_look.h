@@ -32,8 +32,11 @@ struct watch_look {
  * case. */
 int watch_look_read(const char *path, struct watch_look *look, char **error);
 
-/* The same of what has been read. 0; -EPROTO: it is damaged; -ENOMEM. */
-int watch_look_make(const struct profile_recent *recent, struct watch_look *look);
+/* Makes the same look of what has been read. profile, store_path: where causes are looked for, the whole profile
+ * (profile_load()), read after the recent part; NULL: no causes are looked for. 0; -EPROTO: it is damaged; other
+ * errors of database.h; -ENOMEM. */
+int watch_look_make(const struct profile_recent *recent, const struct profile *profile,
+		    const char *store_path, struct watch_look *look);
 void watch_look_fini(struct watch_look *look);
 
 #endif

@@ -36,6 +36,12 @@ const char *watch_writer_time(uint64_t time_ns, char text[static WATCH_WRITER_TI
 	return text;
 }
 
+static void write_cause(FILE *out, const struct watch_finding *finding)
+{
+	if (finding->cause)
+		fprintf(out, "; %s: %.0f %% of it", finding->cause, 100 * finding->cause_share);
+}
+
 static void write_step(FILE *out, const struct watch_finding *finding)
 {
 	const struct watch_step *step = &finding->step;
@@ -61,6 +67,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 	switch (event->kind) {
 	case WATCH_EVENT_LATE:
 		fprintf(out, "late since %s: %s: %s", since, finding->name, finding->text);
+		write_cause(out, finding);
 		write_step(out, finding);
 		break;
 	case WATCH_EVENT_RECOVERED:
@@ -69,6 +76,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		break;
 	case WATCH_EVENT_STALLED:
 		fprintf(out, "stalled at %s: %s: %s", since, finding->name, finding->text);
+		write_cause(out, finding);
 		break;
 	}
 }
@@ -113,6 +121,15 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	else
 		fprintf(out, "\"step_collectives\":null,\"step_ns\":null,"
 			     "\"step_without_ns\":null,");
+	fprintf(out, "\"cause\":");
+	if (finding->cause)
+		json_text_write(out, finding->cause);
+	else
+		fprintf(out, "null");
+	if (finding->cause)
+		fprintf(out, ",\"cause_share\":%.6f,", finding->cause_share);
+	else
+		fprintf(out, ",\"cause_share\":null,");
 	fprintf(out, "\"text\":");
 	json_text_write(out, finding->text);
 	fprintf(out, "}\n");

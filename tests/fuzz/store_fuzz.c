@@ -13,6 +13,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
 #include "report/view/report_subject.h"
+#include "report/watch/watch_causes.h"
 #include "report/watch/watch_look.h"
 #include "store_edit.h"
 #include "store_template.h"
@@ -85,6 +86,9 @@ static void look(const char *path)
 
 	check_error(watch_look_read(path, &look, &error), &error);
 	watch_look_fini(&look);
+	struct watch_event late = {.kind = WATCH_EVENT_LATE, .finding.name = (char *)"rank 0 on "};
+	watch_causes_add(path, &late, 1);
+	free(late.finding.cause);
 }
 
 static void report(const char *path, enum store_reader reader)

@@ -47,6 +47,7 @@ check "rank: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$here/.
 same "rank: in whose collectives" "$(field "$event" '(e["communicator"], e["ground"] in ("frequency", "cost"))')" "('all ranks', True)"
 same "rank: a step is a collective" "$(field "$event" 'e["step_collectives"]')" 1
 same "rank: without it a step is shorter" "$(field "$event" '0.5 < e["step_without_ns"] / e["step_ns"] < 0.98')" True
+same "rank: why" "$(field "$event" '(e["cause"].split(",")[0], e["cause_share"] > 0.5)')" "('slower GPU kernels (fake_compute', True)"
 rm late
 next_event
 same "rank: recovery" "$(field "$event" '(e["event"], e["name"].split(" on ")[0])')" "('recovered', 'rank 5')"
@@ -61,6 +62,7 @@ same "rank: a watch whose command fails" $? 0
 same "rank: nobody else in text" "$(grep -oE '(late since [0-9:]*|no longer late): rank [0-9]+' text.out | sed 's/since [0-9:]*/since/' | tr '\n' ',')" \
 	"late since rank 5,no longer late: rank 5,"
 contains "rank: a step without it, in words" text.out "; without it a step takes "
+contains "rank: why, in words" text.out "; slower GPU kernels (fake_compute"
 contains "rank: the command's failure" text.err "the command ended with status 3"
 same "rank: the command of the run had both" "$(grep -oE '^(late|recovered)\|rank [0-9]+' hook.out | tr '\n' ',')" "late|rank 5,recovered|rank 5,"
 same "rank: with the event on its input" "$(grep -m1 '^late' hook.out | sed 's/^[^{]*//' |

@@ -60,6 +60,19 @@ static void late_has_the_step_without_the_cause(void **state)
 	       "ranks; without it a step takes 41.200 ms instead of 47.000 ms");
 }
 
+static void a_known_cause_stands_before_the_step(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.cause = (char *)"slower GPU kernels (gemm)";
+	event.finding.cause_share = 0.976;
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; slower GPU kernels (gemm): 98 % of it; without it a step takes 41.200 ms "
+	       "instead of 47.000 ms");
+}
+
 static void without_steps_it_has_the_time_of_a_collective(void **state)
 {
 	struct watch_event event = event_of(WATCH_EVENT_LATE);
@@ -87,7 +100,7 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	       "\"group\":false,\"ranks\":[5],\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
-	       "\"step_ns\":null,\"step_without_ns\":null,"
+	       "\"step_ns\":null,\"step_without_ns\":null,\"cause\":null,\"cause_share\":null,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -119,6 +132,8 @@ static void json_has_integers_and_all_ranks(void **state)
 	event.finding.ranks = both;
 	event.finding.nr_ranks = 2;
 	event.finding.is_group = true;
+	event.finding.cause = (char *)"waits (\"poll\")";
+	event.finding.cause_share = 0.75;
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
@@ -126,6 +141,7 @@ static void json_has_integers_and_all_ranks(void **state)
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":1,"
 	       "\"step_ns\":47000000,\"step_without_ns\":41200000,"
+	       "\"cause\":\"waits (\\\"poll\\\")\",\"cause_share\":0.750000,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -133,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_has_the_step_without_the_cause),
+		cmocka_unit_test(a_known_cause_stands_before_the_step),
 		cmocka_unit_test(without_steps_it_has_the_time_of_a_collective),
 		cmocka_unit_test(nothing_is_said_of_a_step_that_is_not_known),
 		cmocka_unit_test(recovery_says_how_long_it_was),
