@@ -8,6 +8,7 @@
 #include "straggler_explain.h"
 #include "straggler_places.h"
 #include "straggler_rank.h"
+#include "straggler_victims.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
@@ -330,50 +331,6 @@ static int link_members(struct builder *builder)
 	return 0;
 }
 
-/* Returns the member for which the others of a communicator waited longest, if for at least half of all their waits. */
-static uint32_t most_waited_for(const struct report_straggler_communicator *of)
-{
-	uint64_t all_ns = 0;
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
-		all_ns += of->members[i].found.others_ns;
-		if (of->members[i].found.others_ns > of->members[most].found.others_ns)
-			most = i;
-	}
-	return all_ns && of->members[most].found.others_ns >= all_ns / 2 ? most
-									 : REPORT_STRAGGLER_NONE;
-}
-
-/* Sets kept_by and kept_on of a named rank. */
-static void find_keeper(const struct report_straggler *report, struct report_straggler_rank *rank)
-{
-	const struct report_straggler_communicator *late =
-		&report->communicators[rank->communicator];
-	const struct straggler_subject *found = &late->members[rank->member].found;
-	const uint32_t index = (uint32_t)(rank - report->ranks);
-	uint64_t waited_ns =
-		found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0;
-
-	for (uint32_t i = 0; i < report->nr_communicators && found->late_ns > 0; i++) {
-		const struct report_straggler_communicator *of = &report->communicators[i];
-		uint32_t keeper =
-			i == rank->communicator ? REPORT_STRAGGLER_NONE : most_waited_for(of);
-
-		if (keeper == REPORT_STRAGGLER_NONE || of->members[keeper].of_rank == index ||
-		    !of->members[keeper].found.ground)
-			continue;
-		for (uint32_t j = 0; j < of->fold->nr_members; j++) {
-			if (of->members[j].of_rank != index ||
-			    of->members[j].found.waited_ns <= waited_ns)
-				continue;
-			waited_ns = of->members[j].found.waited_ns;
-			rank->kept_by = report->ranks[of->members[keeper].of_rank].id;
-			rank->kept_on = i;
-		}
-	}
-}
-
 static int sort_ranks(struct builder *builder)
 {
 	struct report_straggler *report = builder->report;
@@ -405,9 +362,7 @@ static int make_ranks(struct builder *builder)
 		error = sort_ranks(builder);
 	while (report->nr_named < report->nr_ranks && report->ranks[report->nr_named].named)
 		report->nr_named++;
-	for (uint32_t i = 0; i < report->nr_named && !error; i++)
-		find_keeper(report, &report->ranks[i]);
-	return error ? error : sort_ranks(builder);
+	return error;
 }
 
 /* ---- groups */
@@ -501,6 +456,10 @@ static int fill(struct builder *builder)
 	if (!error)
 		error = make_groups(builder);
 	if (!error)
+		error = straggler_victims_find(builder->report);
+	if (!error)
+		error = sort_ranks(builder);
+	if (!error && builder->store_path)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)

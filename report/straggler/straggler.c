@@ -101,9 +101,10 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 
 	double independent = straggler_lateness_independent(lateness, index), median;
 	double part = independent / lateness->nr_stretches;
+	straggler_lateness_others(lateness, index, &median);
 	subject->p_stretches = binomial_tail((uint64_t)(subject->stretches * part),
 					     (uint64_t)(lateness->nr_stretches * part), equal);
-	subject->z = straggler_lateness_z(lateness, index, independent, &median);
+	subject->z = straggler_lateness_z(lateness, index, independent);
 	subject->steady = steady_of(work, index, median);
 	subject->late_size = straggler_lateness_count(lateness, index, median);
 	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part);
@@ -126,12 +127,17 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 
 		if (subject->ground || lateness->usual[i] <= 0)
 			continue;
-		double independent = straggler_lateness_independent(lateness, i), median;
+		double median;
+		straggler_lateness_others(lateness, i, &median);
+		subject->steady = steady_of(work, i, median);
+		/* Each z score costs a pass over all. */
+		if (subject->steady <= STRAGGLER_SHARE_MIN)
+			continue;
+		double independent = straggler_lateness_independent(lateness, i);
 		double part = independent / lateness->nr_stretches;
 
-		subject->z = straggler_lateness_z(lateness, i, independent, &median);
-		subject->steady = steady_of(work, i, median);
-		if (subject->z <= STRAGGLER_Z_MIN || subject->steady <= STRAGGLER_SHARE_MIN)
+		subject->z = straggler_lateness_z(lateness, i, independent);
+		if (subject->z <= STRAGGLER_Z_MIN)
 			continue;
 		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);
 		if (binomial_tail((uint64_t)(latest * part),

@@ -16,15 +16,39 @@ static bool is_in_group(const struct straggler_group *group, uint32_t member)
 	return false;
 }
 
-/* Chooses the late rank, then other ranks of the job that are not of its group; of many, every n-th. */
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Returns a stride that comes to each of n members once, and to all parts of them early. A regular one would choose
+ * ranks with the same place on each host. */
+static uint32_t stride_of(uint32_t n)
+{
+	uint32_t stride = (uint32_t)(0.618 * n) + 1;
+
+	while (common_divisor(stride, n) != 1)
+		stride++;
+	return stride;
+}
+
+/* Chooses the late rank, then other ranks of the job that are not of its group. */
 static uint32_t choose_parties(const struct roster *roster, const struct straggler_late *late,
 			       uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
 {
 	const struct collective_fold *of = late->fold;
-	uint32_t count = 1, step = 1 + (of->nr_members - 2) / STRAGGLER_OTHERS_MAX;
+	const uint32_t stride = stride_of(of->nr_members);
+	uint32_t count = 1;
 
 	members[0] = late->member;
-	for (uint32_t i = 0; i < of->nr_members && count <= STRAGGLER_OTHERS_MAX; i += step) {
+	for (uint32_t k = 0; k < of->nr_members && count <= STRAGGLER_OTHERS_MAX; k++) {
+		const uint32_t i = (uint32_t)((uint64_t)k * stride % of->nr_members);
 		uint32_t process = of->members[i].process;
 		bool there = is_in_group(late->group, i);
 
@@ -104,13 +128,13 @@ static int find_late(struct inquiry *inquiry)
 {
 	struct straggler_question *question = &inquiry->question;
 	uint32_t at = find_calls(&inquiry->raw, inquiry->late->member);
-	uint64_t count;
-	int error = 0;
 
 	question->extent = STRAGGLER_LATE;
+	question->window_late_ns = 0;
 	if (at == COLLECTIVE_FOLD_NONE)
 		return 0;
-	question->window_late_ns = straggler_window_lateness(&inquiry->raw.calls, at, &count);
+	int error = straggler_window_lateness(&inquiry->raw.calls, inquiry->raw.log, at,
+					      &question->window_late_ns);
 	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
 		uint32_t member = find_calls(&inquiry->raw, inquiry->members[i]);
 
@@ -195,6 +219,9 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	};
 	struct finding finding = {0};
 
+	*causes = NULL;
+	*nr_causes = 0;
+	*scope = (struct straggler_scope){0};
 	inquiry.question.parties = inquiry.parties;
 	inquiry.question.nr_parties = choose_parties(roster, late, inquiry.members);
 	if (inquiry.question.nr_parties < 2)

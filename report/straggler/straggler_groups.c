@@ -234,10 +234,21 @@ static bool have_ranks_in_common(const struct straggler_group *a, const struct s
 	return false;
 }
 
-/* Groups of later kinds are parts of those of earlier ones, as hosts are of hosts with like names. */
+static int by_size(const void *a, const void *b)
+{
+	const struct straggler_group *x = a, *y = b;
+	const int order =
+		(x->nr_members < y->nr_members) - (x->nr_members > y->nr_members);
+
+	return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
 static void keep_largest(struct search *search)
 {
 	uint32_t kept = 0;
+
+	if (search->nr_groups)
+		qsort(search->groups, search->nr_groups, sizeof(*search->groups), by_size);
 
 	for (uint32_t i = 0; i < search->nr_groups; i++) {
 		bool covered = false;

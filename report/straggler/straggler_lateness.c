@@ -8,7 +8,8 @@
 #include "aggregator/profile/collective_fold.h"
 #include "report/names/robust.h"
 
-#define HICCUP 3 /* spreads from what is usual */
+#define HICCUP 3  /* spreads from what is usual */
+#define APART  10 /* spreads that no noise reaches */
 
 static int make_room(struct straggler_lateness *lateness)
 {
@@ -111,7 +112,27 @@ static double without_hiccups(const struct straggler_lateness *lateness, double 
 	return most > 0 ? fmax(-most, fmin(residual, most)) : residual;
 }
 
-double straggler_lateness_independent(const struct straggler_lateness *lateness, uint32_t subject)
+double straggler_lateness_others(struct straggler_lateness *lateness, uint32_t subject,
+				 double *median)
+{
+	uint32_t others = 0;
+
+	for (uint32_t j = 0; j < lateness->nr_subjects; j++)
+		if (j != subject)
+			lateness->values[others++] = lateness->usual[j];
+	*median = robust_median(lateness->values, others);
+	return robust_spread(lateness->values, others);
+}
+
+/* Returns whether a subject is later than any noise could make it. */
+static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
+{
+	double median, between = straggler_lateness_others(lateness, subject, &median);
+
+	return lateness->usual[subject] - median > APART * fmax(between, lateness->spread);
+}
+
+double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject)
 {
 	const uint32_t nr_stretches = lateness->nr_stretches;
 	double products = 0, squares = 0;
@@ -128,35 +149,31 @@ double straggler_lateness_independent(const struct straggler_lateness *lateness,
 			before = residual;
 		}
 	}
-	if (products <= 0)
+	if (products <= 0 || is_apart(lateness, subject))
 		return nr_stretches;
 	double alike = products / squares;
 	return nr_stretches * (1 - alike) / (1 + alike);
 }
 
 double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
-			    double independent, double *median)
+			    double independent)
 {
 	const uint32_t nr_subjects = lateness->nr_subjects, nr_stretches = lateness->nr_stretches;
-	uint32_t count = 0, others = 0;
+	uint32_t count = 0;
 
 	for (uint32_t j = 0; j < nr_subjects; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
 			lateness->values[count++] =
 				lateness->late[(size_t)j * nr_stretches + i] - lateness->usual[j];
-	double noise = robust_spread(lateness->values, count) / sqrt(independent);
-	for (uint32_t j = 0; j < nr_subjects; j++)
-		if (j != subject)
-			lateness->values[others++] = lateness->usual[j];
-	*median = robust_median(lateness->values, others);
-	double between = robust_spread(lateness->values, others);
+	double noise = robust_spread(lateness->values, count) / sqrt(independent), median;
+	double between = straggler_lateness_others(lateness, subject, &median);
 	double size = lateness->sizes[subject], rest = lateness->nr_members - size;
-	double within = lateness->within * sqrt(1 / size + 1 / (rest / others));
+	double within = lateness->within * sqrt(1 / size + 1 / (rest / (nr_subjects - 1)));
 
 	noise = fmax(noise, fmax(between, within));
 	if (noise > 0)
-		return (lateness->usual[subject] - *median) / noise;
-	return lateness->usual[subject] > *median ? INFINITY : 0;
+		return (lateness->usual[subject] - median) / noise;
+	return lateness->usual[subject] > median ? INFINITY : 0;
 }
 
 uint32_t straggler_lateness_count(const struct straggler_lateness *lateness, uint32_t subject,

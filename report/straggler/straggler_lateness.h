@@ -25,16 +25,21 @@ int straggler_lateness_init(struct straggler_lateness *lateness,
 			    const struct straggler_input *input);
 void straggler_lateness_fini(struct straggler_lateness *lateness);
 
+/* Returns the spread of the other subjects' usual lateness, and *median. */
+double straggler_lateness_others(struct straggler_lateness *lateness, uint32_t subject,
+				 double *median);
+
 /* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
  * neighbours in the lateness of the other subjects, as in an autoregressive process of first order. The subject's own
- * lateness is in question, so it is left out. Hiccups count as three spreads. */
-double straggler_lateness_independent(const struct straggler_lateness *lateness, uint32_t subject);
+ * lateness is in question, so it is left out. Hiccups count as three spreads. All count as independent if the subject
+ * is later than ten spreads of stretches and of the others: noise so small cannot make that, however long it lasts. */
+double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject);
 
-/* Returns the modified z score of a subject's usual lateness among the others, and *median, the others' usual lateness.
- * The noise is the greatest of three: how the others differ, the error of a mean of independent stretches, and the
- * error of a mean of ranks that differ within their subjects. */
+/* Returns the modified z score of a subject's usual lateness among the others. The noise is the greatest of three: how
+ * the others differ, the error of a mean of independent stretches, and the error of a mean of ranks that differ within
+ * their subjects. */
 double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
-			    double independent, double *median);
+			    double independent);
 
 /* Returns the ranks of a subject that are late by at least half of its lateness. */
 uint32_t straggler_lateness_count(const struct straggler_lateness *lateness, uint32_t subject,

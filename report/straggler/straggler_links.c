@@ -88,9 +88,10 @@ static uint32_t count_hosts(const struct collective_folds *folds,
 	return count;
 }
 
-/* false: what the calls moved is not known. */
+/* before: the entry of the sum before, often of the same communicator; NULL: none. false: what the calls moved is not
+ * known. */
 static bool make_entry(const struct collective_folds *folds, const struct collective_sum *sum,
-		       struct entry *entry)
+		       const struct entry *before, struct entry *entry)
 {
 	const struct collective_fold *fold = fold_of(folds, sum);
 
@@ -107,9 +108,12 @@ static bool make_entry(const struct collective_folds *folds, const struct collec
 				 sum->gpu_ns > sum->waited_ns ? sum->gpu_ns - sum->waited_ns : 0,
 			 .bus_bytes = collective_split_bus_bytes(sum->key.function, sum->bytes,
 								 fold->nr_ranks)},
-		.nr_hosts = count_hosts(folds, fold),
 		.is_whole = sum->used == sum->calls && sum->gpu_calls == sum->calls,
 	};
+	if (entry->link.bus_bytes > 0 && (!before || before->link.fold != fold))
+		entry->nr_hosts = count_hosts(folds, fold);
+	else if (before)
+		entry->nr_hosts = before->nr_hosts;
 	return entry->link.bus_bytes > 0;
 }
 
@@ -180,7 +184,9 @@ int straggler_links_find(const struct collective_folds *folds, struct straggler_
 	*links = calloc(folds->nr_sums + 1ul, sizeof(**links));
 	error = entries && *links ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
-		nr_entries += make_entry(folds, &folds->sums[i], &entries[nr_entries]);
+		nr_entries += make_entry(folds, &folds->sums[i],
+					 nr_entries ? &entries[nr_entries - 1] : NULL,
+					 &entries[nr_entries]);
 	if (!error) {
 		qsort(entries, nr_entries, sizeof(*entries), by_kind);
 		nr_entries = join(entries, nr_entries);

@@ -22,29 +22,6 @@ static bool was_last(const struct straggler_calls *raw, uint32_t row, uint32_t m
 	return true;
 }
 
-uint64_t straggler_window_lateness(const struct straggler_calls *raw, uint32_t late,
-				   uint64_t *count)
-{
-	const uint32_t width = raw->match.nr_members;
-	uint64_t *others = calloc(width, sizeof(*others)), sum = 0;
-
-	*count = 0;
-	for (uint32_t i = 0; others && i < raw->match.nr_rows; i++) {
-		const uint64_t *times = raw->times_ns + (size_t)i * width;
-		uint32_t nr_others = 0;
-
-		if (!was_last(raw, i, late))
-			continue;
-		for (uint32_t j = 0; j < width; j++)
-			if (j != late)
-				others[nr_others++] = times[j];
-		sum += outlier_median(others, nr_others) - times[late];
-		++*count;
-	}
-	free(others);
-	return *count ? sum / *count : 0;
-}
-
 /* The times between a call and the one before it, as in struct straggler_windows. Empty: none. */
 struct between {
 	struct straggler_window host, idle, gpu;
@@ -76,6 +53,36 @@ static bool find_before(const struct collective_match *match,
 			(struct straggler_window){from->start_ns + (uint64_t)from->clock_offset_ns,
 						  to->start_ns + (uint64_t)to->clock_offset_ns};
 	return true;
+}
+
+int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
+			      uint32_t late, uint64_t *late_ns)
+{
+	const struct collective_match *match = &raw->match;
+	uint32_t width = match->nr_members, nr_calls, count = 0;
+	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	uint64_t *others = calloc(width, sizeof(*others)), sum = 0;
+
+	if (!others)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < match->nr_rows; i++) {
+		const uint64_t *times = raw->times_ns + (size_t)i * width;
+		uint32_t nr_others = 0;
+		struct between between;
+
+		if (!was_last(raw, i, late) ||
+		    !find_before(match, calls, match->places[match->rows[i].entries + late],
+				 &between))
+			continue;
+		for (uint32_t j = 0; j < width; j++)
+			if (j != late)
+				others[nr_others++] = times[j];
+		sum += outlier_median(others, nr_others) - times[late];
+		count++;
+	}
+	free(others);
+	*late_ns = count ? sum / count : 0;
+	return 0;
 }
 
 /* Adds a window without the part that earlier ones have. */

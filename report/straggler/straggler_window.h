@@ -42,10 +42,10 @@ struct straggler_windows {
 /* Frees what it owns. */
 void straggler_windows_fini(struct straggler_windows *windows);
 
-/* Returns the mean time that a member was behind the median of the others in the collectives in which it was last.
- * *count is the number of these collectives. */
-uint64_t straggler_window_lateness(const struct straggler_calls *raw, uint32_t late,
-				   uint64_t *count);
+/* *late_ns is the mean time that a member was behind the median of the others in the collectives before which it has a
+ * window (straggler_window_find()). 0 or -ENOMEM. */
+int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
+			      uint32_t late, uint64_t *late_ns);
 
 /* Finds a member's windows, one before each collective in which the late member was last: from the member's previous
  * call on the communicator to this one. Collectives whose previous call has no raw row have

@@ -86,7 +86,9 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 	case STRAGGLER_HIDDEN:
 		text_line_append(line, size,
 				 "behind others that are late, too, by %s in each collective of %s",
-				 report_summary_time((uint64_t)found->late_ns, time), on->name);
+				 report_summary_time(
+					 found->late_ns > 0 ? (uint64_t)found->late_ns : 0, time),
+				 on->name);
 		return;
 	default:
 		text_line_append(line, size, "last in %.2f %% of %s collectives of %s",
