@@ -96,8 +96,8 @@ struct agent_end {
 	enum agent_phase phase;
 	uint64_t give_up_ns; /* the longest time from PHASE_DRAINING to PHASE_DONE */
 	uint64_t close_ns;   /* the time at which PHASE_CLOSING is over at last */
-	uint64_t sums_ns;    /* and at which it is over as no guest captures; UINT64_MAX: one does */
-	uint64_t stop_ns;    /* from PHASE_DRAINING on: the time at which the agent gives up */
+	uint64_t sums_ns;   /* and at which it is over as no guest captures; UINT64_MAX: one does */
+	uint64_t stop_ns;   /* from PHASE_DRAINING on: the time at which the agent gives up */
 	bool leaves_guests; /* guests run that the next agent will read on: this agent sends no BYE */
 };
 

@@ -183,11 +183,9 @@ static void say_how_it_ended(int status)
 		log_warning("the command ended with status %d", WEXITSTATUS(status));
 }
 
-/* It was given so many ns. */
-static void end_hook(struct watch_hook *hook, uint64_t given_ns)
+static void end_hook(struct watch_hook *hook, const char *why)
 {
-	log_warning("the command is killed, because it has not ended in %llu s",
-		    (unsigned long long)given_ns / NS_PER_S);
+	log_warning("the command is killed, because %s", why);
 	kill(-hook->pid, SIGKILL);
 	waitpid(hook->pid, NULL, 0);
 	hook->pid = 0;
@@ -205,7 +203,7 @@ uint32_t watch_hooks_look(struct watch_hooks *hooks, uint64_t now_ns)
 			continue;
 		if (waitpid(hook->pid, &status, WNOHANG) == 0) {
 			if (now_ns >= hook->until_ns)
-				end_hook(hook, WATCH_HOOKS_NS);
+				end_hook(hook, "it has not ended in 60 s");
 			else
 				running++;
 			continue;
@@ -216,13 +214,19 @@ uint32_t watch_hooks_look(struct watch_hooks *hooks, uint64_t now_ns)
 	return running;
 }
 
-void watch_hooks_finish(struct watch_hooks *hooks, uint64_t wait_ns)
+void watch_hooks_finish(struct watch_hooks *hooks, uint64_t wait_ns, int stop)
 {
-	const uint64_t until_ns = clock_now_ns() + wait_ns;
+	struct pollfd stopped = {.fd = stop, .events = POLLIN};
+	uint64_t until_ns = clock_now_ns() + wait_ns;
 
-	while (watch_hooks_look(hooks, clock_now_ns()) && clock_now_ns() < until_ns)
-		poll(NULL, 0, LOOK_MS);
+	while (watch_hooks_look(hooks, clock_now_ns()) && clock_now_ns() < until_ns) {
+		if (poll(&stopped, 1, LOOK_MS) <= 0)
+			continue;
+		stopped.fd = -1; /* once */
+		if (clock_now_ns() + WATCH_HOOKS_STOP_NS < until_ns)
+			until_ns = clock_now_ns() + WATCH_HOOKS_STOP_NS;
+	}
 	for (uint32_t i = 0; i < WATCH_HOOKS_MAX; i++)
 		if (hooks->running[i].pid)
-			end_hook(&hooks->running[i], wait_ns);
+			end_hook(&hooks->running[i], "the watch ends");
 }

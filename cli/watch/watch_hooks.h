@@ -16,8 +16,9 @@
 
 #include "report/watch/watch_events.h"
 
-#define WATCH_HOOKS_MAX 8u
-#define WATCH_HOOKS_NS  60000000000ull
+#define WATCH_HOOKS_MAX     8u
+#define WATCH_HOOKS_NS      60000000000ull
+#define WATCH_HOOKS_STOP_NS 2000000000ull
 
 struct watch_hooks {
 	const char *command,
@@ -34,7 +35,8 @@ void watch_hooks_start(struct watch_hooks *hooks, const struct watch_event *even
 /* Looks for commands that have ended, and kills those that ran too long. Returns how many still run. */
 uint32_t watch_hooks_look(struct watch_hooks *hooks, uint64_t now_ns);
 
-/* Waits for those that run, for so long at most, and kills the others. */
-void watch_hooks_finish(struct watch_hooks *hooks, uint64_t wait_ns);
+/* Waits for those that run, for so long at most, and kills the others. stop: a descriptor that, once readable, leaves
+ * them WATCH_HOOKS_STOP_NS; -1: none. */
+void watch_hooks_finish(struct watch_hooks *hooks, uint64_t wait_ns, int stop);
 
 #endif

@@ -20,7 +20,6 @@
 #include "report/watch/watch_look.h"
 
 #define NS_PER_MS    1000000ull
-#define STOPPED_NS   2000000000ull /* for so long commands may run on when the watch is stopped */
 #define LOCKED_LOOKS 10u
 #define ABANDONED_NS 30000000000ull /* for so long a lost aggregator may have a successor */
 
@@ -58,9 +57,9 @@ static int tell_all(struct watching *watching, const struct watch_look *look, co
 /* Returns whether nobody has written the profile for so long that nobody will. */
 static bool is_abandoned(const struct watching *watching, bool is_written)
 {
-	return !is_written && clock_now_ns() - watching->written_ns >
-				      (watching->seen ? ABANDONED_NS
-						      : watching->loop->begin_wait_ns);
+	return !is_written &&
+	       clock_now_ns() - watching->written_ns >
+		       (watching->seen ? ABANDONED_NS : watching->loop->begin_wait_ns);
 }
 
 /* A profile that was never read and stays locked is on a file system of several hosts. */
@@ -143,7 +142,7 @@ static bool wait_for_next(struct watching *watching, uint64_t cost_ns)
 	uint64_t wait_ms = cost_ns * WATCH_LOOP_COST / NS_PER_MS;
 
 	wait_ms = wait_ms < WATCH_LOOP_MS ? WATCH_LOOP_MS : wait_ms;
-	wait_ms = wait_ms > WATCH_LOOP_MAX ? WATCH_LOOP_MAX : wait_ms;
+	wait_ms = wait_ms > WATCH_LOOP_MAX_MS ? WATCH_LOOP_MAX_MS : wait_ms;
 	const uint64_t until_ns = clock_now_ns() + wait_ms * NS_PER_MS;
 	do {
 		watch_hooks_look(&watching->hooks, clock_now_ns());
@@ -177,7 +176,7 @@ int watch_loop_run(const struct watch_loop *loop)
 	if (status == 1 && !watching.compared)
 		log_notice("%s: no collective of all ranks was seen, so nobody could be late",
 			   loop->profile_path);
-	watch_hooks_finish(&watching.hooks, stopped ? STOPPED_NS : loop->linger_ns);
+	watch_hooks_finish(&watching.hooks, loop->linger_ns, loop->stop);
 	watch_events_destroy(watching.events);
 	return status == 1 ? 0 : status;
 }

@@ -1,6 +1,6 @@
-/* Looks at a running job's profile again and again, and tells who is late (report/watch/watch_events.h). It looks each
- * second, and less often where a look costs more than WATCH_LOOP_COST of its time; each ten seconds at least. It
- * ends with the job. Single-threaded; SQLite must not have the profile open elsewhere in this process. */
+/* Looks at a running job's profile again and again, and tells who is late (report/watch/watch_events.h). After a look
+ * that took CPU time t it waits for WATCH_LOOP_COST times t: WATCH_LOOP_MS at least, WATCH_LOOP_MAX_MS at most. It ends
+ * with the job. Single-threaded; SQLite must not have the profile open elsewhere in this process. */
 #ifndef WATCH_LOOP_H
 #define WATCH_LOOP_H
 
@@ -8,9 +8,9 @@
 
 #include "report/watch/watch_events.h"
 
-#define WATCH_LOOP_MS   1000u
-#define WATCH_LOOP_COST 8u /* a look's CPU time, so many times, is the least time to the next */
-#define WATCH_LOOP_MAX  10000u
+#define WATCH_LOOP_MS     1000u
+#define WATCH_LOOP_MAX_MS 10000u
+#define WATCH_LOOP_COST   8u
 
 struct watch_loop {               /* strings are borrowed */
 	const char *profile_path; /* a directory, or a store */

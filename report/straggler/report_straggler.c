@@ -435,10 +435,20 @@ static int explain_all(struct builder *builder)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++)
-		error = explain_group(builder, &builder->report->groups[i]);
-	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
-		error = explain_rank(builder, &builder->report->ranks[i]);
+	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++) {
+		struct report_straggler_group *group = &builder->report->groups[i];
+
+		group->scope.is_skipped = i >= REPORT_STRAGGLER_EXPLAINED;
+		if (!group->scope.is_skipped)
+			error = explain_group(builder, group);
+	}
+	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++) {
+		struct report_straggler_rank *rank = &builder->report->ranks[i];
+
+		rank->scope.is_skipped = i >= REPORT_STRAGGLER_EXPLAINED;
+		if (!rank->scope.is_skipped)
+			error = explain_rank(builder, rank);
+	}
 	return error;
 }
 

@@ -23,6 +23,8 @@
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
 
+#define REPORT_STRAGGLER_EXPLAINED 20u /* groups, and ranks: those for whom causes are looked for */
+
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */

@@ -51,6 +51,7 @@ struct straggler_scope {
 	/* a set, 1 << enum report_plane, of planes of which the late rank has records */
 	uint32_t planes;
 	enum straggler_extent extent; /* the times that were compared, of what is known by time */
+	bool is_skipped;              /* causes were not looked for: enough others cost more */
 	uint64_t late_ns;
 };
 

@@ -237,8 +237,7 @@ static bool have_ranks_in_common(const struct straggler_group *a, const struct s
 static int by_size(const void *a, const void *b)
 {
 	const struct straggler_group *x = a, *y = b;
-	const int order =
-		(x->nr_members < y->nr_members) - (x->nr_members > y->nr_members);
+	const int order = (x->nr_members < y->nr_members) - (x->nr_members > y->nr_members);
 
 	return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
 }

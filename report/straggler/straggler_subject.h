@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Probability below which, and shares of the span above which, a subject is named (straggler.h); a stall's factor. */
 #define STRAGGLER_P_MAX       1e-4
 #define STRAGGLER_SHARE_MIN   0.02
 #define STRAGGLER_STEADY_MIN  0.01

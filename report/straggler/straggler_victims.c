@@ -64,8 +64,7 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 		&report->communicators[rank->communicator];
 	const struct straggler_subject *found = &late->members[rank->member].found;
 	const uint32_t index = (uint32_t)(rank - report->ranks);
-	uint64_t most_ns =
-		found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0;
+	uint64_t most_ns = found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0;
 
 	for (uint32_t i = 0; i < report->nr_communicators && found->late_ns > 0; i++) {
 		const struct report_straggler_communicator *of = &report->communicators[i];

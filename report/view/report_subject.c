@@ -126,7 +126,10 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 
 #define DETAIL(id) (1u << REPORT_DETAIL_##id)
 #define STACKS     ((1u << REPORT_DETAILS) - DETAIL(LINES))
-#define ROWS       {[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)}
+#define ROWS                                                                                       \
+	{                                                                                          \
+		[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)                                     \
+	}
 
 /* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its
  * writers. CSV's rows have no leaves to split or select. They take those options all the same, because scripts give

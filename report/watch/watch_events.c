@@ -19,12 +19,12 @@ struct subject {
 struct watch_events {
 	struct subject *subjects; /* owns */
 	uint32_t nr_subjects, room;
-	uint64_t newest; /* of the last look */
+	uint64_t newest, look_ns; /* of the last look, and its time */
 };
 
 struct taking {
 	struct watch_events *events;
-	uint64_t now_ns;
+	uint64_t now_ns, before_ns; /* of this look and of the last one */
 	struct watch_event *list;
 	uint32_t count;
 };
@@ -167,12 +167,30 @@ static int take_found(struct taking *taking, struct subject *subject,
 	return tell(taking, subject->is_stall ? WATCH_EVENT_STALLED : WATCH_EVENT_LATE, subject);
 }
 
+/* Returns whether a stall has left the window between two looks. If looks follow closely, one of them sees it when it is
+ * over; else what looked like a stall was none. */
+static bool has_passed(const struct taking *taking, const struct watch_look *look,
+		       const struct subject *stall)
+{
+	if (taking->now_ns - taking->before_ns < WATCH_LOOK_NS / 4 ||
+	    is_in_group(look, &stall->finding))
+		return false;
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		if (strcmp(look->findings[i].name, stall->finding.name) == 0)
+			return false;
+	return true;
+}
+
 static int take_missed(struct taking *taking, const struct watch_look *look,
 		       struct subject *subject, bool *stays)
 {
 	subject->found = 0;
 	subject->missed++;
 	*stays = false;
+	if (subject->is_stall && !subject->told && has_passed(taking, look, subject)) {
+		subject->since_ns = taking->before_ns - subject->finding.age_ns;
+		return tell(taking, WATCH_EVENT_STALLED, subject);
+	}
 	if (subject->is_stall || !subject->told || is_in_group(look, &subject->finding))
 		return 0;
 	*stays = subject->gone ? has_stall(look, subject) : true;
@@ -210,7 +228,7 @@ static int take_all(struct taking *taking, const struct watch_look *look)
 int watch_events_take(struct watch_events *events, const struct watch_look *look, uint64_t now_ns,
 		      struct watch_event **list, uint32_t *count)
 {
-	struct taking taking = {.events = events, .now_ns = now_ns};
+	struct taking taking = {.events = events, .now_ns = now_ns, .before_ns = events->look_ns};
 	int error = 0;
 
 	if (look->newest != events->newest) {
@@ -218,6 +236,8 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 		if (!error)
 			error = take_all(&taking, look);
 	}
+	if (look->newest != events->newest)
+		events->look_ns = now_ns;
 	events->newest = look->newest;
 	if (error)
 		watch_events_free(taking.list, taking.count);

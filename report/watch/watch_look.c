@@ -19,9 +19,9 @@
 #include "report/straggler/report_straggler.h"
 #include "report/writers/straggler_text.h"
 
-/* Stretches of the window's end in which a stall may still go on. */
-#define STALL_ENDED 0.25
-#define STEP_MAX_NS 1e15 /* more is no step */
+/* The last part of the window, in which a stall may still go on. */
+#define STALL_OPEN_SHARE 0.25
+#define STEP_MAX_NS      1e15 /* more is no step */
 
 /* What is looked at. */
 struct matter {
@@ -326,7 +326,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 		.last = found->last,
 		.waited_ns = waited_ns,
 		.share = found->share,
-		.is_over = stall && (double)found->lump_to <= (1 - STALL_ENDED) * (double)used,
+		.is_over = stall && (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used,
 	};
 	int error = finding.name && finding.text && finding.communicator
 			    ? add_ranks(looking, late, &finding)
@@ -364,8 +364,12 @@ static int add_rank(struct looking *looking, const struct report_straggler_rank 
 {
 	const struct report_straggler_communicator *on =
 		&looking->straggler->communicators[rank->communicator];
-	const struct late late = {on, &on->members[rank->member].found, &rank->member, 1,
-				  rank->causes, rank->nr_causes};
+	const struct late late = {on,
+				  &on->members[rank->member].found,
+				  &rank->member,
+				  1,
+				  rank->causes,
+				  rank->nr_causes};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_text_rank(name, sizeof(name), rank);

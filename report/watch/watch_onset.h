@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-/* Returns the index from which on the values are larger: that which divides them into two parts whose means differ most
- * clearly (least squares). 0: they are large from the start, which is if the first part has half of the second part's
- * mean. */
+/* Returns the index at which the values rise: they are split there into two parts whose means differ most (least
+ * squares). 0: no split has a first mean below half of the second. */
 uint32_t watch_onset_find(const double *values, uint32_t count);
 
 #endif

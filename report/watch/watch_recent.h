@@ -32,7 +32,7 @@ struct watch_recent {
 	uint32_t nr_meetings, nr_visits, nr_keys;
 	uint32_t nr_ranks; /* all ranks of visits are lower */
 	bool is_long;      /* the window of a communicator is longer, for so many collectives */
-	uint64_t newest;   /* grows with each further collective */
+	uint64_t newest;   /* differs if a collective has come, or a communicator is left out */
 	/* ranks also wait in sends and receives, or times of kernels and of host calls are mixed: no replay */
 	bool others;
 };

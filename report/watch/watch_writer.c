@@ -5,16 +5,11 @@
 
 #include "report/model/report_summary.h"
 #include "report/writers/json_text.h"
+#include "report/writers/straggler_text.h"
 
 #define NS_PER_S  1000000000u
 #define TIME_SIZE 48u
 #define TEXT_SIZE 32u
-
-static const char *const grounds[] = {
-	[STRAGGLER_NOT_NAMED] = "none", [STRAGGLER_FREQUENCY] = "frequency",
-	[STRAGGLER_COST] = "cost",      [STRAGGLER_LUMPS] = "lumps",
-	[STRAGGLER_STALL] = "stall",    [STRAGGLER_HIDDEN] = "hidden",
-};
 
 const char *watch_writer_kind(enum watch_event_kind kind)
 {
@@ -107,7 +102,7 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	for (uint32_t i = 0; i < finding->nr_ranks; i++)
 		fprintf(out, "%s%" PRId32, i ? "," : "", finding->ranks[i]);
 	fprintf(out, "],");
-	json_text_member(out, "ground", grounds[finding->ground]);
+	json_text_member(out, "ground", straggler_text_ground(finding->ground));
 	json_text_member(out, "communicator", finding->communicator);
 	fprintf(out,
 		"\"collectives\":%" PRIu64 ",\"last\":%" PRIu64 ",\"waited_ns\":%" PRIu64

@@ -195,7 +195,7 @@ static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t co
 {
 	char time[NUMBER_SIZE];
 
-	fprintf(out, "%" PRIu32 " rows alike, with these medians: window %s", count,
+	fprintf(out, "%" PRIu32 " rows do not stand out; medians of all rows: window %s", count,
 		report_summary_time(ranks->median_window_ns, time));
 	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++)
 		fprintf(out, ", %s %s", report_ranks_name((enum report_ranks_column)i),

@@ -14,6 +14,17 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+const char *straggler_text_ground(enum straggler_ground ground)
+{
+	static const char *const names[] = {
+		[STRAGGLER_NOT_NAMED] = "none", [STRAGGLER_FREQUENCY] = "frequency",
+		[STRAGGLER_COST] = "cost",      [STRAGGLER_LUMPS] = "lumps",
+		[STRAGGLER_STALL] = "stall",    [STRAGGLER_HIDDEN] = "hidden",
+	};
+
+	return names[ground];
+}
+
 void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank)
 {
 	if (rank->rank >= 0)
@@ -64,7 +75,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 }
 
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
-			 const struct straggler_subject *found)
+			  const struct straggler_subject *found)
 {
 	const struct collective_fold *of = on->fold;
 	const bool stall = found->ground == STRAGGLER_STALL;
@@ -168,7 +179,7 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
 	straggler_text_waits(line, size, &straggler->communicators[group->communicator],
-		     &group->group->found);
+			     &group->group->found);
 	append_first_cause(line, size, group->causes, group->nr_causes);
 	text_line_append(line, size, ")");
 }

@@ -13,6 +13,9 @@
  * rank the others waited most, or why that is not known. Returns line. */
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size);
 
+/* Names how the lateness of a named one shows: "frequency". Constant. */
+const char *straggler_text_ground(enum straggler_ground ground);
+
 /* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns
  * text. */
 const char *straggler_text_cause(const struct straggler_cause *cause, char *text, size_t size);

@@ -21,12 +21,6 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static const char *const grounds[] = {
-	[STRAGGLER_FREQUENCY] = "frequency", [STRAGGLER_COST] = "cost",
-	[STRAGGLER_LUMPS] = "lumps",         [STRAGGLER_STALL] = "stall",
-	[STRAGGLER_HIDDEN] = "hidden",
-};
-
 /* ---- table: communicators */
 
 struct table {
@@ -161,6 +155,12 @@ static void write_cause(FILE *out, const struct straggler_cause *cause,
 static void write_causes(FILE *out, const struct straggler_cause *causes, uint32_t nr_causes,
 			 const struct straggler_scope *scope)
 {
+	if (scope->is_skipped) {
+		fprintf(out,
+			"  causes are looked for where the others waited most, at most %u times\n",
+			REPORT_STRAGGLER_EXPLAINED);
+		return;
+	}
 	if (!(scope->planes & ~(1u << REPORT_PLANE_GPU)))
 		fputs("  of the host nothing was recorded: run with --cpu-hz and --off-cpu\n", out);
 	if (!nr_causes) {
@@ -180,7 +180,7 @@ static void write_found(const struct table *table, const struct straggler_subjec
 
 	fprintf(out, "  by %s each time against the median; named by %s\n",
 		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
-		grounds[found->ground]);
+		straggler_text_ground(found->ground));
 	if (table->verbose)
 		fprintf(out,
 			"  chance of equal ranks: %.1e, in %" PRIu32
@@ -360,7 +360,7 @@ static void write_counts(struct row_text *out, const struct collective_fold *of)
 static void write_ground(struct row_text *out, enum straggler_ground ground)
 {
 	if (ground)
-		row_text_string(out, "ground", grounds[ground]);
+		row_text_string(out, "ground", straggler_text_ground(ground));
 	else
 		row_text_number(out, "ground", false, 0);
 }

@@ -37,8 +37,8 @@ static void write_formats(const struct report_view *view)
 {
 	struct report_request request = {.top = 20};
 
-	if (report_by_parse("host,rank,gpu,context,stream,thread,step-kind",
-			    &request.folded.by) != 0)
+	if (report_by_parse("host,rank,gpu,context,stream,thread,step-kind", &request.folded.by) !=
+	    0)
 		abort();
 	for (int id = 0; id < REPORT_SUBJECTS; id++)
 		for (int format = 0; format < REPORT_FORMATS; format++) {

@@ -90,7 +90,7 @@ static void a_command_reads_the_event(void **state)
 	      "echo \"$FLAMEGRID_WATCH_EVENT,$FLAMEGRID_WATCH_NAME,$FLAMEGRID_WATCH_PROFILE\" >out;"
 	      " sed 's/.*\\(\"ranks\":[^]]*\\).*/\\1/' >>out",
 	      "rank 5 on a", clock_now_ns());
-	watch_hooks_finish(&hooks, UINT64_MAX / 2);
+	watch_hooks_finish(&hooks, UINT64_MAX / 2, -1);
 	assert_string_equal(output(), "late,rank 5 on a,prof\n\"ranks\":[5\n");
 	assert_string_equal(warnings, "");
 }
@@ -102,7 +102,7 @@ static void no_shell_reads_a_name(void **state)
 	(void)state;
 	start(&hooks, "echo \"$FLAMEGRID_WATCH_NAME\" >out",
 	      "$(touch gate); `touch gate` \"; touch gate", clock_now_ns());
-	watch_hooks_finish(&hooks, UINT64_MAX / 2);
+	watch_hooks_finish(&hooks, UINT64_MAX / 2, -1);
 	assert_string_equal(output(), "$(touch gate); `touch gate` \"; touch gate\n");
 	assert_int_not_equal(access("gate", F_OK), 0);
 }
@@ -122,7 +122,7 @@ static void a_failure_is_told(void **state)
 
 	(void)state;
 	start(&hooks, "exit 3", "rank 5 on a", clock_now_ns());
-	watch_hooks_finish(&hooks, UINT64_MAX / 2);
+	watch_hooks_finish(&hooks, UINT64_MAX / 2, -1);
 	assert_string_equal(warnings, "the command ended with status 3\n");
 }
 
@@ -139,6 +139,21 @@ static void a_command_that_hangs_is_killed_with_its_children(void **state)
 	assert_string_equal(warnings, "the command is killed, because it has not ended in 60 s\n");
 }
 
+static void what_stops_the_watch_ends_the_wait_for_commands(void **state)
+{
+	struct watch_hooks hooks = {0};
+	int stop[2];
+
+	(void)state;
+	assert_int_equal(mkfifo("gate", 0600), 0);
+	assert_int_equal(pipe(stop), 0);
+	close(stop[1]);
+	start(&hooks, "read line <gate", "rank 5 on a", clock_now_ns());
+	watch_hooks_finish(&hooks, UINT64_MAX / 2, stop[0]);
+	assert_string_equal(warnings, "the command is killed, because the watch ends\n");
+	close(stop[0]);
+}
+
 static void no_more_run_than_have_room(void **state)
 {
 	struct watch_hooks hooks = {0};
@@ -150,7 +165,7 @@ static void no_more_run_than_have_room(void **state)
 	assert_int_equal(watch_hooks_look(&hooks, 0), WATCH_HOOKS_MAX);
 	start(&hooks, "echo >out", "rank 6 on a", 0);
 	assert_non_null(strstr(warnings, "rank 6 on a: late: the command is not run, because 8"));
-	watch_hooks_finish(&hooks, 0);
+	watch_hooks_finish(&hooks, 0, -1);
 	assert_int_equal(watch_hooks_look(&hooks, 0), 0);
 	assert_int_not_equal(access("out", F_OK), 0);
 }
@@ -164,6 +179,7 @@ int main(void)
 		TEST(without_a_command_nothing_runs),
 		TEST(a_failure_is_told),
 		TEST(a_command_that_hangs_is_killed_with_its_children),
+		TEST(what_stops_the_watch_ends_the_wait_for_commands),
 		TEST(no_more_run_than_have_room),
 	};
 

@@ -103,6 +103,8 @@ exec {events}<&-
 "$flamegrid" run --watch 'cat >>clean.hook' --devices "$list" -o clean -- "$ranks" --ranks 8 --steps 700 --gpu 18000-22000 >clean.out 2>clean.err
 same "clean: status" $? 0
 same "clean: who is late" "$(grep -c ' late' clean.err)" 0
+check "clean: no event" [ ! -e clean.hook ]
+same "clean: collectives were looked at" "$(grep -c 'no collective of all ranks was seen' clean.err)" 0
 
 # ---- what cannot be ----
 "$flamegrid" watch "$scratch/nowhere" 2>err
@@ -115,3 +117,4 @@ same "a job that has ended: status" $? 0
 same "a job that has ended: events" "$(wc -l <out)" 0
 "$flamegrid" run -o off --collectives off --watch log --devices "$list" -- "$ranks" --ranks 2 --steps 5 >off.out 2>off.err
 same "without collectives: status" $? 0
+contains "without collectives: said" off.err "no collective of all ranks was seen"

@@ -428,7 +428,7 @@ static void more_rows_that_are_alike_are_one_line(void **state)
 	char *text = text_of(ranks_writer_table);
 	assert_holds(text, "\n    5 ");
 	assert_null(strstr(text, "\n   16 "));
-	assert_holds(text, "\n17 rows alike, with these medians: window ");
+	assert_holds(text, "\n17 rows do not stand out; medians of all rows: window ");
 	free(text);
 	text = text_of(ranks_writer_csv);
 	assert_holds(text, "\n16,");

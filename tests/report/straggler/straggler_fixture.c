@@ -12,14 +12,14 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
-#include "report/profile/profile_collectives.h"
 #include "aggregator/profile/raw_log.h"
-#include "report/straggler/report_straggler.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
-#include "proto/host_sample.h"
 #include "proto/batch/message_seq.h"
+#include "proto/host_sample.h"
+#include "report/profile/profile_collectives.h"
+#include "report/straggler/report_straggler.h"
 
 #define TEXTS_MAX 512u
 

@@ -323,10 +323,10 @@ static void lasting_noise_hides_nobody_who_is_later_than_it(void **state)
 
 		for (uint32_t step = 0; step < steps; step++)
 			for (uint32_t rank = 0; rank < ranks; rank++) {
-				drift[rank] = 0.99 * drift[rank] +
-					      0.14 * noise_ms[i] * job_normal(&seed);
-				times[(size_t)step * ranks + rank] = (uint64_t)(
-					(30 - drift[rank] - (rank == 5 ? 20 : 0)) * MS);
+				drift[rank] =
+					0.99 * drift[rank] + 0.14 * noise_ms[i] * job_normal(&seed);
+				times[(size_t)step * ranks + rank] =
+					(uint64_t)((30 - drift[rank] - (rank == 5 ? 20 : 0)) * MS);
 			}
 		struct straggler_subject *found =
 			find(times, steps, ranks, (uint64_t)(steps * 100 * MS));

@@ -165,6 +165,25 @@ static void a_stall_is_told_once_when_it_is_over(void **state)
 	assert_int_equal(look(&stall, 1), 1);
 }
 
+/* A look may cost so much that the next one comes after the window. */
+static void a_stall_that_leaves_the_window_between_two_looks_is_told(void **state)
+{
+	struct watch_finding stall = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	stall.ground = STRAGGLER_STALL;
+	assert_int_equal(look(&stall, 1), 0);
+	assert_int_equal(look(NULL, 0), 0); /* a second later: it was none */
+	assert_int_equal(look(&stall, 1), 0);
+	const uint64_t seen_ns = now_ns;
+	now_ns += 9 * S;
+	assert_int_equal(look(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_STALLED);
+	assert_int_equal(list[0].since_ns, seen_ns - 3 * S);
+	now_ns += 9 * S;
+	assert_int_equal(look(NULL, 0), 0);
+}
+
 static void the_rest_of_a_lateness_is_no_stall(void **state)
 {
 	struct watch_finding late = finding("rank 5 on a", five, 1);
@@ -215,6 +234,7 @@ int main(void)
 		TEST(several_are_named_in_the_order_of_the_look),
 		TEST(a_group_takes_the_place_of_its_ranks),
 		TEST(a_stall_is_told_once_when_it_is_over),
+		TEST(a_stall_that_leaves_the_window_between_two_looks_is_told),
 		TEST(a_stall_that_does_not_end_is_lateness),
 		TEST(the_rest_of_a_lateness_is_no_stall),
 	};
