@@ -1,4 +1,4 @@
-#include "report/watch/watch_look.h"
+#include "report/watch/watch_causes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "report/watch/watch_look.h"
 #include "tests/report/straggler/straggler_fixture.h"
+#include "tests/report/straggler/straggler_training.h"
 
 #define RANKS 8u
 #define MS    1000000ull
@@ -310,6 +312,40 @@ static void a_stall_is_told_when_it_lies_behind(void **state)
 	watch_look_fini(&found);
 }
 
+/* Before the first step the late rank imports for 20 s more: no cause of what it is late for now. */
+static void an_event_has_the_cause_of_the_window(void **state)
+{
+	const struct training training = {.ranks = 4,
+					  .steps = 120,
+					  .plant = TRAINING_SHARD,
+					  .late_rank = 2,
+					  .noise_ms = 0.3,
+					  .start_ms = 20000,
+					  .seed = 3};
+
+	(void)state;
+	training_play(&training);
+	struct watch_look found = look();
+	assert_int_equal(found.nr_findings, 1);
+	assert_null(found.findings[0].cause);
+	struct watch_event events[] = {
+		{.kind = WATCH_EVENT_LATE},
+		{.kind = WATCH_EVENT_RECOVERED},
+		{.kind = WATCH_EVENT_LATE},
+	};
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(watch_finding_copy(&found.findings[0], &events[i].finding), 0);
+	events[2].finding.name[0] = 'R'; /* is not found */
+	watch_causes_add(job_path(), events, 3);
+	assert_string_equal(events[0].finding.cause, "waits (sleep, train.py:load_shard)");
+	assert_true(events[0].finding.cause_share > 0.9);
+	assert_null(events[1].finding.cause);
+	assert_null(events[2].finding.cause);
+	for (uint32_t i = 0; i < 3; i++)
+		watch_finding_fini(&events[i].finding);
+	watch_look_fini(&found);
+}
+
 static void a_profile_without_calls_has_nobody_late(void **state)
 {
 	(void)state;
@@ -349,6 +385,7 @@ int main(void)
 		TEST(with_messages_a_step_is_not_computed),
 		TEST(an_old_communicator_is_left_out),
 		TEST(a_stall_is_told_when_it_lies_behind),
+		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
 	};
