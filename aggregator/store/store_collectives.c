@@ -231,6 +231,7 @@ struct newest {
 	struct end end;
 	uint32_t count;     /* of its calls, so far */
 	uint64_t newest_ns; /* the begin of the first one, which is the newest */
+	uint64_t after_ns;  /* and of the last one that was counted before this one */
 };
 
 struct newest_calls {
@@ -250,8 +251,8 @@ static bool is_end(const void *context, uint32_t id, const void *key)
 }
 
 /* Counts a call. NULL: out of memory. Borrowed until the next call. */
-static const struct newest *count_call(struct newest_calls *calls, uint32_t process,
-				       uint32_t communicator_id, uint64_t start_ns)
+static struct newest *count_call(struct newest_calls *calls, uint32_t process,
+				 uint32_t communicator_id, uint64_t start_ns)
 {
 	const struct end key = {process, communicator_id};
 	const uint32_t hash = hash_index_hash(&key, sizeof(key));
@@ -263,7 +264,8 @@ static const struct newest *count_call(struct newest_calls *calls, uint32_t proc
 		    hash_index_insert(&calls->index, hash, calls->nr_ends + 1))
 			return NULL;
 		id = ++calls->nr_ends;
-		calls->ends[id - 1] = (struct newest){.end = key, .newest_ns = start_ns};
+		calls->ends[id - 1] =
+			(struct newest){.end = key, .newest_ns = start_ns, .after_ns = start_ns};
 	}
 	calls->ends[id - 1].count++;
 	return &calls->ends[id - 1];
@@ -276,17 +278,19 @@ static int take_newest(struct statement *row, void *context)
 	struct newest_calls *calls = context;
 	const uint32_t process = statement_number32(row, 1);
 	const uint64_t start_ns = statement_number(row, 3);
-	const struct newest *of = count_call(calls, process, OF_PROCESS, start_ns);
+	struct newest *of = count_call(calls, process, OF_PROCESS, start_ns);
 
 	if (!of)
 		return -ENOMEM;
-	const bool in_window =
-		start_ns > of->newest_ns || of->newest_ns - start_ns < calls->window_ns;
+	const uint64_t newest_ns = of->newest_ns;
 	of = count_call(calls, process, statement_number32(row, 2), start_ns);
 	if (!of)
 		return -ENOMEM;
+	const bool in_window =
+		of->after_ns > newest_ns || newest_ns - of->after_ns < calls->window_ns;
 	if (in_window || of->count <= calls->least)
 		calls->first = statement_number(row, 0);
+	of->after_ns = start_ns;
 	return 0;
 }
 

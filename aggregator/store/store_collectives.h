@@ -27,7 +27,8 @@ int store_collectives_load(struct database *database, struct collection *collect
 int store_collectives_read(struct database *database, struct collective_log *log, uint32_t most);
 
 /* Is store_collectives_read() for the newest calls alone: from the first one on that is needed for the last window_ns
- * of each process, up to its newest call, and for the last `least` calls on each rank's end of a communicator. */
+ * of each process, up to its newest call, and the call before them on each rank's end of a communicator, which may have
+ * lasted until then; also for the last `least` calls there. */
 int store_collectives_read_newest(struct database *database, struct collective_log *log,
 				  uint64_t window_ns, uint32_t least);
 

@@ -62,11 +62,24 @@ static bool is_complete(const struct choice *choice, const struct collective_mat
 	return true;
 }
 
-/* Returns the first row of the window; nr_rows: there is none. */
+/* Returns whether all calls of the first rank from one collective to a later one are there. Of calls that are folded
+ * some have no row, and a time across such a gap is nobody's. */
+static bool is_without_gap(const struct collective_match *match, uint32_t from, uint32_t to)
+{
+	const uint32_t first = match->places[match->rows[from].entries];
+
+	for (uint32_t i = match->places[match->rows[to].entries]; i > first; i--)
+		if (match->entries[i].sequence != match->entries[i - 1].sequence + 1)
+			return false;
+	return true;
+}
+
+/* Returns the first row of the window; nr_rows: there is none. The collective before the time of the window is the last
+ * one in it, because it may have lasted until then. */
 static uint32_t find_window(struct choice *choice, const struct collective_match *match)
 {
 	uint32_t first = match->nr_rows, count = 0;
-	uint64_t newest_ns = 0;
+	uint64_t newest_ns = 0, next_ns = 0;
 
 	for (uint32_t i = match->nr_rows; i-- > 0;) {
 		if (!is_complete(choice, match, i))
@@ -75,15 +88,19 @@ static uint32_t find_window(struct choice *choice, const struct collective_match
 		uint64_t start_ns = call->call.start_ns;
 
 		if (count == 0)
-			newest_ns = start_ns;
+			newest_ns = next_ns = start_ns;
+		if (count && !is_without_gap(match, i, first))
+			break;
 		if (count == 0 &&
 		    choice->newest_ns[call->process] > start_ns + WATCH_RECENT_IDLE_NS)
 			break;
-		const bool is_older = start_ns + choice->window->ns < newest_ns;
+		const bool is_older = next_ns + choice->window->ns < newest_ns ||
+				      (choice->window->ns == 0 && count);
 		if (count >= choice->window->least && is_older)
 			break;
 		choice->recent->is_long |= is_older;
 		first = i;
+		next_ns = start_ns;
 		count++;
 	}
 	return first;

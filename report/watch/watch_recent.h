@@ -14,7 +14,8 @@
 #define WATCH_RECENT_IDLE_NS 24000000000ull
 #define WATCH_RECENT_KINDS   1024u
 
-/* The collectives of the last ns on each communicator, and `least` of them at least. */
+/* The collectives of the last ns on each communicator with the one before them, and `least` of them at least. A gap in the
+ * rows that the profile has ends them. */
 struct watch_window {
 	uint64_t ns;
 	uint32_t least;

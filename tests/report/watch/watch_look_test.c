@@ -95,14 +95,14 @@ static void equal_ranks_are_not_late(void **state)
 	}
 }
 
-/* Of 100 ms steps the window has those of six seconds. */
+/* Of 100 ms steps the window has those of six seconds, and the one before them. */
 static void the_window_has_the_newest_collectives(void **state)
 {
 	(void)state;
 	train(100, 0, 0);
 	struct watch_look found = look();
 
-	assert_int_equal(found.compared, 60);
+	assert_int_equal(found.compared, 61);
 	watch_look_fini(&found);
 }
 
@@ -346,6 +346,21 @@ static void an_event_has_the_cause_of_the_window(void **state)
 	watch_look_fini(&found);
 }
 
+/* All wait for rank 5 once, longer than the window. */
+static void a_stall_may_be_longer_than_the_window(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	train(1, 14000, 1);
+	train(20, 0, 1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "rank 5 on node01");
+	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	watch_look_fini(&found);
+}
+
 static void a_profile_without_calls_has_nobody_late(void **state)
 {
 	(void)state;
@@ -385,6 +400,7 @@ int main(void)
 		TEST(with_messages_a_step_is_not_computed),
 		TEST(an_old_communicator_is_left_out),
 		TEST(a_stall_is_told_when_it_lies_behind),
+		TEST(a_stall_may_be_longer_than_the_window),
 		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
