@@ -262,6 +262,8 @@ static int prepare(struct run *run, const char *program)
 	if (run->options.raw_samples && (run->options.agent_path || run->options.dormant))
 		log_warning("--raw-samples is an option of the aggregator, and this run has none "
 			    "of its own");
+	if (run->options.watch && !run->options.capture.collectives)
+		log_warning("--watch: nobody can be seen to be late, because --collectives is off");
 	if (run->options.watch &&
 	    (run->options.agent_path || run->options.dormant || run->options.aggregator))
 		log_warning("--watch needs an aggregator of this run's own, and it has none");

@@ -92,8 +92,9 @@ int verb_watch(const char *program, int argc, char **argv)
 	(void)program;
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (stat(output_dir_store(watch.profile_path, store), &info) < 0) {
-		log_error("%s: %s", watch.profile_path, strerror(errno));
+	const char *store_path = output_dir_store(watch.profile_path, store);
+	if (stat(store_path, &info) < 0) {
+		log_error("%s: %s", store_path, strerror(errno));
 		return EXIT_FAILED;
 	}
 	int r = catch_signals();

@@ -29,6 +29,7 @@ struct watching {
 	struct watch_hooks hooks;
 	char path[PATH_MAX]; /* of the store */
 	bool seen;           /* the profile has been read once */
+	bool ran;            /* a process was writing it then */
 	bool compared;       /* collectives of all ranks were there */
 	uint32_t failures;   /* looks in a row that failed */
 	uint64_t written_ns; /* the last time at which a process wrote the profile, or the begin */
@@ -121,6 +122,7 @@ static int look_once(struct watching *watching)
 		result = take_failure(watching, status, abandoned, &error);
 	} else {
 		watching->seen = true;
+		watching->ran |= is_written;
 		watching->failures = 0;
 		watching->compared |= look.compared > 0;
 		result = tell_all(watching, &look, whole.path);
@@ -173,7 +175,10 @@ int watch_loop_run(const struct watch_loop *loop)
 		if (status == 0)
 			stopped = wait_for_next(&watching, clock_thread_ns() - began_ns);
 	}
-	if (status == 1 && !watching.compared)
+	if (status == 1 && !watching.ran)
+		log_notice("%s: the job has ended: `flamegrid report %s --straggler` has it all",
+			   loop->profile_path, loop->profile_path);
+	else if (status == 1 && !watching.compared)
 		log_notice("%s: no collective of all ranks was seen, so nobody could be late",
 			   loop->profile_path);
 	watch_hooks_finish(&watching.hooks, loop->linger_ns, loop->stop);

@@ -192,19 +192,20 @@ static int test_parts(struct search *search)
 	return error || !apart ? error : test_division(search, STRAGGLER_GROUP_PART, 2);
 }
 
-/* Two ranks, and those that are named one by one, need no part. */
+/* Two ranks, and those that are named one by one, need no part. If most are late, what is unusual are the others. */
 static void drop_named_parts(struct search *search)
 {
 	for (uint32_t i = 0; i < search->nr_groups; i++) {
 		const struct straggler_group *group = &search->groups[i];
 		bool all = group->kind == STRAGGLER_GROUP_PART;
+		const bool is_most = all && 2 * group->nr_members > search->input->fold->nr_members;
 
 		for (uint32_t j = 0; j < group->nr_members && all && group->nr_members > 2; j++) {
 			enum straggler_ground ground = search->ranks[group->members[j]].ground;
 
 			all = ground != STRAGGLER_NOT_NAMED && ground != STRAGGLER_HIDDEN;
 		}
-		if (!all)
+		if (!all && !is_most)
 			continue;
 		free(group->members);
 		search->groups[i--] = search->groups[--search->nr_groups];

@@ -222,7 +222,8 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	*line = '\0';
 	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown) {
 		text_line_append(line, size,
-				 "late: not known: no call of NCCL is here (run --collectives on)");
+				 "late: not known: no call of NCCL is here (a job of one rank, "
+				 "--collectives off, or NCCL before 2.23)");
 		return line;
 	}
 	if (!count_used(straggler)) {

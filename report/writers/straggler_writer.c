@@ -161,8 +161,13 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 			REPORT_STRAGGLER_EXPLAINED);
 		return;
 	}
-	if (!(scope->planes & ~(1u << REPORT_PLANE_GPU)))
-		fputs("  of the host nothing was recorded: run with --cpu-hz and --off-cpu\n", out);
+	const bool on_cpu = scope->planes & 1u << REPORT_PLANE_CPU;
+	const bool off_cpu = scope->planes & 1u << REPORT_PLANE_OFF_CPU;
+	if (!on_cpu || !off_cpu)
+		fprintf(out, "  of the host%s was recorded: run with --cpu-hz 99 --off-cpu 1ms\n",
+			on_cpu    ? " no wait"
+			: off_cpu ? " no work on the CPU"
+				  : " nothing");
 	if (!nr_causes) {
 		fputs("  nothing that it does more of than the others was recorded\n", out);
 		return;
