@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void stop(int number)
 /* A merged copy of the profile is removed when a signal ends the verb. */
 static int catch_signals(void)
 {
-	const struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART};
+	const struct sigaction action = {.sa_handler = stop}; /* ends a write that blocks */
 
 	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
@@ -66,8 +67,14 @@ static int parse(struct watch *watch, int argc, char **argv)
 static int tell(void *context, const struct watch_event *event)
 {
 	const struct watch *watch = context;
+	struct pollfd ready[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+				 {.fd = stop_pipe[0], .events = POLLIN}};
 	char time[WATCH_WRITER_TIME];
 
+	while (poll(ready, 2, -1) < 0 && errno == EINTR)
+		;
+	if (ready[1].revents)
+		return -EINTR;
 	if (watch->format == WATCH_JSON) {
 		watch_writer_json(stdout, event);
 	} else {
@@ -78,6 +85,8 @@ static int tell(void *context, const struct watch_event *event)
 	if (fflush(stdout) == 0)
 		return 0;
 	const int error = -errno;
+	if (error == -EINTR)
+		return error;
 	log_error("standard output: %s", strerror(-error));
 	return error;
 }
@@ -110,5 +119,6 @@ int verb_watch(const char *program, int argc, char **argv)
 		.stop = stop_pipe[0],
 		.linger_ns = WATCH_HOOKS_NS,
 	};
-	return watch_loop_run(&loop) ? EXIT_FAILED : EXIT_OK;
+	r = watch_loop_run(&loop);
+	return r && r != -EINTR ? EXIT_FAILED : EXIT_OK;
 }

@@ -16,11 +16,12 @@
 #include "base/log.h"
 #include "report/watch/watch_writer.h"
 
-#define SHELL     "/bin/sh"
-#define PREFIX    "FLAMEGRID_WATCH_"
-#define VARIABLES 4u
-#define LOOK_MS   20
-#define NS_PER_S  1000000000u
+#define SHELL      "/bin/sh"
+#define PREFIX     "FLAMEGRID_WATCH_"
+#define VARIABLES  4u
+#define LOOK_MS    20
+#define KILL_LOOKS 50
+#define NS_PER_S   1000000000u
 
 /* ---- what a command is told */
 
@@ -183,11 +184,14 @@ static void say_how_it_ended(int status)
 		log_warning("the command ended with status %d", WEXITSTATUS(status));
 }
 
+/* A command may have left its process group, and one that waits for a dead disk does not end at once. */
 static void end_hook(struct watch_hook *hook, const char *why)
 {
 	log_warning("the command is killed, because %s", why);
 	kill(-hook->pid, SIGKILL);
-	waitpid(hook->pid, NULL, 0);
+	kill(hook->pid, SIGKILL);
+	for (int i = 0; i < KILL_LOOKS && waitpid(hook->pid, NULL, WNOHANG) == 0; i++)
+		poll(NULL, 0, LOOK_MS);
 	hook->pid = 0;
 }
 

@@ -6,7 +6,8 @@
  *	FLAMEGRID_WATCH_TEXT     the line that people read
  *	FLAMEGRID_WATCH_PROFILE  the profile
  *
- * Commands run beside the watch, WATCH_HOOKS_MAX at once, and each is killed after WATCH_HOOKS_NS. A warning says what
+ * Commands run beside the watch, WATCH_HOOKS_MAX at once, and each is killed after WATCH_HOOKS_NS, with its process
+ * group. What a command that has ended left in the background goes on. A warning says what
  * failed. Single-threaded; no other children may be waited for by pid -1 meanwhile. */
 #ifndef WATCH_HOOKS_H
 #define WATCH_HOOKS_H

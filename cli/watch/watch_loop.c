@@ -21,6 +21,7 @@
 
 #define NS_PER_MS    1000000ull
 #define LOCKED_LOOKS 10u
+#define FAILED_LOOKS 10u            /* at the start, until that is said */
 #define ABANDONED_NS 30000000000ull /* for so long a lost aggregator may have a successor */
 
 struct watching {
@@ -47,9 +48,8 @@ static int tell_all(struct watching *watching, const struct watch_look *look, co
 	if (!error)
 		watch_causes_add(path, list, count);
 	for (uint32_t i = 0; i < count && !error; i++) {
+		watch_hooks_start(&watching->hooks, &list[i], clock_now_ns());
 		error = watching->loop->tell(watching->loop->context, &list[i]);
-		if (!error)
-			watch_hooks_start(&watching->hooks, &list[i], clock_now_ns());
 	}
 	watch_events_free(list, count);
 	return error;
@@ -85,7 +85,7 @@ static int take_failure(struct watching *watching, int status, bool abandoned, c
 	watching->failures++;
 	if (abandoned || is_locked)
 		log_error("%s", *error ? *error : strerror(-status));
-	else if (watching->failures == 1 && watching->seen)
+	else if (watching->failures == (watching->seen ? 1 : FAILED_LOOKS))
 		log_warning("%s", *error ? *error : strerror(-status));
 	return abandoned || is_locked ? status : 0;
 }

@@ -15,7 +15,7 @@
 struct watch_loop {               /* strings are borrowed */
 	const char *profile_path; /* a directory, or a store */
 	const char *command;      /* watch_hooks.h */
-	/* Tells people of an event. 0; -errno ends the watch. */
+	/* Tells people of an event, whose command runs already. 0; -errno ends the watch. */
 	int (*tell)(void *context, const struct watch_event *event);
 	void *context;
 	int stop;               /* a descriptor that ends the watch when it is readable; -1: none */

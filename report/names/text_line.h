@@ -1,4 +1,5 @@
-/* Puts a line of text together piece by piece in an array of the caller's, and cuts it where the array ends. Any
+/* Puts a line of text together piece by piece in an array of the caller's, and cuts it where the array ends, between
+ * two characters of UTF-8. Any
  * thread, each with a line of its own. */
 #ifndef TEXT_LINE_H
 #define TEXT_LINE_H

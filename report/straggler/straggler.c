@@ -99,9 +99,9 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 
-	double independent = straggler_lateness_independent(lateness, index), median;
+	double independent = straggler_lateness_independent(lateness, index);
 	double part = independent / lateness->nr_stretches;
-	straggler_lateness_others(lateness, index, &median);
+	double median = straggler_lateness_median(lateness, index);
 	subject->p_stretches = binomial_tail((uint64_t)(subject->stretches * part),
 					     (uint64_t)(lateness->nr_stretches * part), equal);
 	subject->z = straggler_lateness_z(lateness, index, independent);
@@ -127,8 +127,7 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 
 		if (subject->ground || lateness->usual[i] <= 0)
 			continue;
-		double median;
-		straggler_lateness_others(lateness, i, &median);
+		double median = straggler_lateness_median(lateness, i);
 		subject->steady = steady_of(work, i, median);
 		/* Each z score costs a pass over all. */
 		if (subject->steady <= STRAGGLER_SHARE_MIN)

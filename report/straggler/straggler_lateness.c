@@ -21,10 +21,12 @@ static int make_room(struct straggler_lateness *lateness)
 	lateness->kept_ns = calloc(cells, sizeof(*lateness->kept_ns));
 	lateness->means = calloc(lateness->nr_subjects, sizeof(*lateness->means));
 	lateness->usual = calloc(lateness->nr_subjects, sizeof(*lateness->usual));
+	lateness->sorted_usual = calloc(lateness->nr_subjects, sizeof(*lateness->sorted_usual));
 	lateness->member_usual = calloc(lateness->nr_members, sizeof(*lateness->member_usual));
 	lateness->values = calloc(member_cells, sizeof(*lateness->values));
 	return lateness->sizes && lateness->late && lateness->kept_ns && lateness->means &&
-			       lateness->usual && lateness->member_usual && lateness->values
+			       lateness->usual && lateness->sorted_usual &&
+			       lateness->member_usual && lateness->values
 		       ? 0
 		       : -ENOMEM;
 }
@@ -60,7 +62,10 @@ static void find_usual(struct straggler_lateness *lateness)
 		memcpy(lateness->values, lateness->late + (size_t)i * count,
 		       count * sizeof(*lateness->values));
 		lateness->usual[i] = robust_mean(lateness->values, count);
+		lateness->sorted_usual[i] = lateness->usual[i];
 	}
+	/* robust_median() sorts */
+	robust_median(lateness->sorted_usual, lateness->nr_subjects);
 	for (uint32_t i = 0; i < lateness->nr_members; i++) {
 		for (uint32_t j = 0; j < count; j++)
 			lateness->values[j] = (double)fold->members[i].buckets[j].late_twice_ns /
@@ -100,6 +105,7 @@ void straggler_lateness_fini(struct straggler_lateness *lateness)
 	free(lateness->kept_ns);
 	free(lateness->means);
 	free(lateness->usual);
+	free(lateness->sorted_usual);
 	free(lateness->member_usual);
 	free(lateness->values);
 }
@@ -112,24 +118,42 @@ static double without_hiccups(const struct straggler_lateness *lateness, double 
 	return most > 0 ? fmax(-most, fmin(residual, most)) : residual;
 }
 
-double straggler_lateness_others(struct straggler_lateness *lateness, uint32_t subject,
-				 double *median)
+double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject)
+{
+	const double *sorted = lateness->sorted_usual;
+	const uint32_t others = lateness->nr_subjects - 1;
+	uint32_t place = 0, room = lateness->nr_subjects;
+
+	if (!others)
+		return 0;
+	while (room) { /* of the first one that is as large */
+		const bool above = sorted[place + room / 2] < lateness->usual[subject];
+
+		place += above ? room / 2 + 1 : 0;
+		room = above ? room - room / 2 - 1 : room / 2;
+	}
+	const uint32_t low = (others - 1) / 2, high = others / 2;
+	return (sorted[low + (low >= place)] + sorted[high + (high >= place)]) / 2;
+}
+
+static double spread_of_others(struct straggler_lateness *lateness, uint32_t subject)
 {
 	uint32_t others = 0;
 
 	for (uint32_t j = 0; j < lateness->nr_subjects; j++)
 		if (j != subject)
 			lateness->values[others++] = lateness->usual[j];
-	*median = robust_median(lateness->values, others);
 	return robust_spread(lateness->values, others);
 }
 
 /* Returns whether a subject is later than any noise could make it. */
 static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 {
-	double median, between = straggler_lateness_others(lateness, subject, &median);
+	const double apart =
+		lateness->usual[subject] - straggler_lateness_median(lateness, subject);
 
-	return lateness->usual[subject] - median > APART * fmax(between, lateness->spread);
+	return apart > APART * lateness->spread &&
+	       apart > APART * spread_of_others(lateness, subject);
 }
 
 double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject)
@@ -165,8 +189,9 @@ double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subjec
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
 			lateness->values[count++] =
 				lateness->late[(size_t)j * nr_stretches + i] - lateness->usual[j];
-	double noise = robust_spread(lateness->values, count) / sqrt(independent), median;
-	double between = straggler_lateness_others(lateness, subject, &median);
+	double noise = robust_spread(lateness->values, count) / sqrt(independent);
+	double between = spread_of_others(lateness, subject);
+	double median = straggler_lateness_median(lateness, subject);
 	double size = lateness->sizes[subject], rest = lateness->nr_members - size;
 	double within = lateness->within * sqrt(1 / size + 1 / (rest / (nr_subjects - 1)));
 

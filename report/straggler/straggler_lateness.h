@@ -14,6 +14,7 @@ struct straggler_lateness {
 	double *late; /* owns; subject j's mean lateness in stretch i, ns: [j * nr_stretches + i] */
 	uint64_t *kept_ns; /* owns; what the others waited for subject j in stretch i: as late */
 	double *means, *usual; /* own; of each subject, ns: over all collectives; without hiccups */
+	double *sorted_usual;  /* owns; usual, ascending */
 	double *member_usual;  /* owns; of each rank, ns */
 	double within;         /* spread of ranks around their subject, ns */
 	double spread;         /* of stretches around what is usual for their subject, ns */
@@ -25,9 +26,8 @@ int straggler_lateness_init(struct straggler_lateness *lateness,
 			    const struct straggler_input *input);
 void straggler_lateness_fini(struct straggler_lateness *lateness);
 
-/* Returns the spread of the other subjects' usual lateness, and *median. */
-double straggler_lateness_others(struct straggler_lateness *lateness, uint32_t subject,
-				 double *median);
+/* Returns the median of the other subjects' usual lateness. */
+double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 
 /* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
  * neighbours in the lateness of the other subjects, as in an autoregressive process of first order. The subject's own

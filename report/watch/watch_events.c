@@ -13,6 +13,7 @@ struct subject {
 	bool is_stall;
 	uint32_t found, missed; /* looks in a row */
 	bool told, gone;        /* gone: it was told that it is late no longer */
+	bool covered;           /* a group of which it is a part was told */
 	uint64_t since_ns;
 };
 
@@ -90,19 +91,35 @@ static bool has_rank(const struct watch_finding *finding, int32_t rank)
 	return false;
 }
 
-/* Returns whether a group was found that has these ranks and others. */
+/* Returns whether a group has these ranks and others. */
+static bool has_part(const struct watch_finding *group, const struct watch_finding *part)
+{
+	uint32_t in = 0;
+
+	for (uint32_t i = 0; i < part->nr_ranks && group->nr_ranks > part->nr_ranks; i++)
+		in += has_rank(group, part->ranks[i]);
+	return in && in == part->nr_ranks;
+}
+
+/* Returns whether a group was found of which this is a part. */
 static bool is_in_group(const struct watch_look *look, const struct watch_finding *part)
 {
-	for (uint32_t i = 0; i < look->nr_findings; i++) {
-		const struct watch_finding *group = &look->findings[i];
-		uint32_t in = 0;
-
-		for (uint32_t j = 0; j < part->nr_ranks && group->nr_ranks > part->nr_ranks; j++)
-			in += has_rank(group, part->ranks[j]);
-		if (in && in == part->nr_ranks)
+	for (uint32_t i = 0; i < look->nr_findings; i++)
+		if (has_part(&look->findings[i], part))
 			return true;
-	}
 	return false;
+}
+
+static void find_covered(struct watch_events *events)
+{
+	for (uint32_t i = 0; i < events->nr_subjects; i++) {
+		struct subject *part = &events->subjects[i];
+
+		part->covered = false;
+		for (uint32_t j = 0; j < events->nr_subjects && !part->covered; j++)
+			part->covered = events->subjects[j].told && !events->subjects[j].gone &&
+					has_part(&events->subjects[j].finding, &part->finding);
+	}
 }
 
 /* ---- one look */
@@ -184,6 +201,10 @@ static bool has_passed(const struct taking *taking, const struct watch_look *loo
 static int take_missed(struct taking *taking, const struct watch_look *look,
 		       struct subject *subject, bool *stays)
 {
+	/* The group may be gone at the next look. */
+	if (subject->told && !subject->is_stall && !subject->gone && !subject->covered &&
+	    is_in_group(look, &subject->finding))
+		return 0;
 	subject->found = 0;
 	subject->missed++;
 	*stays = false;
@@ -207,6 +228,7 @@ static int take_all(struct taking *taking, const struct watch_look *look)
 	uint32_t kept = 0;
 	int error = 0;
 
+	find_covered(events);
 	for (uint32_t i = 0; i < events->nr_subjects; i++) {
 		struct subject subject = events->subjects[i];
 		const struct watch_finding *finding = find(look, &subject);

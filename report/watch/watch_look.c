@@ -407,7 +407,9 @@ static int look_through(const struct matter *matter, const struct watch_window *
 	const struct profile *profile = matter->profile ? matter->profile : matter->recent->profile;
 	struct report_straggler *straggler = NULL;
 	struct watch_recent chosen;
-	int error = watch_recent_choose(matter->recent->calls, window, &chosen);
+	int error =
+		watch_recent_choose(matter->recent->calls,
+				    matter->recent->profile->collection->roster, window, &chosen);
 
 	*is_long = chosen.is_long;
 	if (!error) {

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregator/profile/roster.h"
 #include "base/array.h"
+#include "proto/batch/message.h"
 
 /* What a collective is of. */
 struct kind {
@@ -12,6 +14,7 @@ struct kind {
 };
 
 struct choice {
+	const struct roster *roster;
 	const struct collective_log_call *calls;
 	const struct watch_window *window;
 	struct watch_recent *recent;
@@ -62,6 +65,23 @@ static bool is_complete(const struct choice *choice, const struct collective_mat
 	return true;
 }
 
+/* Returns whether a process has ended, and another one of its host goes on: a job that started its ranks anew. */
+static bool has_successor(const struct choice *choice, uint32_t process)
+{
+	const struct roster_process *ended = roster_process(choice->roster, process);
+	const uint32_t count = roster_size(choice->roster).processes;
+
+	if (!ended || ended->state == PROCESS_RUNNING)
+		return false;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct roster_process *other = roster_process(choice->roster, id);
+
+		if (other->state == PROCESS_RUNNING && other->identity.host == ended->identity.host)
+			return true;
+	}
+	return false;
+}
+
 /* Returns whether all calls of the first rank from one collective to a later one are there. Of calls that are folded
  * some have no row, and a time across such a gap is nobody's. */
 static bool is_without_gap(const struct collective_match *match, uint32_t from, uint32_t to)
@@ -92,7 +112,8 @@ static uint32_t find_window(struct choice *choice, const struct collective_match
 		if (count && !is_without_gap(match, i, first))
 			break;
 		if (count == 0 &&
-		    choice->newest_ns[call->process] > start_ns + WATCH_RECENT_IDLE_NS)
+		    (choice->newest_ns[call->process] > start_ns + WATCH_RECENT_IDLE_NS ||
+		     has_successor(choice, call->process)))
 			break;
 		const bool is_older = next_ns + choice->window->ns < newest_ns ||
 				      (choice->window->ns == 0 && count);
@@ -243,10 +264,10 @@ static int choose(const struct collective_folds *all, struct choice *choice)
 		       : 0;
 }
 
-int watch_recent_choose(const struct collective_folds *all, const struct watch_window *window,
-			struct watch_recent *recent)
+int watch_recent_choose(const struct collective_folds *all, const struct roster *roster,
+			const struct watch_window *window, struct watch_recent *recent)
 {
-	struct choice choice = {.window = window, .recent = recent};
+	struct choice choice = {.roster = roster, .window = window, .recent = recent};
 
 	*recent = (struct watch_recent){.folds = collective_folds_create(),
 					.nr_ranks = all->nr_processes};

@@ -10,9 +10,12 @@
 
 #include "aggregator/profile/collective_folds.h"
 
-/* A communicator that its first rank has not used for so long is left out. */
+/* A communicator that its first rank has not used for so long is left out. So is one whose first rank has ended while
+ * another process of its host runs. */
 #define WATCH_RECENT_IDLE_NS 24000000000ull
 #define WATCH_RECENT_KINDS   1024u
+
+struct roster;
 
 /* The collectives of the last ns on each communicator with the one before them, and `least` of them at least. A gap in the
  * rows that the profile has ends them. */
@@ -38,10 +41,10 @@ struct watch_recent {
 	bool others;
 };
 
-/* all: what was read of the store; its calls count as not folded. It is not changed. 0 or -ENOMEM; call
+/* all, roster: what was read of the store; its calls count as not folded. It is not changed. 0 or -ENOMEM; call
  * watch_recent_fini() in either case. */
-int watch_recent_choose(const struct collective_folds *all, const struct watch_window *window,
-			struct watch_recent *recent);
+int watch_recent_choose(const struct collective_folds *all, const struct roster *roster,
+			const struct watch_window *window, struct watch_recent *recent);
 void watch_recent_fini(struct watch_recent *recent);
 
 #endif

@@ -165,6 +165,24 @@ static void a_stall_is_told_once_when_it_is_over(void **state)
 	assert_int_equal(look(&stall, 1), 1);
 }
 
+/* A group that is found once is told nobody, and its rank stays late, or recovers. */
+static void a_group_of_one_look_hides_no_recovery(void **state)
+{
+	struct watch_finding five_late = finding("rank 5 on a", five, 1);
+	struct watch_finding group = finding("a (4 ranks: 4-7)", four_to_seven, 4);
+
+	(void)state;
+	look(&five_late, 1);
+	assert_int_equal(look(&five_late, 1), 1);
+	assert_int_equal(look(&group, 1), 0);
+	assert_int_equal(look(&five_late, 1), 0);
+	assert_int_equal(look(&group, 1), 0);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(NULL, 0), 0);
+	assert_int_equal(look(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+}
+
 /* A look may cost so much that the next one comes after the window. */
 static void a_stall_that_leaves_the_window_between_two_looks_is_told(void **state)
 {
@@ -233,6 +251,7 @@ int main(void)
 		TEST(looks_without_new_collectives_do_not_count),
 		TEST(several_are_named_in_the_order_of_the_look),
 		TEST(a_group_takes_the_place_of_its_ranks),
+		TEST(a_group_of_one_look_hides_no_recovery),
 		TEST(a_stall_is_told_once_when_it_is_over),
 		TEST(a_stall_that_leaves_the_window_between_two_looks_is_told),
 		TEST(a_stall_that_does_not_end_is_lateness),

@@ -291,6 +291,25 @@ static void an_old_communicator_is_left_out(void **state)
 	watch_look_fini(&found);
 }
 
+/* The job starts its ranks anew, of which none is late. */
+static void ranks_that_have_ended_are_late_no_longer(void **state)
+{
+	(void)state;
+	train(60, 20, 0.1);
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		job_end(job.processes[rank]);
+		job.processes[rank] = job_process((int32_t)rank);
+		job_communicator(job.processes[rank], 1, WORLD + 1, rank, RANKS);
+	}
+	job.steps = 0;
+	train(20, 0, 0.1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_int_equal(found.compared, 20);
+	watch_look_fini(&found);
+}
+
 static void a_stall_is_told_when_it_lies_behind(void **state)
 {
 	struct watch_look found;
@@ -399,6 +418,7 @@ int main(void)
 		TEST(folded_calls_are_looked_at),
 		TEST(with_messages_a_step_is_not_computed),
 		TEST(an_old_communicator_is_left_out),
+		TEST(ranks_that_have_ended_are_late_no_longer),
 		TEST(a_stall_is_told_when_it_lies_behind),
 		TEST(a_stall_may_be_longer_than_the_window),
 		TEST(an_event_has_the_cause_of_the_window),
