@@ -126,7 +126,10 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 
 #define DETAIL(id) (1u << REPORT_DETAIL_##id)
 #define STACKS     ((1u << REPORT_DETAILS) - DETAIL(LINES))
-#define ROWS       {[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)}
+#define ROWS                                                                                       \
+	{                                                                                          \
+		[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)                                     \
+	}
 
 /* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its
  * writers. CSV's rows have no leaves to split or select. They take those options all the same, because scripts give
@@ -224,6 +227,16 @@ static int refuse_detail(const struct report_subject *subject, enum report_forma
 	return -EINVAL;
 }
 
+/* Only frames that are folded need to know frameworks. A page of HTML can fold them at any time. */
+static int check_frameworks(const struct report_request *request, char **error)
+{
+	if (!(request->details & DETAIL(FRAMEWORKS)) || request->user_frames ||
+	    request->format == REPORT_HTML)
+		return 0;
+	*error = strdup("--frameworks changes nothing without --frames user");
+	return -EINVAL;
+}
+
 int report_subject_check(const struct report_request *request, char **error)
 {
 	const struct report_subject *subject = report_subject_of(request->asked);
@@ -236,7 +249,9 @@ int report_subject_check(const struct report_request *request, char **error)
 	*error = NULL;
 	if (subject->write[request->format] && !refused) {
 		refused = request->details & ~subject->details[request->format];
-		return refused ? refuse_detail(subject, request->format, refused, error) : 0;
+		if (refused)
+			return refuse_detail(subject, request->format, refused, error);
+		return check_frameworks(request, error);
 	}
 	text = open_memstream(error, &size);
 	if (!text)
