@@ -4,7 +4,7 @@
  * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
  * one, and those in which another cause counts that is no effect.
  *
- *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED]]     (20, 1) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all of models, trainings, plants) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "late/late_plants.h"
 #include "late/late_ranks.h"
 #include "report/writers/straggler_text.h"
 #include "tests/report/straggler/straggler_fixture.h"
@@ -249,19 +250,18 @@ static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+static void print_models(uint32_t jobs)
 {
-	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
-
-	if (argc > 2)
-		first_seed = strtoull(argv[2], NULL, 10);
-
 	printf("| planted | jobs | just that is named | somebody else is | `--ranks` marks it | "
 	       "somebody else |\n| --- | --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < sizeof(planted) / sizeof(*planted); i++)
 		run(&planted[i], jobs);
 	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
 		run(&clean[i], jobs);
+}
+
+static void print_causes(uint32_t jobs)
+{
 	printf("\n| cause | jobs | the rank is named | that cause comes first | another one counts "
 	       "|"
 	       "\n| --- | --- | --- | --- | --- |\n");
@@ -269,5 +269,20 @@ int main(int argc, char **argv)
 		run_causes(&causes[i], 0.3, jobs);
 		run_causes(&causes[i], 1.5, jobs);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+	const char *table = argc > 3 ? argv[3] : NULL;
+
+	if (argc > 2)
+		first_seed = strtoull(argv[2], NULL, 10);
+	if (!table || strcmp(table, "models") == 0)
+		print_models(jobs);
+	if (!table || strcmp(table, "trainings") == 0)
+		print_causes(jobs);
+	if (!table || strcmp(table, "plants") == 0)
+		late_plants_print(jobs, first_seed);
 	return 0;
 }

@@ -42,6 +42,7 @@ static struct agent agents[AGENTS_MAX], *agent; /* the one that speaks */
 static uint32_t nr_agents, nr_processes;
 static struct {
 	uint32_t agent, id; /* the agent's */
+	int32_t rank;
 } processes[PROCESSES_MAX];
 
 static void open_session(uint32_t index)
@@ -229,7 +230,7 @@ uint32_t job_stack(const char *text)
 	return add_node(text, job_stack(outer), last ? last + 1 : text);
 }
 
-static void put_process(uint32_t process, int32_t rank, uint32_t state)
+static void put_process(uint32_t process, uint32_t state)
 {
 	const uint32_t id = speak_of(process);
 	const struct message_device device = {
@@ -240,7 +241,7 @@ static void put_process(uint32_t process, int32_t rank, uint32_t state)
 					   .pid = 1000 + process,
 					   .instance = {(uint8_t)process, (uint8_t)(process >> 8)},
 					   .state = state,
-					   .rank = rank,
+					   .rank = processes[process].rank,
 					   .local_rank = -1,
 					   .world_size = world_size,
 					   .command = string_of("train"),
@@ -258,13 +259,14 @@ uint32_t job_process(int32_t rank)
 	assert_true(nr_processes + 1 < PROCESSES_MAX);
 	processes[++nr_processes].agent = (uint32_t)(agent - agents);
 	processes[nr_processes].id = ++agent->nr_processes;
-	put_process(nr_processes, rank, PROCESS_RUNNING);
+	processes[nr_processes].rank = rank;
+	put_process(nr_processes, PROCESS_RUNNING);
 	return nr_processes;
 }
 
 void job_end(uint32_t process)
 {
-	put_process(process, -1, PROCESS_ENDED);
+	put_process(process, PROCESS_ENDED);
 }
 
 void job_communicator(uint32_t process, uint32_t id, uint64_t key, uint32_t rank, uint32_t nr_ranks)
