@@ -4,7 +4,7 @@
  * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
  * one, and those in which another cause counts that is no effect.
  *
- *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all of models, trainings, plants) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all: planted, clean, trainings, plants) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -250,14 +250,12 @@ static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs
 	fflush(stdout);
 }
 
-static void print_models(uint32_t jobs)
+static void print_models(const struct kind *kinds, size_t count, uint32_t jobs)
 {
-	printf("| planted | jobs | just that is named | somebody else is | `--ranks` marks it | "
+	printf("\n| planted | jobs | just that is named | somebody else is | `--ranks` marks it | "
 	       "somebody else |\n| --- | --- | --- | --- | --- | --- |\n");
-	for (size_t i = 0; i < sizeof(planted) / sizeof(*planted); i++)
-		run(&planted[i], jobs);
-	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
-		run(&clean[i], jobs);
+	for (size_t i = 0; i < count; i++)
+		run(&kinds[i], jobs);
 }
 
 static void print_causes(uint32_t jobs)
@@ -278,8 +276,10 @@ int main(int argc, char **argv)
 
 	if (argc > 2)
 		first_seed = strtoull(argv[2], NULL, 10);
-	if (!table || strcmp(table, "models") == 0)
-		print_models(jobs);
+	if (!table || strcmp(table, "planted") == 0)
+		print_models(planted, sizeof(planted) / sizeof(*planted), jobs);
+	if (!table || strcmp(table, "clean") == 0)
+		print_models(clean, sizeof(clean) / sizeof(*clean), jobs);
 	if (!table || strcmp(table, "trainings") == 0)
 		print_causes(jobs);
 	if (!table || strcmp(table, "plants") == 0)
