@@ -44,7 +44,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 		append_places(text, size, cause->what, cause->function);
 		break;
 	case STRAGGLER_CPU:
-		text_line_append(text, size, "host code");
+		text_line_append(text, size, *cause->what ? "page faults" : "host code");
 		append_places(text, size, cause->function, "");
 		break;
 	case STRAGGLER_RUN_QUEUE:
@@ -64,7 +64,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 }
 
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
-			 const struct straggler_subject *found)
+			  const struct straggler_subject *found)
 {
 	const struct collective_fold *of = on->fold;
 	const bool stall = found->ground == STRAGGLER_STALL;
@@ -166,7 +166,7 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
 	straggler_text_waits(line, size, &straggler->communicators[group->communicator],
-		     &group->group->found);
+			     &group->group->found);
 	append_first_cause(line, size, group->causes, group->nr_causes);
 	text_line_append(line, size, ")");
 }

@@ -74,6 +74,15 @@ static double work(const struct training *training, struct trainee *trainee, uin
 		trainee_runs(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
 		now_ms += spin_ms / 3;
 	}
+	if (training->plant == TRAINING_FAULTS) {
+		double faults_ms = late ? 15 : 3;
+
+		trainee_runs(trainee,
+			     "train.py:main;train.py:augment;numpy.py:resize;"
+			     "asm_exc_page_fault_[k];exc_page_fault_[k];clear_page_erms_[k]",
+			     now_ms, now_ms + faults_ms);
+		now_ms += faults_ms;
+	}
 	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause
 	 * of it. */
 	trainee_waits(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
