@@ -4,7 +4,7 @@
  * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
  * one, and those in which another cause counts that is no effect.
  *
- *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all: planted, clean, trainings, plants) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all: planted, clean, trainings, plants, unseen) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +16,7 @@
 
 #include "late/late_plants.h"
 #include "late/late_ranks.h"
+#include "late/late_unseen.h"
 #include "report/writers/straggler_text.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_model.h"
@@ -284,5 +285,7 @@ int main(int argc, char **argv)
 		print_causes(jobs);
 	if (!table || strcmp(table, "plants") == 0)
 		late_plants_print(jobs, first_seed);
+	if (!table || strcmp(table, "unseen") == 0)
+		late_unseen_print(6 * jobs, first_seed);
 	return 0;
 }

@@ -12,20 +12,22 @@
 #define LAUNCH  MAIN "train.py:forward;cudaLaunchKernel"
 #define ENQUEUE MAIN "train.py:backward;cudaLaunchKernelExC"
 
-#define WORLD       1u
-#define PAIR        2u
-#define PAIR_BYTES  (32u << 20)
-#define COMMITS     8u
-#define BURST_STEPS 3u
+#define WORLD        1u
+#define PAIR         2u
+#define PAIR_BYTES   (32u << 20)
+#define COMMITS      2u
+#define DRAWS        201u
+#define LONGEST_PART 0.05 /* of a job: longer draws would be stalls, which are named */
+#define BURST_STEPS  3u
 
 /* Parts of a step's work. The kernels of the collectives come in addition. */
-#define LOAD_PART   0.1
-#define HOST_PART   0.4
-#define GEMM_PART   0.35
-#define REST_PART   0.15
-#define MOVES_PART  0.03 /* a collective's own time */
-#define LINK_PART   0.1  /* a pair's exchange */
-#define LINK_NOISE  0.02
+#define LOAD_PART  0.1
+#define HOST_PART  0.4
+#define GEMM_PART  0.35
+#define REST_PART  0.15
+#define MOVES_PART 0.03 /* a collective's own time */
+#define LINK_PART  0.1  /* a pair's exchange */
+#define LINK_NOISE 0.02
 
 struct player {
 	const struct late_job *job;
@@ -112,8 +114,8 @@ static void set_up(struct player *player)
 			.process = job_process((int32_t)i),
 			.host_skew_ns = (int64_t)((job_uniform(&player->seed) - 0.5) * 10e9),
 			.drift = drift * (2 * job_uniform(&player->seed) - 1),
-			.gpu_offset_ns = TRAINEE_GPU_OFFSET_NS +
-					 (int64_t)(job_uniform(&player->seed) * 1e9),
+			.gpu_offset_ns =
+				TRAINEE_GPU_OFFSET_NS + (int64_t)(job_uniform(&player->seed) * 1e9),
 			.period_ms = job->period_ms,
 			.phase_ms = job->period_ms * job_uniform(&player->seed),
 		};
@@ -135,7 +137,8 @@ static double noise(struct player *player, uint32_t rank)
 	case LATE_LOGNORMAL:
 		return exp(normal) - 1;
 	case LATE_PARETO:
-		return part * (pow(1 - job_uniform(&player->seed), -1 / 1.5) - 1);
+		return fmin(part * (pow(1 - job_uniform(&player->seed), -1 / 1.5) - 1),
+			    job->steps * job->collectives * LONGEST_PART);
 	case LATE_BURSTS:
 		if (player->burst[rank] == 0 && job_uniform(&player->seed) < 0.02)
 			player->burst[rank] = BURST_STEPS;
@@ -146,6 +149,31 @@ static double noise(struct player *player, uint32_t rank)
 	default:
 		return normal;
 	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double late_job_longest(const struct late_job *job)
+{
+	struct player player = {.job = job, .seed = ~job->seed};
+	double draws[DRAWS], *each = calloc(job->ranks, sizeof(*each));
+
+	player.burst = calloc(job->ranks, sizeof(*player.burst));
+	for (uint32_t i = 0; i < DRAWS; i++) {
+		for (uint32_t j = 0; j < job->ranks; j++)
+			each[j] = noise(&player, j);
+		qsort(each, job->ranks, sizeof(*each), by_size);
+		draws[i] = each[job->ranks - 1] - each[job->ranks / 2];
+	}
+	qsort(draws, DRAWS, sizeof(*draws), by_size);
+	free(player.burst);
+	free(each);
+	return draws[DRAWS / 2] * job->step_ms / job->collectives;
 }
 
 static double late_ms(const struct late_plant *plant, uint32_t rank, uint32_t step,
@@ -173,8 +201,8 @@ static double hold_up(struct player *player, uint32_t rank, uint32_t step, doubl
 {
 	struct trainee *trainee = &player->trainees[rank];
 	double sleep_ms = added_ms(player, rank, step, LATE_SLEEP);
-	double queue_ms = added_ms(player, rank, step, LATE_BUSY_CPU) * 2 *
-			  job_uniform(&player->seed);
+	double queue_ms =
+		added_ms(player, rank, step, LATE_BUSY_CPU) * 2 * job_uniform(&player->seed);
 	double faults_ms = added_ms(player, rank, step, LATE_FAULTS);
 
 	trainee_waits(trainee,
@@ -229,9 +257,9 @@ static void communicate(struct player *player, uint32_t rank, uint32_t communica
 {
 	struct trainee *trainee = &player->trainees[rank];
 	uint32_t *calls = communicator == WORLD ? player->calls : player->pair_calls;
-	struct collective call = job_all_reduce(communicator, ++calls[rank],
-						trainee->correlation_id + 1,
-						trainee_clock(trainee, start_ms - 0.01), 5000);
+	struct collective call =
+		job_all_reduce(communicator, ++calls[rank], trainee->correlation_id + 1,
+			       trainee_clock(trainee, start_ms - 0.01), 5000);
 
 	call.bytes = communicator == WORLD ? 4096 : PAIR_BYTES;
 	job_call(trainee->process, &call);
@@ -247,8 +275,8 @@ static void exchange(struct player *player, uint32_t step)
 		double *ready = &player->ready[i];
 		double moves_ms = player->job->step_ms * LINK_PART *
 				  (1 + LINK_NOISE * job_normal(&player->seed));
-		double end_ms = fmax(ready[0], ready[1]) + moves_ms +
-				added_ms(player, i, step, LATE_LINK);
+		double end_ms =
+			fmax(ready[0], ready[1]) + moves_ms + added_ms(player, i, step, LATE_LINK);
 
 		for (uint32_t j = 0; j < 2; j++) {
 			communicate(player, i + j, PAIR, ready[j], end_ms);

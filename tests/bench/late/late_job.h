@@ -17,14 +17,14 @@ enum late_cause {
 	LATE_FAULTS,   /* numpy.py:resize takes page faults, which run in the kernel */
 	LATE_KERNEL,   /* one kernel takes longer */
 	LATE_GPU,      /* all kernels take longer */
-	LATE_LINK,     /* pairs of ranks exchange data before the steps' last collective: one pair more slowly */
+	LATE_LINK, /* pairs of ranks exchange data before the steps' last collective: one pair more slowly */
 	LATE_CAUSES
 };
 
 enum late_noise {
 	LATE_NORMAL,
 	LATE_LOGNORMAL,
-	LATE_PARETO, /* with a shape of 1.5: its variance has no bound */
+	LATE_PARETO, /* with a shape of 1.5, up to a twentieth of the job */
 	LATE_BURSTS, /* normal; in 2 % of the steps a burst of three steps begins that take up to twice as long */
 	LATE_NOISES
 };
@@ -61,7 +61,11 @@ struct late_job {
 /* Plays the job, and commits it. */
 void late_job_play(const struct late_job *job);
 
-/* Returns what the first words about a cause are. Static. */
+/* Returns by how much the longest of the ranks usually (the median of 201 draws) exceeds the median rank before a
+ * collective, by noise alone, in ms. */
+double late_job_longest(const struct late_job *job);
+
+/* Returns how the report names a cause, "" a link. Static. */
 const char *late_job_words(enum late_cause cause);
 
 #endif

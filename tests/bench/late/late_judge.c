@@ -7,6 +7,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/model/report_ranks.h"
+#include "report/writers/ranks_writer.h"
 #include "report/writers/straggler_text.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
@@ -104,6 +105,7 @@ static void judge_ranks(const struct late_job *job, struct late_found *found)
 	assert_int_equal(report_ranks_create(profile, &ranks), 0);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		marked[ranks->rows[i].rank] |= ranks->rows[i].outliers != 0;
+	ranks_writer_line(ranks, found->ranks_line, sizeof(found->ranks_line));
 	found->marked = true;
 	for (uint32_t i = 0; i < job->ranks; i++) {
 		const struct late_plant *plant = plant_of(job, (int32_t)i);

@@ -15,7 +15,7 @@ struct late_found {
 	bool innocent; /* a rank is named, or a link, that was not planted */
 	bool marked;   /* --ranks marks all planted ranks */
 	bool marked_innocent;
-	char line[512]; /* the report's closing line, cut */
+	char line[512], ranks_line[512]; /* the closing lines of the two reports, cut */
 };
 
 void late_judge(const struct late_job *job, struct late_found *found);
