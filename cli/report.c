@@ -100,7 +100,10 @@ static int set_subject(struct report *report)
 		request->format = report_subject_of(request->asked)->usual;
 	report->given[REPORT_DETAIL_TOP] = request->top > 0;
 	report->given[REPORT_DETAIL_VERBOSE] = request->verbose;
-	report->given[REPORT_DETAIL_FRAMEWORKS] = report->names.view.frameworks != NULL;
+	/* --files writes pages of HTML, too. */
+	report->given[REPORT_DETAIL_FRAMEWORKS] =
+		report->names.view.frameworks != NULL && !report->files;
+	request->user_frames = report->names.view.frames == REPORT_FRAMES_USER;
 	for (uint32_t i = 0; i < REPORT_DETAILS; i++)
 		request->details |= (uint32_t)report->given[i] << i;
 	if (report_subject_check(request, &error) == 0)
@@ -231,11 +234,8 @@ int verb_report(const char *program, int argc, char **argv)
 	status = EXIT_FAILED;
 	const char *path = output_dir_store(report.profile_path, store);
 	/* A page has all frames, and a switch. */
-	if (report.request.format == REPORT_HTML &&
-	    report.names.view.frames == REPORT_FRAMES_USER) {
-		report.request.user_frames = true;
+	if (report.request.format == REPORT_HTML)
 		report.names.view.frames = REPORT_FRAMES_ALL;
-	}
 	report_subject_bound(&report.request, &report.names);
 	int result = report_view_open(&view, path, &report.names, &error);
 	if (result == 0)

@@ -42,7 +42,9 @@ struct collective_fold {
 	uint32_t spread;      /* calls with a number divisible by 2^spread are kept */
 	uint64_t collectives; /* different collectives that hold all ranks up, of any rank */
 	uint64_t complete;    /* of these, collectives with all ranks of the communicator */
-	uint64_t used;        /* collectives in which all members have a time */
+	/* collectives in which all members have a time, without the first of each function
+	 * (collective_match_is_first()): who was late is known by these */
+	uint64_t used;
 	uint64_t by_gpu;      /* of the used ones, those timed by kernels */
 	uint64_t joint;       /* collectives carried by the kernel of an earlier one */
 	uint64_t grouped;     /* collectives timed by the host, in a group */

@@ -321,6 +321,19 @@ static int split_row(struct folding *folding, const struct collective_fold *fold
 	return joint ? 0 : collective_splits_add(splits, folding->ends, fold->nr_members);
 }
 
+/* Adds up the waits of a collective for which nobody is late. */
+static void add_waits(const struct folding *folding, uint32_t count,
+		      struct collective_fold_waits *waits)
+{
+	*waits = (struct collective_fold_waits){.last = COLLECTIVE_FOLD_NONE,
+						.least_ns = folding->times[0]};
+	for (uint32_t i = 1; i < count; i++)
+		if (folding->times[i] < waits->least_ns)
+			waits->least_ns = folding->times[i];
+	for (uint32_t i = 0; i < count; i++)
+		waits->waited_ns += folding->times[i] - waits->least_ns;
+}
+
 /* Times a collective of all members. */
 static enum collective_match_time compare_row(struct folding *folding, struct collective_fold *fold,
 					      const struct collective_match *match,
@@ -332,9 +345,14 @@ static enum collective_match_time compare_row(struct folding *folding, struct co
 
 	fold->joint += how == COLLECTIVE_MATCH_JOINT;
 	fold->grouped += how == COLLECTIVE_MATCH_GROUPED;
+	if (how >= COLLECTIVE_MATCH_JOINT)
+		return how;
+	if (collective_match_is_first(row)) {
+		add_waits(folding, fold->nr_members, waits);
+		return how;
+	}
 	fold->by_gpu += how == COLLECTIVE_MATCH_BY_GPU;
-	if (how < COLLECTIVE_MATCH_JOINT)
-		collective_fold_compare(fold, folding->times, folding->order, waits);
+	collective_fold_compare(fold, folding->times, folding->order, waits);
 	return how;
 }
 
@@ -388,7 +406,8 @@ static int fold_row(struct folding *folding, struct collective_fold *fold,
 		if (error || !compared)
 			continue;
 		/* The members of a whole collective are in the same order here and there. */
-		extend_span(&fold->members[i], &folding->calls[call]);
+		if (!collective_match_is_first(row))
+			extend_span(&fold->members[i], &folding->calls[call]);
 		folding->folds->waited_ns[call] = waits.waited_ns;
 		error = count_waits(sum, folding->times[i] - waits.least_ns, i == waits.last,
 				    &waits);

@@ -52,9 +52,10 @@ struct collective_sum {
 	uint64_t gpu_calls, gpu_ns;    /* calls whose kernel is known, and the kernels' time */
 	uint64_t unjoined;             /* calls with a launch, but without a known kernel */
 	uint64_t used;                 /* calls that were compared with those of the other ranks */
-	uint64_t last;                 /* of these, calls in which this rank alone was the last */
 	uint64_t waited_ns;            /* its waits for others */
-	uint64_t others_ns;            /* the others' waits for it */
+	/* Of these without the first of each function (collective_match_is_first()): calls in which this rank alone was
+	 * the last, and the others' waits for it. */
+	uint64_t last, others_ns;
 	/* owns; in order: how far it was behind the rank before it, where it was last */
 	struct collective_bin *behind;
 	uint32_t nr_behind;

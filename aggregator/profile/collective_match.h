@@ -53,6 +53,13 @@ struct collective_match {
 	uint32_t nr_entries;
 };
 
+/* Returns whether a row is the first collective of its function. Ranks start before it, and come to it at different times,
+ * which is no lateness. */
+static inline bool collective_match_is_first(const struct collective_match_row *row)
+{
+	return row->number == 1;
+}
+
 /* Calls take for each communicator with a key, until take returns nonzero, and returns that value. take takes ownership
  * of the match's contents. Without all, calls that are folded already are left out. Processes above nr_processes are
  * younger than the profile, and are left out. 0, -ENOMEM or the value of take. */

@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	{"frames", 0, "all|user", 0, "Show all frames (default), or those of a framework as one, "
 		"such as [torch]."},
 	{"frameworks", 0, "LIST", 0, "Count files with these parts in their paths as frameworks, "
-		"too, such as /megatron/."},
+		"too, such as /megatron/ (needs --frames user, or html)."},
 	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
 		"lines (default), or under the thread that launched them."},
 	{"nccl", 0, "split|whole", 0, "Split kernels of NCCL's into waiting for other ranks and "

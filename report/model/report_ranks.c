@@ -314,18 +314,37 @@ static void mark(struct report_ranks_row *row, enum report_ranks_column column, 
 		row->distance = distance;
 }
 
-/* A short idle time varies much and says little, so it is judged against the window. Delay grows with the queue, so it
- * must differ by half of the median. */
+/* Returns the scale of a column (outlier.h); 0: its median. A short idle time varies much and says little, so it is judged
+ * against the window. So does a short time in NCCL, but it must differ by a fiftieth of the window only, as what others
+ * wait for a late rank does (straggler.h). Delay grows with the queue, so it must differ by half of the median. It sorts
+ * the values. */
+static uint64_t scale_of(const struct report_ranks *ranks, enum report_ranks_column column,
+			 uint64_t *values)
+{
+	uint64_t median, part;
+
+	switch (column) {
+	case REPORT_RANKS_IDLE:
+		return ranks->median_window_ns;
+	case REPORT_RANKS_NCCL:
+		median = outlier_median(values, ranks->nr_rows);
+		part = ranks->median_window_ns / 50 * OUTLIER_SCALE_PART;
+		return median > part ? median : part;
+	case REPORT_RANKS_DELAY:
+		return outlier_median(values, ranks->nr_rows) * OUTLIER_SCALE_PART / 2;
+	default:
+		return 0;
+	}
+}
+
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
 			  uint64_t *values, bool *out)
 {
-	uint64_t scale = column == REPORT_RANKS_IDLE ? ranks->median_window_ns : 0;
 	int error;
 
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
-	if (column == REPORT_RANKS_DELAY)
-		scale = outlier_median(values, ranks->nr_rows) * OUTLIER_SCALE_PART / 2;
+	uint64_t scale = scale_of(ranks, column, values);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);

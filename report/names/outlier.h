@@ -1,8 +1,9 @@
 /* Finds the values that stand out from the others by the modified z score of Iglewicz and Hoaglin (How to Detect and
  * Handle Outliers, 1993): 0.6745 (x - median) / MAD, where MAD is the median distance from the median.
- *   - A value stands out beyond a bound that depends on how many values there are. Of 5,000 sets of values that differ
- *     by chance alone (normal), about one has such a value. The bound is 132 for four values, 24 for eight, 10.5 for
- *     16, 6 for 64. With 3.5, the bound of that book, 9 to 40 of 100 sets have one.
+ *   - A value stands out beyond a bound that depends on how many values there are. Of 50,000 sets of values that differ
+ *     by chance alone (normal), at most one has such a value, and of fewer than eight values one of 5,000 sets. The
+ *     bound is 132 for four values, 43 for eight, 15 for 16, 7 for 64. With 3.5, the bound of that book, 9 to 40 of 100
+ *     sets have one.
  *   - If more than half of the values are equal, MAD is 0, and chance is not what makes the others differ. The score is
  *     then (x - median) / (1.253314 MeanAD), where MeanAD is the mean distance from the median, and the bound is 3.5.
  *     If MeanAD is 0, too, no value stands out. (One of four values does not stand out if the other three are equal.)

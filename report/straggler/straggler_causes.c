@@ -229,6 +229,19 @@ static uint32_t find_leaf(const struct look *look, uint32_t node)
 	return found;
 }
 
+/* Returns whether a node is the kernel's code for page faults, or below it: "asm_exc_page_fault_[k]". */
+static bool is_page_fault(const struct look *look, uint32_t node)
+{
+	for (; node; node = straggler_work_parent(look->work, node)) {
+		const char *name = straggler_work_name(look->work, node);
+		size_t size = strlen(name);
+
+		if (strstr(name, "page_fault") && size >= 4 && !strcmp(name + size - 4, "_[k]"))
+			return true;
+	}
+	return false;
+}
+
 /* "[GPU?_Kernel]gemm" is called gemm, and "[Off-CPU]futex" futex. Idle time is called by the frame above the leaf. */
 static char *name_what(const struct look *look, uint32_t node)
 {
@@ -237,6 +250,8 @@ static char *name_what(const struct look *look, uint32_t node)
 	if (look->sort == STRAGGLER_IDLE)
 		return strdup(
 			straggler_work_name(look->work, straggler_work_parent(look->work, leaf)));
+	if (look->sort == STRAGGLER_CPU)
+		return strdup(is_page_fault(look, node) ? "page fault" : "");
 	const char *name = straggler_work_name(look->work, leaf);
 	const char *end = name[0] == '[' ? strchr(name, ']') : NULL;
 	if (!end)

@@ -175,11 +175,15 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
-/* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
+/* Looks before the collectives in which the rank was last. A rank that another one hides is last only where that other
+ * one is not late, and where chance made it so: there the causes are chance's. If these are too few to show a cause, it looks from the
  * first collective to the last one. */
 static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 {
 	struct finding wider = {0};
+
+	if (inquiry->late->found->ground == STRAGGLER_HIDDEN)
+		return look_in(inquiry, find_span, finding);
 	int error = look_in(inquiry, find_late, finding);
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 

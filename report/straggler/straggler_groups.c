@@ -74,20 +74,68 @@ static void add_ranks(const struct search *search, struct straggler_subject *sub
 	}
 }
 
+/* Finds the costliest stretch of a subject that is not chosen yet. *left_ns is reduced by its cost. */
+static uint32_t choose_stretch(const struct search *search, uint32_t subject, const bool *chosen,
+			       uint64_t *left_ns)
+{
+	const struct collective_fold *fold = search->input->fold;
+	uint32_t best = 0;
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < collective_fold_buckets(fold); i++) {
+		uint64_t kept_ns = 0;
+
+		for (uint32_t j = 0; j < fold->nr_members && !chosen[i]; j++)
+			kept_ns +=
+				search->of[j] == subject ? fold->members[j].buckets[i].kept_ns : 0;
+		if (kept_ns <= most_ns)
+			continue;
+		most_ns = kept_ns;
+		best = i;
+	}
+	*left_ns -= most_ns < *left_ns && most_ns > 0 ? most_ns : *left_ns;
+	return best;
+}
+
+/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches, those that
+ * hold half of what the others waited for it. */
+static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
+			       const struct straggler_subject *found)
+{
+	const struct collective_fold *fold = search->input->fold;
+	bool chosen[COLLECTIVE_FOLD_BUCKETS] = {false};
+	uint64_t left_ns = found->others_ns / 2;
+	double sum = 0;
+	uint32_t count = 0;
+
+	while (left_ns > 0)
+		chosen[choose_stretch(search, subject, chosen, &left_ns)] = true;
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < fold->nr_members; i++) {
+			double late = 0;
+
+			for (uint32_t j = 0; j < COLLECTIVE_FOLD_BUCKETS; j++)
+				if (chosen[j])
+					late += (double)fold->members[i].buckets[j].late_twice_ns;
+			if (search->of[i] != subject)
+				continue;
+			if (pass == 0)
+				sum += late;
+			else
+				count += late >= sum / found->size / 2;
+		}
+	return count;
+}
+
 /* Returns whether the ranks of a subject are late together. */
 static bool is_shared(const struct search *search, uint32_t subject,
 		      const struct straggler_subject *found)
 {
-	uint64_t most = 0;
+	uint32_t late = found->late_size;
 
-	if (found->size < 2)
-		return false;
-	if (found->ground != STRAGGLER_LUMPS)
-		return found->late_size >= 2 && found->late_size * 4 >= found->size * 3;
-	for (uint32_t i = 0; i < search->input->fold->nr_members; i++)
-		if (search->of[i] == subject && search->ranks[i].others_ns > most)
-			most = search->ranks[i].others_ns;
-	return most <= found->others_ns / 5 * 4;
+	if (found->ground == STRAGGLER_LUMPS)
+		late = count_in_lumps(search, subject, found);
+	return late >= 2 && late * 4 >= found->size * 3;
 }
 
 static int add_group(struct search *search, enum straggler_group_kind kind, uint32_t subject,

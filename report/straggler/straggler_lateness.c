@@ -110,6 +110,20 @@ void straggler_lateness_fini(struct straggler_lateness *lateness)
 	free(lateness->values);
 }
 
+/* Returns how far another subject is from what is usual in a stretch. Of three subjects the other two have the one that
+ * is looked at in their medians, so that its lateness moves both by the same: only what they differ by is their own. */
+static double residual_of(const struct straggler_lateness *lateness, uint32_t subject,
+			  uint32_t other, uint32_t stretch)
+{
+	const size_t count = lateness->nr_stretches;
+	double residual = lateness->late[other * count + stretch] - lateness->usual[other];
+
+	if (lateness->nr_subjects != 3)
+		return residual;
+	const uint32_t third = 3 - subject - other;
+	return (residual - lateness->late[third * count + stretch] + lateness->usual[third]) / 2;
+}
+
 /* A few hiccups, which follow no neighbour, would hide how alike all other neighbours are. */
 static double without_hiccups(const struct straggler_lateness *lateness, double residual)
 {
@@ -162,11 +176,11 @@ double straggler_lateness_independent(struct straggler_lateness *lateness, uint3
 	double products = 0, squares = 0;
 
 	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
-		const double *late = lateness->late + (size_t)j * nr_stretches;
 		double before = 0;
 
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++) {
-			double residual = without_hiccups(lateness, late[i] - lateness->usual[j]);
+			double residual =
+				without_hiccups(lateness, residual_of(lateness, subject, j, i));
 
 			squares += residual * residual;
 			products += residual * before;
@@ -187,8 +201,7 @@ double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subjec
 
 	for (uint32_t j = 0; j < nr_subjects; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
-			lateness->values[count++] =
-				lateness->late[(size_t)j * nr_stretches + i] - lateness->usual[j];
+			lateness->values[count++] = residual_of(lateness, subject, j, i);
 	double noise = robust_spread(lateness->values, count) / sqrt(independent);
 	double between = spread_of_others(lateness, subject);
 	double median = straggler_lateness_median(lateness, subject);

@@ -1,6 +1,7 @@
 #include "straggler_lumps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/names/binomial.h"
@@ -78,6 +79,28 @@ bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 	       (double)lump->kept_ns * rest > STRAGGLER_STALL_TIMES * outside * lump->nr_stretches;
 }
 
+/* Bounds the probability that one of equal subjects has lumps of that cost or more, if each lump is its own with the
+ * probability equal: for each s, the mean of exp(s cost) by exp(s own cost) (Chernoff, 1952). Costs are parts of the
+ * costliest. */
+static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
+		     double equal, double part)
+{
+	double least = 0;
+
+	for (double s = 0.25; count && s < 100; s *= 1.5) {
+		double log_p = 0;
+
+		for (uint32_t i = 0; i < count; i++) {
+			double cost = s * (double)lumps[i].kept_ns / (double)lumps[0].kept_ns;
+
+			log_p += log1p(equal * expm1(cost));
+			log_p -= lumps[i].subject == subject ? cost : 0;
+		}
+		least = log_p < least ? log_p : least;
+	}
+	return exp(least * part);
+}
+
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
 			 double equal, double part)
 {
@@ -94,5 +117,7 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 		next *= 2;
 		tests++;
 	}
-	return least * tests < 1 && tests ? least * tests : 1;
+	/* One of two tests. */
+	least = fmin(2 * least * tests, 2 * cost_p(lumps, count, subject, equal, part));
+	return least < 1 && tests ? least : 1;
 }

@@ -10,12 +10,15 @@
 #include "aggregator/profile/collective_match.h"
 #include "report/names/outlier.h"
 
-/* Returns whether this member alone was last, because it spent the shortest time in the collective. */
+/* Returns whether this member alone was last, because it spent the shortest time in the collective. Nobody is late in
+ * the first one. */
 static bool was_last(const struct straggler_calls *raw, uint32_t row, uint32_t member)
 {
 	const uint32_t width = raw->match.nr_members;
 	const uint64_t *times = raw->times_ns + (size_t)row * width;
 
+	if (collective_match_is_first(&raw->match.rows[row]))
+		return false;
 	for (uint32_t i = 0; i < width; i++)
 		if (i != member && times[i] <= times[member])
 			return false;

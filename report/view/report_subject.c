@@ -227,6 +227,16 @@ static int refuse_detail(const struct report_subject *subject, enum report_forma
 	return -EINVAL;
 }
 
+/* Only frames that are folded need to know frameworks. A page of HTML can fold them at any time. */
+static int check_frameworks(const struct report_request *request, char **error)
+{
+	if (!(request->details & DETAIL(FRAMEWORKS)) || request->user_frames ||
+	    request->format == REPORT_HTML)
+		return 0;
+	*error = strdup("--frameworks changes nothing without --frames user");
+	return -EINVAL;
+}
+
 int report_subject_check(const struct report_request *request, char **error)
 {
 	const struct report_subject *subject = report_subject_of(request->asked);
@@ -239,7 +249,9 @@ int report_subject_check(const struct report_request *request, char **error)
 	*error = NULL;
 	if (subject->write[request->format] && !refused) {
 		refused = request->details & ~subject->details[request->format];
-		return refused ? refuse_detail(subject, request->format, refused, error) : 0;
+		if (refused)
+			return refuse_detail(subject, request->format, refused, error);
+		return check_frameworks(request, error);
 	}
 	text = open_memstream(error, &size);
 	if (!text)

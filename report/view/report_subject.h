@@ -66,7 +66,7 @@ struct report_request {
 	uint32_t top;                 /* rows of a table; 0: its default */
 	bool verbose;                 /* tables have keys of communicators, and probabilities */
 	const char *subtitle;         /* of HTML; NULL: none */
-	bool user_frames; /* of HTML: the page opens with each framework's frames as one */
+	bool user_frames;             /* each framework's frames are one; a page of HTML opens so */
 };
 
 struct report_subject {

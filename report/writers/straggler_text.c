@@ -55,7 +55,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 		append_places(text, size, cause->what, cause->function);
 		break;
 	case STRAGGLER_CPU:
-		text_line_append(text, size, "host code");
+		text_line_append(text, size, *cause->what ? "page faults" : "host code");
 		append_places(text, size, cause->function, "");
 		break;
 	case STRAGGLER_RUN_QUEUE:

@@ -4,7 +4,7 @@
  * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
  * one, and those in which another cause counts that is no effect.
  *
- *   late_bench [JOBS-OF-EACH-KIND]     (20) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all: planted, clean, trainings, plants, unseen) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +14,15 @@
 
 #include <cmocka.h>
 
+#include "late/late_plants.h"
+#include "late/late_ranks.h"
+#include "late/late_unseen.h"
 #include "report/writers/straggler_text.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_model.h"
 #include "tests/report/straggler/straggler_training.h"
+
+static uint64_t first_seed = 1;
 
 struct kind {
 	const char *name;
@@ -92,11 +97,31 @@ static bool is_planted(const struct model *model, uint32_t rank)
 	return false;
 }
 
-/* Counts what of the result is right, and what is named beside it. */
-static void judge(const struct kind *kind, const struct model *model, uint32_t *right,
-		  uint32_t *innocent)
+struct found {
+	uint32_t right, innocent;
+	uint32_t marked, marked_innocent; /* by --ranks: the plants, and others */
+};
+
+/* Judges the same job as --ranks does. */
+static void judge_ranks(const struct model *model, const double *work, struct found *found)
 {
-	struct model_result result = model_play(model);
+	bool *marked = calloc(model->ranks, sizeof(*marked)), all = true, beside = false;
+
+	late_ranks_mark(model, work, (enum late_where)(model->seed % LATE_WHERE), marked);
+	for (uint32_t i = 0; i < model->ranks; i++) {
+		all &= marked[i] || !is_planted(model, i);
+		beside |= marked[i] && !is_planted(model, i);
+	}
+	found->marked += all;
+	found->marked_innocent += beside;
+	free(marked);
+}
+
+/* Counts what of the result is right, and what is named beside it. */
+static void judge(const struct kind *kind, const struct model *model, struct found *all)
+{
+	double *work = model_work(model);
+	struct model_result result = model_play_work(model, work);
 	bool found = true, beside = false;
 
 	for (uint32_t i = 0; i < result.nr_ranks; i++) {
@@ -112,28 +137,31 @@ static void judge(const struct kind *kind, const struct model *model, uint32_t *
 		found = result.nr_groups == 1 && (int)result.groups[0].kind == kind->group &&
 			result.groups[0].nr_members ==
 				model->plants[0].last - model->plants[0].first + 1;
-	*right += found && !beside;
-	*innocent += beside;
+	all->right += found && !beside;
+	all->innocent += beside;
 	model_free(&result);
+	judge_ranks(model, work, all);
+	free(work);
 }
 
 static void run(const struct kind *kind, uint32_t jobs)
 {
-	uint32_t right = 0, innocent = 0;
+	struct found found = {0};
 
 	for (uint32_t i = 0; i < jobs; i++) {
 		struct model model = kind->model;
 
 		if (!model.ranks) {
-			model.ranks = i % 2 ? 8 : 32;
+			model.ranks = 8u << i % 4;
 			model.ranks_per_host = 4;
 			model.collectives = 300;
 			model.work_ms = 100;
 		}
-		model.seed = i + 1;
-		judge(kind, &model, &right, &innocent);
+		model.seed = first_seed + i;
+		judge(kind, &model, &found);
 	}
-	printf("| %s | %u | %u | %u |\n", kind->name, jobs, right, innocent);
+	printf("| %s | %u | %u | %u | %u | %u |\n", kind->name, jobs, found.right, found.innocent,
+	       found.marked, found.marked_innocent);
 	fflush(stdout);
 }
 
@@ -209,7 +237,7 @@ static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs
 			.period_ms = 1000.0 / 99,
 			.start_ms = 20000,
 			.waits_for_gpu = cause->waits_for_gpu,
-			.seed = i + 1,
+			.seed = first_seed + i,
 		};
 		void *state = NULL;
 
@@ -223,16 +251,16 @@ static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+static void print_models(const struct kind *kinds, size_t count, uint32_t jobs)
 {
-	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+	printf("\n| planted | jobs | just that is named | somebody else is | `--ranks` marks it | "
+	       "somebody else |\n| --- | --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < count; i++)
+		run(&kinds[i], jobs);
+}
 
-	printf("| planted | jobs | just that is named | somebody else is |\n| --- | --- | --- | "
-	       "--- |\n");
-	for (size_t i = 0; i < sizeof(planted) / sizeof(*planted); i++)
-		run(&planted[i], jobs);
-	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
-		run(&clean[i], jobs);
+static void print_causes(uint32_t jobs)
+{
 	printf("\n| cause | jobs | the rank is named | that cause comes first | another one counts "
 	       "|"
 	       "\n| --- | --- | --- | --- | --- |\n");
@@ -240,5 +268,24 @@ int main(int argc, char **argv)
 		run_causes(&causes[i], 0.3, jobs);
 		run_causes(&causes[i], 1.5, jobs);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
+	const char *table = argc > 3 ? argv[3] : NULL;
+
+	if (argc > 2)
+		first_seed = strtoull(argv[2], NULL, 10);
+	if (!table || strcmp(table, "planted") == 0)
+		print_models(planted, sizeof(planted) / sizeof(*planted), jobs);
+	if (!table || strcmp(table, "clean") == 0)
+		print_models(clean, sizeof(clean) / sizeof(*clean), jobs);
+	if (!table || strcmp(table, "trainings") == 0)
+		print_causes(jobs);
+	if (!table || strcmp(table, "plants") == 0)
+		late_plants_print(jobs, first_seed);
+	if (!table || strcmp(table, "unseen") == 0)
+		late_unseen_print(6 * jobs, first_seed);
 	return 0;
 }

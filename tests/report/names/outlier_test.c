@@ -30,11 +30,11 @@ static void the_median_is_in_the_middle(void **state)
 	assert_int_equal(outlier_median(even, 0), 0);
 }
 
-/* Median 1005, MAD 15: z of 400 is 27, of 900 4.7, of 1030 1.1. */
+/* Median 1005, MAD 15: z of 10 is 45, of 900 4.7, of 1030 1.1. */
 static void what_is_far_by_the_modified_z_score_stands_out(void **state)
 {
 	(void)state;
-	uint64_t values[] = {1000, 1010, 990, 1020, 985, 1030, 1010, 400};
+	uint64_t values[] = {1000, 1010, 990, 1020, 985, 1030, 1010, 10};
 
 	assert_int_equal(find(values, 8, 0), 1);
 	assert_true(out[7]);
@@ -72,13 +72,13 @@ static void noise_does_not_stand_out(void **state)
 	}
 }
 
-/* z is 27, the distance below a twentieth. */
+/* z is 47, the distance below a twentieth of 2000. */
 static void what_is_close_does_not_however_close_the_others_are(void **state)
 {
 	(void)state;
-	const uint64_t values[] = {1000, 1001, 999, 1001, 999, 1000, 1001, 960};
+	const uint64_t values[] = {1000, 1001, 999, 1001, 999, 1000, 1001, 930};
 
-	assert_int_equal(find(values, 8, 0), 0);
+	assert_int_equal(find(values, 8, 2000), 0);
 	assert_int_equal(find(values, 8, 400), 1);
 	assert_true(out[7]);
 }

@@ -50,11 +50,11 @@ static void what_is_missing_is_counted_and_named(void **state)
 		processes[i] = job_process((int32_t)i);
 		job_communicator(processes[i], 1, 50, i, 4);
 	}
-	call_ranks(1, 1, processes, 3, all);
-	call_ranks(1, 2, processes, 3, two);
-	call_ranks(1, 4, processes, 3, all);
-	call_ranks(1, 7, processes, 3, one);
-	call_ranks(1, 7, processes, 3, one);
+	call_ranks(1, 2, processes, 3, all);
+	call_ranks(1, 3, processes, 3, two);
+	call_ranks(1, 5, processes, 3, all);
+	call_ranks(1, 8, processes, 3, one);
+	call_ranks(1, 8, processes, 3, one);
 	job_commit();
 	struct report_straggler *found = job_straggler();
 	const struct report_straggler_communicator *of = &found->communicators[0];
@@ -72,7 +72,7 @@ static void what_is_missing_is_counted_and_named(void **state)
 	assert_int_equal(of->fold->members[2].missing, 0);
 	assert_int_equal(of->members[0].found.last, 2);
 	assert_int_equal(of->members[0].found.others_ns, 100);
-	/* From 1000 on to 4000 and the last one's duration. */
+	/* From 2000 on to 5000 and the last one's duration. */
 	assert_int_equal(of->members[1].span_ns, 3040);
 	assert_int_equal(of->span_ns, 3030);
 
@@ -101,19 +101,19 @@ static void sends_and_what_has_a_root_are_left_out(void **state)
 
 	(void)state;
 	begin(processes, 2);
-	call_ranks(1, 1, processes, 2, all);
+	call_ranks(1, 2, processes, 2, all);
 	/* Rank 0 alone sends: its next sequence is another than rank 1's, the all_reduce's own number is not. */
-	struct collective call = job_all_reduce(1, 2, 0, 5000, 1);
+	struct collective call = job_all_reduce(1, 3, 0, 5000, 1);
 	call.function = COLLECTIVE_SEND;
 	call.function_sequence = 1;
 	job_call(processes[0], &call);
-	call = job_all_reduce(1, 3, 0, 6000, 25);
-	call.function_sequence = 2;
+	call = job_all_reduce(1, 4, 0, 6000, 25);
+	call.function_sequence = 3;
 	job_call(processes[0], &call);
-	call = job_all_reduce(1, 2, 0, 6000, 5);
+	call = job_all_reduce(1, 3, 0, 6000, 5);
 	job_call(processes[1], &call);
 	for (uint32_t i = 0; i < 2; i++) {
-		call = job_all_reduce(1, 4 - i, 0, 7000, 100 - i);
+		call = job_all_reduce(1, 5 - i, 0, 7000, 100 - i);
 		call.function = COLLECTIVE_BROADCAST;
 		call.function_sequence = 1;
 		job_call(processes[i], &call);
@@ -131,6 +131,37 @@ static void sends_and_what_has_a_root_are_left_out(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Ranks start before the first collective of a function: it has waits, and nobody is late in it. */
+static void the_first_of_a_function_names_nobody(void **state)
+{
+	static const uint64_t start[] = {10, 9000}, next[] = {40, 10};
+	uint32_t processes[2];
+
+	(void)state;
+	begin(processes, 2);
+	call_ranks(1, 1, processes, 2, start);
+	call_ranks(1, 2, processes, 2, next);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct collective call = job_all_reduce(1, 3, 0, 9000, 100 + 700 * i);
+		call.function = COLLECTIVE_ALL_GATHER;
+		call.function_sequence = 1;
+		job_call(processes[i], &call);
+	}
+	job_commit();
+	struct report_straggler *found = job_straggler();
+	const struct report_straggler_communicator *of = &found->communicators[0];
+
+	assert_int_equal(of->fold->collectives, 3);
+	assert_int_equal(of->fold->used, 1);
+	assert_int_equal(of->members[0].found.last, 0);
+	assert_int_equal(of->members[0].found.others_ns, 0);
+	assert_int_equal(of->members[0].found.waited_ns, 30);
+	assert_int_equal(of->members[1].found.last, 1);
+	assert_int_equal(of->members[1].found.others_ns, 30);
+	assert_int_equal(of->members[1].found.waited_ns, 8990 + 700);
+	report_straggler_destroy(found);
+}
+
 static void a_group_in_one_kernel_counts_once(void **state)
 {
 	uint32_t processes[2];
@@ -138,8 +169,8 @@ static void a_group_in_one_kernel_counts_once(void **state)
 	(void)state;
 	begin(processes, 2);
 	for (uint32_t i = 0; i < 2; i++) {
-		for (uint64_t sequence = 1; sequence <= 4; sequence++) {
-			struct collective call = job_all_reduce(1, sequence, sequence < 4 ? 5 : 0,
+		for (uint64_t sequence = 2; sequence <= 5; sequence++) {
+			struct collective call = job_all_reduce(1, sequence, sequence < 5 ? 5 : 0,
 								1000 * sequence, 10 + i);
 
 			call.group = 1;
@@ -231,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_missing_is_counted_and_named),
 		TEST(sends_and_what_has_a_root_are_left_out),
+		TEST(the_first_of_a_function_names_nobody),
 		TEST(a_group_in_one_kernel_counts_once),
 		TEST(communicators_are_looked_at_one_by_one),
 		TEST(what_is_not_known_is_said),

@@ -21,29 +21,48 @@
 #include "report/profile/profile_collectives.h"
 #include "report/straggler/report_straggler.h"
 
-#define TEXTS_MAX 512u
+#define TEXTS_MAX     512u
+#define AGENTS_MAX    64u
+#define PROCESSES_MAX 4096u
+
+/* An agent, and what it has defined: an id is the place. */
+struct agent {
+	struct agent_session *session;
+	char *strings[TEXTS_MAX], *paths[TEXTS_MAX];
+	uint32_t nr_strings, nr_nodes, nr_processes;
+};
 
 static char folder[64], path[96];
 static struct store *store;
 static struct collection *collection;
-static struct agent_session *session;
 static bool keep_samples;
 static int32_t world_size;
 
-/* What the agent has defined: an id is the place. */
-static char *strings[TEXTS_MAX], *paths[TEXTS_MAX];
-static uint32_t nr_strings, nr_nodes, nr_frames, nr_processes;
+static struct agent agents[AGENTS_MAX], *agent; /* the one that speaks */
+static uint32_t nr_agents, nr_processes;
+static struct {
+	uint32_t agent, id; /* the agent's */
+	int32_t rank;
+} processes[PROCESSES_MAX];
+
+static void open_session(uint32_t index)
+{
+	const uint8_t epoch[WIRE_EPOCH_SIZE] = {(uint8_t)(index + 1)};
+
+	agents[index].session = collection_session(collection, epoch);
+	assert_non_null(agents[index].session);
+}
 
 static void open_store(void)
 {
-	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
 	char *error = NULL;
 
 	assert_int_equal(store_open(path, NULL, &store, &error), 0);
 	collection = collection_create();
 	assert_non_null(collection);
 	assert_int_equal(store_load(store, collection), 0);
-	session = collection_session(collection, epoch);
+	for (uint32_t i = 0; i < nr_agents; i++)
+		open_session(i);
 	if (keep_samples)
 		raw_log_start(collection->raw);
 }
@@ -58,17 +77,36 @@ static void apply(struct message message)
 {
 	const char *reason;
 
-	message_seq_set(&message, session->received_seq + 1);
-	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
+	message_seq_set(&message, agent->session->received_seq + 1);
+	assert_int_equal(session_apply(agent->session, collection, &message, &reason), 0);
+}
+
+/* Lets the agent of a process speak. Returns the agent's number of the process. */
+static uint32_t speak_of(uint32_t process)
+{
+	assert_in_range(process, 1, nr_processes);
+	agent = &agents[processes[process].agent];
+	return processes[process].id;
+}
+
+static int hello(const char *node)
+{
+	const struct message_hello message = {.software = {"test", 4},
+					      .node = {node, (uint32_t)strlen(node)},
+					      .boot_id = {node, (uint32_t)strlen(node)}};
+
+	assert_true(nr_agents < AGENTS_MAX);
+	agent = &agents[nr_agents];
+	open_session(nr_agents++);
+	return agent_session_hello(agent->session, collection->catalog, collection->roster,
+				   &message);
 }
 
 int job_set_up(void **state)
 {
-	const struct message_hello hello = {
-		.software = {"test", 4}, .node = {"node01", 6}, .boot_id = {"b00t", 4}};
-
 	(void)state;
-	nr_strings = nr_nodes = nr_frames = nr_processes = 0;
+	nr_agents = nr_processes = 0;
+	memset(agents, 0, sizeof(agents));
 	keep_samples = false;
 	world_size = -1;
 	snprintf(folder, sizeof(folder), "/tmp/flamegrid-straggler.XXXXXX");
@@ -76,17 +114,24 @@ int job_set_up(void **state)
 		return -1;
 	snprintf(path, sizeof(path), "%s/profile.db", folder);
 	open_store();
-	return agent_session_hello(session, collection->catalog, collection->roster, &hello);
+	return hello("node01");
+}
+
+void job_node(const char *node)
+{
+	assert_int_equal(hello(node), 0);
 }
 
 int job_tear_down(void **state)
 {
 	(void)state;
 	close_store();
-	for (uint32_t i = 0; i < nr_strings; i++)
-		free(strings[i]);
-	for (uint32_t i = 0; i < nr_nodes; i++)
-		free(paths[i]);
+	for (uint32_t i = 0; i < nr_agents; i++) {
+		for (uint32_t j = 0; j < agents[i].nr_strings; j++)
+			free(agents[i].strings[j]);
+		for (uint32_t j = 0; j < agents[i].nr_nodes; j++)
+			free(agents[i].paths[j]);
+	}
 	unlink(path);
 	return rmdir(folder);
 }
@@ -133,15 +178,16 @@ static uint32_t string_of(const char *text)
 {
 	if (!text || !*text)
 		return 0;
-	for (uint32_t i = 0; i < nr_strings; i++)
-		if (strcmp(strings[i], text) == 0)
+	for (uint32_t i = 0; i < agent->nr_strings; i++)
+		if (strcmp(agent->strings[i], text) == 0)
 			return i + 1;
-	assert_true(nr_strings < TEXTS_MAX);
-	strings[nr_strings++] = strdup(text);
+	assert_true(agent->nr_strings < TEXTS_MAX);
+	agent->strings[agent->nr_strings++] = strdup(text);
 	const struct message_text string = {text, (uint32_t)strlen(text)};
-	apply((struct message){.type = MESSAGE_STRINGS,
-			       .strings = {.base = nr_strings, .count = 1, .strings = &string}});
-	return nr_strings;
+	apply((struct message){
+		.type = MESSAGE_STRINGS,
+		.strings = {.base = agent->nr_strings, .count = 1, .strings = &string}});
+	return agent->nr_strings;
 }
 
 /* A frame, its code and its node have one number. */
@@ -153,21 +199,21 @@ static uint32_t add_node(const char *text, uint32_t parent, const char *frame)
 	if (colon)
 		snprintf(file, sizeof(file), "%.*s", (int)(colon - frame), frame);
 	const struct message_code code = {string_of(file), string_of(colon ? colon + 1 : frame)};
-	const struct message_frame place = {.code = nr_nodes + 1, .offset = 0};
-	const struct message_node node = {parent, nr_nodes + 1};
-	assert_true(nr_nodes < TEXTS_MAX);
-	paths[nr_nodes++] = strdup(text);
+	const struct message_frame place = {.code = agent->nr_nodes + 1, .offset = 0};
+	const struct message_node node = {parent, agent->nr_nodes + 1};
+	assert_true(agent->nr_nodes < TEXTS_MAX);
+	agent->paths[agent->nr_nodes++] = strdup(text);
 	apply((struct message){.type = MESSAGE_STACKS,
-			       .stacks = {.frame_base = nr_nodes,
+			       .stacks = {.frame_base = agent->nr_nodes,
 					  .nr_frames = 1,
 					  .frames = &place,
-					  .node_base = nr_nodes,
+					  .node_base = agent->nr_nodes,
 					  .nr_nodes = 1,
 					  .nodes = &node,
-					  .code_base = nr_nodes,
+					  .code_base = agent->nr_nodes,
 					  .nr_codes = 1,
 					  .codes = &code}});
-	return nr_nodes;
+	return agent->nr_nodes;
 }
 
 uint32_t job_stack(const char *text)
@@ -176,25 +222,26 @@ uint32_t job_stack(const char *text)
 
 	if (!text || !*text)
 		return 0;
-	for (uint32_t i = 0; i < nr_nodes; i++)
-		if (strcmp(paths[i], text) == 0)
+	for (uint32_t i = 0; i < agent->nr_nodes; i++)
+		if (strcmp(agent->paths[i], text) == 0)
 			return i + 1;
 	const char *last = strrchr(text, ';');
 	snprintf(outer, sizeof(outer), "%.*s", last ? (int)(last - text) : 0, text);
 	return add_node(text, job_stack(outer), last ? last + 1 : text);
 }
 
-static void put_process(uint32_t process, int32_t rank, uint32_t state)
+static void put_process(uint32_t process, uint32_t state)
 {
+	const uint32_t id = speak_of(process);
 	const struct message_device device = {
 		.index = (int32_t)process, .uuid = {(uint8_t)process, (uint8_t)(process >> 8), 1}};
 
 	apply((struct message){.type = MESSAGE_PROCESS,
-			       .process = {.process_id = process,
+			       .process = {.process_id = id,
 					   .pid = 1000 + process,
 					   .instance = {(uint8_t)process, (uint8_t)(process >> 8)},
 					   .state = state,
-					   .rank = rank,
+					   .rank = processes[process].rank,
 					   .local_rank = -1,
 					   .world_size = world_size,
 					   .command = string_of("train"),
@@ -209,13 +256,17 @@ void job_world(int32_t size)
 
 uint32_t job_process(int32_t rank)
 {
-	put_process(++nr_processes, rank, PROCESS_RUNNING);
+	assert_true(nr_processes + 1 < PROCESSES_MAX);
+	processes[++nr_processes].agent = (uint32_t)(agent - agents);
+	processes[nr_processes].id = ++agent->nr_processes;
+	processes[nr_processes].rank = rank;
+	put_process(nr_processes, PROCESS_RUNNING);
 	return nr_processes;
 }
 
 void job_end(uint32_t process)
 {
-	put_process(process, -1, PROCESS_ENDED);
+	put_process(process, PROCESS_ENDED);
 }
 
 void job_communicator(uint32_t process, uint32_t id, uint64_t key, uint32_t rank, uint32_t nr_ranks)
@@ -227,16 +278,17 @@ void job_communicator(uint32_t process, uint32_t id, uint64_t key, uint32_t rank
 						  .origin = COMMUNICATOR_PROFILER};
 
 	apply((struct message){.type = MESSAGE_COLLECTIVES,
-			       .collectives = {.process_id = process,
+			       .collectives = {.process_id = speak_of(process),
 					       .nr_communicators = 1,
 					       .communicators = &communicator}});
 }
 
 void job_call(uint32_t process, const struct collective *call)
 {
-	apply((struct message){
-		.type = MESSAGE_COLLECTIVES,
-		.collectives = {.process_id = process, .nr_collectives = 1, .collectives = call}});
+	apply((struct message){.type = MESSAGE_COLLECTIVES,
+			       .collectives = {.process_id = speak_of(process),
+					       .nr_collectives = 1,
+					       .collectives = call}});
 }
 
 struct collective job_all_reduce(uint32_t communicator, uint64_t sequence, uint32_t correlation_id,
@@ -260,8 +312,9 @@ struct collective job_all_reduce(uint32_t communicator, uint64_t sequence, uint3
 
 void job_kernel(uint32_t process, const struct job_kernel *kernel)
 {
+	const uint32_t id = speak_of(process);
 	const struct launch_record launch = {
-		.time_ns = kernel->start_ns + (uint64_t)kernel->clock_offset_ns,
+		.time_ns = kernel->start_ns + (uint64_t)kernel->clock_offset_ns - kernel->delay_ns,
 		.correlation_id = kernel->correlation_id,
 		.stack_id = job_stack(kernel->stack),
 		.tid = kernel->tid,
@@ -281,7 +334,7 @@ void job_kernel(uint32_t process, const struct job_kernel *kernel)
 
 	apply((struct message){
 		.type = MESSAGE_EVENTS,
-		.events = {.process_id = process,
+		.events = {.process_id = id,
 			   .clock_offset_ns = kernel->clock_unknown ? 0 : kernel->clock_offset_ns,
 			   .clock_valid = !kernel->clock_unknown,
 			   .nr_launches = kernel->stack != NULL,
@@ -293,6 +346,7 @@ void job_kernel(uint32_t process, const struct job_kernel *kernel)
 void job_sample(uint32_t process, uint32_t kind, const char *stack, const char *reason,
 		uint32_t tid, uint64_t end_ns, uint64_t duration_ns)
 {
+	const uint32_t id = speak_of(process);
 	const struct host_sample sample = {
 		.time_ns = end_ns,
 		.duration_ns = duration_ns,
@@ -302,9 +356,8 @@ void job_sample(uint32_t process, uint32_t kind, const char *stack, const char *
 		.kind = (uint8_t)kind,
 	};
 
-	apply((struct message){
-		.type = MESSAGE_SAMPLES,
-		.samples = {.process_id = process, .nr_samples = 1, .samples = &sample}});
+	apply((struct message){.type = MESSAGE_SAMPLES,
+			       .samples = {.process_id = id, .nr_samples = 1, .samples = &sample}});
 }
 
 struct profile *job_profile(void)

@@ -1,4 +1,4 @@
-/* A job as its agents tell of it: a store in a folder of its own, one agent, ranks with collectives, GPU work and
+/* A job as its agents tell of it: a store in a folder of its own, an agent of node01, ranks with collectives, GPU work and
  * samples. Every call is asserted. */
 #ifndef STRAGGLER_FIXTURE_H
 #define STRAGGLER_FIXTURE_H
@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/collective.h"
 #include "report/profile/profile.h"
 #include "report/straggler/report_straggler.h"
-#include "proto/collective.h"
 
 /* cmocka's set-up and tear-down. */
 int job_set_up(void **state);
@@ -18,12 +18,16 @@ int job_tear_down(void **state);
 const char *job_path(void);
 
 void job_commit(void);
-void job_commit_fails(void); /* a commit that fails after it has written the calls: nothing is stored */
+void job_commit_fails(
+	void);          /* a commit that fails after it has written the calls: nothing is stored */
 void job_restart(void); /* without a commit: what came since the last one comes again, or not */
 void job_keep_samples(void);
 
 /* The ranks of the job, of all processes that come later; -1 before: not known. */
 void job_world(int32_t size);
+
+/* Starts the agent of another node, on which processes are that come later. */
+void job_node(const char *node);
 
 /* A process of that rank (-1: none) on a GPU of its own: its id, from 1. */
 uint32_t job_process(int32_t rank);
@@ -43,6 +47,7 @@ struct job_kernel {
 	const char *name, *stack; /* stack NULL: no launch */
 	uint32_t correlation_id, tid;
 	uint64_t start_ns, ns;   /* CUPTI's clock */
+	uint64_t delay_ns;       /* from the launch to the start */
 	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock */
 	bool of_graph, clock_unknown;
 };

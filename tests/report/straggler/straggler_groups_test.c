@@ -137,6 +137,33 @@ static void checkpoints_of_a_rank_are_lumps(void **state)
 	}
 }
 
+/* Of a rank of three on its host, where all ranks stall now and then; or of all three. */
+static void lumps_of_a_host_are_those_of_most_of_its_ranks(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const bool whole = seed % 2;
+		const struct model model = {
+			.ranks = 24,
+			.ranks_per_host = 3,
+			.collectives = STEPS,
+			.work_ms = 100,
+			.noise_ms = 1,
+			.noise = whole ? MODEL_NORMAL : MODEL_STALLS,
+			.plants = {{whole ? 9 : 10, whole ? 11 : 10, 500, 15, 29, 10}},
+			.seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.nr_groups, whole);
+		assert_int_equal(model_count_named(&result), !whole);
+		if (whole)
+			assert_group(&result, STRAGGLER_GROUP_HOST, 3, 3);
+		else
+			assert_int_not_equal(result.ranks[10].ground, STRAGGLER_NOT_NAMED);
+		model_free(&result);
+	}
+}
+
 static void a_twentieth_of_the_steps_is_enough(void **state)
 {
 	(void)state;
@@ -152,6 +179,27 @@ static void a_twentieth_of_the_steps_is_enough(void **state)
 
 		assert_int_not_equal(result.ranks[3].ground, STRAGGLER_NOT_NAMED);
 		assert_int_equal(model_count_named(&result), 1);
+		model_free(&result);
+	}
+}
+
+/* The late one is in what the other two are compared with. */
+static void of_three_ranks_one_may_be_late_from_the_middle_on(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 3,
+					    .ranks_per_host = 3,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 3,
+					    .plants = {{1, 1, 20, STEPS / 2, 0, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_not_equal(result.ranks[1].ground, STRAGGLER_NOT_NAMED);
+		assert_int_equal(model_count_named(&result), 1);
+		assert_int_equal(result.nr_groups, 0);
 		model_free(&result);
 	}
 }
@@ -231,6 +279,8 @@ int main(void)
 		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
 		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),
+		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
+		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
 		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),

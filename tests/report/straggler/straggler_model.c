@@ -9,8 +9,7 @@
 #include "report/straggler/straggler.h"
 #include "straggler_fixture.h"
 
-#define MS            1000000.0
-#define COLLECTIVE_MS 2 /* a collective's own time */
+#define MS 1000000.0
 
 static void set_places(const struct model *model, struct straggler_place *places)
 {
@@ -101,34 +100,54 @@ static double noise_of(const struct model *model, double state, uint64_t *seed)
 	}
 }
 
-struct model_result model_play(const struct model *model)
+double *model_work(const struct model *model)
 {
 	uint64_t seed = model->seed;
-	uint64_t *times = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*times));
-	double *work = calloc(model->ranks, sizeof(*work));
-	double *state = calloc(model->ranks, sizeof(*state)), span = 0;
+	double *all = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*all));
+	double *state = calloc(model->ranks, sizeof(*state));
 
-	for (uint32_t i = 0; i < model->collectives; i++) {
-		double last = 0;
-
+	for (uint32_t i = 0; i < model->collectives; i++)
 		for (uint32_t j = 0; j < model->ranks; j++) {
+			double *work = &all[(size_t)i * model->ranks + j];
+
 			state[j] = model->drift * state[j] +
 				   sqrt(1 - model->drift * model->drift) * job_normal(&seed);
-			work[j] = fmax(model->work_ms + noise_of(model, state[j], &seed), 0);
+			*work = fmax(model->work_ms + noise_of(model, state[j], &seed), 0);
 			for (uint32_t k = 0; k < 2; k++)
 				if (is_planted(&model->plants[k], i, j))
-					work[j] += model->plants[k].late_ms;
-			last = fmax(last, work[j]);
+					*work += model->plants[k].late_ms;
 		}
+	free(state);
+	return all;
+}
+
+struct model_result model_play_work(const struct model *model, const double *all)
+{
+	uint64_t *times = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*times));
+	double span = 0;
+
+	for (uint32_t i = 0; i < model->collectives; i++) {
+		const double *work = all + (size_t)i * model->ranks;
+		double last = 0;
+
+		for (uint32_t j = 0; j < model->ranks; j++)
+			last = fmax(last, work[j]);
 		for (uint32_t j = 0; j < model->ranks; j++)
 			times[(size_t)i * model->ranks + j] =
-				(uint64_t)((last - work[j] + COLLECTIVE_MS) * MS);
-		span += last + COLLECTIVE_MS;
+				(uint64_t)((last - work[j] + MODEL_COLLECTIVE_MS) * MS);
+		span += last + MODEL_COLLECTIVE_MS;
 	}
 	struct model_result result = model_judge(times, model, span);
 	free(times);
+	return result;
+}
+
+struct model_result model_play(const struct model *model)
+{
+	double *work = model_work(model);
+	struct model_result result = model_play_work(model, work);
+
 	free(work);
-	free(state);
 	return result;
 }
 

@@ -5,6 +5,8 @@
 
 #include "report/straggler/straggler_groups.h"
 
+#define MODEL_COLLECTIVE_MS 2 /* a collective's own time */
+
 enum model_noise { MODEL_NORMAL, MODEL_LOGNORMAL, MODEL_STALLS };
 
 /* Ranks first to last are late by so much: from a collective on, in each `every`-th. */
@@ -30,6 +32,12 @@ struct model_result {
 	struct straggler_group *groups;
 	uint32_t nr_ranks, nr_groups;
 };
+
+/* Returns what each rank works before each collective, in ms: [i * ranks + j]. The caller owns it: free(). */
+double *model_work(const struct model *model);
+
+/* Plays the job of that work, and judges ranks and groups. Asserts that it works. */
+struct model_result model_play_work(const struct model *model, const double *work);
 
 /* Plays the job, and judges ranks and groups. Asserts that it works. */
 struct model_result model_play(const struct model *model);

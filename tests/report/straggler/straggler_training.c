@@ -2,67 +2,11 @@
 
 #include <stdlib.h>
 
-#include "proto/host_sample.h"
 #include "straggler_fixture.h"
+#include "straggler_trainee.h"
 
-#define US      1000.0
-#define MS      1000000.0
-#define HOUR_NS 3600000000000ll
-
-/* A rank: its clocks, its process, and the phase of its sampling clock. */
-struct trainee {
-	uint32_t process, correlation_id;
-	int64_t host_skew_ns, gpu_offset_ns; /* of CLOCK_MONOTONIC; CLOCK_MONOTONIC - CUPTI's */
-	double period_ms, phase_ms;
-	bool gpu_alone;
-};
-
-static uint64_t own_clock(const struct trainee *trainee, double true_ms)
-{
-	return (uint64_t)(100 * HOUR_NS + trainee->host_skew_ns + (int64_t)(true_ms * MS));
-}
-
-static void put_sample(const struct trainee *trainee, uint32_t kind, const char *stack,
-		       const char *reason, double end_ms, double ms)
-{
-	if (!trainee->gpu_alone)
-		job_sample(trainee->process, kind, stack, reason, 9, own_clock(trainee, end_ms),
-			   (uint64_t)(ms * MS));
-}
-
-/* Samples of a thread that runs from one time to another. */
-static void run_on_cpu(struct trainee *trainee, const char *stack, double from_ms, double to_ms)
-{
-	const double period_ms = trainee->period_ms;
-
-	for (trainee->phase_ms += to_ms - from_ms; trainee->phase_ms >= period_ms;
-	     trainee->phase_ms -= period_ms)
-		put_sample(trainee, HOST_SAMPLE_CPU, stack, "",
-			   to_ms - trainee->phase_ms + period_ms, period_ms);
-}
-
-static void wait_for(struct trainee *trainee, const char *stack, const char *reason, double from_ms,
-		     double to_ms)
-{
-	if (to_ms > from_ms)
-		put_sample(trainee, HOST_SAMPLE_OFF_CPU, stack, reason, to_ms, to_ms - from_ms);
-}
-
-static void run_kernel(struct trainee *trainee, const char *name, const char *stack, double from_ms,
-		       double ms)
-{
-	const struct job_kernel kernel = {
-		.name = name,
-		.stack = stack,
-		.correlation_id = ++trainee->correlation_id,
-		.tid = 9,
-		.start_ns = own_clock(trainee, from_ms) - (uint64_t)trainee->gpu_offset_ns,
-		.ns = (uint64_t)(ms * MS),
-		.clock_offset_ns = trainee->gpu_offset_ns,
-	};
-
-	job_kernel(trainee->process, &kernel);
-}
+#define US 1000.0
+#define MS 1000000.0
 
 /* What only some planted faults need: tokens, a shard, and a wait for a CPU. Returns when it is done. */
 static double prepare(const struct training *training, struct trainee *trainee, uint32_t step,
@@ -73,18 +17,18 @@ static double prepare(const struct training *training, struct trainee *trainee, 
 	double shard_ms = late && plant == TRAINING_SHARD ? 5 : 0;
 	double queue_ms = late && plant == TRAINING_QUEUE ? 6 : 0;
 
-	run_on_cpu(trainee, "train.py:<module>;train.py:step;train.py:tokenize_batch", now_ms,
-		   now_ms + tokens_ms);
+	trainee_runs(trainee, "train.py:<module>;train.py:step;train.py:tokenize_batch", now_ms,
+		     now_ms + tokens_ms);
 	now_ms += tokens_ms;
-	wait_for(trainee,
-		 "train.py:<module>;train.py:load_shard;time_sleep;clock_nanosleep;"
-		 "do_nanosleep_[k]",
-		 "sleep", now_ms, now_ms + shard_ms);
+	trainee_waits(trainee,
+		      "train.py:<module>;train.py:load_shard;time_sleep;clock_nanosleep;"
+		      "do_nanosleep_[k]",
+		      "sleep", now_ms, now_ms + shard_ms);
 	now_ms += shard_ms;
-	wait_for(trainee, "train.py:main;train.py:augment;numpy.py:resize", "run queue", now_ms,
-		 now_ms + queue_ms / 2);
-	wait_for(trainee, "train.py:main;train.py:forward;cudaStreamSynchronize", "run queue",
-		 now_ms + queue_ms / 2, now_ms + queue_ms);
+	trainee_waits(trainee, "train.py:main;train.py:augment;numpy.py:resize", "run queue",
+		      now_ms, now_ms + queue_ms / 2);
+	trainee_waits(trainee, "train.py:main;train.py:forward;cudaStreamSynchronize", "run queue",
+		      now_ms + queue_ms / 2, now_ms + queue_ms);
 	return now_ms + queue_ms;
 }
 
@@ -104,19 +48,19 @@ static double work(const struct training *training, struct trainee *trainee, uin
 
 	load_ms += training->noise_ms * (0.5 + job_uniform(seed));
 	host_ms += training->noise_ms * job_normal(seed);
-	wait_for(trainee, "train.py:main;loader.py:next;poll;do_poll_[k]", "poll", now_ms,
-		 now_ms + load_ms);
+	trainee_waits(trainee, "train.py:main;loader.py:next;poll;do_poll_[k]", "poll", now_ms,
+		      now_ms + load_ms);
 	now_ms += load_ms;
 	now_ms = prepare(training, trainee, step, late, now_ms);
-	run_on_cpu(trainee, "train.py:main;train.py:forward", now_ms, now_ms + forward_ms);
+	trainee_runs(trainee, "train.py:main;train.py:forward", now_ms, now_ms + forward_ms);
 	now_ms += forward_ms;
-	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
-		   now_ms + host_ms);
+	trainee_runs(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
+		     now_ms + host_ms);
 	now_ms += host_ms;
 	/* Another thread that the loading of data keeps waiting, too, and in the same measure. */
 	double partner_ms = training->plant == TRAINING_PARTNER ? load_ms / 3 : 0;
-	wait_for(trainee, "train.py:main;queue.py:put;futex_wait_[k]", "futex", now_ms,
-		 now_ms + partner_ms);
+	trainee_waits(trainee, "train.py:main;queue.py:put;futex_wait_[k]", "futex", now_ms,
+		      now_ms + partner_ms);
 	now_ms += partner_ms;
 	/* What the others do not do at all, or less, and what it calls. */
 	double spin_ms = training->plant == TRAINING_EVEN            ? (late ? 20 : 8)
@@ -127,26 +71,35 @@ static double work(const struct training *training, struct trainee *trainee, uin
 			"train.py:main;train.py:spin;time.py:now;clock_gettime",
 			"train.py:main;train.py:spin;time.py:seconds",
 			"train.py:main;train.py:spin"};
-		run_on_cpu(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
+		trainee_runs(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
 		now_ms += spin_ms / 3;
+	}
+	if (training->plant == TRAINING_FAULTS) {
+		double faults_ms = late ? 15 : 3;
+
+		trainee_runs(trainee,
+			     "train.py:main;train.py:augment;numpy.py:resize;"
+			     "asm_exc_page_fault_[k];exc_page_fault_[k];clear_page_erms_[k]",
+			     now_ms, now_ms + faults_ms);
+		now_ms += faults_ms;
 	}
 	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause
 	 * of it. */
-	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
-		 begin_ms, now_ms);
-	run_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,
-		   gemm_ms);
-	run_kernel(trainee, "softmax", "train.py:main;train.py:forward;cudaLaunchKernel",
-		   now_ms + gemm_ms, 5);
+	trainee_waits(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
+		      begin_ms, now_ms);
+	trainee_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,
+		       gemm_ms);
+	trainee_kernel(trainee, "softmax", "train.py:main;train.py:forward;cudaLaunchKernel",
+		       now_ms + gemm_ms, 5);
 	/* It polls at first, and sleeps then. */
 	if (training->waits_for_gpu) {
-		run_on_cpu(trainee, "train.py:main;train.py:loss;cudaEventQuery;poll", now_ms,
-			   now_ms + gemm_ms / 2);
-		wait_for(trainee, "train.py:main;train.py:loss;cudaEventSynchronize;poll", "poll",
-			 now_ms + gemm_ms / 2, now_ms + gemm_ms + 5);
+		trainee_runs(trainee, "train.py:main;train.py:loss;cudaEventQuery;poll", now_ms,
+			     now_ms + gemm_ms / 2);
+		trainee_waits(trainee, "train.py:main;train.py:loss;cudaEventSynchronize;poll",
+			      "poll", now_ms + gemm_ms / 2, now_ms + gemm_ms + 5);
 	}
 	if (training->waits_for_room)
-		wait_for(trainee, "clock_nanosleep", "sleep", now_ms, now_ms + 2 * gemm_ms);
+		trainee_waits(trainee, "clock_nanosleep", "sleep", now_ms, now_ms + 2 * gemm_ms);
 	return now_ms + gemm_ms + 5;
 }
 
@@ -154,14 +107,14 @@ static void communicate(struct trainee *trainee, uint32_t step, double start_ms,
 {
 	const struct collective call =
 		job_all_reduce(1, step + 1, trainee->correlation_id + 1,
-			       own_clock(trainee, start_ms - 0.1), (uint64_t)(20 * US));
+			       trainee_clock(trainee, start_ms - 0.1), (uint64_t)(20 * US));
 
 	job_call(trainee->process, &call);
-	run_kernel(trainee, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-		   "train.py:main;train.py:backward;cudaLaunchKernelExC", start_ms,
-		   end_ms - start_ms);
-	wait_for(trainee, "train.py:main;train.py:backward;cudaStreamSynchronize", "futex",
-		 start_ms, end_ms);
+	trainee_kernel(trainee, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+		       "train.py:main;train.py:backward;cudaLaunchKernelExC", start_ms,
+		       end_ms - start_ms);
+	trainee_waits(trainee, "train.py:main;train.py:backward;cudaStreamSynchronize", "futex",
+		      start_ms, end_ms);
 }
 
 /* Imports, waits for files, and kernels that are tried out: the late rank's take start_ms longer. */
@@ -170,10 +123,11 @@ static double start(const struct training *training, struct trainee *trainees)
 	for (uint32_t i = 0; i < training->ranks; i++) {
 		double ms = 1000 + (i == training->late_rank ? training->start_ms : 0);
 
-		run_on_cpu(&trainees[i], "train.py:<module>;torch.py:<module>", 0, ms);
-		wait_for(&trainees[i], "train.py:<module>;torch.py:<module>;read", "io", ms,
-			 2 * ms);
-		run_kernel(&trainees[i], "tune", "train.py:<module>;cudaLaunchKernel", 2 * ms, ms);
+		trainee_runs(&trainees[i], "train.py:<module>;torch.py:<module>", 0, ms);
+		trainee_waits(&trainees[i], "train.py:<module>;torch.py:<module>;read", "io", ms,
+			      2 * ms);
+		trainee_kernel(&trainees[i], "tune", "train.py:<module>;cudaLaunchKernel", 2 * ms,
+			       ms);
 	}
 	return 3 * (1000 + training->start_ms);
 }
@@ -191,7 +145,8 @@ void training_play(const struct training *training)
 			.host_skew_ns = training->one_clock
 						? 0
 						: (int64_t)((job_uniform(&seed) - 0.5) * 10e9),
-			.gpu_offset_ns = -50 * HOUR_NS + (int64_t)(job_uniform(&seed) * 1e9),
+			.gpu_offset_ns =
+				TRAINEE_GPU_OFFSET_NS + (int64_t)(job_uniform(&seed) * 1e9),
 			.gpu_alone = training->gpu_alone,
 			.period_ms = period_ms,
 			.phase_ms = period_ms * job_uniform(&seed),

@@ -190,6 +190,21 @@ static void options_that_change_nothing_are_refused(void **state)
 						.details = 1u << REPORT_DETAIL_VERBOSE,
 						.format = REPORT_JSON},
 		       "--straggler --format json does not take --verbose (--format table)");
+	assert_refused(&(struct report_request){.details = 1u << REPORT_DETAIL_FRAMEWORKS},
+		       "--frameworks changes nothing without --frames user");
+}
+
+static void frameworks_are_taken_where_frames_are_folded(void **state)
+{
+	const struct report_request requests[] = {
+		{.details = 1u << REPORT_DETAIL_FRAMEWORKS, .user_frames = true},
+		{.details = 1u << REPORT_DETAIL_FRAMEWORKS, .format = REPORT_HTML},
+	};
+	char *error;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		assert_int_equal(report_subject_check(&requests[i], &error), 0);
 }
 
 /* What the table says is used is taken. */
@@ -203,7 +218,8 @@ static void options_of_a_format_are_taken(void **state)
 			const struct report_subject *subject = &report_subjects[id];
 			const struct report_request request = {.asked = 1u << id,
 							       .format = format,
-							       .details = subject->details[format]};
+							       .details = subject->details[format],
+							       .user_frames = true};
 
 			if (!subject->write[format])
 				assert_int_equal(subject->details[format], 0);
@@ -296,6 +312,7 @@ int main(void)
 		cmocka_unit_test(every_option_is_taken_or_refused),
 		cmocka_unit_test(a_refusal_names_what_is_possible),
 		TEST(options_that_change_nothing_are_refused),
+		TEST(frameworks_are_taken_where_frames_are_folded),
 		TEST(options_of_a_format_are_taken),
 		TEST(clocks_are_a_subject_and_an_option_of_samples),
 		TEST(what_was_not_read_is_not_written),
