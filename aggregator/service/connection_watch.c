@@ -55,8 +55,7 @@ static int open_monitor(struct connection_watch *watch, void *context)
 	char name[64];
 	int no_limit = 0; /* with a limit, ZeroMQ's own thread would wait for us */
 
-	snprintf(name, sizeof(name), "inproc://connections-%u",
-		 atomic_fetch_add(&nr_names, 1));
+	snprintf(name, sizeof(name), "inproc://connections-%u", atomic_fetch_add(&nr_names, 1));
 	if (zmq_socket_monitor(watch->socket, name, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
 		return -errno;
 	watch->monitor = zmq_socket(context, ZMQ_PAIR);
