@@ -27,7 +27,6 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
-#include "aggregator/profile/roster.h"
 #include "aggregator/store/store.h"
 #include "aggregator/workers/frame_queue.h"
 #include "aggregator/workers/worker_pool.h"
@@ -123,12 +122,6 @@ static void publish_status(struct aggregator *aggregator)
 
 /* ---- life */
 
-static uint64_t share_of_memory(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) / AGGREGATOR_FRAMES_SHARE *
-	       (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
 {
@@ -222,7 +215,8 @@ static int start_workers(struct aggregator *aggregator, const struct aggregator_
 	profiles->receiver = aggregator->receiver;
 	profiles->workers = aggregator->workers;
 	profiles->commit_interval_ms = options->commit_interval_ms;
-	profiles->budget.max_bytes = options->frames_max ? options->frames_max : share_of_memory();
+	profiles->budget.max_bytes =
+		options->frames_max ? options->frames_max : frame_budget_share();
 	return status || aggregator->decoder ? status : -ENOMEM;
 }
 
@@ -378,6 +372,16 @@ static int handle_here(struct aggregator *aggregator, struct open_profile *profi
 	return 0;
 }
 
+/* Returns whether the message is still the profile's. Its sender may have gone to another profile since; commands and
+ * questions for an epoch do not depend on where their sender is. */
+static bool is_still_for(struct aggregator *aggregator, const struct open_profile *profile,
+			 const struct peer *peer, const struct message *message)
+{
+	return profile_set_of(&aggregator->profiles, peer) == profile ||
+	       (message->type == MESSAGE_HELLO && message->hello.asks) ||
+	       (message->type == MESSAGE_CONTROL && message->control.kind == CONTROL_ASK);
+}
+
 /* Handles a frame that is no data and has waited. */
 static int handle_held(struct aggregator *aggregator, struct open_profile *profile,
 		       struct held_frame *frame)
@@ -389,7 +393,7 @@ static int handle_held(struct aggregator *aggregator, struct open_profile *profi
 			    ? batch_decode(aggregator->decoder, frame->bytes, frame->size, &message)
 			    : -ENOENT;
 
-	if (!error)
+	if (!error && is_still_for(aggregator, profile, peer, &message))
 		return handle_here(aggregator, profile, peer, &message, frame);
 	held_frame_release(frame);
 	return error == -ENOMEM ? error : 0;

@@ -10,9 +10,6 @@
 
 #include "job_retention.h"
 
-/* Messages that wait for their profiles may take this part of the host's memory: one in so many. */
-#define AGGREGATOR_FRAMES_SHARE 8u
-
 struct aggregator;
 struct key_set;
 
@@ -47,7 +44,7 @@ struct aggregator_options {
 	struct job_retention_limits keep_jobs;
 	uint32_t nr_workers; /* with jobs_path; 0: worker_pool_threads() */
 	uint64_t
-		frames_max; /* bytes of messages that wait for their profiles; 0: see AGGREGATOR_FRAMES_SHARE */
+		frames_max; /* bytes of messages that wait for their profiles; 0: frame_budget_share() */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,

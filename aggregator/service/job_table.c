@@ -115,8 +115,6 @@ static int open_profile(struct job *job, char **error)
 	if (r == 0)
 		r = job_dir_file(job->path, JOB_DIR_NODES, nodes);
 	*error = NULL;
-	snprintf(job->place, sizeof(job->place), "%s:%s", table->host, job->path);
-	job->profile.said_place = job->place;
 	return r ? r : open_profile_open(&job->profile, &options, error);
 }
 
@@ -143,6 +141,15 @@ static struct job *create_job(struct job_table *table, uint64_t now_ns)
 	return job;
 }
 
+/* Agents are told the place from now on. */
+static void set_open(struct job *job)
+{
+	snprintf(job->place, sizeof(job->place), "%s:%s", job->table->host, job->path);
+	job->profile.said_place = job->place;
+	job->profile.away = false;
+	job->state = JOB_IS_OPEN;
+}
+
 /* Everything in its store was loaded, and is stored. So the store may rest if too many are open. */
 static void add_open(struct job_table *table, struct job *job)
 {
@@ -150,8 +157,7 @@ static void add_open(struct job_table *table, struct job *job)
 
 	if (job_table_is_full(table, &oldest))
 		store_rest(job->profile.store);
-	job->state = JOB_IS_OPEN;
-	job->profile.away = false;
+	set_open(job);
 	job->profile.rests = store_rests(job->profile.store);
 	table->jobs[table->nr_jobs++] = job;
 }
@@ -311,8 +317,7 @@ static void end_open(struct worker_task *task)
 			    clock_now_ns());
 		return;
 	}
-	job->state = JOB_IS_OPEN;
-	job->profile.away = false;
+	set_open(job);
 	log_info("%s begins", job->path);
 }
 
@@ -473,13 +478,6 @@ static void let_go(struct job_table *table, const struct job *job)
 	}
 }
 
-static void say_it_is_gone(const struct job *job)
-{
-	log_error("%s: the profile was deleted or moved while it was written: what came is lost "
-		  "with it, and no more is taken",
-		  job->path);
-}
-
 static void run_close(struct worker_task *task, struct batch_decoder *decoder)
 {
 	struct job *job = job_of(task);
@@ -487,7 +485,9 @@ static void run_close(struct worker_task *task, struct batch_decoder *decoder)
 	(void)decoder;
 	job->is_gone = job->is_gone || store_has_moved(job->profile.store);
 	if (job->is_gone)
-		say_it_is_gone(job);
+		log_error("%s: the profile was deleted or moved while it was written: what came is "
+			  "lost with it, and no more is taken",
+			  job->path);
 	else
 		job_end_say_missing(&job->end, open_profile_agents(&job->profile), job->path);
 	open_profile_close(&job->profile);
@@ -586,7 +586,7 @@ uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
 			close_job(table, i);
 			continue;
 		}
-		if (job->profile.save_wanted)
+		if (job->profile.save_wanted && !job->profile.rests)
 			next_ns = now_ns;
 		else if (job_end_count_open(&job->end, agents, now_ns) == 0 &&
 			 next_ns > now_ns + LOOK_NS)

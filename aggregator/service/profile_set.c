@@ -99,7 +99,8 @@ static void answer_frames(struct profile_set *set, struct held_frame *frame)
 		struct held_frame *next = frame->next;
 
 		answer_frame(set, frame);
-		held_frame_release(frame);
+		if (frame->release) /* else it was not in a queue */
+			frame_budget_end(&set->budget, frame);
 		frame = next;
 	}
 }
@@ -229,7 +230,9 @@ static void say_dropped(struct profile_set *set, const struct open_profile *prof
 	set->dropped_said_ns = now_ns;
 	log_warning("%s is behind with what its agents send: there is no room for more, and they "
 		    "send it again (%llu messages so far, of all profiles)",
-		    profile->said_place ? profile->said_place : profile->place,
+		    profile->said_place    ? profile->said_place
+		    : profile == &set->own ? profile->place
+					   : "a job that begins",
 		    (unsigned long long)set->budget.dropped);
 }
 
@@ -292,7 +295,7 @@ static struct held_frame *take_data(struct profile_set *set, struct open_profile
 	for (uint32_t i = 0; i < PROFILE_TURN_FRAMES && bytes < PROFILE_TURN_BYTES; i++) {
 		if (!profile->frames.first || !profile->frames.first->has_data)
 			break;
-		*at = frame_queue_pop(&profile->frames, &set->budget);
+		*at = frame_queue_lend(&profile->frames, &set->budget);
 		find_session(set, profile, *at);
 		bytes += (*at)->size;
 		at = &(*at)->next;

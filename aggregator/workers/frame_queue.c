@@ -1,6 +1,13 @@
 #include "frame_queue.h"
 
-/* What a frame costs besides its bytes. */
+#include <unistd.h>
+
+uint64_t frame_budget_share(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) / FRAME_BUDGET_SHARE *
+	       (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static uint64_t cost_of(const struct held_frame *frame)
 {
 	return frame->size + sizeof(*frame);
@@ -55,6 +62,21 @@ struct held_frame *frame_queue_pop(struct frame_queue *queue, struct frame_budge
 	queue->bytes -= cost_of(frame);
 	budget->bytes -= cost_of(frame);
 	return frame;
+}
+
+struct held_frame *frame_queue_lend(struct frame_queue *queue, struct frame_budget *budget)
+{
+	struct held_frame *frame = frame_queue_pop(queue, budget);
+
+	if (frame)
+		budget->bytes += cost_of(frame);
+	return frame;
+}
+
+void frame_budget_end(struct frame_budget *budget, struct held_frame *frame)
+{
+	budget->bytes -= cost_of(frame);
+	held_frame_release(frame);
 }
 
 void frame_queue_clear(struct frame_queue *queue, struct frame_budget *budget)

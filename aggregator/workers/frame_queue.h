@@ -51,6 +51,11 @@ struct frame_budget {
 	uint64_t dropped; /* frames for which there was no room */
 };
 
+#define FRAME_BUDGET_SHARE 8u /* one byte of the host's memory in so many */
+
+/* Returns that share, in bytes. */
+uint64_t frame_budget_share(void);
+
 struct frame_queue {                     /* zeroed: empty */
 	struct held_frame *first, *last; /* owns */
 	uint64_t bytes;
@@ -66,6 +71,10 @@ void frame_queue_return(struct frame_queue *queue, struct frame_budget *budget,
 
 /* Takes the first frame, which the caller then owns; NULL: the queue is empty. */
 struct held_frame *frame_queue_pop(struct frame_queue *queue, struct frame_budget *budget);
+
+/* The same, but the frame's bytes stay in the budget until frame_budget_end(), which releases the frame. */
+struct held_frame *frame_queue_lend(struct frame_queue *queue, struct frame_budget *budget);
+void frame_budget_end(struct frame_budget *budget, struct held_frame *frame);
 
 /* Releases all frames. */
 void frame_queue_clear(struct frame_queue *queue, struct frame_budget *budget);

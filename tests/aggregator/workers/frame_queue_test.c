@@ -89,6 +89,23 @@ static void there_is_always_room_for_another_queue(void **state)
 	assert_int_equal(nr_frames, 0);
 }
 
+static void lent_frames_take_room_until_their_end(void **state)
+{
+	struct frame_budget budget = {.max_bytes = 2 * COST};
+	struct frame_queue queue = {0};
+
+	(void)state;
+	assert_null(frame_queue_lend(&queue, &budget));
+	assert_true(frame_queue_push(&queue, &budget, make(1)));
+	struct held_frame *frame = frame_queue_lend(&queue, &budget);
+	assert_int_equal(frame->seq, 1);
+	assert_int_equal(budget.bytes, COST);
+	assert_int_equal(queue.bytes, 0);
+	frame_budget_end(&budget, frame);
+	assert_int_equal(budget.bytes, 0);
+	assert_int_equal(nr_frames, 0);
+}
+
 static void an_empty_queue_takes_any_frame(void **state)
 {
 	struct frame_budget budget = {.max_bytes = BYTES};
@@ -119,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_leave_in_the_order_in_which_they_came),
 		cmocka_unit_test(there_is_always_room_for_another_queue),
+		cmocka_unit_test(lent_frames_take_room_until_their_end),
 		cmocka_unit_test(an_empty_queue_takes_any_frame),
 		cmocka_unit_test(a_frame_of_the_caller_is_left_to_it),
 	};
