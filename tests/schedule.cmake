@@ -57,7 +57,10 @@ set(FLAMEGRID_THREADED_TESTS
   control_service_test
   day_test
   host_samples_test
+  job_stall_test
   job_table_test
+  page_room_test
+  worker_pool_test
   node_links_test
   profile_link_test
   raw_samples_test

@@ -28,6 +28,14 @@ void ack_sender_one(struct receiver *receiver, struct peer *peer)
 	}
 }
 
+static void hear(const struct peer *peer)
+{
+	struct agent_session *session = peer->session;
+
+	if (!session->ended && session->heard_ns < peer->heard_ns)
+		session->heard_ns = peer->heard_ns;
+}
+
 void ack_sender_all(struct receiver *receiver)
 {
 	uint32_t nr_peers;
@@ -36,9 +44,11 @@ void ack_sender_all(struct receiver *receiver)
 	for (uint32_t i = 0; i < nr_peers; i++) {
 		struct peer *peer = &peers[i];
 
-		if (peer->session &&
-		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq ||
-		     peer->round_ms != round_ms_of(peer)))
+		if (!peer->session || (peer->profile && peer->profile->away))
+			continue;
+		hear(peer);
+		if (peer->ack_due || peer->acked_seq != peer->session->durable_seq ||
+		    peer->round_ms != round_ms_of(peer))
 			ack_sender_one(receiver, peer);
 	}
 }
@@ -53,4 +63,24 @@ void ack_sender_refuse(struct receiver *receiver, const struct open_profile *pro
 		if (peers[i].session && peers[i].profile == profile &&
 		    peers[i].session->received_seq != peers[i].session->durable_seq)
 			receiver_refuse(receiver, &peers[i], code, reason);
+}
+
+void ack_sender_supersede(struct receiver *receiver, const struct peer *peer,
+			  const struct agent_session *session)
+{
+	receiver_refuse(receiver, peer, REFUSE_SUPERSEDED,
+			session->folds
+				? "another link sends this node's profile"
+				: "another agent of this node has taken over what this one read");
+}
+
+void ack_sender_end_epoch(struct receiver *receiver, const struct agent_session *session)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session == session)
+			ack_sender_supersede(receiver, &peers[i], session);
+	peer_table_detach(receiver_peers(receiver), session);
 }

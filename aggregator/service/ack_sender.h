@@ -5,6 +5,9 @@
 
 #include "receiver.h"
 
+struct agent_session;
+struct open_profile;
+
 /* The most that an agent may send without an acknowledgement. */
 #define ACK_SENDER_FRAMES 1024u
 #define ACK_SENDER_BYTES  (64u << 20)
@@ -12,11 +15,19 @@
 /* Sends an ACK to a peer, which has a session. */
 void ack_sender_one(struct receiver *receiver, struct peer *peer);
 
-/* Sends an ACK to all peers for which there is news, or which may have missed it. */
+/* Sends an ACK to all peers whose profile is here (open_profile.h), and for which there is news, or which may have
+ * missed it. Tells their sessions when they were heard. */
 void ack_sender_all(struct receiver *receiver);
 
 /* Refuses the peers of a profile whose frames are not stored. */
 void ack_sender_refuse(struct receiver *receiver, const struct open_profile *profile,
 		       enum refuse_code code, const char *reason);
+
+/* Tells a peer that its session's epoch is over, because another agent or link has come in its place. */
+void ack_sender_supersede(struct receiver *receiver, const struct peer *peer,
+			  const struct agent_session *session);
+
+/* The same to all peers of the session, which then have none. */
+void ack_sender_end_epoch(struct receiver *receiver, const struct agent_session *session);
 
 #endif

@@ -27,13 +27,13 @@
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
-#include "aggregator/profile/message_log.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
+#include "aggregator/workers/frame_queue.h"
+#include "aggregator/workers/worker_pool.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "proto/batch/batch_decode.h"
 #include "proto/batch/message_seq.h"
 #include "proto/trust/user_keys.h"
 
@@ -54,15 +54,14 @@ struct aggregator {
 	struct receiver *receiver;
 	struct user_keys *users; /* owns; NULL: none */
 	struct listening listening;
-	uint32_t commit_interval_ms;
-	int wake_fd; /* an eventfd: something other than a message has come */
+	struct worker_pool *workers;   /* owns */
+	struct batch_decoder *decoder; /* owns; for frames that waited */
+	int wake_fd;                   /* an eventfd: something other than a message has come */
 	atomic_bool stop;
 	struct fetch_service fetches;
 	struct proof_service proofs;
 	uint64_t jobs_at_ns; /* time of the next look at jobs */
-	uint64_t launches, records;
-	uint64_t refused_messages;
-	uint64_t began_ns; /* time when aggregator_run() began; before, of its creation */
+	uint64_t began_ns;   /* time when aggregator_run() began; before, of its creation */
 
 	pthread_mutex_t lock; /* guards status, which other threads read */
 	struct aggregator_status status;
@@ -78,32 +77,46 @@ static uint64_t spoke_since(const struct aggregator *aggregator, uint64_t silent
 	return since_ns > aggregator->began_ns ? since_ns : 0;
 }
 
+/* A profile that a worker has is seen as it was before. */
+static const struct profile_seen *see(const struct aggregator *aggregator,
+				      struct open_profile *profile)
+{
+	const uint64_t since_ns = spoke_since(aggregator, SILENT_NS);
+	const uint64_t links_since_ns = spoke_since(aggregator, LINK_SILENT_NS);
+	struct profile_seen *seen = &profile->seen;
+
+	if (profile->away)
+		return seen;
+	seen->heard = profile_agents_heard(open_profile_agents(profile), since_ns, links_since_ns,
+					   &seen->open);
+	seen->links = profile->nodes ? node_profiles_links(profile->nodes) : 0;
+	return seen;
+}
+
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
+	struct profile_set *profiles = &aggregator->profiles;
 	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
-	const uint64_t since_ns = spoke_since(aggregator, SILENT_NS);
-	const uint64_t links_since_ns = spoke_since(aggregator, LINK_SILENT_NS);
 
-	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
-		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
-		uint64_t open, heard = profile_agents_heard(open_profile_agents(profile), since_ns,
-							    links_since_ns, &open);
+	for (uint32_t i = 0; i < profile_set_count(profiles); i++) {
+		const struct profile_seen *seen = see(aggregator, profile_set_at(profiles, i));
 
-		agents += profile->nodes ? node_profiles_links(profile->nodes) : 0;
-		connected += heard;
-		silent += open - heard;
+		agents += seen->links;
+		connected += seen->heard;
+		silent += seen->open - seen->heard;
 	}
 	pthread_mutex_lock(&aggregator->lock);
 	aggregator->status.agents = agents;
 	aggregator->status.agents_connected = connected;
 	aggregator->status.agents_silent = silent;
-	aggregator->status.commits = aggregator->profiles.commits;
+	aggregator->status.commits = profiles->commits;
 	aggregator->status.bad_frames = counts->bad_frames;
 	aggregator->status.refused = counts->refused;
 	aggregator->status.strangers = counts->strangers;
-	aggregator->status.launches = aggregator->launches;
-	aggregator->status.records = aggregator->records;
+	aggregator->status.dropped = profiles->budget.dropped;
+	aggregator->status.launches = profiles->launches;
+	aggregator->status.records = profiles->records;
 	pthread_mutex_unlock(&aggregator->lock);
 }
 
@@ -149,6 +162,8 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.keep = options->keep_jobs,
 		.bytes_max = options->bytes_max,
 		.receiver = aggregator->receiver,
+		.workers = aggregator->workers,
+		.budget = &aggregator->profiles.budget,
 	};
 	char *why = NULL;
 	int status = options->jobs_path ? job_table_create(&jobs, clock_now_ns(),
@@ -187,6 +202,24 @@ static int protect(struct aggregator *aggregator, const struct aggregator_option
 	return status;
 }
 
+/* One profile gains nothing by threads: agents wait for its commits anyway. */
+static int start_workers(struct aggregator *aggregator, const struct aggregator_options *options)
+{
+	struct profile_set *profiles = &aggregator->profiles;
+	const uint32_t nr_workers =
+		options->nr_workers ? options->nr_workers : worker_pool_threads();
+	int status = worker_pool_start(options->jobs_path ? nr_workers : 0, aggregator->wake_fd,
+				       &aggregator->workers);
+
+	aggregator->decoder = batch_decoder_create();
+	profiles->receiver = aggregator->receiver;
+	profiles->workers = aggregator->workers;
+	profiles->commit_interval_ms = options->commit_interval_ms;
+	profiles->budget.max_bytes =
+		options->frames_max ? options->frames_max : frame_budget_share();
+	return status || aggregator->decoder ? status : -ENOMEM;
+}
+
 static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
 		   char **error)
 {
@@ -198,19 +231,19 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	};
 	int status = 0;
 
-	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (aggregator->wake_fd < 0)
 		status = -errno;
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
+	if (!status)
+		status = start_workers(aggregator, options);
 	if (status)
 		return error_text_set(error, status, "cannot start the aggregator: %s",
 				      strerror(-status));
 	status = protect(aggregator, options, error);
 	if (status)
 		return status;
-	aggregator->profiles.receiver = aggregator->receiver;
 	aggregator->hellos.profiles = &aggregator->profiles;
 	status = open_own(aggregator, options, error);
 	if (!status)
@@ -250,9 +283,11 @@ void aggregator_destroy(struct aggregator *aggregator)
 		return;
 	fetch_service_stop(&aggregator->fetches);
 	proof_service_stop(&aggregator->proofs);
-	receiver_destroy(aggregator->receiver);
-	user_keys_close(aggregator->users);
+	worker_pool_stop(aggregator->workers);
 	profile_set_fini(&aggregator->profiles);
+	receiver_destroy(aggregator->receiver);
+	batch_decoder_destroy(aggregator->decoder);
+	user_keys_close(aggregator->users);
 	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
@@ -268,110 +303,6 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 
 /* ---- messages */
 
-static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_t seq)
-{
-	char reason[96];
-
-	if (peer->gap_reported)
-		return;
-	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
-		 (unsigned long long)peer->session->received_seq + 1);
-	log_debug("messages of an agent are missing: %s", reason);
-	ack_sender_one(aggregator->receiver, peer);
-	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
-		peer->gap_reported = true;
-}
-
-static void refuse_message(struct aggregator *aggregator, const struct peer *peer, uint64_t seq,
-			   enum refuse_code code, const char *reason)
-{
-	if (aggregator->refused_messages++ < REFUSALS_SAID)
-		log_warning("an agent's message %llu was refused: %s", (unsigned long long)seq,
-			    reason);
-	receiver_refuse(aggregator->receiver, peer, code, reason);
-}
-
-/* 0; -ENOMEM; an enum refuse_code, after the refusal. */
-static int apply_link(struct aggregator *aggregator, struct peer *peer,
-		      const struct message *message, const char **reason)
-{
-	const struct agent_session *superseded;
-	const struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-
-	if (message->type == MESSAGE_PAGES && profile != &aggregator->profiles.own &&
-	    !job_table_has_room(aggregator->profiles.jobs, profile, message->pages.nr_bytes)) {
-		*reason = "no memory is left for profiles that nodes fold";
-		return REFUSE_LIMIT;
-	}
-	int status = node_profiles_apply(profile->nodes, peer->session, message, peer->heard_ns,
-					 reason, &superseded);
-
-	if (superseded)
-		hello_service_end_epoch(aggregator->receiver, superseded);
-	return status;
-}
-
-/* As apply_link(), for an agent's message. */
-static int apply_agent(struct aggregator *aggregator, struct peer *peer,
-		       const struct message *message, const char **reason)
-{
-	struct agent_session *session = peer->session;
-	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-	int status = session_apply(session, profile->collection, message, reason);
-
-	if (status)
-		return status;
-	size_t size;
-	const void *frame = receiver_frame(aggregator->receiver, &size);
-	/* Else a disk that is full for long would fill our memory: only a whole commit can follow. */
-	if (commit_schedule_takes_messages(&profile->schedule) &&
-	    message_log_add(profile->collection->messages, session, frame, size))
-		return -ENOMEM;
-	profile->schedule.changed = true;
-	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
-	if (message->type == MESSAGE_BYE)
-		profile->schedule.hurry = true;
-	/* Once the end of a process is acknowledged, readers see all of it. */
-	if (message->type == MESSAGE_PROCESS && message->process.state != PROCESS_RUNNING)
-		profile->schedule.whole = true;
-	if (message->type == MESSAGE_EVENTS) {
-		aggregator->launches += message->events.nr_launches;
-		aggregator->records += message->events.nr_gpu;
-	}
-	return 0;
-}
-
-static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
-			    const struct message *message)
-{
-	struct agent_session *session = peer->session;
-	uint64_t seq = message_seq_get(message);
-	const char *reason;
-
-	if (!session) {
-		receiver_refuse(aggregator->receiver, peer, REFUSE_NO_HELLO, "say HELLO first");
-		return 0;
-	}
-	if (seq <= session->received_seq) {
-		peer->ack_due = true;
-		return 0;
-	}
-	if (seq > session->received_seq + 1) {
-		handle_gap(aggregator, peer, seq);
-		return 0;
-	}
-	session->spoke_ns = clock_realtime_ns();
-	int status = session->folds ? apply_link(aggregator, peer, message, &reason)
-				    : apply_agent(aggregator, peer, message, &reason);
-	if (status < 0)
-		return status;
-	if (status > 0)
-		refuse_message(aggregator, peer, seq, (enum refuse_code)status, reason);
-	else
-		peer->gap_reported = false;
-	return 0;
-}
-
 /* Answers a ping. Its sender may have missed messages, so they are sent again. */
 static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 			const struct message_ping *ping)
@@ -383,23 +314,22 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
-/* Its sender may name a job other than its own. */
-static void handle_control(struct aggregator *aggregator, struct peer *peer,
-			   const struct message_control *control)
+/* *profile: the sender's own, or that of the job that it names. NULL: it was refused. */
+static void find_controlled(struct aggregator *aggregator, const struct peer *peer,
+			    const struct message_control *control, struct open_profile **profile)
 {
-	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 	const char *reason = "this aggregator keeps no profiles of jobs";
 	int status = 0;
 
 	if (control->kind == CONTROL_ASK && control->job_key.size)
 		status = aggregator->profiles.jobs
 				 ? job_table_find(aggregator->profiles.jobs, &control->job_user,
-						  &control->job_key, &profile, &reason)
+						  &control->job_key, profile, &reason)
 				 : REFUSE_UNDEFINED;
-	if (status)
-		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
-	else
-		control_service_handle(&profile->control, peer, control);
+	if (!status)
+		return;
+	receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
+	*profile = NULL;
 }
 
 static void deny(struct aggregator *aggregator, const struct peer *peer)
@@ -413,53 +343,145 @@ static void deny(struct aggregator *aggregator, const struct peer *peer)
 	receiver_refuse(aggregator->receiver, peer, REFUSE_DENIED, reason);
 }
 
+/* Handles a message that is no data, for a profile that is here, and after all that came before. frame: as it waited;
+ * NULL: it has just come. */
+static int handle_here(struct aggregator *aggregator, struct open_profile *profile,
+		       struct peer *peer, const struct message *message, struct held_frame *frame)
+{
+	int status = 0;
+
+	if (message->type == MESSAGE_HELLO)
+		status = hello_service_answer(&aggregator->hellos, peer, profile, &message->hello,
+					      frame && frame->was_tried);
+	else if (message->type == MESSAGE_CLOCK)
+		status = clock_service_handle(&profile->clocks, peer, &message->clock,
+					      peer->heard_ns, &profile->schedule.changed);
+	else
+		control_service_handle(&profile->control, peer, &message->control);
+	commit_schedule_date(&profile->schedule, peer->heard_ns,
+			     aggregator->profiles.commit_interval_ms);
+	if (status != HELLO_SERVICE_COMMIT) {
+		held_frame_release(frame);
+		return status;
+	}
+	if (!frame)
+		frame = receiver_hold(aggregator->receiver, peer);
+	if (!frame)
+		return -ENOMEM;
+	profile_set_commit_first(&aggregator->profiles, profile, frame);
+	return 0;
+}
+
+/* Returns whether the message is still the profile's. Its sender may have gone to another profile since; commands and
+ * questions for an epoch do not depend on where their sender is. */
+static bool is_still_for(struct aggregator *aggregator, const struct open_profile *profile,
+			 const struct peer *peer, const struct message *message)
+{
+	return profile_set_of(&aggregator->profiles, peer) == profile ||
+	       (message->type == MESSAGE_HELLO && message->hello.asks) ||
+	       (message->type == MESSAGE_CONTROL && message->control.kind == CONTROL_ASK);
+}
+
+/* Handles a frame that is no data and has waited. */
+static int handle_held(struct aggregator *aggregator, struct open_profile *profile,
+		       struct held_frame *frame)
+{
+	struct peer *peer =
+		peer_table_of(receiver_peers(aggregator->receiver), frame->sender, frame->serial);
+	struct message message;
+	int error = peer && !peer->refused
+			    ? batch_decode(aggregator->decoder, frame->bytes, frame->size, &message)
+			    : -ENOENT;
+
+	if (!error && is_still_for(aggregator, profile, peer, &message))
+		return handle_here(aggregator, profile, peer, &message, frame);
+	held_frame_release(frame);
+	return error == -ENOMEM ? error : 0;
+}
+
+/* Handles what waits for the profile, as far as it is here. */
+static int go_on(struct aggregator *aggregator, struct open_profile *profile)
+{
+	struct profile_set *profiles = &aggregator->profiles;
+	int status = 0;
+
+	while (!status && !profile->away && profile->frames.first &&
+	       !profile->frames.first->has_data)
+		status = handle_held(aggregator, profile,
+				     frame_queue_pop(&profile->frames, &profiles->budget));
+	profile_set_give_frames(profiles, profile);
+	return status;
+}
+
+static int go_on_all(struct aggregator *aggregator)
+{
+	struct profile_set *profiles = &aggregator->profiles;
+	int status = 0;
+
+	do {
+		profile_set_step(profiles);
+		for (uint32_t i = 0; i < profile_set_count(profiles) && !status; i++)
+			status = go_on(aggregator, profile_set_at(profiles, i));
+	} while (!status && worker_pool_has_done(aggregator->workers));
+	return status ? status : profiles->error;
+}
+
+/* *profile: where a message that is no data belongs; NULL: it was handled. */
+static int find_profile(struct aggregator *aggregator, struct peer *peer,
+			const struct message *message, struct open_profile **profile)
+{
+	*profile = profile_set_of(&aggregator->profiles, peer);
+	switch (message->type) {
+	case MESSAGE_HELLO:
+		return hello_service_find(&aggregator->hellos, peer, &message->hello, profile);
+	case MESSAGE_CONTROL:
+		find_controlled(aggregator, peer, &message->control, profile);
+		return 0;
+	case MESSAGE_CLOCK:
+		if (message->clock.kind != CLOCK_ASK)
+			return 0;
+		clock_service_answer(aggregator->receiver, peer, &message->clock, peer->heard_ns);
+		break;
+	case MESSAGE_PING:
+		handle_ping(aggregator, peer, &message->ping);
+		break;
+	case MESSAGE_FETCH:
+		fetch_service_handle(&aggregator->fetches, peer, &message->fetch);
+		break;
+	case MESSAGE_PROOF:
+		proof_service_handle(&aggregator->proofs, peer, &message->proof);
+		break;
+	default:
+		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");
+	}
+	*profile = NULL;
+	return 0;
+}
+
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
 	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 	enum peer_right right = peer_rights_look(peer, message);
+	int status = 0;
 
 	peer->heard_ns = clock_now_ns();
 	if (right == PEER_RIGHT_DENIED)
 		deny(aggregator, peer);
 	if (right != PEER_RIGHT_SAY)
 		return 0;
-	if (peer->session && !peer->session->ended)
-		peer->session->heard_ns = peer->heard_ns;
-	switch (message->type) {
-	case MESSAGE_HELLO:
-		return hello_service_handle(&aggregator->hellos, peer, &message->hello);
-	case MESSAGE_PING:
-		handle_ping(aggregator, peer, &message->ping);
-		return 0;
-	case MESSAGE_CLOCK:
-		return clock_service_handle(&profile->clocks, peer, &message->clock, peer->heard_ns,
-					    &profile->schedule.changed);
-	case MESSAGE_CONTROL:
-		handle_control(aggregator, peer, &message->control);
-		return 0;
-	case MESSAGE_FETCH:
-		fetch_service_handle(&aggregator->fetches, peer, &message->fetch);
-		return 0;
-	case MESSAGE_PROOF:
-		proof_service_handle(&aggregator->proofs, peer, &message->proof);
-		return 0;
-	case MESSAGE_STRINGS:
-	case MESSAGE_STACKS:
-	case MESSAGE_EVENTS:
-	case MESSAGE_LEDGER:
-	case MESSAGE_PROCESS:
-	case MESSAGE_BYE:
-	case MESSAGE_STATISTICS:
-	case MESSAGE_STREAM:
-	case MESSAGE_SAMPLES:
-	case MESSAGE_COLLECTIVES:
-	case MESSAGE_PLACEMENT:
-	case MESSAGE_PAGES:
-		return handle_sequenced(aggregator, peer, message);
-	default:
-		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");
+	if (message_seq_has(message->type) && peer->profile)
+		return profile_set_take(&aggregator->profiles, profile, peer);
+	if (message_seq_has(message->type)) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_NO_HELLO, "say HELLO first");
 		return 0;
 	}
+	status = find_profile(aggregator, peer, message, &profile);
+	if (status || !profile)
+		return status;
+	if (profile->away || profile->frames.first)
+		return profile_set_take(&aggregator->profiles, profile, peer);
+	status = handle_here(aggregator, profile, peer, message, NULL);
+	return !status && profile->frames.first ? go_on_all(aggregator) : status;
 }
 
 /* ---- the loop */
@@ -470,20 +492,13 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 
 	if (aggregator->profiles.jobs && aggregator->jobs_at_ns < until_ns)
 		until_ns = aggregator->jobs_at_ns;
-	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
-		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
-
-		until_ns = commit_schedule_until(&profile->schedule, until_ns);
-		if (profile->nodes)
-			until_ns = node_profiles_until(profile->nodes, until_ns);
-	}
+	until_ns = profile_set_until(&aggregator->profiles, until_ns);
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 /* Takes a limited number of messages, and does the work on connections that follows. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
-	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	const struct message *message;
 	struct peer *peer;
 	uint64_t now_ns = clock_now_ns();
@@ -492,8 +507,6 @@ static int take_messages(struct aggregator *aggregator)
 	int status = 0;
 
 	for (uint32_t i = 0; i < FRAMES_A_TURN && now_ns < until_ns; i++) {
-		uint64_t bytes = counts->bytes;
-
 		status = receiver_next(aggregator->receiver, &peer, &message);
 		is_drained = status == 0;
 		if (status <= 0)
@@ -501,11 +514,6 @@ static int take_messages(struct aggregator *aggregator)
 		status = handle(aggregator, peer, message);
 		if (status)
 			break;
-		struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-		if (!peer->session || !peer->session->folds) /* else the store has none of it */
-			profile->schedule.bytes += counts->bytes - bytes;
-		commit_schedule_date(&profile->schedule, peer->heard_ns,
-				     aggregator->commit_interval_ms);
 		now_ns = peer->heard_ns;
 	}
 	receiver_tidy(aggregator->receiver, clock_now_ns(), is_drained);
@@ -521,19 +529,20 @@ static bool stopping(struct aggregator *aggregator)
 	return atomic_exchange(&aggregator->stop, false);
 }
 
-/* Stores everything at the end of the loop, which ended with this error. Returns it, or that of storing. */
+/* Handles what has come, and stores everything at the end of the loop, which ended with this error. Returns it, or that
+ * of storing. Lack of memory within a message leaves inexact data, which must not be stored. */
 static int store_all(struct aggregator *aggregator, int error)
 {
 	struct profile_set *profiles = &aggregator->profiles;
-	int last = 0;
 
-	/* Lack of memory within a message leaves inexact data, which must not be stored. */
-	if (!error || error == -ESTALE)
-		last = profile_set_commit_all(profiles, clock_now_ns());
+	while (!error && (error = go_on_all(aggregator)) == 0 &&
+	       worker_pool_wait(aggregator->workers))
+		;
+	while (worker_pool_wait(aggregator->workers))
+		;
+	int last = profile_set_end(profiles, !error || error == -ESTALE);
 	if (!error && !last)
 		last = profile_set_look(profiles, clock_now_ns(), true);
-	int saved = profile_set_save_nodes(profiles);
-	last = last ? last : saved;
 	/* A goodbye that was saved after the last turn of the loop still waits for its answer. */
 	ack_sender_all(aggregator->receiver);
 	return error ? error : last;
@@ -550,11 +559,14 @@ int aggregator_run(struct aggregator *aggregator)
 				      wait_ms(aggregator, clock_now_ns()));
 		if (!error)
 			error = take_messages(aggregator);
-		if (!error && profile_set_commit_due(profiles, clock_now_ns()) == -ENOMEM)
-			error = -ENOMEM;
+		if (!error)
+			error = go_on_all(aggregator);
+		profile_set_give_due(profiles, clock_now_ns());
+		profile_set_open_jobs(profiles);
+		if (!error)
+			error = go_on_all(aggregator);
 		if (!error)
 			error = profile_set_look(profiles, clock_now_ns(), false);
-		profile_set_save_nodes_due(profiles, clock_now_ns());
 		if (!error)
 			ack_sender_all(aggregator->receiver);
 		fetch_service_step(&aggregator->fetches);

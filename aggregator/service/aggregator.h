@@ -1,6 +1,7 @@
 /* The aggregator: takes batches from any number of agents, correlates launches and GPU records, and keeps exact totals
- * in one store. aggregator_run() is the one loop and blocks; it may run in a thread of its own. aggregator_stop() and
- * aggregator_status() may be called from any thread, the others only while the loop does not run. */
+ * in one store. aggregator_run() is the loop and blocks; workers apply and commit what comes for jobs (profile_turn.h);
+ * it may run in a thread of its own. aggregator_stop() and aggregator_status() may be called from any thread, the
+ * others only while the loop does not run. */
 #ifndef AGGREGATOR_H
 #define AGGREGATOR_H
 
@@ -41,6 +42,9 @@ struct aggregator_options {
 	uint32_t wait_nodes_ms;      /* 0: 10,000 */
 	uint32_t wait_silent_ms;     /* 0: 300,000 */
 	struct job_retention_limits keep_jobs;
+	uint32_t nr_workers; /* with jobs_path; 0: worker_pool_threads() */
+	uint64_t
+		frames_max; /* bytes of messages that wait for their profiles; 0: frame_budget_share() */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line with the cause and the place,
@@ -70,6 +74,7 @@ struct aggregator_status {
 	uint64_t commits;
 	uint64_t bad_frames, refused;
 	uint64_t strangers; /* connections refused because of their key */
+	uint64_t dropped;   /* messages for which there was no room while their profile was away */
 };
 void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status);
 

@@ -47,8 +47,8 @@ void clock_service_fini(struct clock_service *service)
 	free(service->reference);
 }
 
-static void answer(struct receiver *receiver, const struct peer *peer,
-		   const struct message_clock *question, uint64_t arrived_ns)
+void clock_service_answer(struct receiver *receiver, const struct peer *peer,
+			  const struct message_clock *question, uint64_t arrived_ns)
 {
 	struct message message = {
 		.type = MESSAGE_CLOCK,
@@ -96,10 +96,6 @@ static int keep(struct clock_service *service, const struct agent_session *sessi
 int clock_service_handle(struct clock_service *service, struct peer *peer,
 			 const struct message_clock *clock, uint64_t arrived_ns, bool *changed)
 {
-	if (clock->kind == CLOCK_ASK) {
-		answer(service->receiver, peer, clock, arrived_ns);
-		return 0;
-	}
 	if (clock->kind != CLOCK_RESULT || !is_possible(clock)) {
 		receiver_count_bad(service->receiver, peer, "CLOCK has impossible values");
 		return 0;

@@ -26,8 +26,12 @@ int clock_service_init(struct clock_service *service, struct receiver *receiver,
 		       struct collection *collection);
 void clock_service_fini(struct clock_service *service); /* zeroed memory is fine */
 
-/* Answers a question; puts a result into the collection and sets *changed. Results that come too often are dropped;
- * impossible ones count as bad messages. arrived_ns: CLOCK_MONOTONIC after the message came. 0 or -ENOMEM. */
+/* Answers a question (CLOCK_ASK), which no profile may delay. arrived_ns: CLOCK_MONOTONIC after the message came. */
+void clock_service_answer(struct receiver *receiver, const struct peer *peer,
+			  const struct message_clock *question, uint64_t arrived_ns);
+
+/* Puts a result into the collection and sets *changed. Results that come too often are dropped; impossible ones count
+ * as bad messages. 0 or -ENOMEM. */
 int clock_service_handle(struct clock_service *service, struct peer *peer,
 			 const struct message_clock *clock, uint64_t arrived_ns, bool *changed);
 

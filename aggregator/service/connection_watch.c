@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,12 @@ struct connection_watch {
 
 static int open_monitor(struct connection_watch *watch, void *context)
 {
+	/* A name is free only some time after its socket is closed, so none comes twice. */
+	static atomic_uint nr_names;
 	char name[64];
 	int no_limit = 0; /* with a limit, ZeroMQ's own thread would wait for us */
 
-	snprintf(name, sizeof(name), "inproc://connections-%p", (void *)watch);
+	snprintf(name, sizeof(name), "inproc://connections-%u", atomic_fetch_add(&nr_names, 1));
 	if (zmq_socket_monitor(watch->socket, name, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
 		return -errno;
 	watch->monitor = zmq_socket(context, ZMQ_PAIR);

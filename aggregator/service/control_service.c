@@ -23,19 +23,10 @@ void control_service_fini(struct control_service *service)
 	free(service->agents);
 }
 
-/* Agents of other profiles get no commands. */
-static bool is_of(const struct control_service *service, const struct agent_session *session)
-{
-	if (session->folds)
-		return service->nodes && session->id <= node_profiles_count(service->nodes) &&
-		       node_profiles_at(service->nodes, session->id - 1) == session;
-	return session->id <= service->collection->nr_sessions &&
-	       service->collection->sessions[session->id - 1] == session;
-}
-
+/* Agents of other profiles get no commands, and their sessions may be another thread's. */
 static bool has_to_hear(const struct control_service *service, const struct peer *peer)
 {
-	return peer->session && !peer->session->ended && is_of(service, peer->session) &&
+	return peer->session && peer->profile == service->profile && !peer->session->ended &&
 	       peer->session->control.token != service->order.token;
 }
 

@@ -10,10 +10,12 @@
 #include "proto/batch/message.h"
 
 struct node_profiles;
+struct open_profile;
 
 struct control_service {
 	struct receiver *receiver;
 	struct collection *collection;
+	const struct open_profile *profile;   /* of the collection */
 	struct message_control order;         /* the newest; token 0: none */
 	struct message_control_agent *agents; /* owns; part of the answer */
 	const struct node_profiles *nodes; /* whose links get commands, too; borrowed; NULL: none */

@@ -15,49 +15,26 @@
 
 #define SESSIONS_MAX 65536u
 
-static void refuse_superseded(struct receiver *receiver, const struct peer *peer,
-			      const struct agent_session *session)
-{
-	receiver_refuse(receiver, peer, REFUSE_SUPERSEDED,
-			session->folds
-				? "another link sends this node's profile"
-				: "another agent of this node has taken over what this one read");
-}
-
-void hello_service_end_epoch(struct receiver *receiver, const struct agent_session *session)
-{
-	uint32_t nr_peers;
-	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session == session)
-			refuse_superseded(receiver, &peers[i], session);
-	peer_table_detach(receiver_peers(receiver), session);
-}
-
 /* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
  * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no
  * messages here. A guest may have invented it in its ring, so no agent is entered for it. */
 static int answer_question(struct hello_service *service, const struct peer *peer,
 			   struct open_profile *profile, const struct message_hello *hello,
-			   struct message *welcome)
+			   bool was_tried, struct message *welcome)
 {
 	struct receiver *receiver = service->profiles->receiver;
 	struct agent_session *session = collection_find_session(profile->collection, hello->epoch);
 
 	if (session && agent_session_supersede(session, profile->collection->catalog,
 					       profile->collection->roster, hello))
-		hello_service_end_epoch(receiver, session);
-	if (session && session->changed) {
+		ack_sender_end_epoch(receiver, session);
+	if (session && session->changed && !was_tried) {
 		profile->schedule.whole |= session->superseded;
-		int error = profile_set_commit(service->profiles, profile, clock_now_ns());
-
-		if (error == -ENOMEM)
-			return error;
-		if (error) {
-			receiver_refuse(receiver, peer, REFUSE_STORE, "ask again");
-			return 0;
-		}
+		return HELLO_SERVICE_COMMIT;
+	}
+	if (was_tried && profile->turn.commit_error) {
+		receiver_refuse(receiver, peer, REFUSE_STORE, "ask again");
+		return 0;
 	}
 	welcome->welcome.durable_seq = session ? session->durable_seq : 0;
 	receiver_send(receiver, peer, welcome);
@@ -90,7 +67,7 @@ static void end_unused(struct receiver *receiver, const struct node_profiles *no
 
 	while ((unused = node_profiles_unused(nodes, session)) != NULL) {
 		unused->superseded = true;
-		hello_service_end_epoch(receiver, unused);
+		ack_sender_end_epoch(receiver, unused);
 	}
 }
 
@@ -109,7 +86,7 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 	if (error)
 		return error;
 	if ((*session)->superseded) {
-		refuse_superseded(receiver, peer, *session);
+		ack_sender_supersede(receiver, peer, *session);
 		*session = NULL;
 		return 0;
 	}
@@ -127,22 +104,24 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 
 static int welcome_peer(struct hello_service *service, struct peer *peer,
 			struct open_profile *profile, const struct message_hello *hello,
-			struct message *welcome)
+			bool was_tried, struct message *welcome)
 {
 	struct receiver *receiver = service->profiles->receiver;
 	struct agent_session *session;
 	int error = greet(service, peer, profile, hello, &session);
 
+	if (!error && !session && !peer->session)
+		peer->profile = NULL;
 	if (error || !session)
 		return error;
 	peer_table_attach(receiver_peers(receiver), peer, session);
 	peer->profile = profile;
-	/* The answer must be final. Earlier agents ask for the epoch before theirs without `asks`. */
-	if (session->received_seq != session->durable_seq) {
-		error = profile_set_commit(service->profiles, profile, clock_now_ns());
-		if (error)
-			return error == -ENOMEM ? error : 0; /* after a refusal it asks again */
-	}
+	/* The answer must be final. Earlier agents ask for the epoch before theirs without `asks`. After a refusal it
+	 * asks again. */
+	if (session->received_seq != session->durable_seq && !was_tried)
+		return HELLO_SERVICE_COMMIT;
+	if (was_tried && profile->turn.commit_error)
+		return 0;
 	welcome->welcome.durable_seq = session->durable_seq;
 	receiver_send(receiver, peer, welcome);
 	log_debug("the agent of node %.*s is welcome: %llu of its messages are stored",
@@ -152,37 +131,62 @@ static int welcome_peer(struct hello_service *service, struct peer *peer,
 	return 0;
 }
 
-int hello_service_handle(struct hello_service *service, struct peer *peer,
-			 const struct message_hello *hello)
+static struct message make_welcome(const struct message_hello *hello)
 {
-	struct profile_set *profiles = service->profiles;
-	struct message message = {
+	return (struct message){
 		.type = MESSAGE_WELCOME,
 		.welcome = {.version = message_hello_version(hello),
 			    .window_frames = ACK_SENDER_FRAMES,
 			    .window_bytes = ACK_SENDER_BYTES},
 	};
-	struct open_profile *job = NULL, *profile;
+}
+
+/* An agent that only asks stays in the profile that it is in. */
+static void go_to(struct peer *peer, struct open_profile *profile)
+{
+	if (peer->profile != profile)
+		peer->session = NULL;
+	peer->profile = profile;
+}
+
+int hello_service_find(struct hello_service *service, struct peer *peer,
+		       const struct message_hello *hello, struct open_profile **profile)
+{
+	struct profile_set *profiles = service->profiles;
+	const struct message welcome = make_welcome(hello);
 	int status = 0;
 
-	if (hello->version_min > message.welcome.version ||
-	    hello->version_max < message.welcome.version) {
+	*profile = NULL;
+	if (hello->version_min > welcome.welcome.version ||
+	    hello->version_max < welcome.welcome.version) {
 		connection_notices_version(&service->notices, profiles->receiver, peer, hello);
 		return 0;
 	}
 	if (profiles->jobs && hello->job.key.size)
-		status = job_table_admit(profiles->jobs, peer, hello, &message.welcome, &job);
+		status = job_table_admit(profiles->jobs, peer, hello, &welcome.welcome, profile);
+	else
+		*profile = &profiles->own;
 	if (status)
 		return status < 0 ? status : 0;
-	profile = job ? job : &profiles->own;
+	if (!hello->asks)
+		go_to(peer, *profile);
+	profile_set_open_jobs(profiles);
+	return 0;
+}
+
+int hello_service_answer(struct hello_service *service, struct peer *peer,
+			 struct open_profile *profile, const struct message_hello *hello,
+			 bool was_tried)
+{
+	struct message message = make_welcome(hello);
+	const char *place = profile->said_place ? profile->said_place : profile->place;
+
+	message.welcome.profile = (struct message_text){place, (uint32_t)strlen(place)};
 	if (hello->folds && !profile->nodes) {
-		receiver_refuse(profiles->receiver, peer, REFUSE_UNDEFINED,
+		receiver_refuse(service->profiles->receiver, peer, REFUSE_UNDEFINED,
 				"this aggregator takes no profiles that nodes fold");
 		return 0;
 	}
-	if (!job)
-		message.welcome.profile =
-			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
-	return hello->asks ? answer_question(service, peer, profile, hello, &message)
-			   : welcome_peer(service, peer, profile, hello, &message);
+	return hello->asks ? answer_question(service, peer, profile, hello, was_tried, &message)
+			   : welcome_peer(service, peer, profile, hello, was_tried, &message);
 }

@@ -8,19 +8,23 @@
 
 #include "proto/batch/message.h"
 
-struct agent_session;
-
 struct hello_service {
 	struct profile_set *profiles; /* borrowed */
 	struct connection_notices notices;
 	uint64_t agents; /* epochs of agents ever welcomed */
 };
 
-/* 0 or -ENOMEM. */
-int hello_service_handle(struct hello_service *service, struct peer *peer,
-			 const struct message_hello *hello);
+/* Finds the profile of the job that the agent names, and makes it if it is new. The peer's frames go there from now on.
+ * 0 or -ENOMEM. *profile is NULL if the agent was answered, or refused. */
+int hello_service_find(struct hello_service *service, struct peer *peer,
+		       const struct message_hello *hello, struct open_profile **profile);
 
-/* Tells the sender of a finished epoch that the epoch is over, in case it still runs. */
-void hello_service_end_epoch(struct receiver *receiver, const struct agent_session *session);
+#define HELLO_SERVICE_COMMIT 1
+
+/* Answers the agent. The profile is here (open_profile.h), and earlier frames were handled. 0; -ENOMEM;
+ * HELLO_SERVICE_COMMIT: the answer needs a commit: call it again after one was tried. */
+int hello_service_answer(struct hello_service *service, struct peer *peer,
+			 struct open_profile *profile, const struct message_hello *hello,
+			 bool was_tried);
 
 #endif

@@ -1,12 +1,15 @@
 #include "job_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregator/store/store_life.h"
 #include "base/error_text.h"
 #include "proto/trust/key_file.h"
 
@@ -225,4 +228,18 @@ int job_dir_finish(const char *path)
 	if (r == 0 && chmod(file, FILE_MODE) < 0)
 		r = -errno;
 	return r == 0 && rename(file, complete) < 0 ? -errno : r;
+}
+
+int job_dir_lock(const char *directory, int *fd, char **error)
+{
+	*fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0)
+		return error_text_set(error, -errno, "%s: %s", directory, strerror(errno));
+	if (flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+		store_life_keep(*fd);
+		return 0;
+	}
+	return error_text_set(error, -EBUSY,
+			      "%s: another aggregator writes the profiles of this directory",
+			      directory);
 }

@@ -1,6 +1,6 @@
 /* The directory of one job's profile, in that of a site's aggregator, and its mark. The mark says whose job it is. Its
- * name shows a new aggregator whether the job is complete, and whether its reports are. Any thread, but only the
- * aggregator's changes a directory. */
+ * name shows a new aggregator whether the job is complete, and whether its reports are. Any thread, but only
+ * the one that has the job changes its directory. */
 #ifndef JOB_DIR_H
 #define JOB_DIR_H
 
@@ -51,6 +51,11 @@ int job_dir_close(const char *path);
 
 /* Gives the mark of a closed job its last name, and lets the group read it. 0 or -errno. */
 int job_dir_finish(const char *path);
+
+/* Locks a site's directory itself, so that no lock file is left. On file systems without locks there is no lock. *fd
+ * has the lock, and the mark of store_life_keep(); the caller closes it, also on failure (-1: nothing). 0; -EBUSY:
+ * another aggregator has it; other -errno. On error *error is one line, which the caller owns (free()). */
+int job_dir_lock(const char *directory, int *fd, char **error);
 
 /* Writes "path/name". 0 or -ENAMETOOLONG. */
 int job_dir_file(const char *path, const char *name, char file[static PATH_MAX]);

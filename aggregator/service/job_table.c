@@ -2,32 +2,28 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "closed_epochs.h"
 #include "job_dir.h"
+#include "job_end.h"
 #include "job_reports.h"
-#include "node_profiles.h"
 #include "receiver.h"
 
-#include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
-#include "aggregator/store/store_life.h"
+#include "aggregator/workers/page_room.h"
+#include "aggregator/workers/worker_pool.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
 
-#define LOOK_NS        50000000u   /* interval of looks at jobs that end */
-#define LAST_WORDS_NS  200000000u  /* for agents to read the last acknowledgement */
-#define SETTLE_NS      2000000000u /* for ranks that have not come yet */
+#define LOOK_NS        50000000u /* interval of looks at jobs that end */
 #define NS_PER_MS      1000000ull
 #define WAIT_NODES_MS  10000u
 #define WAIT_SILENT_MS 300000u
@@ -35,10 +31,23 @@
 #define SAVE_AGAIN_NS  10000000000u
 #define FAILED_NS      60000000000u /* interval of lines about jobs that cannot begin */
 
+enum job_state {
+	JOB_WAITS, /* for room for its store */
+	JOB_OPENS, /* a worker opens it */
+	JOB_IS_OPEN,
+	JOB_FAILED, /* it could not be opened */
+};
+
 struct job {
 	struct open_profile profile; /* first, because callers know the job by it */
+	struct worker_task task;     /* opens or closes it */
+	struct job_table *table;
+	enum job_state state;
 	struct job_mark mark;
-	uint64_t since_ns; /* start of the job here */
+	struct job_end end;
+	char *title, *why; /* own; the second says why it could not be opened */
+	int error;         /* of the task */
+	bool is_gone;      /* its store was deleted or moved */
 	uint64_t again_ns; /* time of the next try to save and close it; 0: there was none */
 	char path[PATH_MAX];
 	char place[HOST_SIZE + PATH_MAX + 2];
@@ -54,9 +63,12 @@ struct job_table {
 	uint64_t wait_nodes_ns, wait_silent_ns;
 	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
-	uint64_t pages_max, bytes_max;
+	uint64_t bytes_max;
+	struct page_room *page_room; /* owns; for all jobs' pages */
 	int lock_fd; /* the lock on the directory, since stores that rest have none; -1: no lock */
 	struct receiver *receiver;
+	struct worker_pool *workers;
+	struct frame_budget *budget;
 };
 
 static int explain(char **error, const char *path, int status)
@@ -66,53 +78,36 @@ static int explain(char **error, const char *path, int status)
 
 /* ---- open */
 
-/* Returns the open job that was not written for longest; NULL: there is room. */
-static struct job *longest_unwritten(const struct job_table *table)
+bool job_table_is_full(const struct job_table *table, struct open_profile **oldest)
 {
-	struct job *oldest = NULL;
 	uint32_t nr_open = 0;
 
+	*oldest = NULL;
 	for (uint32_t i = 0; i < table->nr_jobs; i++) {
-		struct job *job = table->jobs[i];
+		struct open_profile *profile = &table->jobs[i]->profile;
 
-		if (store_rests(job->profile.store))
+		if (profile->rests)
 			continue;
 		nr_open++;
-		if (!oldest || job->profile.committed_ns < oldest->profile.committed_ns)
-			oldest = job;
+		if (!profile->away && (!*oldest || profile->committed_ns < (*oldest)->committed_ns))
+			*oldest = profile;
 	}
-	return nr_open >= table->stores_max ? oldest : NULL;
+	return nr_open >= table->stores_max;
 }
 
-static void make_room(struct job_table *table)
+static int open_profile(struct job *job, char **error)
 {
-	struct job *job = longest_unwritten(table);
-
-	if (!job)
-		return;
-	/* Readers take the messages of a store without a writer for those of a killed one. */
-	job->profile.schedule.whole = true;
-	if (job->profile.schedule.behind)
-		open_profile_commit(&job->profile, clock_now_ns());
-	store_rest(job->profile.store);
-}
-
-void job_table_make_room(struct job_table *table, const struct open_profile *profile)
-{
-	if (store_rests(profile->store))
-		make_room(table);
-}
-
-static int open_profile(struct job_table *table, struct job *job, const char *title, char **error)
-{
+	const struct job_table *table = job->table;
 	char store[PATH_MAX], nodes[PATH_MAX];
 	const struct open_profile_options options = {
 		.store_path = store,
 		.pages_path = nodes,
-		.title = title,
+		.title = job->title,
 		.nr_nodes = job->mark.nr_nodes,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
 		.bytes_max = table->bytes_max,
+		.page_room = table->page_room,
+		.page_user = job->mark.user,
 		.receiver = table->receiver,
 	};
 	int r = job_dir_file(job->path, JOB_DIR_STORE, store);
@@ -120,22 +115,58 @@ static int open_profile(struct job_table *table, struct job *job, const char *ti
 	if (r == 0)
 		r = job_dir_file(job->path, JOB_DIR_NODES, nodes);
 	*error = NULL;
-	make_room(table);
-	snprintf(job->place, sizeof(job->place), "%s:%s", table->host, job->path);
 	return r ? r : open_profile_open(&job->profile, &options, error);
 }
 
 static void destroy_job(struct job *job)
 {
+	frame_queue_clear(&job->profile.frames, job->table->budget);
 	open_profile_close(&job->profile);
+	free(job->title);
+	free(job->why);
 	free(job);
+}
+
+static struct job *create_job(struct job_table *table, uint64_t now_ns)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		*job = (struct job){.table = table,
+				    .end = {.mark = &job->mark,
+					    .since_ns = now_ns,
+					    .wait_nodes_ns = table->wait_nodes_ns,
+					    .wait_silent_ns = table->wait_silent_ns},
+				    .profile = {.away = true, .rests = true}};
+	return job;
+}
+
+/* Agents are told the place from now on. */
+static void set_open(struct job *job)
+{
+	snprintf(job->place, sizeof(job->place), "%s:%s", job->table->host, job->path);
+	job->profile.said_place = job->place;
+	job->profile.away = false;
+	job->state = JOB_IS_OPEN;
+}
+
+/* Everything in its store was loaded, and is stored. So the store may rest if too many are open. */
+static void add_open(struct job_table *table, struct job *job)
+{
+	struct open_profile *oldest;
+
+	if (job_table_is_full(table, &oldest))
+		store_rest(job->profile.store);
+	set_open(job);
+	job->profile.rests = store_rests(job->profile.store);
+	table->jobs[table->nr_jobs++] = job;
 }
 
 /* Continues a job that was not complete when the last aggregator ended. A job that cannot be read gets a line, and
  * stays as it is; the others continue. */
 static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct job *job = create_job(table, now_ns);
 	char *error = NULL;
 	enum job_dir_state state = JOB_DIR_IS_OPEN;
 	int r = job ? job_dir_file(table->directory, name, job->path) : -ENOMEM;
@@ -152,10 +183,9 @@ static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 	if (r == 0 && table->nr_jobs == JOB_TABLE_MAX)
 		r = -EMFILE;
 	if (r == 0)
-		r = open_profile(table, job, NULL, &error);
+		r = open_profile(job, &error);
 	if (r == 0) {
-		job->since_ns = now_ns;
-		table->jobs[table->nr_jobs++] = job;
+		add_open(table, job);
 		return 0;
 	}
 	if (r != -ENOENT && r != -ENOTDIR && r != -ENOMEM)
@@ -172,8 +202,6 @@ static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
 	DIR *directory;
 	int r = 0;
 
-	if (mkdir(table->directory, 0750) < 0 && errno != EEXIST)
-		return explain(error, table->directory, -errno);
 	directory = opendir(table->directory);
 	if (!directory || access(table->directory, W_OK) < 0)
 		r = explain(error, table->directory, -errno);
@@ -183,27 +211,6 @@ static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
 	if (directory)
 		closedir(directory);
 	return r;
-}
-
-/* Locks the directory itself, so that no lock file is left. On file systems without locks there is no lock. */
-static int take_lock(struct job_table *table, char **error)
-{
-	table->lock_fd = open(table->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (table->lock_fd < 0)
-		return explain(error, table->directory, -errno);
-	if (flock(table->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
-		store_life_keep(table->lock_fd);
-		return 0;
-	}
-	return error_text_set(error, -EBUSY,
-			      "%s: another aggregator writes the profiles of this directory",
-			      table->directory);
-}
-
-static uint64_t share_of_memory(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) / JOB_TABLE_PAGES_SHARE *
-	       (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,
@@ -221,20 +228,22 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	new_table->wait_silent_ns =
 		NS_PER_MS * (options->wait_silent_ms ? options->wait_silent_ms : WAIT_SILENT_MS);
 	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
-	new_table->pages_max = options->pages_max ? options->pages_max : share_of_memory();
+	new_table->page_room = page_room_create(0);
 	new_table->bytes_max = options->bytes_max;
 	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
+	new_table->workers = options->workers;
+	new_table->budget = options->budget;
 	gethostname(new_table->host, sizeof(new_table->host) - 1);
 	new_table->reports = job_reports_create(options->reports);
-	r = new_table->reports ? 0 : -ENOMEM;
+	r = new_table->reports && new_table->page_room ? 0 : -ENOMEM;
 	if (r == 0 && mkdir(options->directory, 0750) < 0 && errno != EEXIST)
 		r = explain(error, options->directory, -errno);
 	/* Agents report this path to users, so it must not depend on our directory. */
 	if (r == 0 && !realpath(options->directory, new_table->directory))
 		r = explain(error, options->directory, -errno);
 	if (r == 0)
-		r = take_lock(new_table, error);
+		r = job_dir_lock(new_table->directory, &new_table->lock_fd, error);
 	if (r == 0)
 		r = take_up_all(new_table, now_ns, error);
 	if (r == 0 && (options->keep.bytes || options->keep.age_ns)) {
@@ -257,6 +266,7 @@ void job_table_destroy(struct job_table *table)
 		destroy_job(table->jobs[i]);
 	job_reports_destroy(table->reports);
 	job_retention_stop(table->retention);
+	page_room_destroy(table->page_room);
 	if (table->lock_fd >= 0)
 		close(table->lock_fd);
 	free(table);
@@ -273,37 +283,77 @@ static void say_failure(struct job_table *table, const char *error, uint64_t now
 	log_error("a job cannot begin: %s", error);
 }
 
-/* Adds a job. On failure no directory is left. */
-static int add_job(struct job_table *table, const struct job_mark *mark, const char *title,
-		   uint64_t now_ns, struct job **added)
+static struct job *job_of(struct worker_task *task)
 {
-	struct job *job = calloc(1, sizeof(*job));
-	char *error = NULL;
+	return (struct job *)((char *)task - offsetof(struct job, task));
+}
+
+/* On failure no directory is left. */
+static void run_open(struct worker_task *task, struct batch_decoder *decoder)
+{
+	struct job *job = job_of(task);
+
+	(void)decoder;
+	job->error = job_dir_create(job->table->directory, &job->mark, job->path);
+	if (job->error) {
+		explain(&job->why, job->table->directory, job->error);
+		return;
+	}
+	job->error = open_profile(job, &job->why);
+	if (job->error) {
+		open_profile_close(&job->profile);
+		job_dir_remove(job->path);
+	}
+}
+
+static void end_open(struct worker_task *task)
+{
+	struct job *job = job_of(task);
+
+	if (job->error) {
+		job->state = JOB_FAILED;
+		job->profile.rests = true;
+		say_failure(job->table, job->why ? job->why : strerror(-job->error),
+			    clock_now_ns());
+		return;
+	}
+	set_open(job);
+	log_info("%s begins", job->path);
+}
+
+struct open_profile *job_table_waiting(const struct job_table *table)
+{
+	for (uint32_t i = 0; i < table->nr_jobs; i++)
+		if (table->jobs[i]->state == JOB_WAITS)
+			return &table->jobs[i]->profile;
+	return NULL;
+}
+
+void job_table_open(struct job_table *table, struct open_profile *profile)
+{
+	struct job *job = (struct job *)profile; /* its first member */
+
+	job->state = JOB_OPENS;
+	profile->rests = false;
+	job->task = (struct worker_task){.run = run_open, .done = end_open};
+	worker_pool_give(table->workers, &job->task);
+}
+
+static int add_job(struct job_table *table, const struct job_mark *mark,
+		   const struct message_text *title, uint64_t now_ns, struct job **added)
+{
+	struct job *job = create_job(table, now_ns);
 
 	if (!job)
 		return -ENOMEM;
 	job->mark = *mark;
-	job->since_ns = now_ns;
-	int r = job_dir_create(table->directory, mark, job->path);
-	if (r) {
-		explain(&error, table->directory, r);
-	} else {
-		r = open_profile(table, job, title, &error);
-		if (r) {
-			open_profile_close(&job->profile);
-			job_dir_remove(job->path);
-		}
+	job->title = title->size ? strndup(title->data, title->size) : NULL;
+	if (title->size && !job->title) {
+		free(job);
+		return -ENOMEM;
 	}
-	if (r == 0) {
-		table->jobs[table->nr_jobs++] = *added = job;
-		log_info("%s begins", job->path);
-		return 0;
-	}
-	if (r != -ENOMEM)
-		say_failure(table, error ? error : strerror(-r), now_ns);
-	free(error);
-	free(job);
-	return r;
+	table->jobs[table->nr_jobs++] = *added = job;
+	return 0;
 }
 
 /* Returns 0; -ENOMEM; an enum refuse_code, with *reason in static storage. */
@@ -311,8 +361,6 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 		    struct job **job, const char **reason)
 {
 	struct job_mark mark;
-	char *title;
-	int r;
 
 	*reason = "HELLO has an impossible job key or user";
 	if (job_mark_take(&mark, said))
@@ -326,13 +374,7 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 	*reason = "too many jobs at once";
 	if (table->nr_jobs == JOB_TABLE_MAX)
 		return REFUSE_LIMIT;
-	*reason = "no profile could be made for this job";
-	title = said->title.size ? strndup(said->title.data, said->title.size) : NULL;
-	r = said->title.size && !title ? -ENOMEM : add_job(table, &mark, title, now_ns, job);
-	free(title);
-	if (r)
-		return r == -ENOMEM ? r : REFUSE_STORE;
-	return 0;
+	return add_job(table, &mark, &said->title, now_ns, job);
 }
 
 /* Answers an agent of a closed job. An agent that said goodbye gets its WELCOME, because it may not know that all its
@@ -355,7 +397,7 @@ static bool answer_closed(const struct job_table *table, const struct peer *peer
 }
 
 int job_table_admit(struct job_table *table, const struct peer *peer,
-		    const struct message_hello *hello, struct message_welcome *welcome,
+		    const struct message_hello *hello, const struct message_welcome *welcome,
 		    struct open_profile **profile)
 {
 	const char *reason;
@@ -370,7 +412,6 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 	if (r)
 		return r < 0 ? r : 1;
 	*profile = &job->profile;
-	welcome->profile = (struct message_text){job->place, (uint32_t)strlen(job->place)};
 	return 0;
 }
 
@@ -412,22 +453,6 @@ int job_table_find(const struct job_table *table, const struct message_text *use
 	return REFUSE_UNDEFINED;
 }
 
-bool job_table_has_room(const struct job_table *table, const struct open_profile *profile,
-			uint64_t bytes)
-{
-	const char *user = ((const struct job *)profile)->mark.user; /* its first member */
-	uint64_t of_all = bytes, of_user = bytes;
-
-	for (uint32_t i = 0; i < table->nr_jobs; i++) {
-		const struct job *job = table->jobs[i];
-		const uint64_t of_job = node_profiles_bytes(job->profile.nodes);
-
-		of_all += of_job;
-		of_user += strcmp(job->mark.user, user) == 0 ? of_job : 0;
-	}
-	return of_all <= table->pages_max && of_user <= table->pages_max / 2;
-}
-
 uint32_t job_table_count(const struct job_table *table)
 {
 	return table->nr_jobs;
@@ -439,52 +464,6 @@ struct open_profile *job_table_profile(const struct job_table *table, uint32_t i
 }
 
 /* ---- the end */
-
-/* Returns the time when an agent of the job was last heard, but at least job->since_ns. */
-static uint64_t last_heard_ns(const struct job *job)
-{
-	uint64_t last_ns = profile_agents_last_ns(open_profile_agents(&job->profile));
-
-	return last_ns > job->since_ns ? last_ns : job->since_ns;
-}
-
-/* Counts agents whose goodbye is missing, and which may still come. Those of an earlier aggregator had time since we
- * began. */
-static uint64_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
-{
-	const uint64_t wait_ns = table->wait_silent_ns;
-	const uint64_t since_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
-	uint64_t open, heard = profile_agents_heard(open_profile_agents(&job->profile), since_ns,
-						    since_ns, &open);
-
-	return now_ns < job->since_ns + wait_ns ? open : heard;
-}
-
-/* Returns whether no further agent is expected. Ranks that never use CUDA are not known. A rank that ends at once may
- * be alone on its node, and the next rank there brings the node's agent again. So every rank must have come. */
-static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
-{
-	bool knows_nodes = job->mark.nr_nodes > 0;
-
-	if (knows_nodes &&
-	    profile_agents_nodes(open_profile_agents(&job->profile)) < job->mark.nr_nodes)
-		return false;
-	if (job->mark.world_size <= 0)
-		return knows_nodes;
-	return profile_agents_have_ranks(open_profile_agents(&job->profile),
-					 job->mark.world_size) ||
-	       (knows_nodes && quiet_ns >= SETTLE_NS);
-}
-
-static bool is_complete(const struct job_table *table, const struct job *job, uint64_t now_ns)
-{
-	uint64_t quiet_ns = now_ns - last_heard_ns(job);
-
-	if (!commit_schedule_is_clean(&job->profile.schedule) || quiet_ns < LAST_WORDS_NS ||
-	    count_open(table, job, now_ns))
-		return false;
-	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
-}
 
 static void let_go(struct job_table *table, const struct job *job)
 {
@@ -499,71 +478,91 @@ static void let_go(struct job_table *table, const struct job *job)
 	}
 }
 
-static void say_it_is_gone(const struct job *job)
+static void run_close(struct worker_task *task, struct batch_decoder *decoder)
 {
-	log_error("%s: the profile was deleted or moved while it was written: what came is lost "
-		  "with it, and no more is taken",
-		  job->path);
+	struct job *job = job_of(task);
+
+	(void)decoder;
+	job->is_gone = job->is_gone || store_has_moved(job->profile.store);
+	if (job->is_gone)
+		log_error("%s: the profile was deleted or moved while it was written: what came is "
+			  "lost with it, and no more is taken",
+			  job->path);
+	else
+		job_end_say_missing(&job->end, open_profile_agents(&job->profile), job->path);
+	open_profile_close(&job->profile);
+	job->error = job->is_gone ? 0 : job_dir_close(job->path);
+}
+
+static void end_close(struct worker_task *task)
+{
+	struct job *job = job_of(task);
+	int r = job->error;
+
+	if (r == 0 && !job->is_gone)
+		r = job_reports_add(job->table->reports, job->path,
+				    job->mark.flags & MESSAGE_JOB_COARSE);
+	if (r)
+		log_error("%s: %s", job->path, strerror(-r));
+	destroy_job(job);
+}
+
+/* Takes the job, which is here, out of the table. An agent of the same name begins another job from now on. */
+static void close_job(struct job_table *table, uint32_t i)
+{
+	struct job *job = table->jobs[i];
+
+	table->jobs[i] = table->jobs[--table->nr_jobs];
+	closed_epochs_add(&table->closed, open_profile_agents(&job->profile));
+	let_go(table, job);
+	job->profile.away = true;
+	job->task = (struct worker_task){.run = run_close, .done = end_close};
+	worker_pool_give(table->workers, &job->task);
 }
 
 void job_table_drop(struct job_table *table, struct open_profile *profile)
 {
 	for (uint32_t i = 0; i < table->nr_jobs; i++) {
-		struct job *job = table->jobs[i];
-
-		if (&job->profile != profile)
+		if (&table->jobs[i]->profile != profile)
 			continue;
-		table->jobs[i] = table->jobs[--table->nr_jobs];
-		say_it_is_gone(job);
-		closed_epochs_add(&table->closed, open_profile_agents(profile));
-		let_go(table, job);
-		destroy_job(job);
+		table->jobs[i]->is_gone = true;
+		close_job(table, i);
 		return;
 	}
 }
 
-static void say_who_is_missing(const struct job *job)
+/* Refuses the agents for which the job could not be opened, and forgets it. */
+static void fail_job(struct job_table *table, uint32_t i)
 {
-	const int64_t nr_nodes = profile_agents_nodes(open_profile_agents(&job->profile));
-	uint64_t silent;
+	struct job *job = table->jobs[i];
+	struct held_frame *frame;
 
-	profile_agents_heard(open_profile_agents(&job->profile), 0, 0, &silent);
-	if (nr_nodes >= 0 && nr_nodes < job->mark.nr_nodes)
-		log_warning("%s: %lld of %d nodes did not join", job->path,
-			    (long long)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
-	if (silent)
-		log_warning("%s: %llu agents did not say goodbye: the end of their work may be "
-			    "missing",
-			    job->path, (unsigned long long)silent);
-}
-
-static void close_job(struct job_table *table, struct job *job)
-{
-	bool is_gone = store_has_moved(job->profile.store);
-
-	if (is_gone)
-		say_it_is_gone(job);
-	else
-		say_who_is_missing(job);
-	closed_epochs_add(&table->closed, open_profile_agents(&job->profile));
+	table->jobs[i] = table->jobs[--table->nr_jobs];
 	let_go(table, job);
-	open_profile_close(&job->profile);
-	int r = is_gone ? 0 : job_dir_close(job->path);
-	if (r == 0 && !is_gone)
-		r = job_reports_add(table->reports, job->path,
-				    job->mark.flags & MESSAGE_JOB_COARSE);
-	if (r)
-		log_error("%s: %s", job->path, strerror(-r));
-	free(job);
+	while ((frame = frame_queue_pop(&job->profile.frames, table->budget)) != NULL) {
+		const struct peer *peer = peer_table_of(receiver_peers(table->receiver),
+							frame->sender, frame->serial);
+
+		if (peer)
+			receiver_refuse(table->receiver, peer, REFUSE_STORE,
+					"no profile could be made for this job");
+		held_frame_release(frame);
+	}
+	destroy_job(job);
 }
 
-/* Returns whether the nodes' profiles are in their file, or there is no place for it any more. */
-static bool save(struct job *job, uint64_t now_ns)
+/* Returns whether the nodes' profiles are in their file, or there is no place for it any more. Else asks for that. */
+static bool is_saved(struct job *job, uint64_t now_ns)
 {
-	if (now_ns < job->again_ns)
-		return false;
-	job->again_ns = now_ns + SAVE_AGAIN_NS;
-	return open_profile_save_nodes(&job->profile) == 0 || store_has_moved(job->profile.store);
+	struct open_profile *profile = &job->profile;
+
+	if (!open_profile_has_nodes(profile) || profile->saved)
+		return true;
+	if (now_ns >= job->again_ns) {
+		job->again_ns = now_ns + SAVE_AGAIN_NS;
+		profile->save_wanted = true;
+	}
+	return false;
 }
 
 uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
@@ -573,14 +572,28 @@ uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
 	for (uint32_t i = 0; i < table->nr_jobs;) {
 		struct job *job = table->jobs[i];
 
-		if (is_complete(table, job, now_ns) && save(job, now_ns)) {
-			close_job(table, job);
-			table->jobs[i] = table->jobs[--table->nr_jobs];
+		if (job->state == JOB_FAILED) {
+			fail_job(table, i);
 			continue;
 		}
-		if (count_open(table, job, now_ns) == 0)
+		if (job->profile.away || job->profile.frames.first) {
+			i++;
+			continue;
+		}
+		const struct profile_agents agents = open_profile_agents(&job->profile);
+		if (commit_schedule_is_clean(&job->profile.schedule) &&
+		    job_end_is_complete(&job->end, agents, now_ns) && is_saved(job, now_ns)) {
+			close_job(table, i);
+			continue;
+		}
+		if (job->profile.save_wanted && !job->profile.rests)
+			next_ns = now_ns;
+		else if (job_end_count_open(&job->end, agents, now_ns) == 0 &&
+			 next_ns > now_ns + LOOK_NS)
 			next_ns = now_ns + LOOK_NS;
 		i++;
 	}
-	return job_reports_step(table->reports) ? now_ns + LOOK_NS : next_ns;
+	if (!job_reports_step(table->reports))
+		return next_ns;
+	return next_ns < now_ns + LOOK_NS ? next_ns : now_ns + LOOK_NS;
 }

@@ -53,6 +53,17 @@ static void find_place(struct open_profile *profile, const char *path)
 		profile->place[0] = '\0';
 }
 
+static int join_room(struct open_profile *profile, const struct open_profile_options *options,
+		     char **error)
+{
+	int status = page_share_join(&profile->pages, options->page_room, options->page_user);
+
+	if (status)
+		return explain(error, options->store_path, "", status);
+	page_share_set(&profile->pages, profile->nodes ? node_profiles_bytes(profile->nodes) : 0);
+	return 0;
+}
+
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error)
 {
@@ -63,12 +74,13 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 					    .compact = options->compact};
 	int status;
 
-	*profile = (struct open_profile){.collection = collection_create()};
+	profile->collection = collection_create();
 	if (error)
 		*error = NULL;
 	if (!profile->collection)
 		return explain(error, options->store_path, "", -ENOMEM);
 	control_service_init(&profile->control, options->receiver, profile->collection);
+	profile->control.profile = profile;
 	status = clock_service_init(&profile->clocks, options->receiver, profile->collection);
 	if (status)
 		return explain(error, options->store_path, "", status);
@@ -82,7 +94,9 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 		return explain(error, options->store_path, "", -ENOMEM);
 	find_place(profile, options->store_path);
 	status = load(profile, options->store_path, error);
-	return status ? status : open_nodes(profile, options->pages_path, error);
+	if (!status)
+		status = open_nodes(profile, options->pages_path, error);
+	return status || !options->page_room ? status : join_room(profile, options, error);
 }
 
 void open_profile_close(struct open_profile *profile)
@@ -95,7 +109,13 @@ void open_profile_close(struct open_profile *profile)
 	free(profile->store_path);
 	clock_service_fini(&profile->clocks);
 	control_service_fini(&profile->control);
-	*profile = (struct open_profile){0};
+	page_share_leave(&profile->pages);
+	profile->nodes = NULL;
+	profile->collection = NULL;
+	profile->store = NULL;
+	profile->store_path = NULL;
+	profile->clocks = (struct clock_service){0};
+	profile->control = (struct control_service){0};
 }
 
 struct profile_agents open_profile_agents(const struct open_profile *profile)
@@ -145,9 +165,14 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 	return error;
 }
 
+bool open_profile_has_nodes(const struct open_profile *profile)
+{
+	return profile->nodes && node_profiles_count(profile->nodes) > 0;
+}
+
 int open_profile_save_nodes(struct open_profile *profile)
 {
-	if (!profile->nodes || node_profiles_count(profile->nodes) == 0)
+	if (!open_profile_has_nodes(profile))
 		return 0;
 	int status = node_profiles_save(profile->nodes);
 	int64_t nr_nodes = status ? status : profile_agents_nodes(open_profile_agents(profile));

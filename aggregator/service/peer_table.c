@@ -8,11 +8,14 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 
+/* A peer may become so many users' before its serial could be another's. */
+#define PEER_USERS_MAX (1ull << 24)
+
 struct peer_table {
 	struct peer *peers;
 	uint32_t nr_peers, room;
 	struct hash_index index; /* of routing ids; position + 1 */
-	uint64_t tick;
+	uint64_t tick, serial;
 };
 
 struct peer_table *peer_table_create(void)
@@ -70,7 +73,8 @@ static struct peer *add(struct peer_table *table, const void *id, size_t id_size
 		hash_index_replace(&table->index, hash_index_hash(peer->id, peer->id_size),
 				   position + 1, 0);
 	hash_index_insert(&table->index, hash, position + 1); /* has room */
-	*peer = (struct peer){.id_size = (uint8_t)id_size};
+	table->serial += PEER_USERS_MAX;
+	*peer = (struct peer){.id_size = (uint8_t)id_size, .serial = table->serial};
 	memcpy(peer->id, id, id_size);
 	return peer;
 }
@@ -97,9 +101,21 @@ struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_
 	return peer;
 }
 
+uint64_t peer_table_index(const struct peer_table *table, const struct peer *peer)
+{
+	return (uint64_t)(peer - table->peers);
+}
+
+struct peer *peer_table_of(struct peer_table *table, uint64_t index, uint64_t serial)
+{
+	assert(index < table->nr_peers);
+	return table->peers[index].serial == serial ? &table->peers[index] : NULL;
+}
+
 void peer_set_user(struct peer *peer, const char *user)
 {
-	struct peer other = {.id_size = peer->id_size, .heard = peer->heard};
+	struct peer other = {
+		.id_size = peer->id_size, .heard = peer->heard, .serial = peer->serial + 1};
 
 	memcpy(other.id, peer->id, peer->id_size);
 	strncpy(other.user, user, PEER_USER_MAX);

@@ -31,9 +31,11 @@ struct peer {
 	uint64_t asked_ns;  /* CLOCK_MONOTONIC, of its last question for files; 0: none */
 	uint64_t acked_seq; /* last acknowledged over this connection */
 	uint32_t round_ms;  /* last told over it (message_ack) */
-	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
-	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
-	char user[PEER_USER_MAX + 1];  /* may send for this user alone; "": for every user */
+	uint64_t serial;    /* of this peer; another one gets the next */
+	struct agent_session *
+		session; /* borrowed; NULL: no HELLO yet. While a worker has the profile, no field is read */
+	struct open_profile *profile; /* where its HELLO went; borrowed; NULL: there was none */
+	char user[PEER_USER_MAX + 1]; /* may send for this user alone; "": for every user */
 	char key[KEY_SET_TEXT]; /* its connection's, if munge has to say whose that is; else "" */
 	bool proven;            /* with a key: munge said so, and `user` is the user */
 	bool proves;            /* munge is asked */
@@ -57,6 +59,12 @@ struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_
 
 /* The peer with this id; NULL: there is none. Borrowed until the next get. */
 struct peer *peer_table_find(struct peer_table *table, const void *id, size_t id_size);
+
+/* Names a peer for as long as it is the same: the index of its place, and its serial. */
+uint64_t peer_table_index(const struct peer_table *table, const struct peer *peer);
+
+/* The peer of that name; NULL: it is forgotten, or another's. Borrowed until the next get. */
+struct peer *peer_table_of(struct peer_table *table, uint64_t index, uint64_t serial);
 
 /* Makes the peer another user's: all but its id is forgotten. A name above PEER_USER_MAX is cut. */
 void peer_set_user(struct peer *peer, const char *user);

@@ -1,20 +1,28 @@
 #include "profile_set.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ack_sender.h"
 #include "job_table.h"
 #include "node_profiles.h"
+#include "profile_turn.h"
 
+#include "aggregator/profile/agent_session.h"
 #include "aggregator/store/store.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/message_seq.h"
 
-#define LOOK_NS 1000000000u
+#define LOOK_NS       1000000000u
+#define DROPPED_NS    60000000000u /* from one line about dropped frames to the next */
+#define REFUSALS_SAID 10u          /* limit of lines on stderr; all refusals are counted */
 
 void profile_set_fini(struct profile_set *set)
 {
+	frame_queue_clear(&set->own.frames, &set->budget);
 	job_table_destroy(set->jobs);
 	open_profile_close(&set->own);
 }
@@ -34,11 +42,77 @@ struct open_profile *profile_set_at(struct profile_set *set, uint32_t i)
 	return i ? job_table_profile(set->jobs, i - 1) : &set->own;
 }
 
+/* ---- what came of a frame */
+
+static void handle_gap(struct profile_set *set, struct peer *peer, uint64_t seq,
+		       uint64_t awaited_seq)
+{
+	char reason[96];
+
+	if (peer->gap_reported)
+		return;
+	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
+		 (unsigned long long)awaited_seq);
+	log_debug("messages of an agent are missing: %s", reason);
+	ack_sender_one(set->receiver, peer);
+	if (receiver_refuse(set->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
+		peer->gap_reported = true;
+}
+
+static void refuse_message(struct profile_set *set, const struct peer *peer,
+			   const struct held_frame *frame)
+{
+	if (set->refused_messages++ < REFUSALS_SAID)
+		log_warning("an agent's message %llu was refused: %s",
+			    (unsigned long long)frame->seq, frame->reason);
+	receiver_refuse(set->receiver, peer, (enum refuse_code)frame->code, frame->reason);
+}
+
+/* The peer may have gone since, or may be another session's. */
+static void answer_frame(struct profile_set *set, const struct held_frame *frame)
+{
+	struct peer *peer =
+		peer_table_of(receiver_peers(set->receiver), frame->sender, frame->serial);
+	const bool is_of = peer && peer->session && peer->session == frame->session;
+
+	if (frame->outcome == FRAME_UNKNOWN)
+		receiver_count_unknown(set->receiver);
+	else if (peer && frame->outcome == FRAME_BAD)
+		receiver_count_bad(set->receiver, peer, frame->fault);
+	else if (peer && frame->outcome == FRAME_NO_SESSION)
+		receiver_refuse(set->receiver, peer, REFUSE_NO_HELLO, "say HELLO first");
+	else if (is_of && frame->outcome == FRAME_APPLIED)
+		peer->gap_reported = false;
+	else if (is_of && frame->outcome == FRAME_REPEATED)
+		peer->ack_due = true;
+	else if (is_of && frame->outcome == FRAME_AFTER_GAP)
+		handle_gap(set, peer, frame->seq, frame->awaited_seq);
+	else if (is_of && frame->outcome == FRAME_REFUSED)
+		refuse_message(set, peer, frame);
+	if (frame->over)
+		ack_sender_end_epoch(set->receiver, frame->over);
+}
+
+static void answer_frames(struct profile_set *set, struct held_frame *frame)
+{
+	while (frame) {
+		struct held_frame *next = frame->next;
+
+		answer_frame(set, frame);
+		if (frame->release) /* else it was not in a queue */
+			frame_budget_end(&set->budget, frame);
+		frame = next;
+	}
+}
+
+/* ---- what came of a commit */
+
 /* A deleted store loses all writes, so no message is acknowledged any more. */
 static void give_up(struct profile_set *set, struct open_profile *profile)
 {
 	ack_sender_refuse(set->receiver, profile, REFUSE_STORE, "the profile was deleted or moved");
 	if (profile != &set->own) {
+		frame_queue_clear(&profile->frames, &set->budget);
 		job_table_drop(set->jobs, profile);
 		return;
 	}
@@ -58,88 +132,277 @@ static void say_unwritable(const struct open_profile *profile, int error)
 		  is_bounded ? ", or the profile has the size that --max-size allows" : "");
 }
 
-int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns)
+static void note_commit(struct profile_set *set, struct open_profile *profile)
 {
-	bool had_failed = profile->schedule.failed;
+	const struct profile_turn *turn = &profile->turn;
 
-	if (profile != &set->own)
-		job_table_make_room(set->jobs, profile);
-	uint64_t began_ns = clock_now_ns();
-	int error = open_profile_commit(profile, now_ns);
-	uint64_t ended_ns = clock_now_ns();
-
-	if (error == -ENOMEM)
-		return error;
-	if (error == -ESTALE) {
+	if (turn->commit_error == -ESTALE) {
 		give_up(set, profile);
-		return error;
-	}
-	if (error) {
-		if (!had_failed)
-			say_unwritable(profile, error);
+	} else if (turn->commit_error) {
+		if (!turn->had_failed)
+			say_unwritable(profile, turn->commit_error);
 		ack_sender_refuse(set->receiver, profile, REFUSE_STORE,
 				  "the aggregator cannot write its profile");
-		return error;
+	} else {
+		if (turn->had_failed)
+			log_notice("the profile can be written again");
+		set->commits++;
 	}
-	if (had_failed)
-		log_notice("the profile can be written again");
-	set->commits++;
-	open_profile_note_commit(profile, ended_ns - began_ns, ended_ns);
-	ack_sender_all(set->receiver);
+}
+
+/* ---- turns */
+
+/* The profile is here again. */
+static void end_turn(struct worker_task *task)
+{
+	struct profile_turn *turn = (struct profile_turn *)task;
+	struct open_profile *profile = turn->profile;
+	struct profile_set *set = turn->owner;
+	struct held_frame *frames = turn->frames;
+
+	profile->away = false;
+	profile->rests = store_rests(profile->store);
+	set->launches += turn->launches;
+	set->records += turn->records;
+	set->error = turn->error ? turn->error : set->error;
+	turn->frames = NULL;
+	answer_frames(set, frames);
+	profile->saved =
+		!frames && (turn->saves ? turn->save_error == 0 || turn->is_gone : profile->saved);
+	if (turn->committed && !turn->error)
+		note_commit(set, profile);
+}
+
+/* The turn is filled in but for what this function adds. */
+static void give(struct profile_set *set, struct open_profile *profile,
+		 const struct profile_turn *turn)
+{
+	profile->turn = *turn;
+	profile->turn.task = (struct worker_task){.run = profile_turn_run, .done = end_turn};
+	profile->turn.profile = profile;
+	profile->turn.owner = set;
+	profile->turn.commit_interval_ms = set->commit_interval_ms;
+	profile->away = true;
+	worker_pool_give(set->workers, &profile->turn.task);
+}
+
+void profile_set_step(struct profile_set *set)
+{
+	worker_pool_step(set->workers);
+}
+
+/* Returns whether the profile's store, or a new one, may be open now. Else the one that was not written for longest is
+ * told to rest. */
+static bool has_room(struct profile_set *set, const struct open_profile *profile)
+{
+	struct open_profile *oldest;
+
+	if (profile == &set->own || !profile->rests || !job_table_is_full(set->jobs, &oldest))
+		return true;
+	if (!oldest)
+		return false;
+	give(set, oldest, &(struct profile_turn){.rests = true});
+	if (!worker_pool_is_inline(set->workers))
+		return false;
+	profile_set_step(set);
+	return true;
+}
+
+void profile_set_open_jobs(struct profile_set *set)
+{
+	struct open_profile *profile;
+
+	while (set->jobs && (profile = job_table_waiting(set->jobs)) != NULL &&
+	       has_room(set, profile))
+		job_table_open(set->jobs, profile);
+	if (worker_pool_is_inline(set->workers))
+		profile_set_step(set);
+}
+
+/* ---- frames */
+
+static void say_dropped(struct profile_set *set, const struct open_profile *profile)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	if (set->dropped_said_ns && now_ns - set->dropped_said_ns < DROPPED_NS)
+		return;
+	set->dropped_said_ns = now_ns;
+	log_warning("%s is behind with what its agents send: there is no room for more, and they "
+		    "send it again (%llu messages so far, of all profiles)",
+		    profile->said_place    ? profile->said_place
+		    : profile == &set->own ? profile->place
+					   : "a job that begins",
+		    (unsigned long long)set->budget.dropped);
+}
+
+/* Either refusal makes the agent connect again later, and then it sends what is not stored. Other messages come again
+ * without one. */
+static void refuse_dropped(struct profile_set *set, struct peer *peer, enum message_type type)
+{
+	static const char reason[] = "there is no room for this message";
+
+	if (type == MESSAGE_HELLO)
+		receiver_refuse(set->receiver, peer, REFUSE_LIMIT, reason);
+	else if (message_seq_has(type) && !peer->gap_reported &&
+		 receiver_refuse(set->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
+		peer->gap_reported = true;
+}
+
+static int hold(struct profile_set *set, struct open_profile *profile, struct peer *peer)
+{
+	struct held_frame *frame = receiver_hold(set->receiver, peer);
+
+	if (!frame)
+		return -ENOMEM;
+	const enum message_type type = batch_frame_type(frame->bytes, frame->size);
+	if (!frame_queue_push(&profile->frames, &set->budget, frame)) {
+		say_dropped(set, profile);
+		refuse_dropped(set, peer, type);
+	}
 	return 0;
 }
 
-/* The order is from last to first: a closed job leaves its place to the last one, which had its turn. */
-static int commit_those(struct profile_set *set, uint64_t now_ns, bool all)
+/* The peer may have gone, or may be in another profile by now. */
+static void find_session(struct profile_set *set, const struct open_profile *profile,
+			 struct held_frame *frame)
 {
-	int result = 0;
+	const struct peer *peer =
+		peer_table_of(receiver_peers(set->receiver), frame->sender, frame->serial);
 
-	for (uint32_t i = profile_set_count(set); i-- > 0 && result != -ENOMEM;) {
+	frame->session = peer && profile_set_of(set, peer) == profile ? peer->session : NULL;
+}
+
+int profile_set_take(struct profile_set *set, struct open_profile *profile, struct peer *peer)
+{
+	struct held_frame frame;
+
+	receiver_frame(set->receiver, peer, &frame);
+	if (!frame.has_data || !worker_pool_is_inline(set->workers) || profile->frames.first)
+		return hold(set, profile, peer);
+	find_session(set, profile, &frame);
+	give(set, profile, &(struct profile_turn){.frames = &frame});
+	profile_set_step(set);
+	return set->error;
+}
+
+/* Takes frames of data from the head of the queue, as many as a turn may have. */
+static struct held_frame *take_data(struct profile_set *set, struct open_profile *profile)
+{
+	struct held_frame *first = NULL, **at = &first;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < PROFILE_TURN_FRAMES && bytes < PROFILE_TURN_BYTES; i++) {
+		if (!profile->frames.first || !profile->frames.first->has_data)
+			break;
+		*at = frame_queue_lend(&profile->frames, &set->budget);
+		find_session(set, profile, *at);
+		bytes += (*at)->size;
+		at = &(*at)->next;
+	}
+	return first;
+}
+
+void profile_set_give_frames(struct profile_set *set, struct open_profile *profile)
+{
+	if (profile->away || !profile->frames.first || !profile->frames.first->has_data ||
+	    !has_room(set, profile))
+		return;
+	give(set, profile,
+	     &(struct profile_turn){.frames = take_data(set, profile), .commits = true});
+}
+
+void profile_set_commit_first(struct profile_set *set, struct open_profile *profile,
+			      struct held_frame *frame)
+{
+	frame->was_tried = true;
+	frame_queue_return(&profile->frames, &set->budget, frame);
+	give(set, profile, &(struct profile_turn){.forced = true});
+}
+
+/* ---- what is due */
+
+static bool is_due(const struct open_profile *profile, uint64_t now_ns)
+{
+	return profile->save_wanted || open_profile_is_due(profile, now_ns) ||
+	       (profile->nodes && node_profiles_until(profile->nodes, UINT64_MAX) <= now_ns);
+}
+
+void profile_set_give_due(struct profile_set *set, uint64_t now_ns)
+{
+	for (uint32_t i = profile_set_count(set); i-- > 0;) {
 		struct open_profile *profile = profile_set_at(set, i);
 
-		if (all ? commit_schedule_is_clean(&profile->schedule)
-			: !open_profile_is_due(profile, now_ns))
+		if (profile->away || !is_due(profile, now_ns) || !has_room(set, profile))
 			continue;
-		profile->schedule.whole |= all;
-		int error = profile_set_commit(set, profile, now_ns);
-		if (error && (error != -ESTALE || profile == &set->own))
-			result = error;
+		const struct profile_turn turn = {.commits = true, .saves = profile->save_wanted};
+		profile->save_wanted = false;
+		give(set, profile, &turn);
 	}
-	return result;
 }
 
-int profile_set_commit_due(struct profile_set *set, uint64_t now_ns)
+uint64_t profile_set_until(struct profile_set *set, uint64_t until_ns)
 {
-	return commit_those(set, now_ns, false);
+	struct open_profile *oldest;
+	const bool is_full = set->jobs && job_table_is_full(set->jobs, &oldest);
+
+	for (uint32_t i = 0; i < profile_set_count(set); i++) {
+		const struct open_profile *profile = profile_set_at(set, i);
+
+		if (profile->away || (profile->rests && is_full))
+			continue; /* the end of a turn wakes us */
+		until_ns = commit_schedule_until(&profile->schedule, until_ns);
+		if (profile->nodes)
+			until_ns = node_profiles_until(profile->nodes, until_ns);
+	}
+	return until_ns;
 }
 
-int profile_set_commit_all(struct profile_set *set, uint64_t now_ns)
-{
-	return commit_those(set, now_ns, true);
-}
+/* ---- the end */
 
-void profile_set_save_nodes_due(struct profile_set *set, uint64_t now_ns)
+/* Gives each profile one turn of this kind, and waits for all. Returns the last error of it. */
+static int give_all(struct profile_set *set, const struct profile_turn *turn)
 {
-	for (uint32_t i = 0; i < profile_set_count(set); i++)
-		if (profile_set_at(set, i)->nodes)
-			node_profiles_step(profile_set_at(set, i)->nodes, now_ns);
-}
-
-int profile_set_save_nodes(struct profile_set *set)
-{
+	uint64_t given = 0, all;
 	int result = 0;
 
-	for (uint32_t i = set->own_is_gone; i < profile_set_count(set); i++) {
-		int error = open_profile_save_nodes(profile_set_at(set, i));
+	for (uint32_t i = 0; i < profile_set_count(set); i++)
+		profile_set_at(set, i)->end_given = i == 0 && set->own_is_gone;
+	do {
+		all = given = 0;
+		for (uint32_t i = profile_set_count(set); i-- > 0;) {
+			struct open_profile *profile = profile_set_at(set, i);
 
-		result = error ? error : result;
+			all += !profile->end_given;
+			if (profile->away || profile->end_given || !has_room(set, profile))
+				continue;
+			profile->end_given = true;
+			given++;
+			give(set, profile, turn);
+		}
+	} while (worker_pool_wait(set->workers) || (all && given));
+	for (uint32_t i = 0; i < profile_set_count(set); i++) {
+		const struct open_profile *profile = profile_set_at(set, i);
+		const struct profile_turn *ended = &profile->turn;
+
+		if (profile->end_given && (ended->commit_error || ended->save_error))
+			result = ended->commit_error ? ended->commit_error : ended->save_error;
 	}
 	return result;
+}
+
+int profile_set_end(struct profile_set *set, bool keeps)
+{
+	int result = keeps ? give_all(set, &(struct profile_turn){.wholly = true}) : 0;
+	int saved = set->error ? 0 : give_all(set, &(struct profile_turn){.saves = true});
+
+	return set->error ? set->error : result ? result : saved;
 }
 
 int profile_set_look(struct profile_set *set, uint64_t now_ns, bool at_once)
 {
-	if (!set->own_is_gone && (at_once || now_ns - set->looked_ns >= LOOK_NS)) {
+	if (!set->own_is_gone && !set->own.away &&
+	    (at_once || now_ns - set->looked_ns >= LOOK_NS)) {
 		set->looked_ns = now_ns;
 		if (store_has_moved(set->own.store))
 			give_up(set, &set->own);

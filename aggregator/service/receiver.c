@@ -17,9 +17,11 @@
 #include "connection_watch.h"
 #include "descriptor_limit.h"
 
+#include "aggregator/workers/frame_queue.h"
 #include "base/array.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
+#include "proto/batch/message_seq.h"
 #include "proto/connection_life.h"
 
 #define HIGH_WATER_MARK 8 /* messages a peer: with 4 MiB frames the bound on its memory */
@@ -332,7 +334,6 @@ void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char
 	if (++peer->bad_frames < RECEIVER_BAD_FRAMES_MAX)
 		return;
 	receiver_refuse(receiver, peer, REFUSE_MALFORMED, reason);
-	connection_watch_ignore(receiver->watch, connection_of(receiver));
 	peer->refused = true;
 	peer->session = NULL;
 }
@@ -376,6 +377,17 @@ static bool may_say(struct receiver *receiver, const struct peer *peer)
 	return false;
 }
 
+/* Returns whether whoever has the peer's profile decodes the frame. */
+static bool leaves_data(struct receiver *receiver, const struct peer *peer, size_t size)
+{
+	const enum message_type type = batch_frame_type(zmq_msg_data(&receiver->frame), size);
+
+	if (!peer->profile || peer_is_unproven(peer) || !message_seq_has(type))
+		return false;
+	receiver->message = (struct message){.type = type};
+	return true;
+}
+
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
 {
 	uint32_t parts;
@@ -390,11 +402,17 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 		receiver->counts.bytes += size;
 		if (receiver->knows_users)
 			identify(receiver, *peer);
+		if ((*peer)->refused)
+			connection_watch_ignore(receiver->watch, connection_of(receiver));
 		if ((*peer)->refused || !may_decode(receiver, *peer, size))
 			continue;
 		if (parts != 1) {
 			receiver_count_bad(receiver, *peer, "a message of several frames");
 			continue;
+		}
+		if (leaves_data(receiver, *peer, size)) {
+			*message = &receiver->message;
+			return 1;
 		}
 		int error = batch_decode(receiver->decoder, zmq_msg_data(&receiver->frame), size,
 					 &receiver->message);
@@ -419,10 +437,41 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 	return status;
 }
 
-const void *receiver_frame(struct receiver *receiver, size_t *size)
+void receiver_frame(struct receiver *receiver, const struct peer *peer, struct held_frame *frame)
 {
-	*size = zmq_msg_size(&receiver->frame);
-	return zmq_msg_data(&receiver->frame);
+	*frame = (struct held_frame){
+		.bytes = zmq_msg_data(&receiver->frame),
+		.size = zmq_msg_size(&receiver->frame),
+		.sender = peer_table_index(receiver->peers, peer),
+		.serial = peer->serial,
+		.heard_ns = peer->heard_ns,
+		.has_data = message_seq_has(receiver->message.type),
+	};
+}
+
+struct frame_of_zmq {
+	struct held_frame frame; /* first */
+	zmq_msg_t bytes;
+};
+
+static void release(struct held_frame *frame)
+{
+	zmq_msg_close(&((struct frame_of_zmq *)frame)->bytes);
+	free(frame);
+}
+
+struct held_frame *receiver_hold(struct receiver *receiver, const struct peer *peer)
+{
+	struct frame_of_zmq *held = malloc(sizeof(*held));
+
+	if (!held)
+		return NULL;
+	receiver_frame(receiver, peer, &held->frame);
+	zmq_msg_init(&held->bytes);
+	zmq_msg_move(&held->bytes, &receiver->frame);
+	held->frame.bytes = zmq_msg_data(&held->bytes);
+	held->frame.release = release;
+	return &held->frame;
 }
 
 int receiver_send(struct receiver *receiver, const struct peer *peer, const struct message *message)
@@ -449,6 +498,11 @@ int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum ref
 
 	receiver->counts.refused++;
 	return receiver_send(receiver, peer, &message);
+}
+
+void receiver_count_unknown(struct receiver *receiver)
+{
+	receiver->counts.unknown++;
 }
 
 void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read)

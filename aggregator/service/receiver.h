@@ -13,6 +13,7 @@
 
 #define RECEIVER_BAD_FRAMES_MAX 3u
 
+struct held_frame;
 struct key_set;
 struct receiver;
 struct user_keys;
@@ -41,11 +42,15 @@ int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual
 int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms);
 
 /* The next good message and its sender; bad and unknown ones before it are counted. Both are borrowed until the next
- * call. 1; 0: no message; -errno. */
+ * call. Data of a peer with a profile (message_seq.h) is not decoded: nothing but the message's type is set. 1; 0: no
+ * message; -errno. */
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message);
 
-/* The frame of the message that came last; borrowed until the next one. */
-const void *receiver_frame(struct receiver *receiver, size_t *size);
+/* Fills in the frame of the message that came last, as its peer's: the bytes are borrowed until the next one. */
+void receiver_frame(struct receiver *receiver, const struct peer *peer, struct held_frame *frame);
+
+/* The same in memory of its own, which the caller releases. NULL: out of memory. */
+struct held_frame *receiver_hold(struct receiver *receiver, const struct peer *peer);
 
 /* 0; -EAGAIN, -EHOSTUNREACH: dropped; other -errno. */
 int receiver_send(struct receiver *receiver, const struct peer *peer,
@@ -57,6 +62,9 @@ int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum ref
 
 /* Counts a bad message. The third one of a peer is answered with REFUSE, and the peer is ignored from then on. */
 void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason);
+
+/* Counts a message of an unknown type or version. */
+void receiver_count_unknown(struct receiver *receiver);
 
 /* Ends connections that have been silent for long, if every message was read (all_read). Ends others if there are too
  * many. Call it after each round of receiver_next(). */

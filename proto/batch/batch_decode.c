@@ -319,6 +319,17 @@ static void decode_checked(struct batch_decoder *decoder, const uint8_t *frame, 
 	msgpack_unpacked_destroy(&unpacked);
 }
 
+/* A frame is an array, whose first element is the type. */
+enum message_type batch_frame_type(const uint8_t *frame, size_t size)
+{
+	const size_t at = size > 0 && (frame[0] & 0xf0) == 0x90 ? 1
+			  : size > 0 && frame[0] == 0xdc        ? 3
+								: size;
+
+	return at < size && frame[at] <= INT8_MAX ? (enum message_type)frame[at]
+						  : (enum message_type)0;
+}
+
 int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 		 struct message *message)
 {

@@ -2,8 +2,6 @@
 
 #include <stddef.h>
 
-#include "message.h"
-
 /* NULL: it has none. */
 static const uint64_t *find(const struct message *message)
 {
@@ -35,6 +33,13 @@ static const uint64_t *find(const struct message *message)
 	default:
 		return NULL;
 	}
+}
+
+bool message_seq_has(enum message_type type)
+{
+	const struct message message = {.type = type};
+
+	return find(&message) != NULL;
 }
 
 uint64_t message_seq_get(const struct message *message)

@@ -4,7 +4,7 @@
     swarm_bench.py BUILD [--against BUILD]... [--seconds S] [--rounds N] [--in DIR] [--options "..."] [CASE...]
 
 A case is a number of nodes of 8 GPUs that make 125 launches a second and GPU: 30 paced by the clock, u30 as fast as the
-aggregator takes them. Each round runs each case with each build's aggregator in turn; nodes are always BUILD's. CPU
+aggregator takes them, 8xu10 eight jobs of a site with ten such nodes each. Each round runs each case with each build's aggregator in turn; nodes are always BUILD's. CPU
 seconds are the whole aggregator's, from the first event to the last acknowledgement.
 
 Asserts nothing of time. Exit status: 0 each profile has what the nodes told, to the nanosecond; 1 one has not."""
@@ -25,6 +25,10 @@ PATIENCE_SECONDS = 900
 
 def row(cells):
     return '| ' + ' | '.join(f'{cell:>{width}}' for cell, (_, width) in zip(cells, COLUMNS)) + ' |'
+
+
+def worst(said, name):
+    return max(one[name] for one in said)
 
 
 class Case(SwarmTrial):
@@ -49,6 +53,30 @@ class Case(SwarmTrial):
         return wrong, row(cells)
 
 
+class JobsCase(Case):
+    """The CPU time and the wall time are those of the job that takes longest."""
+
+    def go(self):
+        count, nodes = self.case.split('x')
+        paced = ('--unpaced',) if nodes.startswith('u') else ()
+        aggregator, endpoint = self.start_listening('--jobs', self.path('jobs'))
+        names = [str(number) for number in range(1, int(count) + 1)]
+        swarms = [self.start_swarm(endpoint, '--agents', nodes.lstrip('u'), '--job', name, '--seed', name, *paced,
+                                   *self.options, truth='truth.' + name) for name in names]
+        said = [self.end_swarm(swarm, PATIENCE_SECONDS) for swarm in swarms]
+        aggregator.end()
+        stores = [f'jobs/swarm-{name}/profile.db' for name in names]
+        wrong = [line for name, store in zip(names, stores) for line in self.untrue('truth.' + name, store)]
+        events, speaks = sum(one['events'] for one in said), [one['speaks'] for one in said]
+        cpu_s, wall_s = worst(speaks, 'cpu_s'), worst(speaks, 'wall_s')
+        cells = (self.case, self.aggregator_build, f'{events / 1e6:.3f}', f'{cpu_s / events * 1e6:.2f}',
+                 f'{events / cpu_s:,.0f}, {events / wall_s:,.0f} all',
+                 f"{worst(said, 'ack_p50_ms'):.0f}, {worst(said, 'ack_p99_ms'):.0f}", sum(one['waits'] for one in said),
+                 f"{worst(speaks, 'peak_rss_mb'):.0f}", f"{worst(speaks, 'written_mb'):.0f}",
+                 f'{sum(os.path.getsize(self.path(store)) for store in stores) / 1e6:.0f}', 'no' if wrong else 'yes')
+        return wrong, row(cells)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
@@ -64,7 +92,8 @@ def main():
     failed = False
     for case in arguments.cases * arguments.rounds:
         for build in [arguments.build] + arguments.against:
-            wrong, cells = Case(arguments.build, build, case, ['--seconds', arguments.seconds] + arguments.options).outcome()
+            kind = JobsCase if 'x' in case else Case
+            wrong, cells = kind(arguments.build, build, case, ['--seconds', arguments.seconds] + arguments.options).outcome()
             print(cells, *wrong, sep='\n    ', flush=True)
             failed = failed or bool(wrong)
     return int(failed)

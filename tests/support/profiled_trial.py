@@ -121,8 +121,8 @@ class Trial:
 
     # ---- what is in the profile --------------------------------------------------------------------------------------
 
-    def report(self, *options):
-        return subprocess.run([self.program('bin/flamegrid'), 'report', self.path('profile.db'), *options],
+    def report(self, *options, store='profile.db'):
+        return subprocess.run([self.program('bin/flamegrid'), 'report', self.path(store), *options],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment, check=False)
 
     def profile(self):

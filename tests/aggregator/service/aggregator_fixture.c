@@ -87,6 +87,7 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.pages_path = fixture->takes_links ? fixture->nodes_path : NULL,
 		.wait_nodes_ms = fixture->wait_nodes_ms,
 		.wait_silent_ms = fixture->wait_silent_ms,
+		.frames_max = fixture->frames_max,
 	};
 	char *error;
 

@@ -20,17 +20,18 @@ struct aggregator_fixture {
 	char socket_endpoint[96]; /* in the folder; nobody listens there unless told to */
 	struct scenario scenarios[AGGREGATOR_FIXTURE_SCENARIOS];
 	void *context;    /* ZeroMQ's, shared with the agents; owns */
-	bool raw_samples; /* from the next start on, as the next four */
+	bool raw_samples; /* from the next start on, as the next five */
 	const char *jobs_path;
 	bool takes_links;
 	uint32_t wait_nodes_ms, wait_silent_ms;
+	uint64_t frames_max;
 	struct aggregator *aggregator; /* between start and stop; owns */
 	bool has_thread;
 	pthread_t thread;
 };
 
-/* For cmocka: *state is a struct aggregator_fixture from set_up until tear_down, which stops what a test that failed has
- * left running. */
+/* For cmocka: *state is a struct aggregator_fixture from set_up until tear_down, which stops what a test that failed
+ * has left running. */
 int aggregator_fixture_set_up(void **state);
 int aggregator_fixture_tear_down(void **state);
 

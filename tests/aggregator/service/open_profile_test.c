@@ -53,7 +53,7 @@ static void a_reader_makes_the_next_commit_whole(void **state)
 {
 	char folder[] = "/tmp/flamegrid-open-profile-XXXXXX", path[64];
 	const struct open_profile_options options = {.store_path = path};
-	struct open_profile profile;
+	struct open_profile profile = {0};
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));

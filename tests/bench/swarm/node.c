@@ -93,6 +93,14 @@ static int connect_to(struct node *node, void *zmq_context, const struct key_set
 		.window_bytes = WINDOW_BYTES,
 		.clock_ms = CLOCK_MS,
 	};
+	const char *job = workload->options->job;
+	if (job)
+		options.hello.job = (struct message_job){
+			.key = {job, (uint32_t)strlen(job)},
+			.user = {"swarm", 5},
+			.nr_nodes = (int32_t)workload->options->nr_nodes,
+			.world_size = -1,
+		};
 	uint64_t epoch[2] = {workload_random(workload, node->index, UINT64_MAX - 1), node->index};
 
 	memcpy(options.hello.epoch, epoch, sizeof(options.hello.epoch));

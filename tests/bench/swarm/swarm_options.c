@@ -14,6 +14,7 @@ static const char USAGE[] =
 	"      --connect ENDPOINT     Is where the aggregator listens.\n"
 	"      --rendezvous FILE      Names the endpoint and the keys, as of a job.\n"
 	"      --key-file FILE        Has an agent's keys.\n"
+	"      --job KEY              Is the job of all nodes, which is the user swarm's.\n"
 	"      --agents N             Is how many nodes there are; default 10.\n"
 	"      --processes N          Is how many processes a node has; default 8.\n"
 	"      --gpus N               Is how many GPUs a process has; default 1.\n"
@@ -39,6 +40,7 @@ enum option_number {
 	OPTION_CONNECT = 1,
 	OPTION_RENDEZVOUS,
 	OPTION_KEY_FILE,
+	OPTION_JOB,
 	OPTION_AGENTS,
 	OPTION_PROCESSES,
 	OPTION_GPUS,
@@ -66,6 +68,7 @@ static const struct option OPTIONS[] = {
 	{"connect", 1, NULL, OPTION_CONNECT},
 	{"rendezvous", 1, NULL, OPTION_RENDEZVOUS},
 	{"key-file", 1, NULL, OPTION_KEY_FILE},
+	{"job", 1, NULL, OPTION_JOB},
 	{"agents", 1, NULL, OPTION_AGENTS},
 	{"processes", 1, NULL, OPTION_PROCESSES},
 	{"gpus", 1, NULL, OPTION_GPUS},
@@ -213,6 +216,9 @@ static int take(struct swarm_options *options, int number, char *text)
 		return 0;
 	case OPTION_RENDEZVOUS:
 		options->rendezvous = text;
+		return 0;
+	case OPTION_JOB:
+		options->job = text;
 		return 0;
 	case OPTION_KEY_FILE:
 		options->keys_path = text;

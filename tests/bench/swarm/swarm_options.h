@@ -25,6 +25,7 @@ struct swarm_detour {
 struct swarm_options {
 	const char *endpoint;   /* borrowed from the command line, as all texts */
 	const char *rendezvous; /* names endpoint and keys; NULL: none */
+	const char *job;        /* its key; NULL: the aggregator's own profile */
 	const char *keys_path;  /* an agent's; NULL: none */
 	const char *truth_path; /* where the truth of each GPU is written; NULL: nowhere */
 	uint32_t nr_nodes, nr_processes, nr_gpus;

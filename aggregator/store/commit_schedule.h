@@ -2,7 +2,7 @@
  * sooner if much has come or an agent waits, and again some time after a failure. It also decides whether a commit is
  * whole or stores the messages alone, which costs a small part of that. Whole commits that nothing asks for take a
  * fixed share of the thread's time; those for which a reader asks may take more of it. Acknowledgements follow commits
- * (ack_sender.h). Pure: time and sizes are arguments. Used by the aggregator's thread. */
+ * (ack_sender.h). Pure: time and sizes are arguments. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 

@@ -1,4 +1,4 @@
-#include "aggregator/service/commit_schedule.h"
+#include "aggregator/store/commit_schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +145,8 @@ static void a_costly_whole_commit_is_followed_by_commits_of_messages(void **stat
 	commit_schedule_done(&schedule, next_ns, 1000000 * MS);
 	assert_true(commit_schedule_is_clean(&schedule));
 	schedule.changed = true;
-	assert_true(commit_schedule_is_whole(&schedule, next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS, 0));
+	assert_true(
+		commit_schedule_is_whole(&schedule, next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS, 0));
 }
 
 static void cheap_commits_are_all_whole(void **state)
@@ -194,8 +195,8 @@ static void readers_may_ask_for_whole_commits_more_often(void **state)
 	assert_true(commit_schedule_heeds_readers(&schedule, next_ns));
 	assert_false(commit_schedule_is_whole(&schedule, next_ns, 0));
 	commit_schedule_done(&schedule, next_ns, 1000000 * MS);
-	assert_true(commit_schedule_heeds_readers(&schedule,
-						  next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS));
+	assert_true(
+		commit_schedule_heeds_readers(&schedule, next_ns + COMMIT_SCHEDULE_WHOLE_MS * MS));
 }
 
 static void a_whole_commit_that_failed_is_tried_again_as_one(void **state)

@@ -50,8 +50,7 @@ bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint6
 
 bool commit_schedule_takes_messages(const struct commit_schedule *schedule)
 {
-	return !schedule->whole &&
-	       schedule->behind_bytes + schedule->bytes < COMMIT_SCHEDULE_BYTES;
+	return !schedule->whole && schedule->behind_bytes + schedule->bytes < COMMIT_SCHEDULE_BYTES;
 }
 
 bool commit_schedule_is_clean(const struct commit_schedule *schedule)
