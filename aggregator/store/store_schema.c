@@ -11,7 +11,9 @@
 #define STRING_OF(x) #x
 #define TEXT_OF(x)   STRING_OF(x)
 
-/* STRICT reports a value of the wrong type when it is written, and not when it is read. */
+/* STRICT reports a value of the wrong type when it is written, and not when it is read. A row of
+ * a table without row ids that is longer than a quarter of a page takes another page of its own, and goes into the
+ * middle of the table. So tables of large blobs have row ids. */
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;"
