@@ -61,14 +61,15 @@ static void raise_level(struct kept_list *list)
 }
 
 static int add(struct kept_log *log, enum kept_sort sort, uint32_t process, uint32_t room,
-	       const struct kept_piece *piece)
+	       uint32_t first_level, const struct kept_piece *piece)
 {
 	struct kept_list *list;
 	int error = get_list(log, sort, process, &list);
 
 	if (error)
 		return error;
-	while (list->nr_pieces >= room && list->level < KEPT_WINDOW_LEVELS - 1)
+	while (list->level < first_level ||
+	       (list->nr_pieces >= room && list->level < KEPT_WINDOW_LEVELS - 1))
 		raise_level(list);
 	if (piece->level < list->level || list->nr_pieces >= room)
 		return 0;
@@ -102,15 +103,7 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 
 	return sample->kind == HOST_SAMPLE_CALL
 		       ? 0
-		       : add(log, KEPT_HOST, process, KEPT_LOG_HOST_MAX, &piece);
-}
-
-bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start_ns)
-{
-	const struct kept_list *list = find_list(log, KEPT_GPU, process);
-
-	return !list || list->level == 0 ||
-	       kept_window_level(start_ns / KEPT_LOG_GPU_NS) >= list->level;
+		       : add(log, KEPT_HOST, process, KEPT_LOG_HOST_MAX, 0, &piece);
 }
 
 static uint32_t room_of(int32_t nr_ranks)
@@ -122,9 +115,31 @@ static uint32_t room_of(int32_t nr_ranks)
 	return room > KEPT_LOG_GPU_MIN ? room : KEPT_LOG_GPU_MIN;
 }
 
+/* A job with less room for each process begins at the level that it would soon reach. So the room of all jobs lasts
+ * about equally long, and a commit of thousands of processes writes few pieces. */
+static uint32_t first_level_of(uint32_t room)
+{
+	uint32_t level = 0;
+
+	while (room <= KEPT_LOG_GPU_MAX >> (level + 1))
+		level++;
+	return level;
+}
+
+bool kept_log_wants(const struct kept_log *log, uint32_t process, int32_t nr_ranks,
+		    uint64_t start_ns)
+{
+	const struct kept_list *list = find_list(log, KEPT_GPU, process);
+	const uint32_t first = first_level_of(room_of(nr_ranks));
+	const uint32_t level = list && list->level > first ? list->level : first;
+
+	return level == 0 || kept_window_level(start_ns / KEPT_LOG_GPU_NS) >= level;
+}
+
 int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
 		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id)
 {
+	const uint32_t room = room_of(nr_ranks);
 	const struct kept_piece piece = {
 		.sample =
 			{
@@ -139,7 +154,7 @@ int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
 		.level = (uint8_t)kept_window_level(record->start_ns / KEPT_LOG_GPU_NS),
 	};
 
-	return add(log, KEPT_GPU, process, room_of(nr_ranks), &piece);
+	return add(log, KEPT_GPU, process, room, first_level_of(room), &piece);
 }
 
 bool kept_log_has_samples(const struct kept_log *log, uint32_t process)
@@ -165,13 +180,18 @@ const struct kept_list *kept_log_lists(const struct kept_log *log, enum kept_sor
 	return log->lists[sort];
 }
 
-static void save_list(struct kept_list *list)
+uint32_t kept_list_levels(const struct kept_list *list)
 {
 	uint32_t levels = 0;
 
 	for (uint32_t i = 0; i < list->nr_recent; i++)
 		levels |= 1u << list->recent[i].level;
-	list->nr_blocks += (uint32_t)__builtin_popcount(levels);
+	return levels;
+}
+
+static void save_list(struct kept_list *list)
+{
+	list->nr_blocks += (uint32_t)__builtin_popcount(kept_list_levels(list));
 	list->nr_recent = 0;
 	list->raised = false;
 }

@@ -3,7 +3,7 @@
  * the last commit are here, and the others in the store (store_kept.h).
  *   - A process keeps a bounded number of each sort, and in large jobs less GPU work. When it has more, its level of
  *     the sort rises, and only pieces in windows of this level stay (kept_window.h). In such a window all pieces are
- *     there.
+ *     there. Where GPU work has half the room, its level is 1 from the beginning; where it has a quarter, 2; and so on.
  *   - Windows of samples are of CLOCK_REALTIME. A sample is in each window in which it has a part.
  *   - Windows of GPU work are of CUPTI's clock, which is CLOCK_REALTIME, too. A piece is in the window of its start.
  * One log is used by one thread. */
@@ -60,7 +60,8 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 
 /* Returns whether GPU work that starts at a time stays. kept_log_work() keeps such work; its kind is below
  * RECORD_GPU_SYNC. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
-bool kept_log_wants(const struct kept_log *log, uint32_t process, uint64_t start_ns);
+bool kept_log_wants(const struct kept_log *log, uint32_t process, int32_t nr_ranks,
+		    uint64_t start_ns);
 int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
 		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id);
 
@@ -71,6 +72,9 @@ uint32_t kept_log_level(const struct kept_log *log, enum kept_sort sort, uint32_
 /* For the store, by id less one (zeroes: nothing); borrowed until the next call that adds. */
 const struct kept_list *kept_log_lists(const struct kept_log *log, enum kept_sort sort,
 				       uint32_t *count);
+
+/* Returns the levels of recent pieces: bit n is set if some are of level n. */
+uint32_t kept_list_levels(const struct kept_list *list);
 
 /* The store has written one block for each level of recent pieces. */
 void kept_log_saved(struct kept_log *log);

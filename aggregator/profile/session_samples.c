@@ -122,7 +122,7 @@ int session_samples_kernel(struct collection *collection, uint32_t process,
 	uint32_t tid, stack_id;
 
 	if (!collective_log_defined(collection->collectives, process) ||
-	    !kept_log_wants(collection->kept, process, record->start_ns))
+	    !kept_log_wants(collection->kept, process, of->world_size, record->start_ns))
 		return 0;
 	correlator_launched(of->correlator, record, &tid, &stack_id);
 	return kept_log_work(collection->kept, process, of->world_size, record, tid, stack_id);

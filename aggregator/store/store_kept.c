@@ -38,14 +38,13 @@ static int write_recent(struct statement_set *set, struct block_code *code, enum
 			uint32_t process, const struct kept_list *list)
 {
 	struct host_sample *taken = malloc((list->nr_recent + 1ul) * sizeof(*taken));
-	uint32_t block = list->nr_blocks;
+	uint32_t block = list->nr_blocks, levels = kept_list_levels(list);
 	int error = taken ? 0 : -ENOMEM;
 
-	for (uint32_t level = list->level; level < KEPT_WINDOW_LEVELS && !error; level++) {
+	for (; levels && !error; levels &= levels - 1) {
+		uint32_t level = (uint32_t)__builtin_ctz(levels);
 		uint32_t count = take_level(list, level, taken);
 
-		if (count == 0)
-			continue;
 		error = block_code_samples(code, taken, count);
 		if (!error)
 			error = RUN(set, PUT_BLOCK, NUMBER(process), NUMBER(sort), NUMBER(block++),

@@ -574,7 +574,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM timelines", take_timeline},
 		{"SELECT * FROM memory", take_memory},
 		{"SELECT * FROM memory_stacks", take_memory_stack},
-		{"SELECT * FROM pending", take_pending},
+		{"SELECT * FROM pending ORDER BY process, kind, block", take_pending},
 	};
 	static int (*const loads[])(struct database * database, struct collection * collection) = {
 		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};

@@ -11,7 +11,9 @@
 #define STRING_OF(x) #x
 #define TEXT_OF(x)   STRING_OF(x)
 
-/* STRICT reports a value of the wrong type when it is written, and not when it is read. */
+/* STRICT reports a value of the wrong type when it is written, and not when it is read. A row of
+ * a table without row ids that is longer than a quarter of a page takes another page of its own, and goes into the
+ * middle of the table. So tables of large blobs have row ids. */
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;"
@@ -53,7 +55,7 @@ static const char schema[] =
 	"CREATE TABLE epoch_ids (epoch INTEGER NOT NULL, kind INTEGER NOT NULL, base INTEGER NOT "
 	"NULL,"
 	" count INTEGER NOT NULL, ids BLOB NOT NULL,"
-	" PRIMARY KEY (epoch, kind, base)) STRICT, WITHOUT ROWID;"
+	" PRIMARY KEY (epoch, kind, base)) STRICT;"
 	"CREATE TABLE totals (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" node INTEGER NOT NULL, capture_stack INTEGER NOT NULL, name INTEGER NOT NULL,"
@@ -75,12 +77,11 @@ static const char schema[] =
 	"CREATE TABLE timeline_blocks (level INTEGER NOT NULL, process INTEGER NOT NULL,"
 	" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL,"
 	" block INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (block, level, process, device_id, context_id, stream_id)) STRICT, WITHOUT "
-	"ROWID;"
+	" PRIMARY KEY (block, level, process, device_id, context_id, stream_id)) STRICT;"
 	"CREATE TABLE pending (process INTEGER NOT NULL, kind INTEGER NOT NULL, block INTEGER NOT "
 	"NULL,"
 	" count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (process, kind, block)) STRICT, WITHOUT ROWID;"
+	" PRIMARY KEY (process, kind, block)) STRICT;"
 	"CREATE TABLE device_limits (device INTEGER PRIMARY KEY, compute_major INTEGER NOT NULL,"
 	" compute_minor INTEGER NOT NULL, multiprocessors INTEGER NOT NULL,"
 	" warp_size INTEGER NOT NULL, sm_threads INTEGER NOT NULL, sm_blocks INTEGER NOT NULL,"
@@ -129,7 +130,7 @@ static const char schema[] =
 	" PRIMARY KEY (process, tid, kind, node, name)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE sample_blocks (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
 	" block INTEGER NOT NULL, level INTEGER NOT NULL, count INTEGER NOT NULL,"
-	" data BLOB NOT NULL, PRIMARY KEY (process, sort, block)) STRICT, WITHOUT ROWID;"
+	" data BLOB NOT NULL, PRIMARY KEY (process, sort, block)) STRICT;"
 	"CREATE TABLE sample_levels (process INTEGER NOT NULL, sort INTEGER NOT NULL,"
 	" level INTEGER NOT NULL, PRIMARY KEY (process, sort)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE idle_devices (device INTEGER NOT NULL, writer INTEGER NOT NULL,"
@@ -215,7 +216,7 @@ static const char schema[] =
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE total_blocks (process INTEGER NOT NULL, kind INTEGER NOT NULL,"
 	" block INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
-	" PRIMARY KEY (process, kind, block)) STRICT, WITHOUT ROWID;"
+	" PRIMARY KEY (process, kind, block)) STRICT;"
 	"CREATE TABLE messages (id INTEGER PRIMARY KEY, raw INTEGER NOT NULL,"
 	" data BLOB NOT NULL) STRICT;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"

@@ -228,7 +228,9 @@ int store_totals_blocks(struct database *database, enum store_totals_kind kind,
 	struct taker taker = {take, context};
 	char sql[SQL_MAX];
 
-	snprintf(sql, sizeof(sql), "SELECT process, count, data FROM total_blocks WHERE kind = %d",
+	snprintf(sql, sizeof(sql),
+		 "SELECT process, count, data FROM total_blocks WHERE kind = %d"
+		 " ORDER BY process, kind, block",
 		 (int)kind);
 	return database_rows(database, sql, take_block, &taker);
 }

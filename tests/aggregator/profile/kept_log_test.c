@@ -181,14 +181,14 @@ static void gpu_work_is_kept_by_the_window_of_its_start(void **state)
 	uint32_t kept = 0;
 
 	(void)state;
-	assert_true(kept_log_wants(log_, 1, 77));
+	assert_true(kept_log_wants(log_, 1, 8, 77));
 	assert_int_equal(kept_log_load_level(log_, KEPT_GPU, 1, 2), 0);
 	for (uint64_t window = 1; window < 1000; window++) {
 		bool stays = kept_window_level(window) >= 2;
 
 		record.start_ns = window * KEPT_LOG_GPU_NS + KEPT_LOG_GPU_NS - 1;
 		record.end_ns = record.start_ns + 3ull * KEPT_LOG_GPU_NS;
-		assert_int_equal(kept_log_wants(log_, 1, record.start_ns), stays);
+		assert_int_equal(kept_log_wants(log_, 1, 8, record.start_ns), stays);
 		assert_int_equal(kept_log_work(log_, 1, 8, &record, 7, 5), 0);
 		kept += stays;
 		assert_int_equal(list_of(KEPT_GPU, 1)->nr_recent, kept);
@@ -225,25 +225,61 @@ static void each_sort_of_each_process_has_its_own_level(void **state)
 	assert_false(list_of(KEPT_HOST, 2)->raised);
 }
 
-static void a_process_of_a_large_job_keeps_less_gpu_work(void **state)
+/* Works 100 times in each window until the process's level has risen above the first one. Returns how often. */
+static uint32_t work_until_full(uint32_t process, int32_t nr_ranks, uint32_t first_level,
+				uint32_t most)
+{
+	for (uint32_t i = 0;; i++) {
+		const struct gpu_record record = {.start_ns = i * 1000000ull,
+						  .end_ns = i * 1000000ull + 10};
+		const bool stays = kept_window_level(i / 100) >= first_level;
+
+		assert_int_equal(kept_log_wants(log_, process, nr_ranks, record.start_ns), stays);
+		if (i > 0 && list_of(KEPT_GPU, process)->nr_pieces == most && stays)
+			return i;
+		assert_int_equal(kept_log_work(log_, process, nr_ranks, &record, 7, 5), 0);
+		assert_int_equal(kept_log_level(log_, KEPT_GPU, process), first_level);
+	}
+}
+
+static void gpu_work_of_a_large_job_begins_at_a_higher_level(void **state)
 {
 	static const struct {
 		int32_t nr_ranks;
-		uint32_t most;
-	} jobs[] = {{1, 1 << 17}, {64, 1 << 17}, {128, 1 << 16}, {512, 1 << 14}, {20000, 1 << 14}};
+		uint32_t most, level;
+	} jobs[] = {{1, 1 << 17, 0},   {64, 1 << 17, 0},  {127, 66052, 0},
+		    {128, 1 << 16, 1}, {512, 1 << 14, 3}, {20000, 1 << 14, 3}};
+	const struct gpu_record next = {.start_ns = 1ull << 40, .end_ns = 1ull << 41};
 
 	(void)state;
-	for (uint32_t job = 0; job < sizeof(jobs) / sizeof(*jobs); job++)
-		for (uint32_t i = 0; i <= jobs[job].most; i++) {
-			const struct gpu_record record = {.start_ns = i * 1000000ull,
-							  .end_ns = i * 1000000ull + 10};
+	for (uint32_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		uint32_t works = work_until_full(i + 1, jobs[i].nr_ranks, jobs[i].level, jobs[i].most);
 
-			assert_int_equal(kept_log_level(log_, KEPT_GPU, job + 1), 0);
-			assert_int_equal(
-				kept_log_work(log_, job + 1, jobs[job].nr_ranks, &record, 7, 5), 0);
-		}
-	for (uint32_t job = 0; job < sizeof(jobs) / sizeof(*jobs); job++)
-		assert_int_equal(kept_log_level(log_, KEPT_GPU, job + 1), 1);
+		/* All jobs fill their room in about the same time. */
+		assert_in_range(works, (1 << 17) / 2, (1 << 17) + (1 << 13));
+		assert_int_equal(kept_log_work(log_, i + 1, jobs[i].nr_ranks, &next, 7, 5), 0);
+		assert_int_equal(kept_log_level(log_, KEPT_GPU, i + 1), jobs[i].level + 1);
+	}
+}
+
+static void the_level_rises_when_a_job_turns_out_to_be_large(void **state)
+{
+	struct gpu_record record = {.end_ns = 1ull << 40};
+
+	(void)state;
+	for (uint64_t window = 0; window < 100; window++) {
+		record.start_ns = window * KEPT_LOG_GPU_NS;
+		assert_int_equal(kept_log_work(log_, 1, -1, &record, 7, 5), 0);
+	}
+	assert_int_equal(list_of(KEPT_GPU, 1)->nr_pieces, 100);
+	kept_log_saved(log_);
+	assert_int_equal(kept_log_work(log_, 1, 512, &record, 7, 5), 0);
+	assert_int_equal(kept_log_level(log_, KEPT_GPU, 1), 3);
+	assert_true(list_of(KEPT_GPU, 1)->raised);
+	uint64_t stay = 0;
+	for (uint64_t window = 0; window < 100; window++)
+		stay += kept_window_level(window) >= 3;
+	assert_int_equal(list_of(KEPT_GPU, 1)->nr_pieces, stay + (kept_window_level(99) >= 3));
 }
 
 static void what_was_not_saved_is_not_loaded(void **state)
@@ -276,7 +312,8 @@ int main(void)
 		TEST(a_list_full_at_the_last_level_takes_no_more),
 		TEST(gpu_work_is_kept_by_the_window_of_its_start),
 		TEST(each_sort_of_each_process_has_its_own_level),
-		TEST(a_process_of_a_large_job_keeps_less_gpu_work),
+		TEST(gpu_work_of_a_large_job_begins_at_a_higher_level),
+		TEST(the_level_rises_when_a_job_turns_out_to_be_large),
 		TEST(what_was_not_saved_is_not_loaded),
 	};
 

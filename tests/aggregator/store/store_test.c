@@ -50,11 +50,8 @@ static void a_restart_after_any_commit_changes_nothing(void **state)
 	free(expected);
 }
 
-static void a_restart_after_every_message_changes_nothing(void **state)
+static void restart_after_every_message(const char *expected)
 {
-	(void)state;
-	char *expected = store_fixture_undisturbed();
-
 	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++) {
 		store_fixture_open_all();
 		assert_int_equal(store_fixture.session->durable_seq, seq - 1);
@@ -65,6 +62,14 @@ static void a_restart_after_every_message_changes_nothing(void **state)
 	char *text = report_text_of(store_fixture.path);
 	assert_string_equal(text, expected);
 	free(text);
+}
+
+static void a_restart_after_every_message_changes_nothing(void **state)
+{
+	(void)state;
+	char *expected = store_fixture_undisturbed();
+
+	restart_after_every_message(expected);
 	free(expected);
 }
 
@@ -210,28 +215,53 @@ static void timelines_survive_any_number_of_commits_and_restarts(void **state)
 	commit_timelines_and_restart();
 }
 
-/* Stores of this version have been made with either order. */
-static void timelines_survive_with_blocks_in_the_order_of_timelines(void **state)
+/* Makes a table anew with another key, and without row ids. */
+static void make_table_anew(struct database *database, const char *table, const char *key)
+{
+	char sql[800], made[600];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT 'CREATE TABLE other (' || group_concat(name || ' ' || type || ' NOT NULL')"
+		 " || ', PRIMARY KEY (%s)) STRICT, WITHOUT ROWID;' FROM pragma_table_info('%s')",
+		 key, table);
+	assert_int_equal(database_query_text(database, sql, made, sizeof(made)), 0);
+	snprintf(sql, sizeof(sql), "%sDROP TABLE %s; ALTER TABLE other RENAME TO %s", made, table,
+		 table);
+	assert_int_equal(database_execute(database, sql), 0);
+}
+
+/* Makes an empty store as earlier builds made those of this version. */
+static void make_earlier_store(void)
 {
 	struct database *database;
 
-	(void)state;
 	store_fixture_open_all();
 	store_fixture_close_all();
 	assert_int_equal(database_open(store_fixture.path, false, &database, NULL), 0);
-	assert_int_equal(
-		database_execute(
-			database,
-			"CREATE TABLE other (level INTEGER NOT NULL, process INTEGER NOT NULL,"
-			" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL,"
-			" stream_id INTEGER NOT NULL, block INTEGER NOT NULL,"
-			" count INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, process,"
-			" device_id, context_id, stream_id, block)) STRICT, WITHOUT ROWID;"
-			"DROP TABLE timeline_blocks;"
-			"ALTER TABLE other RENAME TO timeline_blocks"),
-		0);
+	make_table_anew(database, "timeline_blocks",
+			"level, process, device_id, context_id, stream_id, block");
+	make_table_anew(database, "pending", "process, kind, block");
+	make_table_anew(database, "sample_blocks", "process, sort, block");
+	make_table_anew(database, "total_blocks", "process, kind, block");
+	make_table_anew(database, "epoch_ids", "epoch, kind, base");
 	database_close(database);
+}
+
+static void timelines_survive_in_a_store_of_an_earlier_build(void **state)
+{
+	(void)state;
+	make_earlier_store();
 	commit_timelines_and_restart();
+}
+
+static void a_store_of_an_earlier_build_goes_on(void **state)
+{
+	(void)state;
+	char *expected = store_fixture_undisturbed();
+
+	make_earlier_store();
+	restart_after_every_message(expected);
+	free(expected);
 }
 
 static void a_cleanly_closed_store_is_one_file(void **state)
@@ -544,7 +574,8 @@ int main(void)
 		TEST(what_was_not_committed_comes_again_and_counts_once),
 		TEST(a_killed_writer_leaves_the_last_commit),
 		TEST(timelines_survive_any_number_of_commits_and_restarts),
-		TEST(timelines_survive_with_blocks_in_the_order_of_timelines),
+		TEST(timelines_survive_in_a_store_of_an_earlier_build),
+		TEST(a_store_of_an_earlier_build_goes_on),
 		TEST(a_cleanly_closed_store_is_one_file),
 		TEST(a_profile_can_be_read_while_it_is_written),
 		TEST(a_profile_holds_every_record_at_every_moment),

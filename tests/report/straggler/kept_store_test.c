@@ -15,7 +15,7 @@
 #include "aggregator/store/store_kept.h"
 #include "straggler_fixture.h"
 
-#define KERNELS  60000u
+#define KERNELS  180000u
 #define EACH_NS  5000000ull             /* 20 in a window */
 #define BEGIN_NS 1795403307300000000ull /* a window's begin */
 #define FIRST    (BEGIN_NS / KEPT_LOG_GPU_NS)
@@ -75,7 +75,7 @@ static void expect_windows(const char *path)
 	uint32_t count;
 	uint64_t level = ask(path, "SELECT level FROM sample_levels WHERE sort = 1");
 
-	assert_true(level >= 1);
+	assert_true(level > 3); /* the first one of so many ranks */
 	assert_int_equal(ask(path, "SELECT count(*) FROM sample_levels"), 1);
 	assert_int_equal(database_open(path, true, &database, NULL), 0);
 	assert_int_equal(store_kept_read(database, KEPT_GPU, 1, &pieces, &count), 0);
@@ -95,14 +95,14 @@ static void expect_windows(const char *path)
 static void whole_windows_stay(void **state)
 {
 	(void)state;
-	play(5000, false);
+	play(15000, false);
 	expect_windows(job_path());
 }
 
 static void they_stay_when_the_aggregator_starts_again(void **state)
 {
 	(void)state;
-	play(7777, true);
+	play(23333, true);
 	expect_windows(job_path());
 }
 
@@ -112,7 +112,7 @@ static void a_merged_profile_has_them_once(void **state)
 	const struct merge_source sources[] = {{.path = job_path()}, {.path = job_path()}};
 
 	(void)state;
-	play(20000, false);
+	play(60000, false);
 	snprintf(merged, sizeof(merged), "%s-merged", job_path());
 	if (profile_merge(sources, 2, false, merged, &error))
 		fail_msg("%s", error);
