@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "watch_onset.h"
-#include "watch_period.h"
 #include "watch_recent.h"
 #include "watch_replay.h"
 
@@ -17,6 +16,7 @@
 #include "report/names/robust.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
+#include "report/straggler/straggler_period.h"
 #include "report/writers/straggler_text.h"
 
 /* Stretches of the window's end in which a stall may still go on. */
@@ -206,7 +206,7 @@ static int find_period(const struct looking *looking, const struct late *late, u
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		kinds[i] = looking->recent->meetings[first + i].kind;
-	*period = watch_period_find(kinds, count);
+	*period = straggler_period_find(kinds, count);
 	free(kinds);
 	return 0;
 }
