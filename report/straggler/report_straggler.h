@@ -2,7 +2,8 @@
  * (its key), function and the function's own number on the communicator, never by clocks. Each communicator is
  * looked at by itself.
  *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come.
- *     Collectives with a root, send and recv do not show which rank was late.
+ *     Collectives with a root do not show which rank was late. Sends and receives of pipelines show it all together
+ *     (straggler_pipeline.h).
  *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is
  *     that of its kernel if the kernels of all ranks are known, and otherwise that of the host's call. Calls of a
  *     group have no host time of their own. If one kernel carries several of them, the first stands for all.
@@ -15,6 +16,7 @@
 #include "straggler_causes.h"
 #include "straggler_groups.h"
 #include "straggler_links.h"
+#include "straggler_pipeline.h"
 #include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
@@ -28,6 +30,7 @@ struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
+	bool excused; /* it is late, but because of its pipeline: it is not named */
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };
@@ -39,6 +42,7 @@ struct report_straggler_communicator {
 	uint64_t span_ns;                        /* the median of its members' spans */
 	struct straggler_group *groups;          /* owns; those that are named */
 	uint32_t nr_groups;
+	bool is_pipeline; /* no communicator: the fold is that of the job's pipelines */
 };
 
 /* Ranks that are late together. */
@@ -66,10 +70,11 @@ struct report_straggler_rank {
 	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
-	/* id of the named rank for which it waited on another communicator, by at least half of its own lateness: so it
-	 * is late because of that one; 0: none */
+	/* id of the late rank for which it waited on another communicator or in its pipeline, by at least half of its
+	 * own lateness: so it is late because of that one; 0: none. Victims of a pipeline are not named */
 	uint32_t kept_by;
-	uint32_t kept_on;               /* index of that communicator; REPORT_STRAGGLER_NONE */
+	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
+	uint32_t kept_on;
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;
@@ -78,9 +83,12 @@ struct report_straggler_rank {
 struct report_straggler {
 	struct collective_folds *folds;   /* owns */
 	struct communicator_names *names; /* owns */
-	/* owns; in order of the time waited, the most first */
+	/* owns; in order of the time waited, the most first. With a pipeline there is one more at the end, which
+	 * nr_communicators does not count */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
+	/* owns; NULL: the job has none, or none was looked for */
+	struct straggler_pipeline *pipeline;
 	/* owns; named ranks first, those without kept_by before those with it; then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
@@ -102,8 +110,9 @@ struct report_straggler {
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    struct collective_folds *folds, struct report_straggler **straggler);
 
-/* Judges folds as report_straggler_create() does, and looks for no causes. Only the profile's catalog and roster are
- * used. looks: one of so many times at which the job is judged; the more there are, the less may be chance. */
+/* Judges folds as report_straggler_create() does, and looks for no causes and no pipelines. Only the profile's catalog
+ * and roster are used. looks: one of so many times at which the job is judged; the more there are, the less may be
+ * chance. */
 int report_straggler_judge(const struct profile *profile, struct collective_folds *folds,
 			   uint32_t looks, struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */

@@ -69,6 +69,7 @@ int straggler_places_find(const struct profile *profile, const struct collective
 	for (uint32_t i = 0; i < fold->nr_members; i++) {
 		const struct roster_process *process = process_of(profile, fold, i);
 
+		(*places)[i].numbers[STRAGGLER_GROUP_STAGE] = STRAGGLER_PLACE_NONE;
 		(*places)[i].numbers[STRAGGLER_GROUP_HOST] = process->identity.host;
 		(*places)[i].numbers[STRAGGLER_GROUP_HOSTS] = first_alike(profile, fold, i);
 		(*places)[i].numbers[STRAGGLER_GROUP_LOCAL_RANK] =
@@ -95,6 +96,9 @@ int straggler_places_name(const struct profile *profile, const struct collective
 
 	*name = NULL;
 	switch (group->kind) {
+	case STRAGGLER_GROUP_STAGE:
+		size = asprintf(name, "stage %" PRIu32, group->number);
+		break;
 	case STRAGGLER_GROUP_HOST:
 		return print_host(profile, group->number, false, name);
 	case STRAGGLER_GROUP_HOSTS:

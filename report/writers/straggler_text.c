@@ -63,8 +63,25 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
+/* The stretches of a pipeline's run stand in for collectives. */
+static void append_stretches(char *line, size_t size,
+			     const struct report_straggler_communicator *on,
+			     const struct straggler_subject *found)
+{
+	const struct collective_fold *of = on->fold;
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size,
+			 "waited least in %.2f %% of %" PRIu32
+			 " stretches of %s; each other rank waited %s for it, %.2f %% of the time",
+			 percent((double)found->stretches, collective_fold_buckets(of)),
+			 collective_fold_buckets(of), on->name,
+			 report_summary_time(found->others_ns / (of->nr_members - 1), time),
+			 100 * found->share);
+}
+
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
-			 const struct straggler_subject *found)
+			  const struct straggler_subject *found)
 {
 	const struct collective_fold *of = on->fold;
 	const bool stall = found->ground == STRAGGLER_STALL;
@@ -77,6 +94,10 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			: 0;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
+	if (on->is_pipeline) {
+		append_stretches(line, size, on, found);
+		return;
+	}
 	switch (found->ground) {
 	case STRAGGLER_STALL:
 		text_line_append(line, size,
@@ -121,12 +142,25 @@ static void append_keeper(char *line, size_t size, const struct report_straggler
 	}
 }
 
+/* A stage that has one rank is late as that rank. */
+static void append_stage(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_rank *rank)
+{
+	const struct straggler_pipeline *pipeline = straggler->pipeline;
+
+	if (pipeline && straggler->communicators[rank->communicator].is_pipeline &&
+	    pipeline->of_stage[pipeline->stages.ranks[rank->member].stage].nr_ranks == 1)
+		text_line_append(line, size, "stage %" PRIu32 ", ",
+				 pipeline->stages.ranks[rank->member].stage);
+}
+
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *on =
 		&straggler->communicators[rank->communicator];
 
+	append_stage(line, size, straggler, rank);
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
 	append_keeper(line, size, straggler, rank);
@@ -166,9 +200,22 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
 	straggler_text_waits(line, size, &straggler->communicators[group->communicator],
-		     &group->group->found);
+			     &group->group->found);
 	append_first_cause(line, size, group->causes, group->nr_causes);
 	text_line_append(line, size, ")");
+}
+
+/* Tells how many ranks are late in collectives because of their pipeline. */
+static void append_victims(char *line, size_t size, const struct report_straggler *straggler)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
+		count += !straggler->ranks[i].named && straggler->ranks[i].kept_by;
+	if (count)
+		text_line_append(line, size, "; kept waiting in %s: %" PRIu32 " rank%s",
+				 straggler->communicators[straggler->nr_communicators].name, count,
+				 count == 1 ? "" : "s");
 }
 
 static uint64_t count_used(const struct report_straggler *straggler)
@@ -177,7 +224,7 @@ static uint64_t count_used(const struct report_straggler *straggler)
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
 		used += straggler->communicators[i].fold->used;
-	return used;
+	return used + (straggler->pipeline ? straggler->pipeline->fold.used : 0);
 }
 
 /* Nobody is named: says for whom the others waited most all the same. */
@@ -229,5 +276,6 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	}
 	if (named > NAMED_MAX)
 		text_line_append(line, size, "; and %" PRIu32 " more", named - NAMED_MAX);
+	append_victims(line, size, straggler);
 	return line;
 }
