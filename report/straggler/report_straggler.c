@@ -511,6 +511,9 @@ static int fill(struct builder *builder)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)
+		error = report_straggler_experts_find(builder->profile, builder->store_path,
+						      builder->report);
+	if (!error && builder->store_path)
 		error = explain_all(builder);
 	return error;
 }
@@ -567,6 +570,7 @@ void report_straggler_destroy(struct report_straggler *straggler)
 		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
 	free(straggler->groups);
 	free(straggler->links);
+	free(straggler->experts);
 	straggler_pipeline_destroy(straggler->pipeline);
 	communicator_names_destroy(straggler->names);
 	collective_folds_destroy(straggler->folds);

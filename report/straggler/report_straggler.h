@@ -1,7 +1,8 @@
 /* Finds the ranks that are late in a job's collectives (straggler.h). Calls of all ranks are matched by communicator
  * (its key), function and the function's own number on the communicator, never by clocks. Each communicator is
  * looked at by itself.
- *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come.
+ *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come. So do sends
+ *     and receives of three ranks or more, each of which exchanges data with each other one in one kernel.
  *     Collectives with a root do not show which rank was late. Sends and receives of pipelines show it all together
  *     (straggler_pipeline.h).
  *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is
@@ -13,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "report_straggler_experts.h"
 #include "straggler_causes.h"
 #include "straggler_groups.h"
 #include "straggler_links.h"
@@ -94,6 +96,8 @@ struct report_straggler {
 	uint32_t nr_ranks, nr_named;
 	struct report_straggler_group *groups; /* owns; in the order of their communicators */
 	uint32_t nr_groups;
+	struct report_straggler_experts *experts; /* owns; in the order of their communicators */
+	uint32_t nr_experts;
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */

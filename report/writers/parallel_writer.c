@@ -1,10 +1,12 @@
-#include "stages_writer.h"
+#include "parallel_writer.h"
 
 #include <inttypes.h>
 
 #include "row_text.h"
+#include "straggler_text.h"
 
 #include "report/model/report_summary.h"
+#include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
 
@@ -90,13 +92,11 @@ static void write_stage(FILE *out, const struct stage *stage)
 	fputc('\n', out);
 }
 
-void stages_writer_table(FILE *out, const struct report_straggler *straggler)
+static void write_stages(FILE *out, const struct report_straggler *straggler)
 {
 	const struct straggler_pipeline *pipeline = straggler->pipeline;
 	char count[NUMBER_SIZE], step[NUMBER_SIZE];
 
-	if (!pipeline)
-		return;
 	if (!pipeline->fold.used) {
 		fputs("\nnote: the stages of the pipeline are not compared: the kernels of NCCL of "
 		      "a "
@@ -120,6 +120,33 @@ void stages_writer_table(FILE *out, const struct report_straggler *straggler)
 	}
 }
 
+static void write_experts(FILE *out, const struct report_straggler *straggler,
+			  const struct report_straggler_experts *experts)
+{
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	if (experts->member != REPORT_STRAGGLER_NONE) {
+		const struct report_straggler_communicator *of =
+			&straggler->communicators[experts->communicator];
+
+		straggler_text_rank(line, sizeof(line),
+				    &straggler->ranks[of->members[experts->member].of_rank]);
+		text_line_append(line, sizeof(line), ", in exchanges of %s: ", of->name);
+	}
+	straggler_text_experts(line, sizeof(line), straggler, experts);
+	fprintf(out, "%s\n", line);
+}
+
+void parallel_writer_table(FILE *out, const struct report_straggler *straggler)
+{
+	if (straggler->pipeline)
+		write_stages(out, straggler);
+	if (straggler->nr_experts)
+		fputc('\n', out);
+	for (uint32_t i = 0; i < straggler->nr_experts; i++)
+		write_experts(out, straggler, &straggler->experts[i]);
+}
+
 /* ---- JSON */
 
 static void write_stage_row(struct row_text *out, const struct stage *stage)
@@ -138,7 +165,7 @@ static void write_stage_row(struct row_text *out, const struct stage *stage)
 	row_text_count(out, "idle_ns", times->idle_ns);
 }
 
-void stages_writer_json(FILE *out, const struct report_straggler *straggler)
+static void write_pipeline(FILE *out, const struct report_straggler *straggler)
 {
 	const struct straggler_pipeline *pipeline = straggler->pipeline;
 	struct row_text row = {.out = out};
@@ -162,4 +189,42 @@ void stages_writer_json(FILE *out, const struct report_straggler *straggler)
 		fputc('}', out);
 	}
 	fputs("]}", out);
+}
+
+/* JSON has null for what is not known. */
+static void write_times(struct row_text *out, const char *name, double times)
+{
+	if (times > 0)
+		row_text_print(out, name, "%.4f", times);
+	else
+		row_text_number(out, name, false, 0);
+}
+
+static void write_experts_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_experts *experts = row;
+	const struct report_straggler_communicator *of =
+		&straggler->communicators[experts->communicator];
+	const int32_t rank = experts->member == REPORT_STRAGGLER_NONE
+				     ? -1
+				     : straggler->ranks[of->members[experts->member].of_rank].rank;
+
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->fold->key);
+	row_text_string(out, "name", of->name);
+	row_text_flag(out, "imbalance", experts->member == REPORT_STRAGGLER_NONE);
+	row_text_number(out, "rank", rank >= 0, rank);
+	row_text_number(out, "steps", experts->steps > 0, (int64_t)experts->steps);
+	row_text_count(out, "wait_ns", experts->waited_ns);
+	row_text_print(out, "share", "%.6f", experts->share);
+	write_times(out, "gpu_times", experts->gpu_times);
+	write_times(out, "bytes_times", experts->bytes_times);
+}
+
+void parallel_writer_json(FILE *out, const struct report_straggler *straggler)
+{
+	write_pipeline(out, straggler);
+	fputs(",\n", out);
+	row_text_json(out, "experts", write_experts_row, straggler, straggler->experts,
+		      straggler->nr_experts, sizeof(*straggler->experts));
 }

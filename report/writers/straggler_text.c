@@ -118,6 +118,67 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			 report_summary_time(waited_ns, time), 100 * share);
 }
 
+/* Appends a time for each step, or of the whole run. */
+static void append_each_step(char *line, size_t size,
+			     const struct report_straggler_experts *experts)
+{
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size, "%s%s",
+			 report_summary_time(experts->steps ? experts->waited_ns / experts->steps
+							    : experts->waited_ns,
+					     time),
+			 experts->steps ? " a step" : " in all");
+}
+
+void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
+			    const struct report_straggler_experts *experts)
+{
+	if (experts->member == REPORT_STRAGGLER_NONE) {
+		text_line_append(line, size,
+				 "imbalance: of %s each time another one holds up the others, ",
+				 straggler->communicators[experts->communicator].name);
+		append_each_step(line, size, experts);
+		text_line_append(line, size, ", %.2f %% of the time", 100 * experts->share);
+		return;
+	}
+	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
+		text_line_append(line, size, "its expert took %.2f times the others' GPU time; ",
+				 experts->gpu_times);
+	else if (experts->gpu_times > 0)
+		text_line_append(line, size,
+				 "between exchanges its GPU computed %.2f times as long as the "
+				 "others'; ",
+				 experts->gpu_times);
+	text_line_append(line, size, "the others waited ");
+	append_each_step(line, size, experts);
+}
+
+/* What is known of a rank between the exchanges where it is late. */
+static void append_experts(char *line, size_t size, const struct report_straggler *straggler,
+			   const struct report_straggler_rank *rank)
+{
+	for (uint32_t i = 0; i < straggler->nr_experts; i++) {
+		const struct report_straggler_experts *experts = &straggler->experts[i];
+
+		if (experts->communicator != rank->communicator || experts->member != rank->member)
+			continue;
+		text_line_append(line, size, "; ");
+		straggler_text_experts(line, size, straggler, experts);
+	}
+}
+
+static void append_imbalances(char *line, size_t size, const struct report_straggler *straggler)
+{
+	for (uint32_t i = 0; i < straggler->nr_experts; i++) {
+		if (straggler->experts[i].member != REPORT_STRAGGLER_NONE)
+			continue;
+		text_line_append(line, size, "; ");
+		straggler_text_experts(line, size, straggler, &straggler->experts[i]);
+		break;
+	}
+}
+
 static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
 			       uint32_t nr_causes)
 {
@@ -165,6 +226,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	text_line_append(line, size, " (");
 	append_keeper(line, size, straggler, rank);
 	straggler_text_waits(line, size, on, &on->members[rank->member].found);
+	append_experts(line, size, straggler, rank);
 	append_first_cause(line, size, rank->causes, rank->nr_causes);
 	text_line_append(line, size, ")");
 }
@@ -277,5 +339,6 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	if (named > NAMED_MAX)
 		text_line_append(line, size, "; and %" PRIu32 " more", named - NAMED_MAX);
 	append_victims(line, size, straggler);
+	append_imbalances(line, size, straggler);
 	return line;
 }

@@ -6,8 +6,8 @@
 
 #include "communicator_column.h"
 #include "json_text.h"
+#include "parallel_writer.h"
 #include "row_text.h"
-#include "stages_writer.h"
 #include "straggler_text.h"
 #include "text_file.h"
 
@@ -321,7 +321,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		write_communicators(&table, top);
 	if (straggler->nr_ranks)
 		write_ranks(out, straggler, top);
-	stages_writer_table(out, straggler);
+	parallel_writer_table(out, straggler);
 	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
@@ -558,7 +558,7 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
 		      straggler->nr_groups, sizeof(*straggler->groups));
 	fputs(",\n", out);
-	stages_writer_json(out, straggler);
+	parallel_writer_json(out, straggler);
 	fputs(",\n", out);
 	row_text_json(out, "slow_links", write_link_row, straggler, straggler->links,
 		      straggler->nr_links, sizeof(*straggler->links));

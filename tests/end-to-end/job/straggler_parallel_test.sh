@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which stage of a pipeline is late, and what the bubbles of its stages are: ranks on fake NCCL, whose kernels wait for one another as NCCL's do.
+# Which stage of a pipeline is late, what the bubbles of its stages are, and whose experts hold up the others: ranks on fake NCCL, whose kernels wait for one another as NCCL's do.
 . "$(dirname "$0")/../support/harness.sh"
 ranks=$BUILD/tests/fake_ranks
 export LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$BUILD/lib/fake-cuda
@@ -38,3 +38,20 @@ same "stage: the late one is marked" "$(grep -E '^ +[0-3]\* .*%  [0-3]$' "$scrat
 job alike --steps 60 --pipeline 4 --gpu 1000-1020
 same "alike: who is late" "$(field alike '[k["rank"] for k in r["ranks"] if k["late"] or k["kept_waiting_by"] is not None]')" "[]"
 same "alike: the first stage is the last in all_reduces" "$(field alike '[k["last"] for k in r["ranks"] if k["rank"] == 0][0] > 50')" True
+
+# ---- experts: an all_to_all before and behind the computing kernel, as sends and receives
+job experts --steps 120 --experts --gpu 1000-1020 --late-gpu 1:1400
+same "experts: who is late" "$(field experts '[k["rank"] for k in r["ranks"] if k["late"]]')" "[1]"
+same "experts: no pipeline" "$(field experts 'r["pipeline"]')" None
+same "experts: compared: two exchanges and an all_reduce a step" "$(field experts '[c["compared"] for c in r["communicators"]]')" "[360]"
+same "experts: of that rank, in so many steps" "$(field experts '[(e["rank"], e["imbalance"], e["steps"]) for e in r["experts"]]')" "[(1, False, 120)]"
+same "experts: its GPU takes 1.4 times as long" "$(field experts '1.36 < r["experts"][0]["gpu_times"] < 1.42')" True
+same "experts: the others wait 0.4 ms a step, about" "$(field experts '0.3e6 < r["experts"][0]["wait_ns"] / 120 < 0.5e6')" True
+valid_report "$scratch/experts" --straggler
+
+# ---- each time the experts of another rank
+job moving --steps 120 --experts --gpu 1000-3000
+same "moving: who is late" "$(field moving '[k["rank"] for k in r["ranks"] if k["late"]]')" "[]"
+same "moving: an imbalance" "$(field moving '[(e["rank"], e["imbalance"]) for e in r["experts"]]')" "[(None, True)]"
+contains "moving: said" "$scratch/moving.json" "; imbalance: of all ranks each time another one holds up the others, "
+valid_report "$scratch/moving" --straggler

@@ -11,6 +11,7 @@
  *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
  *   --more-work R:PERCENT   rank R so much longer
  *   --pipeline N       the ranks are stages: in each step N micro-batches pass through them and back, with a kernel each time
+ *   --experts          an all_to_all stands before and behind the computing kernel
  *   --ahead            the host waits for the last step alone
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
  *   --threads          ranks are threads of one process
@@ -60,7 +61,7 @@ static struct {
 	struct lateness host, gpu, load, work;
 	unsigned int load_us, work_us, gpu_us, gpu_most_us;
 	int first, count; /* of ranks here; count 0: all */
-	bool ahead, mix, threads;
+	bool ahead, mix, threads, experts;
 	const char *wait, *job, *until, *late_while;
 } options = {.ranks = 2,
 	     .steps = 10,
@@ -109,6 +110,13 @@ static NOINLINE void rank_receive(ncclComm_t comm, cudaStream_t stream, int peer
 {
 	if (peer >= 0 && peer < options.ranks)
 		REQUIRE(ncclRecv(NULL, 1000, ncclFloat32, peer, comm, stream));
+	sink++;
+}
+
+static NOINLINE void rank_exchange_all(ncclComm_t comm, cudaStream_t stream)
+{
+	if (options.experts)
+		REQUIRE(ncclAlltoAll(NULL, NULL, 1000, ncclFloat32, comm, stream));
 	sink++;
 }
 
@@ -191,10 +199,12 @@ static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank, u
 	rank_load(with_more(options.load_us, &options.load, rank));
 	if (options.work_us)
 		rank_work(with_more(options.work_us, &options.work, rank), random);
+	rank_exchange_all(comm, stream);
 	if (options.micro_batches)
 		rank_pipeline(comm, stream, rank);
 	else
 		rank_compute(stream);
+	rank_exchange_all(comm, stream);
 	if (is_late(&options.host, rank))
 		usleep(options.host.us);
 	rank_reduce(comm, stream, 1000);
@@ -426,6 +436,7 @@ static void read_options(int argc, char **argv)
 					      {"late-while", required_argument, NULL, 'W'},
 					      {"until", required_argument, NULL, 'u'},
 					      {"pipeline", required_argument, NULL, 'p'},
+					      {"experts", no_argument, NULL, 'e'},
 					      {"ahead", no_argument, NULL, 'a'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
@@ -464,6 +475,8 @@ static void read_options(int argc, char **argv)
 			options.until = optarg;
 		else if (option == 'p')
 			options.micro_batches = atoi(optarg);
+		else if (option == 'e')
+			options.experts = true;
 		else if (option == 'a')
 			options.ahead = true;
 		else if (option == 'm')
