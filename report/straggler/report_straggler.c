@@ -22,6 +22,8 @@ struct builder {
 	const struct collective_folds *folds;
 	const char *store_path; /* NULL: no causes are wanted */
 	struct report_straggler *report;
+	const struct straggler_topology *topology; /* NULL: no file tells it */
+	struct straggler_switches switches;
 	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
 	uint32_t nr_processes, looks;
 };
@@ -232,7 +234,8 @@ static int find_places(const struct builder *builder,
 		       struct straggler_place **places)
 {
 	const struct straggler_pipeline *pipeline = builder->report->pipeline;
-	int error = straggler_places_find(builder->profile, communicator->fold, places);
+	int error = straggler_places_find(builder->profile, communicator->fold, &builder->switches,
+					  places);
 
 	for (uint32_t i = 0; communicator->is_pipeline && i < pipeline->stages.nr_ranks && !error;
 	     i++)
@@ -424,7 +427,8 @@ static int add_group(struct builder *builder, uint32_t communicator,
 	const struct report_straggler_communicator *of = &report->communicators[communicator];
 	struct report_straggler_group added = {.communicator = communicator, .group = group};
 	char *name;
-	int error = straggler_places_name(builder->profile, of->fold, group, &name);
+	int error =
+		straggler_places_name(builder->profile, of->fold, &builder->switches, group, &name);
 
 	if (!error)
 		error = array_append(&report->texts, &report->nr_texts, &name, sizeof(name));
@@ -498,6 +502,9 @@ static int fill(struct builder *builder)
 					      &builder->report->names);
 
 	if (!error)
+		error = straggler_switches_find(builder->profile, builder->topology,
+						&builder->switches);
+	if (!error)
 		error = add_all(builder);
 	if (!error)
 		error = judge_all(builder);
@@ -530,6 +537,7 @@ static int build(struct builder *builder, struct collective_folds *folds,
 	builder->nr_processes = roster_size(builder->profile->collection->roster).processes;
 	int error = fill(builder);
 	free(builder->rank_of);
+	straggler_switches_fini(&builder->switches);
 	if (error) {
 		report_straggler_destroy(*straggler);
 		*straggler = NULL;
@@ -538,9 +546,11 @@ static int build(struct builder *builder, struct collective_folds *folds,
 }
 
 int report_straggler_create(const struct profile *profile, const char *store_path,
+			    const struct straggler_topology *topology,
 			    struct collective_folds *folds, struct report_straggler **straggler)
 {
-	struct builder builder = {.profile = profile, .store_path = store_path, .looks = 1};
+	struct builder builder = {
+		.profile = profile, .store_path = store_path, .topology = topology, .looks = 1};
 
 	return build(&builder, folds, straggler);
 }

@@ -27,6 +27,8 @@
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
 
+struct straggler_topology;
+
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
@@ -108,10 +110,12 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
-/* store_path names the profile's store, from which samples are read that were kept one by one. It takes
+/* store_path names the profile's store, from which samples are read that were kept one by one. topology: of a file;
+ * NULL: switches are known as Slurm told them, if it did. It takes
  * ownership of the folds, in which all calls are folded, also on error. 0; -EPROTO: the folds name what the profile
  * does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
+			    const struct straggler_topology *topology,
 			    struct collective_folds *folds, struct report_straggler **straggler);
 
 /* Judges folds as report_straggler_create() does, and looks for no causes and no pipelines. Only the profile's catalog

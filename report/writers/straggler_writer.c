@@ -492,9 +492,9 @@ static void write_rank_row(struct row_text *out, const void *row)
 }
 
 static const char *const kinds[] = {
-	[STRAGGLER_GROUP_STAGE] = "stage", [STRAGGLER_GROUP_HOSTS] = "hosts",
-	[STRAGGLER_GROUP_HOST] = "host",   [STRAGGLER_GROUP_LOCAL_RANK] = "local_rank",
-	[STRAGGLER_GROUP_PART] = "part",
+	[STRAGGLER_GROUP_STAGE] = "stage",           [STRAGGLER_GROUP_SWITCH] = "switch",
+	[STRAGGLER_GROUP_HOSTS] = "hosts",           [STRAGGLER_GROUP_HOST] = "host",
+	[STRAGGLER_GROUP_LOCAL_RANK] = "local_rank", [STRAGGLER_GROUP_PART] = "part",
 };
 
 static void write_group_row(struct row_text *out, const void *row)
