@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 #include "report/writers/straggler_text.h"
+#include "tests/bench/late/late_experts.h"
+#include "tests/bench/late/late_pipeline.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_model.h"
 #include "tests/report/straggler/straggler_training.h"
@@ -72,6 +74,16 @@ static const struct kind planted[] = {
 	  .noise_ms = 3,
 	  .plants = {{16, 31, 10, 0, 0, 0}}},
 	 STRAGGLER_GROUP_HOSTS},
+	{"one switch of 4 by topology, with 4 hosts of 8 ranks, by 10 %",
+	 {.ranks = 128,
+	  .ranks_per_host = 8,
+	  .hosts_per_switch = 4,
+	  .by_topology = true,
+	  .collectives = 300,
+	  .work_ms = 100,
+	  .noise_ms = 3,
+	  .plants = {{64, 95, 10, 0, 0, 0}}},
+	 STRAGGLER_GROUP_SWITCH},
 };
 
 static const struct kind clean[] = {
@@ -233,6 +245,8 @@ int main(int argc, char **argv)
 		run(&planted[i], jobs);
 	for (size_t i = 0; i < sizeof(clean) / sizeof(*clean); i++)
 		run(&clean[i], jobs);
+	late_pipeline_run(jobs);
+	late_experts_run(jobs);
 	printf("\n| cause | jobs | the rank is named | that cause comes first | another one counts "
 	       "|"
 	       "\n| --- | --- | --- | --- | --- |\n");
