@@ -225,6 +225,9 @@ static int judge_communicator(struct report_straggler_communicator *communicator
 			  &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
+	for (uint32_t i = 0; i < communicator->nr_groups; i++)
+		for (uint32_t j = 0; j < communicator->groups[i].nr_members; j++)
+			communicator->members[communicator->groups[i].members[j]].in_group = true;
 	free(found);
 	return error;
 }

@@ -34,7 +34,8 @@ struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
-	bool excused; /* it is late, but because of its pipeline: it is not named */
+	bool in_group; /* of one of the communicator's groups */
+	bool excused;  /* it is late, but because of its pipeline: it is not named */
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };

@@ -64,13 +64,7 @@ find_pipelines(const struct report_straggler *report)
 /* Returns whether a rank of the pipelines is late there, by itself or in a group. */
 static bool is_late(const struct report_straggler_communicator *pipelines, uint32_t member)
 {
-	if (pipelines->members[member].found.ground)
-		return true;
-	for (uint32_t i = 0; i < pipelines->nr_groups; i++)
-		for (uint32_t j = 0; j < pipelines->groups[i].nr_members; j++)
-			if (pipelines->groups[i].members[j] == member)
-				return true;
-	return false;
+	return pipelines->members[member].found.ground || pipelines->members[member].in_group;
 }
 
 /* Returns the late rank of the same pipeline, or else that for which the others waited most; REPORT_STRAGGLER_NONE:
@@ -143,10 +137,15 @@ static void excuse_groups(const struct report_straggler *report,
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < of->nr_groups; i++) {
-		if (is_excused(report, pipelines, of, &of->groups[i]))
-			free(of->groups[i].members);
-		else
-			of->groups[kept++] = of->groups[i];
+		const struct straggler_group *group = &of->groups[i];
+
+		if (!is_excused(report, pipelines, of, group)) {
+			of->groups[kept++] = *group;
+			continue;
+		}
+		for (uint32_t j = 0; j < group->nr_members; j++)
+			of->members[group->members[j]].in_group = false;
+		free(group->members);
 	}
 	of->nr_groups = kept;
 }

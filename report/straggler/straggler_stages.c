@@ -11,15 +11,17 @@
 
 #define NEIGHBOURS 2u /* of a rank in a pipeline, at most */
 
-/* One process's end of a communicator. */
+/* A rank of a communicator. */
 struct end {
-	uint32_t process, communicator_id, fold, member;
+	uint64_t key;
+	uint32_t rank, process;
 };
 
 /* A send or receive. */
 struct exchange {
+	uint64_t key;     /* of the communicator */
 	uint64_t carrier; /* the kernel that does its work */
-	uint32_t fold, process, peer;
+	uint32_t process, peer;
 	bool is_receive;
 };
 
@@ -53,48 +55,32 @@ static int compare(uint64_t a, uint64_t b)
 static int by_end(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
-	int order = compare(x->process, y->process);
+	int order = compare(x->key, y->key);
 
-	return order ? order : compare(x->communicator_id, y->communicator_id);
+	if (!order)
+		order = compare(x->rank, y->rank);
+	return order ? order : compare(x->process, y->process);
 }
 
 static int list_ends(struct search *search)
 {
-	const struct collective_folds *folds = search->folds;
-	uint64_t count = 0;
+	uint32_t count;
+	const struct collective_log_communicator *communicators =
+		collective_log_communicators(search->folds->log, &count);
 
-	for (uint32_t i = 0; i < folds->nr_folds; i++)
-		count += folds->folds[i].nr_members;
-	search->ends = calloc(count + 1, sizeof(*search->ends));
+	search->ends = calloc(count + 1ul, sizeof(*search->ends));
 	if (!search->ends)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < folds->nr_folds; i++)
-		for (uint32_t j = 0; j < folds->folds[i].nr_members; j++) {
-			const struct collective_fold_member *member = &folds->folds[i].members[j];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct communicator *communicator = &communicators[i].communicator;
 
-			if (member->process < search->nr_nodes)
-				search->ends[search->nr_ends++] = (struct end){
-					member->process, member->communicator_id, i, j};
-		}
+		if (communicator->key && communicator->rank != COLLECTIVE_NOT_KNOWN &&
+		    communicators[i].process && communicators[i].process < search->nr_nodes)
+			search->ends[search->nr_ends++] = (struct end){
+				communicator->key, communicator->rank, communicators[i].process};
+	}
 	qsort(search->ends, search->nr_ends, sizeof(*search->ends), by_end);
 	return 0;
-}
-
-/* Of several folds with this end, the one with the most ranks. NULL: none. */
-static const struct end *find_end(const struct search *search, uint32_t process,
-				  uint32_t communicator_id)
-{
-	const struct end key = {.process = process, .communicator_id = communicator_id};
-	const struct end *found = bsearch(&key, search->ends, search->nr_ends, sizeof(key), by_end),
-			 *best = found;
-
-	while (found && found > search->ends && !by_end(found - 1, &key))
-		found--;
-	for (; found && found < search->ends + search->nr_ends && !by_end(found, &key); found++)
-		if (search->folds->folds[found->fold].nr_members >
-		    search->folds->folds[best->fold].nr_members)
-			best = found;
-	return best;
 }
 
 struct rank {
@@ -145,14 +131,26 @@ static bool is_newest(const struct search *search, uint32_t process)
 
 /* ---- sends and receives */
 
-static uint32_t find_peer(const struct search *search, const struct collective_fold *fold,
-			  uint32_t rank)
+/* Returns the newest process of a rank; 0: none. */
+static uint32_t find_peer(const struct search *search, uint64_t key, uint32_t rank)
 {
-	for (uint32_t i = 0; i < fold->nr_members; i++)
-		if (fold->members[i].rank == rank && fold->members[i].process < search->nr_nodes &&
-		    is_newest(search, fold->members[i].process))
-			return fold->members[i].process;
-	return 0;
+	uint32_t low = 0, process = 0;
+
+	for (uint32_t high = search->nr_ends; low < high;) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct end *end = &search->ends[middle];
+
+		if (end->key < key || (end->key == key && end->rank < rank))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < search->nr_ends && search->ends[low].key == key &&
+	       search->ends[low].rank == rank;
+	     low++)
+		if (is_newest(search, search->ends[low].process))
+			process = search->ends[low].process;
+	return process;
 }
 
 /* The calls of a kernel or of a group are one; others are alone. */
@@ -172,13 +170,16 @@ static void add_exchange(struct search *search, const struct collective_log_call
 	    !call->sequence || from->process >= search->nr_nodes ||
 	    !is_newest(search, from->process))
 		return;
-	const struct end *end = find_end(search, from->process, call->communicator_id);
-	uint32_t peer = end ? find_peer(search, &search->folds->folds[end->fold], call->peer) : 0;
+	const struct communicator *communicator =
+		collective_folds_end(search->folds, from->process, call->communicator_id);
+	uint32_t peer = communicator && communicator->key
+				? find_peer(search, communicator->key, call->peer)
+				: 0;
 	if (!peer || peer == from->process)
 		return;
 	search->exchanges[search->nr_exchanges++] = (struct exchange){
+		.key = communicator->key,
 		.carrier = carrier_of(call, index),
-		.fold = end->fold,
 		.process = from->process,
 		.peer = peer,
 		.is_receive = call->function == COLLECTIVE_RECV,
@@ -188,7 +189,7 @@ static void add_exchange(struct search *search, const struct collective_log_call
 static int by_carrier(const void *a, const void *b)
 {
 	const struct exchange *x = a, *y = b;
-	int order = compare(x->fold, y->fold);
+	int order = compare(x->key, y->key);
 
 	if (!order)
 		order = compare(x->process, y->process);
@@ -243,8 +244,8 @@ static void connect(struct search *search)
 	const struct exchange *exchanges = search->exchanges;
 
 	for (uint32_t i = 0, end; i < search->nr_exchanges; i = end) {
-		for (end = i;
-		     end < search->nr_exchanges && exchanges[end].fold == exchanges[i].fold; end++)
+		for (end = i; end < search->nr_exchanges && exchanges[end].key == exchanges[i].key;
+		     end++)
 			;
 		if (!is_pipeline(&exchanges[i], end - i))
 			continue;

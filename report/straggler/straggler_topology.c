@@ -283,8 +283,8 @@ static int take_line(const struct reading *reading, char *line)
 	return words.nodes ? add_leaf(reading, &words) : 0;
 }
 
-/* Finds the end of a line, and takes out each '\\' before the end of a line, with that end: lines are joined so. *lines is
- * how many of the file it has. Returns what follows it. */
+/* Finds the end of a line, and takes out each '\' before the end of a line, with that end: so lines are joined.
+ * *lines is how many of the file it has. Returns what follows it. */
 static char *cut_line(char *line, uint32_t *lines)
 {
 	char *to = line, *from = line;
