@@ -80,6 +80,7 @@ struct report_straggler_rank {
 	uint32_t kept_by;
 	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
 	uint32_t kept_on;
+	bool excused; /* what the others wait for it in collectives is due to its pipeline */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;

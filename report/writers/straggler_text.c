@@ -306,9 +306,10 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 		return;
 	text_line_append(line, size, "; most waited for: ");
 	straggler_text_rank(line, size, most);
-	text_line_append(line, size, ", %s, %.0f %% of all waiting",
+	text_line_append(line, size, ", %s, %.0f %% of all waiting%s",
 			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
-			 percent(most->others_mean_ns, all_ns));
+			 percent(most->others_mean_ns, all_ns),
+			 most->excused ? ", as the schedule of its pipeline has it" : "");
 }
 
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)

@@ -281,11 +281,17 @@ static void those_that_wait_for_a_late_rank_are_victims(void **state)
 static void nobody_is_late_at_the_end_of_a_schedule(void **state)
 {
 	struct parallel parallel = exact(1, 1, 4);
+	char line[STRAGGLER_TEXT_SIZE];
 
 	(void)state;
 	parallel.all_ranks = true;
+	parallel.noise = 0.01;
 	struct report_straggler *found = play(&parallel);
 
+	straggler_text_line(found, line, sizeof(line));
+	assert_ptr_equal(strstr(line, "late: no rank, beyond chance; most waited for: rank 0 on "),
+			 line);
+	assert_non_null(strstr(line, " of all waiting, as the schedule of its pipeline has it"));
 	assert_int_equal(found->nr_named, 0);
 	assert_int_equal(found->nr_groups, 0);
 	for (uint32_t i = 0; i < found->nr_ranks; i++) {
