@@ -22,7 +22,8 @@ struct report {
 	struct report_request request;
 	struct report_options names;
 	enum report_subject_id rows;
-	const char *profile_path, *output_path;
+	const char *profile_path, *output_path, *topology_path;
+	struct straggler_topology *topology; /* owns */
 	bool files, strict, demangle_given, format_given;
 	bool given[REPORT_DETAILS];
 };
@@ -104,6 +105,7 @@ static int set_subject(struct report *report)
 	report->given[REPORT_DETAIL_FRAMEWORKS] =
 		report->names.view.frameworks != NULL && !report->files;
 	request->user_frames = report->names.view.frames == REPORT_FRAMES_USER;
+	report->given[REPORT_DETAIL_TOPOLOGY] = report->topology_path != NULL;
 	for (uint32_t i = 0; i < REPORT_DETAILS; i++)
 		request->details |= (uint32_t)report->given[i] << i;
 	if (report_subject_check(request, &error) == 0)
@@ -138,6 +140,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"planes", .take = report_planes_take, .context = &report->names.planes},
 		{"top", .number = &request->top, .least = 1, .most = UINT32_MAX},
 		{"verbose", .flag = &request->verbose},
+		{"topology", .text = &report->topology_path, .least = 1},
 		{"output", .text = &report->output_path, .least = 1},
 		{"files", .flag = &report->files},
 		{"strict", .flag = &report->strict},
@@ -150,7 +153,8 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	if (report->files &&
-	    (report->format_given || report->output_path || request->asked || report->rows))
+	    (report->format_given || report->output_path || report->topology_path ||
+	     request->asked || report->rows))
 		return option_line_refuse(table, "--files writes all files, and no other report");
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
@@ -238,6 +242,9 @@ int verb_report(const char *program, int argc, char **argv)
 		report.names.view.frames = REPORT_FRAMES_ALL;
 	report_subject_bound(&report.request, &report.names);
 	int result = report_view_open(&view, path, &report.names, &error);
+	if (result == 0 && report.topology_path)
+		result = straggler_topology_read(report.topology_path, &report.topology, &error);
+	view.topology = report.topology;
 	if (result == 0)
 		result = report_subject_read(&view, report.request.asked, &error);
 	if (result == 0)
@@ -270,5 +277,6 @@ int verb_report(const char *program, int argc, char **argv)
 	}
 	free(error);
 	report_view_close(&view);
+	straggler_topology_destroy(report.topology);
 	return status;
 }

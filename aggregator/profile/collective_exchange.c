@@ -259,6 +259,12 @@ static bool is_whole(const struct kernel *root)
 	return root->nr_pairs == count * (count - 1) / 2;
 }
 
+static bool is_of_all(const struct finding *finding, const struct kernel *root)
+{
+	return is_known(root) && is_whole(root) && root->nr_kernels >= COLLECTIVE_EXCHANGE_ALL &&
+	       root->nr_kernels == finding->calls->nr_ranks;
+}
+
 static int by_exchange(const void *a, const void *b)
 {
 	const struct collective_exchange_kernel *x = a, *y = b;
@@ -275,6 +281,7 @@ static void take(struct finding *finding, struct collective_exchanges *found)
 		const struct kernel *root =
 			&finding->kernels[root_of(finding, finding->kernel_of[i] - 1)];
 		found->held[i] = root->open && !root->old && !finding->all;
+		found->all[i] = is_of_all(finding, root);
 	}
 	for (uint32_t i = 0; i < finding->nr_kernels; i++) {
 		const uint32_t root = root_of(finding, i);
@@ -286,6 +293,7 @@ static void take(struct finding *finding, struct collective_exchanges *found)
 		*kernel = finding->kernels[i].of;
 		kernel->exchange = root;
 		kernel->whole = is_whole(&finding->kernels[root]);
+		kernel->all = is_of_all(finding, &finding->kernels[root]);
 		if (finding->kernels[i].blind)
 			kernel->last_call = COLLECTIVE_EXCHANGE_NONE;
 	}
@@ -297,12 +305,13 @@ static int reserve(struct finding *finding, struct collective_exchanges *found)
 	const size_t count = finding->match->nr_entries + 1ul;
 
 	found->held = calloc(count, sizeof(*found->held));
+	found->all = calloc(count, sizeof(*found->all));
 	found->kernels = calloc(count, sizeof(*found->kernels));
 	finding->kernels = calloc(count, sizeof(*finding->kernels));
 	finding->sides = calloc(count, sizeof(*finding->sides));
 	finding->pairs = calloc(count, sizeof(*finding->pairs));
 	finding->kernel_of = calloc(count, sizeof(*finding->kernel_of));
-	return found->held && found->kernels && finding->kernels && finding->sides &&
+	return found->held && found->all && found->kernels && finding->kernels && finding->sides &&
 			       finding->pairs && finding->kernel_of
 		       ? 0
 		       : -ENOMEM;
@@ -338,6 +347,7 @@ int collective_exchange_find(const struct collective_match *match,
 void collective_exchange_fini(struct collective_exchanges *exchanges)
 {
 	free(exchanges->held);
+	free(exchanges->all);
 	free(exchanges->kernels);
 	*exchanges = (struct collective_exchanges){0};
 }

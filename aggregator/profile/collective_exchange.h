@@ -11,6 +11,8 @@
 struct collective_log_call;
 
 #define COLLECTIVE_EXCHANGE_NONE UINT32_MAX
+/* With fewer ranks an exchange of all does not differ from one of two stages. */
+#define COLLECTIVE_EXCHANGE_ALL 3u
 
 struct collective_exchange_kernel {
 	uint32_t call;                       /* one of its calls: index into the log's calls */
@@ -18,6 +20,7 @@ struct collective_exchange_kernel {
 	uint32_t exchange;                   /* number; those of one exchange follow one another */
 	uint64_t sent_bytes, received_bytes; /* to and from other ranks */
 	bool whole;                          /* each kernel of the exchange meets each other one */
+	bool all; /* it is whole, and all ranks are in it: it holds them up as an all_to_all does */
 	/* A call of the kernel that was the last to begin of those that this one meets. COLLECTIVE_EXCHANGE_NONE: they
 	 * do not all have clocks that compare. */
 	uint32_t last_call;
@@ -25,6 +28,7 @@ struct collective_exchange_kernel {
 
 struct collective_exchanges {
 	bool *held; /* owns; for each of the match's entries: it waits for the rest of its exchange */
+	bool *all; /* owns; likewise: it is of an exchange of all ranks */
 	struct collective_exchange_kernel
 		*kernels; /* owns; of exchanges that are known as a whole */
 	uint32_t nr_kernels;
@@ -35,6 +39,7 @@ struct collective_exchange_calls {
 	const struct collective_log_call *calls;
 	uint32_t nr_calls;
 	const uint32_t *hosts; /* by process */
+	uint32_t nr_ranks;     /* of an exchange of all */
 	/* how many later calls of its rank, and calls of all ranks, a call is held for */
 	uint32_t waiting, waiting_calls;
 };

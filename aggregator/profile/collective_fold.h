@@ -40,7 +40,8 @@ struct collective_fold {
 	uint32_t nr_members;
 	uint32_t shift;       /* of the buckets */
 	uint32_t spread;      /* calls with a number divisible by 2^spread are kept */
-	uint64_t collectives; /* different collectives that hold all ranks up, of any rank */
+	/* different collectives that hold all ranks up, of any rank; exchanges of all ranks count as such */
+	uint64_t collectives;
 	uint64_t complete;    /* of these, collectives with all ranks of the communicator */
 	/* collectives in which all members have a time, without the first of each function
 	 * (collective_match_is_first()): who was late is known by these */
@@ -48,7 +49,7 @@ struct collective_fold {
 	uint64_t by_gpu;      /* of the used ones, those timed by kernels */
 	uint64_t joint;       /* collectives carried by the kernel of an earlier one */
 	uint64_t grouped;     /* collectives timed by the host, in a group */
-	uint64_t others;      /* calls that hold no rank up: p2p, and collectives with a root */
+	uint64_t others;      /* calls that hold no rank up: other p2p, and collectives with a root */
 	uint64_t duplicates;  /* calls whose rank and number came before */
 	uint64_t unmatched;   /* calls that came after their collective had been folded */
 	struct collective_match_launch launch; /* of the last collective that was timed */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "collective_exchange.h"
+#include "collective_exchange_fold.h"
+#include "collective_folding.h"
 
 #include "base/array.h"
 
@@ -173,27 +175,13 @@ uint64_t collective_bins_median(const struct collective_bin *bins, uint32_t nr_b
 
 /* ---- calls */
 
-struct folding {
-	struct collective_folds *folds;
-	const struct collective_log_call *calls;
-	uint32_t nr_calls;
-	bool all;
-	/* own; for the members of the widest communicator so far */
-	uint64_t *times;
-	uint32_t *order, *at; /* at: of each member of the match, its index in the fold */
-	uint32_t room_times, room_order, room_at;
-	struct collective_split_end *ends; /* owns; likewise */
-	uint32_t room_ends;
-};
-
 static bool is_settled(const struct collective_log_call *call)
 {
 	return call->gpu.known || !call->call.correlation_id;
 }
 
-/* Adds a call to its sum, which is borrowed until the next one. */
-static int fold_call(struct folding *folding, uint32_t index, bool is_across,
-		     struct collective_sum **sum)
+struct collective_sum *collective_folding_sum(const struct collective_folding *folding,
+					      uint32_t index, bool is_across)
 {
 	const struct collective_log_call *from = &folding->calls[index];
 	const struct collective *call = &from->call;
@@ -205,7 +193,17 @@ static int fold_call(struct folding *folding, uint32_t index, bool is_across,
 		.size_class = call->bytes ? 64 - (uint32_t)__builtin_clzll(call->bytes) : 0,
 		.is_across = is_across,
 	};
-	struct collective_sum *to = *sum = collective_folds_sum(folding->folds, &key);
+
+	return collective_folds_sum(folding->folds, &key);
+}
+
+/* Adds a call to its sum, as collective_folding_sum() returns it. */
+static int fold_call(struct collective_folding *folding, uint32_t index, bool is_across,
+		     struct collective_sum **sum)
+{
+	const struct collective_log_call *from = &folding->calls[index];
+	const struct collective *call = &from->call;
+	struct collective_sum *to = *sum = collective_folding_sum(folding, index, is_across);
 	bool failed = call->result != COLLECTIVE_SUCCESS && call->result != COLLECTIVE_IN_PROGRESS;
 
 	if (!to)
@@ -230,7 +228,7 @@ static int fold_call(struct folding *folding, uint32_t index, bool is_across,
 
 /* Calls that are matched with none: groups, those that hold no rank up, those of unknown communicators. They wait for
  * their kernels alone. */
-static int fold_rest(struct folding *folding, uint32_t index)
+static int fold_rest(struct collective_folding *folding, uint32_t index)
 {
 	struct collective_sum *sum;
 
@@ -242,7 +240,7 @@ static int fold_rest(struct folding *folding, uint32_t index)
 
 /* ---- one communicator */
 
-static struct collective_fold *get_fold(struct folding *folding,
+static struct collective_fold *get_fold(struct collective_folding *folding,
 					const struct collective_match *match)
 {
 	struct collective_folds *folds = folding->folds;
@@ -278,8 +276,8 @@ static struct collective_fold *get_fold(struct folding *folding,
 	return fold;
 }
 
-static void extend_span(struct collective_fold_member *member,
-			const struct collective_log_call *call)
+void collective_folding_extend(struct collective_fold_member *member,
+			       const struct collective_log_call *call)
 {
 	if (!member->end_ns) {
 		member->start_ns = call->call.start_ns;
@@ -291,7 +289,7 @@ static void extend_span(struct collective_fold_member *member,
 
 /* Splits the kernels of a collective of all ranks. A kernel that is not younger than the member's last one carried an
  * earlier collective, too, and is split. */
-static int split_row(struct folding *folding, const struct collective_fold *fold,
+static int split_row(struct collective_folding *folding, const struct collective_fold *fold,
 		     const struct collective_match *match, const struct collective_match_row *row,
 		     bool joint)
 {
@@ -322,7 +320,7 @@ static int split_row(struct folding *folding, const struct collective_fold *fold
 }
 
 /* Adds up the waits of a collective for which nobody is late. */
-static void add_waits(const struct folding *folding, uint32_t count,
+static void add_waits(const struct collective_folding *folding, uint32_t count,
 		      struct collective_fold_waits *waits)
 {
 	*waits = (struct collective_fold_waits){.last = COLLECTIVE_FOLD_NONE,
@@ -335,7 +333,8 @@ static void add_waits(const struct folding *folding, uint32_t count,
 }
 
 /* Times a collective of all members. */
-static enum collective_match_time compare_row(struct folding *folding, struct collective_fold *fold,
+static enum collective_match_time compare_row(struct collective_folding *folding,
+					      struct collective_fold *fold,
 					      const struct collective_match *match,
 					      const struct collective_match_row *row,
 					      struct collective_fold_waits *waits)
@@ -356,8 +355,8 @@ static enum collective_match_time compare_row(struct folding *folding, struct co
 	return how;
 }
 
-static int count_waits(struct collective_sum *sum, uint64_t waited_ns, bool is_last,
-		       const struct collective_fold_waits *waits)
+int collective_folding_count(struct collective_sum *sum, uint64_t waited_ns, bool is_last,
+			     const struct collective_fold_waits *waits)
 {
 	const struct collective_bin behind = {bin_of(waits->behind_ns), 1, waits->behind_ns};
 
@@ -370,7 +369,7 @@ static int count_waits(struct collective_sum *sum, uint64_t waited_ns, bool is_l
 	return collective_bins_add(&sum->behind, &sum->nr_behind, &behind);
 }
 
-static int fold_row(struct folding *folding, struct collective_fold *fold,
+static int fold_row(struct collective_folding *folding, struct collective_fold *fold,
 		    const struct collective_match *match, const struct collective_match_row *row)
 {
 	const uint32_t *places = &match->places[row->entries];
@@ -407,15 +406,16 @@ static int fold_row(struct folding *folding, struct collective_fold *fold,
 			continue;
 		/* The members of a whole collective are in the same order here and there. */
 		if (!collective_match_is_first(row))
-			extend_span(&fold->members[i], &folding->calls[call]);
+			collective_folding_extend(&fold->members[i],
+						  &folding->calls[call]);
 		folding->folds->waited_ns[call] = waits.waited_ns;
-		error = count_waits(sum, folding->times[i] - waits.least_ns, i == waits.last,
-				    &waits);
+		error = collective_folding_count(sum, folding->times[i] - waits.least_ns,
+						 i == waits.last, &waits);
 	}
 	return error;
 }
 
-static bool is_ready(const struct folding *folding, const struct collective_fold *fold,
+static bool is_ready(const struct collective_folding *folding, const struct collective_fold *fold,
 		     const struct collective_match *match, uint32_t row)
 {
 	const uint32_t *places = &match->places[match->rows[row].entries];
@@ -436,7 +436,7 @@ static bool is_ready(const struct folding *folding, const struct collective_fold
 }
 
 /* Calls that came too late are in no collective any more. */
-static int fold_late(struct folding *folding, struct collective_fold *fold,
+static int fold_late(struct collective_folding *folding, struct collective_fold *fold,
 		     const struct collective_match *match, const struct collective_match_row *row)
 {
 	struct collective_sum *sum;
@@ -453,7 +453,7 @@ static int fold_late(struct folding *folding, struct collective_fold *fold,
 }
 
 /* Collectives are folded in order: the first one that waits holds up the others. */
-static int fold_rows(struct folding *folding, struct collective_fold *fold,
+static int fold_rows(struct collective_folding *folding, struct collective_fold *fold,
 		     const struct collective_match *match)
 {
 	int error = 0;
@@ -471,93 +471,32 @@ static int fold_rows(struct folding *folding, struct collective_fold *fold,
 	return error;
 }
 
-/* A wait for a kernel that began later. Returns false: it has begun after this one's end, so the clocks are wrong. */
-static bool wait_of(const struct collective_log_call *call, const struct collective_log_call *last,
-		    uint64_t *wait_ns)
+/* Folds a call that is in no collective. */
+static int fold_alone(struct collective_folding *folding, struct collective_fold *fold,
+		      const struct collective_match_entry *entry, bool of_all)
 {
-	const int64_t behind_ns = collective_exchange_begin(last) - collective_exchange_begin(call);
+	struct collective_sum *sum;
 
-	*wait_ns = 0;
-	if (behind_ns <= COLLECTIVE_FOLDS_CLOCK_NS)
-		return true;
-	*wait_ns = (uint64_t)behind_ns < call->gpu.ns ? (uint64_t)behind_ns : call->gpu.ns;
-	return (uint64_t)behind_ns - *wait_ns <= COLLECTIVE_FOLDS_CLOCK_NS;
-}
-
-/* Splits a kernel that does not meet all others of its exchange, by when those that it meets began. */
-static int split_by_begin(struct folding *folding, const struct collective_exchange_kernel *kernel,
-			  const struct collective_split_end *end)
-{
-	uint64_t wait_ns;
-
-	if (kernel->last_call == COLLECTIVE_EXCHANGE_NONE)
-		return 0;
-	const struct collective_log_call *call = &folding->calls[kernel->call];
-	const struct collective_log_call *last = &folding->calls[kernel->last_call];
-	const struct collective_split_end last_end = {
-		.key = collective_split_key_of(last->process, &last->gpu)};
-	return wait_of(call, last, &wait_ns)
-		       ? collective_splits_add_one(&folding->folds->splits, end, &last_end, wait_ns)
-		       : 0;
-}
-
-/* Splits the kernels of an exchange, which are its first count ones. */
-static int split_exchange(struct folding *folding, const struct collective_fold *fold,
-			  const struct collective_exchange_kernel *kernels, uint32_t count)
-{
-	int error = 0;
-
-	for (uint32_t i = 0; i < count && !error; i++) {
-		const struct collective_exchange_kernel *kernel = &kernels[i];
-		const struct collective_log_call *call = &folding->calls[kernel->call];
-		const struct collective_fold_member *member =
-			&fold->members[folding->at[kernel->member]];
-		const struct collective_split_end end = {
-			.key = collective_split_key_of(call->process, &call->gpu),
-			.ns = call->gpu.ns,
-			.bus_bytes = kernel->sent_bytes > kernel->received_bytes
-					     ? kernel->sent_bytes
-					     : kernel->received_bytes,
-			.left_out = !call->gpu.total_known ||
-				    call->gpu.start_ns + call->gpu.ns <= member->gpu_end_ns,
-		};
-
-		/* A whole exchange has one kernel of each rank. */
-		if (kernel->whole)
-			folding->ends[i] = end;
-		else
-			error = split_by_begin(folding, kernel, &end);
-	}
-	return error || !kernels->whole
-		       ? error
-		       : collective_splits_add(&folding->folds->splits, folding->ends, count);
-}
-
-static int split_exchanges(struct folding *folding, const struct collective_fold *fold,
-			   const struct collective_exchanges *exchanges)
-{
-	const struct collective_exchange_kernel *kernels = exchanges->kernels;
-	int error = 0;
-
-	for (uint32_t i = 0, end; i < exchanges->nr_kernels && !error; i = end) {
-		for (end = i + 1;
-		     end < exchanges->nr_kernels && kernels[end].exchange == kernels[i].exchange;
-		     end++)
-			;
-		error = split_exchange(folding, fold, &kernels[i], end - i);
+	if (of_all)
+		return fold_call(folding, entry->call, fold->writer == 0, &sum);
+	int error = fold_rest(folding, entry->call);
+	if (folding->folds->verdicts[entry->call] != COLLECTIVE_WAITS) {
+		fold->duplicates += entry->twice;
+		fold->others += !entry->twice;
 	}
 	return error;
 }
 
 static int take_communicator(void *context, struct collective_match *match)
 {
-	struct folding *folding = context;
+	struct collective_folding *folding = context;
 	struct collective_fold *fold = get_fold(folding, match);
 	struct collective_exchanges exchanges = {0};
 	const struct collective_exchange_calls calls = {
 		.calls = folding->calls,
 		.nr_calls = folding->nr_calls,
 		.hosts = folding->folds->hosts,
+		.nr_ranks = fold ? fold->nr_members : 0,
 		.waiting = COLLECTIVE_FOLDS_WAITING,
 		.waiting_calls = COLLECTIVE_FOLDS_WAITING_CALLS,
 	};
@@ -566,20 +505,17 @@ static int take_communicator(void *context, struct collective_match *match)
 	if (!error)
 		error = collective_exchange_find(match, &calls, folding->all, &exchanges);
 	if (!error)
-		error = split_exchanges(folding, fold, &exchanges);
+		error = collective_exchange_split(folding, fold, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {
 		const struct collective_match_entry *entry = &match->entries[i];
 
-		if (entry->in_row || exchanges.held[i])
-			continue;
-		error = fold_rest(folding, entry->call);
-		if (folding->folds->verdicts[entry->call] == COLLECTIVE_WAITS)
-			continue;
-		fold->duplicates += entry->twice;
-		fold->others += !entry->twice;
+		if (!entry->in_row && !exchanges.held[i])
+			error = fold_alone(folding, fold, entry, exchanges.all[i]);
 	}
 	if (!error)
 		error = fold_rows(folding, fold, match);
+	if (!error)
+		error = collective_exchange_compare(folding, fold, &exchanges);
 	collective_exchange_fini(&exchanges);
 	collective_match_fini(match);
 	return error;
@@ -587,7 +523,7 @@ static int take_communicator(void *context, struct collective_match *match)
 
 int collective_folds_take(struct collective_folds *folds, bool all)
 {
-	struct folding folding = {.folds = folds, .all = all};
+	struct collective_folding folding = {.folds = folds, .all = all};
 
 	folding.calls = collective_log_calls(folds->log, &folding.nr_calls);
 	folds->verdicts = calloc(folding.nr_calls + 1ul, sizeof(*folds->verdicts));
@@ -603,8 +539,8 @@ int collective_folds_take(struct collective_folds *folds, bool all)
 					      take_communicator, &folding);
 	for (uint32_t i = 0; i < folding.nr_calls && !error; i++) {
 		const struct collective_log_call *call = &folding.calls[i];
-		const struct communicator *end = collective_folds_end(folds, call->process,
-								      call->call.communicator_id);
+		const struct communicator *end =
+			collective_folds_end(folds, call->process, call->call.communicator_id);
 
 		if (folds->verdicts[i] == COLLECTIVE_WAITS && call->process < folds->nr_processes &&
 		    (!call->call.sequence || !end || !end->key))

@@ -29,6 +29,8 @@
 #define COLLECTIVE_FOLDS_WORST  200u
 #define COLLECTIVE_FOLDS_SPREAD 1000u
 #define COLLECTIVE_FOLDS_NEWEST 32u
+/* The newest sends and receives of each rank are kept, too: they show the stages of pipelines. */
+#define COLLECTIVE_FOLDS_EXCHANGES 128u
 
 /* Calls of a histogram whose times are alike: 8 bins between a power of 2 and the next. */
 struct collective_bin {
@@ -40,7 +42,7 @@ struct collective_sum_key {
 	uint32_t process, communicator_id; /* communicator_id 0: none, or not known */
 	uint32_t tid, function;            /* enum collective_function */
 	uint32_t size_class;               /* the number of bits of a call's bytes */
-	uint32_t is_across;                /* 1: compared with ranks of other writers; never in a store */
+	uint32_t is_across; /* 1: compared with ranks of other writers; never in a store */
 };
 
 struct collective_sum {
@@ -75,7 +77,7 @@ struct collective_folds {
 	uint32_t nr_folds, room_folds;
 	struct collective_sum *sums; /* owns */
 	uint32_t nr_sums, room_sums;
-	struct hash_index index; /* of sums */
+	struct hash_index index;         /* of sums */
 	struct collective_splits splits; /* of the kernels of folded calls */
 	/* own; of each call of the log, after collective_folds_take(): an enum collective_verdict, and waited_ns */
 	uint8_t *verdicts;

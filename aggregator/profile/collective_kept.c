@@ -73,6 +73,22 @@ static void keep_spread(struct collective_folds *folds, const struct raw *raws, 
 			keep(folds, &raws[i]);
 }
 
+/* raws: the newest first. counts: one for each process, all 0 before and after. */
+static void keep_exchanges(struct collective_folds *folds, const struct collective_log_call *calls,
+			   const struct raw *raws, uint32_t count, uint32_t *counts)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t process = calls[raws[i].call].process;
+
+		if ((raws[i].function == COLLECTIVE_SEND || raws[i].function == COLLECTIVE_RECV) &&
+		    process < folds->nr_processes && counts[process]++ < COLLECTIVE_FOLDS_EXCHANGES)
+			keep(folds, &raws[i]);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (calls[raws[i].call].process < folds->nr_processes)
+			counts[calls[raws[i].call].process] = 0;
+}
+
 static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)
 {
 	uint32_t width = 1;
@@ -99,9 +115,13 @@ int collective_kept_choose(struct collective_folds *folds)
 	uint32_t nr_calls, count = 0;
 	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
 	struct raw *raws = calloc(nr_calls + 1ul, sizeof(*raws));
+	uint32_t *counts = calloc(folds->nr_processes + 1ul, sizeof(*counts));
 
-	if (!raws)
+	if (!raws || !counts) {
+		free(raws);
+		free(counts);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < nr_calls; i++) {
 		const struct collective_log_call *call = &calls[i];
 		const struct communicator *end =
@@ -125,8 +145,10 @@ int collective_kept_choose(struct collective_folds *folds)
 	for (uint32_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && !compare_groups(&raws[i], &raws[end]); end++)
 			;
+		keep_exchanges(folds, calls, &raws[i], end - i, counts);
 		keep_group(folds, &raws[i], end - i);
 	}
 	free(raws);
+	free(counts);
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* Chooses the folded calls of collective libraries whose raw rows stay: of each communicator the newest, those of the
- * collectives with the longest waits, and some that are spread over the run. One thread. */
+/* Chooses the folded calls of collective libraries whose raw rows stay: of each communicator the newest, each
+ * rank's newest sends and receives, those of the collectives with the longest waits, and some that are spread over the
+ * run. One thread. */
 #ifndef COLLECTIVE_KEPT_H
 #define COLLECTIVE_KEPT_H
 

@@ -1,6 +1,7 @@
 #include "job_identity.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The innermost launcher comes first: torchrun inside mpirun inside a Slurm batch script sets all three. */
@@ -96,11 +97,62 @@ static void read_ranks(const char *environment, size_t size, struct job_identity
 	}
 }
 
+/* A part of a text whose parts have points between them. NULL: there are fewer. */
+static const char *find_part(const char *text, size_t size, size_t index, size_t *part_size)
+{
+	const char *end = text + size;
+
+	for (;; index--) {
+		const char *point = memchr(text, '.', (size_t)(end - text));
+
+		*part_size = (size_t)((point ? point : end) - text);
+		if (index == 0)
+			return text;
+		if (!point)
+			return NULL;
+		text = point + 1;
+	}
+}
+
+static bool is_name(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return size > 0;
+}
+
+/* Slurm's topology plugins set an address, "s0.s3.node17", and its pattern, "switch.switch.node". A name of a node may
+ * have points. */
+static void read_switch(const char *environment, size_t size, struct job_identity *identity)
+{
+	size_t address_size, pattern_size, parts = 1, kind_size, name_size, node_size;
+	const char *address = find(environment, size, "SLURM_TOPOLOGY_ADDR", &address_size);
+	const char *pattern = find(environment, size, "SLURM_TOPOLOGY_ADDR_PATTERN", &pattern_size);
+
+	if (!address || !pattern)
+		return;
+	for (size_t i = 0; i < pattern_size; i++)
+		parts += pattern[i] == '.';
+	const char *last = find_part(pattern, pattern_size, parts - 1, &node_size);
+	if (parts < 2 || node_size != 4 || memcmp(last, "node", 4) != 0)
+		return;
+	const char *kind = find_part(pattern, pattern_size, parts - 2, &kind_size);
+	const char *name = find_part(address, address_size, parts - 2, &name_size);
+	if (!name || !find_part(address, address_size, parts - 1, &node_size) ||
+	    !is_name(name, name_size) || !is_name(kind, kind_size) ||
+	    kind_size + name_size + 2 > sizeof(identity->network_switch))
+		return;
+	snprintf(identity->network_switch, sizeof(identity->network_switch), "%.*s %.*s",
+		 (int)kind_size, kind, (int)name_size, name);
+}
+
 void job_identity_read(const char *environment, size_t size, struct job_identity *identity)
 {
 	memset(identity, 0, sizeof(*identity));
 	identity->rank = identity->local_rank = identity->world_size = MESSAGE_RANK_NONE;
 	read_ranks(environment, size, identity);
+	read_switch(environment, size, identity);
 
 	for (size_t i = 0; i < sizeof(job_names) / sizeof(*job_names); i++) {
 		size_t value_size;

@@ -7,11 +7,14 @@
 
 #include "proto/batch/message.h"
 
-#define JOB_IDENTITY_JOB_MAX 128u
+#define JOB_IDENTITY_JOB_MAX    128u
+#define JOB_IDENTITY_SWITCH_MAX 128u
 
 struct job_identity {
 	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE: not known */
 	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer name is cut */
+	/* "switch s3", "block b1": the last one above the node in Slurm's topology. "": not known, or too long */
+	char network_switch[JOB_IDENTITY_SWITCH_MAX];
 };
 
 /* Reads an environment block as in /proc/PID/environ (NAME=VALUE, NUL between; the last NUL may be missing). */

@@ -8,6 +8,7 @@
 #include "node-agent/files/proc_file.h"
 #include "proto/batch/context_list.h"
 #include "proto/batch/stream_list.h"
+#include "proto/topology_notice.h"
 
 #define ENVIRONMENT_MAX (2u << 20)
 
@@ -38,6 +39,11 @@ static void set_job(struct process_description *description, const struct job_id
 	process->local_rank = identity->local_rank;
 	process->world_size = identity->world_size;
 	process->job = job;
+	if (!*identity->network_switch)
+		return;
+	char notice[sizeof(TOPOLOGY_NOTICE) + JOB_IDENTITY_SWITCH_MAX];
+	int size = snprintf(notice, sizeof(notice), TOPOLOGY_NOTICE "%s", identity->network_switch);
+	process_description_add_notice(description, notice, (size_t)size);
 }
 
 /* The kernel shows the environment with which the program was started; later setenv() calls do not matter. */

@@ -21,6 +21,8 @@ static const struct option_row rows[] = {
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
 	{"verbose", 'v', NULL, 0,
 	 "In tables also print keys of communicators, and chances (p-values)."},
+	{"topology", 0, "FILE", 0, "Take the hosts of each switch from FILE, as Slurm's topology.conf "
+		"has them (--straggler)."},
 	ROW_WEIGHT,
 	ROW_UNIT,
 	{"demangle", 0, "full|simple|none", 0,

@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "proto/topology_notice.h"
 
 #define MISSING_TEXT_SIZE 512u
 
@@ -39,16 +43,34 @@ static uint32_t count_all(const struct roster *roster)
 	return count;
 }
 
-static int collect(const struct roster *roster, struct report_names *names, struct said *said)
+/* What is for reports of late hosts alone is no line of others. */
+static bool is_topology(const struct catalog *catalog, uint32_t notice)
+{
+	uint32_t size;
+	const char *text = catalog_string(catalog, notice, &size);
+
+	return size >= strlen(TOPOLOGY_NOTICE) &&
+	       memcmp(text, TOPOLOGY_NOTICE, strlen(TOPOLOGY_NOTICE)) == 0;
+}
+
+static int collect(const struct catalog *catalog, const struct roster *roster,
+		   struct report_names *names, struct said *said, uint32_t *count)
 {
 	int error = 0;
+
+	*count = 0;
 
 	for (uint32_t id = 1; id <= roster_size(roster).processes && !error; id++) {
 		const struct roster_process *process = roster_process(roster, id);
 
-		for (uint32_t i = 0; i < process->nr_notices && !error; i++, said++) {
-			said->process = id;
-			error = report_names_string(names, process->notices[i], &said->text);
+		for (uint32_t i = 0; i < process->nr_notices && !error; i++) {
+			struct said *added = &said[*count];
+
+			if (is_topology(catalog, process->notices[i]))
+				continue;
+			added->process = id;
+			error = report_names_string(names, process->notices[i], &added->text);
+			++*count;
 		}
 	}
 	return error;
@@ -153,7 +175,7 @@ int report_notices_make(const struct catalog *catalog, const struct roster *rost
 	*nr_notices = 0;
 	*notices = calloc(most + 1, sizeof(**notices));
 	if (said && *notices)
-		error = collect(roster, names, said);
+		error = collect(catalog, roster, names, said, &count);
 	if (error) {
 		free(*notices);
 		*notices = NULL;

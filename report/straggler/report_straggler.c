@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_straggler_victims.h"
 #include "straggler.h"
 #include "straggler_explain.h"
 #include "straggler_places.h"
 #include "straggler_rank.h"
-#include "straggler_victims.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
@@ -22,9 +22,17 @@ struct builder {
 	const struct collective_folds *folds;
 	const char *store_path; /* NULL: no causes are wanted */
 	struct report_straggler *report;
+	const struct straggler_topology *topology; /* NULL: no file tells it */
+	struct straggler_switches switches;
 	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
 	uint32_t nr_processes, looks;
 };
+
+/* The number of communicators, with the pipelines. */
+static uint32_t count_all(const struct report_straggler *report)
+{
+	return report->nr_communicators + (report->pipeline != NULL);
+}
 
 /* ---- communicators */
 
@@ -114,20 +122,45 @@ static int add_sum(struct builder *builder, const struct collective_sum *sum)
 	return 0;
 }
 
+static int add_pipeline(struct builder *builder)
+{
+	struct report_straggler *report = builder->report;
+	struct report_straggler_communicator *added =
+		&report->communicators[report->nr_communicators];
+	int error = builder->store_path
+			    ? straggler_pipeline_create(builder->profile, builder->store_path,
+							builder->folds, &report->pipeline)
+			    : 0;
+
+	if (error || !report->pipeline)
+		return error;
+	const struct straggler_pipeline *pipeline = report->pipeline;
+	*added = (struct report_straggler_communicator){
+		.fold = &pipeline->fold,
+		.name = pipeline->stages.nr_pipelines > 1 ? "the pipelines" : "the pipeline",
+		.members = calloc(pipeline->fold.nr_members, sizeof(*added->members)),
+		.span_ns = pipeline->span_ns,
+		.is_pipeline = true,
+	};
+	for (uint32_t i = 0; added->members && i < pipeline->fold.nr_members; i++)
+		added->members[i].found = pipeline->counts[i];
+	return added->members ? 0 : -ENOMEM;
+}
+
 static int add_all(struct builder *builder)
 {
 	const struct collective_folds *folds = builder->folds;
 	struct report_straggler *report = builder->report;
 	int error = 0;
 
-	report->communicators = calloc(folds->nr_folds + 1ul, sizeof(*report->communicators));
+	report->communicators = calloc(folds->nr_folds + 2ul, sizeof(*report->communicators));
 	if (!report->communicators)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < folds->nr_folds && !error; i++)
 		error = add_communicator(builder, &folds->folds[i]);
 	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
 		error = add_sum(builder, &folds->sums[i]);
-	return error;
+	return error ? error : add_pipeline(builder);
 }
 
 static uint64_t waited_for(const struct report_straggler_communicator *communicator)
@@ -192,29 +225,47 @@ static int judge_communicator(struct report_straggler_communicator *communicator
 			  &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
+	for (uint32_t i = 0; i < communicator->nr_groups; i++)
+		for (uint32_t j = 0; j < communicator->groups[i].nr_members; j++)
+			communicator->members[communicator->groups[i].members[j]].in_group = true;
 	free(found);
+	return error;
+}
+
+static int find_places(const struct builder *builder,
+		       const struct report_straggler_communicator *communicator,
+		       struct straggler_place **places)
+{
+	const struct straggler_pipeline *pipeline = builder->report->pipeline;
+	int error = straggler_places_find(builder->profile, communicator->fold, &builder->switches,
+					  places);
+
+	for (uint32_t i = 0; communicator->is_pipeline && i < pipeline->stages.nr_ranks && !error;
+	     i++)
+		(*places)[i].numbers[STRAGGLER_GROUP_STAGE] = pipeline->stages.ranks[i].stage;
 	return error;
 }
 
 static int judge_all(const struct builder *builder)
 {
 	struct report_straggler *report = builder->report;
-	struct straggler_place **places = calloc(report->nr_communicators + 1ul, sizeof(*places));
+	const uint32_t count = count_all(report);
+	struct straggler_place **places = calloc(count + 1ul, sizeof(*places));
 	uint32_t nr_tests = 0;
 	int error = places ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < report->nr_communicators && !error; i++) {
+	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct collective_fold *fold = report->communicators[i].fold;
 
-		error = straggler_places_find(builder->profile, fold, &places[i]);
+		error = find_places(builder, &report->communicators[i], &places[i]);
 		if (!error && fold->used)
 			nr_tests += (fold->nr_members +
 				     straggler_groups_tests(places[i], fold->nr_members)) *
 				    builder->looks;
 	}
-	for (uint32_t i = 0; i < report->nr_communicators && !error; i++)
+	for (uint32_t i = 0; i < count && !error; i++)
 		error = judge_communicator(&report->communicators[i], nr_tests, places[i]);
-	for (uint32_t i = 0; i < report->nr_communicators && places; i++)
+	for (uint32_t i = 0; i < count && places; i++)
 		free(places[i]);
 	free(places);
 	if (!error && report->nr_communicators)
@@ -274,11 +325,14 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 		&builder->report->ranks[builder->rank_of[of->fold->members[member].process] - 1];
 	double mean = (double)from->found.others_ns / (of->fold->nr_members - 1);
 
-	rank->last += from->found.last;
-	rank->used += of->fold->used;
-	rank->others_ns += from->found.others_ns;
-	rank->waited_ns += from->found.waited_ns;
-	rank->others_mean_ns += mean;
+	/* Waits in collectives are waits of the pipeline, too: they count once. */
+	if (!of->is_pipeline) {
+		rank->last += from->found.last;
+		rank->used += of->fold->used;
+		rank->others_ns += from->found.others_ns;
+		rank->waited_ns += from->found.waited_ns;
+		rank->others_mean_ns += mean;
+	}
 	if (!from->found.ground)
 		return;
 	rank->named++;
@@ -302,7 +356,7 @@ static int by_lateness(const void *a, const void *b)
 
 	if (!x->named != !y->named)
 		return x->named ? -1 : 1;
-	if (!x->kept_by != !y->kept_by)
+	if (x->named && !x->kept_by != !y->kept_by)
 		return x->kept_by ? 1 : -1;
 	if (x->others_mean_ns > y->others_mean_ns || x->others_mean_ns < y->others_mean_ns)
 		return x->others_mean_ns > y->others_mean_ns ? -1 : 1;
@@ -321,7 +375,7 @@ static int link_members(struct builder *builder)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->nr_ranks; i++)
 		at[report->ranks[i].id] = i;
-	for (uint32_t i = 0; i < report->nr_communicators; i++) {
+	for (uint32_t i = 0; i < count_all(report); i++) {
 		struct report_straggler_communicator *of = &report->communicators[i];
 
 		for (uint32_t j = 0; j < of->fold->nr_members; j++)
@@ -348,7 +402,7 @@ static int make_ranks(struct builder *builder)
 	report->ranks = calloc(builder->nr_processes + 1ul, sizeof(*report->ranks));
 	if (!builder->rank_of || !report->ranks)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < report->nr_communicators; i++) {
+	for (uint32_t i = 0; i < count_all(report); i++) {
 		const struct collective_fold *of = report->communicators[i].fold;
 
 		for (uint32_t j = 0; j < of->nr_members && !error; j++) {
@@ -374,7 +428,8 @@ static int add_group(struct builder *builder, uint32_t communicator,
 	const struct report_straggler_communicator *of = &report->communicators[communicator];
 	struct report_straggler_group added = {.communicator = communicator, .group = group};
 	char *name;
-	int error = straggler_places_name(builder->profile, of->fold, group, &name);
+	int error =
+		straggler_places_name(builder->profile, of->fold, &builder->switches, group, &name);
 
 	if (!error)
 		error = array_append(&report->texts, &report->nr_texts, &name, sizeof(name));
@@ -393,7 +448,7 @@ static int make_groups(struct builder *builder)
 	const struct report_straggler *report = builder->report;
 	int error = 0;
 
-	for (uint32_t i = 0; i < report->nr_communicators; i++)
+	for (uint32_t i = 0; i < count_all(report); i++)
 		for (uint32_t j = 0; j < report->communicators[i].nr_groups && !error; j++)
 			error = add_group(builder, i, &report->communicators[i].groups[j]);
 	return error;
@@ -458,26 +513,35 @@ static int fill(struct builder *builder)
 					      &builder->report->names);
 
 	if (!error)
+		error = straggler_switches_find(builder->profile, builder->topology,
+						&builder->switches);
+	if (!error)
 		error = add_all(builder);
 	if (!error)
 		error = judge_all(builder);
+	if (!error)
+		report_straggler_victims_excuse(builder->report);
 	if (!error)
 		error = make_ranks(builder);
 	if (!error)
 		error = make_groups(builder);
 	if (!error)
-		error = straggler_victims_find(builder->report);
+		error = report_straggler_victims_find(builder->report);
 	if (!error)
 		error = sort_ranks(builder);
 	if (!error && builder->store_path)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)
+		error = report_straggler_experts_find(builder->profile, builder->store_path,
+						      builder->report);
+	if (!error && builder->store_path)
 		error = explain_all(builder);
 	return error;
 }
 
 int report_straggler_create(const struct profile *profile, const char *store_path,
+			    const struct straggler_topology *topology,
 			    struct collective_folds *folds, uint32_t looks,
 			    struct report_straggler **straggler)
 {
@@ -485,6 +549,7 @@ int report_straggler_create(const struct profile *profile, const char *store_pat
 		.profile = profile,
 		.folds = folds,
 		.store_path = store_path,
+		.topology = topology,
 		.report = calloc(1, sizeof(**straggler)),
 		.nr_processes = roster_size(profile->collection->roster).processes,
 		.looks = looks,
@@ -498,6 +563,7 @@ int report_straggler_create(const struct profile *profile, const char *store_pat
 	builder.report->folds = folds;
 	int error = fill(&builder);
 	free(builder.rank_of);
+	straggler_switches_fini(&builder.switches);
 	if (error) {
 		report_straggler_destroy(*straggler);
 		*straggler = NULL;
@@ -509,8 +575,10 @@ void report_straggler_destroy(struct report_straggler *straggler)
 {
 	if (!straggler)
 		return;
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
-		for (uint32_t j = 0; j < straggler->communicators[i].fold->nr_members; j++)
+	for (uint32_t i = 0; straggler->communicators && i < count_all(straggler); i++) {
+		for (uint32_t j = 0; straggler->communicators[i].members &&
+				     j < straggler->communicators[i].fold->nr_members;
+		     j++)
 			free(straggler->communicators[i].members[j].behind);
 		free(straggler->communicators[i].members);
 		straggler_groups_free(straggler->communicators[i].groups,
@@ -520,6 +588,8 @@ void report_straggler_destroy(struct report_straggler *straggler)
 		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
 	free(straggler->groups);
 	free(straggler->links);
+	free(straggler->experts);
+	straggler_pipeline_destroy(straggler->pipeline);
 	communicator_names_destroy(straggler->names);
 	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)

@@ -1,8 +1,10 @@
 /* Finds the ranks that are late in a job's collectives (straggler.h). Calls of all ranks are matched by communicator
  * (its key), function and the function's own number on the communicator, never by clocks. Each communicator is
  * looked at by itself.
- *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come.
- *     Collectives with a root, send and recv do not show which rank was late.
+ *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come. So do sends
+ *     and receives of three ranks or more, each of which exchanges data with each other one in one kernel.
+ *     Collectives with a root do not show which rank was late. Sends and receives of pipelines show it all together
+ *     (straggler_pipeline.h).
  *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is
  *     that of its kernel if the kernels of all ranks are known, and otherwise that of the host's call. Calls of a
  *     group have no host time of their own. If one kernel carries several of them, the first stands for all.
@@ -12,9 +14,11 @@
 
 #include <stdint.h>
 
+#include "report_straggler_experts.h"
 #include "straggler_causes.h"
 #include "straggler_groups.h"
 #include "straggler_links.h"
+#include "straggler_pipeline.h"
 #include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
@@ -25,11 +29,15 @@
 
 #define REPORT_STRAGGLER_EXPLAINED 20u /* groups, and ranks: those for whom causes are looked for */
 
+struct straggler_topology;
+
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
+	bool in_group; /* of one of the communicator's groups */
+	bool excused;  /* it is late, but because of its pipeline: it is not named */
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };
@@ -41,6 +49,7 @@ struct report_straggler_communicator {
 	uint64_t span_ns;                        /* the median of its members' spans */
 	struct straggler_group *groups;          /* owns; those that are named */
 	uint32_t nr_groups;
+	bool is_pipeline; /* no communicator: the fold is that of the job's pipelines */
 };
 
 /* Ranks that are late together. */
@@ -68,10 +77,12 @@ struct report_straggler_rank {
 	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
-	/* id of the named rank for which it waited on another communicator, by at least half of its own lateness: so it
-	 * is late because of that one; 0: none */
+	/* id of the late rank for which it waited on another communicator or in its pipeline, by at least half of its
+	 * own lateness: so it is late because of that one; 0: none. Victims of a pipeline are not named */
 	uint32_t kept_by;
-	uint32_t kept_on;               /* index of that communicator; REPORT_STRAGGLER_NONE */
+	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
+	uint32_t kept_on;
+	bool excused; /* what the others wait for it in collectives is due to its pipeline */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;
@@ -80,14 +91,19 @@ struct report_straggler_rank {
 struct report_straggler {
 	struct collective_folds *folds;   /* owns */
 	struct communicator_names *names; /* owns */
-	/* owns; in order of the time waited, the most first */
+	/* owns; in order of the time waited, the most first. With a pipeline there is one more at the end, which
+	 * nr_communicators does not count */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
+	/* owns; NULL: the job has none, or none was looked for */
+	struct straggler_pipeline *pipeline;
 	/* owns; named ranks first, those without kept_by before those with it; then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
 	struct report_straggler_group *groups; /* owns; in the order of their communicators */
 	uint32_t nr_groups;
+	struct report_straggler_experts *experts; /* owns; in the order of their communicators */
+	uint32_t nr_experts;
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */
@@ -98,12 +114,14 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
-/* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes are looked
- * for, and only the profile's catalog and roster are used. looks: this is one of so many times at which the job is judged,
- * and the more there are, the less may be chance. It takes ownership of the folds, in which all calls are folded, also on
+/* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes, links,
+ * experts and pipelines are looked for, and only the profile's catalog and roster are used. topology: of a file; NULL:
+ * switches are known as Slurm told them, if it did. looks: this is one of so many times at which the job is judged, and
+ * the more there are, the less may be chance. It takes ownership of the folds, in which all calls are folded, also on
  * error. 0; -EPROTO: the folds name what the profile does not hold; other errors of database.h; -ENOMEM. On error
  * *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
+			    const struct straggler_topology *topology,
 			    struct collective_folds *folds, uint32_t looks,
 			    struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */

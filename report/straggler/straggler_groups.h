@@ -1,9 +1,10 @@
-/* Finds groups of ranks that are late together on a communicator: those of a host, of hosts with like names, or of a
- * local rank on all hosts; else a part of the ranks that is apart from the rest. Each is tested as a rank is
- * (straggler.h). A group is named only if it, and not one of its ranks, is late: three quarters of its ranks, and two at
- * least, are late by at least half of its lateness. If it is late in lumps, its costliest stretches must show that, which
- * hold half of what the others waited for it. Of two named groups with ranks in common the larger one stays. A part
- * stays only if it has three ranks, and not all of them are named one by one. Pure; any thread. */
+/* Finds groups of ranks that are late together on a communicator: those of a stage of the pipelines, of a switch, of
+ * hosts with like names, of a host, or of a local rank on all hosts; else a part of the ranks that is apart from the
+ * rest. Each is tested as a rank is (straggler.h). A group is named only if it, and not one of its ranks, is late:
+ *   - three quarters of its ranks, and two at least, are late by at least half of its lateness; or
+ *   - if it is late in lumps, its costliest stretches show that, which hold half of what the others waited for it.
+ * Of two named groups with ranks in common the larger one stays. A part stays only if it has three ranks, and not all
+ * of them are named one by one. Pure; any thread. */
 #ifndef STRAGGLER_GROUPS_H
 #define STRAGGLER_GROUPS_H
 
@@ -14,7 +15,9 @@
 #define STRAGGLER_PLACE_NONE UINT32_MAX
 
 enum straggler_group_kind {
-	STRAGGLER_GROUP_HOSTS = 0, /* hosts whose names differ in their last number alone */
+	STRAGGLER_GROUP_STAGE = 0, /* of a pipeline */
+	STRAGGLER_GROUP_SWITCH,    /* of the network */
+	STRAGGLER_GROUP_HOSTS,     /* hosts whose names differ in their last number alone */
 	STRAGGLER_GROUP_HOST,
 	STRAGGLER_GROUP_LOCAL_RANK,
 	STRAGGLER_GROUP_PART, /* the late one of two parts */

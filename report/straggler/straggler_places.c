@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,21 +61,51 @@ static uint32_t first_alike(const struct profile *profile, const struct collecti
 	return member;
 }
 
+static const char *switch_of(const struct profile *profile, const struct collective_fold *fold,
+			     const struct straggler_switches *switches, uint32_t member)
+{
+	return straggler_switches_of(switches, process_of(profile, fold, member)->identity.host);
+}
+
+/* Returns the first member with the same switch; STRAGGLER_PLACE_NONE: the switch of this one is not known. */
+static uint32_t first_at_switch(const struct profile *profile, const struct collective_fold *fold,
+				const struct straggler_switches *switches, uint32_t member)
+{
+	const char *own = switch_of(profile, fold, switches, member);
+
+	for (uint32_t i = 0; i < member && own; i++) {
+		const char *other = switch_of(profile, fold, switches, i);
+
+		if (other && strcmp(own, other) == 0)
+			return i;
+	}
+	return own ? member : STRAGGLER_PLACE_NONE;
+}
+
 int straggler_places_find(const struct profile *profile, const struct collective_fold *fold,
+			  const struct straggler_switches *switches,
 			  struct straggler_place **places)
 {
+	bool all = true;
+
 	*places = calloc(fold->nr_members + 1ul, sizeof(**places));
 	if (!*places)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fold->nr_members; i++) {
 		const struct roster_process *process = process_of(profile, fold, i);
+		uint32_t *numbers = (*places)[i].numbers;
 
-		(*places)[i].numbers[STRAGGLER_GROUP_HOST] = process->identity.host;
-		(*places)[i].numbers[STRAGGLER_GROUP_HOSTS] = first_alike(profile, fold, i);
-		(*places)[i].numbers[STRAGGLER_GROUP_LOCAL_RANK] =
-			process->local_rank >= 0 ? (uint32_t)process->local_rank
-						 : STRAGGLER_PLACE_NONE;
+		numbers[STRAGGLER_GROUP_STAGE] = STRAGGLER_PLACE_NONE;
+		numbers[STRAGGLER_GROUP_SWITCH] = first_at_switch(profile, fold, switches, i);
+		numbers[STRAGGLER_GROUP_HOSTS] = first_alike(profile, fold, i);
+		numbers[STRAGGLER_GROUP_HOST] = process->identity.host;
+		numbers[STRAGGLER_GROUP_LOCAL_RANK] = process->local_rank >= 0
+							      ? (uint32_t)process->local_rank
+							      : STRAGGLER_PLACE_NONE;
+		all &= numbers[STRAGGLER_GROUP_SWITCH] != STRAGGLER_PLACE_NONE;
 	}
+	for (uint32_t i = 0; i < fold->nr_members && all; i++)
+		(*places)[i].numbers[STRAGGLER_GROUP_HOSTS] = STRAGGLER_PLACE_NONE;
 	return 0;
 }
 
@@ -88,13 +119,46 @@ static int print_host(const struct profile *profile, uint32_t host, bool alike, 
 	return size < 0 ? -ENOMEM : 0;
 }
 
+static uint32_t count_hosts(const struct profile *profile, const struct collective_fold *fold,
+			    const struct straggler_group *group)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < group->nr_members; i++) {
+		uint32_t host = process_of(profile, fold, group->members[i])->identity.host, j = 0;
+
+		while (j < i && process_of(profile, fold, group->members[j])->identity.host != host)
+			j++;
+		count += j == i;
+	}
+	return count;
+}
+
+static int print_switch(const struct profile *profile, const struct collective_fold *fold,
+			const struct straggler_switches *switches,
+			const struct straggler_group *group, char **name)
+{
+	const uint32_t count = count_hosts(profile, fold, group);
+
+	return asprintf(name, "%s, %" PRIu32 " host%s",
+			switch_of(profile, fold, switches, group->number), count,
+			count == 1 ? "" : "s");
+}
+
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
+			  const struct straggler_switches *switches,
 			  const struct straggler_group *group, char **name)
 {
 	int size = 0;
 
 	*name = NULL;
 	switch (group->kind) {
+	case STRAGGLER_GROUP_STAGE:
+		size = asprintf(name, "stage %" PRIu32, group->number);
+		break;
+	case STRAGGLER_GROUP_SWITCH:
+		size = print_switch(profile, fold, switches, group, name);
+		break;
 	case STRAGGLER_GROUP_HOST:
 		return print_host(profile, group->number, false, name);
 	case STRAGGLER_GROUP_HOSTS:

@@ -4,19 +4,23 @@
 #define STRAGGLER_PLACES_H
 
 #include "straggler_groups.h"
+#include "straggler_switches.h"
 
 #include "report/profile/profile.h"
 
 struct collective_fold;
 
-/* *places has one place for each member; the caller owns it: free(). Hosts are alike if their names differ in their
- * last number alone: r03n1 and r03n12 are, r03n1 and r04n1 are not. 0 or -ENOMEM. */
+/* *places has one place for each member, without a stage; the caller owns it: free(). If the switches of all members
+ * are known, these are the groups of hosts. Otherwise hosts are alike if their names differ in their last number alone:
+ * r03n1 and r03n12 are, r03n1 and r04n1 are not. 0 or -ENOMEM. */
 int straggler_places_find(const struct profile *profile, const struct collective_fold *fold,
+			  const struct straggler_switches *switches,
 			  struct straggler_place **places);
 
-/* Writes the name of a group: "node2", "hosts r03n*", "local rank 2 of each host", "a part of the ranks". The caller
- * owns *name. 0 or -ENOMEM. */
+/* Writes the name of a group: "stage 2", "switch s3, 4 hosts", "node2", "hosts r03n*", "local rank 2 of each host", "a
+ * part of the ranks". The caller owns *name. 0 or -ENOMEM. */
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
+			  const struct straggler_switches *switches,
 			  const struct straggler_group *group, char **name);
 
 #endif

@@ -110,7 +110,8 @@ static int read_straggler(struct report_view *view, struct collective_folds **fo
 	struct collective_folds *taken = *folds;
 
 	*folds = NULL;
-	return report_straggler_create(view->profile, view->store_path, taken, 1, &view->straggler);
+	return report_straggler_create(view->profile, view->store_path, view->topology, taken, 1,
+				       &view->straggler);
 }
 
 /* Refines the hosts' clocks by the collectives. */
@@ -140,7 +141,9 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS,
 		[REPORT_TABLE] = DETAIL(TOP), [REPORT_JSON] = STACKS, [REPORT_CSV] = STACKS}, NULL,
 		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write)}},
-	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0, ROWS, read_straggler,
+	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0,
+		{[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE) | DETAIL(TOPOLOGY),
+		[REPORT_JSON] = DETAIL(TOPOLOGY), [REPORT_CSV] = DETAIL(TOPOLOGY)}, read_straggler,
 		{DATA(write_straggler)}},
 	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), {0}, NULL,
 		{DATA(write_ranks)}},
@@ -182,6 +185,7 @@ static const char *const detail_names[REPORT_DETAILS] = {
 	[REPORT_DETAIL_VERBOSE] = "--verbose",
 	[REPORT_DETAIL_WEIGHT] = "--weight",
 	[REPORT_DETAIL_UNIT] = "--unit",
+	[REPORT_DETAIL_TOPOLOGY] = "--topology",
 	[REPORT_DETAIL_LINES] = "--lines",
 	[REPORT_DETAIL_FRAMES] = "--frames",
 	[REPORT_DETAIL_FRAMEWORKS] = "--frameworks",

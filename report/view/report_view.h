@@ -13,9 +13,10 @@
 #include "report/profile/profile.h"
 #include "report/profile/whole_profile.h"
 #include "report/straggler/report_straggler.h"
+#include "report/straggler/straggler_topology.h"
 
-/* report_view_open() leaves the last three members NULL. report_subject_read() makes the first two of them, and the
- * caller the difference. report_view_close() destroys them all. */
+/* report_view_open() leaves the last four members NULL. The caller may set the first of them. report_subject_read()
+ * makes the next two, and the caller the difference. report_view_close() destroys all but the topology. */
 struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
@@ -27,6 +28,7 @@ struct report_view {
 	const char *store_path; /* of the store that is read */
 	struct whole_profile whole;
 	const struct report_options *options;
+	const struct straggler_topology *topology; /* borrowed; of a file */
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;
 	struct report_diff *diff; /* difference of two ranks in the tree */

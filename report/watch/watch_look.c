@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "watch_onset.h"
-#include "watch_period.h"
 #include "watch_recent.h"
 #include "watch_replay.h"
 
@@ -17,6 +16,7 @@
 #include "report/names/robust.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
+#include "report/straggler/straggler_period.h"
 #include "report/writers/straggler_text.h"
 
 /* The last part of the window, in which a stall may still go on. */
@@ -215,7 +215,7 @@ static int find_period(const struct looking *looking, const struct late *late, u
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		kinds[i] = looking->recent->meetings[first + i].kind;
-	*period = watch_period_find(kinds, count);
+	*period = straggler_period_find(kinds, count);
 	free(kinds);
 	return 0;
 }
@@ -416,7 +416,7 @@ static int look_through(const struct matter *matter, const struct watch_window *
 		struct looking looking = {.recent = &chosen, .look = look, .is_second = is_second};
 
 		look->newest = chosen.newest;
-		error = report_straggler_create(profile, matter->store_path, chosen.folds,
+		error = report_straggler_create(profile, matter->store_path, NULL, chosen.folds,
 						WATCH_LOOK_LOOKS, &straggler);
 		looking.straggler = straggler;
 		if (!error)

@@ -74,6 +74,23 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
+/* The stretches of a pipeline's run stand in for collectives. */
+static void append_stretches(char *line, size_t size,
+			     const struct report_straggler_communicator *on,
+			     const struct straggler_subject *found)
+{
+	const struct collective_fold *of = on->fold;
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size,
+			 "waited least in %.2f %% of %" PRIu32
+			 " stretches of %s; each other rank waited %s for it, %.2f %% of the time",
+			 percent((double)found->stretches, collective_fold_buckets(of)),
+			 collective_fold_buckets(of), on->name,
+			 report_summary_time(found->others_ns / (of->nr_members - 1), time),
+			 100 * found->share);
+}
+
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
 			  const struct straggler_subject *found)
 {
@@ -88,6 +105,10 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			: 0;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
+	if (on->is_pipeline) {
+		append_stretches(line, size, on, found);
+		return;
+	}
 	switch (found->ground) {
 	case STRAGGLER_STALL:
 		text_line_append(line, size,
@@ -108,6 +129,67 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 	}
 	text_line_append(line, size, "; each other rank waited %s for it, %.2f %% of the time",
 			 report_summary_time(waited_ns, time), 100 * share);
+}
+
+/* Appends a time for each step, or of the whole run. */
+static void append_each_step(char *line, size_t size,
+			     const struct report_straggler_experts *experts)
+{
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size, "%s%s",
+			 report_summary_time(experts->steps ? experts->waited_ns / experts->steps
+							    : experts->waited_ns,
+					     time),
+			 experts->steps ? " a step" : " in all");
+}
+
+void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
+			    const struct report_straggler_experts *experts)
+{
+	if (experts->member == REPORT_STRAGGLER_NONE) {
+		text_line_append(line, size,
+				 "imbalance: of %s each time another one holds up the others, ",
+				 straggler->communicators[experts->communicator].name);
+		append_each_step(line, size, experts);
+		text_line_append(line, size, ", %.2f %% of the time", 100 * experts->share);
+		return;
+	}
+	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
+		text_line_append(line, size, "its expert took %.2f times the others' GPU time; ",
+				 experts->gpu_times);
+	else if (experts->gpu_times > 0)
+		text_line_append(line, size,
+				 "between exchanges its GPU computed %.2f times as long as the "
+				 "others'; ",
+				 experts->gpu_times);
+	text_line_append(line, size, "the others waited ");
+	append_each_step(line, size, experts);
+}
+
+/* What is known of a rank between the exchanges where it is late. */
+static void append_experts(char *line, size_t size, const struct report_straggler *straggler,
+			   const struct report_straggler_rank *rank)
+{
+	for (uint32_t i = 0; i < straggler->nr_experts; i++) {
+		const struct report_straggler_experts *experts = &straggler->experts[i];
+
+		if (experts->communicator != rank->communicator || experts->member != rank->member)
+			continue;
+		text_line_append(line, size, "; ");
+		straggler_text_experts(line, size, straggler, experts);
+	}
+}
+
+static void append_imbalances(char *line, size_t size, const struct report_straggler *straggler)
+{
+	for (uint32_t i = 0; i < straggler->nr_experts; i++) {
+		if (straggler->experts[i].member != REPORT_STRAGGLER_NONE)
+			continue;
+		text_line_append(line, size, "; ");
+		straggler_text_experts(line, size, straggler, &straggler->experts[i]);
+		break;
+	}
 }
 
 static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
@@ -134,16 +216,30 @@ static void append_keeper(char *line, size_t size, const struct report_straggler
 	}
 }
 
+/* A stage that has one rank is late as that rank. */
+static void append_stage(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_rank *rank)
+{
+	const struct straggler_pipeline *pipeline = straggler->pipeline;
+
+	if (pipeline && straggler->communicators[rank->communicator].is_pipeline &&
+	    pipeline->of_stage[pipeline->stages.ranks[rank->member].stage].nr_ranks == 1)
+		text_line_append(line, size, "stage %" PRIu32 ", ",
+				 pipeline->stages.ranks[rank->member].stage);
+}
+
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *on =
 		&straggler->communicators[rank->communicator];
 
+	append_stage(line, size, straggler, rank);
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
 	append_keeper(line, size, straggler, rank);
 	straggler_text_waits(line, size, on, &on->members[rank->member].found);
+	append_experts(line, size, straggler, rank);
 	append_first_cause(line, size, rank->causes, rank->nr_causes);
 	text_line_append(line, size, ")");
 }
@@ -184,13 +280,26 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	text_line_append(line, size, ")");
 }
 
+/* Tells how many ranks are late in collectives because of their pipeline. */
+static void append_victims(char *line, size_t size, const struct report_straggler *straggler)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
+		count += !straggler->ranks[i].named && straggler->ranks[i].kept_by;
+	if (count)
+		text_line_append(line, size, "; kept waiting in %s: %" PRIu32 " rank%s",
+				 straggler->communicators[straggler->nr_communicators].name, count,
+				 count == 1 ? "" : "s");
+}
+
 static uint64_t count_used(const struct report_straggler *straggler)
 {
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
 		used += straggler->communicators[i].fold->used;
-	return used;
+	return used + (straggler->pipeline ? straggler->pipeline->fold.used : 0);
 }
 
 /* Nobody is named: says for whom the others waited most all the same. */
@@ -210,9 +319,10 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 		return;
 	text_line_append(line, size, "; most waited for: ");
 	straggler_text_rank(line, size, most);
-	text_line_append(line, size, ", %s, %.0f %% of all waiting",
+	text_line_append(line, size, ", %s, %.0f %% of all waiting%s",
 			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
-			 percent(most->others_mean_ns, all_ns));
+			 percent(most->others_mean_ns, all_ns),
+			 most->excused ? ", as the schedule of its pipeline has it" : "");
 }
 
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)
@@ -243,5 +353,7 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	}
 	if (named > NAMED_MAX)
 		text_line_append(line, size, "; and %" PRIu32 " more", named - NAMED_MAX);
+	append_victims(line, size, straggler);
+	append_imbalances(line, size, straggler);
 	return line;
 }

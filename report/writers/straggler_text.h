@@ -30,4 +30,9 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
 			  const struct straggler_subject *found);
 
+/* Appends what is known of exchanges: "its expert took 1.40 times the others' GPU time; the others waited 3.100 ms a
+ * step", "imbalance: of ranks 0-7 each time another one holds up the others, 3.100 ms a step, 6.00 % of the time". */
+void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
+			    const struct report_straggler_experts *experts);
+
 #endif

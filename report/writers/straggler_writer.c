@@ -6,6 +6,7 @@
 
 #include "communicator_column.h"
 #include "json_text.h"
+#include "parallel_writer.h"
 #include "row_text.h"
 #include "straggler_text.h"
 #include "text_file.h"
@@ -208,21 +209,26 @@ static void write_named(const struct table *table, const struct report_straggler
 	char line[STRAGGLER_TEXT_SIZE] = "", behind[NUMBER_SIZE];
 
 	straggler_text_rank(line, sizeof(line), rank);
-	fprintf(table->out,
-		"\n%s is late in collectives of %s, where it was last %s behind the one before "
-		"it\n",
-		line, on->name, report_summary_time(found->behind_ns, behind));
+	if (on->is_pipeline)
+		fprintf(table->out, "\n%s is late in %s\n", line, on->name);
+	else
+		fprintf(table->out,
+			"\n%s is late in collectives of %s, where it was last %s behind the one "
+			"before it\n",
+			line, on->name, report_summary_time(found->behind_ns, behind));
 	write_found(table, found);
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 
 static void write_group(const struct table *table, const struct report_straggler_group *group)
 {
+	const struct report_straggler_communicator *on =
+		&table->straggler->communicators[group->communicator];
 	char line[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_text_ranks(line, sizeof(line), table->straggler, group);
-	fprintf(table->out, "\n%s (%s) is late in collectives of %s\n", group->name, line,
-		table->straggler->communicators[group->communicator].name);
+	fprintf(table->out, "\n%s (%s) is late in %s%s\n", group->name, line,
+		on->is_pipeline ? "" : "collectives of ", on->name);
 	write_found(table, &group->group->found);
 	write_causes(table->out, group->causes, group->nr_causes, &group->scope);
 }
@@ -320,6 +326,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		write_communicators(&table, top);
 	if (straggler->nr_ranks)
 		write_ranks(out, straggler, top);
+	parallel_writer_table(out, straggler);
 	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
@@ -490,10 +497,9 @@ static void write_rank_row(struct row_text *out, const void *row)
 }
 
 static const char *const kinds[] = {
-	[STRAGGLER_GROUP_HOSTS] = "hosts",
-	[STRAGGLER_GROUP_HOST] = "host",
-	[STRAGGLER_GROUP_LOCAL_RANK] = "local_rank",
-	[STRAGGLER_GROUP_PART] = "part",
+	[STRAGGLER_GROUP_STAGE] = "stage",           [STRAGGLER_GROUP_SWITCH] = "switch",
+	[STRAGGLER_GROUP_HOSTS] = "hosts",           [STRAGGLER_GROUP_HOST] = "host",
+	[STRAGGLER_GROUP_LOCAL_RANK] = "local_rank", [STRAGGLER_GROUP_PART] = "part",
 };
 
 static void write_group_row(struct row_text *out, const void *row)
@@ -556,6 +562,8 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	fputs(",\n", out);
 	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
 		      straggler->nr_groups, sizeof(*straggler->groups));
+	fputs(",\n", out);
+	parallel_writer_json(out, straggler);
 	fputs(",\n", out);
 	row_text_json(out, "slow_links", write_link_row, straggler, straggler->links,
 		      straggler->nr_links, sizeof(*straggler->links));

@@ -18,6 +18,8 @@
 #include "late/late_ranks.h"
 #include "late/late_unseen.h"
 #include "report/writers/straggler_text.h"
+#include "tests/bench/late/late_experts.h"
+#include "tests/bench/late/late_pipeline.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_model.h"
 #include "tests/report/straggler/straggler_training.h"
@@ -77,6 +79,16 @@ static const struct kind planted[] = {
 	  .noise_ms = 3,
 	  .plants = {{16, 31, 10, 0, 0, 0}}},
 	 STRAGGLER_GROUP_HOSTS},
+	{"one switch of 4 by topology, with 4 hosts of 8 ranks, by 10 %",
+	 {.ranks = 128,
+	  .ranks_per_host = 8,
+	  .hosts_per_switch = 4,
+	  .by_topology = true,
+	  .collectives = 300,
+	  .work_ms = 100,
+	  .noise_ms = 3,
+	  .plants = {{64, 95, 10, 0, 0, 0}}},
+	 STRAGGLER_GROUP_SWITCH},
 };
 
 static const struct kind clean[] = {
@@ -285,6 +297,10 @@ int main(int argc, char **argv)
 		print_causes(jobs);
 	if (!table || strcmp(table, "plants") == 0)
 		late_plants_print(jobs, first_seed);
+	if (!table || strcmp(table, "pipelines") == 0)
+		late_pipeline_run(jobs);
+	if (!table || strcmp(table, "experts") == 0)
+		late_experts_run(jobs);
 	if (!table || strcmp(table, "unseen") == 0)
 		late_unseen_print(6 * jobs, first_seed);
 	return 0;

@@ -142,6 +142,51 @@ static void a_long_job_id_is_cut(void **state)
 	assert_int_equal(strlen(identity.job), JOB_IDENTITY_JOB_MAX - 1);
 }
 
+static void slurm_tells_the_switch_above_a_node(void **state)
+{
+	struct job_identity identity;
+
+	(void)state;
+	READ(&identity, "SLURM_TOPOLOGY_ADDR=s0.s3.node17\0"
+			"SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node");
+	assert_string_equal(identity.network_switch, "switch s3");
+	READ(&identity, "SLURM_TOPOLOGY_ADDR=b1.node17.cluster.example\0"
+			"SLURM_TOPOLOGY_ADDR_PATTERN=block.node");
+	assert_string_equal(identity.network_switch, "block b1");
+}
+
+static void an_address_that_fits_no_pattern_is_no_switch(void **state)
+{
+	static const struct {
+		const char *block;
+		size_t size;
+	} blocks[] = {
+#define BLOCK(text) {text, sizeof(text)}
+		BLOCK("SLURM_TOPOLOGY_ADDR=node17\0SLURM_TOPOLOGY_ADDR_PATTERN=node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=s0.node17"),
+		BLOCK("SLURM_TOPOLOGY_ADDR_PATTERN=switch.node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=s0\0SLURM_TOPOLOGY_ADDR_PATTERN=switch.node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=.node17\0SLURM_TOPOLOGY_ADDR_PATTERN=switch.node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=s\n.node17\0SLURM_TOPOLOGY_ADDR_PATTERN=switch.node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=s0.node17\0SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=s0.node17\0SLURM_TOPOLOGY_ADDR_PATTERN=.node"),
+		BLOCK("SLURM_TOPOLOGY_ADDR=\0SLURM_TOPOLOGY_ADDR_PATTERN="),
+#undef BLOCK
+	};
+	char block[512] = "SLURM_TOPOLOGY_ADDR_PATTERN=switch.node\0SLURM_TOPOLOGY_ADDR=";
+	struct job_identity identity;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		job_identity_read(blocks[i].block, blocks[i].size, &identity);
+		assert_string_equal(identity.network_switch, "");
+	}
+	memset(block + 60, '7', 200); /* a name that is too long */
+	memcpy(block + 260, ".node17", 8);
+	job_identity_read(block, sizeof(block), &identity);
+	assert_string_equal(identity.network_switch, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +199,8 @@ int main(void)
 		cmocka_unit_test(the_first_of_equal_names_counts_and_the_last_needs_no_terminator),
 		cmocka_unit_test(a_scheduler_names_the_job_before_torchrun_does),
 		cmocka_unit_test(a_long_job_id_is_cut),
+		cmocka_unit_test(slurm_tells_the_switch_above_a_node),
+		cmocka_unit_test(an_address_that_fits_no_pattern_is_no_switch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

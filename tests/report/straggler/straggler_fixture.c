@@ -400,7 +400,8 @@ struct report_straggler *job_straggler(void)
 	struct profile *profile = job_profile();
 	struct report_straggler *found;
 
-	assert_int_equal(report_straggler_create(profile, job_path(), job_collectives(), 1, &found),
+	assert_int_equal(report_straggler_create(profile, job_path(), NULL, job_collectives(), 1,
+						 &found),
 			 0);
 	profile_destroy(profile);
 	return found;

@@ -19,9 +19,12 @@ static void set_places(const struct model *model, struct straggler_place *places
 		places[i].numbers[STRAGGLER_GROUP_HOST] = host;
 		places[i].numbers[STRAGGLER_GROUP_LOCAL_RANK] =
 			model->ranks_per_host ? i % model->ranks_per_host : 0;
-		places[i].numbers[STRAGGLER_GROUP_HOSTS] = model->hosts_per_switch
-								   ? host / model->hosts_per_switch
-								   : STRAGGLER_PLACE_NONE;
+		for (uint32_t kind = 0; kind < STRAGGLER_GROUP_HOST; kind++)
+			places[i].numbers[kind] = STRAGGLER_PLACE_NONE;
+		if (model->hosts_per_switch)
+			places[i].numbers[model->by_topology ? STRAGGLER_GROUP_SWITCH
+							     : STRAGGLER_GROUP_HOSTS] =
+				host / model->hosts_per_switch;
 	}
 }
 

@@ -3,6 +3,8 @@
 #ifndef STRAGGLER_MODEL_H
 #define STRAGGLER_MODEL_H
 
+#include <stdbool.h>
+
 #include "report/straggler/straggler_groups.h"
 
 #define MODEL_COLLECTIVE_MS 2 /* a collective's own time */
@@ -18,6 +20,7 @@ struct model_plant {
 
 struct model {
 	uint32_t ranks, ranks_per_host, hosts_per_switch; /* per switch 0: names tell nothing */
+	bool by_topology; /* switches are known, and names tell nothing */
 	uint32_t collectives;
 	double work_ms, noise_ms;
 	double drift; /* so much of the noise stays until the next collective */

@@ -10,6 +10,8 @@
  *   --more-load R:PERCENT   rank R so much longer
  *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
  *   --more-work R:PERCENT   rank R so much longer
+ *   --pipeline N       the ranks are stages: in each step N micro-batches pass through them and back, with a kernel each time
+ *   --experts          an all_to_all stands before and behind the computing kernel
  *   --ahead            the host waits for the last step alone
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
  *   --threads          ranks are threads of one process
@@ -55,11 +57,11 @@ struct lateness {
 };
 
 static struct {
-	int ranks, steps;
+	int ranks, steps, micro_batches;
 	struct lateness host, gpu, load, work;
 	unsigned int load_us, work_us, gpu_us, gpu_most_us;
 	int first, count; /* of ranks here; count 0: all */
-	bool ahead, mix, threads;
+	bool ahead, mix, threads, experts;
 	const char *wait, *job, *until, *late_while;
 } options = {.ranks = 2,
 	     .steps = 10,
@@ -93,6 +95,41 @@ static NOINLINE void rank_compute(cudaStream_t stream)
 static NOINLINE void rank_reduce(ncclComm_t comm, cudaStream_t stream, size_t count)
 {
 	REQUIRE(ncclAllReduce(NULL, NULL, count, ncclFloat32, ncclSum, comm, stream));
+	sink++;
+}
+
+/* peer beyond the first or the last rank: there is none. */
+static NOINLINE void rank_send(ncclComm_t comm, cudaStream_t stream, int peer)
+{
+	if (peer >= 0 && peer < options.ranks)
+		REQUIRE(ncclSend(NULL, 1000, ncclFloat32, peer, comm, stream));
+	sink++;
+}
+
+static NOINLINE void rank_receive(ncclComm_t comm, cudaStream_t stream, int peer)
+{
+	if (peer >= 0 && peer < options.ranks)
+		REQUIRE(ncclRecv(NULL, 1000, ncclFloat32, peer, comm, stream));
+	sink++;
+}
+
+static NOINLINE void rank_exchange_all(ncclComm_t comm, cudaStream_t stream)
+{
+	if (options.experts)
+		REQUIRE(ncclAlltoAll(NULL, NULL, 1000, ncclFloat32, comm, stream));
+	sink++;
+}
+
+/* All micro-batches go forward, then all of them go back. */
+static NOINLINE void rank_pipeline(ncclComm_t comm, cudaStream_t stream, int rank)
+{
+	for (int i = 0; i < 2 * options.micro_batches; i++) {
+		const int way = i < options.micro_batches ? 1 : -1;
+
+		rank_receive(comm, stream, rank - way);
+		rank_compute(stream);
+		rank_send(comm, stream, rank + way);
+	}
 	sink++;
 }
 
@@ -162,7 +199,12 @@ static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank, u
 	rank_load(with_more(options.load_us, &options.load, rank));
 	if (options.work_us)
 		rank_work(with_more(options.work_us, &options.work, rank), random);
-	rank_compute(stream);
+	rank_exchange_all(comm, stream);
+	if (options.micro_batches)
+		rank_pipeline(comm, stream, rank);
+	else
+		rank_compute(stream);
+	rank_exchange_all(comm, stream);
 	if (is_late(&options.host, rank))
 		usleep(options.host.us);
 	rank_reduce(comm, stream, 1000);
@@ -393,6 +435,8 @@ static void read_options(int argc, char **argv)
 					      {"gpu", required_argument, NULL, 'G'},
 					      {"late-while", required_argument, NULL, 'W'},
 					      {"until", required_argument, NULL, 'u'},
+					      {"pipeline", required_argument, NULL, 'p'},
+					      {"experts", no_argument, NULL, 'e'},
 					      {"ahead", no_argument, NULL, 'a'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
@@ -429,6 +473,10 @@ static void read_options(int argc, char **argv)
 			options.late_while = optarg;
 		else if (option == 'u')
 			options.until = optarg;
+		else if (option == 'p')
+			options.micro_batches = atoi(optarg);
+		else if (option == 'e')
+			options.experts = true;
 		else if (option == 'a')
 			options.ahead = true;
 		else if (option == 'm')

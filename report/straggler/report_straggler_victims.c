@@ -1,0 +1,268 @@
+#include "report_straggler_victims.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "report_straggler.h"
+
+#include "report/names/robust.h"
+
+/* ---- collectives */
+
+/* Returns the member for which the others of a communicator waited longest, if for at least half of all their waits. */
+static uint32_t most_waited_for(const struct report_straggler_communicator *of)
+{
+	uint64_t all_ns = 0;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
+		all_ns += of->members[i].found.others_ns;
+		if (of->members[i].found.others_ns > of->members[most].found.others_ns)
+			most = i;
+	}
+	return all_ns && of->members[most].found.others_ns >= all_ns / 2 ? most
+									 : REPORT_STRAGGLER_NONE;
+}
+
+/* Returns what a late rank waited on another communicator above the median of the others of its own one: a wait that
+ * they share makes none of them late. waited_ns: of each rank of the report; values: room for a double for each. */
+static uint64_t waited_more(const struct report_straggler *report,
+			    const struct report_straggler_rank *rank, const uint64_t *waited_ns,
+			    double *values)
+{
+	const struct report_straggler_communicator *late =
+		&report->communicators[rank->communicator];
+	const uint64_t own_ns = waited_ns[rank - report->ranks];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < late->fold->nr_members; i++)
+		if (i != rank->member)
+			values[count++] = (double)waited_ns[late->members[i].of_rank];
+	const uint64_t usual_ns = (uint64_t)robust_median(values, count);
+	return own_ns > usual_ns ? own_ns - usual_ns : 0;
+}
+
+/* Returns whether a rank is late, and not because of this one. */
+static bool is_keeper(const struct report_straggler *report, uint32_t keeper, uint32_t kept)
+{
+	const struct report_straggler_rank *rank = &report->ranks[keeper];
+	uint32_t steps = 0;
+
+	while (rank->kept_by && rank->kept_by != report->ranks[kept].id &&
+	       steps++ < report->nr_ranks) {
+		uint32_t i = 0;
+
+		while (report->ranks[i].id != rank->kept_by)
+			i++;
+		rank = &report->ranks[i];
+	}
+	return keeper != kept && !rank->kept_by;
+}
+
+/* Sets kept_by and kept_on of a named rank. waited_ns, values: as of waited_more(), waited_ns zeroed. */
+static void find_keeper(const struct report_straggler *report, struct report_straggler_rank *rank,
+			uint64_t *waited_ns, double *values)
+{
+	const struct report_straggler_communicator *late =
+		&report->communicators[rank->communicator];
+	const struct straggler_subject *found = &late->members[rank->member].found;
+	const uint32_t index = (uint32_t)(rank - report->ranks);
+	uint64_t most_ns = found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0;
+
+	for (uint32_t i = 0; i < report->nr_communicators && found->late_ns > 0; i++) {
+		const struct report_straggler_communicator *of = &report->communicators[i];
+		uint32_t keeper =
+			i == rank->communicator ? REPORT_STRAGGLER_NONE : most_waited_for(of);
+
+		if (keeper == REPORT_STRAGGLER_NONE)
+			continue;
+		const uint32_t by = of->members[keeper].of_rank;
+		if ((!of->members[keeper].found.ground && !report->ranks[by].groups) ||
+		    !is_keeper(report, by, index))
+			continue;
+		for (uint32_t j = 0; j < of->fold->nr_members; j++)
+			waited_ns[of->members[j].of_rank] = of->members[j].found.waited_ns;
+		const uint64_t more_ns = waited_more(report, rank, waited_ns, values);
+		if (more_ns > most_ns) {
+			most_ns = more_ns;
+			rank->kept_by = report->ranks[by].id;
+			rank->kept_on = i;
+		}
+		for (uint32_t j = 0; j < of->fold->nr_members; j++)
+			waited_ns[of->members[j].of_rank] = 0;
+	}
+}
+
+static int find_keepers(const struct report_straggler *report)
+{
+	uint64_t *waited_ns = calloc(report->nr_ranks + 1ul, sizeof(*waited_ns));
+	uint32_t most = 1;
+
+	for (uint32_t i = 0; i < report->nr_communicators; i++)
+		if (report->communicators[i].fold->nr_members > most)
+			most = report->communicators[i].fold->nr_members;
+	double *values = calloc(most, sizeof(*values));
+	int error = waited_ns && values ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < report->nr_named && !error; i++)
+		find_keeper(report, &report->ranks[i], waited_ns, values);
+	free(waited_ns);
+	free(values);
+	return error;
+}
+
+/* ---- pipelines */
+
+/* The pipelines as judged; NULL: they were not. */
+static const struct report_straggler_communicator *
+find_pipelines(const struct report_straggler *report)
+{
+	const struct report_straggler_communicator *of =
+		&report->communicators[report->nr_communicators];
+
+	return report->pipeline && of->fold->used ? of : NULL;
+}
+
+/* Returns whether a rank of the pipelines is late there, by itself or in a group. */
+static bool is_late(const struct report_straggler_communicator *pipelines, uint32_t member)
+{
+	return pipelines->members[member].found.ground || pipelines->members[member].in_group;
+}
+
+/* Returns the late rank of the same pipeline, or else that for which the others waited most; REPORT_STRAGGLER_NONE:
+ * none is late. */
+static uint32_t find_late(const struct report_straggler *report,
+			  const struct report_straggler_communicator *pipelines, uint32_t member)
+{
+	const struct straggler_stage_rank *ranks = report->pipeline->stages.ranks;
+	uint32_t most = REPORT_STRAGGLER_NONE;
+
+	for (uint32_t i = 0; i < pipelines->fold->nr_members; i++) {
+		if (!is_late(pipelines, i))
+			continue;
+		if (most == REPORT_STRAGGLER_NONE) {
+			most = i;
+			continue;
+		}
+		const bool same = ranks[i].pipeline == ranks[member].pipeline;
+		const bool most_same = ranks[most].pipeline == ranks[member].pipeline;
+		if (same != most_same ? same
+				      : pipelines->members[i].found.others_ns >
+						pipelines->members[most].found.others_ns)
+			most = i;
+	}
+	return most;
+}
+
+/* Returns the process's place in the pipelines, if it is not late there, but waits for half of a lateness at least. */
+static uint32_t find_victim(const struct report_straggler *report,
+			    const struct report_straggler_communicator *pipelines, uint32_t process,
+			    const struct straggler_subject *late, uint64_t used, uint32_t others)
+{
+	const uint32_t place = straggler_pipeline_find(report->pipeline, process);
+	uint64_t late_ns = late->late_ns > 0 ? (uint64_t)late->late_ns * used : 0;
+
+	if (late->others_ns / others > late_ns)
+		late_ns = late->others_ns / others;
+	return place != COLLECTIVE_FOLD_NONE && !is_late(pipelines, place) &&
+			       report->pipeline->times[place].waits_ns >= late_ns / 2
+		       ? place
+		       : REPORT_STRAGGLER_NONE;
+}
+
+/* The ranks of a group wait side by side: what one of them is late, all are. */
+static bool is_excused(const struct report_straggler *report,
+		       const struct report_straggler_communicator *pipelines,
+		       const struct report_straggler_communicator *of,
+		       const struct straggler_group *group)
+{
+	uint32_t victims = 0;
+
+	for (uint32_t i = 0; i < group->nr_members; i++) {
+		const uint32_t member = group->members[i];
+		const uint32_t process = of->fold->members[member].process;
+		const uint32_t place = straggler_pipeline_find(report->pipeline, process);
+
+		victims += place != COLLECTIVE_FOLD_NONE &&
+			   (is_late(pipelines, place) ||
+			    find_victim(report, pipelines, process, &of->members[member].found,
+					of->fold->used,
+					of->fold->nr_members - 1) != REPORT_STRAGGLER_NONE);
+	}
+	return 2 * victims >= group->nr_members;
+}
+
+static void excuse_groups(const struct report_straggler *report,
+			  const struct report_straggler_communicator *pipelines,
+			  struct report_straggler_communicator *of)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < of->nr_groups; i++) {
+		const struct straggler_group *group = &of->groups[i];
+
+		if (!is_excused(report, pipelines, of, group)) {
+			of->groups[kept++] = *group;
+			continue;
+		}
+		for (uint32_t j = 0; j < group->nr_members; j++)
+			of->members[group->members[j]].in_group = false;
+		free(group->members);
+	}
+	of->nr_groups = kept;
+}
+
+void report_straggler_victims_excuse(struct report_straggler *report)
+{
+	const struct report_straggler_communicator *pipelines = find_pipelines(report);
+
+	for (uint32_t i = 0; i < report->nr_communicators && pipelines; i++) {
+		struct report_straggler_communicator *of = &report->communicators[i];
+
+		for (uint32_t j = 0; j < of->fold->nr_members; j++) {
+			struct straggler_subject *found = &of->members[j].found;
+
+			if (!found->ground ||
+			    find_victim(report, pipelines, of->fold->members[j].process, found,
+					of->fold->used,
+					of->fold->nr_members - 1) == REPORT_STRAGGLER_NONE)
+				continue;
+			of->members[j].excused = true;
+			found->ground = STRAGGLER_NOT_NAMED;
+		}
+		excuse_groups(report, pipelines, of);
+	}
+}
+
+/* Sets kept_by of the ranks that were excused on a communicator. */
+static void find_keepers_in_pipeline(struct report_straggler *report,
+				     const struct report_straggler_communicator *pipelines,
+				     const struct report_straggler_communicator *of)
+{
+	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
+		struct report_straggler_rank *rank = &report->ranks[of->members[i].of_rank];
+
+		rank->excused |=
+			of->members[i].found.others_ns &&
+			find_victim(report, pipelines, of->fold->members[i].process,
+				    &of->members[i].found, of->fold->used,
+				    of->fold->nr_members - 1) != REPORT_STRAGGLER_NONE;
+		if (!of->members[i].excused || rank->named)
+			continue;
+		const uint32_t late = find_late(
+			report, pipelines,
+			straggler_pipeline_find(report->pipeline, of->fold->members[i].process));
+		if (late != REPORT_STRAGGLER_NONE)
+			rank->kept_by = report->ranks[pipelines->members[late].of_rank].id;
+	}
+}
+
+int report_straggler_victims_find(struct report_straggler *report)
+{
+	const struct report_straggler_communicator *pipelines = find_pipelines(report);
+	int error = find_keepers(report);
+
+	for (uint32_t i = 0; i < report->nr_communicators && pipelines; i++)
+		find_keepers_in_pipeline(report, pipelines, &report->communicators[i]);
+	return error;
+}

@@ -1,0 +1,271 @@
+#include "straggler_pipeline.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "straggler_steps.h"
+
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/kept_log.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_schema.h"
+#include "report/names/outlier.h"
+
+struct comparing {
+	struct straggler_pipeline *pipeline;
+	struct straggler_timeline_input input;
+	uint64_t *waits; /* owns; of each stretch and rank */
+	bool *known;     /* owns; of each stretch: by all ranks */
+};
+
+void straggler_pipeline_destroy(struct straggler_pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	straggler_stages_fini(&pipeline->stages);
+	collective_fold_fini(&pipeline->fold);
+	free(pipeline->of_stage);
+	free(pipeline->times);
+	free(pipeline->counts);
+	free(pipeline);
+}
+
+uint32_t straggler_pipeline_find(const struct straggler_pipeline *pipeline, uint32_t process)
+{
+	for (uint32_t i = 0; pipeline && i < pipeline->stages.nr_ranks; i++)
+		if (pipeline->stages.ranks[i].process == process)
+			return i;
+	return COLLECTIVE_FOLD_NONE;
+}
+
+/* ---- the ranks */
+
+static int make_members(struct straggler_pipeline *pipeline)
+{
+	const struct straggler_stages *stages = &pipeline->stages;
+	struct collective_fold *fold = &pipeline->fold;
+
+	fold->nr_ranks = stages->nr_ranks;
+	fold->members = calloc(stages->nr_ranks, sizeof(*fold->members));
+	pipeline->of_stage = calloc(stages->nr_stages, sizeof(*pipeline->of_stage));
+	pipeline->times = calloc(stages->nr_ranks, sizeof(*pipeline->times));
+	pipeline->counts = calloc(stages->nr_ranks, sizeof(*pipeline->counts));
+	if (!fold->members || !pipeline->of_stage || !pipeline->times || !pipeline->counts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stages->nr_ranks; i++) {
+		struct straggler_pipeline_stage *stage =
+			&pipeline->of_stage[stages->ranks[i].stage];
+
+		if (!stage->nr_ranks++)
+			stage->first = i;
+		fold->members[i] = (struct collective_fold_member){
+			.process = stages->ranks[i].process,
+			.rank = i,
+			.buckets = calloc(COLLECTIVE_FOLD_BUCKETS, sizeof(*fold->members->buckets)),
+		};
+		fold->nr_members++;
+		if (!fold->members[i].buckets)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The host's clock is known by a call whose kernel is. */
+static void set_span(const struct collective_folds *folds,
+		     const struct straggler_timeline *timeline,
+		     struct collective_fold_member *member)
+{
+	uint32_t count;
+	const struct collective_log_call *calls = collective_log_calls(folds->log, &count);
+
+	member->gpu_start_ns = timeline->start_ns;
+	member->gpu_end_ns = timeline->end_ns;
+	for (uint32_t i = count; i-- > 0 && !member->end_ns;)
+		if (calls[i].process == member->process && calls[i].gpu.known &&
+		    calls[i].gpu.clock_known) {
+			const uint64_t offset_ns = (uint64_t)calls[i].gpu.clock_offset_ns;
+
+			member->start_ns = timeline->start_ns + offset_ns;
+			member->end_ns = timeline->end_ns + offset_ns;
+		}
+}
+
+static void add_times(struct straggler_times *to, const struct straggler_times *from)
+{
+	to->compute_ns += from->compute_ns;
+	to->waits_ns += from->waits_ns;
+	to->moves_ns += from->moves_ns;
+	to->idle_ns += from->idle_ns;
+}
+
+static int read_rank(struct comparing *comparing, uint32_t rank)
+{
+	struct straggler_pipeline *pipeline = comparing->pipeline;
+	const uint32_t nr_ranks = pipeline->stages.nr_ranks;
+	struct straggler_timeline timeline;
+	int error = straggler_timeline_read(&comparing->input, pipeline->stages.ranks[rank].process,
+					    &timeline);
+
+	for (uint32_t i = 0; i < comparing->input.nr_stretches && !error; i++) {
+		const struct straggler_stretch *stretch = &timeline.stretches[i];
+
+		comparing->waits[(size_t)i * nr_ranks + rank] =
+			stretch->times.waits_ns + stretch->times.moves_ns;
+		comparing->known[i] &= stretch->known_ns > 0;
+		add_times(&pipeline->times[rank], &stretch->times);
+	}
+	if (!error)
+		set_span(comparing->input.folds, &timeline, &pipeline->fold.members[rank]);
+	straggler_timeline_fini(&timeline);
+	return error;
+}
+
+/* ---- the comparison */
+
+static void compare(struct comparing *comparing, uint32_t *order)
+{
+	struct straggler_pipeline *pipeline = comparing->pipeline;
+	struct collective_fold *fold = &pipeline->fold;
+	const uint32_t nr_ranks = pipeline->stages.nr_ranks, shift = comparing->input.shift;
+	uint64_t nr_known = 0;
+
+	fold->shift = shift;
+	for (uint32_t i = 0; i < comparing->input.nr_stretches; i++) {
+		const uint64_t *waits = &comparing->waits[(size_t)i * nr_ranks];
+		struct collective_fold_waits found;
+
+		if (!comparing->known[i])
+			continue;
+		fold->used = nr_known++ << shift;
+		collective_fold_compare(fold, waits, order, &found);
+		for (uint32_t j = 0; j < nr_ranks; j++)
+			pipeline->counts[j].waited_ns += waits[j] - found.least_ns;
+		if (found.last == COLLECTIVE_FOLD_NONE)
+			continue;
+		pipeline->counts[found.last].last++;
+		pipeline->counts[found.last].others_ns += found.waited_ns;
+	}
+	fold->used = nr_known << shift;
+	if (fold->used > comparing->input.steps)
+		fold->used = comparing->input.steps;
+	fold->collectives = fold->complete = fold->by_gpu = fold->used;
+}
+
+static int find_spans(struct straggler_pipeline *pipeline)
+{
+	uint64_t *spans = calloc(pipeline->stages.nr_ranks, sizeof(*spans));
+
+	if (!spans)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++)
+		spans[i] = pipeline->fold.members[i].gpu_end_ns -
+			   pipeline->fold.members[i].gpu_start_ns;
+	pipeline->span_ns = outlier_median(spans, pipeline->stages.nr_ranks);
+	free(spans);
+	return 0;
+}
+
+static void find_means(struct straggler_pipeline *pipeline)
+{
+	for (uint32_t i = 0; i < pipeline->stages.nr_stages; i++) {
+		struct straggler_pipeline_stage *stage = &pipeline->of_stage[i];
+
+		for (uint32_t j = 0; j < stage->nr_ranks; j++)
+			add_times(&stage->times, &pipeline->times[stage->first + j]);
+		stage->times.compute_ns /= stage->nr_ranks;
+		stage->times.waits_ns /= stage->nr_ranks;
+		stage->times.moves_ns /= stage->nr_ranks;
+		stage->times.idle_ns /= stage->nr_ranks;
+	}
+}
+
+static int compare_all(struct comparing *comparing)
+{
+	struct straggler_pipeline *pipeline = comparing->pipeline;
+	const uint32_t nr_ranks = pipeline->stages.nr_ranks;
+	uint32_t *order = calloc(nr_ranks, sizeof(*order));
+	int error = order ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < comparing->input.nr_stretches; i++)
+		comparing->known[i] = true;
+	for (uint32_t i = 0; i < nr_ranks && !error; i++)
+		error = read_rank(comparing, i);
+	if (!error) {
+		compare(comparing, order);
+		find_means(pipeline);
+		error = find_spans(pipeline);
+	}
+	free(order);
+	return error;
+}
+
+static void choose_stretches(struct comparing *comparing)
+{
+	const struct straggler_pipeline *pipeline = comparing->pipeline;
+	const struct collection *collection = comparing->input.profile->collection;
+	struct straggler_timeline_input *input = &comparing->input;
+
+	input->steps = pipeline->steps ? pipeline->steps : STRAGGLER_PIPELINE_UNKNOWN;
+	while (input->steps >> input->shift > STRAGGLER_PIPELINE_STRETCHES ||
+	       (input->steps + (1ull << input->shift) - 1) >> input->shift >
+		       STRAGGLER_PIPELINE_STRETCHES)
+		input->shift++;
+	input->nr_stretches =
+		(uint32_t)((input->steps + (1ull << input->shift) - 1) >> input->shift);
+	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++) {
+		uint32_t level = kept_log_level(collection->kept, KEPT_GPU,
+						pipeline->stages.ranks[i].process);
+
+		input->level = level > input->level ? level : input->level;
+	}
+}
+
+static int read_all(struct comparing *comparing, const char *store_path)
+{
+	int error;
+
+	choose_stretches(comparing);
+	comparing->waits =
+		calloc((size_t)comparing->input.nr_stretches * comparing->pipeline->stages.nr_ranks,
+		       sizeof(*comparing->waits));
+	comparing->known = calloc(comparing->input.nr_stretches, sizeof(*comparing->known));
+	if (!comparing->waits || !comparing->known)
+		return -ENOMEM;
+	error = database_open(store_path, true, &comparing->input.database, NULL);
+	if (error)
+		return error;
+	error = store_schema_show(comparing->input.database);
+	if (!error)
+		error = compare_all(comparing);
+	database_close(comparing->input.database);
+	return error;
+}
+
+int straggler_pipeline_create(const struct profile *profile, const char *store_path,
+			      const struct collective_folds *folds,
+			      struct straggler_pipeline **result)
+{
+	struct straggler_pipeline *pipeline = *result = calloc(1, sizeof(*pipeline));
+	struct comparing comparing = {.pipeline = pipeline,
+				      .input = {.profile = profile, .folds = folds}};
+
+	if (!pipeline)
+		return -ENOMEM;
+	int error = straggler_stages_find(profile, folds, &pipeline->stages);
+	const bool none = !pipeline->stages.nr_ranks;
+	if (!error && !none)
+		error = make_members(pipeline);
+	if (!error && !none)
+		error = straggler_steps_count(folds, pipeline->stages.ranks[0].process,
+					      &pipeline->steps);
+	if (!error && !none)
+		error = read_all(&comparing, store_path);
+	free(comparing.waits);
+	free(comparing.known);
+	if (error || none) {
+		straggler_pipeline_destroy(pipeline);
+		*result = NULL;
+	}
+	return error;
+}

@@ -1,0 +1,366 @@
+#include "straggler_topology.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/error_text.h"
+
+#define DIGITS_MAX 18u /* of a host's number, so that it fits 64 bits */
+
+struct leaf {
+	char *name;  /* owns; "switch s0" */
+	char *nodes; /* owns; a checked list of hosts */
+};
+
+struct straggler_topology {
+	struct leaf *leaves; /* owns */
+	uint32_t nr_leaves;
+};
+
+/* Where reading stands. */
+struct reading {
+	const char *path;
+	uint32_t line;
+	struct straggler_topology *topology;
+	char **error;
+};
+
+void straggler_topology_destroy(struct straggler_topology *topology)
+{
+	if (!topology)
+		return;
+	for (uint32_t i = 0; i < topology->nr_leaves; i++) {
+		free(topology->leaves[i].name);
+		free(topology->leaves[i].nodes);
+	}
+	free(topology->leaves);
+	free(topology);
+}
+
+/* ---- lists of hosts: "n[1-4,07],login1" */
+
+/* Reads a number. Returns its digits; 0: there is none, or it is too long. */
+static size_t read_number(const char *text, uint64_t *number)
+{
+	size_t size = 0;
+
+	for (*number = 0; isdigit((unsigned char)text[size]); size++) {
+		if (size == DIGITS_MAX)
+			return 0;
+		*number = *number * 10 + (uint64_t)(text[size] - '0');
+	}
+	return size;
+}
+
+/* A range within brackets: "1-4", "07". */
+struct range {
+	uint64_t low, high;
+	size_t width; /* numbers have so many digits at least, with zeros before them */
+};
+
+/* Returns what follows the range; NULL: it is none. */
+static const char *read_range(const char *text, struct range *range)
+{
+	range->width = read_number(text, &range->low);
+	range->high = range->low;
+	if (!range->width)
+		return NULL;
+	text += range->width;
+	if (*text != '-')
+		return text;
+	const size_t size = read_number(text + 1, &range->high);
+	return size && range->high >= range->low ? text + 1 + size : NULL;
+}
+
+/* Returns the closing bracket behind the ranges; NULL: they are none. */
+static const char *check_ranges(const char *text)
+{
+	struct range range;
+
+	do {
+		text = read_range(text + 1, &range);
+	} while (text && *text == ',');
+	return text && *text == ']' ? text : NULL;
+}
+
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
+}
+
+static bool is_list(const char *text)
+{
+	uint32_t brackets = 0;
+	size_t length = 0;
+
+	for (; *text; text++) {
+		if (*text == '[') {
+			text = check_ranges(text);
+			if (!text || ++brackets > STRAGGLER_TOPOLOGY_BRACKETS)
+				return false;
+		} else if (*text == ',') {
+			if (!length)
+				return false;
+			brackets = 0;
+			length = 0;
+			continue;
+		} else if (!is_of_name(*text)) {
+			return false;
+		}
+		length++;
+	}
+	return length > 0;
+}
+
+/* Returns whether the digits are a number of the ranges, which begin with a bracket. */
+static bool is_in_ranges(const char *ranges, const char *digits, size_t size)
+{
+	struct range range;
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < size; i++)
+		number = number * 10 + (uint64_t)(digits[i] - '0');
+	do {
+		ranges = read_range(ranges + 1, &range);
+		if (ranges && number >= range.low && number <= range.high &&
+		    (size == range.width || (size > range.width && digits[0] != '0')))
+			return true;
+	} while (ranges && *ranges == ',');
+	return false;
+}
+
+/* Returns whether a name is one of those that the first item of a list stands for. */
+static bool matches(const char *item, const char *name, size_t size)
+{
+	for (; *item && *item != ','; item++, name++, size--) {
+		if (*item == '[') {
+			const char *behind = strchr(item, ']') + 1;
+
+			for (size_t i = 0;
+			     i < size && i < DIGITS_MAX && isdigit((unsigned char)name[i]); i++)
+				if (is_in_ranges(item, name, i + 1) &&
+				    matches(behind, name + i + 1, size - i - 1))
+					return true;
+			return false;
+		}
+		if (size == 0 || *item != *name)
+			return false;
+	}
+	return size == 0;
+}
+
+/* Returns the next item of a checked list; NULL: it was the last. */
+static const char *next_item(const char *item)
+{
+	for (bool in_brackets = false; *item; item++) {
+		if (*item == ',' && !in_brackets)
+			return item + 1;
+		in_brackets = *item == '[' || (in_brackets && *item != ']');
+	}
+	return NULL;
+}
+
+static bool has_host(const char *nodes, const char *host, size_t size)
+{
+	for (const char *item = nodes; item; item = next_item(item))
+		if (matches(item, host, size))
+			return true;
+	return false;
+}
+
+const char *straggler_topology_find(const struct straggler_topology *topology, const char *host,
+				    size_t size)
+{
+	const char *point = memchr(host, '.', size);
+	const size_t sizes[] = {size, point ? (size_t)(point - host) : size};
+
+	for (int i = 0; i < 2; i++)
+		for (uint32_t j = 0; j < topology->nr_leaves; j++)
+			if (has_host(topology->leaves[j].nodes, host, sizes[i]))
+				return topology->leaves[j].name;
+	return NULL;
+}
+
+/* ---- lines */
+
+__attribute__((format(printf, 2, 3))) static int refuse(const struct reading *reading,
+							const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	int error = error_text_set(reading->error, -EINVAL, "%s: line %" PRIu32 ": %s",
+				   reading->path, reading->line, text ? text : "wrong");
+	free(text);
+	return error;
+}
+
+/* What a line says. */
+struct words {
+	const char *kind, *name, *nodes, *switches;
+	bool has_sizes;
+};
+
+static int take_word(const struct reading *reading, char *word, struct words *words)
+{
+	char *value = strchr(word, '=');
+	const char **place = NULL;
+
+	if (!value || !value[1])
+		return refuse(reading, "%.64s: is no KEY=VALUE", word);
+	*value++ = '\0';
+	if (strcasecmp(word, "SwitchName") == 0 || strcasecmp(word, "BlockName") == 0) {
+		words->kind = strcasecmp(word, "BlockName") == 0 ? "block" : "switch";
+		place = &words->name;
+	} else if (strcasecmp(word, "Nodes") == 0) {
+		place = &words->nodes;
+	} else if (strcasecmp(word, "Switches") == 0) {
+		place = &words->switches;
+	} else if (strcasecmp(word, "LinkSpeed") == 0 || strcasecmp(word, "BlockSizes") == 0) {
+		words->has_sizes = true;
+		return 0;
+	} else {
+		return refuse(reading,
+			      "%.64s: must be SwitchName, BlockName, Nodes, Switches, LinkSpeed or "
+			      "BlockSizes",
+			      word);
+	}
+	if (*place)
+		return refuse(reading, "%s is there twice", word);
+	*place = value;
+	return is_list(value) ? 0 : refuse(reading, "%s=%.64s: is no list of names", word, value);
+}
+
+static int add_leaf(const struct reading *reading, const struct words *words)
+{
+	struct straggler_topology *topology = reading->topology;
+	struct leaf leaf = {.nodes = strdup(words->nodes)};
+
+	if (asprintf(&leaf.name, "%s %s", words->kind, words->name) < 0)
+		leaf.name = NULL;
+	int error = leaf.name && leaf.nodes ? array_append(&topology->leaves, &topology->nr_leaves,
+							   &leaf, sizeof(leaf))
+					    : -ENOMEM;
+	if (error) {
+		free(leaf.name);
+		free(leaf.nodes);
+	}
+	return error;
+}
+
+static int take_line(const struct reading *reading, char *line)
+{
+	struct words words = {0};
+	char *rest = NULL;
+	int error = 0;
+
+	line[strcspn(line, "#")] = '\0';
+	for (char *word = strtok_r(line, " \t\r", &rest); word && !error;
+	     word = strtok_r(NULL, " \t\r", &rest))
+		error = take_word(reading, word, &words);
+	if (error)
+		return error;
+	if (!words.name)
+		return words.nodes || words.switches
+			       ? refuse(reading, "there is no SwitchName or BlockName")
+			       : 0;
+	if (!words.nodes && !words.switches)
+		return refuse(reading, "%s %.64s has neither Nodes nor Switches", words.kind,
+			      words.name);
+	return words.nodes ? add_leaf(reading, &words) : 0;
+}
+
+/* Finds the end of a line, and takes out each '\' before the end of a line, with that end: so lines are joined.
+ * *lines is how many of the file it has. Returns what follows it. */
+static char *cut_line(char *line, uint32_t *lines)
+{
+	char *to = line, *from = line;
+
+	for (*lines = 1; *from && *from != '\n'; from++) {
+		if (from[0] == '\\' && from[1] == '\n') {
+			from++;
+			++*lines;
+			continue;
+		}
+		*to++ = *from;
+	}
+	char *next = *from ? from + 1 : from;
+	*to = '\0';
+	return next;
+}
+
+/* A joined line has the number of its first part. */
+static int take_text(struct reading *reading, char *text)
+{
+	uint32_t lines;
+	int error = 0;
+
+	for (reading->line = 1; *text && !error; reading->line += lines) {
+		char *next = cut_line(text, &lines);
+
+		error = take_line(reading, text);
+		text = next;
+	}
+	return error;
+}
+
+static int read_text(const char *path, char **text, char **error)
+{
+	FILE *file = fopen(path, "re");
+	size_t size = 0;
+
+	*text = NULL;
+	if (!file)
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
+	*text = malloc(STRAGGLER_TOPOLOGY_BYTES + 2ul);
+	if (*text)
+		size = fread(*text, 1, STRAGGLER_TOPOLOGY_BYTES + 1ul, file);
+	int failed = ferror(file) ? errno : 0;
+	fclose(file);
+	if (!*text)
+		return -ENOMEM;
+	(*text)[size] = '\0';
+	if (failed)
+		return error_text_set(error, -failed, "%s: %s", path, strerror(failed));
+	if (size > STRAGGLER_TOPOLOGY_BYTES)
+		return error_text_set(error, -EFBIG, "%s: is larger than %u MiB", path,
+				      STRAGGLER_TOPOLOGY_BYTES >> 20);
+	if (strlen(*text) < size)
+		return error_text_set(error, -EINVAL, "%s: is no text", path);
+	return 0;
+}
+
+int straggler_topology_read(const char *path, struct straggler_topology **topology, char **error)
+{
+	struct reading reading = {.path = path, .error = error};
+	char *text;
+
+	*error = NULL;
+	*topology = NULL;
+	int result = read_text(path, &text, error);
+	if (!result) {
+		reading.topology = calloc(1, sizeof(*reading.topology));
+		result = reading.topology ? take_text(&reading, text) : -ENOMEM;
+	}
+	if (!result && !reading.topology->nr_leaves)
+		result = error_text_set(error, -EINVAL, "%s: has no switch with Nodes", path);
+	free(text);
+	if (result)
+		straggler_topology_destroy(reading.topology);
+	else
+		*topology = reading.topology;
+	return result;
+}
