@@ -6,7 +6,6 @@
 
 #include "collective_exchange.h"
 #include "collective_exchange_fold.h"
-#include "collective_folding.h"
 
 #include "base/array.h"
 
