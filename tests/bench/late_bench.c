@@ -1,8 +1,8 @@
 /* How often late ranks and groups are named rightly, and why they are late. Prints Markdown tables:
- *   - planted, clean: modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one: jobs
- *     in which just what was planted was named, and jobs in which another rank or group was; the same by --ranks;
- *   - trainings (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was
- *     the planted one, and those in which another cause counts that is no effect;
+ *   - planted, clean: modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one:
+ *     jobs in which just what was planted was named, and those in which another rank or group was; the same by --ranks;
+ *   - trainings (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause
+ *     was the planted one, and those in which another cause counts that is no effect;
  *   - plants: jobs with further causes (late/late_plants.h);
  *   - unseen, unseen-clean: jobs with random parameters (late/late_unseen.h), six times as many as of each kind.
  *
