@@ -1,10 +1,12 @@
-/* How often late ranks and groups are named rightly, and why they are late. Prints two Markdown tables. The first is of
- * modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one: jobs in which just
- * what was planted was named, and jobs in which another rank or group was. The second is of trainings
- * (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause was the planted
- * one, and those in which another cause counts that is no effect.
+/* How often late ranks and groups are named rightly, and why they are late. Prints Markdown tables:
+ *   - planted, clean: modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one:
+ *     jobs in which just what was planted was named, and those in which another rank or group was; the same by --ranks;
+ *   - trainings (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause
+ *     was the planted one, and those in which another cause counts that is no effect;
+ *   - plants: jobs with further causes (late/late_plants.h);
+ *   - unseen, unseen-clean: jobs with random parameters (late/late_unseen.h), six times as many as of each kind.
  *
- *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all: planted, clean, trainings, plants, unseen) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -302,6 +304,8 @@ int main(int argc, char **argv)
 	if (!table || strcmp(table, "experts") == 0)
 		late_experts_run(jobs);
 	if (!table || strcmp(table, "unseen") == 0)
-		late_unseen_print(6 * jobs, first_seed);
+		late_unseen_planted(6 * jobs, first_seed);
+	if (!table || strcmp(table, "unseen-clean") == 0)
+		late_unseen_clean(6 * jobs, first_seed);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* A made job for the benches of late ranks, in the store of tests/report/straggler/straggler_fixture.h. Ranks load data,
- * run host code and two kernels, and meet in collectives, several in a step. Hosts and GPUs have clocks of their own.
+/* A made job for the benches of late ranks, in the store of tests/report/straggler/straggler_fixture.h. Ranks load
+ * data, run host code and two kernels, and meet in collectives, several in a step. Hosts and GPUs have clocks of their own.
  * Numbers that look random come from the seed. Used by one thread. */
 #ifndef LATE_JOB_H
 #define LATE_JOB_H

@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* Prints two Markdown tables: so many jobs with plants, by what is planted, and as many without, by their noise. Those
- * that are not right are on standard error. */
-void late_unseen_print(uint32_t jobs, uint64_t first_seed);
+/* Print a Markdown table: so many jobs with plants, by what is planted, or without, by their noise. Those that are not
+ * right are on standard error. */
+void late_unseen_planted(uint32_t jobs, uint64_t first_seed);
+void late_unseen_clean(uint32_t jobs, uint64_t first_seed);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "tests/support/cmocka_test.h"
 
+#include "report/straggler/straggler_lumps.h"
 #include "straggler_model.h"
 
 #define STEPS 300
@@ -135,6 +136,34 @@ static void checkpoints_of_a_rank_are_lumps(void **state)
 		assert_int_equal(result.nr_groups, 0);
 		model_free(&result);
 	}
+}
+
+/* Ten lumps cost nearly all. Between them are small ones of others. */
+static void lumps_are_told_by_their_cost(void **state)
+{
+	struct straggler_lump lumps[70];
+
+	(void)state;
+	for (uint32_t i = 0; i < 70; i++)
+		lumps[i] = (struct straggler_lump){.subject = i < 10 ? 0 : 1 + i % 5,
+						   .nr_stretches = 1,
+						   .kept_ns = i < 10 ? 500000 : 1000};
+	assert_true(straggler_lumps_p(lumps, 70, 0, 1.0 / 6, 1) < 1e-6);
+	assert_true(straggler_lumps_p(lumps, 70, 1, 1.0 / 6, 1) > 0.1);
+	assert_true(straggler_lumps_p(lumps, 7, 0, 1.0 / 6, 1) > 0.1);
+}
+
+/* Neighbouring stretches of five ranks of six are one lump, so that they cost more than those of the sixth. */
+static void long_lumps_of_most_ranks_are_chance(void **state)
+{
+	struct straggler_lump lumps[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++)
+		lumps[i] = (struct straggler_lump){.subject = i >= 32,
+						   .nr_stretches = i < 32 ? 5 : 1,
+						   .kept_ns = i < 32 ? 5000 : 1000};
+	assert_true(straggler_lumps_p(lumps, 64, 0, 5.0 / 6, 1) > 0.01);
 }
 
 /* Of a rank of three on its host, where all ranks stall now and then; or of all three. */
@@ -280,6 +309,8 @@ int main(void)
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
 		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),
 		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
+		cmocka_unit_test(lumps_are_told_by_their_cost),
+		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),

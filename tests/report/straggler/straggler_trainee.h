@@ -1,5 +1,5 @@
-/* A rank of a made job, in the store of straggler_fixture.h: its clocks, and what it does at which time of the job. Times
- * of the job are in ms; they are the same for all ranks. */
+/* A rank of a made job, in the store of straggler_fixture.h: its clocks, and what it does at which time of the job.
+ * Times of the job are in ms; they are the same for all ranks. */
 #ifndef STRAGGLER_TRAINEE_H
 #define STRAGGLER_TRAINEE_H
 
