@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_straggler_causes.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
-#include "straggler_explain.h"
 #include "straggler_places.h"
 #include "straggler_rank.h"
 
@@ -454,58 +454,7 @@ static int make_groups(struct builder *builder)
 	return error;
 }
 
-/* ---- causes */
-
-static int explain_rank(struct builder *builder, struct report_straggler_rank *rank)
-{
-	const struct report_straggler_communicator *of =
-		&builder->report->communicators[rank->communicator];
-	const struct straggler_late late = {of->fold, rank->member, NULL,
-					    &of->members[rank->member].found};
-
-	return straggler_explain(builder->profile, builder->store_path, builder->folds, &late,
-				 &rank->causes, &rank->nr_causes, &rank->scope);
-}
-
-static int explain_group(struct builder *builder, struct report_straggler_group *group)
-{
-	const struct report_straggler_communicator *of =
-		&builder->report->communicators[group->communicator];
-	struct straggler_late late = {of->fold, group->group->members[0], group->group,
-				      &group->group->found};
-
-	for (uint32_t i = 1; i < group->group->nr_members; i++) {
-		uint32_t member = group->group->members[i];
-
-		if (of->members[member].found.others_ns > of->members[late.member].found.others_ns)
-			late.member = member;
-	}
-	return straggler_explain(builder->profile, builder->store_path, builder->folds, &late,
-				 &group->causes, &group->nr_causes, &group->scope);
-}
-
 /* ---- the whole */
-
-static int explain_all(struct builder *builder)
-{
-	int error = 0;
-
-	for (uint32_t i = 0; i < builder->report->nr_groups && !error; i++) {
-		struct report_straggler_group *group = &builder->report->groups[i];
-
-		group->scope.is_skipped = i >= REPORT_STRAGGLER_EXPLAINED;
-		if (!group->scope.is_skipped)
-			error = explain_group(builder, group);
-	}
-	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++) {
-		struct report_straggler_rank *rank = &builder->report->ranks[i];
-
-		rank->scope.is_skipped = i >= REPORT_STRAGGLER_EXPLAINED;
-		if (!rank->scope.is_skipped)
-			error = explain_rank(builder, rank);
-	}
-	return error;
-}
 
 static int fill(struct builder *builder)
 {
@@ -536,7 +485,8 @@ static int fill(struct builder *builder)
 		error = report_straggler_experts_find(builder->profile, builder->store_path,
 						      builder->report);
 	if (!error && builder->store_path)
-		error = explain_all(builder);
+		error = report_straggler_explain(builder->profile, builder->store_path,
+						 builder->report);
 	return error;
 }
 

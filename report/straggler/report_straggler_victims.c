@@ -242,11 +242,10 @@ static void find_keepers_in_pipeline(struct report_straggler *report,
 	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
 		struct report_straggler_rank *rank = &report->ranks[of->members[i].of_rank];
 
-		rank->excused |=
-			of->members[i].found.others_ns &&
-			find_victim(report, pipelines, of->fold->members[i].process,
-				    &of->members[i].found, of->fold->used,
-				    of->fold->nr_members - 1) != REPORT_STRAGGLER_NONE;
+		rank->excused |= of->members[i].found.others_ns &&
+				 find_victim(report, pipelines, of->fold->members[i].process,
+					     &of->members[i].found, of->fold->used,
+					     of->fold->nr_members - 1) != REPORT_STRAGGLER_NONE;
 		if (!of->members[i].excused || rank->named)
 			continue;
 		const uint32_t late = find_late(

@@ -1,0 +1,274 @@
+/* Late ranks and the causes as JSON and CSV (straggler_writer.h). */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "json_text.h"
+#include "parallel_writer.h"
+#include "row_text.h"
+#include "straggler_text.h"
+#include "straggler_writer.h"
+#include "text_file.h"
+
+#include "report/model/report_summary.h"
+
+static bool is_known(uint32_t number)
+{
+	return number != COLLECTIVE_NOT_KNOWN;
+}
+
+/* JSON has no infinity. */
+static double bounded(double number)
+{
+	return number > 1e9 ? 1e9 : number < -1e9 ? -1e9 : number;
+}
+
+static void write_identity(struct row_text *out, const struct report_straggler_rank *rank)
+{
+	row_text_number(out, "rank", rank->rank >= 0, rank->rank);
+	row_text_string(out, "host", rank->host);
+	row_text_count(out, "pid", rank->pid);
+}
+
+static void write_counts(struct row_text *out, const struct collective_fold *of)
+{
+	row_text_count(out, "collectives", of->collectives);
+	row_text_count(out, "all_ranks", of->complete);
+	row_text_count(out, "compared", of->used);
+	row_text_count(out, "by_gpu", of->by_gpu);
+}
+
+static void write_ground(struct row_text *out, enum straggler_ground ground)
+{
+	if (ground)
+		row_text_string(out, "ground", straggler_text_ground(ground));
+	else
+		row_text_number(out, "ground", false, 0);
+}
+
+/* In CSV each member has its communicator's fields, and the communicator's span. The newest column is the last, so that
+ * the others keep their places. */
+static void write_member(struct row_text *out,
+			 const struct report_straggler_communicator *communicator, uint32_t index,
+			 const struct report_straggler_rank *rank)
+{
+	const struct collective_fold *of = communicator->fold;
+	const struct collective_fold_member *member = &of->members[index];
+	const struct straggler_subject *found = &communicator->members[index].found;
+	bool json = out->form == ROW_JSON;
+
+	if (!json) {
+		row_text_print(out, "communicator", "%016" PRIx64, of->key);
+		row_text_string(out, "origin", communicator_origin_name(of->origin));
+		row_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
+	}
+	row_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
+	write_identity(out, rank);
+	if (!json)
+		write_counts(out, of);
+	row_text_count(out, "missing", member->missing);
+	row_text_count(out, "span_ns",
+		       json ? communicator->members[index].span_ns : communicator->span_ns);
+	row_text_count(out, "last", found->last);
+	row_text_count(out, "others_wait_ns", found->others_ns);
+	row_text_count(out, "wait_ns", found->waited_ns);
+	row_text_count(out, "behind_ns", found->behind_ns);
+	row_text_number(out, "late_ns", true, found->late_ns);
+	row_text_print(out, "share", "%.6f", found->share);
+	row_text_print(out, "p", "%.3g", found->p);
+	if (json)
+		row_text_count(out, "stretches", found->stretches);
+	row_text_print(out, "p_stretches", "%.3g", found->p_stretches);
+	row_text_print(out, "z", "%.3f", bounded(found->z));
+	row_text_flag(out, "late", found->ground);
+	write_ground(out, found->ground);
+	if (!json)
+		row_text_string(out, "name", communicator->name);
+}
+
+static void write_communicator_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_communicator *communicator = row;
+	const struct collective_fold *of = communicator->fold;
+
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->key);
+	row_text_string(out, "name", communicator->name);
+	row_text_string(out, "origin", communicator_origin_name(of->origin));
+	row_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
+	row_text_count(out, "ranks_seen", of->nr_members);
+	write_counts(out, of);
+	row_text_count(out, "joint", of->joint);
+	row_text_count(out, "grouped", of->grouped);
+	row_text_count(out, "wait_for_nobody", of->others);
+	row_text_count(out, "duplicates", of->duplicates);
+	row_text_count(out, "unmatched", of->unmatched);
+	row_text_count(out, "span_ns", communicator->span_ns);
+	row_text_print(out, "members", "[");
+	for (uint32_t i = 0; i < of->nr_members; i++) {
+		fputs(i ? ",\n{" : "\n{", out->out);
+		write_member(&(struct row_text){.out = out->out}, communicator, i,
+			     &straggler->ranks[communicator->members[i].of_rank]);
+		fputc('}', out->out);
+	}
+	fputc(']', out->out);
+}
+
+static const char *const intervals[] = {
+	[STRAGGLER_RUN] = "run",
+	[STRAGGLER_COLLECTIVES] = "collectives",
+	[STRAGGLER_LATE] = "late",
+};
+
+static void write_cause_row(struct row_text *out, const void *row)
+{
+	const struct straggler_cause *cause = row;
+	char text[STRAGGLER_TEXT_SIZE];
+
+	row_text_string(out, "cause", straggler_text_cause(cause, text, sizeof(text)));
+	row_text_string(out, "plane", report_plane_name(cause->plane));
+	row_text_string(out, "function", cause->function);
+	row_text_string(out, "what", cause->what);
+	row_text_string(out, "stack", cause->stack);
+	row_text_count(out, "excess_ns", cause->excess_ns);
+	row_text_print(out, "share", "%.6f", cause->share);
+	row_text_print(out, "launches", "%.6f", cause->launches);
+	row_text_string(out, "interval", intervals[cause->extent]);
+}
+
+static void write_keeper(struct row_text *out, const struct report_straggler_rank *rank)
+{
+	const struct report_straggler *straggler = out->context;
+	int32_t keeper = -1;
+
+	for (uint32_t i = 0; i < straggler->nr_ranks && rank->kept_by; i++)
+		if (straggler->ranks[i].id == rank->kept_by)
+			keeper = straggler->ranks[i].rank;
+	row_text_number(out, "kept_waiting_by", keeper >= 0, keeper);
+}
+
+static void write_rank_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler_rank *rank = row;
+
+	write_identity(out, rank);
+	row_text_flag(out, "late", rank->named);
+	row_text_flag(out, "in_late_group", rank->groups);
+	write_keeper(out, rank);
+	row_text_count(out, "last", rank->last);
+	row_text_count(out, "compared", rank->used);
+	row_text_count(out, "others_wait_ns", rank->others_ns);
+	row_text_print(out, "mean_wait_ns", "%.0f", rank->others_mean_ns);
+	row_text_count(out, "wait_ns", rank->waited_ns);
+	fputc(',', out->out);
+	row_text_json(out->out, "causes", write_cause_row, NULL, rank->causes, rank->nr_causes,
+		      sizeof(*rank->causes));
+}
+
+static const char *const kinds[] = {
+	[STRAGGLER_GROUP_STAGE] = "stage",           [STRAGGLER_GROUP_SWITCH] = "switch",
+	[STRAGGLER_GROUP_HOSTS] = "hosts",           [STRAGGLER_GROUP_HOST] = "host",
+	[STRAGGLER_GROUP_LOCAL_RANK] = "local_rank", [STRAGGLER_GROUP_PART] = "part",
+};
+
+static void write_group_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_group *group = row;
+	const struct report_straggler_communicator *of =
+		&straggler->communicators[group->communicator];
+	const struct straggler_subject *found = &group->group->found;
+
+	row_text_string(out, "kind", kinds[group->group->kind]);
+	row_text_string(out, "name", group->name);
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", of->fold->key);
+	row_text_string(out, "communicator_name", of->name);
+	row_text_print(out, "ranks", "[");
+	for (uint32_t i = 0; i < group->group->nr_members; i++)
+		fprintf(out->out, "%s%" PRId32, i ? ", " : "",
+			straggler->ranks[of->members[group->group->members[i]].of_rank].rank);
+	fputc(']', out->out);
+	write_ground(out, found->ground);
+	row_text_count(out, "last", found->last);
+	row_text_count(out, "others_wait_ns", found->others_ns);
+	row_text_number(out, "late_ns", true, found->late_ns);
+	row_text_print(out, "share", "%.6f", found->share);
+	fputc(',', out->out);
+	row_text_json(out->out, "causes", write_cause_row, NULL, group->causes, group->nr_causes,
+		      sizeof(*group->causes));
+}
+
+static void write_link_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct straggler_link *link = row;
+
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", link->fold->key);
+	row_text_string(out, "name", communicator_names_of(straggler->names, link->fold->key));
+	row_text_string(out, "function", collective_function_name(link->function));
+	row_text_count(out, "bytes_below", 1ull << link->size_class);
+	row_text_count(out, "calls", link->calls);
+	row_text_count(out, "similar", link->nr_similar);
+	row_text_count(out, "moves_ns", link->moves_ns);
+	row_text_count(out, "usual_ns", link->usual_ns);
+	row_text_count(out, "bus_bytes", link->bus_bytes);
+}
+
+int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
+			  const struct report_tree *tree)
+{
+	struct row_text counts = {.out = out};
+	char line[STRAGGLER_TEXT_SIZE];
+
+	json_text_begin(out, tree->title);
+	json_text_member(out, "late", straggler_text_line(straggler, line, sizeof(line)));
+	fputc('\n', out);
+	json_text_member(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	fputc('\n', out);
+	row_text_count(&counts, "alone", straggler->nr_alone);
+	row_text_count(&counts, "unknown_communicator", straggler->unknown);
+	row_text_count(&counts, "without_gpu", straggler->without_gpu);
+	fputs(",\n", out);
+	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
+		      straggler->nr_groups, sizeof(*straggler->groups));
+	fputs(",\n", out);
+	parallel_writer_json(out, straggler);
+	fputs(",\n", out);
+	row_text_json(out, "slow_links", write_link_row, straggler, straggler->links,
+		      straggler->nr_links, sizeof(*straggler->links));
+	fputs(",\n", out);
+	row_text_json(out, "ranks", write_rank_row, straggler, straggler->ranks,
+		      straggler->nr_ranks, sizeof(*straggler->ranks));
+	fputs(",\n", out);
+	row_text_json(out, "communicators", write_communicator_row, straggler,
+		      straggler->communicators, straggler->nr_communicators,
+		      sizeof(*straggler->communicators));
+	fputs("}\n", out);
+	return text_file_flush(out);
+}
+
+int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
+			 const struct report_tree *tree)
+{
+	char line[STRAGGLER_TEXT_SIZE];
+
+	struct report_straggler_member member = {0};
+	struct collective_fold_member of_fold = {0};
+	const struct collective_fold fold = {.members = &of_fold};
+
+	write_member(&(struct row_text){.out = out, .form = ROW_HEADING},
+		     &(struct report_straggler_communicator){.fold = &fold, .members = &member}, 0,
+		     &(struct report_straggler_rank){0});
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		for (uint32_t j = 0; j < straggler->communicators[i].fold->nr_members; j++) {
+			const struct report_straggler_communicator *of =
+				&straggler->communicators[i];
+
+			fputc('\n', out);
+			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, of, j,
+				     &straggler->ranks[of->members[j].of_rank]);
+		}
+	fprintf(out, "\n# %s\n", straggler_text_line(straggler, line, sizeof(line)));
+	report_summary_write(out, tree, "# ");
+	return text_file_flush(out);
+}
