@@ -39,7 +39,7 @@ struct causes {
 	double idle; /* what the GPU idled more in all, as a share of the lateness */
 };
 
-static void fini_cause(struct straggler_cause *cause)
+void straggler_cause_fini(struct straggler_cause *cause)
 {
 	free(cause->function);
 	free(cause->what);
@@ -186,7 +186,22 @@ static bool is_python(const char *name)
 	return colon && colon[1] != ':' && name[0] != '[';
 }
 
-/* Names the innermost function; if a Python function calls it, that one, because that is what people can change. */
+/* Returns whether a Python function is one of the standard library's that wait on behalf of their callers. */
+static bool waits_for_caller(const char *name)
+{
+	static const char *const files[] = {"threading.py", "queue.py",      "queues.py",
+					    "selectors.py", "connection.py", "synchronize.py",
+					    "socket.py",    "ssl.py",        "subprocess.py"};
+	const size_t size = strcspn(name, ":");
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (strlen(files[i]) == size && memcmp(files[i], name, size) == 0)
+			return true;
+	return false;
+}
+
+/* Names the innermost function; if a Python function calls it, that one, because that is what people can change. Of
+ * Python's, those come last that only wait for others. */
 static char *name_function(const struct look *look, uint32_t node, const char *what)
 {
 	const char *function = "";
@@ -196,9 +211,9 @@ static char *name_function(const struct look *look, uint32_t node, const char *w
 
 		if (straggler_work_is_leaf(look->work, node) || !is_function(name, what))
 			continue;
-		if (is_python(name))
+		if (is_python(name) && !waits_for_caller(name))
 			return strdup(name);
-		if (!*function)
+		if (!*function || (is_python(name) && !is_python(function)))
 			function = name;
 	}
 	return strdup(function);
@@ -449,6 +464,36 @@ static int by_excess(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
+/* Returns whether people read the same of two causes. */
+static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
+{
+	return a->sort == b->sort && a->extent == b->extent && a->is_effect == b->is_effect &&
+	       a->more == b->more && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->what, b->what) == 0;
+}
+
+/* Adds causes up that are the same by other callers. They are in order, and the greatest keeps its stack. */
+static void join_same(struct causes *causes)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < causes->count; i++) {
+		uint32_t j = 0;
+
+		while (j < kept && !is_same(&causes->list[j], &causes->list[i]))
+			j++;
+		if (j == kept) {
+			causes->list[kept++] = causes->list[i];
+			continue;
+		}
+		causes->list[j].excess_ns += causes->list[i].excess_ns;
+		causes->list[j].share += causes->list[i].share;
+		causes->list[j].launches += causes->list[i].launches;
+		straggler_cause_fini(&causes->list[i]);
+	}
+	causes->count = kept;
+}
+
 double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_causes)
 {
 	double most = 0;
@@ -514,25 +559,29 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 					straggler_work_in_windows(work, STRAGGLER_GPU_WORK)
 				? question->extent
 				: STRAGGLER_RUN;
-	scope->late_ns = question->late_ns;
+	scope->late_ns =
+		scope->extent == STRAGGLER_RUN ? question->late_ns : question->window_late_ns;
 	straggler_work_destroy(work);
 	if (error) {
 		straggler_causes_free(causes.list, causes.count);
 		return error;
 	}
 	find_effects(&causes);
-	if (causes.count)
+	if (causes.count) {
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
+		join_same(&causes);
+		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
+	}
 	*list = causes.list;
 	*nr_causes = causes.count;
 	for (; *nr_causes > STRAGGLER_CAUSES_MAX; --*nr_causes)
-		fini_cause(&causes.list[*nr_causes - 1]);
+		straggler_cause_fini(&causes.list[*nr_causes - 1]);
 	return 0;
 }
 
 void straggler_causes_free(struct straggler_cause *causes, uint32_t nr_causes)
 {
 	for (uint32_t i = 0; i < nr_causes; i++)
-		fini_cause(&causes[i]);
+		straggler_cause_fini(&causes[i]);
 	free(causes);
 }

@@ -53,7 +53,7 @@ struct straggler_scope {
 	uint32_t planes;
 	enum straggler_extent extent; /* the times that were compared, of what is known by time */
 	bool is_skipped;              /* causes were not looked for: enough others cost more */
-	uint64_t late_ns;
+	uint64_t late_ns;             /* mean lateness in these times, of which causes are shares */
 };
 
 /* Finds at most STRAGGLER_CAUSES_MAX causes, the greatest first; effects of other causes come last. 0; -EPROTO;
@@ -66,6 +66,7 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 /* Returns the greatest share of a cause that is no effect. */
 double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_causes);
 
+void straggler_cause_fini(struct straggler_cause *cause);
 void straggler_causes_free(struct straggler_cause *causes, uint32_t nr_causes);
 
 #endif

@@ -159,6 +159,19 @@ static int find_span(struct inquiry *inquiry)
 	return error;
 }
 
+/* Takes away what was compared over the whole run. */
+static void drop_run(struct finding *finding)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < finding->nr_causes; i++)
+		if (finding->causes[i].extent != STRAGGLER_RUN)
+			finding->causes[kept++] = finding->causes[i];
+		else
+			straggler_cause_fini(&finding->causes[i]);
+	finding->nr_causes = kept;
+}
+
 static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry),
 		   struct finding *finding)
 {
@@ -175,9 +188,9 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
-/* Looks before the collectives in which the rank was last. A rank that another one hides is last only where that other
- * one is not late, and where chance made it so: there the causes are chance's. If these are too few to show a cause, it looks from the
- * first collective to the last one. */
+/* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the first
+ * collective to the last one. There it looks at once for a rank that another one hides: it is last only where that other
+ * one is not late, and where chance made it so. A stall is looked at by itself. */
 static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 {
 	struct finding wider = {0};
@@ -185,9 +198,12 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	if (inquiry->late->found->ground == STRAGGLER_HIDDEN)
 		return look_in(inquiry, find_span, finding);
 	int error = look_in(inquiry, find_late, finding);
+	if (inquiry->raw.calls.is_stall)
+		drop_run(finding);
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
-	if (error || (finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH))
+	if (error || inquiry->raw.calls.is_stall ||
+	    (finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH))
 		return error;
 	error = look_in(inquiry, find_span, &wider);
 	if (error)
@@ -223,6 +239,10 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	};
 	struct finding finding = {0};
 
+	inquiry.raw.calls.is_stall = late->found->ground == STRAGGLER_STALL;
+	inquiry.raw.calls.least_ns = inquiry.raw.calls.is_stall && fold->nr_members > 1
+					     ? late->found->lump_ns / (fold->nr_members - 1) / 2
+					     : inquiry.question.late_ns / 2;
 	*causes = NULL;
 	*nr_causes = 0;
 	*scope = (struct straggler_scope){0};

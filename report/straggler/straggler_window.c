@@ -19,10 +19,28 @@ static bool was_last(const struct straggler_calls *raw, uint32_t row, uint32_t m
 
 	if (collective_match_is_first(&raw->match.rows[row]))
 		return false;
-	for (uint32_t i = 0; i < width; i++)
+	uint32_t later = 0;
+
+	for (uint32_t i = 0; i < width; i++) {
 		if (i != member && times[i] <= times[member])
 			return false;
-	return true;
+		later += i != member && times[i] - times[member] >= raw->least_ns;
+	}
+	return 2 * later >= width - 1;
+}
+
+/* Returns the median of what the others spent in a collective above the time of one member. values: room for each. */
+static uint64_t lateness_of(const struct straggler_calls *raw, uint32_t row, uint32_t member,
+			    uint64_t *values)
+{
+	const uint32_t width = raw->match.nr_members;
+	const uint64_t *times = raw->times_ns + (size_t)row * width;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < width; i++)
+		if (i != member)
+			values[count++] = times[i];
+	return outlier_median(values, count) - times[member];
 }
 
 /* The times between a call and the one before it, as in struct straggler_windows. Empty: none. */
@@ -58,34 +76,19 @@ static bool find_before(const struct collective_match *match,
 	return true;
 }
 
-int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
-			      uint32_t late, uint64_t *late_ns)
+/* The times before a call of a stall: of the late member as long as the others wait for it, of these next to none. */
+static void find_stall(const struct collective_log_call *calls,
+		       const struct collective_match_entry *entry, uint64_t ns,
+		       struct between *between)
 {
-	const struct collective_match *match = &raw->match;
-	uint32_t width = match->nr_members, nr_calls, count = 0;
-	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
-	uint64_t *others = calloc(width, sizeof(*others)), sum = 0;
+	const struct collective_log_call *call = &calls[entry->call];
+	const uint64_t start_ns = call->call.start_ns, gpu_ns = call->gpu.start_ns;
 
-	if (!others)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < match->nr_rows; i++) {
-		const uint64_t *times = raw->times_ns + (size_t)i * width;
-		uint32_t nr_others = 0;
-		struct between between;
-
-		if (!was_last(raw, i, late) ||
-		    !find_before(match, calls, match->places[match->rows[i].entries + late],
-				 &between))
-			continue;
-		for (uint32_t j = 0; j < width; j++)
-			if (j != late)
-				others[nr_others++] = times[j];
-		sum += outlier_median(others, nr_others) - times[late];
-		count++;
-	}
-	free(others);
-	*late_ns = count ? sum / count : 0;
-	return 0;
+	memset(between, 0, sizeof(*between));
+	between->host = (struct straggler_window){start_ns > ns ? start_ns - ns : 0, start_ns};
+	between->idle = between->host;
+	if (call->gpu.known)
+		between->gpu = (struct straggler_window){gpu_ns > ns ? gpu_ns - ns : 0, gpu_ns};
 }
 
 /* Adds a window without the part that earlier ones have. */
@@ -111,25 +114,63 @@ static int reserve(struct straggler_windows *windows, uint32_t count)
 	return error;
 }
 
+/* Returns whether a collective counts that begins at this entry of a member, and then its times. */
+static bool find_times(const struct straggler_calls *raw, const struct collective_log_call *calls,
+		       uint32_t row, uint32_t late, uint32_t member, uint64_t *values,
+		       struct between *between)
+{
+	const uint32_t entry = raw->match.places[raw->match.rows[row].entries + member];
+
+	if (!was_last(raw, row, late))
+		return false;
+	if (!raw->is_stall)
+		return find_before(&raw->match, calls, entry, between);
+	find_stall(calls, &raw->match.entries[entry],
+		   member == late ? lateness_of(raw, row, late, values) : 1, between);
+	return true;
+}
+
+int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
+			      uint32_t late, uint64_t *late_ns)
+{
+	uint32_t nr_calls, count = 0;
+	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	uint64_t *values = calloc(raw->match.nr_members + 1ul, sizeof(*values)), sum = 0;
+	struct between between;
+
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < raw->match.nr_rows; i++) {
+		if (!find_times(raw, calls, i, late, late, values, &between))
+			continue;
+		sum += lateness_of(raw, i, late, values);
+		count++;
+	}
+	free(values);
+	*late_ns = count ? sum / count : 0;
+	return 0;
+}
+
 int straggler_window_find(const struct straggler_calls *raw, const struct collective_log *log,
 			  uint32_t late, uint32_t member, struct straggler_windows *windows)
 {
-	const struct collective_match *match = &raw->match;
-	uint32_t count;
-	const struct collective_log_call *calls = collective_log_calls(log, &count);
-	int error = reserve(windows, match->nr_rows);
+	uint32_t nr_calls;
+	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	uint64_t *values = calloc(raw->match.nr_members + 1ul, sizeof(*values));
+	int error = reserve(windows, raw->match.nr_rows);
 
-	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
+	if (!values)
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < raw->match.nr_rows && !error; i++) {
 		struct between between;
 
-		if (!was_last(raw, i, late) ||
-		    !find_before(match, calls, match->places[match->rows[i].entries + member],
-				 &between))
+		if (!find_times(raw, calls, i, late, member, values, &between))
 			continue;
 		add_window(&windows->host, between.host, 1);
 		add_window(&windows->idle, between.idle, 1);
 		add_window(&windows->gpu, between.gpu, between.gpu.end_ns != 0);
 	}
+	free(values);
 	return error;
 }
 

@@ -173,8 +173,9 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		fputs("  nothing that it does more of than the others was recorded\n", out);
 		return;
 	}
-	fprintf(out, "  more than the median of the others, each time (%s):\n",
-		extents[scope->extent]);
+	char late[NUMBER_SIZE];
+	fprintf(out, "  more than the median of the others, each time (%s, by %s on average):\n",
+		extents[scope->extent], report_summary_time(scope->late_ns, late));
 	for (uint32_t i = 0; i < nr_causes; i++)
 		write_cause(out, &causes[i], scope->extent);
 }

@@ -353,6 +353,45 @@ static void what_the_host_does_while_the_gpu_works_is_no_cause(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Plays a job whose rank 1 sleeps in some steps, and compares how it is named, and its first cause. */
+static void check_some_steps(struct training training, enum straggler_ground ground)
+{
+	training.ranks = 4;
+	training.plant = TRAINING_SHARD;
+	training.late_rank = 1;
+	training.noise_ms = 0.3;
+	training.seed = 5;
+	training_play(&training);
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 1);
+	const struct report_straggler_rank *rank = &found->ranks[0];
+	assert_int_equal(rank->rank, 1);
+	assert_int_equal(found->communicators[0].members[rank->member].found.ground, ground);
+	assert_true(rank->nr_causes >= 1);
+	assert_string_equal(rank->causes[0].function, "train.py:load_shard");
+	assert_string_equal(rank->causes[0].what, "sleep");
+	assert_share(&rank->causes[0], 0.8, 1.2);
+	report_straggler_destroy(found);
+}
+
+static void a_stall_is_compared_by_itself(void **state)
+{
+	(void)state;
+	check_some_steps(
+		(struct training){.steps = 300, .late_from = 150, .late_to = 151, .shard_ms = 9000},
+		STRAGGLER_STALL);
+}
+
+/* Of its newest collectives, which have most rows, it is the last of some, by chance. */
+static void lateness_that_is_long_over_has_its_cause(void **state)
+{
+	(void)state;
+	check_some_steps(
+		(struct training){.steps = 1500, .late_from = 200, .late_to = 700, .shard_ms = 25},
+		STRAGGLER_FREQUENCY);
+}
+
 static void in_twenty_runs_of_equal_ranks_none_is_named(void **state)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -479,6 +518,8 @@ int main(void)
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
 		TEST(what_the_host_does_while_the_gpu_works_is_no_cause),
+		TEST(a_stall_is_compared_by_itself),
+		TEST(lateness_that_is_long_over_has_its_cause),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
 		TEST(who_starts_late_is_not_late),
 		TEST(every_format_says_who_and_why),

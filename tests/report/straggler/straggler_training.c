@@ -14,7 +14,9 @@ static double prepare(const struct training *training, struct trainee *trainee, 
 {
 	enum training_plant plant = training->plant;
 	double tokens_ms = plant == TRAINING_TOKENS ? 3 + (late && step % 2 == 0 ? 4 : 0) : 0;
-	double shard_ms = late && plant == TRAINING_SHARD ? 5 : 0;
+	double shard_ms = !late || plant != TRAINING_SHARD ? 0
+			  : training->shard_ms > 0         ? training->shard_ms
+							   : 5;
 	double queue_ms = late && plant == TRAINING_QUEUE ? 6 : 0;
 
 	trainee_runs(trainee, "train.py:<module>;train.py:step;train.py:tokenize_batch", now_ms,
@@ -36,7 +38,9 @@ static double prepare(const struct training *training, struct trainee *trainee, 
 static double work(const struct training *training, struct trainee *trainee, uint32_t rank,
 		   uint32_t step, double now_ms, uint64_t *seed)
 {
-	bool late = training->plant != TRAINING_NOTHING && rank == training->late_rank;
+	bool late = training->plant != TRAINING_NOTHING && rank == training->late_rank &&
+		    (training->late_to == 0 ||
+		     (step >= training->late_from && step < training->late_to));
 	bool slow_loader =
 		training->plant == TRAINING_LOADER || training->plant == TRAINING_PARTNER;
 	double load_ms = 10 + (late && slow_loader ? 12 : 0);

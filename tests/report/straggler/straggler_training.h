@@ -17,7 +17,7 @@ enum training_plant {
 	TRAINING_EVEN,    /* 12 ms more in all that train.py:spin calls */
 	TRAINING_PARTNER, /* as LOADER; another thread waits, too */
 	TRAINING_TOKENS,  /* 4 ms more in train.py:tokenize_batch, in each second step */
-	TRAINING_SHARD,   /* 5 ms of sleep in train.py:load_shard */
+	TRAINING_SHARD,   /* shard_ms of sleep in train.py:load_shard */
 	TRAINING_QUEUE,   /* 6 ms without a CPU */
 	TRAINING_FAULTS,  /* 12 ms more of page faults in numpy.py:resize, which all have */
 };
@@ -26,7 +26,9 @@ struct training {
 	uint32_t ranks, steps;
 	enum training_plant plant;
 	uint32_t late_rank;
+	uint32_t late_from, late_to; /* the steps in which it is late; both 0: all */
 	double noise_ms;
+	double shard_ms;    /* 0: 5 */
 	double host_ms;     /* in numpy.py:resize; 0: 100 */
 	double period_ms;   /* of the sampling clock; 0: 5 */
 	double start_ms;    /* before the first step: what the late rank's host and GPU do longer */
