@@ -79,7 +79,8 @@ struct collective_folds {
 	uint32_t nr_sums, room_sums;
 	struct hash_index index;         /* of sums */
 	struct collective_splits splits; /* of the kernels of folded calls */
-	/* own; of each call of the log, after collective_folds_take(): an enum collective_verdict, and waited_ns */
+	/* own; of each call of the log, after collective_folds_take() (collective_folding.h): an enum
+	 * collective_verdict, and waited_ns */
 	uint8_t *verdicts;
 	uint64_t *waited_ns;
 };
@@ -103,11 +104,9 @@ struct collective_sum *collective_folds_sum(struct collective_folds *folds,
 const struct communicator *collective_folds_end(const struct collective_folds *folds,
 						uint32_t process, uint32_t communicator_id);
 
-/* Folds the calls of the log that wait for nothing, or all calls that are not folded. collective_kept.h chooses the raw
- * rows that are kept. Call it once. 0 or -ENOMEM. */
-int collective_folds_take(struct collective_folds *folds, bool all);
-
-/* Adds the bins of from, or one time, to a histogram. 0 or -ENOMEM. Returns the median, to an eighth. */
+/* Returns the bin of a time. Adds the bins of from, or one time, to a histogram: 0 or -ENOMEM. Returns the median, to
+ * an eighth. */
+uint32_t collective_bin_of(uint64_t ns);
 int collective_bins_add(struct collective_bin **bins, uint32_t *nr_bins,
 			const struct collective_bin *from);
 uint64_t collective_bins_median(const struct collective_bin *bins, uint32_t nr_bins);

@@ -53,8 +53,8 @@ struct collective_match {
 	uint32_t nr_entries;
 };
 
-/* Returns whether a row is the first collective of its function. Ranks start before it, and come to it at different times,
- * which is no lateness. */
+/* Returns whether a row is the first collective of its function. Ranks start before it, and come to it at different
+ * times, which is no lateness. */
 static inline bool collective_match_is_first(const struct collective_match_row *row)
 {
 	return row->number == 1;

@@ -7,6 +7,7 @@
 #include "statement_set.h"
 #include "store_collectives.h"
 
+#include "aggregator/profile/collective_folding.h"
 #include "aggregator/profile/collective_kept.h"
 #include "proto/batch/message.h"
 
@@ -267,18 +268,18 @@ static int write_member(struct writing *writing, const struct collective_fold_me
 
 static int write_fold(struct writing *writing, const struct collective_fold *fold)
 {
-	int error = RUN(&writing->set, PUT_FOLD, NUMBER(fold->writer), NUMBER(fold->key),
-			NUMBER(fold->shift), NUMBER(fold->spread), NUMBER(fold->collectives),
-			NUMBER(fold->complete), NUMBER(fold->used), NUMBER(fold->by_gpu),
-			NUMBER(fold->joint), NUMBER(fold->grouped), NUMBER(fold->others),
-			NUMBER(fold->duplicates), NUMBER(fold->unmatched),
-			fold->launch.known ? NUMBER(fold->launch.start_ns)
-					   : (struct database_value){.type = DATABASE_NULL},
-			NUMBER(fold->launch.correlation_id),
-			NUMBER(fold->to[COLLECTIVE_ALL_REDUCE]),
-			NUMBER(fold->to[COLLECTIVE_ALL_GATHER]),
-			NUMBER(fold->to[COLLECTIVE_REDUCE_SCATTER]),
-			NUMBER(fold->to[COLLECTIVE_ALL_TO_ALL]));
+	int error =
+		RUN(&writing->set, PUT_FOLD, NUMBER(fold->writer), NUMBER(fold->key),
+		    NUMBER(fold->shift), NUMBER(fold->spread), NUMBER(fold->collectives),
+		    NUMBER(fold->complete), NUMBER(fold->used), NUMBER(fold->by_gpu),
+		    NUMBER(fold->joint), NUMBER(fold->grouped), NUMBER(fold->others),
+		    NUMBER(fold->duplicates), NUMBER(fold->unmatched),
+		    fold->launch.known ? NUMBER(fold->launch.start_ns)
+				       : (struct database_value){.type = DATABASE_NULL},
+		    NUMBER(fold->launch.correlation_id), NUMBER(fold->to[COLLECTIVE_ALL_REDUCE]),
+		    NUMBER(fold->to[COLLECTIVE_ALL_GATHER]),
+		    NUMBER(fold->to[COLLECTIVE_REDUCE_SCATTER]),
+		    NUMBER(fold->to[COLLECTIVE_ALL_TO_ALL]));
 
 	for (uint32_t i = 0; i < fold->nr_members && !error; i++)
 		error = write_member(writing, &fold->members[i]);

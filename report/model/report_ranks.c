@@ -314,10 +314,10 @@ static void mark(struct report_ranks_row *row, enum report_ranks_column column, 
 		row->distance = distance;
 }
 
-/* Returns the scale of a column (outlier.h); 0: its median. A short idle time varies much and says little, so it is judged
- * against the window. So does a short time in NCCL, but it must differ by a fiftieth of the window only, as what others
- * wait for a late rank does (straggler.h). Delay grows with the queue, so it must differ by half of the median. It sorts
- * the values. */
+/* Returns the scale of a column (outlier.h); 0: its median. A short idle time varies much and says little, so it is
+ * judged against the window. So does a short time in NCCL, but it must differ by a fiftieth of the window only, as
+ * what others wait for a late rank does (straggler.h). Delay grows with the queue, so it must differ by half of the
+ * median. It sorts the values. */
 static uint64_t scale_of(const struct report_ranks *ranks, enum report_ranks_column column,
 			 uint64_t *values)
 {

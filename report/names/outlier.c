@@ -7,8 +7,8 @@
 #define Z_MAX_EQUAL 3.5 /* where more than half of the values are equal */
 
 /* Of sets of so many normal values or more, 1 in 50,000 at most has one beyond, and of fewer than eight values 1 in
- * 5,000: 4,000,000 sets were drawn for each of 4 to 13 and 15 to 17, and 1,500,000 for each of 23 to 25, 31 to 33, 47 to
- * 49 and 63. */
+ * 5,000: 4,000,000 sets were drawn for each of 4 to 13 and 15 to 17, and 1,500,000 for each of 23 to 25, 31 to 33, 47
+ * to 49 and 63. */
 static const struct {
 	uint32_t count;
 	double z_max;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "aggregator/profile/collective_folding.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_folds.h"
 #include "aggregator/store/store_schema.h"

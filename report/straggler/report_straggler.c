@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report_straggler_causes.h"
+#include "report_straggler_experts.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
 #include "straggler_places.h"

@@ -14,105 +14,12 @@
 
 #include <stdint.h>
 
-#include "report_straggler_experts.h"
-#include "straggler_causes.h"
-#include "straggler_groups.h"
-#include "straggler_links.h"
-#include "straggler_pipeline.h"
-#include "straggler_subject.h"
+#include "report_straggler_result.h"
 
 #include "aggregator/profile/collective_folds.h"
-#include "report/names/communicator_names.h"
 #include "report/profile/profile.h"
 
-#define REPORT_STRAGGLER_NONE UINT32_MAX
-
-#define REPORT_STRAGGLER_EXPLAINED 20u /* groups, and ranks: those for whom causes are looked for */
-
 struct straggler_topology;
-
-/* The result for a member of a communicator. */
-struct report_straggler_member {
-	uint32_t of_rank; /* index into the ranks of the report */
-	uint64_t span_ns; /* from its first collective's start to its last one's end */
-	struct straggler_subject found;
-	bool in_group; /* of one of the communicator's groups */
-	bool excused;  /* it is late, but because of its pipeline: it is not named */
-	struct collective_bin *behind; /* owns */
-	uint32_t nr_behind;
-};
-
-struct report_straggler_communicator {
-	const struct collective_fold *fold;      /* borrowed from folds */
-	const char *name;                        /* borrowed from names */
-	struct report_straggler_member *members; /* owns; one for each of the fold's members */
-	uint64_t span_ns;                        /* the median of its members' spans */
-	struct straggler_group *groups;          /* owns; those that are named */
-	uint32_t nr_groups;
-	bool is_pipeline; /* no communicator: the fold is that of the job's pipelines */
-};
-
-/* Ranks that are late together. */
-struct report_straggler_group {
-	uint32_t communicator;               /* index */
-	const struct straggler_group *group; /* borrowed from the communicator */
-	const char *name;                    /* borrowed from texts; as straggler_places_name() */
-	struct straggler_cause *causes; /* owns; of the rank for which the others waited most */
-	uint32_t nr_causes;
-	struct straggler_scope scope;
-};
-
-/* A rank of the job: the parts of all its processes together. */
-struct report_straggler_rank {
-	uint32_t id;      /* order of appearance, from 1 */
-	int32_t rank;     /* of the job; MESSAGE_RANK_NONE */
-	uint32_t process; /* the first process of the rank */
-	uint32_t pid;
-	const char *host;    /* borrowed from texts */
-	uint64_t last, used; /* over all its communicators */
-	uint64_t others_ns, waited_ns;
-	/* others_ns of each communicator, divided by the number of its other ranks, added up */
-	double others_mean_ns;
-	uint32_t named;  /* communicators in which the rank is named */
-	uint32_t groups; /* named groups of which the rank is one */
-	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
-	uint32_t communicator, member;
-	/* id of the late rank for which it waited on another communicator or in its pipeline, by at least half of its
-	 * own lateness: so it is late because of that one; 0: none. Victims of a pipeline are not named */
-	uint32_t kept_by;
-	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
-	uint32_t kept_on;
-	bool excused; /* what the others wait for it in collectives is due to its pipeline */
-	struct straggler_cause *causes; /* owns; only named ranks have causes */
-	uint32_t nr_causes;
-	struct straggler_scope scope;
-};
-
-struct report_straggler {
-	struct collective_folds *folds;   /* owns */
-	struct communicator_names *names; /* owns */
-	/* owns; in order of the time waited, the most first. With a pipeline there is one more at the end, which
-	 * nr_communicators does not count */
-	struct report_straggler_communicator *communicators;
-	uint32_t nr_communicators;
-	/* owns; NULL: the job has none, or none was looked for */
-	struct straggler_pipeline *pipeline;
-	/* owns; named ranks first, those without kept_by before those with it; then in order of others_mean_ns */
-	struct report_straggler_rank *ranks;
-	uint32_t nr_ranks, nr_named;
-	struct report_straggler_group *groups; /* owns; in the order of their communicators */
-	uint32_t nr_groups;
-	struct report_straggler_experts *experts; /* owns; in the order of their communicators */
-	uint32_t nr_experts;
-	struct straggler_link *links; /* owns; slow ones, those that cost most first */
-	uint32_t nr_links;
-	/* communicators with one rank in the profile, which are left out */
-	uint32_t nr_alone;
-	uint64_t unknown;     /* calls on communicators whose key is not known */
-	uint64_t without_gpu; /* calls with a launch, but without a known kernel */
-	char **texts;         /* owns */
-	uint32_t nr_texts;
-};
 
 /* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes, links,
  * experts and pipelines are looked for, and only the profile's catalog and roster are used. topology: of a file; NULL:

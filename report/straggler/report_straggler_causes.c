@@ -1,6 +1,6 @@
 #include "report_straggler_causes.h"
 
-#include "report_straggler.h"
+#include "report_straggler_result.h"
 #include "straggler_explain.h"
 
 struct explaining {

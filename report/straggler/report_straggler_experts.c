@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report_straggler.h"
+#include "report_straggler_result.h"
 #include "straggler_expert_work.h"
 #include "straggler_steps.h"
 

@@ -6,7 +6,7 @@
 #ifndef REPORT_STRAGGLER_EXPERTS_H
 #define REPORT_STRAGGLER_EXPERTS_H
 
-#include <stdint.h>
+#include "report_straggler_result.h"
 
 #include "report/profile/profile.h"
 
@@ -16,18 +16,6 @@
 #define REPORT_STRAGGLER_EXPERTS_EXPLAINS                                                          \
 	0.25 /* of the lateness: what its computing explains at least */
 #define REPORT_STRAGGLER_EXPERTS_OTHERS 64u /* other ranks in the median, at most */
-
-struct report_straggler;
-
-struct report_straggler_experts {
-	uint32_t communicator; /* index */
-	uint32_t member;       /* that is late; REPORT_STRAGGLER_NONE: an imbalance */
-	uint64_t steps;        /* of the run; 0: not known */
-	uint64_t waited_ns;    /* by each rank on average: for the late one, or in all */
-	double share;          /* the same as a part of the time */
-	/* its GPU time between exchanges, and its bytes, by the medians of the others; 0: not known, or no reason */
-	double gpu_times, bytes_times;
-};
 
 /* Fills report->experts. The ranks are judged, and their communicators do not change any more. 0; -EPROTO; other errors
  * of database.h; -ENOMEM. */

@@ -11,8 +11,8 @@ struct report_straggler;
 void report_straggler_victims_excuse(struct report_straggler *report);
 
 /* Sets kept_by and kept_on of ranks that another named one, or one of a named group, kept waiting on another
- * communicator, and kept_by of those that were excused. A wait counts above the median of the victim's own communicator,
- * because one that all share makes none of them late. Call it when groups are made. 0 or -ENOMEM. */
+ * communicator, and kept_by of those that were excused. A wait counts above the median of the victim's own
+ * communicator, because one that all share makes none of them late. Call it when groups are made. 0 or -ENOMEM. */
 int report_straggler_victims_find(struct report_straggler *report);
 
 #endif

@@ -13,8 +13,8 @@
  *     usual lateness lies beyond the noise of the others, modified z > STRAGGLER_Z_MIN, and is more than
  *     STRAGGLER_STEADY_MIN of the span. What is usual leaves out the best and the worst eighth of each subject's
  *     stretches, so that hiccups of a rank neither name a rank nor hide one.
- *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A lump is a number of stretches in a row for
- *     which the same subject kept the others waiting longest.
+ *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A
+ *     lump is a number of stretches in a row for which the same subject kept the others waiting longest.
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the span, and costs STRAGGLER_STALL_TIMES as much a
  *     stretch as the rest of the run. That is a fact about the run, not about the subject: it may happen to any.
  *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_SHARE_MIN. */

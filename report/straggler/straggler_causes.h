@@ -42,7 +42,8 @@ struct straggler_cause {
 	/* of GPU work: launches above the others', per collective */
 	double launches;
 	char *function; /* owns; the innermost frame that holds the excess; "": none */
-	/* owns; the kernel, the reason of the wait, "page fault" of time on a CPU in the kernel's code for these, or "" */
+	/* owns; the kernel, the reason of the wait, "page fault" of time on a CPU in the kernel's code for these, or
+	 * "" */
 	char *what;
 	char *stack; /* owns; folded, from the root on */
 };

@@ -188,9 +188,9 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
-/* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the first
- * collective to the last one. There it looks at once for a rank that another one hides: it is last only where that other
- * one is not late, and where chance made it so. A stall is looked at by itself. */
+/* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
+ * first collective to the last one. There it looks at once for a rank that another one hides: it is last only where
+ * that other one is not late, and where chance made it so. A stall is looked at by itself. */
 static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 {
 	struct finding wider = {0};

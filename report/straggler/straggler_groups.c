@@ -173,8 +173,8 @@ static int test_division(struct search *search, enum straggler_group_kind kind,
 	for (uint32_t i = 0; i < nr_subjects && !error; i++) {
 		const enum straggler_ground ground = subjects[i].ground;
 
-		/* More than half of the ranks are not late: the others are early. And the larger part of the ranks is the
-		 * worst of two in nearly all stretches of several collectives, by chance. */
+		/* More than half of the ranks are not late: the others are early. And the larger part of the ranks is
+		 * the worst of two in nearly all stretches of several collectives, by chance. */
 		if (subjects[i].size * 2 > search->input->fold->nr_members)
 			continue;
 		if (ground != STRAGGLER_NOT_NAMED && ground != STRAGGLER_STALL &&

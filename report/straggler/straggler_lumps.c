@@ -81,8 +81,8 @@ bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 
 /* Bounds the probability that one of equal subjects has lumps of that cost or more, if each lump is its own with the
  * probability equal: for each s, the mean of exp(s cost) by exp(s own cost) (Chernoff, 1952). Costs are parts of the
- * costliest. Neighbouring stretches of one subject are one lump, so that a subject of more than half of the ranks has long
- * lumps by chance. Of these nothing is told. */
+ * costliest. Neighbouring stretches of one subject are one lump, so that a subject of more than half of the ranks has
+ * long lumps by chance. Of these nothing is told. */
 static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
 		     double equal, double part)
 {

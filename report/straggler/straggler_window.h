@@ -15,8 +15,8 @@ struct collective_log;
 struct straggler_calls {
 	struct collective_match match;
 	uint64_t *times_ns;
-	/* Collectives count in which the late member was that much behind the median: chance makes each rank the last in
-	 * some. */
+	/* Collectives count in which the late member was that much behind the median: chance makes each rank the last
+	 * in some. */
 	uint64_t least_ns;
 	/* One long wait is compared by itself. What the others do meanwhile is to wait in the collective. */
 	bool is_stall;

@@ -1,5 +1,5 @@
-/* Finds why ranks are late that a watch is about to name. It reads the whole profile, which costs much more than a look,
- * so it is done for events alone. One thread. */
+/* Finds why ranks are late that a watch is about to name. It reads the whole profile, which costs much more than a
+ * look, so it is done for events alone. One thread. */
 #ifndef WATCH_CAUSES_H
 #define WATCH_CAUSES_H
 

@@ -184,8 +184,8 @@ static int take_found(struct taking *taking, struct subject *subject,
 	return tell(taking, subject->is_stall ? WATCH_EVENT_STALLED : WATCH_EVENT_LATE, subject);
 }
 
-/* Returns whether a stall has left the window between two looks. If looks follow closely, one of them sees it when it is
- * over; else what looked like a stall was none. */
+/* Returns whether a stall has left the window between two looks. If looks follow closely, one of them sees it when it
+ * is over; else what looked like a stall was none. */
 static bool has_passed(const struct taking *taking, const struct watch_look *look,
 		       const struct subject *stall)
 {

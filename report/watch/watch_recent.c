@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregator/profile/collective_folding.h"
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "proto/batch/message.h"

@@ -17,8 +17,8 @@
 
 struct roster;
 
-/* The collectives of the last ns on each communicator with the one before them, and `least` of them at least. A gap in the
- * rows that the profile has ends them. */
+/* The collectives of the last ns on each communicator with the one before them, and `least` of them at least. A gap in
+ * the rows that the profile has ends them. */
 struct watch_window {
 	uint64_t ns;
 	uint32_t least;

@@ -5,6 +5,7 @@
 
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
+#include "report/straggler/report_straggler_experts.h"
 
 #define NUMBER_SIZE 32u
 #define NAMED_MAX   3u /* ranks and groups that the line names */

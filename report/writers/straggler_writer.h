@@ -1,4 +1,5 @@
-/* Writes late ranks and the causes as a table, and as JSON and CSV (straggler_rows.c). Any thread; the arguments must not change meanwhile. */
+/* Writes late ranks and the causes as a table, and as JSON and CSV (straggler_rows.c). Any thread; the arguments must
+ * not change meanwhile. */
 #ifndef STRAGGLER_WRITER_H
 #define STRAGGLER_WRITER_H
 

@@ -56,7 +56,7 @@ straggler host
 same "host: who is late" "$(field "$scratch/host.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[3]"
 same "host: nothing that explains it was recorded" "$(field "$scratch/host.json" 'f["causes"]')" "[]"
 "$flamegrid" report "$scratch/host" --straggler >"$scratch/table"
-contains "host: what to record" "$scratch/table" "run with --cpu-hz and --off-cpu"
+contains "host: what to record" "$scratch/table" "run with --cpu-hz 99 --off-cpu 1ms"
 
 # ---- a late node: two nodes of four ranks, all of the second late on the GPU ----
 export XDG_RUNTIME_DIR=$scratch/runtime

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "aggregator/profile/collective_folds.h"
+#include "aggregator/profile/collective_folding.h"
 #include "aggregator/store/database.h"
 #include "tests/report/straggler/straggler_fixture.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "aggregator/merge/profile_merge.h"
+#include "aggregator/profile/collective_folding.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_folds.h"
 #include "report/model/report_build.h"

@@ -1,6 +1,6 @@
 /* Jobs that are longer than what a store keeps of them: their calls come late, twice, or not at all, in many commits.
  * Counts and waits must be those of all calls, to the nanosecond. */
-#include "aggregator/profile/collective_folds.h"
+#include "aggregator/profile/collective_folding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
