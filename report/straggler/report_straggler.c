@@ -317,6 +317,33 @@ static int add_rank(struct builder *builder, uint32_t process)
 	return host ? keep_text(builder, host->node, &rank->host) : 0;
 }
 
+/* Takes pid and host of the process that is late: a rank may have others, on other hosts. */
+static int take_places(struct builder *builder)
+{
+	const struct roster *roster = builder->profile->collection->roster;
+	struct report_straggler *report = builder->report;
+	int error = 0;
+
+	for (uint32_t i = 0; i < report->nr_ranks && !error; i++) {
+		struct report_straggler_rank *rank = &report->ranks[i];
+
+		if (rank->communicator == REPORT_STRAGGLER_NONE)
+			continue;
+		const struct report_straggler_communicator *of =
+			&report->communicators[rank->communicator];
+		const uint32_t process = of->fold->members[rank->member].process;
+		const struct roster_process *late = roster_process(roster, process);
+		const struct roster_host *host = roster_host(roster, late->identity.host);
+
+		if (process == rank->process)
+			continue;
+		rank->process = process;
+		rank->pid = late->identity.pid;
+		error = host ? keep_text(builder, host->node, &rank->host) : 0;
+	}
+	return error;
+}
+
 static void add_member(struct builder *builder, uint32_t communicator, uint32_t member)
 {
 	const struct report_straggler_communicator *of =
@@ -473,6 +500,8 @@ static int fill(struct builder *builder)
 		report_straggler_victims_excuse(builder->report);
 	if (!error)
 		error = make_ranks(builder);
+	if (!error)
+		error = take_places(builder);
 	if (!error)
 		error = make_groups(builder);
 	if (!error)

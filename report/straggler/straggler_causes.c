@@ -11,11 +11,12 @@
 #include "report/names/cuda_name.h"
 #include "report/names/robust.h"
 
-#define SPREADS   3.0  /* spreads of the others that an excess must exceed */
-#define PART_MIN  0.02 /* of the lateness; the excess must also exceed this */
-#define LONGER    1.02 /* a launch that takes this factor more is a longer one */
-#define CUT_STACK "…;"
-#define STACK_MAX 12u /* innermost frames that a shown stack has */
+#define SPREADS        3.0  /* spreads of the others that an excess must exceed */
+#define PART_MIN       0.02 /* of the lateness; the excess must also exceed this */
+#define LONGER         1.02 /* a launch that takes this factor more is a longer one */
+#define STALL_LAUNCHES 4
+#define CUT_STACK      "…;"
+#define STACK_MAX      12u /* innermost frames that a shown stack has */
 
 /* The examination of one sort of work. */
 struct look {
@@ -311,6 +312,9 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	cause->launches = late->count / times_of(look, 0) - count;
 	cause->more = late->count > 0 && count > 0 && late->ns / late->count < LONGER * ns / count;
 	cause->more = cause->more || (late->count > 0 && count <= 0);
+	/* The others have none during a stall. A few that fill it are slow. */
+	if (look->question->parties[0].windows.is_stall)
+		cause->more = late->count > STALL_LAUNCHES;
 }
 
 static int add_cause(const struct look *look, uint32_t node, struct causes *causes)

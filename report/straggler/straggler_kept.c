@@ -12,7 +12,10 @@
 #include "base/array.h"
 #include "report/profile/profile.h"
 
-#define WINDOWS_MAX (1ull << 26) /* 77 days of the shortest ones: no job is longer */
+/* Of a question; a forged store may ask for more. Ten hours of 65 ranks have 70 million times, of which a job so wide
+ * keeps one of hundreds. */
+#define TIMES_MAX (1ull << 28)
+#define KEPT_MAX  (1ull << 23)
 
 /* Returns the highest level of all processes of the parties. */
 static uint32_t find_level(const struct collection *collection, enum kept_sort sort,
@@ -38,9 +41,14 @@ static uint32_t find_level(const struct collection *collection, enum kept_sort s
 struct keeping {
 	uint64_t length_ns, offset_ns;
 	uint32_t level;
+	struct room *room;
 };
 
-/* Adds the parts of a window that are kept; those that touch become one. */
+struct room {
+	uint64_t times, kept; /* that may still be looked at, and be kept */
+};
+
+/* Adds the parts of a window that are kept; those that touch become one. 0, -ENOMEM, or -E2BIG: there is no room. */
 static int add_kept(const struct straggler_window *window, const struct keeping *keeping,
 		    struct straggler_window **kept, uint32_t *nr_kept)
 {
@@ -49,8 +57,11 @@ static int add_kept(const struct straggler_window *window, const struct keeping 
 	const uint64_t last = (window->end_ns + offset_ns - 1) / length_ns;
 	int error = 0;
 
-	if (last < first || last - first >= WINDOWS_MAX)
+	if (last < first)
 		return 0;
+	if (last - first >= keeping->room->times)
+		return -E2BIG;
+	keeping->room->times -= last - first + 1;
 	for (uint64_t i = first; i <= last && !error; i++) {
 		struct straggler_window part = {
 			i == first ? window->start_ns : i * length_ns - offset_ns,
@@ -61,7 +72,9 @@ static int add_kept(const struct straggler_window *window, const struct keeping 
 		if (*nr_kept && (*kept)[*nr_kept - 1].end_ns == part.start_ns)
 			(*kept)[*nr_kept - 1].end_ns = part.end_ns;
 		else
-			error = array_append(kept, nr_kept, &part, sizeof(part));
+			error = keeping->room->kept--
+					? array_append(kept, nr_kept, &part, sizeof(part))
+					: -E2BIG;
 	}
 	return error;
 }
@@ -85,7 +98,14 @@ static int cut(struct straggler_window_list *list, const struct keeping *keeping
 		error = add_kept(&list->windows[i], keeping, &kept, &nr_kept);
 	if (error) {
 		free(kept);
-		return error;
+		if (error != -E2BIG)
+			return error;
+		/* As if nothing were kept. */
+		keeping->room->times = keeping->room->kept = 0;
+		list->collectives = 0;
+		list->is_cut = true;
+		list->count = 0;
+		return 0;
 	}
 	if (list->count)
 		list->collectives *=
@@ -101,10 +121,11 @@ int straggler_kept_cut(const struct profile *profile, struct straggler_party *pa
 		       uint32_t nr_parties)
 {
 	const struct collection *collection = profile->collection;
+	struct room room = {TIMES_MAX, KEPT_MAX};
 	struct keeping host = {KEPT_LOG_HOST_NS, 0,
-			       find_level(collection, KEPT_HOST, parties, nr_parties)};
+			       find_level(collection, KEPT_HOST, parties, nr_parties), &room};
 	const struct keeping gpu = {KEPT_LOG_GPU_NS, 0,
-				    find_level(collection, KEPT_GPU, parties, nr_parties)};
+				    find_level(collection, KEPT_GPU, parties, nr_parties), &room};
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_parties && !error; i++) {

@@ -1,4 +1,5 @@
-/* Tells whether two processes are of one rank of a job. Part of report_straggler; pure. */
+/* Tells whether two processes are of one rank of a job. Jobs without a name are told apart by who wrote them. Part of
+ * report_straggler; pure. */
 #ifndef STRAGGLER_RANK_H
 #define STRAGGLER_RANK_H
 
@@ -9,7 +10,8 @@
 static inline bool straggler_rank_same(const struct roster_process *a,
 				       const struct roster_process *b)
 {
-	return a->rank >= 0 && a->rank == b->rank && a->job == b->job;
+	return a->rank >= 0 && a->rank == b->rank && a->job == b->job &&
+	       (a->job || a->identity.writer == b->identity.writer);
 }
 
 #endif

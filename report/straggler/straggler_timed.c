@@ -178,12 +178,19 @@ int straggler_timed_host(const struct straggler_timed *timed, uint32_t process)
 static int take_piece(const struct straggler_timed *timed, uint32_t process,
 		      const struct host_sample *piece)
 {
+	const struct straggler_windows *windows = timed->windows;
+	const uint64_t start_ns = piece->time_ns - piece->duration_ns;
+	const bool begins = straggler_window_has(&windows->gpu, start_ns);
+	const uint64_t ns = windows->is_stall ? straggler_window_overlap(&windows->gpu, start_ns,
+									 piece->time_ns)
+			    : begins          ? piece->duration_ns
+					      : 0;
 	struct fold_row row;
 
-	if (!straggler_window_has(&timed->windows->gpu, piece->time_ns - piece->duration_ns))
+	if (!begins && !ns)
 		return 0;
 	memset(&row, 0, sizeof(row));
-	row.ns = piece->duration_ns;
+	row.ns = ns;
 	row.count = 1;
 	row.key.process_id = process;
 	row.key.device_id = RECORD_DEVICE_NONE;

@@ -24,7 +24,8 @@ struct straggler_timed {
 /* Each gives to take, until it returns nonzero, rows as report_samples_each() or, of GPU work, profile_each_total()
  * has them. 0; the value of take; -EPROTO; other errors of database.h; -ENOMEM.
  * Of the host: a sample on the CPU counts whole if it was taken in a window, a wait by its time in the windows. Idle
- * time counts by its time in the windows. GPU work counts whole if it began in a window. */
+ * time counts by its time in the windows. GPU work counts whole if it began in a window, or by its time in those of a
+ * stall. */
 int straggler_timed_host(const struct straggler_timed *timed, uint32_t process);
 int straggler_timed_gpu(const struct straggler_timed *timed, uint32_t process);
 

@@ -161,6 +161,7 @@ int straggler_window_find(const struct straggler_calls *raw, const struct collec
 
 	if (!values)
 		error = -ENOMEM;
+	windows->is_stall = raw->is_stall;
 	for (uint32_t i = 0; i < raw->match.nr_rows && !error; i++) {
 		struct between between;
 

@@ -42,6 +42,7 @@ struct straggler_windows {
 	struct straggler_window_list idle;
 	/* by CUPTI's clock, as idle; none where the kernels are not known */
 	struct straggler_window_list gpu;
+	bool is_stall; /* GPU work counts by its time in the windows: what began before it may be what it is about */
 };
 
 /* Frees what it owns. */

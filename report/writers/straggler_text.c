@@ -253,7 +253,11 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 		&straggler->communicators[group->communicator];
 	const uint32_t count = group->group->nr_members;
 
-	text_line_append(line, size, "%" PRIu32 " ranks: ", count);
+	text_line_append(line, size, "%" PRIu32 " ranks", count);
+	for (uint32_t i = 0; i < count; i++)
+		if (straggler->ranks[of->members[group->group->members[i]].of_rank].rank < 0)
+			return; /* they are not known */
+	text_line_append(line, size, ": ");
 	for (uint32_t i = 0, next; i < count; i = next) {
 		int32_t first =
 			straggler->ranks[of->members[group->group->members[i]].of_rank].rank;
@@ -261,7 +265,7 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 
 		for (next = i + 1; next < count; next++, last++)
 			if (straggler->ranks[of->members[group->group->members[next]].of_rank]
-				    .rank != last + 1)
+				    .rank != (int64_t)last + 1)
 				break;
 		text_line_append(line, size, "%s%" PRId32, i ? ", " : "", first);
 		if (last > first)

@@ -356,8 +356,9 @@ static void what_the_host_does_while_the_gpu_works_is_no_cause(void **state)
 /* Plays a job whose rank 1 sleeps in some steps, and compares how it is named, and its first cause. */
 static void check_some_steps(struct training training, enum straggler_ground ground)
 {
+	const bool sleeps = training.plant == TRAINING_SHARD;
+
 	training.ranks = 4;
-	training.plant = TRAINING_SHARD;
 	training.late_rank = 1;
 	training.noise_ms = 0.3;
 	training.seed = 5;
@@ -369,8 +370,10 @@ static void check_some_steps(struct training training, enum straggler_ground gro
 	assert_int_equal(rank->rank, 1);
 	assert_int_equal(found->communicators[0].members[rank->member].found.ground, ground);
 	assert_true(rank->nr_causes >= 1);
-	assert_string_equal(rank->causes[0].function, "train.py:load_shard");
-	assert_string_equal(rank->causes[0].what, "sleep");
+	assert_string_equal(rank->causes[0].function,
+			    sleeps ? "train.py:load_shard" : "train.py:forward");
+	assert_string_equal(rank->causes[0].what, sleeps ? "sleep" : "gemm");
+	assert_false(rank->causes[0].more);
 	assert_share(&rank->causes[0], 0.8, 1.2);
 	report_straggler_destroy(found);
 }
@@ -378,18 +381,35 @@ static void check_some_steps(struct training training, enum straggler_ground gro
 static void a_stall_is_compared_by_itself(void **state)
 {
 	(void)state;
-	check_some_steps(
-		(struct training){.steps = 300, .late_from = 150, .late_to = 151, .shard_ms = 9000},
-		STRAGGLER_STALL);
+	check_some_steps((struct training){.plant = TRAINING_SHARD,
+					   .steps = 300,
+					   .late_from = 150,
+					   .late_to = 151,
+					   .shard_ms = 9000},
+			 STRAGGLER_STALL);
+}
+
+static void of_a_stall_a_kernel_counts_that_began_before_it(void **state)
+{
+	(void)state;
+	check_some_steps((struct training){.plant = TRAINING_KERNELS,
+					   .steps = 300,
+					   .late_from = 150,
+					   .late_to = 151,
+					   .shard_ms = 9000},
+			 STRAGGLER_STALL);
 }
 
 /* Of its newest collectives, which have most rows, it is the last of some, by chance. */
 static void lateness_that_is_long_over_has_its_cause(void **state)
 {
 	(void)state;
-	check_some_steps(
-		(struct training){.steps = 1500, .late_from = 200, .late_to = 700, .shard_ms = 25},
-		STRAGGLER_FREQUENCY);
+	check_some_steps((struct training){.plant = TRAINING_SHARD,
+					   .steps = 1500,
+					   .late_from = 200,
+					   .late_to = 700,
+					   .shard_ms = 25},
+			 STRAGGLER_FREQUENCY);
 }
 
 static void in_twenty_runs_of_equal_ranks_none_is_named(void **state)
@@ -519,6 +539,7 @@ int main(void)
 		TEST(waits_for_the_own_gpu_are_no_cause),
 		TEST(what_the_host_does_while_the_gpu_works_is_no_cause),
 		TEST(a_stall_is_compared_by_itself),
+		TEST(of_a_stall_a_kernel_counts_that_began_before_it),
 		TEST(lateness_that_is_long_over_has_its_cause),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
 		TEST(who_starts_late_is_not_late),

@@ -48,7 +48,10 @@ static double work(const struct training *training, struct trainee *trainee, uin
 			 (late && training->plant == TRAINING_HOST ? 1.1 : 1),
 	       forward_ms = 20;
 	double begin_ms = now_ms;
-	double gemm_ms = 30 * (late && training->plant == TRAINING_KERNELS ? 1.3 : 1);
+	double gemm_ms = 30;
+
+	if (late && training->plant == TRAINING_KERNELS)
+		gemm_ms += training->shard_ms > 0 ? training->shard_ms : 9;
 
 	load_ms += training->noise_ms * (0.5 + job_uniform(seed));
 	host_ms += training->noise_ms * job_normal(seed);

@@ -12,7 +12,7 @@ enum training_plant {
 	TRAINING_NOTHING,
 	TRAINING_HOST,    /* a tenth longer in numpy.py:resize */
 	TRAINING_LOADER,  /* a wait of 12 ms more, poll in loader.py:next */
-	TRAINING_KERNELS, /* gemm takes 9 ms more */
+	TRAINING_KERNELS, /* gemm takes 9 ms more, or shard_ms */
 	TRAINING_EXTRA,   /* 12 ms of train.py:spin, which the others do not call */
 	TRAINING_EVEN,    /* 12 ms more in all that train.py:spin calls */
 	TRAINING_PARTNER, /* as LOADER; another thread waits, too */
