@@ -28,7 +28,7 @@ struct collective_exchange_kernel {
 
 struct collective_exchanges {
 	bool *held; /* owns; for each of the match's entries: it waits for the rest of its exchange */
-	bool *all; /* owns; likewise: it is of an exchange of all ranks */
+	bool *all; /* owns; for each entry: it is of an exchange of all ranks */
 	struct collective_exchange_kernel
 		*kernels; /* owns; of exchanges that are known as a whole */
 	uint32_t nr_kernels;
@@ -65,7 +65,7 @@ struct collective_folding {
 	uint64_t *times;
 	uint32_t *order, *at; /* at: of each member of the match, its index in the fold */
 	uint32_t room_times, room_order, room_at;
-	struct collective_split_end *ends; /* owns; likewise */
+	struct collective_split_end *ends; /* owns; for the same members */
 	uint32_t room_ends;
 };
 

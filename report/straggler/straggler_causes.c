@@ -14,7 +14,7 @@
 #define SPREADS        3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN       0.02 /* of the lateness; the excess must also exceed this */
 #define LONGER         1.02 /* a launch that takes this factor more is a longer one */
-#define STALL_LAUNCHES 4
+#define STALL_LAUNCHES 4    /* more launches during a stall are more work, not slower work */
 #define CUT_STACK      "…;"
 #define STACK_MAX      12u /* innermost frames that a shown stack has */
 
@@ -312,7 +312,7 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	cause->launches = late->count / times_of(look, 0) - count;
 	cause->more = late->count > 0 && count > 0 && late->ns / late->count < LONGER * ns / count;
 	cause->more = cause->more || (late->count > 0 && count <= 0);
-	/* The others have none during a stall. A few that fill it are slow. */
+	/* The others launch nothing during a stall. */
 	if (look->question->parties[0].windows.is_stall)
 		cause->more = late->count > STALL_LAUNCHES;
 }

@@ -95,6 +95,27 @@ static void modules_beyond_the_limit_are_counted(void **state)
 	cmocka_unit_test_setup_teardown(name, ring_source_fixture_set_up,                          \
 					ring_source_fixture_tear_down)
 
+static void a_window_is_open_until_its_end_was_read(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct definition_window window = {.begin_ns = 1, .window = 1};
+
+	for (int i = 0; i < 2; i++) {
+		window.end_ns = 0;
+		assert_true(record_ring_define(fixture->guest, DEFINITION_WINDOW, &window,
+					       sizeof(window), NULL, 0));
+		assert_false(ring_source_has_open_window(fixture->source));
+		ring_source_fixture_pass(fixture);
+		assert_true(ring_source_has_open_window(fixture->source));
+		window.end_ns = 2;
+		assert_true(record_ring_define(fixture->guest, DEFINITION_WINDOW, &window,
+					       sizeof(window), NULL, 0));
+		assert_true(ring_source_has_open_window(fixture->source));
+		ring_source_fixture_pass(fixture);
+		assert_false(ring_source_has_open_window(fixture->source));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +124,7 @@ int main(void)
 		TEST(facts_are_noted_but_interrupt_nobody),
 		TEST(short_and_unknown_definitions_are_skipped),
 		TEST(modules_beyond_the_limit_are_counted),
+		TEST(a_window_is_open_until_its_end_was_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,27 +120,6 @@ static void a_few_records_wait_while_definitions_are_read(void **state)
 	assert_int_equal(fixture->nr_gpu, 3);
 }
 
-static void a_window_is_open_until_its_end_was_read(void **state)
-{
-	struct ring_source_fixture *fixture = *state;
-	struct definition_window window = {.begin_ns = 1, .window = 1};
-
-	for (int i = 0; i < 2; i++) {
-		window.end_ns = 0;
-		assert_true(record_ring_define(fixture->guest, DEFINITION_WINDOW, &window,
-					       sizeof(window), NULL, 0));
-		assert_false(ring_source_has_open_window(fixture->source));
-		ring_source_fixture_pass(fixture);
-		assert_true(ring_source_has_open_window(fixture->source));
-		window.end_ns = 2;
-		assert_true(record_ring_define(fixture->guest, DEFINITION_WINDOW, &window,
-					       sizeof(window), NULL, 0));
-		assert_true(ring_source_has_open_window(fixture->source));
-		ring_source_fixture_pass(fixture);
-		assert_false(ring_source_has_open_window(fixture->source));
-	}
-}
-
 static void a_file_that_no_process_has_is_counted_and_not_entered(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
@@ -596,7 +575,6 @@ int main(void)
 		TEST(ids_become_the_agents_own),
 		TEST(much_text_comes_in_several_messages_and_before_the_records),
 		TEST(a_few_records_wait_while_definitions_are_read),
-		TEST(a_window_is_open_until_its_end_was_read),
 		TEST(a_file_that_no_process_has_is_counted_and_not_entered),
 		TEST(an_address_outside_of_all_modules_is_kept_plain),
 		TEST(a_file_that_nobody_announced_is_found_in_proc),
