@@ -24,6 +24,7 @@
 #include "aggregator/store/store_raw.h"
 #include "aggregator/store/store_schema.h"
 #include "aggregator/store/store_totals.h"
+#include "base/clock.h"
 #include "base/error_text.h"
 
 static int load_title(struct database *database, char **title)
@@ -125,6 +126,7 @@ static int load(const char *path, struct profile *profile, char **error)
 		return explain(path, status, strerror(-status), error);
 	/* This is read first: a writer that closes the store meanwhile adds to it and never takes away. */
 	profile->written = store_life_is_written(path);
+	profile->read_ns = clock_realtime_ns();
 	status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);

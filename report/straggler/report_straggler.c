@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/profile/straggler_rank.h"
+#include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
 #include "report_straggler_experts.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
 #include "straggler_places.h"
-#include "straggler_rank.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
@@ -509,6 +510,8 @@ static int fill(struct builder *builder)
 	if (!error)
 		error = sort_ranks(builder);
 	if (!error && builder->store_path)
+		error = report_straggler_absences_find(builder->profile, builder->report);
+	if (!error && builder->store_path)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)
@@ -568,6 +571,8 @@ void report_straggler_destroy(struct report_straggler *straggler)
 		straggler_causes_free(straggler->groups[i].causes, straggler->groups[i].nr_causes);
 	free(straggler->groups);
 	free(straggler->links);
+	straggler_absences_fini(&straggler->absences);
+	free(straggler->missing);
 	free(straggler->experts);
 	straggler_pipeline_destroy(straggler->pipeline);
 	communicator_names_destroy(straggler->names);

@@ -22,11 +22,11 @@
 struct straggler_topology;
 
 /* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes, links,
- * experts and pipelines are looked for, and only the profile's catalog and roster are used. topology: of a file; NULL:
- * switches are known as Slurm told them, if it did. looks: this is one of so many times at which the job is judged, and
- * the more there are, the less may be chance. It takes ownership of the folds, in which all calls are folded, also on
- * error. 0; -EPROTO: the folds name what the profile does not hold; other errors of database.h; -ENOMEM. On error
- * *straggler is NULL. */
+ * experts, pipelines and ranks that never came are looked for, and only the profile's catalog and roster are used.
+ * topology: of a file; NULL: switches are known as Slurm told them, if it did. looks: this is one of so many times at
+ * which the job is judged, and the more there are, the less may be chance. It takes ownership of the folds, in which
+ * all calls are folded, also on error. 0; -EPROTO: the folds name what the profile does not hold; other errors of
+ * database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    const struct straggler_topology *topology,
 			    struct collective_folds *folds, uint32_t looks,

@@ -12,6 +12,7 @@
 #include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
+#include "report/absence/straggler_absences.h"
 #include "report/names/communicator_names.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
@@ -86,6 +87,14 @@ struct report_straggler_experts {
 	double gpu_times, bytes_times;
 };
 
+/* Ranks that never came to a collective in which others waited for them. */
+struct report_straggler_absence {
+	const struct straggler_absence *absence; /* borrowed from absences */
+	const char *name; /* borrowed from texts; as straggler_absences_name() */
+	uint64_t
+		ended_ns; /* CLOCK_REALTIME, when the last of their processes ended; 0: one has not */
+};
+
 struct report_straggler {
 	struct collective_folds *folds;   /* owns */
 	struct communicator_names *names; /* owns */
@@ -102,6 +111,10 @@ struct report_straggler {
 	uint32_t nr_groups;
 	struct report_straggler_experts *experts; /* owns; in the order of their communicators */
 	uint32_t nr_experts;
+	struct straggler_absences absences;       /* owns */
+	struct report_straggler_absence *missing; /* owns; one for each of absences */
+	uint32_t nr_missing;
+	bool is_running;              /* the job goes on */
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "report/profile/straggler_rank.h"
 #include "straggler_kept.h"
-#include "straggler_rank.h"
 #include "straggler_window.h"
 
 static bool is_in_group(const struct straggler_group *group, uint32_t member)

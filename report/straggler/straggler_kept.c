@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "report/profile/straggler_rank.h"
 #include "straggler_question.h"
-#include "straggler_rank.h"
 
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/kept_log.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/profile/straggler_rank.h"
 #include "straggler_gpu_wait.h"
 #include "straggler_question.h"
-#include "straggler_rank.h"
 #include "straggler_timed.h"
 
 #include "aggregator/profile/catalog.h"

@@ -214,6 +214,32 @@ static void write_link_row(struct row_text *out, const void *row)
 	row_text_count(out, "bus_bytes", link->bus_bytes);
 }
 
+static void write_missing_row(struct row_text *out, const void *row)
+{
+	const struct report_straggler *straggler = out->context;
+	const struct report_straggler_absence *missing = row;
+	const struct straggler_absence *absence = missing->absence;
+	bool first = true;
+
+	row_text_string(out, "name", missing->name);
+	row_text_print(out, "ranks", "[");
+	for (uint32_t i = 0; i < absence->nr_absent; i++) {
+		if (absence->absent[i].rank < 0)
+			continue;
+		fprintf(out->out, "%s%" PRId32, first ? "" : ", ", absence->absent[i].rank);
+		first = false;
+	}
+	fputc(']', out->out);
+	row_text_print(out, "communicator", "\"%016" PRIx64 "\"", absence->key);
+	row_text_string(out, "communicator_name",
+			communicator_names_of(straggler->names, absence->key));
+	row_text_string(out, "function", collective_function_name(absence->function));
+	row_text_count(out, "sequence", absence->sequence);
+	row_text_count(out, "waiting", absence->nr_waiting);
+	row_text_number(out, "waited_ns", absence->waited_ns, (int64_t)absence->waited_ns);
+	row_text_flag(out, "ended", missing->ended_ns);
+}
+
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree)
 {
@@ -233,6 +259,9 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 		      straggler->nr_groups, sizeof(*straggler->groups));
 	fputs(",\n", out);
 	parallel_writer_json(out, straggler);
+	fputs(",\n", out);
+	row_text_json(out, "missing", write_missing_row, straggler, straggler->missing,
+		      straggler->nr_missing, sizeof(*straggler->missing));
 	fputs(",\n", out);
 	row_text_json(out, "slow_links", write_link_row, straggler, straggler->links,
 		      straggler->nr_links, sizeof(*straggler->links));

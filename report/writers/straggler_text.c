@@ -2,13 +2,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+#include <time.h>
 
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler_experts.h"
 
 #define NUMBER_SIZE 32u
-#define NAMED_MAX   3u /* ranks and groups that the line names */
+#define NAMED_MAX   3u  /* ranks and groups that the line names */
+#define CAUSE_SIZE  72u /* bytes of a cause in it */
 
 static double percent(double part, double whole)
 {
@@ -75,6 +78,18 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
+/* What each other rank waited for a subject, in its longest lump or in all, and as a part of the time. */
+static uint64_t waits_of(const struct report_straggler_communicator *on,
+			 const struct straggler_subject *found, double *share)
+{
+	const bool stall = found->ground == STRAGGLER_STALL && !on->is_pipeline;
+
+	*share = !found->others_ns ? 0
+		 : stall ? found->share * (double)found->lump_ns / (double)found->others_ns
+			 : found->share;
+	return (stall ? found->lump_ns : found->others_ns) / (on->fold->nr_members - 1);
+}
+
 /* The stretches of a pipeline's run stand in for collectives. */
 static void append_stretches(char *line, size_t size,
 			     const struct report_straggler_communicator *on,
@@ -96,14 +111,8 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			  const struct straggler_subject *found)
 {
 	const struct collective_fold *of = on->fold;
-	const bool stall = found->ground == STRAGGLER_STALL;
-	const uint64_t waited_ns =
-		(stall ? found->lump_ns : found->others_ns) / (of->nr_members - 1);
-	const double share =
-		found->others_ns
-			? found->share *
-				  (stall ? (double)found->lump_ns / (double)found->others_ns : 1)
-			: 0;
+	double share;
+	const uint64_t waited_ns = waits_of(on, found, &share);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	if (on->is_pipeline) {
@@ -145,6 +154,19 @@ static void append_each_step(char *line, size_t size,
 			 experts->steps ? " a step" : " in all");
 }
 
+/* Appends why a rank is late to exchanges, if that is known. */
+static void append_reason(char *line, size_t size, const struct report_straggler_experts *experts)
+{
+	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
+		text_line_append(line, size, "its expert took %.2f times the others' GPU time",
+				 experts->gpu_times);
+	else if (experts->gpu_times > 0)
+		text_line_append(line, size,
+				 "between exchanges its GPU computed %.2f times as long as the "
+				 "others'",
+				 experts->gpu_times);
+}
+
 void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
 			    const struct report_straggler_experts *experts)
 {
@@ -156,14 +178,9 @@ void straggler_text_experts(char *line, size_t size, const struct report_straggl
 		text_line_append(line, size, ", %.2f %% of the time", 100 * experts->share);
 		return;
 	}
-	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
-		text_line_append(line, size, "its expert took %.2f times the others' GPU time; ",
-				 experts->gpu_times);
-	else if (experts->gpu_times > 0)
-		text_line_append(line, size,
-				 "between exchanges its GPU computed %.2f times as long as the "
-				 "others'; ",
-				 experts->gpu_times);
+	append_reason(line, size, experts);
+	if (experts->gpu_times > 0)
+		text_line_append(line, size, "; ");
 	text_line_append(line, size, "the others waited ");
 	append_each_step(line, size, experts);
 }
@@ -175,10 +192,11 @@ static void append_experts(char *line, size_t size, const struct report_straggle
 	for (uint32_t i = 0; i < straggler->nr_experts; i++) {
 		const struct report_straggler_experts *experts = &straggler->experts[i];
 
-		if (experts->communicator != rank->communicator || experts->member != rank->member)
+		if (experts->communicator != rank->communicator ||
+		    experts->member != rank->member || experts->gpu_times <= 0)
 			continue;
 		text_line_append(line, size, "; ");
-		straggler_text_experts(line, size, straggler, experts);
+		append_reason(line, size, experts);
 	}
 }
 
@@ -193,18 +211,22 @@ static void append_imbalances(char *line, size_t size, const struct report_strag
 	}
 }
 
+/* A name of a kernel may be as long as the whole line should be. */
 static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
 			       uint32_t nr_causes)
 {
-	char text[STRAGGLER_TEXT_SIZE];
+	char text[STRAGGLER_TEXT_SIZE], begin[CAUSE_SIZE] = "";
 
-	if (nr_causes)
-		text_line_append(line, size, "; %s: %.0f %% of it",
-				 straggler_text_cause(&causes[0], text, sizeof(text)),
-				 100 * causes[0].share);
+	if (!nr_causes)
+		return;
+	straggler_text_cause(&causes[0], text, sizeof(text));
+	text_line_append(begin, sizeof(begin), "%s", text);
+	text_line_append(line, size, "; %s%s: %.0f %% of it", begin,
+			 strlen(text) > strlen(begin) ? "…" : "", 100 * causes[0].share);
 }
 
-static void append_keeper(char *line, size_t size, const struct report_straggler *straggler,
+/* Returns whether another rank is to blame, and appends which. */
+static bool append_keeper(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_rank *rank)
 {
 	for (uint32_t i = 0; i < straggler->nr_ranks && rank->kept_by; i++) {
@@ -212,9 +234,39 @@ static void append_keeper(char *line, size_t size, const struct report_straggler
 			continue;
 		text_line_append(line, size, "kept waiting by ");
 		straggler_text_rank(line, size, &straggler->ranks[i]);
-		text_line_append(line, size, " in collectives of %s; ",
-				 straggler->communicators[rank->kept_on].name);
+		if (rank->kept_on != REPORT_STRAGGLER_NONE)
+			text_line_append(line, size, " in collectives of %s",
+					 straggler->communicators[rank->kept_on].name);
+		return true;
 	}
+	return false;
+}
+
+/* Appends how much shorter the run is without a subject, at most. */
+static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
+			const struct straggler_subject *found)
+{
+	char time[NUMBER_SIZE];
+	double share;
+	const uint64_t waited_ns = waits_of(on, found, &share);
+
+	if (found->ground == STRAGGLER_HIDDEN && found->late_ns > 0)
+		text_line_append(line, size, "behind others that are late, too, by %s each time",
+				 report_summary_time((uint64_t)found->late_ns, time));
+	else
+		text_line_append(line, size, "%swithout it up to %s less, %.2f %% of the time",
+				 found->ground == STRAGGLER_STALL ? "once; " : "",
+				 report_summary_time(waited_ns, time), 100 * share);
+}
+
+/* Of further subjects. */
+static void append_share(char *line, size_t size, const struct report_straggler_communicator *on,
+			 const struct straggler_subject *found)
+{
+	double share;
+
+	waits_of(on, found, &share);
+	text_line_append(line, size, "%.2f %%", 100 * share);
 }
 
 /* A stage that has one rank is late as that rank. */
@@ -230,18 +282,26 @@ static void append_stage(char *line, size_t size, const struct report_straggler 
 }
 
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
-			const struct report_straggler_rank *rank)
+			const struct report_straggler_rank *rank, bool is_first)
 {
 	const struct report_straggler_communicator *on =
 		&straggler->communicators[rank->communicator];
+	const struct straggler_subject *found = &on->members[rank->member].found;
 
 	append_stage(line, size, straggler, rank);
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
-	append_keeper(line, size, straggler, rank);
-	straggler_text_waits(line, size, on, &on->members[rank->member].found);
-	append_experts(line, size, straggler, rank);
-	append_first_cause(line, size, rank->causes, rank->nr_causes);
+	if (append_keeper(line, size, straggler, rank)) {
+		text_line_append(line, size, ")");
+		return;
+	}
+	if (is_first) {
+		append_cost(line, size, on, found);
+		append_experts(line, size, straggler, rank);
+		append_first_cause(line, size, rank->causes, rank->nr_causes);
+	} else {
+		append_share(line, size, on, found);
+	}
 	text_line_append(line, size, ")");
 }
 
@@ -274,14 +334,20 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 }
 
 static void append_group(char *line, size_t size, const struct report_straggler *straggler,
-			 const struct report_straggler_group *group)
+			 const struct report_straggler_group *group, bool is_first)
 {
+	const struct report_straggler_communicator *on =
+		&straggler->communicators[group->communicator];
+
 	text_line_append(line, size, "%s (", group->name);
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
-	straggler_text_waits(line, size, &straggler->communicators[group->communicator],
-			     &group->group->found);
-	append_first_cause(line, size, group->causes, group->nr_causes);
+	if (is_first) {
+		append_cost(line, size, on, &group->group->found);
+		append_first_cause(line, size, group->causes, group->nr_causes);
+	} else {
+		append_share(line, size, on, &group->group->found);
+	}
 	text_line_append(line, size, ")");
 }
 
@@ -305,6 +371,62 @@ static uint64_t count_used(const struct report_straggler *straggler)
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
 		used += straggler->communicators[i].fold->used;
 	return used + (straggler->pipeline ? straggler->pipeline->fold.used : 0);
+}
+
+/* ---- ranks that never came */
+
+void straggler_text_collective(char *line, size_t size, const struct communicator_names *names,
+			       const struct straggler_absence *absence)
+{
+	text_line_append(line, size, "collective %" PRIu64 " (%s, %s)", absence->sequence,
+			 collective_function_name(absence->function),
+			 communicator_names_of(names, absence->key));
+	if (absence->waits_on)
+		text_line_append(line, size, ", because of a wait in one of %s",
+				 communicator_names_of(names, absence->waits_on));
+}
+
+static void append_end(char *line, size_t size, const struct report_straggler_absence *missing)
+{
+	const time_t seconds = (time_t)(missing->ended_ns / 1000000000u);
+	const bool one = missing->absence->nr_absent == 1;
+	char time[NUMBER_SIZE];
+	struct tm local;
+
+	if (missing->ended_ns && localtime_r(&seconds, &local) &&
+	    strftime(time, sizeof(time), "%F %T", &local))
+		text_line_append(line, size, "; its process%s ended at %s", one ? "" : "es", time);
+	else if (one && !missing->absence->absent[0].process)
+		text_line_append(line, size, "; it is not in the profile");
+}
+
+void straggler_text_absence(char *line, size_t size, const struct report_straggler *straggler,
+			    const struct report_straggler_absence *missing)
+{
+	const struct straggler_absence *absence = missing->absence;
+	const bool waits = straggler->is_running && !absence->is_over;
+	char time[NUMBER_SIZE];
+
+	text_line_append(line, size, " never came to ");
+	straggler_text_collective(line, size, straggler->names, absence);
+	text_line_append(line, size, "; %" PRIu32 " rank%s %s for it", absence->nr_waiting,
+			 absence->nr_waiting == 1 ? "" : "s", waits ? "wait" : "waited");
+	if (absence->waited_ns)
+		text_line_append(line, size, " %s%s", waits ? "since " : "",
+				 report_summary_time(absence->waited_ns, time));
+	if (!waits)
+		text_line_append(line, size, "%s until their end", absence->waited_ns ? "," : "");
+	append_end(line, size, missing);
+}
+
+/* Names the first absence, and counts the others. */
+static void append_missing(char *line, size_t size, const struct report_straggler *straggler)
+{
+	text_line_append(line, size, "late: %s", straggler->missing[0].name);
+	straggler_text_absence(line, size, straggler, &straggler->missing[0]);
+	if (straggler->nr_missing > 1)
+		text_line_append(line, size, "; and %" PRIu32 " more that never came",
+				 straggler->nr_missing - 1);
 }
 
 /* Nobody is named: says for whom the others waited most all the same. */
@@ -341,24 +463,29 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 				 "--collectives off, or NCCL before 2.23)");
 		return line;
 	}
-	if (!count_used(straggler)) {
+	if (!count_used(straggler) && !straggler->nr_missing) {
 		text_line_append(line, size,
 				 "late: not known: no collective of which all ranks are here");
 		return line;
 	}
-	if (!named)
+	if (straggler->nr_missing)
+		append_missing(line, size, straggler);
+	else if (!named)
 		append_most(line, size, straggler);
 	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
-		text_line_append(line, size, i ? "; " : "late: ");
+		const bool is_first = i == 0 && !straggler->nr_missing;
+
+		text_line_append(line, size, is_first ? "late: " : "; ");
 		if (i < straggler->nr_groups)
-			append_group(line, size, straggler, &straggler->groups[i]);
+			append_group(line, size, straggler, &straggler->groups[i], is_first);
 		else
 			append_late(line, size, straggler,
-				    &straggler->ranks[i - straggler->nr_groups]);
+				    &straggler->ranks[i - straggler->nr_groups], is_first);
 	}
 	if (named > NAMED_MAX)
 		text_line_append(line, size, "; and %" PRIu32 " more", named - NAMED_MAX);
 	append_victims(line, size, straggler);
-	append_imbalances(line, size, straggler);
+	if (!named)
+		append_imbalances(line, size, straggler);
 	return line;
 }

@@ -180,11 +180,14 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		write_cause(out, &causes[i], scope->extent);
 }
 
-static void write_found(const struct table *table, const struct straggler_subject *found)
+static void write_found(const struct table *table, const struct report_straggler_communicator *on,
+			const struct straggler_subject *found)
 {
-	char late[NUMBER_SIZE], lump[NUMBER_SIZE];
+	char late[NUMBER_SIZE], lump[NUMBER_SIZE], line[STRAGGLER_TEXT_SIZE] = "";
 	FILE *out = table->out;
 
+	straggler_text_waits(line, sizeof(line), on, found);
+	fprintf(out, "  %s\n", line);
 	fprintf(out, "  by %s each time against the median; named by %s\n",
 		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
 		straggler_text_ground(found->ground));
@@ -217,7 +220,7 @@ static void write_named(const struct table *table, const struct report_straggler
 			"\n%s is late in collectives of %s, where it was last %s behind the one "
 			"before it\n",
 			line, on->name, report_summary_time(found->behind_ns, behind));
-	write_found(table, found);
+	write_found(table, on, found);
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 
@@ -230,8 +233,17 @@ static void write_group(const struct table *table, const struct report_straggler
 	straggler_text_ranks(line, sizeof(line), table->straggler, group);
 	fprintf(table->out, "\n%s (%s) is late in %s%s\n", group->name, line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
-	write_found(table, &group->group->found);
+	write_found(table, on, &group->group->found);
 	write_causes(table->out, group->causes, group->nr_causes, &group->scope);
+}
+
+static void write_missing_rank(const struct table *table,
+			       const struct report_straggler_absence *missing)
+{
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_text_absence(line, sizeof(line), table->straggler, missing);
+	fprintf(table->out, "\n%s%s\n", missing->name, line);
 }
 
 /* Returns whether a communicator stands in several lines, each of which has a part of its ranks or of the run. */
@@ -328,6 +340,8 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	if (straggler->nr_ranks)
 		write_ranks(out, straggler, top);
 	parallel_writer_table(out, straggler);
+	for (uint32_t i = 0; i < straggler->nr_missing && i < top; i++)
+		write_missing_rank(&table, &straggler->missing[i]);
 	for (uint32_t i = 0; i < straggler->nr_groups && i < top; i++)
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)

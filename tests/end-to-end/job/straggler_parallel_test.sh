@@ -78,7 +78,7 @@ for i in 0 1 2 3; do
 done
 groups() { python3 -c 'import json, sys; print([(g["kind"], g["name"], g["ranks"]) for g in json.load(sys.stdin)["groups"]])'; }
 same "switches: who is late" "$("$flamegrid" report "$scratch/switches" --straggler -f json | groups)" "[('switch', 'switch s1, 2 hosts', [2, 3, 4, 5])]"
-contains "switches: said" <("$flamegrid" report "$scratch/switches" --straggler) "late: switch s1, 2 hosts (4 ranks: 2-5; last in "
+contains "switches: said" <("$flamegrid" report "$scratch/switches" --straggler) "late: switch s1, 2 hosts (4 ranks: 2-5; without it up to "
 same "switches: no line of the topology among notices" "$("$flamegrid" report "$scratch/switches" --straggler | grep -c 'network topology')" 0
 valid_report "$scratch/switches" --straggler
 printf 'SwitchName=leaf1 Nodes=node[1-2]\nSwitchName=leaf0 Nodes=node0,node3\n' >"$scratch/topology.conf"

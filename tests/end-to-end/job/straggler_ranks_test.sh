@@ -84,7 +84,7 @@ same "node: no rank by itself" "$(field "$scratch/node.json" '[k["rank"] for k i
 same "node: its ranks are marked" "$(field "$scratch/node.json" 'sorted(k["rank"] for k in r["ranks"] if k["in_late_group"])')" "[4, 5, 6, 7]"
 valid_report "$scratch/node" --straggler
 "$flamegrid" report "$scratch/node" --straggler >"$scratch/table"
-contains "node: the table's line" "$scratch/table" "late: node1 (4 ranks: 4-7; last in "
+contains "node: the table's line" "$scratch/table" "late: node1 (4 ranks: 4-7; without it up to "
 
 # ---- differences ----
 "$flamegrid" diff "$scratch/gpu" --rank 5 -u ns >"$scratch/diff"

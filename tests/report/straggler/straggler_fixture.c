@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/profile/session_apply.h"
@@ -269,6 +271,48 @@ void job_end(uint32_t process)
 	put_process(process, PROCESS_ENDED);
 }
 
+static void count(uint32_t process, enum ledger_reason reason)
+{
+	const struct ledger_entry entry = {
+		.device_id = LEDGER_DEVICE_NONE, .reason = reason, .count = 1};
+
+	apply((struct message){
+		.type = MESSAGE_LEDGER,
+		.ledger = {.process_id = speak_of(process), .nr_entries = 1, .entries = &entry}});
+}
+
+void job_end_at(uint32_t process, enum job_ending ending, uint64_t time_ns)
+{
+	speak_of(process);
+	agent->session->spoke_ns = time_ns;
+	if (ending == JOB_TERMINATED)
+		count(process, LEDGER_TERMINATED_END);
+	put_process(process, ending == JOB_RUNS ? PROCESS_RUNNING : PROCESS_UNCLEAN);
+}
+
+void job_window(uint32_t process)
+{
+	count(process, LEDGER_CAPTURE_WINDOW);
+}
+
+void job_clock(uint32_t process, int64_t ahead_ns)
+{
+	/* the aggregator's CLOCK_MONOTONIC is its CLOCK_REALTIME less that */
+	const int64_t realtime_ns = 1000000000000;
+	struct clock_offset offset = {
+		.offset_ns = ahead_ns + realtime_ns,
+		.bound_ns = 1000,
+		.round_trip_ns = 2000,
+		.reference_realtime_offset_ns = realtime_ns,
+	};
+
+	speak_of(process);
+	offset.host = agent->session->host;
+	assert_int_equal(
+		catalog_add_string(collection->catalog, "aggregator", 10, &offset.reference), 0);
+	assert_int_equal(clock_log_add(collection->clocks, &offset), 0);
+}
+
 void job_communicator(uint32_t process, uint32_t id, uint64_t key, uint32_t rank, uint32_t nr_ranks)
 {
 	const struct communicator communicator = {.key = key,
@@ -400,9 +444,9 @@ struct report_straggler *job_straggler(void)
 	struct profile *profile = job_profile();
 	struct report_straggler *found;
 
-	assert_int_equal(report_straggler_create(profile, job_path(), NULL, job_collectives(), 1,
-						 &found),
-			 0);
+	assert_int_equal(
+		report_straggler_create(profile, job_path(), NULL, job_collectives(), 1, &found),
+		0);
 	profile_destroy(profile);
 	return found;
 }

@@ -33,6 +33,18 @@ void job_node(const char *node);
 uint32_t job_process(int32_t rank);
 void job_end(uint32_t process);
 
+/* Ends a process at a time of the aggregator's CLOCK_REALTIME, by SIGTERM or by itself. A process that runs on was last
+ * heard of then. */
+enum job_ending { JOB_RUNS, JOB_DIES, JOB_TERMINATED };
+void job_end_at(uint32_t process, enum job_ending ending, uint64_t time_ns);
+
+/* The process has had a capture window. */
+void job_window(uint32_t process);
+
+/* The host of a process has been compared with the aggregator's: its CLOCK_MONOTONIC is that much ahead of the
+ * aggregator's CLOCK_REALTIME; negative: behind. */
+void job_clock(uint32_t process, int64_t ahead_ns);
+
 /* "train.py:main;train.py:step": each frame a Python function, or a mark where there is no ':'. Equal ones are one. 0:
  * "". */
 uint32_t job_stack(const char *path);

@@ -209,9 +209,7 @@ static void the_slow_stage_is_named(void **state)
 	assert_int_equal(found->nr_named, 1);
 	assert_int_equal(found->ranks[0].rank, 2);
 	straggler_text_line(found, line, sizeof(line));
-	assert_ptr_equal(strstr(line, "late: stage 2, rank 2 on node01 (waited least in 100.00 % "
-				      "of 40 stretches of the pipeline; each other rank waited "),
-			 line);
+	assert_ptr_equal(strstr(line, "late: stage 2, rank 2 on node01 (without it up to "), line);
 	assert_non_null(strstr(line, "; slower GPU kernels (gemm, train.py:backward)"));
 	text_of(found, &text);
 	assert_non_null(strstr(text, "\n40 steps of "));
@@ -239,7 +237,7 @@ static void a_stage_with_several_ranks_is_named_as_one(void **state)
 	assert_int_equal(found->groups[0].group->kind, STRAGGLER_GROUP_STAGE);
 	assert_string_equal(found->groups[0].name, "stage 1");
 	straggler_text_line(found, line, sizeof(line));
-	assert_ptr_equal(strstr(line, "late: stage 1 (4 ranks: 4-7; waited least in "), line);
+	assert_ptr_equal(strstr(line, "late: stage 1 (4 ranks: 4-7; without it up to "), line);
 	report_straggler_destroy(found);
 }
 

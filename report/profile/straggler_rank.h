@@ -1,5 +1,5 @@
-/* Tells whether two processes are of one rank of a job. Jobs without a name are told apart by who wrote them. Part of
- * report_straggler; pure. */
+/* Tells whether two processes are of one rank of a job. Jobs without a name are told apart by who wrote them. Pure; any
+ * thread. */
 #ifndef STRAGGLER_RANK_H
 #define STRAGGLER_RANK_H
 
