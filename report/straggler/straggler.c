@@ -6,6 +6,7 @@
 
 #include "straggler_lateness.h"
 #include "straggler_lumps.h"
+#include "straggler_phase.h"
 
 #include "aggregator/profile/collective_fold.h"
 #include "report/names/binomial.h"
@@ -80,6 +81,27 @@ static enum straggler_ground ground_of(const struct work *work, uint32_t index,
 		       : STRAGGLER_NOT_NAMED;
 }
 
+/* Names a subject that was late for a part of the run. */
+static void find_phase(struct work *work, uint32_t index, struct straggler_subject *subject)
+{
+	const uint64_t used = work->input->fold->used;
+	const uint32_t shift = work->input->fold->shift;
+	struct straggler_phase phase;
+
+	straggler_phase_find(&work->lateness, index, equal_chance(work, index), work->p_max,
+			     &phase);
+	if (phase.p >= work->p_max || phase.z <= STRAGGLER_Z_MIN ||
+	    share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+		return;
+	subject->ground = STRAGGLER_PHASE;
+	subject->z = phase.z;
+	subject->lump_ns = phase.kept_ns;
+	subject->lump_from = (uint64_t)phase.first << shift;
+	subject->lump_to = (uint64_t)(phase.first + phase.nr_stretches) << shift;
+	if (subject->lump_to > used)
+		subject->lump_to = used;
+}
+
 static double steady_of(const struct work *work, uint32_t index, double median)
 {
 	double ns = (work->lateness.usual[index] - median) * (double)work->input->fold->used;
@@ -109,6 +131,8 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->late_size = straggler_lateness_count(lateness, index, median);
 	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part);
 	subject->ground = ground_of(work, index, subject);
+	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
+		find_phase(work, index, subject);
 }
 
 /* Names those that another one hides: it is last whenever both are late. */

@@ -17,6 +17,8 @@
  *     lump is a number of stretches in a row for which the same subject kept the others waiting longest.
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the span, and costs STRAGGLER_STALL_TIMES as much a
  *     stretch as the rest of the run. That is a fact about the run, not about the subject: it may happen to any.
+ *   - PHASE: the same as COST holds in a part of the run, and what the others waited for it there is more than
+ *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h).
  *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_SHARE_MIN. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H

@@ -190,9 +190,16 @@ static bool is_python(const char *name)
 /* Returns whether a Python function is one of the standard library's that wait on behalf of their callers. */
 static bool waits_for_caller(const char *name)
 {
-	static const char *const files[] = {"threading.py", "queue.py",      "queues.py",
-					    "selectors.py", "connection.py", "synchronize.py",
-					    "socket.py",    "ssl.py",        "subprocess.py"};
+	static const char *const files[] = {"threading.py",
+					    "queue.py",
+					    "selectors.py",
+					    "socket.py",
+					    "ssl.py",
+					    "subprocess.py",
+					    "concurrent/futures/_base.py",
+					    "multiprocessing/connection.py",
+					    "multiprocessing/queues.py",
+					    "multiprocessing/synchronize.py"};
 	const size_t size = strcspn(name, ":");
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)

@@ -133,7 +133,7 @@ static bool is_shared(const struct search *search, uint32_t subject,
 {
 	uint32_t late = found->late_size;
 
-	if (found->ground == STRAGGLER_LUMPS)
+	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_PHASE)
 		late = count_in_lumps(search, subject, found);
 	return late >= 2 && late * 4 >= found->size * 3;
 }

@@ -19,6 +19,8 @@ static int make_room(struct straggler_lateness *lateness)
 	lateness->sizes = calloc(lateness->nr_subjects, sizeof(*lateness->sizes));
 	lateness->late = calloc(cells, sizeof(*lateness->late));
 	lateness->kept_ns = calloc(cells, sizeof(*lateness->kept_ns));
+	lateness->worst = calloc(lateness->nr_stretches + 1ul, sizeof(*lateness->worst));
+	lateness->usual_inside = calloc(lateness->nr_subjects, sizeof(*lateness->usual_inside));
 	lateness->means = calloc(lateness->nr_subjects, sizeof(*lateness->means));
 	lateness->usual = calloc(lateness->nr_subjects, sizeof(*lateness->usual));
 	lateness->sorted_usual = calloc(lateness->nr_subjects, sizeof(*lateness->sorted_usual));
@@ -26,7 +28,8 @@ static int make_room(struct straggler_lateness *lateness)
 	lateness->values = calloc(member_cells, sizeof(*lateness->values));
 	return lateness->sizes && lateness->late && lateness->kept_ns && lateness->means &&
 			       lateness->usual && lateness->sorted_usual &&
-			       lateness->member_usual && lateness->values
+			       lateness->member_usual && lateness->values && lateness->worst &&
+			       lateness->usual_inside
 		       ? 0
 		       : -ENOMEM;
 }
@@ -49,6 +52,26 @@ static void add_up(struct straggler_lateness *lateness)
 			lateness->means[of[i]] += late / (double)fold->used;
 			lateness->kept_ns[cell] += bucket->kept_ns;
 		}
+}
+
+/* Finds for which subject the others waited longest in each stretch, if it is one alone. */
+static void find_worst(struct straggler_lateness *lateness)
+{
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		uint64_t most = 0;
+
+		lateness->worst[i] = UINT32_MAX;
+		for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
+			uint64_t kept = lateness->kept_ns[(size_t)j * lateness->nr_stretches + i];
+
+			if (kept > most) {
+				lateness->worst[i] = j;
+				most = kept;
+			} else if (kept == most) {
+				lateness->worst[i] = UINT32_MAX;
+			}
+		}
+	}
 }
 
 /* Finds what is usual. On a busy machine a few stretches of every rank differ from it as much as all others do
@@ -93,6 +116,7 @@ int straggler_lateness_init(struct straggler_lateness *lateness,
 		return -ENOMEM;
 	if (input->fold->used) {
 		add_up(lateness);
+		find_worst(lateness);
 		find_usual(lateness);
 	}
 	return 0;
@@ -108,6 +132,8 @@ void straggler_lateness_fini(struct straggler_lateness *lateness)
 	free(lateness->sorted_usual);
 	free(lateness->member_usual);
 	free(lateness->values);
+	free(lateness->worst);
+	free(lateness->usual_inside);
 }
 
 /* Returns how far another subject is from what is usual in a stretch. Of three subjects the other two have the one that
@@ -124,8 +150,8 @@ static double residual_of(const struct straggler_lateness *lateness, uint32_t su
 	return (residual - lateness->late[third * count + stretch] + lateness->usual[third]) / 2;
 }
 
-/* A few hiccups, which follow no neighbour, would hide how alike all other neighbours are. */
-static double without_hiccups(const struct straggler_lateness *lateness, double residual)
+double straggler_lateness_without_hiccups(const struct straggler_lateness *lateness,
+					  double residual)
 {
 	const double most = HICCUP * lateness->spread;
 
@@ -179,8 +205,8 @@ double straggler_lateness_independent(struct straggler_lateness *lateness, uint3
 		double before = 0;
 
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++) {
-			double residual =
-				without_hiccups(lateness, residual_of(lateness, subject, j, i));
+			double residual = straggler_lateness_without_hiccups(
+				lateness, residual_of(lateness, subject, j, i));
 
 			squares += residual * residual;
 			products += residual * before;

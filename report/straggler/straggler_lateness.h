@@ -13,18 +13,25 @@ struct straggler_lateness {
 	uint32_t *sizes; /* owns; the ranks of each subject */
 	double *late; /* owns; subject j's mean lateness in stretch i, ns: [j * nr_stretches + i] */
 	uint64_t *kept_ns; /* owns; what the others waited for subject j in stretch i: as late */
+	/* owns; for which subject the others waited longest in stretch i; UINT32_MAX: for several */
+	uint32_t *worst;
 	double *means, *usual; /* own; of each subject, ns: over all collectives; without hiccups */
 	double *sorted_usual;  /* owns; usual, ascending */
 	double *member_usual;  /* owns; of each rank, ns */
 	double within;         /* spread of ranks around their subject, ns */
 	double spread;         /* of stretches around what is usual for their subject, ns */
-	double *values;        /* owns; room to work in */
+	double *values, *usual_inside; /* own; room to work in */
 };
 
 /* 0 or -ENOMEM. fini accepts what init left half-built. */
 int straggler_lateness_init(struct straggler_lateness *lateness,
 			    const struct straggler_input *input);
 void straggler_lateness_fini(struct straggler_lateness *lateness);
+
+/* Returns a distance from what is usual, cut off at three spreads: a few hiccups, which follow no neighbour, would hide
+ * how alike all other neighbours are. */
+double straggler_lateness_without_hiccups(const struct straggler_lateness *lateness,
+					  double residual);
 
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);

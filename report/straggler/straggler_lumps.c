@@ -8,25 +8,6 @@
 
 #define FEWEST 8u /* lumps that are looked at */
 
-/* Returns the subject for which the others waited longest in a stretch, if it is one alone. */
-static uint32_t worst_of(const struct straggler_lateness *lateness, uint32_t stretch)
-{
-	uint64_t most = 0;
-	uint32_t worst = UINT32_MAX;
-
-	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
-		uint64_t kept = lateness->kept_ns[(size_t)i * lateness->nr_stretches + stretch];
-
-		if (kept > most) {
-			worst = i;
-			most = kept;
-		} else if (kept == most) {
-			worst = UINT32_MAX;
-		}
-	}
-	return worst;
-}
-
 static int by_cost(const void *a, const void *b)
 {
 	const struct straggler_lump *x = a, *y = b;
@@ -47,7 +28,7 @@ int straggler_lumps_find(const struct straggler_lateness *lateness, struct strag
 	if (!found)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
-		uint32_t worst = worst_of(lateness, i);
+		uint32_t worst = lateness->worst[i];
 
 		if (worst != UINT32_MAX && worst != before)
 			found[nr++] = (struct straggler_lump){.subject = worst, .first = i};

@@ -21,6 +21,7 @@ enum straggler_ground {
 	STRAGGLER_COST,
 	STRAGGLER_LUMPS,
 	STRAGGLER_STALL,
+	STRAGGLER_PHASE,
 	STRAGGLER_HIDDEN,
 };
 
@@ -41,7 +42,7 @@ struct straggler_subject {
 	double z;
 	double steady; /* its usual lateness behind the others, of all collectives, as a part of the span */
 	double share;     /* others_ns, divided by the number of other ranks and the span */
-	uint64_t lump_ns; /* the others' waits in its costliest lump */
+	uint64_t lump_ns; /* the others' waits in its costliest lump; of a phase, in that */
 	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
 	enum straggler_ground ground;
 };

@@ -309,11 +309,13 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	const struct straggler_subject *found = late->found;
 	const uint64_t used = late->on->fold->used;
 	const bool stall = found->ground == STRAGGLER_STALL;
+	const bool is_over = (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used;
 	const uint64_t waited_ns =
 		(stall ? found->lump_ns : found->others_ns) / (late->on->fold->nr_members - 1);
 	char text[STRAGGLER_TEXT_SIZE] = "";
 
-	if (is_found(looking->look, name) || (stall && looking->is_second))
+	if (is_found(looking->look, name) || (stall && looking->is_second) ||
+	    (found->ground == STRAGGLER_PHASE && is_over))
 		return 0;
 	describe(text, sizeof(text), late, waited_ns);
 	struct watch_finding finding = {
@@ -326,7 +328,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 		.last = found->last,
 		.waited_ns = waited_ns,
 		.share = found->share,
-		.is_over = stall && (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used,
+		.is_over = stall && is_over,
 	};
 	int error = finding.name && finding.text && finding.communicator
 			    ? add_ranks(looking, late, &finding)

@@ -23,7 +23,8 @@ const char *straggler_text_ground(enum straggler_ground ground)
 	static const char *const names[] = {
 		[STRAGGLER_NOT_NAMED] = "none", [STRAGGLER_FREQUENCY] = "frequency",
 		[STRAGGLER_COST] = "cost",      [STRAGGLER_LUMPS] = "lumps",
-		[STRAGGLER_STALL] = "stall",    [STRAGGLER_HIDDEN] = "hidden",
+		[STRAGGLER_STALL] = "stall",    [STRAGGLER_PHASE] = "phase",
+		[STRAGGLER_HIDDEN] = "hidden",
 	};
 
 	return names[ground];
@@ -82,12 +83,13 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 static uint64_t waits_of(const struct report_straggler_communicator *on,
 			 const struct straggler_subject *found, double *share)
 {
-	const bool stall = found->ground == STRAGGLER_STALL && !on->is_pipeline;
+	const bool part = !on->is_pipeline &&
+			  (found->ground == STRAGGLER_STALL || found->ground == STRAGGLER_PHASE);
 
 	*share = !found->others_ns ? 0
-		 : stall ? found->share * (double)found->lump_ns / (double)found->others_ns
-			 : found->share;
-	return (stall ? found->lump_ns : found->others_ns) / (on->fold->nr_members - 1);
+		 : part ? found->share * (double)found->lump_ns / (double)found->others_ns
+			: found->share;
+	return (part ? found->lump_ns : found->others_ns) / (on->fold->nr_members - 1);
 }
 
 /* The stretches of a pipeline's run stand in for collectives. */
@@ -124,6 +126,12 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 		text_line_append(line, size,
 				 "once, at collectives %" PRIu64 " to %" PRIu64 " of %s",
 				 found->lump_from + 1, found->lump_to, on->name);
+		break;
+	case STRAGGLER_PHASE:
+		text_line_append(line, size,
+				 "from collective %" PRIu64 " to %" PRIu64 " of %s of %s",
+				 found->lump_from + 1, found->lump_to,
+				 report_summary_count(of->used, count), on->name);
 		break;
 	case STRAGGLER_HIDDEN:
 		text_line_append(line, size,

@@ -139,9 +139,9 @@ static void no_collective_names_nobody(void **state)
 
 struct model {
 	uint32_t collectives, ranks;
-	double noise_ms;          /* of each rank in each collective */
-	double drift;             /* of which so much stays until the next */
-	uint32_t late_rank, from; /* and from which collective on */
+	double noise_ms;              /* of each rank in each collective */
+	double drift;                 /* of which so much stays until the next */
+	uint32_t late_rank, from, to; /* of these collectives; to 0: to the end */
 	double late_ms;
 	uint64_t seed;
 };
@@ -161,7 +161,8 @@ static struct straggler_subject *play(const struct model *model)
 			state[j] = model->drift * state[j] +
 				   sqrt(1 - model->drift * model->drift) * job_normal(&seed);
 			work[j] = 100 + model->noise_ms * state[j];
-			if (j == model->late_rank && i >= model->from)
+			if (j == model->late_rank && i >= model->from &&
+			    (!model->to || i < model->to))
 				work[j] += model->late_ms;
 			last = work[j] > last ? work[j] : last;
 		}
@@ -246,6 +247,41 @@ static void one_that_becomes_late_in_the_middle_is_named(void **state)
 	assert_true(found[6].ground);
 	assert_int_equal(count_named(found, 8), 1);
 	free(found);
+}
+
+static void one_that_is_late_for_a_while_is_named_with_its_phase(void **state)
+{
+	static const uint32_t ranks[] = {3, 4, 8, 16, 64}, shares[] = {5, 5, 8, 8, 8};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		for (size_t i = 0; i < 5; i++) {
+			const uint32_t from = 1000 + (uint32_t)seed * 100,
+				       length = 8000 / shares[i];
+			const struct model model = {.collectives = 8000,
+						    .ranks = ranks[i],
+						    .noise_ms = 3,
+						    .drift = 0.5,
+						    .late_rank = (uint32_t)seed % ranks[i],
+						    .from = from,
+						    .to = from + length,
+						    .late_ms = 40,
+						    .seed = seed};
+			struct straggler_subject *found = play(&model);
+			const struct straggler_subject *late = &found[model.late_rank];
+
+			assert_true(late->ground);
+			assert_int_equal(count_named(found, ranks[i]), 1);
+			if (late->ground == STRAGGLER_PHASE) {
+				/* buckets are of 64 or 128 collectives */
+				assert_true(labs((long)late->lump_from - (long)from) <= 128);
+				assert_true(labs((long)late->lump_to - (long)(from + length)) <=
+					    128);
+			} else {
+				assert_true(ranks[i] >= 8); /* of so many, more is known */
+			}
+			free(found);
+		}
 }
 
 static void one_long_hiccup_is_a_stall(void **state)
@@ -382,6 +418,7 @@ int main(void)
 		cmocka_unit_test(of_equal_ranks_none_is_named),
 		cmocka_unit_test(one_that_is_late_is_named_and_no_other),
 		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
+		cmocka_unit_test(one_that_is_late_for_a_while_is_named_with_its_phase),
 		cmocka_unit_test(one_long_hiccup_is_a_stall),
 		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),
 		cmocka_unit_test(lasting_noise_hides_nobody_who_is_later_than_it),

@@ -1,0 +1,156 @@
+#include "straggler_phase.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/names/binomial.h"
+#include "report/names/robust.h"
+
+#define FEWEST 8u  /* stretches of a phase */
+#define LEAST  16u /* part of the run */
+#define APART  10  /* spreads that no noise reaches */
+
+struct span {
+	uint32_t first, count;
+};
+
+/* Returns the usual lateness of a subject within a span, or outside of it. */
+static double usual_of(struct straggler_lateness *lateness, uint32_t subject, struct span span,
+		       bool within)
+{
+	const double *late = lateness->late + (size_t)subject * lateness->nr_stretches;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++)
+		if ((i - span.first < span.count) == within)
+			lateness->values[count++] = late[i];
+	return robust_mean(lateness->values, count);
+}
+
+static uint32_t count_worst(const struct straggler_lateness *lateness, uint32_t subject,
+			    struct span span)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = span.first; i < span.first + span.count; i++)
+		count += lateness->worst[i] == subject;
+	return count;
+}
+
+/* Returns the span whose lateness above a level is the largest in all: where the phase begins and ends. */
+static struct span extent_of(const struct straggler_lateness *lateness, uint32_t subject,
+			     double level)
+{
+	const double *late = lateness->late + (size_t)subject * lateness->nr_stretches;
+	struct span best = {0};
+	double most = 0, sum = 0;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		if (sum <= 0) {
+			sum = 0;
+			first = i;
+		}
+		/* One stretch counts for no more than two usual ones: a stall is no phase. */
+		sum += fmin(late[i] - level, 3 * level);
+		if (sum > most) {
+			most = sum;
+			best = (struct span){first, i + 1 - first};
+		}
+	}
+	return best;
+}
+
+/* What is known of the others in a phase. */
+struct others {
+	double median, between; /* of their usual lateness in the phase */
+	double spread;          /* of their stretches around what is usual */
+	double part;            /* of the stretches that are independent */
+};
+
+static void look_at_others(struct straggler_lateness *lateness, uint32_t subject, struct span phase,
+			   struct others *others)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches, nr_subjects = lateness->nr_subjects;
+	double products = 0, squares = 0;
+	uint32_t count = 0;
+
+	for (uint32_t j = 0; j < nr_subjects; j++) {
+		const double *late = lateness->late + (size_t)j * nr_stretches;
+		double before = 0;
+
+		if (j == subject)
+			continue;
+		const double inside = usual_of(lateness, j, phase, true);
+		const double outside = usual_of(lateness, j, phase, false);
+		for (uint32_t i = 0; i < nr_stretches; i++) {
+			const bool within = i - phase.first < phase.count;
+			double residual = late[i] - (within ? inside : outside);
+
+			residual = straggler_lateness_without_hiccups(lateness, residual);
+			squares += residual * residual;
+			products += residual * before;
+			before = residual;
+		}
+		lateness->usual_inside[count++] = inside;
+	}
+	others->median = robust_median(lateness->usual_inside, count);
+	others->between = robust_spread(lateness->usual_inside, count);
+	others->spread = sqrt(squares / ((double)count * nr_stretches));
+	const double alike = products > 0 ? products / squares : 0;
+	others->part = (1 - alike) / (1 + alike);
+}
+
+/* Judges one span of the run, whose worst stretches are too many for chance. */
+static void judge(struct straggler_lateness *lateness, uint32_t subject, struct span span,
+		  double equal, uint32_t tests, struct straggler_phase *phase)
+{
+	const double usual = usual_of(lateness, subject, span, true);
+	const struct span extent = extent_of(lateness, subject, usual / 2);
+	struct others others;
+
+	if (extent.count < FEWEST)
+		return;
+	look_at_others(lateness, subject, extent, &others);
+	const double inside = usual_of(lateness, subject, extent, true);
+	const double excess = inside - others.median;
+	if (excess > APART * others.spread && excess > APART * others.between)
+		others.part = 1;
+	const uint32_t worst = count_worst(lateness, subject, span);
+	const double p = tests * binomial_tail((uint64_t)(worst * others.part),
+					       (uint64_t)(span.count * others.part), equal);
+	if (p >= phase->p)
+		return;
+	const double noise = fmax(others.between, others.spread / sqrt(extent.count * others.part));
+	*phase = (struct straggler_phase){
+		.first = extent.first,
+		.nr_stretches = extent.count,
+		.p = p,
+		.z = noise > 0    ? excess / noise
+		     : excess > 0 ? INFINITY
+				  : 0,
+		.excess = excess,
+	};
+}
+
+void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject, double equal,
+			  double p_max, struct straggler_phase *phase)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches;
+	uint32_t tests = 0;
+
+	*phase = (struct straggler_phase){.p = 1};
+	for (uint32_t part = 2; part <= LEAST && nr_stretches / part >= FEWEST; part *= 2)
+		tests += 2 * part - 1;
+	for (uint32_t part = 2; part <= LEAST && nr_stretches / part >= FEWEST; part *= 2)
+		for (uint32_t i = 0; i < 2 * part - 1; i++) {
+			const struct span span = {i * nr_stretches / (2 * part),
+						  nr_stretches / part};
+			const uint32_t worst = count_worst(lateness, subject, span);
+
+			if (tests * binomial_tail(worst, span.count, equal) < p_max)
+				judge(lateness, subject, span, equal, tests, phase);
+		}
+	for (uint32_t i = phase->first; i < phase->first + phase->nr_stretches; i++)
+		phase->kept_ns += lateness->kept_ns[(size_t)subject * nr_stretches + i];
+}
