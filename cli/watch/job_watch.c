@@ -23,6 +23,11 @@ struct body {
 	int control;
 };
 
+static bool is_good(enum watch_event_kind kind)
+{
+	return kind == WATCH_EVENT_RECOVERED || kind == WATCH_EVENT_CAME;
+}
+
 static int tell(void *context, const struct watch_event *event)
 {
 	char *text = NULL;
@@ -34,9 +39,7 @@ static int tell(void *context, const struct watch_event *event)
 		return 0;
 	watch_writer_text(file, event);
 	if (fclose(file) == 0)
-		log_write(event->kind == WATCH_EVENT_RECOVERED ? LOG_LEVEL_NOTICE
-							       : LOG_LEVEL_WARNING,
-			  "%s", text);
+		log_write(is_good(event->kind) ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "%s", text);
 	free(text);
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "watch_waits.h"
+
 #include "base/array.h"
 
 /* A rank or a group that was found, or a stall. */
@@ -20,6 +22,7 @@ struct subject {
 struct watch_events {
 	struct subject *subjects; /* owns */
 	uint32_t nr_subjects, room;
+	struct watch_waits waits;
 	uint64_t newest, look_ns; /* of the last look, and its time */
 };
 
@@ -42,6 +45,7 @@ void watch_events_destroy(struct watch_events *events)
 	for (uint32_t i = 0; i < events->nr_subjects; i++)
 		watch_finding_fini(&events->subjects[i].finding);
 	free(events->subjects);
+	watch_waits_fini(&events->waits);
 	free(events);
 }
 
@@ -51,6 +55,23 @@ static int tell(struct taking *taking, enum watch_event_kind kind, const struct 
 		.kind = kind, .time_ns = taking->now_ns, .since_ns = subject->since_ns};
 	int error = watch_finding_copy(&subject->finding, &event.finding);
 
+	if (!error)
+		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
+	if (error)
+		watch_finding_fini(&event.finding);
+	return error;
+}
+
+static int tell_wait(void *context, const struct watch_wait *wait, bool begins)
+{
+	struct taking *taking = context;
+	struct watch_event event = {.kind = begins ? WATCH_EVENT_MISSING : WATCH_EVENT_CAME,
+				    .time_ns = taking->now_ns,
+				    .since_ns = wait->since_ns,
+				    .nr_waiting = wait->absence.nr_waiting};
+	int error = watch_finding_copy(&wait->absence.finding, &event.finding);
+
+	event.finding.waited_ns = event.time_ns - event.since_ns;
 	if (!error)
 		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
 	if (error)
@@ -253,8 +274,11 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 	struct taking taking = {.events = events, .now_ns = now_ns, .before_ns = events->look_ns};
 	int error = 0;
 
+	error = watch_waits_take(&events->waits, look->absences, look->nr_absences, now_ns,
+				 tell_wait, &taking);
 	if (look->newest != events->newest) {
-		error = add_new(&taking, look);
+		if (!error)
+			error = add_new(&taking, look);
 		if (!error)
 			error = take_all(&taking, look);
 	}

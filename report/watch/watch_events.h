@@ -3,6 +3,7 @@
  *     WATCH_EVENTS_GONE looks in a row have not. A look without new collectives counts for neither.
  *   - A stall is told once, when it is over, and is nobody's lateness. What is left in the window of a lateness that is
  *     over looks like a stall, and is none.
+ *   - Ranks are missing, and come, as of watch_waits.h. Looks without new collectives count for that.
  *   - Where a group is found, its ranks are late no longer by themselves, which is no event.
  * Pure; one thread. */
 #ifndef WATCH_EVENTS_H
@@ -15,12 +16,19 @@
 #define WATCH_EVENTS_NAMED 2u
 #define WATCH_EVENTS_GONE  3u
 
-enum watch_event_kind { WATCH_EVENT_LATE, WATCH_EVENT_RECOVERED, WATCH_EVENT_STALLED };
+enum watch_event_kind {
+	WATCH_EVENT_LATE,
+	WATCH_EVENT_RECOVERED,
+	WATCH_EVENT_STALLED,
+	WATCH_EVENT_MISSING, /* the others wait, and it has not come */
+	WATCH_EVENT_CAME,    /* it was missing */
+};
 
 struct watch_event {
 	enum watch_event_kind kind;
 	uint64_t time_ns, since_ns;   /* CLOCK_REALTIME: now, and of the onset, about */
-	struct watch_finding finding; /* owns; of the newest look that has found it */
+	struct watch_finding finding; /* owns; of the newest look that has found it; as of watch_absence.h */
+	uint32_t nr_waiting;          /* for a missing one */
 };
 
 struct watch_events;

@@ -437,7 +437,9 @@ int watch_look_make(const struct profile_recent *recent, const struct profile *p
 	bool is_long;
 
 	*look = (struct watch_look){.findings = NULL};
-	int error = look_through(&matter, &usual, look, false, &is_long);
+	int error = watch_absence_find(recent, &look->absences, &look->nr_absences);
+	if (!error)
+		error = look_through(&matter, &usual, look, false, &is_long);
 	return error || !is_long ? error : look_through(&matter, &few, look, true, &is_long);
 }
 
@@ -464,5 +466,6 @@ void watch_look_fini(struct watch_look *look)
 	for (uint32_t i = 0; i < look->nr_findings; i++)
 		watch_finding_fini(&look->findings[i]);
 	free(look->findings);
+	watch_absence_free(look->absences, look->nr_absences);
 	*look = (struct watch_look){.findings = NULL};
 }

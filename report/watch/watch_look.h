@@ -3,6 +3,7 @@
  *   - The window is WATCH_LOOK_NS long, and longer for WATCH_LOOK_LEAST collectives. Where it must be longer, a second
  *     one of WATCH_LOOK_FEW collectives finds sooner who has become late. It finds no stalls.
  *   - Ranks that are late because of others are left out.
+ *   - Ranks that have not come to a collective are no findings: what they cost is not known yet.
  *   - The chance of a false name is divided by WATCH_LOOK_LOOKS, because a job is looked at again and again.
  * Pure; one thread. */
 #ifndef WATCH_LOOK_H
@@ -10,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "watch_absence.h"
 #include "watch_finding.h"
 
 #include "report/profile/profile_recent.h"
@@ -23,6 +25,8 @@
 struct watch_look {
 	struct watch_finding *findings; /* owns; groups first, at most WATCH_LOOK_FINDINGS */
 	uint32_t nr_findings;
+	struct watch_absence *absences; /* owns; ranks for which others wait: at most WATCH_ABSENCE_MAX */
+	uint32_t nr_absences;
 	uint64_t
 		newest; /* as of watch_recent.h: equal in two looks if no collective came between */
 	uint64_t compared; /* collectives in the window */

@@ -26,7 +26,7 @@ static struct {
 	uint64_t now_ns, seed;
 } job;
 
-static int set_up(void **state)
+static int begin(void **state, uint32_t ranks_per_host)
 {
 	int result = job_set_up(state);
 
@@ -35,10 +35,22 @@ static int set_up(void **state)
 	job.seed = 7;
 	job_world(RANKS);
 	for (uint32_t rank = 0; rank < RANKS && result == 0; rank++) {
+		if (rank == ranks_per_host)
+			job_node("node02");
 		job.processes[rank] = job_process((int32_t)rank);
 		job_communicator(job.processes[rank], 1, WORLD, rank, RANKS);
 	}
 	return result;
+}
+
+static int set_up(void **state)
+{
+	return begin(state, RANKS);
+}
+
+static int set_up_hosts(void **state)
+{
+	return begin(state, RANKS / 2);
 }
 
 static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
@@ -46,15 +58,15 @@ static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
 	return true_ns + HOUR * (rank + 1);
 }
 
-/* Rank 5 works so many ms longer; noise in ms. */
-static void train(uint32_t steps, double late_ms, double noise_ms)
+/* Ranks from first to last work so many ms longer; noise in ms. */
+static void train_late(uint32_t steps, uint32_t first, uint32_t last, double late_ms, double noise_ms)
 {
 	for (uint32_t i = 0; i < steps; i++) {
 		uint64_t come_ns[RANKS], last_ns = 0;
 
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
 			double work_ms =
-				WORK + noise_ms * job_normal(&job.seed) + (rank == 5 ? late_ms : 0);
+				WORK + noise_ms * job_normal(&job.seed) + (rank >= first && rank <= last ? late_ms : 0);
 
 			come_ns[rank] = job.now_ns + (uint64_t)(work_ms * MS);
 			last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
@@ -69,6 +81,11 @@ static void train(uint32_t steps, double late_ms, double noise_ms)
 			job_call(job.processes[rank], &call);
 		}
 	}
+}
+
+static void train(uint32_t steps, double late_ms, double noise_ms)
+{
+	train_late(steps, 5, 5, late_ms, noise_ms);
 }
 
 static struct watch_look look(void)
@@ -380,6 +397,21 @@ static void a_stall_may_be_longer_than_the_window(void **state)
 	watch_look_fini(&found);
 }
 
+/* A node was frozen for 14 s. */
+static void a_stall_of_a_host_is_named_as_the_host(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	train_late(1, 4, 7, 14000, 1);
+	train(20, 0, 1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "node02 (4 ranks: 4-7)");
+	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	watch_look_fini(&found);
+}
+
 static void a_profile_without_calls_has_nobody_late(void **state)
 {
 	(void)state;
@@ -399,6 +431,97 @@ static void a_store_that_is_none_is_an_error(void **state)
 	assert_true(watch_look_read("/nowhere/profile.db", &found, &error) < 0);
 	assert_non_null(strstr(error, "/nowhere/profile.db"));
 	free(error);
+	watch_look_fini(&found);
+}
+
+/* ---- ranks that do not come */
+
+/* All ranks but those with a bit call the next collective, whose kernel does not end. */
+static void wait_for(uint32_t absent)
+{
+	job.steps++;
+	job.now_ns += WORK * MS;
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		const struct collective call = job_all_reduce(
+			1, job.steps, 99, own_clock(rank, job.now_ns), MS);
+
+		if (!(absent & 1u << rank))
+			job_call(job.processes[rank], &call);
+	}
+}
+
+static void a_rank_that_has_not_come_is_found(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	struct watch_look found = look();
+	const uint64_t before = found.nr_absences ? found.absences[0].progress : 0;
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_int_equal(found.nr_absences, 1);
+	assert_string_equal(found.absences[0].finding.name, "rank 5 on node01");
+	assert_string_equal(found.absences[0].finding.text,
+			    "has not come to collective 41 (all_reduce, all ranks); 7 ranks wait "
+			    "for it");
+	assert_int_equal(found.absences[0].finding.nr_ranks, 1);
+	assert_int_equal(found.absences[0].finding.ranks[0], 5);
+	assert_in_range(found.absences[0].usual_ns / MS, 100, 120);
+	assert_false(found.absences[0].has_ended);
+	watch_look_fini(&found);
+	found = look();
+	assert_int_equal(found.absences[0].progress, before);
+	watch_look_fini(&found);
+	job_end_at(job.processes[5], JOB_DIES, 5);
+	found = look();
+	assert_true(found.absences[0].has_ended);
+	assert_non_null(strstr(found.absences[0].finding.text, "; its process has ended; 7 ranks"));
+	watch_look_fini(&found);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		if (rank != 5)
+			job_end_at(job.processes[rank], JOB_TERMINATED, 6);
+	found = look();
+	assert_true(found.absences[0].is_over);
+	watch_look_fini(&found);
+}
+
+static void a_rank_that_was_ended_has_not_died(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	job_end_at(job.processes[5], JOB_TERMINATED, 5);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 1);
+	assert_false(found.absences[0].has_ended);
+	watch_look_fini(&found);
+}
+
+static void a_host_that_has_not_come_is_found_as_the_host(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(0xf0);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 1);
+	assert_string_equal(found.absences[0].finding.name, "node02 (4 ranks: 4-7)");
+	assert_true(found.absences[0].finding.is_group);
+	assert_int_equal(found.absences[0].finding.nr_ranks, 4);
+	assert_int_equal(found.absences[0].nr_waiting, 4);
+	watch_look_fini(&found);
+}
+
+static void with_capture_windows_nobody_is_missing(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	job_window(job.processes[3]);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 0);
 	watch_look_fini(&found);
 }
 
@@ -424,6 +547,13 @@ int main(void)
 		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
+		cmocka_unit_test_setup_teardown(a_stall_of_a_host_is_named_as_the_host, set_up_hosts,
+						job_tear_down),
+		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
+						set_up_hosts, job_tear_down),
+		TEST(a_rank_that_has_not_come_is_found),
+		TEST(a_rank_that_was_ended_has_not_died),
+		TEST(with_capture_windows_nobody_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
