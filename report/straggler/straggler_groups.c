@@ -97,8 +97,8 @@ static uint32_t choose_stretch(const struct search *search, uint32_t subject, co
 	return best;
 }
 
-/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches, those that
- * hold half of what the others waited for it, or half of its stall. */
+/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches. These hold
+ * half of what the others waited for it, or half of its stall. */
 static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
 			       const struct straggler_subject *found)
 {

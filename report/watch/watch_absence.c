@@ -28,7 +28,7 @@ static int describe(const struct profile *profile, const struct communicator_nam
 	char name[STRAGGLER_TEXT_SIZE] = "", text[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_absences_name(profile, from, name, sizeof(name));
-	text_line_append(text, sizeof(text), "has not come to ");
+	text_line_append(text, sizeof(text), "has not come to collective ");
 	straggler_text_collective(text, sizeof(text), names, from);
 	if (from->has_ended)
 		text_line_append(text, sizeof(text), "; its process%s ended",

@@ -13,10 +13,10 @@
 struct subject {
 	struct watch_finding finding; /* owns; the newest */
 	bool is_stall;
-	uint32_t found, missed; /* looks in a row */
-	bool told, gone;        /* gone: it was told that it is late no longer */
-	bool covered;           /* a group of which it is a part was told */
-	uint64_t since_ns;
+	uint32_t found, missed;      /* looks in a row */
+	bool told, gone;             /* gone: it was told that it is late no longer */
+	bool covered;                /* a group of which it is a part was told */
+	uint64_t since_ns, first_ns; /* first_ns: since then each look has found it */
 };
 
 struct watch_events {
@@ -117,6 +117,8 @@ static bool has_part(const struct watch_finding *group, const struct watch_findi
 {
 	uint32_t in = 0;
 
+	if (group->is_link || part->is_link)
+		return false;
 	for (uint32_t i = 0; i < part->nr_ranks && group->nr_ranks > part->nr_ranks; i++)
 		in += has_rank(group, part->ranks[i]);
 	return in && in == part->nr_ranks;
@@ -168,7 +170,8 @@ static int add_new(struct taking *taking, const struct watch_look *look)
 		if (array_reserve(&events->subjects, &events->room, events->nr_subjects + 1ull,
 				  sizeof(*events->subjects)))
 			return -ENOMEM;
-		struct subject added = {.is_stall = finding->ground == STRAGGLER_STALL};
+		struct subject added = {.is_stall = finding->ground == STRAGGLER_STALL,
+					.first_ns = taking->now_ns};
 		if (watch_finding_copy(finding, &added.finding))
 			return -ENOMEM;
 		events->subjects[events->nr_subjects++] = added;
@@ -187,22 +190,39 @@ static int renew(struct subject *subject, const struct watch_finding *finding)
 	return 0;
 }
 
+static bool is_sure(const struct taking *taking, const struct subject *subject)
+{
+	if (subject->is_stall)
+		return subject->finding.is_over;
+	if (subject->finding.is_link)
+		return taking->now_ns - subject->first_ns >= WATCH_EVENTS_LINK_NS;
+	return subject->found >= WATCH_EVENTS_NAMED;
+}
+
+static enum watch_event_kind kind_of(const struct subject *subject)
+{
+	return subject->is_stall          ? WATCH_EVENT_STALLED
+	       : subject->finding.is_link ? WATCH_EVENT_SLOW
+					  : WATCH_EVENT_LATE;
+}
+
 /* The subject was found again, or for the first time. */
 static int take_found(struct taking *taking, struct subject *subject,
 		      const struct watch_finding *finding)
 {
 	int error = renew(subject, finding);
 
-	if (subject->gone)
+	if (subject->gone) {
 		subject->told = subject->gone = false;
+		subject->first_ns = taking->now_ns;
+	}
 	subject->found++;
 	subject->missed = 0;
-	if (error || subject->told ||
-	    (subject->is_stall ? !finding->is_over : subject->found < WATCH_EVENTS_NAMED))
+	if (error || subject->told || !is_sure(taking, subject))
 		return error;
 	subject->told = true;
-	subject->since_ns = taking->now_ns - finding->age_ns;
-	return tell(taking, subject->is_stall ? WATCH_EVENT_STALLED : WATCH_EVENT_LATE, subject);
+	subject->since_ns = finding->is_link ? subject->first_ns : taking->now_ns - finding->age_ns;
+	return tell(taking, kind_of(subject), subject);
 }
 
 /* Returns whether a stall has left the window between two looks. If looks follow closely, one of them sees it when it

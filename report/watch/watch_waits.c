@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch_events.h"
-
 #include "base/array.h"
 #include "report/absence/straggler_absence.h"
 
@@ -45,8 +43,7 @@ static uint64_t begin_of(const struct watch_waits *waits, const struct watch_abs
 			 uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < waits->count; i++)
-		if (overlaps(&waits->list[i].absence, absence) &&
-		    waits->list[i].since_ns < now_ns)
+		if (overlaps(&waits->list[i].absence, absence) && waits->list[i].since_ns < now_ns)
 			now_ns = waits->list[i].since_ns;
 	return now_ns;
 }
@@ -56,7 +53,7 @@ static bool is_sure(const struct watch_wait *wait, uint64_t now_ns)
 	const uint64_t waited_ns = now_ns - wait->since_ns;
 
 	if (wait->absence.has_ended)
-		return wait->looks >= WATCH_EVENTS_NAMED;
+		return wait->looks >= WATCH_WAITS_LOOKS;
 	return waited_ns >= STRAGGLER_ABSENCE_NS && waited_ns > wait->absence.usual_ns;
 }
 

@@ -1,11 +1,14 @@
-/* Follows the ranks that have not come to a collective, from look to look (watch_absence.h). They are missing once
- * nothing has changed for STRAGGLER_ABSENCE_NS and for longer than is usual; if their processes have ended, once two
- * looks have found that. They are missing no longer when they have come. If those that waited have ended, there is no
- * word of it. Part of watch_events; pure; one thread. */
+/* Follows the ranks that have not come to a collective, from look to look (watch_absence.h). Part of watch_events;
+ * pure; one thread.
+ *   - They are missing once nothing has changed for STRAGGLER_ABSENCE_NS, and for longer than is usual. If their
+ *     processes have ended, they are missing once WATCH_WAITS_LOOKS looks have found that.
+ *   - They are missing no longer when they have come. If those that waited have ended, there is no word of it. */
 #ifndef WATCH_WAITS_H
 #define WATCH_WAITS_H
 
 #include "watch_absence.h"
+
+#define WATCH_WAITS_LOOKS 2u
 
 struct watch_wait {
 	struct watch_absence absence; /* owns; of the newest look */
@@ -14,7 +17,7 @@ struct watch_wait {
 	bool told;
 };
 
-struct watch_waits { /* zeroed: nobody is missing */
+struct watch_waits {             /* zeroed: nobody is missing */
 	struct watch_wait *list; /* owns */
 	uint32_t count;
 };

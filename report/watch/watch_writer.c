@@ -15,8 +15,8 @@ const char *watch_writer_kind(enum watch_event_kind kind)
 {
 	static const char *const names[] = {
 		[WATCH_EVENT_LATE] = "late",       [WATCH_EVENT_RECOVERED] = "recovered",
-		[WATCH_EVENT_STALLED] = "stalled", [WATCH_EVENT_MISSING] = "missing",
-		[WATCH_EVENT_CAME] = "came",
+		[WATCH_EVENT_STALLED] = "stalled", [WATCH_EVENT_SLOW] = "slow",
+		[WATCH_EVENT_MISSING] = "missing", [WATCH_EVENT_CAME] = "came",
 	};
 
 	return names[kind];
@@ -70,8 +70,16 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		write_step(out, finding);
 		break;
 	case WATCH_EVENT_RECOVERED:
-		fprintf(out, "no longer late: %s, which was late for %s, since %s", finding->name,
-			report_summary_time(event->time_ns - event->since_ns, duration), since);
+		report_summary_time(event->time_ns - event->since_ns, duration);
+		if (finding->is_link)
+			fprintf(out, "no longer slow: %s, which was slow for %s, since %s",
+				finding->name, duration, since);
+		else
+			fprintf(out, "no longer late: %s, which was late for %s, since %s",
+				finding->name, duration, since);
+		break;
+	case WATCH_EVENT_SLOW:
+		fprintf(out, "slow since %s: %s: they %s", since, finding->name, finding->text);
 		break;
 	case WATCH_EVENT_STALLED:
 		fprintf(out, "stalled at %s: %s: %s", since, finding->name, finding->text);
@@ -82,7 +90,8 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 			finding->text, report_summary_time(finding->waited_ns, duration));
 		break;
 	case WATCH_EVENT_CAME:
-		fprintf(out, "no longer missing: %s, for which %" PRIu32 " rank%s waited %s, since %s",
+		fprintf(out,
+			"no longer missing: %s, for which %" PRIu32 " rank%s waited %s, since %s",
 			finding->name, event->nr_waiting, event->nr_waiting == 1 ? "" : "s",
 			report_summary_time(finding->waited_ns, duration), since);
 		break;

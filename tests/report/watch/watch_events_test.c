@@ -241,6 +241,43 @@ static void a_stall_that_does_not_end_is_lateness(void **state)
 	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
 }
 
+/* ---- links */
+
+static void a_link_is_slow_after_three_windows(void **state)
+{
+	struct watch_finding link = finding("link of ranks 4-7", four_to_seven, 4);
+	struct watch_finding rank = finding("rank 5 on a", five, 1);
+	struct watch_finding both[2];
+
+	(void)state;
+	link.is_link = true;
+	link.ground = STRAGGLER_NOT_NAMED;
+	both[0] = rank;
+	both[1] = link;
+	assert_int_equal(look(both, 2), 0);
+	assert_int_equal(look(both, 2), 1); /* the rank is no part of a link */
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(look(both, 2), 0);
+	assert_int_equal(look(both, 2), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_SLOW);
+	assert_int_equal(list[0].since_ns, 1001 * S);
+	assert_int_equal(look(&rank, 1), 0);
+	assert_int_equal(look(&rank, 1), 0);
+	assert_int_equal(look(&rank, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_true(list[0].finding.is_link);
+}
+
+static void a_link_that_is_slow_now_and_then_is_not_told(void **state)
+{
+	struct watch_finding link = finding("link of ranks 4-7", four_to_seven, 4);
+
+	(void)state;
+	link.is_link = true;
+	for (int i = 1; i < 100; i++)
+		assert_int_equal(look(&link, i % 18 != 0), 0);
+}
+
 /* ---- ranks that do not come */
 
 static struct watch_absence absence(const char *name, int32_t *ranks, uint32_t nr_ranks)
@@ -361,6 +398,8 @@ int main(void)
 		TEST(a_stall_is_told_once_when_it_is_over),
 		TEST(a_stall_that_leaves_the_window_between_two_looks_is_told),
 		TEST(a_stall_that_does_not_end_is_lateness),
+		TEST(a_link_is_slow_after_three_windows),
+		TEST(a_link_that_is_slow_now_and_then_is_not_told),
 		TEST(a_rank_that_does_not_come_is_missing_once),
 		TEST(a_wait_begins_anew_with_each_call),
 		TEST(a_wait_no_longer_than_usual_is_none),

@@ -59,14 +59,15 @@ static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
 }
 
 /* Ranks from first to last work so many ms longer; noise in ms. */
-static void train_late(uint32_t steps, uint32_t first, uint32_t last, double late_ms, double noise_ms)
+static void train_late(uint32_t steps, uint32_t first, uint32_t last, double late_ms,
+		       double noise_ms)
 {
 	for (uint32_t i = 0; i < steps; i++) {
 		uint64_t come_ns[RANKS], last_ns = 0;
 
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			double work_ms =
-				WORK + noise_ms * job_normal(&job.seed) + (rank >= first && rank <= last ? late_ms : 0);
+			double work_ms = WORK + noise_ms * job_normal(&job.seed) +
+					 (rank >= first && rank <= last ? late_ms : 0);
 
 			come_ns[rank] = job.now_ns + (uint64_t)(work_ms * MS);
 			last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
@@ -289,6 +290,67 @@ static void with_messages_a_step_is_not_computed(void **state)
 	watch_look_fini(&found);
 }
 
+/* Each rank sends to the next one: stages of a pipeline, whose schedule makes one of them the last. */
+static void stages_of_a_pipeline_are_not_compared(void **state)
+{
+	(void)state;
+	train(60, 10, 0.1);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		for (uint32_t back = 0; back < 2; back++) {
+			struct collective call = job_all_reduce(1, job.steps + 1 + back, 0,
+								own_clock(rank, job.now_ns), MS);
+
+			if (back ? rank == 0 : rank == RANKS - 1)
+				continue;
+			call.function = back ? COLLECTIVE_RECV : COLLECTIVE_SEND;
+			call.peer = back ? rank - 1 : rank + 1;
+			call.function_sequence = 1;
+			job_call(job.processes[rank], &call);
+		}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_true(found.compared > 50);
+	watch_look_fini(&found);
+}
+
+/* Four pairs exchange 4 MiB; the third one takes twice as long. */
+static void a_slow_link_is_found(void **state)
+{
+	(void)state;
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		job_communicator(job.processes[rank], 2, WORLD + 1 + rank / 2, rank % 2, 2);
+	for (uint32_t i = 1; i <= 40; i++) {
+		job.now_ns += 100 * MS;
+		for (uint32_t rank = 0; rank < RANKS; rank++) {
+			const uint64_t start_ns = own_clock(rank, job.now_ns);
+			struct collective call = job_all_reduce(2, i, i, start_ns, 1000);
+			const struct job_kernel kernel = {
+				.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+				.stack = "train.py:step",
+				.correlation_id = i,
+				.tid = 9,
+				.start_ns = start_ns + 2000,
+				.ns = (rank / 2 == 2 ? 2 : 1) * MS +
+				      (uint64_t)(1000 * job_normal(&job.seed) + 5000),
+			};
+
+			call.bytes = 4 << 20;
+			job_call(job.processes[rank], &call);
+			job_kernel(job.processes[rank], &kernel);
+		}
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_true(found.findings[0].is_link);
+	assert_string_equal(found.findings[0].name, "link of ranks 4-5");
+	assert_non_null(strstr(found.findings[0].text, ", 3 similar communicators at "));
+	assert_int_equal(found.findings[0].nr_ranks, 2);
+	assert_int_equal(found.findings[0].ranks[0], 4);
+	watch_look_fini(&found);
+}
+
 /* A communicator that is used no more has no part in what is now. */
 static void an_old_communicator_is_left_out(void **state)
 {
@@ -442,8 +504,8 @@ static void wait_for(uint32_t absent)
 	job.steps++;
 	job.now_ns += WORK * MS;
 	for (uint32_t rank = 0; rank < RANKS; rank++) {
-		const struct collective call = job_all_reduce(
-			1, job.steps, 99, own_clock(rank, job.now_ns), MS);
+		const struct collective call =
+			job_all_reduce(1, job.steps, 99, own_clock(rank, job.now_ns), MS);
 
 		if (!(absent & 1u << rank))
 			job_call(job.processes[rank], &call);
@@ -540,6 +602,8 @@ int main(void)
 		TEST(collectives_that_a_rank_lacks_wait),
 		TEST(folded_calls_are_looked_at),
 		TEST(with_messages_a_step_is_not_computed),
+		TEST(stages_of_a_pipeline_are_not_compared),
+		TEST(a_slow_link_is_found),
 		TEST(an_old_communicator_is_left_out),
 		TEST(ranks_that_have_ended_are_late_no_longer),
 		TEST(a_stall_is_told_when_it_lies_behind),
@@ -547,8 +611,8 @@ int main(void)
 		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
-		cmocka_unit_test_setup_teardown(a_stall_of_a_host_is_named_as_the_host, set_up_hosts,
-						job_tear_down),
+		cmocka_unit_test_setup_teardown(a_stall_of_a_host_is_named_as_the_host,
+						set_up_hosts, job_tear_down),
 		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
 						set_up_hosts, job_tear_down),
 		TEST(a_rank_that_has_not_come_is_found),

@@ -100,7 +100,8 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	       "\"group\":false,\"ranks\":[5],\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
-	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":0,\"cause\":null,\"cause_share\":null,"
+	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":0,\"cause\":null,\"cause_"
+	       "share\":null,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -111,6 +112,21 @@ static void recovery_says_how_long_it_was(void **state)
 	(void)state;
 	expect(watch_writer_text, &event,
 	       "no longer late: rank 5 on \"a\", which was late for 4.250 s, since 12:03:10");
+}
+
+static void a_link_is_slow_and_no_longer(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_SLOW);
+
+	(void)state;
+	event.finding.name = (char *)"link of ranks 4-5";
+	event.finding.text = (char *)"move data at 4.20 GB/s";
+	event.finding.is_link = true;
+	expect(watch_writer_text, &event,
+	       "slow since 12:03:10: link of ranks 4-5: they move data at 4.20 GB/s");
+	event.kind = WATCH_EVENT_RECOVERED;
+	expect(watch_writer_text, &event,
+	       "no longer slow: link of ranks 4-5, which was slow for 4.250 s, since 12:03:10");
 }
 
 static void a_stall_says_when_it_was(void **state)
@@ -198,6 +214,7 @@ int main(void)
 		cmocka_unit_test(without_steps_it_has_the_time_of_a_collective),
 		cmocka_unit_test(nothing_is_said_of_a_step_that_is_not_known),
 		cmocka_unit_test(recovery_says_how_long_it_was),
+		cmocka_unit_test(a_link_is_slow_and_no_longer),
 		cmocka_unit_test(a_stall_says_when_it_was),
 		cmocka_unit_test(json_has_integers_and_all_ranks),
 		cmocka_unit_test(a_missing_rank_says_how_long_others_wait),
