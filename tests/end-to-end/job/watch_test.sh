@@ -130,6 +130,7 @@ same "missing: it has come" "$(field "$event" '(e["event"], e["name"].split(" on
 kill -KILL "$stopped"
 next_event
 same "missing: its process has ended" "$(field "$event" '(e["event"], e["ranks"], "; its process has ended; 7 ranks wait for it" in e["text"])')" "('missing', [5], True)"
+until "$flamegrid" report stopped --straggler 2>/dev/null | grep -q ' never came to '; do :; done
 for rank in 0 1 2 3 4 6 7; do kill -TERM "$(rank_pid $run $rank)"; done
 wait $run
 check "missing: the job has failed" [ $? -ne 0 ]
@@ -143,6 +144,28 @@ contains "missing: its end" table ", until their end; its process ended at 20"
 same "missing: JSON" "$(python3 -c 'import json; m = json.load(open("stopped.json"))["missing"]; print([(x["ranks"], x["waiting"], x["ended"]) for x in m])')" "[([5], 7, True)]"
 valid_report stopped --straggler
 exec {events}<&-
+
+# ---- a watch that is killed ----
+# watch_of DIRECTORY: the watch's process of the run there. Its parent waits for it.
+watch_of() {
+	local process
+	for process in $(pgrep -x flamegrid-watch); do
+		[ "$(readlink "/proc/$process/cwd")" = "$1" ] || continue
+		[ "$(cat "/proc/$(ps -o ppid= -p "$process" | tr -d ' ')/comm")" = flamegrid-watch ] && echo "$process"
+	done
+}
+rm -f until until.step
+mkdir killed && cd killed || exit 1
+"$flamegrid" run --watch log --devices "$list" -o job -- "$ranks" --ranks 2 --steps 100000000 --until until >job.out 2>job.err &
+run=$!
+await_store job
+kill -KILL "$(watch_of "$scratch/killed")"
+until grep -q 'the watch was ended' job.err; do :; done
+same "killed: said once" "$(grep -c 'the watch was ended by signal 9 (Killed): nobody says who is late any more; the job goes on' job.err)" 1
+: >until
+wait $run
+same "killed: the job's status" $? 0
+cd "$scratch" || exit 1
 
 # ---- nobody ----
 "$flamegrid" run --watch 'cat >>clean.hook' --devices "$list" -o clean -- "$ranks" --ranks 8 --steps 700 --gpu 18000-22000 >clean.out 2>clean.err
