@@ -4,42 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "rendezvous_search.h"
 #include "step_dir.h"
 
+#include "base/local_disk.h"
 #include "cli/base/private_dir.h"
 #include "node-agent/guests/guest_register.h"
 
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
-
 /* ---- directories of sockets */
-
-static bool is_of_this_host(int fd)
-{
-	static const unsigned long here[] = {TMPFS_MAGIC,      EXT4_SUPER_MAGIC,
-					     XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,
-					     F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
-	struct statfs system;
-
-	if (fstatfs(fd, &system) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++)
-		if ((unsigned long)system.f_type == here[i])
-			return true;
-	return false;
-}
 
 static bool is_ours(int fd)
 {
@@ -108,7 +88,7 @@ void leftovers_remove_sockets(void)
 	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
 		DIR *parent = parents[i] && parents[i][0] == '/' ? opendir(parents[i]) : NULL;
 
-		if (parent && is_of_this_host(dirfd(parent)))
+		if (parent && local_disk_has(dirfd(parent)))
 			while ((entry = readdir(parent)) != NULL)
 				look_at(dirfd(parent), entry->d_name);
 		if (parent)

@@ -13,7 +13,7 @@ struct job_watch { /* zeroed: there is none */
 };
 
 /* wanted: JOB_WATCH_LOG, or a command as of watch_hooks.h; NULL: no watch. The profile's directory exists; its store
- * may come later. A warning says if the watch cannot be started, which harms nothing else. */
+ * may come later. A warning says if the watch cannot be started, or is killed, which harms nothing else. */
 void job_watch_start(struct job_watch *watch, const char *profile_path, const char *wanted);
 
 /* Ends it, if there is one. It gives a running command two seconds. */

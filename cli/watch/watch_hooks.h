@@ -1,7 +1,7 @@
 /* Runs a command for each event of a watch. It is the user's own, which the shell runs as it is: what an event names
  * is never put into it. An event is a line of JSON on its standard input, and in its environment:
  *
- *	FLAMEGRID_WATCH_EVENT    late, recovered or stalled
+ *	FLAMEGRID_WATCH_EVENT    late, recovered, stalled, slow, missing or came
  *	FLAMEGRID_WATCH_NAME     "rank 5 on node2"
  *	FLAMEGRID_WATCH_TEXT     the line that people read
  *	FLAMEGRID_WATCH_PROFILE  the profile

@@ -346,7 +346,7 @@ static void find_wait_time(const struct judging *judging, struct straggler_absen
 	}
 }
 
-/* Returns whether the absent ranks died, and those that waited were ended by signals after that. */
+/* Returns whether the absent ranks died, and those that waited were ended by signals after that, or much later. */
 static bool has_died_alone(const struct judging *judging, const struct straggler_absence *absence)
 {
 	const uint64_t died_ns = absent_end(judging, absence, false);
@@ -355,7 +355,9 @@ static bool has_died_alone(const struct judging *judging, const struct straggler
 		const struct roster_process *process =
 			roster_process(judging->roster, absence->waiting[i].process);
 
-		if (!straggler_absence_stopped(process) || process->spoke_ns < died_ns)
+		if (process->spoke_ns < died_ns ||
+		    (!straggler_absence_stopped(process) &&
+		     process->spoke_ns - died_ns < STRAGGLER_ABSENCES_DIED_NS))
 			return false;
 	}
 	return died_ns;

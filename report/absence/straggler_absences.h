@@ -14,6 +14,8 @@
 
 struct collective_log;
 
+#define STRAGGLER_ABSENCES_DIED_NS 2000000000ull
+
 struct straggler_absences {
 	struct straggler_absence *list; /* owns; those for which most ranks wait first */
 	uint32_t count;
@@ -27,7 +29,8 @@ void straggler_absences_fini(struct straggler_absences *absences);
 /* Sets waited_ns, and leaves those of which it is certain that ranks have waited for them:
  *   - for STRAGGLER_ABSENCE_NS, and longer than between any two calls before. What ranks do after a signal has ended
  *     the absent ones is no wait for these;
- *   - or until a signal from outside ended them, as a launcher's when a rank has died by itself.
+ *   - or until a signal from outside ended them, as a launcher's when a rank has died by itself; or for
+ *     STRAGGLER_ABSENCES_DIED_NS after that, because what ends all ranks does not do so at once.
  * clocks: of the hosts; NULL: not known. now_ns: CLOCK_REALTIME of the aggregator while the job runs; 0: it has ended,
  * and a process that has not said so ended when it last spoke. */
 void straggler_absences_judge(struct straggler_absences *absences, const struct roster *roster,

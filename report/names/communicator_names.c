@@ -136,15 +136,27 @@ static int compare_ends(const void *a, const void *b)
 	return (x->communicator > y->communicator) - (x->communicator < y->communicator);
 }
 
+static void add_used(struct builder *builder, const struct collective_folds *folds,
+		     uint32_t process, uint32_t communicator_id)
+{
+	const struct communicator *end = collective_folds_end(folds, process, communicator_id);
+
+	if (end && end->key)
+		builder->used[builder->nr_used++] = end->key;
+}
+
+/* The calls of what is not folded yet are all raw. */
 static void find_used(struct builder *builder, const struct collective_folds *folds)
 {
-	for (uint32_t i = 0; i < folds->nr_sums; i++) {
-		const struct communicator *end = collective_folds_end(
-			folds, folds->sums[i].key.process, folds->sums[i].key.communicator_id);
+	uint32_t nr_calls;
+	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
 
-		if (end && end->key)
-			builder->used[builder->nr_used++] = end->key;
-	}
+	for (uint32_t i = 0; i < folds->nr_sums; i++)
+		add_used(builder, folds, folds->sums[i].key.process,
+			 folds->sums[i].key.communicator_id);
+	for (uint32_t i = 0; i < nr_calls && !folds->nr_sums; i++)
+		if (calls[i].process < folds->nr_processes)
+			add_used(builder, folds, calls[i].process, calls[i].call.communicator_id);
 	if (builder->nr_used)
 		qsort(builder->used, builder->nr_used, sizeof(*builder->used), compare_keys);
 }
@@ -291,12 +303,14 @@ static void fill(struct builder *builder, const struct roster *roster,
 int communicator_names_create(const struct roster *roster, const struct collective_folds *folds,
 			      struct communicator_names **names)
 {
-	uint32_t count;
+	uint32_t count, nr_calls;
 	const struct collective_log_communicator *communicators =
 		collective_log_communicators(folds->log, &count);
+	collective_log_calls(folds->log, &nr_calls);
 	struct builder builder = {
 		.ends = calloc(count + 1ul, sizeof(*builder.ends)),
-		.used = calloc(folds->nr_sums + 1ul, sizeof(*builder.used)),
+		.used = calloc((folds->nr_sums ? folds->nr_sums : nr_calls) + 1ul,
+			       sizeof(*builder.used)),
 		.ranks = calloc(count + 1ul, sizeof(*builder.ranks)),
 		.names = calloc(1, sizeof(**names)),
 	};

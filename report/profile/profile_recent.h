@@ -9,7 +9,8 @@
 #include "report/profile/profile.h"
 
 struct profile_recent {
-	struct profile *profile;        /* owns; only catalog and roster have contents */
+	/* owns; only catalog and roster have contents; of ledgers only what straggler_absence.h needs */
+	struct profile *profile;
 	struct collective_folds *calls; /* owns; raw rows alone, nothing is folded */
 };
 

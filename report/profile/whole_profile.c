@@ -21,8 +21,6 @@
 #define WANTED_LOOK_MS 20
 #define TRIES          5
 #define MERGED_SUFFIX  ".whole"
-#define MERGED_NAME    "profile.db"
-#define DIRECTORY_NAME "flamegrid-report-XXXXXX"
 
 static int join(char out[static PATH_MAX], const char *path, const char *suffix, char **error)
 {
@@ -30,20 +28,6 @@ static int join(char out[static PATH_MAX], const char *path, const char *suffix,
 		       ? 0
 		       : error_text_set(error, -ENAMETOOLONG, "%s: %s", path,
 					strerror(ENAMETOOLONG));
-}
-
-static int make_directory(struct whole_profile *whole, char **error)
-{
-	const char *parent = getenv("TMPDIR");
-
-	if (!parent || *parent != '/')
-		parent = "/tmp";
-	int status = join(whole->directory, parent, "/" DIRECTORY_NAME, error);
-	if (!status && !mkdtemp(whole->directory))
-		status = error_text_set(error, -errno, "%s: %s", whole->directory, strerror(errno));
-	if (status)
-		*whole->directory = '\0';
-	return status ? status : join(whole->path, whole->directory, "/" MERGED_NAME, error);
 }
 
 /* Asks the process that writes the store for the newest state of the nodes' file, and waits for that. Without an answer
@@ -115,7 +99,9 @@ static int try_to_open(struct whole_profile *whole, const char *store_path, char
 	if (!status)
 		status = load(whole, &parts, store_path, error);
 	if (!status && profile_parts_are_several(&parts)) {
-		status = make_directory(whole, error);
+		status = merged_dir_create(&whole->merged, error);
+		if (!status)
+			status = join(whole->path, whole->merged.path, "/" MERGED_DIR_FILE, error);
 		if (!status)
 			status = profile_parts_merge(&parts, whole->path, error);
 	}
@@ -128,8 +114,8 @@ int whole_profile_open(struct whole_profile *whole, const char *store_path, char
 {
 	int status = try_to_open(whole, store_path, error);
 
-	for (int i = 1; i < TRIES && *whole->directory && (status == -ESTALE || status == -ENOENT);
-	     i++) {
+	for (int i = 1;
+	     i < TRIES && *whole->merged.path && (status == -ESTALE || status == -ENOENT); i++) {
 		whole_profile_close(whole);
 		free(*error);
 		status = try_to_open(whole, store_path, error);
@@ -139,11 +125,7 @@ int whole_profile_open(struct whole_profile *whole, const char *store_path, char
 
 void whole_profile_close(struct whole_profile *whole)
 {
-	if (!*whole->directory)
-		return;
-	unlink(whole->path);
-	rmdir(whole->directory);
-	*whole->directory = '\0';
+	merged_dir_remove(&whole->merged);
 }
 
 bool whole_profile_is_closed(const char *store_path)

@@ -6,15 +6,18 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "merged_dir.h"
+
 struct whole_profile {
-	char path[PATH_MAX];      /* of the store to read: the given one, or one in directory */
-	char directory[PATH_MAX]; /* "": none was made */
+	char path[PATH_MAX];      /* of the store to read: the given one, or the one in merged */
+	struct merged_dir merged; /* owns */
 	bool is_written;          /* a process writes the given store */
 };
 
-/* Finds the store to read for the one at this path. If the profile has further parts, it makes a merged one in $TMPDIR,
- * else /tmp. If a part is written, it first asks for the newest profiles of nodes, and waits for them 3 s at most. 0 or
- * -errno; on error *error is one line, which the caller owns (free()). Call whole_profile_close() in either case. */
+/* Finds the store to read for the one at this path. If the profile has further parts, it makes a merged one
+ * (merged_dir.h). If a part is written, it first asks for the newest profiles of nodes, and waits for them 3 s at most.
+ * 0 or -errno; on error *error is one line, which the caller owns (free()). Call whole_profile_close() in either case.
+ */
 int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error);
 void whole_profile_close(struct whole_profile *whole);
 

@@ -511,7 +511,7 @@ static int fill(struct builder *builder)
 		error = sort_ranks(builder);
 	if (!error && builder->store_path)
 		error = report_straggler_absences_find(builder->profile, builder->report);
-	if (!error && builder->store_path)
+	if (!error)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)

@@ -21,7 +21,7 @@
 
 struct straggler_topology;
 
-/* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes, links,
+/* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes,
  * experts, pipelines and ranks that never came are looked for, and only the profile's catalog and roster are used.
  * topology: of a file; NULL: switches are known as Slurm told them, if it did. looks: this is one of so many times at
  * which the job is judged, and the more there are, the less may be chance. It takes ownership of the folds, in which

@@ -97,14 +97,15 @@ static uint32_t choose_stretch(const struct search *search, uint32_t subject, co
 	return best;
 }
 
-/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches, those that
- * hold half of what the others waited for it. */
+/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches. These hold
+ * half of what the others waited for it, or half of its stall. */
 static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
 			       const struct straggler_subject *found)
 {
 	const struct collective_fold *fold = search->input->fold;
 	bool chosen[COLLECTIVE_FOLD_BUCKETS] = {false};
-	uint64_t left_ns = found->others_ns / 2;
+	uint64_t left_ns =
+		(found->ground == STRAGGLER_STALL ? found->lump_ns : found->others_ns) / 2;
 	double sum = 0;
 	uint32_t count = 0;
 
@@ -133,7 +134,8 @@ static bool is_shared(const struct search *search, uint32_t subject,
 {
 	uint32_t late = found->late_size;
 
-	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_PHASE)
+	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL ||
+	    found->ground == STRAGGLER_PHASE)
 		late = count_in_lumps(search, subject, found);
 	return late >= 2 && late * 4 >= found->size * 3;
 }
@@ -171,13 +173,11 @@ static int test_division(struct search *search, enum straggler_group_kind kind,
 	add_ranks(search, subjects);
 	int error = straggler_find(&input, subjects);
 	for (uint32_t i = 0; i < nr_subjects && !error; i++) {
-		const enum straggler_ground ground = subjects[i].ground;
-
 		/* More than half of the ranks are not late: the others are early. And the larger part of the ranks is
 		 * the worst of two in nearly all stretches of several collectives, by chance. */
 		if (subjects[i].size * 2 > search->input->fold->nr_members)
 			continue;
-		if (ground != STRAGGLER_NOT_NAMED && ground != STRAGGLER_STALL &&
+		if (subjects[i].ground != STRAGGLER_NOT_NAMED &&
 		    is_shared(search, i, &subjects[i]))
 			error = add_group(search, kind, i, &subjects[i]);
 	}

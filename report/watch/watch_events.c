@@ -5,21 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "watch_waits.h"
+
 #include "base/array.h"
 
 /* A rank or a group that was found, or a stall. */
 struct subject {
 	struct watch_finding finding; /* owns; the newest */
 	bool is_stall;
-	uint32_t found, missed; /* looks in a row */
-	bool told, gone;        /* gone: it was told that it is late no longer */
-	bool covered;           /* a group of which it is a part was told */
-	uint64_t since_ns;
+	uint32_t found, missed;      /* looks in a row */
+	bool told, gone;             /* gone: it was told that it is late no longer */
+	bool covered;                /* a group of which it is a part was told */
+	uint64_t since_ns, first_ns; /* first_ns: since then each look has found it */
 };
 
 struct watch_events {
 	struct subject *subjects; /* owns */
 	uint32_t nr_subjects, room;
+	struct watch_waits waits;
 	uint64_t newest, look_ns; /* of the last look, and its time */
 };
 
@@ -42,6 +45,7 @@ void watch_events_destroy(struct watch_events *events)
 	for (uint32_t i = 0; i < events->nr_subjects; i++)
 		watch_finding_fini(&events->subjects[i].finding);
 	free(events->subjects);
+	watch_waits_fini(&events->waits);
 	free(events);
 }
 
@@ -51,6 +55,23 @@ static int tell(struct taking *taking, enum watch_event_kind kind, const struct 
 		.kind = kind, .time_ns = taking->now_ns, .since_ns = subject->since_ns};
 	int error = watch_finding_copy(&subject->finding, &event.finding);
 
+	if (!error)
+		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
+	if (error)
+		watch_finding_fini(&event.finding);
+	return error;
+}
+
+static int tell_wait(void *context, const struct watch_wait *wait, bool begins)
+{
+	struct taking *taking = context;
+	struct watch_event event = {.kind = begins ? WATCH_EVENT_MISSING : WATCH_EVENT_CAME,
+				    .time_ns = taking->now_ns,
+				    .since_ns = wait->since_ns,
+				    .nr_waiting = wait->absence.nr_waiting};
+	int error = watch_finding_copy(&wait->absence.finding, &event.finding);
+
+	event.finding.waited_ns = event.time_ns - event.since_ns;
 	if (!error)
 		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
 	if (error)
@@ -96,6 +117,8 @@ static bool has_part(const struct watch_finding *group, const struct watch_findi
 {
 	uint32_t in = 0;
 
+	if (group->is_link || part->is_link)
+		return false;
 	for (uint32_t i = 0; i < part->nr_ranks && group->nr_ranks > part->nr_ranks; i++)
 		in += has_rank(group, part->ranks[i]);
 	return in && in == part->nr_ranks;
@@ -147,7 +170,8 @@ static int add_new(struct taking *taking, const struct watch_look *look)
 		if (array_reserve(&events->subjects, &events->room, events->nr_subjects + 1ull,
 				  sizeof(*events->subjects)))
 			return -ENOMEM;
-		struct subject added = {.is_stall = finding->ground == STRAGGLER_STALL};
+		struct subject added = {.is_stall = finding->ground == STRAGGLER_STALL,
+					.first_ns = taking->now_ns};
 		if (watch_finding_copy(finding, &added.finding))
 			return -ENOMEM;
 		events->subjects[events->nr_subjects++] = added;
@@ -166,22 +190,39 @@ static int renew(struct subject *subject, const struct watch_finding *finding)
 	return 0;
 }
 
+static bool is_sure(const struct taking *taking, const struct subject *subject)
+{
+	if (subject->is_stall)
+		return subject->finding.is_over;
+	if (subject->finding.is_link)
+		return taking->now_ns - subject->first_ns >= WATCH_EVENTS_LINK_NS;
+	return subject->found >= WATCH_EVENTS_NAMED;
+}
+
+static enum watch_event_kind kind_of(const struct subject *subject)
+{
+	return subject->is_stall          ? WATCH_EVENT_STALLED
+	       : subject->finding.is_link ? WATCH_EVENT_SLOW
+					  : WATCH_EVENT_LATE;
+}
+
 /* The subject was found again, or for the first time. */
 static int take_found(struct taking *taking, struct subject *subject,
 		      const struct watch_finding *finding)
 {
 	int error = renew(subject, finding);
 
-	if (subject->gone)
+	if (subject->gone) {
 		subject->told = subject->gone = false;
+		subject->first_ns = taking->now_ns;
+	}
 	subject->found++;
 	subject->missed = 0;
-	if (error || subject->told ||
-	    (subject->is_stall ? !finding->is_over : subject->found < WATCH_EVENTS_NAMED))
+	if (error || subject->told || !is_sure(taking, subject))
 		return error;
 	subject->told = true;
-	subject->since_ns = taking->now_ns - finding->age_ns;
-	return tell(taking, subject->is_stall ? WATCH_EVENT_STALLED : WATCH_EVENT_LATE, subject);
+	subject->since_ns = finding->is_link ? subject->first_ns : taking->now_ns - finding->age_ns;
+	return tell(taking, kind_of(subject), subject);
 }
 
 /* Returns whether a stall has left the window between two looks. If looks follow closely, one of them sees it when it
@@ -253,8 +294,11 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 	struct taking taking = {.events = events, .now_ns = now_ns, .before_ns = events->look_ns};
 	int error = 0;
 
+	error = watch_waits_take(&events->waits, look->absences, look->nr_absences, now_ns,
+				 tell_wait, &taking);
 	if (look->newest != events->newest) {
-		error = add_new(&taking, look);
+		if (!error)
+			error = add_new(&taking, look);
 		if (!error)
 			error = take_all(&taking, look);
 	}

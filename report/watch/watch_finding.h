@@ -1,4 +1,4 @@
-/* What one look at a running job finds: a rank or a group that is late. Plain data. */
+/* What one look at a running job finds: a rank or a group that is late, or a slow link. Plain data. */
 #ifndef WATCH_FINDING_H
 #define WATCH_FINDING_H
 
@@ -24,6 +24,7 @@ struct watch_finding {
 	int32_t *ranks;     /* owns; of the job, ascending; those that are not known are missing */
 	uint32_t nr_ranks;  /* of these */
 	bool is_group;
+	bool is_link; /* a communicator that moves data slowly; nobody is late */
 	bool is_over; /* a stall that lies behind */
 	enum straggler_ground ground;
 	/* collectives of the communicator in the window; of these, those in which it alone was last */

@@ -10,28 +10,35 @@
 #include "watch_recent.h"
 #include "watch_replay.h"
 
+#include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "base/error_text.h"
 #include "report/model/report_summary.h"
+#include "report/names/communicator_names.h"
 #include "report/names/robust.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_period.h"
+#include "report/straggler/straggler_stages.h"
 #include "report/writers/straggler_text.h"
 
 /* The last part of the window, in which a stall may still go on. */
 #define STALL_OPEN_SHARE 0.25
 #define STEP_MAX_NS      1e15 /* more is no step */
+#define NO_STAGE         UINT32_MAX
 
 /* What is looked at. */
 struct matter {
 	const struct profile_recent *recent;
 	const struct profile *profile; /* NULL: recent's */
 	const char *store_path;        /* NULL: without causes */
+	struct straggler_stages stages;
 };
 
 struct looking {
 	const struct watch_recent *recent;
+	const struct straggler_stages *stages;
+	const struct roster *roster;
 	const struct report_straggler *straggler;
 	struct watch_look *look;
 	bool is_second; /* the window of few collectives */
@@ -346,6 +353,31 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	return error;
 }
 
+static uint32_t stage_of(const struct straggler_stages *stages, uint32_t process)
+{
+	for (uint32_t i = 0; i < stages->nr_ranks; i++)
+		if (stages->ranks[i].process == process)
+			return stages->ranks[i].stage;
+	return NO_STAGE;
+}
+
+/* Returns whether all ranks of a communicator are of pipelines, and of several stages. */
+static bool has_stages(const struct looking *looking,
+		       const struct report_straggler_communicator *on)
+{
+	const uint32_t first = stage_of(looking->stages, on->fold->members[0].process);
+	bool several = false;
+
+	for (uint32_t i = 0; i < on->fold->nr_members; i++) {
+		const uint32_t stage = stage_of(looking->stages, on->fold->members[i].process);
+
+		if (stage == NO_STAGE)
+			return false;
+		several |= stage != first;
+	}
+	return several;
+}
+
 static int add_group(struct looking *looking, const struct report_straggler_group *group)
 {
 	const struct late late = {&looking->straggler->communicators[group->communicator],
@@ -378,6 +410,43 @@ static int add_rank(struct looking *looking, const struct report_straggler_rank 
 	return add_finding(looking, &late, name);
 }
 
+static int add_link(struct looking *looking, const struct straggler_link *link)
+{
+	const struct collective_fold *fold = link->fold;
+	const char *communicator = communicator_names_of(looking->straggler->names, fold->key);
+	char name[STRAGGLER_TEXT_SIZE] = "", text[STRAGGLER_TEXT_SIZE] = "";
+
+	text_line_append(name, sizeof(name), "link of %s", communicator);
+	straggler_text_link(text, sizeof(text), link);
+	if (is_found(looking->look, name))
+		return 0;
+	struct watch_finding finding = {
+		.name = strdup(name),
+		.text = strdup(text),
+		.communicator = strdup(communicator),
+		.ranks = calloc(fold->nr_members + 1ul, sizeof(*finding.ranks)),
+		.is_group = true,
+		.is_link = true,
+		.used = link->calls / fold->nr_members,
+		.waited_ns = (link->moves_ns - link->usual_ns) / fold->nr_members,
+	};
+	int error =
+		finding.name && finding.text && finding.communicator && finding.ranks ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < fold->nr_members && !error; i++) {
+		const struct roster_process *process =
+			roster_process(looking->roster, fold->members[i].process);
+
+		if (process && process->rank >= 0)
+			finding.ranks[finding.nr_ranks++] = process->rank;
+	}
+	if (!error)
+		error = array_append(&looking->look->findings, &looking->look->nr_findings,
+				     &finding, sizeof(finding));
+	if (error)
+		watch_finding_fini(&finding);
+	return error;
+}
+
 static bool is_full(const struct looking *looking)
 {
 	return looking->look->nr_findings == WATCH_LOOK_FINDINGS;
@@ -395,10 +464,17 @@ static int add_all(struct looking *looking)
 	if (compared > looking->look->compared)
 		looking->look->compared = compared;
 	for (uint32_t i = 0; i < straggler->nr_groups && !is_full(looking) && !error; i++)
-		error = add_group(looking, &straggler->groups[i]);
+		if (!has_stages(looking,
+				&straggler->communicators[straggler->groups[i].communicator]))
+			error = add_group(looking, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && !is_full(looking) && !error; i++)
-		if (!straggler->ranks[i].kept_by)
+		if (!straggler->ranks[i].kept_by &&
+		    !has_stages(looking,
+				&straggler->communicators[straggler->ranks[i].communicator]))
 			error = add_rank(looking, &straggler->ranks[i]);
+	for (uint32_t i = 0; i < straggler->nr_links && !is_full(looking) && !error; i++)
+		if (!looking->is_second)
+			error = add_link(looking, &straggler->links[i]);
 	return error;
 }
 
@@ -407,15 +483,18 @@ static int look_through(const struct matter *matter, const struct watch_window *
 			struct watch_look *look, bool is_second, bool *is_long)
 {
 	const struct profile *profile = matter->profile ? matter->profile : matter->recent->profile;
+	const struct roster *roster = matter->recent->profile->collection->roster;
 	struct report_straggler *straggler = NULL;
 	struct watch_recent chosen;
-	int error =
-		watch_recent_choose(matter->recent->calls,
-				    matter->recent->profile->collection->roster, window, &chosen);
+	int error = watch_recent_choose(matter->recent->calls, roster, window, &chosen);
 
 	*is_long = chosen.is_long;
 	if (!error) {
-		struct looking looking = {.recent = &chosen, .look = look, .is_second = is_second};
+		struct looking looking = {.recent = &chosen,
+					  .stages = &matter->stages,
+					  .roster = roster,
+					  .look = look,
+					  .is_second = is_second};
 
 		look->newest = chosen.newest;
 		error = report_straggler_create(profile, matter->store_path, NULL, chosen.folds,
@@ -435,12 +514,19 @@ int watch_look_make(const struct profile_recent *recent, const struct profile *p
 {
 	static const struct watch_window usual = {WATCH_LOOK_NS, WATCH_LOOK_LEAST};
 	static const struct watch_window few = {0, WATCH_LOOK_FEW};
-	const struct matter matter = {recent, profile, store_path};
+	struct matter matter = {.recent = recent, .profile = profile, .store_path = store_path};
 	bool is_long;
 
 	*look = (struct watch_look){.findings = NULL};
-	int error = look_through(&matter, &usual, look, false, &is_long);
-	return error || !is_long ? error : look_through(&matter, &few, look, true, &is_long);
+	int error = watch_absence_find(recent, &look->absences, &look->nr_absences);
+	if (!error)
+		error = straggler_stages_find(recent->profile, recent->calls, &matter.stages);
+	if (!error)
+		error = look_through(&matter, &usual, look, false, &is_long);
+	if (!error && is_long)
+		error = look_through(&matter, &few, look, true, &is_long);
+	straggler_stages_fini(&matter.stages);
+	return error;
 }
 
 int watch_look_read(const char *path, struct watch_look *look, char **error)
@@ -466,5 +552,6 @@ void watch_look_fini(struct watch_look *look)
 	for (uint32_t i = 0; i < look->nr_findings; i++)
 		watch_finding_fini(&look->findings[i]);
 	free(look->findings);
+	watch_absence_free(look->absences, look->nr_absences);
 	*look = (struct watch_look){.findings = NULL};
 }

@@ -2,7 +2,10 @@
  * whole run (straggler.h).
  *   - The window is WATCH_LOOK_NS long, and longer for WATCH_LOOK_LEAST collectives. Where it must be longer, a second
  *     one of WATCH_LOOK_FEW collectives finds sooner who has become late. It finds no stalls.
- *   - Ranks that are late because of others are left out.
+ *   - Ranks that are late because of others are left out. So are all of a communicator whose ranks are those of
+ *     several stages of pipelines: a schedule makes ranks late, and what they wait for is known of whole runs alone.
+ *   - Slow links are found as of straggler_links.h, in the first window.
+ *   - Ranks that have not come to a collective are no findings: what they cost is not known yet.
  *   - The chance of a false name is divided by WATCH_LOOK_LOOKS, because a job is looked at again and again.
  * Pure; one thread. */
 #ifndef WATCH_LOOK_H
@@ -10,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "watch_absence.h"
 #include "watch_finding.h"
 
 #include "report/profile/profile_recent.h"
@@ -21,8 +25,12 @@
 #define WATCH_LOOK_FINDINGS 16u /* of a look: the groups and ranks that cost most */
 
 struct watch_look {
-	struct watch_finding *findings; /* owns; groups first, at most WATCH_LOOK_FINDINGS */
+	struct watch_finding
+		*findings; /* owns; groups first, links last, at most WATCH_LOOK_FINDINGS */
 	uint32_t nr_findings;
+	struct watch_absence
+		*absences; /* owns; ranks for which others wait: at most WATCH_ABSENCE_MAX */
+	uint32_t nr_absences;
 	uint64_t
 		newest; /* as of watch_recent.h: equal in two looks if no collective came between */
 	uint64_t compared; /* collectives in the window */

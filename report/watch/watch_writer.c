@@ -13,9 +13,13 @@
 
 const char *watch_writer_kind(enum watch_event_kind kind)
 {
-	return kind == WATCH_EVENT_LATE        ? "late"
-	       : kind == WATCH_EVENT_RECOVERED ? "recovered"
-					       : "stalled";
+	static const char *const names[] = {
+		[WATCH_EVENT_LATE] = "late",       [WATCH_EVENT_RECOVERED] = "recovered",
+		[WATCH_EVENT_STALLED] = "stalled", [WATCH_EVENT_SLOW] = "slow",
+		[WATCH_EVENT_MISSING] = "missing", [WATCH_EVENT_CAME] = "came",
+	};
+
+	return names[kind];
 }
 
 /* ---- text */
@@ -66,12 +70,30 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		write_step(out, finding);
 		break;
 	case WATCH_EVENT_RECOVERED:
-		fprintf(out, "no longer late: %s, which was late for %s, since %s", finding->name,
-			report_summary_time(event->time_ns - event->since_ns, duration), since);
+		report_summary_time(event->time_ns - event->since_ns, duration);
+		if (finding->is_link)
+			fprintf(out, "no longer slow: %s, which was slow for %s, since %s",
+				finding->name, duration, since);
+		else
+			fprintf(out, "no longer late: %s, which was late for %s, since %s",
+				finding->name, duration, since);
+		break;
+	case WATCH_EVENT_SLOW:
+		fprintf(out, "slow since %s: %s: they %s", since, finding->name, finding->text);
 		break;
 	case WATCH_EVENT_STALLED:
 		fprintf(out, "stalled at %s: %s: %s", since, finding->name, finding->text);
 		write_cause(out, finding);
+		break;
+	case WATCH_EVENT_MISSING:
+		fprintf(out, "missing since %s: %s: %s, since %s", since, finding->name,
+			finding->text, report_summary_time(finding->waited_ns, duration));
+		break;
+	case WATCH_EVENT_CAME:
+		fprintf(out,
+			"no longer missing: %s, for which %" PRIu32 " rank%s waited %s, since %s",
+			finding->name, event->nr_waiting, event->nr_waiting == 1 ? "" : "s",
+			report_summary_time(finding->waited_ns, duration), since);
 		break;
 	}
 }
@@ -102,7 +124,10 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	for (uint32_t i = 0; i < finding->nr_ranks; i++)
 		fprintf(out, "%s%" PRId32, i ? "," : "", finding->ranks[i]);
 	fprintf(out, "],");
-	json_text_member(out, "ground", straggler_text_ground(finding->ground));
+	if (finding->ground)
+		json_text_member(out, "ground", straggler_text_ground(finding->ground));
+	else
+		fprintf(out, "\"ground\":null,");
 	json_text_member(out, "communicator", finding->communicator);
 	fprintf(out,
 		"\"collectives\":%" PRIu64 ",\"last\":%" PRIu64 ",\"waited_ns\":%" PRIu64
@@ -116,7 +141,7 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	else
 		fprintf(out, "\"step_collectives\":null,\"step_ns\":null,"
 			     "\"step_without_ns\":null,");
-	fprintf(out, "\"cause\":");
+	fprintf(out, "\"waiting\":%" PRIu32 ",\"cause\":", event->nr_waiting);
 	if (finding->cause)
 		json_text_write(out, finding->cause);
 	else

@@ -6,7 +6,7 @@
 
 #include "watch_events.h"
 
-/* "late", "recovered", "stalled". Constant. */
+/* "late", "recovered", "stalled", "slow", "missing", "came". Constant. */
 const char *watch_writer_kind(enum watch_event_kind kind);
 
 #define WATCH_WRITER_TIME 16u

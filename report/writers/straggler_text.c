@@ -149,6 +149,21 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			 report_summary_time(waited_ns, time), 100 * share);
 }
 
+/* Bytes a nanosecond are GB/s. A size class has the calls from half of its bytes on. */
+void straggler_text_link(char *line, size_t size, const struct straggler_link *link)
+{
+	char from[NUMBER_SIZE], to[NUMBER_SIZE];
+
+	text_line_append(line, size,
+			 "move data at %.2f GB/s, %" PRIu32
+			 " similar communicators at %.2f (median): %s of %s to %s",
+			 (double)link->bus_bytes / (double)link->moves_ns, link->nr_similar,
+			 (double)link->bus_bytes / (double)link->usual_ns,
+			 collective_function_name(link->function),
+			 report_summary_bytes(1ull << (link->size_class - 1), from),
+			 report_summary_bytes(1ull << link->size_class, to));
+}
+
 /* Appends a time for each step, or of the whole run. */
 static void append_each_step(char *line, size_t size,
 			     const struct report_straggler_experts *experts)
@@ -386,7 +401,7 @@ static uint64_t count_used(const struct report_straggler *straggler)
 void straggler_text_collective(char *line, size_t size, const struct communicator_names *names,
 			       const struct straggler_absence *absence)
 {
-	text_line_append(line, size, "collective %" PRIu64 " (%s, %s)", absence->sequence,
+	text_line_append(line, size, "%" PRIu64 " (%s, %s)", absence->sequence,
 			 collective_function_name(absence->function),
 			 communicator_names_of(names, absence->key));
 	if (absence->waits_on)
@@ -415,7 +430,7 @@ void straggler_text_absence(char *line, size_t size, const struct report_straggl
 	const bool waits = straggler->is_running && !absence->is_over;
 	char time[NUMBER_SIZE];
 
-	text_line_append(line, size, " never came to ");
+	text_line_append(line, size, " never came to collective ");
 	straggler_text_collective(line, size, straggler->names, absence);
 	text_line_append(line, size, "; %" PRIu32 " rank%s %s for it", absence->nr_waiting,
 			 absence->nr_waiting == 1 ? "" : "s", waits ? "wait" : "waited");

@@ -31,7 +31,7 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 void straggler_text_absence(char *line, size_t size, const struct report_straggler *straggler,
 			    const struct report_straggler_absence *missing);
 
-/* Appends the collective alone: "collective 151 (all_reduce, all ranks)"; and if all ranks that lack wait elsewhere
+/* Appends the collective alone: "151 (all_reduce, all ranks)"; and if all ranks that lack wait elsewhere
  * themselves: ", because of a wait in one of ranks 4-7". */
 void straggler_text_collective(char *line, size_t size, const struct communicator_names *names,
 			       const struct straggler_absence *absence);
@@ -40,6 +40,10 @@ void straggler_text_collective(char *line, size_t size, const struct communicato
  * ranks; each other rank waited 2.780 s for it, 9.30 % of the time". */
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
 			  const struct straggler_subject *found);
+
+/* Appends how slow a link is: "move data at 4.20 GB/s, 7 similar communicators at 8.39 (median): all_reduce of 16.0 MiB
+ * to 32.0 MiB". */
+void straggler_text_link(char *line, size_t size, const struct straggler_link *link);
 
 /* Appends what is known of exchanges: "its expert took 1.40 times the others' GPU time; the others waited 3.100 ms a
  * step", "imbalance: of ranks 0-7 each time another one holds up the others, 3.100 ms a step, 6.00 % of the time". */

@@ -257,20 +257,13 @@ static bool is_split(const struct report_straggler *straggler)
 	return false;
 }
 
-/* Bytes a nanosecond are GB/s. A size class has the calls from half of its bytes on. */
 static void write_link(const struct table *table, const struct straggler_link *link)
 {
-	char from[NUMBER_SIZE], to[NUMBER_SIZE], lost[NUMBER_SIZE];
+	char line[STRAGGLER_TEXT_SIZE] = "", lost[NUMBER_SIZE];
 
-	fprintf(table->out,
-		"slow link: %s move data at %.2f GB/s, %" PRIu32
-		" similar communicators at %.2f (median): %s of %s to %s; %s more in all\n",
-		communicator_names_of(table->straggler->names, link->fold->key),
-		(double)link->bus_bytes / (double)link->moves_ns, link->nr_similar,
-		(double)link->bus_bytes / (double)link->usual_ns,
-		collective_function_name(link->function),
-		report_summary_bytes(1ull << (link->size_class - 1), from),
-		report_summary_bytes(1ull << link->size_class, to),
+	straggler_text_link(line, sizeof(line), link);
+	fprintf(table->out, "slow link: %s %s; %s more in all\n",
+		communicator_names_of(table->straggler->names, link->fold->key), line,
 		report_summary_time((link->moves_ns - link->usual_ns) / link->fold->nr_members,
 				    lost));
 }

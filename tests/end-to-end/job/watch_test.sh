@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Who is late while a job runs: eight ranks on fake NCCL, of which one becomes late on the GPU and recovers, then a host of
-# two; the verb, the run's messages and the command that runs for each event say the same.
+# two, then one that stops and goes on, and dies; the verb, the run's messages and the command that runs for each event say the same.
 . "$(dirname "$0")/../support/harness.sh"
 here=$(realpath "$(dirname "$0")")
 ranks=$BUILD/tests/fake_ranks
@@ -98,6 +98,74 @@ wait $second
 same "host: status of the second" $? 0
 same "host: no node's directory is left" "$(find "$scratch" -maxdepth 1 -name 'flamegrid-node-*' | wc -l)" 0
 exec {events}<&-
+
+# ---- a rank that does not come ----
+# rank_pid PID RANK: the process of that rank among those below a process.
+rank_pid() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -qx "RANK=$2" && echo "$child" && return 0
+		rank_pid "$child" "$2" && return 0
+	done
+	return 1
+}
+rm -f until until.step
+"$flamegrid" run --watch log --devices "$list" -o stopped -- "$ranks" "${steps[@]}" --until until >stopped.out 2>stopped.err &
+run=$!
+await_store stopped
+exec {events}< <("$flamegrid" watch -f json stopped 2>watch.err)
+await_steps stopped 50
+stopped=$(rank_pid $run 5)
+kill -STOP "$stopped"
+next_event
+same "missing: the event" "$(field "$event" '(e["event"], e["name"].split(" on ")[0], e["ranks"], e["waiting"], e["ground"])')" "('missing', 'rank 5', [5], 7, None)"
+printf '%s\n' "$event" >event.json
+check "missing: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$here/../support/valid_report.py" "$here/../../../docs/report.schema.json" event.json
+"$flamegrid" report stopped --straggler >live.table 2>&1
+contains "missing: a report of the running job" live.table "never came to collective "
+contains "missing: for how long" live.table "; 7 ranks wait for it since "
+kill -CONT "$stopped"
+next_event
+same "missing: it has come" "$(field "$event" '(e["event"], e["name"].split(" on ")[0])')" "('came', 'rank 5')"
+kill -KILL "$stopped"
+next_event
+same "missing: its process has ended" "$(field "$event" '(e["event"], e["ranks"], "; its process has ended; 7 ranks wait for it" in e["text"])')" "('missing', [5], True)"
+until "$flamegrid" report stopped --straggler 2>/dev/null | grep -q ' never came to '; do :; done
+for rank in 0 1 2 3 4 6 7; do kill -TERM "$(rank_pid $run $rank)"; done
+wait $run
+check "missing: the job has failed" [ $? -ne 0 ]
+same "missing: the run's messages" "$(grep -oE '(missing since [0-9:]*|no longer missing): rank [0-9]+' stopped.err | sed 's/since [0-9:]*/since/' | tr '\n' ',')" \
+	"missing since rank 5,no longer missing: rank 5,missing since rank 5,"
+"$flamegrid" report stopped --straggler >table 2>&1
+contains "missing: the report" table "late: rank 5 on "
+contains "missing: who waited" table "; 7 ranks waited for it"
+contains "missing: its end" table ", until their end; its process ended at 20"
+"$flamegrid" report stopped --straggler -f json >stopped.json
+same "missing: JSON" "$(python3 -c 'import json; m = json.load(open("stopped.json"))["missing"]; print([(x["ranks"], x["waiting"], x["ended"]) for x in m])')" "[([5], 7, True)]"
+valid_report stopped --straggler
+exec {events}<&-
+
+# ---- a watch that is killed ----
+# watch_of DIRECTORY: the watch's process of the run there. Its parent waits for it.
+watch_of() {
+	local process
+	for process in $(pgrep -x flamegrid-watch); do
+		[ "$(readlink "/proc/$process/cwd")" = "$1" ] || continue
+		[ "$(cat "/proc/$(ps -o ppid= -p "$process" | tr -d ' ')/comm")" = flamegrid-watch ] && echo "$process"
+	done
+}
+rm -f until until.step
+mkdir killed && cd killed || exit 1
+"$flamegrid" run --watch log --devices "$list" -o job -- "$ranks" --ranks 2 --steps 100000000 --until until >job.out 2>job.err &
+run=$!
+await_store job
+kill -KILL "$(watch_of "$scratch/killed")"
+until grep -q 'the watch was ended' job.err; do :; done
+same "killed: said once" "$(grep -c 'the watch was ended by signal 9 (Killed): nobody says who is late any more; the job goes on' job.err)" 1
+: >until
+wait $run
+same "killed: the job's status" $? 0
+cd "$scratch" || exit 1
 
 # ---- nobody ----
 "$flamegrid" run --watch 'cat >>clean.hook' --devices "$list" -o clean -- "$ranks" --ranks 8 --steps 700 --gpu 18000-22000 >clean.out 2>clean.err

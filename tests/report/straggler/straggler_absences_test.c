@@ -190,6 +190,32 @@ static void a_rank_that_died_needs_no_long_wait(void **state)
 	assert_true(report->missing[0].absence->has_ended);
 }
 
+/* What ends them is not known, but it came later. */
+static void ranks_that_end_long_after_it_have_waited(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(1u << 5, JOB_DIES, 1);
+	end(ALL & ~(1u << 5), JOB_DIES, 3);
+	find();
+	assert_int_equal(report->nr_missing, 1);
+}
+
+static void ranks_that_die_at_about_one_time_have_not(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(1u << 5, JOB_DIES, 1);
+	end(ALL & ~(1u << 5), JOB_DIES, 2);
+	assert_nobody();
+}
+
 /* Without a comparison of clocks the wait is known from the end of the process on. */
 static void clocks_that_are_not_known_leave_the_end_of_the_process(void **state)
 {
@@ -475,6 +501,8 @@ int main(void)
 		TEST(a_rank_that_never_comes_is_named),
 		TEST(a_rank_that_still_runs_has_no_end),
 		TEST(a_rank_that_died_needs_no_long_wait),
+		TEST(ranks_that_end_long_after_it_have_waited),
+		TEST(ranks_that_die_at_about_one_time_have_not),
 		TEST(clocks_that_are_not_known_leave_the_end_of_the_process),
 		TEST(a_whole_host_is_named_as_the_host),
 		TEST(a_host_that_lacks_on_several_communicators_is_one),

@@ -253,6 +253,33 @@ static void one_stall_is_a_fact_about_the_run(void **state)
 	model_free(&result);
 }
 
+/* Ranks 4 to 7 of a host stop together; or rank 5 of it alone. */
+static void a_stall_of_a_host_is_the_hosts(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const bool whole = seed % 2;
+		const struct model model = {.ranks = 16,
+					    .ranks_per_host = 4,
+					    .collectives = STEPS,
+					    .work_ms = 6,
+					    .noise_ms = 0.3,
+					    .plants = {{whole ? 4 : 5, whole ? 7 : 5, 2000, 150, 0, 1}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.nr_groups, whole);
+		assert_int_equal(model_count_named(&result), !whole);
+		if (whole) {
+			assert_int_equal(result.groups[0].kind, STRAGGLER_GROUP_HOST);
+			assert_int_equal(result.groups[0].nr_members, 4);
+			assert_int_equal(result.groups[0].members[0], 4);
+			assert_int_equal(result.groups[0].found.ground, STRAGGLER_STALL);
+		}
+		model_free(&result);
+	}
+}
+
 static void the_second_of_two_late_ranks_is_named_too(void **state)
 {
 	(void)state;
@@ -314,6 +341,7 @@ int main(void)
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
+		cmocka_unit_test(a_stall_of_a_host_is_the_hosts),
 		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),
 		cmocka_unit_test(of_equal_hosts_none_is_named),
 	};

@@ -241,6 +241,149 @@ static void a_stall_that_does_not_end_is_lateness(void **state)
 	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
 }
 
+/* ---- links */
+
+static void a_link_is_slow_after_three_windows(void **state)
+{
+	struct watch_finding link = finding("link of ranks 4-7", four_to_seven, 4);
+	struct watch_finding rank = finding("rank 5 on a", five, 1);
+	struct watch_finding both[2];
+
+	(void)state;
+	link.is_link = true;
+	link.ground = STRAGGLER_NOT_NAMED;
+	both[0] = rank;
+	both[1] = link;
+	assert_int_equal(look(both, 2), 0);
+	assert_int_equal(look(both, 2), 1); /* the rank is no part of a link */
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(look(both, 2), 0);
+	assert_int_equal(look(both, 2), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_SLOW);
+	assert_int_equal(list[0].since_ns, 1001 * S);
+	assert_int_equal(look(&rank, 1), 0);
+	assert_int_equal(look(&rank, 1), 0);
+	assert_int_equal(look(&rank, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_true(list[0].finding.is_link);
+}
+
+static void a_link_that_is_slow_now_and_then_is_not_told(void **state)
+{
+	struct watch_finding link = finding("link of ranks 4-7", four_to_seven, 4);
+
+	(void)state;
+	link.is_link = true;
+	for (int i = 1; i < 100; i++)
+		assert_int_equal(look(&link, i % 18 != 0), 0);
+}
+
+/* ---- ranks that do not come */
+
+static struct watch_absence absence(const char *name, int32_t *ranks, uint32_t nr_ranks)
+{
+	return (struct watch_absence){
+		.finding = finding(name, ranks, nr_ranks), .nr_waiting = 7, .progress = 1};
+}
+
+/* A look one second later, without new collectives. */
+static uint32_t look_for(struct watch_absence *absences, uint32_t nr_absences)
+{
+	const struct watch_look at = {
+		.absences = absences, .nr_absences = nr_absences, .newest = newest};
+
+	watch_events_free(list, count);
+	now_ns += S;
+	assert_int_equal(watch_events_take(events, &at, now_ns, &list, &count), 0);
+	return count;
+}
+
+static uint32_t look_times(struct watch_absence *absences, uint32_t nr_absences, uint32_t times)
+{
+	uint32_t all = 0;
+
+	while (times-- > 0)
+		all += look_for(absences, nr_absences);
+	return all;
+}
+
+static void a_rank_that_does_not_come_is_missing_once(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	assert_int_equal(look_times(&missing, 1, 10), 0);
+	assert_int_equal(look_for(&missing, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_MISSING);
+	assert_string_equal(list[0].finding.name, "rank 5 on a");
+	assert_int_equal(list[0].finding.waited_ns, 10 * S);
+	assert_int_equal(list[0].since_ns, 1001 * S);
+	assert_int_equal(list[0].nr_waiting, 7);
+	assert_int_equal(look_times(&missing, 1, 100), 0);
+	assert_int_equal(look_for(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_CAME);
+	assert_int_equal(list[0].since_ns, 1001 * S);
+	assert_int_equal(look_times(NULL, 0, 3), 0);
+	assert_int_equal(look_times(&missing, 1, 11), 1);
+}
+
+static void a_wait_begins_anew_with_each_call(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	for (int i = 0; i < 30; i++, missing.progress++)
+		assert_int_equal(look_for(&missing, 1), 0);
+}
+
+static void a_wait_no_longer_than_usual_is_none(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	missing.usual_ns = 30 * S;
+	assert_int_equal(look_times(&missing, 1, 31), 0);
+	assert_int_equal(look_for(&missing, 1), 1);
+}
+
+static void a_rank_whose_process_has_ended_is_missing_at_the_second_look(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	missing.has_ended = true;
+	assert_int_equal(look_for(&missing, 1), 0);
+	assert_int_equal(look_for(&missing, 1), 1);
+}
+
+static void the_end_of_those_that_waited_is_no_coming(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	assert_int_equal(look_times(&missing, 1, 11), 1);
+	missing.is_over = true;
+	assert_int_equal(look_times(&missing, 1, 3), 0);
+	assert_int_equal(look_times(NULL, 0, 3), 0);
+}
+
+/* First one rank of a host lacks, then all of them do. */
+static void a_host_takes_the_place_of_its_rank(void **state)
+{
+	struct watch_absence rank = absence("rank 5 on a", five, 1);
+	struct watch_absence host = absence("a (4 ranks: 4-7)", four_to_seven, 4);
+
+	(void)state;
+	assert_int_equal(look_times(&rank, 1, 11), 1);
+	assert_int_equal(look_for(&host, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_MISSING);
+	assert_string_equal(list[0].finding.name, "a (4 ranks: 4-7)");
+	assert_int_equal(list[0].since_ns, 1001 * S);
+	assert_int_equal(look_times(&host, 1, 20), 0);
+	assert_int_equal(look_for(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_CAME);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -255,6 +398,14 @@ int main(void)
 		TEST(a_stall_is_told_once_when_it_is_over),
 		TEST(a_stall_that_leaves_the_window_between_two_looks_is_told),
 		TEST(a_stall_that_does_not_end_is_lateness),
+		TEST(a_link_is_slow_after_three_windows),
+		TEST(a_link_that_is_slow_now_and_then_is_not_told),
+		TEST(a_rank_that_does_not_come_is_missing_once),
+		TEST(a_wait_begins_anew_with_each_call),
+		TEST(a_wait_no_longer_than_usual_is_none),
+		TEST(a_rank_whose_process_has_ended_is_missing_at_the_second_look),
+		TEST(the_end_of_those_that_waited_is_no_coming),
+		TEST(a_host_takes_the_place_of_its_rank),
 		TEST(the_rest_of_a_lateness_is_no_stall),
 	};
 

@@ -26,7 +26,7 @@ static struct {
 	uint64_t now_ns, seed;
 } job;
 
-static int set_up(void **state)
+static int begin(void **state, uint32_t ranks_per_host)
 {
 	int result = job_set_up(state);
 
@@ -35,10 +35,22 @@ static int set_up(void **state)
 	job.seed = 7;
 	job_world(RANKS);
 	for (uint32_t rank = 0; rank < RANKS && result == 0; rank++) {
+		if (rank == ranks_per_host)
+			job_node("node02");
 		job.processes[rank] = job_process((int32_t)rank);
 		job_communicator(job.processes[rank], 1, WORLD, rank, RANKS);
 	}
 	return result;
+}
+
+static int set_up(void **state)
+{
+	return begin(state, RANKS);
+}
+
+static int set_up_hosts(void **state)
+{
+	return begin(state, RANKS / 2);
 }
 
 static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
@@ -46,15 +58,16 @@ static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
 	return true_ns + HOUR * (rank + 1);
 }
 
-/* Rank 5 works so many ms longer; noise in ms. */
-static void train(uint32_t steps, double late_ms, double noise_ms)
+/* Ranks from first to last work so many ms longer; noise in ms. */
+static void train_late(uint32_t steps, uint32_t first, uint32_t last, double late_ms,
+		       double noise_ms)
 {
 	for (uint32_t i = 0; i < steps; i++) {
 		uint64_t come_ns[RANKS], last_ns = 0;
 
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			double work_ms =
-				WORK + noise_ms * job_normal(&job.seed) + (rank == 5 ? late_ms : 0);
+			double work_ms = WORK + noise_ms * job_normal(&job.seed) +
+					 (rank >= first && rank <= last ? late_ms : 0);
 
 			come_ns[rank] = job.now_ns + (uint64_t)(work_ms * MS);
 			last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
@@ -69,6 +82,11 @@ static void train(uint32_t steps, double late_ms, double noise_ms)
 			job_call(job.processes[rank], &call);
 		}
 	}
+}
+
+static void train(uint32_t steps, double late_ms, double noise_ms)
+{
+	train_late(steps, 5, 5, late_ms, noise_ms);
 }
 
 static struct watch_look look(void)
@@ -272,6 +290,67 @@ static void with_messages_a_step_is_not_computed(void **state)
 	watch_look_fini(&found);
 }
 
+/* Each rank sends to the next one: stages of a pipeline, whose schedule makes one of them the last. */
+static void stages_of_a_pipeline_are_not_compared(void **state)
+{
+	(void)state;
+	train(60, 10, 0.1);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		for (uint32_t back = 0; back < 2; back++) {
+			struct collective call = job_all_reduce(1, job.steps + 1 + back, 0,
+								own_clock(rank, job.now_ns), MS);
+
+			if (back ? rank == 0 : rank == RANKS - 1)
+				continue;
+			call.function = back ? COLLECTIVE_RECV : COLLECTIVE_SEND;
+			call.peer = back ? rank - 1 : rank + 1;
+			call.function_sequence = 1;
+			job_call(job.processes[rank], &call);
+		}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_true(found.compared > 50);
+	watch_look_fini(&found);
+}
+
+/* Four pairs exchange 4 MiB; the third one takes twice as long. */
+static void a_slow_link_is_found(void **state)
+{
+	(void)state;
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		job_communicator(job.processes[rank], 2, WORLD + 1 + rank / 2, rank % 2, 2);
+	for (uint32_t i = 1; i <= 40; i++) {
+		job.now_ns += 100 * MS;
+		for (uint32_t rank = 0; rank < RANKS; rank++) {
+			const uint64_t start_ns = own_clock(rank, job.now_ns);
+			struct collective call = job_all_reduce(2, i, i, start_ns, 1000);
+			const struct job_kernel kernel = {
+				.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+				.stack = "train.py:step",
+				.correlation_id = i,
+				.tid = 9,
+				.start_ns = start_ns + 2000,
+				.ns = (rank / 2 == 2 ? 2 : 1) * MS +
+				      (uint64_t)(1000 * job_normal(&job.seed) + 5000),
+			};
+
+			call.bytes = 4 << 20;
+			job_call(job.processes[rank], &call);
+			job_kernel(job.processes[rank], &kernel);
+		}
+	}
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_true(found.findings[0].is_link);
+	assert_string_equal(found.findings[0].name, "link of ranks 4-5");
+	assert_non_null(strstr(found.findings[0].text, ", 3 similar communicators at "));
+	assert_int_equal(found.findings[0].nr_ranks, 2);
+	assert_int_equal(found.findings[0].ranks[0], 4);
+	watch_look_fini(&found);
+}
+
 /* A communicator that is used no more has no part in what is now. */
 static void an_old_communicator_is_left_out(void **state)
 {
@@ -380,6 +459,21 @@ static void a_stall_may_be_longer_than_the_window(void **state)
 	watch_look_fini(&found);
 }
 
+/* A node was frozen for 14 s. */
+static void a_stall_of_a_host_is_named_as_the_host(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	train_late(1, 4, 7, 14000, 1);
+	train(20, 0, 1);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "node02 (4 ranks: 4-7)");
+	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	watch_look_fini(&found);
+}
+
 static void a_profile_without_calls_has_nobody_late(void **state)
 {
 	(void)state;
@@ -402,6 +496,97 @@ static void a_store_that_is_none_is_an_error(void **state)
 	watch_look_fini(&found);
 }
 
+/* ---- ranks that do not come */
+
+/* All ranks but those with a bit call the next collective, whose kernel does not end. */
+static void wait_for(uint32_t absent)
+{
+	job.steps++;
+	job.now_ns += WORK * MS;
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		const struct collective call =
+			job_all_reduce(1, job.steps, 99, own_clock(rank, job.now_ns), MS);
+
+		if (!(absent & 1u << rank))
+			job_call(job.processes[rank], &call);
+	}
+}
+
+static void a_rank_that_has_not_come_is_found(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	struct watch_look found = look();
+	const uint64_t before = found.nr_absences ? found.absences[0].progress : 0;
+
+	assert_int_equal(found.nr_findings, 0);
+	assert_int_equal(found.nr_absences, 1);
+	assert_string_equal(found.absences[0].finding.name, "rank 5 on node01");
+	assert_string_equal(found.absences[0].finding.text,
+			    "has not come to collective 41 (all_reduce, all ranks); 7 ranks wait "
+			    "for it");
+	assert_int_equal(found.absences[0].finding.nr_ranks, 1);
+	assert_int_equal(found.absences[0].finding.ranks[0], 5);
+	assert_in_range(found.absences[0].usual_ns / MS, 100, 120);
+	assert_false(found.absences[0].has_ended);
+	watch_look_fini(&found);
+	found = look();
+	assert_int_equal(found.absences[0].progress, before);
+	watch_look_fini(&found);
+	job_end_at(job.processes[5], JOB_DIES, 5);
+	found = look();
+	assert_true(found.absences[0].has_ended);
+	assert_non_null(strstr(found.absences[0].finding.text, "; its process has ended; 7 ranks"));
+	watch_look_fini(&found);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		if (rank != 5)
+			job_end_at(job.processes[rank], JOB_TERMINATED, 6);
+	found = look();
+	assert_true(found.absences[0].is_over);
+	watch_look_fini(&found);
+}
+
+static void a_rank_that_was_ended_has_not_died(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	job_end_at(job.processes[5], JOB_TERMINATED, 5);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 1);
+	assert_false(found.absences[0].has_ended);
+	watch_look_fini(&found);
+}
+
+static void a_host_that_has_not_come_is_found_as_the_host(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(0xf0);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 1);
+	assert_string_equal(found.absences[0].finding.name, "node02 (4 ranks: 4-7)");
+	assert_true(found.absences[0].finding.is_group);
+	assert_int_equal(found.absences[0].finding.nr_ranks, 4);
+	assert_int_equal(found.absences[0].nr_waiting, 4);
+	watch_look_fini(&found);
+}
+
+static void with_capture_windows_nobody_is_missing(void **state)
+{
+	(void)state;
+	train(40, 0, 1);
+	wait_for(1u << 5);
+	job_window(job.processes[3]);
+	struct watch_look found = look();
+
+	assert_int_equal(found.nr_absences, 0);
+	watch_look_fini(&found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, job_tear_down)
@@ -417,6 +602,8 @@ int main(void)
 		TEST(collectives_that_a_rank_lacks_wait),
 		TEST(folded_calls_are_looked_at),
 		TEST(with_messages_a_step_is_not_computed),
+		TEST(stages_of_a_pipeline_are_not_compared),
+		TEST(a_slow_link_is_found),
 		TEST(an_old_communicator_is_left_out),
 		TEST(ranks_that_have_ended_are_late_no_longer),
 		TEST(a_stall_is_told_when_it_lies_behind),
@@ -424,6 +611,13 @@ int main(void)
 		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
+		cmocka_unit_test_setup_teardown(a_stall_of_a_host_is_named_as_the_host,
+						set_up_hosts, job_tear_down),
+		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
+						set_up_hosts, job_tear_down),
+		TEST(a_rank_that_has_not_come_is_found),
+		TEST(a_rank_that_was_ended_has_not_died),
+		TEST(with_capture_windows_nobody_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,8 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	       "\"group\":false,\"ranks\":[5],\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
-	       "\"step_ns\":null,\"step_without_ns\":null,\"cause\":null,\"cause_share\":null,"
+	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":0,\"cause\":null,\"cause_"
+	       "share\":null,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -111,6 +112,21 @@ static void recovery_says_how_long_it_was(void **state)
 	(void)state;
 	expect(watch_writer_text, &event,
 	       "no longer late: rank 5 on \"a\", which was late for 4.250 s, since 12:03:10");
+}
+
+static void a_link_is_slow_and_no_longer(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_SLOW);
+
+	(void)state;
+	event.finding.name = (char *)"link of ranks 4-5";
+	event.finding.text = (char *)"move data at 4.20 GB/s";
+	event.finding.is_link = true;
+	expect(watch_writer_text, &event,
+	       "slow since 12:03:10: link of ranks 4-5: they move data at 4.20 GB/s");
+	event.kind = WATCH_EVENT_RECOVERED;
+	expect(watch_writer_text, &event,
+	       "no longer slow: link of ranks 4-5, which was slow for 4.250 s, since 12:03:10");
 }
 
 static void a_stall_says_when_it_was(void **state)
@@ -140,9 +156,54 @@ static void json_has_integers_and_all_ranks(void **state)
 	       "\"group\":true,\"ranks\":[4,5],\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":1,"
-	       "\"step_ns\":47000000,\"step_without_ns\":41200000,"
+	       "\"step_ns\":47000000,\"step_without_ns\":41200000,\"waiting\":0,"
 	       "\"cause\":\"waits (\\\"poll\\\")\",\"cause_share\":0.750000,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
+}
+
+static struct watch_event missing_of(enum watch_event_kind kind)
+{
+	struct watch_event event = event_of(kind);
+
+	event.finding.ground = STRAGGLER_NOT_NAMED;
+	event.finding.text = (char *)"has not come to collective 151 (all_reduce, all ranks); "
+				     "7 ranks wait for it";
+	event.finding.used = event.finding.last = 0;
+	event.finding.share = 0;
+	event.finding.waited_ns = 4 * S;
+	event.finding.step = (struct watch_step){0};
+	event.nr_waiting = 7;
+	return event;
+}
+
+static void a_missing_rank_says_how_long_others_wait(void **state)
+{
+	const struct watch_event event = missing_of(WATCH_EVENT_MISSING);
+
+	(void)state;
+	expect(watch_writer_text, &event,
+	       "missing since 12:03:10: rank 5 on \"a\": has not come to collective 151 "
+	       "(all_reduce, all ranks); 7 ranks wait for it, since 4.000 s");
+	expect(watch_writer_json, &event,
+	       "{\"schema\":1,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"group\":false,\"ranks\":[5],\"ground\":null,"
+	       "\"communicator\":\"all ranks\",\"collectives\":0,\"last\":0,"
+	       "\"waited_ns\":4000000000,\"share\":0.000000,\"step_collectives\":null,"
+	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":7,"
+	       "\"cause\":null,\"cause_share\":null,"
+	       "\"text\":\"has not come to collective 151 (all_reduce, all ranks); "
+	       "7 ranks wait for it\"}\n");
+}
+
+static void a_rank_that_came_says_how_long_others_waited(void **state)
+{
+	const struct watch_event event = missing_of(WATCH_EVENT_CAME);
+
+	(void)state;
+	expect(watch_writer_text, &event,
+	       "no longer missing: rank 5 on \"a\", for which 7 ranks waited 4.000 s, since "
+	       "12:03:10");
 }
 
 int main(void)
@@ -153,8 +214,11 @@ int main(void)
 		cmocka_unit_test(without_steps_it_has_the_time_of_a_collective),
 		cmocka_unit_test(nothing_is_said_of_a_step_that_is_not_known),
 		cmocka_unit_test(recovery_says_how_long_it_was),
+		cmocka_unit_test(a_link_is_slow_and_no_longer),
 		cmocka_unit_test(a_stall_says_when_it_was),
 		cmocka_unit_test(json_has_integers_and_all_ranks),
+		cmocka_unit_test(a_missing_rank_says_how_long_others_wait),
+		cmocka_unit_test(a_rank_that_came_says_how_long_others_waited),
 	};
 
 	setenv("TZ", "UTC", 1);

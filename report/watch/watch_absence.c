@@ -1,0 +1,99 @@
+#include "watch_absence.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/absence/straggler_absences.h"
+#include "report/names/communicator_names.h"
+#include "report/names/text_line.h"
+#include "report/writers/straggler_text.h"
+
+static int add_ranks(const struct straggler_absence *from, struct watch_finding *finding)
+{
+	finding->ranks = calloc(from->nr_absent + 1ul, sizeof(*finding->ranks));
+	if (!finding->ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->nr_absent; i++)
+		if (from->absent[i].rank >= 0)
+			finding->ranks[finding->nr_ranks++] = from->absent[i].rank;
+	return 0;
+}
+
+static int describe(const struct profile *profile, const struct communicator_names *names,
+		    const struct straggler_absence *from, struct watch_finding *finding)
+{
+	char name[STRAGGLER_TEXT_SIZE] = "", text[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_absences_name(profile, from, name, sizeof(name));
+	text_line_append(text, sizeof(text), "has not come to collective ");
+	straggler_text_collective(text, sizeof(text), names, from);
+	if (from->has_ended)
+		text_line_append(text, sizeof(text), "; its process%s ended",
+				 from->nr_absent == 1 ? " has" : "es have");
+	text_line_append(text, sizeof(text), "; %" PRIu32 " rank%s for it", from->nr_waiting,
+			 from->nr_waiting == 1 ? " waits" : "s wait");
+	*finding = (struct watch_finding){
+		.name = strdup(name),
+		.text = strdup(text),
+		.communicator = strdup(communicator_names_of(names, from->key)),
+		.is_group = from->nr_absent > 1,
+	};
+	return finding->name && finding->text && finding->communicator ? add_ranks(from, finding)
+								       : -ENOMEM;
+}
+
+static int add(const struct profile *profile, const struct communicator_names *names,
+	       const struct straggler_absence *from, struct watch_absence **list, uint32_t *count)
+{
+	struct watch_absence absence = {
+		.nr_waiting = from->nr_waiting,
+		.progress = from->sequence,
+		.usual_ns = from->usual_ns,
+		.has_ended = from->has_ended,
+		.is_over = from->is_over,
+	};
+
+	for (uint32_t i = 0; i < from->nr_waiting; i++)
+		absence.progress += from->waiting[i].since_ns;
+	int error = describe(profile, names, from, &absence.finding);
+	if (!error)
+		error = array_append(list, count, &absence, sizeof(absence));
+	if (error)
+		watch_finding_fini(&absence.finding);
+	return error;
+}
+
+int watch_absence_find(const struct profile_recent *recent, struct watch_absence **list,
+		       uint32_t *count)
+{
+	const struct roster *roster = recent->profile->collection->roster;
+	struct straggler_absences absences;
+	struct communicator_names *names = NULL;
+	int error = straggler_absences_find(recent->calls->log, roster, &absences);
+
+	*list = NULL;
+	*count = 0;
+	if (!error && absences.count)
+		error = communicator_names_create(roster, recent->calls, &names);
+	for (uint32_t i = 0; i < absences.count && i < WATCH_ABSENCE_MAX && !error; i++)
+		error = add(recent->profile, names, &absences.list[i], list, count);
+	communicator_names_destroy(names);
+	straggler_absences_fini(&absences);
+	return error;
+}
+
+void watch_absence_free(struct watch_absence *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		watch_finding_fini(&list[i].finding);
+	free(list);
+}
+
+int watch_absence_copy(const struct watch_absence *from, struct watch_absence *to)
+{
+	*to = *from;
+	return watch_finding_copy(&from->finding, &to->finding);
+}
