@@ -1,21 +1,34 @@
-# Which rank is late, and why: a training of all GPUs, whose last rank is planted late in three ways, and in none.
+# Which rank is late, and why: a training of all GPUs with one rank that is planted late in six ways, and with none.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
 
-# straggler_check PLANT CAUSE: who is named, and with what.
+# train_ranks NAME PROGRAM OPTION...: NAME's profile and its --straggler reports; variables of the environment say what is planted.
+train_ranks() {
+	local name=$1 program=$2
+	shift 2
+
+	"$flamegrid" run --cpu-hz 199 --off-cpu 100us "$@" -o "$scratch/$name" -- \
+		torchrun --nproc_per_node="$gpus" "$here/programs/$program" >"$out/$name.stdout" 2>"$out/$name.stderr"
+	same "$name: exit status" $? 0
+	"$flamegrid" report "$scratch/$name" --straggler >"$out/$name.txt" 2>&1
+	"$flamegrid" report "$scratch/$name" --straggler -f json >"$out/$name.json"
+	grep '^late' "$out/$name.txt"
+}
+
+# straggler_check NAME LATE WORDS: that rank LATE alone is named (none: nobody), and its first cause has one of WORDS (a|b).
 straggler_check() {
-	python3 - "$out/straggler_$1.json" "$gpus" "$1" "$2" <<'PY' || failed=1
+	python3 - "$out/$1.json" "$@" <<'PY' || failed=1
 import json, sys
-report, gpus, plant, cause = json.load(open(sys.argv[1])), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+report, name, planted, words = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3], sys.argv[4].split('|')
 late = [rank['rank'] for rank in report['ranks'] if rank['late']]
-causes = report['ranks'][0]['causes'] if report['ranks'] else []
-first = causes[0]['cause'] if causes else ''
+causes = [cause['cause'] for rank in report['ranks'] if rank['late'] for cause in rank['causes']]
+first = causes[0] if causes else ''
 compared = sum(communicator['compared'] for communicator in report['communicators'])
 by_gpu = sum(communicator['by_gpu'] for communicator in report['communicators'])
 good = [('collectives compared, all by kernels: %d' % compared, compared > 0 and compared == by_gpu),
-        ('late: %s' % late, late == ([] if plant == 'none' else [gpus - 1])),
-        ('why: %s' % first, cause in first)]
+        ('late: %s of %s' % (late, planted), late == ([] if planted == 'none' else [int(planted)])),
+        ('why: %s' % causes[:3], planted == 'none' or any(word in first for word in words))]
 for what, held in good:
-    print('%s straggler %s: %s' % ('ok     ' if held else 'NOT OK ', plant, what))
+    print('%s %s: %s' % ('ok     ' if held else 'NOT OK ', name, what))
 sys.exit(not all(held for _, held in good))
 PY
 }
@@ -23,8 +36,8 @@ PY
 # What report --clocks builds on: no kernel of a collective ends before those of all ranks have begun, by CUPTI's clock, give or take what CLOCK_EVIDENCE_GPU_NS
 # allows each of two.
 straggler_order() {
-	"$flamegrid" report "$scratch/straggler_$1" -f csv --rows collectives | grep -v '^#' >"$out/straggler_$1_calls.csv"
-	python3 - "$out/straggler_$1_calls.csv" "$1" <<'PY' || failed=1
+	"$flamegrid" report "$scratch/$1" -f csv --rows collectives | grep -v '^#' >"$out/$1_calls.csv"
+	python3 - "$out/$1_calls.csv" "$1" <<'PY' || failed=1
 import collections, csv, sys
 calls = collections.defaultdict(list)
 for row in csv.DictReader(open(sys.argv[1])):
@@ -32,30 +45,106 @@ for row in csv.DictReader(open(sys.argv[1])):
         calls[row['communicator'], row['function'], row['function_sequence']].append((int(row['gpu_start_ns']), int(row['gpu_ns'])))
 slack = sorted(min(s + n for s, n in call) - max(s for s, _ in call) for call in calls.values() if len(call) > 1)
 held = bool(slack) and slack[0] >= -10000
-print('%s straggler %s: from the last start to the first end, us: least %s, median %s, of %d collectives' % (
+print('%s %s: from the last start to the first end, us: least %s, median %s, of %d collectives' % (
     'ok     ' if held else 'NOT OK ', sys.argv[2], slack and slack[0] / 1e3, slack and slack[len(slack) // 2] / 1e3, len(slack)))
 sys.exit(not held)
 PY
 }
 
+# Each plant on each rank in turn, STRAGGLER_ROUNDS times (default: once, on the last rank).
 straggler() {
 	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
-	local plant cause
-	while read -r plant cause; do
-		PLANT=$plant "$flamegrid" run --cpu-hz 199 --off-cpu 100us -o "$scratch/straggler_$plant" -- \
-			torchrun --nproc_per_node="$gpus" "$here/programs/straggler_train.py" \
-			>"$out/straggler_$plant.stdout" 2>"$out/straggler_$plant.stderr"
-		same "straggler $plant: exit status" $? 0
-		grep '^flamegrid' "$out/straggler_$plant.stderr"
-		"$flamegrid" report "$scratch/straggler_$plant" --straggler | tee "$out/straggler_$plant.txt"
-		"$flamegrid" report "$scratch/straggler_$plant" --straggler -f json >"$out/straggler_$plant.json"
-		"$flamegrid" diff "$scratch/straggler_$plant" --rank $((gpus - 1)) -f html -o "$out/straggler_$plant.html"
-		straggler_check "$plant" "$cause"
-		straggler_order "$plant"
-	done <<'END'
+	local plant words round rank name
+	for ((round = 1; round <= ${STRAGGLER_ROUNDS:-1}; round++)); do
+		rank=$(((gpus - round % gpus) % gpus))
+		while read -r plant words; do
+			name=straggler_$plant$round
+			PLANT=$plant LATE=$rank train_ranks "$name" straggler_train.py
+			if [ "$plant" = none ]; then straggler_check "$name" none ""; else straggler_check "$name" "$rank" "$words"; fi
+			straggler_order "$name"
+		done <<'END'
+host tokenize_batch
+loader load_shard
+kernels GPU kernels
+garbage collect_garbage|gc_collect
+pinned no free CPU
+worker next_batch|dataloader.py
 none
-host augment
-loader fetch_batch
-gpu GPU kernels
 END
+	done
+}
+
+# late_ranks NAME: "1 stage" if rank 1 is late as a stage of a pipeline, "1 expert" as one of experts, "1" otherwise.
+late_ranks() {
+	python3 - "$out/$1.json" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+stages = [rank for stage in (report['pipeline'] or {'stages': []})['stages'] if stage['late'] for rank in stage['ranks']]
+experts = [expert['rank'] for expert in report['experts'] if not expert['imbalance']]
+late = {rank['rank'] for rank in report['ranks'] if rank['late']}
+print(', '.join(['%s stage' % rank for rank in stages] + ['%s expert' % rank for rank in experts if rank not in stages] +
+                ['%s' % rank for rank in sorted(late) if rank not in stages and rank not in experts]) or 'none')
+PY
+}
+
+# A pipeline with a slow stage, experts of whom one gets twice the tokens, and the same without.
+parallel() {
+	if ! have_torch || [ "$gpus" -lt 3 ]; then echo "left out: no PyTorch, or fewer than three GPUs"; return; fi
+	local kind plant expected rank
+	for kind in pipeline experts; do
+		for plant in none 1 2; do
+			rank=${plant/none/0}
+			expected=none
+			[ "$plant" = none ] || expected="$rank $([ $kind = pipeline ] && echo stage || echo expert)"
+			KIND=$kind PLANT=$([ "$plant" = none ] && echo none || echo late) LATE=$rank \
+				train_ranks "parallel_$kind$plant" parallel_train.py
+			same "parallel $kind $plant: late" "$(late_ranks "parallel_$kind$plant")" "$expected"
+		done
+	done
+}
+
+# watch_check NAME LATE RERUN: LATE alone is named within 10 s of the onset, and let go; the predicted step against RERUN's.
+watch_check() {
+	python3 - "$out/$1.events" "$out/$1.stdout" "$@" "$out/$3.stdout" <<'PY' || failed=1
+import datetime, json, re, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+said, rerun = open(sys.argv[2]).read(), open(sys.argv[6]).read()
+name, late = sys.argv[3], sys.argv[4]
+onset, over = [float(at) for at in re.findall(r'^step \d+ at ([\d.]+)', said, re.M)][:2]
+step = {what: float(ms) for what, ms in re.findall(r'^ms a step, (\w+): ([\d.]+)', said, re.M)}
+without = float(re.search(r'^ms a step, planted: ([\d.]+)', rerun, re.M)[1])
+
+def at(event):
+    return datetime.datetime.fromisoformat(event['time'].replace('Z', '+00:00')).timestamp()
+
+named = [event for event in events if event['event'] == 'late' and at(event) > onset - 1]
+gone = [event for event in events if event['event'] == 'recovered' and at(event) > over - 1]
+others = [event['name'] for event in events if 'rank %s ' % late not in event['name'] + ' ']
+good = [('named %.1f s after the onset: %s' % (at(named[0]) - onset if named else -1, named and named[0]['text']),
+         bool(named) and 0 < at(named[0]) - onset <= 10),
+        ('let go %.1f s after the end' % (at(gone[0]) - over if gone else -1), bool(gone) and at(gone[0]) > over),
+        ('cause: %s' % (named and named[0]['cause']), bool(named)), ('others named: %s' % others, not others)]
+for what, held in good:
+    print('%s %s: %s' % ('ok     ' if held else 'NOT OK ', name, what))
+if named and named[0]['step_without_ns']:
+    predicted = named[0]['step_without_ns'] / 1e6
+    print('        %s: ms a step: late %.3f (seen %.3f), without, predicted %.3f; rerun %.3f (%+.1f %%), this run outside %.3f (%+.1f %%)' % (
+        name, step['planted'], named[0]['step_ns'] / 1e6, predicted, without, 100 * (predicted / without - 1), step['without'],
+        100 * (predicted / step['without'] - 1)))
+sys.exit(not all(held for _, held in good))
+PY
+}
+
+# What flamegrid run --watch says of a rank that is late for 1,200 steps.
+watch() {
+	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
+	local plant
+	: >"$out/watch_none.events"
+	STEPS=1500 FROM=300 TO=1500 PLANT=none train_ranks watch_none straggler_train.py --watch "cat >>'$out/watch_none.events'"
+	for plant in host loader kernels; do
+		STEPS=3000 FROM=900 TO=2100 PLANT=$plant LATE=1 train_ranks "watch_$plant" straggler_train.py \
+			--watch "cat >>'$out/watch_$plant.events'"
+		watch_check "watch_$plant" 1 watch_none
+	done
+	same "watch none: events" "$(wc -l <"$out/watch_none.events")" 0
 }
