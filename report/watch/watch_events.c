@@ -23,7 +23,8 @@ struct watch_events {
 	struct subject *subjects; /* owns */
 	uint32_t nr_subjects, room;
 	struct watch_waits waits;
-	uint64_t newest, look_ns; /* of the last look, and its time */
+	struct watch_pace_log paces; /* of looks in which nobody was late on the communicator */
+	uint64_t newest, look_ns;    /* of the last look, and its time */
 };
 
 struct taking {
@@ -46,7 +47,38 @@ void watch_events_destroy(struct watch_events *events)
 		watch_finding_fini(&events->subjects[i].finding);
 	free(events->subjects);
 	watch_waits_fini(&events->waits);
+	watch_pace_log_fini(&events->paces);
 	free(events);
+}
+
+/* What was seen before the onset is more than what is computed from what came after it. */
+static void set_usual_step(const struct watch_events *events, uint64_t since_ns,
+			   struct watch_finding *finding)
+{
+	const uint64_t before_ns =
+		since_ns > WATCH_EVENTS_STORE_NS ? since_ns - WATCH_EVENTS_STORE_NS : 0;
+	const uint64_t usual_ns = watch_pace_log_before(&events->paces, before_ns, finding->key,
+							finding->step.collectives);
+
+	if (usual_ns && usual_ns < finding->step.now_ns)
+		finding->step.without_ns = usual_ns;
+}
+
+/* Remembers the paces of a look on communicators on which it finds nobody. */
+static int remember_paces(struct watch_events *events, const struct watch_look *look,
+			  uint64_t now_ns)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < look->nr_paces && !error; i++) {
+		bool is_quiet = true;
+
+		for (uint32_t j = 0; j < look->nr_findings && is_quiet; j++)
+			is_quiet = look->findings[j].key != look->paces[i].key;
+		if (is_quiet)
+			error = watch_pace_log_add(&events->paces, now_ns, &look->paces[i], 1);
+	}
+	return error;
 }
 
 static int tell(struct taking *taking, enum watch_event_kind kind, const struct subject *subject)
@@ -55,6 +87,8 @@ static int tell(struct taking *taking, enum watch_event_kind kind, const struct 
 		.kind = kind, .time_ns = taking->now_ns, .since_ns = subject->since_ns};
 	int error = watch_finding_copy(&subject->finding, &event.finding);
 
+	if (!error && kind == WATCH_EVENT_LATE)
+		set_usual_step(taking->events, event.since_ns, &event.finding);
 	if (!error)
 		error = array_append(&taking->list, &taking->count, &event, sizeof(event));
 	if (error)
@@ -301,6 +335,8 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 			error = add_new(&taking, look);
 		if (!error)
 			error = take_all(&taking, look);
+		if (!error)
+			error = remember_paces(events, look, now_ns);
 	}
 	if (look->newest != events->newest)
 		events->look_ns = now_ns;

@@ -16,6 +16,8 @@
 
 #define WATCH_EVENTS_NAMED 2u
 #define WATCH_EVENTS_GONE  3u
+/* Collectives come into the store so much later, and so an onset lies so much before what its age tells. */
+#define WATCH_EVENTS_STORE_NS 2000000000ull
 /* Three windows (WATCH_LOOK_NS) that have no collective in common: one alone may be slow by chance. */
 #define WATCH_EVENTS_LINK_NS (3 * WATCH_LOOK_NS)
 

@@ -12,13 +12,14 @@ struct watch_step {
 	/* of the communicator in a step; 0: no step is seen, and the times are of one collective */
 	uint32_t collectives;
 	uint64_t now_ns;     /* mean time, since the onset */
-	uint64_t without_ns; /* the same without the cause (watch_replay.h) */
+	uint64_t without_ns; /* the same without the cause (watch_pace.h, watch_replay.h) */
 };
 
 struct watch_finding {
 	char *name;         /* owns: "rank 5 on node2", "node2 (8 ranks: 8-15)" */
 	char *text;         /* owns: how late it is, as in a report of late ranks */
 	char *communicator; /* owns; its name */
+	uint64_t key;       /* of the communicator */
 	char *cause; /* owns; its greatest cause, as a report names it; NULL: not known, or not looked for */
 	double cause_share; /* of the lateness */
 	int32_t *ranks;     /* owns; of the job, ascending; those that are not known are missing */

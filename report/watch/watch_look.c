@@ -329,6 +329,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 		.name = strdup(name),
 		.text = strdup(text),
 		.communicator = strdup(late->on->name),
+		.key = late->on->fold->key,
 		.is_group = late->nr_members > 1,
 		.ground = found->ground,
 		.used = used,
@@ -502,6 +503,8 @@ static int look_through(const struct matter *matter, const struct watch_window *
 		looking.straggler = straggler;
 		if (!error)
 			error = add_all(&looking);
+		if (!error && !is_second)
+			error = watch_pace_measure(&chosen, &look->paces, &look->nr_paces);
 		chosen.folds = NULL; /* the straggler's */
 	}
 	report_straggler_destroy(straggler);
@@ -552,6 +555,7 @@ void watch_look_fini(struct watch_look *look)
 	for (uint32_t i = 0; i < look->nr_findings; i++)
 		watch_finding_fini(&look->findings[i]);
 	free(look->findings);
+	free(look->paces);
 	watch_absence_free(look->absences, look->nr_absences);
 	*look = (struct watch_look){.findings = NULL};
 }

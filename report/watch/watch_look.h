@@ -15,6 +15,7 @@
 
 #include "watch_absence.h"
 #include "watch_finding.h"
+#include "watch_pace.h"
 
 #include "report/profile/profile_recent.h"
 
@@ -28,6 +29,8 @@ struct watch_look {
 	struct watch_finding
 		*findings; /* owns; groups first, links last, at most WATCH_LOOK_FINDINGS */
 	uint32_t nr_findings;
+	struct watch_pace *paces; /* owns; of the communicators in the window */
+	uint32_t nr_paces;
 	struct watch_absence
 		*absences; /* owns; ranks for which others wait: at most WATCH_ABSENCE_MAX */
 	uint32_t nr_absences;

@@ -14,19 +14,20 @@ train_ranks() {
 	grep '^late' "$out/$name.txt"
 }
 
-# straggler_check NAME LATE WORDS: that rank LATE alone is named (none: nobody), and its first cause has one of WORDS (a|b).
+# straggler_check NAME PLANT LATE WORDS: that rank LATE alone is named, and its first cause has one of WORDS (a|b). No PLANT: nobody.
 straggler_check() {
 	python3 - "$out/$1.json" "$@" <<'PY' || failed=1
 import json, sys
-report, name, planted, words = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3], sys.argv[4].split('|')
+report, name, planted = json.load(open(sys.argv[1])), sys.argv[2], [int(sys.argv[4])] if sys.argv[3] else []
+words = sys.argv[5].split('|')
 late = [rank['rank'] for rank in report['ranks'] if rank['late']]
 causes = [cause['cause'] for rank in report['ranks'] if rank['late'] for cause in rank['causes']]
 first = causes[0] if causes else ''
 compared = sum(communicator['compared'] for communicator in report['communicators'])
 by_gpu = sum(communicator['by_gpu'] for communicator in report['communicators'])
 good = [('collectives compared, all by kernels: %d' % compared, compared > 0 and compared == by_gpu),
-        ('late: %s of %s' % (late, planted), late == ([] if planted == 'none' else [int(planted)])),
-        ('why: %s' % causes[:3], planted == 'none' or any(word in first for word in words))]
+        ('late: %s of %s' % (late, planted), late == planted),
+        ('why: %s' % causes[:3], not planted or any(word in first for word in words))]
 for what, held in good:
     print('%s %s: %s' % ('ok     ' if held else 'NOT OK ', name, what))
 sys.exit(not all(held for _, held in good))
@@ -51,26 +52,32 @@ sys.exit(not held)
 PY
 }
 
-# Each plant on each rank in turn, STRAGGLER_ROUNDS times (default: once, on the last rank).
+# straggler_words PLANT: what its cause has in it.
+straggler_words() {
+	case $1 in
+	host) echo tokenize_batch ;;
+	loader) echo load_shard ;;
+	kernels) echo GPU kernels ;;
+	garbage) echo 'collect_garbage|gc_collect' ;;
+	pinned) echo no free CPU ;;
+	worker) echo 'next_batch|dataloader.py' ;;
+	esac
+}
+
+# Each plant on each rank in turn, STRAGGLER_ROUNDS times (default: once, on the last rank). STRAGGLER_PLANTS: which.
 straggler() {
 	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
-	local plant words round rank name
+	local plant round rank name steps
 	for ((round = 1; round <= ${STRAGGLER_ROUNDS:-1}; round++)); do
 		rank=$(((gpus - round % gpus) % gpus))
-		while read -r plant words; do
+		for plant in ${STRAGGLER_PLANTS:-host loader kernels garbage pinned worker none}; do
 			name=straggler_$plant$round
-			PLANT=$plant LATE=$rank train_ranks "$name" straggler_train.py
-			if [ "$plant" = none ]; then straggler_check "$name" none ""; else straggler_check "$name" "$rank" "$words"; fi
+			# 20 collections: of six, chance makes the same rank's one time in a thousand.
+			steps=$([ "$plant" = garbage ] && echo 1000 || echo 300)
+			PLANT=$plant LATE=$rank STEPS=$steps train_ranks "$name" straggler_train.py
+			straggler_check "$name" "${plant/#none/}" "$rank" "$(straggler_words "$plant")"
 			straggler_order "$name"
-		done <<'END'
-host tokenize_batch
-loader load_shard
-kernels GPU kernels
-garbage collect_garbage|gc_collect
-pinned no free CPU
-worker next_batch|dataloader.py
-none
-END
+		done
 	done
 }
 

@@ -40,8 +40,8 @@ def pipeline_step():
 def experts_step():
     # The expert of a late rank gets twice the tokens of another one.
     shares = [2 if is_planted and to == late else 1 for to in range(size)]
-    sends = [512 * share for share in shares]
-    takes = [512 * shares[rank]] * size
+    sends = [4096 * share for share in shares]
+    takes = [4096 * shares[rank]] * size
     tokens = torch.randn(sum(sends), 2048, device="cuda", dtype=torch.bfloat16)
     for _ in range(4):
         routed = torch.empty(sum(takes), 2048, device="cuda", dtype=torch.bfloat16)
@@ -54,7 +54,7 @@ def experts_step():
     dist.all_reduce(gradients)
 
 
-for _ in range(200 if kind == "experts" else 60):
+for _ in range(60):
     pipeline_step() if kind == "pipeline" else experts_step()
     torch.cuda.synchronize()
 print("  rank %d done" % rank, flush=True)

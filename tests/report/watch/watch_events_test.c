@@ -61,6 +61,43 @@ static uint32_t look(struct watch_finding *findings, uint32_t nr_findings)
 	return count;
 }
 
+/* A look in which nobody is late. */
+static void look_at_steps(uint64_t step_ns)
+{
+	struct watch_pace pace = {7, 3, step_ns};
+	const struct watch_look at = {.paces = &pace, .nr_paces = 1, .newest = ++newest};
+
+	watch_events_free(list, count);
+	now_ns += S;
+	assert_int_equal(watch_events_take(events, &at, now_ns, &list, &count), 0);
+	assert_int_equal(count, 0);
+}
+
+static void the_step_without_the_cause_is_that_before_the_onset(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	late.key = 7;
+	late.step = (struct watch_step){3, 47000000, 39000000};
+	for (uint32_t i = 0; i < 5; i++)
+		look_at_steps(41000000);
+	/* Onset: the windows of these looks have late steps, and do not count. */
+	for (uint32_t i = 0; i < 5; i++)
+		look_at_steps(46000000);
+	assert_int_equal(look(&late, 1), 0);
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(list[0].finding.step.now_ns, 47000000);
+	assert_int_equal(list[0].finding.step.without_ns, 41000000);
+	/* Of another communicator nothing was seen before. */
+	late = finding("rank 6 on a", five, 1);
+	late.key = 8;
+	late.step = (struct watch_step){3, 47000000, 39000000};
+	assert_int_equal(look(&late, 1), 0);
+	assert_int_equal(look(&late, 1), 1);
+	assert_int_equal(list[0].finding.step.without_ns, 39000000);
+}
+
 static void the_second_look_names_a_rank(void **state)
 {
 	struct watch_finding late = finding("rank 5 on a", five, 1);
@@ -389,6 +426,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(the_second_look_names_a_rank),
+		TEST(the_step_without_the_cause_is_that_before_the_onset),
 		TEST(one_look_alone_names_nobody),
 		TEST(the_third_look_without_it_lets_it_go),
 		TEST(looks_without_new_collectives_do_not_count),

@@ -1,0 +1,104 @@
+#include "watch_pace.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "report/names/robust.h"
+#include "report/straggler/straggler_period.h"
+
+struct watch_pace_entry {
+	uint64_t time_ns;
+	struct watch_pace pace;
+};
+
+/* Measures the communicator of the meetings from first to end. */
+static int measure(const struct watch_recent *recent, uint32_t first, uint32_t end,
+		   struct watch_pace *pace)
+{
+	const uint32_t count = end - first;
+	const uint64_t from_ns = recent->called_ns[first], to_ns = recent->called_ns[end - 1];
+	uint32_t *kinds = calloc(count, sizeof(*kinds));
+
+	*pace = (struct watch_pace){.key = recent->keys[recent->meetings[first].communicator]};
+	if (!kinds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		kinds[i] = recent->meetings[first + i].kind;
+	pace->collectives = straggler_period_find(kinds, count);
+	free(kinds);
+	if (to_ns > from_ns)
+		pace->step_ns = (uint64_t)((double)(to_ns - from_ns) / (count - 1) *
+					   (pace->collectives ? pace->collectives : 1));
+	return 0;
+}
+
+int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,
+		       uint32_t *count)
+{
+	*paces = NULL;
+	*count = 0;
+	for (uint32_t first = 0, end; first < recent->nr_meetings; first = end) {
+		struct watch_pace pace;
+
+		for (end = first + 1; end < recent->nr_meetings; end++)
+			if (recent->meetings[end].communicator !=
+			    recent->meetings[first].communicator)
+				break;
+		int error = measure(recent, first, end, &pace);
+		if (!error && pace.step_ns)
+			error = array_append(paces, count, &pace, sizeof(pace));
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+void watch_pace_log_fini(struct watch_pace_log *log)
+{
+	free(log->entries);
+	*log = (struct watch_pace_log){.entries = NULL};
+}
+
+int watch_pace_log_add(struct watch_pace_log *log, uint64_t time_ns, const struct watch_pace *paces,
+		       uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct watch_pace_entry entry = {time_ns, paces[i]};
+		uint32_t oldest = 0, same = 0;
+
+		for (uint32_t j = log->nr_entries; j > 0; j--)
+			if (log->entries[j - 1].pace.key == paces[i].key) {
+				oldest = j - 1;
+				same++;
+			}
+		if (same < WATCH_PACE_LOOKS)
+			oldest = 0;
+		if (same >= WATCH_PACE_LOOKS || log->nr_entries >= WATCH_PACE_MAX) {
+			log->nr_entries--;
+			memmove(&log->entries[oldest], &log->entries[oldest + 1],
+				(log->nr_entries - oldest) * sizeof(entry));
+		}
+		if (array_append(&log->entries, &log->nr_entries, &entry, sizeof(entry)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+uint64_t watch_pace_log_before(const struct watch_pace_log *log, uint64_t before_ns, uint64_t key,
+			       uint32_t collectives)
+{
+	double steps[WATCH_PACE_LOOKS];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < log->nr_entries && count < WATCH_PACE_LOOKS; i++) {
+		const struct watch_pace *pace = &log->entries[i].pace;
+
+		if (log->entries[i].time_ns <= before_ns && pace->key == key &&
+		    pace->collectives == collectives)
+			steps[count++] = (double)pace->step_ns;
+	}
+	return (uint64_t)llround(robust_median(steps, count));
+}

@@ -1,0 +1,42 @@
+/* How long the steps of a job took before a rank became late. The replay of the collectives since then (watch_replay.h)
+ * makes steps too short where a rank has several collectives in a step and its host runs ahead of its GPU: while the
+ * others wait for the late one, their hosts prepare what otherwise would take time. So what was seen before counts more.
+ * Pure; one thread. */
+#ifndef WATCH_PACE_H
+#define WATCH_PACE_H
+
+#include <stdint.h>
+
+#include "watch_recent.h"
+
+#define WATCH_PACE_LOOKS 32u   /* are remembered, of a communicator */
+#define WATCH_PACE_MAX   4096u /* of all communicators together */
+
+/* The mean step in the window of a look. */
+struct watch_pace {
+	uint64_t key;         /* of the communicator */
+	uint32_t collectives; /* in a step; 0: no step is seen, and the time is of one collective */
+	uint64_t step_ns;
+};
+
+/* The paces of all communicators in a window. *paces has `count` of them; the caller owns it. 0 or -ENOMEM. */
+int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,
+		       uint32_t *count);
+
+struct watch_pace_log {
+	struct watch_pace_entry *entries; /* owns; oldest first */
+	uint32_t nr_entries;
+};
+
+void watch_pace_log_fini(struct watch_pace_log *log);
+
+/* Remembers the paces of a look at time_ns. 0 or -ENOMEM. */
+int watch_pace_log_add(struct watch_pace_log *log, uint64_t time_ns, const struct watch_pace *paces,
+		       uint32_t count);
+
+/* Returns the median step of a communicator in the looks up to before_ns that saw as many collectives in a step. 0:
+ * there is none. */
+uint64_t watch_pace_log_before(const struct watch_pace_log *log, uint64_t before_ns, uint64_t key,
+			       uint32_t collectives);
+
+#endif
