@@ -1,7 +1,7 @@
 /* How long the steps of a job took before a rank became late. The replay of the collectives since then (watch_replay.h)
- * makes steps too short where a rank has several collectives in a step and its host runs ahead of its GPU: while the
- * others wait for the late one, their hosts prepare what otherwise would take time. So what was seen before counts more.
- * Pure; one thread. */
+ * makes steps too short where a step has several collectives and hosts run ahead of their GPUs: while the others wait
+ * for the late one, their hosts prepare what otherwise would take time. So what was seen before counts more. Pure; one
+ * thread. */
 #ifndef WATCH_PACE_H
 #define WATCH_PACE_H
 
