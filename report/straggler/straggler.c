@@ -18,7 +18,7 @@ struct work {
 	const struct straggler_input *input;
 	struct straggler_lateness lateness;
 	struct straggler_lump *lumps; /* owns */
-	uint32_t nr_lumps;
+	uint32_t nr_lumps, nr_apart;
 	double p_max;
 };
 
@@ -86,12 +86,19 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 {
 	const uint64_t used = work->input->fold->used;
 	const uint32_t shift = work->input->fold->shift;
+	const struct straggler_phase_question question = {equal_chance(work, index), work->p_max};
 	struct straggler_phase phase;
 
-	straggler_phase_find(&work->lateness, index, equal_chance(work, index), work->p_max,
-			     &phase);
-	if (phase.p >= work->p_max || phase.z <= STRAGGLER_Z_MIN ||
-	    share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+	straggler_phase_find(&work->lateness, index, &question, &phase);
+	const double share = share_of(work, phase.kept_ns);
+	/* Of two, neither is known to be steady: a drift of one is a phase of the other. */
+	const bool by_chance = phase.p >= work->p_max || share <= STRAGGLER_SHARE_MIN ||
+			       work->lateness.nr_subjects < 3;
+	/* As of a stall, so much is a fact about the run. */
+	const bool costs = share > STRAGGLER_STALL_MIN && phase.worst >= STRAGGLER_PHASE_WORST &&
+			   phase.times > STRAGGLER_PHASE_TIMES;
+
+	if (phase.z <= STRAGGLER_Z_MIN || (by_chance && !costs))
 		return;
 	subject->ground = STRAGGLER_PHASE;
 	subject->z = phase.z;
@@ -129,7 +136,8 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->z = straggler_lateness_z(lateness, index, independent);
 	subject->steady = steady_of(work, index, median);
 	subject->late_size = straggler_lateness_count(lateness, index, median);
-	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part);
+	subject->p_lumps =
+		straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part, work->nr_apart);
 	subject->ground = ground_of(work, index, subject);
 	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
 		find_phase(work, index, subject);
@@ -154,7 +162,7 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 		double median = straggler_lateness_median(lateness, i);
 		subject->steady = steady_of(work, i, median);
 		/* Each z score costs a pass over all. */
-		if (subject->steady <= STRAGGLER_SHARE_MIN)
+		if (subject->steady <= STRAGGLER_HIDDEN_MIN)
 			continue;
 		double independent = straggler_lateness_independent(lateness, i);
 		double part = independent / lateness->nr_stretches;
@@ -181,6 +189,7 @@ int straggler_find(const struct straggler_input *input, struct straggler_subject
 	if (!error && input->fold->used)
 		error = straggler_lumps_find(&work.lateness, &work.lumps, &work.nr_lumps);
 	if (!error && input->fold->used) {
+		work.nr_apart = straggler_lumps_apart(&work.lateness, work.lumps, work.nr_lumps);
 		count_stretches(&work, subjects);
 		for (uint32_t i = 0; i < input->division.nr_subjects; i++)
 			judge(&work, i, &subjects[i]);

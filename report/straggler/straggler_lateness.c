@@ -8,6 +8,7 @@
 #include "aggregator/profile/collective_fold.h"
 #include "report/names/robust.h"
 
+#define FEWEST 8  /* stretches of the rest of a run */
 #define HICCUP 3  /* spreads from what is usual */
 #define APART  10 /* spreads that no noise reaches */
 
@@ -156,6 +157,21 @@ double straggler_lateness_without_hiccups(const struct straggler_lateness *laten
 	const double most = HICCUP * lateness->spread;
 
 	return most > 0 ? fmax(-most, fmin(residual, most)) : residual;
+}
+
+double straggler_lateness_times(const struct straggler_lateness *lateness, uint32_t first,
+				uint32_t count, uint64_t kept_ns)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches, rest = nr_stretches - count;
+	double outside = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+		for (uint32_t j = 0; j < nr_stretches; j++)
+			if (j < first || j >= first + count)
+				outside += (double)lateness->kept_ns[(size_t)i * nr_stretches + j];
+	if (rest < FEWEST)
+		return 0;
+	return outside > 0 ? (double)kept_ns / count / (outside / rest) : INFINITY;
 }
 
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject)

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "aggregator/profile/collective_fold.h"
 #include "report/names/binomial.h"
 
 #define FEWEST 8u /* lumps that are looked at */
+#define APART  10 /* spreads that no noise reaches */
 
 static int by_cost(const void *a, const void *b)
 {
@@ -35,9 +37,12 @@ int straggler_lumps_find(const struct straggler_lateness *lateness, struct strag
 		before = worst;
 		if (worst == UINT32_MAX)
 			continue;
-		found[nr - 1].nr_stretches++;
-		found[nr - 1].kept_ns +=
+		const uint64_t kept_ns =
 			lateness->kept_ns[(size_t)worst * lateness->nr_stretches + i];
+		struct straggler_lump *lump = &found[nr - 1];
+		lump->nr_stretches++;
+		lump->kept_ns += kept_ns;
+		lump->most_ns = kept_ns > lump->most_ns ? kept_ns : lump->most_ns;
 	}
 	qsort(found, nr, sizeof(*found), by_cost);
 	*count = nr;
@@ -47,17 +52,27 @@ int straggler_lumps_find(const struct straggler_lateness *lateness, struct strag
 bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 			      const struct straggler_lump *lump)
 {
-	const uint32_t rest = lateness->nr_stretches - lump->nr_stretches;
-	double outside = 0;
+	return straggler_lateness_times(lateness, lump->first, lump->nr_stretches, lump->kept_ns) >
+	       STRAGGLER_STALL_TIMES;
+}
 
-	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
-		for (uint32_t j = 0; j < lateness->nr_stretches; j++)
-			if (j < lump->first || j >= lump->first + lump->nr_stretches)
-				outside +=
-					(double)lateness
-						->kept_ns[(size_t)i * lateness->nr_stretches + j];
-	return rest >= FEWEST &&
-	       (double)lump->kept_ns * rest > STRAGGLER_STALL_TIMES * outside * lump->nr_stretches;
+uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,
+			       const struct straggler_lump *lumps, uint32_t count)
+{
+	const struct collective_fold *fold = lateness->input->fold;
+	/* All ranks outside of the subject wait, and each stretch has as many collectives but for the last. */
+	const double in_stretch = (double)collective_fold_in_bucket(fold, 0);
+	uint32_t i = 0;
+
+	for (; i < count; i++) {
+		const double others =
+			(double)lateness->nr_members - lateness->sizes[lumps[i].subject];
+		const double late = (double)lumps[i].most_ns / in_stretch / others;
+
+		if (others < 1 || late <= APART * lateness->spread)
+			break;
+	}
+	return i;
 }
 
 /* Bounds the probability that one of equal subjects has lumps of that cost or more, if each lump is its own with the
@@ -86,7 +101,7 @@ static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_
 }
 
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
-			 double equal, double part)
+			 double equal, double part, uint32_t apart)
 {
 	uint32_t own = 0, tests = 0;
 	double least = 1;
@@ -95,7 +110,8 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 		own += lumps[i].subject == subject;
 		if (i + 1 < next)
 			continue;
-		double p = binomial_tail((uint64_t)(own * part), (uint64_t)(next * part), equal);
+		const double of = next <= apart ? 1 : part;
+		double p = binomial_tail((uint64_t)(own * of), (uint64_t)(next * of), equal);
 
 		least = p < least ? p : least;
 		next *= 2;

@@ -12,6 +12,7 @@ struct straggler_lump {
 	uint32_t subject;
 	uint32_t first, nr_stretches;
 	uint64_t kept_ns; /* what the others waited for the subject in these stretches */
+	uint64_t most_ns; /* the same in the costliest of them */
 };
 
 /* The lumps, those that cost most first. *lumps has `count` entries; the caller owns it. 0 or -ENOMEM. */
@@ -24,8 +25,14 @@ bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 
 /* Returns the probability that as many of the costliest lumps belong to one of equal subjects of this size, or that
  * all of its lumps cost as much: twice the less of the two. The former is the least of several: of the 8, 16, 32 …
- * costliest lumps, times their number. part: of the lumps that are independent. 1: there are fewer than 8 lumps. */
+ * costliest lumps, times their number. part: of the lumps that are independent. The first `apart` lumps are, because
+ * noise that lasts cannot make them (straggler_lumps_apart()). 1: there are fewer than 8 lumps. */
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
-			 double equal, double part);
+			 double equal, double part, uint32_t apart);
+
+/* Returns how many of the costliest lumps have a stretch of more than ten times the spread of stretches around what is
+ * usual. */
+uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,
+			       const struct straggler_lump *lumps, uint32_t count);
 
 #endif

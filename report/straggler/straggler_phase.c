@@ -101,9 +101,20 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 	others->part = (1 - alike) / (1 + alike);
 }
 
-/* Judges one span of the run, whose worst stretches are too many for chance. */
+static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subject,
+			struct span span)
+{
+	uint64_t kept_ns = 0;
+
+	for (uint32_t i = span.first; i < span.first + span.count; i++)
+		kept_ns += lateness->kept_ns[(size_t)subject * lateness->nr_stretches + i];
+	return kept_ns;
+}
+
+/* Judges one span of the run, in which the subject is the worst too often for independent stretches. */
 static void judge(struct straggler_lateness *lateness, uint32_t subject, struct span span,
-		  double equal, uint32_t tests, struct straggler_phase *phase)
+		  const struct straggler_phase_question *question, uint32_t tests,
+		  struct straggler_phase *phase)
 {
 	const double usual = usual_of(lateness, subject, span, true);
 	const struct span extent = extent_of(lateness, subject, usual / 2);
@@ -112,29 +123,34 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 	if (extent.count < FEWEST)
 		return;
 	look_at_others(lateness, subject, extent, &others);
-	const double inside = usual_of(lateness, subject, extent, true);
-	const double excess = inside - others.median;
+	const double excess = usual_of(lateness, subject, extent, true) - others.median;
 	if (excess > APART * others.spread && excess > APART * others.between)
 		others.part = 1;
 	const uint32_t worst = count_worst(lateness, subject, span);
-	const double p = tests * binomial_tail((uint64_t)(worst * others.part),
-					       (uint64_t)(span.count * others.part), equal);
-	if (p >= phase->p)
+	const double p =
+		tests * binomial_tail((uint64_t)(worst * others.part),
+				      (uint64_t)(span.count * others.part), question->equal);
+	const uint64_t kept_ns = kept_in(lateness, subject, extent);
+	const bool is_sure = p < question->p_max, was_sure = phase->p < question->p_max;
+	if (is_sure == was_sure ? kept_ns <= phase->kept_ns : was_sure)
 		return;
 	const double noise = fmax(others.between, others.spread / sqrt(extent.count * others.part));
 	*phase = (struct straggler_phase){
 		.first = extent.first,
 		.nr_stretches = extent.count,
+		.kept_ns = kept_ns,
 		.p = p,
 		.z = noise > 0    ? excess / noise
 		     : excess > 0 ? INFINITY
 				  : 0,
-		.excess = excess,
+		.worst = (double)count_worst(lateness, subject, extent) / extent.count,
+		.times = straggler_lateness_times(lateness, extent.first, extent.count, kept_ns),
 	};
 }
 
-void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject, double equal,
-			  double p_max, struct straggler_phase *phase)
+void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
+			  const struct straggler_phase_question *question,
+			  struct straggler_phase *phase)
 {
 	const uint32_t nr_stretches = lateness->nr_stretches;
 	uint32_t tests = 0;
@@ -148,9 +164,8 @@ void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 						  nr_stretches / part};
 			const uint32_t worst = count_worst(lateness, subject, span);
 
-			if (tests * binomial_tail(worst, span.count, equal) < p_max)
-				judge(lateness, subject, span, equal, tests, phase);
+			if (tests * binomial_tail(worst, span.count, question->equal) <
+			    question->p_max)
+				judge(lateness, subject, span, question, tests, phase);
 		}
-	for (uint32_t i = phase->first; i < phase->first + phase->nr_stretches; i++)
-		phase->kept_ns += lateness->kept_ns[(size_t)subject * nr_stretches + i];
 }

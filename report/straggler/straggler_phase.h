@@ -6,20 +6,27 @@
 
 #include "straggler_lateness.h"
 
+struct straggler_phase_question {
+	double equal; /* the chance of one of equal subjects of this size */
+	double p_max; /* below it, chance does not explain a phase */
+};
+
 struct straggler_phase {
 	uint32_t first, nr_stretches; /* 0 stretches: there is none */
 	uint64_t kept_ns; /* what the others waited for the subject in these stretches */
-	double p; /* probability that one of equal subjects of this size is worst as often in such a phase */
-	double z; /* of its usual lateness there among the others', as straggler_lateness_z() */
-	double excess; /* its usual lateness there behind the others', ns */
+	double p;     /* probability that one of equal subjects is worst as often in such a phase */
+	double z;     /* of its usual lateness there among the others', as straggler_lateness_z() */
+	double worst; /* the part of the stretches in which the others waited longest for it */
+	double times; /* so many times as much as outside is waited for it (straggler_lateness_times()) */
 };
 
 /* Looks at halves, quarters, eighths and sixteenths of the run, each beginning in the middle of another one, of at
- * least 8 stretches. p is the least of all, times their number. Neighbouring stretches of the others count as fewer
- * where they are alike (straggler_lateness_independent()). There each subject's usual lateness is that of the phase
- * within it and that of the rest outside: the lateness of one moves the median by which others are measured.
- * p_max: phases that are less probable alone are of interest. equal: the chance of one of equal subjects. */
-void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject, double equal,
-			  double p_max, struct straggler_phase *phase);
+ * least 8 stretches. Of the phases that chance does not explain, and else of all, it finds that in which the others
+ * waited longest. p counts all that are looked at as tests. Neighbouring stretches of the others count as fewer where
+ * they are alike (straggler_lateness_independent()). There each subject's usual lateness is that of the phase within
+ * it, and that of the rest outside: the lateness of one moves the median by which others are measured. */
+void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
+			  const struct straggler_phase_question *question,
+			  struct straggler_phase *phase);
 
 #endif

@@ -11,6 +11,9 @@
 #define STRAGGLER_STEADY_MIN  0.01
 #define STRAGGLER_STALL_MIN   0.1
 #define STRAGGLER_STALL_TIMES 10
+#define STRAGGLER_PHASE_WORST 0.9
+#define STRAGGLER_PHASE_TIMES 2.5
+#define STRAGGLER_HIDDEN_MIN  0.04
 #define STRAGGLER_Z_MIN       3.5
 
 struct collective_fold;

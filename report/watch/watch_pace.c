@@ -9,30 +9,45 @@
 #include "report/names/robust.h"
 #include "report/straggler/straggler_period.h"
 
+#define STEP_MAX_NS 1e18
+
 struct watch_pace_entry {
 	uint64_t time_ns;
 	struct watch_pace pace;
 };
+
+/* Returns the usual time of `period` collectives, of those called at these times. What a job does once, as at its
+ * start, does not count. */
+static double usual_step(const uint64_t *called_ns, uint32_t count, uint32_t period, double *steps)
+{
+	uint32_t nr_steps = 0;
+
+	for (uint32_t i = period; i < count; i += period)
+		steps[nr_steps++] = (double)called_ns[i] - (double)called_ns[i - period];
+	return robust_mean(steps, nr_steps);
+}
 
 /* Measures the communicator of the meetings from first to end. */
 static int measure(const struct watch_recent *recent, uint32_t first, uint32_t end,
 		   struct watch_pace *pace)
 {
 	const uint32_t count = end - first;
-	const uint64_t from_ns = recent->called_ns[first], to_ns = recent->called_ns[end - 1];
 	uint32_t *kinds = calloc(count, sizeof(*kinds));
+	double *steps = calloc(count, sizeof(*steps)), step_ns = 0;
 
 	*pace = (struct watch_pace){.key = recent->keys[recent->meetings[first].communicator]};
-	if (!kinds)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		kinds[i] = recent->meetings[first + i].kind;
-	pace->collectives = straggler_period_find(kinds, count);
+	if (kinds && steps) {
+		for (uint32_t i = 0; i < count; i++)
+			kinds[i] = recent->meetings[first + i].kind;
+		pace->collectives = straggler_period_find(kinds, count);
+		step_ns = usual_step(recent->called_ns + first, count,
+				     pace->collectives ? pace->collectives : 1, steps);
+	}
+	pace->step_ns = step_ns > 0 && step_ns < STEP_MAX_NS ? (uint64_t)llround(step_ns) : 0;
+	const int error = kinds && steps ? 0 : -ENOMEM;
 	free(kinds);
-	if (to_ns > from_ns)
-		pace->step_ns = (uint64_t)((double)(to_ns - from_ns) / (count - 1) *
-					   (pace->collectives ? pace->collectives : 1));
-	return 0;
+	free(steps);
+	return error;
 }
 
 int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,

@@ -286,6 +286,41 @@ static void one_that_is_late_for_a_while_is_named_with_its_phase(void **state)
 	assert_true(phases >= 50);
 }
 
+/* Small noise that lasts makes neighbouring stretches alike. It says nothing of stops that are far longer. */
+static void stops_of_one_rank_are_named_in_noise_that_lasts(void **state)
+{
+	enum { COLLECTIVES = 3000, RANKS = 4, STOPS = 20 };
+	uint64_t *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		uint64_t random = seed;
+		double noise[RANKS] = {0}, span = 0;
+
+		for (uint32_t i = 0; i < COLLECTIVES; i++) {
+			double work[RANKS], last = 0;
+
+			for (uint32_t j = 0; j < RANKS; j++) {
+				noise[j] = 0.995 * noise[j] + 0.1 * job_normal(&random);
+				work[j] = 4 + 0.3 * noise[j];
+				if (j == 2 && i % (COLLECTIVES / STOPS) == 77)
+					work[j] += 300;
+				work[j] = work[j] > 1 ? work[j] : 1;
+				last = work[j] > last ? work[j] : last;
+			}
+			for (uint32_t j = 0; j < RANKS; j++)
+				times[i * RANKS + j] = (uint64_t)((last - work[j] + 0.1) * MS);
+			span += last + 0.1;
+		}
+		struct straggler_subject *found =
+			find(times, COLLECTIVES, RANKS, (uint64_t)(span * MS));
+		assert_int_equal(found[2].ground, STRAGGLER_LUMPS);
+		assert_int_equal(count_named(found, RANKS), 1);
+		free(found);
+	}
+	free(times);
+}
+
 static void one_long_hiccup_is_a_stall(void **state)
 {
 	enum { COLLECTIVES = 1000, RANKS = 8 };
@@ -421,6 +456,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_late_is_named_and_no_other),
 		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
 		cmocka_unit_test(one_that_is_late_for_a_while_is_named_with_its_phase),
+		cmocka_unit_test(stops_of_one_rank_are_named_in_noise_that_lasts),
 		cmocka_unit_test(one_long_hiccup_is_a_stall),
 		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),
 		cmocka_unit_test(lasting_noise_hides_nobody_who_is_later_than_it),
