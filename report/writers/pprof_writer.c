@@ -76,8 +76,7 @@ struct pprof {
 	struct column columns[COLUMNS_MAX];
 	uint32_t nr_columns;
 	struct report_by labels;
-	uint64_t *locations; /* by string: its location; 0: not written yet */
-	uint32_t room_locations;
+	uint64_t *locations; /* by string of the tree: its location; 0: not written yet */
 	uint64_t nr_locations;
 	struct function *functions;
 	uint32_t nr_functions, room_functions;
@@ -286,21 +285,23 @@ static void write_location(struct pprof *pprof, const char *text, uint64_t id)
 	end_field(pprof, PROFILE_LOCATION);
 }
 
-/* Returns the location of a frame, which is written once. */
-static uint64_t location(struct pprof *pprof, const char *text)
+/* Returns the location of a text of the tree, which is written once. The GPU is taken from a leaf's name. */
+static uint64_t location(struct pprof *pprof, uint32_t string)
 {
-	uint64_t index = string(pprof, text);
+	const char *name = pprof->input->tree->strings[string];
+	char first, *whole = NULL;
 
-	if (array_reserve_zeroed(&pprof->locations, &pprof->room_locations, index + 1,
-				 sizeof(*pprof->locations))) {
+	if (pprof->locations[string])
+		return pprof->locations[string];
+	const char *rest = leaf_sums_name(name, &first);
+	if (first && asprintf(&whole, "%c%s", first, rest) < 0) {
 		pprof->failed = true;
 		return 0;
 	}
-	if (!pprof->locations[index]) {
-		pprof->locations[index] = ++pprof->nr_locations;
-		write_location(pprof, text, pprof->nr_locations);
-	}
-	return pprof->locations[index];
+	pprof->locations[string] = ++pprof->nr_locations;
+	write_location(pprof, whole ? whole : name, pprof->nr_locations);
+	free(whole);
+	return pprof->locations[string];
 }
 
 /* ---- samples */
@@ -309,20 +310,12 @@ static uint64_t location(struct pprof *pprof, const char *text)
 static uint32_t make_chain(struct pprof *pprof, const struct leaf_sum *sum)
 {
 	const struct report_tree *tree = pprof->input->tree;
-	const char *name = tree->strings[sum->name];
-	char first, *text = NULL;
-	const char *rest = leaf_sums_name(name, &first);
 	uint32_t depth = 0;
 
-	if (first && asprintf(&text, "%c%s", first, rest) < 0) {
-		pprof->failed = true;
-		return 0;
-	}
-	pprof->chain[depth++] = location(pprof, text ? text : name);
-	free(text);
+	pprof->chain[depth++] = location(pprof, sum->name);
 	for (uint32_t node = sum->node; node != REPORT_NODE_ROOT && depth <= REPORT_DEPTH_MAX;
 	     node = tree->nodes[node].parent)
-		pprof->chain[depth++] = location(pprof, tree->strings[tree->nodes[node].name]);
+		pprof->chain[depth++] = location(pprof, tree->nodes[node].name);
 	return depth;
 }
 
@@ -425,8 +418,9 @@ static struct pprof *create(const struct pprof_input *input)
 		return NULL;
 	pprof->input = input;
 	pprof->mappings = calloc(catalog_size(catalog).modules + 1ul, sizeof(*pprof->mappings));
+	pprof->locations = calloc(input->tree->nr_strings + 1ul, sizeof(*pprof->locations));
 	pprof->strings = text_pool_create();
-	pprof->failed = !pprof->mappings || !pprof->strings ||
+	pprof->failed = !pprof->mappings || !pprof->locations || !pprof->strings ||
 			name_sources_create(input->profile, input->options, &pprof->sources);
 	return pprof;
 }
