@@ -79,12 +79,17 @@ static int make_sums(struct writer *writer)
 	return leaf_sums_init(&writer->sums, input->tree, &writer->by);
 }
 
-/* "node01 GPU0", "cpu node01 no GPU", "all". */
+/* "node01 GPU0", "cpu node01 no GPU", "all"; sum NULL: there is nothing, which is one profile, too. */
 static void write_name(const struct writer *writer, const struct leaf_sum *sum)
 {
 	const struct report_tree *tree = writer->input->tree;
 	char *name = NULL, number[LEAF_SUMS_TEXT_SIZE];
 	size_t size;
+
+	if (!sum) {
+		json_text_write(writer->out, "nothing");
+		return;
+	}
 	FILE *text = open_memstream(&name, &size);
 
 	if (!text)
@@ -129,7 +134,7 @@ static void write_profile(struct writer *writer, uint32_t begin, uint32_t end)
 	for (uint32_t i = begin; i < end; i++)
 		total += weight_of(writer, &sums[i]);
 	fputs("{\"type\":\"sampled\",\"name\":", out);
-	write_name(writer, begin < end ? &sums[begin] : &(struct leaf_sum){0});
+	write_name(writer, begin < end ? &sums[begin] : NULL);
 	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
 		units[writer->input->weight], total);
 	for (uint32_t i = begin; i < end; i++) {

@@ -101,3 +101,31 @@ for format in pprof speedscope; do
 		'p.files.filter((file) => /^\/.*\/capture\/python_launches\.py$/.test(file)).length')" 1
 done
 check "Python: pprof has lines" [ "$(get "$scratch/python.pprof.json" p.lines)" -gt 5 ]
+
+# ---- names that no reader expects
+cp -r "$scratch/profile" "$scratch/odd"
+python3 -c 'import sqlite3, sys
+profile = sqlite3.connect(sys.argv[1])
+odd = b"\"k\\0\x01\xff;,\r#\x7f</script>\xe2\x80\xae"
+changed = profile.execute("UPDATE strings SET data = ? WHERE data = ?", (odd, b"k0")).rowcount
+changed += profile.execute("UPDATE strings SET data = ? WHERE data = ?", (b"host \"a\", b", b"host a")).rowcount
+profile.commit()
+sys.exit(changed != 2)' "$scratch/odd/profile.db"
+same "names are odd" $? 0
+odd() { "$flamegrid" report "$scratch/odd" "$@" 2>/dev/null; }
+odd -f pprof -o "$scratch/odd.pb.gz" && pprof "$scratch/odd.pb.gz"
+same "odd names, pprof: GPU time" "$(get "$scratch/odd.pb.gz.json" 'p.sums["gpu_time/nanoseconds"]')" "$ns"
+same "odd names, pprof: the host" "$(get "$scratch/odd.pb.gz.json" 'p.labels.host')" 'host "a", b'
+odd -f speedscope -o "$scratch/odd.speedscope.json" && speedscope "$scratch/odd.speedscope.json"
+same "odd names, speedscope: GPU time" "$(get "$scratch/odd.speedscope.json.json" 'p.profiles.reduce((sum, profile) => sum + profile.sum, 0)')" "$ns"
+same "odd names, speedscope: the kernel" "$(get "$scratch/odd.speedscope.json.json" 'p.leaves[0]')" \
+	"$(printf '[Kernel]"k\\0_\357\277\275:,_#_</script>_')"
+odd -f csv | pandas >"$scratch/csv.json"
+same "odd names, pandas: sums" "$(get "$scratch/csv.json" '[p.sums.count, p.sums.ns, p.sums.bytes]')" "$count,$ns,$bytes"
+
+# ---- nothing at all
+for format in pprof speedscope; do
+	report --planes idle -f $format -o "$scratch/nothing.$format" 2>/dev/null
+	check "a plane without records: $format is read" $format "$scratch/nothing.$format"
+done
+same "a plane without records, pandas: rows" "$(report --planes idle -f csv 2>/dev/null | pandas | grep -o '"rows": [0-9]*')" '"rows": 0'

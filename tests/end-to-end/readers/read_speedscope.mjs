@@ -29,7 +29,8 @@ try {
 	await page.key("s", { code: "KeyS", modifiers: 2 });
 	await page.until("saved.length > 0");
 	const { profiles, shared: { frames } } = JSON.parse(await page.value("saved[0]"));
-	const sum = ({ events, weights }) => weights ? weights.reduce((a, b) => a + b, 0) : events.at(-1).at - events[0].at;
+	const sum = ({ events, weights }) => weights ? weights.reduce((a, b) => a + b, 0)
+		: events.length && events.at(-1).at - events[0].at;
 	const leaves = new Set();
 	for (const { events, samples } of profiles) {
 		samples?.forEach((stack) => leaves.add(frames[stack.at(-1)].name));
