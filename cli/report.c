@@ -152,9 +152,8 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (report->files &&
-	    (report->format_given || report->output_path || report->topology_path ||
-	     request->asked || report->rows))
+	if (report->files && (report->format_given || report->output_path ||
+			      report->topology_path || request->asked || report->rows))
 		return option_line_refuse(table, "--files writes all files, and no other report");
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
@@ -255,9 +254,7 @@ int verb_report(const char *program, int argc, char **argv)
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	if (status != EXIT_FAILED)
 		say_empty_planes(report.names.planes, view.tree);
-	/* Folded text and samples have no room for the state; the other formats contain it. */
-	if (status != EXIT_FAILED &&
-	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
+	if (status != EXIT_FAILED && !report_subject_says_state(report.request.format)) {
 		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
 			log_notice("samples were not kept one by one (run --raw-samples on)");
 		if (report.request.format == REPORT_SAMPLES &&
@@ -268,6 +265,7 @@ int verb_report(const char *program, int argc, char **argv)
 
 		snprintf(prefix, sizeof(prefix), "%sflamegrid: ",
 			 log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
+		report_subject_remarks(&view, &report.request, stderr, prefix);
 		report_summary_write(stderr, view.tree, prefix);
 		report_summary_planes(stderr, view.tree, prefix);
 		if (report.names.memory != REPORT_MEMORY_NONE)

@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
 	 "Choose the rows of csv (default: activities)."},
 
 	OPTION_GROUP("How it is shown"),
-	{"format", 'f', "folded|html|table|json|csv|samples", OPTION_DAILY,
+	{"format", 'f', "folded|html|table|json|csv|pprof|speedscope|samples", OPTION_DAILY,
 	 "Choose the format (default: folded)."},
 	{"by", 'b', "KEYS", OPTION_DAILY,
 	 "Split by job,host,rank,gpu,context,stream,thread,step-kind."},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error_text.h"
 #include "report/profile/profile_collectives.h"
@@ -14,12 +15,17 @@
 #include "report/writers/diff_writer.h"
 #include "report/writers/html/html_writer.h"
 #include "report/writers/json_writer.h"
+#include "report/writers/pprof_writer.h"
 #include "report/writers/ranks_writer.h"
 #include "report/writers/sample_writer.h"
+#include "report/writers/speedscope_writer.h"
 #include "report/writers/statistics_writer.h"
+#include "report/writers/straggler_text.h"
 #include "report/writers/straggler_writer.h"
 #include "report/writers/table_writer.h"
 #include "report/writers/text_file.h"
+
+#define REMARK_SIZE 4096u
 
 /* Writes the difference; NULL: the profile's tree. */
 static int write_html(const struct report_view *view, FILE *out,
@@ -72,17 +78,29 @@ WRITE(write_json, tree,
       json_writer_write(out, view->tree, view->busy, view->statistics, view->collectives,
 			&request->folded.by))
 WRITE(write_csv, tree, csv_writer_write(out, view->tree, &request->folded.by))
+WRITE(write_pprof, busy,
+      pprof_writer_write(out, &(const struct pprof_input){.profile = view->profile,
+							  .options = view->options,
+							  .tree = view->tree,
+							  .busy = view->busy,
+							  .by = &request->folded.by}))
+WRITE(write_speedscope, tree,
+      speedscope_writer_write(out,
+			      &(const struct speedscope_input){.profile = view->profile,
+							       .options = view->options,
+							       .tree = view->tree,
+							       .weight = request->folded.weight,
+							       .by = &request->folded.by}))
 WRITE(write_straggler_table, straggler,
       straggler_writer_table(out, view->straggler, view->tree, request->top, request->verbose))
 WRITE(write_straggler_json, straggler, straggler_writer_json(out, view->straggler, view->tree))
-WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler, view->tree))
+WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler))
 WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree))
 WRITE(write_ranks_json, ranks, ranks_writer_json(out, view->ranks, view->tree))
-WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks, view->tree))
+WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks))
 WRITE(write_collectives_table, collectives,
       collectives_writer_table(out, view->collectives, view->tree, request->top, request->verbose))
-WRITE(write_collectives_csv, collectives,
-      collectives_writer_csv(out, view->collectives, view->tree))
+WRITE(write_collectives_csv, collectives, collectives_writer_csv(out, view->collectives))
 WRITE(write_calls_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CALLS))
 WRITE(write_failures_csv, statistics,
@@ -91,7 +109,7 @@ WRITE(write_configurations_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
 WRITE(write_clocks_table, clocks, clocks_writer_table(out, view->clocks, view->tree))
 WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tree))
-WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks, view->tree))
+WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks))
 WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))
 WRITE(write_diff_html, diff, write_html(view, out, request))
 #undef WRITE
@@ -139,8 +157,10 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES,
 		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS,
-		[REPORT_TABLE] = DETAIL(TOP), [REPORT_JSON] = STACKS, [REPORT_CSV] = STACKS}, NULL,
-		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write)}},
+		[REPORT_TABLE] = DETAIL(TOP), [REPORT_JSON] = STACKS, [REPORT_CSV] = STACKS,
+		[REPORT_PPROF] = STACKS, [REPORT_SPEEDSCOPE] = DETAIL(WEIGHT) | STACKS}, NULL,
+		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write),
+		[REPORT_PPROF] = write_pprof, [REPORT_SPEEDSCOPE] = write_speedscope}},
 	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0,
 		{[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE) | DETAIL(TOPOLOGY),
 		[REPORT_JSON] = DETAIL(TOPOLOGY), [REPORT_CSV] = DETAIL(TOPOLOGY)}, read_straggler,
@@ -176,21 +196,22 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 /* clang-format on */
 
 const char *const report_format_names[REPORT_FORMATS + 1] = {
-	[REPORT_FOLDED] = "folded", [REPORT_HTML] = "html", [REPORT_TABLE] = "table",
-	[REPORT_JSON] = "json",     [REPORT_CSV] = "csv",   [REPORT_SAMPLES] = "samples",
+	[REPORT_FOLDED] = "folded",
+	[REPORT_HTML] = "html",
+	[REPORT_TABLE] = "table",
+	[REPORT_JSON] = "json",
+	[REPORT_CSV] = "csv",
+	[REPORT_PPROF] = "pprof",
+	[REPORT_SPEEDSCOPE] = "speedscope",
+	[REPORT_SAMPLES] = "samples",
 };
 
 static const char *const detail_names[REPORT_DETAILS] = {
-	[REPORT_DETAIL_TOP] = "--top",
-	[REPORT_DETAIL_VERBOSE] = "--verbose",
-	[REPORT_DETAIL_WEIGHT] = "--weight",
-	[REPORT_DETAIL_UNIT] = "--unit",
-	[REPORT_DETAIL_TOPOLOGY] = "--topology",
-	[REPORT_DETAIL_LINES] = "--lines",
-	[REPORT_DETAIL_FRAMES] = "--frames",
-	[REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
-	[REPORT_DETAIL_BACKWARD] = "--backward",
-	[REPORT_DETAIL_NCCL] = "--nccl",
+	[REPORT_DETAIL_TOP] = "--top",           [REPORT_DETAIL_VERBOSE] = "--verbose",
+	[REPORT_DETAIL_WEIGHT] = "--weight",     [REPORT_DETAIL_UNIT] = "--unit",
+	[REPORT_DETAIL_TOPOLOGY] = "--topology", [REPORT_DETAIL_LINES] = "--lines",
+	[REPORT_DETAIL_FRAMES] = "--frames",     [REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
+	[REPORT_DETAIL_BACKWARD] = "--backward", [REPORT_DETAIL_NCCL] = "--nccl",
 };
 
 const struct report_subject *report_subject_of(uint32_t asked)
@@ -324,6 +345,29 @@ int report_subject_write(const struct report_view *view, FILE *out,
 					       : -EINVAL;
 }
 
+bool report_subject_says_state(enum report_format format)
+{
+	return format == REPORT_HTML || format == REPORT_TABLE || format == REPORT_JSON;
+}
+
+void report_subject_remarks(const struct report_view *view, const struct report_request *request,
+			    FILE *out, const char *prefix)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+	char line[REMARK_SIZE] = "";
+
+	if (request->format != REPORT_CSV)
+		return;
+	if (subject->write[REPORT_CSV] == write_ranks_csv)
+		ranks_writer_line(view->ranks, line, sizeof(line));
+	else if (subject->write[REPORT_CSV] == write_straggler_csv)
+		straggler_text_line(view->straggler, line, sizeof(line));
+	else if (subject->write[REPORT_CSV] == write_collectives_csv)
+		collectives_writer_rows(view->collectives, line, sizeof(line));
+	if (*line)
+		fprintf(out, "%s%s\n", prefix, line);
+}
+
 static bool is_store(const char *path, const char *store_path)
 {
 	struct stat output, store;
@@ -341,6 +385,10 @@ int report_subject_save(const struct report_view *view, const char *path,
 				      "%s: the profile itself, which a report "
 				      "must not replace",
 				      path);
+	if (!path && request->format == REPORT_PPROF && isatty(STDOUT_FILENO))
+		return error_text_set(error, -EINVAL,
+				      "pprof's format is no text for a terminal: name a file (-o "
+				      "FILE), or pipe it");
 	FILE *out = path ? fopen(path, "we") : stdout;
 	int result = out ? report_subject_write(view, out, request) : -errno;
 

@@ -3,6 +3,7 @@
 #ifndef REPORT_SUBJECT_H
 #define REPORT_SUBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,7 +17,9 @@ enum report_format {
 	REPORT_TABLE,
 	REPORT_JSON,
 	REPORT_CSV,
-	REPORT_SAMPLES, /* a line for each sample of a host thread */
+	REPORT_PPROF,      /* binary, for pprof */
+	REPORT_SPEEDSCOPE, /* JSON, for speedscope */
+	REPORT_SAMPLES,    /* a line for each sample of a host thread */
 	REPORT_FORMATS
 };
 
@@ -103,6 +106,15 @@ int report_subject_read(struct report_view *view, uint32_t asked, char **error);
  * read. */
 int report_subject_write(const struct report_view *view, FILE *out,
 			 const struct report_request *request);
+
+/* Returns whether reports in this format tell the profile's state and losses. Others have no room for them, or readers
+ * that want nothing but data. */
+bool report_subject_says_state(enum report_format format);
+
+/* Writes a line after prefix with what rows of CSV cannot say of themselves: how many there could be, and which rank is
+ * late or stands out. */
+void report_subject_remarks(const struct report_view *view, const struct report_request *request,
+			    FILE *out, const char *prefix);
 
 /* Writes into the file at path, which is made or emptied; NULL: to standard output. 0 or -errno; *error as above. */
 int report_subject_save(const struct report_view *view, const char *path,

@@ -166,10 +166,9 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 	return text_file_flush(out);
 }
 
-int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struct report_tree *tree)
+int clocks_writer_csv(FILE *out, const struct report_clocks *clocks)
 {
-	row_text_csv(out, "", write_row, &(struct report_clocks_row){0}, clocks->rows,
-		     clocks->nr_rows, sizeof(*clocks->rows));
-	report_summary_write(out, tree, "# ");
+	row_text_csv(out, write_row, &(struct report_clocks_row){0}, clocks->rows, clocks->nr_rows,
+		     sizeof(*clocks->rows));
 	return text_file_flush(out);
 }

@@ -19,8 +19,7 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 		       const struct report_tree *tree);
 
 /* Writes a heading and a line for each host; a field that is not known is empty. Errors as above. */
-int clocks_writer_csv(FILE *out, const struct report_clocks *clocks,
-		      const struct report_tree *tree);
+int clocks_writer_csv(FILE *out, const struct report_clocks *clocks);
 
 /* Says in one line, cut to size, how far the times of several hosts may be apart: "CLOCK_REALTIME of 2 hosts: at
  * most 31.2 us apart". Returns line; it is empty for one host. */

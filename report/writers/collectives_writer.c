@@ -175,12 +175,10 @@ static void write_call(struct row_text *out, const struct report_collectives *co
 					  : "");
 }
 
-int collectives_writer_csv(FILE *out, const struct report_collectives *collectives,
-			   const struct report_tree *tree)
+int collectives_writer_csv(FILE *out, const struct report_collectives *collectives)
 {
 	static const struct collective call;
 	static const struct collective_gpu gpu;
-	uint64_t all = 0;
 
 	write_call(&(struct row_text){.out = out, .form = ROW_HEADING}, collectives,
 		   &(struct report_collective){.call = &call, .gpu = &gpu});
@@ -190,15 +188,23 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 			   &collectives->calls[i]);
 	}
 	fputc('\n', out);
+	return text_file_flush(out);
+}
+
+const char *collectives_writer_rows(const struct report_collectives *collectives, char *line,
+				    size_t size)
+{
+	uint64_t all = 0;
+
+	*line = '\0';
 	for (uint32_t i = 0; i < collectives->nr_sums; i++)
 		all += collectives->sums[i].calls;
 	if (collectives->nr_calls < all)
-		fprintf(out,
-			"# %" PRIu32 " of %" PRIu64 " calls have rows; --collectives has the sums "
-			"of all\n",
-			collectives->nr_calls, all);
-	report_summary_write(out, tree, "# ");
-	return text_file_flush(out);
+		snprintf(line, size,
+			 "%" PRIu32 " of %" PRIu64
+			 " calls have rows; --collectives has the sums of all",
+			 collectives->nr_calls, all);
+	return line;
 }
 
 /* ---- json */

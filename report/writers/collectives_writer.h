@@ -14,8 +14,11 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 			     const struct report_tree *tree, uint32_t top, bool verbose);
 
 /* Writes every call that has a raw row as CSV, in the order in which the calls were stored. Errors as above. */
-int collectives_writer_csv(FILE *out, const struct report_collectives *collectives,
-			   const struct report_tree *tree);
+int collectives_writer_csv(FILE *out, const struct report_collectives *collectives);
+
+/* Says in one line, cut to size, how many of all calls have such rows; it is empty if all have. Returns line. */
+const char *collectives_writer_rows(const struct report_collectives *collectives, char *line,
+				    size_t size);
 
 /* Writes the sums as a member of an open object, with a comma and a newline behind it. */
 void collectives_writer_json(FILE *out, const struct report_collectives *collectives);

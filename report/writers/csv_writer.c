@@ -5,7 +5,6 @@
 
 #include "report/model/frame_ranks.h"
 #include "report/model/report_groups.h"
-#include "report/model/report_summary.h"
 
 static void write_leaf(struct row_text *out, const struct report_tree *tree,
 		       const struct report_leaf *leaf, const struct frame_ranks *ranks)
@@ -51,7 +50,5 @@ int csv_writer_write(FILE *out, const struct report_tree *tree, const struct rep
 	}
 	fputc('\n', out);
 	frame_ranks_destroy(ranks);
-	report_summary_write(out, tree, "# ");
-	report_summary_planes(out, tree, "# ");
 	return text_file_flush(out);
 }

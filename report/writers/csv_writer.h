@@ -1,6 +1,6 @@
-/* Writes a profile as comma-separated values (RFC 4180 with plain newlines): a heading, a line for each leaf, and
- * the summary as a last line that begins with '#'. A field that is not known is empty. Any thread; the tree must not
- * change meanwhile. */
+/* Writes a profile as comma-separated values (RFC 4180 with plain newlines): a heading, and a line for each leaf. A
+ * field that is not known is empty. Numbers are whole, so that readers keep them exact. The summary is the caller's to
+ * say elsewhere. Any thread; the tree must not change meanwhile. */
 #ifndef CSV_WRITER_H
 #define CSV_WRITER_H
 

@@ -56,10 +56,3 @@ void placement_writer_json(FILE *out, const struct report_placement *placement)
 		      sizeof(*placement->rows));
 	fputs(",\n", out);
 }
-
-void placement_writer_csv(FILE *out, const struct report_placement *placement)
-{
-	if (placement->nr_rows)
-		row_text_csv(out, "# far: ", write_row, &(struct report_placement_row){0},
-			     placement->rows, placement->nr_rows, sizeof(*placement->rows));
-}

@@ -1,5 +1,5 @@
 /* Writes threads that launch from the far socket (report_placement.h), as parts of the reports of ranks. Without rows
- * the table and CSV get no lines. Any thread. */
+ * the table gets no lines. Any thread. */
 #ifndef PLACEMENT_WRITER_H
 #define PLACEMENT_WRITER_H
 
@@ -12,8 +12,5 @@ void placement_writer_table(FILE *out, const struct report_placement *placement)
 
 /* Writes the member "far_threads" and a comma behind it; the array is empty without rows. */
 void placement_writer_json(FILE *out, const struct report_placement *placement);
-
-/* Writes lines that begin with "# far: ", with commas between their fields. */
-void placement_writer_csv(FILE *out, const struct report_placement *placement);
 
 #endif

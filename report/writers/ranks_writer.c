@@ -389,15 +389,9 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 	return text_file_flush(out);
 }
 
-int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
+int ranks_writer_csv(FILE *out, const struct report_ranks *ranks)
 {
-	char line[RANKS_WRITER_LINE_SIZE];
-
-	row_text_csv(out, "", write_row, &(struct report_ranks_row){0}, ranks->rows, ranks->nr_rows,
+	row_text_csv(out, write_row, &(struct report_ranks_row){0}, ranks->rows, ranks->nr_rows,
 		     sizeof(*ranks->rows));
-	if (ranks->placement)
-		placement_writer_csv(out, ranks->placement);
-	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
-	report_summary_write(out, tree, "# ");
 	return text_file_flush(out);
 }

@@ -19,8 +19,8 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 /* Writes a document with the members "ranks" and "median_ns", the medians of all ranks. Errors as above. */
 int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree);
 
-/* Writes a heading, a line for each row, and the summary as lines that begin with '#'. Errors as above. */
-int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree);
+/* Writes a heading and a line for each row. Errors as above. */
+int ranks_writer_csv(FILE *out, const struct report_ranks *ranks);
 
 /* Names in one line, cut to size, the ranks that stand out, by which column and how far from the median: "stands
  * out: rank 5 on node2 GPU1 (busy -10.2 %)". Returns line. */

@@ -19,13 +19,12 @@ void row_text_json(FILE *out, const char *name, row_text_fields *fields, const v
 	fputc(']', out);
 }
 
-void row_text_csv(FILE *out, const char *prefix, row_text_fields *fields, const void *nothing,
-		  const void *rows, uint32_t nr, size_t size)
+void row_text_csv(FILE *out, row_text_fields *fields, const void *nothing, const void *rows,
+		  uint32_t nr, size_t size)
 {
-	fputs(prefix, out);
 	fields(&(struct row_text){.out = out, .form = ROW_HEADING}, nothing);
 	for (uint32_t i = 0; i < nr; i++) {
-		fprintf(out, "\n%s", prefix);
+		fputc('\n', out);
 		fields(&(struct row_text){.out = out, .form = ROW_CSV},
 		       (const char *)rows + i * size);
 	}

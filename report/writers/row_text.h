@@ -27,10 +27,10 @@ typedef void row_text_fields(struct row_text *row, const void *of);
 void row_text_json(FILE *out, const char *name, row_text_fields *fields, const void *context,
 		   const void *rows, uint32_t nr, size_t size);
 
-/* Writes a heading and a line for each row, each after prefix. nothing is a row of zeroes, for the heading; fields gets
+/* Writes a heading and a line for each row. nothing is a row of zeroes, for the heading; fields gets
  * no context. */
-void row_text_csv(FILE *out, const char *prefix, row_text_fields *fields, const void *nothing,
-		  const void *rows, uint32_t nr, size_t size);
+void row_text_csv(FILE *out, row_text_fields *fields, const void *nothing, const void *rows,
+		  uint32_t nr, size_t size);
 
 /* Begins a field whose value the caller writes. False: it is the heading, which takes no values. */
 bool row_text_field(struct row_text *row, const char *name);

@@ -243,15 +243,14 @@ int statistics_writer_csv(FILE *out, const struct report_statistics *statistics,
 			  enum statistics_rows rows)
 {
 	if (rows == STATISTICS_ROWS_CALLS)
-		row_text_csv(out, "", write_call_row, &(struct report_call){0}, statistics->calls,
+		row_text_csv(out, write_call_row, &(struct report_call){0}, statistics->calls,
 			     statistics->nr_calls, sizeof(*statistics->calls));
 	else if (rows == STATISTICS_ROWS_FAILURES)
-		row_text_csv(out, "", write_failure_row, &(struct report_failure){0},
+		row_text_csv(out, write_failure_row, &(struct report_failure){0},
 			     statistics->failures, statistics->nr_failures,
 			     sizeof(*statistics->failures));
 	else
-		row_text_csv(out, "", write_config_row, &(struct report_config){0},
-			     statistics->configs, statistics->nr_configs,
-			     sizeof(*statistics->configs));
+		row_text_csv(out, write_config_row, &(struct report_config){0}, statistics->configs,
+			     statistics->nr_configs, sizeof(*statistics->configs));
 	return text_file_flush(out);
 }

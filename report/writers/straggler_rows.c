@@ -276,11 +276,8 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	return text_file_flush(out);
 }
 
-int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
-			 const struct report_tree *tree)
+int straggler_writer_csv(FILE *out, const struct report_straggler *straggler)
 {
-	char line[STRAGGLER_TEXT_SIZE];
-
 	struct report_straggler_member member = {0};
 	struct collective_fold_member of_fold = {0};
 	const struct collective_fold fold = {.members = &of_fold};
@@ -297,7 +294,6 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 			write_member(&(struct row_text){.out = out, .form = ROW_CSV}, of, j,
 				     &straggler->ranks[of->members[j].of_rank]);
 		}
-	fprintf(out, "\n# %s\n", straggler_text_line(straggler, line, sizeof(line)));
-	report_summary_write(out, tree, "# ");
+	fputc('\n', out);
 	return text_file_flush(out);
 }

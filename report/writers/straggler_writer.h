@@ -16,7 +16,6 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, uint32_t top, bool verbose);
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree);
-int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
-			 const struct report_tree *tree);
+int straggler_writer_csv(FILE *out, const struct report_straggler *straggler);
 
 #endif

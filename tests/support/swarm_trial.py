@@ -50,7 +50,7 @@ class SwarmTrial(Trial):
     def ranks(self, store='profile.db'):
         """Of each GPU in the profile: records, nanoseconds."""
         report = self.report('--format', 'csv', '--rows', 'ranks', store=store).stdout.decode()
-        rows = csv.DictReader(line for line in report.splitlines() if not line.startswith('#'))
+        rows = csv.DictReader(report.splitlines())
         return {(row['host'], int(row['rank']), int(row['gpu'])):
                 (int(row['compute_kernels']) + int(row['nccl_kernels']), int(row['compute_ns']) + int(row['nccl_ns']))
                 for row in rows if row['gpu']}

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/clock_log.h"
-#include "report/writers/clocks_writer.h"
-#include "report/profile/profile.h"
-#include "report/model/report_build.h"
 #include "aggregator_fixture.h"
+#include "report/model/report_build.h"
+#include "report/profile/profile.h"
+#include "report/writers/clocks_writer.h"
 
 static uint64_t now_ns(void)
 {
@@ -204,12 +204,18 @@ static struct report_clocks_row rows[] = {
 static const struct report_clocks made = {
 	.rows = rows, .nr_rows = 2, .spread_ns = 90200, .nr_unknown = 1, .refined = true};
 
+static int write_csv(FILE *out, const struct report_clocks *clocks, const struct report_tree *tree)
+{
+	(void)tree;
+	return clocks_writer_csv(out, clocks);
+}
+
 static void reports_say_what_is_known_and_what_is_not(void **state)
 {
 	char line[256];
 	char *table = written(&made, clocks_writer_table);
 	char *json = written(&made, clocks_writer_json);
-	char *csv = written(&made, clocks_writer_csv);
+	char *csv = written(&made, write_csv);
 
 	(void)state;
 	assert_contains(table, "-5.000012345 s    45.100 us    90.200 us");

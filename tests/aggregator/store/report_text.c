@@ -10,15 +10,15 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/agent_session.h"
-#include "report/writers/folded_writer.h"
-#include "report/writers/json_writer.h"
-#include "report/profile/profile.h"
-#include "report/writers/ranks_writer.h"
+#include "aggregator/profile/roster.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_statistics.h"
 #include "report/model/report_summary.h"
-#include "aggregator/profile/roster.h"
+#include "report/profile/profile.h"
+#include "report/writers/folded_writer.h"
+#include "report/writers/json_writer.h"
+#include "report/writers/ranks_writer.h"
 #include "report/writers/statistics_writer.h"
 #include "report/writers/table_writer.h"
 
@@ -55,13 +55,13 @@ static void write_planes(FILE *out, const struct profile *profile)
 	}
 }
 
-static void write_ranks(FILE *out, const struct profile *profile, const struct report_tree *tree)
+static void write_ranks(FILE *out, const struct profile *profile)
 {
 	struct report_ranks *ranks;
 
 	assert_int_equal(report_ranks_create(profile, &ranks), 0);
 	assert_true(ranks->nr_rows > 0);
-	assert_int_equal(ranks_writer_csv(out, ranks, tree), 0);
+	assert_int_equal(ranks_writer_csv(out, ranks), 0);
 	report_ranks_destroy(ranks);
 }
 
@@ -113,7 +113,7 @@ char *report_text_of(const char *path)
 	for (int memory = REPORT_MEMORY_PEAK; memory <= REPORT_MEMORY_FREES; memory++)
 		write_memory(out, profile, (enum report_memory)memory);
 	write_planes(out, profile);
-	write_ranks(out, profile, tree);
+	write_ranks(out, profile);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

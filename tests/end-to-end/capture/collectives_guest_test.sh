@@ -13,7 +13,6 @@ rows() {
 	"$flamegrid" report "$1" $strict --format csv --rows collectives >"$scratch/rows.csv" || not_ok "report $strict of $1"
 	awk -F, -v OFS=, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		/^#/ { next }
 		{
 			print $at["pid"], $at["thread"], $at["communicator"], $at["communicator_rank"], $at["ranks"], $at["sequence"],
 				$at["function_sequence"], $at["function"], $at["type"], $at["count"], $at["bytes"], $at["peer"]

@@ -21,7 +21,7 @@ reports_of() {
 	"$flamegrid" report "$scratch/$name" --by rank -u ns --nccl whole -o "$scratch/$name.whole" 2>/dev/null
 	"$flamegrid" report "$scratch/$name" --by rank -w count -o "$scratch/$name.count" 2>/dev/null
 	"$flamegrid" report "$scratch/$name" --ranks -f csv -o "$scratch/$name.csv"
-	"$flamegrid" report "$scratch/$name" -f csv --rows collectives | grep -v '^#' >"$scratch/$name.calls"
+	"$flamegrid" report "$scratch/$name" -f csv --rows collectives >"$scratch/$name.calls"
 }
 
 cat >"$scratch/check.py" <<'END'
@@ -92,7 +92,7 @@ def collective_parts(rank):
 
 def csv_rows():
     return [{k: int(v) if re.fullmatch(r"-?\d+", v or "") else v for k, v in row.items()}
-            for row in csv.DictReader(line for line in open(f"{name}.csv") if not line.startswith("#"))]
+            for row in csv.DictReader(open(f"{name}.csv"))]
 
 def waits(found, rank, of):
     return found[rank]["waits for rank %d" % of]
@@ -172,7 +172,7 @@ always nodes
 hold nodes <<'END'
 parts are those of the single records: parts() == records()
 END
-same "nodes: names of communicators" "$("$flamegrid" report "$scratch/nodes" --straggler -f csv | grep -v '^#' | sed 's/.*,//' | uniq | tr '\n' ',')" \
+same "nodes: names of communicators" "$("$flamegrid" report "$scratch/nodes" --straggler -f csv | sed 's/.*,//' | uniq | tr '\n' ',')" \
 	"name,all ranks,"
 
 # ---- two ranks: a ring is a pair

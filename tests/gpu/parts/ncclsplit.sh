@@ -36,7 +36,7 @@ for line in open(base + '.stdout'):
     found = re.match(r'rank (\d+) (\w+) ([\d.]+)$', line)
     if found:
         said[found[2]][int(found[1])] = float(found[3])
-rows = list(csv.DictReader(line for line in open(base + '.csv') if not line.startswith('#')))
+rows = list(csv.DictReader(open(base + '.csv')))
 print('parts:', {rank: dict(found) for rank, found in parts.items()})
 verdict('parts sum to the kernels, to the nanosecond, on %d ranks' % len(rows), sums('folded') and sums('folded') == sums('whole'))
 left = sum(found['[not split]'] for found in parts.values())

@@ -37,7 +37,7 @@ PY
 # What report --clocks builds on: no kernel of a collective ends before those of all ranks have begun, by CUPTI's clock, give or take what CLOCK_EVIDENCE_GPU_NS
 # allows each of two.
 straggler_order() {
-	"$flamegrid" report "$scratch/$1" -f csv --rows collectives | grep -v '^#' >"$out/$1_calls.csv"
+	"$flamegrid" report "$scratch/$1" -f csv --rows collectives >"$out/$1_calls.csv"
 	python3 - "$out/$1_calls.csv" "$1" <<'PY' || failed=1
 import collections, csv, sys
 calls = collections.defaultdict(list)

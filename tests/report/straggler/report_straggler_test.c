@@ -489,7 +489,7 @@ static void every_format_says_who_and_why(void **state)
 	assert_null(strstr(text, "chance of equal ranks"));
 	assert_int_equal(straggler_writer_table(out, found, tree, 0, true), 0);
 	assert_int_equal(straggler_writer_json(out, found, tree), 0);
-	assert_int_equal(straggler_writer_csv(out, found, tree), 0);
+	assert_int_equal(straggler_writer_csv(out, found), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nranks 0-7        8 of 8           80   100.00%"));
 	assert_non_null(strstr(text, "\ncommunicator  key                   ranks  collectives"));
@@ -512,7 +512,6 @@ static void every_format_says_who_and_why(void **state)
 			       "\"plane\":\"gpu\",\"function\":\"train.py:forward\",\"what\":"
 			       "\"gemm\",\"stack\":\"train.py:main;train.py:forward;"
 			       "cudaLaunchKernel;[GPU?_Kernel]gemm\",\"excess_ns\":9000000,"));
-	assert_non_null(strstr(text, "\n# late: rank 5 on node01 (without it up to "));
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);

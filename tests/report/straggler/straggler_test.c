@@ -301,7 +301,7 @@ static void stops_of_one_rank_are_named_in_noise_that_lasts(void **state)
 			double work[RANKS], last = 0;
 
 			for (uint32_t j = 0; j < RANKS; j++) {
-				noise[j] = 0.995 * noise[j] + 0.1 * job_normal(&random);
+				noise[j] = 0.98 * noise[j] + 0.2 * job_normal(&random);
 				work[j] = 4 + 0.3 * noise[j];
 				if (j == 2 && i % (COLLECTIVES / STOPS) == 77)
 					work[j] += 300;

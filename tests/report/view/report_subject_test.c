@@ -121,7 +121,7 @@ static void every_subject_is_written_in_a_format_or_refused_with_those_that_it_h
 		}
 	}
 	assert_int_equal(written + refused, REPORT_SUBJECTS * REPORT_FORMATS);
-	assert_int_equal(written, 27);
+	assert_int_equal(written, 29);
 	report_view_close(&view);
 }
 
@@ -181,7 +181,7 @@ static void options_that_change_nothing_are_refused(void **state)
 	assert_refused(&(struct report_request){.details = 1u << REPORT_DETAIL_WEIGHT |
 							   1u << REPORT_DETAIL_UNIT,
 						.format = REPORT_TABLE},
-		       "--format table does not take --weight (--format folded, html)");
+		       "--format table does not take --weight (--format folded, html, speedscope)");
 	assert_refused(&(struct report_request){.asked = 1u << REPORT_SUBJECT_RANKS,
 						.details = 1u << REPORT_DETAIL_NCCL,
 						.format = REPORT_CSV},

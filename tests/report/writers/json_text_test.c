@@ -87,10 +87,10 @@ static void rows_are_lines_under_a_heading_in_csv(void **state)
 	FILE *out = begin();
 
 	(void)state;
-	row_text_csv(out, "# ", write_animal, &(struct animal){0}, animals, 2, sizeof(animals[0]));
-	check(out, "# name,legs,most,tame,share\n"
-		   "# \"cat, \"\"tom\"\"\",-9223372036854775808,18446744073709551615,1,1.5\n"
-		   "# ant,,18446744073709551615,0,1.5\n");
+	row_text_csv(out, write_animal, &(struct animal){0}, animals, 2, sizeof(animals[0]));
+	check(out, "name,legs,most,tame,share\n"
+		   "\"cat, \"\"tom\"\"\",-9223372036854775808,18446744073709551615,1,1.5\n"
+		   "ant,,18446744073709551615,0,1.5\n");
 }
 
 static void a_stack_stands_in_quotes_from_the_outside_in(void **state)
