@@ -149,7 +149,7 @@ int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
 				.stack_id = record->capture_stack_id ? record->capture_stack_id
 								     : stack_id,
 				.name_id = record->name_id,
-				.kind = (uint8_t)(record->kind + 16 * (record->copy_kind & 15)),
+				.kind = kept_kind(record->kind, record->copy_kind),
 			},
 		.level = (uint8_t)kept_window_level(record->start_ns / KEPT_LOG_GPU_NS),
 	};

@@ -31,11 +31,27 @@ enum kept_sort {
 #define KEPT_LOG_GPU_NS   100000000u
 
 /* A piece. GPU work has CUPTI's times, the launching thread, the stack of the launch (of a graph's node that of its
- * capture, if known), and as kind its enum record_gpu_kind + 16 * copy_kind. Other fields are 0. */
+ * capture, if known), and as kind both kinds of the record (kept_kind()). Other fields are 0. */
 struct kept_piece {
 	struct host_sample sample;
 	uint8_t level; /* the highest one at which it stays */
 };
+
+/* The kinds of a piece of GPU work in one number, and the two: enum record_gpu_kind, and a copy's (its low 4 bits). */
+static inline uint8_t kept_kind(uint32_t kind, uint32_t copy_kind)
+{
+	return (uint8_t)((kind & 15) | (copy_kind & 15) << 4);
+}
+
+static inline uint8_t kept_kind_work(uint8_t kept)
+{
+	return kept & 15;
+}
+
+static inline uint8_t kept_kind_copy(uint8_t kept)
+{
+	return kept >> 4;
+}
 
 struct kept_list {                 /* of a process */
 	struct kept_piece *recent; /* owns; since kept_log_saved() */

@@ -136,7 +136,7 @@ struct list {
 static bool is_possible(const struct host_sample *piece, enum kept_sort sort)
 {
 	return sort == KEPT_HOST ? piece->kind <= HOST_SAMPLE_OFF_CPU
-				 : piece->kind % 16 <= RECORD_GPU_GRAPH &&
+				 : kept_kind_work(piece->kind) <= RECORD_GPU_GRAPH &&
 					   piece->duration_ns <= piece->time_ns;
 }
 

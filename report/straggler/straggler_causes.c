@@ -468,8 +468,8 @@ static int by_excess(const void *a, const void *b)
 {
 	const struct straggler_cause *x = a, *y = b;
 
-	if (x->is_effect != y->is_effect)
-		return x->is_effect - y->is_effect;
+	if (x->effect != y->effect)
+		return (x->effect > y->effect) - (x->effect < y->effect);
 	if (x->excess_ns != y->excess_ns)
 		return x->excess_ns > y->excess_ns ? -1 : 1;
 	return strcmp(x->stack, y->stack);
@@ -478,7 +478,7 @@ static int by_excess(const void *a, const void *b)
 /* Returns whether people read the same of two causes. */
 static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
 {
-	return a->sort == b->sort && a->extent == b->extent && a->is_effect == b->is_effect &&
+	return a->sort == b->sort && a->extent == b->extent && a->effect == b->effect &&
 	       a->more == b->more && strcmp(a->function, b->function) == 0 &&
 	       strcmp(a->what, b->what) == 0;
 }
@@ -510,7 +510,7 @@ double straggler_causes_most(const struct straggler_cause *causes, uint32_t nr_c
 	double most = 0;
 
 	for (uint32_t i = 0; i < nr_causes; i++)
-		if (!causes[i].is_effect && causes[i].share > most)
+		if (causes[i].effect == STRAGGLER_NO_EFFECT && causes[i].share > most)
 			most = causes[i].share;
 	return most;
 }
@@ -536,15 +536,17 @@ static void find_effects(struct causes *causes)
 	for (uint32_t i = 0; i < causes->count; i++) {
 		struct straggler_cause *cause = &causes->list[i];
 
-		cause->is_effect = cause->sort == STRAGGLER_IDLE ? 2
-				   : cause->sort == STRAGGLER_GPU_WORK
-					   ? 0
-					   : by_gpu || cause->sort == STRAGGLER_THREAD_WAITS;
+		cause->effect = STRAGGLER_NO_EFFECT;
+		if (cause->sort == STRAGGLER_IDLE)
+			cause->effect = STRAGGLER_IDLE_EFFECT;
+		else if (cause->sort != STRAGGLER_GPU_WORK &&
+			 (by_gpu || cause->sort == STRAGGLER_THREAD_WAITS))
+			cause->effect = STRAGGLER_HOST_EFFECT;
 	}
 	double most = straggler_causes_most(causes->list, causes->count);
 	for (uint32_t i = 0; i < causes->count && most < STRAGGLER_CAUSES_ENOUGH; i++)
-		if (causes->list[i].is_effect == 1)
-			causes->list[i].is_effect = 0;
+		if (causes->list[i].effect == STRAGGLER_HOST_EFFECT)
+			causes->list[i].effect = STRAGGLER_NO_EFFECT;
 }
 
 int straggler_causes_find(const struct profile *profile, const char *store_path,

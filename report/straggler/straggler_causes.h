@@ -30,13 +30,19 @@
 struct collective_folds;
 struct profile;
 
+/* Whether a cause is one, or follows from others. In the order in which causes are told. */
+enum straggler_effect {
+	STRAGGLER_NO_EFFECT = 0,
+	STRAGGLER_HOST_EFFECT, /* of a host thread */
+	STRAGGLER_IDLE_EFFECT, /* an idle GPU */
+};
+
 struct straggler_cause {
 	enum report_plane plane;
 	enum straggler_sort sort;
 	enum straggler_extent extent; /* the times that were compared */
 	bool more;                    /* of GPU work: the rank has more launches, not longer ones */
-	/* effect of another cause: 1 of a host thread, 2 an idle GPU */
-	uint8_t is_effect;
+	enum straggler_effect effect;
 	uint64_t excess_ns; /* per collective */
 	double share;       /* of the lateness */
 	/* of GPU work: launches above the others', per collective */

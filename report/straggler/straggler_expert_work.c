@@ -92,7 +92,7 @@ static bool is_nccl(struct reading *reading, const struct host_sample *piece)
 {
 	uint32_t size;
 
-	if (piece->kind % 16 != RECORD_GPU_KERNEL)
+	if (kept_kind_work(piece->kind) != RECORD_GPU_KERNEL)
 		return false;
 	if (piece->name_id != reading->last_name || !piece->name_id) {
 		const char *name = catalog_string(reading->input->profile->collection->catalog,

@@ -197,8 +197,8 @@ static int take_piece(const struct straggler_timed *timed, uint32_t process,
 	row.key.stack_id = piece->stack_id;
 	row.key.name_id = piece->name_id;
 	row.key.tid = piece->tid;
-	row.key.kind = piece->kind % 16;
-	row.key.copy_kind = piece->kind / 16;
+	row.key.kind = kept_kind_work(piece->kind);
+	row.key.copy_kind = kept_kind_copy(piece->kind);
 	row.key.matched = piece->stack_id != 0;
 	return timed->take(timed->context, &row);
 }

@@ -86,7 +86,7 @@ static const struct name *find_name(struct reading *reading, uint32_t id)
 
 static bool is_nccl(struct reading *reading, const struct host_sample *piece)
 {
-	return piece->kind % 16 == RECORD_GPU_KERNEL && find_name(reading, piece->name_id)->is_nccl;
+	return kept_kind_work(piece->kind) == RECORD_GPU_KERNEL && find_name(reading, piece->name_id)->is_nccl;
 }
 
 /* ---- spans */

@@ -21,6 +21,7 @@
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_kept.h"
 
 #define NOBODY    UINT32_MAX
 #define KEPT_MIN  4.0 /* collectives: fewer ones of a run that is kept in part are chance */
@@ -330,16 +331,12 @@ static void limit_times(const struct straggler_window_list *list, enum times *ti
 		*times = TIMES_NONE;
 }
 
-/* Finds the times in which the sorts of work are compared. Before schema version 11 no GPU work was kept. */
+/* Finds the times in which the sorts of work are compared. */
 static int find_times(struct straggler_work *work, struct database *database)
 {
 	const struct straggler_question *question = work->question;
-	int64_t any;
-	int error =
-		database_query_number(database,
-				      "SELECT EXISTS (SELECT 1 FROM sample_blocks WHERE sort = 1"
-				      " UNION ALL SELECT 1 FROM sample_levels WHERE sort = 1)",
-				      &any);
+	bool any;
+	int error = profile_kept_has_gpu(database, &any);
 
 	work->host = question->extent != STRAGGLER_RUN ? TIMES_WINDOWS : TIMES_RUN;
 	work->gpu = any ? work->host : TIMES_RUN;

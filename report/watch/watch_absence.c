@@ -50,7 +50,7 @@ static int add(const struct profile *profile, const struct communicator_names *n
 {
 	struct watch_absence absence = {
 		.nr_waiting = from->nr_waiting,
-		.progress = from->sequence,
+		.sequence = from->sequence,
 		.usual_ns = from->usual_ns,
 		.has_ended = from->has_ended,
 		.is_over = from->is_over,

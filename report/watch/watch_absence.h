@@ -16,6 +16,7 @@ struct watch_absence {
 	/* owns; only name, text, communicator, ranks, nr_ranks and is_group have a meaning */
 	struct watch_finding finding;
 	uint32_t nr_waiting;
+	uint64_t sequence; /* the collective's number on the communicator */
 	uint64_t progress; /* differs if a rank that waits has made a call since */
 	uint64_t usual_ns; /* no longer wait is unusual */
 	bool has_ended;    /* their processes have, by themselves */

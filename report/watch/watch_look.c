@@ -302,7 +302,7 @@ static int add_cause(const struct late *late, struct watch_finding *finding)
 	uint32_t i = 0;
 
 	while (i < late->nr_causes &&
-	       (late->causes[i].extent == STRAGGLER_RUN || late->causes[i].is_effect))
+	       (late->causes[i].extent == STRAGGLER_RUN || late->causes[i].effect))
 		i++;
 	if (i == late->nr_causes)
 		return 0;

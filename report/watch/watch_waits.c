@@ -7,10 +7,15 @@
 #include "base/array.h"
 #include "report/absence/straggler_absence.h"
 
+static bool has_same_communicator(const struct watch_absence *a, const struct watch_absence *b)
+{
+	return strcmp(a->finding.communicator, b->finding.communicator) == 0;
+}
+
 static bool is_same(const struct watch_absence *a, const struct watch_absence *b)
 {
-	return strcmp(a->finding.name, b->finding.name) == 0 &&
-	       strcmp(a->finding.communicator, b->finding.communicator) == 0;
+	return strcmp(a->finding.name, b->finding.name) == 0 && has_same_communicator(a, b) &&
+	       a->sequence == b->sequence;
 }
 
 static bool has_rank(const struct watch_finding *finding, int32_t rank)
@@ -21,9 +26,12 @@ static bool has_rank(const struct watch_finding *finding, int32_t rank)
 	return false;
 }
 
-/* Returns whether a rank of one is also of the other: the same wait is seen better now. */
+/* Returns whether a rank of one is also of the other: the same wait is seen better now. A later collective of the
+ * communicator is another wait. */
 static bool overlaps(const struct watch_absence *a, const struct watch_absence *b)
 {
+	if (has_same_communicator(a, b) && a->sequence != b->sequence)
+		return false;
 	for (uint32_t i = 0; i < a->finding.nr_ranks; i++)
 		if (has_rank(&b->finding, a->finding.ranks[i]))
 			return true;

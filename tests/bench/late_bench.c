@@ -243,7 +243,7 @@ static void judge_causes(const struct cause *cause, struct causes_found *found)
 				!strcmp(straggler_text_cause(&rank->causes[0], text, sizeof(text)),
 					cause->text);
 		for (uint32_t i = 0; i < rank->nr_causes; i++)
-			beside |= !rank->causes[i].is_effect &&
+			beside |= !rank->causes[i].effect &&
 				  rank->causes[i].share >= STRAGGLER_CAUSES_ENOUGH &&
 				  strcmp(straggler_text_cause(&rank->causes[i], text, sizeof(text)),
 					 cause->text) != 0;

@@ -180,7 +180,7 @@ static void check_after_start(struct training training, const char *cause, doubl
 	assert_share(first, low, high);
 	/* What is left over is an effect, or small. */
 	for (uint32_t i = 1; i < found->ranks[0].nr_causes; i++)
-		assert_true(first[i].is_effect || first[i].share < 0.25);
+		assert_true(first[i].effect || first[i].share < 0.25);
 	report_straggler_destroy(found);
 }
 
@@ -349,7 +349,7 @@ static void what_the_host_does_while_the_gpu_works_is_no_cause(void **state)
 			    "slower GPU kernels (gemm, train.py:forward)");
 	assert_int_equal(first[1].sort, STRAGGLER_WAITS);
 	assert_true(first[1].share > first->share);
-	assert_int_equal(first[1].is_effect, 1);
+	assert_int_equal(first[1].effect, STRAGGLER_HOST_EFFECT);
 	report_straggler_destroy(found);
 }
 

@@ -404,6 +404,21 @@ static void the_end_of_those_that_waited_is_no_coming(void **state)
 	assert_int_equal(look_times(NULL, 0, 3), 0);
 }
 
+/* Rows of a node come later than those of others, so that its ranks always seem to lack in the newest collectives. */
+static void who_lacks_in_a_later_collective_has_come(void **state)
+{
+	struct watch_absence missing = absence("a (4 ranks: 4-7)", four_to_seven, 4);
+
+	(void)state;
+	missing.sequence = 5;
+	assert_int_equal(look_times(&missing, 1, 11), 1);
+	missing.sequence++;
+	assert_int_equal(look_for(&missing, 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_CAME);
+	for (int i = 0; i < 30; i++, missing.sequence++)
+		assert_int_equal(look_for(&missing, 1), 0);
+}
+
 /* First one rank of a host lacks, then all of them do. */
 static void a_host_takes_the_place_of_its_rank(void **state)
 {
@@ -443,6 +458,7 @@ int main(void)
 		TEST(a_wait_no_longer_than_usual_is_none),
 		TEST(a_rank_whose_process_has_ended_is_missing_at_the_second_look),
 		TEST(the_end_of_those_that_waited_is_no_coming),
+		TEST(who_lacks_in_a_later_collective_has_come),
 		TEST(a_host_takes_the_place_of_its_rank),
 		TEST(the_rest_of_a_lateness_is_no_stall),
 	};
