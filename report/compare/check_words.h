@@ -1,0 +1,22 @@
+/* The sentences of a check's result that all its formats share. Any thread. */
+#ifndef CHECK_WORDS_H
+#define CHECK_WORDS_H
+
+#include <stddef.h>
+
+#include "check_writer.h"
+
+#define CHECK_WORDS_SIZE 1024u
+
+/* Write a text, cut to size, and return it: the verdict, "regressed: 1 of 7 kernels"; and of a row "+1.02 % (+0.81 to
+ * +1.20 %): launches +0.00 %, duration +1.02 %". */
+const char *check_words_verdict(const struct check_report *report, char *text, size_t size);
+const char *check_words_row(const struct check_row *row, char *text, size_t size);
+
+/* Writes a line for each thing that a reader must know, after prefix. */
+void check_words_notes(FILE *out, const struct check_report *report, const char *prefix);
+
+/* Writes "+1.02 %"; "-": not known. */
+const char *check_words_percent(double part, char text[static 32]);
+
+#endif

@@ -1,0 +1,21 @@
+/* Writes the result of a check (run_check.h) for people, programs and CI. Any thread; the arguments must not change
+ * meanwhile. */
+#ifndef CHECK_WRITER_H
+#define CHECK_WRITER_H
+
+#include <stdio.h>
+
+#include "run_check.h"
+
+enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_MARKDOWN, CHECK_JUNIT };
+
+struct check_report {
+	const struct check_result *result;
+	const struct check_question *question;
+	const char *const *labels; /* clean; of the question's runs */
+};
+
+/* 0, or -errno of the failed write. */
+int check_writer_write(FILE *out, const struct check_report *report, enum check_format format);
+
+#endif
