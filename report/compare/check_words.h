@@ -3,10 +3,17 @@
 #define CHECK_WORDS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
-#include "check_writer.h"
+#include "run_check.h"
 
 #define CHECK_WORDS_SIZE 1024u
+
+struct check_report {
+	const struct check_result *result;
+	const struct check_question *question;
+	const char *const *labels; /* clean; of the question's runs */
+};
 
 /* Write a text, cut to size, and return it: the verdict, "regressed: 1 of 7 kernels"; and of a row "+1.02 % (+0.81 to
  * +1.20 %): launches +0.00 %, duration +1.02 %". */

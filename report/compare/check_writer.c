@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "check_words.h"
-
 #include "report/model/report_summary.h"
 #include "report/writers/json_text.h"
 #include "report/writers/text_file.h"

@@ -5,15 +5,9 @@
 
 #include <stdio.h>
 
-#include "run_check.h"
+#include "check_words.h"
 
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_MARKDOWN, CHECK_JUNIT };
-
-struct check_report {
-	const struct check_result *result;
-	const struct check_question *question;
-	const char *const *labels; /* clean; of the question's runs */
-};
 
 /* 0, or -errno of the failed write. */
 int check_writer_write(FILE *out, const struct check_report *report, enum check_format format);

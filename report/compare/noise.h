@@ -1,4 +1,5 @@
-/* Estimates how far a mean lies from its true value by chance. All values are relative: 0.01 is 1 %. Pure; any thread. */
+/* Estimates how far a mean lies from its true value by chance. All values are relative: 0.01 is 1 %. Pure; any
+ * thread. */
 #ifndef NOISE_H
 #define NOISE_H
 
@@ -17,11 +18,11 @@ struct noise {
 	double bound;
 };
 
-/* Of n values that do not depend on one another, such as means of runs or of ranks. n: 2 or more. It is 0 only if all are
- * equal. */
+/* Of n values that do not depend on one another, such as means of runs or of ranks. n: 2 or more. It is 0 only if
+ * all are equal. */
 struct noise noise_of_values(const double *values, uint32_t n);
 
-/* Of a run's time in n windows, in order (run_work.h). Windows make batches of about
+/* Of a run's time in n windows, in order (run_item.h). Windows make batches of about
  * equal work. Batches that follow one another may be alike: with first-order correlation r they count as
  * (1 - r) / (1 + r) of their number. false: there are too few windows. */
 struct run_window;

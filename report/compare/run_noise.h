@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "noise.h"
-#include "run_work.h"
+#include "run_item.h"
 
 /* Of the run's mean; the item is one of the run's. false: the run does not tell. The second is a bound that counts
  * launches as independent. */

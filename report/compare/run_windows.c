@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_item.h"
+
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/kept_log.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_kept.h"
 #include "base/array.h"
+#include "report/profile/profile.h"
 
 /* A launch; those of equal item and stack should take equally long. */
 struct piece {
@@ -114,9 +117,9 @@ static int take_pieces(struct reader *reader, const struct host_sample *pieces, 
 		key.kind = piece->kind % 16;
 		key.copy_kind = piece->kind / 16;
 		launches[i] = (struct piece){.stack_id = piece->stack_id,
-					      .window = (piece->time_ns - piece->duration_ns) /
-							KEPT_LOG_GPU_NS,
-					      .ns = piece->duration_ns};
+					     .window = (piece->time_ns - piece->duration_ns) /
+						       KEPT_LOG_GPU_NS,
+					     .ns = piece->duration_ns};
 		error = key.kind > RECORD_GPU_GRAPH
 				? -EPROTO
 				: reader->find_item(reader->context, &key, &launches[i].item);

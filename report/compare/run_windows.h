@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
-#include "run_work.h"
-
 #include "aggregator/core/fold_table.h"
+
+struct profile;
+struct run_work;
 
 /* Returns the item of a kind of work. 0 or -errno. */
 typedef int run_windows_item(void *context, const struct fold_key *key, uint32_t *item);
