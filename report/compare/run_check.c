@@ -71,7 +71,8 @@ static int find_lengths(struct checker *checker, char **error)
 					      *work->device ? work->device : "unknown ones");
 		if (launches_ratio(first, work, &launches))
 			return -ENOMEM;
-		if (launches == 0)
+		checker->result->lossy |= work->lossy;
+		if (launches == 0 && !checker->result->lossy)
 			return error_text_set(error, -EINVAL, "the runs have no kernel in common");
 		struct run_scale scale = run_scale_choose(&first->counts, &work->counts, launches);
 		checker->units[i] = scale.factor;
@@ -79,7 +80,6 @@ static int find_lengths(struct checker *checker, char **error)
 			checker->result->unit = scale.unit;
 		if (i == 0)
 			checker->shown = scale.before;
-		checker->result->lossy |= work->lossy;
 		for (uint32_t j = RUN_WORK_ALL + 1; j < work->nr_items; j++)
 			if (!work->items[j].is_nccl)
 				checker->whole_ns[i] += (double)work->items[j].ns;

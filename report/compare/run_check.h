@@ -6,7 +6,7 @@
  *   - Below the limit: it has not.
  *   - Neither: the runs are too noisy to say.
  * Together, all kernels of equal runs have an alarm in at most 1 % of the cases. A change of the limit is found, or is
- * too noisy, but for 0.25 % of the cases. Used by one thread. */
+ * too noisy, but for 0.1 % of the cases. Used by one thread. */
 #ifndef RUN_CHECK_H
 #define RUN_CHECK_H
 
@@ -15,8 +15,8 @@
 
 #include "run_work.h"
 
-#define RUN_CHECK_ALARMS 0.01   /* of all rows together */
-#define RUN_CHECK_MISSES 0.0025 /* of each row */
+#define RUN_CHECK_ALARMS 0.01  /* of all rows together */
+#define RUN_CHECK_MISSES 0.001 /* of each row */
 /* What runs may differ by beyond what a single run shows. Where it shows nothing but the least and the greatest
  * duration, and where other GPUs of the same type ran. Assumed, not measured. */
 #define RUN_CHECK_UNSEEN    0.01
