@@ -209,6 +209,8 @@ static void write_json_side(FILE *out, const char *name, const struct change_sid
 	json_text_member(out, "label", side->label);
 	if (side->summary)
 		json_text_member(out, "summary", side->summary);
+	else
+		fputs("\"summary\":null,", out);
 	write_number(out, "units", report->scale.unit <= RUN_COLLECTIVES ? units : NAN);
 	fprintf(out, "\"ranks\":%" PRIu32 "},\n", side->nr_ranks);
 }

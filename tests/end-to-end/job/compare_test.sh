@@ -43,6 +43,14 @@ same "diff: the kernel that has gone" "$(sed -n '/^Vanished:/,$p' "$scratch/tabl
 "$flamegrid" diff "$scratch/before" "$scratch/before" --by kernel -f json >"$scratch/self.json"
 same "diff: with itself nothing changes" "$(python3 -c 'import json, sys; print({r["change_ns"] for r in json.load(open(sys.argv[1]))["rows"]})' "$scratch/self.json")" "{0}"
 
+# valid WHAT FILE: as the schema says.
+valid() {
+	local here
+	here=$(dirname "$0")
+	check "JSON as its schema says: $1" env PATH="/usr/bin:$PATH" python3 "$here/../support/valid_report.py" "$here/../../../docs/report.schema.json" "$2"
+}
+valid diff "$scratch/self.json"
+
 # refused WHAT STATUS WORDS COMMAND...
 refused() {
 	local what=$1 status=$2 words=$3
@@ -77,6 +85,7 @@ status 0 "kernels of a greater share" --baseline "$scratch/before" --min-share 4
 status 1 "several baselines" --baseline "$scratch/before" --baseline "$scratch/again" --baseline "$scratch/before" "$scratch/after"
 status 0 "a faster one" --baseline "$scratch/after" "$scratch/before"
 "$flamegrid" check --baseline "$scratch/before" "$scratch/after" -f json -o "$scratch/check.json"
+valid check "$scratch/check.json"
 same "check: JSON" "$(python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(d["verdict"], [(r["name"], r["duration_change"], r["count_change"]) for r in d["rows"] if r["verdict"] == "regressed"])' "$scratch/check.json")" \
 	"regressed [('k1', 0.01, 0)]"
 "$flamegrid" check --baseline "$scratch/before" "$scratch/after" -f junit -o "$scratch/check.xml"
