@@ -224,8 +224,6 @@ static int find_noise(struct checker *checker, struct check_row *row, struct noi
 		if (!noise_within(checker, run_noise_of_launches, noise)) {
 			row->source = CHECK_FROM_NOTHING;
 			*noise = (struct noise){INFINITY, INFINITY, 0};
-		} else if (noise->deviation > 0) {
-			noise->bound += RUN_CHECK_UNSEEN;
 		}
 	}
 	if (nr_runs(question) == 2 && !checker->result->other_gpus) {
@@ -241,8 +239,11 @@ static int find_noise(struct checker *checker, struct check_row *row, struct noi
 			*noise = ranks;
 		}
 	}
-	if (checker->result->other_gpus && noise->deviation > 0)
-		noise->bound += RUN_CHECK_OTHER_GPU;
+	/* Launches that all take equally long are simulated. */
+	if (noise->deviation > 0)
+		noise->bound += checker->result->other_gpus          ? RUN_CHECK_OTHER_GPU
+				: row->source == CHECK_FROM_LAUNCHES ? RUN_CHECK_UNSEEN_DRIFT
+								     : RUN_CHECK_UNSEEN;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/store/database.h"
 #include "report/compare/check_writer.h"
 #include "report/model/report_build.h"
 #include "tests/report/straggler/straggler_fixture.h"
@@ -265,6 +266,34 @@ static void other_types_of_gpus_are_refused(void **state)
 	free(error);
 }
 
+static void damaged_windows_are_refused(void **state)
+{
+	struct database *database;
+	struct report_tree *tree;
+	struct run_work *work;
+	void *fixture = NULL;
+	uint32_t id = 0;
+	char *error;
+
+	(void)state;
+	assert_int_equal(job_set_up(&fixture), 0);
+	uint32_t process = job_process(0);
+	job_communicator(process, 1, 0xfeed, 0, 1);
+	play_step(&(struct plan){0}, process, 0, 0, &id);
+	job_commit();
+	struct profile *profile = job_profile();
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(database_open(job_path(), false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, "UPDATE sample_blocks SET data = x'0102'"), 0);
+	database_close(database);
+	assert_int_equal(run_work_create(profile, tree, job_path(), &work, &error), -EPROTO);
+	assert_null(work);
+	free(error);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	job_tear_down(&fixture);
+}
+
 static char *text_of(enum check_format format)
 {
 	const char *const labels[] = {"old", "new"};
@@ -316,6 +345,7 @@ int main(void)
 		TEST(a_lossy_run_is_never_judged),
 		TEST(runs_without_a_common_kernel_are_refused),
 		TEST(other_types_of_gpus_are_refused),
+		TEST(damaged_windows_are_refused),
 		TEST(names_cannot_break_a_format),
 	};
 
