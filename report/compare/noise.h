@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NOISE_BATCHES     32u /* of a run's time; fewer if there are fewer windows */
+#define NOISE_BATCHES     64u /* of a run's time; fewer if there are fewer windows */
 #define NOISE_BATCHES_MIN 8u
 #define NOISE_RANKS_MIN   8u
 

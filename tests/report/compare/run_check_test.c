@@ -32,6 +32,8 @@ struct plan {
 	uint32_t more;        /* more launches of "planted" a step */
 	const char *renamed;  /* in place of "gemm" */
 	uint32_t ranks;       /* 0: RANKS */
+	uint32_t others;      /* further kernels, of 1 ms */
+	uint32_t slower;      /* thousandths more of each of these */
 	bool with_lone_ranks; /* no communicator, so single launches are not kept */
 };
 
@@ -63,6 +65,15 @@ static void play_step(const struct plan *plan, uint32_t process, uint32_t rank, 
 	kernel.start_ns = now_ns + 1000000;
 	kernel.ns = varied(step, rank, 900000) + 9 * plan->run_ns;
 	job_kernel(process, &kernel);
+	for (uint32_t i = 0; i < plan->others; i++) {
+		static const char *const names[] = {"k0", "k1", "k2", "k3"};
+
+		kernel.name = names[i];
+		kernel.correlation_id = ++*id;
+		kernel.start_ns += 2000000;
+		kernel.ns = varied(step, rank + i, 1000000) + 1000 * plan->slower;
+		job_kernel(process, &kernel);
+	}
 }
 
 /* Plays a run into a store, and reads it. */
@@ -227,6 +238,22 @@ static void without_single_launches_one_baseline_says_nothing(void **state)
 	assert_true(fabs(row_of("planted")->change - 0.05) < 0.001);
 }
 
+static void what_a_clock_may_explain_is_said(void **state)
+{
+	(void)state;
+	run(&(struct plan){.others = 4});
+	run(&(struct plan){.others = 4, .slower = 20});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_REGRESSED);
+	assert_int_equal(row_of("k2")->state, CHECK_REGRESSED);
+	assert_true(fabs(result->alike - 0.02) < 0.001);
+	forget(NULL);
+	run(&(struct plan){.others = 4});
+	run(&(struct plan){.others = 4, .planted_ns = 5000});
+	check(1);
+	assert_true(result->alike == 0);
+}
+
 static void a_lossy_run_is_never_judged(void **state)
 {
 	(void)state;
@@ -342,6 +369,7 @@ int main(void)
 		TEST(whole_runs_tell_the_noise_once_there_are_enough),
 		TEST(other_gpus_are_too_much_for_one_baseline),
 		TEST(without_single_launches_one_baseline_says_nothing),
+		TEST(what_a_clock_may_explain_is_said),
 		TEST(a_lossy_run_is_never_judged),
 		TEST(runs_without_a_common_kernel_are_refused),
 		TEST(other_types_of_gpus_are_refused),
