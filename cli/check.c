@@ -95,7 +95,7 @@ static int load(struct check *check, uint32_t run)
 {
 	static const struct report_options options = {
 		.lines = REPORT_LINES_OFF,
-		.leaves_most = REPORT_LEAVES_MOST,
+		.leaves_most = 1, /* the tree is needed for its ledger alone */
 	};
 	struct report_view view;
 	char store[PATH_MAX], *error = NULL;

@@ -121,6 +121,8 @@ static int parse(struct diff *diff, int argc, char **argv)
 		return option_line_refuse(table, "--unit is for --format folded");
 	if (diff->by == CHANGE_BY_LINE)
 		diff->names.lines = REPORT_LINES_ON;
+	if (!diff->is_of_ranks)
+		diff->names.leaves_most = 1; /* only sums over ranks and threads matter */
 	return OPTION_LINE_GO;
 }
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct run_window;
+
 #define NOISE_BATCHES     64u /* of a run's time; fewer if there are fewer windows */
 #define NOISE_BATCHES_MIN 8u
 #define NOISE_RANKS_MIN   8u
@@ -14,18 +16,16 @@
 struct noise {
 	double deviation; /* standard deviation of the mean */
 	double freedom;   /* degrees of freedom of that estimate; INFINITY: it is a bound */
-	/* What comes in addition and is not in the estimate, at most */
-	double bound;
+	double bound;     /* what comes in addition and is not in the estimate, at most */
 };
 
 /* Of n values that do not depend on one another, such as means of runs or of ranks. n: 2 or more. It is 0 only if
  * all are equal. */
 struct noise noise_of_values(const double *values, uint32_t n);
 
-/* Of a run's time in n windows, in order (run_item.h). Windows make batches of about
- * equal work. Batches that follow one another may be alike: with first-order correlation r they count as
- * (1 - r) / (1 + r) of their number. false: there are too few windows. */
-struct run_window;
+/* Of a run's time in n windows, in order (run_item.h). Windows make batches of about equal work. Batches that follow
+ * one another may be alike: with first-order correlation r they count as (1 - r) / (1 + r) of their number. false:
+ * there are too few windows. */
 bool noise_of_windows(const struct run_window *windows, uint32_t n, struct noise *noise);
 
 /* Of the difference of two means. The degrees of freedom are Welch's. */

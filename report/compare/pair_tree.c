@@ -179,6 +179,7 @@ static int join(struct joint *joint, struct side sides[2], double factor)
 	owner->pair.tree.leaves = owner->leaves;
 	owner->pair.tree.nr_leaves = joint->nr_leaves;
 	owner->pair.tree.steps = false;
+	owner->pair.tree.leaves_given_up = 0; /* a side is the sum of all its ranks and threads */
 	owner->pair.is_framework = owner->is_framework;
 	return error;
 }

@@ -1,69 +1,39 @@
 #include "work_class.h"
 
+#include <pthread.h>
+#include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "report/model/report_kind.h"
 
-/* The first part that is found decides, so parts that others contain stand before them. */
-static const struct {
-	const char *part;
-	enum work_class work_class;
-} parts[] = {
-	{"nccl", WORK_CLASS_NCCL},
-	{"flash", WORK_CLASS_ATTENTION},
-	{"fmha", WORK_CLASS_ATTENTION},
-	{"attention", WORK_CLASS_ATTENTION},
-	{"attn", WORK_CLASS_ATTENTION},
-	{"layer_norm", WORK_CLASS_NORMALIZATION},
-	{"layernorm", WORK_CLASS_NORMALIZATION},
-	{"rms_norm", WORK_CLASS_NORMALIZATION},
-	{"rmsnorm", WORK_CLASS_NORMALIZATION},
-	{"batch_norm", WORK_CLASS_NORMALIZATION},
-	{"batchnorm", WORK_CLASS_NORMALIZATION},
-	{"group_norm", WORK_CLASS_NORMALIZATION},
-	{"groupnorm", WORK_CLASS_NORMALIZATION},
-	{"bn_fw", WORK_CLASS_NORMALIZATION},
-	{"bn_bw", WORK_CLASS_NORMALIZATION},
-	{"winograd", WORK_CLASS_CONVOLUTION},
-	{"wgrad", WORK_CLASS_CONVOLUTION},
-	{"dgrad", WORK_CLASS_CONVOLUTION},
-	{"fprop", WORK_CLASS_CONVOLUTION},
-	{"conv2d", WORK_CLASS_CONVOLUTION},
-	{"conv3d", WORK_CLASS_CONVOLUTION},
-	{"convolution", WORK_CLASS_CONVOLUTION},
-	{"convolve", WORK_CLASS_CONVOLUTION},
-	{"splitkreduce", WORK_CLASS_GEMM},
-	{"gemm", WORK_CLASS_GEMM},
-	{"gemv", WORK_CLASS_GEMM},
-	{"matmul", WORK_CLASS_GEMM},
-	{"cutlass", WORK_CLASS_GEMM},
-	{"cublas", WORK_CLASS_GEMM},
-	{"nvjet", WORK_CLASS_GEMM},
-	{"xmma", WORK_CLASS_GEMM},
-	{"fused_mm", WORK_CLASS_GEMM},
-	{"fused_addmm", WORK_CLASS_GEMM},
-	{"fused_bmm", WORK_CLASS_GEMM},
-	{"softmax", WORK_CLASS_REDUCTION},
-	{"reduce", WORK_CLASS_REDUCTION},
-	{"reduction", WORK_CLASS_REDUCTION},
-	{"triton_per_", WORK_CLASS_REDUCTION},
-	{"triton_red_", WORK_CLASS_REDUCTION},
-	{"cumsum", WORK_CLASS_REDUCTION},
-	{"scan", WORK_CLASS_REDUCTION},
-	{"sort", WORK_CLASS_REDUCTION},
-	{"topk", WORK_CLASS_REDUCTION},
-	{"elementwise", WORK_CLASS_ELEMENTWISE},
-	{"triton_poi_", WORK_CLASS_ELEMENTWISE},
-	{"multi_tensor", WORK_CLASS_ELEMENTWISE},
-	{"embedding", WORK_CLASS_ELEMENTWISE},
-	{"index", WORK_CLASS_ELEMENTWISE},
-	{"gather", WORK_CLASS_ELEMENTWISE},
-	{"scatter", WORK_CLASS_ELEMENTWISE},
-	{"dropout", WORK_CLASS_ELEMENTWISE},
-	{"catarray", WORK_CLASS_ELEMENTWISE},
-	{"fill", WORK_CLASS_ELEMENTWISE},
+/* Extended regular expressions in small or capital letters. The first one that fits decides. */
+static const char *const patterns[] = {
+	[WORK_CLASS_NCCL] = "nccl|rccl|nvshmem",
+	[WORK_CLASS_ATTENTION] = "flash|fmha|attention|attn|mha_|sdpa|xqa|paged_kv",
+	[WORK_CLASS_GEMM] =
+		"gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|conv|winograd|[wd]grad|"
+		"split_?k|triton_mm|_mm_",
+	[WORK_CLASS_REDUCTION] =
+		"reduc|norm|softmax|entropy|welford|arg(max|min)|scan|triton_(red|per)_|"
+		"(sum|mean|var)(_|Ops|<|$)",
+	[WORK_CLASS_ELEMENTWISE] =
+		"element_?wise|pointwise|triton_poi|vectorized|multi_tensor|adam|fused|silu|gelu|"
+		"relu|"
+		"dropout|rope|rotary|cast|fill|copy|(^|_)(add|mul|sub|div|axpy|scale|bias)",
 };
+#define PATTERNS (sizeof(patterns) / sizeof(*patterns))
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static regex_t compiled[PATTERNS];
+static bool usable[PATTERNS]; /* false: there was no memory for it */
+
+static void compile(void)
+{
+	for (size_t i = 0; i < PATTERNS; i++)
+		usable[i] = regcomp(&compiled[i], patterns[i],
+				    REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
+}
 
 enum work_class work_class_of(uint32_t kind, const char *name)
 {
@@ -73,27 +43,26 @@ enum work_class work_class_of(uint32_t kind, const char *name)
 		return WORK_CLASS_MEMSET;
 	if (kind == REPORT_KIND_GRAPH)
 		return WORK_CLASS_GRAPH;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strcasestr(name, parts[i].part))
-			return parts[i].work_class;
-	return WORK_CLASS_OTHER;
+	pthread_once(&once, compile);
+	for (size_t i = 0; i < PATTERNS; i++)
+		if (usable[i] && regexec(&compiled[i], name, 0, NULL, 0) == 0)
+			return (enum work_class)i;
+	return WORK_CLASS_KERNEL;
 }
 
 const char *work_class_name(enum work_class work_class)
 {
 	static const char *const names[WORK_CLASSES] = {
-		[WORK_CLASS_OTHER] = "other",
-		[WORK_CLASS_GEMM] = "gemm",
+		[WORK_CLASS_NCCL] = "nccl",
 		[WORK_CLASS_ATTENTION] = "attention",
-		[WORK_CLASS_CONVOLUTION] = "convolution",
-		[WORK_CLASS_NORMALIZATION] = "normalization",
+		[WORK_CLASS_GEMM] = "gemm",
 		[WORK_CLASS_REDUCTION] = "reduction",
 		[WORK_CLASS_ELEMENTWISE] = "elementwise",
-		[WORK_CLASS_NCCL] = "nccl",
+		[WORK_CLASS_KERNEL] = "kernel",
 		[WORK_CLASS_COPY] = "copy",
 		[WORK_CLASS_MEMSET] = "memset",
 		[WORK_CLASS_GRAPH] = "graph",
 	};
 
-	return work_class < WORK_CLASSES ? names[work_class] : names[WORK_CLASS_OTHER];
+	return names[work_class < WORK_CLASSES ? work_class : WORK_CLASS_KERNEL];
 }
