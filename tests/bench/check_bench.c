@@ -164,6 +164,7 @@ static struct run_work *play(struct run *run)
 struct tally {
 	uint32_t states[CHECK_STATES];
 	uint32_t others; /* regressed, but not the planted kernel */
+	uint32_t above; /* pairs in which some interval is above 0: alarms if any change were one */
 	double resolves; /* the sum of the planted kernel's */
 	enum check_source source;
 };
@@ -175,9 +176,11 @@ static void judge(const struct check_question *question, struct tally *tally)
 
 	assert_int_equal(run_check_create(question, &result, &error), 0);
 	tally->states[result->verdict]++;
+	bool is_above = false;
 	for (uint32_t i = 0; i < result->nr_rows; i++) {
 		const struct check_row *row = &result->rows[i];
 
+		is_above |= row->low > 0;
 		if (strcmp(row->name, "planted") == 0) {
 			tally->resolves += row->resolves;
 			tally->source = row->source;
@@ -185,6 +188,7 @@ static void judge(const struct check_question *question, struct tally *tally)
 			tally->others += row->state == CHECK_REGRESSED;
 		}
 	}
+	tally->above += is_above;
 	run_check_destroy(result);
 }
 
@@ -214,6 +218,7 @@ static void add_up(struct tally *sum, const struct tally *tally)
 	for (uint32_t i = 0; i < CHECK_STATES; i++)
 		sum->states[i] += tally->states[i];
 	sum->others += tally->others;
+	sum->above += tally->above;
 	sum->resolves += tally->resolves;
 	sum->source = tally->source;
 }
@@ -221,9 +226,9 @@ static void add_up(struct tally *sum, const struct tally *tally)
 static void print_row(const char *words, const struct tally *equal, const struct tally *planted,
 		      uint32_t nr_pairs)
 {
-	printf("| %s | %s | %u | %u | %u | %u | %u | %u | %u | %.2f %% |\n", words,
+	printf("| %s | %s | %u | %u | %u | %u | %u | %u | %u | %u | %.2f %% |\n", words,
 	       check_source_name(planted->source), equal->states[CHECK_SAME],
-	       equal->states[CHECK_REGRESSED], equal->states[CHECK_NOISY],
+	       equal->states[CHECK_REGRESSED], equal->states[CHECK_NOISY], equal->above,
 	       planted->states[CHECK_REGRESSED], planted->states[CHECK_SAME],
 	       planted->states[CHECK_NOISY], planted->others, 100 * planted->resolves / nr_pairs);
 	fflush(stdout);
@@ -251,9 +256,10 @@ int main(int argc, char **argv)
 	}
 	if (nr_baselines < 1 || nr_baselines > BASELINES_MAX)
 		return 2;
-	printf("| noise | noise of | equal: same | alarms | too noisy | planted: found | missed | "
+	printf("| noise | noise of | equal: same | alarms | too noisy | above 0 | planted: found | "
+	       "missed | "
 	       "too noisy | others named | resolves |\n"
-	       "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	       "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
 	for (enum kind kind = JITTER; kind < KINDS; kind++) {
 		struct tally equal = {0}, planted = {0};
 
