@@ -94,8 +94,8 @@ static int parse(struct check *check, int argc, char **argv)
 static int load(struct check *check, uint32_t run)
 {
 	static const struct report_options options = {
-		.lines = REPORT_LINES_OFF,
-		.leaves_most = 1, /* the tree is needed for its ledger alone */
+		.lines = REPORT_LINES_ON,
+		.leaves_most = 1, /* the tree is needed for its ledger and its lines */
 	};
 	struct report_view view;
 	char store[PATH_MAX], *error = NULL;

@@ -220,6 +220,7 @@ static int make_pair(struct diff *diff, double factor)
 
 static int find_scale(struct diff *diff)
 {
+	static const struct source_frameworks none;
 	struct run_counts counts[2];
 	struct change_table *kernels = NULL;
 	double launches = 0;
@@ -232,7 +233,7 @@ static int find_scale(struct diff *diff)
 		log_error("%s", error);
 	free(error);
 	if (result == 0)
-		result = change_table_create(diff->views[1].diff, CHANGE_BY_KERNEL, NULL, 1,
+		result = change_table_create(diff->views[1].diff, CHANGE_BY_KERNEL, &none, 1,
 					     &kernels);
 	if (result == 0)
 		result = change_table_launches(kernels, &launches);
@@ -296,7 +297,7 @@ static int open_view(struct diff *diff, int side)
 
 static int make_table(struct diff *diff)
 {
-	const struct change_frameworks frameworks = {
+	const struct source_frameworks frameworks = {
 		diff->pair ? diff->pair->is_framework : NULL,
 		diff->pair ? diff->pair->tree.nr_strings : 0,
 	};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source_line.h"
 #include "weighted_median.h"
 #include "work_class.h"
 
@@ -14,7 +15,7 @@
 
 struct builder {
 	const struct report_diff *diff;
-	const struct change_frameworks *frameworks;
+	const struct source_frameworks *frameworks;
 	struct change_table *table;
 	uint32_t *row_of; /* by string: its row + 1 */
 	uint32_t *seen;   /* by string: the last leaf + 1 that had it in its path */
@@ -66,45 +67,16 @@ static void add_frames(struct builder *builder, uint32_t leaf)
 	}
 }
 
-/* Returns whether a frame's name ends in ":41". */
-static bool has_line(const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	return colon && colon > name && colon[-1] != ':' && colon[1] &&
-	       colon[1 + strspn(colon + 1, "0123456789")] == '\0';
-}
-
-static bool is_framework(const struct builder *builder, uint32_t name)
-{
-	const struct change_frameworks *frameworks = builder->frameworks;
-
-	return frameworks && frameworks->is_framework && name < frameworks->nr_known &&
-	       frameworks->is_framework[name];
-}
-
 static void add_line(struct builder *builder, uint32_t leaf, uint32_t *no_line)
 {
 	const struct report_tree *tree = &builder->diff->tree;
-	uint32_t depth = report_tree_path(tree->nodes, tree->leaves[leaf].node, builder->chain);
-	uint32_t innermost = UINT32_MAX;
+	uint32_t line = source_line_find(tree, builder->frameworks, tree->leaves[leaf].node,
+					 builder->chain);
 
-	for (uint32_t i = 0; i < depth; i++) {
-		uint32_t name = tree->nodes[builder->chain[i]].name;
-
-		if (!has_line(tree->strings[name]))
-			continue;
-		if (!is_framework(builder, name)) {
-			innermost = name;
-			break;
-		}
-		if (innermost == UINT32_MAX)
-			innermost = name;
-	}
-	if (innermost == UINT32_MAX)
+	if (line == SOURCE_LINE_NONE)
 		add_to(builder, no_line, NO_LINE, leaf);
 	else
-		add_string(builder, innermost, tree->strings[innermost], leaf);
+		add_string(builder, line, tree->strings[line], leaf);
 }
 
 /* Returns "gemm" of "[GPU_Kernel]gemm"; other leaves have their whole names. */
@@ -166,7 +138,7 @@ static int by_change(const void *a, const void *b, void *context)
 }
 
 int change_table_create(const struct report_diff *diff, enum change_by by,
-			const struct change_frameworks *frameworks, double factor,
+			const struct source_frameworks *frameworks, double factor,
 			struct change_table **table)
 {
 	struct change_table *made = calloc(1, sizeof(*made));

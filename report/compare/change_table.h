@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source_line.h"
+
 #include "report/model/report_diff.h"
 
 enum change_by {
 	/* All work below a frame, in whatever stack, and once where a function calls itself. So rows do not add up. */
 	CHANGE_BY_FRAME,
 	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind */
-	/* The line that launches: the innermost one with a number that is no framework's, else the innermost one. */
-	CHANGE_BY_LINE,
-	CHANGE_BY_CLASS, /* work_class.h */
+	CHANGE_BY_LINE,   /* the line that launches (source_line.h) */
+	CHANGE_BY_CLASS,  /* work_class.h */
 };
 
 struct change_row {
@@ -29,15 +30,11 @@ struct change_table {
 	struct report_diff_amount before, after; /* of all leaves */
 };
 
-/* is_framework: by string of the tree from which the difference was made, which has nr_known of them; NULL: no frame is
- * a framework's. factor: times before count so much in the order of the rows; the rows themselves are as they are.
- * The difference is borrowed until destroy. 0 or -ENOMEM; on error *table is NULL. */
-struct change_frameworks {
-	const bool *is_framework;
-	uint32_t nr_known;
-};
+/* frameworks: by string of the tree from which the difference was made. factor: times before count so much in the order
+ * of the rows; the rows themselves are as they are. The difference is borrowed until destroy. 0 or -ENOMEM; on error
+ * *table is NULL. */
 int change_table_create(const struct report_diff *diff, enum change_by by,
-			const struct change_frameworks *frameworks, double factor,
+			const struct source_frameworks *frameworks, double factor,
 			struct change_table **table);
 void change_table_destroy(struct change_table *table); /* accepts NULL */
 

@@ -47,6 +47,8 @@ const char *check_words_row(const struct check_row *row, char *text, size_t size
 	text_line_append(text, size, ": launches %s, duration %s",
 			 check_words_percent(row->count_change, texts[3]),
 			 check_words_percent(row->duration_change, texts[4]));
+	if (row->line)
+		text_line_append(text, size, "; launched by %s", row->line);
 	return text;
 }
 
@@ -68,6 +70,15 @@ static void note_losses(FILE *out, const struct check_report *report, const char
 				question->runs[i]->summary);
 }
 
+/* Says where to look. */
+static void note_lines(FILE *out, const struct check_result *result, const char *prefix)
+{
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		if (result->rows[i].state == CHECK_REGRESSED && result->rows[i].line)
+			fprintf(out, "%s%s is launched by %s.\n", prefix, result->rows[i].name,
+				result->rows[i].line);
+}
+
 void check_words_notes(FILE *out, const struct check_report *report, const char *prefix)
 {
 	static const char *const units[] = {
@@ -83,6 +94,7 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 	char text[32];
 
 	note_losses(out, report, prefix);
+	note_lines(out, result, prefix);
 	fprintf(out, "%s%s\n", prefix, units[result->unit]);
 	if (result->alike != 0)
 		fprintf(out,

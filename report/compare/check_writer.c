@@ -79,6 +79,10 @@ static void write_json_row(FILE *out, const struct check_row *row)
 	write_number(out, "duration_change", row->duration_change);
 	write_number(out, "clock_change", NAN);
 	write_number(out, "resolves", row->resolves);
+	if (row->line)
+		json_text_member(out, "line", row->line);
+	else
+		fputs("\"line\":null,", out);
 	json_text_member(out, "noise_of", check_source_name(row->source));
 	fprintf(out, "\"verdict\":\"%s\"}", check_state_name(row->state));
 }

@@ -279,6 +279,9 @@ static int add_row(struct checker *checker, const struct run_item *item)
 	if (row->share < question->min_share && item != &question->runs[0]->items[RUN_WORK_ALL])
 		return 0;
 	checker->noises[result->nr_rows++] = (struct noise){.freedom = INFINITY};
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		if (checker->items[i] && checker->items[i]->line)
+			row->line = checker->items[i]->line;
 	row->state = !before ? CHECK_NEW : !after ? CHECK_VANISHED : CHECK_NOT_JUDGED;
 	if (before < question->nr_before || after < question->nr_after)
 		return 0;

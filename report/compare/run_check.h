@@ -52,6 +52,8 @@ struct check_row {
 	double change, count_change, duration_change;
 	double low, high; /* the interval of change */
 	double resolves;  /* a change that is found nearly always */
+	const char *
+		line; /* borrowed; the line that launches most of it, of the last run; NULL: not known */
 	enum check_source source;
 	enum check_state state;
 };

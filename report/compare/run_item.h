@@ -18,6 +18,9 @@ struct run_item {
 	 * u, n (M - u) (u - m) (Bhatia and Davis, 2000). Of covered_ns of ns alone. */
 	double spread_ns2;
 	uint64_t covered_ns;
+	/* owns; the source line that launches most of a kernel, and the time of that; NULL: none is known */
+	char *line;
+	uint64_t line_ns;
 };
 
 /* A GPU in a process. */

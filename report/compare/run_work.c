@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_lines.h"
 #include "run_windows.h"
 
 #include "aggregator/core/fold_table.h"
@@ -366,6 +367,8 @@ int run_work_create(const struct profile *profile, const struct report_tree *tre
 		return -ENOMEM;
 	int result = build(&builder, store_path, error);
 	if (result == 0)
+		result = run_lines_find(tree, builder.work);
+	if (result == 0)
 		result = describe(&builder, tree);
 	report_names_destroy(builder.names);
 	free(builder.item_of);
@@ -383,8 +386,10 @@ void run_work_destroy(struct run_work *work)
 {
 	if (!work)
 		return;
-	for (uint32_t i = 0; i < work->nr_items; i++)
+	for (uint32_t i = 0; i < work->nr_items; i++) {
 		free(work->items[i].name);
+		free(work->items[i].line);
+	}
 	free(work->items);
 	free(work->by_name);
 	free(work->members);

@@ -8,8 +8,8 @@
 #include "report/model/report_tree.h"
 #include "report/profile/profile.h"
 
-/* tree: of the profile, for its ledger. 0, or -errno with *error one line, which the caller owns (free()), or NULL. On
- * error *work is NULL. */
+/* tree: of the profile, for its ledger and its lines. 0, or -errno with *error one line, which the caller owns
+ * (free()), or NULL. On error *work is NULL. */
 int run_work_create(const struct profile *profile, const struct report_tree *tree,
 		    const char *store_path, struct run_work **work, char **error);
 void run_work_destroy(struct run_work *work); /* accepts NULL */

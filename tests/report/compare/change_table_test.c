@@ -12,6 +12,8 @@
 
 #include "report/compare/change_writer.h"
 #include "report/compare/pair_tree.h"
+#include "report/compare/run_item.h"
+#include "report/compare/run_lines.h"
 #include "report/compare/run_scale.h"
 #include "report/writers/diff_writer.h"
 
@@ -73,7 +75,7 @@ static void pair_up(double factor)
 
 static void list_by(enum change_by by, double factor)
 {
-	const struct change_frameworks frameworks = {pair->is_framework, pair->tree.nr_strings};
+	const struct source_frameworks frameworks = {pair->is_framework, pair->tree.nr_strings};
 
 	assert_int_equal(change_table_create(diff, by, &frameworks, factor, &table), 0);
 }
@@ -135,10 +137,29 @@ static void a_line_is_the_users_even_below_a_framework(void **state)
 	part();
 }
 
+static void a_kernel_has_the_line_that_launches_most_of_it(void **state)
+{
+	struct run_item items[] = {{.name = (char *)"all kernels"},
+				   {.name = (char *)"sm90_gemm"},
+				   {.name = (char *)"vectorized_elementwise_kernel"}};
+	const struct run_item *by_name[] = {&items[0], &items[1], &items[2]};
+	struct run_work work = {.items = items, .nr_items = 3, .by_name = by_name};
+
+	(void)state;
+	assert_int_equal(run_lines_find(&before, &work), 0);
+	assert_null(items[0].line);
+	assert_string_equal(items[1].line, "train.py:main:3");
+	assert_int_equal(items[1].line_ns, 10000);
+	assert_string_equal(items[2].line, "train.py:main:3");
+	assert_int_equal(items[2].line_ns, 4000);
+	free(items[1].line);
+	free(items[2].line);
+}
+
 static void without_a_users_line_it_is_the_frameworks(void **state)
 {
 	static const bool is_framework[16] = {false, true, true, true, true, true, true, true};
-	const struct change_frameworks all = {is_framework, 8};
+	const struct source_frameworks all = {is_framework, 8};
 
 	(void)state;
 	pair_up(1);
@@ -246,6 +267,7 @@ int main(void)
 		cmocka_unit_test(kernels_match_whatever_the_gpu),
 		cmocka_unit_test(a_function_without_a_symbol_matches_by_its_file),
 		cmocka_unit_test(a_line_is_the_users_even_below_a_framework),
+		cmocka_unit_test(a_kernel_has_the_line_that_launches_most_of_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
 		cmocka_unit_test(classes_sum_all_work),
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),

@@ -53,12 +53,13 @@ static struct change_table *table;
 
 static void read_all(struct report_view *view)
 {
+	static const struct source_frameworks none;
 	char *error;
 
 	assert_int_equal(report_subject_read(view, ALL_SUBJECTS, &error), 0);
 	assert_null(error);
 	assert_int_equal(report_diff_create(view->tree, 0, REPORT_DIFF_MEDIAN, &view->diff), 0);
-	assert_int_equal(change_table_create(view->diff, CHANGE_BY_KERNEL, NULL, 1, &table), 0);
+	assert_int_equal(change_table_create(view->diff, CHANGE_BY_KERNEL, &none, 1, &table), 0);
 	changes = (struct change_report){.table = table,
 					 .before = {.label = view->diff->label_before},
 					 .after = {.label = view->diff->label_after},
