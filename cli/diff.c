@@ -10,6 +10,10 @@
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "options/option_line.h"
+#include "report/compare/change_table.h"
+#include "report/compare/pair_tree.h"
+#include "report/model/report_summary.h"
+#include "report/names/clean_text.h"
 #include "report/view/report_subject.h"
 
 #define MEDIAN  ((uint32_t)REPORT_DIFF_MEDIAN)
@@ -17,23 +21,80 @@
 
 #define RANKS_SIZE 256u
 
-struct diff {
-	const char *profile_path, *output_path;
-	struct report_options names;
-	struct report_request request;
-	int32_t rank, against;
+/* The words of --format and of --by, in their order in the table of options. */
+enum diff_format { DIFF_TABLE, DIFF_FOLDED, DIFF_JSON, DIFF_HTML };
+static const enum report_format formats[] = {
+	[DIFF_TABLE] = REPORT_TABLE,
+	[DIFF_FOLDED] = REPORT_FOLDED,
+	[DIFF_JSON] = REPORT_JSON,
+	[DIFF_HTML] = REPORT_HTML,
+};
+static const char *const by_names[] = {
+	[CHANGE_BY_FRAME] = "frame",
+	[CHANGE_BY_KERNEL] = "kernel",
+	[CHANGE_BY_LINE] = "line",
+	[CHANGE_BY_CLASS] = "class",
 };
 
-/* OPTION_LINE_GO; otherwise the exit status. */
+struct diff {
+	const char *profiles[2]; /* before, after; of ranks the second one alone */
+	const char *output_path;
+	struct report_options names;
+	struct report_request request;
+	enum change_by by;
+	int32_t rank, against;
+	bool is_of_ranks;
+	/* own */
+	struct report_view views[2];
+	char stores[2][PATH_MAX];
+	char *labels[2];
+	char summaries[2][REPORT_SUMMARY_SIZE];
+	struct pair_tree *pair;
+	struct change_table *table;
+	struct change_report report;
+};
+
+/* ---- options */
+
+/* Returns OPTION_LINE_GO, or the exit status after a message. */
+static int take_operands(struct diff *diff, int nr, char **operands, uint32_t rank,
+			 uint32_t against)
+{
+	const struct option_table *table = &option_table_diff;
+
+	diff->is_of_ranks = rank != NO_RANK;
+	if (diff->is_of_ranks && nr > 1)
+		return option_line_refuse(table, "--rank compares ranks of one profile");
+	if (diff->is_of_ranks && rank == against)
+		return option_line_refuse(table, "a rank cannot be compared with itself");
+	if (!diff->is_of_ranks && nr != 2)
+		return option_line_refuse(
+			table, nr < 2 ? "--rank is missing, or a second profile to compare with"
+				      : "only two profiles can be compared");
+	if (!diff->is_of_ranks && against != MEDIAN)
+		return option_line_refuse(table, "--against changes nothing without --rank");
+	diff->rank = (int32_t)rank;
+	diff->against = (int32_t)against;
+	diff->profiles[0] = operands[0];
+	diff->profiles[1] = operands[nr - 1];
+	return OPTION_LINE_GO;
+}
+
 static int parse(struct diff *diff, int argc, char **argv)
 {
 	uint32_t rank = NO_RANK, against = MEDIAN;
+	enum diff_format format = DIFF_TABLE;
+	bool format_given = false, by_given = false, unit_given = false, weight_given = false;
 	const struct option_target targets[] = {
 		{"rank", .number = &rank, .most = INT32_MAX},
 		{"against", .number = &against, .most = INT32_MAX, .first = MEDIAN},
-		{"format", .choice = &diff->request.format, .first = REPORT_FOLDED},
-		{"unit", .choice = &diff->request.folded.unit, .first = FOLDED_US},
-		{"weight", .choice = &diff->request.folded.weight, .first = FOLDED_TIME},
+		{"format", .choice = &format, .flag = &format_given},
+		{"by", .choice = &diff->by, .flag = &by_given},
+		{"top", .number = &diff->request.top, .least = 1, .most = UINT32_MAX},
+		{"unit", .choice = &diff->request.folded.unit, .flag = &unit_given,
+		 .first = FOLDED_US},
+		{"weight", .choice = &diff->request.folded.weight, .flag = &weight_given,
+		 .first = FOLDED_TIME},
 		{"planes", .take = report_planes_take, .context = &diff->names.planes},
 		{"lines", .choice = &diff->names.lines, .first = REPORT_LINES_ON},
 		{"output", .text = &diff->output_path, .least = 1},
@@ -42,17 +103,30 @@ static int parse(struct diff *diff, int argc, char **argv)
 	int status =
 		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
 
+	if (status == OPTION_LINE_GO)
+		status = take_operands(diff, argc - optind, argv + optind, rank, against);
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (rank == NO_RANK)
-		return option_line_refuse(table, "--rank is missing");
-	if (rank == against)
-		return option_line_refuse(table, "a rank cannot be compared with itself");
-	diff->rank = (int32_t)rank;
-	diff->against = (int32_t)against;
-	diff->profile_path = argv[optind];
+	if (!format_given)
+		format = diff->is_of_ranks ? DIFF_FOLDED : DIFF_TABLE;
+	diff->request.format = formats[format];
+	bool has_rows = format == DIFF_TABLE || format == DIFF_JSON;
+	if (by_given && !has_rows)
+		return option_line_refuse(table, "--by is for --format table or json");
+	if (diff->request.top && format != DIFF_TABLE)
+		return option_line_refuse(table, "--top is for --format table");
+	if (weight_given && has_rows)
+		return option_line_refuse(table, "--weight is for --format folded or html");
+	if (unit_given && format != DIFF_FOLDED)
+		return option_line_refuse(table, "--unit is for --format folded");
+	if (diff->by == CHANGE_BY_LINE)
+		diff->names.lines = REPORT_LINES_ON;
+	if (!diff->is_of_ranks)
+		diff->names.leaves_most = 1; /* only sums over ranks and threads matter */
 	return OPTION_LINE_GO;
 }
+
+/* ---- ranks */
 
 /* Writes "0-3, 8"; "none". The rows are by rank. */
 static const char *list_ranks(const struct report_ranks *ranks, char text[static RANKS_SIZE])
@@ -76,30 +150,183 @@ static const char *list_ranks(const struct report_ranks *ranks, char text[static
 }
 
 /* Returns 0, or -errno after an error. */
-static int compare(struct diff *diff, struct report_view *view)
+static int compare_ranks(struct diff *diff)
 {
-	char subtitle[160], ranks[RANKS_SIZE], *error = NULL;
+	struct report_view *view = &diff->views[1];
+	const char *path = diff->profiles[1];
+	char ranks[RANKS_SIZE];
 
 	if (view->ranks && view->ranks->has_jobs) {
 		log_error("%s has ranks of several jobs: compare those of one job, in its profile",
-			  diff->profile_path);
+			  path);
 		return -EINVAL;
 	}
 	int result = report_diff_create(view->tree, diff->rank, diff->against, &view->diff);
 
-	if (result == 0) {
-		snprintf(subtitle, sizeof(subtitle), "%s against the %s", view->diff->label_after,
-			 view->diff->label_before);
-		diff->request.subtitle = subtitle;
-		result = report_subject_save(view, diff->output_path, &diff->request, &error);
-	}
-	if (result == -ENOENT && !view->diff)
+	if (result == -ENOENT)
 		log_error(
 			"%s has nothing of rank %d, or of the ranks to compare with; its ranks: %s "
 			"(flamegrid report %s --ranks)",
-			diff->profile_path, diff->rank, list_ranks(view->ranks, ranks),
-			diff->profile_path);
+			path, diff->rank, list_ranks(view->ranks, ranks), path);
 	else if (result < 0)
+		log_error("%s", strerror(-result));
+	else
+		diff->report = (struct change_report){
+			.before = {.label = view->diff->label_before},
+			.after = {.label = view->diff->label_after},
+			.scale = {RUN_WHOLE, 1, 1, 1},
+		};
+	return result;
+}
+
+/* ---- profiles */
+
+static int make_label(struct diff *diff, int side)
+{
+	const char *path = diff->profiles[side];
+
+	diff->labels[side] = clean_text_of(path, (uint32_t)strlen(path));
+	return diff->labels[side] ? 0 : -ENOMEM;
+}
+
+/* Writes the end of a path, which tells profiles apart, into a label of the page. */
+static void set_page_label(char *label, size_t size, const char *path)
+{
+	size_t length = strlen(path);
+
+	snprintf(label, size, "%s%s", length < size ? "" : "...",
+		 length < size ? path : path + length - (size - 4));
+}
+
+/* Makes the difference of both trees. */
+static int make_pair(struct diff *diff, double factor)
+{
+	struct report_view *after = &diff->views[1];
+
+	report_diff_destroy(after->diff);
+	after->diff = NULL;
+	pair_tree_destroy(diff->pair);
+	int result = pair_tree_create(diff->views[0].tree, after->tree, factor, &diff->pair);
+	if (result == 0)
+		result = report_diff_create(&diff->pair->tree, PAIR_AFTER, PAIR_BEFORE,
+					    &after->diff);
+	if (result < 0)
+		return result;
+	set_page_label(after->diff->label_before, sizeof(after->diff->label_before),
+		       diff->labels[0]);
+	set_page_label(after->diff->label_after, sizeof(after->diff->label_after), diff->labels[1]);
+	return 0;
+}
+
+static int find_scale(struct diff *diff)
+{
+	static const struct source_frameworks none;
+	struct run_counts counts[2];
+	struct change_table *kernels = NULL;
+	double launches = 0;
+	char *error = NULL;
+	int result = 0;
+
+	for (int i = 0; i < 2 && result == 0; i++)
+		result = run_counts_read(diff->views[i].store_path, &counts[i], &error);
+	if (error)
+		log_error("%s", error);
+	free(error);
+	if (result == 0)
+		result = change_table_create(diff->views[1].diff, CHANGE_BY_KERNEL, &none, 1,
+					     &kernels);
+	if (result == 0)
+		result = change_table_launches(kernels, &launches);
+	change_table_destroy(kernels);
+	if (result < 0)
+		return result;
+	diff->report = (struct change_report){
+		.before = {diff->labels[0],
+			   report_summary_line(diff->views[0].tree, diff->summaries[0],
+					       REPORT_SUMMARY_SIZE),
+			   counts[0].nr_ranks},
+		.after = {diff->labels[1],
+			  report_summary_line(diff->views[1].tree, diff->summaries[1],
+					      REPORT_SUMMARY_SIZE),
+			  counts[1].nr_ranks},
+		.scale = run_scale_choose(&counts[0], &counts[1], launches),
+	};
+	return 0;
+}
+
+/* Returns 0, or -errno after an error. */
+static int compare_profiles(struct diff *diff)
+{
+	bool has_rows = diff->request.format == REPORT_TABLE || diff->request.format == REPORT_JSON;
+	int result = make_label(diff, 0);
+
+	if (result == 0)
+		result = make_label(diff, 1);
+	if (result == 0)
+		result = make_pair(diff, 1);
+	if (result == -ENOENT) {
+		const struct report_view *empty =
+			&diff->views[diff->views[0].tree->nr_leaves ? 1 : 0];
+
+		log_error("%s has no work to compare", empty->given_path);
+		return result;
+	}
+	if (result == 0)
+		result = find_scale(diff);
+	if (result == 0 && !has_rows && diff->report.scale.factor != 1)
+		result = make_pair(diff, diff->report.scale.factor);
+	if (result < 0)
+		log_error("%s", strerror(-result));
+	return result;
+}
+
+/* ---- the whole */
+
+static int open_view(struct diff *diff, int side)
+{
+	char *error;
+	int result = report_view_open(&diff->views[side],
+				      output_dir_store(diff->profiles[side], diff->stores[side]),
+				      &diff->names, &error);
+
+	if (result < 0)
+		log_error("%s", error ? error : "out of memory");
+	free(error);
+	return result;
+}
+
+static int make_table(struct diff *diff)
+{
+	const struct source_frameworks frameworks = {
+		diff->pair ? diff->pair->is_framework : NULL,
+		diff->pair ? diff->pair->tree.nr_strings : 0,
+	};
+	int result = change_table_create(diff->views[1].diff, diff->by, &frameworks,
+					 diff->report.scale.factor, &diff->table);
+
+	diff->report.table = diff->table;
+	diff->report.by = by_names[diff->by];
+	diff->views[1].changes = &diff->report;
+	if (result < 0)
+		log_error("%s", strerror(-result));
+	return result;
+}
+
+static int save(struct diff *diff)
+{
+	struct report_view *view = &diff->views[1];
+	char subtitle[256], scaled[64] = "", *error;
+
+	if (!diff->is_of_ranks && diff->report.scale.factor != 1)
+		snprintf(scaled, sizeof(scaled), ", whose times count %.4f times",
+			 diff->report.scale.factor);
+	snprintf(subtitle, sizeof(subtitle), "%s against %s%s%s", view->diff->label_after,
+		 diff->is_of_ranks ? "the " : "", view->diff->label_before, scaled);
+	diff->request.subtitle = subtitle;
+	if (!diff->is_of_ranks)
+		view->before_path = diff->views[0].given_path;
+	int result = report_subject_save(view, diff->output_path, &diff->request, &error);
+	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	return result;
@@ -107,22 +334,36 @@ static int compare(struct diff *diff, struct report_view *view)
 
 int verb_diff(const char *program, int argc, char **argv)
 {
-	struct diff diff = {.request = {.asked = 1u << REPORT_SUBJECT_DIFF},
-			    .names = {.lines = REPORT_LINES_OFF}};
-	struct report_view view;
-	char store[PATH_MAX], *error;
-	int status = parse(&diff, argc, argv);
+	struct diff *diff = calloc(1, sizeof(*diff));
+	int result = 0;
 
 	(void)program;
-	if (status != OPTION_LINE_GO)
-		return status;
-	int result = report_view_open(&view, output_dir_store(diff.profile_path, store),
-				      &diff.names, &error);
-	if (result < 0)
-		log_error("%s", error ? error : "out of memory");
-	else
-		result = compare(&diff, &view);
-	free(error);
-	report_view_close(&view);
-	return result < 0 ? EXIT_FAILED : EXIT_OK;
+	if (!diff) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	diff->request.asked = 1u << REPORT_SUBJECT_DIFF;
+	diff->names.lines = REPORT_LINES_OFF;
+	int status = parse(diff, argc, argv);
+	if (status == OPTION_LINE_GO) {
+		if (!diff->is_of_ranks)
+			result = open_view(diff, 0);
+		if (result == 0)
+			result = open_view(diff, 1);
+		if (result == 0)
+			result = diff->is_of_ranks ? compare_ranks(diff) : compare_profiles(diff);
+		if (result == 0)
+			result = make_table(diff);
+		if (result == 0)
+			result = save(diff);
+		status = result < 0 ? EXIT_FAILED : EXIT_OK;
+	}
+	report_view_close(&diff->views[1]);
+	report_view_close(&diff->views[0]);
+	change_table_destroy(diff->table);
+	pair_tree_destroy(diff->pair);
+	free(diff->labels[0]);
+	free(diff->labels[1]);
+	free(diff);
+	return status;
 }

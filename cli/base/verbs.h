@@ -5,7 +5,7 @@
 
 /* Exit statuses. `run` uses 125-127 for its own failures, as env(1) does, since all others are the job's. */
 #define EXIT_OK        0
-#define EXIT_FAILED    1 /* something could not be done */
+#define EXIT_FAILED    1 /* something could not be done; check has statuses of its own */
 #define EXIT_USAGE     2 /* the command line was not understood */
 #define EXIT_LOSS      3 /* report --strict: records were lost */
 #define EXIT_RUN_OWN   125
@@ -21,6 +21,7 @@ int verb_keygen(const char *program, int argc, char **argv);
 int verb_step(const char *program, int argc, char **argv);
 int verb_doctor(const char *program, int argc, char **argv);
 int verb_report(const char *program, int argc, char **argv);
+int verb_check(const char *program, int argc, char **argv);
 int verb_diff(const char *program, int argc, char **argv);
 int verb_fetch(const char *program, int argc, char **argv);
 int verb_watch(const char *program, int argc, char **argv);

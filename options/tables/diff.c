@@ -2,11 +2,15 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"rank", 0, "N", OPTION_DAILY, "Compare this rank."},
+	{"by", 0, "frame|kernel|line|class", OPTION_DAILY,
+	 "Choose what a row is (default: frame)."},
+	{"top", 0, "N", OPTION_DAILY, "Print so many rows (default: 20)."},
+	{"format", 'f', "table|folded|json|html", OPTION_DAILY,
+	 "Print rows, \"stack before after\", JSON, or a flame graph (default: table; of ranks: "
+	 "folded)."},
+	{"rank", 0, "N", OPTION_DAILY, "Compare this rank of one profile."},
 	{"against", 0, "median|N", OPTION_DAILY,
 	 "Compare with the median of all others (default), or a rank."},
-	{"format", 'f', "folded|html", OPTION_DAILY,
-	 "Print \"stack before after\" (default), or a flame graph."},
 	ROW_OUTPUT_FILE,
 	OPTION_ROW_HELP,
 
@@ -21,10 +25,11 @@ static const struct option_row rows[] = {
 const struct option_table option_table_diff = {
 	.program = "flamegrid",
 	.verb = "diff",
-	.usage = "--rank N [OPTION...] PROFILE",
-	.summary = "Show how a rank's work differs from that of the others.",
+	.usage = "[OPTION...] BEFORE AFTER\n--rank N [OPTION...] PROFILE",
+	.summary = "Show how two profiles, or a rank and the others, differ.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
 	.operand = "profile",
 	.rows = rows,
 	.usage_status = 2,
+	.has_many = true,
 };

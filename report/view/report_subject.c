@@ -112,6 +112,8 @@ WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tre
 WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks))
 WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))
 WRITE(write_diff_html, diff, write_html(view, out, request))
+WRITE(write_diff_table, changes, change_writer_table(out, view->changes, request->top))
+WRITE(write_diff_json, changes, change_writer_json(out, view->changes))
 #undef WRITE
 
 static int read_collectives(struct report_view *view, struct collective_folds **folds)
@@ -188,7 +190,8 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0,
 		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS,
 		[REPORT_HTML] = DETAIL(WEIGHT) | STACKS}, NULL,
-		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html}},
+		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html,
+		[REPORT_TABLE] = write_diff_table, [REPORT_JSON] = write_diff_json}},
 	[REPORT_SUBJECT_BY] = {.option = "--by"},
 	[REPORT_SUBJECT_MEMORY] = {.option = "--memory"},
 	[REPORT_SUBJECT_PLANES] = {.option = "--planes"},
@@ -380,7 +383,8 @@ int report_subject_save(const struct report_view *view, const char *path,
 			const struct report_request *request, char **error)
 {
 	*error = NULL;
-	if (path && is_store(path, view->given_path))
+	if (path && (is_store(path, view->given_path) ||
+		     (view->before_path && is_store(path, view->before_path))))
 		return error_text_set(error, -EEXIST,
 				      "%s: the profile itself, which a report "
 				      "must not replace",

@@ -2,6 +2,7 @@
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 
+#include "report/compare/change_writer.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_clocks.h"
@@ -15,8 +16,8 @@
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_topology.h"
 
-/* report_view_open() leaves the last four members NULL. The caller may set the first of them. report_subject_read()
- * makes the next two, and the caller the difference. report_view_close() destroys all but the topology. */
+/* report_view_open() leaves the last six members NULL. The caller may set the first of them. report_subject_read()
+ * makes the next two, and the caller sets the last three. report_view_close() destroys all but what is borrowed. */
 struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
@@ -31,7 +32,9 @@ struct report_view {
 	const struct straggler_topology *topology; /* borrowed; of a file */
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;
-	struct report_diff *diff; /* difference of two ranks in the tree */
+	struct report_diff *diff; /* difference of two ranks in the tree, or of two profiles */
+	const struct change_report *changes; /* borrowed; the difference as rows */
+	const char *before_path; /* borrowed; of the store of the other profile in the difference */
 };
 
 /* Loads the store. 0, or -errno with one line in *error that names the path. The caller owns *error: free(); it is NULL

@@ -66,12 +66,19 @@ function countRanks(profile, frames, frame) {
 	return frames.ranks.get(frame);
 }
 
-// By how much frames have changed: more is above 0.
+const FULL_CHANGE = 0.25;
+
+// By how much frames have changed, as a part of what they were: more is above 0. From a quarter on it is 1, or -1.
 function changesOf(frames, weight) {
 	const { lo, hi } = frames.sums[weight], before = frames.before[weight];
-	const of = lo.map((low, i) => low - before.lo[i] + (hi[i] - before.hi[i]) * PART);
+	const of = lo.map((low, i) => {
+		const change = low - before.lo[i] + (hi[i] - before.hi[i]) * PART;
+		const full = FULL_CHANGE * (before.lo[i] + before.hi[i] * PART);
 
-	return { of, most: of.reduce((most, change) => Math.max(most, Math.abs(change)), 0) };
+		return Math.abs(change) < full ? change / full : Math.sign(change);
+	});
+
+	return { of, most: 1 };
 }
 
 // Leaves group by group, so that one table of frames by node serves all groups in turn.

@@ -10,7 +10,7 @@ import sys
 import jsonschema
 
 SUBJECTS = {"leaves": "profile", "compared": "ranks_report", "communicators": "straggler_report",
-            "clocks": "clocks_report", "event": "watch_event"}
+            "clocks": "clocks_report", "event": "watch_event", "factor": "diff_report", "max_regress": "check_report"}
 OPTIONAL = {"collectives", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads"}
 
 

@@ -48,13 +48,31 @@ static void open_view(struct report_view *view)
 	assert_null(error);
 }
 
+static struct change_report changes;
+static struct change_table *table;
+
 static void read_all(struct report_view *view)
 {
+	static const struct source_frameworks none;
 	char *error;
 
 	assert_int_equal(report_subject_read(view, ALL_SUBJECTS, &error), 0);
 	assert_null(error);
 	assert_int_equal(report_diff_create(view->tree, 0, REPORT_DIFF_MEDIAN, &view->diff), 0);
+	assert_int_equal(change_table_create(view->diff, CHANGE_BY_KERNEL, &none, 1, &table), 0);
+	changes = (struct change_report){.table = table,
+					 .before = {.label = view->diff->label_before},
+					 .after = {.label = view->diff->label_after},
+					 .scale = {RUN_WHOLE, 1, 1, 1},
+					 .by = "kernel"};
+	view->changes = &changes;
+}
+
+static void close_view(struct report_view *view)
+{
+	change_table_destroy(table);
+	table = NULL;
+	report_view_close(view);
 }
 
 /* The length of what is written; -errno. */
@@ -122,7 +140,7 @@ static void every_subject_is_written_in_a_format_or_refused_with_those_that_it_h
 	}
 	assert_int_equal(written + refused, REPORT_SUBJECTS * REPORT_FORMATS);
 	assert_int_equal(written, 29);
-	report_view_close(&view);
+	close_view(&view);
 }
 
 static void every_subject_has_its_usual_format(void **state)
@@ -241,7 +259,7 @@ static void clocks_are_a_subject_and_an_option_of_samples(void **state)
 	request.asked |= 1u << REPORT_SUBJECT_CLOCKS;
 	assert_true(without > 0);
 	assert_true(write_length(&view, &request) > without);
-	report_view_close(&view);
+	close_view(&view);
 }
 
 static void what_was_not_read_is_not_written(void **state)
@@ -261,7 +279,7 @@ static void what_was_not_read_is_not_written(void **state)
 		else
 			assert_true(write_length(&view, &request) > 0);
 	}
-	report_view_close(&view);
+	close_view(&view);
 }
 
 static void a_store_that_is_gone_is_named(void **state)
@@ -279,7 +297,7 @@ static void a_store_that_is_gone_is_named(void **state)
 		assert_int_equal(error && strstr(error, view.store_path), result < 0);
 		free(error);
 	}
-	report_view_close(&view);
+	close_view(&view);
 }
 
 static void a_file_that_does_not_take_the_report_is_named(void **state)
@@ -299,7 +317,7 @@ static void a_file_that_does_not_take_the_report_is_named(void **state)
 	free(error);
 	assert_int_equal(report_subject_save(&view, "/dev/null", &request, &error), 0);
 	assert_null(error);
-	report_view_close(&view);
+	close_view(&view);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)

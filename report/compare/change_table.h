@@ -1,0 +1,46 @@
+/* The changes between the two sides of a difference (report_diff.h), summed by frame, kernel, source line or class of
+ * work. Used by one thread; immutable once made. */
+#ifndef CHANGE_TABLE_H
+#define CHANGE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source_line.h"
+
+#include "report/model/report_diff.h"
+
+enum change_by {
+	/* All work below a frame, in whatever stack, and once where a function calls itself. So rows do not add up. */
+	CHANGE_BY_FRAME,
+	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind */
+	CHANGE_BY_LINE,   /* the line that launches (source_line.h) */
+	CHANGE_BY_CLASS,  /* work_class.h */
+};
+
+struct change_row {
+	const char *name; /* borrowed from the difference */
+	struct report_diff_amount before, after;
+};
+
+struct change_table {
+	struct change_row *
+		rows; /* owns; the greatest change of time first, then the least time, then by name */
+	uint32_t nr_rows;
+	struct report_diff_amount before, after; /* of all leaves */
+};
+
+/* frameworks: by string of the tree from which the difference was made. factor: times before count so much in the order
+ * of the rows; the rows themselves are as they are. The difference is borrowed until destroy. 0 or -ENOMEM; on error
+ * *table is NULL. */
+int change_table_create(const struct report_diff *diff, enum change_by by,
+			const struct source_frameworks *frameworks, double factor,
+			struct change_table **table);
+void change_table_destroy(struct change_table *table); /* accepts NULL */
+
+/* Returns how often kernels were launched after, for each time before: the median over the kernels of both sides,
+ * weighted by time. A kernel that is launched more often in each step changes it little. 0: no kernel is in both.
+ * -ENOMEM: *ratio is 0. by_kernel: a table of CHANGE_BY_KERNEL. */
+int change_table_launches(const struct change_table *by_kernel, double *ratio);
+
+#endif

@@ -1,0 +1,237 @@
+#include "change_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include "report/model/report_summary.h"
+#include "report/writers/json_text.h"
+#include "report/writers/text_file.h"
+
+#define TOP_USUAL 20u
+#define TEXT_SIZE 64u
+#define TIME_SIZE 48u
+
+static double change_of(const struct change_report *report, const struct change_row *row)
+{
+	return (double)row->after.ns - report->scale.factor * (double)row->before.ns;
+}
+
+static bool is_new(const struct change_row *row)
+{
+	return row->before.ns == 0 && row->before.count == 0;
+}
+
+static bool is_gone(const struct change_row *row)
+{
+	return row->after.ns == 0 && row->after.count == 0;
+}
+
+/* Returns the time of a step, a collective, or one launch; NAN: there is none. */
+static double part_of(const struct run_scale *scale, const struct report_diff_amount *amount,
+		      double units)
+{
+	if (scale->unit == RUN_LAUNCHES || scale->unit == RUN_WHOLE)
+		return amount->count ? (double)amount->ns / (double)amount->count : NAN;
+	return (double)amount->ns / units;
+}
+
+static double part_before(const struct run_scale *scale, const struct report_diff_amount *amount)
+{
+	return part_of(scale, amount, scale->before);
+}
+
+static double part_after(const struct run_scale *scale, const struct report_diff_amount *amount)
+{
+	return part_of(scale, amount, scale->before * scale->factor);
+}
+
+/* ---- table */
+
+static const char *time_text(double ns, char text[static TIME_SIZE])
+{
+	if (!(ns < 0x1p63))
+		snprintf(text, TIME_SIZE, "-");
+	else
+		report_summary_time((uint64_t)llround(ns < 0 ? 0 : ns), text);
+	return text;
+}
+
+static const char *signed_text(double ns, char text[static TEXT_SIZE])
+{
+	*text = ns < 0 ? '-' : '+';
+	time_text(fabs(ns), text + 1);
+	return text;
+}
+
+/* factor: how much longer the side after is. */
+static const char *relative_text(double before, double after, double factor,
+				 char text[static TEXT_SIZE])
+{
+	if (before > 0 && factor > 0)
+		snprintf(text, TEXT_SIZE, "%+.2f %%", 100 * (after / (before * factor) - 1));
+	else
+		snprintf(text, TEXT_SIZE, "%s", after > 0 ? "new" : "-");
+	return text;
+}
+
+static void write_row(FILE *out, const struct change_report *report, const struct change_row *row)
+{
+	char texts[7][TEXT_SIZE];
+	const struct run_scale *scale = &report->scale;
+
+	fprintf(out, "%12s %10s %11s %11s %17s %17s %10s  %s\n",
+		signed_text(change_of(report, row), texts[0]),
+		is_gone(row) ? "gone"
+			     : relative_text((double)row->before.ns, (double)row->after.ns,
+					     scale->factor, texts[1]),
+		time_text((double)row->before.ns, texts[2]),
+		time_text((double)row->after.ns, texts[3]),
+		time_text(part_before(scale, &row->before), texts[4]),
+		time_text(part_after(scale, &row->after), texts[5]),
+		is_gone(row) ? "gone"
+			     : relative_text((double)row->before.count, (double)row->after.count,
+					     scale->factor, texts[6]),
+		row->name);
+}
+
+static void write_side(FILE *out, const struct change_report *report, const char *word,
+		       const struct change_side *side, double units)
+{
+	fprintf(out, "%-7s %s", word, side->label);
+	if (report->scale.unit <= RUN_COLLECTIVES && side->nr_ranks)
+		fprintf(out, ": %" PRIu32 " rank%s with %.0f %ss each", side->nr_ranks,
+			side->nr_ranks == 1 ? "" : "s", units / side->nr_ranks,
+			run_unit_name(report->scale.unit));
+	fputc('\n', out);
+	if (side->summary)
+		fprintf(out, "        %s\n", side->summary);
+}
+
+static void write_scale(FILE *out, const struct run_scale *scale)
+{
+	if (scale->factor == 1)
+		return;
+	fprintf(out,
+		"Changes are those of the run after, which made %.4f times as many %s%s: times "
+		"before count so often.\n",
+		scale->factor, run_unit_name(scale->unit),
+		scale->unit == RUN_LAUNCHES ? "es" : "s");
+}
+
+/* Lists the rows of which only one side has something. */
+static void write_list(FILE *out, const struct change_report *report, bool after, uint32_t top)
+{
+	const struct change_table *table = report->table;
+	char time[TEXT_SIZE];
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < table->nr_rows; i++) {
+		const struct change_row *row = &table->rows[i];
+
+		if (!(after ? is_new(row) : is_gone(row)))
+			continue;
+		if (nr == 0)
+			fprintf(out, "\n%s:\n", after ? "New" : "Vanished");
+		if (nr++ < top)
+			fprintf(out, "%12s  %s\n",
+				time_text((double)(after ? row->after.ns : row->before.ns), time),
+				row->name);
+	}
+	if (nr > top)
+		fprintf(out, "              and %" PRIu32 " more\n", nr - top);
+}
+
+int change_writer_table(FILE *out, const struct change_report *report, uint32_t top)
+{
+	const struct change_table *table = report->table;
+	const struct change_row whole = {"all", table->before, table->after};
+	const char *unit =
+		run_unit_name(report->scale.unit == RUN_WHOLE ? RUN_LAUNCHES : report->scale.unit);
+	char headings[2][TEXT_SIZE];
+	uint32_t most = top ? top : TOP_USUAL;
+
+	write_side(out, report, "before", &report->before, report->scale.before);
+	write_side(out, report, "after", &report->after, report->scale.after);
+	write_scale(out, &report->scale);
+	snprintf(headings[0], TEXT_SIZE, "before/%s", unit);
+	snprintf(headings[1], TEXT_SIZE, "after/%s", unit);
+	fprintf(out, "\n%12s %10s %11s %11s %17s %17s %10s  %s\n", "change", "relative", "before",
+		"after", headings[0], headings[1], "count", report->by);
+	write_row(out, report, &whole);
+	for (uint32_t i = 0; i < table->nr_rows && i < most; i++)
+		write_row(out, report, &table->rows[i]);
+	if (table->nr_rows > most)
+		fprintf(out, "%36s %" PRIu32 " more rows (--top)\n", "", table->nr_rows - most);
+	write_list(out, report, true, most);
+	write_list(out, report, false, most);
+	return text_file_flush(out);
+}
+
+/* ---- JSON */
+
+static void write_number(FILE *out, const char *name, double number)
+{
+	if (isfinite(number))
+		fprintf(out, "\"%s\":%.17g,", name, number);
+	else
+		fprintf(out, "\"%s\":null,", name);
+}
+
+static void write_amount(FILE *out, const char *name, const struct report_diff_amount *amount,
+			 double part)
+{
+	fprintf(out, "\"%s\":{\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",", name, amount->count,
+		amount->ns);
+	write_number(out, "unit_ns", part);
+	fprintf(out, "\"bytes\":%" PRIu64 "},", amount->bytes);
+}
+
+static void write_object(FILE *out, const struct change_report *report,
+			 const struct change_row *row)
+{
+	const struct run_scale *scale = &report->scale;
+	const double before = scale->factor * (double)row->before.ns;
+
+	fputc('{', out);
+	json_text_member(out, "name", row->name);
+	write_amount(out, "before", &row->before, part_before(scale, &row->before));
+	write_amount(out, "after", &row->after, part_after(scale, &row->after));
+	write_number(out, "change_ns", change_of(report, row));
+	write_number(out, "relative", before > 0 ? change_of(report, row) / before : NAN);
+	fprintf(out, "\"state\":\"%s\"}", is_new(row) ? "new" : is_gone(row) ? "vanished" : "both");
+}
+
+static void write_json_side(FILE *out, const char *name, const struct change_side *side,
+			    const struct change_report *report, double units)
+{
+	fprintf(out, "\"%s\":{", name);
+	json_text_member(out, "label", side->label);
+	if (side->summary)
+		json_text_member(out, "summary", side->summary);
+	else
+		fputs("\"summary\":null,", out);
+	write_number(out, "units", report->scale.unit <= RUN_COLLECTIVES ? units : NAN);
+	fprintf(out, "\"ranks\":%" PRIu32 "},\n", side->nr_ranks);
+}
+
+int change_writer_json(FILE *out, const struct change_report *report)
+{
+	const struct change_row whole = {"all", report->table->before, report->table->after};
+
+	fputs("{\"schema\":1,", out);
+	json_text_member(out, "by", report->by);
+	json_text_member(out, "unit", run_unit_name(report->scale.unit));
+	write_number(out, "factor", report->scale.factor);
+	write_json_side(out, "before", &report->before, report, report->scale.before);
+	write_json_side(out, "after", &report->after, report, report->scale.after);
+	fputs("\"all\":", out);
+	write_object(out, report, &whole);
+	fputs(",\n\"rows\":[", out);
+	for (uint32_t i = 0; i < report->table->nr_rows; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_object(out, report, &report->table->rows[i]);
+	}
+	fputs("]}\n", out);
+	return text_file_flush(out);
+}

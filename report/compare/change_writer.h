@@ -1,0 +1,31 @@
+/* Writes the changes between two profiles, or two ranks (change_table.h), as a table for people and as JSON. Any
+ * thread; the arguments must not change meanwhile. */
+#ifndef CHANGE_WRITER_H
+#define CHANGE_WRITER_H
+
+#include <stdio.h>
+
+#include "change_table.h"
+#include "run_scale.h"
+
+/* One side. Texts are clean. */
+struct change_side {
+	const char *label;   /* "prof.old", "rank 3" */
+	const char *summary; /* the closing line of its report; NULL: it has none of its own */
+	uint32_t nr_ranks;   /* of the steps or collectives; 0: not known */
+};
+
+struct change_report {
+	const struct change_table *table;
+	struct change_side before, after;
+	struct run_scale scale;
+	const char *by; /* "frame", "kernel", "line", "class" */
+};
+
+/* top: rows of the table, and of the lists of new and vanished ones; 0: 20. 0, or -errno of the failed write. */
+int change_writer_table(FILE *out, const struct change_report *report, uint32_t top);
+
+/* All rows. Numbers per step or collective are null where these are not known. */
+int change_writer_json(FILE *out, const struct change_report *report);
+
+#endif

@@ -1,0 +1,117 @@
+#include "check_words.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/names/text_line.h"
+
+const char *check_words_percent(double part, char text[static 32])
+{
+	if (isfinite(part) && fabs(part) < 1e6)
+		snprintf(text, 32, "%+.2f %%", 100 * part);
+	else
+		snprintf(text, 32, "-");
+	return text;
+}
+
+const char *check_words_verdict(const struct check_report *report, char *text, size_t size)
+{
+	const struct check_result *result = report->result;
+	uint32_t nr_judged = 0;
+
+	*text = '\0';
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		nr_judged += result->rows[i].state <= CHECK_NOISY;
+	if (result->lossy)
+		text_line_append(text, size, "cannot tell: a profile is not complete");
+	else if (result->verdict == CHECK_REGRESSED)
+		text_line_append(text, size, "regressed: %" PRIu32 " of %" PRIu32 " rows",
+				 result->nr_regressed, nr_judged);
+	else if (result->verdict == CHECK_NOISY)
+		text_line_append(text, size, "too noisy to tell: %" PRIu32 " of %" PRIu32 " rows",
+				 result->nr_noisy, nr_judged);
+	else
+		text_line_append(text, size, "the same: %" PRIu32 " rows", nr_judged);
+	return text;
+}
+
+const char *check_words_row(const struct check_row *row, char *text, size_t size)
+{
+	char texts[5][32];
+
+	*text = '\0';
+	text_line_append(text, size, "%s", check_words_percent(row->change, texts[0]));
+	if (isfinite(row->low) && isfinite(row->high))
+		text_line_append(text, size, " (%s to %s)", check_words_percent(row->low, texts[1]),
+				 check_words_percent(row->high, texts[2]));
+	text_line_append(text, size, ": launches %s, duration %s",
+			 check_words_percent(row->count_change, texts[3]),
+			 check_words_percent(row->duration_change, texts[4]));
+	if (row->line)
+		text_line_append(text, size, "; launched by %s", row->line);
+	return text;
+}
+
+static bool has_source(const struct check_result *result, enum check_source source)
+{
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		if (result->rows[i].state == CHECK_NOISY && result->rows[i].source == source)
+			return true;
+	return false;
+}
+
+static void note_losses(FILE *out, const struct check_report *report, const char *prefix)
+{
+	const struct check_question *question = report->question;
+
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++)
+		if (question->runs[i]->lossy)
+			fprintf(out, "%s%s is not complete: %s\n", prefix, report->labels[i],
+				question->runs[i]->summary);
+}
+
+/* Says where to look. */
+static void note_lines(FILE *out, const struct check_result *result, const char *prefix)
+{
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		if (result->rows[i].state == CHECK_REGRESSED && result->rows[i].line)
+			fprintf(out, "%s%s is launched by %s.\n", prefix, result->rows[i].name,
+				result->rows[i].line);
+}
+
+void check_words_notes(FILE *out, const struct check_report *report, const char *prefix)
+{
+	static const char *const units[] = {
+		[RUN_STEPS] =
+			"Times are those of one step of a rank, counted by the pattern of its "
+			"calls of NCCL.",
+		[RUN_COLLECTIVES] = "Times are those of one call of NCCL, as steps are not known.",
+		[RUN_LAUNCHES] = "Steps are not known: the runs are as long as their kernels were "
+				 "launched often.",
+		[RUN_WHOLE] = "Times are those of whole runs.",
+	};
+	const struct check_result *result = report->result;
+	char text[32];
+
+	note_losses(out, report, prefix);
+	note_lines(out, result, prefix);
+	fprintf(out, "%s%s\n", prefix, units[result->unit]);
+	if (result->alike != 0)
+		fprintf(out,
+			"%sKernels' durations changed alike, by %s: the GPUs' clock may be the "
+			"cause; "
+			"profiles do not have it.\n",
+			prefix, check_words_percent(result->alike, text));
+	if (result->other_gpus)
+		fprintf(out,
+			"%sThe runs had other GPUs of the same type, which may differ by 3 %%: "
+			"give "
+			"several baselines.\n",
+			prefix);
+	if (has_source(result, CHECK_FROM_LAUNCHES) || has_source(result, CHECK_FROM_NOTHING))
+		fprintf(out,
+			"%sA profile without calls of NCCL does not tell how much a run differs "
+			"from "
+			"the next: give three or more baselines.\n",
+			prefix);
+}

@@ -1,0 +1,29 @@
+/* The sentences of a check's result that all its formats share. Any thread. */
+#ifndef CHECK_WORDS_H
+#define CHECK_WORDS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "run_check.h"
+
+#define CHECK_WORDS_SIZE 1024u
+
+struct check_report {
+	const struct check_result *result;
+	const struct check_question *question;
+	const char *const *labels; /* clean; of the question's runs */
+};
+
+/* Write a text, cut to size, and return it: the verdict, "regressed: 1 of 7 kernels"; and of a row "+1.02 % (+0.81 to
+ * +1.20 %): launches +0.00 %, duration +1.02 %; launched by train.py:step:41". */
+const char *check_words_verdict(const struct check_report *report, char *text, size_t size);
+const char *check_words_row(const struct check_row *row, char *text, size_t size);
+
+/* Writes a line for each thing that a reader must know, after prefix. */
+void check_words_notes(FILE *out, const struct check_report *report, const char *prefix);
+
+/* Writes "+1.02 %"; "-": not known. */
+const char *check_words_percent(double part, char text[static 32]);
+
+#endif

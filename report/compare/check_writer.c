@@ -1,0 +1,239 @@
+#include "check_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/report_summary.h"
+#include "report/writers/json_text.h"
+#include "report/writers/text_file.h"
+
+#define NUMBER_SIZE 32u
+
+static uint32_t nr_runs(const struct check_report *report)
+{
+	return report->question->nr_before + report->question->nr_after;
+}
+
+static const char *time_text(double ns, char text[static NUMBER_SIZE])
+{
+	if (ns > 0 && ns < 0x1p63)
+		return report_summary_time((uint64_t)llround(ns), text);
+	snprintf(text, NUMBER_SIZE, "-");
+	return text;
+}
+
+/* ---- text */
+
+static void write_text(FILE *out, const struct check_report *report)
+{
+	char words[CHECK_WORDS_SIZE], texts[9][NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < nr_runs(report); i++)
+		fprintf(out, "%-9s %s\n", i < report->question->nr_before ? "baseline" : "profile",
+			report->labels[i]);
+	fprintf(out, "%s\n\n", check_words_verdict(report, words, sizeof(words)));
+	fprintf(out, "%10s %10s %10s %10s %10s %10s %7s %11s %11s  %-8s  %-10s  %s\n", "change",
+		"from", "to", "launches", "duration", "resolves", "share", "before", "after",
+		"noise of", "verdict", "kernel");
+	for (uint32_t i = 0; i < report->result->nr_rows; i++) {
+		const struct check_row *row = &report->result->rows[i];
+
+		fprintf(out, "%10s %10s %10s %10s %10s %10s %7s %11s %11s  %-8s  %-10s  %s\n",
+			check_words_percent(row->change, texts[0]),
+			check_words_percent(row->low, texts[1]),
+			check_words_percent(row->high, texts[2]),
+			check_words_percent(row->count_change, texts[3]),
+			check_words_percent(row->duration_change, texts[4]),
+			check_words_percent(row->resolves, texts[5]) + (*texts[5] == '+'),
+			check_words_percent(row->share, texts[6]) + (*texts[6] == '+'),
+			time_text(row->before_ns, texts[7]), time_text(row->after_ns, texts[8]),
+			check_source_name(row->source), check_state_name(row->state), row->name);
+	}
+	fputc('\n', out);
+	check_words_notes(out, report, "");
+}
+
+/* ---- JSON */
+
+static void write_number(FILE *out, const char *name, double number)
+{
+	if (isfinite(number))
+		fprintf(out, "\"%s\":%.9g,", name, number);
+	else
+		fprintf(out, "\"%s\":null,", name);
+}
+
+static void write_json_row(FILE *out, const struct check_row *row)
+{
+	fputc('{', out);
+	json_text_member(out, "name", row->name);
+	write_number(out, "share", row->share);
+	write_number(out, "before_ns", row->before_ns);
+	write_number(out, "after_ns", row->after_ns);
+	write_number(out, "change", row->change);
+	write_number(out, "low", row->low);
+	write_number(out, "high", row->high);
+	write_number(out, "count_change", row->count_change);
+	write_number(out, "duration_change", row->duration_change);
+	write_number(out, "clock_change", NAN);
+	write_number(out, "resolves", row->resolves);
+	if (row->line)
+		json_text_member(out, "line", row->line);
+	else
+		fputs("\"line\":null,", out);
+	json_text_member(out, "noise_of", check_source_name(row->source));
+	fprintf(out, "\"verdict\":\"%s\"}", check_state_name(row->state));
+}
+
+static void write_json(FILE *out, const struct check_report *report)
+{
+	const struct check_result *result = report->result;
+
+	fputs("{\"schema\":1,", out);
+	json_text_member(out, "verdict", check_state_name(result->verdict));
+	fprintf(out, "\"complete\":%s,\"other_gpus\":%s,", result->lossy ? "false" : "true",
+		result->other_gpus ? "true" : "false");
+	json_text_member(out, "unit", run_unit_name(result->unit));
+	write_number(out, "max_regress", report->question->max_regress);
+	write_number(out, "min_share", report->question->min_share);
+	write_number(out, "alike", result->alike != 0 ? result->alike : NAN);
+	fputs("\n\"runs\":[", out);
+	for (uint32_t i = 0; i < nr_runs(report); i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		json_text_member(out, "label", report->labels[i]);
+		json_text_member(out, "summary", report->question->runs[i]->summary);
+		fprintf(out, "\"baseline\":%s}",
+			i < report->question->nr_before ? "true" : "false");
+	}
+	fputs("],\n\"rows\":[", out);
+	for (uint32_t i = 0; i < result->nr_rows; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_row(out, &result->rows[i]);
+	}
+	fputs("]}\n", out);
+}
+
+/* ---- Markdown */
+
+/* Writes a name as code in a cell of a table. */
+static void write_cell(FILE *out, const char *name)
+{
+	fputc('`', out);
+	for (; *name; name++)
+		if (*name == '|')
+			fputs("\\|", out);
+		else
+			fputc(*name == '`' ? '\'' : *name, out);
+	fputc('`', out);
+}
+
+static void write_markdown(FILE *out, const struct check_report *report)
+{
+	char words[CHECK_WORDS_SIZE], texts[6][NUMBER_SIZE];
+
+	fprintf(out, "### GPU time: %s\n\n", check_words_verdict(report, words, sizeof(words)));
+	fputs("| verdict | kernel | change | from | to | launches | duration | share |\n"
+	      "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+	      out);
+	for (uint32_t i = 0; i < report->result->nr_rows; i++) {
+		const struct check_row *row = &report->result->rows[i];
+
+		fprintf(out, "| %s | ", check_state_name(row->state));
+		write_cell(out, row->name);
+		fprintf(out, " | %s | %s | %s | %s | %s | %s |\n",
+			check_words_percent(row->change, texts[0]),
+			check_words_percent(row->low, texts[1]),
+			check_words_percent(row->high, texts[2]),
+			check_words_percent(row->count_change, texts[3]),
+			check_words_percent(row->duration_change, texts[4]),
+			check_words_percent(row->share, texts[5]) + (*texts[5] == '+'));
+	}
+	fputc('\n', out);
+	check_words_notes(out, report, "- ");
+}
+
+/* ---- JUnit */
+
+static void write_xml(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+}
+
+static void write_case(FILE *out, const struct check_row *row)
+{
+	static const char *const elements[CHECK_STATES] = {
+		[CHECK_REGRESSED] = "failure",  [CHECK_NOISY] = "error",
+		[CHECK_NEW] = "skipped",        [CHECK_VANISHED] = "skipped",
+		[CHECK_NOT_JUDGED] = "skipped",
+	};
+	char words[CHECK_WORDS_SIZE];
+	const char *element = elements[row->state];
+
+	fputs("    <testcase classname=\"flamegrid.check\" name=\"", out);
+	write_xml(out, row->name);
+	if (!element) {
+		fputs("\"/>\n", out);
+		return;
+	}
+	fprintf(out, "\"><%s message=\"%s: ", element, check_state_name(row->state));
+	write_xml(out, check_words_row(row, words, sizeof(words)));
+	fputs("\"/></testcase>\n", out);
+}
+
+static void write_junit(FILE *out, const struct check_report *report)
+{
+	const struct check_result *result = report->result;
+	char words[CHECK_WORDS_SIZE];
+	uint32_t nr_skipped = 0;
+
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		nr_skipped += result->rows[i].state > CHECK_NOISY;
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		"  <testsuite name=\"flamegrid check\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32
+		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
+		result->nr_rows + 1, result->nr_regressed, result->nr_noisy + result->lossy,
+		nr_skipped);
+	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles are complete\"", out);
+	if (result->lossy) {
+		fputs("><error message=\"", out);
+		write_xml(out, check_words_verdict(report, words, sizeof(words)));
+		fputs("\"/></testcase>\n", out);
+	} else {
+		fputs("/>\n", out);
+	}
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		write_case(out, &result->rows[i]);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+}
+
+int check_writer_write(FILE *out, const struct check_report *report, enum check_format format)
+{
+	static void (*const writers[])(FILE * out, const struct check_report *report) = {
+		[CHECK_TEXT] = write_text,
+		[CHECK_JSON] = write_json,
+		[CHECK_MARKDOWN] = write_markdown,
+		[CHECK_JUNIT] = write_junit,
+	};
+
+	writers[format](out, report);
+	return text_file_flush(out);
+}

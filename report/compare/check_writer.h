@@ -1,0 +1,15 @@
+/* Writes the result of a check (run_check.h) for people, programs and CI. Any thread; the arguments must not change
+ * meanwhile. */
+#ifndef CHECK_WRITER_H
+#define CHECK_WRITER_H
+
+#include <stdio.h>
+
+#include "check_words.h"
+
+enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_MARKDOWN, CHECK_JUNIT };
+
+/* 0, or -errno of the failed write. */
+int check_writer_write(FILE *out, const struct check_report *report, enum check_format format);
+
+#endif

@@ -1,0 +1,478 @@
+#include "run_check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "noise.h"
+#include "run_noise.h"
+#include "weighted_median.h"
+
+#include "base/error_text.h"
+
+#define ALIKE_ROWS  4u
+#define ALIKE_LEAST 0.002
+#define ALIKE_PART  0.25
+#define EXACT       1e-9
+
+struct checker {
+	const struct check_question *question;
+	struct check_result *result;
+	double *units,
+		*whole_ns; /* own; by run: how long it is, and its time without NCCL's kernels */
+	const struct run_item **items; /* owns; of the row, by run; NULL: the run has none */
+	struct noise *noises;          /* owns; by row */
+	double shown;                  /* steps of the first run; 1: not known */
+};
+
+static uint32_t nr_runs(const struct check_question *question)
+{
+	return question->nr_before + question->nr_after;
+}
+
+/* ---- lengths of runs */
+
+static int launches_ratio(const struct run_work *before, const struct run_work *after,
+			  double *ratio)
+{
+	struct weighted_value *values = calloc(before->nr_items, sizeof(*values));
+	uint32_t count = 0;
+
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = RUN_WORK_ALL + 1; i < before->nr_items; i++) {
+		const struct run_item *of = &before->items[i];
+		const struct run_item *other = run_work_find(after, of->name);
+
+		if (of->is_kernel && other && of->count && other->count)
+			values[count++] =
+				(struct weighted_value){(double)other->count / (double)of->count,
+							(double)of->ns + (double)other->ns};
+	}
+	*ratio = weighted_median(values, count);
+	free(values);
+	return 0;
+}
+
+static int find_lengths(struct checker *checker, char **error)
+{
+	const struct check_question *question = checker->question;
+	const struct run_work *first = question->runs[0];
+
+	for (uint32_t i = 0; i < nr_runs(question); i++) {
+		const struct run_work *work = question->runs[i];
+		double launches = 0;
+
+		if (strcmp(work->device, first->device) != 0)
+			return error_text_set(error, -EINVAL,
+					      "the runs had different GPUs: %s, and %s",
+					      *first->device ? first->device : "unknown ones",
+					      *work->device ? work->device : "unknown ones");
+		if (launches_ratio(first, work, &launches))
+			return -ENOMEM;
+		checker->result->lossy |= work->lossy;
+		if (launches == 0 && !checker->result->lossy)
+			return error_text_set(error, -EINVAL, "the runs have no kernel in common");
+		struct run_scale scale = run_scale_choose(&first->counts, &work->counts, launches);
+		checker->units[i] = scale.factor;
+		if (i == 0 || scale.unit > checker->result->unit)
+			checker->result->unit = scale.unit;
+		if (i == 0)
+			checker->shown = scale.before;
+		for (uint32_t j = RUN_WORK_ALL + 1; j < work->nr_items; j++)
+			if (!work->items[j].is_nccl)
+				checker->whole_ns[i] += (double)work->items[j].ns;
+	}
+	if (checker->result->unit == RUN_LAUNCHES)
+		checker->shown = 1;
+	return 0;
+}
+
+/* ---- rows */
+
+/* Finds the item of a row in all runs. Returns in how many runs of a side it is. */
+static uint32_t find_items(struct checker *checker, const char *name, bool after)
+{
+	const struct check_question *question = checker->question;
+	const uint32_t from = after ? question->nr_before : 0;
+	const uint32_t to = after ? nr_runs(question) : question->nr_before;
+	uint32_t count = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		checker->items[i] = run_work_find(question->runs[i], name);
+		if (checker->items[i] && !checker->items[i]->count)
+			checker->items[i] = NULL;
+		count += checker->items[i] != NULL;
+	}
+	return count;
+}
+
+static double mean_of(const struct checker *checker, bool after,
+		      double (*value)(const struct checker *checker, uint32_t run))
+{
+	const struct check_question *question = checker->question;
+	const uint32_t from = after ? question->nr_before : 0;
+	const uint32_t nr = after ? question->nr_after : question->nr_before;
+	double sum = 0;
+
+	for (uint32_t i = from; i < from + nr; i++)
+		sum += checker->items[i] ? value(checker, i) : 0;
+	return sum / nr;
+}
+
+static double share(const struct checker *checker, uint32_t run)
+{
+	return checker->whole_ns[run] > 0 ? (double)checker->items[run]->ns / checker->whole_ns[run]
+					  : 0;
+}
+
+static double time_of_unit(const struct checker *checker, uint32_t run)
+{
+	return (double)checker->items[run]->ns / (checker->units[run] * checker->shown);
+}
+
+static double log_time(const struct checker *checker, uint32_t run)
+{
+	return log(fmax((double)checker->items[run]->ns, 1) / checker->units[run]);
+}
+
+static double log_count(const struct checker *checker, uint32_t run)
+{
+	return log((double)checker->items[run]->count / checker->units[run]);
+}
+
+static double log_duration(const struct checker *checker, uint32_t run)
+{
+	return log(fmax((double)checker->items[run]->ns, 1) / (double)checker->items[run]->count);
+}
+
+static double difference(const struct checker *checker,
+			 double (*value)(const struct checker *checker, uint32_t run))
+{
+	return mean_of(checker, true, value) - mean_of(checker, false, value);
+}
+
+/* ---- noise */
+
+/* Of whole runs, which are alike on both sides but for the change. */
+static bool noise_of_runs(const struct checker *checker, struct noise *noise)
+{
+	const struct check_question *question = checker->question;
+	const double nr_before = question->nr_before, nr_after = question->nr_after;
+	double sum = 0;
+
+	*noise = (struct noise){.freedom = nr_before + nr_after - 2};
+	if (noise->freedom < 2)
+		return false;
+	for (uint32_t i = 0; i < nr_runs(question); i++) {
+		double mean = mean_of(checker, i >= question->nr_before, log_time);
+
+		sum += pow(log_time(checker, i) - mean, 2);
+	}
+	noise->deviation = sqrt(sum / noise->freedom * (1 / nr_before + 1 / nr_after));
+	return true;
+}
+
+static bool noise_of_side(const struct checker *checker, bool after,
+			  bool (*of_run)(const struct run_work *work, const struct run_item *item,
+					 struct noise *noise),
+			  struct noise *noise)
+{
+	const struct check_question *question = checker->question;
+	const uint32_t from = after ? question->nr_before : 0;
+	const uint32_t nr = after ? question->nr_after : question->nr_before;
+
+	*noise = (struct noise){.freedom = INFINITY};
+	for (uint32_t i = from; i < from + nr; i++) {
+		struct noise of;
+
+		if (!of_run(question->runs[i], checker->items[i], &of))
+			return false;
+		of.deviation /= nr;
+		of.bound /= nr;
+		*noise = noise_add(*noise, of);
+	}
+	return true;
+}
+
+static bool noise_within(const struct checker *checker,
+			 bool (*of_run)(const struct run_work *work, const struct run_item *item,
+					struct noise *noise),
+			 struct noise *noise)
+{
+	struct noise before, after;
+
+	if (!noise_of_side(checker, false, of_run, &before) ||
+	    !noise_of_side(checker, true, of_run, &after))
+		return false;
+	*noise = noise_add(before, after);
+	return true;
+}
+
+static int find_noise(struct checker *checker, struct check_row *row, struct noise *noise)
+{
+	const struct check_question *question = checker->question;
+	struct noise ranks;
+
+	row->source = CHECK_FROM_RUNS;
+	if (noise_of_runs(checker, noise))
+		return 0;
+	row->source = CHECK_FROM_WINDOWS;
+	if (!noise_within(checker, run_noise_of_windows, noise)) {
+		row->source = CHECK_FROM_LAUNCHES;
+		if (!noise_within(checker, run_noise_of_launches, noise)) {
+			row->source = CHECK_FROM_NOTHING;
+			*noise = (struct noise){INFINITY, INFINITY, 0};
+		}
+	}
+	if (nr_runs(question) == 2 && !checker->result->other_gpus) {
+		int found = run_noise_of_ranks(question->runs[0], checker->items[0],
+					       question->runs[1], checker->items[1], &ranks);
+
+		if (found < 0)
+			return found;
+		if (found && (row->source == CHECK_FROM_LAUNCHES ||
+			      noise_width(&ranks, RUN_CHECK_ALARMS) >
+				      noise_width(noise, RUN_CHECK_ALARMS))) {
+			row->source = CHECK_FROM_RANKS;
+			*noise = ranks;
+		}
+	}
+	/* Launches that all take equally long are simulated. */
+	if (noise->deviation > 0)
+		noise->bound += checker->result->other_gpus          ? RUN_CHECK_OTHER_GPU
+				: row->source == CHECK_FROM_LAUNCHES ? RUN_CHECK_UNSEEN_DRIFT
+								     : RUN_CHECK_UNSEEN;
+	return 0;
+}
+
+/* Equal sums are those of one and the same run. */
+static bool is_equal(const struct checker *checker)
+{
+	return nr_runs(checker->question) == 2 && checker->items[0]->ns == checker->items[1]->ns &&
+	       checker->items[0]->count == checker->items[1]->count &&
+	       checker->units[0] == checker->units[1];
+}
+
+/* ---- making rows */
+
+static int add_row(struct checker *checker, const struct run_item *item)
+{
+	const struct check_question *question = checker->question;
+	struct check_result *result = checker->result;
+	struct check_row *row = &result->rows[result->nr_rows];
+	uint32_t before = find_items(checker, item->name, false);
+	uint32_t after = find_items(checker, item->name, true);
+
+	*row = (struct check_row){
+		.name = item->name,
+		.share = fmax(mean_of(checker, false, share), mean_of(checker, true, share)),
+		.before_ns = mean_of(checker, false, time_of_unit),
+		.after_ns = mean_of(checker, true, time_of_unit),
+		.change = NAN,
+		.count_change = NAN,
+		.duration_change = NAN,
+		.low = NAN,
+		.high = NAN,
+		.resolves = NAN};
+	if (row->share < question->min_share && item != &question->runs[0]->items[RUN_WORK_ALL])
+		return 0;
+	checker->noises[result->nr_rows++] = (struct noise){.freedom = INFINITY};
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		if (checker->items[i] && checker->items[i]->line)
+			row->line = checker->items[i]->line;
+	row->state = !before ? CHECK_NEW : !after ? CHECK_VANISHED : CHECK_NOT_JUDGED;
+	if (before < question->nr_before || after < question->nr_after)
+		return 0;
+	row->change = expm1(difference(checker, log_time));
+	row->count_change = expm1(difference(checker, log_count));
+	row->duration_change = expm1(difference(checker, log_duration));
+	if (item->is_nccl)
+		return 0;
+	row->state = CHECK_SAME;
+	if (is_equal(checker))
+		return 0;
+	return find_noise(checker, row, &checker->noises[result->nr_rows - 1]);
+}
+
+/* Adds each name once: the first run that has it gives it. */
+static int add_rows(struct checker *checker)
+{
+	const struct check_question *question = checker->question;
+	uint64_t most = 1;
+
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		most += question->runs[i]->nr_items;
+	checker->result->rows = calloc(most, sizeof(*checker->result->rows));
+	checker->noises = calloc(most, sizeof(*checker->noises));
+	if (!checker->result->rows || !checker->noises)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		for (uint32_t j = 0; j < question->runs[i]->nr_items; j++) {
+			const struct run_item *item = &question->runs[i]->items[j];
+			bool known = false;
+
+			for (uint32_t k = 0; k < i && !known; k++)
+				known = run_work_find(question->runs[k], item->name) != NULL;
+			if (known)
+				continue;
+			int error = add_row(checker, item);
+			if (error)
+				return error;
+		}
+	return 0;
+}
+
+/* ---- verdicts */
+
+static bool is_judged(const struct check_row *row)
+{
+	return row->state <= CHECK_NOISY;
+}
+
+static void judge_row(const struct checker *checker, struct check_row *row,
+		      const struct noise *noise, uint32_t nr_judged)
+{
+	const double limit = log1p(checker->question->max_regress), change = log1p(row->change);
+	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_judged);
+	const double above = noise_width(noise, RUN_CHECK_MISSES);
+
+	row->low = expm1(change - below);
+	row->high = expm1(change + above);
+	row->resolves = expm1(below + above);
+	if (change + above < limit - EXACT)
+		row->state = CHECK_SAME;
+	else
+		row->state = change - below > EXACT ? CHECK_REGRESSED : CHECK_NOISY;
+}
+
+static void judge(struct checker *checker)
+{
+	struct check_result *result = checker->result;
+	uint32_t nr_judged = 0;
+
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		nr_judged += is_judged(&result->rows[i]);
+	for (uint32_t i = 0; i < result->nr_rows; i++) {
+		struct check_row *row = &result->rows[i];
+
+		if (!is_judged(row))
+			continue;
+		judge_row(checker, row, &checker->noises[i], nr_judged);
+		result->nr_regressed += row->state == CHECK_REGRESSED;
+		result->nr_noisy += row->state == CHECK_NOISY;
+	}
+	result->verdict = result->lossy || (!result->nr_regressed && result->nr_noisy) ? CHECK_NOISY
+			  : result->nr_regressed ? CHECK_REGRESSED
+						 : CHECK_SAME;
+}
+
+/* Finds a change of duration that most kernels share. */
+static int find_alike(struct check_result *result)
+{
+	struct weighted_value *values = calloc(result->nr_rows + 1ul, sizeof(*values));
+	double near = 0, whole = 0;
+	uint32_t count = 0;
+
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < result->nr_rows; i++)
+		if (is_judged(&result->rows[i]))
+			values[count++] = (struct weighted_value){result->rows[i].duration_change,
+								  result->rows[i].share};
+	const double median = weighted_median(values, count);
+	for (uint32_t i = 0; i < count; i++) {
+		whole += values[i].weight;
+		if (fabs(values[i].value - median) <= ALIKE_PART * fabs(median))
+			near += values[i].weight;
+	}
+	if (count >= ALIKE_ROWS && fabs(median) > ALIKE_LEAST && near >= 0.8 * whole)
+		result->alike = median;
+	free(values);
+	return 0;
+}
+
+/* Rows but the first one. */
+static int by_share(const void *a, const void *b)
+{
+	const struct check_row *x = a, *y = b;
+
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* ---- the whole */
+
+static void find_gpus(struct checker *checker)
+{
+	const struct run_work *first = checker->question->runs[0];
+
+	for (uint32_t i = 1; i < nr_runs(checker->question); i++)
+		checker->result->other_gpus |=
+			!run_noise_same_gpus(first, checker->question->runs[i]);
+}
+
+int run_check_create(const struct check_question *question, struct check_result **result,
+		     char **error)
+{
+	const uint32_t nr = nr_runs(question);
+	struct checker checker = {
+		.question = question,
+		.result = calloc(1, sizeof(*checker.result)),
+		.units = calloc(nr, sizeof(*checker.units)),
+		.whole_ns = calloc(nr, sizeof(*checker.whole_ns)),
+		.items = calloc(nr, sizeof(*checker.items)),
+	};
+	int status = -ENOMEM;
+
+	*result = NULL;
+	*error = NULL;
+	if (checker.result && checker.units && checker.whole_ns && checker.items)
+		status = find_lengths(&checker, error);
+	if (status == 0) {
+		find_gpus(&checker);
+		status = add_rows(&checker);
+	}
+	if (status == 0) {
+		judge(&checker);
+		status = find_alike(checker.result);
+	}
+	if (status == 0 && checker.result->nr_rows > 1)
+		qsort(checker.result->rows + 1, checker.result->nr_rows - 1,
+		      sizeof(*checker.result->rows), by_share);
+	free(checker.units);
+	free(checker.whole_ns);
+	free(checker.items);
+	free(checker.noises);
+	if (status)
+		run_check_destroy(checker.result);
+	else
+		*result = checker.result;
+	return status;
+}
+
+void run_check_destroy(struct check_result *result)
+{
+	if (!result)
+		return;
+	free(result->rows);
+	free(result);
+}
+
+const char *check_source_name(enum check_source source)
+{
+	static const char *const names[CHECK_SOURCES] = {"nothing", "runs", "ranks", "windows",
+							 "launches"};
+
+	return names[source];
+}
+
+const char *check_state_name(enum check_state state)
+{
+	static const char *const names[CHECK_STATES] = {"same", "regressed", "too noisy",
+							"new",  "vanished",  "not judged"};
+
+	return names[state];
+}

@@ -1,0 +1,61 @@
+/* What a check knows of one run: the time of each kernel, by rank and by window. run_work.h makes it. Plain data. */
+#ifndef RUN_ITEM_H
+#define RUN_ITEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run_scale.h"
+
+#define RUN_WORK_ALL 0u /* items[0]: all kernels but NCCL's */
+
+/* All launches of one kernel, or copies of one kind. */
+struct run_item {
+	char *name; /* owns; "gemm", "[GPU_Memcpy]HtoD"; matches the names of other runs */
+	bool is_kernel, is_nccl;
+	uint64_t count, ns;
+	/* The sum of (duration - mean)^2 over launches is at most this: of n launches with least m, greatest M and mean
+	 * u, n (M - u) (u - m) (Bhatia and Davis, 2000). Of covered_ns of ns alone. */
+	double spread_ns2;
+	uint64_t covered_ns;
+	/* owns; the source line that launches most of a kernel, and the time of that; NULL: none is known */
+	char *line;
+	uint64_t line_ns;
+};
+
+/* A GPU in a process. */
+struct run_member {
+	uint8_t uuid[16]; /* zeros: not known */
+	int32_t rank;     /* REPORT_RANK_NONE */
+};
+
+struct run_part {
+	uint32_t item, member;
+	uint64_t count, ns;
+};
+
+/* Single launches that began in one tenth of a second (kept_log.h), on all ranks. */
+struct run_window {
+	uint32_t item;
+	uint64_t number; /* of the tenth */
+	double ns;       /* what these launches took */
+	double usual_ns; /* the same if each took the mean of its kernel, stack and process */
+};
+
+struct run_work {
+	struct run_item *items; /* owns, as all arrays */
+	uint32_t nr_items;
+	const struct run_item **by_name; /* of items */
+	struct run_member *members;      /* by UUID, then by rank */
+	uint32_t nr_members;
+	struct run_part *parts; /* by item, then by member */
+	uint32_t nr_parts;
+	struct run_window *windows; /* by item, then by number */
+	uint32_t nr_windows;
+	struct run_counts counts;
+	char *device;  /* owns; clean name of the GPUs; "": not known, or of several types */
+	bool lossy;    /* something is missing, or is not there yet */
+	char *summary; /* owns; the closing line of its report */
+};
+
+#endif

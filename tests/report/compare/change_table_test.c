@@ -1,0 +1,280 @@
+#include "report/compare/change_table.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/compare/change_writer.h"
+#include "report/compare/pair_tree.h"
+#include "report/compare/run_item.h"
+#include "report/compare/run_lines.h"
+#include "report/compare/run_scale.h"
+#include "report/writers/diff_writer.h"
+
+/* The profile before: 100 steps on GPU 0, from a build whose library has no symbols. */
+static const char *const before_strings[] = {
+	"",
+	"train.py:main:3",
+	"torch/linear.py:forward:9",
+	"libmodel.so+0x1000",
+	"[GPU0_Kernel]sm90_gemm",
+	"[GPU0_Kernel]vectorized_elementwise_kernel",
+	"[GPU0_Memcpy]HtoD",
+};
+static const uint32_t before_frameworks[] = {0, 0, 1, 0, 0, 0, 0};
+static const struct report_node before_nodes[] = {{0, 0}, {0, 1}, {1, 2}, {2, 3}};
+static const struct report_leaf before_leaves[] = {
+	{.node = 3, .name = 4, .rank = -1, .count = 100, .ns = 10000},
+	{.node = 1, .name = 5, .rank = -1, .count = 200, .ns = 4000},
+	{.node = 1, .name = 6, .rank = -1, .kind = REPORT_KIND_MEMCPY, .count = 1, .ns = 700},
+};
+
+/* After: 200 steps on GPU 3, of another build: the library's address is another one, and the copy is gone. */
+static const char *const after_strings[] = {
+	"",
+	"[GPU3_Kernel]sm90_gemm",
+	"train.py:main:3",
+	"[GPU3_Kernel]vectorized_elementwise_kernel",
+	"libmodel.so+0x2230",
+	"torch/linear.py:forward:9",
+	"[GPU3_Kernel]flash_fwd_kernel",
+};
+static const uint32_t after_frameworks[] = {0, 0, 0, 0, 0, 2, 0};
+static const struct report_node after_nodes[] = {{0, 0}, {0, 2}, {1, 5}, {2, 4}};
+static const struct report_leaf after_leaves[] = {
+	{.node = 3, .name = 1, .rank = -1, .gpu = 3, .count = 200, .ns = 22000},
+	{.node = 1, .name = 3, .rank = -1, .gpu = 3, .count = 400, .ns = 8000},
+	{.node = 2, .name = 6, .rank = -1, .gpu = 3, .count = 200, .ns = 100},
+};
+
+#define TREE(side)                                                                                 \
+	{                                                                                          \
+		.strings = side##_strings,                                                         \
+		.nr_strings = sizeof(side##_strings) / sizeof(*side##_strings),                    \
+		.frameworks = side##_frameworks, .nodes = side##_nodes,                            \
+		.nr_nodes = sizeof(side##_nodes) / sizeof(*side##_nodes), .leaves = side##_leaves, \
+		.nr_leaves = sizeof(side##_leaves) / sizeof(*side##_leaves)                        \
+	}
+static const struct report_tree before = TREE(before), after = TREE(after);
+
+static struct pair_tree *pair;
+static struct report_diff *diff;
+static struct change_table *table;
+
+static void pair_up(double factor)
+{
+	assert_int_equal(pair_tree_create(&before, &after, factor, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+}
+
+static void list_by(enum change_by by, double factor)
+{
+	const struct source_frameworks frameworks = {pair->is_framework, pair->tree.nr_strings};
+
+	assert_int_equal(change_table_create(diff, by, &frameworks, factor, &table), 0);
+}
+
+static void part(void)
+{
+	change_table_destroy(table);
+	table = NULL;
+	report_diff_destroy(diff);
+	pair_tree_destroy(pair);
+}
+
+static void assert_row(uint32_t at, const char *name, uint64_t before_ns, uint64_t after_ns)
+{
+	assert_true(at < table->nr_rows);
+	assert_string_equal(table->rows[at].name, name);
+	assert_int_equal(table->rows[at].before.ns, before_ns);
+	assert_int_equal(table->rows[at].after.ns, after_ns);
+}
+
+static void kernels_match_whatever_the_gpu(void **state)
+{
+	double launches;
+
+	(void)state;
+	pair_up(1);
+	list_by(CHANGE_BY_KERNEL, 2);
+	assert_int_equal(table->nr_rows, 4);
+	assert_row(0, "sm90_gemm", 10000, 22000);
+	assert_row(1, "[GPU_Memcpy]HtoD", 700, 0);
+	assert_row(2, "flash_fwd_kernel", 0, 100);
+	assert_row(3, "vectorized_elementwise_kernel", 4000, 8000);
+	assert_int_equal(table->before.ns, 14700);
+	assert_int_equal(table->after.ns, 30100);
+	assert_int_equal(change_table_launches(table, &launches), 0);
+	assert_true(launches == 2);
+	part();
+}
+
+static void a_function_without_a_symbol_matches_by_its_file(void **state)
+{
+	(void)state;
+	pair_up(1);
+	list_by(CHANGE_BY_FRAME, 2);
+	assert_int_equal(table->nr_rows, 3);
+	assert_row(0, "torch/linear.py:forward:9", 10000, 22100);
+	assert_row(1, "libmodel.so", 10000, 22000);
+	assert_row(2, "train.py:main:3", 14700, 30100);
+	part();
+}
+
+static void a_line_is_the_users_even_below_a_framework(void **state)
+{
+	(void)state;
+	pair_up(1);
+	list_by(CHANGE_BY_LINE, 2);
+	assert_int_equal(table->nr_rows, 1);
+	assert_row(0, "train.py:main:3", 14700, 30100);
+	part();
+}
+
+static void a_kernel_has_the_line_that_launches_most_of_it(void **state)
+{
+	struct run_item items[] = {{.name = (char *)"all kernels"},
+				   {.name = (char *)"sm90_gemm"},
+				   {.name = (char *)"vectorized_elementwise_kernel"}};
+	const struct run_item *by_name[] = {&items[0], &items[1], &items[2]};
+	struct run_work work = {.items = items, .nr_items = 3, .by_name = by_name};
+
+	(void)state;
+	assert_int_equal(run_lines_find(&before, &work), 0);
+	assert_null(items[0].line);
+	assert_string_equal(items[1].line, "train.py:main:3");
+	assert_int_equal(items[1].line_ns, 10000);
+	assert_string_equal(items[2].line, "train.py:main:3");
+	assert_int_equal(items[2].line_ns, 4000);
+	free(items[1].line);
+	free(items[2].line);
+}
+
+static void without_a_users_line_it_is_the_frameworks(void **state)
+{
+	static const bool is_framework[16] = {false, true, true, true, true, true, true, true};
+	const struct source_frameworks all = {is_framework, 8};
+
+	(void)state;
+	pair_up(1);
+	assert_int_equal(change_table_create(diff, CHANGE_BY_LINE, &all, 1, &table), 0);
+	assert_row(0, "torch/linear.py:forward:9", 10000, 22100);
+	part();
+}
+
+static void classes_sum_all_work(void **state)
+{
+	(void)state;
+	pair_up(1);
+	list_by(CHANGE_BY_CLASS, 2);
+	assert_int_equal(table->nr_rows, 4);
+	assert_row(0, "gemm", 10000, 22000);
+	assert_row(1, "copy", 700, 0);
+	assert_row(2, "attention", 0, 100);
+	assert_row(3, "elementwise", 4000, 8000);
+	part();
+}
+
+static void folded_stacks_have_equal_lengths_of_run(void **state)
+{
+	const struct folded_options options = {.unit = FOLDED_NS};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	pair_up(2);
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(diff_writer_folded(out, diff, &options), 0);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"train.py:main:3;[GPU_Kernel]vectorized_elementwise_kernel 8000 8000\n"
+		"train.py:main:3;[GPU_Memcpy]HtoD 1400 0\n"
+		"train.py:main:3;torch/linear.py:forward:9;[GPU_Kernel]flash_fwd_kernel 0 100\n"
+		"train.py:main:3;torch/linear.py:forward:9;libmodel.so;[GPU_Kernel]sm90_gemm 20000 "
+		"22000\n");
+	free(text);
+	part();
+}
+
+static void a_profile_against_itself_has_no_change(void **state)
+{
+	(void)state;
+	assert_int_equal(pair_tree_create(&before, &before, 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	list_by(CHANGE_BY_FRAME, 1);
+	assert_int_equal(table->nr_rows, 3);
+	for (uint32_t i = 0; i < table->nr_rows; i++)
+		assert_int_equal(table->rows[i].before.ns, table->rows[i].after.ns);
+	part();
+}
+
+static void steps_count_before_collectives_and_these_before_launches(void **state)
+{
+	const struct run_counts steps = {1000, 5000, 4}, calls = {0, 6000, 4}, none = {0};
+	struct run_scale scale = run_scale_choose(&steps, &(struct run_counts){1501, 9000, 4}, 1.5);
+
+	(void)state;
+	assert_int_equal(scale.unit, RUN_STEPS);
+	assert_true(scale.factor == 1.5); /* the pattern of calls is counted to about one step */
+	scale = run_scale_choose(&steps, &(struct run_counts){2000, 9000, 4}, 1.5);
+	assert_true(scale.factor == 2);
+	scale = run_scale_choose(&steps, &calls, 0);
+	assert_int_equal(scale.unit, RUN_COLLECTIVES);
+	assert_true(scale.factor == 1.2);
+	scale = run_scale_choose(&none, &calls, 3);
+	assert_int_equal(scale.unit, RUN_LAUNCHES);
+	assert_true(scale.factor == 3);
+	scale = run_scale_choose(&none, &none, 0);
+	assert_int_equal(scale.unit, RUN_WHOLE);
+	assert_true(scale.factor == 1);
+}
+
+static void the_table_lists_new_and_vanished_rows(void **state)
+{
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	pair_up(1);
+	list_by(CHANGE_BY_KERNEL, 2);
+	const struct change_report report = {.table = table,
+					     .before = {.label = "old"},
+					     .after = {.label = "new"},
+					     .scale = {RUN_LAUNCHES, 1, 2, 2},
+					     .by = "kernel"};
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(change_writer_table(out, &report, 1), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "2.0000 times as many launches"));
+	assert_non_null(strstr(text, "+10.00 %"));
+	assert_non_null(strstr(text, "3 more rows (--top)"));
+	assert_non_null(strstr(text, "New:\n      100 ns  flash_fwd_kernel\n"));
+	assert_non_null(strstr(text, "Vanished:\n      700 ns  [GPU_Memcpy]HtoD\n"));
+	free(text);
+	part();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernels_match_whatever_the_gpu),
+		cmocka_unit_test(a_function_without_a_symbol_matches_by_its_file),
+		cmocka_unit_test(a_line_is_the_users_even_below_a_framework),
+		cmocka_unit_test(a_kernel_has_the_line_that_launches_most_of_it),
+		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
+		cmocka_unit_test(classes_sum_all_work),
+		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
+		cmocka_unit_test(a_profile_against_itself_has_no_change),
+		cmocka_unit_test(steps_count_before_collectives_and_these_before_launches),
+		cmocka_unit_test(the_table_lists_new_and_vanished_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+#include "report/compare/run_check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "aggregator/store/database.h"
+#include "report/compare/check_writer.h"
+#include "report/model/report_build.h"
+#include "tests/report/straggler/straggler_fixture.h"
+
+#define RANKS 2u
+#define STEPS 60u
+
+static struct run_work *runs[8];
+static uint32_t nr_runs;
+static struct check_result *result;
+
+/* A run of two ranks. Durations vary by a pattern that is the same in each run, and by some ns of the run's. */
+struct plan {
+	uint32_t steps;       /* 0: STEPS */
+	uint64_t planted_ns;  /* more in each launch of "planted" */
+	uint64_t run_ns;      /* more in each launch */
+	uint32_t more;        /* more launches of "planted" a step */
+	const char *renamed;  /* in place of "gemm" */
+	uint32_t ranks;       /* 0: RANKS */
+	uint32_t others;      /* further kernels, of 1 ms */
+	uint32_t slower;      /* thousandths more of each of these */
+	bool with_lone_ranks; /* no communicator, so single launches are not kept */
+};
+
+static uint64_t varied(uint32_t step, uint32_t rank, uint64_t ns)
+{
+	return ns + ns / 500 * ((step * 7 + rank * 3) % 5);
+}
+
+static void play_step(const struct plan *plan, uint32_t process, uint32_t rank, uint32_t step,
+		      uint32_t *id)
+{
+	uint64_t now_ns = 1000000000ull + step * 50000000ull;
+	struct job_kernel kernel = {.stack = "train.py:main", .tid = 1};
+
+	if (!plan->with_lone_ranks) {
+		struct collective call = job_all_reduce(1, step + 1, 0, now_ns, 1000);
+
+		job_call(process, &call);
+	}
+	for (uint32_t i = 0; i < 1 + plan->more; i++) {
+		kernel.name = "planted";
+		kernel.correlation_id = ++*id;
+		kernel.start_ns = now_ns += 1000000;
+		kernel.ns = varied(step, rank, 100000) + plan->planted_ns + plan->run_ns;
+		job_kernel(process, &kernel);
+	}
+	kernel.name = plan->renamed ? plan->renamed : "gemm";
+	kernel.correlation_id = ++*id;
+	kernel.start_ns = now_ns + 1000000;
+	kernel.ns = varied(step, rank, 900000) + 9 * plan->run_ns;
+	job_kernel(process, &kernel);
+	for (uint32_t i = 0; i < plan->others; i++) {
+		static const char *const names[] = {"k0", "k1", "k2", "k3"};
+
+		kernel.name = names[i];
+		kernel.correlation_id = ++*id;
+		kernel.start_ns += 2000000;
+		kernel.ns = varied(step, rank + i, 1000000) + 1000 * plan->slower;
+		job_kernel(process, &kernel);
+	}
+}
+
+/* Plays a run into a store, and reads it. */
+static void run(const struct plan *plan)
+{
+	const uint32_t ranks = plan->ranks ? plan->ranks : RANKS;
+	uint32_t processes[8], ids[8] = {0};
+	struct report_tree *tree;
+	void *state = NULL;
+	char *error;
+
+	assert_int_equal(job_set_up(&state), 0);
+	for (uint32_t i = 0; i < ranks; i++) {
+		processes[i] = job_process((int32_t)i);
+		if (!plan->with_lone_ranks)
+			job_communicator(processes[i], 1, 0xfeed, i, ranks);
+	}
+	for (uint32_t step = 0; step < (plan->steps ? plan->steps : STEPS); step++)
+		for (uint32_t i = 0; i < ranks; i++)
+			play_step(plan, processes[i], i, step, &ids[i]);
+	job_commit();
+	struct profile *profile = job_profile();
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(run_work_create(profile, tree, job_path(), &runs[nr_runs++], &error), 0);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	job_tear_down(&state);
+	runs[nr_runs - 1]->lossy = false;
+}
+
+static const struct check_question *question_of(uint32_t nr_before)
+{
+	static struct check_question question;
+
+	question = (struct check_question){(const struct run_work *const *)runs, nr_before,
+					   nr_runs - nr_before, 0.01, 0.05};
+	return &question;
+}
+
+static void check(uint32_t nr_before)
+{
+	char *error;
+
+	assert_int_equal(run_check_create(question_of(nr_before), &result, &error), 0);
+}
+
+static const struct check_row *row_of(const char *name)
+{
+	for (uint32_t i = 0; i < result->nr_rows; i++)
+		if (strcmp(result->rows[i].name, name) == 0)
+			return &result->rows[i];
+	fail_msg("no row of %s", name);
+	return NULL;
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	run_check_destroy(result);
+	result = NULL;
+	while (nr_runs)
+		run_work_destroy(runs[--nr_runs]);
+	return 0;
+}
+
+static void a_run_against_itself_is_the_same(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){0});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_SAME);
+	assert_int_equal(result->nr_rows, 3);
+	assert_int_equal(result->unit, RUN_STEPS);
+	assert_true(row_of("planted")->change == 0);
+	assert_true(row_of("gemm")->resolves == 0);
+}
+
+static void a_planted_percent_is_found_and_named(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.planted_ns = 1100, .steps = 90});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_REGRESSED);
+	assert_int_equal(result->nr_regressed, 1);
+	assert_int_equal(row_of("planted")->state, CHECK_REGRESSED);
+	assert_int_equal(row_of("planted")->source, CHECK_FROM_WINDOWS);
+	assert_true(fabs(row_of("planted")->duration_change - 0.011) < 0.0005);
+	assert_true(fabs(row_of("planted")->count_change) < 1e-9);
+	assert_int_equal(row_of("gemm")->state, CHECK_SAME);
+	assert_int_equal(row_of("all kernels")->state, CHECK_SAME);
+}
+
+static void more_launches_are_told_from_longer_ones(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.more = 1});
+	check(1);
+	assert_int_equal(row_of("planted")->state, CHECK_REGRESSED);
+	assert_true(fabs(row_of("planted")->count_change - 1) < 1e-9);
+	assert_true(fabs(row_of("planted")->duration_change) < 1e-9);
+	assert_int_equal(row_of("gemm")->state, CHECK_SAME);
+	assert_true(fabs(row_of("planted")->before_ns - 100400) < 100);
+	assert_true(fabs(row_of("planted")->after_ns - 200800) < 200);
+}
+
+static void a_renamed_kernel_is_judged_by_the_sum(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.renamed = "other_gemm"});
+	check(1);
+	assert_int_equal(row_of("gemm")->state, CHECK_VANISHED);
+	assert_int_equal(row_of("other_gemm")->state, CHECK_NEW);
+	assert_int_equal(result->verdict, CHECK_SAME);
+}
+
+static void whole_runs_tell_the_noise_once_there_are_enough(void **state)
+{
+	(void)state;
+	run(&(struct plan){.run_ns = 100});
+	run(&(struct plan){.run_ns = 0});
+	run(&(struct plan){.run_ns = 200});
+	run(&(struct plan){.run_ns = 100, .planted_ns = 6000});
+	check(3);
+	assert_int_equal(row_of("planted")->source, CHECK_FROM_RUNS);
+	assert_int_equal(row_of("planted")->state, CHECK_REGRESSED);
+	/* 0.1 % from run to run, twice, and t of two degrees of freedom */
+	assert_true(row_of("planted")->resolves > 0.01);
+	assert_true(row_of("planted")->resolves < 0.05);
+	forget(NULL);
+	run(&(struct plan){.run_ns = 0});
+	run(&(struct plan){.run_ns = 1500});
+	run(&(struct plan){.run_ns = 3000});
+	run(&(struct plan){.run_ns = 1500, .planted_ns = 1000});
+	check(3);
+	assert_int_equal(result->verdict, CHECK_NOISY);
+}
+
+static void other_gpus_are_too_much_for_one_baseline(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.ranks = 4});
+	check(1);
+	assert_true(result->other_gpus);
+	assert_int_equal(result->verdict, CHECK_NOISY);
+}
+
+static void without_single_launches_one_baseline_says_nothing(void **state)
+{
+	(void)state;
+	run(&(struct plan){.with_lone_ranks = true});
+	run(&(struct plan){.with_lone_ranks = true, .planted_ns = 5000});
+	check(1);
+	assert_int_equal(result->unit, RUN_LAUNCHES);
+	assert_int_equal(row_of("planted")->source, CHECK_FROM_NOTHING);
+	assert_int_equal(row_of("planted")->state, CHECK_NOISY);
+	assert_int_equal(result->verdict, CHECK_NOISY);
+	assert_true(fabs(row_of("planted")->change - 0.05) < 0.001);
+}
+
+static void what_a_clock_may_explain_is_said(void **state)
+{
+	(void)state;
+	run(&(struct plan){.others = 4});
+	run(&(struct plan){.others = 4, .slower = 20});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_REGRESSED);
+	assert_int_equal(row_of("k2")->state, CHECK_REGRESSED);
+	assert_true(fabs(result->alike - 0.02) < 0.001);
+	forget(NULL);
+	run(&(struct plan){.others = 4});
+	run(&(struct plan){.others = 4, .planted_ns = 5000});
+	check(1);
+	assert_true(result->alike == 0);
+}
+
+static void a_lossy_run_is_never_judged(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.more = 1});
+	runs[1]->lossy = true;
+	check(1);
+	assert_int_equal(result->nr_regressed, 2);
+	assert_int_equal(result->verdict, CHECK_NOISY);
+}
+
+static void runs_without_a_common_kernel_are_refused(void **state)
+{
+	char *error;
+
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){0});
+	for (uint32_t i = 1; i < runs[1]->nr_items; i++)
+		runs[1]->items[i].name[0] = 'x';
+	assert_int_equal(run_check_create(question_of(1), &result, &error), -EINVAL);
+	assert_string_equal(error, "the runs have no kernel in common");
+	free(error);
+}
+
+static void other_types_of_gpus_are_refused(void **state)
+{
+	char *error;
+
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){0});
+	free(runs[1]->device);
+	runs[1]->device = strdup("NVIDIA H100");
+	assert_int_equal(run_check_create(question_of(1), &result, &error), -EINVAL);
+	assert_string_equal(error, "the runs had different GPUs: unknown ones, and NVIDIA H100");
+	free(error);
+}
+
+static void damaged_windows_are_refused(void **state)
+{
+	struct database *database;
+	struct report_tree *tree;
+	struct run_work *work;
+	void *fixture = NULL;
+	uint32_t id = 0;
+	char *error;
+
+	(void)state;
+	assert_int_equal(job_set_up(&fixture), 0);
+	uint32_t process = job_process(0);
+	job_communicator(process, 1, 0xfeed, 0, 1);
+	play_step(&(struct plan){0}, process, 0, 0, &id);
+	job_commit();
+	struct profile *profile = job_profile();
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(database_open(job_path(), false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, "UPDATE sample_blocks SET data = x'0102'"), 0);
+	database_close(database);
+	assert_int_equal(run_work_create(profile, tree, job_path(), &work, &error), -EPROTO);
+	assert_null(work);
+	free(error);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	job_tear_down(&fixture);
+}
+
+static char *text_of(enum check_format format)
+{
+	const char *const labels[] = {"old", "new"};
+	const struct check_report report = {result, question_of(1), labels};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(check_writer_write(out, &report, format), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_has(enum check_format format, const char *part)
+{
+	char *text = text_of(format);
+
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+	free(text);
+}
+
+static void names_cannot_break_a_format(void **state)
+{
+	(void)state;
+	run(&(struct plan){.renamed = "f<a|b>(\"`&"});
+	run(&(struct plan){.renamed = "f<a|b>(\"`&", .more = 1});
+	check(1);
+	assert_has(CHECK_TEXT, "regressed: 2 of 3 rows");
+	assert_has(CHECK_MARKDOWN, "`f<a\\|b>(\"'&`");
+	assert_has(CHECK_JUNIT, "name=\"f&lt;a|b&gt;(&quot;`&amp;\"/>");
+	assert_has(CHECK_JUNIT, "tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\"");
+	assert_has(CHECK_JUNIT, "<failure message=\"regressed: +100.00 %");
+	assert_has(CHECK_JSON, "\"name\":\"f<a|b>(\\\"`&\"");
+	assert_has(CHECK_JSON, "\"verdict\":\"regressed\"");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, forget)
+	const struct CMUnitTest tests[] = {
+		TEST(a_run_against_itself_is_the_same),
+		TEST(a_planted_percent_is_found_and_named),
+		TEST(more_launches_are_told_from_longer_ones),
+		TEST(a_renamed_kernel_is_judged_by_the_sum),
+		TEST(whole_runs_tell_the_noise_once_there_are_enough),
+		TEST(other_gpus_are_too_much_for_one_baseline),
+		TEST(without_single_launches_one_baseline_says_nothing),
+		TEST(what_a_clock_may_explain_is_said),
+		TEST(a_lossy_run_is_never_judged),
+		TEST(runs_without_a_common_kernel_are_refused),
+		TEST(other_types_of_gpus_are_refused),
+		TEST(damaged_windows_are_refused),
+		TEST(names_cannot_break_a_format),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,51 @@
+#include "report/compare/work_class.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/model/report_kind.h"
+
+static void assert_class(const char *kernel, const char *wanted)
+{
+	assert_string_equal(work_class_name(work_class_of(REPORT_KIND_KERNEL, kernel)), wanted);
+}
+
+static void kernels_of_libraries_have_their_classes(void **state)
+{
+	(void)state;
+	assert_class("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "nccl");
+	assert_class("void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128>>", "attention");
+	assert_class("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n", "gemm");
+	assert_class("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm>", "gemm");
+	assert_class("nvjet_tst_128x128_64x6_1x2_h_bz_TNT", "gemm");
+	assert_class("void cudnn::winograd_nonfused::winogradForwardData4x4", "gemm");
+	assert_class("void at::native::reduce_kernel<512, 1>", "reduction");
+	assert_class("vectorized_layer_norm_kernel", "reduction");
+	assert_class("triton_red_fused_native_layer_norm_0", "reduction");
+	assert_class("triton_poi_fused_add_mul_3", "elementwise");
+	assert_class("void at::native::vectorized_elementwise_kernel<4>", "elementwise");
+	assert_class("my_kernel", "kernel");
+	assert_class("", "kernel");
+}
+
+static void copies_need_no_name(void **state)
+{
+	(void)state;
+	assert_int_equal(work_class_of(REPORT_KIND_MEMCPY, "gemm"), WORK_CLASS_COPY);
+	assert_int_equal(work_class_of(REPORT_KIND_MEMSET, ""), WORK_CLASS_MEMSET);
+	assert_int_equal(work_class_of(REPORT_KIND_GRAPH, ""), WORK_CLASS_GRAPH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernels_of_libraries_have_their_classes),
+		cmocka_unit_test(copies_need_no_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
