@@ -148,9 +148,9 @@ static void lumps_are_told_by_their_cost(void **state)
 		lumps[i] = (struct straggler_lump){.subject = i < 10 ? 0 : 1 + i % 5,
 						   .nr_stretches = 1,
 						   .kept_ns = i < 10 ? 500000 : 1000};
-	assert_true(straggler_lumps_p(lumps, 70, 0, 1.0 / 6, 1) < 1e-6);
-	assert_true(straggler_lumps_p(lumps, 70, 1, 1.0 / 6, 1) > 0.1);
-	assert_true(straggler_lumps_p(lumps, 7, 0, 1.0 / 6, 1) > 0.1);
+	assert_true(straggler_lumps_p(lumps, 70, 0, 1.0 / 6, 1, 0) < 1e-6);
+	assert_true(straggler_lumps_p(lumps, 70, 1, 1.0 / 6, 1, 0) > 0.1);
+	assert_true(straggler_lumps_p(lumps, 7, 0, 1.0 / 6, 1, 0) > 0.1);
 }
 
 /* Neighbouring stretches of five ranks of six are one lump, so that they cost more than those of the sixth. */
@@ -163,7 +163,7 @@ static void long_lumps_of_most_ranks_are_chance(void **state)
 		lumps[i] = (struct straggler_lump){.subject = i >= 32,
 						   .nr_stretches = i < 32 ? 5 : 1,
 						   .kept_ns = i < 32 ? 5000 : 1000};
-	assert_true(straggler_lumps_p(lumps, 64, 0, 5.0 / 6, 1) > 0.01);
+	assert_true(straggler_lumps_p(lumps, 64, 0, 5.0 / 6, 1, 0) > 0.01);
 }
 
 /* Of a rank of three on its host, where all ranks stall now and then; or of all three. */
@@ -259,13 +259,14 @@ static void a_stall_of_a_host_is_the_hosts(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		const bool whole = seed % 2;
-		const struct model model = {.ranks = 16,
-					    .ranks_per_host = 4,
-					    .collectives = STEPS,
-					    .work_ms = 6,
-					    .noise_ms = 0.3,
-					    .plants = {{whole ? 4 : 5, whole ? 7 : 5, 2000, 150, 0, 1}},
-					    .seed = seed};
+		const struct model model = {
+			.ranks = 16,
+			.ranks_per_host = 4,
+			.collectives = STEPS,
+			.work_ms = 6,
+			.noise_ms = 0.3,
+			.plants = {{whole ? 4 : 5, whole ? 7 : 5, 2000, 150, 0, 1}},
+			.seed = seed};
 		struct model_result result = model_play(&model);
 
 		assert_int_equal(result.nr_groups, whole);
