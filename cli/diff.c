@@ -32,7 +32,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		{"rank", .number = &rank, .most = INT32_MAX},
 		{"against", .number = &against, .most = INT32_MAX, .first = MEDIAN},
 		{"format", .choice = &diff->request.format, .first = REPORT_FOLDED},
-		{"unit", .choice = &diff->request.folded.unit, .first = FOLDED_US},
+		{"unit", .choice = &diff->request.folded.unit, .first = FOLDED_NS},
 		{"weight", .choice = &diff->request.folded.weight, .first = FOLDED_TIME},
 		{"planes", .take = report_planes_take, .context = &diff->names.planes},
 		{"lines", .choice = &diff->names.lines, .first = REPORT_LINES_ON},

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +10,10 @@
 #include "aggregator/service/job_dir.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "cli/base/newest_profile.h"
+#include "cli/base/open_page.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/terminal.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
@@ -24,7 +28,9 @@ struct report {
 	enum report_subject_id rows;
 	const char *profile_path, *output_path, *topology_path;
 	struct straggler_topology *topology; /* owns */
-	bool files, strict, demangle_given, format_given;
+	bool files, strict, opens, demangle_given, format_given;
+	struct terminal terminal; /* standard output */
+	char newest[PATH_MAX];    /* the profile, if none was named */
 	bool given[REPORT_DETAILS];
 };
 
@@ -85,7 +91,7 @@ static int set_memory_weight(struct report *report)
 static int set_subject(struct report *report)
 {
 	struct report_request *request = &report->request;
-	char *error;
+	char *error = NULL;
 
 	if (report->rows)
 		request->asked |= 1u << report->rows;
@@ -99,6 +105,8 @@ static int set_subject(struct report *report)
 		request->asked |= 1u << REPORT_SUBJECT_PLANES;
 	if (!report->format_given)
 		request->format = report_subject_of(request->asked)->usual;
+	const bool may_be_table = !report->format_given && request->format == REPORT_FOLDED &&
+				  report->terminal.is_terminal && !report->output_path;
 	report->given[REPORT_DETAIL_TOP] = request->top > 0;
 	report->given[REPORT_DETAIL_VERBOSE] = request->verbose;
 	/* --files writes pages of HTML, too. */
@@ -108,12 +116,41 @@ static int set_subject(struct report *report)
 	report->given[REPORT_DETAIL_TOPOLOGY] = report->topology_path != NULL;
 	for (uint32_t i = 0; i < REPORT_DETAILS; i++)
 		request->details |= (uint32_t)report->given[i] << i;
+	/* People get a table, unless an option is one of folded text. */
+	if (may_be_table)
+		request->format = REPORT_TABLE;
+	if (may_be_table && report_subject_check(request, &error) == 0)
+		return OPTION_LINE_GO;
+	if (may_be_table) {
+		free(error);
+		request->format = REPORT_FOLDED;
+	}
 	if (report_subject_check(request, &error) == 0)
 		return OPTION_LINE_GO;
 	int status =
 		option_line_refuse(&option_table_report, "%s", error ? error : "out of memory");
 	free(error);
 	return status;
+}
+
+/* Takes the newest profile of the directory, and says so. OPTION_LINE_GO, or the exit status after a message. */
+static int take_newest(struct report *report)
+{
+	char age[NEWEST_PROFILE_AGE_SIZE];
+	uint64_t age_s;
+	uint32_t nr = newest_profile_find(".", report->newest, &age_s);
+
+	if (nr == 0)
+		return option_line_refuse(&option_table_report,
+					  "no profile given, and none is here: `flamegrid run -- "
+					  "COMMAND` makes " OUTPUT_DEFAULT);
+	report->profile_path = report->newest;
+	if (nr > 1)
+		log_notice("%s, of %s, the newest of %" PRIu32 " profiles here", report->newest,
+			   newest_profile_age(age_s, age), nr);
+	else
+		log_notice("%s, of %s", report->newest, newest_profile_age(age_s, age));
+	return OPTION_LINE_GO;
 }
 
 static int parse(struct report *report, int argc, char **argv)
@@ -123,7 +160,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"format", .choice = &request->format, .flag = &report->format_given},
 		{"by", .take = take_by, .context = &request->folded.by},
 		{"unit", .choice = &request->folded.unit,
-		 .flag = &report->given[REPORT_DETAIL_UNIT], .first = FOLDED_US},
+		 .flag = &report->given[REPORT_DETAIL_UNIT], .first = FOLDED_NS},
 		{"weight", .choice = &request->folded.weight,
 		 .flag = &report->given[REPORT_DETAIL_WEIGHT]},
 		{"demangle", .choice = &report->names.demangle, .flag = &report->demangle_given},
@@ -143,6 +180,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"topology", .text = &report->topology_path, .least = 1},
 		{"output", .text = &report->output_path, .least = 1},
 		{"files", .flag = &report->files},
+		{"open", .flag = &report->opens},
 		{"strict", .flag = &report->strict},
 		{NULL, .take = take_subject, .context = report},
 	};
@@ -152,14 +190,18 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (report->files &&
+	if ((report->files || report->opens) &&
 	    (report->format_given || report->output_path || report->topology_path ||
-	     request->asked || report->rows))
-		return option_line_refuse(table, "--files writes all files, and no other report");
+	     request->asked || report->rows || (report->files && report->opens)))
+		return option_line_refuse(
+			table, report->files ? "--files writes all files, and no other report"
+					     : "--open opens the page, and writes no report");
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	report->profile_path = argv[optind];
+	if (status == OPTION_LINE_GO && !report->profile_path)
+		status = take_newest(report);
 	/* Whole C++ names make lines of a thousand characters, which fit no terminal. */
 	if (!report->demangle_given && request->format == REPORT_TABLE)
 		report->names.demangle = DEMANGLE_SIMPLE;
@@ -228,6 +270,8 @@ int verb_report(const char *program, int argc, char **argv)
 	struct report report = {0};
 	struct report_view view;
 	char store[PATH_MAX], line[REPORT_SUMMARY_SIZE], *error;
+
+	terminal_read(&report.terminal, STDOUT_FILENO);
 	int status = parse(&report, argc, argv);
 
 	(void)program;
@@ -235,6 +279,8 @@ int verb_report(const char *program, int argc, char **argv)
 		return status;
 	if (report.files)
 		return write_files(&report);
+	if (report.opens)
+		return open_page(report.profile_path) < 0 ? EXIT_FAILED : EXIT_OK;
 	status = EXIT_FAILED;
 	const char *path = output_dir_store(report.profile_path, store);
 	/* A page has all frames, and a switch. */

@@ -90,7 +90,7 @@ static const char *default_template(const struct run *run)
 {
 	if (run->options.task || is_slurms_task(run))
 		return RUN_OUTPUT_STEP;
-	return run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
+	return run->in_step && run->step.job[0] ? OUTPUT_DEFAULT "-%j" : OUTPUT_DEFAULT;
 }
 
 /* Several ranks share one profile, unless the template gives each its own. 0 or -errno after a warning. */

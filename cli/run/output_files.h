@@ -1,6 +1,6 @@
-/* Writes the files that `run` leaves beside the store. These are gpu.folded, a similar file for each other plane with
- * records (sync.folded; for memory memory.folded and leaks.folded), flame.html, which is made from gpu.folded, and
- * api.txt if API calls were counted. Single-threaded. */
+/* Writes the files that `run` leaves beside the store. These are gpu.ns.folded, a similar file for each other plane
+ * with records (sync.ns.folded; for memory memory.bytes.folded and leaks.bytes.folded), flame.html, which is made from
+ * the same, and api.txt if API calls were counted. Single-threaded. */
 #ifndef OUTPUT_FILES_H
 #define OUTPUT_FILES_H
 

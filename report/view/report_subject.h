@@ -58,7 +58,7 @@ enum report_detail {
 	REPORT_DETAILS
 };
 
-/* Zeroed: folded stacks of work, time in microseconds, nothing split. */
+/* Zeroed: folded stacks of work, time in nanoseconds, nothing split. */
 struct report_request {
 	enum report_format format;
 	uint32_t asked;               /* a set: 1u << enum report_subject_id */

@@ -12,7 +12,7 @@ run() { "$flamegrid" run --devices "$list" "$@"; }
 # exact PROFILE TRUTH...: its time is the truth's.
 exact() { same "$1: ns" "$(total_ns "$1")" "$(truth_sum valid_ns "${@:2}")"; }
 files() { ls "$1" 2>/dev/null | paste -sd' '; }
-whole="flame.html gpu.folded profile.db"
+whole="flame.html gpu.ns.folded profile.db"
 
 # ---- in a row: the newest has the name
 for i in 1 2 3; do

@@ -53,4 +53,4 @@ done
 same "the profile is not whole" $? 3
 contains "and names the node" err.report "n1 (ranks 0-1)"
 same "one profile" "$(ls -d prof prof.* 2>/dev/null; ls prof | paste -sd' ')" "prof
-flame.html gpu.folded profile.db"
+flame.html gpu.ns.folded profile.db"
