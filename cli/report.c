@@ -13,7 +13,9 @@
 #include "cli/base/newest_profile.h"
 #include "cli/base/open_page.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/pager.h"
 #include "cli/base/terminal.h"
+#include "cli/base/text_wrap.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
@@ -265,6 +267,37 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 				   report_plane_options((enum report_plane)plane));
 }
 
+/* Returns whether the report is a table on a terminal. */
+static bool shows(const struct report *report)
+{
+	return report->request.format == REPORT_TABLE && report->terminal.is_terminal &&
+	       !report->output_path;
+}
+
+/* Writes a table for the terminal: fitted to its width, and page by page if it is longer than the screen. 0 or -errno
+ * with *error. */
+static int show(const struct report *report, const struct report_view *view, char **error)
+{
+	char *text = NULL, *wrapped = NULL;
+	size_t size, wrapped_size;
+	FILE *out = open_memstream(&text, &size);
+	int result = out ? report_subject_write(view, out, &report->request) : -errno;
+
+	if (out && fclose(out) != 0 && result == 0)
+		result = -ENOMEM;
+	out = result == 0 ? open_memstream(&wrapped, &wrapped_size) : NULL;
+	if (out)
+		text_wrap_write(out, text, report->terminal.columns);
+	if (result == 0 && (!out || fclose(out) != 0))
+		result = -ENOMEM;
+	if (result == 0)
+		result = pager_show(stdout, &report->terminal, wrapped, wrapped_size);
+	free(text);
+	free(wrapped);
+	return result < 0 ? error_text_set(error, result, "standard output: %s", strerror(-result))
+			  : 0;
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
@@ -288,12 +321,21 @@ int verb_report(const char *program, int argc, char **argv)
 		report.names.view.frames = REPORT_FRAMES_ALL;
 	report_subject_bound(&report.request, &report.names);
 	int result = report_view_open(&view, path, &report.names, &error);
+	if (shows(&report))
+		report.request.form = (struct text_form){
+			.columns = report.terminal.columns,
+			.has_colours = report.terminal.has_colours,
+		};
 	if (result == 0 && report.topology_path)
 		result = straggler_topology_read(report.topology_path, &report.topology, &error);
 	view.topology = report.topology;
+	if (result == 0 && report_subject_has_findings(&report.request))
+		result = report_view_find(&view, &error);
 	if (result == 0)
 		result = report_subject_read(&view, report.request.asked, &error);
-	if (result == 0)
+	if (result == 0 && shows(&report))
+		result = show(&report, &view, &error);
+	else if (result == 0)
 		result = report_subject_save(&view, report.output_path, &report.request, &error);
 	if (result < 0)
 		log_error("%s", error ? error : "out of memory");

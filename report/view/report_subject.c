@@ -39,9 +39,8 @@ static int write_html(const struct report_view *view, FILE *out,
 static int write_calls_table(const struct report_view *view, FILE *out,
 			     const struct report_request *request)
 {
-	(void)request;
 	fprintf(out, "%s\n", view->tree->title);
-	statistics_writer_calls(out, view->statistics, UINT32_MAX);
+	statistics_writer_calls(out, view->statistics, &request->form, UINT32_MAX);
 	return text_file_flush(out);
 }
 
@@ -67,10 +66,13 @@ WRITE(write_table, tree,
       table_writer_write(out, view->tree, view->busy,
 			 &(const struct table_options){.top = request->top,
 						       .statistics = view->statistics,
+						       .gpus = view->findings ? &view->gpus : NULL,
+						       .findings = view->findings,
+						       .form = &request->form,
 						       .by = request->folded.by}))
 WRITE(write_json, tree,
       json_writer_write(out, view->tree, view->busy, view->statistics, view->collectives,
-			&request->folded.by))
+			view->findings, &request->folded.by))
 WRITE(write_csv, tree, csv_writer_write(out, view->tree, &request->folded.by))
 WRITE(write_straggler_table, straggler,
       straggler_writer_table(out, view->straggler, view->tree, request->top, request->verbose))
@@ -181,16 +183,11 @@ const char *const report_format_names[REPORT_FORMATS + 1] = {
 };
 
 static const char *const detail_names[REPORT_DETAILS] = {
-	[REPORT_DETAIL_TOP] = "--top",
-	[REPORT_DETAIL_VERBOSE] = "--verbose",
-	[REPORT_DETAIL_WEIGHT] = "--weight",
-	[REPORT_DETAIL_UNIT] = "--unit",
-	[REPORT_DETAIL_TOPOLOGY] = "--topology",
-	[REPORT_DETAIL_LINES] = "--lines",
-	[REPORT_DETAIL_FRAMES] = "--frames",
-	[REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
-	[REPORT_DETAIL_BACKWARD] = "--backward",
-	[REPORT_DETAIL_NCCL] = "--nccl",
+	[REPORT_DETAIL_TOP] = "--top",           [REPORT_DETAIL_VERBOSE] = "--verbose",
+	[REPORT_DETAIL_WEIGHT] = "--weight",     [REPORT_DETAIL_UNIT] = "--unit",
+	[REPORT_DETAIL_TOPOLOGY] = "--topology", [REPORT_DETAIL_LINES] = "--lines",
+	[REPORT_DETAIL_FRAMES] = "--frames",     [REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
+	[REPORT_DETAIL_BACKWARD] = "--backward", [REPORT_DETAIL_NCCL] = "--nccl",
 };
 
 const struct report_subject *report_subject_of(uint32_t asked)
@@ -294,6 +291,14 @@ void report_subject_bound(const struct report_request *request, struct report_op
 		options->leaves_kept = 1u << REPORT_BY_HOST; /* its groups */
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		options->leaves_kept |= 1u << by->dimensions[i];
+}
+
+bool report_subject_has_findings(const struct report_request *request)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+
+	return subject->write[request->format] == write_table ||
+	       subject->write[request->format] == write_json;
 }
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)

@@ -2,6 +2,8 @@
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 
+#include "report/digest/gpu_rows.h"
+#include "report/findings/findings.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_clocks.h"
@@ -15,8 +17,9 @@
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_topology.h"
 
-/* report_view_open() leaves the last four members NULL. The caller may set the first of them. report_subject_read()
- * makes the next two, and the caller the difference. report_view_close() destroys all but the topology. */
+/* report_view_open() leaves the last six members NULL or empty. report_view_find() makes the first two. The caller may
+ * set the third. report_subject_read() makes the next two, and the caller the difference. report_view_close() destroys
+ * all but the topology. */
 struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
@@ -28,6 +31,8 @@ struct report_view {
 	const char *store_path; /* of the store that is read */
 	struct whole_profile whole;
 	const struct report_options *options;
+	struct gpu_rows gpus;
+	struct findings *findings;
 	const struct straggler_topology *topology; /* borrowed; of a file */
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;
@@ -39,6 +44,9 @@ struct report_view {
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
 void report_view_close(struct report_view *view);
+
+/* Makes the rows of GPUs and the findings. 0 or -errno with *error as above. */
+int report_view_find(struct report_view *view, char **error);
 
 /* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);

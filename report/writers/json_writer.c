@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
 #include "statistics_writer.h"
@@ -231,7 +232,8 @@ static void write_leaf(struct row_text *out, const void *row)
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives, const struct report_by *by)
+		      const struct report_collectives *collectives, const struct findings *findings,
+		      const struct report_by *by)
 {
 	struct frame_ranks *ranks;
 	int error = frame_ranks_create(tree, by, &ranks);
@@ -252,6 +254,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		statistics_writer_json(out, statistics);
 	if (collectives)
 		collectives_writer_json(out, collectives);
+	if (findings)
+		findings_writer_json(out, findings);
 	if (tree->nr_memory)
 		write_rows(out, "memory", write_memory, tree, tree->memory, tree->nr_memory,
 			   sizeof(*tree->memory));

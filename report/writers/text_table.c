@@ -100,15 +100,13 @@ static uint32_t find_spare(const struct text_table *table, const bool *left_out)
 	return found;
 }
 
-/* Sets the columns' widths to what the line has room for. */
+/* Leaves columns out, and narrows the last, until the line has room for all. */
 static void fit(struct text_table *table, bool *left_out)
 {
 	const uint32_t last = table->nr_columns - 1, room = table->form.columns;
 
-	for (uint32_t i = 0; i < table->nr_columns; i++) {
-		table->columns[i].width = widest(table, i);
+	for (uint32_t i = 0; i < table->nr_columns; i++)
 		table->columns[i].gap = i ? GAP : 0;
-	}
 	const uint32_t names = table->columns[last].width;
 	const uint32_t wanted = names < NAME_LEAST ? names : NAME_LEAST;
 	uint32_t spare;
@@ -179,6 +177,12 @@ int text_table_end(struct text_table *table)
 	bool left_out[TEXT_TABLE_COLUMNS] = {false};
 
 	if (!table->is_short && table->nr_columns) {
+		for (uint32_t i = 0; i < table->nr_columns; i++) {
+			uint32_t width = widest(table, i);
+
+			if (table->form.columns || width > table->columns[i].width)
+				table->columns[i].width = width;
+		}
 		if (table->form.columns)
 			fit(table, left_out);
 		write_heading(table, left_out);
