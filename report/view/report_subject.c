@@ -75,14 +75,16 @@ WRITE(write_json, tree,
 			view->findings, &request->folded.by))
 WRITE(write_csv, tree, csv_writer_write(out, view->tree, &request->folded.by))
 WRITE(write_straggler_table, straggler,
-      straggler_writer_table(out, view->straggler, view->tree, request->top, request->verbose))
+      straggler_writer_table(out, view->straggler, view->tree, &request->form, request->top,
+			     request->verbose))
 WRITE(write_straggler_json, straggler, straggler_writer_json(out, view->straggler, view->tree))
 WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler, view->tree))
-WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree))
+WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree, &request->form))
 WRITE(write_ranks_json, ranks, ranks_writer_json(out, view->ranks, view->tree))
 WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks, view->tree))
 WRITE(write_collectives_table, collectives,
-      collectives_writer_table(out, view->collectives, view->tree, request->top, request->verbose))
+      collectives_writer_table(out, view->collectives, view->tree, &request->form, request->top,
+			       request->verbose))
 WRITE(write_collectives_csv, collectives,
       collectives_writer_csv(out, view->collectives, view->tree))
 WRITE(write_calls_csv, statistics,

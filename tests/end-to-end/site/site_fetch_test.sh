@@ -44,7 +44,7 @@ same "a list of one" "$(awk 'NR > 1 { print $1, $2 }' out)" "$user-red complete"
 fetch red "${mine[@]}" -o prof
 same "a copy" $? 0
 same_profile "a copy" prof "$user-red"
-contains "its summary" err "prof/{profile.db,gpu.ns.folded,flame.html}"
+contains "its summary" err "prof/flame.html"
 same "for its user alone" "$(stat -c %a prof prof/profile.db | tr '\n' ' ')" "700 600 "
 same "its ns" "$(total_ns prof)" "$(truth_sum valid_ns red.truth.?)"
 fetch "$user-red" "${mine[@]}" -o prof
