@@ -14,12 +14,14 @@
 #include "cli/base/open_page.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/pager.h"
+#include "cli/base/progress.h"
 #include "cli/base/terminal.h"
 #include "cli/base/text_wrap.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
+#include "report/names/text_line.h"
 #include "report/profile/whole_profile.h"
 #include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
@@ -229,24 +231,26 @@ static void settle(const char *profile_path)
 static int write_files(const struct report *report)
 {
 	struct output_dir output = {.mark = -1};
+	struct progress progress;
 	char *summary, *error = NULL;
-	int status = EXIT_FAILED;
+	int result = -ENAMETOOLONG;
 	bool empty;
 
+	progress_start(&progress, "reading the profile and writing its files");
 	settle(report->profile_path);
-	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
+	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) <
 	    (int)sizeof(output.path))
-		log_error("%s: %s", report->profile_path, strerror(ENAMETOOLONG));
-	else if (output_files_write(&output, &report->names, &empty, &summary, &error) < 0)
-		log_error("%s", error ? error : "out of memory");
-	else
-		status = EXIT_OK;
-	if (status == EXIT_OK) {
+		result = output_files_write(&output, &report->names, &empty, &summary, &error);
+	progress_stop(&progress);
+	if (result == 0) {
 		fputs(summary ? summary : "", stderr);
 		free(summary);
+	} else {
+		log_error("%s%s%s", error ? "" : report->profile_path, error ? "" : ": ",
+			  error ? error : strerror(-result));
 	}
 	free(error);
-	return status;
+	return result == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 /* --strict refuses these. */
@@ -265,6 +269,21 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 				   "records it",
 				   report_plane_name((enum report_plane)plane),
 				   report_plane_options((enum report_plane)plane));
+}
+
+/* Rows of too many leaves stand for several threads, streams and so on. */
+static void say_given_up(const struct report_tree *tree)
+{
+	char words[128] = "";
+
+	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++)
+		if (tree->leaves_given_up & 1u << i)
+			text_line_append(words, sizeof(words), "%s%s", *words ? "," : "",
+					 report_dimension_word((enum report_dimension)i));
+	if (*words)
+		log_notice("more than %u stacks: rows do not tell apart %s; --by %s does, in a "
+			   "larger report",
+			   REPORT_ROWS_MOST, words, words);
 }
 
 /* Returns whether the report is a table on a terminal. */
@@ -298,11 +317,78 @@ static int show(const struct report *report, const struct report_view *view, cha
 			  : 0;
 }
 
+/* Reads the profile, and writes the report. 0 or -errno with *error. */
+static int make(struct report *report, struct report_view *view, const char *path, char **error)
+{
+	struct report_request *request = &report->request;
+	struct progress progress;
+
+	/* A page has all frames, and a switch. */
+	if (request->format == REPORT_HTML)
+		report->names.view.frames = REPORT_FRAMES_ALL;
+	report_subject_bound(request, &report->names);
+	if (shows(report))
+		request->form =
+			(struct text_form){report->terminal.columns, report->terminal.has_colours};
+	progress_start(&progress, "reading the profile");
+	int result = report_view_open(view, path, &report->names, error);
+	if (result == 0 && report->topology_path)
+		result = straggler_topology_read(report->topology_path, &report->topology, error);
+	view->topology = report->topology;
+	progress_say(&progress, "looking for findings");
+	if (result == 0 && report_subject_has_findings(request))
+		result = report_view_find(view, error);
+	progress_say(&progress, "comparing ranks");
+	if (result == 0)
+		result = report_subject_read(view, request->asked, error);
+	progress_say(&progress, "writing the report");
+	if (report->terminal.is_terminal && !report->output_path)
+		progress_stop(&progress);
+	if (result == 0 && shows(report))
+		result = show(report, view, error);
+	else if (result == 0)
+		result = report_subject_save(view, report->output_path, request, error);
+	progress_stop(&progress);
+	return result;
+}
+
+/* Folded text and samples have no room for the profile's state; the other formats contain it. */
+static void say_state(const struct report *report, const struct report_view *view)
+{
+	const bool is_warning = is_lossy(view->tree) || view->tree->state == REPORT_EMPTY;
+	char line[REPORT_SUMMARY_SIZE], prefix[32];
+
+	if (report->request.format == REPORT_SAMPLES && view->profile->raw_samples == 0)
+		log_notice("samples were not kept one by one (run --raw-samples on)");
+	if (report->request.format == REPORT_SAMPLES &&
+	    *clocks_writer_line(view->clocks, line, sizeof(line)))
+		log_notice("each sample's time is its own host's; %s (--clocks)", line);
+	snprintf(prefix, sizeof(prefix),
+		 "%sflamegrid: ", log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
+	report_summary_write(stderr, view->tree, prefix);
+	report_summary_planes(stderr, view->tree, prefix);
+	if (report->names.memory != REPORT_MEMORY_NONE)
+		report_summary_memory(stderr, view->tree, prefix);
+	if (report_summary_mixed(view->tree, line, sizeof(line)))
+		fprintf(stderr, "%s%s\n", prefix, line);
+}
+
+static void say_end(const struct report *report, const struct report_view *view)
+{
+	const enum report_format format = report->request.format;
+
+	say_empty_planes(report->names.planes, view->tree);
+	if (format == REPORT_JSON || format == REPORT_CSV)
+		say_given_up(view->tree);
+	if (format == REPORT_FOLDED || format == REPORT_SAMPLES)
+		say_state(report, view);
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
 	struct report_view view;
-	char store[PATH_MAX], line[REPORT_SUMMARY_SIZE], *error;
+	char store[PATH_MAX], *error;
 
 	terminal_read(&report.terminal, STDOUT_FILENO);
 	int status = parse(&report, argc, argv);
@@ -315,54 +401,12 @@ int verb_report(const char *program, int argc, char **argv)
 	if (report.opens)
 		return open_page(report.profile_path) < 0 ? EXIT_FAILED : EXIT_OK;
 	status = EXIT_FAILED;
-	const char *path = output_dir_store(report.profile_path, store);
-	/* A page has all frames, and a switch. */
-	if (report.request.format == REPORT_HTML)
-		report.names.view.frames = REPORT_FRAMES_ALL;
-	report_subject_bound(&report.request, &report.names);
-	int result = report_view_open(&view, path, &report.names, &error);
-	if (shows(&report))
-		report.request.form = (struct text_form){
-			.columns = report.terminal.columns,
-			.has_colours = report.terminal.has_colours,
-		};
-	if (result == 0 && report.topology_path)
-		result = straggler_topology_read(report.topology_path, &report.topology, &error);
-	view.topology = report.topology;
-	if (result == 0 && report_subject_has_findings(&report.request))
-		result = report_view_find(&view, &error);
-	if (result == 0)
-		result = report_subject_read(&view, report.request.asked, &error);
-	if (result == 0 && shows(&report))
-		result = show(&report, &view, &error);
-	else if (result == 0)
-		result = report_subject_save(&view, report.output_path, &report.request, &error);
-	if (result < 0)
+	if (make(&report, &view, output_dir_store(report.profile_path, store), &error) < 0)
 		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	if (status != EXIT_FAILED)
-		say_empty_planes(report.names.planes, view.tree);
-	/* Folded text and samples have no room for the state; the other formats contain it. */
-	if (status != EXIT_FAILED &&
-	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
-		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
-			log_notice("samples were not kept one by one (run --raw-samples on)");
-		if (report.request.format == REPORT_SAMPLES &&
-		    *clocks_writer_line(view.clocks, line, sizeof(line)))
-			log_notice("each sample's time is its own host's; %s (--clocks)", line);
-		bool is_warning = is_lossy(view.tree) || view.tree->state == REPORT_EMPTY;
-		char prefix[32];
-
-		snprintf(prefix, sizeof(prefix), "%sflamegrid: ",
-			 log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
-		report_summary_write(stderr, view.tree, prefix);
-		report_summary_planes(stderr, view.tree, prefix);
-		if (report.names.memory != REPORT_MEMORY_NONE)
-			report_summary_memory(stderr, view.tree, prefix);
-		if (report_summary_mixed(view.tree, line, sizeof(line)))
-			fprintf(stderr, "%s%s\n", prefix, line);
-	}
+		say_end(&report, &view);
 	free(error);
 	report_view_close(&view);
 	straggler_topology_destroy(report.topology);

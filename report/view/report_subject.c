@@ -284,13 +284,13 @@ void report_subject_bound(const struct report_request *request, struct report_op
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		options->steps |= by->dimensions[i] == REPORT_BY_STEP;
-	if (subject == &report_subjects[REPORT_SUBJECT_DIFF] ||
-	    subject->write[request->format] == write_json ||
-	    subject->write[request->format] == write_csv)
+	if (subject == &report_subjects[REPORT_SUBJECT_DIFF])
 		return;
-	options->leaves_most = REPORT_LEAVES_MOST;
-	if (subject->write[request->format] == write_table)
-		options->leaves_kept = 1u << REPORT_BY_HOST; /* its groups */
+	options->leaves_most = subject->write[request->format] == write_json ||
+					       subject->write[request->format] == write_csv ||
+					       subject->write[request->format] == write_table
+				       ? REPORT_ROWS_MOST
+				       : REPORT_LEAVES_MOST;
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		options->leaves_kept |= 1u << by->dimensions[i];
 }

@@ -254,7 +254,10 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	}
 	if (!error) {
 		write_ranges(out, tree, &ranges, &options);
-		write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
+		if (tree->leaves_given_up & 1u << REPORT_BY_HOST)
+			fputs("\nmore stacks than a table adds up by host: --by host does\n", out);
+		else
+			write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
 		if (tree->planes & 1u << REPORT_PLANE_GPU)
 			error = busy_writer_streams(out, busy, options.form, options.top);
 	}
