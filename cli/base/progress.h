@@ -1,5 +1,5 @@
-/* Shows on a terminal that a long task goes on: after two seconds a line on standard error with what is done and for how
- * long, which is gone at the end. A thread of its own writes it. The caller is the main thread. */
+/* Shows on a terminal that a long task goes on. After two seconds a line on standard error says what is done, and for
+ * how long; it is gone at the end. A thread of its own writes it. The caller is the main thread. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
@@ -18,7 +18,7 @@ struct progress {
 	bool runs, is_ending;
 };
 
-/* Begins. what is static storage: "reading the profile". It does nothing unless standard error is a terminal and notices
+/* Begins. what is static storage: "reading the profile". Does nothing unless standard error is a terminal and notices
  * are shown (base/log.h). */
 void progress_start(struct progress *progress, const char *what);
 
