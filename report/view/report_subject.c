@@ -93,7 +93,8 @@ WRITE(write_failures_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES))
 WRITE(write_configurations_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
-WRITE(write_clocks_table, clocks, clocks_writer_table(out, view->clocks, view->tree))
+WRITE(write_clocks_table, clocks,
+      clocks_writer_table(out, view->clocks, view->tree, &request->form))
 WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tree))
 WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks, view->tree))
 WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))

@@ -82,5 +82,9 @@ same "alone: three lines" "$(wc -l <err)" 3
 contains "alone: the profile that is here" err "flamegrid report            shows "
 
 # ---- a full disk
-"$flamegrid" report -o /dev/full 2>err
-contains "a full disk is called so" err "No space left on device"
+for format in folded html table json csv; do
+	"$flamegrid" report -f $format -o /dev/full 2>err
+	contains "$format: a full disk is called so" err "No space left on device"
+	"$flamegrid" report -f $format 2>err >/dev/full
+	contains "$format to standard output: so it is" err "No space left on device"
+done

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/roster.h"
+#include "report/model/report_busy.h"
 #include "report/writers/csv_writer.h"
 #include "report/writers/json_writer.h"
-#include "report/model/report_busy.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/core/timeline_table.h"
 #include "tests/report/model/report_fixture.h"
 
 /* --- the other writers, whole ----------------------------------------------------------------- */
@@ -127,7 +127,8 @@ static void the_json_holds_every_leaf_and_total(void **state)
 
 	fill_sample();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -141,7 +142,8 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"planes\":[\n{\"plane\":\"gpu\",\"count\":4,\"ns\":4000,\"bytes\":4096,\"shown\":"
 		"true}],\n"
 		"\"notices\":[\n{\"text\":\"CUPTI \\\"13\\\" found\",\"processes\":1}],\n"
-		"\"processes\":[\n{\"job\":\"\",\"host\":\"node01\",\"pid\":100,\"rank\":3,\"command\":"
+		"\"processes\":[\n{\"job\":\"\",\"host\":\"node01\",\"pid\":100,\"rank\":3,"
+		"\"command\":"
 		"\"./train\",\"unclean\":false}],\n"
 		"\"devices\":[\n{\"host\":\"node01\",\"gpu\":0,\"name\":\"NVIDIA H100\","
 		"\"records\":2,\"busy_ns\":5000,\"idle_ns\":0,\"overlap_ns\":1000,"
@@ -226,7 +228,8 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 
 	fill_graphs();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
 	fclose(out);
 	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
 	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
@@ -240,6 +243,36 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 		strstr(table, "      1.000 us  25.00%              2         500 ns  graph   \n"));
 	free(json);
 	free(table);
+	report_busy_destroy(busy);
+}
+
+static void rows_lack_what_leaves_were_too_many_for(void **state)
+{
+	const struct report_options options = {.leaves_most = 1};
+	(void)state;
+	struct report_busy *busy;
+	char *json, *csv;
+	size_t size;
+	FILE *out = open_memstream(&json, &size);
+
+	fill_sample();
+	report_fixture_build_with(&options);
+	assert_true(report_fixture.tree->leaves_given_up & 1u << REPORT_BY_RANK);
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
+	fclose(out);
+	assert_non_null(strstr(json, "\"leaves_given_up\":[\"host\",\"rank\",\"context\","
+				     "\"stream\",\"thread\",\"job\"],\n"));
+	assert_non_null(strstr(json, "{\"host\":\"\",\"process\":null,\"rank\":null,\"gpu\":0,"
+				     "\"context\":null,\"stream\":null,\"tid\":null,"
+				     "\"kind\":\"kernel\",\"count\":3,\"ns\":3000,"));
+	out = open_memstream(&csv, &size);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
+	fclose(out);
+	assert_non_null(strstr(csv, "\n,,,0,,,,kernel,gemm,3,3000,"));
+	free(json);
+	free(csv);
 	report_busy_destroy(busy);
 }
 
@@ -278,6 +311,7 @@ int main(void)
 		TEST(the_csv_quotes_what_needs_it),
 		TEST(the_csv_shows_captures_and_graphs),
 		TEST(the_json_and_the_table_show_captures_and_graphs),
+		TEST(rows_lack_what_leaves_were_too_many_for),
 		TEST(a_full_disk_is_an_error),
 	};
 
