@@ -70,7 +70,12 @@ int report_view_find(struct report_view *view, char **error)
 	const bool has_work = view->tree->planes & work_plane &&
 			      !(view->options && view->options->memory != REPORT_MEMORY_NONE);
 	struct report_tree *work = NULL, *hosts = NULL, *allocs = NULL;
-	int result = gpu_rows_init(&view->gpus, view->busy, view->ranks);
+	int result;
+
+	if (view->findings)
+		return 0;
+	gpu_rows_fini(&view->gpus);
+	result = gpu_rows_init(&view->gpus, view->busy, view->ranks);
 
 	if (result == 0 && !has_work)
 		result = build_other(view, work_plane, REPORT_MEMORY_NONE, &work);

@@ -45,7 +45,7 @@ int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
 void report_view_close(struct report_view *view);
 
-/* Makes the rows of GPUs and the findings. 0 or -errno with *error as above. */
+/* Makes the rows of GPUs and the findings, if they are not there yet. 0 or -errno with *error as above. */
 int report_view_find(struct report_view *view, char **error);
 
 /* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */

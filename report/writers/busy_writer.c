@@ -7,9 +7,10 @@
 
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
+#include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
-#define PLACE_SIZE  768u
+#define PLACE_SIZE  2048u
 
 static void begin(struct text_table *table, FILE *out, const struct text_form *form, bool has_nccl,
 		  const char *what)
@@ -41,48 +42,46 @@ static void write_times(struct text_table *table, const struct report_busy_row *
 	text_table_cell(table, "%s", report_summary_count(row->records, text));
 }
 
-static void describe_stream(FILE *place, const struct report_busy_row *row)
+static void describe_stream(char place[static PLACE_SIZE], const struct report_busy_row *row)
 {
-	fprintf(place, " pid %" PRIu32 " %scontext %" PRIu32, row->pid, row->green ? "green " : "",
-		row->context_id);
+	text_line_append(place, PLACE_SIZE, " pid %" PRIu32 " %scontext %" PRIu32, row->pid,
+			 row->green ? "green " : "", row->context_id);
 	if (row->multiprocessors)
-		fprintf(place, " (%" PRIu32 " SMs)", row->multiprocessors);
-	fprintf(place, " stream %" PRIu32, row->stream_id);
+		text_line_append(place, PLACE_SIZE, " (%" PRIu32 " SMs)", row->multiprocessors);
+	text_line_append(place, PLACE_SIZE, " stream %" PRIu32, row->stream_id);
 	if (*row->stream_name)
-		fprintf(place, " \"%s\"", row->stream_name);
+		text_line_append(place, PLACE_SIZE, " \"%s\"", row->stream_name);
 	if (row->stream_default)
-		fputs(" (default)", place);
+		text_line_append(place, PLACE_SIZE, " (default)");
 	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
-		fprintf(place, " (priority %" PRId32 ")", row->stream_priority);
+		text_line_append(place, PLACE_SIZE, " (priority %" PRId32 ")",
+				 row->stream_priority);
 }
 
 /* Adds the last cell: the GPU or the stream, and what is special about it. */
 static void write_place(struct text_table *table, const struct report_busy_row *row)
 {
-	char text[PLACE_SIZE] = "", count[NUMBER_SIZE];
-	FILE *place = fmemopen(text, sizeof(text) - 1, "w");
+	char place[PLACE_SIZE] = "", count[NUMBER_SIZE];
 
-	if (!place) {
-		table->is_short = true;
-		return;
-	}
-	fputs(row->host, place);
+	text_line_append(place, sizeof(place), "%s", row->host);
 	if (row->gpu == REPORT_GPU_NONE)
-		fputs(" GPU?", place);
+		text_line_append(place, sizeof(place), " GPU?");
 	else
-		fprintf(place, " GPU%" PRId32, row->gpu);
+		text_line_append(place, sizeof(place), " GPU%" PRId32, row->gpu);
 	if (!row->whole_device)
 		describe_stream(place, row);
 	else if (*row->device_name)
-		fprintf(place, " (%s)", row->device_name);
+		text_line_append(place, sizeof(place), " (%s)", row->device_name);
 	if (row->late)
-		fprintf(place, "; %s records came too late to be put in order",
-			report_summary_count(row->late, count));
+		text_line_append(place, sizeof(place),
+				 "; %s records came too late to be put in order",
+				 report_summary_count(row->late, count));
 	if (row->is_inexact)
-		fputs("; several profiles have it at the same time, and such time counts in each",
-		      place);
-	fclose(place);
-	text_table_cell(table, "%s", text);
+		text_line_append(
+			place, sizeof(place),
+			"; several profiles have it at the same time, and such time counts "
+			"in each");
+	text_table_cell(table, "%s", place);
 }
 
 /* ---- GPUs */
