@@ -92,7 +92,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		{"by", .choice = &diff->by, .flag = &by_given},
 		{"top", .number = &diff->request.top, .least = 1, .most = UINT32_MAX},
 		{"unit", .choice = &diff->request.folded.unit, .flag = &unit_given,
-		 .first = FOLDED_US},
+		 .first = FOLDED_NS},
 		{"weight", .choice = &diff->request.folded.weight, .flag = &weight_given,
 		 .first = FOLDED_TIME},
 		{"planes", .take = report_planes_take, .context = &diff->names.planes},

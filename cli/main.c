@@ -1,12 +1,16 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/base/newest_profile.h"
 #include "cli/base/verbs.h"
 #include "options/option_help.h"
+#include "report/names/clean_text.h"
 
 static const struct verb {
 	const struct option_table *table;
@@ -42,6 +46,8 @@ static const struct verb *find_verb(const char *name, const char **near)
 	size_t least = SIZE_MAX;
 
 	*near = NULL;
+	if (strcmp(name, "record") == 0) /* as other profilers call it */
+		name = "run";
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
 		if (strcmp(name, verbs[i].table->verb) == 0)
 			return &verbs[i];
@@ -51,6 +57,29 @@ static const struct verb *find_verb(const char *name, const char **near)
 	return NULL;
 }
 
+/* Says what to do next, by what is in the directory. */
+static void print_start(void)
+{
+	char path[PATH_MAX], age[NEWEST_PROFILE_AGE_SIZE];
+	uint64_t age_s;
+
+	if (newest_profile_find(".", path, &age_s)) {
+		char *clean = clean_text_of(path, strlen(path));
+
+		fprintf(stderr,
+			"flamegrid report            shows %s, of %s\n"
+			"flamegrid report --open     opens its page in a browser\n",
+			clean ? clean : "the newest profile", newest_profile_age(age_s, age));
+		free(clean);
+	} else {
+		fputs("flamegrid doctor            says whether this machine can profile\n"
+		      "flamegrid run -- COMMAND    profiles a command; under Slurm: srun flamegrid "
+		      "run -- COMMAND\n",
+		      stderr);
+	}
+	fputs("flamegrid --help            lists all verbs\n", stderr);
+}
+
 /* The exit status. */
 static int call_verb(int argc, char **argv)
 {
@@ -58,15 +87,19 @@ static int call_verb(int argc, char **argv)
 	char *help[] = {NULL, (char *)"--help", NULL};
 
 	log_begin("flamegrid", NULL, LOG_LEVEL_NOTICE);
-	if (name && (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)) {
+	if (!name) {
+		print_start();
+		return EXIT_USAGE;
+	}
+	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0 ||
+	    strcmp(name, "-V") == 0) {
 		printf("flamegrid %s\n", FLAMEGRID_VERSION);
 		return EXIT_OK;
 	}
-	bool wants_help = name && strcmp(name, "help") == 0;
-	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-	    (wants_help && argc == 2)) {
-		print_usage(name ? stdout : stderr);
-		return name ? EXIT_OK : EXIT_USAGE;
+	bool wants_help = strcmp(name, "help") == 0;
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (wants_help && argc == 2)) {
+		print_usage(stdout);
+		return EXIT_OK;
 	}
 	if (wants_help)
 		name = argv[2];

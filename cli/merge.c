@@ -10,6 +10,7 @@
 #include "aggregator/merge/profile_merge.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/progress.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
@@ -98,6 +99,7 @@ static int merge_into_output(const struct merge *merge)
 {
 	struct merge_source *sources = calloc((size_t)merge->nr_paths, sizeof(*sources));
 	struct output_dir output;
+	struct progress progress;
 	char store[PATH_MAX], *error = NULL;
 	int result = sources ? output_dir_open(&output, merge->output_path) : -ENOMEM;
 
@@ -105,12 +107,14 @@ static int merge_into_output(const struct merge *merge)
 		free(sources);
 		return result;
 	}
+	progress_start(&progress, "merging");
 	result = output_dir_file(&output, OUTPUT_STORE, store);
 	for (int i = 0; i < merge->nr_paths; i++)
 		sources[i].path = merge->wholes[i].path;
 	if (result == 0)
 		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
+	progress_stop(&progress);
 	return output_files_finish(&output, result, error);
 }
 

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,11 +10,18 @@
 #include "aggregator/service/job_dir.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "cli/base/newest_profile.h"
+#include "cli/base/open_page.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/pager.h"
+#include "cli/base/progress.h"
+#include "cli/base/terminal.h"
+#include "cli/base/text_wrap.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
+#include "report/names/text_line.h"
 #include "report/profile/whole_profile.h"
 #include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
@@ -24,7 +32,9 @@ struct report {
 	enum report_subject_id rows;
 	const char *profile_path, *output_path, *topology_path;
 	struct straggler_topology *topology; /* owns */
-	bool files, strict, demangle_given, format_given;
+	bool files, strict, opens, demangle_given, format_given;
+	struct terminal terminal; /* standard output */
+	char newest[PATH_MAX];    /* the profile, if none was named */
 	bool given[REPORT_DETAILS];
 };
 
@@ -85,7 +95,7 @@ static int set_memory_weight(struct report *report)
 static int set_subject(struct report *report)
 {
 	struct report_request *request = &report->request;
-	char *error;
+	char *error = NULL;
 
 	if (report->rows)
 		request->asked |= 1u << report->rows;
@@ -99,6 +109,8 @@ static int set_subject(struct report *report)
 		request->asked |= 1u << REPORT_SUBJECT_PLANES;
 	if (!report->format_given)
 		request->format = report_subject_of(request->asked)->usual;
+	const bool may_be_table = !report->format_given && request->format == REPORT_FOLDED &&
+				  report->terminal.is_terminal && !report->output_path;
 	report->given[REPORT_DETAIL_TOP] = request->top > 0;
 	report->given[REPORT_DETAIL_VERBOSE] = request->verbose;
 	/* --files writes pages of HTML, too. */
@@ -108,12 +120,41 @@ static int set_subject(struct report *report)
 	report->given[REPORT_DETAIL_TOPOLOGY] = report->topology_path != NULL;
 	for (uint32_t i = 0; i < REPORT_DETAILS; i++)
 		request->details |= (uint32_t)report->given[i] << i;
+	/* People get a table, unless an option is one of folded text. */
+	if (may_be_table)
+		request->format = REPORT_TABLE;
+	if (may_be_table && report_subject_check(request, &error) == 0)
+		return OPTION_LINE_GO;
+	if (may_be_table) {
+		free(error);
+		request->format = REPORT_FOLDED;
+	}
 	if (report_subject_check(request, &error) == 0)
 		return OPTION_LINE_GO;
 	int status =
 		option_line_refuse(&option_table_report, "%s", error ? error : "out of memory");
 	free(error);
 	return status;
+}
+
+/* Takes the newest profile of the directory, and says so. OPTION_LINE_GO, or the exit status after a message. */
+static int take_newest(struct report *report)
+{
+	char age[NEWEST_PROFILE_AGE_SIZE];
+	uint64_t age_s;
+	uint32_t nr = newest_profile_find(".", report->newest, &age_s);
+
+	if (nr == 0)
+		return option_line_refuse(&option_table_report,
+					  "no profile given, and none is here: `flamegrid run -- "
+					  "COMMAND` makes " OUTPUT_DEFAULT);
+	report->profile_path = report->newest;
+	if (nr > 1)
+		log_notice("%s, of %s, the newest of %" PRIu32 " profiles here", report->newest,
+			   newest_profile_age(age_s, age), nr);
+	else
+		log_notice("%s, of %s", report->newest, newest_profile_age(age_s, age));
+	return OPTION_LINE_GO;
 }
 
 static int parse(struct report *report, int argc, char **argv)
@@ -123,7 +164,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"format", .choice = &request->format, .flag = &report->format_given},
 		{"by", .take = take_by, .context = &request->folded.by},
 		{"unit", .choice = &request->folded.unit,
-		 .flag = &report->given[REPORT_DETAIL_UNIT], .first = FOLDED_US},
+		 .flag = &report->given[REPORT_DETAIL_UNIT], .first = FOLDED_NS},
 		{"weight", .choice = &request->folded.weight,
 		 .flag = &report->given[REPORT_DETAIL_WEIGHT]},
 		{"demangle", .choice = &report->names.demangle, .flag = &report->demangle_given},
@@ -143,6 +184,7 @@ static int parse(struct report *report, int argc, char **argv)
 		{"topology", .text = &report->topology_path, .least = 1},
 		{"output", .text = &report->output_path, .least = 1},
 		{"files", .flag = &report->files},
+		{"open", .flag = &report->opens},
 		{"strict", .flag = &report->strict},
 		{NULL, .take = take_subject, .context = report},
 	};
@@ -152,13 +194,18 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (report->files && (report->format_given || report->output_path ||
-			      report->topology_path || request->asked || report->rows))
-		return option_line_refuse(table, "--files writes all files, and no other report");
+	if ((report->files || report->opens) &&
+	    (report->format_given || report->output_path || report->topology_path ||
+	     request->asked || report->rows || (report->files && report->opens)))
+		return option_line_refuse(
+			table, report->files ? "--files writes all files, and no other report"
+					     : "--open opens the page, and writes no report");
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	report->profile_path = argv[optind];
+	if (status == OPTION_LINE_GO && !report->profile_path)
+		status = take_newest(report);
 	/* Whole C++ names make lines of a thousand characters, which fit no terminal. */
 	if (!report->demangle_given && request->format == REPORT_TABLE)
 		report->names.demangle = DEMANGLE_SIMPLE;
@@ -184,24 +231,26 @@ static void settle(const char *profile_path)
 static int write_files(const struct report *report)
 {
 	struct output_dir output = {.mark = -1};
+	struct progress progress;
 	char *summary, *error = NULL;
-	int status = EXIT_FAILED;
+	int result = -ENAMETOOLONG;
 	bool empty;
 
+	progress_start(&progress, "reading the profile and writing its files");
 	settle(report->profile_path);
-	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
+	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) <
 	    (int)sizeof(output.path))
-		log_error("%s: %s", report->profile_path, strerror(ENAMETOOLONG));
-	else if (output_files_write(&output, &report->names, &empty, &summary, &error) < 0)
-		log_error("%s", error ? error : "out of memory");
-	else
-		status = EXIT_OK;
-	if (status == EXIT_OK) {
+		result = output_files_write(&output, &report->names, &empty, &summary, &error);
+	progress_stop(&progress);
+	if (result == 0) {
 		fputs(summary ? summary : "", stderr);
 		free(summary);
+	} else {
+		log_error("%s%s%s", error ? "" : report->profile_path, error ? "" : ": ",
+			  error ? error : strerror(-result));
 	}
 	free(error);
-	return status;
+	return result == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 /* --strict refuses these. */
@@ -222,11 +271,127 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 				   report_plane_options((enum report_plane)plane));
 }
 
+/* Rows of too many leaves stand for several threads, streams and so on. */
+static void say_given_up(const struct report_tree *tree)
+{
+	char words[128] = "";
+
+	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++)
+		if (tree->leaves_given_up & 1u << i)
+			text_line_append(words, sizeof(words), "%s%s", *words ? "," : "",
+					 report_dimension_word((enum report_dimension)i));
+	if (*words)
+		log_notice("more than %u stacks: rows do not tell apart %s; --by %s does, in a "
+			   "larger report",
+			   REPORT_ROWS_MOST, words, words);
+}
+
+/* Returns whether the report is a table on a terminal. */
+static bool shows(const struct report *report)
+{
+	return report->request.format == REPORT_TABLE && report->terminal.is_terminal &&
+	       !report->output_path;
+}
+
+/* Writes a table for the terminal: fitted to its width, and page by page if it is longer than the screen. 0 or -errno
+ * with *error. */
+static int show(const struct report *report, const struct report_view *view, char **error)
+{
+	char *text = NULL, *wrapped = NULL;
+	size_t size, wrapped_size;
+	FILE *out = open_memstream(&text, &size);
+	int result = out ? report_subject_write(view, out, &report->request) : -errno;
+
+	if (out && fclose(out) != 0 && result == 0)
+		result = -ENOMEM;
+	out = result == 0 ? open_memstream(&wrapped, &wrapped_size) : NULL;
+	if (out)
+		text_wrap_write(out, text, report->terminal.columns);
+	if (result == 0 && (!out || fclose(out) != 0))
+		result = -ENOMEM;
+	if (result == 0)
+		result = pager_show(stdout, &report->terminal, wrapped, wrapped_size);
+	free(text);
+	free(wrapped);
+	return result < 0 ? error_text_set(error, result, "standard output: %s", strerror(-result))
+			  : 0;
+}
+
+/* Reads the profile, and writes the report. 0 or -errno with *error. */
+static int make(struct report *report, struct report_view *view, const char *path, char **error)
+{
+	struct report_request *request = &report->request;
+	struct progress progress;
+
+	/* A page has all frames, and a switch. */
+	if (request->format == REPORT_HTML)
+		report->names.view.frames = REPORT_FRAMES_ALL;
+	report_subject_bound(request, &report->names);
+	if (shows(report))
+		request->form =
+			(struct text_form){report->terminal.columns, report->terminal.has_colours};
+	progress_start(&progress, "reading the profile");
+	int result = report_view_open(view, path, &report->names, error);
+	if (result == 0 && report->topology_path)
+		result = straggler_topology_read(report->topology_path, &report->topology, error);
+	view->topology = report->topology;
+	progress_say(&progress, "looking for findings");
+	if (result == 0 && report_subject_has_findings(request))
+		result = report_view_find(view, error);
+	progress_say(&progress, "comparing ranks");
+	if (result == 0)
+		result = report_subject_read(view, request->asked, error);
+	progress_say(&progress, "writing the report");
+	if (report->terminal.is_terminal && !report->output_path)
+		progress_stop(&progress);
+	if (result == 0 && shows(report))
+		result = show(report, view, error);
+	else if (result == 0)
+		result = report_subject_save(view, report->output_path, request, error);
+	progress_stop(&progress);
+	return result;
+}
+
+/* Some formats have no room for the profile's state (report_subject_says_state()). */
+static void say_state(const struct report *report, const struct report_view *view)
+{
+	const bool is_warning = is_lossy(view->tree) || view->tree->state == REPORT_EMPTY;
+	char line[REPORT_SUMMARY_SIZE], prefix[32];
+
+	if (report->request.format == REPORT_SAMPLES && view->profile->raw_samples == 0)
+		log_notice("samples were not kept one by one (run --raw-samples on)");
+	if (report->request.format == REPORT_SAMPLES &&
+	    *clocks_writer_line(view->clocks, line, sizeof(line)))
+		log_notice("each sample's time is its own host's; %s (--clocks)", line);
+	snprintf(prefix, sizeof(prefix),
+		 "%sflamegrid: ", log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
+	report_subject_remarks(view, &report->request, stderr, prefix);
+	report_summary_write(stderr, view->tree, prefix);
+	report_summary_planes(stderr, view->tree, prefix);
+	if (report->names.memory != REPORT_MEMORY_NONE)
+		report_summary_memory(stderr, view->tree, prefix);
+	if (report_summary_mixed(view->tree, line, sizeof(line)))
+		fprintf(stderr, "%s%s\n", prefix, line);
+}
+
+static void say_end(const struct report *report, const struct report_view *view)
+{
+	const enum report_format format = report->request.format;
+
+	say_empty_planes(report->names.planes, view->tree);
+	if (format == REPORT_JSON || format == REPORT_CSV)
+		say_given_up(view->tree);
+	if (!report_subject_says_state(format))
+		say_state(report, view);
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
 	struct report_view view;
-	char store[PATH_MAX], line[REPORT_SUMMARY_SIZE], *error;
+	char store[PATH_MAX], *error;
+
+	terminal_read(&report.terminal, STDOUT_FILENO);
 	int status = parse(&report, argc, argv);
 
 	(void)program;
@@ -234,45 +399,15 @@ int verb_report(const char *program, int argc, char **argv)
 		return status;
 	if (report.files)
 		return write_files(&report);
+	if (report.opens)
+		return open_page(report.profile_path) < 0 ? EXIT_FAILED : EXIT_OK;
 	status = EXIT_FAILED;
-	const char *path = output_dir_store(report.profile_path, store);
-	/* A page has all frames, and a switch. */
-	if (report.request.format == REPORT_HTML)
-		report.names.view.frames = REPORT_FRAMES_ALL;
-	report_subject_bound(&report.request, &report.names);
-	int result = report_view_open(&view, path, &report.names, &error);
-	if (result == 0 && report.topology_path)
-		result = straggler_topology_read(report.topology_path, &report.topology, &error);
-	view.topology = report.topology;
-	if (result == 0)
-		result = report_subject_read(&view, report.request.asked, &error);
-	if (result == 0)
-		result = report_subject_save(&view, report.output_path, &report.request, &error);
-	if (result < 0)
+	if (make(&report, &view, output_dir_store(report.profile_path, store), &error) < 0)
 		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	if (status != EXIT_FAILED)
-		say_empty_planes(report.names.planes, view.tree);
-	if (status != EXIT_FAILED && !report_subject_says_state(report.request.format)) {
-		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
-			log_notice("samples were not kept one by one (run --raw-samples on)");
-		if (report.request.format == REPORT_SAMPLES &&
-		    *clocks_writer_line(view.clocks, line, sizeof(line)))
-			log_notice("each sample's time is its own host's; %s (--clocks)", line);
-		bool is_warning = is_lossy(view.tree) || view.tree->state == REPORT_EMPTY;
-		char prefix[32];
-
-		snprintf(prefix, sizeof(prefix), "%sflamegrid: ",
-			 log_mark(is_warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE));
-		report_subject_remarks(&view, &report.request, stderr, prefix);
-		report_summary_write(stderr, view.tree, prefix);
-		report_summary_planes(stderr, view.tree, prefix);
-		if (report.names.memory != REPORT_MEMORY_NONE)
-			report_summary_memory(stderr, view.tree, prefix);
-		if (report_summary_mixed(view.tree, line, sizeof(line)))
-			fprintf(stderr, "%s%s\n", prefix, line);
-	}
+		say_end(&report, &view);
 	free(error);
 	report_view_close(&view);
 	straggler_topology_destroy(report.topology);

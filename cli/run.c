@@ -90,7 +90,7 @@ static const char *default_template(const struct run *run)
 {
 	if (run->options.task || is_slurms_task(run))
 		return RUN_OUTPUT_STEP;
-	return run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
+	return run->in_step && run->step.job[0] ? OUTPUT_DEFAULT "-%j" : OUTPUT_DEFAULT;
 }
 
 /* Several ranks share one profile, unless the template gives each its own. 0 or -errno after a warning. */
@@ -391,6 +391,16 @@ static int lead_in(const struct run *run, const char *socket_path,
 					       environment);
 }
 
+/* Rank 0 says it for all ranks. */
+static void say_start(const struct run *run)
+{
+	if (run->recording.profiling)
+		log_notice("profiling into %s", run->recording.output.path);
+	else if (run->in_step && run->ranks.aggregator.fd >= 0)
+		log_notice("profiling ranks 0 to %" PRId32 " into %s", run->step.world_size - 1,
+			   run->output_path);
+}
+
 int verb_run(const char *program, int argc, char **argv)
 {
 	struct run run = {.recording.output.mark = -1,
@@ -421,10 +431,12 @@ int verb_run(const char *program, int argc, char **argv)
 	} else if (error == 0)
 		error = job_start(&run.job, run.options.command, environment.list);
 	job_environment_fini(&environment);
-	if (error < 0)
+	if (error < 0) {
 		log_error("%s: %s", run.options.command[0], strerror(-error));
-	else
+	} else {
+		say_start(&run);
 		status = job_wait(&run.job);
+	}
 	int stop = error < 0 ? 0 : job_stopped_by(&run.job, status);
 	if (run.recording.profiling && stop)
 		profiling_stopped(run.recording.profiling, stop);

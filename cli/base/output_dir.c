@@ -180,7 +180,8 @@ static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
 	/* The store is moved first, and its log next. */
 	static const char *const names[] = {
 		OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm", OUTPUT_STORE "-journal",
-		OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_LEAKS,        OUTPUT_API};
+		OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_MEMORY,       OUTPUT_LEAKS,
+		OUTPUT_API};
 	const size_t nr_names = sizeof(names) / sizeof(names[0]);
 	size_t plane = REPORT_PLANE_GPU + 1 + number - nr_names;
 

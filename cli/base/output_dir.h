@@ -17,24 +17,26 @@ struct output_dir {
 	char earlier[PATH_MAX]; /* new place of the profile that was in path; "": there was none */
 };
 
-#define OUTPUT_STORE "profile.db"
+#define OUTPUT_DEFAULT "flamegrid-profile" /* the directory without --output; a step adds its job */
+#define OUTPUT_STORE   "profile.db"
 /* the profiles of nodes, while they are no part of the store yet (page_set.h) */
 #define OUTPUT_NODES OUTPUT_STORE ".nodes"
 /* How the names of further stores begin, which are parts of the profile (whole_profile.h). A store has the pages of
  * nodes beside it, as the first one. */
 #define OUTPUT_PART   OUTPUT_STORE ".part-"
-#define OUTPUT_FOLDED "gpu.folded"
+/* The names say the unit: nanoseconds, bytes. */
+#define OUTPUT_FOLDED "gpu.ns.folded"
 #define OUTPUT_HTML   "flame.html"
 #define OUTPUT_API    "api.txt"
-#define OUTPUT_MEMORY "memory.folded"
-#define OUTPUT_LEAKS  "leaks.folded"
+#define OUTPUT_MEMORY "memory.bytes.folded"
+#define OUTPUT_LEAKS  "leaks.bytes.folded"
 
 /* Exists while a run writes here, and after a killed run, whose lock is then free. It is empty, or, with several ranks,
  * a copy of the rendezvous (rendezvous.h). */
 #define OUTPUT_MARK "profile.open"
 
-/* The file of folded stacks of a plane other than the GPU's (report_plane.h): "sync.folded". */
-#define OUTPUT_PLANE_SUFFIX ".folded"
+/* The file of folded stacks of a plane other than the GPU's (report_plane.h): "sync.ns.folded". */
+#define OUTPUT_PLANE_SUFFIX ".ns.folded"
 #define OUTPUT_PLANE_SIZE   32u
 
 /* Creates path and its parents if needed, marks it, and moves an earlier profile away. It moves only the profile's

@@ -14,9 +14,15 @@
 #include "aggregator/profile/roster.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "cli/base/terminal.h"
 #include "proto/ledger.h"
+#include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
 #include "report/view/report_subject.h"
+#include "report/writers/text_table.h"
+
+#define TOP         5u /* kernels and copies */
+#define NUMBER_SIZE 32u
 
 static const struct report_request folded = {.format = REPORT_FOLDED};
 
@@ -79,8 +85,38 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 	return result;
 }
 
+/* Writes the kernels and copies that took longest, for people at a terminal. */
+static void write_top(FILE *out, const struct report_tree *tree)
+{
+	const uint64_t total_ns = tree->plane_totals[REPORT_PLANE_GPU].ns;
+	struct report_groups groups;
+	struct terminal terminal;
+	struct text_table table;
+	char text[NUMBER_SIZE];
+
+	terminal_read(&terminal, STDERR_FILENO);
+	if (!terminal.is_terminal || !log_shows(LOG_LEVEL_NOTICE) || !total_ns ||
+	    report_groups_init(&groups, tree, REPORT_GROUP_ACTIVITY, NULL))
+		return;
+	text_table_begin(&table, out, &(struct text_form){terminal.columns, terminal.has_colours});
+	text_table_column(&table, &(struct text_column){"time", 0, 0, false, 0});
+	text_table_column(&table, &(struct text_column){"share", 0, 0, false, 0});
+	text_table_column(&table, &(struct text_column){"count", 0, 0, false, 1});
+	text_table_column(&table, &(struct text_column){"name", 0, 0, true, 0});
+	for (uint32_t i = 0; i < groups.nr_groups && i < TOP; i++) {
+		const struct report_group *group = &groups.groups[i];
+
+		text_table_cell(&table, "%s", report_summary_time(group->ns, text));
+		text_table_cell(&table, "%.1f%%", 100.0 * (double)group->ns / (double)total_ns);
+		text_table_cell(&table, "%s", report_summary_count(group->count, text));
+		text_table_cell(&table, "%s", group->label);
+	}
+	text_table_end(&table);
+	report_groups_fini(&groups);
+}
+
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
-			  enum log_level level, bool has_calls)
+			  enum log_level level)
 {
 	char prefix[32], line[REPORT_SUMMARY_SIZE], *text = NULL;
 	size_t size;
@@ -89,15 +125,9 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	if (!out)
 		return NULL;
 	snprintf(prefix, sizeof(prefix), "%sflamegrid: ", log_mark(level));
-	fprintf(out, "%s%s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED, prefix,
+	write_top(out, tree);
+	fprintf(out, "%s%s; %s/" OUTPUT_HTML "\n", prefix,
 		report_summary_line(tree, line, sizeof(line)), output->path);
-	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		if (tree->plane_totals[plane].count)
-			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
-				report_plane_name((enum report_plane)plane));
-	fprintf(out, "," OUTPUT_HTML "%s%s}\n",
-		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "",
-		has_calls ? "," OUTPUT_API : "");
 	report_summary_ledger(out, tree, prefix);
 	report_summary_planes(out, tree, prefix);
 	report_summary_memory(out, tree, prefix);
@@ -208,7 +238,7 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	else if (*empty)
 		*summary = make_absence(output, view.tree);
 	else
-		*summary = make_summary(output, view.tree, level, view.statistics->nr_calls > 0);
+		*summary = make_summary(output, view.tree, level);
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)

@@ -1,6 +1,6 @@
-/* Writes the files that `run` leaves beside the store. These are gpu.folded, a similar file for each other plane with
- * records (sync.folded; for memory memory.folded and leaks.folded), flame.html, which is made from gpu.folded, and
- * api.txt if API calls were counted. Single-threaded. */
+/* Writes the files that `run` leaves beside the store. These are gpu.ns.folded, a similar file for each other plane
+ * with records (sync.ns.folded; for memory memory.bytes.folded and leaks.bytes.folded), flame.html, which is made from
+ * the same, and api.txt if API calls were counted. Single-threaded. */
 #ifndef OUTPUT_FILES_H
 #define OUTPUT_FILES_H
 
@@ -17,9 +17,9 @@
  * an earlier profile, which is worth more than one that has only reasons.
  *
  * *summary is the text for the user, which the caller owns (free()). It has a line with kernels, GPU time, matched,
- * lost by reason, and where the files are; a line for each other plane; and a few about memory. For an empty profile it
- * has the reason and OUTPUT_EMPTY. It is NULL if there is no memory. It is also NULL if notices are not shown
- * (base/log.h), unless the profile is empty, incomplete or has losses.
+ * lost by reason, and the page; a line for each other plane; and a few about memory. On a terminal a table of what took
+ * longest comes first. For an empty profile it has the reason and OUTPUT_EMPTY. It is NULL if there is no memory. It is
+ * also NULL if notices are not shown (base/log.h), unless the profile is empty, incomplete or has losses.
  *
  * 0 or -errno. On error *summary is NULL, and *error is one line that says what failed and where, which the caller owns
  * (free()). The store is kept in any case. */

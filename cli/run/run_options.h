@@ -8,14 +8,14 @@
 #include "capture_options.h"
 
 #include "base/log.h"
+#include "cli/base/output_dir.h"
 #include "cli/base/site_config.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/stack_source.h"
 #include "report/model/report_build.h"
 
-#define RUN_OUTPUT "flamegrid-profile" /* the output without --output; a step adds its job */
 /* the default for a task of Slurm */
-#define RUN_OUTPUT_STEP RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
+#define RUN_OUTPUT_STEP OUTPUT_DEFAULT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
 
 /* Where the ranks' events become a profile. */
 enum run_aggregate {

@@ -15,9 +15,9 @@ static const struct option_row rows[] = {
 
 	OPTION_GROUP("How it is shown"),
 	{"format", 'f', "folded|html|table|json|csv|pprof|speedscope|samples", OPTION_DAILY,
-	 "Choose the format (default: folded)."},
+	 "Choose the format (default: table, in a pipe folded)."},
 	{"by", 'b', "KEYS", OPTION_DAILY,
-	 "Split by job,host,rank,gpu,context,stream,thread,step-kind."},
+	 "Split by job,host,rank,gpu,stream, or others."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
 	{"verbose", 'v', NULL, 0,
 	 "In tables also print keys of communicators, and chances (p-values)."},
@@ -39,6 +39,8 @@ static const struct option_row rows[] = {
 
 	OPTION_GROUP("Where it goes"),
 	ROW_OUTPUT_FILE,
+	{"open", 0, NULL, OPTION_DAILY,
+	 "Open the page in a browser, or say how to copy it."},
 	{"files", 0, NULL, 0,
 	 "Write all files that flamegrid run leaves into PROFILE, a directory."},
 	{"strict", 0, NULL, OPTION_DAILY, "Exit with 3 if anything was lost, or is INCOMPLETE."},
@@ -49,11 +51,12 @@ static const struct option_row rows[] = {
 const struct option_table option_table_report = {
 	.program = "flamegrid",
 	.verb = "report",
-	.usage = "[OPTION...] PROFILE",
+	.usage = "[OPTION...] [PROFILE]",
 	.summary = "Show a profile as folded stacks, flame graph, table, JSON or CSV.",
-	.closing = "PROFILE is a directory that flamegrid run made, or a profile.db. Exit status: "
-		   "0; 1: failed; 2: usage; 3: lost or incomplete (--strict).",
+	.closing = "PROFILE is a directory or a profile.db (default: the newest here). Exit status: 0; "
+		   "1: failed; 2: usage; 3: lost or incomplete (--strict).",
 	.operand = "profile",
 	.rows = rows,
 	.usage_status = 2,
+	.is_optional = true,
 };

@@ -31,7 +31,7 @@
 	"Write at most so much of a profile to the disk."}
 #define ROW_INSECURE {"insecure", 0, NULL, 0, \
 	"Allow endpoints without keys that other machines can reach, unprotected."}
-#define ROW_UNIT {"unit", 'u', "us|ns", 0, "Choose the unit of folded stacks (default: us)."}
+#define ROW_UNIT {"unit", 'u', "ns|us", 0, "Choose the unit of folded stacks (default: ns)."}
 #define ROW_WEIGHT {"weight", 'w', "time|count|bytes", 0, \
 	"Choose what folded stacks weigh (default: time)."}
 #define ROW_OUTPUT_FILE {"output", 'o', "FILE", OPTION_DAILY, \

@@ -13,8 +13,8 @@ struct frame_ranks;
 /* Counts the ranks whose leaves lie under a frame. Equal paths of one plane are one frame in all processes, and equal
  * activities are one leaf on all GPUs. If *by has hosts, GPUs, contexts, streams or threads, frames and leaves that
  * differ in these stay apart; by NULL: nothing stays apart. The tree is borrowed until destroy; *by only for the call.
- * 0; -ENOMEM: *ranks is NULL. *ranks is also NULL if the leaves are of fewer than two ranks, or *by keeps ranks
- * apart. */
+ * 0; -ENOMEM: *ranks is NULL. *ranks is also NULL if the leaves are of fewer than two ranks, or have
+ * none, or if *by keeps ranks apart. */
 int frame_ranks_create(const struct report_tree *tree, const struct report_by *by,
 		       struct frame_ranks **ranks);
 void frame_ranks_destroy(struct frame_ranks *ranks); /* accepts NULL */

@@ -30,6 +30,9 @@ struct report_options {
 
 /* The leaves of a page or of folded text: a page of 30 MB, 200 MB of memory. */
 #define REPORT_LEAVES_MOST (1u << 21)
+/* The leaves of JSON and CSV, which have a row for each: about 1 KB a row, so 35 MB. Also those of tables, which show
+ * sums alone. */
+#define REPORT_ROWS_MOST (1u << 15)
 
 /* options NULL: everything is 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile names things that
  * it does not hold; -ENOMEM. On error *tree is NULL. */

@@ -10,7 +10,6 @@
 #include "text_line.h"
 
 #define CUT      " …"
-#define CUT_MORE 2u /* bytes of "…" beyond its column */
 
 /* One member of a communicator, as one writer recorded it. */
 struct end {
@@ -107,11 +106,6 @@ void communicator_names_write(const int32_t *ranks, uint32_t nr_ranks, int32_t w
 	}
 	*text = '\0';
 	text_line_append(text, COMMUNICATOR_NAME_SIZE, "%s%s", begin, shorter);
-}
-
-uint32_t communicator_names_columns(const char *name)
-{
-	return (uint32_t)strlen(name) - (strstr(name, CUT) ? CUT_MORE : 0);
 }
 
 /* ---- members */

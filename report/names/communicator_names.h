@@ -34,7 +34,4 @@ const char *communicator_names_of(const struct communicator_names *names, uint64
 void communicator_names_write(const int32_t *ranks, uint32_t nr_ranks, int32_t world_size,
 			      char text[static COMMUNICATOR_NAME_SIZE]);
 
-/* Returns the columns that a name takes, which are fewer than its bytes if it was cut. */
-uint32_t communicator_names_columns(const char *name);
-
 #endif

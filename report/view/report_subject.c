@@ -45,9 +45,8 @@ static int write_html(const struct report_view *view, FILE *out,
 static int write_calls_table(const struct report_view *view, FILE *out,
 			     const struct report_request *request)
 {
-	(void)request;
 	fprintf(out, "%s\n", view->tree->title);
-	statistics_writer_calls(out, view->statistics, UINT32_MAX);
+	statistics_writer_calls(out, view->statistics, &request->form, UINT32_MAX);
 	return text_file_flush(out);
 }
 
@@ -73,10 +72,13 @@ WRITE(write_table, tree,
       table_writer_write(out, view->tree, view->busy,
 			 &(const struct table_options){.top = request->top,
 						       .statistics = view->statistics,
+						       .gpus = view->findings ? &view->gpus : NULL,
+						       .findings = view->findings,
+						       .form = &request->form,
 						       .by = request->folded.by}))
 WRITE(write_json, tree,
       json_writer_write(out, view->tree, view->busy, view->statistics, view->collectives,
-			&request->folded.by))
+			view->findings, &request->folded.by))
 WRITE(write_csv, tree, csv_writer_write(out, view->tree, &request->folded.by))
 WRITE(write_pprof, busy,
       pprof_writer_write(out, &(const struct pprof_input){.profile = view->profile,
@@ -92,14 +94,16 @@ WRITE(write_speedscope, tree,
 							       .weight = request->folded.weight,
 							       .by = &request->folded.by}))
 WRITE(write_straggler_table, straggler,
-      straggler_writer_table(out, view->straggler, view->tree, request->top, request->verbose))
+      straggler_writer_table(out, view->straggler, view->tree, &request->form, request->top,
+			     request->verbose))
 WRITE(write_straggler_json, straggler, straggler_writer_json(out, view->straggler, view->tree))
 WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler))
-WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree))
+WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree, &request->form))
 WRITE(write_ranks_json, ranks, ranks_writer_json(out, view->ranks, view->tree))
 WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks))
 WRITE(write_collectives_table, collectives,
-      collectives_writer_table(out, view->collectives, view->tree, request->top, request->verbose))
+      collectives_writer_table(out, view->collectives, view->tree, &request->form, request->top,
+			       request->verbose))
 WRITE(write_collectives_csv, collectives, collectives_writer_csv(out, view->collectives))
 WRITE(write_calls_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CALLS))
@@ -107,7 +111,8 @@ WRITE(write_failures_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES))
 WRITE(write_configurations_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
-WRITE(write_clocks_table, clocks, clocks_writer_table(out, view->clocks, view->tree))
+WRITE(write_clocks_table, clocks,
+      clocks_writer_table(out, view->clocks, view->tree, &request->form))
 WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tree))
 WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks))
 WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))
@@ -309,15 +314,23 @@ void report_subject_bound(const struct report_request *request, struct report_op
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		options->steps |= by->dimensions[i] == REPORT_BY_STEP;
-	if (subject == &report_subjects[REPORT_SUBJECT_DIFF] ||
-	    subject->write[request->format] == write_json ||
-	    subject->write[request->format] == write_csv)
+	if (subject == &report_subjects[REPORT_SUBJECT_DIFF])
 		return;
-	options->leaves_most = REPORT_LEAVES_MOST;
-	if (subject->write[request->format] == write_table)
-		options->leaves_kept = 1u << REPORT_BY_HOST; /* its groups */
+	options->leaves_most = subject->write[request->format] == write_json ||
+					       subject->write[request->format] == write_csv ||
+					       subject->write[request->format] == write_table
+				       ? REPORT_ROWS_MOST
+				       : REPORT_LEAVES_MOST;
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		options->leaves_kept |= 1u << by->dimensions[i];
+}
+
+bool report_subject_has_findings(const struct report_request *request)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+
+	return subject->write[request->format] == write_table ||
+	       subject->write[request->format] == write_json;
 }
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)

@@ -10,6 +10,7 @@
 #include "report_view.h"
 
 #include "report/writers/folded_writer.h"
+#include "report/writers/text_table.h"
 
 enum report_format {
 	REPORT_FOLDED,
@@ -61,12 +62,13 @@ enum report_detail {
 	REPORT_DETAILS
 };
 
-/* Zeroed: folded stacks of work, time in microseconds, nothing split. */
+/* Zeroed: folded stacks of work, time in nanoseconds, nothing split. */
 struct report_request {
 	enum report_format format;
 	uint32_t asked;               /* a set: 1u << enum report_subject_id */
 	uint32_t details;             /* those that were given: 1u << enum report_detail */
 	struct folded_options folded; /* HTML uses weight and by, too */
+	struct text_form form;        /* of tables */
 	uint32_t top;                 /* rows of a table; 0: its default */
 	bool verbose;                 /* tables have keys of communicators, and probabilities */
 	const char *subtitle;         /* of HTML; NULL: none */
@@ -98,6 +100,9 @@ int report_subject_check(const struct report_request *request, char **error);
 
 /* Limits the leaves if the report shows only sums. It keeps the dimensions by which the report splits. */
 void report_subject_bound(const struct report_request *request, struct report_options *options);
+
+/* Returns whether the report has findings, which report_view_find() makes. */
+bool report_subject_has_findings(const struct report_request *request);
 
 /* Reads the input of the wanted subjects from the store. 0 or -errno with *error as report_view_open(). */
 int report_subject_read(struct report_view *view, uint32_t asked, char **error);

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/error_text.h"
+#include "report/model/report_dimension.h"
+
+#define FINDINGS_LEAVES_MOST (1u << 18) /* 30 MB of memory */
 
 int report_view_explain(const struct report_view *view, int result, char **error)
 {
@@ -47,6 +50,54 @@ int report_view_open(struct report_view *view, const char *store_path,
 	return report_view_explain(view, result, error);
 }
 
+/* Makes a tree of other leaves. They are bounded, since findings are sums. */
+static int build_other(const struct report_view *view, uint32_t planes, enum report_memory memory,
+		       struct report_tree **tree)
+{
+	struct report_options options = view->options ? *view->options : (struct report_options){0};
+
+	options.planes = planes;
+	options.memory = memory;
+	options.leaves_most = FINDINGS_LEAVES_MOST;
+	options.leaves_kept = 1u << REPORT_BY_HOST | 1u << REPORT_BY_GPU;
+	return report_tree_build(view->profile, &options, tree);
+}
+
+int report_view_find(struct report_view *view, char **error)
+{
+	const uint32_t hosts_planes = 1u << REPORT_PLANE_SYNC | 1u << REPORT_PLANE_IDLE;
+	const uint32_t work_plane = 1u << REPORT_PLANE_GPU;
+	const bool has_work = view->tree->planes & work_plane &&
+			      !(view->options && view->options->memory != REPORT_MEMORY_NONE);
+	struct report_tree *work = NULL, *hosts = NULL, *allocs = NULL;
+	int result;
+
+	if (view->findings)
+		return 0;
+	gpu_rows_fini(&view->gpus);
+	result = gpu_rows_init(&view->gpus, view->busy, view->ranks);
+
+	if (result == 0 && !has_work)
+		result = build_other(view, work_plane, REPORT_MEMORY_NONE, &work);
+	if (result == 0 && view->tree->plane_totals[REPORT_PLANE_SYNC].count +
+				   view->tree->plane_totals[REPORT_PLANE_IDLE].count)
+		result = build_other(view, hosts_planes, REPORT_MEMORY_NONE, &hosts);
+	if (result == 0 && view->tree->nr_memory)
+		result = build_other(view, 0, REPORT_MEMORY_ALLOCS, &allocs);
+	if (result == 0)
+		result = findings_create(&(struct findings_input){.work = work ? work : view->tree,
+								  .hosts = hosts,
+								  .allocs = allocs,
+								  .ranks = view->ranks,
+								  .gpus = &view->gpus,
+								  .statistics = view->statistics},
+					 &view->findings);
+	report_tree_destroy(work);
+	report_tree_destroy(hosts);
+	report_tree_destroy(allocs);
+	return report_view_explain(view, result, error);
+}
+
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);
@@ -57,6 +108,8 @@ int report_view_rebuild(struct report_view *view, const struct report_options *o
 void report_view_close(struct report_view *view)
 {
 	report_diff_destroy(view->diff);
+	findings_destroy(view->findings);
+	gpu_rows_fini(&view->gpus);
 	report_straggler_destroy(view->straggler);
 	report_collectives_destroy(view->collectives);
 	report_statistics_destroy(view->statistics);

@@ -3,6 +3,8 @@
 #define REPORT_VIEW_H
 
 #include "report/compare/change_writer.h"
+#include "report/digest/gpu_rows.h"
+#include "report/findings/findings.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_clocks.h"
@@ -16,8 +18,9 @@
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_topology.h"
 
-/* report_view_open() leaves the last six members NULL. The caller may set the first of them. report_subject_read()
- * makes the next two, and the caller sets the last three. report_view_close() destroys all but what is borrowed. */
+/* report_view_open() leaves the last eight members NULL or empty. report_view_find() makes the first two. The caller may
+ * set the third. report_subject_read() makes the next two, and the caller sets the last three. report_view_close()
+ * destroys all but what is borrowed. */
 struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
@@ -29,6 +32,8 @@ struct report_view {
 	const char *store_path; /* of the store that is read */
 	struct whole_profile whole;
 	const struct report_options *options;
+	struct gpu_rows gpus;
+	struct findings *findings;
 	const struct straggler_topology *topology; /* borrowed; of a file */
 	struct report_collectives *collectives;
 	struct report_straggler *straggler;
@@ -42,6 +47,9 @@ struct report_view {
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
 void report_view_close(struct report_view *view);
+
+/* Makes the rows of GPUs and the findings, if they are not there yet. 0 or -errno with *error as above. */
+int report_view_find(struct report_view *view, char **error);
 
 /* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);

@@ -5,6 +5,7 @@
 #include "json_text.h"
 #include "row_text.h"
 #include "text_file.h"
+#include "text_table.h"
 
 #include "report/model/report_summary.h"
 
@@ -63,25 +64,49 @@ static const char *parts_per_million(const struct report_clocks_row *row,
 	return text;
 }
 
-static void write_table_row(FILE *out, const struct report_clocks_row *row)
+static void write_table_row(struct text_table *table, const struct report_clocks_row *row)
 {
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], elsewhere[NUMBER_SIZE + 64] = "";
 
 	if (!row->measured) {
-		fprintf(out, "%26s %12s %12s %24s %22s %8d  %s", "-", "-", "-", "-", "-", 0,
-			row->host);
+		for (unsigned int i = 0; i < 5; i++)
+			text_table_cell(table, "-");
 	} else {
-		fprintf(out, "%26s", seconds(row->offset_ns, text));
-		fprintf(out, " %12s", report_summary_time(row->bound_ns, text));
-		fprintf(out, " %12s", report_summary_time(row->round_trip_ns, text));
-		fprintf(out, " %24s", row->has_drift ? parts_per_million(row, text) : "-");
-		fprintf(out, " %22s", row->has_realtime ? seconds(row->realtime_ns, text) : "-");
-		fprintf(out, " %8" PRIu32 "  %s", row->measured, row->host);
+		text_table_cell(table, "%s", seconds(row->offset_ns, text));
+		text_table_cell(table, "%s", report_summary_time(row->bound_ns, text));
+		text_table_cell(table, "%s", report_summary_time(row->round_trip_ns, text));
+		text_table_cell(table, "%s", row->has_drift ? parts_per_million(row, text) : "-");
+		text_table_cell(table, "%s",
+				row->has_realtime ? seconds(row->realtime_ns, text) : "-");
 	}
+	text_table_cell(table, "%" PRIu32, row->measured);
 	if (row->elsewhere)
-		fprintf(out, "; %" PRIu32 " more with another aggregator's clock, not used",
-			row->elsewhere);
-	fputc('\n', out);
+		snprintf(elsewhere, sizeof(elsewhere),
+			 "; %" PRIu32 " more with another aggregator's clock, not used",
+			 row->elsewhere);
+	text_table_cell(table, "%s%s", row->host, elsewhere);
+}
+
+static int write_table_rows(FILE *out, const struct report_clocks *clocks,
+			    const struct text_form *form)
+{
+	static const struct text_column columns[] = {
+		{"CLOCK_MONOTONIC", 26, 0, false, 0},
+		{"bound", 12, 1, false, 0},
+		{"round trip", 12, 1, false, 3},
+		{"drift", 24, 1, false, 2},
+		{"CLOCK_REALTIME", 22, 1, false, 1},
+		{"compared", 8, 1, false, 4},
+		{"host", 0, 2, true, 0},
+	};
+	struct text_table table;
+
+	text_table_begin(&table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(&table, &columns[i]);
+	for (uint32_t i = 0; i < clocks->nr_rows; i++)
+		write_table_row(&table, &clocks->rows[i]);
+	return text_table_end(&table);
 }
 
 static void write_refinement(FILE *out, const struct report_clocks *clocks)
@@ -106,7 +131,7 @@ static void write_refinement(FILE *out, const struct report_clocks *clocks)
 }
 
 int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
-			const struct report_tree *tree)
+			const struct report_tree *tree, const struct text_form *form)
 {
 	char line[REPORT_SUMMARY_SIZE];
 
@@ -114,10 +139,9 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 	fputs("each host's clocks less the aggregator's, give or take the bound, when last "
 	      "compared\n\n",
 	      out);
-	fprintf(out, "%26s %12s %12s %24s %22s %8s  %s\n", "CLOCK_MONOTONIC", "bound", "round trip",
-		"drift", "CLOCK_REALTIME", "compared", "host");
-	for (uint32_t i = 0; i < clocks->nr_rows; i++)
-		write_table_row(out, &clocks->rows[i]);
+	int result = write_table_rows(out, clocks, form);
+	if (result)
+		return result;
 	fputc('\n', out);
 	if (*clocks_writer_line(clocks, line, sizeof(line)))
 		fprintf(out, "%s\n", line);

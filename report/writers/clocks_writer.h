@@ -9,9 +9,11 @@
 #include "report/model/report_clocks.h"
 #include "report/model/report_tree.h"
 
+struct text_form;
+
 /* Writes a table for people. 0; -ENOSPC, -EIO …: out did not take everything. */
 int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
-			const struct report_tree *tree);
+			const struct report_tree *tree, const struct text_form *form);
 
 /* Writes a document with the member "clocks", in ns and parts per billion, as integers; null: not known. Errors as
  * above. */

@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "communicator_column.h"
 #include "row_text.h"
 #include "text_file.h"
+#include "text_table.h"
 
 #include "report/model/report_summary.h"
+#include "report/names/communicator_names.h"
+#include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -42,25 +44,53 @@ static const char *ranks_of(const struct report_collective_sum *sum, char text[s
 	return text;
 }
 
-static void write_sum(FILE *out, const struct communicator_column *names, const char *name,
+static void write_sum(struct text_table *table, const char *name, bool verbose,
 		      const struct report_collective_sum *sum)
 {
-	char ranks[NUMBER_SIZE], calls[NUMBER_SIZE], bytes[NUMBER_SIZE];
-	char total[NUMBER_SIZE], mean[NUMBER_SIZE], max[NUMBER_SIZE], sequence[NAME_SIZE] = "";
+	char text[NUMBER_SIZE], line[NAME_SIZE + NUMBER_SIZE] = "";
 
+	text_table_cell(table, "%s", report_summary_time(sum->total_ns, text));
+	text_table_cell(table, "%s", report_summary_count(sum->calls, text));
+	text_table_cell(table, "%s", report_summary_time(sum->total_ns / sum->calls, text));
+	text_table_cell(table, "%s", report_summary_time(sum->max_ns, text));
+	text_table_cell(table, "%s", report_summary_bytes(sum->bytes, text));
+	text_table_cell(table, "%s", ranks_of(sum, text));
+	text_table_cell(table, "%s", collective_function_name(sum->function));
+	text_table_cell(table, "%s", name);
+	if (verbose && sum->key)
+		text_table_cell(table, "%016" PRIx64, sum->key);
+	else if (verbose)
+		text_table_cell(table, "%s", "");
 	if (sum->first)
-		snprintf(sequence, sizeof(sequence), "%" PRIu64 "..%" PRIu64, sum->first,
-			 sum->last);
-	fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ",
-		report_summary_time(sum->total_ns, total), report_summary_count(sum->calls, calls),
-		report_summary_time(sum->total_ns / sum->calls, mean),
-		report_summary_time(sum->max_ns, max), report_summary_bytes(sum->bytes, bytes),
-		ranks_of(sum, ranks), collective_function_name(sum->function));
-	communicator_column_write(names, name, sum->key);
-	fprintf(out, "  %s", sequence);
+		text_line_append(line, sizeof(line), "%" PRIu64 "..%" PRIu64, sum->first,
+				 sum->last);
 	if (sum->failed)
-		fprintf(out, "; %s failed", report_summary_count(sum->failed, calls));
-	fputc('\n', out);
+		text_line_append(line, sizeof(line), "; %s failed",
+				 report_summary_count(sum->failed, text));
+	text_table_cell(table, "%s", line);
+}
+
+static int write_sums(FILE *out, const struct report_collectives *collectives,
+		      const struct text_form *form, uint32_t top, bool verbose)
+{
+	static const struct text_column columns[] = {
+		{"host time", 12, 0, false, 0}, {"calls", 12, 1, false, 0},
+		{"mean", 12, 1, false, 2},      {"longest", 12, 1, false, 1},
+		{"bytes", 12, 1, false, 3},     {"ranks", 10, 1, false, 4},
+		{"function", 14, 2, true, 0},   {"communicator", 0, 1, true, 0},
+		{"key", 16, 2, true, 0},        {"sequence", 0, 2, true, 0},
+	};
+	char name[NAME_SIZE];
+	struct text_table table;
+
+	text_table_begin(&table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (verbose || strcmp(columns[i].heading, "key") != 0)
+			text_table_column(&table, &columns[i]);
+	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
+		write_sum(&table, name_of(collectives, &collectives->sums[i], name), verbose,
+			  &collectives->sums[i]);
+	return text_table_end(&table);
 }
 
 /* Explains the rows of communicators without a known key. */
@@ -78,29 +108,21 @@ static void write_unknown(FILE *out, const struct report_collectives *collective
 }
 
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
-			     const struct report_tree *tree, uint32_t top, bool verbose)
+			     const struct report_tree *tree, const struct text_form *form,
+			     uint32_t top, bool verbose)
 {
-	char count[NUMBER_SIZE], name[NAME_SIZE];
-	struct communicator_column names;
+	char count[NUMBER_SIZE];
+	int result = 0;
 
 	if (top == 0)
 		top = TOP_DEFAULT;
-	communicator_column_init(&names, out, verbose);
-	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
-		communicator_column_widen(&names,
-					  name_of(collectives, &collectives->sums[i], name));
 	report_summary_title(out, tree);
-	if (collectives->nr_sums) {
-		fprintf(out, "%12s %12s %12s %12s %12s %10s  %-14s ", "host time", "calls", "mean",
-			"longest", "bytes", "ranks", "function");
-		communicator_column_heading(&names);
-		fputs("  sequence\n", out);
-	} else {
+	if (collectives->nr_sums)
+		result = write_sums(out, collectives, form, top, verbose);
+	else
 		fputs("no call of NCCL is here (run --collectives on)\n", out);
-	}
-	for (uint32_t i = 0; i < collectives->nr_sums && i < top; i++)
-		write_sum(out, &names, name_of(collectives, &collectives->sums[i], name),
-			  &collectives->sums[i]);
+	if (result)
+		return result;
 	if (collectives->nr_sums > top)
 		fprintf(out, "%12s %s more\n", "",
 			report_summary_count(collectives->nr_sums - top, count));

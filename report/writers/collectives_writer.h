@@ -8,10 +8,13 @@
 #include "report/model/report_collectives.h"
 #include "report/model/report_tree.h"
 
+struct text_form;
+
 /* Writes a table with a line for each communicator and function, at most top of them (0: 20), and the report's
  * closing lines. A verbose table also has the communicators' keys. 0; -ENOSPC, -EIO …: out did not take everything. */
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
-			     const struct report_tree *tree, uint32_t top, bool verbose);
+			     const struct report_tree *tree, const struct text_form *form,
+			     uint32_t top, bool verbose);
 
 /* Writes every call that has a raw row as CSV, in the order in which the calls were stored. Errors as above. */
 int collectives_writer_csv(FILE *out, const struct report_collectives *collectives);

@@ -6,6 +6,12 @@
 #include "report/model/frame_ranks.h"
 #include "report/model/report_groups.h"
 
+/* Returns whether leaves stand for several values of the dimension. */
+static bool is_given_up(const struct report_tree *tree, enum report_dimension dimension)
+{
+	return tree->leaves_given_up & 1u << dimension;
+}
+
 static void write_leaf(struct row_text *out, const struct report_tree *tree,
 		       const struct report_leaf *leaf, const struct frame_ranks *ranks)
 {
@@ -15,10 +21,10 @@ static void write_leaf(struct row_text *out, const struct report_tree *tree,
 
 	row_text_string(out, "host", tree->strings[leaf->host]);
 	row_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
-	row_text_count(out, "pid", process->pid);
+	row_text_number(out, "pid", !is_given_up(tree, REPORT_BY_RANK), process->pid);
 	row_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
-	row_text_count(out, "context", leaf->context_id);
-	row_text_count(out, "stream", leaf->stream_id);
+	row_text_number(out, "context", !is_given_up(tree, REPORT_BY_CONTEXT), leaf->context_id);
+	row_text_number(out, "stream", !is_given_up(tree, REPORT_BY_STREAM), leaf->stream_id);
 	row_text_number(out, "thread", leaf->tid != 0, leaf->tid);
 	row_text_string(out, "kind", report_groups_kind(leaf->kind));
 	row_text_string(out, "name", report_groups_activity(tree->strings[leaf->name]));

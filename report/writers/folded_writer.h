@@ -15,8 +15,8 @@ enum folded_weight {
 };
 
 enum folded_unit {
-	FOLDED_US = 0,
-	FOLDED_NS = 1,
+	FOLDED_NS = 0,
+	FOLDED_US = 1,
 };
 
 struct folded_options {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
 #include "statistics_writer.h"
@@ -205,18 +206,43 @@ static void write_frames(FILE *out, const struct leaves *leaves, const struct re
 	fprintf(out, "%" PRIu32 "]", frame_ranks_of_leaf(leaves->ranks, leaf));
 }
 
+/* Returns whether leaves stand for several values of the dimension. */
+static bool is_given_up(const struct report_tree *tree, enum report_dimension dimension)
+{
+	return tree->leaves_given_up & 1u << dimension;
+}
+
+/* Writes the dimensions that leaves do not have, because there were too many leaves. */
+static void write_given_up(FILE *out, const struct report_tree *tree)
+{
+	const char *before = "";
+
+	if (!tree->leaves_given_up)
+		return;
+	fputs("\"leaves_given_up\":[", out);
+	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
+		if (!is_given_up(tree, (enum report_dimension)i))
+			continue;
+		fprintf(out, "%s\"%s\"", before, report_dimension_word((enum report_dimension)i));
+		before = ",";
+	}
+	fputs("],\n", out);
+}
+
 static void write_leaf(struct row_text *out, const void *row)
 {
 	const struct leaves *leaves = out->context;
 	const struct report_leaf *leaf = row;
 
 	row_text_string(out, "host", leaves->tree->strings[leaf->host]);
-	row_text_count(out, "process", leaf->process);
+	row_text_number(out, "process", !is_given_up(leaves->tree, REPORT_BY_RANK), leaf->process);
 	row_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
 	row_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
-	row_text_count(out, "context", leaf->context_id);
-	row_text_count(out, "stream", leaf->stream_id);
-	row_text_count(out, "tid", leaf->tid);
+	row_text_number(out, "context", !is_given_up(leaves->tree, REPORT_BY_CONTEXT),
+			leaf->context_id);
+	row_text_number(out, "stream", !is_given_up(leaves->tree, REPORT_BY_STREAM),
+			leaf->stream_id);
+	row_text_number(out, "tid", !is_given_up(leaves->tree, REPORT_BY_THREAD), leaf->tid);
 	row_text_string(out, "kind", report_groups_kind(leaf->kind));
 	row_text_count(out, "count", leaf->count);
 	row_text_count(out, "ns", leaf->ns);
@@ -231,7 +257,8 @@ static void write_leaf(struct row_text *out, const void *row)
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives, const struct report_by *by)
+		      const struct report_collectives *collectives, const struct findings *findings,
+		      const struct report_by *by)
 {
 	struct frame_ranks *ranks;
 	int error = frame_ranks_create(tree, by, &ranks);
@@ -252,11 +279,14 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		statistics_writer_json(out, statistics);
 	if (collectives)
 		collectives_writer_json(out, collectives);
+	if (findings)
+		findings_writer_json(out, findings);
 	if (tree->nr_memory)
 		write_rows(out, "memory", write_memory, tree, tree->memory, tree->nr_memory,
 			   sizeof(*tree->memory));
 	if (ranks)
 		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
+	write_given_up(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

@@ -9,14 +9,16 @@
 #include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
 
+struct findings;
 struct report_collectives;
 struct report_statistics;
 
-/* statistics and collectives may be NULL: then their members are missing. by names the dimensions within which each
- * frame's ranks are counted (frame_ranks.h); NULL: over everything. 0; -ENOSPC, -EIO …: out did not take everything;
- * -ENOMEM: nothing was written. */
+/* statistics, collectives and findings may be NULL: then their members are missing. by names the dimensions within
+ * which each frame's ranks are counted (frame_ranks.h); NULL: over everything. 0; -ENOMEM: nothing was written;
+ * -ENOSPC, -EIO …: out did not take everything. */
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives, const struct report_by *by);
+		      const struct report_collectives *collectives, const struct findings *findings,
+		      const struct report_by *by);
 
 #endif

@@ -9,12 +9,14 @@
 #include "placement_writer.h"
 #include "row_text.h"
 #include "text_file.h"
+#include "text_table.h"
 
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
 
 #define NUMBER_SIZE  32u
+#define PLACE_SIZE   768u
 #define BYTES_PER_GB 1e9
 #define ALIKE_MAX    16u /* rows that do not stand out: more of them are one line of a table */
 
@@ -99,85 +101,123 @@ static const char *mark_of(const struct report_ranks_row *row, enum report_ranks
 	return row->outliers & 1u << column ? "*" : " ";
 }
 
-static void write_number(FILE *out, int width, int32_t number)
+static const struct text_column columns[] = {
+	{"rank", 5, 0, false, 0},      {"window", 12, 1, false, 7},
+	{"busy ", 13, 1, false, 6},    {"share", 7, 1, false, 0},
+	{"compute ", 13, 1, false, 1}, {"NCCL ", 13, 1, false, 2},
+	{"waits", 12, 1, false, 9},    {"moves", 12, 1, false, 10},
+	{"bus GB/s", 8, 1, false, 15}, {"peak GB/s", 9, 1, false, 16},
+	{"", 6, 1, true, 17},          {"overlap", 7, 1, false, 11},
+	{"memcpy", 12, 1, false, 12},  {"memset", 12, 1, false, 14},
+	{"idle ", 8, 1, false, 3},     {"delay ", 13, 1, false, 5},
+	{"longest", 12, 1, false, 13}, {"peak memory", 12, 1, false, 8},
+	{"GPU", 0, 2, true, 0},
+};
+
+static void write_number(struct text_table *table, int32_t number)
 {
 	if (number < 0)
-		fprintf(out, "%*s", width, "-");
+		text_table_cell(table, "-");
 	else
-		fprintf(out, "%*" PRId32, width, number);
+		text_table_cell(table, "%" PRId32, number);
 }
 
-static void write_time(FILE *out, const struct report_ranks_row *row,
+static void write_time(struct text_table *table, const struct report_ranks_row *row,
 		       enum report_ranks_column column)
 {
 	char time[NUMBER_SIZE];
 
-	fprintf(out, " %12s%s", report_summary_time(report_ranks_value(row, column), time),
-		mark_of(row, column));
+	text_table_cell(table, "%s%s", report_summary_time(report_ranks_value(row, column), time),
+			mark_of(row, column));
 }
 
 /* Bytes a nanosecond are GB/s. */
-static void write_split(FILE *out, const struct report_ranks_row *row)
+static void write_split(struct text_table *table, const struct report_ranks_row *row)
 {
-	char waits[NUMBER_SIZE], moves[NUMBER_SIZE];
+	char time[NUMBER_SIZE];
 
-	if (!row->nccl_moves_ns)
-		fprintf(out, " %12s %12s %8s", "-", "-", "-");
-	else
-		fprintf(out, " %12s %12s %8.2f", report_summary_time(row->nccl_waits_ns, waits),
-			report_summary_time(row->nccl_moves_ns, moves),
-			(double)row->nccl_bus_bytes / (double)row->nccl_moves_ns);
+	if (!row->nccl_moves_ns) {
+		for (unsigned int i = 0; i < 3; i++)
+			text_table_cell(table, "-");
+		return;
+	}
+	text_table_cell(table, "%s", report_summary_time(row->nccl_waits_ns, time));
+	text_table_cell(table, "%s", report_summary_time(row->nccl_moves_ns, time));
+	text_table_cell(table, "%.2f", (double)row->nccl_bus_bytes / (double)row->nccl_moves_ns);
 }
 
-static void write_peak(FILE *out, const struct report_ranks_row *row)
+static void write_peak(struct text_table *table, const struct report_ranks_row *row)
 {
 	if (row->link)
-		fprintf(out, " %9.2f %-6s", (double)row->link_bytes_per_second / BYTES_PER_GB,
-			row->link);
+		text_table_cell(table, "%.2f", (double)row->link_bytes_per_second / BYTES_PER_GB);
 	else
-		fprintf(out, " %9s %-6s", "-", "");
+		text_table_cell(table, "-");
+	text_table_cell(table, "%s", row->link ? row->link : "");
 }
 
-static void write_table_row(FILE *out, const struct report_ranks *ranks,
+static void write_copies(struct text_table *table, const struct report_ranks_row *row)
+{
+	char time[NUMBER_SIZE];
+
+	if (row->nccl_busy_ns)
+		text_table_cell(table, "%.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
+	else
+		text_table_cell(table, "-");
+	text_table_cell(table, "%s", report_summary_time(row->copies.ns, time));
+	text_table_cell(table, "%s", report_summary_time(row->fills.ns, time));
+}
+
+static void write_delay(struct text_table *table, const struct report_ranks_row *row)
+{
+	char time[NUMBER_SIZE];
+
+	if (!row->delays) {
+		text_table_cell(table, "- ");
+		text_table_cell(table, "-");
+		return;
+	}
+	text_table_cell(table, "%s%s", report_summary_time(row->delay_ns, time),
+			mark_of(row, REPORT_RANKS_DELAY));
+	text_table_cell(table, "%s", report_summary_time(row->delay_max_ns, time));
+}
+
+static void write_place(struct text_table *table, const struct report_ranks *ranks,
+			const struct report_ranks_row *row)
+{
+	char place[PLACE_SIZE] = "", count[NUMBER_SIZE];
+
+	text_line_append(place, sizeof(place), "%s ", row->host);
+	append_number(place, sizeof(place), "GPU", row->gpu);
+	text_line_append(place, sizeof(place), " pid %" PRIu32, row->pid);
+	if (ranks->has_jobs)
+		text_line_append(place, sizeof(place), " job %s", *row->job ? row->job : "?");
+	if (row->late)
+		text_line_append(place, sizeof(place),
+				 "; %s records came too late to be put in order",
+				 report_summary_count(row->late, count));
+	text_table_cell(table, "%s", place);
+}
+
+static void write_table_row(struct text_table *table, const struct report_ranks *ranks,
 			    const struct report_ranks_row *row)
 {
-	char time[NUMBER_SIZE], other[NUMBER_SIZE];
+	char time[NUMBER_SIZE];
 
-	write_number(out, 5, row->rank);
-	fprintf(out, " %12s", report_summary_time(row->window_ns, time));
-	write_time(out, row, REPORT_RANKS_BUSY);
-	fprintf(out, " %6.2f%%", share_of(row->busy_ns, row->window_ns));
-	write_time(out, row, REPORT_RANKS_COMPUTE);
-	write_time(out, row, REPORT_RANKS_NCCL);
-	write_split(out, row);
-	write_peak(out, row);
-	if (row->nccl_busy_ns)
-		fprintf(out, " %6.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
-	else
-		fprintf(out, " %7s", "-");
-	fprintf(out, " %12s %12s", report_summary_time(row->copies.ns, time),
-		report_summary_time(row->fills.ns, other));
-	fprintf(out, " %6.2f%%%s", share_of(row->window_ns - row->busy_ns, row->window_ns),
-		mark_of(row, REPORT_RANKS_IDLE));
-	if (row->delays)
-		fprintf(out, " %12s%s %12s", report_summary_time(row->delay_ns, time),
-			mark_of(row, REPORT_RANKS_DELAY),
-			report_summary_time(row->delay_max_ns, other));
-	else
-		fprintf(out, " %12s  %12s", "-", "-");
-	fprintf(out, " %12s", row->has_memory ? report_summary_bytes(row->peak_bytes, time) : "-");
-	fprintf(out, "  %s ", row->host);
-	if (row->gpu < 0)
-		fputs("GPU?", out);
-	else
-		fprintf(out, "GPU%" PRId32, row->gpu);
-	fprintf(out, " pid %" PRIu32, row->pid);
-	if (ranks->has_jobs)
-		fprintf(out, " job %s", *row->job ? row->job : "?");
-	if (row->late)
-		fprintf(out, "; %s records came too late to be put in order",
-			report_summary_count(row->late, time));
-	fputc('\n', out);
+	write_number(table, row->rank);
+	text_table_cell(table, "%s", report_summary_time(row->window_ns, time));
+	write_time(table, row, REPORT_RANKS_BUSY);
+	text_table_cell(table, "%.2f%%", share_of(row->busy_ns, row->window_ns));
+	write_time(table, row, REPORT_RANKS_COMPUTE);
+	write_time(table, row, REPORT_RANKS_NCCL);
+	write_split(table, row);
+	write_peak(table, row);
+	write_copies(table, row);
+	text_table_cell(table, "%.2f%%%s", share_of(row->window_ns - row->busy_ns, row->window_ns),
+			mark_of(row, REPORT_RANKS_IDLE));
+	write_delay(table, row);
+	text_table_cell(table, "%s",
+			row->has_memory ? report_summary_bytes(row->peak_bytes, time) : "-");
+	write_place(table, ranks, row);
 }
 
 /* Rows that are as far from the median stay in the order of ranks. */
@@ -204,8 +244,10 @@ static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t co
 }
 
 /* Who stands out comes first. Of many others a reader learns the medians alone. 0 or -ENOMEM. */
-static int write_table_rows(FILE *out, const struct report_ranks *ranks)
+static int write_table_rows(FILE *out, const struct report_ranks *ranks,
+			    const struct text_form *form)
 {
+	struct text_table table;
 	const struct report_ranks_row **rows = calloc(ranks->nr_rows + 1ul, sizeof(*rows));
 	uint32_t alike = 0;
 
@@ -217,13 +259,17 @@ static int write_table_rows(FILE *out, const struct report_ranks *ranks)
 	}
 	qsort(rows, ranks->nr_rows, sizeof(*rows), by_distance);
 	const bool is_one_line = alike > ALIKE_MAX && !ranks->why_not;
+	text_table_begin(&table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(&table, &columns[i]);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		if (rows[i]->outliers || !is_one_line)
-			write_table_row(out, ranks, rows[i]);
+			write_table_row(&table, ranks, rows[i]);
+	int result = text_table_end(&table);
 	if (is_one_line)
 		write_alike(out, ranks, alike);
 	free(rows);
-	return 0;
+	return result;
 }
 
 static uint64_t count_graphs(const struct report_ranks *ranks)
@@ -245,19 +291,13 @@ static bool has_windows(const struct report_tree *tree)
 	return false;
 }
 
-int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
+int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree,
+		       const struct text_form *form)
 {
 	char line[RANKS_WRITER_LINE_SIZE], count[NUMBER_SIZE];
 
 	report_summary_title(out, tree);
-	fprintf(out,
-		"%5s %12s %12s  %7s %12s  %12s  %12s %12s %8s %9s %-6s %7s %12s %12s %7s  %12s  "
-		"%12s "
-		"%12s  %s\n",
-		"rank", "window", "busy", "share", "compute", "NCCL", "waits", "moves", "bus GB/s",
-		"peak GB/s", "", "overlap", "memcpy", "memset", "idle", "delay", "longest",
-		"peak memory", "GPU");
-	if (write_table_rows(out, ranks))
+	if (write_table_rows(out, ranks, form))
 		return -ENOMEM;
 	fputc('\n', out);
 	if (count_graphs(ranks))

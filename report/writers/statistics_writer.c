@@ -4,6 +4,7 @@
 
 #include "row_text.h"
 #include "text_file.h"
+#include "text_table.h"
 
 #include "proto/batch/message.h"
 #include "report/model/report_summary.h"
@@ -12,7 +13,6 @@
 #define NUMBER_SIZE 32u
 #define SHAPE_SIZE  40u
 #define LIMITS_SIZE 64u
-#define ERROR_SIZE  80u
 
 static const char *domain_name(uint32_t domain)
 {
@@ -29,25 +29,34 @@ static void write_more(FILE *out, uint32_t nr_rows, uint32_t top)
 		fprintf(out, "%14s %s more\n", "", report_summary_count(nr_rows - top, count));
 }
 
-static void write_call(FILE *out, const struct report_call *call, uint64_t sum_ns)
+static void write_call(struct text_table *table, const struct report_call *call, uint64_t sum_ns)
 {
-	char total[NUMBER_SIZE], count[NUMBER_SIZE], mean[NUMBER_SIZE], min[NUMBER_SIZE],
-		max[NUMBER_SIZE], errors[NUMBER_SIZE];
+	char text[NUMBER_SIZE];
 
-	fprintf(out, "%14s %6.2f%% %14s %14s %14s %14s %10s  %s\n",
-		report_summary_time(call->total_ns, total),
-		sum_ns ? 100.0 * (double)call->total_ns / (double)sum_ns : 0.0,
-		report_summary_count(call->count, count),
-		report_summary_time(call->count ? call->total_ns / call->count : 0, mean),
-		report_summary_time(call->min_ns, min), report_summary_time(call->max_ns, max),
-		report_summary_count(call->errors, errors), call->name);
+	text_table_cell(table, "%s", report_summary_time(call->total_ns, text));
+	text_table_cell(table, "%.2f%%",
+			sum_ns ? 100.0 * (double)call->total_ns / (double)sum_ns : 0.0);
+	text_table_cell(table, "%s", report_summary_count(call->count, text));
+	text_table_cell(table, "%s",
+			report_summary_time(call->count ? call->total_ns / call->count : 0, text));
+	text_table_cell(table, "%s", report_summary_time(call->min_ns, text));
+	text_table_cell(table, "%s", report_summary_time(call->max_ns, text));
+	text_table_cell(table, "%s", report_summary_count(call->errors, text));
+	text_table_cell(table, "%s", call->name);
 }
 
 static void write_domain(FILE *out, const struct report_statistics *statistics, uint32_t domain,
-			 const char *title, uint32_t top)
+			 const char *title, const struct text_form *form, uint32_t top)
 {
+	static const struct text_column columns[] = {
+		{"total", 14, 0, false, 0},  {"share", 7, 1, false, 0},
+		{"count", 14, 1, false, 0},  {"mean", 14, 1, false, 1},
+		{"min", 14, 1, false, 4},    {"max", 14, 1, false, 3},
+		{"errors", 10, 1, false, 2}, {"function", 0, 2, true, 0},
+	};
 	uint64_t sum_ns = 0;
 	uint32_t nr = 0, written = 0;
+	struct text_table table;
 
 	for (uint32_t i = 0; i < statistics->nr_calls; i++) {
 		if (statistics->calls[i].domain != domain)
@@ -57,45 +66,55 @@ static void write_domain(FILE *out, const struct report_statistics *statistics, 
 	}
 	if (nr == 0)
 		return;
-	fprintf(out, "\n%s\n%14s %7s %14s %14s %14s %14s %10s  %s\n", title, "total", "share",
-		"count", "mean", "min", "max", "errors", "function");
+	fprintf(out, "\n%s\n", title);
+	text_table_begin(&table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(&table, &columns[i]);
 	for (uint32_t i = 0; i < statistics->nr_calls && written < top; i++) {
 		if (statistics->calls[i].domain != domain)
 			continue;
-		write_call(out, &statistics->calls[i], sum_ns);
+		write_call(&table, &statistics->calls[i], sum_ns);
 		written++;
 	}
+	text_table_end(&table);
 	write_more(out, nr, top);
 }
 
-static void write_failures(FILE *out, const struct report_statistics *statistics, uint32_t top)
+static void write_failures(FILE *out, const struct report_statistics *statistics,
+			   const struct text_form *form, uint32_t top)
 {
-	char count[NUMBER_SIZE];
+	char count[NUMBER_SIZE], rank[NUMBER_SIZE];
+	struct text_table table;
 
-	fprintf(out, "\nFailed CUDA calls\n%14s  %-32s %-46s %s\n", "count", "function", "error",
-		"process");
+	fputs("\nFailed CUDA calls\n", out);
+	text_table_begin(&table, out, form);
+	text_table_column(&table, &(struct text_column){"count", 14, 0, false, 0});
+	text_table_column(&table, &(struct text_column){"function", 32, 2, true, 0});
+	text_table_column(&table, &(struct text_column){"error", 46, 1, true, 0});
+	text_table_column(&table, &(struct text_column){"process", 0, 1, true, 0});
 	for (uint32_t i = 0; i < statistics->nr_failures && i < top; i++) {
 		const struct report_failure *failure = &statistics->failures[i];
-		char error[ERROR_SIZE];
 
-		snprintf(error, sizeof(error), "%s (%" PRIu32 ")",
-			 *failure->error_name ? failure->error_name : "unknown error",
-			 failure->error);
-		fprintf(out, "%14s  %-32s %-46s %s", report_summary_count(failure->count, count),
-			failure->name, error, failure->host);
-		if (failure->rank != REPORT_RANK_NONE)
-			fprintf(out, " rank %" PRId32, failure->rank);
-		fprintf(out, " pid %" PRIu32 "\n", failure->pid);
+		text_table_cell(&table, "%s", report_summary_count(failure->count, count));
+		text_table_cell(&table, "%s", failure->name);
+		text_table_cell(&table, "%s (%" PRIu32 ")",
+				*failure->error_name ? failure->error_name : "unknown error",
+				failure->error);
+		snprintf(rank, sizeof(rank), " rank %" PRId32, failure->rank);
+		text_table_cell(&table, "%s%s pid %" PRIu32, failure->host,
+				failure->rank != REPORT_RANK_NONE ? rank : "", failure->pid);
 	}
+	text_table_end(&table);
 	write_more(out, statistics->nr_failures, top);
 }
 
-void statistics_writer_calls(FILE *out, const struct report_statistics *statistics, uint32_t top)
+void statistics_writer_calls(FILE *out, const struct report_statistics *statistics,
+			     const struct text_form *form, uint32_t top)
 {
-	write_domain(out, statistics, STATISTICS_RUNTIME, "CUDA Runtime API calls", top);
-	write_domain(out, statistics, STATISTICS_DRIVER, "CUDA Driver API calls", top);
+	write_domain(out, statistics, STATISTICS_RUNTIME, "CUDA Runtime API calls", form, top);
+	write_domain(out, statistics, STATISTICS_DRIVER, "CUDA Driver API calls", form, top);
 	if (statistics->nr_failures)
-		write_failures(out, statistics, top);
+		write_failures(out, statistics, form, top);
 }
 
 static const char *shape_text(uint32_t x, uint32_t y, uint32_t z, char text[SHAPE_SIZE])
@@ -104,40 +123,57 @@ static const char *shape_text(uint32_t x, uint32_t y, uint32_t z, char text[SHAP
 	return text;
 }
 
-static void write_config(FILE *out, const struct report_config *config)
+static void write_config(struct text_table *table, const struct report_config *config)
 {
 	const struct kernel_config *shape = &config->shape;
-	char total[NUMBER_SIZE], count[NUMBER_SIZE], mean[NUMBER_SIZE], shared[NUMBER_SIZE];
-	char grid[SHAPE_SIZE], block[SHAPE_SIZE], limits[LIMITS_SIZE];
+	char text[NUMBER_SIZE], extent[SHAPE_SIZE], limits[LIMITS_SIZE] = "";
 
-	fprintf(out, "%14s %14s %14s %18s %13s %10s %9" PRIu32 " ",
-		report_summary_time(config->total_ns, total),
-		report_summary_count(config->count, count),
-		report_summary_time(config->count ? config->total_ns / config->count : 0, mean),
-		shape_text(shape->grid_x, shape->grid_y, shape->grid_z, grid),
-		shape_text(shape->block_x, shape->block_y, shape->block_z, block),
-		report_summary_count(
-			(uint64_t)shape->static_shared_bytes + shape->dynamic_shared_bytes, shared),
-		shape->registers);
+	text_table_cell(table, "%s", report_summary_time(config->total_ns, text));
+	text_table_cell(table, "%s", report_summary_count(config->count, text));
+	text_table_cell(
+		table, "%s",
+		report_summary_time(config->count ? config->total_ns / config->count : 0, text));
+	text_table_cell(table, "%s",
+			shape_text(shape->grid_x, shape->grid_y, shape->grid_z, extent));
+	text_table_cell(table, "%s",
+			shape_text(shape->block_x, shape->block_y, shape->block_z, extent));
+	text_table_cell(table, "%s",
+			report_summary_count((uint64_t)shape->static_shared_bytes +
+						     shape->dynamic_shared_bytes,
+					     text));
+	text_table_cell(table, "%" PRIu32, shape->registers);
 	if (config->has_occupancy)
-		fprintf(out, "%9.1f%%  %-24s", report_statistics_percent(config),
-			occupancy_limits_text(config->occupancy.limits, limits));
+		text_table_cell(table, "%.1f%%", report_statistics_percent(config));
 	else
-		fprintf(out, "%10s  %-24s", "", "");
-	fprintf(out, "  %s\n", *config->name ? config->name : "[unknown kernel]");
+		text_table_cell(table, "%s", "");
+	text_table_cell(table, "%s",
+			config->has_occupancy
+				? occupancy_limits_text(config->occupancy.limits, limits)
+				: "");
+	text_table_cell(table, "%s", *config->name ? config->name : "[unknown kernel]");
 }
 
-void statistics_writer_configs(FILE *out, const struct report_statistics *statistics, uint32_t top)
+void statistics_writer_configs(FILE *out, const struct report_statistics *statistics,
+			       const struct text_form *form, uint32_t top)
 {
+	static const struct text_column columns[] = {
+		{"total", 14, 0, false, 0},     {"count", 14, 1, false, 5},
+		{"mean", 14, 1, false, 3},      {"grid", 18, 1, false, 0},
+		{"block", 13, 1, false, 1},     {"shared", 10, 1, false, 7},
+		{"registers", 9, 1, false, 6},  {"occupancy", 10, 1, false, 2},
+		{"limited by", 24, 2, true, 4}, {"kernel", 0, 2, true, 0},
+	};
+	struct text_table table;
+
 	if (statistics->nr_configs == 0)
 		return;
-	fprintf(out,
-		"\nKernels: launch configurations\n%14s %14s %14s %18s %13s %10s %9s %10s  %-24s  "
-		"%s\n",
-		"total", "count", "mean", "grid", "block", "shared", "registers", "occupancy",
-		"limited by", "kernel");
+	fputs("\nKernels: launch configurations\n", out);
+	text_table_begin(&table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(&table, &columns[i]);
 	for (uint32_t i = 0; i < statistics->nr_configs && i < top; i++)
-		write_config(out, &statistics->configs[i]);
+		write_config(&table, &statistics->configs[i]);
+	text_table_end(&table);
 	write_more(out, statistics->nr_configs, top);
 }
 

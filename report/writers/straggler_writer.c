@@ -4,18 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "communicator_column.h"
 #include "json_text.h"
 #include "parallel_writer.h"
 #include "row_text.h"
 #include "straggler_text.h"
 #include "text_file.h"
+#include "text_table.h"
 
 #include "report/model/report_summary.h"
+#include "report/names/communicator_names.h"
+#include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
 #define MISSING_MAX 8u
+#define LINE_SIZE   512u
 
 static double percent(double part, double whole)
 {
@@ -27,18 +30,9 @@ static double percent(double part, double whole)
 struct table {
 	FILE *out;
 	const struct report_straggler *straggler;
+	const struct text_form *form;
 	bool verbose;
-	struct communicator_column names;
 };
-
-static void begin_table(struct table *table, FILE *out, const struct report_straggler *straggler,
-			uint32_t top, bool verbose)
-{
-	*table = (struct table){.out = out, .straggler = straggler, .verbose = verbose};
-	communicator_column_init(&table->names, out, verbose);
-	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		communicator_column_widen(&table->names, straggler->communicators[i].name);
-}
 
 static const char *ranks_of(const struct collective_fold *of, char text[static NUMBER_SIZE])
 {
@@ -57,8 +51,8 @@ static const char *measure_of(const struct collective_fold *of)
 	return of->by_gpu == of->used ? "GPU" : of->by_gpu ? "GPU, host" : "host";
 }
 
-/* Writes the communicator's ranks that are not in the profile, and those whose collectives are missing. */
-static void write_missing(FILE *out, const struct collective_fold *of)
+/* Appends the communicator's ranks that are not in the profile, and those whose collectives are missing. */
+static void say_missing(char *line, size_t size, const struct collective_fold *of)
 {
 	uint32_t at = 0, written = 0;
 
@@ -71,65 +65,67 @@ static void write_missing(FILE *out, const struct collective_fold *of)
 			continue;
 		if (of->members[of->nr_members - 1].rank == COLLECTIVE_NOT_KNOWN)
 			break;
-		fprintf(out, "%s%" PRIu32, written++ ? ", " : "; not here: rank ", rank);
+		text_line_append(line, size, "%s%" PRIu32, written++ ? ", " : "; not here: rank ",
+				 rank);
 	}
 	written = 0;
 	for (uint32_t i = 0; i < of->nr_members && written < MISSING_MAX; i++)
 		if (of->members[i].missing && of->members[i].rank != COLLECTIVE_NOT_KNOWN)
-			fprintf(out, "%srank %" PRIu32 " in %" PRIu32,
-				written++ ? ", " : "; missing: ", of->members[i].rank,
-				of->members[i].missing);
+			text_line_append(line, size, "%srank %" PRIu32 " in %" PRIu32,
+					 written++ ? ", " : "; missing: ", of->members[i].rank,
+					 of->members[i].missing);
 }
 
-static void write_left_out(FILE *out, uint64_t count, const char *what)
+static void say_left_out(char *line, size_t size, uint64_t count, const char *what)
 {
 	char text[NUMBER_SIZE];
 
 	if (count)
-		fprintf(out, "; %s %s", report_summary_count(count, text), what);
+		text_line_append(line, size, "; %s %s", report_summary_count(count, text), what);
 }
 
-static void write_communicator(const struct table *table,
+static void write_communicator(struct text_table *rows, const struct table *table,
 			       const struct report_straggler_communicator *communicator)
 {
 	const struct collective_fold *of = communicator->fold;
-	char ranks[NUMBER_SIZE], collectives[NUMBER_SIZE], used[NUMBER_SIZE], span[NUMBER_SIZE];
-	FILE *out = table->out;
+	char text[NUMBER_SIZE], line[LINE_SIZE] = "";
 
-	communicator_column_write(&table->names, communicator->name, of->key);
-	fprintf(out, " %10s %12s %8.2f%% %12s %9s %12s", ranks_of(of, ranks),
-		report_summary_count(of->collectives, collectives),
-		percent((double)of->complete, (double)of->collectives),
-		report_summary_count(of->used, used), measure_of(of),
-		report_summary_time(communicator->span_ns, span));
-	write_missing(out, of);
-	write_left_out(out, of->joint, "more in a kernel with others");
-	write_left_out(out, of->grouped, "in groups");
-	write_left_out(out, of->others, "calls that wait for nobody");
-	write_left_out(out, of->duplicates, "twice");
-	write_left_out(out, of->unmatched, "calls came too late");
-	fputc('\n', out);
+	text_table_cell(rows, "%s", communicator->name);
+	if (table->verbose)
+		text_table_cell(rows, "%016" PRIx64, of->key);
+	text_table_cell(rows, "%s", ranks_of(of, text));
+	text_table_cell(rows, "%s", report_summary_count(of->collectives, text));
+	text_table_cell(rows, "%.2f%%", percent((double)of->complete, (double)of->collectives));
+	text_table_cell(rows, "%s", report_summary_count(of->used, text));
+	text_table_cell(rows, "%s", measure_of(of));
+	say_missing(line, sizeof(line), of);
+	say_left_out(line, sizeof(line), of->joint, "more in a kernel with others");
+	say_left_out(line, sizeof(line), of->grouped, "in groups");
+	say_left_out(line, sizeof(line), of->others, "calls that wait for nobody");
+	say_left_out(line, sizeof(line), of->duplicates, "twice");
+	say_left_out(line, sizeof(line), of->unmatched, "calls came too late");
+	text_table_cell(rows, "%s", report_summary_time(communicator->span_ns, text));
+	text_table_cell(rows, "%s", line);
 }
 
 /* ---- table: ranks */
 
-static void write_rank(FILE *out, const struct report_straggler_rank *rank)
+static void write_rank(struct text_table *rows, const struct report_straggler_rank *rank)
 {
-	char last[NUMBER_SIZE], all[NUMBER_SIZE], mean[NUMBER_SIZE], own[NUMBER_SIZE],
-		each[NUMBER_SIZE], number[NUMBER_SIZE] = "-";
+	char text[NUMBER_SIZE] = "-";
+	const double each = rank->used ? rank->others_mean_ns / (double)rank->used : 0;
 
 	if (rank->rank >= 0)
-		snprintf(number, sizeof(number), "%" PRId32, rank->rank);
-	fprintf(out, "%5s%s %10s %7.2f%% %14s %12s %12s %12s  %s pid %" PRIu32 "\n", number,
-		rank->named || rank->groups ? "*" : " ", report_summary_count(rank->last, last),
-		percent((double)rank->last, (double)rank->used),
-		report_summary_time(rank->others_ns, all),
-		report_summary_time((uint64_t)llround(rank->others_mean_ns), mean),
-		report_summary_time(
-			rank->used ? (uint64_t)llround(rank->others_mean_ns / (double)rank->used)
-				   : 0,
-			each),
-		report_summary_time(rank->waited_ns, own), rank->host, rank->pid);
+		snprintf(text, sizeof(text), "%" PRId32, rank->rank);
+	text_table_cell(rows, "%s%s", text, rank->named || rank->groups ? "*" : " ");
+	text_table_cell(rows, "%s", report_summary_count(rank->last, text));
+	text_table_cell(rows, "%.2f%%", percent((double)rank->last, (double)rank->used));
+	text_table_cell(rows, "%s", report_summary_time(rank->others_ns, text));
+	text_table_cell(rows, "%s",
+			report_summary_time((uint64_t)llround(rank->others_mean_ns), text));
+	text_table_cell(rows, "%s", report_summary_time((uint64_t)llround(each), text));
+	text_table_cell(rows, "%s", report_summary_time(rank->waited_ns, text));
+	text_table_cell(rows, "%s pid %" PRIu32, rank->host, rank->pid);
 }
 
 static const char *const extents[] = {
@@ -295,43 +291,71 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 			report_summary_count(straggler->without_gpu, count));
 }
 
-static void write_communicators(struct table *table, uint32_t top)
+static int write_communicators(const struct table *table, uint32_t top)
 {
 	const struct report_straggler *straggler = table->straggler;
+	struct text_table rows;
 
-	communicator_column_heading(&table->names);
-	fprintf(table->out, " %10s %12s %9s %12s %9s %12s\n", "ranks", "collectives", "all ranks",
-		"compared", "by", "span");
+	text_table_begin(&rows, table->out, table->form);
+	text_table_column(&rows, &(struct text_column){"communicator", 0, 0, true, 0});
+	if (table->verbose)
+		text_table_column(&rows, &(struct text_column){"key", 16, 2, true, 0});
+	text_table_column(&rows, &(struct text_column){"ranks", 10, 1, false, 0});
+	text_table_column(&rows, &(struct text_column){"collectives", 12, 1, false, 4});
+	text_table_column(&rows, &(struct text_column){"all ranks", 9, 1, false, 3});
+	text_table_column(&rows, &(struct text_column){"compared", 12, 1, false, 0});
+	text_table_column(&rows, &(struct text_column){"by", 9, 1, false, 1});
+	text_table_column(&rows, &(struct text_column){"span", 12, 1, false, 2});
+	text_table_column(&rows, &(struct text_column){"", 0, 0, true, 0});
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		write_communicator(table, &straggler->communicators[i]);
+		write_communicator(&rows, table, &straggler->communicators[i]);
+	int result = text_table_end(&rows);
 	if (straggler->nr_communicators > top)
 		fprintf(table->out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
+	return result;
 }
 
-static void write_ranks(FILE *out, const struct report_straggler *straggler, uint32_t top)
+static int write_ranks(const struct table *table, uint32_t top)
 {
-	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
-		"others waited", "mean", "each time", "waited");
+	static const struct text_column columns[] = {
+		{"rank ", 6, 0, false, 0},   {"last", 10, 1, false, 0},
+		{"share", 8, 1, false, 0},   {"others waited", 14, 1, false, 2},
+		{"mean", 12, 1, false, 0},   {"each time", 12, 1, false, 1},
+		{"waited", 12, 1, false, 3}, {"", 0, 2, true, 0},
+	};
+	const struct report_straggler *straggler = table->straggler;
+	struct text_table rows;
+
+	fputc('\n', table->out);
+	text_table_begin(&rows, table->out, table->form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(&rows, &columns[i]);
 	for (uint32_t i = 0; i < straggler->nr_ranks && i < top; i++)
-		write_rank(out, &straggler->ranks[i]);
+		write_rank(&rows, &straggler->ranks[i]);
+	int result = text_table_end(&rows);
 	if (straggler->nr_ranks > top)
-		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+		fprintf(table->out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+	return result;
 }
 
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
-			   const struct report_tree *tree, uint32_t top, bool verbose)
+			   const struct report_tree *tree, const struct text_form *form,
+			   uint32_t top, bool verbose)
 {
+	const struct table table = {
+		.out = out, .straggler = straggler, .form = form, .verbose = verbose};
 	char line[STRAGGLER_TEXT_SIZE];
-	struct table table;
+	int result = 0;
 
 	if (top == 0)
 		top = TOP_DEFAULT;
-	begin_table(&table, out, straggler, top, verbose);
 	report_summary_title(out, tree);
 	if (straggler->nr_communicators)
-		write_communicators(&table, top);
-	if (straggler->nr_ranks)
-		write_ranks(out, straggler, top);
+		result = write_communicators(&table, top);
+	if (result == 0 && straggler->nr_ranks)
+		result = write_ranks(&table, top);
+	if (result)
+		return result;
 	parallel_writer_table(out, straggler);
 	for (uint32_t i = 0; i < straggler->nr_missing && i < top; i++)
 		write_missing_rank(&table, &straggler->missing[i]);

@@ -9,11 +9,14 @@
 #include "report/model/report_tree.h"
 #include "report/straggler/report_straggler.h"
 
+struct text_form;
+
 /* top is the number of ranks in the table; 0: its default. A verbose table also has the communicators' keys, and the
  * probabilities by which ranks are named. Each returns 0; -ENOSPC, -EIO …: out did not take
  * everything. */
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
-			   const struct report_tree *tree, uint32_t top, bool verbose);
+			   const struct report_tree *tree, const struct text_form *form,
+			   uint32_t top, bool verbose);
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree);
 int straggler_writer_csv(FILE *out, const struct report_straggler *straggler);

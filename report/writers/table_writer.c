@@ -3,12 +3,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "busy_writer.h"
+#include "findings_writer.h"
 #include "statistics_writer.h"
 #include "text_file.h"
+#include "text_table.h"
 
+#include "report/digest/host_lines.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
+#include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -40,215 +45,229 @@ static const char *split_text(const struct report_tree *tree, const struct repor
 	return text;
 }
 
-/* Returns the width of the column of values; 0: nothing is split. */
-static int split_width(const struct report_tree *tree, const struct report_by *by,
-		       const struct report_groups *groups, uint32_t top)
+static void write_more(FILE *out, uint32_t nr, uint32_t top)
 {
-	char text[SPLIT_SIZE];
-	size_t widest = 0;
+	char count[NUMBER_SIZE];
 
-	for (uint32_t i = 0; by->nr_dimensions && i < groups->nr_groups && i < top; i++) {
-		size_t size = strlen(split_text(tree, by, &groups->groups[i], text));
-
-		widest = size > widest ? size : widest;
-	}
-	return by->nr_dimensions ? (int)widest + 2 : 0;
+	if (nr > top)
+		fprintf(out, "%14s %s more\n", "", report_summary_count(nr - top, count));
 }
 
 static void write_activities(FILE *out, const struct report_tree *tree,
-			     const struct report_groups *groups, const struct report_by *by,
-			     uint32_t top)
+			     const struct report_groups *groups,
+			     const struct table_options *options)
 {
-	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE], split[SPLIT_SIZE];
-	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* width of the longest kind */
-	int beside = split_width(tree, by, groups, top);
+	const struct report_by *by = &options->by;
+	const uint32_t width =
+		tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
+	char text[NUMBER_SIZE], split[SPLIT_SIZE];
+	struct text_table table;
 
-	fprintf(out, "%14s %7s %14s %14s  %-*s  %-*s%s\n", "time", "share", "count", "average",
-		width, "kind", beside, "", "name");
-	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
+	text_table_begin(&table, out, options->form);
+	text_table_column(&table, &(struct text_column){"time", 14, 0, false, 0});
+	text_table_column(&table, &(struct text_column){"share", 7, 1, false, 0});
+	text_table_column(&table, &(struct text_column){"count", 14, 1, false, 1});
+	text_table_column(&table, &(struct text_column){"average", 14, 1, false, 2});
+	text_table_column(&table, &(struct text_column){"kind", width, 2, true, 3});
+	if (by->nr_dimensions)
+		text_table_column(&table, &(struct text_column){"", 0, 2, true, 0});
+	text_table_column(&table, &(struct text_column){"name", 0, 2, true, 0});
+	for (uint32_t i = 0; i < groups->nr_groups && i < options->top; i++) {
 		const struct report_group *group = &groups->groups[i];
 
-		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %-*s%s\n",
-			report_summary_time(group->ns, time),
-			share_of(group->ns, plane_ns(tree, group->kind)),
-			report_summary_count(group->count, count),
-			report_summary_time(group->count ? group->ns / group->count : 0, average),
-			width, report_groups_kind(group->kind), beside,
-			split_text(tree, by, group, split), group->label);
+		text_table_cell(&table, "%s", report_summary_time(group->ns, text));
+		text_table_cell(&table, "%.2f%%", share_of(group->ns, plane_ns(tree, group->kind)));
+		text_table_cell(&table, "%s", report_summary_count(group->count, text));
+		text_table_cell(
+			&table, "%s",
+			report_summary_time(group->count ? group->ns / group->count : 0, text));
+		text_table_cell(&table, "%s", report_groups_kind(group->kind));
+		if (by->nr_dimensions)
+			text_table_cell(&table, "%s", split_text(tree, by, group, split));
+		text_table_cell(&table, "%s", group->label);
 	}
-	if (groups->nr_groups > top)
-		fprintf(out, "%14s %s more\n", "",
-			report_summary_count(groups->nr_groups - top, count));
+	text_table_end(&table);
+	write_more(out, groups->nr_groups, options->top);
+}
+
+/* Begins a table of parts of one total. */
+static void begin_parts(struct text_table *table, FILE *out, const struct text_form *form,
+			const char *what)
+{
+	fputc('\n', out);
+	text_table_begin(table, out, form);
+	text_table_column(table, &(struct text_column){"time", 14, 0, false, 0});
+	text_table_column(table, &(struct text_column){"share", 7, 1, false, 0});
+	text_table_column(table, &(struct text_column){"count", 14, 1, false, 1});
+	text_table_column(table, &(struct text_column){what, 0, 2, true, 0});
+}
+
+static void write_part(struct text_table *table, uint64_t ns, uint64_t total_ns, uint64_t count,
+		       const char *name)
+{
+	char text[NUMBER_SIZE];
+
+	text_table_cell(table, "%s", report_summary_time(ns, text));
+	text_table_cell(table, "%.2f%%", share_of(ns, total_ns));
+	text_table_cell(table, "%s", report_summary_count(count, text));
+	text_table_cell(table, "%s", name);
+}
+
+/* Writes the program's own lines by what the GPUs did for them. */
+static int write_lines(FILE *out, const struct report_tree *tree,
+		       const struct table_options *options)
+{
+	struct host_lines lines;
+	struct text_table table;
+	int error = host_lines_init(&lines, tree, REPORT_PLANE_GPU, NULL, NULL);
+
+	if (error)
+		return error;
+	if (lines.nr_lines) {
+		begin_parts(&table, out, options->form, "line of the program");
+		for (uint32_t i = 0; i < lines.nr_lines && i < options->top; i++)
+			write_part(&table, lines.lines[i].ns, lines.ns, lines.lines[i].count,
+				   tree->strings[lines.lines[i].name]);
+		error = text_table_end(&table);
+		write_more(out, lines.nr_lines, options->top);
+	}
+	host_lines_fini(&lines);
+	return error;
 }
 
 /* Writes what the dimensions divide. Shares are of one plane only, because planes must not be added. */
 static void write_split(FILE *out, const struct report_tree *tree,
 			const struct report_groups *groups, const struct report_by *by,
-			uint32_t top)
+			const struct table_options *options, uint32_t top)
 {
-	uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
-	char time[NUMBER_SIZE], count[NUMBER_SIZE], split[SPLIT_SIZE];
+	const uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
+	char split[SPLIT_SIZE], words[SPLIT_SIZE] = "";
+	struct text_table table;
 
 	if (!by->nr_dimensions || report_planes_count(tree->planes) != 1)
 		return;
-	fprintf(out, "\n%14s %7s %14s  ", "time", "share", "count");
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
-		fprintf(out, "%s%s", i ? ", " : "", report_dimension_word(by->dimensions[i]));
-	fputc('\n', out);
+		text_line_append(words, sizeof(words), "%s%s", i ? ", " : "",
+				 report_dimension_word(by->dimensions[i]));
+	begin_parts(&table, out, options->form, words);
 	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++)
-		fprintf(out, "%14s %6.2f%% %14s  %s\n",
-			report_summary_time(groups->groups[i].ns, time),
-			share_of(groups->groups[i].ns, total_ns),
-			report_summary_count(groups->groups[i].count, count),
-			split_text(tree, by, &groups->groups[i], split));
-	if (groups->nr_groups > top)
-		fprintf(out, "%14s %s more\n", "",
-			report_summary_count(groups->nr_groups - top, count));
+		write_part(&table, groups->groups[i].ns, total_ns, groups->groups[i].count,
+			   split_text(tree, by, &groups->groups[i], split));
+	text_table_end(&table);
+	write_more(out, groups->nr_groups, top);
 }
 
 static void write_ranges(FILE *out, const struct report_tree *tree,
-			 const struct report_ranges *ranges, uint32_t top)
+			 const struct report_ranges *ranges, const struct table_options *options)
 {
-	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
-	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+	const uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
+	struct text_table table;
 
 	if (ranges->nr_ranges == 0)
 		return;
-	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "NVTX range");
-	for (uint32_t i = 0; i < ranges->nr_ranges && i < top; i++)
-		fprintf(out, "%14s %6.2f%% %14s  %s\n",
-			report_summary_time(ranges->ranges[i].ns, time),
-			share_of(ranges->ranges[i].ns, total_ns),
-			report_summary_count(ranges->ranges[i].count, count),
-			ranges->ranges[i].label);
-	if (ranges->nr_ranges > top)
-		fprintf(out, "%14s %s more\n", "",
-			report_summary_count(ranges->nr_ranges - top, count));
+	begin_parts(&table, out, options->form, "NVTX range");
+	for (uint32_t i = 0; i < ranges->nr_ranges && i < options->top; i++)
+		write_part(&table, ranges->ranges[i].ns, total_ns, ranges->ranges[i].count,
+			   ranges->ranges[i].label);
+	text_table_end(&table);
+	write_more(out, ranges->nr_ranges, options->top);
 }
 
-static void write_gpu(FILE *out, int32_t gpu)
+/* Writes what a reader wants to know first about GPU work. */
+static int write_digest(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+			const struct table_options *options)
 {
-	if (gpu == REPORT_GPU_NONE)
-		fputs("GPU?", out);
-	else
-		fprintf(out, "GPU%" PRId32, gpu);
-}
+	struct gpu_rows own;
+	int error;
 
-static void write_stream(FILE *out, const struct report_busy_row *row)
-{
-	fprintf(out, " pid %" PRIu32 " %scontext %" PRIu32, row->pid, row->green ? "green " : "",
-		row->context_id);
-	if (row->multiprocessors)
-		fprintf(out, " (%" PRIu32 " SMs)", row->multiprocessors);
-	fprintf(out, " stream %" PRIu32, row->stream_id);
-	if (*row->stream_name)
-		fprintf(out, " \"%s\"", row->stream_name);
-	if (row->stream_default)
-		fputs(" (default)", out);
-	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
-		fprintf(out, " (priority %" PRId32 ")", row->stream_priority);
-}
-
-static void write_busy_row(FILE *out, const struct report_busy_row *row)
-{
-	char busy[NUMBER_SIZE], idle[NUMBER_SIZE], overlap[NUMBER_SIZE], count[NUMBER_SIZE];
-
-	fprintf(out, "%14s %6.2f%% %14s %14s %14s  %s ", report_summary_time(row->busy_ns, busy),
-		share_of(row->busy_ns, row->busy_ns + row->idle_ns),
-		report_summary_time(row->idle_ns, idle),
-		report_summary_time(row->overlap_ns, overlap),
-		report_summary_count(row->records, count), row->host);
-	write_gpu(out, row->gpu);
-	if (!row->whole_device)
-		write_stream(out, row);
-	else if (*row->device_name)
-		fprintf(out, " (%s)", row->device_name);
-	if (row->late)
-		fprintf(out, "; %s records came too late to be put in order",
-			report_summary_count(row->late, count));
-	if (row->is_inexact)
-		fputs("; several profiles have it at the same time, and such time counts in each",
-		      out);
-	fputc('\n', out);
-}
-
-static void write_busy(FILE *out, const struct report_busy *busy, int whole_device, uint32_t top)
-{
-	char count[NUMBER_SIZE];
-	uint32_t written = 0, left_out = 0;
-
-	fprintf(out, "\n%14s %7s %14s %14s %14s  %s\n", "busy", "share", "idle", "overlap",
-		"records", whole_device ? "device" : "stream");
-	for (uint32_t i = 0; i < busy->nr_rows; i++) {
-		if (!busy->rows[i].whole_device != !whole_device)
-			continue;
-		if (!whole_device && written == top) {
-			left_out++;
-			continue;
-		}
-		write_busy_row(out, &busy->rows[i]);
-		written++;
+	if (!(tree->planes & 1u << REPORT_PLANE_GPU))
+		return 0;
+	error = write_lines(out, tree, options);
+	if (error)
+		return error;
+	if (options->gpus) {
+		error = busy_writer_gpus(out, options->gpus, options->form, options->top);
+	} else {
+		error = gpu_rows_init(&own, busy, NULL);
+		if (!error)
+			error = busy_writer_gpus(out, &own, options->form, options->top);
+		gpu_rows_fini(&own);
 	}
-	if (left_out)
-		fprintf(out, "%14s %s more\n", "", report_summary_count(left_out, count));
+	if (options->findings)
+		findings_writer_text(out, options->findings, options->form);
+	return error;
 }
 
-static void write_memory(FILE *out, const struct report_tree *tree)
+static void write_memory(FILE *out, const struct report_tree *tree, const struct text_form *form)
 {
-	char peak[NUMBER_SIZE], time[NUMBER_SIZE], live[NUMBER_SIZE], count[NUMBER_SIZE];
-	char bytes[NUMBER_SIZE], space[NUMBER_SIZE];
+	char text[NUMBER_SIZE];
+	struct text_table table;
 
 	if (!tree->nr_memory)
 		return;
-	fprintf(out, "\n%14s %14s %14s %14s %14s  %s\n", "peak", "after", "live at end", "allocs",
-		"allocated", "memory");
+	fputc('\n', out);
+	text_table_begin(&table, out, form);
+	text_table_column(&table, &(struct text_column){"peak", 14, 0, false, 0});
+	text_table_column(&table, &(struct text_column){"after", 14, 1, false, 2});
+	text_table_column(&table, &(struct text_column){"live at end", 14, 1, false, 1});
+	text_table_column(&table, &(struct text_column){"allocs", 14, 1, false, 3});
+	text_table_column(&table, &(struct text_column){"allocated", 14, 1, false, 4});
+	text_table_column(&table, &(struct text_column){"memory", 0, 2, true, 0});
 	for (uint32_t i = 0; i < tree->nr_memory; i++) {
 		const struct report_memory_row *row = &tree->memory[i];
 
-		fprintf(out, "%14s %14s %14s %14s %14s  %s %s pid %" PRIu32 "\n",
-			report_summary_bytes(row->peak_bytes, peak),
-			report_summary_time(row->peak_after_ns, time),
-			report_summary_bytes(row->live_bytes, live),
-			report_summary_count(row->allocs, count),
-			report_summary_bytes(row->alloc_bytes, bytes), tree->strings[row->host],
-			report_summary_space(row, space), row->pid);
+		text_table_cell(&table, "%s", report_summary_bytes(row->peak_bytes, text));
+		text_table_cell(&table, "%s", report_summary_time(row->peak_after_ns, text));
+		text_table_cell(&table, "%s", report_summary_bytes(row->live_bytes, text));
+		text_table_cell(&table, "%s", report_summary_count(row->allocs, text));
+		text_table_cell(&table, "%s", report_summary_bytes(row->alloc_bytes, text));
+		text_table_cell(&table, "%s %s pid %" PRIu32, tree->strings[row->host],
+				report_summary_space(row, text), row->pid);
 	}
+	text_table_end(&table);
 }
 
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
-		       const struct table_options *options)
+		       const struct table_options *given)
 {
-	static const struct table_options usual;
-	const struct report_by *by = options ? &options->by : &usual.by;
-	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
+	struct table_options options = given ? *given : (struct table_options){0};
 	char line[REPORT_SUMMARY_SIZE];
 	struct report_groups activities, hosts = {0}, parts = {0};
 	const struct report_by host = {1, {REPORT_BY_HOST}};
 	struct report_ranges ranges = {0};
-	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY, by);
+	int error;
 
+	options.top = options.top ? options.top : TOP_DEFAULT;
+	error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY, &options.by);
 	if (error)
 		return error;
-	error = report_groups_init(&parts, tree, REPORT_GROUP_ALL, by);
+	error = report_groups_init(&parts, tree, REPORT_GROUP_ALL, &options.by);
 	if (!error)
 		error = report_groups_init(&hosts, tree, REPORT_GROUP_ALL, &host);
 	if (!error)
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		report_summary_title(out, tree);
-		write_activities(out, tree, &activities, by, top);
-		write_split(out, tree, &parts, by, top);
-		write_ranges(out, tree, &ranges, top);
-		write_split(out, tree, &hosts, &host, UINT32_MAX);
-		if (tree->planes & 1u << REPORT_PLANE_GPU) {
-			write_busy(out, busy, 1, top);
-			write_busy(out, busy, 0, top);
+		write_activities(out, tree, &activities, &options);
+		write_split(out, tree, &parts, &options.by, &options, options.top);
+		error = write_digest(out, tree, busy, &options);
+	}
+	if (!error) {
+		write_ranges(out, tree, &ranges, &options);
+		if (tree->leaves_given_up & 1u << REPORT_BY_HOST)
+			fputs("\nmore stacks than a table adds up by host: --by host does\n", out);
+		else
+			write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
+		if (tree->planes & 1u << REPORT_PLANE_GPU)
+			error = busy_writer_streams(out, busy, options.form, options.top);
+	}
+	if (!error) {
+		if (options.statistics) {
+			statistics_writer_configs(out, options.statistics, options.form,
+						  options.top);
+			statistics_writer_calls(out, options.statistics, options.form, options.top);
 		}
-		if (options && options->statistics) {
-			statistics_writer_configs(out, options->statistics, top);
-			statistics_writer_calls(out, options->statistics, top);
-		}
-		write_memory(out, tree);
+		write_memory(out, tree, options.form);
 		fputc('\n', out);
 		report_summary_write(out, tree, "");
 		report_summary_planes(out, tree, "");

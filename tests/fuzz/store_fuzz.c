@@ -35,7 +35,7 @@ static void write_view(const struct report_view *view, const struct report_reque
 
 static void write_formats(const struct report_view *view)
 {
-	struct report_request request = {.top = 20};
+	struct report_request request = {.top = 20, .form.columns = 80};
 
 	if (report_by_parse("host,rank,gpu,context,stream,thread,step-kind", &request.folded.by) !=
 	    0)
@@ -101,6 +101,7 @@ static void report(const char *path, enum store_reader reader)
 	check_error(result, &error);
 	if (result == 0) {
 		report_summary_line(view.tree, line, sizeof(line));
+		check_error(report_view_find(&view, &error), &error);
 		write_view(&view, &(struct report_request){.format = REPORT_TABLE});
 		check_error(report_subject_read(&view, 1u << REPORT_SUBJECT_CLOCKS, &error),
 			    &error);

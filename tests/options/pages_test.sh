@@ -19,7 +19,7 @@ same "bash: a verb" "$(completed flamegrid r)" "run report "
 same "bash: an option" "$(completed flamegrid report --str)" "--straggler --strict "
 same "bash: a value" "$(completed flamegrid report --format h)" "html "
 same "bash: a value behind =" "$(completed flamegrid report --format = h)" "html "
-same "bash: a value of a letter" "$(completed flamegrid report -u '')" "us ns "
+same "bash: a value of a letter" "$(completed flamegrid report -u '')" "ns us "
 same "bash: a folder" "$(completed flamegrid run -o f)" "folder "
 same "bash: a file" "$(completed flamegrid diff -o fi)" "file "
 touch 'hostile$(touch made)' 'two words'

@@ -370,7 +370,7 @@ static void every_format_shows_them(void **state)
 	open_reports(&reports);
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, 0, false),
+	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, NULL, 0, false),
 			 0);
 	assert_int_equal(collectives_writer_csv(out, reports.collectives), 0);
 	collectives_writer_json(out, reports.collectives);
@@ -394,7 +394,7 @@ static void every_format_shows_them(void **state)
 	assert_line(text, "\"host\":\"node01\",\"pid\":71,\"communicator_id\":3,");
 	free(text);
 	out = open_memstream(&text, &size);
-	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, 0, true),
+	assert_int_equal(collectives_writer_table(out, reports.collectives, reports.tree, NULL, 0, true),
 			 0);
 	fclose(out);
 	assert_line(text, "communicator      key               sequence\n");

@@ -72,7 +72,7 @@ static void make_job(const char *job, int64_t days)
 	name_in(path, job, "");
 	assert_int_equal(mkdir(path, 0750), 0);
 	make_file(job, "profile.db", 64, NOW_S - days * DAY_S);
-	make_file(job, "gpu.folded", 64, NOW_S);
+	make_file(job, "gpu.ns.folded", 64, NOW_S);
 }
 
 static bool is_there(const char *job)
@@ -153,7 +153,7 @@ static void what_is_no_job_stays(void **state)
 	assert_int_equal(symlink("job", path), 0);
 	make_file(".", "file", 1, NOW_S - 9 * DAY_S);
 	assert_int_equal(apply(0, 1).deleted, 1); /* the job itself, not by its link */
-	name_in(path, "other", "gpu.folded");
+	name_in(path, "other", "gpu.ns.folded");
 	assert_int_equal(access(path, F_OK), 0);
 	name_in(path, ".", "file");
 	assert_int_equal(access(path, F_OK), 0);
@@ -166,7 +166,7 @@ static void a_job_that_cannot_be_deleted_stays_whole(void **state)
 	(void)state;
 	make_job("user", 9);
 	make_file("user", "job.complete", 1, NOW_S);
-	make_file("user", "gpu.folded", 1, NOW_S);
+	make_file("user", "gpu.ns.folded", 1, NOW_S);
 	name_in(path, "user", "notes");
 	assert_int_equal(mkdir(path, 0700), 0);
 	make_job("next", 8);
@@ -177,7 +177,7 @@ static void a_job_that_cannot_be_deleted_stays_whole(void **state)
 	assert_true(is_there("user"));
 	name_in(path, "user", "job.complete");
 	assert_int_equal(access(path, F_OK), 0);
-	name_in(path, "user", "gpu.folded");
+	name_in(path, "user", "gpu.ns.folded");
 	assert_int_equal(access(path, F_OK), 0);
 	assert_false(is_there("next"));
 }

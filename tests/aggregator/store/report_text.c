@@ -139,7 +139,7 @@ char *report_json_of(const char *path)
 	assert_int_equal(report_statistics_create(profile, DEMANGLE_FULL, &statistics), 0);
 	FILE *out = open_memstream(&text, &size);
 	assert_non_null(out);
-	assert_int_equal(json_writer_write(out, tree, busy, statistics, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, tree, busy, statistics, NULL, NULL, NULL), 0);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

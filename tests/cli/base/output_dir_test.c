@@ -118,7 +118,7 @@ static void all_files_of_a_profile_move_and_no_others(void **state)
 	static const char *const ours[] = {
 		OUTPUT_STORE,        OUTPUT_STORE "-wal",  OUTPUT_STORE "-shm", OUTPUT_FOLDED,
 		OUTPUT_HTML,         OUTPUT_API,           OUTPUT_MEMORY,       OUTPUT_LEAKS,
-		"sync.folded",       "offcpu.folded",      OUTPUT_NODES,        OUTPUT_PART "1",
+		"sync.ns.folded",       "offcpu.ns.folded",      OUTPUT_NODES,        OUTPUT_PART "1",
 		OUTPUT_PART "1-wal", OUTPUT_PART "2.nodes"};
 	struct output_dir output;
 	char path[64];

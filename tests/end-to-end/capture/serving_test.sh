@@ -49,7 +49,7 @@ have ranges
 want ranges
 same_kinds ranges "ranges: each kind, and the batch"
 check "ranges: numbers are masked after a while" \
-	grep -qF '[NVTX]execute_context_+(+)_generation_0(0);' "$scratch/ranges/gpu.folded"
+	grep -qF '[NVTX]execute_context_+(+)_generation_0(0);' "$scratch/ranges/gpu.ns.folded"
 same "ranges: the parts sum to the device's time" "$(sum "$scratch/ranges.have")" "$(total ranges)"
 same "ranges: no kernel under another kind" "$(by ranges step-kind |
 	sed -E 's/\[step\] ([a-z]+)[^;]*;.*_Kernel\](load|[a-z]+).*/\1 \2/' | LC_ALL=C sort -u | paste -sd,)" \

@@ -80,15 +80,15 @@ contains "waits have a line" "$scratch/all.err" "flamegrid: host waits: $((5 * r
 contains "unified memory has a line" "$scratch/all.err" "flamegrid: unified memory: $((12 * rounds)) in "
 contains "loads have a line" "$scratch/all.err" "flamegrid: loads of GPU code: $((4 * rounds)) in "
 same "files" "$(cd "$scratch/all" && ls | tr '\n' ' ')" \
-	"flame.html gpu.folded modules.folded overhead.folded profile.db sync.folded um.folded "
-same "gpu.folded has GPU work alone" "$(grep -vc '_Kernel\]' "$scratch/all/gpu.folded")" 0
+	"flame.html gpu.ns.folded modules.ns.folded overhead.ns.folded profile.db sync.ns.folded um.ns.folded "
+same "gpu.ns.folded has GPU work alone" "$(grep -vc '_Kernel\]' "$scratch/all/gpu.ns.folded")" 0
 "$flamegrid" report "$scratch/all" --strict >"$scratch/folded" 2>"$scratch/err"
 same "report --strict" $? 0
-same "a report without --planes is of GPU work" "$(cat "$scratch/folded")" "$(cat "$scratch/all/gpu.folded")"
+same "a report without --planes is of GPU work" "$(cat "$scratch/folded")" "$(cat "$scratch/all/gpu.ns.folded")"
 same "one plane is not called several" "$(grep -c 'several planes' "$scratch/err")" 0
 "$flamegrid" report "$scratch/all" --planes gpu,sync >"$scratch/folded" 2>"$scratch/err"
 contains "several planes are said" "$scratch/err" "several planes side by side, never to be added up: gpu, sync"
-same "and all there" "$(wc -l <"$scratch/folded")" "$(cat "$scratch/all/gpu.folded" "$scratch/all/sync.folded" | wc -l)"
+same "and all there" "$(wc -l <"$scratch/folded")" "$(cat "$scratch/all/gpu.ns.folded" "$scratch/all/sync.ns.folded" | wc -l)"
 "$flamegrid" report "$scratch/all" --planes all -f csv >"$scratch/csv"
 same "csv: planes" "$(awk -F, 'NR > 1 { print $NF }' "$scratch/csv" | sort -u | tr '\n' ' ')" "gpu modules overhead sync um "
 "$flamegrid" report "$scratch/all" --planes all -f json >"$scratch/json"
@@ -108,12 +108,12 @@ contains "no such plane" "$scratch/err" "--planes gpu,cpus: must be all, or of g
 for pair in sync:sync overhead:overhead modules:modules; do
 	name=${pair%%:*}
 	record "$name" "$name"
-	same "$name alone" "$(cd "$scratch/$name" && ls ./*.folded | tr '\n' ' ')" "$(printf './%s ' gpu.folded "$name.folded" | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')"
+	same "$name alone" "$(cd "$scratch/$name" && ls ./*.folded | tr '\n' ' ')" "$(printf './%s ' gpu.ns.folded "$name.ns.folded" | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')"
 	contains "$name alone: nothing lost" "$scratch/$name.err" "nothing lost"
 done
 "$flamegrid" run -o "$scratch/sync" --devices "$list" -- "$fake_timeline" --rounds 2 >/dev/null 2>"$scratch/plain.err"
-same "nothing unasked for" "$(cd "$scratch/sync" && ls ./*.folded | tr '\n' ' ')" "./gpu.folded "
-same "an earlier plane's file is moved aside" "$(ls "$scratch/sync.2/sync.folded" | wc -l)" 1
+same "nothing unasked for" "$(cd "$scratch/sync" && ls ./*.folded | tr '\n' ' ')" "./gpu.ns.folded "
+same "an earlier plane's file is moved aside" "$(ls "$scratch/sync.2/sync.ns.folded" | wc -l)" 1
 same "no line of another plane" "$(grep -c 'host waits' "$scratch/plain.err")" 0
 
 # Lost like any other record.

@@ -14,11 +14,14 @@ refused() {
 }
 
 refused 2 "no such verb" "$flamegrid" nonsense
-refused 2 "Usage" "$flamegrid"
+refused 2 "flamegrid --help" "$flamegrid"
+check "no verb: lists the next steps" grep -q "flamegrid doctor" <(cd "$scratch" && "$flamegrid" 2>&1)
 refused 125 "--nonsense" "$flamegrid" run --nonsense true
 refused 125 "no command" "$flamegrid" run
 refused 2 "--nonsense" "$flamegrid" report --nonsense
-refused 2 "profile" "$flamegrid" report
+refused 2 "did you mean run?" "$flamegrid" runn
+cd "$scratch" || exit 1 # no profile lies there
+refused 2 "none is here" "$flamegrid" report
 refused 2 "xml" "$flamegrid" report "$scratch" --format xml
 refused 2 "colour" "$flamegrid" report "$scratch" --by colour
 refused 2 "weeks" "$flamegrid" report "$scratch" --unit weeks

@@ -64,7 +64,7 @@ order threads 25
 same "run: no guest" "$(grep -lE 'flamegrid_inject|libcupti' /proc/[0-9]*/maps 2>/dev/null | grep -c "/$(pgrep -P "$pid" | head -n 1)/")" 0
 end
 whole run "$scratch/run" 200
-check "run: calls.folded" [ -s "$scratch/run/calls.folded" ]
+check "run: calls.ns.folded" [ -s "$scratch/run/calls.ns.folded" ]
 
 # Python: each call under the script's frames, from the first call on.
 # An interpreter that was not built with a sanitizer has to be given its library before all others.
@@ -137,7 +137,7 @@ said() { "$flamegrid" report "$1" --format json >"$scratch/said" 2>/dev/null; }
 "$flamegrid" run --host-calls auto --devices "$list" -o "$scratch/captured" -- "$fake_launches" --launches 500 >"$scratch/launches.out" 2>"$scratch/captured.err"
 same "auto, a guest: status" $? 0
 same "auto, a guest: its kernels" "$("$flamegrid" report "$scratch/captured" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }')" 500
-check "auto, a guest: no calls" [ ! -s "$scratch/captured/calls.folded" ]
+check "auto, a guest: no calls" [ ! -s "$scratch/captured/calls.ns.folded" ]
 same "auto, a guest: nothing is said" "$(grep -c 'times its calls' "$scratch/captured.err")" 0
 begin uninjected "$flamegrid" run --host-calls auto -o "$scratch/uninjected" -- env -u CUDA_INJECTION64_PATH "$victim"
 order load "$BUILD/lib/fake-cuda/libcudart.so.13"

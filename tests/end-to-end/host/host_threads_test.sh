@@ -13,9 +13,9 @@ same "plain: status" $? 7
 same "plain: processes" "$(sql "$scratch/plain" 'select state, count(*) from processes')" "1	1"
 same "plain: the command" "$(sql "$scratch/plain" 'select s.data from processes p join strings s on s.id = p.command')" \
 	"$victim all 60000000"
-check "plain: works in victim_spin" [ "$(sum "$scratch/plain/cpu.folded" ';victim_spin')" -gt 50000 ]
+check "plain: works in victim_spin" [ "$(sum "$scratch/plain/cpu.ns.folded" ';victim_spin')" -gt 50000000 ]
 for wait in 'victim_lock;.*\[Off-CPU\]futex' 'victim_read;.*\[Off-CPU\]pipe' 'victim_sleep;.*\[Off-CPU\]sleep' 'victim_poll;.*\[Off-CPU\]poll'; do
-	check "plain: $wait" grep -q "$wait" "$scratch/plain/offcpu.folded"
+	check "plain: $wait" grep -q "$wait" "$scratch/plain/offcpu.ns.folded"
 done
 "$flamegrid" report --strict "$scratch/plain" >"$scratch/plain.table" 2>&1
 same "plain: nothing lost (--strict)" $? 0
@@ -26,9 +26,9 @@ FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth "$flamegrid" run -o "$scratch
 same "guest: status" $? 0
 compare_with_truth "$scratch/guest" "$scratch/truth" "guest"
 same "guest: processes" "$(sql "$scratch/guest" 'select state, count(*) from processes')" "1	1"
-check "guest: threads of the launches" grep -q 'launch_from_k.*\[CPU\]' "$scratch/guest/cpu.folded"
+check "guest: threads of the launches" grep -q 'launch_from_k.*\[CPU\]' "$scratch/guest/cpu.ns.folded"
 # Whoever meets CUDA's libraries first, the samples or the guest: a launch's stack ends where CUDA begins.
-same "guest: frames of CUDA's own and the guest's in launch stacks" "$(grep -c 'launch_callback_enter\|on_driver_call' "$scratch/guest/gpu.folded")" 0
+same "guest: frames of CUDA's own and the guest's in launch stacks" "$(grep -c 'launch_callback_enter\|on_driver_call' "$scratch/guest/gpu.ns.folded")" 0
 samples=$(sql "$scratch/guest" 'select sum(count) from ledger where reason = 34')
 check "guest: samples" [ "$samples" -gt 20 ]
 
@@ -44,10 +44,10 @@ same "tree: status" $? 3
 same "tree: processes that work" "$(sql "$scratch/tree" 'select count(*) from processes p join strings s on s.id = p.command where cast(s.data as text) like "%bpf_victim spin%"')" 2
 unshare --pid --fork --mount-proc "$flamegrid" run -o "$scratch/namespace" --cpu-hz 499 -- "$victim" spin 100000000 2>"$scratch/namespace.err"
 same "pid namespace: status" $? 7
-check "pid namespace: works in victim_spin" [ "$(sum "$scratch/namespace/cpu.folded" ';victim_spin')" -gt 50000 ]
+check "pid namespace: works in victim_spin" [ "$(sum "$scratch/namespace/cpu.ns.folded" ';victim_spin')" -gt 50000000 ]
 "$flamegrid" run -o "$scratch/inner" --cpu-hz 499 -- unshare --pid --fork --mount-proc "$victim" spin 100000000 2>"$scratch/inner.err"
 same "job in a pid namespace: status" $? 7
-check "job in a pid namespace: works in victim_spin" [ "$(sum "$scratch/inner/cpu.folded" ';victim_spin')" -gt 50000 ]
+check "job in a pid namespace: works in victim_spin" [ "$(sum "$scratch/inner/cpu.ns.folded" ';victim_spin')" -gt 50000000 ]
 
 # Without the right to it.
 setpriv --bounding-set -sys_admin,-bpf,-perfmon --inh-caps -sys_admin,-bpf,-perfmon \

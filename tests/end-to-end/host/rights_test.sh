@@ -44,13 +44,13 @@ kill -TERM $agent && wait $agent
 same "root's agent: status" $? 0
 kill -TERM $daemon && wait $daemon
 "$flamegrid" report --planes cpu "$scratch/profile.db" >"$scratch/site.folded" 2>/dev/null
-check "another user's container: names" [ "$(samples "$scratch/site.folded" ';victim_spin;[CPU]')" -gt 200000 ]
+check "another user's container: names" [ "$(samples "$scratch/site.folded" ';victim_spin;[CPU]')" -gt 200000000 ]
 
 # The same under `run`, whose main thread and aggregator keep all that they had.
 "$flamegrid" run -o "$scratch/container" --symbol-cache off --cpu-hz 499 -- unshare --mount sh -c \
 	"mount -t tmpfs none '$scratch/mount' && cp '$victim' '$scratch/mount/gone_victim' && exec '$scratch/mount/gone_victim' spin 400000000" 2>/dev/null
 same "container: status" $? 7
-check "container: names" [ "$(samples "$scratch/container/cpu.folded" ';victim_spin;[CPU]')" -gt 200000 ]
+check "container: names" [ "$(samples "$scratch/container/cpu.ns.folded" ';victim_spin;[CPU]')" -gt 200000000 ]
 mkfifo -m 666 "$scratch/begun" "$scratch/end"
 "$flamegrid" run -q -o "$scratch/run" --cpu-hz 99 -- sh -c "echo >'$scratch/begun'; read end <'$scratch/end'" 2>/dev/null &
 run=$!
@@ -100,8 +100,8 @@ user() { # CAPABILITIES COMMAND...
 }
 user +bpf,+perfmon "$flamegrid" run -q -o "$scratch/user/two" --cpu-hz 499 --off-cpu 1ms -- "$victim" all 100000000 2>"$scratch/two.err"
 same "user: status" $? 7
-check "user: CPU samples" [ "$(samples "$scratch/user/two/cpu.folded" ';victim_spin;')" -gt 50000 ]
-check "user: waits" grep -q ';victim_sleep;.*\[Off-CPU\]' "$scratch/user/two/offcpu.folded"
+check "user: CPU samples" [ "$(samples "$scratch/user/two/cpu.ns.folded" ';victim_spin;')" -gt 50000000 ]
+check "user: waits" grep -q ';victim_sleep;.*\[Off-CPU\]' "$scratch/user/two/offcpu.ns.folded"
 for caps in +bpf,+perfmon +bpf,+perfmon,+net_raw; do
 	user $caps "$flamegrid" run -q -o "$scratch/user/$caps" --cpu-hz 499 -- sh -c "'$victim' spin 60000000; echo \$PPID >'$scratch/begun'; read end <'$scratch/end'" 2>/dev/null &
 	job=$!
@@ -112,7 +112,7 @@ for caps in +bpf,+perfmon +bpf,+perfmon,+net_raw; do
 	echo >"$scratch/end"
 	wait $job
 	# Its job may do as much, and still can be looked at.
-	check "user with $caps: names" [ "$(samples "$scratch/user/$caps/cpu.folded" ';victim_spin;')" -gt 20000 ]
+	check "user with $caps: names" [ "$(samples "$scratch/user/$caps/cpu.ns.folded" ';victim_spin;')" -gt 20000000 ]
 done
 setpriv $nobody --inh-caps=-all env TMPDIR="$scratch/user" XDG_RUNTIME_DIR="$scratch/user" "$flamegrid" run -o "$scratch/user/none" \
 	--cpu-hz 99 --off-cpu 1ms -- "$victim" spin 1000000 2>"$scratch/none.err"

@@ -6,9 +6,9 @@ FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth RANK=3 LOCAL_RANK=1 "$flamegr
 	--devices "$list" --node-name "host a" -- "$fake_launches" --devices 2 --streams 2 --threads 2 --launches 5000 \
 	--kernels 3 --copies 50 >/dev/null 2>"$scratch/err"
 same "status" $? 0
-for file in profile.db gpu.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
-same "nobody else can read it" "$(cd "$scratch" && stat -c '%a %n' profile profile/{profile.db,gpu.folded,flame.html} | tr '\n' ' ')" \
-	"700 profile 600 profile/profile.db 600 profile/gpu.folded 600 profile/flame.html "
+for file in profile.db gpu.ns.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
+same "nobody else can read it" "$(cd "$scratch" && stat -c '%a %n' profile profile/{profile.db,gpu.ns.folded,flame.html} | tr '\n' ' ')" \
+	"700 profile 600 profile/profile.db 600 profile/gpu.ns.folded 600 profile/flame.html "
 chmod 640 "$scratch/profile/profile.db" && "$flamegrid" report --files "$scratch/profile" >/dev/null 2>&1
 same "who may read the store may read what is made of it" "$(stat -c %a "$scratch/profile/flame.html")" 640
 report() { "$flamegrid" report "$scratch/profile" "$@"; }
@@ -21,7 +21,8 @@ same "its root frames" "$(report --by host,rank,gpu | cut -d';' -f1-3 | sort -u 
 	"host a;rank3;GPU0 host a;rank3;GPU1 "
 same "counts" "$(report --weight count | sum_folded)" "$(truth_sum valid_count "$scratch/truth")"
 same "bytes" "$(report --weight bytes | sum_folded)" "$(truth_sum bytes "$scratch/truth")"
-microseconds=$(report | sum_folded)
+same "nanoseconds are the default" "$(report | sum_folded)" "$total"
+microseconds=$(report --unit us | sum_folded)
 check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
 for format in folded html csv; do
 	report --planes gpu,idle --format $format -o "$scratch/planes" 2>"$scratch/planes.err"

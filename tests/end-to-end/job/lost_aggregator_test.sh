@@ -63,7 +63,7 @@ end cut 0 1 2
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
 check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/cut")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
-same "files" "$(files_of "$scratch/cut" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+same "files" "$(files_of "$scratch/cut" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 same "no rank misses anything" "$(say | grep -c "may be missing")" 0
 same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^cut\.')" ""
 
@@ -99,4 +99,4 @@ same "rank 0: ns of its first process" "$(cat "$scratch/sum")" "$(truth_sum vali
 "$flamegrid" report "$scratch/dead" --strict -o /dev/null 2>"$scratch/err"
 same "the profile is not whole" $? 3
 contains "and names the node" "$scratch/err" "zero (rank 0)"
-same "files" "$(files_of "$scratch/dead" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+same "files" "$(files_of "$scratch/dead" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"

@@ -32,7 +32,7 @@ same "nanoseconds" "$(sum all time)" $(($(sum one time) + $(sum two time) + $(su
 folded all | LC_ALL=C sort >"$scratch/all.folded"
 check "folded text is the sum of the parts'" cmp -s "$scratch/parts" "$scratch/all.folded"
 check "strict accepts it" "$flamegrid" report "$scratch/all" --strict -o /dev/null
-for file in profile.db gpu.folded flame.html; do check "$file is there" [ -s "$scratch/all/$file" ]; done
+for file in profile.db gpu.ns.folded flame.html; do check "$file is there" [ -s "$scratch/all/$file" ]; done
 
 # Order, repetition and nesting make no difference.
 merge "$scratch/three" "$scratch/one" -o "$scratch/some"

@@ -72,7 +72,7 @@ for way in node central; do
 	is_whole "$scratch/$way" 0 1 2 3 4 5
 	same "$way: hosts" "$(groups "$scratch/$way" host)" "node0 node1 node2"
 	check "$way: nothing lost" "$flamegrid" report "$scratch/$way" --strict -o /dev/null
-	same "$way: files" "$(files_of "$scratch/$way" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+	same "$way: files" "$(files_of "$scratch/$way" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 	"$flamegrid" report "$scratch/$way" --by host,rank,gpu --format folded --unit ns -o "$scratch/$way.folded" 2>/dev/null
 done
 same_lines "both ways give the same stacks and nanoseconds" "$scratch/node.folded" "$scratch/central.folded"
@@ -93,7 +93,7 @@ same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 
 # ---- the reports cannot be written to their end: the job is not held up, and they are there later
 begin_held slow
-mkfifo "$scratch/slow/gpu.folded" # whoever opens it for writing waits for a reader
+mkfifo "$scratch/slow/gpu.ns.folded" # whoever opens it for writing waits for a reader
 end_held
 contains "rank 0 says so" "$scratch/err.0" "the reports are still being written"
 same "the profile is there: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
@@ -101,23 +101,23 @@ await_pipe slow
 # ---- what a node leaves there meanwhile, because it waited two seconds in vain, comes into the profile, too
 cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
 mkfifo "$scratch/slow/profile.db.part-pipe" # no file, so no part
-mv "$scratch/slow/gpu.folded" "$scratch/pipe" # the next file with that name is a file
+mv "$scratch/slow/gpu.ns.folded" "$scratch/pipe" # the next file with that name is a file
 exec 9<"$scratch/pipe"
 until [ -z "$(keeper_of slow 0 job)" ]; do :; done
 exec 9<&-
-same "slow: files" "$(files_of "$scratch/slow" "$scratch"/err.*)" "flame.html gpu.folded profile.db profile.db.part-pipe"
+same "slow: files" "$(files_of "$scratch/slow" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db profile.db.part-pipe"
 same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
 
 # ---- the process that writes them is killed: the next one writes them
 begin_held torn
-mkfifo "$scratch/torn/gpu.folded"
+mkfifo "$scratch/torn/gpu.ns.folded"
 end_held
 await_pipe torn
-rm "$scratch/torn/gpu.folded"
+rm "$scratch/torn/gpu.ns.folded"
 check "the process that writes" kill -KILL "$(keeper_of torn 0 job)"
 until [ -z "$(keeper_of torn 0 keep)" ]; do :; done
 contains "it says how it went" "$scratch/err.0" "nothing lost; $scratch/torn/"
-same "torn: files" "$(files_of "$scratch/torn" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+same "torn: files" "$(files_of "$scratch/torn" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 same "torn: ns" "$(total_ns "$scratch/torn")" "$(held_ns)"
 
 # ---- the aggregator is stopped at the end: the job does not wait for it, and lets it go on. It puts all into one file
@@ -128,7 +128,7 @@ end_held
 contains "rank 0 says so" "$scratch/err.0" "the aggregator does not answer"
 until [ -z "$(keeper_of stopped 0 job)" ]; do :; done
 same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
-same "stopped: files" "$(files_of "$scratch/stopped" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+same "stopped: files" "$(files_of "$scratch/stopped" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 check "stopped: nothing lost" "$flamegrid" report "$scratch/stopped" --strict -o /dev/null
 
 # ---- the aggregator and who would start it again are killed: another node starts one
@@ -143,7 +143,7 @@ end_held
 contains "its node says how it went" <(cat "$scratch"/err.[01]) "nothing lost; $scratch/headless/"
 check "headless: nothing lost" "$flamegrid" report "$scratch/headless" --strict -o /dev/null
 same "headless: ns" "$(total_ns "$scratch/headless")" "$(held_ns)"
-same "headless: files" "$(files_of "$scratch/headless" "$scratch"/err.*)" "flame.html gpu.folded profile.db"
+same "headless: files" "$(files_of "$scratch/headless" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 same "no claim and no rendezvous stays" "$(ls "$scratch" | grep -c '^headless\.')" 0
 same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 

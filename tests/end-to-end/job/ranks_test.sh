@@ -48,8 +48,8 @@ same "ns of all" "$(total_ns "$scratch/whole")" \
 check "nothing lost" "$flamegrid" report "$scratch/whole" --strict -o /dev/null
 contains "rank 0 says how it went" "$scratch/err.0" "nothing lost; $scratch/whole/"
 same "the others say nothing" "$(cat "$scratch"/err.[1-7])" ""
-check "reports are there" test -s "$scratch/whole/flame.html" -a -s "$scratch/whole/gpu.folded"
-same "who can read the profile's keys" "$(ls "$scratch/whole")" "$(printf 'flame.html\ngpu.folded\nprofile.db')"
+check "reports are there" test -s "$scratch/whole/flame.html" -a -s "$scratch/whole/gpu.ns.folded"
+same "who can read the profile's keys" "$(ls "$scratch/whole")" "$(printf 'flame.html\ngpu.ns.folded\nprofile.db')"
 
 # ---- statuses, a rank without CUDA, one that is killed, one that is not found
 rank odd 0 5 0 -- $work --launches 500

@@ -37,7 +37,7 @@ check "n1 dies" kill -KILL $(of_n1)
 until grep -q "this node starts another" err; do :; done
 ok "another node starts an aggregator"
 for r in 2 3 4 5 6 7; do echo >&9; done
-until grep -q "; prof/{profile.db" err; do :; done
+until grep -q "; prof/flame.html" err; do :; done
 ok "it writes the profile"
 kill $job
 wait $job
@@ -53,4 +53,4 @@ done
 same "the profile is not whole" $? 3
 contains "and names the node" err.report "n1 (ranks 0-1)"
 same "one profile" "$(ls -d prof prof.* 2>/dev/null; ls prof | paste -sd' ')" "prof
-flame.html gpu.folded profile.db"
+flame.html gpu.ns.folded profile.db"

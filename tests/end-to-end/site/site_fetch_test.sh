@@ -27,9 +27,9 @@ complete() {
 	for r in 0 1; do await $job $r 0; done
 }
 same_profile() { # WHAT DIRECTORY JOB
-	same_lines "$1: the same stacks" "$2/gpu.folded" "jobs/$3/gpu.folded"
+	same_lines "$1: the same stacks" "$2/gpu.ns.folded" "jobs/$3/gpu.ns.folded"
 	check "$1: the same file" cmp "$2/profile.db" "jobs/$3/profile.db"
-	same "$1: what is there" "$(ls "$2" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+	same "$1: what is there" "$(ls "$2" | tr '\n' ' ')" "flame.html gpu.ns.folded profile.db "
 }
 
 # ---- a list, and a copy
@@ -44,7 +44,7 @@ same "a list of one" "$(awk 'NR > 1 { print $1, $2 }' out)" "$user-red complete"
 fetch red "${mine[@]}" -o prof
 same "a copy" $? 0
 same_profile "a copy" prof "$user-red"
-contains "its summary" err "prof/{profile.db,gpu.folded,flame.html}"
+contains "its summary" err "prof/flame.html"
 same "for its user alone" "$(stat -c %a prof prof/profile.db | tr '\n' ' ')" "700 600 "
 same "its ns" "$(total_ns prof)" "$(truth_sum valid_ns red.truth.?)"
 fetch "$user-red" "${mine[@]}" -o prof
@@ -122,7 +122,7 @@ check "the nodes' profiles lie beside the store" [ -s "jobs/$user-nodes/profile.
 fetch nodes "${mine[@]}"
 same "a copy of both" $? 0
 same "its ns" "$(total_ns "$user-nodes")" "$(truth_sum valid_ns nodes.truth.? nodes.truth.?.2)"
-same "is one file" "$(ls "$user-nodes" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+same "is one file" "$(ls "$user-nodes" | tr '\n' ' ')" "flame.html gpu.ns.folded profile.db "
 
 # ---- what ends in the middle leaves nothing, and keeps the earlier profile. The large profile ends in a gigabyte of nothing.
 large() {

@@ -21,7 +21,7 @@ for job in red blue; do
 	same "$job: ns of all" "$(total_ns "$profile")" "$(truth_sum valid_ns "$scratch/$job".truth.?)"
 	same "$job: its nodes" "$(groups "$profile" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
-	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded job.complete profile.db "
+	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.ns.folded job.complete profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile" "$profile/profile.db" | tr '\n' ' ')" "750 640 "
 	says_place "$job: rank 0 says where it is" "$profile" "$scratch/$job".err.[01]
 	same "$job: the others say nothing" "$(cat "$scratch/$job".err.[1-3] | grep -v "$late")" ""
@@ -42,13 +42,13 @@ await red 1 0
 check "the second of that name" says "$scratch/jobs/$user-red.2 is complete"
 same "the second: ns" "$(total_ns "$scratch/jobs/$user-red.2")" "$(truth_sum valid_ns "$scratch"/red.truth.[01])"
 contains "its title" "$scratch/jobs/$user-red.2/flame.html" "the second"
-contains "its lines" "$scratch/jobs/$user-red.2/gpu.folded" "fake_launches.c:step:"
+contains "its lines" "$scratch/jobs/$user-red.2/gpu.ns.folded" "fake_launches.c:step:"
 for r in 0 1; do rank coarse $r 2 $r "${site[@]}" --lines off --inlines -- $work --launches 200; done
 await coarse 0 0
 await coarse 1 0
 check "one without lines" says "$scratch/jobs/$user-coarse is complete"
-contains "one without lines: has frames" "$scratch/jobs/$user-coarse/gpu.folded" ";step;launch_from_k"
-same "one without lines: has none" "$(grep -c 'step:[0-9]' "$scratch/jobs/$user-coarse/gpu.folded")" 0
+contains "one without lines: has frames" "$scratch/jobs/$user-coarse/gpu.ns.folded" ";step;launch_from_k"
+same "one without lines: has none" "$(grep -c 'step:[0-9]' "$scratch/jobs/$user-coarse/gpu.ns.folded")" 0
 
 # ---- Slurm tells how many nodes there are; a job without CUDA
 slurm() { # RANK NODE COMMAND...

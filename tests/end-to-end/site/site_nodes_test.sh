@@ -13,7 +13,7 @@ whole() { # JOB TRUTH...: the job's profile is complete, and has what the nodes'
 	same "$job: ns" "$(total_ns "$profile")" "$(truth_sum valid_ns "$@")"
 	same "$job: its nodes" "$(groups "$profile" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
-	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded job.complete profile.db "
+	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.ns.folded job.complete profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile"/* | sort -u)" 640
 }
 # The service has that much of the job: each of its agents has sent its first part.

@@ -43,8 +43,8 @@ memory() {
 	build_memory_programs || return
 	FLAMEGRID_RECORD=memory profile memory_pattern "$scratch/programs/memory_pattern" --rounds 400
 	cat "$out/memory_pattern.stdout"
-	cp "$scratch/memory_pattern/memory.folded" "$out/memory_pattern.memory.folded"
-	cp "$scratch/memory_pattern/leaks.folded" "$out/memory_pattern.leaks.folded"
+	cp "$scratch/memory_pattern/memory.bytes.folded" "$out/memory_pattern.memory.folded"
+	cp "$scratch/memory_pattern/leaks.bytes.folded" "$out/memory_pattern.leaks.folded"
 	same "memory_pattern: peak of the device, in bytes" "$(memory_of memory_pattern peak_bytes)" \
 		"$(awk '$1 == "peak" { print $3 }' "$out/memory_pattern.stdout")"
 	same "memory_pattern: never freed" "$(memory_of memory_pattern live) $(memory_of memory_pattern live_bytes)" \
@@ -65,7 +65,7 @@ memory() {
 	if have_torch; then
 		FLAMEGRID_RECORD=memory profile memory_train python3 "$here/programs/memory_train.py"
 		cat "$out/memory_train.stdout"
-		cp "$scratch/memory_train/memory.folded" "$out/memory_train.memory.folded"
+		cp "$scratch/memory_train/memory.bytes.folded" "$out/memory_train.memory.folded"
 		reserved=$(awk '$1 == "reserved_peak" { print $2 }' "$out/memory_train.stdout")
 		peak=$(memory_of memory_train peak_bytes)
 		if [ "$peak" -ge "$reserved" ]; then ok "memory_train: our peak $peak holds PyTorch's $reserved, and $((peak - reserved)) of others"; else

@@ -39,7 +39,7 @@ site() {
 		check_launch_bound $name
 		"$flamegrid" report "$profile" --strict -o /dev/null 2>/dev/null
 		same "site: $name: report --strict" $? 0
-		same "site: $name: files" "$(cd "$profile" && ls flame.html gpu.folded profile.db | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+		same "site: $name: files" "$(cd "$profile" && ls flame.html gpu.ns.folded profile.db | tr '\n' ' ')" "flame.html gpu.ns.folded profile.db "
 	done
 	kill -TERM $service
 	wait $service

@@ -29,7 +29,7 @@ timeline() {
 	at_least "timeline: page faults of the GPU" "$(leaf_sum "$out/timeline.um.count.folded" 'GPU page fault')" $rounds
 	at_least "timeline: page faults of the host" "$(leaf_sum "$out/timeline.um.count.folded" 'CPU page fault')" $rounds
 	at_least "timeline: overhead" "$(leaf_sum "$out/timeline.overhead.count.folded" _Overhead)" 1
-	same "timeline: gpu.folded has GPU work alone" "$(grep -cE '_(Sync|Overhead|UM|Module)\]' "$scratch/timeline/gpu.folded")" 0
+	same "timeline: gpu.ns.folded has GPU work alone" "$(grep -cE '_(Sync|Overhead|UM|Module)\]' "$scratch/timeline/gpu.ns.folded")" 0
 	cp "$scratch/timeline/flame.html" "$out/timeline.html"
 	if have_torch; then
 		FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline_train python3 "$here/programs/tiny_train.py"

@@ -201,7 +201,7 @@ static int write_json(FILE *out)
 	struct report_busy *busy;
 
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	int error = json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL);
+	int error = json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL);
 	report_busy_destroy(busy);
 	return error;
 }

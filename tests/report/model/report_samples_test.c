@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "report/writers/csv_writer.h"
-#include "report/writers/json_writer.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_summary.h"
+#include "report/writers/csv_writer.h"
+#include "report/writers/json_writer.h"
 #include "report/writers/table_writer.h"
 #include "report_fixture.h"
 
@@ -82,7 +82,8 @@ static void several_planes_are_lines_side_by_side(void **state)
 {
 	(void)state;
 	fill();
-	assert_folded(1u << REPORT_PLANE_GPU | HOST_PLANES, &(struct folded_options){0},
+	assert_folded(1u << REPORT_PLANE_GPU | HOST_PLANES,
+		      &(struct folded_options){.unit = FOLDED_US},
 		      "[unknown stack];[CPU] 10000\n"
 		      "main;step;[CPU] 30000\n"
 		      "main;step;[GPU0_Kernel]gemm 1\n"
@@ -191,7 +192,8 @@ static void json_and_csv_name_kind_and_plane(void **state)
 	fill();
 	build(HOST_PLANES);
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
 	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "{\"plane\":\"cpu\",\"count\":4,\"ns\":40000000,\"bytes\":0,"

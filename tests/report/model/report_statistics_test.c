@@ -185,8 +185,8 @@ static void configurations_on_like_gpus_are_one_row(void **state)
 
 static void write_tables(FILE *out)
 {
-	statistics_writer_configs(out, statistics, 2);
-	statistics_writer_calls(out, statistics, 2);
+	statistics_writer_configs(out, statistics, NULL, 2);
+	statistics_writer_calls(out, statistics, NULL, 2);
 }
 
 static void tables_have_their_titles_and_say_what_they_leave_out(void **state)

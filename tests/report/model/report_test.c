@@ -138,13 +138,13 @@ static void microseconds_are_rounded_once_a_line(void **state)
 	report_fixture_add_row(report_fixture_key(node, "less"), 1, 499, 0);
 	report_fixture_add_row(report_fixture_key(node, "none"), 1, 0, 0);
 	report_fixture_build(DEMANGLE_FULL);
-	report_fixture_assert_folded_with(NULL, "main;[GPU0_Kernel]half 1\n"
-						"main;[GPU0_Kernel]less 0\n"
-						"main;[GPU0_Kernel]sum 2\n");
-	report_fixture_assert_folded_with(&(struct folded_options){.unit = FOLDED_NS},
-					  "main;[GPU0_Kernel]half 500\n"
-					  "main;[GPU0_Kernel]less 499\n"
-					  "main;[GPU0_Kernel]sum 1500\n");
+	report_fixture_assert_folded_with(&(struct folded_options){.unit = FOLDED_US},
+					  "main;[GPU0_Kernel]half 1\n"
+					  "main;[GPU0_Kernel]less 0\n"
+					  "main;[GPU0_Kernel]sum 2\n");
+	report_fixture_assert_folded_with(NULL, "main;[GPU0_Kernel]half 500\n"
+						"main;[GPU0_Kernel]less 499\n"
+						"main;[GPU0_Kernel]sum 1500\n");
 }
 
 static void counts_and_bytes_are_weights_too(void **state)

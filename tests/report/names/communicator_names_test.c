@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/names/text_width.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/support/cmocka_test.h"
 
@@ -90,8 +91,8 @@ static void a_long_list_is_cut_between_numbers(void **state)
 	(void)state;
 	assert_list(fits, 7, "ranks 10 100 105 111 203 205 210");
 	assert_list(does_not, 7, cut);
-	assert_int_equal(communicator_names_columns(cut), strlen(cut) - 2);
-	assert_int_equal(communicator_names_columns("ranks 10 100 105 111 203 205 210"),
+	assert_int_equal(text_width_of(cut), strlen(cut) - 2);
+	assert_int_equal(text_width_of("ranks 10 100 105 111 203 205 210"),
 			 COMMUNICATOR_NAME_COLUMNS);
 }
 
@@ -109,7 +110,7 @@ static void no_list_is_wider_than_its_bound(void **state)
 			ranks[i] = next +=
 				1 + (int32_t)(job_uniform(&seed) * (round % 2 ? 3 : 1e6));
 		communicator_names_write(ranks, count, -1, text);
-		assert_true(communicator_names_columns(text) <= COMMUNICATOR_NAME_COLUMNS);
+		assert_true(text_width_of(text) <= COMMUNICATOR_NAME_COLUMNS);
 		assert_ptr_equal(strstr(text, "rank"), text);
 	}
 }

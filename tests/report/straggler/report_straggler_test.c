@@ -483,11 +483,11 @@ static void every_format_says_who_and_why(void **state)
 	struct report_tree *tree;
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	FILE *out = open_memstream(&text, &size);
-	assert_int_equal(straggler_writer_table(out, found, tree, 0, false), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
 	fflush(out);
 	assert_null(strstr(text, "feed"));
 	assert_null(strstr(text, "chance of equal ranks"));
-	assert_int_equal(straggler_writer_table(out, found, tree, 0, true), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, true), 0);
 	assert_int_equal(straggler_writer_json(out, found, tree), 0);
 	assert_int_equal(straggler_writer_csv(out, found), 0);
 	fclose(out);

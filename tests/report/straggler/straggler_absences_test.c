@@ -477,7 +477,7 @@ static void tables_and_json_have_it(void **state)
 	struct report_tree *tree;
 	assert_int_equal(report_tree_build(profile, &(struct report_options){0}, &tree), 0);
 	FILE *file = open_memstream(&text, &size);
-	assert_int_equal(straggler_writer_table(file, report, tree, 0, false), 0);
+	assert_int_equal(straggler_writer_table(file, report, tree, NULL, 0, false), 0);
 	fclose(file);
 	assert_non_null(strstr(text, "\nrank 5 on node02 never came to collective 21 "));
 	free(text);

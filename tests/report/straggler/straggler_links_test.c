@@ -108,7 +108,7 @@ static void a_report_says_so(void **state)
 	struct profile *profile = job_profile();
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	FILE *out = open_memstream(&text, &size);
-	assert_int_equal(straggler_writer_table(out, found, tree, 0, false), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
 	assert_int_equal(straggler_writer_json(out, found, tree), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nslow link: ranks 6-7 move data at 4.20 GB/s, 7 similar "

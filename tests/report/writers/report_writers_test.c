@@ -71,12 +71,15 @@ static void the_table_shows_activities_hosts_devices_and_streams(void **state)
 		"      3.000 us  75.00%              3       1.000 us  kernel  gemm\n"
 		"               1 more\n"
 		"\n"
-		"          time   share          count  host\n"
-		"      4.000 us 100.00%              4  node01\n"
+		"          time   share          count  line of the program\n"
+		"      4.000 us 100.00%              4  ste\"p,\n"
 		"\n"
 		"          busy   share           idle        overlap        records  device\n"
 		"      5.000 us 100.00%           0 ns       1.000 us              2  node01 GPU0 "
 		"(NVIDIA H100)\n"
+		"\n"
+		"          time   share          count  host\n"
+		"      4.000 us 100.00%              4  node01\n"
 		"\n"
 		"          busy   share           idle        overlap        records  stream\n"
 		"      4.000 us  80.00%       1.000 us           0 ns              2  node01 GPU0 "
@@ -124,7 +127,8 @@ static void the_json_holds_every_leaf_and_total(void **state)
 
 	fill_sample();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -222,7 +226,8 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 
 	fill_graphs();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
 	fclose(out);
 	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
 	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
@@ -236,6 +241,36 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 		strstr(table, "      1.000 us  25.00%              2         500 ns  graph   \n"));
 	free(json);
 	free(table);
+	report_busy_destroy(busy);
+}
+
+static void rows_lack_what_leaves_were_too_many_for(void **state)
+{
+	const struct report_options options = {.leaves_most = 1};
+	(void)state;
+	struct report_busy *busy;
+	char *json, *csv;
+	size_t size;
+	FILE *out = open_memstream(&json, &size);
+
+	fill_sample();
+	report_fixture_build_with(&options);
+	assert_true(report_fixture.tree->leaves_given_up & 1u << REPORT_BY_RANK);
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
+			 0);
+	fclose(out);
+	assert_non_null(strstr(json, "\"leaves_given_up\":[\"host\",\"rank\",\"context\","
+				     "\"stream\",\"thread\",\"job\"],\n"));
+	assert_non_null(strstr(json, "{\"host\":\"\",\"process\":null,\"rank\":null,\"gpu\":0,"
+				     "\"context\":null,\"stream\":null,\"tid\":null,"
+				     "\"kind\":\"kernel\",\"count\":3,\"ns\":3000,"));
+	out = open_memstream(&csv, &size);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
+	fclose(out);
+	assert_non_null(strstr(csv, "\n,,,0,,,,kernel,gemm,3,3000,"));
+	free(json);
+	free(csv);
 	report_busy_destroy(busy);
 }
 
@@ -254,7 +289,7 @@ static void a_full_disk_is_an_error(void **state)
 	clearerr(full);
 	assert_int_equal(csv_writer_write(full, report_fixture.tree, NULL), -ENOSPC);
 	clearerr(full);
-	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL, NULL),
+	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL, NULL, NULL),
 			 -ENOSPC);
 	clearerr(full);
 	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -ENOSPC);
@@ -274,6 +309,7 @@ int main(void)
 		TEST(the_csv_quotes_what_needs_it),
 		TEST(the_csv_shows_captures_and_graphs),
 		TEST(the_json_and_the_table_show_captures_and_graphs),
+		TEST(rows_lack_what_leaves_were_too_many_for),
 		TEST(a_full_disk_is_an_error),
 	};
 

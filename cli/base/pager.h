@@ -1,0 +1,19 @@
+/* Shows a text on a terminal, one screen at a time if it is longer than the screen. Single-threaded. */
+#ifndef PAGER_H
+#define PAGER_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "terminal.h"
+
+#define PAGER_USUAL "less"
+#define PAGER_LESS                                                                                 \
+	"FRX" /* what less does if $LESS is not set: colours, and no pause for a short text */
+
+/* Writes the text to out, which belongs to the terminal. If it has more lines than the screen, $PAGER gets it, or
+ * "less" where that is not set; an empty $PAGER, or one that cannot be started, leaves the text to out. 0, or -errno of
+ * writing. A pager that is left early is no error. */
+int pager_show(FILE *out, const struct terminal *terminal, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,30 @@
+/* Sums of leaves by the program's own line: of each stack the innermost frame that is neither a framework's, CUDA's or
+ * NCCL's nor a mark in brackets. Used by one thread. */
+#ifndef HOST_LINES_H
+#define HOST_LINES_H
+
+#include <stdint.h>
+
+#include "report/model/report_tree.h"
+
+struct host_line {
+	uint32_t name; /* index into the tree's strings: "train.py:step:88" */
+	uint64_t count, ns;
+};
+
+struct host_lines {
+	struct host_line *lines; /* owns; by time, the longest first, then by name */
+	uint32_t nr_lines;
+	uint64_t ns; /* of all leaves of the plane, with those of no line */
+};
+
+/* Returns the string of the program's own frame on the path of a node; 0: there is none. */
+uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
+
+/* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
+int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
+		    int (*wanted)(const void *context, const struct report_leaf *leaf),
+		    const void *context);
+void host_lines_fini(struct host_lines *lines);
+
+#endif

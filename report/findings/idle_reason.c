@@ -1,0 +1,83 @@
+#include "idle_reason.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "finding_limits.h"
+
+#include "report/digest/host_lines.h"
+
+struct of_gpu {
+	const struct report_tree *hosts;
+	const struct gpu_row *row;
+};
+
+static int is_of_gpu(const void *context, const struct report_leaf *leaf)
+{
+	const struct of_gpu *of = context;
+
+	return leaf->kind == REPORT_KIND_IDLE && leaf->gpu == of->row->busy->gpu &&
+	       strcmp(of->hosts->strings[leaf->host], of->row->busy->host) == 0;
+}
+
+/* Names that loaders of PyTorch, TensorFlow and of people's own have. */
+static bool is_loader(const char *name)
+{
+	static const char *const parts[] = {"dataloader", "data_loader", "_next_data",
+					    "_get_data",  "fetch_batch", "load_batch",
+					    "next_batch", "get_batch",   "prefetch"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcasestr(name, parts[i]))
+			return true;
+	return false;
+}
+
+/* Takes what the thread did for the longest under the line. */
+static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
+{
+	const struct report_tree *tree = of->hosts;
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		const struct report_leaf *leaf = &tree->leaves[i];
+
+		if (!is_of_gpu(of, leaf) || host_lines_of(tree, leaf->node) != reason->line)
+			continue;
+		for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT;
+		     node = tree->nodes[node].parent)
+			if (is_loader(tree->strings[tree->nodes[node].name]))
+				reason->within = tree->nodes[node].name;
+		if (leaf->ns <= most_ns)
+			continue;
+		const char *what = tree->strings[tree->nodes[leaf->node].name];
+		most_ns = leaf->ns;
+		snprintf(reason->what, sizeof(reason->what), "%s",
+			 strcmp(what, "[CPU]") == 0          ? "works"
+			 : strcmp(what, "[Off-CPU]gpu") == 0 ? "waits for the GPU"
+							     : "waits");
+	}
+}
+
+int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
+		     struct idle_reason *reason)
+{
+	const struct of_gpu of = {hosts, row};
+	struct host_lines lines;
+
+	memset(reason, 0, sizeof(*reason));
+	if (!hosts)
+		return 0;
+	int result = host_lines_init(&lines, hosts, REPORT_PLANE_IDLE, is_of_gpu, &of);
+	if (result)
+		return result;
+	if (lines.nr_lines &&
+	    (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * (double)row->busy->idle_ns) {
+		reason->line = lines.lines[0].name;
+		reason->part = (double)lines.lines[0].ns / (double)row->busy->idle_ns;
+		look_at_paths(&of, reason);
+	}
+	host_lines_fini(&lines);
+	return 0;
+}

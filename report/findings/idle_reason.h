@@ -1,0 +1,21 @@
+/* Why a GPU was idle, as the idle plane tells: what the launching thread did meanwhile. Part of findings; used by one
+ * thread. */
+#ifndef IDLE_REASON_H
+#define IDLE_REASON_H
+
+#include "finding.h"
+
+#define IDLE_REASON_TEXT 32u
+
+struct idle_reason {
+	uint32_t line;   /* string of the program's line in hosts; 0: none explains enough */
+	uint32_t within; /* string of a data loader's frame on its path; 0: none */
+	double part;     /* of the GPU's idle time */
+	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
+};
+
+/* hosts may be NULL: nothing is known. 0 or -ENOMEM. */
+int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
+		     struct idle_reason *reason);
+
+#endif

@@ -1,0 +1,103 @@
+#include "finding_kinds.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/model/report_summary.h"
+
+#define NUMBER_SIZE 32u
+#define LIMITS_SIZE 64u
+
+/* Returns whether few warps are how the kernel is built, or its grid is another's concern (NCCL's channels). */
+static bool is_built_so(const char *name)
+{
+	static const char *const parts[] = {"gemm",  "conv", "wgrad", "attention",
+					    "flash", "fmha", "nvjet", "cutlass",
+					    "cudnn", "xmma", "mma",   "nccl"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcasestr(name, parts[i]))
+			return true;
+	return false;
+}
+
+static double occupancy_part(const struct report_config *config)
+{
+	return config->occupancy.warps_max
+		       ? (double)config->occupancy.warps / (double)config->occupancy.warps_max
+		       : 1;
+}
+
+static double grid_part(const struct report_config *config)
+{
+	const double blocks = (double)config->shape.grid_x * (double)config->shape.grid_y *
+			      (double)config->shape.grid_z;
+
+	return config->limits.multiprocessors ? blocks / (double)config->limits.multiprocessors : 1;
+}
+
+static char *text_of(const struct report_config *config, double share)
+{
+	char limits[LIMITS_SIZE];
+
+	if (grid_part(config) < SMALL_GRID)
+		return finding_print("%s, %.0f %% of kernel time, uses at most %.0f of the GPU's "
+				     "%" PRIu32 " multiprocessors: its grid is too small",
+				     config->name, 100 * share,
+				     grid_part(config) * config->limits.multiprocessors,
+				     config->limits.multiprocessors);
+	return finding_print("%s, %.0f %% of kernel time, fills at most %.1f %% of a "
+			     "multiprocessor's warps: limited by %s",
+			     config->name, 100 * share, 100 * occupancy_part(config),
+			     occupancy_limits_text(config->occupancy.limits, limits));
+}
+
+static int add(const struct report_config *config, double share, struct findings *findings)
+{
+	const bool by_grid = grid_part(config) < SMALL_GRID;
+	char mean[NUMBER_SIZE], count[NUMBER_SIZE];
+	struct finding finding = {
+		.kind = by_grid ? "small_grid" : "low_occupancy",
+		.text = text_of(config, share),
+		.evidence = finding_print(
+			"%s launches of grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", block %" PRIu32
+			"x%" PRIu32 "x%" PRIu32 ", %" PRIu32 " registers, %s on average",
+			report_summary_count(config->count, count), config->shape.grid_x,
+			config->shape.grid_y, config->shape.grid_z, config->shape.block_x,
+			config->shape.block_y, config->shape.block_z, config->shape.registers,
+			report_summary_time(config->count ? config->total_ns / config->count : 0,
+					    mean)),
+		.cure = by_grid ? "give it more blocks (larger batches, split reductions), or run "
+				  "it beside other kernels"
+				: "fewer registers or less shared memory a block "
+				  "(__launch_bounds__, smaller tiles)",
+		.share = by_grid ? grid_part(config) : occupancy_part(config),
+		.threshold = by_grid ? SMALL_GRID : LOW_OCCUPANCY,
+		.ns = config->total_ns,
+		.rank = REPORT_RANK_NONE,
+		.gpu = REPORT_GPU_NONE,
+	};
+
+	return finding_add(findings, &finding);
+}
+
+int low_occupancy_find(const struct findings_input *input, struct findings *findings)
+{
+	const struct report_statistics *statistics = input->statistics;
+	const uint64_t whole_ns = input->work->kernel_ns;
+	int result = 0;
+
+	for (uint32_t i = 0; i < statistics->nr_configs && result == 0; i++) {
+		const struct report_config *config = &statistics->configs[i];
+		const double share = whole_ns ? (double)config->total_ns / (double)whole_ns : 0;
+
+		if (share < OCCUPANCY_OF_TIME || !config->has_occupancy ||
+		    is_built_so(config->name) ||
+		    (occupancy_part(config) >= LOW_OCCUPANCY && grid_part(config) >= SMALL_GRID))
+			continue;
+		result = add(config, share, findings);
+	}
+	return result;
+}

@@ -1,0 +1,181 @@
+#include "busy_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/model/report_summary.h"
+#include "report/model/report_tree.h"
+#include "report/names/text_line.h"
+
+#define NUMBER_SIZE 32u
+#define PLACE_SIZE  2048u
+
+static void begin(struct text_table *table, FILE *out, const struct text_form *form, bool has_nccl,
+		  const char *what)
+{
+	text_table_begin(table, out, form);
+	text_table_column(table, &(struct text_column){"busy", 14, 0, false, 0});
+	text_table_column(table, &(struct text_column){"share", 7, 1, false, 0});
+	if (has_nccl)
+		text_table_column(table, &(struct text_column){"NCCL", 7, 1, false, 0});
+	text_table_column(table, &(struct text_column){"idle", 14, 1, false, 1});
+	text_table_column(table, &(struct text_column){"overlap", 14, 1, false, 3});
+	text_table_column(table, &(struct text_column){"records", 14, 1, false, 2});
+	text_table_column(table, &(struct text_column){what, 0, 2, true, 0});
+}
+
+static void write_times(struct text_table *table, const struct report_busy_row *row,
+			const struct gpu_row *gpu)
+{
+	const uint64_t window_ns = row->busy_ns + row->idle_ns;
+	char text[NUMBER_SIZE];
+
+	text_table_cell(table, "%s", report_summary_time(row->busy_ns, text));
+	text_table_cell(table, "%.2f%%",
+			window_ns ? 100.0 * (double)row->busy_ns / (double)window_ns : 0.0);
+	if (gpu)
+		text_table_cell(table, "%.2f%%", 100 * gpu_rows_nccl(gpu));
+	text_table_cell(table, "%s", report_summary_time(row->idle_ns, text));
+	text_table_cell(table, "%s", report_summary_time(row->overlap_ns, text));
+	text_table_cell(table, "%s", report_summary_count(row->records, text));
+}
+
+static void describe_stream(char place[static PLACE_SIZE], const struct report_busy_row *row)
+{
+	text_line_append(place, PLACE_SIZE, " pid %" PRIu32 " %scontext %" PRIu32, row->pid,
+			 row->green ? "green " : "", row->context_id);
+	if (row->multiprocessors)
+		text_line_append(place, PLACE_SIZE, " (%" PRIu32 " SMs)", row->multiprocessors);
+	text_line_append(place, PLACE_SIZE, " stream %" PRIu32, row->stream_id);
+	if (*row->stream_name)
+		text_line_append(place, PLACE_SIZE, " \"%s\"", row->stream_name);
+	if (row->stream_default)
+		text_line_append(place, PLACE_SIZE, " (default)");
+	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
+		text_line_append(place, PLACE_SIZE, " (priority %" PRId32 ")",
+				 row->stream_priority);
+}
+
+/* Adds the last cell: the GPU or the stream, and what is special about it. */
+static void write_place(struct text_table *table, const struct report_busy_row *row)
+{
+	char place[PLACE_SIZE] = "", count[NUMBER_SIZE];
+
+	text_line_append(place, sizeof(place), "%s", row->host);
+	if (row->gpu == REPORT_GPU_NONE)
+		text_line_append(place, sizeof(place), " GPU?");
+	else
+		text_line_append(place, sizeof(place), " GPU%" PRId32, row->gpu);
+	if (!row->whole_device)
+		describe_stream(place, row);
+	else if (*row->device_name)
+		text_line_append(place, sizeof(place), " (%s)", row->device_name);
+	if (row->late)
+		text_line_append(place, sizeof(place),
+				 "; %s records came too late to be put in order",
+				 report_summary_count(row->late, count));
+	if (row->is_inexact)
+		text_line_append(
+			place, sizeof(place),
+			"; several profiles have it at the same time, and such time counts "
+			"in each");
+	text_table_cell(table, "%s", place);
+}
+
+/* ---- GPUs */
+
+static double distance(const struct gpu_rows *gpus, const struct gpu_row *row)
+{
+	return fabs(gpu_rows_busy(row) - gpus->busy_share) +
+	       fabs(gpu_rows_nccl(row) - gpus->nccl_share);
+}
+
+static int by_distance(const void *a, const void *b, void *context)
+{
+	const struct gpu_row *x = *(const struct gpu_row *const *)a;
+	const struct gpu_row *y = *(const struct gpu_row *const *)b;
+	const double of_x = distance(context, x), of_y = distance(context, y);
+
+	return of_x > of_y ? -1 : of_x < of_y ? 1 : (x > y) - (x < y);
+}
+
+/* One line for all that are alike, with their sums. */
+static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
+{
+	struct report_busy_row sum = {0};
+	struct gpu_row row = {.busy = &sum};
+
+	for (uint32_t i = 0; i < gpus->nr_rows; i++) {
+		const struct report_busy_row *busy = gpus->rows[i].busy;
+
+		if (!gpus->rows[i].is_alike)
+			continue;
+		sum.busy_ns += busy->busy_ns;
+		sum.idle_ns += busy->idle_ns;
+		sum.overlap_ns += busy->overlap_ns;
+		sum.records += busy->records;
+		row.nccl_ns += gpus->rows[i].nccl_ns;
+	}
+	write_times(table, &sum, gpus->has_nccl ? &row : NULL);
+	text_table_cell(table, "%" PRIu32 " GPUs alike, added up", gpus->nr_alike);
+}
+
+int busy_writer_gpus(FILE *out, const struct gpu_rows *gpus, const struct text_form *form,
+		     uint32_t top)
+{
+	const struct gpu_row **apart = calloc(gpus->nr_rows + 1ul, sizeof(*apart));
+	const bool folds = gpus->nr_alike > 1;
+	uint32_t nr_apart = 0;
+	struct text_table table;
+
+	if (!apart)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < gpus->nr_rows; i++)
+		if (!folds || !gpus->rows[i].is_alike)
+			apart[nr_apart++] = &gpus->rows[i];
+	if (gpus->nr_rows > GPU_ROWS_APART)
+		qsort_r(apart, nr_apart, sizeof(*apart), by_distance, (void *)(uintptr_t)gpus);
+	begin(&table, out, form, gpus->has_nccl, "device");
+	if (folds)
+		write_alike(&table, gpus);
+	for (uint32_t i = 0; i < nr_apart && (i < top || !folds); i++) {
+		write_times(&table, apart[i]->busy, gpus->has_nccl ? apart[i] : NULL);
+		write_place(&table, apart[i]->busy);
+	}
+	fputc('\n', out);
+	int result = text_table_end(&table);
+	if (folds && nr_apart > top)
+		fprintf(out, "%14s %" PRIu32 " more\n", "", nr_apart - top);
+	free(apart);
+	return result;
+}
+
+/* ---- streams */
+
+int busy_writer_streams(FILE *out, const struct report_busy *busy, const struct text_form *form,
+			uint32_t top)
+{
+	char count[NUMBER_SIZE];
+	uint32_t written = 0, left_out = 0;
+	struct text_table table;
+
+	begin(&table, out, form, false, "stream");
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		if (busy->rows[i].whole_device)
+			continue;
+		if (written == top) {
+			left_out++;
+			continue;
+		}
+		write_times(&table, &busy->rows[i], NULL);
+		write_place(&table, &busy->rows[i]);
+		written++;
+	}
+	fputc('\n', out);
+	int result = text_table_end(&table);
+	if (left_out)
+		fprintf(out, "%14s %s more\n", "", report_summary_count(left_out, count));
+	return result;
+}
