@@ -30,6 +30,12 @@ static int write_html(const struct report_view *view, FILE *out,
 				    .subtitle = request->subtitle,
 				    .user_frames = request->user_frames,
 				    .diff = view->diff};
+	/* A difference has no tables: theirs would be those of the whole job. */
+	if (!view->diff) {
+		html.statistics = view->statistics;
+		html.collectives = view->collectives;
+		html.busy = view->busy;
+	}
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
@@ -181,16 +187,11 @@ const char *const report_format_names[REPORT_FORMATS + 1] = {
 };
 
 static const char *const detail_names[REPORT_DETAILS] = {
-	[REPORT_DETAIL_TOP] = "--top",
-	[REPORT_DETAIL_VERBOSE] = "--verbose",
-	[REPORT_DETAIL_WEIGHT] = "--weight",
-	[REPORT_DETAIL_UNIT] = "--unit",
-	[REPORT_DETAIL_TOPOLOGY] = "--topology",
-	[REPORT_DETAIL_LINES] = "--lines",
-	[REPORT_DETAIL_FRAMES] = "--frames",
-	[REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
-	[REPORT_DETAIL_BACKWARD] = "--backward",
-	[REPORT_DETAIL_NCCL] = "--nccl",
+	[REPORT_DETAIL_TOP] = "--top",           [REPORT_DETAIL_VERBOSE] = "--verbose",
+	[REPORT_DETAIL_WEIGHT] = "--weight",     [REPORT_DETAIL_UNIT] = "--unit",
+	[REPORT_DETAIL_TOPOLOGY] = "--topology", [REPORT_DETAIL_LINES] = "--lines",
+	[REPORT_DETAIL_FRAMES] = "--frames",     [REPORT_DETAIL_FRAMEWORKS] = "--frameworks",
+	[REPORT_DETAIL_BACKWARD] = "--backward", [REPORT_DETAIL_NCCL] = "--nccl",
 };
 
 const struct report_subject *report_subject_of(uint32_t asked)

@@ -10,8 +10,9 @@
 #include "report/writers/html/html_writer.h"
 
 #define MAX_STRINGS 8192u
-#define MAX_NODES   100000u
-#define MAX_LEAVES  100000u
+#define MAX_NODES   740000u /* with their leaves a million frames */
+#define MAX_LEAVES  370000u
+#define LARGE_NODES 100000u
 
 struct sample {
 	struct report_tree tree;
@@ -341,7 +342,7 @@ static uint32_t next_random(uint64_t *state, uint32_t below)
 
 /* As many nodes as an unusually rich job has, 50,000 leaves, 5,000 names as long as C++ has them.
  */
-static void fill_large(struct sample *sample)
+static void fill_nodes(struct sample *sample, uint32_t nr_nodes)
 {
 	uint32_t path[64] = {REPORT_NODE_ROOT}, depth = 0, host = add_string(sample, "node01");
 	uint64_t random = 1;
@@ -356,7 +357,7 @@ static void fill_large(struct sample *sample)
 			 i / 50, i);
 		sample->strings[sample->tree.nr_strings++] = strdup(text);
 	}
-	while (sample->tree.nr_nodes < MAX_NODES) {
+	while (sample->tree.nr_nodes < nr_nodes) {
 		uint32_t node = append_node(sample, path[depth], 2 + next_random(&random, 4500));
 
 		if (sample->tree.nr_nodes % 2)
@@ -376,6 +377,16 @@ static void fill_large(struct sample *sample)
 			depth -= next_random(&random, depth + 1) / 2;
 	}
 	sample->tree.matched = sample->tree.kernels;
+}
+
+static void fill_large(struct sample *sample)
+{
+	fill_nodes(sample, LARGE_NODES);
+}
+
+static void fill_million(struct sample *sample)
+{
+	fill_nodes(sample, MAX_NODES);
 }
 
 /* Of each plane one leaf. */
@@ -512,7 +523,7 @@ int main(int argc, char **argv)
 		void (*fill)(struct sample *sample);
 	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile}, {"large", fill_large},
 		     {"huge", fill_huge},         {"planes", fill_planes},   {"empty", fill_empty},
-		     {"diff", fill_diff}};
+		     {"diff", fill_diff},         {"million", fill_million}};
 	static struct sample sample;
 
 	if (argc != 3)
