@@ -1,6 +1,6 @@
 // The flame graph in Chromium (page_fixture.mjs).
 import assert from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 
@@ -451,32 +451,6 @@ test("a profile without GPU work says so", async () => {
 	await settled(page);
 	assert.equal((await state(page)).zoom.name, "all");
 	await shoot(page, "empty");
-	await finish(page);
-});
-
-test("100,000 nodes are drawn, searched and split with exact sums", async () => {
-	const page = await open("large"), { expected } = sample("large");
-	const { total, frames, rows } = await state(page);
-
-	assert.deepEqual(sums(total), expected.all);
-	const draws = await page.value("Array.from({ length: 5 }, () => flamegrid.measure())");
-	const loading = await page.value("performance.getEntriesByType('navigation')[0].domComplete");
-	const search = await page.value(`(() => {
-		const started = performance.now(), field = document.getElementById("search");
-		field.value = "Layer<7"; field.dispatchEvent(new Event("input"));
-		return performance.now() - started;
-	})()`);
-	const started = Date.now();
-	await choose(page, "split", "gpu");
-	const split = Date.now() - started;
-	assert.deepEqual((await page.value("flamegrid.roots()")).slice(0, 2).map(sums), [expected.GPU0, expected.GPU1]);
-	console.log(`# ${frames} frames in ${rows} rows, ${statSync(sample("large").path).size} bytes: opened in ` +
-		`${loading.toFixed(0)} ms, drawn in ${draws.map((ms) => ms.toFixed(1)).join(" ")} ms, searched in ` +
-		`${search.toFixed(0)} ms, split in ${split} ms`);
-	await clickElement(page, "#search");
-	await page.value("document.getElementById('search').select()");
-	await page.key("Escape");
-	await shoot(page, "large");
 	await finish(page);
 });
 

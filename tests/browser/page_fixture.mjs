@@ -27,7 +27,7 @@ export function sample(kind) {
 }
 
 export const state = (page) => page.value(STATE);
-export const settled = (page) => page.until("window.flamegrid?.settled()");
+export const settled = (page) => page.until("window.flamegrid?.settled() || !document.getElementById('failure').hidden");
 export const sums = ({ time, count, bytes }) => ({ time, count, bytes });
 export const rgb = (page, selector) => page.value(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
 

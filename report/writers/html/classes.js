@@ -50,6 +50,13 @@ function classOfName(name) {
 
 const classOfId = (profile, id) => profile.classes[id] ??= classOfName(profile.names[id]);
 
+// The class of a leaf's work: a kernel of NCCL that waits moves no data.
+function classOfLeaf(profile, leaf) {
+	const word = classOfId(profile, profile.leafName[leaf]);
+
+	return word === "nccl" ? classOfId(profile, profile.nodeName[profile.leafNode[leaf]]) === "wait" ? "wait" : word : word;
+}
+
 // ---- Modules: a framework, a Python file, a library or a namespace ----
 
 const moduleOfId = (profile, id) => profile.modules[id] ??= findModule(profile, id);

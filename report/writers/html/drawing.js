@@ -1,6 +1,6 @@
 // The canvases: what is drawn where, and what is under a point.
 
-const ROW_PX = 20;
+const ROW_PX = 22;
 const MIN_FRAME_PX = 1; // narrower frames are joined
 const MIN_TEXT_PX = 22;
 const TEXT_PAD_PX = 5;
@@ -119,7 +119,7 @@ function fitText([full, short], width) {
 		return full;
 	if (textWidth(short, width) <= width)
 		return short;
-	const chars = Array.from(short);
+	const chars = Array.from(short.replaceAll("<…>", ""));
 	let used = charWidth("…"), head = 0, tail = 0;
 
 	for (;;) {
@@ -277,6 +277,8 @@ function draw() {
 	const started = performance.now();
 	const height = contentHeight(), scroll = printing ? 0 : stage.scrollTop, { first, nr } = shownRows(), rows = [];
 
+	if (canvas.width === 0 || canvas.height === 0)
+		return;
 	if (choice.color === "module" && moduleColors.size === 0)
 		countModules();
 	if (view.span > 0)
@@ -295,7 +297,6 @@ function draw() {
 		return drawn.texts;
 	});
 	context.putImageData(pixels.image, 0, 0);
-	context.font = theme.font;
 	context.textBaseline = "middle";
 	context.textAlign = "left";
 	context.direction = "ltr";
@@ -305,6 +306,7 @@ function draw() {
 }
 
 function beginPixels() {
+	context.font = theme.font; // a new size of the canvas has reset it
 	if (pixels.image?.width !== canvas.width || pixels.image.height !== canvas.height) {
 		pixels.image = context.createImageData(canvas.width, canvas.height);
 		pixels.all = new Uint32Array(pixels.image.data.buffer);
@@ -388,7 +390,8 @@ function drawOverlay() {
 	over.clearRect(0, 0, canvasSize.width, canvasSize.height);
 	if (printing || zoomStart)
 		return;
-	outline(rectOf(focus), theme.text, 2);
+	if (focus !== 0)
+		outline(rectOf(focus), theme.text, 2);
 	if (document.activeElement === canvas)
 		outline(rectOf(focus), theme.accent, 2);
 	if (hover)

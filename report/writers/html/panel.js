@@ -1,7 +1,9 @@
 // The panel of the selected frame, and the tip of the one under the pointer.
 // Names come from the profiled program: they reach the page as textContent only.
 
-const CHILDREN_SHOWN = 6, CONFIGS_SHOWN = 4;
+const CHILDREN_SHOWN = 6, LEAVES_SHOWN = 8, CONFIGS_SHOWN = 4;
+
+const ofAll = "of all launches of this kernel";
 
 function meanText(time, count) {
 	return count > 0n ? timeText(Number(time) / Number(count)) : "–";
@@ -20,7 +22,7 @@ function figuresOf(frame) {
 		figures.push(["mean", meanText(time, count)]);
 	const extremes = extremesOf(configsOf(nameOf(frame)));
 	if (extremes)
-		figures.push(["min", timeText(extremes.min)], ["max", timeText(extremes.max)]);
+		figures.push(["min", timeText(extremes.min), ofAll], ["max", timeText(extremes.max), ofAll]);
 	if (profile.diff) {
 		figures.push([profile.diff[0], weightText(choice.weight, exact(beforeOf(frames, choice.weight), frame))]);
 		figures.push(["change", changeText(frame)]);
@@ -117,8 +119,12 @@ function rankBars({ all, median, max }) {
 
 const ALIKE = 0.05; // ranks within 5 % of the median are alike
 const differs = (value, median) => Math.abs(value - median) > ALIKE * median;
-const deviationText = (value, median) => median === 0 ? "" :
-	`${value < median ? "−" : "+"}${(100 * Math.abs(value - median) / median).toFixed(Math.abs(value / median - 1) < 0.1 ? 1 : 0)} %`;
+
+function deviationText(value, median) {
+	const percent = median === 0 ? 0 : 100 * Math.abs(value - median) / median;
+
+	return median === 0 ? "" : `${value < median ? "−" : "+"}${percent.toFixed(percent < 10 || (percent > 99 && percent < 100) ? 1 : 0)} %`;
+}
 
 function showSpread(frame) {
 	const spread = profile.ranks.length > 1 && !profile.diff ? spreadOf(frame) : null;
@@ -156,21 +162,41 @@ function lastLine(frame) {
 	return null;
 }
 
+function frameButton(label, title, share, open) {
+	const button = element("button");
+
+	button.type = "button";
+	button.title = title;
+	button.append(element("span", share), element("bdi", label));
+	button.addEventListener("click", open);
+	return button;
+}
+
+// The leaves below a frame that have most of its time, wherever they are.
+function showLeaves(frame) {
+	const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, sums = new Map();
+	const { lo, hi } = profile.values[choice.weight];
+
+	for (let leaf = 0; leaf < place.length; leaf++)
+		if (place[leaf] > frame && isBelow(frames, place[leaf], frame)) {
+			const id = frames.name[place[leaf]];
+
+			sums.set(id, (sums.get(id) ?? 0) + lo[leaf] + hi[leaf] * PART);
+		}
+	const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
+	$("leaves").hidden = sums.size < 2 || frame >= frames.firstCaller;
+	$("leaves").replaceChildren(element("h3", sums.size > most.length ? `Most time in, of ${grouped(sums.size)}` : "Most time in"),
+		...most.map(([id, value]) => frameButton(labelsOfId(profile, id)[0], visibleText(profile.names[id]),
+			percentText(BigInt(Math.round(value)), sumOf(frame)), () => openSandwich(id))));
+}
+
 function showChildren(frame) {
 	const all = childrenOf(layout, frame).filter((child) => layout.value[child] > 0 && child < frames.firstCaller);
 	const most = Array.from(all).sort((a, b) => layout.value[b] - layout.value[a]).slice(0, CHILDREN_SHOWN);
 
 	$("children").hidden = most.length === 0;
 	$("children").replaceChildren(element("h3", all.length === most.length ? "Below it" : `Below it: ${grouped(all.length)} frames`),
-		...most.map((child) => {
-			const button = element("button");
-
-			button.type = "button";
-			button.title = textOf(child);
-			button.append(element("span", percentText(sumOf(child), sumOf(frame))), element("bdi", labelOf(child)));
-			button.addEventListener("click", () => focusOn(child));
-			return button;
-		}));
+		...most.map((child) => frameButton(labelOf(child), textOf(child), percentText(sumOf(child), sumOf(frame)), () => focusOn(child))));
 }
 
 function showDetails() {
@@ -192,6 +218,7 @@ function showDetails() {
 	$("configs").replaceChildren(element("h3", configs.length === 1 ? "Launch configuration" : `${configs.length} launch configurations`),
 		...configs.slice(0, CONFIGS_SHOWN).map(configItem));
 	showSpread(frame);
+	showLeaves(frame);
 	showChildren(frame);
 	$("zoom-in").disabled = frame === zoom;
 	$("sandwich").hidden = frame === 0 && !choice.sandwich || frame > 0 && frame < frames.nrGroups;

@@ -9,7 +9,7 @@ function unitsOf() {
 		const key = byRank ? rank : `${host} ${gpu}`;
 		const unit = units.get(key) ?? { byRank, name: byRank ? (rank < 0 ? "rank ?" : `rank ${rank}`) : `${visibleText(host)} GPU${gpu}`,
 			order: byRank ? rank : gpu, host, gpus: new Set(), work: new Map(), all: 0 };
-		const word = classOfId(profile, profile.leafName[leaf]);
+		const word = classOfLeaf(profile, leaf);
 
 		unit.gpus.add(`${host} ${gpu}`);
 		unit.work.set(word, (unit.work.get(word) ?? 0) + ns);
@@ -109,36 +109,59 @@ function heatHead(words, label) {
 
 // All units in one picture: a column each, a row for each class, coloured as the table.
 function heatStrip(units, { words, median }) {
-	const strip = element("canvas", undefined, "strip"), columns = units.length, rowPx = 12;
+	const strip = element("canvas", undefined, "strip"), columns = units.length, rowPx = 15, labelPx = 140;
 	const width = Math.max(1, Math.min(20, Math.floor(1200 / columns))), draw = strip.getContext("2d");
 
-	strip.width = columns * width;
+	strip.width = labelPx + columns * width;
 	strip.height = words.length * rowPx;
+	draw.font = theme.font;
+	draw.fillStyle = theme.text;
+	words.forEach((word, y) => draw.fillText(CLASS_LABELS[word], 0, y * rowPx + 11, labelPx - 8));
+	draw.translate(labelPx, 0);
 	strip.setAttribute("role", "img");
 	strip.setAttribute("aria-label", `${columns} columns by ${words.length} classes; the table below has the same values`);
 	strip.title = "A column for each, a row for each class. Red: above the median; blue: below.";
+	const filled = width > 3 ? width - 1 : width;
 	units.forEach((unit, x) => words.forEach((word, y) => {
 		const value = unit.work.get(word) ?? 0, change = median.get(word) > 0 ? value / median.get(word) - 1 : 0;
 
 		draw.globalAlpha = 1;
 		draw.fillStyle = theme.small;
-		draw.fillRect(x * width, y * rowPx, Math.max(1, width - 1), rowPx - 1);
+		draw.fillRect(x * width, y * rowPx, filled, rowPx - 1);
 		if (Math.abs(change) <= ALIKE)
 			return;
 		draw.globalAlpha = Math.min(1, 0.3 + 2 * Math.abs(change));
 		draw.fillStyle = change > 0 ? theme.more : theme.less;
-		draw.fillRect(x * width, y * rowPx, Math.max(1, width - 1), rowPx - 1);
+		draw.fillRect(x * width, y * rowPx, filled, rowPx - 1);
 	}));
 	return strip;
 }
 
+// How many units differ. Fewer than three have no median to differ from.
+function differingUnits() {
+	const units = unitsOf();
+
+	if (units.length < 3)
+		return 0;
+	compareUnits(units);
+	return units.filter(({ far }) => far > 0).length;
+}
+
 function makeRanks() {
-	const units = unitsOf().sort((a, b) => a.order - b.order), noun = units[0].byRank ? "rank" : "GPU";
+	const units = unitsOf().sort((a, b) => a.order - b.order);
+
+	if (units.length === 0)
+		return [element("p", "The filters leave no GPU work.")];
+	const noun = units[0].byRank ? "rank" : "GPU";
 	const compared = compareUnits(units), far = units.filter((unit) => unit.far > 0).sort((a, b) => b.far - a.far);
 	const alike = units.filter((unit) => unit.far === 0), table = element("table", undefined, "heat"), head = element("thead"), body = element("tbody");
+	const most = (unit) => compared.words.reduce((far, word) => Math.abs((unit.work.get(word) ?? 0) - compared.median.get(word)) >
+		Math.abs((unit.work.get(far) ?? 0) - compared.median.get(far)) ? word : far);
+	const nameAndWhy = (unit) => `${unit.name} (${CLASS_LABELS[most(unit)]} ` +
+		`${deviationText(unit.work.get(most(unit)) ?? 0, compared.median.get(most(unit)))})`;
 	const says = far.length === 0 ? `All ${units.length} ${noun}s are alike: within 5 % of the median in every class of work.` :
 		`${grouped(alike.length)} alike, ${grouped(far.length)} not: ` +
-		(far.length <= 8 ? far.map(({ name }) => name).join(", ") : `${far.slice(0, 8).map(({ name }) => name).join(", ")} and ${far.length - 8} more`);
+		far.slice(0, 8).map(nameAndWhy).join(", ") + (far.length > 8 ? ` and ${far.length - 8} more` : "");
 
 	head.append(heatHead(compared.words, noun));
 	body.append(...far.slice(0, ROWS_SHOWN).map((unit) => heatRow(unit.name, unit, compared)),

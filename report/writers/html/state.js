@@ -32,7 +32,9 @@ const labelOf = (frame) => frame === 0 && !choice.sandwich ? textOf(frame) : lab
 const sumOf = (frame, weight = choice.weight) => exact(sumsOf(frames, weight), frame);
 
 const classOf = (frame) => frame === 0 && !choice.sandwich ? "group" : frame > 0 && frame < frames.nrGroups ? "group" :
-	classOfId(profile, frames.name[frame]);
+	isWaiting(frames.parent[frame]) ? "wait" : classOfId(profile, frames.name[frame]);
+// What NCCL's kernels wait for stands right above them.
+const isWaiting = (frame) => profile.names[frames.name[frame]].startsWith("[waits for");
 
 function pathOf(frame) {
 	const path = [];

@@ -193,8 +193,10 @@ function makeNotes() {
 function makeTabs() {
 	profile.hasLines = profile.nodeName.some((id) => isLine(id));
 	for (const tab of TABS.filter(({ word, has }) => word === "flame" || has())) {
-		const button = element("button", tab.label);
+		const button = element("button", tab.label), differing = tab.word === "ranks" ? differingUnits() : 0;
 
+		if (differing > 0)
+			button.append(element("b", `${grouped(differing)} ${differing === 1 ? "differs" : "differ"}`));
 		button.type = "button";
 		button.id = `tab-${tab.word}`;
 		button.setAttribute("role", "tab");

@@ -24,11 +24,16 @@ function showPath() {
 	$("path").replaceChildren(...nodes);
 }
 
+const sumOfDevices = (field) => (profile.devices ?? []).reduce((sum, device) => sum + device[field], 0);
+
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
 	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
 	const gpuNs = BigInt(kernelNs) + BigInt(copyNs) + BigInt(graphNs);
-	const totals = [["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
+	const busy = sumOfDevices("busy_ns"), idle = sumOfDevices("idle_ns");
+	const totals = [...(profile.devices?.length ? [["GPUs", grouped(profile.devices.length), ""],
+		["busy", busy + idle > 0 ? `${(100 * busy / (busy + idle)).toFixed(0)} %` : "–", `${timeText(idle)} idle between kernels`]] : []),
+	["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
 		["kernels", `${grouped(kernels)} in ${timeText(kernelNs)}`, `${grouped(kernelNs)} ns`],
 		["copies", `${grouped(copies)} in ${timeText(copyNs)}`, `${grouped(copyNs)} ns in copies and memsets`],
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
@@ -140,7 +145,7 @@ function showClassBar() {
 	let all = 0;
 
 	eachLeaf("gpu", (leaf, ns) => {
-		const word = classOfId(profile, profile.leafName[leaf]);
+		const word = classOfLeaf(profile, leaf);
 
 		totals.set(word, (totals.get(word) ?? 0) + ns);
 		all += ns;
