@@ -7,8 +7,8 @@
 #include "report/writers/html/html_writer.h"
 
 #define MAX_STRINGS 8192u
-#define MAX_NODES   740000u /* with their leaves a million frames */
-#define MAX_LEAVES  370000u
+#define MAX_NODES   750000u /* with their leaves a million frames */
+#define MAX_LEAVES  375000u
 #define MAX_RANKS   512u
 #define MAX_DEVICES 512u
 

@@ -77,6 +77,8 @@ function openSandwich(id) {
 	choice.sandwich = profile.names[id];
 	choice.tab = "flame";
 	setSwitches();
+	openTab("flame");
+	canvas.focus({ preventScroll: true });
 	remerge("");
 }
 
@@ -86,6 +88,7 @@ function closeSandwich() {
 }
 
 function toggleSandwich() {
+	canvas.focus({ preventScroll: true });
 	if (choice.sandwich)
 		closeSandwich();
 	else if (focus >= frames.nrGroups) {

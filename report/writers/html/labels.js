@@ -45,7 +45,7 @@ const leafWords = { Memcpy: "copy", Memset: "memset", Graph: "CUDA graph", Sync:
 function labelsOf(name) {
 	const leaf = leafPattern.exec(name);
 	const rest = leaf ? name.slice(leaf[0].length) : name;
-	const cpp = /[<(:]/.test(rest) && !/\.py:/.test(rest) && rest[0] !== "[";
+	const cpp = /[<(:]/.test(rest) && !/\.py:/.test(rest) && rest[0] !== "["; // else templates and arguments mean nothing
 	const text = !leaf ? (cpp ? shortCpp(rest) : rest) : leaf[1] === "Kernel" ? shortKernel(rest) || "kernel" :
 		`${leafWords[leaf[1]]} ${rest}`.trim();
 	const isolated = (label) => {
@@ -54,7 +54,7 @@ function labelsOf(name) {
 		return rightToLeft.test(shown) ? ISOLATE + shown + END_ISOLATE : shown;
 	};
 
-	return [isolated(text), isolated(withoutTemplates(text))];
+	return [isolated(text), isolated(cpp ? withoutTemplates(text) : text)];
 }
 
 const labelsOfId = (profile, id) => profile.labels[id] ??= labelsOf(profile.names[id]);

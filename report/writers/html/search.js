@@ -92,7 +92,7 @@ function goToMatch(step) {
 	if (!rectOf(frame)) {
 		const { query, hits, matched, names } = search;
 
-		moveZoom(frames.parent[frame] !== zoom && rectOf(frames.parent[frame]) ? frames.parent[frame] : frame);
+		zoomTo(frames.parent[frame] !== zoom && rectOf(frames.parent[frame]) ? frames.parent[frame] : frame);
 		search = { query, names, hits, matched, list, error: "" }; // the list stays that of what was visible
 	}
 	search.at = at;
