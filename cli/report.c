@@ -152,9 +152,8 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (report->files &&
-	    (report->format_given || report->output_path || report->topology_path ||
-	     request->asked || report->rows))
+	if (report->files && (report->format_given || report->output_path ||
+			      report->topology_path || request->asked || report->rows))
 		return option_line_refuse(table, "--files writes all files, and no other report");
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
@@ -246,7 +245,7 @@ int verb_report(const char *program, int argc, char **argv)
 		result = straggler_topology_read(report.topology_path, &report.topology, &error);
 	view.topology = report.topology;
 	if (result == 0)
-		result = report_subject_read(&view, report.request.asked, &error);
+		result = report_subject_read(&view, report_subject_needs(&report.request), &error);
 	if (result == 0)
 		result = report_subject_save(&view, report.output_path, &report.request, &error);
 	if (result < 0)

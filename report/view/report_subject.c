@@ -297,6 +297,14 @@ void report_subject_bound(const struct report_request *request, struct report_op
 		options->leaves_kept |= 1u << by->dimensions[i];
 }
 
+uint32_t report_subject_needs(const struct report_request *request)
+{
+	if (request->format != REPORT_HTML ||
+	    report_subject_of(request->asked) != &report_subjects[REPORT_SUBJECT_WORK])
+		return request->asked;
+	return request->asked | SET(COLLECTIVES);
+}
+
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)
 {
 	struct collective_folds *folds;

@@ -96,6 +96,9 @@ int report_subject_check(const struct report_request *request, char **error);
 /* Limits the leaves if the report shows only sums. It keeps the dimensions by which the report splits. */
 void report_subject_bound(const struct report_request *request, struct report_options *options);
 
+/* Returns the subjects whose input a request needs: a page has a table of collectives. */
+uint32_t report_subject_needs(const struct report_request *request);
+
 /* Reads the input of the wanted subjects from the store. 0 or -errno with *error as report_view_open(). */
 int report_subject_read(struct report_view *view, uint32_t asked, char **error);
 

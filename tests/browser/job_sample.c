@@ -388,8 +388,9 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	static char subtitle[64];
 
 	sample->tree.title = "llama-70b pretrain, job 48213";
-	snprintf(subtitle, sizeof(subtitle), "training on %d nodes",
-		 (nr_ranks + GPUS_PER_NODE - 1) / GPUS_PER_NODE);
+	snprintf(subtitle, sizeof(subtitle), "training on %d %s",
+		 (nr_ranks + GPUS_PER_NODE - 1) / GPUS_PER_NODE,
+		 nr_ranks > GPUS_PER_NODE ? "nodes" : "node");
 	sample->options.subtitle = subtitle;
 	for (int32_t rank = 0; rank < nr_ranks; rank++)
 		add_rank(sample, rank, nr_ranks);

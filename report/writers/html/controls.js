@@ -1,5 +1,7 @@
 // Buttons, boxes, pointer and keys.
 
+const narrowWindow = matchMedia("(max-width: 640px)"); // as in flamegraph.css
+
 function addChoice(parent, type, name, value, label, title) {
 	const box = element("label"), input = element("input");
 
@@ -15,7 +17,7 @@ function addChoice(parent, type, name, value, label, title) {
 function makeControls() {
 	const several = (dimension) => new Set(profile.rows.map((row) => row[dimension])).size > 1;
 
-	for (const weight of WEIGHTS)
+	for (const weight of WEIGHTS.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
 		addChoice("weight", "radio", "weight", weight, weight[0].toUpperCase() + weight.slice(1))
 			.addEventListener("change", () => {
 				choice.weight = weight;
@@ -52,6 +54,8 @@ function makeControls() {
 				queueDraw();
 			});
 	$("color").hidden = Boolean(profile.diff);
+	$("more").open = !narrowWindow.matches;
+	narrowWindow.addEventListener("change", () => ($("more").open = !narrowWindow.matches));
 	DIMENSIONS.filter((dimension) => dimension !== "thread" && several(dimension)).forEach(makeFilter);
 }
 

@@ -11,10 +11,10 @@ function meanText(time, count) {
 
 function figuresOf(frame) {
 	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
-	const own = sumOf(frame), figures = [];
+	const own = sumOf(frame), figures = [], all = exact(sumsOf(tree, choice.weight), 0);
 
 	figures.push(["time", time < 1000n ? `${time} ns` : timeText(time), `${grouped(time)} ns`]);
-	figures.push(["of all", percentText(own, sumOf(0))]);
+	figures.push(["of all", percentText(own, all)]);
 	if (frame !== 0)
 		figures.push(["of parent", percentText(own, sumOf(frames.parent[frame]))]);
 	figures.push(["count", grouped(count)]);
@@ -146,6 +146,10 @@ function originText(frame) {
 
 	if (line)
 		parts.push(`${line[1]}, line ${line[3]}, in ${line[2]}`);
+	const gpu = /^\[(GPU\d+)_/.exec(name)?.[1];
+
+	if (gpu)
+		parts.push(`on ${gpu}`);
 	if (framework)
 		parts.push(`part of ${profile.names[framework]}`);
 	const caller = frame === 0 ? null : lastLine(frames.parent[frame]);
@@ -202,7 +206,7 @@ function showChildren(frame) {
 function showDetails() {
 	const frame = focus, configs = configsOf(nameOf(frame)), word = classOf(frame);
 
-	$("name").textContent = textOf(frame);
+	$("name").textContent = frame === 0 && !choice.sandwich ? textOf(frame) : visibleText(nameOf(frame).replace(leafPattern, "")) || labelOf(frame);
 	$("class").textContent = CLASS_LABELS[word];
 	$("class").hidden = word === "group";
 	$("class").dataset.class = word;

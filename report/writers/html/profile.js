@@ -125,6 +125,7 @@ function decodeProfile(profile) {
 	profile.leafRow = reader.small(leaves);
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
+	profile.hasBytes = bytes.lo.some((low) => low > 0) || bytes.hi.some((high) => high > 0);
 	if (profile.diff) {
 		const [count, time, bytes] = [reader.wide(leaves), reader.wide(leaves), reader.wide(leaves)];
 
