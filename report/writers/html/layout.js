@@ -48,7 +48,7 @@ function* layOut(frames, names, weight, byName) {
 	for (let i = 0; i < frames.nr; i++)
 		value[i] = hi[i] * PART + lo[i];
 	yield;
-	const layout = { value, ...childrenInOrder(frames), x: new Float64Array(frames.nr), depth: new Int32Array(frames.nr), rows: [] };
+	const layout = { value, ...childrenInOrder(frames), x: new Float64Array(frames.nr), depth: new Int32Array(frames.nr) };
 	const ranks = byName ? nameRanks(frames, names) : null;
 	const byText = (a, b) => names[frames.name[a]] < names[frames.name[b]] ? -1 : 1;
 	const wider = byName ? (a, b) => ranks[frames.name[a]] - ranks[frames.name[b]] : (a, b) => value[b] - value[a] || byText(a, b);
@@ -64,61 +64,46 @@ function* layOut(frames, names, weight, byName) {
 		if (frame % SLICE === 0)
 			yield;
 	}
-	if (frames.callerLeaf)
-		layout.rows.push(...(yield* layOutRows(frames, layout, true)).slice(1).reverse());
-	layout.center = layout.rows.length;
-	layout.rows.push(...yield* layOutRows(frames, layout, false));
-	yield* placeRows(layout);
+	const callers = frames.callerLeaf ? (yield* layOutRows(frames, layout, true)).slice(1).reverse() : [];
+	const rows = [...callers, ...yield* layOutRows(frames, layout, false)];
+
+	layout.center = callers.length;
+	layout.rows = rows.map(({ order }) => order);
+	layout.left = rows.map(({ left }) => left);
+	layout.right = rows.map(({ right }) => right);
+	if (callers.length)
+		layout.rows.forEach((row, depth) => row.forEach((frame) => (layout.depth[frame] = depth)));
 	return layout;
 }
 
-// Each row's edges stand beside each other: drawing looks for them in order, and a memory of frames would be read at
-// random.
-function* placeRows(layout) {
-	layout.left = [];
-	layout.right = [];
-	for (const [depth, row] of layout.rows.entries()) {
-		const left = new Float64Array(row.length), right = new Float64Array(row.length);
-
-		for (let i = 0; i < row.length; i++) {
-			const frame = row[i];
-
-			layout.depth[frame] = depth;
-			left[i] = layout.x[frame];
-			right[i] = left[i] + layout.value[frame];
-			if (i % SLICE === 0)
-				yield;
-		}
-		layout.left.push(left);
-		layout.right.push(right);
-	}
-}
-
-// The rows below the root, or those of its callers. Their frames stand one after the other in one array.
+// The rows below the root, or those of its callers. A row's frames and edges stand beside each other: drawing looks for
+// them in order, and would read them at random else.
 function* layOutRows(frames, layout, callers) {
-	const { value, x, firstChild, childList } = layout;
-	const order = new Int32Array(frames.nr), rows = [];
+	const { value, x, depth, firstChild, childList } = layout;
+	const order = new Int32Array(frames.nr), left = new Float64Array(frames.nr), right = new Float64Array(frames.nr), rows = [];
 
+	right[0] = value[0];
 	for (let begin = 0, end = 1; begin < end; ) {
 		const rowEnd = end;
 
 		for (let i = begin; i < rowEnd; i++) {
 			const frame = order[i];
-			let left = x[frame];
+			let edge = left[i];
 
 			for (let at = firstChild[frame]; at < firstChild[frame + 1]; at++) {
-				const child = childList[at];
+				const child = childList[at], width = value[child];
 
-				if (value[child] === 0 || (frame === 0 && (child >= frames.firstCaller) !== callers))
+				if (width === 0 || (frame === 0 && (child >= frames.firstCaller) !== callers))
 					continue;
-				x[child] = left;
-				left += value[child];
+				x[child] = left[end] = edge;
+				right[end] = edge += width;
+				depth[child] = rows.length + 1;
 				order[end++] = child;
 			}
 			if (i % SLICE === 0)
 				yield;
 		}
-		rows.push(order.subarray(begin, rowEnd));
+		rows.push({ order: order.subarray(begin, rowEnd), left: left.subarray(begin, rowEnd), right: right.subarray(begin, rowEnd) });
 		begin = rowEnd;
 	}
 	return rows;

@@ -67,6 +67,13 @@ class ColumnReader {
 		const column = new Int32Array(length);
 
 		for (let i = 0; i < length; i++) {
+			const byte = this.bytes[this.at];
+
+			if (byte > 0 && byte < 0x80) { // most numbers are one byte
+				column[i] = byte;
+				this.at++;
+				continue;
+			}
 			const value = this.varint();
 
 			if (value === 0)
@@ -74,16 +81,15 @@ class ColumnReader {
 			else
 				column[i] = value;
 		}
+		if (this.at > this.bytes.length)
+			throw new Error("the profile in this file is cut short");
 		return column;
 	}
 }
 
 // The profile's JSON, a NUL, and its columns.
 async function unpackProfile(base64) {
-	const text = atob(base64), packed = new Uint8Array(text.length);
-
-	for (let i = 0; i < text.length; i++)
-		packed[i] = text.charCodeAt(i);
+	const packed = Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
 	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
 	const end = bytes.indexOf(0);
@@ -94,6 +100,7 @@ async function unpackProfile(base64) {
 const frameworkNames = new Set();
 
 const unzigzag = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
+const unzigzagSmall = (value) => value >>> 1 ^ -(value & 1); // below 2^31
 
 // An odd number is a text, an even one an id.
 function contextName(value, strings) {
@@ -120,7 +127,7 @@ function decodeProfile(profile) {
 	});
 	profile.leafNode = reader.small(leaves);
 	for (let i = 0, node = 0; i < leaves; i++)
-		profile.leafNode[i] = node += unzigzag(profile.leafNode[i]);
+		profile.leafNode[i] = node += unzigzagSmall(profile.leafNode[i]);
 	profile.leafName = reader.small(leaves);
 	profile.leafRow = reader.small(leaves);
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);

@@ -3,20 +3,23 @@
 // A unit is a rank; where there is but one, a GPU. Each has the values of its classes.
 function unitsOf() {
 	const byRank = profile.ranks.length > 1, units = new Map();
+	const unitOfRow = profile.rows.map(({ rank, host, gpu }) => {
+		const key = byRank ? rank : `${host} ${gpu}`;
+
+		if (!units.has(key))
+			units.set(key, { byRank, name: byRank ? (rank < 0 ? "rank ?" : `rank ${rank}`) : `${visibleText(host)} GPU${gpu}`,
+				order: byRank ? rank : gpu, gpus: new Set(), work: new Map(), all: 0 });
+		units.get(key).gpus.add(`${host} ${gpu}`);
+		return units.get(key);
+	});
 
 	eachLeaf("gpu", (leaf, ns) => {
-		const { rank, host, gpu } = profile.rows[profile.leafRow[leaf]];
-		const key = byRank ? rank : `${host} ${gpu}`;
-		const unit = units.get(key) ?? { byRank, name: byRank ? (rank < 0 ? "rank ?" : `rank ${rank}`) : `${visibleText(host)} GPU${gpu}`,
-			order: byRank ? rank : gpu, host, gpus: new Set(), work: new Map(), all: 0 };
-		const word = classOfLeaf(profile, leaf);
+		const unit = unitOfRow[profile.leafRow[leaf]], word = classOfLeaf(profile, leaf);
 
-		unit.gpus.add(`${host} ${gpu}`);
 		unit.work.set(word, (unit.work.get(word) ?? 0) + ns);
 		unit.all += ns;
-		units.set(key, unit);
 	});
-	return [...units.values()];
+	return [...units.values()].filter(({ all }) => all > 0);
 }
 
 // The share of time in which a unit's GPUs were busy; -1: not known.
