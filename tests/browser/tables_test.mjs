@@ -139,6 +139,15 @@ test("collectives and memory have their tables", async () => {
 	await finish(page);
 });
 
+test("steps have their table, if the profile has kinds of steps", async () => {
+	const page = await open("steps");
+
+	assert.deepEqual(await tabs(page), ["flame", "kernels", "steps"]);
+	await openTab(page, "steps");
+	assert.deepEqual(await rowsOf(page), [["[step] prefill", "60.00 %", "6.000 µs", "2"], ["[step] decode", "40.00 %", "4.000 µs", "2"]]);
+	await finish(page);
+});
+
 test("notes have losses, notices and processes", async () => {
 	const page = await open("hostile");
 

@@ -358,6 +358,27 @@ static void fill_diff(struct sample *sample)
 	sample->options.diff = &diff;
 }
 
+/* Steps of two kinds. */
+static void fill_steps(struct sample *sample)
+{
+	static const char *const steps[] = {"[step] decode", "[step] prefill"};
+
+	sample->tree.title = "an inference server";
+	sample->tree.steps = true;
+	for (uint32_t i = 0; i < 4; i++)
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, "gemm"),
+				.host = sample_add_string(sample, "node01"),
+				.step = sample_add_string(sample, steps[i % 2]),
+				.tid = i,
+				.count = 1,
+				.ns = 1000 * (1 + i)});
+	sample->tree.matched = 4;
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -440,7 +461,8 @@ int main(int argc, char **argv)
 		{"training", fill_training}, {"hostile", fill_hostile},  {"large", fill_large},
 		{"huge", fill_huge},         {"planes", fill_planes},    {"empty", fill_empty},
 		{"diff", fill_diff},         {"million", fill_million},  {"job8", job_sample_8},
-		{"job64", job_sample_64},    {"job512", job_sample_512}, {"gpu1", job_sample_1}};
+		{"job64", job_sample_64},    {"job512", job_sample_512}, {"gpu1", job_sample_1},
+		{"steps", fill_steps}};
 	static struct sample sample;
 
 	if (argc != 3)
