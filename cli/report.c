@@ -340,7 +340,7 @@ static int make(struct report *report, struct report_view *view, const char *pat
 		result = report_view_find(view, error);
 	progress_say(&progress, "comparing ranks");
 	if (result == 0)
-		result = report_subject_read(view, request->asked, error);
+		result = report_subject_read(view, report_subject_needs(request), error);
 	progress_say(&progress, "writing the report");
 	if (report->terminal.is_terminal && !report->output_path)
 		progress_stop(&progress);

@@ -122,7 +122,10 @@ set(FLAMEGRID_SLOW_TESTS
   cupti_versions_test 3
   debuginfod_test 6
   faulty_network_test 12
-  flamegraph_browser_test 13
+  flamegraph_browser_test 25
+  large_browser_test 30
+  sandwich_browser_test 15
+  tables_browser_test 15
   host_only_test 8
   host_threads_test 5
   hostile_users_test 17

@@ -170,6 +170,8 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 	}
 	if (result == 0 && report_planes_count(present) > 1)
 		result = rebuild(output, view, options, present, error);
+	if (result == 0)
+		result = report_subject_read(view, report_subject_needs(&html), error);
 	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
 }
 

@@ -36,6 +36,12 @@ static int write_html(const struct report_view *view, FILE *out,
 				    .subtitle = request->subtitle,
 				    .user_frames = request->user_frames,
 				    .diff = view->diff};
+	/* A difference has no tables: theirs would be those of the whole job. */
+	if (!view->diff) {
+		html.statistics = view->statistics;
+		html.collectives = view->collectives;
+		html.busy = view->busy;
+	}
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
@@ -331,6 +337,14 @@ bool report_subject_has_findings(const struct report_request *request)
 
 	return subject->write[request->format] == write_table ||
 	       subject->write[request->format] == write_json;
+}
+
+uint32_t report_subject_needs(const struct report_request *request)
+{
+	if (request->format != REPORT_HTML ||
+	    report_subject_of(request->asked) != &report_subjects[REPORT_SUBJECT_WORK])
+		return request->asked;
+	return request->asked | SET(COLLECTIVES);
 }
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)

@@ -178,6 +178,18 @@ static void write_memory(struct row_text *out, const void *of)
 	row_text_count(out, "left_out", row->left_out);
 }
 
+void json_writer_devices(FILE *out, const struct report_busy *busy)
+{
+	write_busy(out, busy, "devices", 1);
+}
+
+void json_writer_memory(FILE *out, const struct report_tree *tree)
+{
+	if (tree->nr_memory)
+		write_rows(out, "memory", write_memory, tree, tree->memory, tree->nr_memory,
+			   sizeof(*tree->memory));
+}
+
 /* What each leaf is written with. */
 struct leaves {
 	const struct report_tree *tree;
@@ -273,7 +285,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		   sizeof(*tree->notices));
 	write_rows(out, "processes", write_process, tree, tree->processes, tree->nr_processes,
 		   sizeof(*tree->processes));
-	write_busy(out, busy, "devices", 1);
+	json_writer_devices(out, busy);
 	write_busy(out, busy, "streams", 0);
 	if (statistics)
 		statistics_writer_json(out, statistics);
@@ -281,9 +293,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		collectives_writer_json(out, collectives);
 	if (findings)
 		findings_writer_json(out, findings);
-	if (tree->nr_memory)
-		write_rows(out, "memory", write_memory, tree, tree->memory, tree->nr_memory,
-			   sizeof(*tree->memory));
+	json_writer_memory(out, tree);
 	if (ranks)
 		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
 	write_given_up(out, tree);

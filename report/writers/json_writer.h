@@ -21,4 +21,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		      const struct report_collectives *collectives, const struct findings *findings,
 		      const struct report_by *by);
 
+/* Write the member "devices", or "memory" if memory was recorded, with a comma and a newline behind it. */
+void json_writer_devices(FILE *out, const struct report_busy *busy);
+void json_writer_memory(FILE *out, const struct report_tree *tree);
+
 #endif

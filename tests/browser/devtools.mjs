@@ -146,10 +146,12 @@ class Page {
 		})`);
 	}
 
-	async click(x, y) {
+	// times: 2 is a double click.
+	async click(x, y, times = 1) {
 		await this.send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
-		await this.send("Input.dispatchMouseEvent", { type: "mousePressed", x, y, button: "left", clickCount: 1 });
-		await this.send("Input.dispatchMouseEvent", { type: "mouseReleased", x, y, button: "left", clickCount: 1 });
+		for (let clickCount = 1; clickCount <= times; clickCount++)
+			for (const type of ["mousePressed", "mouseReleased"])
+				await this.send("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount });
 	}
 
 	async key(key, { code = key, text = undefined, modifiers = 0 } = {}) {

@@ -1,94 +1,11 @@
-// The flame graph page in Chromium: node flamegraph_test.mjs CHROMIUM WRITE_SAMPLE FOLDER
-// Samples and screenshots are left in FOLDER.
+// The flame graph in Chromium (page_fixture.mjs).
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import test, { after, before } from "node:test";
-import { pathToFileURL } from "node:url";
+import test from "node:test";
 
-import { Browser } from "./devtools.mjs";
-
-const [chromium, writeSample, folder] = process.argv.slice(2);
-const CONTROL = 2, SHIFT = 8; // modifiers of a DevTools key event
-const WATCH = `window.violations = [];
-	document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));`;
-const STATE = "flamegrid.state()";
-
-let browser;
-const samples = {};
-
-function sample(kind) {
-	const path = join(folder, `${kind}.html`);
-
-	samples[kind] ??= { path, url: pathToFileURL(path).href,
-		expected: JSON.parse(execFileSync(writeSample, [kind, path], { encoding: "utf8" })) };
-	return samples[kind];
-}
-
-const state = (page) => page.value(STATE);
-const settled = (page) => page.until(`window.flamegrid && ${STATE}.settled`);
-const sums = ({ time, count, bytes }) => ({ time, count, bytes });
-const rgb = (page, selector) => page.value(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
-
-async function open(kind, options = {}) {
-	const page = await browser.open(sample(kind).url + (options.hash ?? ""), { watch: WATCH, ...options });
-
-	await settled(page);
-	return page;
-}
-
-// No test may leave an error, a warning, a violation of the policy or a request but that for the page itself.
-async function finish(page) {
-	assert.deepEqual(page.complaints, []);
-	assert.deepEqual(await page.value("window.violations"), []);
-	assert.deepEqual(page.requests.filter((url) => !url.startsWith("file:") && url !== "about:blank"), []);
-	assert.equal(new Set(page.requests.filter((url) => url.startsWith("file:")).map((url) => url.split("#")[0])).size, 1);
-	await page.close();
-}
-
-async function shoot(page, name) {
-	await settled(page);
-	writeFileSync(join(folder, `${name}.png`), await page.screenshot());
-}
-
-async function clickElement(page, selector) {
-	const { x, y } = await page.value(`(() => {
-		const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
-		return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-	})()`);
-
-	await page.click(x, y);
-	await settled(page);
-}
-
-const choose = (page, name, value) => clickElement(page, `input[name="${name}"][value="${value}"]`);
-
-// Where a frame of this path (or, alone, this name) is in the window.
-async function placeOf(page, ...path) {
-	const frame = await page.value(`(() => {
-		const frame = flamegrid.find(...${JSON.stringify(path)});
-		const box = document.getElementById("graph").getBoundingClientRect();
-		return frame && { ...frame, left: box.x, top: box.y };
-	})()`);
-
-	assert.ok(frame?.rect, `${path.join(";")} is visible`);
-	return { x: frame.left + frame.rect.x + Math.min(frame.rect.w / 2, 40), y: frame.top + frame.rect.y + frame.rect.h / 2 };
-}
-
-async function clickFrame(page, ...path) {
-	const { x, y } = await placeOf(page, ...path);
-
-	await page.click(x, y);
-	await settled(page);
-}
-
-before(() => {
-	mkdirSync(folder, { recursive: true });
-	browser = new Browser(chromium);
-});
-
-after(() => browser.close());
+import { CONTROL, SHIFT, STATE, choose, clickElement, clickFrame, finish, folder, open, placeOf, press, rgb, sample, select,
+	settled, shoot, state, sums, text, zoomFrame } from "./page_fixture.mjs";
 
 test("the page shows the totals to the unit and says that nothing was lost", async () => {
 	const page = await open("training"), { expected } = sample("training");
@@ -102,16 +19,24 @@ test("the page shows the totals to the unit and says that nothing was lost", asy
 	assert.equal(await page.value("document.getElementById('simulated').hidden"), true);
 	assert.equal(await page.value("document.getElementById('unclean').hidden"), true);
 	assert.match(await page.value("document.getElementById('totals').textContent"), /matched> 99\.9\d %|matched99\.9\d %/);
-	assert.match(await page.value("document.getElementById('figures').textContent"), /20\.70 s \(20,701,139,240 ns\)/);
+	assert.match(await text(page, "figures"), /^time20\.70 s/);
+	assert.equal(await page.value("document.querySelector('#figures div').title"), "20,701,139,240 ns");
 	await shoot(page, "training");
 	await finish(page);
 });
 
-test("a click zooms to the frame under the pointer, and the path leads back", async () => {
+test("a click selects, a double click zooms, and the path leads back", async () => {
 	const page = await open("training");
 
 	await clickFrame(page, "model.py:forward:120");
 	let now = await state(page);
+	assert.equal(now.zoom.name, "all");
+	assert.equal(now.focus.name, "model.py:forward:120");
+	assert.equal(await text(page, "name"), "model.py:forward:120");
+	const { x, y } = await placeOf(page, "model.py:forward:120");
+	await page.click(x, y, 2);
+	await settled(page);
+	now = await state(page);
 	assert.equal(now.zoom.name, "model.py:forward:120");
 	assert.deepEqual(now.zoom.path,
 		["train.py:<module>:132", "train.py:main:108", "train.py:train_step:41", "model.py:forward:120"]);
@@ -119,7 +44,7 @@ test("a click zooms to the frame under the pointer, and the path leads back", as
 	assert.equal(await page.value("document.querySelector('#path [aria-current]').textContent"), "model.py:forward:120");
 	await shoot(page, "zoomed");
 
-	await clickFrame(page, "train.py:main:108"); // an ancestor, drawn faded above
+	await zoomFrame(page, "train.py:main:108"); // an ancestor, drawn faded above
 	assert.equal((await state(page)).zoom.name, "train.py:main:108");
 	await clickElement(page, "#path .reset");
 	now = await state(page);
@@ -135,7 +60,7 @@ test("the frame under a point is the frame drawn there", async () => {
 		for (let y = 5; y < 300; y += 10)
 			for (let x = 1; x < 1250; x += 7) {
 				const frame = flamegrid.frameAt(x, y);
-				if (frame && !(frame.rect.x <= x && x < frame.rect.x + frame.rect.w &&
+				if (frame && !(frame.rect.x - 1 <= x && x < frame.rect.x + frame.rect.w &&
 					       frame.rect.y <= y && y < frame.rect.y + frame.rect.h))
 					misses.push([x, y, frame.name]);
 			}
@@ -149,18 +74,20 @@ test("the frame under a point is the frame drawn there", async () => {
 	await finish(page);
 });
 
-test("a hovered frame is described with time, count, average, bytes and shares", async () => {
+test("a hovered frame has a tip, and a selected one its figures", async () => {
 	const page = await open("training");
 	const { x, y } = await placeOf(page, "loader.py:__next__:55");
 
 	await page.send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
-	await page.until(`${STATE}.hover?.name === "loader.py:__next__:55" && ${STATE}.settled`);
-	const text = await page.value("document.getElementById('figures').textContent");
-	const { hover } = await state(page);
-	assert.ok(text.includes(`${hover.time.replace(/\B(?=(\d{3})+$)/g, ",")} ns`), text);
-	assert.match(text, /of all1\.\d\d %of parent100 %count2,406average\d+\.\d µson4 of 4 ranksbytes18\.75 GiB \(20,132,659,200 B\)$/);
+	await page.until(`${STATE}.hover?.name === "loader.py:__next__:55" && flamegrid.settled()`);
 	assert.equal(await page.value("document.querySelector('#tip bdi').textContent"), "loader.py:__next__:55");
+	assert.equal(await text(page, "name"), "all"); // what is selected stays
 	await shoot(page, "hover");
+	await clickFrame(page, "loader.py:__next__:55");
+	assert.match(await text(page, "figures"), /^time317\.\d ms.*of all1\.\d\d %of parent100 %count2,406mean\d+\.\d µsbytes18\.75 GiB$/);
+	assert.match(await text(page, "spread"), /^On 4 of 4 ranks.*least rank 0: .*most rank 3/);
+	assert.equal(await page.value("document.querySelectorAll('#spread rect').length"), 4);
+	assert.match(await text(page, "origin"), /^loader\.py, line 55, in __next__$/);
 	await finish(page);
 });
 
@@ -175,11 +102,10 @@ test("search shows the exact share and counts each path once", async () => {
 	assert.equal(search.matched, expected.gemm.time); // the caller cublasGemmEx matches too
 	assert.equal(search.visible, total.time);
 	const percent = 100 * Number(expected.gemm.time) / Number(expected.all.time);
-	assert.equal(search.text, `${percent.toFixed(2)} % matched`);
+	assert.equal(search.text, `${search.frames} · ${percent.toFixed(2)} %`);
 	await shoot(page, "search");
 
-	await page.key("Enter");
-	await clickFrame(page, "model.py:forward:120");
+	await zoomFrame(page, "model.py:forward:120");
 	({ search } = await state(page));
 	assert.equal(search.visible, (await state(page)).zoom.time);
 	assert.ok(BigInt(search.matched) < BigInt(expected.gemm.time));
@@ -190,12 +116,12 @@ test("search shows the exact share and counts each path once", async () => {
 	assert.equal((await state(page)).zoom.name, "model.py:forward:120");
 	await page.key("Escape");
 	await settled(page);
-	assert.equal((await state(page)).zoom.name, "all");
+	assert.equal((await state(page)).zoom.name, "train.py:train_step:41");
 	await finish(page);
 });
 
 test("search takes a regular expression and says when it is none", async () => {
-	const page = await open("training"), { expected } = sample("training");
+	const page = await open("training", { hash: "#join=0" }), { expected } = sample("training");
 
 	await page.key("f", { code: "KeyF", modifiers: CONTROL });
 	await page.type("/^\\[GPU1_/");
@@ -220,7 +146,7 @@ test("splits stand at the root in their fixed order with exact sums", async () =
 
 	await choose(page, "split", "gpu");
 	let roots = await page.value("flamegrid.roots()");
-	assert.deepEqual(roots.map(({ name, kind }) => [name, kind]), [["GPU0", "group"], ["GPU1", "group"]]);
+	assert.deepEqual(roots.map((root) => [root.name, root.class]), [["GPU0", "group"], ["GPU1", "group"]]);
 	assert.deepEqual(roots.map(sums), [expected.GPU0, expected.GPU1]);
 
 	await choose(page, "split", "rank");
@@ -241,22 +167,16 @@ test("splits stand at the root in their fixed order with exact sums", async () =
 
 test("a filter keeps one host, rank, GPU or stream", async () => {
 	const page = await open("training"), { expected } = sample("training");
-	const select = (name, value) => page.value(`(() => {
-		const select = document.querySelector('#only select[name="${name}"]');
-		select.value = "${value}";
-		select.dispatchEvent(new Event("change"));
-	})()`);
-
-	await select("host", "node02");
+	await select(page, "host", "node02");
 	assert.deepEqual(sums((await state(page)).total), expected.node02);
-	await select("rank", "3");
+	await select(page, "rank", "3");
 	assert.deepEqual(sums((await state(page)).total), expected.rank3);
 	await page.reload();
 	await settled(page);
 	assert.deepEqual(sums((await state(page)).total), expected.rank3);
-	await select("host", "");
-	await select("rank", "");
-	await select("gpu", "1");
+	await select(page, "host", "");
+	await select(page, "rank", "");
+	await select(page, "gpu", "1");
 	assert.deepEqual(sums((await state(page)).total), expected.GPU1);
 	await finish(page);
 });
@@ -264,7 +184,11 @@ test("a filter keeps one host, rank, GPU or stream", async () => {
 test("leaves of all GPUs can be joined and keep their own names otherwise", async () => {
 	const page = await open("training");
 
+	assert.equal((await state(page)).join, true);
+	assert.equal(await page.value("flamegrid.find('[GPU0_Memcpy]HtoD')"), null);
+	await choose(page, "shape", "join");
 	assert.equal(await page.value("flamegrid.find('[GPU_Memcpy]HtoD')"), null);
+	assert.equal(await page.value("location.hash"), "#join=0");
 	const [first, second] = await page.value("[0, 1].map((gpu) => flamegrid.find(`[GPU${gpu}_Memcpy]HtoD`).time)");
 	await choose(page, "shape", "join");
 	assert.equal(await page.value("flamegrid.find('[GPU_Memcpy]HtoD').time"), String(BigInt(first) + BigInt(second)));
@@ -279,7 +203,7 @@ test("frames of a framework can be one frame, with the same sums", async () => {
 	const engine = await time(...top, "torch::autograd::Engine::thread_main(ReadyQueue const&)");
 
 	assert.equal(await time(...top, "[torch]"), null);
-	await clickFrame(page, "at::native::addmm(at::Tensor const&)");
+	await zoomFrame(page, "at::native::addmm(at::Tensor const&)");
 	await choose(page, "shape", "user");
 	let now = await state(page);
 	assert.equal(now.user, true);
@@ -291,7 +215,7 @@ test("frames of a framework can be one frame, with the same sums", async () => {
 	// What neighbours had below them is added up: AddmmBackward's cuBLAS, and the others' launches.
 	assert.equal(await time(...top, "[torch]", "[torch]"), null);
 	assert.ok(await time(...top, "[torch]", "[libcublas]", "cudaLaunchKernelExC"));
-	assert.equal((await page.value("flamegrid.find('[torch]').kind")), "other");
+	assert.equal((await page.value("flamegrid.find('[torch]').class")), "native");
 	await page.reload();
 	await settled(page);
 	now = await state(page);
@@ -330,49 +254,48 @@ test("the width can be time, count or bytes", async () => {
 });
 
 test("every step can be made with the keyboard and is announced", async () => {
-	const page = await open("training");
-	const press = async (key, options) => {
-		await page.key(key, options);
-		await settled(page);
-		return state(page);
-	};
+	const page = await open("training", { width: 2600 });
 
-	assert.equal((await press("ArrowDown")).focus.name, "train.py:<module>:132");
-	assert.equal((await press("ArrowRight")).focus.name, "[unknown stack]");
+	assert.equal((await press(page, "ArrowDown")).focus.name, "train.py:<module>:132");
+	assert.equal((await press(page, "ArrowRight")).focus.name, "[unknown stack]");
 	assert.match(await page.value("document.getElementById('live').textContent"), /^\[unknown stack\], time 13\.\d+ ms/);
-	assert.equal((await press("ArrowLeft")).focus.name, "train.py:<module>:132");
-	assert.equal((await press("ArrowDown")).focus.name, "train.py:main:108");
-	assert.equal((await press("ArrowDown")).focus.name, "train.py:train_step:41");
-	assert.equal((await press("Enter")).zoom.name, "train.py:train_step:41");
-	assert.equal((await press("ArrowDown")).focus.name, "torch::autograd::Engine::thread_main(ReadyQueue const&)");
+	assert.equal((await press(page, "ArrowLeft")).focus.name, "train.py:<module>:132");
+	assert.equal((await press(page, "ArrowDown")).focus.name, "train.py:main:108");
+	assert.equal((await press(page, "ArrowDown")).focus.name, "train.py:train_step:41");
+	assert.equal((await press(page, "Enter")).zoom.name, "train.py:train_step:41");
+	assert.equal((await press(page, "ArrowDown")).focus.name, "torch::autograd::Engine::thread_main(ReadyQueue const&)");
 	await shoot(page, "keyboard");
-	assert.equal((await press("+", { code: "Equal", text: "+", modifiers: SHIFT })).zoom.name,
+	assert.equal((await press(page, "+", { code: "Equal", text: "+", modifiers: SHIFT })).zoom.name,
 		"torch::autograd::Engine::thread_main(ReadyQueue const&)");
-	assert.equal((await press("Backspace")).zoom.name, "train.py:train_step:41");
-	assert.equal((await press("-", { code: "Minus", text: "-" })).zoom.name, "train.py:main:108");
-	assert.equal((await press("ArrowUp")).focus.name, "train.py:<module>:132");
-	assert.equal((await press("Home")).zoom.name, "all");
+	assert.equal((await press(page, "Backspace")).zoom.name, "train.py:train_step:41");
+	assert.equal((await press(page, "-", { code: "Minus", text: "-" })).zoom.name, "train.py:main:108");
+	assert.equal((await press(page, "ArrowUp")).focus.name, "train.py:<module>:132");
+	assert.equal((await press(page, "Escape")).zoom.name, "train.py:<module>:132");
+	assert.equal((await press(page, "Home")).zoom.name, "all");
 	assert.equal(await page.value("document.activeElement.id"), "graph");
 	await finish(page);
 });
 
-test("the address keeps zoom, search, split and direction", async () => {
+test("the address keeps zoom, selection, search, split and direction", async () => {
 	const page = await open("training");
 
 	await choose(page, "split", "host");
 	await choose(page, "shape", "up");
-	await clickFrame(page, "node02", "train.py:<module>:132", "train.py:main:108");
+	await zoomFrame(page, "node02", "train.py:<module>:132", "train.py:main:108");
 	await page.key("/", { code: "Slash", text: "/" });
 	await page.type("flash & <co>");
 	await settled(page);
 	const before = await state(page);
 	assert.equal(before.zoom.path[0], "node02");
+	await clickFrame(page, "node02", "train.py:<module>:132", "train.py:main:108", "train.py:train_step:41");
+	const { focus } = await state(page);
 	await page.reload();
 	await settled(page);
 	const now = await state(page);
-	assert.deepEqual([now.zoom, now.split, now.up, now.search], [before.zoom, before.split, before.up, before.search]);
+	assert.deepEqual([now.zoom, now.split, now.up, now.search, now.focus],
+		[before.zoom, before.split, before.up, before.search, focus]);
 	await page.value("location.hash = '#split=gpu'");
-	await page.until(`${STATE}.split.join() === "gpu"`);
+	await page.until(`${STATE}.split.join() === "gpu" && flamegrid.settled()`);
 	assert.deepEqual([(await state(page)).zoom.name, (await state(page)).search.query], ["all", ""]);
 	await finish(page);
 });
@@ -394,7 +317,9 @@ test("hostile names are text everywhere and run nothing", async () => {
 	const hostile = "<img src=x onerror=\"window.attacked=1\">";
 
 	await choose(page, "split", "host");
-	await clickFrame(page, hostile, "constructor", `[GPU?_Kernel]constructor`).catch(() => {});
+	await page.key("ArrowDown");
+	await page.key("Enter");
+	await settled(page);
 	await clickElement(page, "#path button");
 	await page.key("/", { code: "Slash", text: "/" });
 	await page.type("</script>");
@@ -427,24 +352,10 @@ test("loss, simulated GPUs and unclean ends cannot be overlooked", async () => {
 	await finish(page);
 });
 
-test("what processes said of their profiling opens on demand, and the graph makes room", async () => {
-	const page = await open("hostile"), stage = "document.getElementById('stage').clientHeight";
-	const before = await page.value(stage);
-
-	assert.equal(await page.value("document.querySelector('#notices summary').innerText"), "2 notes about this profile");
-	assert.equal(await page.value("document.getElementById('notices').open"), false);
-	await page.value("document.querySelector('#notices summary').click()");
-	await settled(page);
-	assert.deepEqual(await page.value("[...document.querySelectorAll('#notices li')].map((item) => item.textContent)"),
-		[`<img src=x onerror="window.attacked=1"> (3 of 3 processes)`, "CPython 3.11.2 (2 of 3 processes)"]);
-	assert.ok(await page.value(stage) < before);
-	await finish(page);
-});
-
 test("a profile of which nothing is to be said has no notes", async () => {
 	const page = await open("training");
 
-	assert.equal(await page.value("document.getElementById('notices').hidden"), true);
+	assert.equal(await page.value("document.getElementById('tab-notes')"), null);
 	assert.equal(await page.value("document.getElementById('windows').hidden"), true);
 	await finish(page);
 });
@@ -474,34 +385,22 @@ test("of several planes the page opens on GPU work, and the others are a choice 
 	assert.deepEqual(now.only, { plane: "gpu" });
 	assert.deepEqual(sums(now.total), { time: "1000", count: "1", bytes: "0" });
 	assert.match(await page.value("document.getElementById('totals').textContent"), /GPU time1\.000 µs.*host waits2 in 7\.000 ms/);
-	await page.value(`(() => {
-		const select = document.querySelector("#only select[name=plane]");
-		select.value = "sync";
-		select.dispatchEvent(new Event("change"));
-	})()`);
+	await select(page, "plane", "sync");
 	now = await state(page);
 	assert.deepEqual(sums(now.total), { time: "7000000", count: "2", bytes: "0" });
-	assert.equal((await page.value("flamegrid.find('[GPU0_Sync]stream')")).kind, "sync");
-	await page.value(`(() => {
-		const select = document.querySelector("#only select[name=plane]");
-		select.value = "";
-		select.dispatchEvent(new Event("change"));
-	})()`);
+	assert.equal((await page.value("flamegrid.find('[GPU0_Sync]stream')")).class, "wait");
+	await select(page, "plane", "");
 	now = await state(page);
 	assert.equal(now.total.name, "all planes, side by side");
 	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name).sort(),
 		["CUDA calls", "GPU work", "GPUs idle", "host threads off the CPU", "host threads on the CPU", "host waits",
 			"loads of GPU code", "overhead", "unified memory"]);
-	for (const [name, kind] of [["[CPU]", "cpu"], ["[Off-CPU]futex", "offcpu"], ["[GPU_Launch]cuLaunchKernel", "call"],
+	for (const [name, word] of [["[CPU]", "cpu"], ["[Off-CPU]futex", "wait"], ["[GPU_Launch]cuLaunchKernel", "call"],
 		["[GPU0_Idle]", "idle"]])
-		assert.equal((await page.value(`flamegrid.find('${name}')`)).kind, kind);
+		assert.equal((await page.value(`flamegrid.find('${name}')`)).class, word);
 	assert.equal(await page.value("location.hash"), "#plane=all");
 	await shoot(page, "planes");
-	await page.value(`(() => {
-		const select = document.querySelector("#only select[name=plane]");
-		select.value = "cpu";
-		select.dispatchEvent(new Event("change"));
-	})()`);
+	await select(page, "plane", "cpu");
 	await choose(page, "split", "gpu");
 	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name), ["no GPU"]);
 	await finish(page);
@@ -528,8 +427,8 @@ test("a difference is coloured by change, and says what it is held against", asy
 	assert.ok(less[2] > less[0] + 100, String(less));
 	assert.ok(equal[0] === equal[1] && equal[1] === equal[2], String(equal));
 	await clickFrame(page, "main", "[GPU0_Kernel]less");
-	assert.match(await page.value("document.getElementById('figures').textContent"), /median of 7 ranks2\.500 µschange−2\.000 µs \(−80\.0 %\)$/);
-	assert.equal(await page.value("document.getElementById('legend').textContent"), "moreas muchless than median of 7 ranks");
+	assert.match(await text(page, "figures"), /median of 7 ranks2\.500 µschange−2\.000 µs \(−80\.0 %\)$/);
+	assert.equal(await text(page, "legend"), "moreas muchless than median of 7 ranks");
 	await finish(page);
 });
 
@@ -538,7 +437,7 @@ test("sums beyond 2^53 are exact", async () => {
 
 	assert.equal(expected.all.time, String(3n * (2n ** 61n + 1n)));
 	assert.deepEqual(sums((await state(page)).total), expected.all);
-	assert.match(await page.value("document.getElementById('figures').textContent"), /6,917,529,027,641,081,859 ns/);
+	assert.equal(await page.value("document.querySelector('#figures div').title"), "6,917,529,027,641,081,859 ns");
 	await finish(page);
 });
 
@@ -555,41 +454,15 @@ test("a profile without GPU work says so", async () => {
 	await finish(page);
 });
 
-test("100,000 nodes are drawn, searched and split with exact sums", async () => {
-	const page = await open("large"), { expected } = sample("large");
-	const { total, frames, rows } = await state(page);
-
-	assert.deepEqual(sums(total), expected.all);
-	const draws = await page.value("Array.from({ length: 5 }, () => flamegrid.measure())");
-	const loading = await page.value("performance.getEntriesByType('navigation')[0].domComplete");
-	const search = await page.value(`(() => {
-		const started = performance.now(), field = document.getElementById("search");
-		field.value = "Layer<7"; field.dispatchEvent(new Event("input"));
-		return performance.now() - started;
-	})()`);
-	const started = Date.now();
-	await choose(page, "split", "gpu");
-	const split = Date.now() - started;
-	assert.deepEqual((await page.value("flamegrid.roots()")).slice(0, 2).map(sums), [expected.GPU0, expected.GPU1]);
-	console.log(`# ${frames} frames in ${rows} rows, ${statSync(sample("large").path).size} bytes: opened in ` +
-		`${loading.toFixed(0)} ms, drawn in ${draws.map((ms) => ms.toFixed(1)).join(" ")} ms, searched in ` +
-		`${search.toFixed(0)} ms, split in ${split} ms`);
-	await clickElement(page, "#search");
-	await page.value("document.getElementById('search').select()");
-	await page.key("Escape");
-	await shoot(page, "large");
-	await finish(page);
-});
-
 test("a deep graph scrolls, and a focused frame scrolls into view", async () => {
-	const page = await open("large", { height: 330 });
+	const page = await open("large", { width: 3000, height: 320 });
 
-	for (let i = 0; i < 10; i++)
+	for (let i = 0; i < 8; i++)
 		await page.key("ArrowDown");
 	await settled(page);
 	const { focus } = await state(page), high = await page.value("document.getElementById('stage').clientHeight");
-	assert.equal(focus.path.length, 10);
-	assert.ok(10 * focus.rect.h > high);
+	assert.equal(focus.path.length, 8);
+	assert.ok(8 * focus.rect.h > high);
 	assert.ok(await page.value("document.getElementById('stage').scrollTop") > 0);
 	assert.ok(focus.rect.y >= 0 && focus.rect.y + focus.rect.h <= high);
 	const under = await page.value(`flamegrid.frameAt(${focus.rect.x + focus.rect.w / 2}, ${focus.rect.y + 9})`);
@@ -601,10 +474,10 @@ test("the canvas follows the window and the density of the screen", async () => 
 	const page = await open("training");
 
 	await page.resize(900, 600, 2);
-	await page.until("document.getElementById('graph').width === 2 * (900 - 28)");
+	await page.until("document.getElementById('graph').width === 2 * (900 - 24)");
 	await settled(page);
-	assert.equal((await state(page)).total.rect.w, 900 - 28);
-	await clickFrame(page, "train.py:train_step:41");
+	assert.equal((await state(page)).total.rect.w, 900 - 24);
+	await zoomFrame(page, "train.py:train_step:41");
 	assert.equal((await state(page)).zoom.name, "train.py:train_step:41");
 	await page.resize(420, 760, 2);
 	await page.until("document.getElementById('graph').width === 840");
@@ -613,14 +486,17 @@ test("the canvas follows the window and the density of the screen", async () => 
 	await finish(page);
 });
 
-test("a tap zooms", async () => {
+test("a tap selects, and a button zooms", async () => {
 	const page = await open("training");
 	const { x, y } = await placeOf(page, "train.py:train_step:41");
 
 	await page.send("Emulation.setTouchEmulationEnabled", { enabled: true });
 	await page.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
 	await page.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-	await page.until(`${STATE}.zoom.name === "train.py:train_step:41" && ${STATE}.settled`);
+	await page.until(`${STATE}.focus.name === "train.py:train_step:41" && flamegrid.settled()`);
+	assert.equal((await state(page)).zoom.name, "all");
+	await clickElement(page, "#zoom-in");
+	assert.equal((await state(page)).zoom.name, "train.py:train_step:41");
 	assert.equal(await page.value("document.getElementById('tip').hidden"), true);
 	await finish(page);
 });
@@ -644,7 +520,7 @@ test("it prints, and the screen comes back", async () => {
 	assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
 	writeFileSync(join(folder, "print.pdf"), pdf);
 	await settled(page);
-	assert.equal((await state(page)).total.rect.w, 1280 - 28);
+	assert.equal((await state(page)).total.rect.w, await page.value("document.getElementById('stage').clientWidth"));
 	assert.equal(await page.value("document.documentElement.className"), "");
 	await finish(page);
 });

@@ -7,23 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/writers/html/html_writer.h"
-
-#define MAX_STRINGS 8192u
-#define MAX_NODES   100000u
-#define MAX_LEAVES  100000u
-
-struct sample {
-	struct report_tree tree;
-	struct html_options options;
-	const char *strings[MAX_STRINGS];
-	uint32_t frameworks[MAX_STRINGS];
-	struct report_node nodes[MAX_NODES];
-	struct report_leaf leaves[MAX_LEAVES];
-	struct report_process processes[8];
-	struct report_loss losses[8];
-	struct report_notice notices[2];
-};
+#include "job_sample.h"
+#include "sample.h"
 
 /* One activity of every rank: times differ by rank so that the ranks can be told apart. */
 struct activity {
@@ -142,92 +127,11 @@ static const char *const hostile_names[] = {
 	"constructor",
 };
 
-static uint32_t add_string(struct sample *sample, const char *text)
-{
-	uint32_t i;
-
-	for (i = 0; i < sample->tree.nr_strings; i++)
-		if (strcmp(sample->strings[i], text) == 0)
-			return i;
-	if (i == MAX_STRINGS)
-		abort();
-	sample->strings[i] = strdup(text);
-	sample->tree.nr_strings++;
-	return i;
-}
-
-static uint32_t append_node(struct sample *sample, uint32_t parent, uint32_t name)
-{
-	if (sample->tree.nr_nodes == MAX_NODES)
-		abort();
-	sample->nodes[sample->tree.nr_nodes] = (struct report_node){parent, name};
-	return sample->tree.nr_nodes++;
-}
-
-static uint32_t add_node(struct sample *sample, uint32_t parent, const char *text)
-{
-	uint32_t name = add_string(sample, text);
-
-	for (uint32_t i = 1; i < sample->tree.nr_nodes; i++)
-		if (sample->nodes[i].parent == parent && sample->nodes[i].name == name)
-			return i;
-	return append_node(sample, parent, name);
-}
-
-static void add_leaf(struct sample *sample, struct report_leaf leaf)
-{
-	struct report_tree *tree = &sample->tree;
-
-	if (tree->nr_leaves == MAX_LEAVES)
-		abort();
-	sample->leaves[tree->nr_leaves++] = leaf;
-	tree->plane_totals[report_plane_of(leaf.kind)].count += leaf.count;
-	tree->plane_totals[report_plane_of(leaf.kind)].ns += leaf.ns;
-	if (leaf.kind == REPORT_KIND_KERNEL) {
-		tree->kernels += leaf.count;
-		tree->kernel_ns += leaf.ns;
-	} else if (leaf.kind <= REPORT_KIND_GRAPH) {
-		tree->copies += leaf.count;
-		tree->copy_ns += leaf.ns;
-	}
-}
-
-static uint32_t leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, const char *name)
-{
-	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",
-					    "Sync",   "Overhead", "UM",     "Module"};
-	static const char *const hosts[] = {"CPU", "Off-CPU", "GPU_Launch"};
-	char text[512];
-
-	if (kind == REPORT_KIND_IDLE)
-		snprintf(text, sizeof(text), "[GPU%d_Idle]", gpu);
-	else if (kind >= REPORT_KIND_HOST)
-		snprintf(text, sizeof(text), "[%s]%s", hosts[kind - REPORT_KIND_HOST], name);
-	else if (gpu < 0)
-		snprintf(text, sizeof(text), "[GPU?_%s]%s", kinds[kind], name);
-	else
-		snprintf(text, sizeof(text), "[GPU%d_%s]%s", gpu, kinds[kind], name);
-	return add_string(sample, text);
-}
-
-static void add_process(struct sample *sample, const char *host, const char *command, uint32_t pid,
-			int32_t rank, int unclean)
-{
-	sample->processes[sample->tree.nr_processes++] = (struct report_process){
-		0, add_string(sample, host), add_string(sample, command), pid, rank, unclean};
-}
-
-static void add_notice(struct sample *sample, const char *text, uint32_t nr_processes)
-{
-	sample->notices[sample->tree.nr_notices++] =
-		(struct report_notice){add_string(sample, text), nr_processes};
-}
-
 static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
 {
 	sample->losses[sample->tree.nr_losses++] =
-		(struct report_loss){.reason = add_string(sample, reason),
-				     .text = add_string(sample, reason),
+		(struct report_loss){.reason = sample_add_string(sample, reason),
+				     .text = sample_add_string(sample, reason),
 				     .count = count,
 				     .ns = ns};
 }
@@ -242,25 +146,26 @@ static void fill_training(struct sample *sample)
 	for (int32_t rank = 0; rank < 4; rank++) {
 		const char *host = rank < 2 ? "node01" : "node02";
 
-		add_process(sample, host, "python3 train.py --config 7b.yaml",
-			    4100u + (uint32_t)rank, rank, 0);
+		sample_add_process(sample, host, "python3 train.py --config 7b.yaml",
+				   4100u + (uint32_t)rank, rank, 0);
 		for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
 			const struct activity *activity = &activities[i];
 			uint32_t node = REPORT_NODE_ROOT;
 
 			if (activity->path[0][0] != '[')
-				node = add_node(sample,
-						add_node(sample, node, "train.py:<module>:132"),
-						"train.py:main:108");
+				node = sample_add_node(
+					sample,
+					sample_add_node(sample, node, "train.py:<module>:132"),
+					"train.py:main:108");
 			for (size_t depth = 0; depth < 8 && activity->path[depth]; depth++)
-				node = add_node(sample, node, activity->path[depth]);
-			add_leaf(
+				node = sample_add_node(sample, node, activity->path[depth]);
+			sample_add_leaf(
 				sample,
 				(struct report_leaf){
 					.node = node,
-					.name = leaf_name(sample, rank % 2, activity->kind,
-							  activity->name),
-					.host = add_string(sample, host),
+					.name = sample_leaf_name(sample, rank % 2, activity->kind,
+								 activity->name),
+					.host = sample_add_string(sample, host),
 					.process = (uint32_t)rank,
 					.rank = rank,
 					.gpu = rank % 2,
@@ -275,7 +180,8 @@ static void fill_training(struct sample *sample)
 		}
 	}
 	/* C++ is PyTorch's, and cuBLAS a framework of its own. Names of kernels are no frames. */
-	uint32_t torch = add_string(sample, "[torch]"), cublas = add_string(sample, "[libcublas]");
+	uint32_t torch = sample_add_string(sample, "[torch]"),
+		 cublas = sample_add_string(sample, "[libcublas]");
 	for (uint32_t node = 1; node < tree->nr_nodes; node++) {
 		uint32_t name = sample->nodes[node].name;
 
@@ -300,31 +206,32 @@ static void fill_hostile(struct sample *sample)
 	sample->tree.simulated = 1;
 	sample->options.subtitle = "<img src=x onerror=window.attacked=1>";
 	for (size_t i = 0; i <= nr_names; i++) {
-		uint32_t node = add_node(sample, i % 4 ? parent : REPORT_NODE_ROOT,
-					 i < nr_names ? hostile_names[i] : long_name);
+		uint32_t node = sample_add_node(sample, i % 4 ? parent : REPORT_NODE_ROOT,
+						i < nr_names ? hostile_names[i] : long_name);
 
 		parent = node;
-		add_leaf(sample,
-			 (struct report_leaf){
-				 .node = node,
-				 .name = leaf_name(sample, (int32_t)(i % 2) - 1, REPORT_KIND_KERNEL,
-						   i < nr_names ? hostile_names[i] : "plain"),
-				 .host = add_string(sample, hostile_names[i % 3]),
-				 .rank = REPORT_RANK_NONE,
-				 .gpu = (int32_t)(i % 2) - 1,
-				 .stream_id = UINT32_MAX,
-				 .count = 1,
-				 .ns = 1000 * (i + 1),
-			 });
+		sample_add_leaf(sample,
+				(struct report_leaf){
+					.node = node,
+					.name = sample_leaf_name(
+						sample, (int32_t)(i % 2) - 1, REPORT_KIND_KERNEL,
+						i < nr_names ? hostile_names[i] : "plain"),
+					.host = sample_add_string(sample, hostile_names[i % 3]),
+					.rank = REPORT_RANK_NONE,
+					.gpu = (int32_t)(i % 2) - 1,
+					.stream_id = UINT32_MAX,
+					.count = 1,
+					.ns = 1000 * (i + 1),
+				});
 	}
-	add_process(sample, hostile_names[0], hostile_names[1], 1, REPORT_RANK_NONE, 1);
-	add_process(sample, "node02", "python3", 2, 5, 1);
-	add_process(sample, "node03", "python3", 3, 6, 0);
+	sample_add_process(sample, hostile_names[0], hostile_names[1], 1, REPORT_RANK_NONE, 1);
+	sample_add_process(sample, "node02", "python3", 2, 5, 1);
+	sample_add_process(sample, "node03", "python3", 3, 6, 0);
 	add_loss(sample, "ring_full", 1234, 0);
 	add_loss(sample, hostile_names[0], 5, 6789);
 	add_loss(sample, "capture_window", 107, 10680000000);
-	add_notice(sample, hostile_names[0], 3);
-	add_notice(sample, "CPython 3.11.2", 2);
+	sample_add_notice(sample, hostile_names[0], 3);
+	sample_add_notice(sample, "CPython 3.11.2", 2);
 	sample->tree.state = REPORT_INCOMPLETE;
 	sample->tree.verdict = "INCOMPLETE: 1 of 2 agents did not say goodbye: <b>node02</b>";
 	sample->tree.lost = 1239;
@@ -339,11 +246,14 @@ static uint32_t next_random(uint64_t *state, uint32_t below)
 	return (uint32_t)((*state >> 33) % below);
 }
 
+#define LARGE_NODES 100000u
+
 /* As many nodes as an unusually rich job has, 50,000 leaves, 5,000 names as long as C++ has them.
  */
-static void fill_large(struct sample *sample)
+static void fill_nodes(struct sample *sample, uint32_t nr_nodes)
 {
-	uint32_t path[64] = {REPORT_NODE_ROOT}, depth = 0, host = add_string(sample, "node01");
+	uint32_t path[64] = {REPORT_NODE_ROOT}, depth = 0,
+		 host = sample_add_string(sample, "node01");
 	uint64_t random = 1;
 
 	sample->tree.title = "large sample";
@@ -356,26 +266,37 @@ static void fill_large(struct sample *sample)
 			 i / 50, i);
 		sample->strings[sample->tree.nr_strings++] = strdup(text);
 	}
-	while (sample->tree.nr_nodes < MAX_NODES) {
-		uint32_t node = append_node(sample, path[depth], 2 + next_random(&random, 4500));
+	while (sample->tree.nr_nodes < nr_nodes) {
+		uint32_t node =
+			sample_append_node(sample, path[depth], 2 + next_random(&random, 4500));
 
 		if (sample->tree.nr_nodes % 2)
-			add_leaf(sample,
-				 (struct report_leaf){.node = node,
-						      .name = 4502 + next_random(&random, 500),
-						      .host = host,
-						      .rank = (int32_t)next_random(&random, 4),
-						      .gpu = (int32_t)next_random(&random, 8),
-						      .stream_id = 7,
-						      .tid = 1,
-						      .count = 1 + next_random(&random, 500),
-						      .ns = 1 + next_random(&random, 20000000)});
+			sample_add_leaf(sample, (struct report_leaf){
+							.node = node,
+							.name = 4502 + next_random(&random, 500),
+							.host = host,
+							.rank = (int32_t)next_random(&random, 4),
+							.gpu = (int32_t)next_random(&random, 8),
+							.stream_id = 7,
+							.tid = 1,
+							.count = 1 + next_random(&random, 500),
+							.ns = 1 + next_random(&random, 20000000)});
 		if (depth < 63 && next_random(&random, 100) < 70)
 			path[++depth] = node;
 		else
 			depth -= next_random(&random, depth + 1) / 2;
 	}
 	sample->tree.matched = sample->tree.kernels;
+}
+
+static void fill_large(struct sample *sample)
+{
+	fill_nodes(sample, LARGE_NODES);
+}
+
+static void fill_million(struct sample *sample)
+{
+	fill_nodes(sample, MAX_NODES);
 }
 
 /* Of each plane one leaf. */
@@ -398,15 +319,16 @@ static void fill_planes(struct sample *sample)
 
 	sample->tree.title = "several planes";
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
-		add_leaf(sample,
-			 (struct report_leaf){
-				 .node = add_node(sample, REPORT_NODE_ROOT, leaves[i].frame),
-				 .name = leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
-				 .host = add_string(sample, "node01"),
-				 .tid = 1,
-				 .kind = leaves[i].kind,
-				 .count = 1 + i,
-				 .ns = leaves[i].ns});
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, leaves[i].frame),
+				.name = sample_leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
+				.host = sample_add_string(sample, "node01"),
+				.tid = 1,
+				.kind = leaves[i].kind,
+				.count = 1 + i,
+				.ns = leaves[i].ns});
 	sample->tree.matched = 1;
 }
 
@@ -422,16 +344,39 @@ static void fill_diff(struct sample *sample)
 
 	sample->tree.title = "a difference";
 	for (uint32_t i = 0; i < 3; i++)
-		add_leaf(sample, (struct report_leaf){
-					 .node = add_node(sample, REPORT_NODE_ROOT, "main"),
-					 .name = leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
-					 .host = add_string(sample, "node01"),
-					 .rank = 5,
-					 .count = 1,
-					 .ns = after[i]});
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
+				.host = sample_add_string(sample, "node01"),
+				.rank = 5,
+				.count = 1,
+				.ns = after[i]});
 	sample->tree.matched = 3;
 	diff.tree.nr_leaves = sample->tree.nr_leaves;
 	sample->options.diff = &diff;
+}
+
+/* Steps of two kinds. */
+static void fill_steps(struct sample *sample)
+{
+	static const char *const steps[] = {"[step] decode", "[step] prefill"};
+
+	sample->tree.title = "an inference server";
+	sample->tree.steps = true;
+	for (uint32_t i = 0; i < 4; i++)
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, "gemm"),
+				.host = sample_add_string(sample, "node01"),
+				.step = sample_add_string(sample, steps[i % 2]),
+				.tid = i,
+				.count = 1,
+				.ns = 1000 * (1 + i)});
+	sample->tree.matched = 4;
 }
 
 /* Sums that no double holds. */
@@ -439,14 +384,16 @@ static void fill_huge(struct sample *sample)
 {
 	sample->tree.title = "huge numbers";
 	for (uint32_t i = 0; i < 3; i++)
-		add_leaf(sample,
-			 (struct report_leaf){.node = add_node(sample, REPORT_NODE_ROOT, "main"),
-					      .name = leaf_name(sample, 0, REPORT_KIND_KERNEL, "k"),
-					      .host = add_string(sample, "node01"),
-					      .tid = i,
-					      .count = 1,
-					      .ns = (UINT64_C(1) << 61) + 1,
-					      .bytes = UINT64_MAX / 4});
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, "k"),
+				.host = sample_add_string(sample, "node01"),
+				.tid = i,
+				.count = 1,
+				.ns = (UINT64_C(1) << 61) + 1,
+				.bytes = UINT64_MAX / 4});
 	sample->tree.matched = 3;
 }
 
@@ -510,9 +457,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile}, {"large", fill_large},
-		     {"huge", fill_huge},         {"planes", fill_planes},   {"empty", fill_empty},
-		     {"diff", fill_diff}};
+	} kinds[] = {
+		{"training", fill_training}, {"hostile", fill_hostile},  {"large", fill_large},
+		{"huge", fill_huge},         {"planes", fill_planes},    {"empty", fill_empty},
+		{"diff", fill_diff},         {"million", fill_million},  {"job8", job_sample_8},
+		{"job64", job_sample_64},    {"job512", job_sample_512}, {"gpu1", job_sample_1},
+		{"steps", fill_steps}};
 	static struct sample sample;
 
 	if (argc != 3)
@@ -523,8 +473,9 @@ int main(int argc, char **argv)
 	sample.tree.processes = sample.processes;
 	sample.tree.losses = sample.losses;
 	sample.tree.notices = sample.notices;
+	sample.tree.memory = sample.memory;
 	sample.tree.verdict = "nothing lost";
-	append_node(&sample, REPORT_NODE_ROOT, add_string(&sample, ""));
+	sample_append_node(&sample, REPORT_NODE_ROOT, sample_add_string(&sample, ""));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)
 			continue;

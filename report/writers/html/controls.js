@@ -1,5 +1,7 @@
 // Buttons, boxes, pointer and keys.
 
+const narrowWindow = matchMedia("(max-width: 640px)"); // as in flamegraph.css
+
 function addChoice(parent, type, name, value, label, title) {
 	const box = element("label"), input = element("input");
 
@@ -15,39 +17,45 @@ function addChoice(parent, type, name, value, label, title) {
 function makeControls() {
 	const several = (dimension) => new Set(profile.rows.map((row) => row[dimension])).size > 1;
 
-	for (const weight of WEIGHTS)
+	for (const weight of WEIGHTS.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
 		addChoice("weight", "radio", "weight", weight, weight[0].toUpperCase() + weight.slice(1))
 			.addEventListener("change", () => {
 				choice.weight = weight;
-				relayOut(zoomPath());
+				relayOut();
 			});
-	const offered = (dimension) => dimension !== "plane" && (dimension !== "step-kind" || profile.steps);
+	const offered = (dimension) => dimension !== "plane" && (profile.split.includes(dimension) || several(dimension));
 
 	for (const dimension of DIMENSIONS.filter(offered))
 		addChoice("split", "checkbox", "split", dimension, DIMENSION_LABELS[dimension])
 			.addEventListener("change", (event) => {
 				choice.split[event.target.checked ? "add" : "delete"](dimension);
-				remerge(zoomPath());
+				remerge();
 			});
-	if (new Set(profile.rows.map((row) => row.gpu).filter((gpu) => gpu >= -1)).size > 1)
-		addChoice("shape", "checkbox", "shape", "join", "join GPUs", "Leaves of all GPUs as one: [GPU_Kernel]…")
-			.addEventListener("change", (event) => {
-				choice.join = event.target.checked;
-				remerge(zoomPath());
-			});
-	if (profile.frameworks)
-		addChoice("shape", "checkbox", "shape", "user", "user's frames", "Frames of a framework as one: [torch]")
-			.addEventListener("change", (event) => {
-				const path = zoomPathFor(event.target.checked);
+	const addSwitch = (word, label, title, change) =>
+		addChoice("shape", "checkbox", "shape", word, label, title).addEventListener("change", (event) => {
+			const path = word === "user" ? zoomPathFor(event.target.checked) : undefined;
 
-				choice.user = event.target.checked;
-				remerge(path);
-			});
-	addChoice("shape", "checkbox", "shape", "up", "root below", "Flames upward, root at the bottom")
-		.addEventListener("change", (event) => {
-			choice.up = event.target.checked;
-			relayOut(zoomPath());
+			choice[word] = event.target.checked;
+			change(path);
 		});
+
+	if (profile.nrGpus > 1)
+		addSwitch("join", "join GPUs", "The work of all GPUs as one", remerge);
+	if (profile.frameworks)
+		addSwitch("user", "user's frames", "Frames of a framework as one: [torch]", remerge);
+	addSwitch("byName", "by name", "Frames by name; else the widest first", relayOut);
+	addSwitch("up", "root below", "Flames upward, root at the bottom", relayOut);
+	if (!profile.diff)
+		for (const color of ["class", "module"])
+			addChoice("color", "radio", "color", color, color).addEventListener("change", () => {
+				choice.color = color;
+				showLegend();
+				saveState();
+				queueDraw();
+			});
+	$("color").hidden = Boolean(profile.diff);
+	$("more").open = !narrowWindow.matches;
+	narrowWindow.addEventListener("change", () => ($("more").open = !narrowWindow.matches));
 	DIMENSIONS.filter((dimension) => dimension !== "thread" && several(dimension)).forEach(makeFilter);
 }
 
@@ -66,7 +74,7 @@ function makeFilter(dimension) {
 			delete choice.only[dimension];
 		else
 			choice.only[dimension] = select.value;
-		remerge(zoomPath());
+		remerge();
 	});
 	$("only").append(select);
 	$("only").hidden = false;
@@ -74,6 +82,8 @@ function makeFilter(dimension) {
 
 function setSearch(query) {
 	$("search").value = query;
+	if (query && choice.tab !== "flame")
+		openTab("flame");
 	runSearch(query);
 	saveState();
 	queueDraw();
@@ -81,36 +91,33 @@ function setSearch(query) {
 
 // ---- Pointer and keys ----
 
+function setHover(box) {
+	if (hover?.frame === box?.frame && hover?.nr === box?.nr)
+		return;
+	hover = box;
+	canvas.style.cursor = hover ? "pointer" : "default";
+	$("tip").hidden = true;
+	drawOverlay();
+}
+
 function listenToPointer() {
 	canvas.addEventListener("pointermove", (event) => {
-		const under = event.pointerType === "mouse" ? hit(event.offsetX, event.offsetY) : -1;
-
-		if (under !== hover) {
-			hover = under;
-			canvas.style.cursor = hover >= 0 ? "pointer" : "default";
-			showDetails();
-			queueDraw();
-		}
+		setHover(event.pointerType === "mouse" ? boxAt(event.offsetX, event.offsetY) : null);
 		showTip(event);
 	});
-	canvas.addEventListener("pointerleave", () => {
-		hover = -1;
-		$("tip").hidden = true;
-		showDetails();
-		queueDraw();
-	});
+	canvas.addEventListener("pointerleave", () => setHover(null));
 	canvas.addEventListener("click", (event) => {
-		const under = hit(event.offsetX, event.offsetY);
+		const box = boxAt(event.offsetX, event.offsetY);
 
 		canvas.focus({ preventScroll: true });
-		if (under >= 0)
-			zoomTo(under);
+		if (box)
+			focusOn(box.frame);
 	});
-	canvas.addEventListener("focus", queueDraw);
-	canvas.addEventListener("blur", queueDraw);
+	canvas.addEventListener("dblclick", () => zoomTo(focus));
+	canvas.addEventListener("focus", drawOverlay);
+	canvas.addEventListener("blur", drawOverlay);
 	stage.addEventListener("scroll", () => {
-		hover = -1;
-		$("tip").hidden = true;
+		setHover(null);
 		queueDraw();
 	}, { passive: true });
 }
@@ -125,23 +132,36 @@ function beside(frame, step) {
 	return frame;
 }
 
-function below(frame) {
-	const under = childrenOf(layout, frame).find((child) => layout.value[child] > 0);
+// The first visible frame on the outer side of a frame: below it, or above it among callers.
+function outward(frame, callers = frame >= frames.firstCaller) {
+	const next = childrenOf(layout, frame).find((child) => layout.value[child] > 0 && (child >= frames.firstCaller) === callers);
 
-	return under !== undefined && rectOf(under) ? under : frame;
+	return next !== undefined && rectOf(next) ? next : frame;
+}
+
+// One row up or down on the screen.
+function vertical(frame, down) {
+	if (frame === 0)
+		return outward(0, layout.center > 0 && !down);
+	const away = frame >= frames.firstCaller || isUpward() ? !down : down;
+
+	return away ? outward(frame) : frames.parent[frame];
 }
 
 const keyActions = {
 	ArrowLeft: () => focusOn(beside(focus, -1)),
 	ArrowRight: () => focusOn(beside(focus, 1)),
-	ArrowUp: () => focusOn(choice.up ? below(focus) : frames.parent[focus]),
-	ArrowDown: () => focusOn(choice.up ? frames.parent[focus] : below(focus)),
+	ArrowUp: () => focusOn(vertical(focus, false)),
+	ArrowDown: () => focusOn(vertical(focus, true)),
 	Enter: () => zoomTo(focus),
 	"+": () => zoomTo(focus),
 	Backspace: () => zoomTo(frames.parent[zoom]),
 	"-": () => zoomTo(frames.parent[zoom]),
 	Home: () => zoomTo(0),
-	Escape: () => search.query ? setSearch("") : zoomTo(0),
+	Escape: () => search.query ? setSearch("") : zoom !== 0 ? zoomTo(frames.parent[zoom]) : choice.sandwich ? closeSandwich() : focusOn(0),
+	n: () => goToMatch(1),
+	N: () => goToMatch(-1),
+	s: () => toggleSandwich(),
 };
 
 function onKey(event) {
@@ -151,10 +171,13 @@ function onKey(event) {
 	if (at === $("search")) {
 		if (event.key === "Escape" || event.key === "Enter") {
 			event.preventDefault();
-			if (event.key === "Escape")
+			if (event.key === "Enter")
+				goToMatch(event.shiftKey ? -1 : 1);
+			else
 				setSearch("");
-			canvas.focus({ preventScroll: true });
 		}
+		if (event.key === "Escape")
+			canvas.focus({ preventScroll: true });
 		return; // a second Ctrl F is the browser's own
 	}
 	if (toSearch && at.tagName !== "SELECT") {
@@ -162,11 +185,26 @@ function onKey(event) {
 		$("search").focus();
 		$("search").select();
 	} else if (action && !event.ctrlKey && !event.metaKey && !event.altKey &&
-		   (at === canvas || at === document.body || event.key === "Escape")) {
+		   choice.tab === "flame" && (at === canvas || at === document.body || event.key === "Escape")) {
 		event.preventDefault();
 		canvas.focus({ preventScroll: true });
 		action();
 	}
+}
+
+// A link with the page's state. Without leave to use the clipboard, the link stands where it can be copied by hand.
+async function copyLink() {
+	try {
+		await navigator.clipboard.writeText(location.href);
+		say("Link copied: it opens the page as it is now.");
+	} catch {
+		say("Copy the address of this page: it opens the page as it is now.");
+	}
+}
+
+function say(text) {
+	$("said").textContent = text;
+	setTimeout(() => ($("said").textContent = ""), 6000);
 }
 
 function refit() {
@@ -194,9 +232,14 @@ function listen() {
 	listenToPointer();
 	document.addEventListener("keydown", onKey);
 	$("search").addEventListener("input", (event) => setSearch(event.target.value));
+	$("next").addEventListener("click", () => goToMatch(1));
+	$("previous").addEventListener("click", () => goToMatch(-1));
+	$("zoom-in").addEventListener("click", () => zoomTo(focus));
+	$("sandwich").addEventListener("click", toggleSandwich);
+	$("copy").addEventListener("click", copyLink);
 	new ResizeObserver(() => printing || refit()).observe(stage);
 	darkMode.addEventListener("change", retheme);
 	addEventListener("beforeprint", () => setPrinting(true));
 	addEventListener("afterprint", () => setPrinting(false));
-	addEventListener("hashchange", loadState);
+	addEventListener("hashchange", () => loadState());
 }

@@ -1,89 +1,161 @@
-// The canvas: what is drawn where, and what is under a point.
+// The canvases: what is drawn where, and what is under a point.
 
-const ROW_PX = 20;
-const MIN_FRAME_PX = 0.3;
+const ROW_PX = 22;
+const MIN_FRAME_PX = 1; // narrower frames are joined
 const MIN_TEXT_PX = 22;
 const TEXT_PAD_PX = 5;
 const ZOOM_MS = 140;
 const PRINT_WIDTH_PX = 1400;
 const PRINT_HEIGHT_MAX_PX = 8000;
+const MODULE_COLORS = ["gemm", "nccl", "elementwise", "reduction", "attention", "copy", "kernel", "graph", "wait"];
 
-const canvas = $("graph"), stage = $("stage"), context = canvas.getContext("2d");
+const canvas = $("graph"), overlay = $("overlay"), stage = $("stage");
+const context = canvas.getContext("2d", { alpha: false }), over = overlay.getContext("2d");
 const darkMode = matchMedia("(prefers-color-scheme: dark)"), calmMode = matchMedia("(prefers-reduced-motion: reduce)");
-let theme, fillOfName = [], charWidths = new Map();
+let theme, charWidths = new Map(), asciiWidths = new Float64Array(128), moduleColors = new Map();
+let pixels = { image: null, all: null, line: null, edge: null, colors: new Map() };
 
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const color = (name) => style.getPropertyValue(name).trim();
 
 	theme = { paper: color("--paper"), ink: color("--frame-ink"), accent: color("--accent"), text: color("--ink"),
-		hit: color("--hit").split(/[ %]+/).map(Number), font: `12px ${getComputedStyle(document.body).fontFamily}` };
-	for (const kind of KINDS)
-		theme[kind] = color(`--frame-${kind}`).split(/[ %]+/).map(Number);
-	fillOfName = [];
+		small: color("--small"), smallLine: color("--small-line"), more: color("--more"), less: color("--less"),
+		font: `12px ${getComputedStyle(document.body).fontFamily}` };
+	for (const word of [...CLASSES, "hit"])
+		theme[word] = color(`--class-${word}`);
 	charWidths = new Map();
+	asciiWidths.fill(0);
+	pixels.colors = new Map();
 }
 
+// The modules that have most; all others share one colour.
+function countModules() {
+	const sizes = new Map();
+
+	for (let frame = 1; frame < frames.nr; frame++) {
+		const module = moduleOfId(profile, frames.name[frame]);
+
+		if (frame >= frames.nrGroups && module !== "other")
+			sizes.set(module, (sizes.get(module) ?? 0) + layout.value[frame]);
+	}
+	const most = [...sizes].sort((a, b) => b[1] - a[1]).slice(0, MODULE_COLORS.length);
+	moduleColors = new Map(most.map(([module], i) => [module, MODULE_COLORS[i]]));
+}
+
+// The colour of a frame: a word of the theme, or of a difference the colour itself.
 function fillOf(frame) {
 	const id = frames.name[frame];
 
 	if (search.names?.[id])
-		return `hsl(${theme.hit[0]} ${theme.hit[1]}% ${theme.hit[2]}%)`;
+		return "hit";
 	if (changes)
 		return fillOfChange(changes.most ? changes.of[frame] / changes.most : 0);
-	return fillOfName[id] ??= fillOfKind(kindOf(frame), hashName(profile.names[id]));
+	if (choice.color === "module" && frame >= frames.nrGroups)
+		return moduleColors.get(moduleOfId(profile, id)) ?? "native";
+	return classOf(frame);
+}
+
+const channelsOf = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+
+// As much of one colour as its part says, and the rest of another; all are #rrggbb.
+function mixColors(color, rest, part) {
+	const other = channelsOf(rest);
+
+	return `#${channelsOf(color).map((value, i) => Math.round(value * part + other[i] * (1 - part)).toString(16).padStart(2, "0")).join("")}`;
 }
 
 // More is red, less is blue, the more the stronger; what is as it was is grey.
 function fillOfChange(change) {
-	return change === 0 ? "hsl(0 0% 84%)" : `hsl(${change > 0 ? 8 : 214} 85% ${90 - 36 * Math.abs(change)}%)`;
+	return change === 0 ? "#d6d6d6" : mixColors(change > 0 ? "#f0503a" : "#4a86f0", "#e8e4e4", 0.15 + 0.85 * Math.abs(change));
 }
 
-function fillOfKind(kind, hash) {
-	const [hue, saturation, lightness] = theme[kind];
-	const turn = kind === "group" || kind === "unknown" ? 0 : (hash % 17 - 8) * 0.7;
-	const shade = ((hash >>> 8) % 9 - 4) * 0.9;
+// The pixel of a colour that is this opaque over the paper.
+function pixelOf(fill, alpha) {
+	let known = pixels.colors.get(alpha);
 
-	return `hsl(${hue + turn} ${saturation}% ${lightness + shade}%)`;
-}
+	if (known === undefined)
+		pixels.colors.set(alpha, known = new Map());
+	let pixel = known.get(fill);
+	if (pixel === undefined) {
+		const color = theme[fill] ?? fill;
+		const [red, green, blue] = channelsOf(alpha === 1 ? color : mixColors(color, theme.paper, alpha));
 
-// As much of the name as fits. Widths of characters are remembered: measuring whole names is what would be slow.
-function fitText(name, width) {
-	let used = 0, at = 0;
-	const ellipsis = charWidth("…");
-
-	for (let fits = 0; at < name.length; ) {
-		const char = String.fromCodePoint(name.codePointAt(at));
-
-		used += charWidth(char);
-		if (used > width)
-			return fits ? `${name.slice(0, fits)}…` : "";
-		at += char.length;
-		if (used + ellipsis <= width)
-			fits = at;
+		known.set(fill, pixel = (0xff000000 | blue << 16 | green << 8 | red) >>> 0);
 	}
-	return name;
+	return pixel;
 }
 
-function charWidth(char) {
-	let width = charWidths.get(char);
+// ---- Text ----
 
-	if (width === undefined)
-		charWidths.set(char, width = context.measureText(char).width);
+// Widths of characters are remembered: measuring whole names is what would be slow.
+function charWidth(char) {
+	const code = char.codePointAt(0);
+	let width = code < 128 ? asciiWidths[code] : charWidths.get(char) ?? 0;
+
+	if (width === 0) {
+		width = context.measureText(char).width;
+		if (code < 128)
+			asciiWidths[code] = width;
+		else
+			charWidths.set(char, width);
+	}
 	return width;
 }
 
+// The width of a text; what is beyond a limit does not matter.
+function textWidth(text, limit) {
+	let width = 0;
+
+	for (const char of text)
+		if ((width += charWidth(char)) > limit)
+			break;
+	return width;
+}
+
+// The full name, else the one without templates, else that with a hole in its middle: the end tells kernels apart.
+function fitText([full, short], width) {
+	if (textWidth(full, width) <= width)
+		return full;
+	if (textWidth(short, width) <= width)
+		return short;
+	const chars = Array.from(short.replaceAll("<…>", ""));
+	let used = charWidth("…"), head = 0, tail = 0;
+
+	for (;;) {
+		const atHead = head <= 1.5 * tail, next = charWidth(atHead ? chars[head] : chars[chars.length - 1 - tail]);
+
+		if (used + next > width)
+			break;
+		used += next;
+		if (atHead)
+			head++;
+		else
+			tail++;
+	}
+	return head > 1 ? `${chars.slice(0, head).join("")}…${tail ? chars.slice(-tail).join("") : ""}` : "";
+}
+
+// ---- Geometry ----
+
 const target = () => ({ from: layout.x[zoom], span: layout.value[zoom] });
+
+function shownRows() {
+	const { from, span } = target();
+	const first = highestRow(layout, from, from + span);
+
+	return { first, nr: deepestRow(layout, from, from + span) - first + 1 };
+}
 
 // Rows on the canvas, whether or not it is high enough for them.
 function contentHeight() {
-	const { from, span } = target();
-	const rows = (deepestRow(layout, from, from + span) + 1) * ROW_PX + 1;
+	const rows = shownRows().nr * ROW_PX + 1;
 
 	return printing ? Math.min(rows, PRINT_HEIGHT_MAX_PX) : Math.max(rows, stage.clientHeight);
 }
 
-const rowTop = (depth, height) => choice.up ? height - (depth + 1) * ROW_PX : depth * ROW_PX;
+const isUpward = () => choice.up && layout.center === 0;
+const rowTop = (depth, height, first) => isUpward() ? height - (depth + 1) * ROW_PX : (depth - first) * ROW_PX;
 
 function resize() {
 	const height = contentHeight();
@@ -92,15 +164,88 @@ function resize() {
 	const ratio = printing ? 2 : devicePixelRatio || 1;
 
 	$("spacer").style.height = `${height - shown}px`;
-	if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(shown * ratio)) {
-		canvas.width = Math.round(width * ratio);
-		canvas.height = Math.round(shown * ratio);
-		canvas.style.width = `${width}px`;
-		canvas.style.height = `${shown}px`;
-	}
+	for (const each of [canvas, overlay])
+		if (each.width !== Math.round(width * ratio) || each.height !== Math.round(shown * ratio)) {
+			each.width = Math.round(width * ratio);
+			each.height = Math.round(shown * ratio);
+			each.style.width = `${width}px`;
+			each.style.height = `${shown}px`;
+		}
 	canvasSize = { width, height: shown };
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	over.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
+
+// ---- Boxes: frames, and runs of frames that are too narrow ----
+
+const isWide = (frame, scale) => layout.value[frame] * scale >= MIN_FRAME_PX;
+
+// The innermost frame around a narrow one that is wide.
+function ownerOf(frame, scale) {
+	do
+		frame = frames.parent[frame];
+	while (frame !== 0 && !isWide(frame, scale));
+	return frame;
+}
+
+// The end of the run of narrow frames that begins at a place of a row. Narrow frames of one owner are one run. edge:
+// where the owner ends, if all behind a narrow frame are narrow up to there; else -1.
+function endOfRun(depth, at, edge, scale) {
+	const row = layout.rows[depth], left = layout.left[depth], right = layout.right[depth];
+
+	if (edge >= 0)
+		return firstAbove(right, at + 1, edge);
+	const owner = ownerOf(row[at], scale), step = MIN_FRAME_PX / scale;
+	for (let end = at; ; ) {
+		// What ends within a pixel is narrow: no need to look at it.
+		const next = firstAbove(right, end + 1, left[end] + step);
+
+		end = next;
+		if (end === row.length || isWide(row[end], scale) || ownerOf(row[end], scale) !== owner || left[end] > right[next - 1] + step)
+			return end;
+	}
+}
+
+// Calls visit(at, end, left, right) for each box of a row from left to right, until it returns true. Returns the ends of
+// its runs' owners, for the row that is further from the root; edges: those of the row that is nearer, null: not known.
+function visitBoxes(depth, { from, span }, visit, edges = null) {
+	const row = layout.rows[depth], left = layout.left[depth], right = layout.right[depth];
+	const scale = canvasSize.width / span, narrow = MIN_FRAME_PX / scale, own = [];
+	let near = 0;
+
+	// Where the narrow frames of one owner end; -1: their order does not say.
+	const edgeOf = (at) => {
+		let owner = frames.parent[row[at]];
+
+		if (layout.value[owner] < narrow && edges) {
+			while (near < edges.length && edges[near] <= left[at])
+				near++;
+			return edges[near] ?? -1;
+		}
+		owner = ownerOf(row[at], scale);
+		return choice.byName || owner < frames.nrGroups ? -1 : layout.x[owner] + layout.value[owner];
+	};
+
+	for (let at = firstAfter(layout, depth, from); at < row.length; ) {
+		const start = (left[at] - from) * scale;
+		let end = at + 1;
+
+		if (start >= canvasSize.width)
+			break;
+		if (right[at] - left[at] < narrow) {
+			const edge = edgeOf(at);
+
+			end = endOfRun(depth, at, edge, scale);
+			own.push(edge < 0 ? right[end - 1] : edge);
+		}
+		if (visit(at, end, Math.max(0, start), Math.min(canvasSize.width, (right[end - 1] - from) * scale)))
+			break;
+		at = end;
+	}
+	return own;
+}
+
+// ---- Drawing ----
 
 function queueDraw() {
 	if (!drawQueued)
@@ -127,55 +272,105 @@ function drawFrame(now) {
 	draw();
 }
 
+// Boxes are written as pixels, a line for each row, because a call for each box would take longer. Text comes after.
 function draw() {
 	const started = performance.now();
-	const height = contentHeight(), scroll = printing ? 0 : stage.scrollTop;
+	const height = contentHeight(), scroll = printing ? 0 : stage.scrollTop, { first, nr } = shownRows(), rows = [];
 
-	context.globalAlpha = 1;
-	context.fillStyle = theme.paper;
-	context.fillRect(0, 0, canvasSize.width, canvasSize.height);
-	context.font = theme.font;
+	if (canvas.width === 0 || canvas.height === 0)
+		return;
+	if (choice.color === "module" && moduleColors.size === 0)
+		countModules();
+	if (view.span > 0)
+		for (let depth = first; depth < first + nr; depth++) {
+			const top = rowTop(depth, height, first) - scroll;
+
+			if (top > -ROW_PX && top < canvasSize.height)
+				rows.push({ depth, top });
+		}
+	beginPixels();
+	let edges = null;
+	const texts = rows.map(({ depth, top }) => {
+		const drawn = drawRow(depth, top, depth > layout.center ? edges : null);
+
+		edges = drawn.edges;
+		return drawn.texts;
+	});
+	context.putImageData(pixels.image, 0, 0);
 	context.textBaseline = "middle";
 	context.textAlign = "left";
 	context.direction = "ltr";
-	if (view.span > 0)
-		for (let depth = 0; depth < layout.rows.length; depth++) {
-			const top = rowTop(depth, height) - scroll;
-
-			if (top > -ROW_PX && top < canvasSize.height)
-				drawRow(depth, top);
-		}
-	context.globalAlpha = 1;
-	if (!printing && hover >= 0)
-		outline(hover, theme.text, 1);
-	if (!printing && document.activeElement === canvas)
-		outline(focus, theme.accent, 2);
+	texts.forEach((list, i) => drawTexts(list, rows[i].top + ROW_PX / 2));
+	drawOverlay();
 	drawMs = performance.now() - started;
 }
 
-function drawRow(depth, top) {
-	const row = layout.rows[depth], scale = canvasSize.width / view.span;
-	const faded = depth < layout.depth[zoom];
-
-	for (let at = firstAfter(layout, row, view.from); at < row.length; at++) {
-		const frame = row[at];
-		const left = Math.max(0, (layout.x[frame] - view.from) * scale);
-		const right = Math.min(canvasSize.width, (layout.x[frame] + layout.value[frame] - view.from) * scale);
-		const width = right - left;
-
-		if (left >= canvasSize.width)
-			break;
-		if (width < MIN_FRAME_PX)
-			continue;
-		context.globalAlpha = faded ? 0.5 : search.names && !search.names[frames.name[frame]] ? 0.42 : 1;
-		context.fillStyle = fillOf(frame);
-		context.fillRect(left, top, width > 3 ? width - 1 : width * 0.85, ROW_PX - 1);
-		if (width < MIN_TEXT_PX)
-			continue;
-		context.globalAlpha = faded ? 0.7 : search.names && !search.names[frames.name[frame]] ? 0.75 : 1;
-		context.fillStyle = theme.ink;
-		context.fillText(fitText(nameOf(frame), width - 2 * TEXT_PAD_PX), left + TEXT_PAD_PX, top + ROW_PX / 2);
+function beginPixels() {
+	context.font = theme.font; // a new size of the canvas has reset it
+	if (pixels.image?.width !== canvas.width || pixels.image.height !== canvas.height) {
+		pixels.image = context.createImageData(canvas.width, canvas.height);
+		pixels.all = new Uint32Array(pixels.image.data.buffer);
+		pixels.line = new Uint32Array(canvas.width);
+		pixels.edge = new Uint32Array(canvas.width);
 	}
+	pixels.all.fill(pixelOf("paper", 1));
+}
+
+// What is between a zoomed frame and the root is faded.
+const isAround = (depth) => zoom !== 0 && (depth >= layout.center ? depth < layout.depth[zoom] : depth > layout.depth[zoom]);
+
+// Writes a row's boxes, and returns its texts. The line at its upper and lower edge lacks runs of narrow frames.
+function drawRow(depth, top, near) {
+	const row = layout.rows[depth], faded = isAround(depth), ratio = canvas.width / canvasSize.width, texts = [];
+	const { line, edge } = pixels, paper = pixelOf("paper", 1), gap = Math.round(ratio);
+
+	line.fill(paper);
+	edge.fill(paper);
+	const edges = visitBoxes(depth, view, (at, end, left, right) => {
+		const frame = row[at], width = right - left, from = Math.round(left * ratio);
+		const to = Math.max(from + 1, Math.round(right * ratio) - (width > 3 ? gap : 0));
+
+		if (end > at + 1) {
+			drawRun(end - at, left, width, from, to, texts);
+			return;
+		}
+		const dim = search.names && !search.names[frames.name[frame]];
+		const pixel = pixelOf(fillOf(frame), faded ? 0.5 : dim ? 0.42 : 1);
+
+		line.fill(pixel, from, to);
+		edge.fill(pixel, from, to);
+		if (width >= MIN_TEXT_PX)
+			texts.push({ left: left + TEXT_PAD_PX, alpha: faded ? 0.7 : dim ? 0.75 : 1, color: theme.ink,
+				text: fitText(frame === 0 && !choice.sandwich ? [labelOf(0), labelOf(0)] : labelsOfId(profile, frames.name[frame]),
+					width - 2 * TEXT_PAD_PX) });
+	}, near);
+	const bottom = Math.min(canvas.height, Math.round((top + ROW_PX - 1) * ratio)), begin = Math.round(top * ratio);
+	for (let y = Math.max(0, begin); y < bottom; y++)
+		pixels.all.set(y < begin + 3 * gap || y >= Math.round((top + ROW_PX - 4) * ratio) ? edge : line, y * canvas.width);
+	return { texts, edges };
+}
+
+// A run of narrow frames: a lower box with stripes, and their number if there is room.
+function drawRun(nr, left, width, from, to, texts) {
+	const { line } = pixels, paper = pixelOf("paper", 1), stripe = pixelOf("smallLine", 1), text = `+${nr}`;
+	const wide = textWidth(text, width), ratio = canvas.width / canvasSize.width;
+
+	line.fill(pixelOf("small", 1), from, to);
+	for (let x = from + 1; x < to - 1; x += 3)
+		line[x] = stripe;
+	if (width < wide + 2 * TEXT_PAD_PX)
+		return;
+	line.fill(paper, from + Math.round(3 * ratio), from + Math.round((wide + 7) * ratio));
+	texts.push({ left: left + TEXT_PAD_PX, alpha: 1, color: theme.text, text });
+}
+
+function drawTexts(texts, y) {
+	for (const { left, alpha, color, text } of texts) {
+		context.globalAlpha = alpha;
+		context.fillStyle = color;
+		context.fillText(text, left, y);
+	}
+	context.globalAlpha = 1;
 }
 
 // Where a frame is on the canvas once a zoom has ended; null: not inside the zoomed frame's width, or too narrow.
@@ -184,31 +379,55 @@ function rectOf(frame) {
 	const left = Math.max(0, (layout.x[frame] - from) * scale);
 	const right = Math.min(canvasSize.width, (layout.x[frame] + layout.value[frame] - from) * scale);
 
-	if (!(right - left >= MIN_FRAME_PX) || (frame !== 0 && layout.depth[frame] === 0))
+	if (!(right - left >= MIN_FRAME_PX) || (frame !== 0 && layout.depth[frame] === layout.center))
 		return null;
-	return { x: left, y: rowTop(layout.depth[frame], contentHeight()) - stage.scrollTop, w: right - left, h: ROW_PX };
+	return { x: left, y: rowTop(layout.depth[frame], contentHeight(), shownRows().first) - stage.scrollTop, w: right - left,
+		h: ROW_PX };
 }
 
-function outline(frame, color, width) {
-	const rect = zoomStart ? null : rectOf(frame);
+// Outlines have a canvas of their own, so that the pointer costs no drawing of frames.
+function drawOverlay() {
+	over.clearRect(0, 0, canvasSize.width, canvasSize.height);
+	if (printing || zoomStart)
+		return;
+	if (focus !== 0)
+		outline(rectOf(focus), theme.text, 2);
+	if (document.activeElement === canvas)
+		outline(rectOf(focus), theme.accent, 2);
+	if (hover)
+		outline(hover.rect, theme.text, 1);
+}
 
+function outline(rect, color, width) {
 	if (!rect)
 		return;
-	context.strokeStyle = color;
-	context.lineWidth = width;
-	context.strokeRect(rect.x + width / 2, rect.y + width / 2, Math.max(1, rect.w - 1 - width), ROW_PX - 1 - width);
+	over.strokeStyle = color;
+	over.lineWidth = width;
+	over.strokeRect(rect.x + width / 2, rect.y + width / 2, Math.max(1, rect.w - 1 - width), ROW_PX - 1 - width);
 }
 
-// The frame under a point of the canvas, -1: none.
-function hit(x, y) {
-	const { from, span } = target(), scale = canvasSize.width / span, height = contentHeight();
-	const row = Math.floor((choice.up ? height - (y + stage.scrollTop) : y + stage.scrollTop) / ROW_PX);
-	const list = layout.rows[row];
+// The box under a point of the canvas: { frame, nr, rect }. frame is the widest of nr frames. null: none is there.
+function boxAt(x, y) {
+	const height = contentHeight(), { first, nr } = shownRows();
+	const place = Math.floor((isUpward() ? height - (y + stage.scrollTop) : y + stage.scrollTop) / ROW_PX);
+	const depth = place + first, list = layout.rows[depth];
+	let box = null;
 
-	if (!list || !(span > 0) || x < 0 || x >= canvasSize.width)
-		return -1;
-	const place = from + x / scale, at = firstAfter(layout, list, place);
-	if (at === list.length || layout.x[list[at]] > place || layout.value[list[at]] * scale < MIN_FRAME_PX)
-		return -1;
-	return list[at];
+	if (!list || place < 0 || place >= nr || !(target().span > 0) || x < 0 || x >= canvasSize.width)
+		return null;
+	visitBoxes(depth, target(), (at, end, left, right) => {
+		if (x >= left && x < Math.max(right, left + MIN_FRAME_PX)) {
+			const inside = list.subarray(at, end);
+			let frame = list[at], value = 0;
+
+			for (const each of inside) {
+				frame = layout.value[each] > layout.value[frame] ? each : frame;
+				value += layout.value[each];
+			}
+			box = { frame, nr: end - at, value, rect: { x: left, y: rowTop(depth, height, first) - stage.scrollTop,
+				w: right - left, h: ROW_PX } };
+		}
+		return left > x;
+	});
+	return box;
 }

@@ -1,6 +1,6 @@
 # Turns the viewer's files into C: style and scripts go into the page, their hashes into its security policy, and the
 # page is cut at its two markers. The scripts become one, in the order given, inside one function.
-# cmake -DPAGE=flamegraph.html -DSTYLE=flamegraph.css "-DSCRIPTS=a.js;b.js" -DOUTPUT=html_page.c -P embed.cmake
+# cmake -DPAGE=flamegraph.html "-DSTYLES=a.css;b.css" "-DSCRIPTS=a.js;b.js" -DOUTPUT=html_page.c -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
 # A SHA-256 in hexadecimal as base64: ten groups of three bytes, then two bytes and one '='.
@@ -66,7 +66,11 @@ function(find_marker marker result)
 endfunction()
 
 file(READ "${PAGE}" page)
-file(READ "${STYLE}" style)
+set(style "")
+foreach(file IN LISTS STYLES)
+  file(READ "${file}" text)
+  string(APPEND style "${text}\n")
+endforeach()
 put_in_page("${style}" "@STYLE@" "@STYLE_HASH@")
 set(script "\"use strict\";\n(() => {\n")
 foreach(file IN LISTS SCRIPTS)

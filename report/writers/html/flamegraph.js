@@ -4,7 +4,7 @@ function zoomTo(frame) {
 	if (frame !== zoom && !calmMode.matches && !document.hidden)
 		zoomStart = { ...view, at: performance.now() };
 	zoom = focus = frame;
-	hover = -1;
+	hover = null;
 	$("tip").hidden = true;
 	afterZoom();
 	announce();
@@ -20,46 +20,102 @@ function afterZoom() {
 	queueDraw();
 }
 
-function relayOut(path) {
-	layout = layOut(frames, profile.names, choice.weight);
-	changes = frames.before && changesOf(frames, choice.weight);
-	zoom = focus = findPath(path);
-	hover = -1;
-	zoomStart = null;
+// Makes what is shown. A merge is needed if filters or dimensions changed, else only an order or a sandwich.
+function* prepare(merge) {
+	const whole = merge ? yield* mergeFrames(profile, choice) : tree;
+	const id = choice.sandwich ? sandwichId(whole) : -1;
+	const shown = id < 0 ? whole : yield* sandwichFrames(whole, id);
+
+	for (const weight of WEIGHTS) {
+		sumsOf(shown, weight);
+		yield;
+	}
+	return { whole, shown, placed: yield* layOut(shown, profile.names, choice.weight, choice.byName), sandwiched: id >= 0 };
+}
+
+const sandwichId = (whole) => whole.name.find((id, frame) => frame >= whole.nrGroups && profile.names[id] === choice.sandwich) ?? -1;
+
+function show(merge, path, selected, done) {
+	runTask(prepare(merge), ({ whole, shown, placed, sandwiched }) => {
+		tree = whole;
+		frames = shown;
+		layout = placed;
+		choice.sandwich = sandwiched ? choice.sandwich : "";
+		changes = profile.diff && changesOf(frames, choice.weight);
+		zoom = findPath(path);
+		focus = selected ? findPath(selected) : zoom;
+		hover = null;
+		zoomStart = null;
+		moduleColors.clear();
+		afterZoom();
+		showAround(merge);
+		done?.();
+	});
+}
+
+// What depends on the filters and on what is shown.
+function showAround(merged) {
 	$("empty").hidden = layout.value[0] > 0;
 	$("empty").textContent = profile.leaves === 0 ? "This profile has no GPU work." :
 		`Nothing here has ${choice.weight === "bytes" ? "bytes" : "this weight"} under the choice above.`;
-	afterZoom();
-	if (choice.up)
-		stage.scrollTop = stage.scrollHeight;
-	canvas.setAttribute("aria-label", `Flame graph by ${choice.weight}, ${grouped(frames.nr - 1)} frames. ` +
-		"Arrow keys move, Enter zooms, Escape returns.");
+	stage.scrollTop = isUpward() ? stage.scrollHeight : layout.center > 0 ?
+		(layout.center + 1.5) * ROW_PX - stage.clientHeight / 2 : stage.scrollTop;
+	canvas.setAttribute("aria-label", (choice.sandwich ? `Callers and callees of ${visibleText(choice.sandwich).slice(0, 200)}` :
+		`Flame graph by ${choice.weight}, ${grouped(frames.nr - 1)} frames`) + ". Arrow keys move, Enter zooms, Escape returns.");
+	showLegend();
+	if (merged)
+		showClassBar();
+	openTab(choice.tab);
 }
 
-function remerge(path) {
-	frames = mergeFrames(profile, choice.split, choice.only, choice.join, choice.user);
-	relayOut(path);
-	showLegend();
+const relayOut = (path) => show(false, path ?? zoomPath());
+const remerge = (path) => show(true, path ?? zoomPath());
+
+function openSandwich(id) {
+	// A table's name stands for the leaves of all GPUs; those have it only if they are joined.
+	choice.join ||= /^\[GPU_/.test(profile.names[id]);
+	choice.sandwich = profile.names[id];
+	choice.tab = "flame";
+	setSwitches();
+	openTab("flame");
+	canvas.focus({ preventScroll: true });
+	remerge("");
+}
+
+function closeSandwich() {
+	choice.sandwich = "";
+	relayOut("");
+}
+
+function toggleSandwich() {
+	canvas.focus({ preventScroll: true });
+	if (choice.sandwich)
+		closeSandwich();
+	else if (focus >= frames.nrGroups) {
+		choice.sandwich = nameOf(focus);
+		relayOut("");
+	}
 }
 
 function announce() {
-	$("live").textContent = [nameOf(focus).slice(0, 300),
+	$("live").textContent = [textOf(focus).slice(0, 300),
 		...figuresOf(focus).map(([label, text]) => `${label} ${text}`)].join(", ");
 }
 
 function focusOn(frame) {
 	focus = frame;
-	hover = -1;
+	hover = null;
 	$("tip").hidden = true;
 	reveal(frame);
 	showDetails();
 	announce();
+	saveState();
 	queueDraw();
 }
 
 // Scrolls as far as needed for the frame's row.
 function reveal(frame) {
-	const top = rowTop(layout.depth[frame], contentHeight());
+	const top = rowTop(layout.depth[frame], contentHeight(), shownRows().first);
 
 	if (top < stage.scrollTop)
 		stage.scrollTop = top;
@@ -71,6 +127,7 @@ function reveal(frame) {
 
 // Of several planes the page opens on one, GPU work if that is among them.
 const defaults = () => ({ weight: profile.weight, split: profile.split.join(","), user: profile.user && profile.frameworks,
+	join: profile.nrGpus > 1 && !profile.split.includes("gpu") && !profile.diff,
 	plane: profile.shownPlanes.length > 1 ? profile.shownPlanes[0] : "" });
 
 function saveState() {
@@ -85,21 +142,31 @@ function saveState() {
 			state.set(dimension, choice.only[dimension]);
 	if (defaults().plane && !("plane" in choice.only))
 		state.set("plane", "all");
-	if (choice.join)
-		state.set("join", "1");
+	if (choice.join !== defaults().join)
+		state.set("join", choice.join ? "1" : "0");
 	if (choice.user !== defaults().user)
 		state.set("frames", choice.user ? "user" : "all");
 	if (choice.up)
 		state.set("up", "1");
+	if (choice.byName)
+		state.set("order", "name");
+	if (choice.color !== "class")
+		state.set("color", choice.color);
+	if (choice.sandwich)
+		state.set("sandwich", choice.sandwich);
+	if (choice.tab !== "flame")
+		state.set("tab", choice.tab);
 	if (search.query)
 		state.set("search", search.query);
 	if (zoom !== 0)
 		state.set("zoom", zoomPath());
+	if (focus !== zoom)
+		state.set("at", pathText(focus));
 	if (location.hash.slice(1) !== String(state))
 		history.replaceState(null, "", String(state) ? `#${state}` : location.pathname + location.search);
 }
 
-function loadState() {
+function loadState(done) {
 	const state = new URLSearchParams(location.hash.slice(1));
 	const split = (state.get("split") ?? defaults().split).split(",");
 
@@ -111,17 +178,25 @@ function loadState() {
 			choice.only[dimension] = state.get(dimension);
 	if (!("plane" in choice.only) && state.get("plane") !== "all" && defaults().plane)
 		choice.only.plane = defaults().plane;
-	choice.join = state.get("join") === "1";
+	choice.join = state.has("join") ? state.get("join") === "1" : defaults().join;
 	choice.user = state.has("frames") ? profile.frameworks && state.get("frames") === "user" : defaults().user;
 	choice.up = state.get("up") === "1";
+	choice.byName = state.get("order") === "name";
+	choice.color = state.get("color") === "module" && !profile.diff ? "module" : "class";
+	choice.sandwich = state.get("sandwich") ?? "";
+	choice.tab = state.get("tab") ?? "flame";
 	search.query = state.get("search") ?? "";
 	$("search").value = search.query;
+	setSwitches();
+	show(true, state.get("zoom"), state.get("at"), done);
+}
+
+function setSwitches() {
 	for (const input of document.querySelectorAll(".segments input"))
-		input.checked = input.name === "weight" ? choice.weight === input.value :
+		input.checked = input.name === "weight" || input.name === "color" ? choice[input.name] === input.value :
 			input.name === "split" ? choice.split.has(input.value) : choice[input.value];
 	for (const select of document.querySelectorAll("#only select"))
 		select.value = choice.only[select.name] ?? "";
-	remerge(state.get("zoom"));
 }
 
 // ---- What tests may look at ----
@@ -129,40 +204,62 @@ function loadState() {
 function describe(frame) {
 	if (frame < 0)
 		return null;
-	return { name: nameOf(frame), path: pathOf(frame).map(nameOf), kind: kindOf(frame), rect: rectOf(frame),
+	return { name: nameOf(frame), label: labelOf(frame), path: pathOf(frame).map(nameOf), class: classOf(frame), rect: rectOf(frame),
 		time: String(sumOf(frame, "time")), count: String(sumOf(frame, "count")), bytes: String(sumOf(frame, "bytes")) };
 }
 
+const describeBox = (box) => box && { ...describe(box.frame), nr: box.nr, value: box.value, rect: box.rect };
+
 const inspection = {
 	state: () => ({ weight: choice.weight, split: DIMENSIONS.filter((dimension) => choice.split.has(dimension)),
-		only: { ...choice.only }, join: choice.join, user: choice.user, up: choice.up, total: describe(0), zoom: describe(zoom),
-		focus: describe(focus), hover: describe(hover), frames: frames.nr, rows: layout.rows.length, drawMs,
-		settled: !drawQueued && !zoomStart, search: { query: search.query, frames: search.hits, error: search.error,
+		only: { ...choice.only }, join: choice.join, user: choice.user, up: choice.up, byName: choice.byName, color: choice.color,
+		sandwich: choice.sandwich, tab: choice.tab, total: describe(0), zoom: describe(zoom),
+		focus: describe(focus), hover: describeBox(hover), frames: frames.nr, rows: layout.rows.length, drawMs,
+		search: { query: search.query, frames: search.hits, error: search.error, at: search.at,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),
-	frameAt: (x, y) => describe(hit(x, y)),
+	settled: () => Boolean(layout) && !drawQueued && !zoomStart && !task,
+	frameAt: (x, y) => describeBox(boxAt(x, y)),
 	find: (...path) => describe(Array.from({ length: frames.nr }, (_, frame) => frame).find((frame) =>
 		nameOf(frame) === path[path.length - 1] && (path.length === 1 ||
 			JSON.stringify(pathOf(frame).map(nameOf)) === JSON.stringify(path))) ?? -1),
 	roots: () => Array.from(childrenOf(layout, 0), describe),
+	// The boxes of a row: [names of its frames …] each.
+	boxes: (depth) => {
+		const found = [];
+
+		visitBoxes(depth, target(), (at, end, left, right) => {
+			found.push({ left, right, names: Array.from(layout.rows[depth].subarray(at, end), nameOf) });
+		});
+		return found;
+	},
 	measure: () => {
 		draw();
 		return drawMs;
 	},
+	classOf: classOfName,
+	labelsOf,
+	fit: (name, width) => fitText(labelsOf(name), width),
+	neighbours: () => NEIGHBOURS,
 };
 
-try {
-	profile = decodeProfile(JSON.parse($("profile").textContent));
-	readTheme();
-	showTotals();
-	showLosses();
-	showWindows();
-	showNotices();
-	makeControls();
-	loadState();
-	listen();
-	window.flamegrid = Object.freeze(inspection);
-} catch (error) {
-	$("failure").hidden = false;
-	$("failure").textContent = `This flame graph cannot be shown: ${error.message}`;
-	throw error;
+async function start() {
+	try {
+		profile = decodeProfile(await unpackProfile($("profile").textContent.trim()));
+		readTheme();
+		showTotals();
+		showLosses();
+		showWindows();
+		makeControls();
+		makeTabs();
+		loadState(() => {
+			listen();
+			window.flamegrid = Object.freeze(inspection);
+		});
+	} catch (error) {
+		$("failure").hidden = false;
+		$("failure").textContent = `This flame graph cannot be shown: ${error.message}`;
+		throw error;
+	}
 }
+
+start();

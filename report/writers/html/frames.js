@@ -1,76 +1,203 @@
-// Frames: leaves merged by path under the chosen dimensions, summed exactly, and laid out.
+// Frames: leaves merged by path under the chosen dimensions, and summed exactly.
 
-const KEY_STRIDE = 2 ** 26;
+const SLICE = 20000; // items between two looks at the clock
 
-// Frame 0 is the root; a parent comes before its children; frames 1 to nrGroups - 1 stand for dimensions.
-function mergeFrames(profile, split, only, join, user) {
-	// Several planes stand side by side, each under a frame of its own: their sum means nothing.
-	const mixed = profile.shownPlanes.length > 1 && !("plane" in only);
-	const parent = [0], children = new Map();
-	const name = [mixed ? internName(profile, "all planes, side by side") : profile.nodeName[0]];
-	const child = (frame, id) => {
-		const key = frame * KEY_STRIDE + id;
-		let found = children.get(key);
+// Frames by parent and name. Frame 0 is the root, and a parent comes before its children.
+class FrameTable {
+	constructor(rootName, capacity, children = 512) {
+		this.parent = new Int32Array(capacity);
+		this.name = new Int32Array(capacity);
+		this.name[0] = rootName;
+		this.nr = 1;
+		this.slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * children + 2)));
+		this.nrSlots = 0;
+	}
 
-		if (found === undefined) {
-			found = parent.push(frame) - 1;
-			name.push(id);
-			children.set(key, found);
+	push(parent, name) {
+		if (this.nr === this.parent.length)
+			for (const column of ["parent", "name"]) {
+				const old = this[column];
+
+				this[column] = new Int32Array(2 * old.length);
+				this[column].set(old);
+			}
+		this.parent[this.nr] = parent;
+		this.name[this.nr] = name;
+		return this.nr++;
+	}
+
+	// The frame of this name under a parent; it is made if child() did not make it before.
+	child(parent, name) {
+		if (2 * this.nrSlots >= this.slots.length)
+			this.grow();
+		const at = this.find(parent, name);
+
+		if (this.slots[at] === 0) {
+			this.slots[at] = this.push(parent, name);
+			this.nrSlots++;
 		}
-		return found;
-	};
-	const groupOfRow = profile.rows.map((row) => {
+		return this.slots[at];
+	}
+
+	find(parent, name) {
+		const mask = this.slots.length - 1;
+		let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name, 0x85ebca6b)) >>> 0;
+
+		for (at = (at ^ at >>> 15) & mask; this.slots[at] !== 0; at = (at + 1) & mask)
+			if (this.parent[this.slots[at]] === parent && this.name[this.slots[at]] === name)
+				break;
+		return at;
+	}
+
+	grow() {
+		const old = this.slots;
+
+		this.slots = new Int32Array(2 * old.length);
+		for (const frame of old)
+			if (frame !== 0)
+				this.slots[this.find(this.parent[frame], this.name[frame])] = frame;
+	}
+}
+
+// A row's frame for the chosen dimensions; -1: the filters leave it out.
+function groupsOfRows(profile, table, { split, only }, mixed) {
+	return Int32Array.from(profile.rows, (row) => {
 		if (DIMENSIONS.some((dimension) => dimension in only && String(row[dimension]) !== only[dimension]))
 			return -1;
 		return DIMENSIONS.filter((dimension) => dimension === "plane" ? mixed : split.has(dimension)).reduce((frame, dimension) =>
-			child(frame, internName(profile, dimensionName(dimension, row[dimension]))), 0);
+			table.child(frame, internName(profile, dimensionName(dimension, row[dimension]))), 0);
 	});
-	const nrGroups = parent.length;
-	const leafFrame = new Int32Array(profile.leaves).fill(-1);
-
-	// The frame of a node below another frame. Neighbours of one framework are one, and so are equal frames below it.
-	const under = (frame, node) => {
-		const id = profile.nodeName[node], framework = user ? profile.frameworkOf[id] : 0;
-
-		if (user)
-			return framework && name[frame] === framework ? frame : child(frame, framework || id);
-		name.push(id);
-		return parent.push(frame) - 1;
-	};
-
-	placeLeaves(profile, groupOfRow, nrGroups, (leaf, group, frameOfNode) => {
-		const id = join ? joinedName(profile, profile.leafName[leaf]) : profile.leafName[leaf];
-
-		leafFrame[leaf] = child(pathFrame(profile, leaf, group, frameOfNode, under), id);
-	});
-	const sums = (values) => Object.fromEntries(WEIGHTS.map((weight) =>
-		[weight, sumFrames(values[weight], leafFrame, parent)]));
-
-	return { parent: Int32Array.from(parent), name: Int32Array.from(name), nrGroups, nr: parent.length, leafFrame,
-		ranks: new Map(), sums: sums(profile.values), before: profile.before && sums(profile.before) };
 }
 
-// How many ranks have something of a frame. Looked for when it is asked for: a parent's number is below its children's.
-function countRanks(profile, frames, frame) {
-	if (!frames.ranks.has(frame)) {
-		const ranks = new Set();
+// Leaves group by group, so that one table of frames by node serves all groups in turn.
+function leavesByGroup(profile, groupOfRow, nrGroups) {
+	const first = new Int32Array(nrGroups + 1);
 
-		frames.leafFrame.forEach((at, leaf) => {
-			while (at > frame)
-				at = frames.parent[at];
-			if (at === frame && profile.rows[profile.leafRow[leaf]].rank >= 0)
-				ranks.add(profile.rows[profile.leafRow[leaf]].rank);
-		});
-		frames.ranks.set(frame, ranks.size);
+	for (let leaf = 0; leaf < profile.leaves; leaf++)
+		first[groupOfRow[profile.leafRow[leaf]] + 1]++;
+	const order = new Int32Array(profile.leaves - first[0]);
+	first[0] = 0;
+	for (let group = 0; group < nrGroups; group++)
+		first[group + 1] += first[group];
+	for (let leaf = 0; leaf < profile.leaves; leaf++)
+		if (groupOfRow[profile.leafRow[leaf]] >= 0)
+			order[first[groupOfRow[profile.leafRow[leaf]]]++] = leaf;
+	return order;
+}
+
+function* mergeFrames(profile, chosen) {
+	const { only, join, user } = chosen;
+	// Several planes stand side by side, each under a frame of its own: their sum means nothing.
+	const mixed = profile.shownPlanes.length > 1 && !("plane" in only);
+	const root = mixed ? internName(profile, "all planes, side by side") : profile.nodeName[0];
+	const table = new FrameTable(root, profile.nodes + profile.leaves + 64, profile.leaves + 64);
+	const groupOfRow = groupsOfRows(profile, table, chosen, mixed);
+	const nrGroups = table.nr;
+	const order = leavesByGroup(profile, groupOfRow, nrGroups);
+	const leafFrame = new Int32Array(profile.leaves).fill(-1);
+	const groupOfNode = new Int32Array(profile.nodes).fill(-1), frameOfNode = new Int32Array(profile.nodes);
+	const { nodeParent, nodeName, leafNode, leafName, leafRow, frameworkOf } = profile;
+	const missing = [];
+
+	for (let i = 0; i < order.length; i++) {
+		const leaf = order[i], group = groupOfRow[leafRow[leaf]];
+		let node = leafNode[leaf];
+
+		for (; node !== 0 && groupOfNode[node] !== group; node = nodeParent[node])
+			missing.push(node);
+		let frame = node === 0 ? group : frameOfNode[node];
+		while (missing.length) {
+			node = missing.pop();
+			const id = nodeName[node], framework = user ? frameworkOf[id] : 0;
+
+			// Neighbours of one framework are one, and so are equal frames below it.
+			if (!user)
+				frame = table.push(frame, id);
+			else if (!framework || table.name[frame] !== framework)
+				frame = table.child(frame, framework || id);
+			groupOfNode[node] = group;
+			frameOfNode[node] = frame;
+		}
+		leafFrame[leaf] = table.child(frame, join ? joinedName(profile, leafName[leaf]) : leafName[leaf]);
+		if (i % SLICE === 0)
+			yield;
 	}
-	return frames.ranks.get(frame);
+	return { parent: table.parent.subarray(0, table.nr), name: table.name.subarray(0, table.nr), nrGroups, nr: table.nr,
+		leafFrame, ranks: new Map(), sums: {}, before: {}, center: 0, firstCaller: table.nr };
+}
+
+function joinedName(profile, id) {
+	if (profile.joined[id] === undefined) {
+		const name = profile.names[id], joined = name.replace(/^\[GPU[^_\]]+_/, "[GPU_");
+
+		profile.joined[id] = joined === name ? id : internName(profile, joined);
+	}
+	return profile.joined[id];
+}
+
+// Sums of a weight, made when they are asked for.
+const sumsOf = (frames, weight) => frames.sums[weight] ??= sumFrames(profile.values[weight], frames);
+const beforeOf = (frames, weight) => frames.before[weight] ??= sumFrames(profile.before[weight], frames);
+
+// In a sandwich, callers have leaves of their own, and the root has those of the callees.
+function sumFrames(values, frames) {
+	const { parent, leafFrame, callerLeaf, firstCaller } = frames;
+	const lo = new Float64Array(parent.length), hi = new Float64Array(parent.length);
+
+	for (const place of callerLeaf ? [leafFrame, callerLeaf] : [leafFrame])
+		for (let leaf = 0; leaf < place.length; leaf++) {
+			const frame = place[leaf];
+
+			if (frame < 0)
+				continue;
+			lo[frame] += values.lo[leaf];
+			hi[frame] += values.hi[leaf];
+		}
+	for (let frame = parent.length - 1; frame >= 0; frame--) {
+		const carry = Math.floor(lo[frame] / PART);
+
+		hi[frame] += carry;
+		lo[frame] -= carry * PART;
+		if (frame > 0 && (frame < firstCaller || parent[frame] > 0)) {
+			lo[parent[frame]] += lo[frame];
+			hi[parent[frame]] += hi[frame];
+		}
+	}
+	return { lo, hi };
+}
+
+const exact = (sums, frame) => BigInt(sums.hi[frame]) * BigInt(PART) + BigInt(sums.lo[frame]);
+
+function isBelow(frames, at, frame) {
+	while (at > frame)
+		at = frames.parent[at];
+	return at === frame;
+}
+
+// The sums of each rank in a frame. Made when they are asked for: a parent's number is below its children's.
+function ranksOf(frames, frame) {
+	const key = `${choice.weight} ${frame}`;
+
+	if (!frames.ranks.has(key)) {
+		const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, ranks = new Map();
+		const { lo, hi } = profile.values[choice.weight];
+
+		for (let leaf = 0; leaf < place.length; leaf++) {
+			const { rank } = profile.rows[profile.leafRow[leaf]];
+
+			if (rank >= 0 && isBelow(frames, place[leaf], frame))
+				ranks.set(rank, (ranks.get(rank) ?? 0) + lo[leaf] + hi[leaf] * PART);
+		}
+		frames.ranks.set(key, ranks);
+	}
+	return frames.ranks.get(key);
 }
 
 const FULL_CHANGE = 0.25;
 
 // By how much frames have changed, as a part of what they were: more is above 0. From a quarter on it is 1, or -1.
 function changesOf(frames, weight) {
-	const { lo, hi } = frames.sums[weight], before = frames.before[weight];
+	const { lo, hi } = sumsOf(frames, weight), before = beforeOf(frames, weight);
 	const of = lo.map((low, i) => {
 		const change = low - before.lo[i] + (hi[i] - before.hi[i]) * PART;
 		const full = FULL_CHANGE * (before.lo[i] + before.hi[i] * PART);
@@ -81,133 +208,52 @@ function changesOf(frames, weight) {
 	return { of, most: 1 };
 }
 
-// Leaves group by group, so that one table of frames by node serves all groups in turn.
-function placeLeaves(profile, groupOfRow, nrGroups, place) {
-	const leavesOf = Array.from({ length: nrGroups }, () => []);
+// ---- Sandwich: what calls a function, and what it calls, over all its occurrences ----
 
-	for (let leaf = 0; leaf < profile.leaves; leaf++)
-		if (groupOfRow[profile.leafRow[leaf]] >= 0)
-			leavesOf[groupOfRow[profile.leafRow[leaf]]].push(leaf);
-	const frameOfNode = { group: new Int32Array(profile.nodes).fill(-1), frame: new Int32Array(profile.nodes) };
-	leavesOf.forEach((leaves, group) => leaves.forEach((leaf) => place(leaf, group, frameOfNode)));
-}
+// An occurrence below another one is a part of it, so that no time counts twice.
+function* sandwichFrames(tree, id) {
+	const table = new FrameTable(id, 1024), callee = new Int32Array(tree.nr).fill(-1), outermost = new Int32Array(tree.nr);
 
-function pathFrame(profile, leaf, group, frameOfNode, under) {
-	const missing = [];
-	let node = profile.leafNode[leaf];
+	for (let frame = 1; frame < tree.nr; frame++) {
+		const parent = tree.parent[frame];
 
-	for (; node !== 0 && frameOfNode.group[node] !== group; node = profile.nodeParent[node])
-		missing.push(node);
-	let frame = node === 0 ? group : frameOfNode.frame[node];
-	while (missing.length) {
-		node = missing.pop();
-		frame = under(frame, node);
-		frameOfNode.group[node] = group;
-		frameOfNode.frame[node] = frame;
+		if (callee[parent] >= 0) {
+			callee[frame] = table.child(callee[parent], tree.name[frame]);
+			outermost[frame] = outermost[parent];
+		} else if (tree.name[frame] === id && frame >= tree.nrGroups) {
+			callee[frame] = 0;
+			outermost[frame] = frame;
+		}
+		if (frame % SLICE === 0)
+			yield;
 	}
-	return frame;
-}
+	const firstCaller = table.nr, direct = new Map(); // a direct caller may have the name of a direct callee
+	const callersOf = (occurrence) => {
+		let caller = 0;
 
-function joinedName(profile, id) {
-	const name = profile.names[id];
-	const joined = name.replace(/^\[GPU[^_\]]+_/, "[GPU_");
+		for (let frame = tree.parent[occurrence]; frame > 0; frame = tree.parent[frame]) {
+			const name = tree.name[frame];
 
-	return joined === name ? id : internName(profile, joined);
-}
+			if (caller === 0 && !direct.has(name))
+				direct.set(name, table.push(0, name));
+			caller = caller === 0 ? direct.get(name) : table.child(caller, name);
+		}
+		return caller;
+	};
+	const leafFrame = new Int32Array(profile.leaves).fill(-1), callerLeaf = new Int32Array(profile.leaves).fill(-1);
+	const known = new Map();
+	for (let leaf = 0; leaf < profile.leaves; leaf++) {
+		const frame = tree.leafFrame[leaf];
 
-function sumFrames(values, leafFrame, parent) {
-	const lo = new Float64Array(parent.length), hi = new Float64Array(parent.length);
-
-	for (let leaf = 0; leaf < leafFrame.length; leaf++) {
-		if (leafFrame[leaf] < 0)
+		if (frame < 0 || callee[frame] < 0)
 			continue;
-		lo[leafFrame[leaf]] += values.lo[leaf];
-		hi[leafFrame[leaf]] += values.hi[leaf];
+		leafFrame[leaf] = callee[frame];
+		if (!known.has(outermost[frame]))
+			known.set(outermost[frame], callersOf(outermost[frame]));
+		callerLeaf[leaf] = known.get(outermost[frame]) || -1;
+		if (leaf % SLICE === 0)
+			yield;
 	}
-	for (let frame = parent.length - 1; frame >= 0; frame--) {
-		const carry = Math.floor(lo[frame] / PART);
-
-		hi[frame] += carry;
-		lo[frame] -= carry * PART;
-		if (frame > 0) {
-			lo[parent[frame]] += lo[frame];
-			hi[parent[frame]] += hi[frame];
-		}
-	}
-	return { lo, hi };
-}
-
-const exact = (sums, frame) => BigInt(sums.hi[frame]) * BigInt(PART) + BigInt(sums.lo[frame]);
-
-// ---- Layout: widest first, dimensions in their natural order ----
-
-const collator = new Intl.Collator("en", { numeric: true });
-
-function layOut(frames, names, weight) {
-	const { lo, hi } = frames.sums[weight];
-	const value = hi.map((high, i) => high * PART + lo[i]);
-	const firstChild = new Int32Array(frames.nr + 1), childList = new Int32Array(frames.nr);
-	const byWidth = (a, b) => value[b] - value[a] || collator.compare(names[frames.name[a]], names[frames.name[b]]);
-	const byName = (a, b) => collator.compare(names[frames.name[a]], names[frames.name[b]]);
-
-	for (let frame = 1; frame < frames.nr; frame++)
-		firstChild[frames.parent[frame] + 1]++;
-	for (let frame = 0; frame < frames.nr; frame++)
-		firstChild[frame + 1] += firstChild[frame];
-	const next = firstChild.slice();
-	for (let frame = 1; frame < frames.nr; frame++)
-		childList[next[frames.parent[frame]]++] = frame;
-
-	const layout = { value, firstChild, childList, x: new Float64Array(frames.nr), depth: new Int32Array(frames.nr),
-		rows: [] };
-	for (let row = [0]; row.length; ) {
-		const below = [];
-
-		layout.rows.push(Int32Array.from(row));
-		for (const frame of row) {
-			const list = childrenOf(layout, frame);
-			let x = layout.x[frame];
-
-			if (list.length > 1)
-				list.sort(list[0] < frames.nrGroups ? byName : byWidth);
-			for (const under of list) {
-				if (value[under] === 0)
-					continue;
-				layout.x[under] = x;
-				layout.depth[under] = layout.rows.length;
-				x += value[under];
-				below.push(under);
-			}
-		}
-		row = below;
-	}
-	return layout;
-}
-
-const childrenOf = (layout, frame) => layout.childList.subarray(layout.firstChild[frame], layout.firstChild[frame + 1]);
-
-// Position in a row of the first frame that ends after x.
-function firstAfter(layout, row, x) {
-	let low = 0, high = row.length;
-
-	while (low < high) {
-		const middle = (low + high) >> 1;
-
-		if (layout.x[row[middle]] + layout.value[row[middle]] > x)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-function deepestRow(layout, from, to) {
-	for (let depth = layout.rows.length - 1; depth > 0; depth--) {
-		const row = layout.rows[depth];
-		const at = firstAfter(layout, row, from);
-
-		if (at < row.length && layout.x[row[at]] < to)
-			return depth;
-	}
-	return 0;
+	return { parent: table.parent.subarray(0, table.nr), name: table.name.subarray(0, table.nr), nrGroups: 1, nr: table.nr,
+		leafFrame, callerLeaf, firstCaller, ranks: new Map(), sums: {}, before: {} };
 }

@@ -12,7 +12,7 @@ struct html_page_part {
 
 extern const struct html_page_part html_page_before_title; /* up to <title>; HTML text follows */
 extern const struct html_page_part
-	html_page_before_profile; /* up to the data element; JSON without '<' follows */
+	html_page_before_profile; /* up to the data element; base64 follows */
 extern const struct html_page_part html_page_end;
 
 #endif

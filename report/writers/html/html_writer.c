@@ -7,13 +7,17 @@
 #include <string.h>
 
 #include "html_page.h"
+#include "html_text.h"
+#include "packed_text.h"
 
 #include "base/hash_index.h"
 #include "proto/record.h"
+#include "report/writers/collectives_writer.h"
+#include "report/writers/json_writer.h"
+#include "report/writers/statistics_writer.h"
 #include "report/writers/text_file.h"
 
-#define VERDICT_MAX           4096u
-#define REPLACEMENT_CHARACTER "\xef\xbf\xbd"
+#define VERDICT_MAX 4096u
 
 /* A set of values by which the reader can split and filter. Each distinct row is written once, and leaves name it by
  * its index. */
@@ -35,13 +39,11 @@ struct dimension_table {
 	uint32_t *of_leaf;       /* for each leaf: its row's index */
 };
 
-/* Writes columns of unsigned numbers as base64 of varints. Most columns have long runs of zeros, so a run is a 0 and
- * its length less one. */
+/* Writes columns of unsigned numbers as varints. Most columns have long runs of zeros, so a run is a 0 and its length
+ * less one. */
 struct column_writer {
 	FILE *out;
-	uint64_t zeros;   /* length of a run that was not written yet */
-	uint32_t pending; /* bytes that were not written yet, first in the highest bits */
-	unsigned int nr_pending;
+	uint64_t zeros; /* length of a run that was not written yet */
 };
 
 static bool has_fields(const void *context, uint32_t id, const void *key)
@@ -106,115 +108,11 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 	return error;
 }
 
-/* Returns the bytes of the well-formed UTF-8 sequence at text, never beyond its NUL; 0: there is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	size_t length;
-	unsigned char low = 0x80, high = 0xbf;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] < 0xc2 || text[0] > 0xf4)
-		return 0;
-	length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-	if (text[0] == 0xe0)
-		low = 0xa0; /* shorter forms exist */
-	else if (text[0] == 0xed)
-		high = 0x9f; /* surrogates */
-	else if (text[0] == 0xf0)
-		low = 0x90; /* shorter forms exist */
-	else if (text[0] == 0xf4)
-		high = 0x8f; /* beyond U+10FFFF */
-	if (text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	return length;
-}
-
-/* U+2028 and U+2029 end a line in older scripts. */
-static bool is_line_separator(const unsigned char *text, size_t length)
-{
-	return length == 3 && text[0] == 0xe2 && text[1] == 0x80 &&
-	       (text[2] == 0xa8 || text[2] == 0xa9);
-}
-
-/* Writes a JSON string that is also harmless inside an HTML script element: without '<' no end tag and no comment can
- * begin. */
-static void write_json_string(FILE *out, const char *string)
-{
-	const unsigned char *text = (const unsigned char *)(string ? string : "");
-
-	putc('"', out);
-	while (*text) {
-		size_t length = utf8_length(text);
-
-		if (length == 0)
-			fputs("\\ufffd", out);
-		else if (is_line_separator(text, length))
-			fprintf(out, "\\u20%02x", text[2] & 0x7fu);
-		else if (*text < 0x20 || *text == 0x7f || strchr("<>&", *text))
-			fprintf(out, "\\u%04x", *text);
-		else if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else
-			fwrite(text, 1, length, out);
-		text += length ? length : 1;
-	}
-	putc('"', out);
-}
-
-static void write_html_text(FILE *out, const char *string)
-{
-	const unsigned char *text = (const unsigned char *)(string ? string : "");
-
-	while (*text) {
-		size_t length = utf8_length(text);
-
-		if (length == 0)
-			fputs(REPLACEMENT_CHARACTER, out);
-		else if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '>')
-			fputs("&gt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else if (*text < 0x20 || *text == 0x7f)
-			putc(' ', out);
-		else
-			fwrite(text, 1, length, out);
-		text += length ? length : 1;
-	}
-}
-
-static void write_base64(FILE *out, uint32_t bits, unsigned int nr_bytes)
-{
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	bits <<= 8 * (3 - nr_bytes);
-	putc(alphabet[bits >> 18 & 63], out);
-	putc(alphabet[bits >> 12 & 63], out);
-	putc(nr_bytes > 1 ? alphabet[bits >> 6 & 63] : '=', out);
-	putc(nr_bytes > 2 ? alphabet[bits & 63] : '=', out);
-}
-
-static void put_byte(struct column_writer *writer, uint8_t byte)
-{
-	writer->pending = writer->pending << 8 | byte;
-	if (++writer->nr_pending < 3)
-		return;
-	write_base64(writer->out, writer->pending, 3);
-	writer->pending = 0;
-	writer->nr_pending = 0;
-}
-
 static void put_varint(struct column_writer *writer, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
-		put_byte(writer, (uint8_t)(value | 0x80));
-	put_byte(writer, (uint8_t)value);
+		putc((int)(value & 0x7f) | 0x80, writer->out);
+	putc((int)value, writer->out);
 }
 
 static void end_column(struct column_writer *writer)
@@ -340,10 +238,6 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 {
 	struct column_writer writer = {.out = out};
 
-	fprintf(out,
-		",\n\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32
-		",\n\"columns\":\"",
-		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
 	put_nodes(&writer, tree);
 	put_dimensions(&writer, table);
 	put_leaves(&writer, tree, table);
@@ -351,9 +245,6 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 		put_before(&writer, diff);
 	if (has_frameworks(tree))
 		put_frameworks(&writer, tree);
-	if (writer.nr_pending)
-		write_base64(out, writer.pending, writer.nr_pending);
-	putc('"', out);
 }
 
 /* 64-bit numbers are written as text, because JavaScript would round them. */
@@ -388,7 +279,7 @@ static void write_verdict(FILE *out, const struct report_tree *tree)
 	const char *before = "";
 
 	if (!tree->leaves_given_up) {
-		write_json_string(out, verdict);
+		html_text_json(out, verdict);
 		return;
 	}
 	int size =
@@ -402,7 +293,7 @@ static void write_verdict(FILE *out, const struct report_tree *tree)
 		before = ", ";
 	}
 	snprintf(text + size, sizeof(text) - (size_t)size, " (flamegrid report --by shows each)");
-	write_json_string(out, text);
+	html_text_json(out, text);
 }
 
 static void write_losses(FILE *out, const struct report_tree *tree)
@@ -449,7 +340,7 @@ static void write_options(FILE *out, const struct html_options *options)
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);
-	write_json_string(out, options->subtitle);
+	html_text_json(out, options->subtitle);
 	fprintf(out, ",\"weight\":\"%s\",\"split\":[", weights[options->weight]);
 	for (unsigned int i = 0; i < REPORT_DIMENSIONS; i++) {
 		if (!(options->split & 1u << i))
@@ -467,16 +358,30 @@ static void write_strings(FILE *out, const struct report_tree *tree)
 	for (uint32_t i = 0; i < tree->nr_strings; i++) {
 		if (i)
 			fputs(",\n", out);
-		write_json_string(out, tree->strings[i]);
+		html_text_json(out, tree->strings[i]);
 	}
 	putc(']', out);
+}
+
+/* Writes what the page's tables show beside the leaves. Numbers above 2^53 are rounded there. */
+static void write_tables(FILE *out, const struct report_tree *tree,
+			 const struct html_options *options)
+{
+	fputs(",\n", out);
+	if (options->statistics)
+		statistics_writer_json(out, options->statistics);
+	if (options->collectives)
+		collectives_writer_json(out, options->collectives);
+	if (options->busy)
+		json_writer_devices(out, options->busy);
+	json_writer_memory(out, tree);
 }
 
 static void write_profile(FILE *out, const struct report_tree *tree,
 			  const struct dimension_table *table, const struct html_options *options)
 {
 	fputs("{\"version\":1,\"title\":", out);
-	write_json_string(out, tree->title);
+	html_text_json(out, tree->title);
 	fprintf(out, ",\"simulated\":%s,\"steps\":%s", tree->simulated ? "true" : "false",
 		tree->steps ? "true" : "false");
 	write_options(out, options);
@@ -488,14 +393,17 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_strings(out, tree);
 	if (options->diff) {
 		fputs(",\n\"diff\":[", out);
-		write_json_string(out, options->diff->label_before);
+		html_text_json(out, options->diff->label_before);
 		putc(',', out);
-		write_json_string(out, options->diff->label_after);
+		html_text_json(out, options->diff->label_after);
 		putc(']', out);
 	}
 	fprintf(out, ",\n\"frameworks\":%s", has_frameworks(tree) ? "true" : "false");
+	write_tables(out, tree, options);
+	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
+		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
+	putc('\0', out);
 	write_columns(out, tree, table, options->diff);
-	putc('}', out);
 }
 
 static bool nodes_are_valid(const struct report_tree *tree)
@@ -546,6 +454,8 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 {
 	static const struct html_options defaults = {.weight = FOLDED_TIME};
 	struct dimension_table table;
+	struct packed_text *packed;
+	FILE *stream;
 
 	if (!options)
 		options = &defaults;
@@ -553,11 +463,16 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;
+	if (packed_text_open(out, &packed, &stream) < 0) {
+		dimension_table_fini(&table);
+		return -ENOMEM;
+	}
 
 	write_part(out, &html_page_before_title);
-	write_html_text(out, tree->title);
+	html_text_write(out, tree->title);
 	write_part(out, &html_page_before_profile);
-	write_profile(out, tree, &table, options);
+	write_profile(stream, tree, &table, options);
+	packed_text_close(packed, stream);
 	write_part(out, &html_page_end);
 	dimension_table_fini(&table);
 	return text_file_flush(out);

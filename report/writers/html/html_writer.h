@@ -1,6 +1,6 @@
 /* Writes a report tree as one HTML page: an interactive flame graph that needs no other file and no
  * network. The page forbids itself everything but its own script and style (Content-Security-Policy
- * with their hashes); names of frames travel as JSON text and reach the screen as text only. Any
+ * with their hashes); the profile travels deflated, and its names reach the screen as text only. Any
  * thread may call; the tree must not change meanwhile. */
 #ifndef HTML_WRITER_H
 #define HTML_WRITER_H
@@ -9,8 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report/model/report_busy.h"
+#include "report/model/report_collectives.h"
 #include "report/model/report_diff.h"
 #include "report/model/report_dimension.h"
+#include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
 #include "report/writers/folded_writer.h"
 
@@ -25,6 +28,10 @@ struct html_options {
 	/* the difference that the tree shows, whose frames are coloured by change; borrowed until the call returns;
 	 * NULL: none */
 	const struct report_diff *diff;
+	/* the input of the page's tables of kernels, collectives and devices; borrowed as above; NULL: none */
+	const struct report_statistics *statistics;
+	const struct report_collectives *collectives;
+	const struct report_busy *busy;
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become U+FFFD. options NULL:

@@ -2,8 +2,6 @@
 
 const WEIGHTS = ["time", "count", "bytes"];
 const DIMENSIONS = ["plane", "job", "step-kind", "host", "rank", "gpu", "context", "stream", "thread"];
-const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
-	"cpu", "offcpu", "call", "idle", "python", "native", "api", "group", "unknown", "other"];
 
 // Of what host threads did; their GPU is -2.
 const NO_STREAM = 2 ** 32 - 1;
@@ -12,12 +10,8 @@ const NO_STREAM = 2 ** 32 - 1;
 const PART = 2 ** 28;
 
 class ColumnReader {
-	constructor(base64) {
-		const text = atob(base64);
-
-		this.bytes = new Uint8Array(text.length);
-		for (let i = 0; i < text.length; i++)
-			this.bytes[i] = text.charCodeAt(i);
+	constructor(bytes) {
+		this.bytes = bytes;
 		this.at = 0;
 		this.hi = 0;
 	}
@@ -67,11 +61,46 @@ class ColumnReader {
 
 		return lo.map((low, i) => low + hi[i] * PART);
 	}
+
+	// The same for numbers below 2^28, without a column of high parts.
+	small(length) {
+		const column = new Int32Array(length);
+
+		for (let i = 0; i < length; i++) {
+			const byte = this.bytes[this.at];
+
+			if (byte > 0 && byte < 0x80) { // most numbers are one byte
+				column[i] = byte;
+				this.at++;
+				continue;
+			}
+			const value = this.varint();
+
+			if (value === 0)
+				i += this.number();
+			else
+				column[i] = value;
+		}
+		if (this.at > this.bytes.length)
+			throw new Error("the profile in this file is cut short");
+		return column;
+	}
+}
+
+// The profile's JSON, a NUL, and its columns.
+async function unpackProfile(base64) {
+	const packed = Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+	const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+	const end = bytes.indexOf(0);
+
+	return { ...JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))), columns: bytes.subarray(end + 1) };
 }
 
 const frameworkNames = new Set();
 
 const unzigzag = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
+const unzigzagSmall = (value) => value >>> 1 ^ -(value & 1); // below 2^31
 
 // An odd number is a text, an even one an id.
 function contextName(value, strings) {
@@ -84,8 +113,10 @@ function decodeProfile(profile) {
 	const reader = new ColumnReader(profile.columns);
 	const { nodes, leaves } = profile;
 
-	profile.nodeParent = Int32Array.from(reader.numbers(nodes), (back, i) => i ? i - back - 1 : 0);
-	profile.nodeName = Int32Array.from(reader.numbers(nodes));
+	profile.nodeParent = reader.small(nodes);
+	for (let i = 1; i < nodes; i++)
+		profile.nodeParent[i] = i - profile.nodeParent[i] - 1;
+	profile.nodeName = reader.small(nodes);
 	const fields = reader.numbers(profile.dimensions * DIMENSIONS.length);
 	profile.rows = Array.from({ length: profile.dimensions }, (_, i) => {
 		const [plane, job, step, host, rank, gpu, context, stream, thread] = fields.subarray(i * DIMENSIONS.length);
@@ -94,27 +125,33 @@ function decodeProfile(profile) {
 			"step-kind": profile.strings[step] || "[step] other", host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu),
 			context: contextName(context, profile.strings), stream, thread };
 	});
-	let node = 0;
-	profile.leafNode = Int32Array.from(reader.numbers(leaves), (delta) => (node += unzigzag(delta)));
-	profile.leafName = Int32Array.from(reader.numbers(leaves));
-	profile.leafRow = Int32Array.from(reader.numbers(leaves));
+	profile.leafNode = reader.small(leaves);
+	for (let i = 0, node = 0; i < leaves; i++)
+		profile.leafNode[i] = node += unzigzagSmall(profile.leafNode[i]);
+	profile.leafName = reader.small(leaves);
+	profile.leafRow = reader.small(leaves);
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
+	profile.hasBytes = bytes.lo.some((low) => low > 0) || bytes.hi.some((high) => high > 0);
 	if (profile.diff) {
 		const [count, time, bytes] = [reader.wide(leaves), reader.wide(leaves), reader.wide(leaves)];
 
 		profile.before = { time, count, bytes };
 	}
 	// For each string that of its framework; 0: it is the user's.
-	profile.frameworkOf = profile.frameworks ? Int32Array.from(reader.numbers(profile.strings.length)) : [];
+	profile.frameworkOf = profile.frameworks ? reader.small(profile.strings.length) : [];
 	for (const id of new Set(profile.frameworkOf))
 		if (id)
 			frameworkNames.add(profile.strings[id]);
-	profile.nrRanks = new Set(profile.rows.map((row) => row.rank).filter((rank) => rank >= 0)).size;
+	profile.ranks = [...new Set(profile.rows.map((row) => row.rank).filter((rank) => rank >= 0))].sort((a, b) => a - b);
 	profile.names = profile.strings.slice();
 	profile.names[profile.nodeName[0]] ||= "all";
 	profile.nameIds = new Map();
-	profile.kinds = [];
+	profile.classes = [];
+	profile.labels = [];
+	profile.modules = [];
+	profile.joined = [];
+	profile.nrGpus = new Set(profile.rows.filter((row) => row.gpu >= -1).map((row) => `${row.host} ${row.gpu}`)).size;
 	profile.shownPlanes = profile.planes.map(([name]) => name).filter((name) =>
 		profile.rows.some((row) => row.plane === name));
 	delete profile.columns;
@@ -142,30 +179,3 @@ function dimensionName(dimension, value) {
 	default: return value;
 	}
 }
-
-// Frames that stand for what is not known; docs/stacks.md lists them.
-const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps)/;
-
-function kindOfName(name) {
-	if (name[0] === "[") {
-		const host = /^\[(CPU|Off-CPU|GPU_Launch)\]/.exec(name);
-		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/.exec(name);
-
-		if (host)
-			return { "CPU": "cpu", "Off-CPU": "offcpu", "GPU_Launch": "call" }[host[1]];
-		if (name === "[captured at]")
-			return "graph";
-		if (name === "[CUPTI]" || name === "[unified memory]")
-			return name === "[CUPTI]" ? "overhead" : "um";
-		if (leaf)
-			return leaf[1].toLowerCase().replace("managed", "memory");
-		return notKnown.test(name) ? "unknown" : "other";
-	}
-	if (name.includes(".py:"))
-		return "python";
-	if (/^(cuda|cu|nccl|cudnn|cublas)(Lt)?[A-Z_]/.test(name) && !name.includes("::"))
-		return "api";
-	return name.includes("::") || name.includes("(") ? "native" : "other";
-}
-
-const kindOfId = (profile, id) => profile.kinds[id] ??= kindOfName(profile.names[id]);

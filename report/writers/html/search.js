@@ -1,8 +1,11 @@
-// Search: which names match, and how much of what is visible they stand for.
+// Search: which names match, how much of what is visible they stand for, and where each one is.
 
+// "class:gemm" finds a class of work; the bar of classes writes it.
 function compileSearch(query) {
-	const regex = /^\/(.+)\/(i?)$/.exec(query);
+	const regex = /^\/(.+)\/(i?)$/.exec(query), wanted = /^class:(\w+)$/.exec(query);
 
+	if (wanted)
+		return (name, id) => classOfId(profile, id) === wanted[1];
 	if (regex) {
 		const compiled = new RegExp(regex[1], `u${regex[2]}`);
 
@@ -13,40 +16,86 @@ function compileSearch(query) {
 }
 
 function runSearch(query) {
-	search = { query, names: null, hits: 0, matched: 0n, error: "" };
+	search = { query, names: null, hits: 0, matched: 0n, at: -1, list: null, error: "" };
 	if (query) {
 		try {
 			const matches = compileSearch(query);
-			search.names = Uint8Array.from(profile.names, (name) => matches(name) ? 1 : 0);
+			search.names = Uint8Array.from(profile.names, (name, id) => matches(name, id) ? 1 : 0);
 			countMatches();
 		} catch (error) {
 			search.error = error.message;
 		}
 	}
-	$("search").setAttribute("aria-invalid", String(search.error !== ""));
-	$("matched").textContent = search.error ? "not a regular expression" : !query ? "" : !search.hits ? "no match" :
-		`${percentText(search.matched, sumOf(zoom))} matched`;
-	$("matched").title = search.names ? `${grouped(search.hits)} frames, ` +
-		weightText(choice.weight, search.matched) : search.error;
+	showMatches();
+}
+
+function showMatches() {
+	const { query, error, hits, at, matched } = search;
+
+	$("search").setAttribute("aria-invalid", String(error !== ""));
+	$("matched").textContent = error ? "not a regular expression" : !query ? "" : !hits ? "no match" :
+		`${at < 0 ? "" : `${grouped(at + 1)}/`}${grouped(hits)} · ${percentText(matched, sumOf(zoom))}`;
+	$("matched").title = search.names ? `${grouped(hits)} frames match, with ${weightText(choice.weight, matched)}` : error;
+	for (const id of ["previous", "next"])
+		$(id).disabled = hits === 0;
 }
 
 // Inside the zoomed frame; a frame under a matching one adds nothing, so a path counts once.
 function countMatches() {
-	const inside = new Uint8Array(frames.nr), covered = new Uint8Array(frames.nr);
-	const above = pathOf(zoom).some((frame) => search.names[frames.name[frame]]);
+	const inside = new Uint8Array(frames.nr), covered = new Uint8Array(frames.nr), sums = sumsOf(frames, choice.weight);
+	const above = zoom !== 0 && pathOf(zoom).some((frame) => search.names[frames.name[frame]]);
+	let lo = 0n, hi = 0n, low = 0, high = 0;
 
 	for (let frame = zoom; frame < frames.nr; frame++) {
 		const parent = frames.parent[frame];
-		const hit = search.names[frames.name[frame]];
+		const hit = frame === 0 && !choice.sandwich ? 0 : search.names[frames.name[frame]];
 
 		inside[frame] = frame === zoom || inside[parent] ? 1 : 0;
 		if (!inside[frame] || layout.value[frame] === 0)
 			continue;
 		search.hits += hit;
-		const before = frame === zoom ? 0 : covered[parent];
 		const now = hit || (frame === zoom && above) ? 1 : 0;
-		if (now && !before)
-			search.matched += sumOf(frame);
-		covered[frame] = before | now;
+		covered[frame] = frame === zoom ? now : covered[parent] | now;
+		if (!now || (frame !== zoom && covered[parent]) || (frame >= frames.firstCaller && zoom === 0))
+			continue;
+		low += sums.lo[frame];
+		high += sums.hi[frame];
+		if (low > 2 ** 52 || high > 2 ** 52) {
+			lo += BigInt(low);
+			hi += BigInt(high);
+			low = high = 0;
+		}
 	}
+	search.matched = (hi + BigInt(high)) * BigInt(PART) + lo + BigInt(low);
+}
+
+// From left to right, and along a path from its root.
+function listMatches() {
+	const inside = new Uint8Array(frames.nr), list = [];
+
+	for (let frame = zoom; frame < frames.nr; frame++) {
+		inside[frame] = frame === zoom || inside[frames.parent[frame]] ? 1 : 0;
+		if (inside[frame] && search.names[frames.name[frame]] && layout.value[frame] > 0 && (frame !== 0 || choice.sandwich))
+			list.push(frame);
+	}
+	return list.sort((a, b) => layout.x[a] - layout.x[b] || layout.depth[a] - layout.depth[b]);
+}
+
+// Selects the next or the previous match. One that is too narrow is zoomed to.
+function goToMatch(step) {
+	if (!search.hits)
+		return;
+	search.list ??= listMatches();
+	const { list } = search, at = search.at < 0 ? (step > 0 ? 0 : list.length - 1) : (search.at + step + list.length) % list.length;
+	const frame = list[at];
+
+	if (!rectOf(frame)) {
+		const { query, hits, matched, names } = search;
+
+		zoomTo(frames.parent[frame] !== zoom && rectOf(frames.parent[frame]) ? frames.parent[frame] : frame);
+		search = { query, names, hits, matched, list, error: "" }; // the list stays that of what was visible
+	}
+	search.at = at;
+	focusOn(frame);
+	showMatches();
 }

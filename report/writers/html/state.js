@@ -15,19 +15,26 @@ function element(tag, text, className) {
 	return made;
 }
 
-let profile, frames, layout, changes; // changes: of a difference
-let zoom = 0, focus = 0, hover = -1;
-let search = { query: "", names: null, hits: 0, matched: 0n, error: "" };
+// tree: all merged frames; frames: those that are shown, the tree's or a sandwich's; changes: of a difference.
+let profile, tree, frames, layout, changes;
+let zoom = 0, focus = 0, hover = null; // hover: the box under the pointer (drawing.js)
+let search = { query: "", names: null, hits: 0, matched: 0n, at: -1, list: null, error: "" };
 let printing = false, drawMs = 0, drawQueued = false;
 let canvasSize = { width: 0, height: 0 };
 let view = { from: 0, span: 1 }, zoomStart = null; // what is drawn; where and when the running zoom began
-const choice = { weight: "time", split: new Set(), only: {}, join: false, user: false, up: false };
+// sandwich: the name of a function, "": none. tab: the word of the open one.
+const choice = { weight: "time", split: new Set(), only: {}, join: false, user: false, up: false, byName: false,
+	color: "class", sandwich: "", tab: "flame" };
 
 const nameOf = (frame) => profile.names[frames.name[frame]];
-const sumOf = (frame, weight = choice.weight) => exact(frames.sums[weight], frame);
+const textOf = (frame) => visibleText(nameOf(frame));
+const labelOf = (frame) => frame === 0 && !choice.sandwich ? textOf(frame) : labelsOfId(profile, frames.name[frame])[0];
+const sumOf = (frame, weight = choice.weight) => exact(sumsOf(frames, weight), frame);
 
-const kindOf = (frame) => frame === 0 ? "other" : frame < frames.nrGroups ? "group" :
-	kindOfId(profile, frames.name[frame]);
+const classOf = (frame) => frame === 0 && !choice.sandwich ? "group" : frame > 0 && frame < frames.nrGroups ? "group" :
+	isWaiting(frames.parent[frame]) ? "wait" : classOfId(profile, frames.name[frame]);
+// What NCCL's kernels wait for stands right above them.
+const isWaiting = (frame) => profile.names[frames.name[frame]].startsWith("[waits for");
 
 function pathOf(frame) {
 	const path = [];
@@ -37,7 +44,8 @@ function pathOf(frame) {
 	return path;
 }
 
-const zoomPath = () => pathOf(zoom).map((frame) => hashName(nameOf(frame)).toString(36)).join(".");
+const pathText = (frame) => pathOf(frame).map((at) => hashName(nameOf(at)).toString(36)).join(".");
+const zoomPath = () => pathText(zoom);
 
 // The zoom's path as it is when frameworks are folded, or up to the first folded frame when they are not any more.
 function zoomPathFor(user) {

@@ -1,78 +1,11 @@
-// The words around the graph: totals, losses, path, details of one frame.
-// Names come from the profiled program: they reach the page as textContent only.
-
-const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
-	sync: "host wait", overhead: "overhead", um: "unified memory", module: "load of GPU code", memory: "memory",
-	cpu: "on the CPU", offcpu: "off the CPU", call: "in a CUDA call", idle: "idle GPU",
-	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
-
-function figuresOf(frame) {
-	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
-	const own = sumOf(frame), figures = [];
-
-	figures.push(["time", time < 1000n ? `${time} ns` : `${timeText(time)} (${grouped(time)} ns)`]);
-	figures.push(["of all", percentText(own, sumOf(0))]);
-	if (frame !== 0)
-		figures.push(["of parent", percentText(own, sumOf(frames.parent[frame]))]);
-	figures.push(["count", grouped(count)]);
-	if (count > 0n)
-		figures.push(["average", timeText(Number(time) / Number(count))]);
-	if (profile.diff) {
-		figures.push([profile.diff[0], weightText(choice.weight, exact(frames.before[choice.weight], frame))]);
-		figures.push(["change", changeText(frame)]);
-	} else if (profile.nrRanks > 1) {
-		figures.push(["on", ranksText(frame)]);
-	}
-	if (bytes > 0n)
-		figures.push(["bytes", bytes < 1024n ? `${bytes} B` : `${bytesText(bytes)} (${grouped(bytes)} B)`]);
-	return figures;
-}
-
-const ranksText = (frame) => `${countRanks(profile, frames, frame)} of ${profile.nrRanks} ranks`;
-
-function changeText(frame) {
-	const before = exact(frames.before[choice.weight], frame), change = sumOf(frame) - before;
-	const text = weightText(choice.weight, change < 0n ? -change : change);
-
-	return `${change < 0n ? "−" : "+"}${text}` +
-		(before > 0n ? ` (${change < 0n ? "−" : "+"}${(100 * Math.abs(Number(change)) / Number(before)).toFixed(1)} %)` : "");
-}
-
-function showDetails() {
-	const frame = hover >= 0 ? hover : focus;
-
-	$("name").textContent = nameOf(frame);
-	$("name").title = nameOf(frame);
-	$("figures").replaceChildren(...figuresOf(frame).map(([label, text]) => {
-		const figure = element("div");
-
-		figure.append(element("dt", label), element("dd", text));
-		return figure;
-	}));
-}
-
-function showTip(event) {
-	const tip = $("tip");
-
-	tip.hidden = hover < 0 || event.pointerType !== "mouse";
-	if (tip.hidden)
-		return;
-	tip.firstElementChild.textContent = nameOf(hover);
-	tip.lastElementChild.textContent =
-		`${weightText(choice.weight, sumOf(hover))} · ${percentText(sumOf(hover), sumOf(0))} of all` +
-		(profile.diff ? ` · ${changeText(hover)} against ${profile.diff[0]}` :
-			profile.nrRanks > 1 ? ` · on ${ranksText(hover)}` : "");
-	const left = event.clientX + 14, top = event.clientY + 18;
-	tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
-	tip.style.top = `${top + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 10 : top}px`;
-}
+// The words around the graph: path, totals, losses, notes, legend.
 
 function showPath() {
 	const path = [0, ...pathOf(zoom)], shown = path.length > 9 ? [0, -1, ...path.slice(-7)] : path;
 	const nodes = shown.flatMap((frame, i) => {
 		if (frame < 0)
 			return [element("span", ` › … ${path.length - 8} more`)];
-		const button = element("button", nameOf(frame).slice(0, 200));
+		const button = element("button", frame === 0 && !choice.sandwich ? labelOf(frame) : labelsOfId(profile, frames.name[frame])[1].slice(0, 200));
 
 		button.type = "button";
 		button.addEventListener("click", () => zoomTo(frame));
@@ -91,11 +24,16 @@ function showPath() {
 	$("path").replaceChildren(...nodes);
 }
 
+const sumOfDevices = (field) => (profile.devices ?? []).reduce((sum, device) => sum + device[field], 0);
+
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
 	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
 	const gpuNs = BigInt(kernelNs) + BigInt(copyNs) + BigInt(graphNs);
-	const totals = [["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
+	const busy = sumOfDevices("busy_ns"), idle = sumOfDevices("idle_ns");
+	const totals = [...(profile.devices?.length ? [["GPUs", grouped(profile.devices.length), ""],
+		["busy", busy + idle > 0 ? `${(100 * busy / (busy + idle)).toFixed(0)} %` : "–", `${timeText(idle)} idle between kernels`]] : []),
+	["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
 		["kernels", `${grouped(kernels)} in ${timeText(kernelNs)}`, `${grouped(kernelNs)} ns`],
 		["copies", `${grouped(copies)} in ${timeText(copyNs)}`, `${grouped(copyNs)} ns in copies and memsets`],
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
@@ -161,16 +99,6 @@ function showWindows() {
 			`${windows[1] === "1" ? "window" : "windows"}, not the run`));
 }
 
-// What processes said about how they were profiled.
-function showNotices() {
-	const { notices, processes, strings } = profile;
-
-	$("notices").hidden = notices.length === 0;
-	$("notices").querySelector("summary").textContent = `${grouped(notices.length)} ${notices.length === 1 ? "note" : "notes"} about this profile`;
-	$("notices").querySelector("ul").replaceChildren(...notices.map(([text, count]) =>
-		element("li", strings[text] + (processes > 1 ? ` (${count} of ${processes} processes)` : ""))));
-}
-
 function showChangeLegend() {
 	$("legend").replaceChildren(...[[1, "more"], [0, "as much"], [-1, "less"]].map(([change, text]) => {
 		const item = element("li"), swatch = element("i");
@@ -181,6 +109,15 @@ function showChangeLegend() {
 	}));
 }
 
+function legendItem(word, text) {
+	const item = element("li"), swatch = element("i");
+
+	swatch.dataset.class = word;
+	item.append(swatch, text);
+	return item;
+}
+
+// The classes or modules of the frames that are there.
 function showLegend() {
 	const present = new Set();
 
@@ -188,14 +125,41 @@ function showLegend() {
 		showChangeLegend();
 		return;
 	}
+	if (choice.color === "module") {
+		if (moduleColors.size === 0)
+			countModules();
+		$("legend").replaceChildren(...[...moduleColors].map(([module, word]) => legendItem(word, visibleText(module).slice(0, 30))),
+			legendItem("native", "other"));
+		return;
+	}
+	const isShown = new Uint8Array(profile.names.length);
+	frames.name.forEach((id) => (isShown[id] = 1));
+	isShown.forEach((shown, id) => shown && present.add(classOfId(profile, id)));
+	$("legend").replaceChildren(...CLASSES.filter((word) => present.has(word) && word !== "group")
+		.map((word) => legendItem(word, CLASS_LABELS[word])));
+}
 
-	for (let frame = 1; frame < frames.nr; frame++)
-		present.add(kindOf(frame));
-	$("legend").replaceChildren(...KINDS.filter((kind) => present.has(kind)).map((kind) => {
-		const item = element("li"), swatch = element("i"), [hue, saturation, lightness] = theme[kind];
+// A bar of the classes' shares of GPU work. A click finds a class.
+function showClassBar() {
+	const totals = new Map(), bar = $("classes");
+	let all = 0;
 
-		swatch.style.background = `hsl(${hue} ${saturation}% ${lightness}%)`;
-		item.append(swatch, KIND_LABELS[kind]);
-		return item;
+	eachLeaf("gpu", (leaf, ns) => {
+		const word = classOfLeaf(profile, leaf);
+
+		totals.set(word, (totals.get(word) ?? 0) + ns);
+		all += ns;
+	});
+	bar.hidden = totals.size < 2 || Boolean(profile.diff);
+	bar.replaceChildren(...[...totals].sort((a, b) => b[1] - a[1]).map(([word, ns]) => {
+		const button = element("button"), share = percentText(BigInt(ns), BigInt(all)).replace(/\.\d+ %/, " %");
+
+		button.type = "button";
+		button.dataset.class = word;
+		button.title = `${CLASS_LABELS[word]}: ${timeText(ns)}, ${percentText(BigInt(ns), BigInt(all))} of GPU work. Click to find it.`;
+		button.append(element("span", CLASS_LABELS[word]), element("b", share));
+		growElement(button, ns / all);
+		button.addEventListener("click", () => setSearch($("search").value === `class:${word}` ? "" : `class:${word}`));
+		return button;
 	}));
 }

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "page_profile.h"
+
 #include "report/writers/html/html_writer.h"
 
 #define SIZE_MAX_100K_NODES 1500000u /* bytes */
@@ -129,13 +131,19 @@ static int write_page(const struct report_tree *tree, const struct html_options 
 	return error;
 }
 
+/* The page, and behind it the JSON of its profile. */
 static char *page_of(const struct report_tree *tree, const struct html_options *options)
 {
 	char *page;
-	size_t size_bytes;
+	size_t size_bytes, profile_bytes;
 
 	assert_int_equal(write_page(tree, options, &page, &size_bytes), 0);
 	assert_int_equal(strlen(page), size_bytes);
+	char *profile = page_profile_unpack(page, &profile_bytes);
+	page = realloc(page, size_bytes + strlen(profile) + 1);
+	assert_non_null(page);
+	strcpy(page + size_bytes, profile);
+	free(profile);
 	return page;
 }
 
@@ -169,24 +177,11 @@ struct column_reader {
 
 static void reader_init(struct column_reader *reader, const char *page)
 {
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *text = strstr(page, "\"columns\":\"");
-	uint32_t bits = 0;
+	char *profile = page_profile_unpack(page, &reader->size_bytes);
 
-	assert_non_null(text);
-	text += strlen("\"columns\":\"");
-	*reader = (struct column_reader){.bytes = malloc(strlen(text))};
-	assert_non_null(reader->bytes);
-	for (unsigned int nr = 1; *text != '"' && *text != '='; text++, nr++) {
-		const char *digit = strchr(alphabet, *text);
-
-		assert_non_null(digit);
-		bits = bits << 6 | (uint32_t)(digit - alphabet);
-		if (nr % 4 != 1)
-			reader->bytes[reader->size_bytes++] =
-				(uint8_t)(bits >> (8 - 2 * ((nr - 1) % 4 + 1)));
-	}
+	reader->bytes = (uint8_t *)profile;
+	reader->at = strlen(profile) + 1;
+	reader->zeros = 0;
 }
 
 static uint64_t read_varint(struct column_reader *reader)
@@ -230,7 +225,7 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 	int64_t node = 0;
 
 	(void)state;
-	assert_non_null(strstr(page, "\"nodes\":5,\"dimensions\":3,\"leaves\":4,"));
+	assert_non_null(strstr(page, "\"nodes\":5,\"dimensions\":3,\"leaves\":4}"));
 	reader_init(&reader, page);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(read_value(&reader), i ? i - nodes[i].parent - 1 : 0);
@@ -419,7 +414,7 @@ static void a_profile_without_leaves_is_a_page(void **state)
 	char *page = page_of(&tree, NULL);
 
 	(void)state;
-	assert_non_null(strstr(page, "\"nodes\":1,\"dimensions\":0,\"leaves\":0,"));
+	assert_non_null(strstr(page, "\"nodes\":1,\"dimensions\":0,\"leaves\":0}"));
 	assert_non_null(strstr(page, "<title></title>"));
 	free(page);
 }
@@ -471,7 +466,7 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
 static void lack_of_memory_is_reported_before_anything_is_written(void **state)
 {
 	(void)state;
-	for (unsigned int nth = 1; nth <= 3; nth++) {
+	for (unsigned int nth = 1; nth <= 4; nth++) {
 		char page[16] = "";
 		FILE *out = fmemopen(page, sizeof(page), "w");
 		int error;
@@ -494,6 +489,49 @@ static void a_full_disk_is_an_error(void **state)
 	assert_non_null(out);
 	assert_int_equal(html_writer_write(out, &plain_tree, NULL), -ENOSPC);
 	fclose(out);
+}
+
+static void tables_are_there_if_their_input_is(void **state)
+{
+	struct kernel_config shape = {.grid_x = 264,
+				      .grid_y = 1,
+				      .grid_z = 1,
+				      .block_x = 256,
+				      .block_y = 1,
+				      .block_z = 1};
+	struct report_config config = {.name = "gemm",
+				       .device = "H100",
+				       .shape = shape,
+				       .count = 3,
+				       .total_ns = 30,
+				       .min_ns = 9,
+				       .max_ns = 11};
+	struct report_statistics statistics = {.configs = &config, .nr_configs = 1};
+	struct report_busy_row device = {.host = "node01",
+					 .device_name = "H100",
+					 .whole_device = 1,
+					 .busy_ns = 70,
+					 .idle_ns = 30};
+	struct report_busy busy = {.rows = &device, .nr_rows = 1};
+	const struct report_memory_row memory = {.host = 6, .peak_bytes = 4096};
+	const struct html_options options = {.statistics = &statistics, .busy = &busy};
+	struct report_tree tree = plain_tree;
+
+	(void)state;
+	char *page = page_of(&tree, NULL);
+	assert_null(strstr(page, "\"kernel_configurations\""));
+	assert_null(strstr(page, "\"devices\""));
+	assert_null(strstr(page, "\"memory\":["));
+	free(page);
+	tree.memory = &memory;
+	tree.nr_memory = 1;
+	page = page_of(&tree, &options);
+	assert_non_null(strstr(page, "\"kernel_configurations\":[\n{\"kernel\":\"gemm\""));
+	assert_non_null(strstr(page, "\"grid\":[264,1,1],\"block\":[256,1,1]"));
+	assert_non_null(strstr(page, "\"min_ns\":9,\"max_ns\":11,\"occupancy\":null"));
+	assert_non_null(strstr(page, "\"busy_ns\":70,\"idle_ns\":30"));
+	assert_non_null(strstr(page, "\"peak_bytes\":4096"));
+	free(page);
 }
 
 /* Every node with a leaf, as in a job whose every call site launches. */
@@ -541,6 +579,7 @@ int main(void)
 		cmocka_unit_test(an_index_out_of_range_is_refused_before_anything_is_written),
 		cmocka_unit_test(lack_of_memory_is_reported_before_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
+		cmocka_unit_test(tables_are_there_if_their_input_is),
 		cmocka_unit_test(a_hundred_thousand_frames_fit_into_a_mail),
 	};
 

@@ -1,0 +1,76 @@
+// What a frame does: its class of work. A class has a word, a label, and the colour --class-WORD of palette.css.
+
+// The classes of GPU work. The first pattern that a kernel's name matches decides: add yours in front of what is wider.
+const KERNEL_CLASSES = [
+	["nccl", "NCCL", /nccl|rccl|nvshmem/i],
+	["attention", "attention", /flash|fmha|attention|attn|mha_|sdpa|xqa|paged_kv/i],
+	["gemm", "GEMM, convolution", /gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|conv|winograd|[wd]grad|split_?k|triton_mm|_mm_/i],
+	["reduction", "reduction, norm", /reduc|norm|softmax|entropy|welford|arg(max|min)|scan|triton_(red|per)_|(sum|mean|var)(_|Ops|<|$)/i],
+	["elementwise", "elementwise", /element_?wise|pointwise|triton_poi|vectorized|multi_tensor|adam|fused|silu|gelu|relu|dropout|rope|rotary|cast|fill|copy|(^|_)(add|mul|sub|div|axpy|scale|bias)/i],
+];
+
+const CLASS_LABELS = {
+	...Object.fromEntries(KERNEL_CLASSES.map(([word, label]) => [word, label])),
+	wait: "waiting", kernel: "other kernel", copy: "copy", memset: "memset", graph: "CUDA graph",
+	cpu: "on the CPU", call: "in a CUDA call", idle: "idle GPU", overhead: "overhead", memory: "memory",
+	python: "Python", native: "native code", api: "CUDA API", group: "split", unknown: "not known",
+};
+const GPU_CLASSES = ["gemm", "attention", "elementwise", "reduction", "kernel", "graph", "nccl", "wait", "copy", "memset"];
+const CLASSES = Object.keys(CLASS_LABELS);
+
+// Classes that may stand side by side: GPU work and host code, and each class of another plane with host code.
+const HOST_CLASSES = ["python", "native", "api", "group", "unknown"];
+const NEIGHBOURS = [[...GPU_CLASSES, ...HOST_CLASSES, "hit"],
+	...["cpu", "call", "idle", "overhead", "memory"].map((word) => [word, ...HOST_CLASSES, "hit"])];
+
+// Frames that stand for what is not known; docs/stacks.md lists them.
+const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps)/;
+const leafPattern = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/;
+const leafClasses = { Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "wait", Overhead: "overhead", UM: "memory",
+	Module: "overhead", Memory: "memory", Managed: "memory", Idle: "idle" };
+const markClasses = { "[CPU]": "cpu", "[Off-CPU]": "wait", "[GPU_Launch]": "call", "[captured at]": "graph",
+	"[CUPTI]": "overhead", "[unified memory]": "memory", "[moves data]": "nccl" };
+
+const classOfKernel = (name) => KERNEL_CLASSES.find(([, , pattern]) => pattern.test(name))?.[0] ?? "kernel";
+
+function classOfName(name) {
+	if (name[0] === "[") {
+		const leaf = leafPattern.exec(name);
+
+		if (leaf)
+			return leaf[1] === "Kernel" ? classOfKernel(name.slice(leaf[0].length)) : leafClasses[leaf[1]];
+		if (name.startsWith("[waits for"))
+			return "wait";
+		return markClasses[/^\[[^\]]*\]/.exec(name)?.[0]] ?? (notKnown.test(name) ? "unknown" : "native");
+	}
+	if (name.includes(".py:"))
+		return "python";
+	return /^(cuda|cu|nccl|cudnn|cublas)(Lt)?[A-Z_]/.test(name) && !name.includes("::") ? "api" : "native";
+}
+
+const classOfId = (profile, id) => profile.classes[id] ??= classOfName(profile.names[id]);
+
+// The class of a leaf's work: a kernel of NCCL that waits moves no data.
+function classOfLeaf(profile, leaf) {
+	const word = classOfId(profile, profile.leafName[leaf]);
+
+	return word === "nccl" ? classOfId(profile, profile.nodeName[profile.leafNode[leaf]]) === "wait" ? "wait" : word : word;
+}
+
+// ---- Modules: a framework, a Python file, a library or a namespace ----
+
+const moduleOfId = (profile, id) => profile.modules[id] ??= findModule(profile, id);
+
+function findModule(profile, id) {
+	const name = profile.names[id], framework = profile.frameworkOf[id];
+
+	if (framework)
+		return profile.names[framework];
+	if (frameworkNames.has(name))
+		return name;
+	if (GPU_CLASSES.includes(classOfId(profile, id)) && name[0] === "[")
+		return "GPU work";
+	if (name[0] === "[")
+		return name;
+	return /^(.*\.py):/.exec(name)?.[1] ?? /^(\w+)::/.exec(name)?.[1] ?? /^(cuda|cublas|cudnn|nccl)/.exec(name)?.[1] ?? "other";
+}

@@ -1,0 +1,186 @@
+// The tab of ranks: what each rank's GPUs did by class of work, those that differ first.
+
+// A unit is a rank; where there is but one, a GPU. Each has the values of its classes.
+function unitsOf() {
+	const byRank = profile.ranks.length > 1, units = new Map();
+	const unitOfRow = profile.rows.map(({ rank, host, gpu }) => {
+		const key = byRank ? rank : `${host} ${gpu}`;
+
+		if (!units.has(key))
+			units.set(key, { byRank, name: byRank ? (rank < 0 ? "rank ?" : `rank ${rank}`) : `${visibleText(host)} GPU${gpu}`,
+				order: byRank ? rank : gpu, gpus: new Set(), work: new Map(), all: 0 });
+		units.get(key).gpus.add(`${host} ${gpu}`);
+		return units.get(key);
+	});
+
+	eachLeaf("gpu", (leaf, ns) => {
+		const unit = unitOfRow[profile.leafRow[leaf]], word = classOfLeaf(profile, leaf);
+
+		unit.work.set(word, (unit.work.get(word) ?? 0) + ns);
+		unit.all += ns;
+	});
+	return [...units.values()].filter(({ all }) => all > 0);
+}
+
+// The share of time in which a unit's GPUs were busy; -1: not known.
+function busyOf(unit) {
+	const devices = (profile.devices ?? []).filter(({ host, gpu }) => unit.gpus.has(`${host} ${gpu}`));
+	const busy = devices.reduce((sum, { busy_ns }) => sum + busy_ns, 0), idle = devices.reduce((sum, { idle_ns }) => sum + idle_ns, 0);
+
+	return busy + idle > 0 ? busy / (busy + idle) : -1;
+}
+
+// A class matters if it has 1 % of all; a rank differs if it is 5 % from the median of one, and 0.5 % of its whole time.
+function compareUnits(units) {
+	const whole = units.reduce((sum, { all }) => sum + all, 0), words = GPU_CLASSES.filter((word) =>
+		units.reduce((sum, { work }) => sum + (work.get(word) ?? 0), 0) > 0.002 * whole);
+	const median = new Map(words.map((word) => [word, medianOf(units.map(({ work }) => work.get(word) ?? 0))]));
+	const typical = medianOf(units.map(({ all }) => all));
+
+	for (const unit of units) {
+		unit.far = 0;
+		for (const word of words) {
+			const value = unit.work.get(word) ?? 0, change = Math.abs(value - median.get(word));
+
+			if (differs(value, median.get(word)) && change > 0.005 * typical)
+				unit.far = Math.max(unit.far, change);
+		}
+	}
+	return { words, median, typical };
+}
+
+// Numbers in a row are a range: 0–3, 5.
+function rangesText(numbers) {
+	const ranges = [];
+
+	for (const number of numbers.slice().sort((a, b) => a - b)) {
+		const last = ranges[ranges.length - 1];
+
+		if (last && last[1] === number - 1)
+			last[1] = number;
+		else
+			ranges.push([number, number]);
+	}
+	return ranges.map(([from, to]) => from === to ? `${from}` : `${from}–${to}`).join(", ");
+}
+
+// Red is above the median, blue below; the darker the further, from 5 to 50 %.
+function shadeCell(cell, value, median) {
+	const change = median > 0 ? value / median - 1 : value > 0 ? 1 : 0;
+
+	if (Math.abs(change) <= ALIKE)
+		return;
+	cell.classList.add(change > 0 ? "more" : "less");
+	cell.style.setProperty("--far", `${Math.min(70, 18 + 100 * Math.abs(change))}%`);
+}
+
+function heatRow(name, unit, { words, median, typical }, isFolded) {
+	const row = element("tr"), head = element("th", name), busy = unit ? busyOf(unit) : -1;
+
+	head.scope = "row";
+	row.append(head, ...words.map((word) => {
+		const value = unit ? unit.work.get(word) ?? 0 : median.get(word), cell = element("td", timeText(value), "number");
+
+		if (unit) {
+			cell.append(element("small", deviationText(value, median.get(word))));
+			shadeCell(cell, value, median.get(word));
+		}
+		return cell;
+	}), element("td", timeText(unit ? unit.all : typical), "number"), element("td", busy < 0 ? "" : `${(100 * busy).toFixed(0)} %`, "number"));
+	if (unit && !isFolded)
+		row.lastElementChild.previousElementSibling.append(element("small", deviationText(unit.all, typical)));
+	return row;
+}
+
+function heatHead(words, label) {
+	const head = element("tr");
+
+	head.append(...[label, ...words.map((word) => CLASS_LABELS[word]), "all GPU work", "busy"].map((text, i) => {
+		const cell = element("th", text, i ? "number" : ""), word = words[i - 1];
+
+		cell.scope = "col";
+		if (word) {
+			const swatch = element("i", undefined, "swatch");
+
+			swatch.dataset.class = word;
+			cell.prepend(swatch);
+		}
+		return cell;
+	}));
+	return head;
+}
+
+// All units in one picture: a column each, a row for each class, coloured as the table.
+function heatStrip(units, { words, median }) {
+	const strip = element("canvas", undefined, "strip"), columns = units.length, rowPx = 15, labelPx = 140;
+	const width = Math.max(1, Math.min(20, Math.floor(1200 / columns))), draw = strip.getContext("2d");
+
+	strip.width = labelPx + columns * width;
+	strip.height = words.length * rowPx;
+	draw.font = theme.font;
+	draw.fillStyle = theme.text;
+	words.forEach((word, y) => draw.fillText(CLASS_LABELS[word], 0, y * rowPx + 11, labelPx - 8));
+	draw.translate(labelPx, 0);
+	strip.setAttribute("role", "img");
+	strip.setAttribute("aria-label", `${columns} columns by ${words.length} classes; the table below has the same values`);
+	strip.title = "A column for each, a row for each class. Red: above the median; blue: below.";
+	const filled = width > 3 ? width - 1 : width;
+	units.forEach((unit, x) => words.forEach((word, y) => {
+		const value = unit.work.get(word) ?? 0, change = median.get(word) > 0 ? value / median.get(word) - 1 : 0;
+
+		draw.globalAlpha = 1;
+		draw.fillStyle = theme.small;
+		draw.fillRect(x * width, y * rowPx, filled, rowPx - 1);
+		if (Math.abs(change) <= ALIKE)
+			return;
+		draw.globalAlpha = Math.min(1, 0.3 + 2 * Math.abs(change));
+		draw.fillStyle = change > 0 ? theme.more : theme.less;
+		draw.fillRect(x * width, y * rowPx, filled, rowPx - 1);
+	}));
+	return strip;
+}
+
+// How many units differ. Fewer than three have no median to differ from.
+function differingUnits() {
+	const units = unitsOf();
+
+	if (units.length < 3)
+		return 0;
+	compareUnits(units);
+	return units.filter(({ far }) => far > 0).length;
+}
+
+function makeRanks() {
+	const units = unitsOf().sort((a, b) => a.order - b.order);
+
+	if (units.length === 0)
+		return [element("p", "The filters leave no GPU work.")];
+	const noun = units[0].byRank ? "rank" : "GPU";
+	const compared = compareUnits(units), far = units.filter((unit) => unit.far > 0).sort((a, b) => b.far - a.far);
+	const alike = units.filter((unit) => unit.far === 0), table = element("table", undefined, "heat"), head = element("thead"), body = element("tbody");
+	const most = (unit) => compared.words.reduce((far, word) => Math.abs((unit.work.get(word) ?? 0) - compared.median.get(word)) >
+		Math.abs((unit.work.get(far) ?? 0) - compared.median.get(far)) ? word : far);
+	const nameAndWhy = (unit) => `${unit.name} (${CLASS_LABELS[most(unit)]} ` +
+		`${deviationText(unit.work.get(most(unit)) ?? 0, compared.median.get(most(unit)))})`;
+	const says = far.length === 0 ? `All ${units.length} ${noun}s are alike: within 5 % of the median in every class of work.` :
+		`${grouped(alike.length)} alike, ${grouped(far.length)} not: ` +
+		far.slice(0, 8).map(nameAndWhy).join(", ") + (far.length > 8 ? ` and ${far.length - 8} more` : "");
+
+	head.append(heatHead(compared.words, noun));
+	body.append(...far.slice(0, ROWS_SHOWN).map((unit) => heatRow(unit.name, unit, compared)),
+		heatRow(alike.length > 0 ? `${grouped(alike.length)} alike (median)` : "median", null, compared));
+	table.append(element("caption", `GPU work by ${noun} and class. A shaded cell is more than 5 % from the median.`), head, body);
+	const parts = [element("p", says, "lead"), heatStrip(units, compared), table];
+	if (alike.length > 0) {
+		const fold = element("details"), list = element("table", undefined, "heat"), rows = element("tbody");
+
+		fold.append(element("summary", `${noun}s that are alike: ${units[0].byRank ? rangesText(alike.map(({ order }) => order)) : grouped(alike.length)}`), list);
+		fold.addEventListener("toggle", () => rows.childElementCount ||
+			rows.append(...alike.map((unit) => heatRow(unit.name, unit, compared, true))), { once: true });
+		const again = element("thead");
+		again.append(heatHead(compared.words, noun));
+		list.append(again, rows);
+		parts.push(fold);
+	}
+	return parts;
+}

@@ -1,0 +1,237 @@
+// The tabs: Flame, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
+
+// A tab is there if it has data. make(): its content, made when it is opened, and again when filters change.
+const TABS = [
+	{ word: "flame", label: "Flame", has: () => true },
+	{ word: "kernels", label: "Kernels", has: () => profile.rows.some(({ plane }) => plane === "gpu"), make: makeKernels },
+	{ word: "lines", label: "Lines", has: () => profile.hasLines, make: makeLines },
+	{ word: "steps", label: "Steps", has: () => profile.steps, make: makeSteps },
+	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && profile.rows.some(({ plane }) => plane === "gpu"), make: makeRanks },
+	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
+	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
+	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length > 0, make: makeNotes },
+];
+
+// ---- Kernels ----
+
+function kernelRows() {
+	const rows = new Map();
+
+	eachLeaf("gpu", (leaf, ns) => {
+		const id = joinedName(profile, profile.leafName[leaf]);
+		const row = rows.get(id) ?? { id, ns: 0, count: 0, bytes: 0 };
+
+		row.ns += ns;
+		row.count += countOf(leaf);
+		row.bytes += bytesOf(leaf);
+		rows.set(id, row);
+	});
+	return [...rows.values()];
+}
+
+function makeKernels() {
+	const rows = kernelRows(), all = rows.reduce((sum, { ns }) => sum + ns, 0);
+
+	for (const row of rows) {
+		const configs = configsOf(profile.names[row.id]).slice().sort((a, b) => b.total_ns - a.total_ns);
+
+		Object.assign(row, { label: labelsOfId(profile, row.id)[0], name: visibleText(profile.names[row.id]),
+			work: CLASS_LABELS[classOfId(profile, row.id)], extremes: extremesOf(configs), configs });
+	}
+	const config = ({ configs }) => configs.length === 0 ? "" : configText(configs[0]) + (configs.length > 1 ? ` +${configs.length - 1}` : "");
+	return [makeTable("GPU work by kernel, copy and memset. Click a name for its callers.", [
+		{ ...textColumn("Name", ({ label }) => label), title: ({ name }) => name, fill: linkCell(({ label }) => label, ({ id }) => openSandwich(id)) },
+		{ ...textColumn("Class", ({ work }) => work), fill: ({ id, work }, cell) => {
+			const swatch = element("i", undefined, "swatch");
+
+			swatch.dataset.class = classOfId(profile, id);
+			cell.append(swatch, work);
+		} },
+		shareColumn("Share", ({ ns }) => ns, all), timeColumn("Time", ({ ns }) => ns), countColumn("Count", ({ count }) => count),
+		timeColumn("Mean", ({ ns, count }) => count ? ns / count : -1),
+		timeColumn("Min", ({ extremes }) => extremes?.min ?? -1, "of all launches of this kernel"),
+		timeColumn("Max", ({ extremes }) => extremes?.max ?? -1, "of all launches of this kernel"),
+		{ ...textColumn("Configuration", config, "the one with most time, and how many others there are"),
+			title: ({ configs }) => configs.slice(0, 12).map((each) => `${configText(each)} · ${occupancyText(each)} · ${timeText(each.total_ns)}`).join("\n") },
+		{ label: "Occupancy", value: ({ configs }) => configs[0]?.occupancy ? configs[0].occupancy.warps / configs[0].occupancy.warps_max : -1,
+			text: ({ configs }) => configs[0]?.occupancy ? `${(100 * configs[0].occupancy.warps / configs[0].occupancy.warps_max).toFixed(0)} %` : "–",
+			title: ({ configs }) => configs[0] ? occupancyText(configs[0]) : "" },
+	], rows, 2)];
+}
+
+// ---- Lines ----
+
+const isLine = (id) => classOfId(profile, id) === "python" && !profile.frameworkOf[id];
+
+// Of each of the user's lines: what its own calls launched, and what it has with all that it calls.
+function lineRows() {
+	const { nodes, nodeParent, nodeName } = profile;
+	const own = new Float64Array(nodes), ownCount = new Float64Array(nodes), all = new Float64Array(nodes);
+	const lineOf = new Int32Array(nodes).fill(-1), rows = new Map();
+	let whole = 0;
+
+	eachLeaf("gpu", (leaf, ns) => {
+		own[profile.leafNode[leaf]] += ns;
+		ownCount[profile.leafNode[leaf]] += countOf(leaf);
+		whole += ns;
+	});
+	all.set(own);
+	for (let node = nodes - 1; node > 0; node--)
+		all[nodeParent[node]] += all[node];
+	for (let node = 1; node < nodes; node++) {
+		const id = nodeName[node], line = isLine(id);
+
+		lineOf[node] = line ? node : lineOf[nodeParent[node]];
+		if (all[node] === 0 || lineOf[node] < 0)
+			continue;
+		const lineId = nodeName[lineOf[node]], row = rows.get(lineId) ?? { id: lineId, own: 0, all: 0, count: 0 };
+		rows.set(lineId, row);
+		row.own += own[node];
+		row.count += ownCount[node];
+		if (line && !hasAbove(node, id))
+			row.all += all[node];
+	}
+	return { rows: [...rows.values()], whole };
+}
+
+function hasAbove(node, id) {
+	for (node = profile.nodeParent[node]; node > 0; node = profile.nodeParent[node])
+		if (profile.nodeName[node] === id)
+			return true;
+	return false;
+}
+
+function makeLines() {
+	const { rows, whole } = lineRows();
+
+	for (const row of rows)
+		row.name = visibleText(profile.names[row.id]);
+	return [makeTable("GPU work by line of Python. Click a line for its callers and callees.", [
+		{ ...textColumn("Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
+		shareColumn("Share, own", ({ own }) => own, whole),
+		timeColumn("Own", ({ own }) => own, "GPU time that was launched from this line, below no other line"),
+		timeColumn("With callees", ({ all }) => all, "GPU time below this line"),
+		countColumn("Count, own", ({ count }) => count),
+	], rows, 1)];
+}
+
+// ---- Steps, collectives, memory ----
+
+function makeSteps() {
+	const rows = new Map();
+	let all = 0;
+
+	eachLeaf("gpu", (leaf, ns) => {
+		const kind = profile.rows[profile.leafRow[leaf]]["step-kind"], row = rows.get(kind) ?? { kind, ns: 0, count: 0 };
+
+		row.ns += ns;
+		row.count += countOf(leaf);
+		all += ns;
+		rows.set(kind, row);
+	});
+	return [makeTable("GPU work by kind of step.", [textColumn("Step", ({ kind }) => visibleText(kind)),
+		shareColumn("Share", ({ ns }) => ns, all), timeColumn("Time", ({ ns }) => ns), countColumn("Count", ({ count }) => count)],
+	[...rows.values()], 1)];
+}
+
+function makeCollectives() {
+	const rows = profile.collectives;
+
+	return [makeTable("Calls of collective libraries, by communicator and function.", [
+		textColumn("Communicator", ({ name, communicator, communicator_id }) => visibleText(name || communicator || `${communicator_id ?? "group"}`)),
+		textColumn("Function", (row) => row.function),
+		{ ...countColumn("Ranks", ({ ranks }) => ranks ?? -1), text: ({ ranks, ranks_seen }) =>
+			ranks === null || ranks === ranks_seen ? grouped(ranks_seen) : `${grouped(ranks_seen)} of ${grouped(ranks)}` },
+		countColumn("Calls", ({ calls }) => calls), countColumn("Failed", ({ failed }) => failed),
+		bytesColumn("Bytes", ({ bytes }) => bytes), timeColumn("Host time", ({ host_ns }) => host_ns),
+		timeColumn("Longest call", ({ max_ns }) => max_ns, "of host time"),
+		timeColumn("GPU time", ({ gpu_ns, gpu_calls }) => gpu_calls ? gpu_ns : -1, "of calls whose kernel is known"),
+		timeColumn("GPU mean", ({ gpu_ns, gpu_calls }) => gpu_calls ? gpu_ns / gpu_calls : -1),
+	], rows, 6)];
+}
+
+function makeMemory() {
+	return [makeTable("Memory of each process on each GPU.", [
+		textColumn("Process", ({ host, rank, pid }) => `${rank === null ? "" : `rank ${rank}, `}pid ${pid} on ${visibleText(host)}`),
+		textColumn("GPU", ({ gpu }) => gpu === null ? "–" : `GPU${gpu}`), textColumn("Space", ({ space }) => space),
+		bytesColumn("Peak", ({ peak_bytes }) => peak_bytes),
+		timeColumn("Peak after", ({ peak_after_ns }) => peak_after_ns, "since the first record on a GPU"),
+		{ ...bytesColumn("Live", ({ live_bytes }) => live_bytes, "not freed when the profile ended") },
+		countColumn("Allocations", ({ allocs }) => allocs), countColumn("Frees", ({ frees }) => frees),
+		countColumn("Left out", ({ left_out }) => left_out, "events that are missing from these figures"),
+	], profile.memory, 3)];
+}
+
+// ---- Notes ----
+
+function noteList(title, texts) {
+	const section = element("section"), list = element("ul");
+
+	list.append(...texts.map((text) => element("li", text)));
+	section.append(element("h2", title), list);
+	return section;
+}
+
+function makeNotes() {
+	const { notices, losses, unclean, strings, processes } = profile;
+	const counter = ([reason, count, ns, text]) =>
+		`${visibleText(strings[text])}: ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`} [${visibleText(strings[reason])}]`;
+	const lost = losses.filter(([, , , , isLost]) => isLost), counted = losses.filter(([, , , , isLost]) => !isLost);
+
+	return [
+		["Lost", lost.map(counter)],
+		["Counted", counted.map(counter)],
+		["What processes said", notices.map(([text, count]) => visibleText(strings[text]) +
+			(processes > 1 ? ` (${count} of ${processes} processes)` : ""))],
+		["Processes that ended without a goodbye", unclean.map(([host, command, pid, rank]) =>
+			`${rank < 0 ? "" : `rank ${rank}, `}pid ${pid} on ${visibleText(strings[host])}: ${visibleText(strings[command])}`)],
+	].filter(([, texts]) => texts.length > 0).map(([title, texts]) => noteList(title, texts));
+}
+
+// ---- The row of tabs ----
+
+function makeTabs() {
+	profile.hasLines = profile.nodeName.some((id) => isLine(id));
+	for (const tab of TABS.filter(({ word, has }) => word === "flame" || has())) {
+		const button = element("button", tab.label), differing = tab.word === "ranks" ? differingUnits() : 0;
+
+		if (differing > 0)
+			button.append(element("b", `${grouped(differing)} ${differing === 1 ? "differs" : "differ"}`));
+		button.type = "button";
+		button.id = `tab-${tab.word}`;
+		button.setAttribute("role", "tab");
+		button.setAttribute("aria-controls", tab.make ? "table" : "flame");
+		button.addEventListener("click", () => openTab(tab.word));
+		$("tabs").append(button);
+	}
+	$("tabs").hidden = $("tabs").children.length === 1 || Boolean(profile.diff);
+	$("tabs").addEventListener("keydown", (event) => {
+		const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], all = [...$("tabs").children];
+
+		if (!step)
+			return;
+		const next = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+		next.focus();
+		next.click();
+		event.preventDefault();
+	});
+}
+
+function openTab(word) {
+	const tab = TABS.find((each) => each.word === word && $(`tab-${word}`)) ?? TABS[0];
+
+	choice.tab = tab.word;
+	for (const button of $("tabs").children) {
+		const selected = button.id === `tab-${tab.word}`;
+
+		button.setAttribute("aria-selected", String(selected));
+		button.tabIndex = selected ? 0 : -1;
+	}
+	$("flame").hidden = Boolean(tab.make);
+	$("table").hidden = !tab.make;
+	$("table").setAttribute("aria-labelledby", `tab-${tab.word}`);
+	$("table").replaceChildren(...(tab.make?.() ?? []));
+	if (!tab.make)
+		refit();
+	saveState();
+}

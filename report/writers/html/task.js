@@ -1,0 +1,33 @@
+// Long work in slices, so that the page answers meanwhile. A new task takes the place of the one that runs.
+
+const FIRST_SLICE_MS = 60, SLICE_MS = 30;
+let task = null;
+
+// Runs a generator to its end, and then calls done with its result. What ends within the first slice ends at once.
+function runTask(generator, done) {
+	const step = (slice) => {
+		const until = performance.now() + slice;
+
+		while (task === generator) {
+			const { done: ended, value } = generator.next();
+
+			if (ended) {
+				task = null;
+				showWorking(false);
+				done(value);
+			} else if (performance.now() > until) {
+				showWorking(true);
+				setTimeout(step, 0, SLICE_MS);
+				return;
+			}
+		}
+	};
+
+	task = generator;
+	step(FIRST_SLICE_MS);
+}
+
+function showWorking(on) {
+	$("working").hidden = !on;
+	$("stage").setAttribute("aria-busy", String(on));
+}

@@ -1,0 +1,13 @@
+/* Samples of a training of many ranks, with all tables: rank 5 computes 15 % longer than the others, which wait for it. A
+ * rank has a GPU, and eight are on a node. */
+#ifndef JOB_SAMPLE_H
+#define JOB_SAMPLE_H
+
+#include "sample.h"
+
+void job_sample_1(struct sample *sample);
+void job_sample_8(struct sample *sample);
+void job_sample_64(struct sample *sample);
+void job_sample_512(struct sample *sample);
+
+#endif

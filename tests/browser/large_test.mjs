@@ -1,0 +1,78 @@
+// Large profiles in Chromium (page_fixture.mjs). Times are printed, and decide nothing.
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import test from "node:test";
+
+import { choose, clickElement, finish, open, sample, settled, shoot, state, sums } from "./page_fixture.mjs";
+
+test("100,000 nodes are drawn, searched and split with exact sums", async () => {
+	const page = await open("large"), { expected } = sample("large");
+	const { total, frames, rows } = await state(page);
+
+	assert.deepEqual(sums(total), expected.all);
+	const draws = await page.value("Array.from({ length: 5 }, () => flamegrid.measure())");
+	const loading = await page.value("performance.getEntriesByType('navigation')[0].domComplete");
+	const search = await page.value(`(() => {
+		const started = performance.now(), field = document.getElementById("search");
+		field.value = "Layer<7"; field.dispatchEvent(new Event("input"));
+		return performance.now() - started;
+	})()`);
+	const started = Date.now();
+	await choose(page, "split", "gpu");
+	const split = Date.now() - started;
+	assert.deepEqual((await page.value("flamegrid.roots()")).slice(0, 2).map(sums), [expected.GPU0, expected.GPU1]);
+	console.log(`# ${frames} frames in ${rows} rows, ${statSync(sample("large").path).size} bytes: opened in ` +
+		`${loading.toFixed(0)} ms, drawn in ${draws.map((ms) => ms.toFixed(1)).join(" ")} ms, searched in ` +
+		`${search.toFixed(0)} ms, split in ${split} ms`);
+	await clickElement(page, "#search");
+	await page.value("document.getElementById('search').select()");
+	await page.key("Escape");
+	await shoot(page, "large");
+	await finish(page);
+});
+
+// A million frames: the page answers while it merges them anew.
+test("a million frames are drawn, and a split does not stop the page", async () => {
+	const page = await open("million"), { expected } = sample("million");
+	const { total, frames } = await state(page), size = statSync(sample("million").path).size;
+
+	assert.ok(frames > 1000000);
+	assert.ok(size < 10e6, `${size} bytes`);
+	assert.deepEqual(sums(total), expected.all);
+	const draws = await page.value("Array.from({ length: 30 }, () => flamegrid.measure()).sort((a, b) => a - b)");
+	const ready = await page.value("performance.now()"), paint = await page.value("performance.getEntriesByType('paint')[0].startTime");
+	// Time passes in the page while the split runs: a timer gets its turns.
+	const [turns, longest, whole] = await page.value(`(async () => {
+		const started = performance.now();
+		let turns = 0, last = started, longest = 0;
+
+		document.querySelector('input[name="split"][value="rank"]').click();
+		while (!flamegrid.settled()) {
+			await new Promise((resolve) => setTimeout(resolve, 0));
+			turns++;
+			longest = Math.max(longest, performance.now() - last);
+			last = performance.now();
+		}
+		return [turns, longest, performance.now() - started];
+	})()`);
+	assert.ok(turns > 5, `${turns} turns`);
+	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name), ["rank0", "rank1", "rank2", "rank3"]);
+	assert.deepEqual(sums((await page.value("flamegrid.roots()"))[3]), expected.rank3);
+	assert.deepEqual(sums((await state(page)).total), expected.all);
+	console.log(`# ${frames} frames, ${size} bytes: painted after ${paint.toFixed(0)} ms, drawn before ${ready.toFixed(0)} ms, redrawn in ` +
+		`${draws[0].toFixed(1)} to ${draws[15].toFixed(1)} ms, split in ${whole.toFixed(0)} ms, at most ${longest.toFixed(0)} ms at once`);
+	await finish(page);
+});
+
+// The later choice holds, whatever the earlier one still does.
+test("a new choice takes the place of one that is not done", async () => {
+	const page = await open("million"), { expected } = sample("million");
+
+	await page.value(`document.querySelector('input[name="split"][value="rank"]').click();
+		document.querySelector('input[name="split"][value="rank"]').click();
+		document.querySelector('input[name="split"][value="gpu"]').click();`);
+	await settled(page);
+	assert.deepEqual((await page.value("flamegrid.roots()")).slice(0, 2).map(sums), [expected.GPU0, expected.GPU1]);
+	assert.equal(await page.value("document.getElementById('working').hidden"), true);
+	await finish(page);
+});

@@ -1,0 +1,91 @@
+#include "sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t sample_add_string(struct sample *sample, const char *text)
+{
+	uint32_t i;
+
+	for (i = 0; i < sample->tree.nr_strings; i++)
+		if (strcmp(sample->strings[i], text) == 0)
+			return i;
+	if (i == MAX_STRINGS)
+		abort();
+	sample->strings[i] = strdup(text);
+	sample->tree.nr_strings++;
+	return i;
+}
+
+uint32_t sample_append_node(struct sample *sample, uint32_t parent, uint32_t name)
+{
+	if (sample->tree.nr_nodes == MAX_NODES)
+		abort();
+	sample->nodes[sample->tree.nr_nodes] = (struct report_node){parent, name};
+	return sample->tree.nr_nodes++;
+}
+
+uint32_t sample_add_node(struct sample *sample, uint32_t parent, const char *text)
+{
+	uint32_t name = sample_add_string(sample, text);
+
+	for (uint32_t i = 1; i < sample->tree.nr_nodes; i++)
+		if (sample->nodes[i].parent == parent && sample->nodes[i].name == name)
+			return i;
+	return sample_append_node(sample, parent, name);
+}
+
+void sample_add_leaf(struct sample *sample, struct report_leaf leaf)
+{
+	struct report_tree *tree = &sample->tree;
+
+	if (tree->nr_leaves == MAX_LEAVES)
+		abort();
+	sample->leaves[tree->nr_leaves++] = leaf;
+	tree->plane_totals[report_plane_of(leaf.kind)].count += leaf.count;
+	tree->plane_totals[report_plane_of(leaf.kind)].ns += leaf.ns;
+	if (leaf.kind == REPORT_KIND_KERNEL) {
+		tree->kernels += leaf.count;
+		tree->kernel_ns += leaf.ns;
+	} else if (leaf.kind <= REPORT_KIND_GRAPH) {
+		tree->copies += leaf.count;
+		tree->copy_ns += leaf.ns;
+	}
+}
+
+uint32_t sample_leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, const char *name)
+{
+	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",
+					    "Sync",   "Overhead", "UM",     "Module"};
+	static const char *const hosts[] = {"CPU", "Off-CPU", "GPU_Launch"};
+	char text[512];
+
+	if (kind == REPORT_KIND_IDLE)
+		snprintf(text, sizeof(text), "[GPU%d_Idle]", gpu);
+	else if (kind >= REPORT_KIND_HOST)
+		snprintf(text, sizeof(text), "[%s]%s", hosts[kind - REPORT_KIND_HOST], name);
+	else if (gpu < 0)
+		snprintf(text, sizeof(text), "[GPU?_%s]%s", kinds[kind], name);
+	else
+		snprintf(text, sizeof(text), "[GPU%d_%s]%s", gpu, kinds[kind], name);
+	return sample_add_string(sample, text);
+}
+
+void sample_add_process(struct sample *sample, const char *host, const char *command, uint32_t pid,
+			int32_t rank, int unclean)
+{
+	sample->processes[sample->tree.nr_processes++] =
+		(struct report_process){0,
+					sample_add_string(sample, host),
+					sample_add_string(sample, command),
+					pid,
+					rank,
+					unclean};
+}
+
+void sample_add_notice(struct sample *sample, const char *text, uint32_t nr_processes)
+{
+	sample->notices[sample->tree.nr_notices++] =
+		(struct report_notice){sample_add_string(sample, text), nr_processes};
+}

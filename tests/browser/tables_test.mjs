@@ -1,0 +1,222 @@
+// The tabs in Chromium (page_fixture.mjs).
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { clickElement, finish, open, press, rgb, sample, select, settled, shoot, state, text } from "./page_fixture.mjs";
+
+const openTab = (page, word) => clickElement(page, `#tab-${word}`);
+const tabs = (page) => page.value("[...document.querySelectorAll('#tabs button')].map((button) => button.id.slice(4))");
+// The texts of a table's rows.
+const rowsOf = (page, selector = "#table table") => page.value(`[...document.querySelectorAll(${JSON.stringify(`${selector} tbody tr`)})]
+	.map((row) => [...row.children].map((cell) => cell.textContent))`);
+const column = async (page, at) => (await rowsOf(page)).map((row) => row[at]);
+
+async function sortBy(page, label) {
+	await page.value(`[...document.querySelectorAll("#table thead button")].find((button) => button.textContent === "${label}").click()`);
+}
+
+test("a tab is there if it has data", async () => {
+	const job = await open("job8"), training = await open("training"), planes = await open("planes"), empty = await open("empty");
+
+	assert.deepEqual(await tabs(job), ["flame", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
+	assert.deepEqual(await tabs(training), ["flame", "kernels", "lines", "ranks"]);
+	assert.deepEqual(await tabs(planes), ["flame", "kernels"]);
+	assert.deepEqual(await tabs(empty), ["flame", "notes"]);
+	for (const page of [job, training, planes, empty])
+		await finish(page);
+});
+
+test("kernels can be sorted, and have all their figures", async () => {
+	const page = await open("job8");
+
+	await openTab(page, "kernels");
+	assert.equal((await state(page)).tab, "kernels");
+	assert.equal(await page.value("location.hash"), "#tab=kernels");
+	assert.equal(await page.value("document.getElementById('flame').hidden"), true);
+	const rows = await rowsOf(page);
+	assert.equal(rows.length, 16);
+	assert.deepEqual([rows[0][0], rows[0][1]], ["nvjet_tst_128x256_64x4_2x1_v_bz_coopB_NTT", "GEMM, convolution"]);
+	assert.match(rows[0].slice(2).join(" "), /^\d\d\.\d\d % 2\d\d\.\d s 245,760 1\.\d+ ms 914\.1 µs 1\.219 ms grid 528 · block 384 19 %$/);
+	assert.equal(await page.value("document.querySelector('#table th[aria-sort=descending]').textContent"), "Share");
+	await sortBy(page, "Count");
+	const counts = (await column(page, 4)).map((count) => Number(count.replaceAll(",", "")));
+	assert.deepEqual(counts, counts.slice().sort((a, b) => b - a));
+	await sortBy(page, "Count");
+	assert.equal((await column(page, 4))[0], String(counts[counts.length - 1]).replace(/\B(?=(\d{3})+$)/g, ","));
+	await sortBy(page, "Name");
+	assert.equal((await column(page, 0))[0], "copy DtoH");
+	await shoot(page, "kernels");
+	await finish(page);
+});
+
+test("a kernel's name opens its sandwich", async () => {
+	const page = await open("job8", { hash: "#tab=kernels" });
+
+	await clickElement(page, "#table .link");
+	const { tab, sandwich, total } = await state(page);
+	assert.equal(tab, "flame");
+	assert.equal(sandwich, "[GPU_Kernel]nvjet_tst_128x256_64x4_2x1_v_bz_coopB_NTT");
+	assert.ok(total.rect.w > 500);
+	await finish(page);
+});
+
+test("the sum of all kernels is that of the profile, and filters hold", async () => {
+	const page = await open("training", { hash: "#tab=kernels" }), { expected } = sample("training");
+	const sum = async () => String((await page.value("[...document.querySelectorAll('#table tbody td:nth-child(4)')].map((cell) => cell.title)"))
+		.reduce((all, title) => all + BigInt(title.replace(/\D/g, "")), 0n));
+
+	assert.equal(await sum(), expected.all.time);
+	await page.value("location.hash = '#tab=kernels&rank=3'");
+	await page.until("flamegrid.state().only.rank === '3' && flamegrid.settled()");
+	assert.equal(await sum(), expected.rank3.time);
+	await finish(page);
+});
+
+test("lines have what they launched themselves, and what is below them", async () => {
+	const page = await open("job8", { hash: "#tab=lines" });
+	const rows = Object.fromEntries((await rowsOf(page)).map(([name, ...rest]) => [name, rest]));
+
+	assert.equal(rows["train.py:main:187"][1], "0 ns");
+	assert.equal(rows["train.py:main:187"][2], await page.value(`(() => {
+		const time = Number(flamegrid.find("train.py:main:187").time) / 1e9;
+		return time.toFixed(1) + " s";
+	})()`));
+	assert.equal(rows["llama.py:attention:118"][1], rows["llama.py:attention:118"][2]);
+	assert.equal((await column(page, 0))[0], "train.py:train_step:88"); // autograd's work has no nearer line
+	await shoot(page, "lines");
+	await finish(page);
+});
+
+test("ranks that differ stand first, and the others are folded", async () => {
+	const page = await open("job64");
+
+	assert.equal(await text(page, "tab-ranks"), "Ranks1 differs");
+	await openTab(page, "ranks");
+	assert.match(await page.value("document.querySelector('.lead').textContent"), /^63 alike, 1 not: rank 5 \((GEMM, convolution \+15|waiting −99\.\d) %\)$/);
+	const rows = await rowsOf(page, "#table > .heat");
+	assert.equal(rows.length, 2);
+	assert.equal(rows[0][0], "rank 5");
+	assert.match(rows[0][1], /\+15 %$/);
+	assert.equal(rows[1][0], "63 alike (median)");
+	assert.equal(await page.value("document.querySelectorAll('#table > .heat .more').length"), 1);
+	assert.equal(await page.value("document.querySelectorAll('#table > .heat .less').length"), 1);
+	assert.equal(await page.value("document.querySelector('#table summary').textContent"), "ranks that are alike: 0–4, 6–63");
+	await page.value("document.querySelector('#table summary').click()");
+	await page.until("document.querySelectorAll('#table details tbody tr').length === 63");
+	assert.equal(await page.value("document.querySelector('.strip').getAttribute('role')"), "img");
+	await shoot(page, "ranks");
+	await finish(page);
+});
+
+test("512 ranks are one picture and one row of those that differ", async () => {
+	const page = await open("job512", { hash: "#tab=ranks" });
+
+	assert.match(await page.value("document.querySelector('.lead').textContent"), /^511 alike, 1 not: rank 5/);
+	assert.equal((await rowsOf(page, "#table > .heat")).length, 2);
+	assert.equal(await page.value("document.documentElement.scrollWidth <= innerWidth"), true);
+	await shoot(page, "ranks512");
+	await finish(page);
+});
+
+test("ranks that are all alike say so", async () => {
+	const page = await open("training", { hash: "#tab=ranks" });
+
+	assert.equal(await page.value("document.querySelector('.lead').textContent"),
+		"All 4 ranks are alike: within 5 % of the median in every class of work.");
+	await finish(page);
+});
+
+test("collectives and memory have their tables", async () => {
+	const page = await open("job8");
+
+	await openTab(page, "collectives");
+	assert.deepEqual((await rowsOf(page)).map(([, ...rest]) => rest.slice(0, 3)).sort(),
+		[["all_gather", "8", "30,720"], ["reduce_scatter", "8", "15,360"]]);
+	await openTab(page, "memory");
+	const rows = await rowsOf(page);
+	assert.equal(rows.length, 8);
+	assert.deepEqual(rows[0].slice(0, 4), ["rank 7, pid 9007 on node01", "GPU7", "device", "62.11 GiB"]);
+	await finish(page);
+});
+
+test("steps have their table, if the profile has kinds of steps", async () => {
+	const page = await open("steps");
+
+	assert.deepEqual(await tabs(page), ["flame", "kernels", "steps"]);
+	await openTab(page, "steps");
+	assert.deepEqual(await rowsOf(page), [["[step] prefill", "60.00 %", "6.000 µs", "2"], ["[step] decode", "40.00 %", "4.000 µs", "2"]]);
+	await finish(page);
+});
+
+test("notes have losses, notices and processes", async () => {
+	const page = await open("hostile");
+
+	await openTab(page, "notes");
+	const said = await text(page, "table");
+	assert.match(said, /ring_full: 1,234 \[ring_full\]/);
+	assert.match(said, /What processes said<img src=x onerror="window.attacked=1"> \(3 of 3 processes\)CPython 3\.11\.2 \(2 of 3 processes\)/);
+	assert.match(said, /rank 5, pid 2 on node02: python3/);
+	assert.equal(await page.value("typeof window.attacked"), "undefined");
+	await shoot(page, "notes");
+	await finish(page);
+});
+
+test("tabs follow the arrow keys and have roles", async () => {
+	const page = await open("job8");
+
+	await page.value("document.getElementById('tab-flame').focus()");
+	assert.equal((await press(page, "ArrowRight")).tab, "kernels");
+	assert.equal(await page.value("document.activeElement.id"), "tab-kernels");
+	assert.equal(await page.value("document.activeElement.getAttribute('aria-selected')"), "true");
+	assert.equal((await press(page, "ArrowLeft")).tab, "flame");
+	assert.equal((await press(page, "ArrowLeft")).tab, "notes");
+	assert.equal(await page.value("document.querySelectorAll('#tabs [tabindex=\"0\"]').length"), 1);
+	assert.equal(await page.value("document.getElementById('table').getAttribute('role')"), "tabpanel");
+	await finish(page);
+});
+
+test("a search from a table goes to the graph", async () => {
+	const page = await open("job8", { hash: "#tab=ranks" });
+
+	await clickElement(page, "#search");
+	await page.type("nvjet");
+	await settled(page);
+	assert.equal((await state(page)).tab, "flame");
+	assert.ok(await page.value("document.getElementById('graph').width > 0"));
+	await finish(page);
+});
+
+test("a filter that leaves nothing leaves no table", async () => {
+	const page = await open("job8", { hash: "#tab=ranks" });
+
+	await page.value("document.getElementById('tab-flame').click()");
+	await select(page, "rank", "5");
+	await openTab(page, "ranks");
+	assert.match(await page.value("document.querySelector('.lead').textContent"), /1 ranks are alike|1 alike/);
+	await finish(page);
+});
+
+test("a phone shows everything in one column", async () => {
+	const page = await open("job8", { width: 390, height: 844 });
+
+	assert.equal(await page.value("document.documentElement.scrollWidth <= 390"), true);
+	const [stage, panel] = await page.value("['stage', 'panel'].map((id) => document.getElementById(id).getBoundingClientRect().toJSON())");
+	assert.ok(stage.width >= 380 && stage.height > 250, JSON.stringify(stage));
+	assert.ok(panel.top >= stage.bottom - 1);
+	await shoot(page, "phone");
+	for (const word of ["kernels", "ranks"]) {
+		await page.value(`document.getElementById("tab-${word}").click()`);
+		assert.equal(await page.value("document.documentElement.scrollWidth <= 390"), true, word);
+	}
+	await shoot(page, "phone-ranks");
+	await finish(page);
+});
+
+test("tables have dark colours, too", async () => {
+	const page = await open("job64", { hash: "#tab=ranks", media: [{ name: "prefers-color-scheme", value: "dark" }] });
+
+	assert.equal(await rgb(page, "body"), "rgb(22, 24, 27)");
+	assert.notEqual(await rgb(page, "#table .more"), "rgba(0, 0, 0, 0)");
+	await shoot(page, "ranks-dark");
+	await finish(page);
+});
