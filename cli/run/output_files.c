@@ -172,6 +172,8 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 		result = rebuild(output, view, options, present, error);
 	if (result == 0)
 		result = report_subject_read(view, report_subject_needs(&html), error);
+	if (result == 0)
+		result = report_view_find(view, error);
 	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
 }
 

@@ -41,6 +41,7 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.statistics = view->statistics;
 		html.collectives = view->collectives;
 		html.busy = view->busy;
+		html.findings = view->findings;
 	}
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
@@ -336,7 +337,8 @@ bool report_subject_has_findings(const struct report_request *request)
 	const struct report_subject *subject = report_subject_of(request->asked);
 
 	return subject->write[request->format] == write_table ||
-	       subject->write[request->format] == write_json;
+	       subject->write[request->format] == write_json ||
+	       subject->write[request->format] == write_html;
 }
 
 uint32_t report_subject_needs(const struct report_request *request)

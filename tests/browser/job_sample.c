@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregator/profile/roster.h"
+#include "report/findings/findings.h"
 
 #define GPUS_PER_NODE 8
 #define LATE_RANK     5
@@ -385,6 +386,18 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	static struct report_statistics statistics;
 	static struct report_busy busy;
 	static struct report_collectives collectives;
+	static struct finding finding = {
+		.kind = "short_kernels",
+		.text = (char *)"12 % of GPU time is in kernels under 5 us: launch-bound",
+		.evidence =
+			(char *)"2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
+		.cure = "CUDA graphs, or fusing (torch.compile), would help",
+		.share = 0.12,
+		.threshold = 0.05,
+		.rank = REPORT_RANK_NONE,
+		.gpu = REPORT_GPU_NONE,
+	};
+	static const struct findings findings = {.findings = &finding, .nr_findings = 1};
 	static char subtitle[64];
 
 	sample->tree.title = "llama-70b pretrain, job 48213";
@@ -403,6 +416,7 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	sample->options.statistics = &statistics;
 	sample->options.busy = &busy;
 	sample->options.collectives = &collectives;
+	sample->options.findings = &findings;
 }
 
 void job_sample_1(struct sample *sample)

@@ -18,12 +18,26 @@ async function sortBy(page, label) {
 test("a tab is there if it has data", async () => {
 	const job = await open("job8"), training = await open("training"), planes = await open("planes"), empty = await open("empty");
 
-	assert.deepEqual(await tabs(job), ["flame", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
+	assert.deepEqual(await tabs(job), ["flame", "findings", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
 	assert.deepEqual(await tabs(training), ["flame", "kernels", "lines", "ranks"]);
 	assert.deepEqual(await tabs(planes), ["flame", "kernels"]);
 	assert.deepEqual(await tabs(empty), ["flame", "notes"]);
 	for (const page of [job, training, planes, empty])
 		await finish(page);
+});
+
+test("findings say what somebody should change", async () => {
+	const page = await open("job8");
+
+	assert.equal(await page.value("document.querySelector('#tab-findings b').textContent"), "1");
+	await openTab(page, "findings");
+	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings li > *')].map((line) => line.textContent)"), [
+		"12 % of GPU time is in kernels under 5 us: launch-bound",
+		"2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
+		"CUDA graphs, or fusing (torch.compile), would help",
+	]);
+	await shoot(page, "findings");
+	await finish(page);
 });
 
 test("kernels can be sorted, and have all their figures", async () => {
@@ -165,8 +179,8 @@ test("tabs follow the arrow keys and have roles", async () => {
 	const page = await open("job8");
 
 	await page.value("document.getElementById('tab-flame').focus()");
-	assert.equal((await press(page, "ArrowRight")).tab, "kernels");
-	assert.equal(await page.value("document.activeElement.id"), "tab-kernels");
+	assert.equal((await press(page, "ArrowRight")).tab, "findings");
+	assert.equal(await page.value("document.activeElement.id"), "tab-findings");
 	assert.equal(await page.value("document.activeElement.getAttribute('aria-selected')"), "true");
 	assert.equal((await press(page, "ArrowLeft")).tab, "flame");
 	assert.equal((await press(page, "ArrowLeft")).tab, "notes");

@@ -13,6 +13,7 @@
 #include "base/hash_index.h"
 #include "proto/record.h"
 #include "report/writers/collectives_writer.h"
+#include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/statistics_writer.h"
 #include "report/writers/text_file.h"
@@ -374,6 +375,8 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 		collectives_writer_json(out, options->collectives);
 	if (options->busy)
 		json_writer_devices(out, options->busy);
+	if (options->findings)
+		findings_writer_json(out, options->findings);
 	json_writer_memory(out, tree);
 }
 

@@ -17,6 +17,8 @@
 #include "report/model/report_tree.h"
 #include "report/writers/folded_writer.h"
 
+struct findings;
+
 struct html_options {
 	/* The meaning of a frame's width, and the dimensions that are frames at the root, when the page opens. The
 	 * reader can switch both. */
@@ -32,6 +34,7 @@ struct html_options {
 	const struct report_statistics *statistics;
 	const struct report_collectives *collectives;
 	const struct report_busy *busy;
+	const struct findings *findings; /* borrowed as above; NULL: none */
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become U+FFFD. options NULL:

@@ -1,12 +1,13 @@
-// The tabs: Flame, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
+// The tabs: Flame, findings, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
 
 // A tab is there if it has data. make(): its content, made when it is opened, and again when filters change.
 const TABS = [
 	{ word: "flame", label: "Flame", has: () => true },
+	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
 	{ word: "kernels", label: "Kernels", has: () => profile.rows.some(({ plane }) => plane === "gpu"), make: makeKernels },
 	{ word: "lines", label: "Lines", has: () => profile.hasLines, make: makeLines },
 	{ word: "steps", label: "Steps", has: () => profile.steps, make: makeSteps },
-	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && profile.rows.some(({ plane }) => plane === "gpu"), make: makeRanks },
+	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && profile.rows.some(({ plane }) => plane === "gpu"), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
 	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
 	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length > 0, make: makeNotes },
@@ -162,6 +163,28 @@ function makeMemory() {
 	], profile.memory, 3)];
 }
 
+// ---- Findings ----
+
+// What somebody should change, the longest first: in words, with evidence and cure.
+function makeFindings() {
+	const list = element("ol");
+
+	list.className = "findings";
+	list.append(...profile.findings.map(({ text, evidence, cure }) => {
+		const item = element("li");
+
+		item.append(element("b", visibleText(text)), element("p", visibleText(evidence)), element("p", visibleText(cure)));
+		return item;
+	}));
+	return [list];
+}
+
+function badgeOfRanks() {
+	const differing = differingUnits();
+
+	return differing > 0 && `${grouped(differing)} ${differing === 1 ? "differs" : "differ"}`;
+}
+
 // ---- Notes ----
 
 function noteList(title, texts) {
@@ -193,10 +216,10 @@ function makeNotes() {
 function makeTabs() {
 	profile.hasLines = profile.nodeName.some((id) => isLine(id));
 	for (const tab of TABS.filter(({ word, has }) => word === "flame" || has())) {
-		const button = element("button", tab.label), differing = tab.word === "ranks" ? differingUnits() : 0;
+		const button = element("button", tab.label), badge = tab.badge?.();
 
-		if (differing > 0)
-			button.append(element("b", `${grouped(differing)} ${differing === 1 ? "differs" : "differ"}`));
+		if (badge)
+			button.append(element("b", badge));
 		button.type = "button";
 		button.id = `tab-${tab.word}`;
 		button.setAttribute("role", "tab");
