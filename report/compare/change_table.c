@@ -7,9 +7,9 @@
 
 #include "source_line.h"
 #include "weighted_median.h"
-#include "work_class.h"
 
 #include "report/model/kind_name.h"
+#include "report/names/kernel_class.h"
 
 #define NO_LINE "[no line]"
 
@@ -92,7 +92,7 @@ static const char *bare_name(const char *name)
 static void sum_up(struct builder *builder, enum change_by by)
 {
 	const struct report_tree *tree = &builder->diff->tree;
-	uint32_t classes[WORK_CLASSES + REPORT_KINDS] = {0}, no_line = 0;
+	uint32_t classes[KERNEL_CLASSES + REPORT_KINDS] = {0}, no_line = 0;
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
@@ -107,12 +107,12 @@ static void sum_up(struct builder *builder, enum change_by by)
 			add_line(builder, i, &no_line);
 		} else if (by == CHANGE_BY_KERNEL) {
 			add_string(builder, leaf->name, bare_name(name), i);
-		} else if (report_plane_of(leaf->kind) == REPORT_PLANE_GPU) {
-			enum work_class of = work_class_of(leaf->kind, bare_name(name));
+		} else if (leaf->kind == REPORT_KIND_KERNEL) {
+			enum kernel_class of = kernel_class_of(bare_name(name));
 
-			add_to(builder, &classes[of], work_class_name(of), i);
+			add_to(builder, &classes[of], kernel_class_word(of), i);
 		} else {
-			add_to(builder, &classes[WORK_CLASSES + leaf->kind],
+			add_to(builder, &classes[KERNEL_CLASSES + leaf->kind],
 			       kind_name_column(leaf->kind), i);
 		}
 	}
@@ -150,7 +150,8 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 		const size_t nr_strings = diff->tree.nr_strings + 1ul;
 
 		*builder = (struct builder){.diff = diff, .frameworks = frameworks, .table = made};
-		made->rows = calloc(nr_strings + WORK_CLASSES + REPORT_KINDS, sizeof(*made->rows));
+		made->rows =
+			calloc(nr_strings + KERNEL_CLASSES + REPORT_KINDS, sizeof(*made->rows));
 		builder->row_of = calloc(nr_strings, sizeof(*builder->row_of));
 		builder->seen = calloc(nr_strings, sizeof(*builder->seen));
 		if (made->rows && builder->row_of && builder->seen)

@@ -15,7 +15,7 @@ enum change_by {
 	CHANGE_BY_FRAME,
 	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind */
 	CHANGE_BY_LINE,   /* the line that launches (source_line.h) */
-	CHANGE_BY_CLASS,  /* work_class.h */
+	CHANGE_BY_CLASS,  /* kernel_class.h */
 };
 
 struct change_row {

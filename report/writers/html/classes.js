@@ -1,16 +1,10 @@
 // What a frame does: its class of work. A class has a word, a label, and the colour --class-WORD of palette.css.
 
-// The classes of GPU work. The first pattern that a kernel's name matches decides: add yours in front of what is wider.
-const KERNEL_CLASSES = [
-	["nccl", "NCCL", /nccl|rccl|nvshmem/i],
-	["attention", "attention", /flash|fmha|attention|attn|mha_|sdpa|xqa|paged_kv/i],
-	["gemm", "GEMM, convolution", /gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|conv|winograd|[wd]grad|split_?k|triton_mm|_mm_/i],
-	["reduction", "reduction, norm", /reduc|norm|softmax|entropy|welford|arg(max|min)|scan|triton_(red|per)_|(sum|mean|var)(_|Ops|<|$)/i],
-	["elementwise", "elementwise", /element_?wise|pointwise|triton_poi|vectorized|multi_tensor|adam|fused|silu|gelu|relu|dropout|rope|rotary|cast|fill|copy|(^|_)(add|mul|sub|div|axpy|scale|bias)/i],
-];
+// The classes of kernels by name, [word, pattern]: report/names/kernel_class.c has the list, and the writer leaves it in the page.
+let kernelClasses = [];
 
 const CLASS_LABELS = {
-	...Object.fromEntries(KERNEL_CLASSES.map(([word, label]) => [word, label])),
+	nccl: "NCCL", attention: "attention", gemm: "GEMM, convolution", reduction: "reduction, norm", elementwise: "elementwise",
 	wait: "waiting", kernel: "other kernel", copy: "copy", memset: "memset", graph: "CUDA graph",
 	cpu: "on the CPU", call: "in a CUDA call", idle: "idle GPU", overhead: "overhead", memory: "memory",
 	python: "Python", native: "native code", api: "CUDA API", group: "split", unknown: "not known",
@@ -31,7 +25,7 @@ const leafClasses = { Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "w
 const markClasses = { "[CPU]": "cpu", "[Off-CPU]": "wait", "[GPU_Launch]": "call", "[captured at]": "graph",
 	"[CUPTI]": "overhead", "[unified memory]": "memory", "[moves data]": "nccl" };
 
-const classOfKernel = (name) => KERNEL_CLASSES.find(([, , pattern]) => pattern.test(name))?.[0] ?? "kernel";
+const classOfKernel = (name) => kernelClasses.find(([, pattern]) => pattern.test(name))?.[0] ?? "kernel";
 
 function classOfName(name) {
 	if (name[0] === "[") {

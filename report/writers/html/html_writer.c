@@ -12,6 +12,7 @@
 
 #include "base/hash_index.h"
 #include "proto/record.h"
+#include "report/names/kernel_class.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
@@ -364,6 +365,21 @@ static void write_strings(FILE *out, const struct report_tree *tree)
 	putc(']', out);
 }
 
+/* Writes the classes of kernels by their names, the first that fits first. */
+static void write_classes(FILE *out)
+{
+	fputs(",\n\"kernelClasses\":[", out);
+	for (uint32_t i = 0; i < KERNEL_CLASS_OTHER; i++) {
+		fputs(i ? "," : "", out);
+		putc('[', out);
+		html_text_json(out, kernel_class_word((enum kernel_class)i));
+		putc(',', out);
+		html_text_json(out, kernel_class_pattern((enum kernel_class)i));
+		putc(']', out);
+	}
+	putc(']', out);
+}
+
 /* Writes what the page's tables show beside the leaves. Numbers above 2^53 are rounded there. */
 static void write_tables(FILE *out, const struct report_tree *tree,
 			 const struct html_options *options)
@@ -394,6 +410,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_notices(out, tree);
 	write_processes(out, tree);
 	write_strings(out, tree);
+	write_classes(out);
 	if (options->diff) {
 		fputs(",\n\"diff\":[", out);
 		html_text_json(out, options->diff->label_before);

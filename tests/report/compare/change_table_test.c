@@ -175,7 +175,7 @@ static void classes_sum_all_work(void **state)
 	list_by(CHANGE_BY_CLASS, 2);
 	assert_int_equal(table->nr_rows, 4);
 	assert_row(0, "gemm", 10000, 22000);
-	assert_row(1, "copy", 700, 0);
+	assert_row(1, "memcpy", 700, 0);
 	assert_row(2, "attention", 0, 100);
 	assert_row(3, "elementwise", 4000, 8000);
 	part();

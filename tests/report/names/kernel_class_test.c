@@ -1,4 +1,4 @@
-#include "report/compare/work_class.h"
+#include "report/names/kernel_class.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +7,9 @@
 
 #include <cmocka.h>
 
-#include "report/model/report_kind.h"
-
 static void assert_class(const char *kernel, const char *wanted)
 {
-	assert_string_equal(work_class_name(work_class_of(REPORT_KIND_KERNEL, kernel)), wanted);
+	assert_string_equal(kernel_class_word(kernel_class_of(kernel)), wanted);
 }
 
 static void kernels_of_libraries_have_their_classes(void **state)
@@ -32,19 +30,10 @@ static void kernels_of_libraries_have_their_classes(void **state)
 	assert_class("", "kernel");
 }
 
-static void copies_need_no_name(void **state)
-{
-	(void)state;
-	assert_int_equal(work_class_of(REPORT_KIND_MEMCPY, "gemm"), WORK_CLASS_COPY);
-	assert_int_equal(work_class_of(REPORT_KIND_MEMSET, ""), WORK_CLASS_MEMSET);
-	assert_int_equal(work_class_of(REPORT_KIND_GRAPH, ""), WORK_CLASS_GRAPH);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_of_libraries_have_their_classes),
-		cmocka_unit_test(copies_need_no_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
