@@ -144,6 +144,7 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 
 	wanted.planes = planes;
 	int result = report_view_rebuild(view, &wanted);
+	view->options = options; /* those of the tree end here */
 	return result < 0 ? error_text_set(error, result, "%s: %s", output->path, strerror(-result))
 			  : 0;
 }

@@ -35,8 +35,8 @@ same "report --strict" $? 0
 "$flamegrid" report "$scratch/profile" --format table >"$scratch/table"
 contains "table" "$scratch/table" "live at end"
 "$flamegrid" report "$scratch/profile" --memory peak --format html >"$scratch/html"
-contains "HTML: by bytes" "$scratch/html" '"weight":"bytes"'
-contains "HTML: says what it shows" "$scratch/html" "memory at each device's peak"
+contains "HTML: by bytes" <(page_data "$scratch/html") '"weight":"bytes"'
+contains "HTML: says what it shows" <(page_data "$scratch/html") "memory at each device's peak"
 valid_report "$scratch/profile" --memory peak
 same "CSV: a leak a thread" "$("$flamegrid" report "$scratch/profile" --memory live --format csv | grep -c ',alloc,device,')" 6
 "$flamegrid" report "$scratch/profile" --memory peak --weight time >/dev/null 2>"$scratch/usage"

@@ -51,8 +51,8 @@ import json, sys
 print([(s["context"], s["stream"], s["stream_priority"], s["multiprocessors"], s["records"]) for s in json.load(sys.stdin)["streams"] if s.get("green")])')" \
 	"[(2, 15, -1, 16, 200), (3, 17, 0, 32, 300)]"
 "$flamegrid" report "$scratch/whole" -f html --by context -o "$scratch/page.html"
-contains "html: split by context" "$scratch/page.html" '"split":["context"]'
-contains "html: the part's name" "$scratch/page.html" '"green context2 (16 SMs)"'
+contains "html: split by context" <(page_data "$scratch/page.html") '"split":["context"]'
+contains "html: the part's name" <(page_data "$scratch/page.html") '"green context2 (16 SMs)"'
 same "waits are of the whole, as CUPTI has them" "$("$flamegrid" report "$scratch/whole" --planes sync --by context -w count | cut -d';' -f1 | sort -u)" context1
 same "host threads are in no context" "$("$flamegrid" report "$scratch/whole" --by context --planes all -w count | cut -d';' -f1 | grep -c '^context0')" 0
 

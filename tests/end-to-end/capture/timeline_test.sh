@@ -99,7 +99,7 @@ contains "table: a plane's own share" "$scratch/table" "sync"
 "$flamegrid" report "$scratch/all" -f json >"$scratch/json"
 same "busy times are of kernels alone" "$(tr -d '\n' <"$scratch/json" | sed 's/.*"devices":\[//; s/\].*//' | grep -o '"records":[0-9]*')" "\"records\":$((3 * rounds))"
 same "table: no busy times of waits" "$(grep -c ' busy ' "$scratch/table")" 0
-contains "the page has all planes" "$scratch/all/flame.html" '["sync","host waits","'
+contains "the page has all planes" <(page_data "$scratch/all/flame.html") '["sync","host waits","'
 "$flamegrid" report "$scratch/all" --planes gpu,cpus >/dev/null 2>"$scratch/err"
 same "no such plane: status" $? 2
 contains "no such plane" "$scratch/err" "--planes gpu,cpus: must be all, or of gpu, sync, overhead, um, modules, cpu, offcpu, calls, idle"

@@ -14,7 +14,7 @@ absent() {
 	"$flamegrid" report "$scratch/$name" --strict --format table >"$scratch/$name.table"
 	same "$name: report --strict" $? "$status"
 	contains "$name: the table says why" "$scratch/$name.table" "NOTHING WAS RECORDED: $words"
-	contains "$name: the page says why" "$scratch/$name/flame.html" "NOTHING WAS RECORDED: $words"
+	contains "$name: the page says why" <(page_data "$scratch/$name/flame.html") "NOTHING WAS RECORDED: $words"
 	"$flamegrid" report "$scratch/$name" --format csv 2>&1 | grep -c 'nothing lost' >"$scratch/count"
 	same "$name: 'nothing lost' beside csv" "$(cat "$scratch/count")" 0
 }

@@ -94,7 +94,7 @@ same "diff: the kernel: of the median 240 times 50 us, of rank 5 2 ms" \
 same "diff: launches of two ranks" "$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "240 240"
 "$flamegrid" diff "$scratch/gpu" --rank 5 -f html -o "$scratch/diff.html"
 same "diff: a page: status" $? 0
-contains "diff: a page" "$scratch/diff.html" '"diff":["median of 7 ranks","rank 5"]'
+contains "diff: a page" <(page_data "$scratch/diff.html") '"diff":["median of 7 ranks","rank 5"]'
 "$flamegrid" diff "$scratch/gpu" --rank 8 2>"$scratch/err"
 same "diff: of a rank that there is not: status" $? 1
 contains "diff: of a rank that there is not: said" "$scratch/err" \

@@ -17,6 +17,12 @@ ok() { passed=$((passed + 1)); printf 'ok - %s\n' "$*"; }
 not_ok() { failed=$((failed + 1)); : >"$scratch/.failed"; printf 'not ok - %s\n' "$*"; }
 check() { local what=$1; shift; if "$@"; then ok "$what"; else not_ok "$what: $*"; fi; }
 same() { if [ "$2" = "$3" ]; then ok "$1: $2"; else not_ok "$1: '$2', expected '$3'"; fi; }
+# page_data PAGE: the profile that a page holds, packed.
+page_data() {
+	python3 -c 'import base64, re, sys, zlib
+page = re.search(r"id=\"profile\">(.*?)</script>", open(sys.argv[1]).read(), re.S)
+sys.stdout.buffer.write(zlib.decompress(base64.b64decode(page[1])))' "$1"
+}
 contains() { if grep -qF -- "$3" "$2"; then ok "$1"; else not_ok "$1: no '$3' in $2:"; head -n 5 "$2"; fi; }
 
 at_end() { :; } # a script may define its own clean-up
