@@ -126,6 +126,9 @@ int main(int argc, char **argv)
 	/* What was asked for and could not be printed is a failure. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
+	/* A verb that failed has said why. */
+	if (status != EXIT_OK)
+		return status;
 	log_error("standard output: %s", strerror(errno ? errno : EIO));
-	return status == EXIT_OK ? EXIT_FAILED : status;
+	return EXIT_FAILED;
 }

@@ -13,6 +13,14 @@
 
 #define NS_PER_S 1000000000ull
 
+/* Times before 1970 are the oldest. */
+static uint64_t time_of(const struct stat *status)
+{
+	if (status->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)status->st_mtim.tv_sec * NS_PER_S + (uint64_t)status->st_mtim.tv_nsec;
+}
+
 /* A live profile's newest pages are in the store's log. */
 static bool read_time(const char *store, uint64_t *time_ns)
 {
@@ -21,11 +29,10 @@ static bool read_time(const char *store, uint64_t *time_ns)
 
 	if (stat(store, &status) < 0 || !S_ISREG(status.st_mode))
 		return false;
-	*time_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+	*time_ns = time_of(&status);
 	if (snprintf(log, sizeof(log), "%s-wal", store) < (int)sizeof(log) &&
 	    stat(log, &status) == 0 && status.st_size > 0) {
-		uint64_t log_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_S +
-				  (uint64_t)status.st_mtim.tv_nsec;
+		uint64_t log_ns = time_of(&status);
 
 		*time_ns = log_ns > *time_ns ? log_ns : *time_ns;
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,7 +36,12 @@ static int find_page(const char *profile_path, char page[static PATH_MAX])
 
 	if (size < 0 || size >= (int)sizeof(given))
 		return -ENAMETOOLONG;
-	return realpath(given, page) ? 0 : -errno;
+	struct stat status;
+	if (!realpath(given, page) || stat(page, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EISDIR;
+	return access(page, R_OK) == 0 ? 0 : -errno;
 }
 
 /* Prints text so that a shell takes it for one word. */
@@ -45,9 +51,13 @@ static void print_quoted(const char *text)
 		fputs(text, stdout);
 		return;
 	}
-	putchar('\'');
+	/* Control characters would reach the terminal. */
+	fputs("$'", stdout);
 	for (; *text; text++)
-		fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, stdout);
+		if ((unsigned char)*text < ' ' || *text == 0x7f || *text == '\'' || *text == '\\')
+			printf("\\%03o", (unsigned char)*text);
+		else
+			putchar(*text);
 	putchar('\'');
 }
 

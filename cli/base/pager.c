@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHELL_NOT_FOUND 127 /* sh(1): there is no such command */
-
 static uint32_t count_lines(const char *text, size_t size)
 {
 	uint32_t lines = 0;
@@ -28,16 +26,30 @@ static int write_out(FILE *out, const char *text, size_t size)
 	return errno ? -errno : -EIO;
 }
 
-/* Returns whether the pager has taken the text, or its reader has left. */
+/* Returns the pager's command; NULL: there is to be none. A pager cannot move about on a terminal that nobody knows. */
+static const char *find_command(void)
+{
+	const char *command = getenv("PAGER"), *type = getenv("TERM");
+
+	if (!type || !*type || strcmp(type, "dumb") == 0)
+		return NULL;
+	if (!command)
+		return "command -v less >/dev/null || exit 1; exec " PAGER_USUAL;
+	return command[strspn(command, " \t")] ? command : NULL;
+}
+
+/* Returns whether the pager has shown the text. One that fails may have shown nothing. */
 static bool page(const char *command, const char *text, size_t size)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before, interrupt_before;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before, interrupt_before,
+			 quit_before;
 	int status;
 
 	setenv("LESS", PAGER_LESS, 0);
 	FILE *pager = popen(command, "we");
 	sigaction(SIGPIPE, &ignore, &pipe_before);
-	sigaction(SIGINT, &ignore, &interrupt_before); /* Ctrl-C is the pager's */
+	sigaction(SIGINT, &ignore, &interrupt_before); /* keys are the pager's */
+	sigaction(SIGQUIT, &ignore, &quit_before);
 	if (pager) {
 		fwrite(text, 1, size, pager);
 		fflush(pager);
@@ -45,18 +57,16 @@ static bool page(const char *command, const char *text, size_t size)
 	status = pager ? pclose(pager) : -1;
 	sigaction(SIGPIPE, &pipe_before, NULL);
 	sigaction(SIGINT, &interrupt_before, NULL);
-	return status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= SHELL_NOT_FOUND - 1);
+	sigaction(SIGQUIT, &quit_before, NULL);
+	return status != -1 && (WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
 }
 
 int pager_show(FILE *out, const struct terminal *terminal, const char *text, size_t size)
 {
-	const char *command = getenv("PAGER");
+	const char *command = terminal->is_terminal ? find_command() : NULL;
 
-	if (!command)
-		command = PAGER_USUAL " 2>/dev/null";
 	fflush(out);
-	if (terminal->is_terminal && *command && count_lines(text, size) >= terminal->lines &&
-	    page(command, text, size))
+	if (command && count_lines(text, size) >= terminal->lines && page(command, text, size))
 		return 0;
 	return write_out(out, text, size);
 }

@@ -12,8 +12,8 @@
 	"FRX" /* what less does if $LESS is not set: colours, and no pause for a short text */
 
 /* Writes the text to out, which belongs to the terminal. If it has more lines than the screen, $PAGER gets it, or
- * "less" where that is not set; an empty $PAGER, or one that cannot be started, leaves the text to out. 0, or -errno of
- * writing. A pager that is left early is no error. */
+ * "less" where that is not set. A blank $PAGER, one that fails, and a terminal whose $TERM is not set or "dumb" leave
+ * the text to out. 0, or -errno of writing. A pager that is left early is no error. */
 int pager_show(FILE *out, const struct terminal *terminal, const char *text, size_t size);
 
 #endif

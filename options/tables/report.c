@@ -52,7 +52,7 @@ const struct option_table option_table_report = {
 	.program = "flamegrid",
 	.verb = "report",
 	.usage = "[OPTION...] [PROFILE]",
-	.summary = "Show a profile as folded stacks, flame graph, table, JSON or CSV.",
+	.summary = "Show a profile as a table, flame graph, folded stacks, or JSON.",
 	.closing = "PROFILE is a directory or a profile.db (default: the newest here). Exit status: 0; "
 		   "1: failed; 2: usage; 3: lost or incomplete (--strict).",
 	.operand = "profile",

@@ -113,8 +113,8 @@ static void write_scale(FILE *out, const struct run_scale *scale)
 	if (scale->factor == 1)
 		return;
 	fprintf(out,
-		"Changes are those of the run after, which made %.4f times as many %s%s: times "
-		"before count so often.\n",
+		"The run after made %.4f times as many %s%s. Changes compare it with the times "
+		"before, multiplied by that.\n",
 		scale->factor, run_unit_name(scale->unit),
 		scale->unit == RUN_LAUNCHES ? "es" : "s");
 }

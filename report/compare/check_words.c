@@ -86,8 +86,9 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 			"Times are those of one step of a rank, counted by the pattern of its "
 			"calls of NCCL.",
 		[RUN_COLLECTIVES] = "Times are those of one call of NCCL, as steps are not known.",
-		[RUN_LAUNCHES] = "Steps are not known: the runs are as long as their kernels were "
-				 "launched often.",
+		[RUN_LAUNCHES] =
+			"No steps were found (no calls of NCCL). Times before are scaled by "
+			"how often the runs launched their kernels.",
 		[RUN_WHOLE] = "Times are those of whole runs.",
 	};
 	const struct check_result *result = report->result;

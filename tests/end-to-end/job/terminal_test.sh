@@ -59,6 +59,14 @@ on_terminal 80 10 "PAGER=/nonexistent/pager $flamegrid report"
 check "a pager that is missing hides nothing" grep -q 'line of the program' screen
 on_terminal 80 10 "PAGER=true $flamegrid report; echo status \$?"
 contains "a pager that leaves early is no error" screen "status 0"
+for pager in ' ' '(' false; do
+	on_terminal 80 10 "PAGER='$pager' $flamegrid report"
+	check "a pager that fails hides nothing: '$pager'" grep -q 'line of the program' screen
+done
+for type in TERM=dumb "env -u TERM"; do
+	on_terminal 80 10 "$type PAGER='sed s/^/paged:/' $flamegrid report"
+	same "$type: no pager" "$(grep -c '^paged:' screen)" 0
+done
 
 # ---- the page
 "$flamegrid" report --open >out 2>err
