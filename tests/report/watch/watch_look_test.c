@@ -12,103 +12,17 @@
 #include "report/watch/watch_look.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_training.h"
-
-#define RANKS 8u
-#define MS    1000000ull
-#define HOUR  (3600 * 1000 * MS)
-#define WORLD 0xfeedull
-#define WORK  100 /* ms */
-
-/* A training of ranks that work, and then wait in an all_reduce that moves data for a millisecond. Times are those of
- * host calls; each rank has a clock of its own. */
-static struct {
-	uint32_t processes[RANKS], steps;
-	uint64_t now_ns, seed;
-} job;
-
-static int begin(void **state, uint32_t ranks_per_host)
-{
-	int result = job_set_up(state);
-
-	job.steps = 0;
-	job.now_ns = 0;
-	job.seed = 7;
-	job_world(RANKS);
-	for (uint32_t rank = 0; rank < RANKS && result == 0; rank++) {
-		if (rank == ranks_per_host)
-			job_node("node02");
-		job.processes[rank] = job_process((int32_t)rank);
-		job_communicator(job.processes[rank], 1, WORLD, rank, RANKS);
-	}
-	return result;
-}
-
-static int set_up(void **state)
-{
-	return begin(state, RANKS);
-}
-
-static int set_up_hosts(void **state)
-{
-	return begin(state, RANKS / 2);
-}
-
-static uint64_t own_clock(uint32_t rank, uint64_t true_ns)
-{
-	return true_ns + HOUR * (rank + 1);
-}
-
-/* Ranks from first to last work so many ms longer; noise in ms. */
-static void train_late(uint32_t steps, uint32_t first, uint32_t last, double late_ms,
-		       double noise_ms)
-{
-	for (uint32_t i = 0; i < steps; i++) {
-		uint64_t come_ns[RANKS], last_ns = 0;
-
-		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			double work_ms = WORK + noise_ms * job_normal(&job.seed) +
-					 (rank >= first && rank <= last ? late_ms : 0);
-
-			come_ns[rank] = job.now_ns + (uint64_t)(work_ms * MS);
-			last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
-		}
-		job.steps++;
-		job.now_ns = last_ns + MS;
-		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			const struct collective call =
-				job_all_reduce(1, job.steps, 0, own_clock(rank, come_ns[rank]),
-					       job.now_ns - come_ns[rank]);
-
-			job_call(job.processes[rank], &call);
-		}
-	}
-}
-
-static void train(uint32_t steps, double late_ms, double noise_ms)
-{
-	train_late(steps, 5, 5, late_ms, noise_ms);
-}
-
-static struct watch_look look(void)
-{
-	struct watch_look found;
-	char *error = NULL;
-
-	job_commit();
-	assert_int_equal(watch_look_read(job_path(), &found, &error), 0);
-	assert_null(error);
-	return found;
-}
+#include "watched_job.h"
 
 static void equal_ranks_are_not_late(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		train(10, 0, 4);
-		struct watch_look found = look();
+		watched_train(10, 0, 4);
+		struct watch_look found = watched_look();
 
 		assert_int_equal(found.nr_findings, 0);
-		assert_int_equal(found.newest, job.steps);
+		assert_int_equal(found.newest, watched.steps);
 		watch_look_fini(&found);
 	}
 }
@@ -117,8 +31,8 @@ static void equal_ranks_are_not_late(void **state)
 static void the_window_has_the_newest_collectives(void **state)
 {
 	(void)state;
-	train(100, 0, 0);
-	struct watch_look found = look();
+	watched_train(100, 0, 0);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.compared, 61);
 	watch_look_fini(&found);
@@ -127,12 +41,12 @@ static void the_window_has_the_newest_collectives(void **state)
 static void of_long_steps_it_has_as_many_as_a_verdict_needs(void **state)
 {
 	(void)state;
-	train(10, 0, 0);
+	watched_train(10, 0, 0);
 	for (int i = 0; i < 40; i++) {
-		job.now_ns += 2000 * MS;
-		train(1, 0, 0);
+		watched.now_ns += 2000 * MS;
+		watched_train(1, 0, 0);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.compared, WATCH_LOOK_LEAST);
 	watch_look_fini(&found);
@@ -141,9 +55,9 @@ static void of_long_steps_it_has_as_many_as_a_verdict_needs(void **state)
 static void a_late_rank_is_named_with_what_it_costs(void **state)
 {
 	(void)state;
-	train(100, 0, 0.1);
-	train(30, 10, 0.1);
-	struct watch_look found = look();
+	watched_train(100, 0, 0.1);
+	watched_train(30, 10, 0.1);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	const struct watch_finding *rank = &found.findings[0];
@@ -166,10 +80,10 @@ static void of_long_steps_the_last_ones_suffice(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 51; i++) {
-		job.now_ns += 900 * MS;
-		train(1, i < 40 ? 0 : 200, 1);
+		watched.now_ns += 900 * MS;
+		watched_train(1, i < 40 ? 0 : 200, 1);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_string_equal(found.findings[0].name, "rank 5 on node01");
@@ -181,9 +95,9 @@ static void of_long_steps_the_last_ones_suffice(void **state)
 static void what_was_late_before_the_window_is_over(void **state)
 {
 	(void)state;
-	train(100, 10, 0.1);
-	train(70, 0, 0.1);
-	struct watch_look found = look();
+	watched_train(100, 10, 0.1);
+	watched_train(70, 0, 0.1);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 0);
 	watch_look_fini(&found);
@@ -195,21 +109,22 @@ static void a_step_may_have_several_collectives(void **state)
 	(void)state;
 	for (uint32_t step = 0; step < 40; step++)
 		for (uint32_t part = 0; part < 3; part++) {
-			uint64_t begin_ns = job.now_ns;
+			uint64_t begin_ns = watched.now_ns;
 
-			job.steps++;
-			job.now_ns += part ? 11 * MS : 121 * MS;
+			watched.steps++;
+			watched.now_ns += part ? 11 * MS : 121 * MS;
 			for (uint32_t rank = 0; rank < RANKS; rank++) {
 				uint64_t work_ms = part ? 10 : rank == 5 ? 120 : 100;
-				struct collective call = job_all_reduce(
-					1, job.steps, 0, own_clock(rank, begin_ns + work_ms * MS),
-					job.now_ns - begin_ns - work_ms * MS);
+				struct collective call =
+					job_all_reduce(1, watched.steps, 0,
+						       watched_clock(rank, begin_ns + work_ms * MS),
+						       watched.now_ns - begin_ns - work_ms * MS);
 
 				call.bytes = part == 2 ? 1000 : 4000;
-				job_call(job.processes[rank], &call);
+				job_call(watched.processes[rank], &call);
 			}
 		}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_int_equal(found.findings[0].step.collectives, 3);
@@ -224,12 +139,13 @@ static void collectives_whose_kernels_are_missing_wait(void **state)
 	struct collective call;
 
 	(void)state;
-	train(40, 0, 0);
+	watched_train(40, 0, 0);
 	for (uint32_t rank = 0; rank < RANKS; rank++) {
-		call = job_all_reduce(1, job.steps + 1, 77, own_clock(rank, job.now_ns), MS);
-		job_call(job.processes[rank], &call);
+		call = job_all_reduce(1, watched.steps + 1, 77, watched_clock(rank, watched.now_ns),
+				      MS);
+		job_call(watched.processes[rank], &call);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.compared, 39);
 	assert_int_equal(found.newest, 40);
@@ -241,12 +157,13 @@ static void collectives_that_a_rank_lacks_wait(void **state)
 	struct collective call;
 
 	(void)state;
-	train(40, 0, 0);
+	watched_train(40, 0, 0);
 	for (uint32_t rank = 1; rank < RANKS; rank++) {
-		call = job_all_reduce(1, job.steps + 1, 0, own_clock(rank, job.now_ns), MS);
-		job_call(job.processes[rank], &call);
+		call = job_all_reduce(1, watched.steps + 1, 0, watched_clock(rank, watched.now_ns),
+				      MS);
+		job_call(watched.processes[rank], &call);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.compared, 39);
 	watch_look_fini(&found);
@@ -257,11 +174,11 @@ static void folded_calls_are_looked_at(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 14; i++) {
-		train(100, 0, 0.1);
+		watched_train(100, 0, 0.1);
 		job_commit();
 	}
-	train(30, 10, 0.1);
-	struct watch_look found = look();
+	watched_train(30, 10, 0.1);
+	struct watch_look found = watched_look();
 
 	assert_true(found.compared >= 50);
 	assert_int_equal(found.nr_findings, 1);
@@ -275,15 +192,16 @@ static void with_messages_a_step_is_not_computed(void **state)
 	struct collective call;
 
 	(void)state;
-	train(60, 10, 0.1);
+	watched_train(60, 10, 0.1);
 	for (uint32_t rank = 0; rank < 2; rank++) {
-		call = job_all_reduce(1, job.steps + 1, 0, own_clock(rank, job.now_ns), MS);
+		call = job_all_reduce(1, watched.steps + 1, 0, watched_clock(rank, watched.now_ns),
+				      MS);
 		call.function = rank ? COLLECTIVE_RECV : COLLECTIVE_SEND;
 		call.peer = !rank;
 		call.function_sequence = 1;
-		job_call(job.processes[rank], &call);
+		job_call(watched.processes[rank], &call);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_int_equal(found.findings[0].step.now_ns, 0);
@@ -294,20 +212,21 @@ static void with_messages_a_step_is_not_computed(void **state)
 static void stages_of_a_pipeline_are_not_compared(void **state)
 {
 	(void)state;
-	train(60, 10, 0.1);
+	watched_train(60, 10, 0.1);
 	for (uint32_t rank = 0; rank < RANKS; rank++)
 		for (uint32_t back = 0; back < 2; back++) {
-			struct collective call = job_all_reduce(1, job.steps + 1 + back, 0,
-								own_clock(rank, job.now_ns), MS);
+			struct collective call =
+				job_all_reduce(1, watched.steps + 1 + back, 0,
+					       watched_clock(rank, watched.now_ns), MS);
 
 			if (back ? rank == 0 : rank == RANKS - 1)
 				continue;
 			call.function = back ? COLLECTIVE_RECV : COLLECTIVE_SEND;
 			call.peer = back ? rank - 1 : rank + 1;
 			call.function_sequence = 1;
-			job_call(job.processes[rank], &call);
+			job_call(watched.processes[rank], &call);
 		}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 0);
 	assert_true(found.compared > 50);
@@ -319,11 +238,11 @@ static void a_slow_link_is_found(void **state)
 {
 	(void)state;
 	for (uint32_t rank = 0; rank < RANKS; rank++)
-		job_communicator(job.processes[rank], 2, WORLD + 1 + rank / 2, rank % 2, 2);
+		job_communicator(watched.processes[rank], 2, WORLD + 1 + rank / 2, rank % 2, 2);
 	for (uint32_t i = 1; i <= 40; i++) {
-		job.now_ns += 100 * MS;
+		watched.now_ns += 100 * MS;
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			const uint64_t start_ns = own_clock(rank, job.now_ns);
+			const uint64_t start_ns = watched_clock(rank, watched.now_ns);
 			struct collective call = job_all_reduce(2, i, i, start_ns, 1000);
 			const struct job_kernel kernel = {
 				.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
@@ -332,15 +251,15 @@ static void a_slow_link_is_found(void **state)
 				.tid = 9,
 				.start_ns = start_ns + 2000,
 				.ns = (rank / 2 == 2 ? 2 : 1) * MS +
-				      (uint64_t)(1000 * job_normal(&job.seed) + 5000),
+				      (uint64_t)(1000 * job_normal(&watched.seed) + 5000),
 			};
 
 			call.bytes = 4 << 20;
-			job_call(job.processes[rank], &call);
-			job_kernel(job.processes[rank], &kernel);
+			job_call(watched.processes[rank], &call);
+			job_kernel(watched.processes[rank], &kernel);
 		}
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_true(found.findings[0].is_link);
@@ -355,15 +274,15 @@ static void a_slow_link_is_found(void **state)
 static void an_old_communicator_is_left_out(void **state)
 {
 	(void)state;
-	train(60, 10, 0.1);
-	job.now_ns += 25000 * MS;
+	watched_train(60, 10, 0.1);
+	watched.now_ns += 25000 * MS;
 	for (uint32_t rank = 0; rank < RANKS; rank++) {
-		job_communicator(job.processes[rank], 2, WORLD + 1, rank, RANKS);
+		job_communicator(watched.processes[rank], 2, WORLD + 1, rank, RANKS);
 		const struct collective call =
-			job_all_reduce(2, 2, 0, own_clock(rank, job.now_ns), MS);
-		job_call(job.processes[rank], &call);
+			job_all_reduce(2, 2, 0, watched_clock(rank, watched.now_ns), MS);
+		job_call(watched.processes[rank], &call);
 	}
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 0);
 	assert_int_equal(found.compared, 1);
@@ -374,15 +293,15 @@ static void an_old_communicator_is_left_out(void **state)
 static void ranks_that_have_ended_are_late_no_longer(void **state)
 {
 	(void)state;
-	train(60, 20, 0.1);
+	watched_train(60, 20, 0.1);
 	for (uint32_t rank = 0; rank < RANKS; rank++) {
-		job_end(job.processes[rank]);
-		job.processes[rank] = job_process((int32_t)rank);
-		job_communicator(job.processes[rank], 1, WORLD + 1, rank, RANKS);
+		job_end(watched.processes[rank]);
+		watched.processes[rank] = job_process((int32_t)rank);
+		job_communicator(watched.processes[rank], 1, WORLD + 1, rank, RANKS);
 	}
-	job.steps = 0;
-	train(20, 0, 0.1);
-	struct watch_look found = look();
+	watched.steps = 0;
+	watched_train(20, 0, 0.1);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 0);
 	assert_int_equal(found.compared, 19);
@@ -394,14 +313,14 @@ static void a_stall_is_told_when_it_lies_behind(void **state)
 	struct watch_look found;
 
 	(void)state;
-	train(40, 0, 1);
-	train(1, 1500, 1);
-	found = look();
+	watched_train(40, 0, 1);
+	watched_train(1, 1500, 1);
+	found = watched_look();
 	assert_int_equal(found.nr_findings, 1);
 	assert_false(found.findings[0].is_over);
 	watch_look_fini(&found);
-	train(30, 0, 1);
-	found = look();
+	watched_train(30, 0, 1);
+	found = watched_look();
 	assert_int_equal(found.nr_findings, 1);
 	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
 	assert_true(found.findings[0].is_over);
@@ -423,7 +342,7 @@ static void an_event_has_the_cause_of_the_window(void **state)
 
 	(void)state;
 	training_play(&training);
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 	assert_int_equal(found.nr_findings, 1);
 	assert_null(found.findings[0].cause);
 	struct watch_event events[] = {
@@ -448,10 +367,10 @@ static void an_event_has_the_cause_of_the_window(void **state)
 static void a_stall_may_be_longer_than_the_window(void **state)
 {
 	(void)state;
-	train(40, 0, 1);
-	train(1, 14000, 1);
-	train(20, 0, 1);
-	struct watch_look found = look();
+	watched_train(40, 0, 1);
+	watched_train(1, 14000, 1);
+	watched_train(20, 0, 1);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_string_equal(found.findings[0].name, "rank 5 on node01");
@@ -463,10 +382,10 @@ static void a_stall_may_be_longer_than_the_window(void **state)
 static void a_stall_of_a_host_is_named_as_the_host(void **state)
 {
 	(void)state;
-	train(40, 0, 1);
-	train_late(1, 4, 7, 14000, 1);
-	train(20, 0, 1);
-	struct watch_look found = look();
+	watched_train(40, 0, 1);
+	watched_train_late(1, 4, 7, 14000, 1);
+	watched_train(20, 0, 1);
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 1);
 	assert_string_equal(found.findings[0].name, "node02 (4 ranks: 4-7)");
@@ -477,7 +396,7 @@ static void a_stall_of_a_host_is_named_as_the_host(void **state)
 static void a_profile_without_calls_has_nobody_late(void **state)
 {
 	(void)state;
-	struct watch_look found = look();
+	struct watch_look found = watched_look();
 
 	assert_int_equal(found.nr_findings, 0);
 	assert_int_equal(found.compared, 0);
@@ -496,100 +415,9 @@ static void a_store_that_is_none_is_an_error(void **state)
 	watch_look_fini(&found);
 }
 
-/* ---- ranks that do not come */
-
-/* All ranks but those with a bit call the next collective, whose kernel does not end. */
-static void wait_for(uint32_t absent)
-{
-	job.steps++;
-	job.now_ns += WORK * MS;
-	for (uint32_t rank = 0; rank < RANKS; rank++) {
-		const struct collective call =
-			job_all_reduce(1, job.steps, 99, own_clock(rank, job.now_ns), MS);
-
-		if (!(absent & 1u << rank))
-			job_call(job.processes[rank], &call);
-	}
-}
-
-static void a_rank_that_has_not_come_is_found(void **state)
-{
-	(void)state;
-	train(40, 0, 1);
-	wait_for(1u << 5);
-	struct watch_look found = look();
-	const uint64_t before = found.nr_absences ? found.absences[0].progress : 0;
-
-	assert_int_equal(found.nr_findings, 0);
-	assert_int_equal(found.nr_absences, 1);
-	assert_string_equal(found.absences[0].finding.name, "rank 5 on node01");
-	assert_string_equal(found.absences[0].finding.text,
-			    "has not come to collective 41 (all_reduce, all ranks); 7 ranks wait "
-			    "for it");
-	assert_int_equal(found.absences[0].finding.nr_ranks, 1);
-	assert_int_equal(found.absences[0].finding.ranks[0], 5);
-	assert_in_range(found.absences[0].usual_ns / MS, 100, 120);
-	assert_false(found.absences[0].has_ended);
-	watch_look_fini(&found);
-	found = look();
-	assert_int_equal(found.absences[0].progress, before);
-	watch_look_fini(&found);
-	job_end_at(job.processes[5], JOB_DIES, 5);
-	found = look();
-	assert_true(found.absences[0].has_ended);
-	assert_non_null(strstr(found.absences[0].finding.text, "; its process has ended; 7 ranks"));
-	watch_look_fini(&found);
-	for (uint32_t rank = 0; rank < RANKS; rank++)
-		if (rank != 5)
-			job_end_at(job.processes[rank], JOB_TERMINATED, 6);
-	found = look();
-	assert_true(found.absences[0].is_over);
-	watch_look_fini(&found);
-}
-
-static void a_rank_that_was_ended_has_not_died(void **state)
-{
-	(void)state;
-	train(40, 0, 1);
-	wait_for(1u << 5);
-	job_end_at(job.processes[5], JOB_TERMINATED, 5);
-	struct watch_look found = look();
-
-	assert_int_equal(found.nr_absences, 1);
-	assert_false(found.absences[0].has_ended);
-	watch_look_fini(&found);
-}
-
-static void a_host_that_has_not_come_is_found_as_the_host(void **state)
-{
-	(void)state;
-	train(40, 0, 1);
-	wait_for(0xf0);
-	struct watch_look found = look();
-
-	assert_int_equal(found.nr_absences, 1);
-	assert_string_equal(found.absences[0].finding.name, "node02 (4 ranks: 4-7)");
-	assert_true(found.absences[0].finding.is_group);
-	assert_int_equal(found.absences[0].finding.nr_ranks, 4);
-	assert_int_equal(found.absences[0].nr_waiting, 4);
-	watch_look_fini(&found);
-}
-
-static void with_capture_windows_nobody_is_missing(void **state)
-{
-	(void)state;
-	train(40, 0, 1);
-	wait_for(1u << 5);
-	job_window(job.processes[3]);
-	struct watch_look found = look();
-
-	assert_int_equal(found.nr_absences, 0);
-	watch_look_fini(&found);
-}
-
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, job_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, watched_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_ranks_are_not_late),
 		TEST(the_window_has_the_newest_collectives),
@@ -612,12 +440,7 @@ int main(void)
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),
 		cmocka_unit_test_setup_teardown(a_stall_of_a_host_is_named_as_the_host,
-						set_up_hosts, job_tear_down),
-		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
-						set_up_hosts, job_tear_down),
-		TEST(a_rank_that_has_not_come_is_found),
-		TEST(a_rank_that_was_ended_has_not_died),
-		TEST(with_capture_windows_nobody_is_missing),
+						watched_set_up_hosts, job_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
