@@ -9,7 +9,6 @@
 
 #include "idle_reason.h"
 
-#include "proto/ledger.h"
 #include "report/model/report_summary.h"
 
 #define NUMBER_SIZE 32u
@@ -26,17 +25,6 @@ struct idle_gpu {
 	double share;
 	bool is_told;
 };
-
-/* Between capture windows nothing was recorded, so nothing is known to be idle. */
-static bool has_windows(const struct report_tree *tree)
-{
-	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
-
-	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		if (strcmp(tree->strings[tree->losses[i].reason], wanted) == 0)
-			return true;
-	return false;
-}
 
 static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 {
@@ -135,8 +123,8 @@ int idle_gpus_find(const struct findings_input *input, struct findings *findings
 
 	if (!gpus)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < input->gpus->nr_rows && result == 0 && !has_windows(input->work);
-	     i++) {
+	const bool is_known = !report_summary_has_windows(input->work);
+	for (uint32_t i = 0; i < input->gpus->nr_rows && result == 0 && is_known; i++) {
 		const struct gpu_row *row = &input->gpus->rows[i];
 		const uint64_t window_ns = row->busy->busy_ns + row->busy->idle_ns;
 

@@ -11,6 +11,16 @@
 
 #define NUMBER_SIZE 32u
 
+bool report_summary_has_windows(const struct report_tree *tree)
+{
+	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
+
+	for (uint32_t i = 0; i < tree->nr_losses; i++)
+		if (strcmp(tree->strings[tree->losses[i].reason], wanted) == 0)
+			return true;
+	return false;
+}
+
 const char *report_summary_count(uint64_t count, char *text)
 {
 	char digits[NUMBER_SIZE];

@@ -57,6 +57,9 @@ const char *report_summary_space(const struct report_memory_row *row, char *text
 /* Writes "12.5 MiB" (B, KiB, MiB, GiB, … as fits). text: 32 bytes at least. Returns text. */
 const char *report_summary_bytes(uint64_t bytes, char *text);
 
+/* Returns whether there were capture windows: between them nothing was recorded, so nothing is known to be idle. */
+bool report_summary_has_windows(const struct report_tree *tree);
+
 /* Write "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
 const char *report_summary_count(uint64_t count, char *text);
 const char *report_summary_time(uint64_t ns, char *text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gzip_file.h"
+#include "deflate_file.h"
 #include "leaf_sums.h"
 #include "name_sources.h"
 #include "protobuf_text.h"
@@ -460,7 +460,7 @@ int pprof_writer_write(FILE *out, const struct pprof_input *input)
 	int error = -ENOMEM;
 
 	if (pprof && !pprof->failed) {
-		pprof->out = gzip_file_open(out);
+		pprof->out = deflate_file_open(out, DEFLATE_GZIP);
 		if (pprof->out) {
 			error = write_message(pprof);
 			fclose(pprof->out); /* the error of a failed write is out's */

@@ -11,7 +11,6 @@
 #include "text_file.h"
 #include "text_table.h"
 
-#include "proto/ledger.h"
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
 
@@ -281,16 +280,6 @@ static uint64_t count_graphs(const struct report_ranks *ranks)
 	return count;
 }
 
-static bool has_windows(const struct report_tree *tree)
-{
-	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
-
-	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		if (strcmp(tree->strings[tree->losses[i].reason], wanted) == 0)
-			return true;
-	return false;
-}
-
 int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree,
 		       const struct text_form *form)
 {
@@ -305,7 +294,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 			"%s graphs were traced as a whole: their kernels are neither compute nor "
 			"NCCL here\n",
 			report_summary_count(count_graphs(ranks), count));
-	if (has_windows(tree))
+	if (report_summary_has_windows(tree))
 		fputs("captured in windows: idle holds the time between them\n", out);
 	if (ranks->placement)
 		placement_writer_table(out, ranks->placement);

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base64_file.h"
 #include "html_page.h"
 #include "html_text.h"
-#include "packed_text.h"
 
 #include "base/hash_index.h"
 #include "proto/record.h"
 #include "report/names/kernel_class.h"
 #include "report/writers/collectives_writer.h"
+#include "report/writers/deflate_file.h"
 #include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/statistics_writer.h"
@@ -474,8 +475,7 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 {
 	static const struct html_options defaults = {.weight = FOLDED_TIME};
 	struct dimension_table table;
-	struct packed_text *packed;
-	FILE *stream;
+	FILE *base64, *stream;
 
 	if (!options)
 		options = &defaults;
@@ -483,7 +483,12 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;
-	if (packed_text_open(out, &packed, &stream) < 0) {
+	/* Neither writes before the profile does. */
+	base64 = base64_file_open(out);
+	stream = base64 ? deflate_file_open(base64, DEFLATE_ZLIB) : NULL;
+	if (!stream) {
+		if (base64)
+			fclose(base64);
 		dimension_table_fini(&table);
 		return -ENOMEM;
 	}
@@ -492,7 +497,8 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 	html_text_write(out, tree->title);
 	write_part(out, &html_page_before_profile);
 	write_profile(stream, tree, &table, options);
-	packed_text_close(packed, stream);
+	fclose(stream);
+	fclose(base64);
 	write_part(out, &html_page_end);
 	dimension_table_fini(&table);
 	return text_file_flush(out);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "report/writers/gzip_file.h"
+#include "report/writers/deflate_file.h"
 #include "report/writers/leaf_sums.h"
 #include "report/writers/name_sources.h"
 #include "report/writers/pprof_writer.h"
@@ -79,7 +79,7 @@ static void gzip_returns_every_byte(void **state)
 		char *packed, *unpacked, *data = malloc(sizes[i] + 1);
 		size_t packed_size, size;
 		FILE *out = open_memstream(&packed, &packed_size);
-		FILE *in = gzip_file_open(out);
+		FILE *in = deflate_file_open(out, DEFLATE_GZIP);
 		uint32_t random = 1;
 
 		assert_non_null(data);

@@ -1,4 +1,4 @@
-#include "gzip_file.h"
+#include "deflate_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,18 +6,19 @@
 #include <sys/types.h>
 #include <zlib.h>
 
-#define CHUNK_SIZE  65536u
-#define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's head */
-#define GZIP_MEMORY 8         /* zlib's default */
+#define CHUNK_SIZE 65536u
+#define WINDOW     15 /* bits: the largest one */
+#define GZIP_HEAD  16 /* added to these: gzip's head, not zlib's */
+#define MEMORY     8  /* zlib's default */
 
-struct gzip_file {
+struct deflate_file {
 	FILE *out; /* borrowed */
 	z_stream stream;
 	unsigned char chunk[CHUNK_SIZE];
 };
 
 /* Returns whether out took everything. */
-static bool run(struct gzip_file *file, int flush)
+static bool run(struct deflate_file *file, int flush)
 {
 	int status;
 
@@ -34,7 +35,7 @@ static bool run(struct gzip_file *file, int flush)
 
 static ssize_t take(void *context, const char *bytes, size_t size)
 {
-	struct gzip_file *file = context;
+	struct deflate_file *file = context;
 
 	file->stream.next_in = (unsigned char *)(uintptr_t)bytes;
 	file->stream.avail_in = (unsigned int)size;
@@ -43,7 +44,7 @@ static ssize_t take(void *context, const char *bytes, size_t size)
 
 static int finish(void *context)
 {
-	struct gzip_file *file = context;
+	struct deflate_file *file = context;
 	bool complete;
 
 	file->stream.avail_in = 0;
@@ -53,15 +54,16 @@ static int finish(void *context)
 	return complete ? 0 : EOF;
 }
 
-FILE *gzip_file_open(FILE *out)
+FILE *deflate_file_open(FILE *out, enum deflate_format format)
 {
-	struct gzip_file *file = calloc(1, sizeof(*file));
+	struct deflate_file *file = calloc(1, sizeof(*file));
 	FILE *stream;
 
 	if (!file)
 		return NULL;
 	file->out = out;
-	if (deflateInit2(&file->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+	if (deflateInit2(&file->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+			 WINDOW + (format == DEFLATE_GZIP ? GZIP_HEAD : 0), MEMORY,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(file);
 		return NULL;
