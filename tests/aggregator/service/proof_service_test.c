@@ -394,14 +394,21 @@ static void a_munged_that_is_gone_is_told(void **state)
 	assert_int_equal(fixture->proofs.refused, 0);
 }
 
+/* Each client has its own: ZeroMQ frees an endpoint some time after its monitor has ended. */
+static void monitor_endpoint(enum who who, char endpoint[static 32])
+{
+	snprintf(endpoint, 32, "inproc://cut_%d", (int)who);
+}
+
 /* Returns whether the client's connection ends within so many turns. */
 static bool is_cut_off(struct fixture *fixture, enum who who, uint64_t later_ns)
 {
 	void *monitor = zmq_socket(fixture->context, ZMQ_PAIR);
-	char part[64];
+	char part[64], endpoint[32];
 	bool ended = false;
 
-	assert_int_equal(zmq_connect(monitor, "inproc://cut"), 0);
+	monitor_endpoint(who, endpoint);
+	assert_int_equal(zmq_connect(monitor, endpoint), 0);
 	for (int i = 0; i < 50 && !ended; i++) {
 		turn(fixture);
 		if (later_ns)
@@ -415,9 +422,12 @@ static bool is_cut_off(struct fixture *fixture, enum who who, uint64_t later_ns)
 
 static void watch_end(struct fixture *fixture, enum who who)
 {
-	assert_int_equal(zmq_socket_monitor(fixture->clients[who].socket, "inproc://cut",
-					    ZMQ_EVENT_DISCONNECTED),
-			 0);
+	char endpoint[32];
+
+	monitor_endpoint(who, endpoint);
+	assert_int_equal(
+		zmq_socket_monitor(fixture->clients[who].socket, endpoint, ZMQ_EVENT_DISCONNECTED),
+		0);
 }
 
 static void who_is_not_proven_may_send_nothing_large(void **state)
