@@ -1,5 +1,6 @@
 #include "definition_writer.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,16 +17,16 @@ bool definition_writer_put(struct definition_writer *writer, uint32_t type, cons
 	return put;
 }
 
-bool definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
-			   uint32_t head_size)
+int definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
+			  uint32_t head_size)
 {
 	bool put;
 
 	if (pthread_mutex_trylock(&writer->lock) != 0)
-		return false;
+		return -EAGAIN;
 	put = record_ring_define(writer->ring, type, head, head_size, NULL, 0);
 	pthread_mutex_unlock(&writer->lock);
-	return put;
+	return put ? 0 : -ENOSPC;
 }
 
 void definition_writer_notice(struct definition_writer *writer, enum definition_notice_code code,

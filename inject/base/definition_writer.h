@@ -23,10 +23,10 @@ struct definition_writer {
 bool definition_writer_put(struct definition_writer *writer, uint32_t type, const void *head,
 			   uint32_t head_size, const void *tail, uint32_t tail_size);
 
-/* Appends a definition that is only a head, and does not wait. Returns false if the ring has no room, or if another
- * thread holds the lock. */
-bool definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
-			   uint32_t head_size);
+/* Appends a definition that is only a head, and does not wait. Returns 0, -ENOSPC if the ring has no room, or -EAGAIN
+ * if another thread holds the lock. */
+int definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
+			  uint32_t head_size);
 
 /* Appends a DEFINITION_NOTICE with a line of text, which is cut at 1,500 bytes. Do not call it from CUPTI's callbacks,
  * because it formats text. */

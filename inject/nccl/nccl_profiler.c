@@ -14,8 +14,7 @@
 #include "inject/launch/launch_thread.h"
 #include "proto/ring/record_ring.h"
 
-#define DEFINE_NS      20000000u /* the most that a call waits for another thread's first call */
-#define DEFINE_TRIES   1000u     /* tries of a lock that others hold for the time of a copy */
+#define DEFINE_NS      100000000u /* the most that a call waits for other threads' first calls */
 #define CAPTURED_BIT   1u
 #define CALLED_SHIFT   1
 #define DEFINED_IN_ALL COLLECTIVE_COMMUNICATORS_MAX
@@ -135,9 +134,8 @@ static uint64_t key_of(uint64_t communicator_hash)
 	return key ? key : 1;
 }
 
-/* Defines a communicator and returns its id. 0: the ring has no room, or another thread defines something for too long.
- * The next call tries again. */
-static uint32_t define(struct nccl_communicator *communicator)
+/* Defines a communicator once. Returns 0, -EAGAIN if another thread defines something, or -ENOSPC. */
+static int define(struct nccl_communicator *communicator)
 {
 	const struct definition_communicator definition = {
 		.key = key_of(communicator->hash),
@@ -145,37 +143,41 @@ static uint32_t define(struct nccl_communicator *communicator)
 		.rank = communicator->rank,
 		.nr_ranks = communicator->nr_ranks,
 	};
-	uint32_t known = atomic_load(&communicator->communicator_id);
 
-	if (known)
-		return known;
-	if (self.nr_defined == DEFINED_IN_ALL ||
-	    !definition_writer_try(self.parts.definitions, DEFINITION_COMMUNICATOR, &definition,
-				   sizeof(definition)))
+	if (atomic_load(&communicator->communicator_id))
 		return 0;
-	atomic_store(&communicator->communicator_id, ++self.nr_defined);
-	return self.nr_defined;
+	if (self.nr_defined == DEFINED_IN_ALL)
+		return -ENOSPC;
+	int r = definition_writer_try(self.parts.definitions, DEFINITION_COMMUNICATOR, &definition,
+				      sizeof(definition));
+	if (r == 0)
+		atomic_store(&communicator->communicator_id, ++self.nr_defined);
+	return r;
 }
 
-/* Returns the communicator's id, and defines it once. Ranks that are threads meet their communicators at the same
- * moment. The thread that defines may be interrupted, so the others wait for it. */
+/* Returns the communicator's id. Ranks that are threads meet their communicators at the same moment, and the thread
+ * that defines may lose its processor, so the others wait for it. 0: that took too long, or there is no room; the next
+ * call tries again. */
 static uint32_t id_of(struct nccl_communicator *communicator)
 {
 	uint32_t id = atomic_load_explicit(&communicator->communicator_id, memory_order_acquire);
 	uint64_t begin_ns;
+	int r = -EAGAIN;
 
 	if (id)
 		return id;
 	begin_ns = monotonic_ns();
-	while (atomic_flag_test_and_set_explicit(&self.defining, memory_order_acquire)) {
-		if (monotonic_ns() > begin_ns + DEFINE_NS)
-			return 0;
-		sched_yield();
+	while (r == -EAGAIN && monotonic_ns() < begin_ns + DEFINE_NS) {
+		if (atomic_flag_test_and_set_explicit(&self.defining, memory_order_acquire)) {
+			sched_yield();
+			continue;
+		}
+		r = define(communicator);
+		atomic_flag_clear_explicit(&self.defining, memory_order_release);
+		if (r == -EAGAIN)
+			sched_yield();
 	}
-	for (uint32_t i = 0; id == 0 && i < DEFINE_TRIES; i++)
-		id = define(communicator);
-	atomic_flag_clear_explicit(&self.defining, memory_order_release);
-	return id;
+	return atomic_load(&communicator->communicator_id);
 }
 
 /* ---- a thread's plans */

@@ -230,15 +230,24 @@ bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 bool record_ring_push_collective(struct record_ring *ring, const struct collective_record *record)
 {
 	struct ring_lane *control = &ring->header->collective;
-	uint64_t at = atomic_load_explicit(&control->produced, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&control->produced, memory_order_relaxed), now;
 
-	do {
+	for (;;) {
 		/* Acquire: the reader has finished copying from the place. */
-		if (at - atomic_load_explicit(&control->release, memory_order_acquire) >=
-		    ring->nr_collectives)
+		if (at - atomic_load_explicit(&control->release, memory_order_acquire) <
+		    ring->nr_collectives) {
+			if (atomic_compare_exchange_weak_explicit(&control->produced, &at, at + 1,
+								  memory_order_relaxed,
+								  memory_order_relaxed))
+				break;
+			continue;
+		}
+		/* Full, unless other writers and the reader have gone past. */
+		now = atomic_load_explicit(&control->produced, memory_order_relaxed);
+		if (now == at)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&control->produced, &at, at + 1, memory_order_relaxed, memory_order_relaxed));
+		at = now;
+	}
 	struct ring_collective *place = &ring->collectives[at & (ring->nr_collectives - 1)];
 	/* The last writer of this place has finished. The release says so, and this load says so on the writers'
 	 * side. */
