@@ -49,23 +49,25 @@ __attribute__((weak, visibility("hidden"))) const struct flamegrid_api *flamegri
 #define FLAMEGRID_NO_GUEST ((const struct flamegrid_api *)(const void *)&flamegrid_found)
 
 #ifdef __linux__
-/* Weak, so that they are missing, and not asked for, in a program that is linked statically. */
-static __typeof__(dlopen) flamegrid_dlopen __attribute__((weakref("dlopen"), unused));
+/* Weak, so that an older C library is not asked for libdl. A program that is linked statically has no dlopen that dlsym
+ * would find. */
 static __typeof__(dlsym) flamegrid_dlsym __attribute__((weakref("dlsym"), unused));
 
 FLAMEGRID_FUNCTION void *flamegrid_open_guest(void)
 {
 	const char *file = "libflamegrid_inject.so", *path, *name;
-	void *guest;
+	void *(*load)(const char *file_name, int mode), *guest, *symbol;
 
-	if (!flamegrid_dlopen || !flamegrid_dlsym || getauxval(AT_SECURE))
+	symbol = flamegrid_dlsym ? flamegrid_dlsym(NULL, "dlopen") : NULL;
+	if (!symbol || getauxval(AT_SECURE))
 		return NULL;
-	guest = flamegrid_dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+	memcpy(&load, &symbol, sizeof(load));
+	guest = load(file, RTLD_NOW | RTLD_NOLOAD);
 	path = getenv("CUDA_INJECTION64_PATH");
 	if (guest || !path)
 		return guest;
 	name = strrchr(path, '/');
-	return strcmp(name ? name + 1 : path, file) == 0 ? flamegrid_dlopen(path, RTLD_NOW) : NULL;
+	return strcmp(name ? name + 1 : path, file) == 0 ? load(path, RTLD_NOW) : NULL;
 }
 #endif
 
