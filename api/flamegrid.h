@@ -9,9 +9,9 @@
  * Errors: none is returned, and errno stays. A child that a profiled process has forked may call, without effect.
  * Text: names are UTF-8, are copied, and are cut at 192 bytes. NULL is the empty name.
  *
- * Where the guest is found: it is loaded already, or the environment names it (CUDA_INJECTION64_PATH) at the first call.
- * That call decides for the life of the process, for each program or library that includes this header. A program that
- * is linked statically, or that runs with more rights than its caller, has no guest. */
+ * The guest is loaded already, or the environment names it (CUDA_INJECTION64_PATH) at the first call. That call decides
+ * for the life of the process, for each program or library that includes this header. A program that is linked
+ * statically, or that runs with more rights than its caller, has no guest. */
 #ifndef FLAMEGRID_H
 #define FLAMEGRID_H
 
@@ -101,7 +101,7 @@ FLAMEGRID_FUNCTION const struct flamegrid_api *flamegrid_guest(void)
 }
 
 /* Opens a range in the calling thread; nvtxRangePushA() does the same. GPU work that the thread launches in it stands
- * under it (--record nvtx). Ranges may be nested, 64 deep. --capture-range nvtx:NAME captures while the range is open. */
+ * under it (--record nvtx). Ranges may be nested, 64 deep. --capture-range nvtx:NAME captures while it is open. */
 FLAMEGRID_FUNCTION void flamegrid_range_push(const char *name)
 {
 	const struct flamegrid_api *api = flamegrid_guest();
@@ -141,8 +141,8 @@ FLAMEGRID_FUNCTION void flamegrid_step_end(void)
 }
 
 /* Begins to capture the process, as cudaProfilerStart() does, if it runs with --capture-range profiler. With
- * --every-steps N and no --step-range it begins a step, of which one in N is captured. Otherwise it has no effect. It may
- * wait for the guest, some milliseconds. Unlike cudaProfilerStart() it does not start CUDA. */
+ * --every-steps N and no --step-range it begins a step, of which one in N is captured. Otherwise it has no effect. To
+ * open the window may take milliseconds. Unlike cudaProfilerStart() it does not start CUDA. */
 FLAMEGRID_FUNCTION void flamegrid_start(void)
 {
 	const struct flamegrid_api *api = flamegrid_guest();
@@ -151,7 +151,8 @@ FLAMEGRID_FUNCTION void flamegrid_start(void)
 		api->start();
 }
 
-/* Ends what flamegrid_start() or cudaProfilerStart() began. Each start needs its stop; a stop without one does nothing. */
+/* Ends what flamegrid_start() or cudaProfilerStart() began. Each start needs a stop; one without a start does
+ * nothing. */
 FLAMEGRID_FUNCTION void flamegrid_stop(void)
 {
 	const struct flamegrid_api *api = flamegrid_guest();

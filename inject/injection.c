@@ -371,7 +371,7 @@ int InitializeInjection(void)
 	/* A program that runs with more rights than its caller must not connect to a socket that its caller names. */
 	if (!getauxval(AT_SECURE) && (wanted || dormant) && !atomic_flag_test_and_set(&called) &&
 	    !(wanted && start(socket_path))) {
-		/* Ranges that were opened before a user attaches are not remembered. Without a socket there are none. */
+		/* Ranges that were opened before a user attaches are not remembered. Without a socket none are. */
 		if (wanted || !dormant)
 			nvtx_ranges_off();
 		if (dormant && guest_options_may_want_collectives())

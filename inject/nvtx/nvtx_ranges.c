@@ -296,10 +296,11 @@ void nvtx_ranges_step(struct nvtx_text *text)
 		return;
 	look_through(thread);
 	end_step(thread);
-	if (thread->nr < NVTX_RANGES_DEPTH && !thread->beyond)
-		push(DOMAIN_STEP,
-		     nvtx_names_intern(atomic_load(&names), NVTX_DOMAIN_DEFAULT, text),
-		     is_watched(NVTX_DOMAIN_DEFAULT, text));
+	if (thread->nr == NVTX_RANGES_DEPTH || thread->beyond)
+		return;
+	bool watched = is_watched(NVTX_DOMAIN_DEFAULT, text);
+	push(DOMAIN_STEP, nvtx_names_intern(atomic_load(&names), NVTX_DOMAIN_DEFAULT, text),
+	     watched);
 }
 
 void nvtx_ranges_step_end(void)

@@ -40,8 +40,8 @@ static void name_stream(const void *stream, const char *name)
 
 const struct flamegrid_api *flamegrid_api_1(void)
 {
-	static const struct flamegrid_api whole = {sizeof(whole), push,	 pop,  step,
-						   step_end,	  start, stop, name_stream};
+	static const struct flamegrid_api whole = {sizeof(whole), push,  pop,  step,
+						   step_end,      start, stop, name_stream};
 	static const struct flamegrid_api older = {.size = offsetof(struct flamegrid_api, stop)};
 
 	errno = ENOENT;
