@@ -102,7 +102,8 @@ def totals_in_blocks_count():
     moved = change("blocks.db", ["DELETE FROM totals", insert % len(rows)], (data,))
     with flamegrid.load(moved) as profile:
         assert (profile.kernels(), profile.lines()) == want
-    for name, wrong, count in (("cut.db", data[:-1], len(rows)), ("count.db", data, len(rows) + 1), ("rest.db", data + b"x", len(rows))):
+    for name, wrong, count in (("cut.db", data[:-1], len(rows)), ("count.db", data, len(rows) + 1), ("rest.db", data + b"x", len(rows)),
+                               ("long.db", (20).to_bytes(4, "little") + b"\xff" * 20, 1)):
         refused(change(name, [insert % count], (wrong,)), "damaged")
 
 
@@ -119,7 +120,8 @@ def what_is_no_profile_is_refused():
     refused(change("newer.db", ["PRAGMA user_version = 99"]), "has schema version 99, and this package reads")
     refused(change("older.db", ["PRAGMA user_version = 7"]), "has schema version 7")
     refused(change("other.db", ["PRAGMA application_id = 1"]), "not a profile of Flamegrid")
-    refused(change("view.db", ["CREATE VIEW own AS SELECT 1"]), "views or triggers")
+    refused(change("view.db", ["CREATE VIEW own AS SELECT 1"]), "views, triggers")
+    refused(change("virtual.db", ["CREATE VIRTUAL TABLE own USING rtree(a, b, c)"]), "virtual tables")
     whole = (pathlib.Path(PYTHON) / "profile.db").read_bytes()
     for name, data in (("text.db", b"text" * 1000), ("half.db", whole[:len(whole) // 2])):
         (pathlib.Path(SCRATCH) / name).write_bytes(data)

@@ -26,6 +26,8 @@ def _varints(data: bytes) -> Iterator[int]:
         if not byte & 0x80:
             yield value
             value = shift = 0
+        elif shift == 70:
+            raise ValueError("a number is too long")
     if shift:
         raise ValueError("a number is cut off")
 
@@ -96,8 +98,9 @@ class Profile:
         fault = self._pragma("quick_check")
         if fault != "ok":
             raise ValueError(fault)
-        if self._connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
-            raise ValueError("it has views or triggers of its own")
+        if self._connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
+                                    "sql LIKE 'CREATE VIRTUAL%'").fetchone():
+            raise ValueError("it has views, triggers or virtual tables of its own")
 
     def _make_views(self) -> None:
         """The views take the rows of temp.totals, where there are some, before those of the file."""
