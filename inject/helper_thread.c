@@ -30,7 +30,7 @@
 #include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/window/capture_window.h"
-#include "inject/window/window_callback.h"
+#include "inject/window/profiler_range.h"
 #include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 #include "python/python_frames.h"
@@ -302,7 +302,7 @@ static void finish(unsigned int events)
 		device_query_define(self.parts.definitions);
 	activity_flush_loads();
 	lifecycle_off();
-	capture_window_say_absence(window_callback_starts());
+	capture_window_say_absence(profiler_range_starts());
 	do_once_a_second(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 	set_and_wake(&self.done, PROGRESS_SAID);

@@ -37,6 +37,7 @@
 #include "inject/nccl/nccl_profiler.h"
 #include "inject/nvtx/nvtx_ranges.h"
 #include "inject/window/capture_window.h"
+#include "inject/window/profiler_range.h"
 #include "inject/window/window_callback.h"
 #include "proto/absence.h"
 #include "proto/handshake.h"
@@ -208,8 +209,9 @@ static void prepare_callbacks(void)
 	};
 
 	callback_dispatch_init(&parts);
-	window_callback_init(guest.options.window.range == WINDOW_RANGE_PROFILER,
-			     guest.options.window.every, guest.options.record);
+	window_callback_init(guest.options.record);
+	if (guest.options.window.range == WINDOW_RANGE_PROFILER)
+		profiler_range_on(guest.options.window.every);
 }
 
 /* Lower modules call the window and the helper thread through these functions. */
@@ -369,8 +371,9 @@ int InitializeInjection(void)
 	/* A program that runs with more rights than its caller must not connect to a socket that its caller names. */
 	if (!getauxval(AT_SECURE) && (wanted || dormant) && !atomic_flag_test_and_set(&called) &&
 	    !(wanted && start(socket_path))) {
-		/* Ranges that were opened before a user attaches are not remembered. */
-		nvtx_ranges_off();
+		/* Ranges that were opened before a user attaches are not remembered. Without a socket none are. */
+		if (wanted || !dormant)
+			nvtx_ranges_off();
 		if (dormant && guest_options_may_want_collectives())
 			nccl_profiler_expect();
 		if (dormant)

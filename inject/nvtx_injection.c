@@ -1,30 +1,21 @@
 #include "nvtx_injection.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#include "inject/base/lifecycle.h"
+#include "program_ranges.h"
+
 #include "inject/cupti/stream_names.h"
 #include "inject/nvtx/nvtx_payload.h"
 #include "inject/nvtx/nvtx_ranges.h"
 #include "inject/nvtx/xla_text.h"
-#include "inject/window/capture_window.h"
-#include "inject/window/window_steps.h"
-#include "proto/handshake.h"
-#include "proto/options/record_options.h"
-#include "proto/options/window_options.h"
 
 #define MODULE  "XlaModule:#"
 #define VERSION 3u /* of NVTX that the guest is made for */
 
 static struct nvtx_names *names;
-static struct window_options window; /* as the environment has it */
-static struct window_steps steps;
 
 /* ---- names */
 
@@ -294,69 +285,17 @@ static void take_over(const struct nvtx_callbacks *callbacks)
 	}
 }
 
-/* Opens a window, but not in a forked child: it has no windows, and its copy of their lock may be held for good. */
-static void range_opens(void)
-{
-	if (lifecycle_state() != LIFECYCLE_FORKED && window_steps_begin(&steps))
-		capture_window_range(true);
-}
-
-static void range_closes(void)
-{
-	if (lifecycle_state() != LIFECYCLE_FORKED && window_steps_end(&steps))
-		capture_window_range(false);
-}
-
-static bool are_frames(void)
-{
-	uint32_t record;
-
-	return record_options_parse(getenv(RECORD_OPTIONS_ENV), &record) == 0 &&
-	       (record & RECORD_OPTION_NVTX);
-}
-
-static bool are_windows(void)
-{
-	return window_options_parse(getenv(WINDOW_OPTIONS_ENV), &window) == 0 &&
-	       window.range == WINDOW_RANGE_NVTX;
-}
-
-/* Decides as the guest's other entry point does, and only if ranges are asked for. */
-static bool is_wanted(void)
-{
-	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
-
-	return socket_path && *socket_path && !getauxval(AT_SECURE) &&
-	       (are_frames() || are_windows());
-}
-
-/* Watches for the range here, because ranges may open before CUDA starts and be open then. Each library that brings
- * NVTX calls it once. */
-static void watch_for_windows(void)
-{
-	static atomic_flag watched = ATOMIC_FLAG_INIT;
-
-	if (!atomic_flag_test_and_set(&watched) && are_windows()) {
-		steps.every = window.every;
-		nvtx_ranges_watch(window.range_name, range_opens, range_closes);
-	}
-}
-
 int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
 {
 	const struct nvtx_callbacks *callbacks = get_export_table(NVTX_ABI_TABLE_CALLBACKS);
 	const struct nvtx_version *version = get_export_table(NVTX_ABI_TABLE_VERSION);
 	int saved_errno = errno;
-	enum nvtx_digits digits;
 	bool taken = false;
 
-	if (is_wanted() && callbacks && callbacks->struct_size >= sizeof(*callbacks)) {
-		nvtx_digits_parse(getenv(NVTX_DIGITS_ENV), &digits);
-		names = nvtx_ranges_on(digits);
-		if (names) {
-			watch_for_windows();
+	if (callbacks && callbacks->struct_size >= sizeof(*callbacks)) {
+		names = program_ranges_on();
+		if (names)
 			take_over(callbacks);
-		}
 		taken = names != NULL;
 	}
 	if (taken && version && version->struct_size >= sizeof(*version))

@@ -16,6 +16,8 @@ set(FLAMEGRID_THREADED_TESTS
   inject_nccl_profiler_test
   inject_nvtx_names_test
   inject_nvtx_ranges_test
+  inject_profiler_range_test
+  flamegrid_header_test
   python_code_test
   python_interpreter_test
   stack_bounds_test

@@ -268,6 +268,47 @@ int nvtx_ranges_pop(uint32_t domain)
 	return NVTX_ABI_NO_TRACKING;
 }
 
+/* ---- steps */
+
+/* A domain that no pop names. The name is of the default domain. */
+#define DOMAIN_STEP UINT16_MAX
+static_assert(NVTX_DOMAINS_MAX < DOMAIN_STEP, "no domain has this id");
+
+static void end_step(struct nvtx_thread *thread)
+{
+	for (uint32_t i = thread->nr; i-- > 0;) {
+		bool watched = thread->ranges[i].watched;
+
+		if (thread->ranges[i].domain != DOMAIN_STEP)
+			continue;
+		remove_at(thread, i);
+		if (watched)
+			watched_closes();
+		return;
+	}
+}
+
+void nvtx_ranges_step(struct nvtx_text *text)
+{
+	struct nvtx_thread *thread = is_on() ? own_thread() : NULL;
+
+	if (!thread)
+		return;
+	look_through(thread);
+	end_step(thread);
+	if (thread->nr == NVTX_RANGES_DEPTH || thread->beyond)
+		return;
+	bool watched = is_watched(NVTX_DOMAIN_DEFAULT, text);
+	push(DOMAIN_STEP, nvtx_names_intern(atomic_load(&names), NVTX_DOMAIN_DEFAULT, text),
+	     watched);
+}
+
+void nvtx_ranges_step_end(void)
+{
+	if (nvtx_ranges_own && is_on())
+		end_step(nvtx_ranges_own);
+}
+
 /* ---- started ranges */
 
 /* The highest bit of a watched range's id. */

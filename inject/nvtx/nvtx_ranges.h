@@ -39,6 +39,12 @@ int nvtx_ranges_push_name(uint32_t domain, uint32_t name); /* an interned name *
  * NVTX_ABI_NO_TRACKING: none was open. Ranges beyond NVTX_RANGES_DEPTH close first, in any domain. */
 int nvtx_ranges_pop(uint32_t domain);
 
+/* Begins a step of the calling thread, whose step before ends. It is a range of the default domain with this name, but
+ * for one thing: nvtx_ranges_pop() does not close it. Beyond NVTX_RANGES_DEPTH it is not remembered. *text may be
+ * changed. */
+void nvtx_ranges_step(struct nvtx_text *text);
+void nvtx_ranges_step_end(void); /* without a step: nothing */
+
 /* Opens a range that any thread may end. Returns its id; 0: too many are open, and this range will be in no stack. */
 uint64_t nvtx_ranges_start(uint32_t domain, struct nvtx_text *text);
 uint64_t nvtx_ranges_start_name(uint32_t domain, uint32_t name);

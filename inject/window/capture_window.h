@@ -85,7 +85,7 @@ bool capture_window_is_open(void);
 void capture_window_finish(void);
 
 /* Helper, at the process's end: if windows waited for something and none ever opened, says in a notice what did not
- * come. nr_starts: calls of cudaProfilerStart (window_callback_starts()). */
+ * come. nr_starts: calls of cudaProfilerStart (profiler_range_starts()). */
 void capture_window_say_absence(uint64_t nr_starts);
 
 /* Tells that CUPTI gave up by itself: no more windows open. Any thread. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "capture_window.h"
-#include "window_steps.h"
+#include "profiler_range.h"
 
 #include "inject/base/monotonic.h"
 #include "inject/cupti/context_count.h"
@@ -16,27 +16,11 @@
 
 #define THREAD_MARK 16u /* streams are aligned; default streams are marked by their context */
 
-static struct {
-	bool by_profiler;
-	struct window_steps steps;
-	uint32_t record; /* a set of enum record_option */
-} self;
+static uint32_t recorded; /* a set of enum record_option */
 
-void window_callback_init(bool by_profiler, uint32_t every, uint32_t record)
+void window_callback_init(uint32_t record)
 {
-	self.steps.every = every;
-	self.by_profiler = by_profiler;
-	self.record = record;
-}
-
-static bool is_counting(void)
-{
-	return self.steps.every > 1;
-}
-
-uint64_t window_callback_starts(void)
-{
-	return atomic_load(&self.steps.nr_begun);
+	recorded = record;
 }
 
 /* Returns the stream in a form on which launches and waits agree. NULL means the context's default stream, unless it
@@ -107,17 +91,16 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
 
 	if (word & WINDOW_WORD_LISTEN) {
-		/* The step's window could not be opened. Without this, the next step would count as part of it. */
-		if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && is_counting() &&
-		    window_steps_stop(&self.steps))
-			capture_window_range(false);
+		/* The range's window could not be opened, or a command has closed it. */
+		if (role == WINDOW_ROLE_PROFILER_STOP)
+			profiler_range_stop();
 		return false;
 	}
 	if (role != WINDOW_ROLE_NONE && !blocker && call->correlation_data)
 		*call->correlation_data = monotonic_ns();
-	if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && window_steps_stop(&self.steps))
-		capture_window_range(false);
-	if (launch && launch->option && !(launch->option & self.record))
+	if (role == WINDOW_ROLE_PROFILER_STOP)
+		profiler_range_stop();
+	if (launch && launch->option && !(launch->option & recorded))
 		launch = NULL; /* enabled for its role alone */
 	if (host || (!launch && !blocker))
 		return launch && !(word & WINDOW_WORD_OUTSIDE);
@@ -168,9 +151,8 @@ bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	enum window_role role = window_cbid_role(cbid);
 	bool failed = call->return_value && *call->return_value != 0;
 
-	if (role == WINDOW_ROLE_PROFILER_START && !failed && self.by_profiler &&
-	    window_steps_start(&self.steps))
-		capture_window_range(true);
+	if (role == WINDOW_ROLE_PROFILER_START && !failed)
+		profiler_range_start();
 	if (word & WINDOW_WORD_LISTEN)
 		return false;
 	if (failed) {
@@ -181,6 +163,6 @@ bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call)
 		capture_window_try_to_leave();
 	}
 	const struct launch_cbid *launch = launch_cbid_find(cbid);
-	return launch && (!launch->option || launch->option & self.record) &&
+	return launch && (!launch->option || launch->option & recorded) &&
 	       !outstanding_launches_is_outside(call->correlation_id);
 }

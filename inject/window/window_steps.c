@@ -2,7 +2,9 @@
 
 static bool is_chosen(const struct window_steps *steps, uint64_t number)
 {
-	return steps->every <= 1 || number % steps->every == 0;
+	uint32_t every = atomic_load_explicit(&steps->every, memory_order_relaxed);
+
+	return every <= 1 || number % every == 0;
 }
 
 bool window_steps_begin(struct window_steps *steps)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct window_steps { /* zeroed: every step */
-	uint32_t every;
+	_Atomic uint32_t every;
 	_Atomic uint64_t nr_begun, nr_ended;
 	atomic_bool inside;
 };

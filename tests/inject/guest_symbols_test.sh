@@ -28,9 +28,9 @@ for library in $(readelf -d "$guest" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); 
 	esac
 done
 
-wanted="InitializeInjection InitializeInjectionNvtx2 InitializeInjectionNvtxExtension $(seq -f 'ncclProfiler_v%g' -s ' ' 7) "
+wanted="InitializeInjection InitializeInjectionNvtx2 InitializeInjectionNvtxExtension flamegrid_api_1 $(seq -f 'ncclProfiler_v%g' -s ' ' 7) "
 exported=$(objdump -T "$guest" | awk '$0 !~ /\*UND\*/ && / g / { print $NF }')
-[ "$(echo $exported | tr ' ' '\n' | sort | tr '\n' ' ')" = "$wanted" ] || fail "exports: $exported"
+[ "$(echo $exported | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ')" = "$wanted" ] || fail "exports: $exported"
 
 strip -o "$copy" "$guest"
 size=$(wc -c <"$copy")

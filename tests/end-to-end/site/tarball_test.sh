@@ -9,7 +9,10 @@ mkdir -p "$root"/{opt,tmp,proc,dev,lib64,lib/x86_64-linux-gnu,job,sys}
 tar -xzf "$tarball" -C "$root/opt"
 name=$(ls "$root/opt")
 check "at most 64 MiB unpacked" [ "$(du -sm "$root/opt" | cut -f1)" -le 64 ]
-for file in man/man1/flamegrid.1 man/man1/flamegrid-run.1 man/man5/flamegrid.conf.5 man/man8/flamegrid-agent.8 \
+for file in include/flamegrid.h lib/pkgconfig/flamegrid.pc lib/cmake/flamegrid/flamegrid-config.cmake; do
+	check "has $file" [ -s "$root/opt/$name/$file" ]
+done
+for file in flamegrid/python/flamegrid/views.sql man/man1/flamegrid.1 man/man1/flamegrid-run.1 man/man5/flamegrid.conf.5 man/man8/flamegrid-agent.8 \
 	bash-completion/completions/flamegrid zsh/site-functions/_flamegrid fish/vendor_completions.d/flamegrid.fish; do
 	check "has $file" [ -s "$root/opt/$name/share/$file" ]
 done

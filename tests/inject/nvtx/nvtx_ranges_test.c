@@ -261,6 +261,71 @@ static void watched_range_closes_with_its_thread(void **state)
 	assert_string_equal(trail, "oc");
 }
 
+static void step(void)
+{
+	struct nvtx_text text;
+
+	nvtx_text_ascii(&text, "step");
+	nvtx_ranges_step(&text);
+}
+
+static void a_step_ends_the_one_before_and_no_range_inside(void **state)
+{
+	(void)state;
+	nvtx_ranges_step_end(); /* of nothing */
+	push(0, "epoch");
+	step();
+	push(0, "forward");
+	assert_string_equal(OPEN(), "epoch step forward");
+	step();
+	assert_string_equal(OPEN(), "epoch forward step");
+	assert_int_equal(nvtx_ranges_pop(0), 1);
+	assert_int_equal(nvtx_ranges_pop(0), 0);
+	assert_string_equal(OPEN(), "step");
+	assert_int_equal(nvtx_ranges_pop(0), NVTX_ABI_NO_TRACKING);
+	nvtx_ranges_step_end();
+	nvtx_ranges_step_end();
+}
+
+static void a_step_without_room_is_not_remembered(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < NVTX_RANGES_DEPTH; i++)
+		push(0, "x");
+	step();
+	nvtx_ranges_step_end();
+	nvtx_ranges_pop(0);
+	step();
+	push(0, "beyond");
+	step(); /* the step before is over, and ranges beyond the room are open */
+	assert_null(strstr(OPEN(), "step"));
+	for (uint32_t i = 0; i < NVTX_RANGES_DEPTH; i++)
+		nvtx_ranges_pop(0);
+}
+
+static void *leave_step_open(void *nothing)
+{
+	step();
+	return nothing;
+}
+
+static void watch_sees_each_step(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	nvtx_ranges_watch("step", saw_open, saw_close);
+	step();
+	assert_string_equal(trail, "o");
+	step();
+	assert_string_equal(trail, "oco");
+	nvtx_ranges_step_end();
+	assert_string_equal(trail, "ococ");
+	assert_int_equal(pthread_create(&thread, NULL, leave_step_open, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_string_equal(trail, "ocococ");
+}
+
 static void after_off_nothing_is_remembered(void **state)
 {
 	(void)state;
@@ -268,6 +333,8 @@ static void after_off_nothing_is_remembered(void **state)
 	assert_int_equal(push(0, "a"), NVTX_ABI_NO_TRACKING);
 	assert_int_equal(nvtx_ranges_pop(0), NVTX_ABI_NO_TRACKING);
 	assert_true(start("a") == 0);
+	step();
+	nvtx_ranges_step_end();
 	assert_string_equal(OPEN(), "");
 }
 
@@ -287,6 +354,9 @@ int main(void)
 		TEST(watch_sees_the_first_open_and_the_last_close),
 		TEST(watch_of_a_domain_wants_its_name),
 		TEST(watched_range_closes_with_its_thread),
+		TEST(a_step_ends_the_one_before_and_no_range_inside),
+		TEST(a_step_without_room_is_not_remembered),
+		TEST(watch_sees_each_step),
 		TEST(after_off_nothing_is_remembered),
 	};
 

@@ -1,0 +1,59 @@
+/* The guest's entry point for programs that include api/flamegrid.h, whose contracts hold here. */
+#include "program_api.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "program_ranges.h"
+
+#include "inject/cupti/stream_names.h"
+#include "inject/nvtx/nvtx_ranges.h"
+#include "inject/window/profiler_range.h"
+
+static void range_push(const char *name)
+{
+	struct nvtx_text text;
+
+	nvtx_text_ascii(&text, name);
+	nvtx_ranges_push(NVTX_DOMAIN_DEFAULT, &text);
+}
+
+static void range_pop(void)
+{
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+}
+
+static void step(void)
+{
+	struct nvtx_text text;
+
+	nvtx_text_ascii(&text, "step");
+	nvtx_ranges_step(&text);
+}
+
+static void name_stream(const void *stream, const char *name)
+{
+	struct nvtx_text text;
+
+	nvtx_text_ascii(&text, name);
+	stream_names_set(stream, text.bytes, text.size);
+}
+
+const struct flamegrid_api *flamegrid_api_1(void)
+{
+	static const struct flamegrid_api api = {
+		.size = sizeof(api),
+		.range_push = range_push,
+		.range_pop = range_pop,
+		.step = step,
+		.step_end = nvtx_ranges_step_end,
+		.start = profiler_range_start,
+		.stop = profiler_range_stop,
+		.name_stream = name_stream,
+	};
+	int saved_errno = errno;
+
+	program_ranges_on();
+	errno = saved_errno;
+	return &api;
+}

@@ -1,0 +1,151 @@
+"""The package flamegrid reads a profile as the reports do, and refuses what is none.
+
+    read_profile.py FLAMEGRID PYTHON RANKS SCRATCH
+
+PYTHON: a profile of api_launches.py; RANKS: one of several ranks; SCRATCH: a folder for broken copies."""
+import collections
+import json
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import flamegrid
+
+FLAMEGRID, PYTHON, RANKS, SCRATCH = sys.argv[1:]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def leaves(profile):
+    text = subprocess.run([FLAMEGRID, "report", profile, "-f", "json", "--demangle", "none", "--nccl", "whole"], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return json.loads(text)["leaves"]
+
+
+def sums(items):
+    found = collections.Counter()
+    for key, number in items:
+        found[key] += number
+    return dict(found)
+
+
+def kernels_are_those_of_the_report():
+    for profile in (PYTHON, RANKS):
+        kernels = [leaf for leaf in leaves(profile) if leaf["kind"] == "kernel"]
+        with flamegrid.load(profile) as opened:
+            rows = opened.kernels()
+        assert rows and sums((row["kernel"], row["ns"]) for row in rows) == sums(
+            (leaf["frames"][-1].split("]", 1)[1], leaf["ns"]) for leaf in kernels)
+        assert sum(row["launches"] for row in rows) == sum(leaf["count"] for leaf in kernels)
+        assert [row["ns"] for row in rows] == sorted((row["ns"] for row in rows), reverse=True)
+        assert list(rows[0]) == "job host rank gpu context stream kernel launches ns mean_ns".split()
+        assert rows[0]["ns"] == rows[0]["launches"] * rows[0]["mean_ns"]
+
+
+def lines_are_where_the_kernels_were_launched():
+    script = pathlib.Path(__file__).with_name("api_launches.py")
+    text = script.read_text().split("\n")
+    found = {row["line"]: row for row in flamegrid.load(PYTHON).lines() if row["file"].endswith("api_launches.py")}
+    for kernel, launches in (("in_step", 5), ("in_forward", 5), ("in_nothing", 1), ("in_thread", 4)):
+        [line] = [number for number, code in enumerate(text, 1) if code.strip() == f"launch(b'{kernel}')"]
+        assert (found[line]["launches"], found[line]["ns"]) == (launches, launches * 1000), found[line]
+
+
+def ranks_and_gpus_are_named():
+    with flamegrid.load(pathlib.Path(RANKS) / "profile.db") as profile:
+        assert profile.is_closed and profile.title
+        ranks, gpus = profile.ranks(), profile.gpus()
+        assert [row["rank"] for row in ranks] == [0, 1] and {row["world_size"] for row in ranks} == {2}
+        assert len({row["uuid"] for row in gpus}) == 2 and all(0 < row["busy_ns"] <= row["window_ns"] for row in gpus)
+        assert profile.query("SELECT count(*) AS n FROM ranks WHERE rank = ?", (1,)) == [{"n": 1}]
+
+
+# ---- profiles of other forms
+
+
+def change(name, statements, parameters=()):
+    """A copy of a profile, changed."""
+    copy = pathlib.Path(SCRATCH) / name
+    shutil.copy(pathlib.Path(PYTHON) / "profile.db", copy)
+    with sqlite3.connect(copy) as database:
+        for statement in statements:
+            database.execute(statement, parameters if "?" in statement else ())
+    database.close()
+    return copy
+
+
+def varint(number):
+    data = bytearray()
+    while number > 127:
+        data.append(number & 127 | 128)
+        number >>= 7
+    return bytes(data + bytes([number]))
+
+
+def block(rows):
+    data = b""
+    for column in zip(*rows):
+        values = b"".join(varint((value - last << 1) ^ (value - last >> 63)) for value, last in zip(column, (0,) + column))
+        data += len(values).to_bytes(4, "little") + values
+    return data
+
+
+def totals_in_blocks_count():
+    with flamegrid.load(PYTHON) as profile:
+        rows = profile.query("SELECT * FROM totals")
+        want = profile.kernels(), profile.lines()
+    assert {row["process"] for row in rows} == {1}
+    data = block([tuple(row.values())[1:] for row in rows])
+    insert = "INSERT INTO total_blocks (process, kind, block, count, data) VALUES (1, 0, 0, %d, ?)"
+    moved = change("blocks.db", ["DELETE FROM totals", insert % len(rows)], (data,))
+    with flamegrid.load(moved) as profile:
+        assert (profile.kernels(), profile.lines()) == want
+    for name, wrong, count in (("cut.db", data[:-1], len(rows)), ("count.db", data, len(rows) + 1), ("rest.db", data + b"x", len(rows)),
+                               ("long.db", (20).to_bytes(4, "little") + b"\xff" * 20, 1)):
+        refused(change(name, [insert % count], (wrong,)), "damaged")
+
+
+def refused(path, words):
+    try:
+        flamegrid.load(path)
+    except flamegrid.ProfileError as error:
+        assert str(path) in str(error) and words in str(error), error
+        return
+    raise AssertionError(f"{path} was read")
+
+
+def what_is_no_profile_is_refused():
+    refused(change("newer.db", ["PRAGMA user_version = 99"]), "has schema version 99, and this package reads")
+    refused(change("older.db", ["PRAGMA user_version = 7"]), "has schema version 7")
+    refused(change("other.db", ["PRAGMA application_id = 1"]), "not a profile of Flamegrid")
+    refused(change("view.db", ["CREATE VIEW own AS SELECT 1"]), "views, triggers")
+    refused(change("virtual.db", ["CREATE VIRTUAL TABLE own USING rtree(a, b, c)"]), "virtual tables")
+    whole = (pathlib.Path(PYTHON) / "profile.db").read_bytes()
+    for name, data in (("text.db", b"text" * 1000), ("half.db", whole[:len(whole) // 2])):
+        (pathlib.Path(SCRATCH) / name).write_bytes(data)
+        refused(pathlib.Path(SCRATCH) / name, "")
+    try:
+        flamegrid.load(SCRATCH)
+    except FileNotFoundError as error:
+        assert "profile.db" in str(error)
+    else:
+        raise AssertionError("a folder without a profile was read")
+
+
+def the_package_is_of_this_version():
+    schema = (SOURCE / "aggregator/store/store_schema.h").read_text()
+    numbers = dict(re.findall(r"#define STORE_SCHEMA_(VERSION|OLDEST)\s+(\d+)", schema))
+    package = (SOURCE / "api/python/flamegrid/_profile.py").read_text()
+    assert f"_SCHEMA_OLDEST, _SCHEMA = {numbers['OLDEST']}, {numbers['VERSION']}\n" in package
+    version = re.search(r"^project\(flamegrid VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M)[1]
+    assert f'version = "{version}"' in (SOURCE / "api/python/pyproject.toml").read_text()
+
+
+kernels_are_those_of_the_report()
+lines_are_where_the_kernels_were_launched()
+ranks_and_gpus_are_named()
+totals_in_blocks_count()
+what_is_no_profile_is_refused()
+the_package_is_of_this_version()
