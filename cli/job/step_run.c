@@ -40,7 +40,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->folds_on_nodes = options->folds_on_nodes;
-	run->says_place = options->site && step->rank == 0;
+	run->site_endpoint = options->site && step->rank == 0 ? options->site->endpoint : NULL;
 	/* The aggregator starts first, so that this node's agent finds it soon. Without it the step still shares one
 	 * agent. */
 	if (step->rank == 0 && !options->site)
@@ -72,8 +72,11 @@ void step_run_finish(struct step_run *run, bool failed)
 	else if (!answer.stored && !answer.said)
 		log_warning("the last of what this rank recorded may be missing in the profile: "
 			    "the aggregator has not confirmed it");
-	if (answer.stored && run->says_place && *answer.place)
+	if (answer.stored && run->site_endpoint && *answer.place)
 		log_notice("the profile is %s", answer.place);
+	else if (answer.stored && run->site_endpoint)
+		log_notice("the profile is with the aggregator at %s, which has not said where",
+			   run->site_endpoint);
 	/* The launcher waits no longer for an aggregator that has not confirmed by now. */
 	node_member_leave(&run->member, answer.stored ? LEAVE_MS : 0);
 	job_keeper_await(&run->aggregator);

@@ -21,7 +21,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	struct report_options names;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
-	const char *watch; /* as of job_watch.h */
+	const char *watch;          /* as of job_watch.h */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
 	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */
@@ -32,7 +32,8 @@ struct step_run {
 	struct job_keeper aggregator; /* rank 0's */
 	struct node_member member;
 	char socket_path[STEP_DIR_MAX + 16]; /* the agent's socket, for guests */
-	bool says_place;                     /* says at the end where the profile is */
+	/* whose place of the profile is said at the end; NULL: of none; borrowed */
+	const char *site_endpoint;
 	bool folds_on_nodes;
 };
 

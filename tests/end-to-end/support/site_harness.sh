@@ -40,8 +40,9 @@ site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
 # and the profile gets all.
 late='has not confirmed all of what was recorded here'
 no_answer='the aggregator has not answered yet'
+no_place="the profile is with the aggregator at $at, which has not said where"
 # says_place WHAT PLACE FILE...: a node's ranks say where the profile is, or that they have not heard in time.
-says_place() { check "$1" grep -qF -e ":$2" -e "$late" -e "$no_answer" "${@:3}"; }
+says_place() { check "$1" grep -qF -e ":$2" -e "$late" -e "$no_answer" -e "$no_place" "${@:3}"; }
 # The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
 last_alone() { sed -n 's/^flamegrid-aggregator: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
 
