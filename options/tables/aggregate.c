@@ -26,6 +26,7 @@ static const struct option_row rows[] = {
 	ROW_MAX_SIZE,
 
 	OPTION_GROUP("Other"),
+	ROW_METRICS,
 	ROWS_MESSAGES,
 	OPTION_ROW_HELP,
 	OPTION_ROW_VERSION,

@@ -31,6 +31,8 @@
 	"Write at most so much of a profile to the disk."}
 #define ROW_INSECURE {"insecure", 0, NULL, 0, \
 	"Allow endpoints without keys that other machines can reach, unprotected."}
+#define ROW_METRICS {"metrics", 0, "ADDRESS:PORT", 0, \
+	"Serve metrics for Prometheus there; a port alone is one of 127.0.0.1."}
 #define ROW_UNIT {"unit", 'u', "ns|us", 0, "Choose the unit of folded stacks (default: ns)."}
 #define ROW_WEIGHT {"weight", 'w', "time|count|bytes", 0, \
 	"Choose what folded stacks weigh (default: time)."}

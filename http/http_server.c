@@ -1,0 +1,274 @@
+#include "http_server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "http_library.h"
+
+#include "base/clock.h"
+#include "base/error_text.h"
+
+#define BACKLOG   64
+#define LOOK_MS   1000 /* from one look at the connections' time to the next */
+#define NS_PER_MS 1000000u
+
+struct client {
+	int fd; /* the library's; -1: the place is free */
+	uint64_t since_ns;
+};
+
+struct http_server {
+	const struct http_library *library;
+	http_answer_fn *answer;
+	void *context;
+	struct http_address address;
+	struct MHD_Daemon *daemon; /* owns */
+	int listen_fd;             /* the daemon's, once there is one; -1: none */
+	int wake_fd;
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool stop;
+	/* of the thread, and as many as there are connections */
+	struct client clients[HTTP_SERVER_CONNECTIONS];
+};
+
+/* ---- answers */
+
+static enum MHD_Result send_body(const struct http_server *server,
+				 struct MHD_Connection *connection,
+				 const struct http_answer *answer)
+{
+	const struct http_library *library = server->library;
+	struct MHD_Response *response =
+		library->create_response(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
+
+	if (!response) {
+		free(answer->body);
+		return MHD_NO;
+	}
+	library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	library->add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		library->add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	enum MHD_Result result = library->queue_response(connection, answer->status, response);
+
+	library->destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(const struct http_server *server, struct MHD_Connection *connection,
+			      uint32_t status, const char *why)
+{
+	const struct http_answer answer = {.status = status,
+					   .type = "text/plain; charset=utf-8",
+					   .body = strdup(why),
+					   .size = strlen(why)};
+
+	return answer.body ? send_body(server, connection, &answer) : MHD_NO;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+			      const char *method, const char *version, const char *data,
+			      size_t *size, void **state)
+{
+	struct http_server *server = context;
+	const char *accept = server->library->lookup_connection_value(connection, MHD_HEADER_KIND,
+								      MHD_HTTP_HEADER_ACCEPT);
+	const struct http_request request = {.path = url, .accept = accept ? accept : ""};
+	struct http_answer answer = {0};
+
+	(void)version;
+	(void)data;
+	(void)size;
+	(void)state;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return refuse(server, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      "Only GET and HEAD are answered.\n");
+	int status = server->answer(server->context, &request, &answer);
+
+	if (!status)
+		return send_body(server, connection, &answer);
+	free(answer.body);
+	return status == -ENOENT ? refuse(server, connection, MHD_HTTP_NOT_FOUND,
+					  "There is nothing at this path.\n")
+				 : refuse(server, connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+					  "No answer could be made.\n");
+}
+
+/* ---- connections */
+
+static void note_connection(void *context, struct MHD_Connection *connection, void **place,
+			    enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *server = context;
+	struct client *client = *place;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (client)
+			client->fd = -1;
+		return;
+	}
+	const union MHD_ConnectionInfo *info =
+		server->library->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS && info; i++) {
+		client = &server->clients[i];
+		if (client->fd >= 0)
+			continue;
+		*client = (struct client){info->connect_fd, clock_now_ns()};
+		*place = client;
+		return;
+	}
+}
+
+/* The library counts the time since a connection's last byte, so a client that sends one byte now and then would stay
+ * for good. The descriptor stays the library's, which sees the end. */
+static void end_old(struct http_server *server, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {
+		const struct client *client = &server->clients[i];
+
+		if (client->fd >= 0 && now_ns - client->since_ns >= HTTP_SERVER_TIME_NS)
+			shutdown(client->fd, SHUT_RDWR);
+	}
+}
+
+static void *serve(void *context)
+{
+	struct http_server *server = context;
+	const union MHD_DaemonInfo *info =
+		server->library->get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[] = {{.fd = server->wake_fd, .events = POLLIN},
+			       {.fd = info ? info->epoll_fd : -1, .events = POLLIN}};
+
+	pthread_setname_np(pthread_self(), "flamegrid-http");
+	while (!atomic_load(&server->stop)) {
+		MHD_UNSIGNED_LONG_LONG wait_ms = LOOK_MS;
+
+		if (server->library->get_timeout(server->daemon, &wait_ms) != MHD_YES ||
+		    wait_ms > LOOK_MS)
+			wait_ms = LOOK_MS;
+		poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
+		end_old(server, clock_now_ns());
+		server->library->run(server->daemon);
+	}
+	return NULL;
+}
+
+/* ---- life */
+
+static int listen_at(struct http_server *server, const struct http_address *address, char **error)
+{
+	const int one = 1;
+	char text[HTTP_ADDRESS_TEXT_MAX];
+	int fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	server->listen_fd = fd;
+	server->address = *address;
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ||
+	    listen(fd, BACKLOG) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&server->address.socket, &server->address.size) < 0)
+		return error_text_set(error, -errno, "cannot listen on %s: %s",
+				      http_address_text(address, text), strerror(errno));
+	return 0;
+}
+
+static int start_daemon(struct http_server *server, char **error)
+{
+	const unsigned int seconds = HTTP_SERVER_TIME_NS / 1000 / NS_PER_MS;
+
+	server->daemon = server->library->start_daemon(
+		MHD_USE_EPOLL, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
+		server->listen_fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_SERVER_PER_ADDRESS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_SERVER_REQUEST_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, seconds, MHD_OPTION_NOTIFY_CONNECTION,
+		note_connection, server, MHD_OPTION_END);
+	if (!server->daemon)
+		return error_text_set(error, -EIO, "the HTTP server cannot start");
+	server->listen_fd = -1;
+	return 0;
+}
+
+/* The program's signals are not for this thread. */
+static int start_thread(struct http_server *server, char **error)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int status = -pthread_create(&server->thread, NULL, serve, server);
+
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	server->has_thread = status == 0;
+	return status ? error_text_set(error, status, "the HTTP server cannot start: %s",
+				       strerror(-status))
+		      : 0;
+}
+
+int http_server_start(const struct http_address *address, http_answer_fn *answer, void *context,
+		      struct http_server **server, char **error)
+{
+	const struct http_library *library;
+	int status;
+
+	*server = NULL;
+	*error = NULL;
+	status = http_library_open(&library, error);
+	struct http_server *new_server = status ? NULL : calloc(1, sizeof(*new_server));
+
+	if (!new_server)
+		return status ? status : -ENOMEM;
+	new_server->library = library;
+	new_server->answer = answer;
+	new_server->context = context;
+	new_server->listen_fd = -1;
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
+		new_server->clients[i].fd = -1;
+	new_server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	status = new_server->wake_fd < 0 ? -errno : listen_at(new_server, address, error);
+	if (!status)
+		status = start_daemon(new_server, error);
+	if (!status)
+		status = start_thread(new_server, error);
+	if (status)
+		http_server_stop(new_server);
+	else
+		*server = new_server;
+	return status;
+}
+
+void http_server_stop(struct http_server *server)
+{
+	const uint64_t one = 1;
+
+	if (!server)
+		return;
+	if (server->has_thread) {
+		atomic_store(&server->stop, true);
+		if (write(server->wake_fd, &one, sizeof(one)) < 0)
+			assert(errno == EAGAIN);
+		pthread_join(server->thread, NULL);
+	}
+	if (server->daemon)
+		server->library->stop_daemon(server->daemon);
+	if (server->listen_fd >= 0)
+		close(server->listen_fd);
+	if (server->wake_fd >= 0)
+		close(server->wake_fd);
+	free(server);
+}
+
+const struct http_address *http_server_address(const struct http_server *server)
+{
+	return &server->address;
+}

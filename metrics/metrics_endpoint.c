@@ -1,0 +1,91 @@
+#include "metrics_endpoint.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics_text.h"
+#include "own_cost.h"
+
+#include "base/log.h"
+#include "http/http_server.h"
+
+struct metrics_endpoint {
+	struct http_server *server; /* owns */
+	metrics_write_fn *write;
+	void *context;
+};
+
+static const struct metrics_family build_info = {
+	"flamegrid_build_info", METRICS_GAUGE, NULL,
+	"Always 1; the label is the version of Flamegrid."};
+
+static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+	const struct metrics_endpoint *endpoint = context;
+	const struct metrics_label version = {"version", FLAMEGRID_VERSION};
+	const bool is_open = strstr(request->accept, "application/openmetrics-text") != NULL;
+
+	if (strcmp(request->path, "/metrics") != 0)
+		return -ENOENT;
+	struct metrics_text *text = metrics_text_create(is_open);
+
+	if (!text)
+		return -ENOMEM;
+	metrics_text_family(text, &build_info);
+	metrics_text_number(text, &version, 1, 1);
+	endpoint->write(endpoint->context, text);
+	own_cost_write(text);
+	answer->status = 200;
+	answer->type = is_open ? METRICS_TEXT_OPEN_TYPE : METRICS_TEXT_PLAIN_TYPE;
+	int status = metrics_text_take(text, &answer->body, &answer->size);
+
+	metrics_text_destroy(text);
+	return status;
+}
+
+static void say_where(const struct http_server *server)
+{
+	const struct http_address *address = http_server_address(server);
+	char text[HTTP_ADDRESS_TEXT_MAX];
+
+	http_address_text(address, text);
+	log_info("metrics are at http://%s/metrics", text);
+	if (!http_address_is_local(address))
+		log_warning("--metrics %s: everybody who reaches it can read the metrics", text);
+}
+
+int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,
+			   struct metrics_endpoint **endpoint, char **error)
+{
+	struct http_address address;
+	int status;
+
+	*endpoint = NULL;
+	*error = NULL;
+	status = http_address_parse(where, &address, error);
+	if (status)
+		return status;
+	struct metrics_endpoint *new_endpoint = calloc(1, sizeof(*new_endpoint));
+
+	if (!new_endpoint)
+		return -ENOMEM;
+	*new_endpoint = (struct metrics_endpoint){.write = write, .context = context};
+	status = http_server_start(&address, answer, new_endpoint, &new_endpoint->server, error);
+	if (status) {
+		free(new_endpoint);
+		return status;
+	}
+	say_where(new_endpoint->server);
+	*endpoint = new_endpoint;
+	return 0;
+}
+
+void metrics_endpoint_stop(struct metrics_endpoint *endpoint)
+{
+	if (!endpoint)
+		return;
+	http_server_stop(endpoint->server);
+	free(endpoint);
+}

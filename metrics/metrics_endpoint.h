@@ -1,0 +1,19 @@
+/* Serves a program's metrics at http://ADDRESS:PORT/metrics, in OpenMetrics for readers that ask for it, else in the
+ * text format 0.0.4. Adds what the program costs (own_cost.h), and its version. Used by the thread that starts and
+ * stops it. */
+#ifndef METRICS_ENDPOINT_H
+#define METRICS_ENDPOINT_H
+
+struct metrics_endpoint;
+struct metrics_text;
+
+/* Writes the program's own families. Called in the server's thread. */
+typedef void metrics_write_fn(void *context, struct metrics_text *text);
+
+/* where: as http_address_parse(). Logs where it listens, and warns if other machines can reach that. context is
+ * borrowed until stop. 0 or -errno; *error is then one line that the caller owns (free()), and *endpoint is NULL. */
+int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,
+			   struct metrics_endpoint **endpoint, char **error);
+void metrics_endpoint_stop(struct metrics_endpoint *endpoint); /* accepts NULL */
+
+#endif
