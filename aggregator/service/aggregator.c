@@ -19,7 +19,6 @@
 #include "job_table.h"
 #include "listening.h"
 #include "node_profiles.h"
-#include "open_profile.h"
 #include "peer_rights.h"
 #include "profile_set.h"
 #include "proof_service.h"
@@ -28,8 +27,6 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
-#include "aggregator/workers/frame_queue.h"
-#include "aggregator/workers/worker_pool.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
@@ -41,7 +38,6 @@
 /* A turn is over after so many frames, or so long. Then agents are answered, which take a long silence for an end. */
 #define FRAMES_A_TURN 256u
 #define TURN_NS       50000000u
-#define REFUSALS_SAID 10u /* limit of lines on stderr; all refusals are counted */
 #define NS_PER_MS     1000000ull
 /* An agent that says nothing for so long is silent. A node that keeps its profile loses nothing if it is taken for
  * silent too early. Its link speaks each second. */
@@ -133,6 +129,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.raw_samples = options->raw_samples,
 		.totals_as_blocks = options->totals_as_blocks,
 		.bytes_max = options->bytes_max,
+		.board = options->board,
 		.compact = !options->totals_as_blocks, /* the job's profile gets what is in it */
 		.receiver = aggregator->receiver,
 	};
@@ -161,6 +158,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.stores_max = descriptor_limit_stores(descriptor_limit()),
 		.keep = options->keep_jobs,
 		.bytes_max = options->bytes_max,
+		.board = options->board,
 		.receiver = aggregator->receiver,
 		.workers = aggregator->workers,
 		.budget = &aggregator->profiles.budget,
@@ -554,6 +552,7 @@ int aggregator_run(struct aggregator *aggregator)
 	int error = 0;
 
 	aggregator->began_ns = clock_now_ns();
+	profile_set_publish(profiles, aggregator->began_ns);
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, clock_now_ns()));
@@ -576,6 +575,7 @@ int aggregator_run(struct aggregator *aggregator)
 		connection_notices_step(&aggregator->hellos.notices,
 					receiver_counts(aggregator->receiver), clock_now_ns());
 		publish_status(aggregator);
+		profile_set_publish(profiles, clock_now_ns());
 	}
 	error = store_all(aggregator, error);
 	publish_status(aggregator);

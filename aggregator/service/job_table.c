@@ -18,7 +18,6 @@
 
 #include "aggregator/store/store.h"
 #include "aggregator/workers/page_room.h"
-#include "aggregator/workers/worker_pool.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
@@ -64,6 +63,7 @@ struct job_table {
 	uint64_t failed_ns; /* time of the last line about a job that cannot begin; 0: never */
 	uint32_t stores_max;
 	uint64_t bytes_max;
+	struct metrics_board *board;
 	struct page_room *page_room; /* owns; for all jobs' pages */
 	int lock_fd; /* the lock on the directory, since stores that rest have none; -1: no lock */
 	struct receiver *receiver;
@@ -106,6 +106,7 @@ static int open_profile(struct job *job, char **error)
 		.nr_nodes = job->mark.nr_nodes,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
 		.bytes_max = table->bytes_max,
+		.board = table->board,
 		.page_room = table->page_room,
 		.page_user = job->mark.user,
 		.receiver = table->receiver,
@@ -199,10 +200,9 @@ static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
 {
 	const struct dirent *entry;
-	DIR *directory;
+	DIR *directory = opendir(table->directory);
 	int r = 0;
 
-	directory = opendir(table->directory);
 	if (!directory || access(table->directory, W_OK) < 0)
 		r = explain(error, table->directory, -errno);
 	while (r == 0 && (entry = readdir(directory)) != NULL)
@@ -230,6 +230,7 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
 	new_table->page_room = page_room_create(0);
 	new_table->bytes_max = options->bytes_max;
+	new_table->board = options->board;
 	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
 	new_table->workers = options->workers;

@@ -27,6 +27,7 @@ struct job_table_options {     /* strings are borrowed for the call */
 	uint32_t stores_max;     /* open at once; 0: as many as there are jobs */
 	struct job_retention_limits keep; /* of complete jobs; zeroed: all of them */
 	uint64_t bytes_max;               /* of each job's store (store.h); 0: no limit */
+	struct metrics_board *board;      /* for the jobs' metrics; borrowed until destroy; NULL */
 	struct receiver *receiver;        /* borrowed until destroy, as the next two */
 	struct worker_pool
 		*workers; /* open and close jobs; have no task when the table is destroyed */

@@ -9,9 +9,11 @@
 #include "aggregator.h"
 #include "descriptor_limit.h"
 
+#include "aggregator/metrics/metrics_board.h"
 #include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "metrics/metrics_endpoint.h"
 #include "options/option_line.h"
 #include "proto/install_paths.h"
 #include "proto/trust/key_set.h"
@@ -49,18 +51,31 @@ static void find_reports(const char *program, char reports[static PATH_MAX])
 		*reports = '\0';
 }
 
-static int run(const struct aggregator_options *options)
+static int fail(int status, char *error)
+{
+	log_error("%s", error ? error : strerror(-status));
+	free(error);
+	return EXIT_FAILURE;
+}
+
+/* metrics: where to serve the board's; NULL: nowhere. */
+static int run(const struct aggregator_options *options, const char *metrics)
 {
 	struct sigaction action = {.sa_handler = stop};
+	struct metrics_endpoint *endpoint = NULL;
 	char *error;
 
 	descriptor_limit_raise();
 	int status = aggregator_create(options, &running, &error);
 
+	if (status)
+		return fail(status, error);
+	status = metrics ? metrics_endpoint_start(metrics, metrics_board_write, options->board,
+						  &endpoint, &error)
+			 : 0;
 	if (status) {
-		log_error("%s", error ? error : strerror(-status));
-		free(error);
-		return EXIT_FAILURE;
+		aggregator_destroy(running);
+		return fail(status, error);
 	}
 	/* a reader of our output that is gone must not end the profile */
 	signal(SIGPIPE, SIG_IGN);
@@ -73,6 +88,7 @@ static int run(const struct aggregator_options *options)
 		log_error("%s", strerror(-status));
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
+	metrics_endpoint_stop(endpoint);
 	aggregator_destroy(running);
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -80,7 +96,7 @@ static int run(const struct aggregator_options *options)
 struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
-	const char *keys_path, *users;
+	const char *keys_path, *users, *metrics;
 	uint32_t wait_nodes_s, wait_silent_s, jobs_gib, max_mib;
 };
 
@@ -109,6 +125,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
 		{"user-keys", .text = &arguments->users},
+		{"metrics", .text = &arguments->metrics},
 		{"jobs", .text = &options->jobs_path},
 		{"jobs-age", .time_ns = &options->keep_jobs.age_ns, .least = 1},
 		{"jobs-size", .number = &arguments->jobs_gib, .least = 1, .most = JOBS_GIB_MAX},
@@ -161,5 +178,12 @@ int main(int argc, char **argv)
 		find_reports(argv[0], reports);
 		options->reports_program = reports;
 	}
-	return run(options);
+	if (arguments.metrics) {
+		options->board = metrics_board_create();
+		if (!options->board)
+			return fail(-ENOMEM, NULL);
+	}
+	status = run(options, arguments.metrics);
+	metrics_board_destroy(options->board);
+	return status;
 }

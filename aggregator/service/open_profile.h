@@ -11,6 +11,7 @@
 #include "control_service.h"
 #include "profile_agents.h"
 
+#include "aggregator/metrics/metrics_board.h"
 #include "aggregator/store/commit_schedule.h"
 #include "aggregator/workers/frame_queue.h"
 #include "aggregator/workers/page_room.h"
@@ -64,6 +65,7 @@ struct open_profile {                  /* zeroed: not open */
 	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */
 	const char *said_place;             /* in its place for agents; borrowed; NULL: none */
 	struct page_share pages;            /* that its nodes' profiles take */
+	struct board_profile metrics;
 
 	/* The aggregator's thread has the rest, also while the profile is away. */
 	bool away;                 /* a worker has it, or it is not open yet */
@@ -87,6 +89,7 @@ struct open_profile_options { /* borrowed for the call, except the receiver and 
 	bool compact; /* store.h, as the next one */
 	bool totals_as_blocks;
 	uint64_t bytes_max;
+	struct metrics_board *board; /* borrowed until the profile is closed; NULL: no metrics */
 	struct page_room
 		*page_room; /* borrowed until the profile is closed; NULL: pages are not bounded */
 	const char *page_user;     /* with it: whose part of the room they take */

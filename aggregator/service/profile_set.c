@@ -325,6 +325,7 @@ void profile_set_commit_first(struct profile_set *set, struct open_profile *prof
 static bool is_due(const struct open_profile *profile, uint64_t now_ns)
 {
 	return profile->save_wanted || open_profile_is_due(profile, now_ns) ||
+	       metrics_board_wants(&profile->metrics, now_ns) ||
 	       (profile->nodes && node_profiles_until(profile->nodes, UINT64_MAX) <= now_ns);
 }
 
@@ -356,6 +357,42 @@ uint64_t profile_set_until(struct profile_set *set, uint64_t until_ns)
 			until_ns = node_profiles_until(profile->nodes, until_ns);
 	}
 	return until_ns;
+}
+
+/* ---- metrics */
+
+static void count_profile(const struct open_profile *profile, struct aggregator_counts *counts)
+{
+	const struct held_frame *frame = profile->frames.first;
+
+	counts->agents_connected += profile->seen.heard;
+	counts->agents_silent += profile->seen.open - profile->seen.heard;
+	if (frame && (!counts->oldest_ns || frame->heard_ns < counts->oldest_ns))
+		counts->oldest_ns = frame->heard_ns;
+}
+
+void profile_set_publish(struct profile_set *set, uint64_t now_ns)
+{
+	struct metrics_board *board = set->own.metrics.board;
+	const struct receiver_counts *receiver = receiver_counts(set->receiver);
+	struct aggregator_counts counts = {
+		.profiles = profile_set_count(set),
+		.commits = set->commits,
+		.frames = receiver->frames,
+		.bytes = receiver->bytes,
+		.bad_frames = receiver->bad_frames,
+		.refused = receiver->refused,
+		.strangers = receiver->strangers,
+		.crowded = receiver->crowded,
+		.dropped = set->budget.dropped,
+		.waiting_bytes = set->budget.bytes,
+	};
+
+	if (!metrics_board_is_due(board, now_ns))
+		return;
+	for (uint32_t i = 0; i < profile_set_count(set); i++)
+		count_profile(profile_set_at(set, i), &counts);
+	metrics_board_publish(board, &counts, now_ns);
 }
 
 /* ---- the end */

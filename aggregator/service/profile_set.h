@@ -63,6 +63,10 @@ void profile_set_open_jobs(struct profile_set *set);
 /* The time until which to wait for messages, or until_ns if that is earlier. */
 uint64_t profile_set_until(struct profile_set *set, uint64_t until_ns);
 
+/* Publishes metrics on the own profile's board, if it has one, and that is due. Agents count as they were last seen
+ * (profile_seen). */
+void profile_set_publish(struct profile_set *set, uint64_t now_ns);
+
 /* Commits all that has changed, wholly, and saves the nodes' profiles; with `keeps` false (a profile is not exact) only
  * the latter. Waits for it. 0 or the last error. */
 int profile_set_end(struct profile_set *set, bool keeps);

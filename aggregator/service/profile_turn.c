@@ -46,7 +46,7 @@ static int apply_agent(struct profile_turn *turn, struct held_frame *frame,
 	if (commit_schedule_takes_messages(&profile->schedule) &&
 	    message_log_add(profile->collection->messages, session, frame->bytes, frame->size))
 		return -ENOMEM;
-	profile->schedule.changed = true;
+	profile->schedule.changed = profile->metrics.changed = true;
 	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
 	if (message->type == MESSAGE_BYE)
 		profile->schedule.hurry = true;
@@ -156,6 +156,8 @@ void profile_turn_run(struct worker_task *task, struct batch_decoder *decoder)
 		return;
 	if (turn->rests)
 		store_rest(profile->store);
+	if (turn->rests || metrics_board_wants(&profile->metrics, clock_now_ns()))
+		metrics_board_look(&profile->metrics, profile->collection, clock_now_ns());
 	if (turn->commits && profile->nodes)
 		node_profiles_step(profile->nodes, clock_now_ns());
 	if (turn->saves) {

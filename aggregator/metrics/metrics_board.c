@@ -1,0 +1,196 @@
+#include "metrics_board.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "metrics/metrics_text.h"
+
+struct snapshot {
+	uint32_t nr_users; /* of which the board is one; guarded by its lock */
+	struct aggregator_counts counts;
+	struct metrics_sums sums;
+};
+
+struct metrics_board {
+	pthread_mutex_t lock;           /* guards all but published_ns */
+	struct board_profile *profiles; /* that have joined */
+	struct metrics_sums left;       /* of those that have left */
+	struct snapshot *current;       /* owns; never changes; NULL: none yet */
+	uint64_t published_ns;          /* 0: never */
+};
+
+static const struct metrics_family launches = {
+	"flamegrid_launches", METRICS_COUNTER, NULL,
+	"Launches of GPU work that came, without those that failed."};
+static const struct metrics_family lost = {
+	"flamegrid_lost_records", METRICS_COUNTER, NULL,
+	"Launches, GPU records and samples that are missing in profiles, by reason."};
+
+struct metrics_board *metrics_board_create(void)
+{
+	struct metrics_board *board = calloc(1, sizeof(*board));
+
+	if (board)
+		pthread_mutex_init(&board->lock, NULL);
+	return board;
+}
+
+static void free_snapshot(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	metrics_sums_fini(&snapshot->sums);
+	free(snapshot);
+}
+
+void metrics_board_destroy(struct metrics_board *board)
+{
+	if (!board)
+		return;
+	free_snapshot(board->current);
+	metrics_sums_fini(&board->left);
+	pthread_mutex_destroy(&board->lock);
+	free(board);
+}
+
+static void drop(struct metrics_board *board, struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	pthread_mutex_lock(&board->lock);
+	const bool is_last = --snapshot->nr_users == 0;
+
+	pthread_mutex_unlock(&board->lock);
+	if (is_last)
+		free_snapshot(snapshot);
+}
+
+/* ---- profiles */
+
+void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
+			const struct collection *collection, uint64_t now_ns)
+{
+	if (!board)
+		return;
+	*profile = (struct board_profile){.board = board, .changed = true};
+	pthread_mutex_lock(&board->lock);
+	profile->next = board->profiles;
+	profile->at = &board->profiles;
+	if (profile->next)
+		profile->next->at = &profile->next;
+	board->profiles = profile;
+	pthread_mutex_unlock(&board->lock);
+	metrics_board_look(profile, collection, now_ns);
+}
+
+bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns)
+{
+	return profile->board && profile->changed &&
+	       now_ns - profile->looked_ns >= METRICS_BOARD_APART_NS;
+}
+
+void metrics_board_look(struct board_profile *profile, const struct collection *collection,
+			uint64_t now_ns)
+{
+	struct metrics_board *board = profile->board;
+	struct metrics_sums sums, former;
+
+	if (!board || !profile->changed)
+		return;
+	profile->looked_ns = now_ns;
+	if (metrics_sums_take(&sums, &profile->sums, collection))
+		return;
+	profile->changed = false;
+	pthread_mutex_lock(&board->lock);
+	former = profile->sums;
+	profile->sums = sums;
+	pthread_mutex_unlock(&board->lock);
+	metrics_sums_fini(&former);
+}
+
+void metrics_board_leave(struct board_profile *profile, const struct collection *collection)
+{
+	struct metrics_board *board = profile->board;
+
+	if (!board)
+		return;
+	metrics_board_look(profile, collection, profile->looked_ns);
+	pthread_mutex_lock(&board->lock);
+	metrics_sums_add(&board->left, &profile->sums);
+	*profile->at = profile->next;
+	if (profile->next)
+		profile->next->at = profile->at;
+	pthread_mutex_unlock(&board->lock);
+	metrics_sums_fini(&profile->sums);
+	*profile = (struct board_profile){0};
+}
+
+/* ---- snapshots */
+
+bool metrics_board_is_due(const struct metrics_board *board, uint64_t now_ns)
+{
+	return board &&
+	       (!board->published_ns || now_ns - board->published_ns >= METRICS_BOARD_APART_NS);
+}
+
+static int add_all(struct metrics_board *board, struct metrics_sums *sums)
+{
+	pthread_mutex_lock(&board->lock);
+	int error = metrics_sums_add(sums, &board->left);
+
+	for (struct board_profile *profile = board->profiles; profile && !error;
+	     profile = profile->next)
+		error = metrics_sums_add(sums, &profile->sums);
+	pthread_mutex_unlock(&board->lock);
+	return error;
+}
+
+void metrics_board_publish(struct metrics_board *board, const struct aggregator_counts *counts,
+			   uint64_t now_ns)
+{
+	struct snapshot *next = calloc(1, sizeof(*next)), *former;
+
+	if (!next || add_all(board, &next->sums)) {
+		free_snapshot(next);
+		return;
+	}
+	next->nr_users = 1;
+	next->counts = *counts;
+	board->published_ns = now_ns;
+	pthread_mutex_lock(&board->lock);
+	former = board->current;
+	board->current = next;
+	pthread_mutex_unlock(&board->lock);
+	drop(board, former);
+}
+
+static void write_sums(const struct metrics_sums *sums, struct metrics_text *text)
+{
+	metrics_text_one(text, &launches, sums->launches);
+	metrics_text_family(text, &lost);
+	for (uint32_t i = 0; i < LEDGER_REASONS; i++) {
+		const struct metrics_label reason = {"reason", ledger_reason_name(i)};
+
+		if (ledger_reason_class(i) == LEDGER_LOST)
+			metrics_text_number(text, &reason, 1, sums->lost[i]);
+	}
+	device_totals_write(&sums->devices, text);
+}
+
+void metrics_board_write(void *context, struct metrics_text *text)
+{
+	struct metrics_board *board = context;
+	struct snapshot *snapshot;
+
+	pthread_mutex_lock(&board->lock);
+	snapshot = board->current;
+	if (snapshot)
+		snapshot->nr_users++;
+	pthread_mutex_unlock(&board->lock);
+	if (!snapshot)
+		return;
+	write_sums(&snapshot->sums, text);
+	aggregator_counts_write(&snapshot->counts, clock_now_ns(), text);
+	drop(board, snapshot);
+}

@@ -1,0 +1,30 @@
+/* The sums that metrics tell of profiles. Pure; one thread at a time uses one. */
+#ifndef METRICS_SUMS_H
+#define METRICS_SUMS_H
+
+#include <stdint.h>
+
+#include "device_totals.h"
+
+#include "proto/ledger.h"
+
+struct collection;
+
+/* Sums of profiles. Zeroed: none. */
+struct metrics_sums {
+	struct device_totals devices;
+	uint64_t launches;             /* that came, without those that failed */
+	uint64_t lost[LEDGER_REASONS]; /* of reasons of the class LEDGER_LOST; 0 for the others */
+};
+
+void metrics_sums_fini(struct metrics_sums *sums);
+
+/* 0 or -ENOMEM: sums lack some of it. */
+int metrics_sums_add(struct metrics_sums *sums, const struct metrics_sums *more);
+
+/* Takes the sums of a profile. A count of launches or losses that is less than in former becomes that: what processes
+ * say may fall, and metrics never do. 0; -ENOMEM: *sums are zeroed. */
+int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,
+		      const struct collection *collection);
+
+#endif
