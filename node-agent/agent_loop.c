@@ -101,7 +101,24 @@ static int take_order(struct agent *agent, uint64_t now_ns)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void publish_status(struct agent *agent)
+static void sum_lost(const struct agent *agent, uint64_t lost[static LEDGER_REASONS])
+{
+	memcpy(lost, agent->pass.lost, sizeof(agent->pass.lost));
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		guest_process_add_lost(process_table_at(agent->processes, i), lost);
+}
+
+static uint64_t count_lost(const struct agent *agent)
+{
+	uint64_t lost[LEDGER_REASONS], sum = 0;
+
+	sum_lost(agent, lost);
+	for (uint32_t i = 0; i < LEDGER_REASONS; i++)
+		sum = ledger_add_saturating(sum, lost[i]);
+	return sum;
+}
+
+static void publish_status(struct agent *agent, uint64_t now_ns)
 {
 	struct agent_status status = {
 		.processes = agent->socket.nr_guests,
@@ -110,6 +127,7 @@ static void publish_status(struct agent *agent)
 		.watches = agent->nr_watches,
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
+		.oldest_ns = publisher_oldest_ns(agent->publisher),
 		.reached = publisher_has_reached(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
 		.key_refusals = publisher_refusals(agent->publisher),
@@ -119,20 +137,16 @@ static void publish_status(struct agent *agent)
 		.asked_to_leave = agent->control->asked_to_leave,
 	};
 
+	/* Without processes nothing would wake the loop for the next sum. */
+	if (now_ns >= agent->next_lost_ns || !process_table_count(agent->processes)) {
+		sum_lost(agent, agent->lost);
+		agent->next_lost_ns = now_ns + BEAT_NS;
+	}
+	memcpy(status.lost, agent->lost, sizeof(status.lost));
 	status.welcomed = publisher_welcomed(agent->publisher, &status.profile);
 	process_table_counts(agent->processes, &status.launches, &status.records);
 	status.samples = bpf_source_samples(agent->bpf);
 	agent_exchange_publish(&agent->exchange, &status);
-}
-
-static uint64_t count_lost(const struct agent *agent)
-{
-	uint64_t lost = agent->pass.nr_lost;
-
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
-		lost = ledger_add_saturating(
-			lost, guest_process_lost(process_table_at(agent->processes, i)));
-	return lost;
 }
 
 static int watch_lag(struct agent *agent, uint64_t now_ns)
@@ -189,7 +203,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 		r = agent_pass_run(agent, now_ns);
 	if (r == 0)
 		r = agent_end_advance(agent, now_ns);
-	publish_status(agent);
+	publish_status(agent, now_ns);
 	say_what_hangs();
 	return r;
 }

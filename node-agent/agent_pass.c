@@ -46,13 +46,12 @@ static void remove_process(struct agent *agent, uint32_t index)
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->end.leaves_guests = true;
 	struct run_table_sums sums = {
-		.lost = guest_process_lost(process),
+		.lost = guest_process_add_lost(process, agent->pass.lost),
 		.unclean = guest_process_is_unclean(process),
 		.taken_over = guest_process_is_taken_over(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 
-	agent->pass.nr_lost = ledger_add_saturating(agent->pass.nr_lost, sums.lost);
 	guest_process_passed_on(process, &sums.launches, &sums.records);
 	sums.launches += guest_process_launches(process);
 	sums.records += guest_process_records(process);

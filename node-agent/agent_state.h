@@ -79,8 +79,8 @@ struct agent_pass {
 	bool waits_for_stack; /* the kernel still writes the stack of a launch that was read */
 	bool waits_for_names; /* names for an untrusted process have not come yet */
 	bool delays;          /* a few records were left for a later pass (read_delay.h) */
-	uint64_t nr_lost;     /* what ended processes lost */
-	bool has_ended;       /* a process has ended, and memory should be given back */
+	uint64_t lost[LEDGER_REASONS]; /* what ended processes lost */
+	bool has_ended;                /* a process has ended, and memory should be given back */
 };
 
 enum agent_phase {
@@ -133,6 +133,8 @@ struct agent {
 	struct agent_end end;
 	uint64_t next_step_ns, next_beat_ns; /* of agent_loop.c */
 	uint64_t nr_watches;                 /* calls of agent_watch() that are done */
+	uint64_t lost[LEDGER_REASONS];       /* by all processes, as of the last sum */
+	uint64_t next_lost_ns;               /* time of the next sum */
 	struct agent_exchange exchange;      /* with other threads */
 };
 

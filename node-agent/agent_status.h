@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/ledger.h"
+
 #define AGENT_STOP_ALL (-2) /* in place of a rank, for agent_stopped() */
 
 struct agent_status {
@@ -16,6 +18,10 @@ struct agent_status {
 	uint64_t launches, records; /* read from rings */
 	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;
+	uint64_t unacked_bytes,
+		oldest_ns; /* of publisher_unacked_bytes() and publisher_oldest_ns() */
+	uint64_t lost
+		[LEDGER_REASONS]; /* as of the last quarter of a second; class LEDGER_LOST alone */
 	uint64_t refused_guests;
 	uint64_t capturing;    /* processes whose capture is on or ending */
 	bool asked_to_leave;   /* an attached agent: the user wants it to end */

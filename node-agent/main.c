@@ -12,6 +12,8 @@
 #include "agent_rights.h"
 
 #include "base/log.h"
+#include "metrics/metrics_endpoint.h"
+#include "node-agent/metrics/agent_metrics.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
 #include "options/option_line.h"
@@ -26,7 +28,7 @@ enum exit_code {
 
 struct arguments {
 	struct agent_options options;
-	const char *symbol_cache, *keys_path;
+	const char *symbol_cache, *keys_path, *metrics;
 	bool insecure;
 	struct key_set keys;
 };
@@ -51,6 +53,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"symbol-cache", .text = &arguments->symbol_cache},
 		{"keys", .text = &arguments->keys_path},
 		{"insecure", .flag = &arguments->insecure},
+		{"metrics", .text = &arguments->metrics},
 		{"any-user", .flag = &options->any_user},
 		{"watch-pid", .pid = &options->bpf.watch_pid},
 		OPTION_TARGETS_MESSAGES(&level),
@@ -109,6 +112,19 @@ static void *wait_for_signal(void *argument)
 	sigwait(&signals, &signal);
 	agent_stop(agent);
 	return NULL;
+}
+
+/* Call it once capabilities are given up, which the server's thread then lacks, too. 0 or the exit code. */
+static int start_metrics(const char *where, struct agent *agent, struct metrics_endpoint **endpoint)
+{
+	char *error = NULL;
+	int r = where ? metrics_endpoint_start(where, agent_metrics_write, agent, endpoint, &error)
+		      : 0;
+
+	if (r)
+		log_error("%s", error ? error : strerror(-r));
+	free(error);
+	return r ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Signals are taken by a thread of their own, from which everything may be called. */
@@ -179,6 +195,7 @@ static int give_up(const struct capability_set *rights)
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
+	struct metrics_endpoint *endpoint = NULL;
 	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
@@ -218,11 +235,12 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	code = give_up(&rights) ? EXIT_FAILED : EXIT_OK;
+	code = give_up(&rights) ? EXIT_FAILED : start_metrics(arguments.metrics, agent, &endpoint);
 	if (code == EXIT_OK) {
 		log_info("listening on %s", arguments.options.socket_path);
 		code = run(agent) ? EXIT_FAILED : EXIT_OK;
 	}
+	metrics_endpoint_stop(endpoint);
 	agent_destroy(agent);
 	return code;
 }

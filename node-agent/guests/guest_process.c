@@ -552,16 +552,22 @@ uint32_t guest_process_run(const struct guest_process *process)
 	return process->run;
 }
 
-uint64_t guest_process_lost(const struct guest_process *process)
+uint64_t guest_process_add_lost(const struct guest_process *process,
+				uint64_t lost[static LEDGER_REASONS])
 {
 	uint32_t nr;
 	const struct ledger_entry *entries = process_ledger_entries(process->ledger, &nr);
-	uint64_t lost = 0;
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < nr; i++)
-		if (ledger_reason_class(entries[i].reason) == LEDGER_LOST)
-			lost += entries[i].count;
-	return lost;
+	for (uint32_t i = 0; i < nr; i++) {
+		const uint32_t reason = entries[i].reason;
+
+		if (ledger_reason_class(reason) != LEDGER_LOST) /* unknown reasons are not */
+			continue;
+		lost[reason] = ledger_add_saturating(lost[reason], entries[i].count);
+		sum = ledger_add_saturating(sum, entries[i].count);
+	}
+	return sum;
 }
 
 bool guest_process_is_unclean(const struct guest_process *process)

@@ -157,10 +157,11 @@ bool guest_process_is_left(const struct guest_process *process);
 /* Gives the guest the room back of all messages up to seq, which are acknowledged. */
 void guest_process_release(struct guest_process *process, uint64_t seq);
 
-/* guest_process_run() returns the `flamegrid run --agent` to which the process belongs; 0: none. guest_process_lost()
- * returns what its ledger counts as lost. */
+/* guest_process_run() returns the `flamegrid run --agent` to which the process belongs; 0: none.
+ * guest_process_add_lost() adds what its ledger counts as lost, by enum ledger_reason, and returns the sum. */
 uint32_t guest_process_run(const struct guest_process *process);
-uint64_t guest_process_lost(const struct guest_process *process);
+uint64_t guest_process_add_lost(const struct guest_process *process,
+				uint64_t lost[static LEDGER_REASONS]);
 /* it is gone without a goodbye */
 bool guest_process_is_unclean(const struct guest_process *process);
 
