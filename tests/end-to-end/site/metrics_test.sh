@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The metrics of a site's aggregator and of an agent: what they say is what the stores have, to the nanosecond, also of jobs that are complete; and a real Prometheus
+# reads them, and joins them with those of a DCGM exporter. Arguments: prometheus, promtool.
+reader=$(realpath "$(dirname "$0")/metrics_reader.py")
+. "$(dirname "$0")/../support/harness.sh"
+. "$(dirname "$0")/../support/site_harness.sh"
+prometheus=$1 promtool=$2
+agent=''
+at_end() { kill -9 $service $agent $silent ${rank_pid[*]} 2>/dev/null; }
+at_aggregator=127.0.0.1:$((port + 1)) at_agent=127.0.0.1:$((port + 2))
+
+start_service --metrics $((port + 1))
+mkfifo "$scratch/ready"
+"$flamegrid" agent --connect "$at" --keys "$scratch/keys/agent.keys" --socket "$scratch/agent" --devices "$scratch/devices.0" --node-name node0 --metrics "$at_agent" \
+	2> >(tee -p "$scratch/ready" >"$scratch/agent.log") 7<&- &
+agent=$!
+grep -m1 -q 'listening on' "$scratch/ready"
+
+# Two jobs on the same two nodes, one after the other complete, and a process of the node's own agent.
+for r in 0 1; do
+	rank red $r 2 $r "${site[@]}" -- $work --launches 1000
+	rank blue $r 2 $r "${site[@]}" -- $work --launches 700
+done
+FAKE_CUDA_HOST_SEED=1 FAKE_CUDA_TRUTH=$scratch/own.truth "$flamegrid" run -q --agent "$scratch/agent" -- $work --launches 500 >"$scratch/own.out" 2>"$scratch/own.err" 7<&-
+same "the status of the agent's job" $? 0
+for job in red blue; do
+	for r in 0 1; do await $job $r 0; done
+	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
+done
+truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue}.truth.[01] "$scratch/own.truth")
+
+# WHAT, what the metrics say, and what is expected, on lines.
+compared() {
+	"$@" >"$scratch/compared" 2>"$scratch/compared.err"
+	same "${2##*/} $3 ended" "$? $(cat "$scratch/compared.err")" "0 "
+	while IFS=$'\t' read -r what is expected; do same "$what" "$is" "$expected"; done <"$scratch/compared"
+}
+compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db
+
+for from in "$at_aggregator" "$at_agent"; do
+	python3 "$reader" get "http://$from/metrics" >"$scratch/metrics.txt"
+	same "promtool takes those of $from" "$("$promtool" check metrics <"$scratch/metrics.txt" 2>&1) $?" " 0"
+	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
+done
+compared python3 "$reader" prometheus "$prometheus" "$scratch" $((port + 3)) "$at_aggregator" "$at_agent"
+
+kill -TERM $agent
+wait $agent
+same "the agent's status" $? 0
+end_service
