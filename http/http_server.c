@@ -30,6 +30,7 @@ struct http_server {
 	http_answer_fn *answer;
 	void *context;
 	struct http_address address;
+	uint32_t time_ms;
 	struct MHD_Daemon *daemon; /* owns */
 	int listen_fd;             /* the daemon's, once there is one; -1: none */
 	int wake_fd;
@@ -38,6 +39,7 @@ struct http_server {
 	atomic_bool stop;
 	/* of the thread, and as many as there are connections */
 	struct client clients[HTTP_SERVER_CONNECTIONS];
+	bool has_ended; /* a connection, in the last run: only the next run accepts another in its place */
 };
 
 /* ---- answers */
@@ -114,6 +116,7 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (client)
 			client->fd = -1;
+		server->has_ended = true;
 		return;
 	}
 	const union MHD_ConnectionInfo *info =
@@ -129,14 +132,15 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 	}
 }
 
-/* The library counts the time since a connection's last byte, so a client that sends one byte now and then would stay
- * for good. The descriptor stays the library's, which sees the end. */
+/* The library can only count the time since a connection's last byte, so a client that sends one byte now and then would
+ * stay for good. The descriptor stays the library's, which sees the end. */
 static void end_old(struct http_server *server, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {
 		const struct client *client = &server->clients[i];
 
-		if (client->fd >= 0 && now_ns - client->since_ns >= HTTP_SERVER_TIME_NS)
+		if (client->fd >= 0 &&
+		    now_ns - client->since_ns >= (uint64_t)server->time_ms * NS_PER_MS)
 			shutdown(client->fd, SHUT_RDWR);
 	}
 }
@@ -144,6 +148,8 @@ static void end_old(struct http_server *server, uint64_t now_ns)
 static void *serve(void *context)
 {
 	struct http_server *server = context;
+	const MHD_UNSIGNED_LONG_LONG most_ms =
+		server->time_ms < LOOK_MS ? server->time_ms : LOOK_MS;
 	const union MHD_DaemonInfo *info =
 		server->library->get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fds[] = {{.fd = server->wake_fd, .events = POLLIN},
@@ -151,11 +157,14 @@ static void *serve(void *context)
 
 	pthread_setname_np(pthread_self(), "flamegrid-http");
 	while (!atomic_load(&server->stop)) {
-		MHD_UNSIGNED_LONG_LONG wait_ms = LOOK_MS;
+		MHD_UNSIGNED_LONG_LONG wait_ms = most_ms;
 
 		if (server->library->get_timeout(server->daemon, &wait_ms) != MHD_YES ||
-		    wait_ms > LOOK_MS)
-			wait_ms = LOOK_MS;
+		    wait_ms > most_ms)
+			wait_ms = most_ms;
+		if (server->has_ended)
+			wait_ms = 0;
+		server->has_ended = false;
 		poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
 		end_old(server, clock_now_ns());
 		server->library->run(server->daemon);
@@ -184,15 +193,12 @@ static int listen_at(struct http_server *server, const struct http_address *addr
 
 static int start_daemon(struct http_server *server, char **error)
 {
-	const unsigned int seconds = HTTP_SERVER_TIME_NS / 1000 / NS_PER_MS;
-
 	server->daemon = server->library->start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
 		server->listen_fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_SERVER_PER_ADDRESS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_SERVER_REQUEST_BYTES,
-		MHD_OPTION_CONNECTION_TIMEOUT, seconds, MHD_OPTION_NOTIFY_CONNECTION,
-		note_connection, server, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
 	if (!server->daemon)
 		return error_text_set(error, -EIO, "the HTTP server cannot start");
 	server->listen_fd = -1;
@@ -215,8 +221,8 @@ static int start_thread(struct http_server *server, char **error)
 		      : 0;
 }
 
-int http_server_start(const struct http_address *address, http_answer_fn *answer, void *context,
-		      struct http_server **server, char **error)
+int http_server_start(const struct http_server_options *options, struct http_server **server,
+		      char **error)
 {
 	const struct http_library *library;
 	int status;
@@ -229,13 +235,14 @@ int http_server_start(const struct http_address *address, http_answer_fn *answer
 	if (!new_server)
 		return status ? status : -ENOMEM;
 	new_server->library = library;
-	new_server->answer = answer;
-	new_server->context = context;
+	new_server->answer = options->answer;
+	new_server->context = options->context;
+	new_server->time_ms = options->time_ms ? options->time_ms : HTTP_SERVER_TIME_MS;
 	new_server->listen_fd = -1;
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
 		new_server->clients[i].fd = -1;
 	new_server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	status = new_server->wake_fd < 0 ? -errno : listen_at(new_server, address, error);
+	status = new_server->wake_fd < 0 ? -errno : listen_at(new_server, &options->address, error);
 	if (!status)
 		status = start_daemon(new_server, error);
 	if (!status)

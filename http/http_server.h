@@ -10,10 +10,10 @@
 
 #include "http_address.h"
 
-#define HTTP_SERVER_CONNECTIONS   8u           /* at once; further ones wait for a place */
-#define HTTP_SERVER_PER_ADDRESS   4u           /* of one client address; further ones are closed */
-#define HTTP_SERVER_REQUEST_BYTES 8192u        /* of a request with all its headers */
-#define HTTP_SERVER_TIME_NS       10000000000u /* of a connection: then it is closed, whatever it does */
+#define HTTP_SERVER_CONNECTIONS   8u     /* at once; further ones wait for a place */
+#define HTTP_SERVER_PER_ADDRESS   4u     /* of one client address; further ones are closed */
+#define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
+#define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
 
 struct http_server;
 
@@ -35,11 +35,17 @@ struct http_answer {
 typedef int http_answer_fn(void *context, const struct http_request *request,
 			   struct http_answer *answer);
 
-/* Listens, and starts the thread, which has no signals and the caller's capabilities. context is borrowed until stop. 0
- * or -errno; *error is then one line that the caller owns (free()), and *server is NULL. -ENOPKG: there is no
- * libmicrohttpd. */
-int http_server_start(const struct http_address *address, http_answer_fn *answer, void *context,
-		      struct http_server **server, char **error);
+struct http_server_options {
+	struct http_address address;
+	http_answer_fn *answer;
+	void *context;    /* borrowed until stop */
+	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS */
+};
+
+/* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one
+ * line that the caller owns (free()), and *server is NULL. -ENOPKG: there is no libmicrohttpd. */
+int http_server_start(const struct http_server_options *options, struct http_server **server,
+		      char **error);
 
 /* Closes all connections. Accepts NULL. */
 void http_server_stop(struct http_server *server);

@@ -59,12 +59,12 @@ static void say_where(const struct http_server *server)
 int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,
 			   struct metrics_endpoint **endpoint, char **error)
 {
-	struct http_address address;
+	struct http_server_options options = {.answer = answer};
 	int status;
 
 	*endpoint = NULL;
 	*error = NULL;
-	status = http_address_parse(where, &address, error);
+	status = http_address_parse(where, &options.address, error);
 	if (status)
 		return status;
 	struct metrics_endpoint *new_endpoint = calloc(1, sizeof(*new_endpoint));
@@ -72,7 +72,8 @@ int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *con
 	if (!new_endpoint)
 		return -ENOMEM;
 	*new_endpoint = (struct metrics_endpoint){.write = write, .context = context};
-	status = http_server_start(&address, answer, new_endpoint, &new_endpoint->server, error);
+	options.context = new_endpoint;
+	status = http_server_start(&options, &new_endpoint->server, error);
 	if (status) {
 		free(new_endpoint);
 		return status;

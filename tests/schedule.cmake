@@ -59,8 +59,10 @@ set(FLAMEGRID_THREADED_TESTS
   control_service_test
   day_test
   host_samples_test
+  http_server_test
   job_stall_test
   job_table_test
+  metrics_board_test
   page_room_test
   worker_pool_test
   node_links_test
@@ -100,6 +102,7 @@ set(FLAMEGRID_SLOW_TESTS
   unwind_program_test 10
   job_table_test 6
   memory_test 1
+  metrics_test 11
   probe_source_test 2
   process_maps_test 2
   profile_idle_test 2

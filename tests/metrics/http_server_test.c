@@ -1,0 +1,277 @@
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "http/http_server.h"
+
+#define FIRST_ADDRESS "127.0.0.1"
+#define HEAD_MAX      2048u
+
+static struct http_server *server;
+static atomic_uint nr_answers;
+
+static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+	assert_ptr_equal(context, &nr_answers);
+	atomic_fetch_add(&nr_answers, 1);
+	if (strcmp(request->path, "/broken") == 0)
+		return -EIO;
+	if (strcmp(request->path, "/accept") != 0)
+		return -ENOENT;
+	*answer = (struct http_answer){.status = 200,
+				       .type = "text/x-test",
+				       .body = strdup(request->accept),
+				       .size = strlen(request->accept)};
+	return 0;
+}
+
+static void start(uint32_t time_ms)
+{
+	struct http_server_options options = {
+		.answer = answer, .context = &nr_answers, .time_ms = time_ms};
+	char *error;
+
+	atomic_store(&nr_answers, 0);
+	assert_int_equal(http_address_parse(FIRST_ADDRESS ":0", &options.address, &error), 0);
+	assert_int_equal(http_server_start(&options, &server, &error), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	start(0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	http_server_stop(server);
+	return 0;
+}
+
+/* A connection from an address of this machine. */
+static int dial(const char *from)
+{
+	const struct http_address *to = http_server_address(server);
+	struct sockaddr_in own = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(inet_pton(AF_INET, from, &own.sin_addr), 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to->socket, to->size), 0);
+	return fd;
+}
+
+/* Reads to the end, and closes. Returns text. */
+static const char *read_all(int fd, char text[static HEAD_MAX])
+{
+	size_t size = 0;
+	ssize_t got;
+
+	while (size < HEAD_MAX - 1 && (got = read(fd, text + size, HEAD_MAX - 1 - size)) > 0)
+		size += (size_t)got;
+	text[size] = '\0';
+	close(fd);
+	return text;
+}
+
+static void say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+static const char *ask(const char *request, char text[static HEAD_MAX])
+{
+	int fd = dial(FIRST_ADDRESS);
+
+	say(fd, request);
+	return read_all(fd, text);
+}
+
+static void assert_begins(const char *text, const char *beginning)
+{
+	assert_true(strlen(text) >= strlen(beginning));
+	assert_memory_equal(text, beginning, strlen(beginning));
+}
+
+static void a_request_gets_its_answer(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	ask("GET /accept?q=1 HTTP/1.1\r\nHost: x\r\nAccept: a/b\r\n\r\n", text);
+	assert_begins(text, "HTTP/1.1 200 OK\r\n");
+	assert_non_null(strstr(text, "\r\nContent-Type: text/x-test\r\n"));
+	assert_non_null(strstr(text, "\r\n\r\na/b"));
+	ask("GET /accept HTTP/1.1\r\nHost: x\r\n\r\n", text);
+	assert_non_null(strstr(text, "\r\nContent-Length: 0\r\n"));
+}
+
+static void head_has_no_body(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	ask("HEAD /accept HTTP/1.1\r\nHost: x\r\nAccept: a/b\r\n\r\n", text);
+	assert_begins(text, "HTTP/1.1 200 OK\r\n");
+	assert_non_null(strstr(text, "\r\nContent-Length: 3\r\n"));
+	assert_string_equal(strstr(text, "\r\n\r\n"), "\r\n\r\n");
+}
+
+static void other_paths_and_methods_are_refused(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	assert_begins(ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 404 ");
+	assert_begins(ask("GET /accept/../x HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 404 ");
+	assert_begins(ask("GET /broken HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 500 ");
+	assert_begins(ask("DELETE /accept HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 405 ");
+	assert_non_null(strstr(text, "\r\nAllow: GET, HEAD\r\n"));
+	assert_begins(
+		ask("POST /accept HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n", text),
+		"HTTP/1.1 405 ");
+	assert_int_equal(atomic_load(&nr_answers), 3);
+}
+
+static void what_is_no_request_gets_no_answer(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	ask("\x16\x03\x01\x02\r\n\r\n\r\n", text);
+	assert_true(*text == '\0' || strncmp(text, "HTTP/1.1 4", 10) == 0 ||
+		    strncmp(text, "HTTP/1.0 4", 10) == 0);
+	assert_int_equal(atomic_load(&nr_answers), 0);
+}
+
+/* The server may close before all of it is sent. */
+static void a_request_has_a_size(void **state)
+{
+	const size_t size = 4 * HTTP_SERVER_REQUEST_BYTES;
+	char text[HEAD_MAX], *request = malloc(size + 1);
+	int fd = dial(FIRST_ADDRESS);
+
+	(void)state;
+	memset(request, 'x', size);
+	memcpy(request, "GET /accept HTTP/1.1\r\nX: ", 25);
+	for (size_t sent = 0, got; sent < size; sent += got) {
+		ssize_t n = send(fd, request + sent, size - sent, MSG_NOSIGNAL);
+
+		got = n > 0 ? (size_t)n : size;
+	}
+	free(request);
+	read_all(fd, text);
+	assert_true(*text == '\0' || strncmp(text, "HTTP/1.1 4", 10) == 0);
+	assert_int_equal(atomic_load(&nr_answers), 0);
+	assert_begins(ask("GET /accept HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 200 ");
+}
+
+/* Returns the number of bytes that the server took, one a tick, until it closed. */
+static uint32_t trickle(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	uint32_t sent = 0;
+
+	while (poll(&end, 1, 20) == 0 && send(fd, "x", 1, MSG_NOSIGNAL) == 1)
+		sent++;
+	return sent;
+}
+
+static void a_slow_client_is_closed(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	http_server_stop(server);
+	start(200);
+	int fd = dial(FIRST_ADDRESS);
+
+	say(fd, "GET /accept HTTP/1.1\r\nX: ");
+	assert_in_range(trickle(fd), 1, HTTP_SERVER_REQUEST_BYTES / 2);
+	close(fd);
+	fd = dial(FIRST_ADDRESS); /* says nothing */
+	assert_string_equal(read_all(fd, text), "");
+	assert_int_equal(atomic_load(&nr_answers), 0);
+}
+
+static void an_address_has_its_part_of_the_places(void **state)
+{
+	int fds[HTTP_SERVER_CONNECTIONS];
+	char text[HEAD_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
+		fds[i] = dial(i < HTTP_SERVER_PER_ADDRESS ? FIRST_ADDRESS : "127.0.0.2");
+	/* All places are taken. The next client waits until one is free. */
+	int fd = dial("127.0.0.3");
+
+	say(fd, "GET /accept HTTP/1.1\r\nHost: x\r\nAccept: third\r\n\r\n");
+	close(fds[HTTP_SERVER_CONNECTIONS - 1]);
+	assert_non_null(strstr(read_all(fd, text), "third"));
+	/* A place is free, but none of the first address's. */
+	assert_string_equal(read_all(dial(FIRST_ADDRESS), text), "");
+	assert_int_equal(atomic_load(&nr_answers), 1);
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS - 1; i++)
+		close(fds[i]);
+}
+
+static void a_taken_port_is_an_error(void **state)
+{
+	const struct http_server_options options = {.address = *http_server_address(server),
+						    .answer = answer};
+	char place[HTTP_ADDRESS_TEXT_MAX], *error;
+	struct http_server *second;
+
+	(void)state;
+	assert_int_equal(http_server_start(&options, &second, &error), -EADDRINUSE);
+	assert_null(second);
+	assert_non_null(strstr(error, http_address_text(&options.address, place)));
+	free(error);
+}
+
+static void a_server_stops_with_open_connections(void **state)
+{
+	char text[HEAD_MAX];
+	int fd = dial(FIRST_ADDRESS);
+
+	(void)state;
+	say(fd, "GET /acc");
+	http_server_stop(server);
+	server = NULL;
+	assert_string_equal(read_all(fd, text), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_request_gets_its_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(head_has_no_body, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(other_paths_and_methods_are_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_no_request_gets_no_answer, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_request_has_a_size, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_slow_client_is_closed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_address_has_its_part_of_the_places, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_taken_port_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_server_stops_with_open_connections, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
