@@ -132,8 +132,8 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 	}
 }
 
-/* The library can only count the time since a connection's last byte, so a client that sends one byte now and then would
- * stay for good. The descriptor stays the library's, which sees the end. */
+/* The library can only count the time since a connection's last byte, so a client that sends one byte now and then
+ * would stay for good. The descriptor stays the library's, which sees the end. */
 static void end_old(struct http_server *server, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {

@@ -51,8 +51,8 @@ void metrics_text_one(struct metrics_text *text, const struct metrics_family *fa
 void metrics_text_one_ns(struct metrics_text *text, const struct metrics_family *family,
 			 uint64_t ns);
 
-/* Ends the text. 0, and the caller owns *bytes (free()), which end with a zero beyond their size; -ENOMEM. Call it once.
- */
+/* Ends the text. 0, and the caller owns *bytes (free()), which end with a zero beyond their size; -ENOMEM. Call it
+ * once. */
 int metrics_text_take(struct metrics_text *text, char **bytes, size_t *size);
 
 #endif

@@ -15,6 +15,10 @@ static const struct count_family {
 	{{"flamegrid_aggregator_silent_agents", METRICS_GAUGE, NULL,
 	  "Agents without a goodbye that were not heard."},
 	 offsetof(struct aggregator_counts, agents_silent)},
+	{{"flamegrid_aggregator_folding_nodes", METRICS_GAUGE, NULL,
+	  "Nodes of open profiles that fold their own events: their GPUs are not among these "
+	  "metrics."},
+	 offsetof(struct aggregator_counts, links)},
 	{{"flamegrid_aggregator_open_profiles", METRICS_GAUGE, NULL,
 	  "Profiles that are written: its own, and one for each job that is not complete."},
 	 offsetof(struct aggregator_counts, profiles)},

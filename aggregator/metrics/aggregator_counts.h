@@ -8,7 +8,8 @@ struct metrics_text;
 
 struct aggregator_counts {
 	uint64_t agents_connected, agents_silent; /* as in aggregator_status */
-	uint64_t profiles;                        /* that are open: its own, and one for each job */
+	uint64_t links;    /* of nodes that fold their own events, in open profiles */
+	uint64_t profiles; /* that are open: its own, and one for each job */
 	uint64_t commits;
 	uint64_t frames, bytes; /* that came */
 	uint64_t bad_frames, refused, strangers, crowded;

@@ -365,6 +365,7 @@ static void count_profile(const struct open_profile *profile, struct aggregator_
 {
 	const struct held_frame *frame = profile->frames.first;
 
+	counts->links += profile->seen.links;
 	counts->agents_connected += profile->seen.heard;
 	counts->agents_silent += profile->seen.open - profile->seen.heard;
 	if (frame && (!counts->oldest_ns || frame->heard_ns < counts->oldest_ns))

@@ -7,7 +7,8 @@ import os
 import re
 import sys
 
-PRODUCT = ("base", "http", "metrics", "proto", "unwind", "python", "inject", "bpf", "options", "node-agent", "aggregator", "report", "cli")
+PRODUCT = ("base", "http", "metrics", "proto", "unwind", "python", "inject", "bpf", "options", "node-agent",
+           "aggregator", "report", "cli")
 
 
 def read(path):

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-PRODUCT = ("base", "proto", "inject", "node-agent", "aggregator", "report", "cli")
+PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "cli")
 CLASSES = {"PRODUCED": "produced", "LOST": "lost", "NOTED": "noted", "ENDS": "end"}
 
 
