@@ -1,6 +1,6 @@
 /* A small HTTP server for numbers that other programs read. It answers GET and HEAD, keeps no state, and has a thread
- * of its own. Clients are hostile: connections, their memory and their time are bounded. Start and stop are called by one
- * thread; the answers are made in the server's. */
+ * of its own. Clients are hostile: connections, their memory and their time are bounded. Start and stop are called by
+ * one thread; the answers are made in the server's. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 

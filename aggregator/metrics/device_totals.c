@@ -90,6 +90,7 @@ int device_totals_add(struct device_totals *totals, const struct device_identity
 	add(&device->sums.kernels_ns, sums->kernels_ns);
 	add(&device->sums.communication_ns, sums->communication_ns);
 	add(&device->sums.computation_ns, sums->computation_ns);
+	add(&device->sums.waiting_ns, sums->waiting_ns);
 	return 0;
 }
 
@@ -129,6 +130,9 @@ static const struct device_family {
 	{{"flamegrid_gpu_nccl_kernel_seconds", METRICS_COUNTER, "seconds",
 	  "Time in which kernels of NCCL ran, for each process: they wait in it, and move data."},
 	 offsetof(struct device_sums, communication_ns)},
+	{{"flamegrid_gpu_nccl_waiting_seconds", METRICS_COUNTER, "seconds",
+	  "Time in which kernels of NCCL waited for other ranks, of all but the latest calls."},
+	 offsetof(struct device_sums, waiting_ns)},
 	{{"flamegrid_gpu_compute_kernel_seconds", METRICS_COUNTER, "seconds",
 	  "Time in which kernels other than NCCL's ran, for each process."},
 	 offsetof(struct device_sums, computation_ns)},

@@ -32,6 +32,7 @@ struct device_sums {
 	uint64_t late_ns;    /* of work that came too late for busy_ns */
 	/* The unions of kernels for each process: all of them, NCCL's, and the others. */
 	uint64_t kernels_ns, communication_ns, computation_ns;
+	uint64_t waiting_ns; /* of NCCL's kernels for other ranks, as far as calls are folded */
 };
 
 struct device_total {

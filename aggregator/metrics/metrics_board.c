@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "aggregator/store/store.h"
 #include "base/clock.h"
 #include "metrics/metrics_text.h"
 
@@ -69,7 +70,7 @@ static void drop(struct metrics_board *board, struct snapshot *snapshot)
 /* ---- profiles */
 
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
-			const struct collection *collection, uint64_t now_ns)
+			const struct collection *collection, struct store *store, uint64_t now_ns)
 {
 	if (!board)
 		return;
@@ -81,7 +82,7 @@ void metrics_board_join(struct metrics_board *board, struct board_profile *profi
 		profile->next->at = &profile->next;
 	board->profiles = profile;
 	pthread_mutex_unlock(&board->lock);
-	metrics_board_look(profile, collection, now_ns);
+	metrics_board_look(profile, collection, store, now_ns);
 }
 
 bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns)
@@ -91,7 +92,7 @@ bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns)
 }
 
 void metrics_board_look(struct board_profile *profile, const struct collection *collection,
-			uint64_t now_ns)
+			struct store *store, uint64_t now_ns)
 {
 	struct metrics_board *board = profile->board;
 	struct metrics_sums sums, former;
@@ -99,7 +100,9 @@ void metrics_board_look(struct board_profile *profile, const struct collection *
 	if (!board || !profile->changed)
 		return;
 	profile->looked_ns = now_ns;
-	if (metrics_sums_take(&sums, &profile->sums, collection))
+	if (store)
+		store_read_waits(store, &profile->waits); /* else those of before count */
+	if (metrics_sums_take(&sums, &profile->sums, collection, &profile->waits))
 		return;
 	profile->changed = false;
 	pthread_mutex_lock(&board->lock);
@@ -109,13 +112,14 @@ void metrics_board_look(struct board_profile *profile, const struct collection *
 	metrics_sums_fini(&former);
 }
 
-void metrics_board_leave(struct board_profile *profile, const struct collection *collection)
+void metrics_board_leave(struct board_profile *profile, const struct collection *collection,
+			 struct store *store)
 {
 	struct metrics_board *board = profile->board;
 
 	if (!board)
 		return;
-	metrics_board_look(profile, collection, profile->looked_ns);
+	metrics_board_look(profile, collection, store, profile->looked_ns);
 	pthread_mutex_lock(&board->lock);
 	metrics_sums_add(&board->left, &profile->sums);
 	*profile->at = profile->next;
@@ -123,6 +127,7 @@ void metrics_board_leave(struct board_profile *profile, const struct collection 
 		profile->next->at = profile->at;
 	pthread_mutex_unlock(&board->lock);
 	metrics_sums_fini(&profile->sums);
+	store_waits_fini(&profile->waits);
 	*profile = (struct board_profile){0};
 }
 

@@ -10,12 +10,15 @@
 #include "aggregator_counts.h"
 #include "metrics_sums.h"
 
+#include "aggregator/store/store_waits.h"
+
 /* From one look at a profile to the next, and from one snapshot to the next. A look takes time for each stream. */
 #define METRICS_BOARD_APART_NS 1000000000u
 
 struct collection;
 struct metrics_board;
 struct metrics_text;
+struct store;
 
 /* A profile's place. Zeroed: it has joined no board, and the calls below do nothing. Only the thread that has the
  * profile calls them. */
@@ -23,6 +26,7 @@ struct board_profile {
 	struct metrics_board *board; /* borrowed until it leaves */
 	struct board_profile *next, **at;
 	struct metrics_sums sums; /* owns; of the last look. The board's lock guards these three */
+	struct store_waits waits; /* owns */
 	uint64_t looked_ns;       /* CLOCK_MONOTONIC */
 	bool changed;             /* since then */
 };
@@ -31,20 +35,21 @@ struct board_profile {
 struct metrics_board *metrics_board_create(void);
 void metrics_board_destroy(struct metrics_board *board);
 
-/* board may be NULL. */
+/* board may be NULL, and the store, here and below: then NCCL's waits are not known. */
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
-			const struct collection *collection, uint64_t now_ns);
+			const struct collection *collection, struct store *store, uint64_t now_ns);
 
 /* Returns whether the profile has changed, and the last look at it was long enough ago. */
 bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns);
 
 /* Looks at the profile if it has changed. Without memory for it the next look tries again. */
 void metrics_board_look(struct board_profile *profile, const struct collection *collection,
-			uint64_t now_ns);
+			struct store *store, uint64_t now_ns);
 
 /* Looks for the last time, and keeps the sums with those of other profiles that have left: so counters do not fall when
  * a job is complete. */
-void metrics_board_leave(struct board_profile *profile, const struct collection *collection);
+void metrics_board_leave(struct board_profile *profile, const struct collection *collection,
+			 struct store *store);
 
 /* Publishes a snapshot if the last one is old enough. Without memory for it the last one stays. Only the aggregator's
  * thread calls both. board may be NULL: false. */

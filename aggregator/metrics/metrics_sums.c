@@ -8,6 +8,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
+#include "aggregator/store/store_waits.h"
 
 void metrics_sums_fini(struct metrics_sums *sums)
 {
@@ -151,6 +152,28 @@ static int add_devices(const struct collection *collection, struct device_totals
 	return error;
 }
 
+static int add_waits(const struct collection *collection, const struct store_waits *waits,
+		     struct device_totals *devices)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < waits->count && !error; i++) {
+		const struct store_wait *wait = &waits->waits[i];
+		const struct roster_process *process =
+			roster_process(collection->roster, wait->process);
+		const uint32_t device =
+			process ? roster_process_device(process, wait->device_id) : 0;
+		const struct device_sums sums = {.waiting_ns = wait->ns};
+
+		if (!device)
+			continue;
+		const struct device_identity identity = identify(collection, device, wait->process);
+
+		error = device_totals_add(devices, &identity, &sums);
+	}
+	return error;
+}
+
 /* ---- launches and losses */
 
 static void count_lost(struct metrics_sums *sums, uint32_t reason, uint64_t count)
@@ -205,11 +228,13 @@ static void raise_to(uint64_t *count, uint64_t least)
 }
 
 int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,
-		      const struct collection *collection)
+		      const struct collection *collection, const struct store_waits *waits)
 {
 	*sums = (struct metrics_sums){0};
 	int error = add_devices(collection, &sums->devices);
 
+	if (!error)
+		error = add_waits(collection, waits, &sums->devices);
 	if (error) {
 		metrics_sums_fini(sums);
 		return error;

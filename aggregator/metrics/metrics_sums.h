@@ -9,6 +9,7 @@
 #include "proto/ledger.h"
 
 struct collection;
+struct store_waits;
 
 /* Sums of profiles. Zeroed: none. */
 struct metrics_sums {
@@ -25,6 +26,6 @@ int metrics_sums_add(struct metrics_sums *sums, const struct metrics_sums *more)
 /* Takes the sums of a profile. A count of launches or losses that is less than in former becomes that: what processes
  * say may fall, and metrics never do. 0; -ENOMEM: *sums are zeroed. */
 int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,
-		      const struct collection *collection);
+		      const struct collection *collection, const struct store_waits *waits);
 
 #endif

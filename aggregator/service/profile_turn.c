@@ -123,6 +123,7 @@ static void commit(struct profile_turn *turn)
 	turn->commit_error = open_profile_commit(profile, began_ns);
 	const uint64_t ended_ns = clock_now_ns();
 	turn->took_ns = ended_ns - began_ns;
+	profile->metrics.changed = true; /* NCCL's calls may have been folded */
 	if (turn->commit_error == 0)
 		open_profile_note_commit(profile, turn->took_ns, ended_ns);
 }
@@ -154,10 +155,11 @@ void profile_turn_run(struct worker_task *task, struct batch_decoder *decoder)
 		turn->error = -ENOMEM;
 	if (turn->error)
 		return;
+	if (turn->rests || metrics_board_wants(&profile->metrics, clock_now_ns()))
+		metrics_board_look(&profile->metrics, profile->collection, profile->store,
+				   clock_now_ns());
 	if (turn->rests)
 		store_rest(profile->store);
-	if (turn->rests || metrics_board_wants(&profile->metrics, clock_now_ns()))
-		metrics_board_look(&profile->metrics, profile->collection, clock_now_ns());
 	if (turn->commits && profile->nodes)
 		node_profiles_step(profile->nodes, clock_now_ns());
 	if (turn->saves) {

@@ -20,6 +20,7 @@
 #include "store_loader.h"
 #include "store_messages.h"
 #include "store_schema.h"
+#include "store_waits.h"
 #include "store_writer.h"
 
 #include "base/clock.h"
@@ -435,6 +436,13 @@ bool store_has_moved(const struct store *store)
 const char *store_error(const struct store *store)
 {
 	return store->database ? database_error(store->database) : "the store cannot be opened";
+}
+
+int store_read_waits(struct store *store, struct store_waits *waits)
+{
+	if (!store->database || (!store_writer_take_folded(store->writer) && waits->are_read))
+		return 0;
+	return store_waits_read(store->database, waits);
 }
 
 bool store_is_bounded(const struct store *store)

@@ -10,6 +10,8 @@
 #include "aggregator/profile/collection.h"
 
 struct store;
+struct store_waits;
+struct store_waits;
 
 #define STORE_MIB_MAX (16u << 20) /* the most that SQLite's pages of 4 KiB can have */
 
@@ -76,6 +78,10 @@ bool store_has_moved(const struct store *store);
 
 /* Describes the last error of load or commit. Borrowed until the next call. */
 const char *store_error(const struct store *store);
+
+/* Reads the waits if calls were folded since the last call, or none were read; a store that rests has none to tell. 0
+ * or an error of store_waits_read(). */
+int store_read_waits(struct store *store, struct store_waits *waits);
 
 /* Whether the store has bytes_max. */
 bool store_is_bounded(const struct store *store);

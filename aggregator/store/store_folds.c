@@ -440,6 +440,15 @@ int store_folds_write(struct store_folds *state, struct database *database,
 	struct collective_folds *folds = collective_folds_create();
 	error = folds ? fold(state, database, folds, calls, nr_calls) : -ENOMEM;
 	state->added = 0;
+	state->folded |= !error;
 	collective_folds_destroy(folds);
 	return error;
+}
+
+bool store_folds_take_news(struct store_folds *state)
+{
+	const bool folded = state->folded;
+
+	state->folded = false;
+	return folded;
 }

@@ -94,7 +94,21 @@ static const char *const commands[] = {
 };
 
 /* One set of statements for each part of the store. */
-enum part { OWN, STATISTICS, IDLE, KEPT, RAW, COLLECTIVES, JOINS, CLOCKS, PLACEMENT, STREAMS, TOTALS, MESSAGES, PARTS };
+enum part {
+	OWN,
+	STATISTICS,
+	IDLE,
+	KEPT,
+	RAW,
+	COLLECTIVES,
+	JOINS,
+	CLOCKS,
+	PLACEMENT,
+	STREAMS,
+	TOTALS,
+	MESSAGES,
+	PARTS
+};
 
 static const char *const *const parts[PARTS] = {
 	[OWN] = commands,
@@ -576,4 +590,9 @@ int store_writer_end(struct store_writer *writer)
 	if (error)
 		database_roll_back(writer->database);
 	return error;
+}
+
+bool store_writer_take_folded(struct store_writer *writer)
+{
+	return store_folds_take_news(&writer->folds);
 }

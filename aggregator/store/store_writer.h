@@ -21,4 +21,7 @@ int store_writer_commit(struct store_writer *writer, const struct collection *co
 /* Gives tables the form in which they stay after the last commit. 0, or an error: they are complete as they are. */
 int store_writer_end(struct store_writer *writer);
 
+/* Returns whether collectives were folded since the last call. */
+bool store_writer_take_folded(struct store_writer *writer);
+
 #endif

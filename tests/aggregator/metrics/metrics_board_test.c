@@ -30,13 +30,13 @@ static int set_up(void **state)
 	store_fixture_open_all();
 	board = metrics_board_create();
 	now_ns = 5 * SECOND_NS;
-	metrics_board_join(board, &profile, store_fixture.collection, now_ns);
+	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, now_ns);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	metrics_board_leave(&profile, store_fixture.collection);
+	metrics_board_leave(&profile, store_fixture.collection, store_fixture.store);
 	metrics_board_destroy(board);
 	store_fixture_close_all();
 	return store_fixture_tear_down(state);
@@ -83,7 +83,7 @@ static void apply(uint64_t last)
 {
 	store_fixture_apply_up_to(last);
 	profile.changed = true;
-	metrics_board_look(&profile, store_fixture.collection, now_ns);
+	metrics_board_look(&profile, store_fixture.collection, store_fixture.store, now_ns);
 }
 
 /* Of the timelines of devices, known ones and others. */
@@ -157,15 +157,15 @@ static void a_profile_that_leaves_keeps_its_sums(void **state)
 	/* What came since the last look counts, too. */
 	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
 	profile.changed = true;
-	metrics_board_leave(&profile, store_fixture.collection);
-	metrics_board_leave(&profile, store_fixture.collection);
+	metrics_board_leave(&profile, store_fixture.collection, store_fixture.store);
+	metrics_board_leave(&profile, store_fixture.collection, store_fixture.store);
 	char *left = publish();
 	uint64_t records, sum_ns, busy_ns;
 
 	sum_devices(&records, &sum_ns, &busy_ns);
 	assert_int_equal(sum_of(left, "flamegrid_gpu_busy_seconds_total"), busy_ns);
 	/* Another one of the same GPUs adds to them. */
-	metrics_board_join(board, &profile, store_fixture.collection, now_ns);
+	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, now_ns);
 	char *both = publish();
 
 	assert_int_equal(sum_of(both, "flamegrid_gpu_busy_seconds_total"), 2 * busy_ns);
@@ -186,7 +186,7 @@ static void looks_and_snapshots_are_apart(void **state)
 	assert_false(metrics_board_is_due(board, now_ns + SECOND_NS - 1));
 	assert_true(metrics_board_is_due(board, now_ns + SECOND_NS));
 	assert_false(metrics_board_is_due(NULL, now_ns));
-	metrics_board_join(NULL, &(struct board_profile){0}, NULL, 0);
+	metrics_board_join(NULL, &(struct board_profile){0}, NULL, NULL, 0);
 }
 
 static struct device_identity gpu(uint32_t number)
@@ -283,7 +283,7 @@ static void threads_do_not_disturb_each_other(void **state)
 	pthread_create(&threads[1], NULL, publish_on, NULL);
 	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++)
 		apply(seq);
-	metrics_board_leave(&profile, store_fixture.collection);
+	metrics_board_leave(&profile, store_fixture.collection, store_fixture.store);
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);

@@ -92,6 +92,12 @@ def exact(aggregator, agent, truth_ns, *stores):
         sums = stored(stores, "SELECT 1, t.busy_ns FROM timelines t JOIN process_devices p ON p.process = t.process"
                               f" AND p.device_id = t.device_id WHERE level = {level}")
         tell(name, total(samples, name), seconds(sums.get(1, 0)))
+    waits = stored(stores, "SELECT d.uuid, s.ns FROM collective_splits s JOIN process_devices p ON p.process = s.process"
+                           " AND p.device_id = s.device_id JOIN devices d ON d.id = p.device WHERE s.part > 0")
+    waiting = by_uuid(samples, "flamegrid_gpu_nccl_waiting_seconds_total")
+    tell("waits for other ranks", sorted(item for item in waiting.items() if item[1]),
+         sorted((text_of(uuid), seconds(ns)) for uuid, ns in waits.items() if ns))
+    tell("GPUs that waited", sum(value > 0 for value in waiting.values()) > 0, True)
     launches = stored(stores, "SELECT 1, launches FROM processes")[1]
     tell("launches", total(samples, "flamegrid_launches_total"), launches)
     tell("lost", total(samples, "flamegrid_lost_records_total"), 0)

@@ -16,6 +16,13 @@ mkfifo "$scratch/ready"
 agent=$!
 grep -m1 -q 'listening on' "$scratch/ready"
 
+# A job whose ranks wait for one another, with enough calls that most of them are folded.
+FAKE_CUDA_HOST_SEED=1 "$flamegrid" run -q --node-name node0 --devices "$scratch/devices.0" "${site[@]}" -- "$BUILD/tests/fake_ranks" --ranks 2 --steps 4500 --late-host 1:100 \
+	>"$scratch/nccl.out" 2>"$scratch/nccl.err" 7<&-
+same "the status of the job with NCCL" $? 0
+nccl=$(last_alone)
+check "it is complete" says "$nccl is complete"
+
 # Two jobs on the same two nodes, one after the other complete, and a process of the node's own agent.
 for r in 0 1; do
 	rank red $r 2 $r "${site[@]}" -- $work --launches 1000
@@ -28,6 +35,7 @@ for job in red blue; do
 	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
 done
 truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue}.truth.[01] "$scratch/own.truth")
+truth_ns=$((truth_ns + $(total_ns "$nccl")))
 
 # WHAT, what the metrics say, and what is expected, on lines.
 compared() {
@@ -35,7 +43,7 @@ compared() {
 	same "${2##*/} $3 ended" "$? $(cat "$scratch/compared.err")" "0 "
 	while IFS=$'\t' read -r what is expected; do same "$what" "$is" "$expected"; done <"$scratch/compared"
 }
-compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db
+compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db "$nccl/profile.db"
 
 for from in "$at_aggregator" "$at_agent"; do
 	python3 "$reader" get "http://$from/metrics" >"$scratch/metrics.txt"
