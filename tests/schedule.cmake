@@ -60,6 +60,7 @@ set(FLAMEGRID_THREADED_TESTS
   day_test
   host_samples_test
   http_server_test
+  job_metrics_test
   job_stall_test
   job_table_test
   metrics_board_test
@@ -100,6 +101,7 @@ set(FLAMEGRID_SLOW_TESTS
   python_interpreter_test 17
   inject_shared_profiler_test 14
   unwind_program_test 10
+  job_metrics_test 2
   job_table_test 6
   memory_test 1
   metrics_test 11

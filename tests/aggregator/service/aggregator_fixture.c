@@ -84,6 +84,7 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.commit_interval_ms = commit_interval_ms,
 		.raw_samples = fixture->raw_samples,
 		.jobs_path = fixture->jobs_path,
+		.board = fixture->board,
 		.pages_path = fixture->takes_links ? fixture->nodes_path : NULL,
 		.wait_nodes_ms = fixture->wait_nodes_ms,
 		.wait_silent_ms = fixture->wait_silent_ms,

@@ -20,8 +20,9 @@ struct aggregator_fixture {
 	char socket_endpoint[96]; /* in the folder; nobody listens there unless told to */
 	struct scenario scenarios[AGGREGATOR_FIXTURE_SCENARIOS];
 	void *context;    /* ZeroMQ's, shared with the agents; owns */
-	bool raw_samples; /* from the next start on, as the next five */
+	bool raw_samples; /* from the next start on, as the next six */
 	const char *jobs_path;
+	struct metrics_board *board;
 	bool takes_links;
 	uint32_t wait_nodes_ms, wait_silent_ms;
 	uint64_t frames_max;
