@@ -104,7 +104,7 @@ set(FLAMEGRID_SLOW_TESTS
   job_metrics_test 2
   job_table_test 6
   memory_test 1
-  metrics_test 11
+  metrics_test 24
   probe_source_test 2
   process_maps_test 2
   profile_idle_test 2

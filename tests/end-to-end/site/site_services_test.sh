@@ -3,6 +3,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 units=$(dirname "$0")/../../../deploy/systemd
 filter=$(realpath "$(dirname "$0")/../support/system_call_filter.py")
+reader=$(realpath "$(dirname "$0")/metrics_reader.py")
 list=$(devices 2)
 service=54321 user=54322 # whose numbers nobody else has
 export -n LD_LIBRARY_PATH
@@ -55,11 +56,11 @@ same "the aggregator has none" "$(value flamegrid-aggregator.service CapabilityB
 
 take_ports
 port=$ports
-places="FLAMEGRID_LISTEN=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/aggregator.keys"
+places="FLAMEGRID_LISTEN=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/aggregator.keys FLAMEGRID_AGGREGATOR_OPTIONS='--metrics $((port + 1))'"
 rights=$(only)
 start flamegrid-aggregator.service aggregator.env
 aggregator=$started
-places="FLAMEGRID_ENDPOINT=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/agent.keys FLAMEGRID_AGENT_OPTIONS='--devices $list --cpu-hz 499 --off-cpu 100us --host-calls auto --inlines --watch-pid $$'"
+places="FLAMEGRID_ENDPOINT=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/agent.keys FLAMEGRID_AGENT_OPTIONS='--devices $list --cpu-hz 499 --off-cpu 100us --host-calls auto --inlines --watch-pid $$ --metrics $((port + 2))'"
 rights=$(only $agents)
 start flamegrid-agent.service agent.env
 agent=$started
@@ -76,6 +77,9 @@ as_user /usr/bin/python3 -c 'import time
 def spin():
 	while time.process_time() < 0.5: pass
 spin()'
+for at in $((port + 1)) $((port + 2)); do
+	same "metrics at port $at" "$(python3 "$reader" get "http://127.0.0.1:$at/metrics" | grep -c '^flamegrid_.*_connected')" 1
+done
 for name in agent aggregator; do same "the $name has a filter" "$(sed -n 's/^Seccomp:\t//p' /proc/${!name}/status)" 2; done
 kill -TERM $agent
 wait $agent
