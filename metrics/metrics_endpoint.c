@@ -2,34 +2,44 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metrics_text.h"
 #include "own_cost.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "http/http_server.h"
+
+/* A text answers all requests for so long: clients that ask on and on cost no more than one does. */
+#define FRESH_NS 500000000u
+
+struct kept_text {
+	char *bytes; /* owns; NULL: none yet */
+	size_t size;
+	uint64_t made_ns;
+};
 
 struct metrics_endpoint {
 	struct http_server *server; /* owns */
 	metrics_write_fn *write;
 	void *context;
+	struct kept_text
+		kept[2]; /* of the older format, and of OpenMetrics; the server's thread has them */
 };
 
 static const struct metrics_family build_info = {
 	"flamegrid_build_info", METRICS_GAUGE, NULL,
 	"Always 1; the label is the version of Flamegrid."};
 
-static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+static int renew(const struct metrics_endpoint *endpoint, bool is_open, struct kept_text *kept)
 {
-	const struct metrics_endpoint *endpoint = context;
 	const struct metrics_label version = {"version", FLAMEGRID_VERSION};
-	const bool is_open = strstr(request->accept, "application/openmetrics-text") != NULL;
-
-	if (strcmp(request->path, "/metrics") != 0)
-		return -ENOENT;
 	struct metrics_text *text = metrics_text_create(is_open);
+	char *bytes;
+	size_t size;
 
 	if (!text)
 		return -ENOMEM;
@@ -37,12 +47,35 @@ static int answer(void *context, const struct http_request *request, struct http
 	metrics_text_number(text, &version, 1, 1);
 	endpoint->write(endpoint->context, text);
 	own_cost_write(text);
-	answer->status = 200;
-	answer->type = is_open ? METRICS_TEXT_OPEN_TYPE : METRICS_TEXT_PLAIN_TYPE;
-	int status = metrics_text_take(text, &answer->body, &answer->size);
+	int status = metrics_text_take(text, &bytes, &size);
 
 	metrics_text_destroy(text);
-	return status;
+	if (status)
+		return status;
+	free(kept->bytes);
+	*kept = (struct kept_text){bytes, size, clock_now_ns()};
+	return 0;
+}
+
+static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+	struct metrics_endpoint *endpoint = context;
+	const bool is_open = strstr(request->accept, "application/openmetrics-text") != NULL;
+	struct kept_text *kept = &endpoint->kept[is_open];
+	int status = 0;
+
+	if (strcmp(request->path, "/metrics") != 0)
+		return -ENOENT;
+	if (!kept->bytes || clock_now_ns() - kept->made_ns >= FRESH_NS)
+		status = renew(endpoint, is_open, kept);
+	answer->body = status ? NULL : malloc(kept->size);
+	if (!answer->body)
+		return status ? status : -ENOMEM;
+	memcpy(answer->body, kept->bytes, kept->size);
+	answer->size = kept->size;
+	answer->status = 200;
+	answer->type = is_open ? METRICS_TEXT_OPEN_TYPE : METRICS_TEXT_PLAIN_TYPE;
+	return 0;
 }
 
 static void say_where(const struct http_server *server)
@@ -88,5 +121,7 @@ void metrics_endpoint_stop(struct metrics_endpoint *endpoint)
 	if (!endpoint)
 		return;
 	http_server_stop(endpoint->server);
+	free(endpoint->kept[0].bytes);
+	free(endpoint->kept[1].bytes);
 	free(endpoint);
 }

@@ -1,6 +1,6 @@
 /* Serves a program's metrics at http://ADDRESS:PORT/metrics, in OpenMetrics for readers that ask for it, else in the
- * text format 0.0.4. Adds what the program costs (own_cost.h), and its version. Used by the thread that starts and
- * stops it. */
+ * text format 0.0.4. A text answers requests for half a second. Adds what the program costs (own_cost.h), and its
+ * version. Used by the thread that starts and stops it. */
 #ifndef METRICS_ENDPOINT_H
 #define METRICS_ENDPOINT_H
 
