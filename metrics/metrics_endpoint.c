@@ -10,6 +10,7 @@
 #include "own_cost.h"
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/log.h"
 #include "http/http_server.h"
 
@@ -75,6 +76,19 @@ static int answer(void *context, const struct http_request *request, struct http
 	answer->size = kept->size;
 	answer->status = 200;
 	answer->type = is_open ? METRICS_TEXT_OPEN_TYPE : METRICS_TEXT_PLAIN_TYPE;
+	return 0;
+}
+
+int metrics_endpoint_take(void *context, const char *name, const char *value, char **error)
+{
+	const char **where = context;
+	struct http_address address;
+
+	if (http_address_parse(value, &address, NULL))
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: this is not PORT, ADDRESS:PORT or [ADDRESS]:PORT",
+				      name, value);
+	*where = value;
 	return 0;
 }
 

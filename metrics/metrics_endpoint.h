@@ -10,6 +10,10 @@ struct metrics_text;
 /* Writes the program's own families. Called in the server's thread. */
 typedef void metrics_write_fn(void *context, struct metrics_text *text);
 
+/* Checks the value of an option, of which http_address_parse() makes the address, and points *context at it (const char
+ * **). As take() of option_line.h: 0; -EINVAL, and *error is one line. */
+int metrics_endpoint_take(void *context, const char *name, const char *value, char **error);
+
 /* where: as http_address_parse(). Logs where it listens, and warns if other machines can reach that. context is
  * borrowed until stop. 0 or -errno; *error is then one line that the caller owns (free()), and *endpoint is NULL. */
 int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,

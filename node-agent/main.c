@@ -53,7 +53,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"symbol-cache", .text = &arguments->symbol_cache},
 		{"keys", .text = &arguments->keys_path},
 		{"insecure", .flag = &arguments->insecure},
-		{"metrics", .text = &arguments->metrics},
+		{"metrics", .take = metrics_endpoint_take, .context = &arguments->metrics},
 		{"any-user", .flag = &options->any_user},
 		{"watch-pid", .pid = &options->bpf.watch_pid},
 		OPTION_TARGETS_MESSAGES(&level),

@@ -125,7 +125,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"insecure", .flag = &options->insecure},
 		{"keys", .text = &arguments->keys_path},
 		{"user-keys", .text = &arguments->users},
-		{"metrics", .text = &arguments->metrics},
+		{"metrics", .take = metrics_endpoint_take, .context = &arguments->metrics},
 		{"jobs", .text = &options->jobs_path},
 		{"jobs-age", .time_ns = &options->keep_jobs.age_ns, .least = 1},
 		{"jobs-size", .number = &arguments->jobs_gib, .least = 1, .most = JOBS_GIB_MAX},
