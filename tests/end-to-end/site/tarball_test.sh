@@ -55,10 +55,11 @@ same "the job's status" $? 7
 
 # A site's daemons: each starts itself again, or by another program's name.
 flamegrid_there=/opt/$name/bin/flamegrid
-start aggregator chroot "$root" /job/env -i "$flamegrid_there" aggregate --listen ipc:///job/aggregator --store /job/site.db
+start aggregator chroot "$root" /job/env -i "$flamegrid_there" aggregate --listen ipc:///job/aggregator --store /job/site.db --metrics 0
 daemon=$started
-start agent chroot "$root" /job/env -i "$flamegrid_there" agent --connect ipc:///job/aggregator --socket /job/agent --devices /job/devices
+start agent chroot "$root" /job/env -i "$flamegrid_there" agent --connect ipc:///job/aggregator --socket /job/agent --devices /job/devices --metrics 0
 agent=$started
+for name_of in aggregator agent; do contains "the $name_of serves metrics by the tarball's library" "$scratch/$name_of.log" "metrics are at http://127.0.0.1:"; done
 inside LD_LIBRARY_PATH=/job FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=/job/site.truth "$flamegrid_there" run --agent /job/agent -- \
 	/job/fake_launches --launches 5000 --kernels 3 >"$scratch/out" 2>"$scratch/err" &
 end_all $!
