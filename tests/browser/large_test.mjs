@@ -40,11 +40,11 @@ test("a million frames are drawn, and a split does not stop the page", async () 
 	assert.ok(size < 10e6, `${size} bytes`);
 	assert.deepEqual(sums(total), expected.all);
 	const draws = await page.value("Array.from({ length: 30 }, () => flamegrid.measure()).sort((a, b) => a - b)");
-	const ready = await page.value("performance.now()"), paint = await page.value("performance.getEntriesByType('paint')[0].startTime");
+	const { firstDrawMs } = await state(page), ready = await page.value("performance.now()"), paint = await page.value("performance.getEntriesByType('paint')[0].startTime");
 	// Time passes in the page while the split runs: a timer gets its turns.
-	const [turns, longest, whole] = await page.value(`(async () => {
+	const { turns, longest, whole, sketched, sketch } = await page.value(`(async () => {
 		const started = performance.now();
-		let turns = 0, last = started, longest = 0;
+		let turns = 0, last = started, longest = 0, sketched = 0, sketch = null;
 
 		document.querySelector('input[name="split"][value="rank"]').click();
 		while (!flamegrid.settled()) {
@@ -52,15 +52,45 @@ test("a million frames are drawn, and a split does not stop the page", async () 
 			turns++;
 			longest = Math.max(longest, performance.now() - last);
 			last = performance.now();
+			if (!sketch && flamegrid.state().split.length && flamegrid.state().isSketch) {
+				sketched = performance.now() - started;
+				sketch = { roots: flamegrid.roots(), frames: flamegrid.state().frames };
+			}
 		}
-		return [turns, longest, performance.now() - started];
+		return { turns, longest, whole: performance.now() - started, sketched, sketch };
 	})()`);
 	assert.ok(turns > 5, `${turns} turns`);
+	// A sketch comes first: fewer frames, and the same sums.
+	assert.ok(sketch.frames > 4 && sketch.frames < frames / 10, `${sketch.frames} frames in the sketch`);
+	assert.deepEqual(sketch.roots.map(({ name }) => name), ["rank0", "rank1", "rank2", "rank3"]);
+	assert.deepEqual(sums(sketch.roots[3]), expected.rank3);
+	assert.equal((await state(page)).isSketch, false);
+	assert.ok((await state(page)).frames > 1000000);
 	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name), ["rank0", "rank1", "rank2", "rank3"]);
 	assert.deepEqual(sums((await page.value("flamegrid.roots()"))[3]), expected.rank3);
 	assert.deepEqual(sums((await state(page)).total), expected.all);
-	console.log(`# ${frames} frames, ${size} bytes: painted after ${paint.toFixed(0)} ms, drawn before ${ready.toFixed(0)} ms, redrawn in ` +
-		`${draws[0].toFixed(1)} to ${draws[15].toFixed(1)} ms, split in ${whole.toFixed(0)} ms, at most ${longest.toFixed(0)} ms at once`);
+	console.log(`# ${frames} frames, ${size} bytes: painted after ${paint.toFixed(0)} ms, drawn after ${firstDrawMs.toFixed(0)} ms, whole before ${ready.toFixed(0)} ms, redrawn in ` +
+		`${draws[0].toFixed(1)} to ${draws[15].toFixed(1)} ms, split after ${sketched.toFixed(0)} ms, wholly after ${whole.toFixed(0)} ms, at most ${longest.toFixed(0)} ms at once`);
+	await finish(page);
+});
+
+// What was chosen while there is but a sketch is kept when the whole comes.
+test("a zoom into the sketch is kept", async () => {
+	const page = await open("million");
+	const path = await page.value(`(async () => {
+		document.querySelector('input[name="split"][value="gpu"]').click();
+		while (!flamegrid.state().isSketch)
+			await new Promise((resolve) => setTimeout(resolve, 0));
+		const canvas = document.getElementById("graph");
+		for (const key of ["ArrowDown", "Enter"])
+			canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+		return [flamegrid.state().isSketch, flamegrid.state().zoom.path];
+	})()`);
+
+	assert.deepEqual(path, [true, ["GPU0"]]);
+	await settled(page);
+	assert.deepEqual((await state(page)).zoom.path, ["GPU0"]);
+	assert.equal((await state(page)).isSketch, false);
 	await finish(page);
 });
 

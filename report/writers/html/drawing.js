@@ -303,6 +303,7 @@ function draw() {
 	texts.forEach((list, i) => drawTexts(list, rows[i].top + ROW_PX / 2));
 	drawOverlay();
 	drawMs = performance.now() - started;
+	firstDrawMs ||= performance.now();
 }
 
 function beginPixels() {

@@ -10,23 +10,24 @@ function zoomTo(frame) {
 	announce();
 }
 
-function afterZoom() {
+function afterZoom(withDetails = true) {
 	runSearch(search.query);
 	resize();
 	reveal(zoom);
 	showPath();
-	showDetails();
+	if (withDetails)
+		showDetails();
 	saveState();
 	queueDraw();
 }
 
 // Makes what is shown. A merge is needed if filters or dimensions changed, else only an order or a sandwich.
-function* prepare(merge) {
-	const whole = merge ? yield* mergeFrames(profile, choice) : tree;
+function* prepare(merge, isSketch) {
+	const whole = merge ? yield* mergeFrames(profile, choice, isSketch) : tree;
 	const id = choice.sandwich ? sandwichId(whole) : -1;
 	const shown = id < 0 ? whole : yield* sandwichFrames(whole, id);
 
-	for (const weight of WEIGHTS) {
+	for (const weight of isSketch ? [choice.weight] : WEIGHTS) {
 		sumsOf(shown, weight);
 		yield;
 	}
@@ -35,22 +36,45 @@ function* prepare(merge) {
 
 const sandwichId = (whole) => whole.name.find((id, frame) => frame >= whole.nrGroups && profile.names[id] === choice.sandwich) ?? -1;
 
+// done is called when something is drawn. A large profile is drawn as a sketch until it is merged.
 function show(merge, path, selected, done) {
-	runTask(prepare(merge), ({ whole, shown, placed, sandwiched }) => {
-		tree = whole;
-		frames = shown;
-		layout = placed;
-		choice.sandwich = sandwiched ? choice.sandwich : "";
-		changes = profile.diff && changesOf(frames, choice.weight);
-		zoom = findPath(path);
-		focus = selected ? findPath(selected) : zoom;
-		hover = null;
-		zoomStart = null;
-		moduleColors.clear();
-		afterZoom();
+	const isSketch = (merge || tree.isSketch) && profile.nodes + profile.leaves >= SKETCH_FROM && !choice.sandwich;
+
+	runTask(prepare(merge || tree.isSketch, isSketch), (made) => {
+		place(made, path, selected);
 		showAround(merge);
 		done?.();
+		if (!isSketch)
+			return;
+		const sketched = { zoom, focus };
+		runTask(finishSketch(), (whole) => {
+			if (zoom === sketched.zoom && focus === sketched.focus)
+				place(whole, path, selected);
+			else
+				place(whole, zoomPath(), pathText(focus));
+			showAround(false);
+		}, 0);
 	});
+}
+
+function* finishSketch() {
+	showDetails();
+	yield;
+	return yield* prepare(true, false);
+}
+
+function place({ whole, shown, placed, sandwiched }, path, selected) {
+	tree = whole;
+	frames = shown;
+	layout = placed;
+	choice.sandwich = sandwiched ? choice.sandwich : "";
+	changes = profile.diff && changesOf(frames, choice.weight);
+	zoom = findPath(path);
+	focus = selected ? findPath(selected) : zoom;
+	hover = null;
+	zoomStart = null;
+	moduleColors.clear();
+	afterZoom(!tree.isSketch);
 }
 
 // What depends on the filters and on what is shown.
@@ -214,7 +238,8 @@ const inspection = {
 	state: () => ({ weight: choice.weight, split: DIMENSIONS.filter((dimension) => choice.split.has(dimension)),
 		only: { ...choice.only }, join: choice.join, user: choice.user, up: choice.up, byName: choice.byName, color: choice.color,
 		sandwich: choice.sandwich, tab: choice.tab, total: describe(0), zoom: describe(zoom),
-		focus: describe(focus), hover: describeBox(hover), frames: frames.nr, rows: layout.rows.length, drawMs,
+		focus: describe(focus), hover: describeBox(hover), frames: frames.nr, rows: layout.rows.length,
+		isSketch: tree.isSketch, drawMs, firstDrawMs,
 		search: { query: search.query, frames: search.hits, error: search.error, at: search.at,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),
 	settled: () => Boolean(layout) && !drawQueued && !zoomStart && !task,

@@ -85,23 +85,45 @@ function leavesByGroup(profile, groupOfRow, nrGroups) {
 	return order;
 }
 
-function* mergeFrames(profile, chosen) {
+// A sketch has what can be seen at first: the nodes with so much of all, whatever their group.
+const SKETCH_FROM = 200000; // nodes and leaves
+const SKETCH_PART = 1 / 4096;
+
+// Each node's nearest node, itself or one above, that a sketch has.
+function sketchedNodes(profile, groupOfRow, weight) {
+	const { nodes, nodeParent, leafNode, leafRow } = profile, { lo, hi } = profile.values[weight];
+	const value = new Float64Array(nodes), nearest = new Int32Array(nodes);
+
+	for (let leaf = 0; leaf < profile.leaves; leaf++)
+		if (groupOfRow[leafRow[leaf]] >= 0)
+			value[leafNode[leaf]] += lo[leaf] + hi[leaf] * PART;
+	for (let node = nodes - 1; node > 0; node--)
+		value[nodeParent[node]] += value[node];
+	for (let node = 1; node < nodes; node++)
+		nearest[node] = value[node] >= SKETCH_PART * value[0] ? node : nearest[nodeParent[node]];
+	return nearest;
+}
+
+// A sketch lacks small frames; their time is in the frame around them. All sums of its frames are exact.
+function* mergeFrames(profile, chosen, isSketch = false) {
 	const { only, join, user } = chosen;
 	// Several planes stand side by side, each under a frame of its own: their sum means nothing.
 	const mixed = profile.shownPlanes.length > 1 && !("plane" in only);
 	const root = mixed ? internName(profile, "all planes, side by side") : profile.nodeName[0];
-	const table = new FrameTable(root, profile.nodes + profile.leaves + 64, profile.leaves + 64);
+	const table = isSketch ? new FrameTable(root, 4096) : new FrameTable(root, profile.nodes + profile.leaves + 64, profile.leaves + 64);
 	const groupOfRow = groupsOfRows(profile, table, chosen, mixed);
-	const nrGroups = table.nr;
-	const order = leavesByGroup(profile, groupOfRow, nrGroups);
+	const nrGroups = table.nr, nearest = isSketch ? sketchedNodes(profile, groupOfRow, chosen.weight) : null;
+	const isOneGroup = groupOfRow.every((group) => group === 0);
+	const order = isOneGroup ? null : leavesByGroup(profile, groupOfRow, nrGroups), nr = order?.length ?? profile.leaves;
 	const leafFrame = new Int32Array(profile.leaves).fill(-1);
 	const groupOfNode = new Int32Array(profile.nodes).fill(-1), frameOfNode = new Int32Array(profile.nodes);
 	const { nodeParent, nodeName, leafNode, leafName, leafRow, frameworkOf } = profile;
 	const missing = [];
 
-	for (let i = 0; i < order.length; i++) {
-		const leaf = order[i], group = groupOfRow[leafRow[leaf]];
-		let node = leafNode[leaf];
+	for (let i = 0; i < nr; i++) {
+		const leaf = order ? order[i] : i, group = groupOfRow[leafRow[leaf]];
+		let node = nearest ? nearest[leafNode[leaf]] : leafNode[leaf];
+		const isWhole = node === leafNode[leaf];
 
 		for (; node !== 0 && groupOfNode[node] !== group; node = nodeParent[node])
 			missing.push(node);
@@ -118,12 +140,12 @@ function* mergeFrames(profile, chosen) {
 			groupOfNode[node] = group;
 			frameOfNode[node] = frame;
 		}
-		leafFrame[leaf] = table.child(frame, join ? joinedName(profile, leafName[leaf]) : leafName[leaf]);
+		leafFrame[leaf] = isWhole ? table.child(frame, join ? joinedName(profile, leafName[leaf]) : leafName[leaf]) : frame;
 		if (i % SLICE === 0)
 			yield;
 	}
 	return { parent: table.parent.subarray(0, table.nr), name: table.name.subarray(0, table.nr), nrGroups, nr: table.nr,
-		leafFrame, ranks: new Map(), sums: {}, before: {}, center: 0, firstCaller: table.nr };
+		leafFrame, isSketch, ranks: new Map(), sums: {}, before: {}, center: 0, firstCaller: table.nr };
 }
 
 function joinedName(profile, id) {
@@ -168,26 +190,34 @@ function sumFrames(values, frames) {
 
 const exact = (sums, frame) => BigInt(sums.hi[frame]) * BigInt(PART) + BigInt(sums.lo[frame]);
 
-function isBelow(frames, at, frame) {
-	while (at > frame)
-		at = frames.parent[at];
-	return at === frame;
+// For each frame whether it is a frame itself or below it: a parent's number is below its children's.
+function insideOf(frames, frame) {
+	if (frames.inside?.frame === frame)
+		return frames.inside.marks;
+	const marks = new Uint8Array(frames.nr), { parent } = frames;
+
+	marks[frame] = 1;
+	for (let at = frame + 1; at < frames.nr; at++)
+		marks[at] = marks[parent[at]];
+	frames.inside = { frame, marks };
+	return marks;
 }
 
-// The sums of each rank in a frame. Made when they are asked for: a parent's number is below its children's.
+// The sums of each rank in a frame, made when they are asked for.
 function ranksOf(frames, frame) {
 	const key = `${choice.weight} ${frame}`;
 
 	if (!frames.ranks.has(key)) {
-		const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, ranks = new Map();
-		const { lo, hi } = profile.values[choice.weight];
+		const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, inside = insideOf(frames, frame);
+		const { lo, hi } = profile.values[choice.weight], { leafRow } = profile;
+		const sums = new Float64Array(profile.rows.length), has = new Uint8Array(profile.rows.length), ranks = new Map();
 
-		for (let leaf = 0; leaf < place.length; leaf++) {
-			const { rank } = profile.rows[profile.leafRow[leaf]];
-
-			if (rank >= 0 && isBelow(frames, place[leaf], frame))
-				ranks.set(rank, (ranks.get(rank) ?? 0) + lo[leaf] + hi[leaf] * PART);
-		}
+		for (let leaf = 0; leaf < place.length; leaf++)
+			if (place[leaf] >= 0 && inside[place[leaf]]) {
+				sums[leafRow[leaf]] += lo[leaf] + hi[leaf] * PART;
+				has[leafRow[leaf]] = 1;
+			}
+		profile.rows.forEach(({ rank }, row) => rank >= 0 && has[row] && ranks.set(rank, (ranks.get(rank) ?? 0) + sums[row]));
 		frames.ranks.set(key, ranks);
 	}
 	return frames.ranks.get(key);

@@ -179,14 +179,12 @@ function frameButton(label, title, share, open) {
 // The leaves below a frame that have most of its time, wherever they are.
 function showLeaves(frame) {
 	const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, sums = new Map();
-	const { lo, hi } = profile.values[choice.weight];
+	const { lo, hi } = profile.values[choice.weight], inside = insideOf(frames, frame), ofName = new Float64Array(profile.names.length);
 
 	for (let leaf = 0; leaf < place.length; leaf++)
-		if (place[leaf] > frame && isBelow(frames, place[leaf], frame)) {
-			const id = frames.name[place[leaf]];
-
-			sums.set(id, (sums.get(id) ?? 0) + lo[leaf] + hi[leaf] * PART);
-		}
+		if (place[leaf] > frame && inside[place[leaf]])
+			ofName[frames.name[place[leaf]]] += lo[leaf] + hi[leaf] * PART;
+	ofName.forEach((value, id) => value > 0 && sums.set(id, value));
 	const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
 	$("leaves").hidden = sums.size < 2 || frame >= frames.firstCaller;
 	$("leaves").replaceChildren(element("h3", sums.size > most.length ? `Most time in, of ${grouped(sums.size)}` : "Most time in"),

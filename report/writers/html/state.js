@@ -19,7 +19,7 @@ function element(tag, text, className) {
 let profile, tree, frames, layout, changes;
 let zoom = 0, focus = 0, hover = null; // hover: the box under the pointer (drawing.js)
 let search = { query: "", names: null, hits: 0, matched: 0n, at: -1, list: null, error: "" };
-let printing = false, drawMs = 0, drawQueued = false;
+let printing = false, drawMs = 0, firstDrawMs = 0, drawQueued = false;
 let canvasSize = { width: 0, height: 0 };
 let view = { from: 0, span: 1 }, zoomStart = null; // what is drawn; where and when the running zoom began
 // sandwich: the name of a function, "": none. tab: the word of the open one.

@@ -3,8 +3,9 @@
 const FIRST_SLICE_MS = 60, SLICE_MS = 30;
 let task = null;
 
-// Runs a generator to its end, and then calls done with its result. What ends within the first slice ends at once.
-function runTask(generator, done) {
+// Runs a generator to its end, and then calls done with its result. What ends within the first slice ends at once;
+// a first slice of 0 ms lets the page draw before.
+function runTask(generator, done, firstSlice = FIRST_SLICE_MS) {
 	const step = (slice) => {
 		const until = performance.now() + slice;
 
@@ -24,7 +25,12 @@ function runTask(generator, done) {
 	};
 
 	task = generator;
-	step(FIRST_SLICE_MS);
+	if (firstSlice > 0)
+		step(firstSlice);
+	else if (document.hidden)
+		setTimeout(step, 0, SLICE_MS);
+	else
+		requestAnimationFrame(() => setTimeout(step, 0, SLICE_MS));
 }
 
 function showWorking(on) {
