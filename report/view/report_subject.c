@@ -42,6 +42,7 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.collectives = view->collectives;
 		html.busy = view->busy;
 		html.findings = view->findings;
+		html.straggler = view->straggler;
 	}
 
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
@@ -346,7 +347,7 @@ uint32_t report_subject_needs(const struct report_request *request)
 	if (request->format != REPORT_HTML ||
 	    report_subject_of(request->asked) != &report_subjects[REPORT_SUBJECT_WORK])
 		return request->asked;
-	return request->asked | SET(COLLECTIVES);
+	return request->asked | SET(COLLECTIVES) | SET(STRAGGLER);
 }
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)

@@ -104,7 +104,7 @@ void report_subject_bound(const struct report_request *request, struct report_op
 /* Returns whether the report has findings, which report_view_find() makes. */
 bool report_subject_has_findings(const struct report_request *request);
 
-/* Returns the subjects whose input a request needs: a page has a table of collectives. */
+/* Returns the subjects whose input a request needs: a page has a table of collectives, and late ranks. */
 uint32_t report_subject_needs(const struct report_request *request);
 
 /* Reads the input of the wanted subjects from the store. 0 or -errno with *error as report_view_open(). */

@@ -6,6 +6,7 @@
 
 #include "aggregator/profile/roster.h"
 #include "report/findings/findings.h"
+#include "report/straggler/report_straggler.h"
 
 #define GPUS_PER_NODE 8
 #define LATE_RANK     5
@@ -381,8 +382,42 @@ static void add_collectives(struct report_collectives *collectives, uint32_t nr_
 	roster_destroy(roster);
 }
 
+/* The rank that computes longer holds up the others. */
+static void add_straggler(struct report_straggler *straggler, uint32_t nr_ranks)
+{
+	static struct straggler_cause causes[] = {
+		{.plane = REPORT_PLANE_GPU,
+		 .sort = STRAGGLER_GPU_WORK,
+		 .excess_ns = 1230000,
+		 .share = 0.94,
+		 .function = (char *)"",
+		 .what = (char *)"nvjet_tst_128x128_64x6_2x1_v_bz_coopA_NNT",
+		 .stack = (char *)"train.py:main;<img src=x>;cublasLtMatmul"}};
+	static struct report_straggler_rank rank = {.rank = LATE_RANK,
+						    .host = "node01",
+						    .named = 1,
+						    .causes = causes,
+						    .nr_causes = 1};
+	static struct report_straggler_member member = {
+		.found = {.last = 3801,
+			  .ground = STRAGGLER_FREQUENCY,
+			  .late_ns = 1310000,
+			  .share = 0.048}};
+	static struct collective_fold fold = {.collectives = 3840, .complete = 3840, .used = 3840};
+	static struct report_straggler_communicator communicator = {
+		.fold = &fold, .name = "all ranks", .members = &member};
+
+	fold.nr_members = nr_ranks;
+	member.found.others_ns = 4800000000ull * (nr_ranks - 1);
+	straggler->communicators = &communicator;
+	straggler->nr_communicators = 1;
+	straggler->ranks = &rank;
+	straggler->nr_ranks = straggler->nr_named = 1;
+}
+
 static void fill(struct sample *sample, int32_t nr_ranks)
 {
+	static struct report_straggler straggler;
 	static struct report_statistics statistics;
 	static struct report_busy busy;
 	static struct report_collectives collectives;
@@ -417,6 +452,10 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	sample->options.busy = &busy;
 	sample->options.collectives = &collectives;
 	sample->options.findings = &findings;
+	if (nr_ranks > LATE_RANK) {
+		add_straggler(&straggler, (uint32_t)nr_ranks);
+		sample->options.straggler = &straggler;
+	}
 }
 
 void job_sample_1(struct sample *sample)

@@ -106,7 +106,7 @@ test("ranks that differ stand first, and the others are folded", async () => {
 
 	assert.equal(await text(page, "tab-ranks"), "Ranks1 differs");
 	await openTab(page, "ranks");
-	assert.match(await page.value("document.querySelector('.lead').textContent"), /^63 alike, 1 not: rank 5 \((GEMM, convolution \+15|waiting −99\.\d) %\)$/);
+	assert.match(await page.value("document.querySelector('#table > .lead').textContent"), /^63 alike, 1 not: rank 5 \((GEMM, convolution \+15|waiting −99\.\d) %\)$/);
 	const rows = await rowsOf(page, "#table > .heat");
 	assert.equal(rows.length, 2);
 	assert.equal(rows[0][0], "rank 5");
@@ -122,10 +122,41 @@ test("ranks that differ stand first, and the others are folded", async () => {
 	await finish(page);
 });
 
+test("the tab of ranks says who holds up the others, and why", async () => {
+	const page = await open("job64", { hash: "#tab=ranks" });
+
+	assert.equal(await page.value("document.querySelector('.verdicts .lead').textContent"),
+		"late: rank 5 on node01 (without it up to 4.800 s less, 4.80 % of the time; " +
+		"slower GPU kernels (nvjet_tst_128x128_64x6_2x1_v_bz_coopA_NNT): 94 % of it)");
+	const [verdict] = await page.value("Array.from(document.querySelectorAll('.verdicts > ul > li'), (item) => item.innerText)");
+	assert.match(verdict, /^rank 5 on node01\s+last in 98\.98 % of 3,840 collectives of all ranks; each other rank waited 4\.800 s for it/);
+	assert.match(verdict, /94 % of it: slower GPU kernels \(nvjet/);
+	assert.match(verdict, /train\.py:main › <img src=x> › cublasLtMatmul/);
+	await finish(page);
+});
+
+test("a rank that differs has small bars, beside the median", async () => {
+	const page = await open("job64", { hash: "#tab=ranks" });
+	const bars = await page.value(`Array.from(document.querySelectorAll(".multiples figure"), (figure) => ({
+		name: figure.querySelector("figcaption").textContent,
+		rows: Array.from(figure.querySelectorAll(".row"), (row) => ({ label: row.firstChild.textContent, differs: row.classList.contains("differs"),
+			bar: row.querySelector(".swatch").getBoundingClientRect().width, median: parseFloat(row.querySelector(".median").style.left) })) }))`);
+
+	assert.deepEqual(bars.map(({ name }) => name), ["rank 5"]);
+	const { rows } = bars[0], gemm = rows.find(({ label }) => label.startsWith("GEMM"));
+	assert.ok(gemm.differs && gemm.bar > 0);
+	assert.deepEqual(rows.filter(({ differs }) => differs).map(({ label }) => label), ["GEMM, convolution", "waiting"]);
+	assert.ok(Math.abs(gemm.median - 100 / 1.15) < 1, `${gemm.median} %`);
+	await page.close();
+	const alike = await open("training", { hash: "#tab=ranks" });
+	assert.equal(await alike.value("document.querySelectorAll('.multiples, .verdicts').length"), 0);
+	await finish(alike);
+});
+
 test("512 ranks are one picture and one row of those that differ", async () => {
 	const page = await open("job512", { hash: "#tab=ranks" });
 
-	assert.match(await page.value("document.querySelector('.lead').textContent"), /^511 alike, 1 not: rank 5/);
+	assert.match(await page.value("document.querySelector('#table > .lead').textContent"), /^511 alike, 1 not: rank 5/);
 	assert.equal((await rowsOf(page, "#table > .heat")).length, 2);
 	assert.equal(await page.value("document.documentElement.scrollWidth <= innerWidth"), true);
 	await shoot(page, "ranks512");
@@ -135,7 +166,7 @@ test("512 ranks are one picture and one row of those that differ", async () => {
 test("ranks that are all alike say so", async () => {
 	const page = await open("training", { hash: "#tab=ranks" });
 
-	assert.equal(await page.value("document.querySelector('.lead').textContent"),
+	assert.equal(await page.value("document.querySelector('#table > .lead').textContent"),
 		"All 4 ranks are alike: within 5 % of the median in every class of work.");
 	await finish(page);
 });
@@ -206,7 +237,7 @@ test("a filter that leaves nothing leaves no table", async () => {
 	await page.value("document.getElementById('tab-flame').click()");
 	await select(page, "rank", "5");
 	await openTab(page, "ranks");
-	assert.match(await page.value("document.querySelector('.lead').textContent"), /1 ranks are alike|1 alike/);
+	assert.match(await page.value("document.querySelector('#table > .lead').textContent"), /1 ranks are alike|1 alike/);
 	await finish(page);
 });
 

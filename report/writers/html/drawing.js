@@ -4,6 +4,7 @@ const ROW_PX = 22;
 const MIN_FRAME_PX = 1; // narrower frames are joined
 const MIN_TEXT_PX = 22;
 const TEXT_PAD_PX = 5;
+const CUT_MIN = 5; // characters: a name of which less is left says nothing
 const ZOOM_MS = 140;
 const PRINT_WIDTH_PX = 1400;
 const PRINT_HEIGHT_MAX_PX = 8000;
@@ -133,7 +134,7 @@ function fitText([full, short], width) {
 		else
 			tail++;
 	}
-	return head > 1 ? `${chars.slice(0, head).join("")}…${tail ? chars.slice(-tail).join("") : ""}` : "";
+	return head + tail >= CUT_MIN ? `${chars.slice(0, head).join("")}…${tail ? chars.slice(-tail).join("") : ""}` : "";
 }
 
 // ---- Geometry ----

@@ -18,6 +18,7 @@
 #include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/statistics_writer.h"
+#include "report/writers/straggler_verdicts.h"
 #include "report/writers/text_file.h"
 
 #define VERDICT_MAX 4096u
@@ -394,6 +395,8 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 		json_writer_devices(out, options->busy);
 	if (options->findings)
 		findings_writer_json(out, options->findings);
+	if (options->straggler)
+		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
 }
 

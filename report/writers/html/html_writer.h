@@ -18,6 +18,7 @@
 #include "report/writers/folded_writer.h"
 
 struct findings;
+struct report_straggler;
 
 struct html_options {
 	/* The meaning of a frame's width, and the dimensions that are frames at the root, when the page opens. The
@@ -34,7 +35,9 @@ struct html_options {
 	const struct report_statistics *statistics;
 	const struct report_collectives *collectives;
 	const struct report_busy *busy;
-	const struct findings *findings; /* borrowed as above; NULL: none */
+	/* borrowed as above; NULL: none */
+	const struct findings *findings;
+	const struct report_straggler *straggler;
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become U+FFFD. options NULL:

@@ -140,6 +140,66 @@ function heatStrip(units, { words, median }) {
 	return strip;
 }
 
+// ---- Who holds up the others: the words of report --straggler ----
+
+function causeItem({ text, share, stack }) {
+	const item = element("li", `${(100 * share).toFixed(0)} % of it: ${visibleText(text)}`);
+
+	item.append(element("small", visibleText(stack).replaceAll(";", " › ")));
+	return item;
+}
+
+function makeVerdicts() {
+	const { line, late, others } = profile.straggler, section = element("section", undefined, "verdicts"), list = element("ul", undefined, "findings");
+
+	list.append(...late.map(({ name, more, text, causes }) => {
+		const item = element("li"), reasons = element("ul");
+
+		item.append(element("b", visibleText(more ? `${name} (${more})` : name)), element("p", visibleText(text)));
+		reasons.append(...causes.map(causeItem));
+		if (causes.length)
+			item.append(reasons);
+		return item;
+	}), ...others.map((text) => element("li", visibleText(text))));
+	section.append(element("h2", "Who holds up the others"), element("p", visibleText(line), "lead"));
+	if (list.childElementCount)
+		section.append(list);
+	return section;
+}
+
+// ---- Small multiples: the classes of each rank that differs, beside the median ----
+
+const MULTIPLES_SHOWN = 24;
+
+function multipleRow(word, value, median, most) {
+	const row = element("div", undefined, "row"), track = element("span", undefined, "track"), bar = element("i", undefined, "swatch");
+	const mark = element("i", undefined, "median");
+
+	bar.dataset.class = word;
+	bar.style.width = `${100 * value / most}%`;
+	mark.style.left = `${100 * median / most}%`;
+	track.append(bar, mark);
+	row.classList.toggle("differs", differs(value, median));
+	row.title = `${CLASS_LABELS[word]}: ${timeText(value)}; the median is ${timeText(median)}`;
+	row.append(element("span", CLASS_LABELS[word]), track, element("small", deviationText(value, median)));
+	return row;
+}
+
+// All have one scale.
+function makeMultiples(far, { words, median }) {
+	const shown = far.slice(0, MULTIPLES_SHOWN), grid = element("div", undefined, "multiples");
+	const most = Math.max(1, ...words.flatMap((word) => [median.get(word), ...shown.map(({ work }) => work.get(word) ?? 0)]));
+
+	grid.append(...shown.map((unit) => {
+		const figure = element("figure");
+
+		figure.append(element("figcaption", unit.name), ...words.map((word) =>
+			multipleRow(word, unit.work.get(word) ?? 0, median.get(word), most)));
+		return figure;
+	}));
+	return [element("p", "A bar is the time of a class; the line across it is the median of all.", "hint"), grid];
+}
+
 // How many units differ. Fewer than three have no median to differ from.
 function differingUnits() {
 	const units = unitsOf();
@@ -171,6 +231,10 @@ function makeRanks() {
 		heatRow(alike.length > 0 ? `${grouped(alike.length)} alike (median)` : "median", null, compared));
 	table.append(element("caption", `GPU work by ${noun} and class. A shaded cell is more than 5 % from the median.`), head, body);
 	const parts = [element("p", says, "lead"), heatStrip(units, compared), table];
+	if (profile.straggler)
+		parts.unshift(makeVerdicts());
+	if (far.length > 0 && units.length > 2)
+		parts.push(...makeMultiples(far, compared));
 	if (alike.length > 0) {
 		const fold = element("details"), list = element("table", undefined, "heat"), rows = element("tbody");
 
