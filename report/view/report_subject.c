@@ -45,6 +45,10 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.straggler = view->straggler;
 	}
 
+	if (view->changes && view->changes->scale.unit <= RUN_COLLECTIVES) {
+		html.unit = run_unit_name(view->changes->scale.unit);
+		html.units = view->changes->scale.before * view->changes->scale.factor;
+	}
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
 	return html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);

@@ -50,10 +50,10 @@ static void write_groups(FILE *out, const struct report_straggler *straggler, co
 
 		straggler_text_ranks(ranks, sizeof(ranks), straggler, group);
 		write_verdict(out,
-			      &(const struct verdict){group->name, ranks,
-						      &straggler->communicators[group->communicator],
-						      &group->group->found, group->causes,
-						      group->nr_causes},
+			      &(const struct verdict){
+				      group->name, ranks,
+				      &straggler->communicators[group->communicator],
+				      &group->group->found, group->causes, group->nr_causes},
 			      before);
 	}
 }

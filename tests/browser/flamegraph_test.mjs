@@ -428,7 +428,7 @@ test("a difference is coloured by change, and says what it is held against", asy
 	assert.ok(equal[0] === equal[1] && equal[1] === equal[2], String(equal));
 	await clickFrame(page, "main", "[GPU0_Kernel]less");
 	assert.match(await text(page, "figures"), /median of 7 ranks2\.500 µschange−2\.000 µs \(−80\.0 %\)$/);
-	assert.equal(await text(page, "legend"), "moreas muchless than median of 7 ranks");
+	assert.equal(await text(page, "legend"), "more, by 25 % and abovea little moreas mucha little lessless, by 25 % and above, than median of 7 ranks");
 	await finish(page);
 });
 

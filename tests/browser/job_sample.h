@@ -10,4 +10,7 @@ void job_sample_8(struct sample *sample);
 void job_sample_64(struct sample *sample);
 void job_sample_512(struct sample *sample);
 
+/* A difference of 8 GPUs against a run before. */
+void job_sample_diff(struct sample *sample);
+
 #endif

@@ -135,6 +135,22 @@ test("the tab of ranks says who holds up the others, and why", async () => {
 	await finish(page);
 });
 
+test("what to change stands above the tabs, and leads to its reasons", async () => {
+	const page = await open("job8");
+	const advice = await page.value("Array.from(document.querySelectorAll('#advice button'), (button) => button.textContent)");
+
+	assert.match(advice[0], /^late: rank 5 on node01 \(without it up to 4\.800 s less/);
+	assert.equal(advice[1], "12 % of GPU time is in kernels under 5 us: launch-bound");
+	await clickElement(page, "#advice button:first-child");
+	assert.equal((await state(page)).tab, "ranks");
+	await clickElement(page, "#advice button:last-child");
+	assert.equal((await state(page)).tab, "findings");
+	await page.close();
+	const plain = await open("training");
+	assert.equal(await plain.value("document.getElementById('advice').hidden"), true);
+	await finish(plain);
+});
+
 test("a rank that differs has small bars, beside the median", async () => {
 	const page = await open("job64", { hash: "#tab=ranks" });
 	const bars = await page.value(`Array.from(document.querySelectorAll(".multiples figure"), (figure) => ({
@@ -168,6 +184,30 @@ test("ranks that are all alike say so", async () => {
 
 	assert.equal(await page.value("document.querySelector('#table > .lead').textContent"),
 		"All 4 ranks are alike: within 5 % of the median in every class of work.");
+	await finish(page);
+});
+
+test("a difference lists what changed most, absolute, relative and by step", async () => {
+	const page = await open("jobdiff");
+
+	assert.deepEqual(await tabs(page), ["flame", "changes"]);
+	assert.equal(await page.value("document.getElementById('split').hidden"), false);
+	await openTab(page, "changes");
+	const rows = await rowsOf(page), row = (name) => rows.find(([label]) => label.includes(name));
+	assert.match(row("flash_fwd").join("|"), /^flash::flash_fwd_kernel<.*\|\+[\d.]+ s\|new\|0 ns\|[\d.]+ s\|0 ns\|[\d.]+ ms\|new$/);
+	assert.match(row("flash_bwd").join("|"), /\|−[\d.]+ s\|gone\|[\d.]+ s\|0 ns\|[\d.]+ ms\|0 ns\|gone$/);
+	assert.match(row("nvjet_tst_128x128").join("|"), /\|\+[\d.]+ s\|\+14 %\|.*\|$/);
+	assert.match(row("copy HtoD").join("|"), /\|−[\d.]+ [m]?s\|−67 %\|.*\|−67 %$/);
+	const changes = await page.value("Array.from(document.querySelectorAll('#table tbody td:nth-child(2)'), (cell) => cell.className)");
+	assert.ok(changes.includes("number more") && changes.includes("number less"), changes.join());
+	assert.equal(await page.value("document.documentElement.scrollWidth <= innerWidth"), true);
+	await shoot(page, "changes");
+	await page.value("document.querySelector('#table .link').click()");
+	await settled(page);
+	assert.equal((await state(page)).tab, "flame");
+	assert.match((await state(page)).sandwich, /Kernel\]/);
+	assert.match(await text(page, "figures"), /prof-1203/);
+	await shoot(page, "changes-sandwich");
 	await finish(page);
 });
 

@@ -294,6 +294,16 @@ static void fill_large(struct sample *sample)
 	fill_nodes(sample, LARGE_NODES);
 }
 
+static void fill_thousand(struct sample *sample)
+{
+	fill_nodes(sample, 700);
+}
+
+static void fill_fifty_thousand(struct sample *sample)
+{
+	fill_nodes(sample, 36000);
+}
+
 static void fill_million(struct sample *sample)
 {
 	fill_nodes(sample, MAX_NODES);
@@ -457,12 +467,14 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {
-		{"training", fill_training}, {"hostile", fill_hostile},  {"large", fill_large},
-		{"huge", fill_huge},         {"planes", fill_planes},    {"empty", fill_empty},
-		{"diff", fill_diff},         {"million", fill_million},  {"job8", job_sample_8},
-		{"job64", job_sample_64},    {"job512", job_sample_512}, {"gpu1", job_sample_1},
-		{"steps", fill_steps}};
+	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile},
+		     {"large", fill_large},       {"huge", fill_huge},
+		     {"planes", fill_planes},     {"empty", fill_empty},
+		     {"diff", fill_diff},         {"million", fill_million},
+		     {"job8", job_sample_8},      {"job64", job_sample_64},
+		     {"job512", job_sample_512},  {"gpu1", job_sample_1},
+		     {"steps", fill_steps},       {"jobdiff", job_sample_diff},
+		     {"thousand", fill_thousand}, {"fifty_thousand", fill_fifty_thousand}};
 	static struct sample sample;
 
 	if (argc != 3)

@@ -31,6 +31,7 @@ function makeControls() {
 				choice.split[event.target.checked ? "add" : "delete"](dimension);
 				remerge();
 			});
+	$("split").hidden = $("split").childElementCount === 1; // its legend
 	const addSwitch = (word, label, title, change) =>
 		addChoice("shape", "checkbox", "shape", word, label, title).addEventListener("change", (event) => {
 			const path = word === "user" ? zoomPathFor(event.target.checked) : undefined;

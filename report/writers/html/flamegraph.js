@@ -151,7 +151,7 @@ function reveal(frame) {
 
 // Of several planes the page opens on one, GPU work if that is among them.
 const defaults = () => ({ weight: profile.weight, split: profile.split.join(","), user: profile.user && profile.frameworks,
-	join: profile.nrGpus > 1 && !profile.split.includes("gpu") && !profile.diff,
+	join: profile.nrGpus > 1 && !profile.split.includes("gpu"),
 	plane: profile.shownPlanes.length > 1 ? profile.shownPlanes[0] : "" });
 
 function saveState() {
@@ -274,6 +274,7 @@ async function start() {
 		showTotals();
 		showLosses();
 		showWindows();
+		showAdvice();
 		makeControls();
 		makeTabs();
 		loadState(() => {

@@ -421,6 +421,8 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 		putc(',', out);
 		html_text_json(out, options->diff->label_after);
 		putc(']', out);
+		if (options->unit && options->units > 0)
+			fprintf(out, ",\n\"unit\":[\"%s\",%.17g]", options->unit, options->units);
 	}
 	fprintf(out, ",\n\"frameworks\":%s", has_frameworks(tree) ? "true" : "false");
 	write_tables(out, tree, options);

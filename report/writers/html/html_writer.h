@@ -31,6 +31,8 @@ struct html_options {
 	/* the difference that the tree shows, whose frames are coloured by change; borrowed until the call returns;
 	 * NULL: none */
 	const struct report_diff *diff;
+	const char *unit; /* of a difference: "step", for times of one; NULL: not known */
+	double units;     /* of the side after */
 	/* the input of the page's tables of kernels, collectives and devices; borrowed as above; NULL: none */
 	const struct report_statistics *statistics;
 	const struct report_collectives *collectives;

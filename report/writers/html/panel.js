@@ -24,7 +24,7 @@ function figuresOf(frame) {
 	if (extremes)
 		figures.push(["min", timeText(extremes.min), ofAll], ["max", timeText(extremes.max), ofAll]);
 	if (profile.diff) {
-		figures.push([profile.diff[0], weightText(choice.weight, exact(beforeOf(frames, choice.weight), frame))]);
+		figures.push([visibleText(profile.diff[0]), weightText(choice.weight, exact(beforeOf(frames, choice.weight), frame))]);
 		figures.push(["change", changeText(frame)]);
 	}
 	if (bytes > 0n)
@@ -36,6 +36,8 @@ function changeText(frame) {
 	const before = exact(beforeOf(frames, choice.weight), frame), change = sumOf(frame) - before;
 	const text = weightText(choice.weight, change < 0n ? -change : change);
 
+	if (change === 0n)
+		return "none";
 	return `${change < 0n ? "−" : "+"}${text}` +
 		(before > 0n ? ` (${change < 0n ? "−" : "+"}${(100 * Math.abs(Number(change)) / Number(before)).toFixed(1)} %)` : "");
 }

@@ -1,8 +1,9 @@
-// The tabs: Flame, findings, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
+// The tabs: Flame, changes of a difference, findings, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
 
 // A tab is there if it has data. make(): its content, made when it is opened, and again when filters change.
 const TABS = [
 	{ word: "flame", label: "Flame", has: () => true },
+	{ word: "changes", label: "Changes", has: () => Boolean(profile.diff), make: makeChanges },
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
 	{ word: "kernels", label: "Kernels", has: () => profile.rows.some(({ plane }) => plane === "gpu"), make: makeKernels },
 	{ word: "lines", label: "Lines", has: () => profile.hasLines, make: makeLines },
@@ -215,7 +216,7 @@ function makeNotes() {
 
 function makeTabs() {
 	profile.hasLines = profile.nodeName.some((id) => isLine(id));
-	for (const tab of TABS.filter(({ word, has }) => word === "flame" || has())) {
+	for (const tab of TABS.filter(({ word, has }) => word === "flame" || (profile.diff ? word === "changes" : has()))) {
 		const button = element("button", tab.label), badge = tab.badge?.();
 
 		if (badge)
@@ -227,7 +228,7 @@ function makeTabs() {
 		button.addEventListener("click", () => openTab(tab.word));
 		$("tabs").append(button);
 	}
-	$("tabs").hidden = $("tabs").children.length === 1 || Boolean(profile.diff);
+	$("tabs").hidden = $("tabs").children.length === 1;
 	$("tabs").addEventListener("keydown", (event) => {
 		const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], all = [...$("tabs").children];
 

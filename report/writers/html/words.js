@@ -99,12 +99,34 @@ function showWindows() {
 			`${windows[1] === "1" ? "window" : "windows"}, not the run`));
 }
 
+// What to look at first: who holds up the others, and what takes most that need not be.
+function showAdvice() {
+	const { straggler, findings } = profile, advice = [];
+
+	if (straggler && straggler.late.length + straggler.others.length > 0)
+		advice.push([straggler.line, "ranks"]);
+	if (findings?.length > 0)
+		advice.push([findings[0].text, "findings"]);
+	$("advice").hidden = advice.length === 0;
+	$("advice").replaceChildren(...advice.map(([text, word]) => {
+		const button = element("button", visibleText(text), "link");
+
+		button.type = "button";
+		button.title = visibleText(text);
+		button.addEventListener("click", () => openTab(word));
+		return button;
+	}));
+}
+
 function showChangeLegend() {
-	$("legend").replaceChildren(...[[1, "more"], [0, "as much"], [-1, "less"]].map(([change, text]) => {
+	const full = `by ${100 * FULL_CHANGE} % and above`;
+
+	$("legend").replaceChildren(...[[1, `more, ${full}`], [0.3, "a little more"], [0, "as much"], [-0.3, "a little less"],
+		[-1, `less, ${full}, than`]].map(([change, text]) => {
 		const item = element("li"), swatch = element("i");
 
 		swatch.style.background = fillOfChange(change);
-		item.append(swatch, `${text}${change < 0 ? ` than ${profile.diff[0]}` : ""}`);
+		item.append(swatch, `${text}${change === -1 ? ` ${visibleText(profile.diff[0])}` : ""}`);
 		return item;
 	}));
 }

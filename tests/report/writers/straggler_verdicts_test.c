@@ -52,12 +52,12 @@ static void late_rank_has_the_sentences_of_the_table(void **state)
 	assert_non_null(strstr(text, "\"straggler\":{\"line\":\"late: rank 3 on node1 (without it "
 				     "up to 1.000 s less, 7.00 % of the time; slower GPU kernels "
 				     "(ge\\\"mm): 50 % of it)\","));
-	assert_non_null(strstr(text, "\"name\":\"rank 3 on node1\",\"more\":\"\",\"text\":\"last in "
-				     "90.00 % of 100 collectives of all ranks; each other rank waited "
-				     "1.000 s for it, 7.00 % of the time\","));
+	assert_non_null(strstr(text,
+			       "\"name\":\"rank 3 on node1\",\"more\":\"\",\"text\":\"last in "
+			       "90.00 % of 100 collectives of all ranks; each other rank waited "
+			       "1.000 s for it, 7.00 % of the time\","));
 	assert_non_null(strstr(text, "\"excess_ns\":3000,\"stack\":\"main;step\""));
-	assert_string_equal(text + strlen(text) - strlen("\"others\":[]},\n"),
-			    "\"others\":[]},\n");
+	assert_string_equal(text + strlen(text) - strlen("\"others\":[]},\n"), "\"others\":[]},\n");
 	free(text);
 }
 
@@ -65,8 +65,8 @@ static void job_without_compared_collectives_has_no_verdict(void **state)
 {
 	struct collective_fold fold = {.collectives = 5};
 	struct report_straggler_communicator on = {.fold = &fold, .name = "all ranks"};
-	char *text = written(&(const struct report_straggler){.communicators = &on,
-							      .nr_communicators = 1});
+	char *text = written(
+		&(const struct report_straggler){.communicators = &on, .nr_communicators = 1});
 
 	(void)state;
 	assert_string_equal(text, "");
