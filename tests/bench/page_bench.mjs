@@ -1,8 +1,9 @@
 // Draws the same million frames with the page, with speedscope and with d3-flame-graph, each in a Chromium of its own:
 //	npm install speedscope d3-flame-graph d3
 //	node page_bench.mjs CHROMIUM WRITE_SAMPLE node_modules [RUNS [PAGE.html...]]
-// Prints medians: size of the file, time to the first draw and to the end of the work, time of a redraw (a zoom, up to
-// the frame after it), and memory of the process that draws. Further pages of the same sample are measured in turn.
+// Prints medians: size of the file, time to the first draw and to the end of the work, the same as processor time of the
+// thread that draws (which other load on the machine hardly changes), time of a redraw (a zoom, up to the frame after
+// it), and memory of the process. Further pages of the same sample are measured in turn.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -77,12 +78,17 @@ function writeD3({ names, nodes, nodeParent, nodeName, leaves, leafNode, leafNam
 
 // When something is drawn, and when the work is done; window.drawn and window.ready are their times.
 const watchFor = (drawn, ready) => `(() => {
+	const note = (name) => {
+		performance.mark("bench " + name);
+		window[name] ??= performance.now();
+	};
+	performance.mark("bench begin");
 	const look = () => {
 		try {
 			if (!window.drawn && (${drawn}))
-				setTimeout(() => (window.drawn ??= performance.now()));
+				setTimeout(note, 0, "drawn");
 			if (window.drawn && (${ready}))
-				return window.ready ??= performance.now();
+				return note("ready");
 		} catch {}
 		requestAnimationFrame(look);
 	};
@@ -91,7 +97,7 @@ const watchFor = (drawn, ready) => `(() => {
 
 const key = (target, key) => `${target}.dispatchEvent(new KeyboardEvent("keydown", { key: "${key}", bubbles: true }))`;
 const TOOLS = {
-	page: { watch: watchFor("flamegrid.state().firstDrawMs", "flamegrid.settled()"),
+	page: { watch: watchFor("flamegrid.settled() || flamegrid.state().firstDrawMs", "flamegrid.settled()"),
 		prepare: key("document.getElementById('graph')", "ArrowDown"),
 		zoom: [key("document.getElementById('graph')", "Enter"), key("document.getElementById('graph')", "Home") + "," +
 			key("document.getElementById('graph')", "ArrowDown")] },
@@ -116,22 +122,46 @@ async function residentBytes(browser) {
 	return Math.max(...sizes);
 }
 
+// The processor time, in ms, of the page's thread between its begin and each of the marks, from a trace.
+async function traceMarks(browser, run) {
+	const events = [];
+	let complete;
+	const ended = new Promise((resolve) => (complete = resolve)), listen = ({ method, params }) => {
+		if (method === "Tracing.dataCollected")
+			events.push(...params.value);
+		else if (method === "Tracing.tracingComplete")
+			complete();
+	};
+
+	browser.listeners.add(listen);
+	await browser.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["blink.user_timing"] } });
+	await run();
+	await browser.send("Tracing.end");
+	await ended;
+	browser.listeners.delete(listen);
+	const at = (name) => events.filter((event) => event.name === `bench ${name}`).at(-1)?.tts / 1000;
+	return { drawnCpu: at("drawn") - at("begin"), readyCpu: at("ready") - at("begin") };
+}
+
 const median = (numbers) => numbers.slice().sort((a, b) => a - b)[numbers.length >> 1];
 
 async function measure({ watch, prepare, zoom }, url) {
 	const browser = new Browser(chromium);
 
 	try {
-		const page = await browser.open(url, { watch, media: calm });
-		await page.value(`new Promise((resolve, reject) => {
-			const look = () => window.ready ? resolve() : performance.now() > ${LONGEST_MS} ? reject(new Error("nothing is drawn")) : setTimeout(look, 50);
-			look();
-		})`);
+		let page;
+		const cpu = await traceMarks(browser, async () => {
+			page = await browser.open(url, { watch, media: calm });
+			await page.value(`new Promise((resolve, reject) => {
+				const look = () => window.ready ? resolve() : performance.now() > ${LONGEST_MS} ? reject(new Error("nothing is drawn")) : setTimeout(look, 50);
+				look();
+			})`);
+		});
 		const bytes = await residentBytes(browser), redraws = [];
 		await page.value(prepare);
 		for (let i = 0; i < 6; i++)
 			redraws.push(await page.value(redraw(zoom[i % 2])));
-		return { drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), bytes };
+		return { drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), bytes, ...cpu };
 	} finally {
 		await browser.close();
 	}
@@ -160,7 +190,8 @@ try {
 
 		console.log(good.length === 0 ? `${name}: ${all[0].error.message}` :
 			`${name}: file ${(statSync(path).size / 1e6).toFixed(1)} MB, first draw ${of("drawn").toFixed(0)} ms ` +
-			`(${good.map(({ drawn }) => drawn.toFixed(0)).join(" ")}), done ${of("ready").toFixed(0)} ms, redraw ${of("redraw").toFixed(1)} ms, ` +
+			`(${good.map(({ drawn }) => drawn.toFixed(0)).join(" ")}), done ${of("ready").toFixed(0)} ms, processor time ` +
+				`${of("drawnCpu").toFixed(0)} and ${of("readyCpu").toFixed(0)} ms, redraw ${of("redraw").toFixed(1)} ms, ` +
 			`memory ${(of("bytes") / 2 ** 20).toFixed(0)} MiB, ${good.length} of ${all.length} runs`);
 	}
 } finally {

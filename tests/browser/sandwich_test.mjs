@@ -164,7 +164,7 @@ test("names are shown without the GPU, the noise of templates, and the middle of
 	const cut = await page.value(`flamegrid.fit("[GPU0_Kernel]sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64", 150)`);
 	assert.match(cut, /^sm90_.*….*256x64$/);
 	// A name of which fewer than eight letters are left says nothing: a narrow box has none, or a whole short one.
-	const narrow = await page.value(`Array.from({ length: 60 }, (_, width) => flamegrid.fit("train.py:train_step:41", width))`);
+	const narrow = await page.value(`Array.from({ length: 100 }, (_, width) => flamegrid.fit("train.py:train_step:41", width))`);
 	assert.ok(narrow.some((label) => label) && narrow.every((label) => label === "" || label.replace("…", "").length >= 8), narrow.join("|"));
 	assert.equal(await page.value(`flamegrid.fit("main", 40)`), "main");
 	assert.equal((await find(page, "[GPU_Memcpy]HtoD")).label, "copy HtoD");

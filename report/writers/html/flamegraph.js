@@ -10,13 +10,12 @@ function zoomTo(frame) {
 	announce();
 }
 
-function afterZoom(withDetails = true) {
+function afterZoom() {
 	runSearch(search.query);
 	resize();
 	reveal(zoom);
 	showPath();
-	if (withDetails)
-		showDetails();
+	queueDetails();
 	saveState();
 	queueDraw();
 }
@@ -47,7 +46,7 @@ function show(merge, path, selected, done) {
 		if (!isSketch)
 			return;
 		const sketched = { zoom, focus };
-		runTask(finishSketch(), (whole) => {
+		runTask(prepare(true, false), (whole) => {
 			if (zoom === sketched.zoom && focus === sketched.focus)
 				place(whole, path, selected);
 			else
@@ -55,12 +54,6 @@ function show(merge, path, selected, done) {
 			showAround(false);
 		}, 0);
 	});
-}
-
-function* finishSketch() {
-	showDetails();
-	yield;
-	return yield* prepare(true, false);
 }
 
 function place({ whole, shown, placed, sandwiched }, path, selected) {
@@ -74,7 +67,7 @@ function place({ whole, shown, placed, sandwiched }, path, selected) {
 	hover = null;
 	zoomStart = null;
 	moduleColors.clear();
-	afterZoom(!tree.isSketch);
+	afterZoom();
 }
 
 // What depends on the filters and on what is shown.
@@ -89,7 +82,8 @@ function showAround(merged) {
 	showLegend();
 	if (merged)
 		showClassBar();
-	openTab(choice.tab);
+	if (merged || choice.tab === "flame") // tables depend on filters alone
+		openTab(choice.tab);
 }
 
 const relayOut = (path) => show(false, path ?? zoomPath());
@@ -131,10 +125,26 @@ function focusOn(frame) {
 	hover = null;
 	$("tip").hidden = true;
 	reveal(frame);
-	showDetails();
+	queueDetails();
 	announce();
 	saveState();
 	queueDraw();
+}
+
+let detailsQueued = false;
+
+// The sums of a large profile take longer than a frame: its graph is drawn first.
+function queueDetails() {
+	if (profile.nodes + profile.leaves < SKETCH_FROM) {
+		showDetails();
+		return;
+	}
+	if (!detailsQueued)
+		afterFrame(() => {
+			detailsQueued = false;
+			showDetails();
+		});
+	detailsQueued = true;
 }
 
 // Scrolls as far as needed for the frame's row.
@@ -242,7 +252,7 @@ const inspection = {
 		isSketch: tree.isSketch, drawMs, firstDrawMs,
 		search: { query: search.query, frames: search.hits, error: search.error, at: search.at,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),
-	settled: () => Boolean(layout) && !drawQueued && !zoomStart && !task,
+	settled: () => Boolean(layout) && !drawQueued && !detailsQueued && !zoomStart && !task,
 	frameAt: (x, y) => describeBox(boxAt(x, y)),
 	find: (...path) => describe(Array.from({ length: frames.nr }, (_, frame) => frame).find((frame) =>
 		nameOf(frame) === path[path.length - 1] && (path.length === 1 ||

@@ -27,10 +27,16 @@ function runTask(generator, done, firstSlice = FIRST_SLICE_MS) {
 	task = generator;
 	if (firstSlice > 0)
 		step(firstSlice);
-	else if (document.hidden)
-		setTimeout(step, 0, SLICE_MS);
 	else
-		requestAnimationFrame(() => setTimeout(step, 0, SLICE_MS));
+		afterFrame(() => step(SLICE_MS));
+}
+
+// Runs what may wait until the next frame is painted. A hidden page has no frames.
+function afterFrame(run) {
+	if (document.hidden)
+		setTimeout(run);
+	else
+		requestAnimationFrame(() => setTimeout(run));
 }
 
 function showWorking(on) {
