@@ -17,6 +17,7 @@ import { Browser } from "../browser/devtools.mjs";
 const [chromium, writeSample, modules, runs = "5", ...others] = process.argv.slice(2);
 const scratch = mkdtempSync(join(tmpdir(), "flamegrid-page-bench-"));
 const scripts = new URL("../../report/writers/html/", import.meta.url);
+const REDRAWS = 6;
 const LONGEST_MS = 120000;
 const calm = [{ name: "prefers-reduced-motion", value: "reduce" }];
 
@@ -143,6 +144,13 @@ async function traceMarks(browser, run) {
 	return { drawnCpu: at("drawn") - at("begin"), readyCpu: at("ready") - at("begin") };
 }
 
+// Processor time of all tasks of the page's thread.
+async function taskMs(page) {
+	const { metrics } = await page.send("Performance.getMetrics");
+
+	return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+}
+
 const median = (numbers) => numbers.slice().sort((a, b) => a - b)[numbers.length >> 1];
 
 async function measure({ watch, prepare, zoom }, url) {
@@ -159,9 +167,12 @@ async function measure({ watch, prepare, zoom }, url) {
 		});
 		const bytes = await residentBytes(browser), redraws = [];
 		await page.value(prepare);
-		for (let i = 0; i < 6; i++)
+		await page.send("Performance.enable", { timeDomain: "threadTicks" });
+		const before = await taskMs(page);
+		for (let i = 0; i < REDRAWS; i++)
 			redraws.push(await page.value(redraw(zoom[i % 2])));
-		return { drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), bytes, ...cpu };
+		const redrawCpu = (await taskMs(page) - before) / REDRAWS;
+		return { drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), redrawCpu, bytes, ...cpu };
 	} finally {
 		await browser.close();
 	}
@@ -191,7 +202,7 @@ try {
 		console.log(good.length === 0 ? `${name}: ${all[0].error.message}` :
 			`${name}: file ${(statSync(path).size / 1e6).toFixed(1)} MB, first draw ${of("drawn").toFixed(0)} ms ` +
 			`(${good.map(({ drawn }) => drawn.toFixed(0)).join(" ")}), done ${of("ready").toFixed(0)} ms, processor time ` +
-				`${of("drawnCpu").toFixed(0)} and ${of("readyCpu").toFixed(0)} ms, redraw ${of("redraw").toFixed(1)} ms, ` +
+				`${of("drawnCpu").toFixed(0)} and ${of("readyCpu").toFixed(0)} ms, redraw ${of("redraw").toFixed(1)} ms (${of("redrawCpu").toFixed(1)}), ` +
 			`memory ${(of("bytes") / 2 ** 20).toFixed(0)} MiB, ${good.length} of ${all.length} runs`);
 	}
 } finally {

@@ -392,7 +392,7 @@ static void add_straggler(struct report_straggler *straggler, uint32_t nr_ranks)
 		 .share = 0.94,
 		 .function = (char *)"",
 		 .what = (char *)"nvjet_tst_128x128_64x6_2x1_v_bz_coopA_NNT",
-		 .stack = (char *)"train.py:main;<img src=x>;cublasLtMatmul"}};
+		 .stack = (char *)"train.py:<module>;llama.py:attention;cublasLtMatmul"}};
 	static struct report_straggler_rank rank = {
 		.rank = LATE_RANK, .host = "node01", .named = 1, .causes = causes, .nr_causes = 1};
 	static struct report_straggler_member member = {.found = {.last = 3801,
