@@ -98,7 +98,7 @@ const watchFor = (drawn, ready) => `(() => {
 
 const key = (target, key) => `${target}.dispatchEvent(new KeyboardEvent("keydown", { key: "${key}", bubbles: true }))`;
 const TOOLS = {
-	page: { watch: watchFor("flamegrid.settled() || flamegrid.state().firstDrawMs", "flamegrid.settled()"),
+	page: { splits: true, watch: watchFor("flamegrid.settled() || flamegrid.state().firstDrawMs", "flamegrid.settled()"),
 		prepare: key("document.getElementById('graph')", "ArrowDown"),
 		zoom: [key("document.getElementById('graph')", "Enter"), key("document.getElementById('graph')", "Home") + "," +
 			key("document.getElementById('graph')", "ArrowDown")] },
@@ -153,7 +153,20 @@ async function taskMs(page) {
 
 const median = (numbers) => numbers.slice().sort((a, b) => a - b)[numbers.length >> 1];
 
-async function measure({ watch, prepare, zoom }, url) {
+// Until the ranks are drawn, after the switch is set.
+async function measureSplit(page) {
+	const before = await taskMs(page), split = await page.value(`new Promise((resolve) => {
+		const started = performance.now(), look = () => flamegrid.roots()[0].name === "rank0" ?
+			setTimeout(() => resolve(performance.now() - started)) : requestAnimationFrame(look);
+
+		document.querySelector('input[name="split"][value="rank"]').click();
+		look();
+	})`);
+
+	return { split, splitCpu: await taskMs(page) - before };
+}
+
+async function measure({ watch, prepare, zoom, splits }, url) {
 	const browser = new Browser(chromium);
 
 	try {
@@ -172,7 +185,8 @@ async function measure({ watch, prepare, zoom }, url) {
 		for (let i = 0; i < REDRAWS; i++)
 			redraws.push(await page.value(redraw(zoom[i % 2])));
 		const redrawCpu = (await taskMs(page) - before) / REDRAWS;
-		return { drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), redrawCpu, bytes, ...cpu };
+		const split = splits ? await measureSplit(page) : {};
+		return { ...split, drawn: await page.value("drawn"), ready: await page.value("ready"), redraw: median(redraws), redrawCpu, bytes, ...cpu };
 	} finally {
 		await browser.close();
 	}
@@ -197,12 +211,13 @@ try {
 		for (const [name, tool, , url] of cases)
 			results.get(name).push(await measure(TOOLS[tool], url).catch((error) => ({ error })));
 	for (const [name, , path] of cases) {
-		const all = results.get(name), good = all.filter(({ error }) => !error), of = (field) => median(good.map((each) => each[field]));
+		const all = results.get(name), good = all.filter(({ error }) => !error);
+		const of = (field, digits = 0) => median(good.map((each) => each[field])).toFixed(digits);
 
 		console.log(good.length === 0 ? `${name}: ${all[0].error.message}` :
-			`${name}: file ${(statSync(path).size / 1e6).toFixed(1)} MB, first draw ${of("drawn").toFixed(0)} ms ` +
-			`(${good.map(({ drawn }) => drawn.toFixed(0)).join(" ")}), done ${of("ready").toFixed(0)} ms, processor time ` +
-				`${of("drawnCpu").toFixed(0)} and ${of("readyCpu").toFixed(0)} ms, redraw ${of("redraw").toFixed(1)} ms (${of("redrawCpu").toFixed(1)}), ` +
+			`${name}: file ${(statSync(path).size / 1e6).toFixed(1)} MB, first draw ${of("drawn")} ms, done ${of("ready")} ms, ` +
+			`processor time ${of("drawnCpu")} and ${of("readyCpu")} ms, redraw ${of("redraw", 1)} ms (${of("redrawCpu", 1)}), ` +
+			(good[0].split ? `split ${of("split")} ms (${of("splitCpu")}), ` : "") +
 			`memory ${(of("bytes") / 2 ** 20).toFixed(0)} MiB, ${good.length} of ${all.length} runs`);
 	}
 } finally {
