@@ -13,6 +13,7 @@
 
 #include "page_profile.h"
 
+#include "report/straggler/report_straggler.h"
 #include "report/writers/html/html_writer.h"
 
 #define SIZE_MAX_100K_NODES 1500000u /* bytes */
@@ -514,7 +515,11 @@ static void tables_are_there_if_their_input_is(void **state)
 					 .idle_ns = 30};
 	struct report_busy busy = {.rows = &device, .nr_rows = 1};
 	const struct report_memory_row memory = {.host = 6, .peak_bytes = 4096};
-	const struct html_options options = {.statistics = &statistics, .busy = &busy};
+	struct collective_fold fold = {.used = 5};
+	struct report_straggler_communicator on = {.fold = &fold, .name = "all ranks"};
+	const struct report_straggler straggler = {.communicators = &on, .nr_communicators = 1};
+	const struct html_options options = {
+		.statistics = &statistics, .busy = &busy, .straggler = &straggler};
 	struct report_tree tree = plain_tree;
 
 	(void)state;
@@ -531,6 +536,7 @@ static void tables_are_there_if_their_input_is(void **state)
 	assert_non_null(strstr(page, "\"min_ns\":9,\"max_ns\":11,\"occupancy\":null"));
 	assert_non_null(strstr(page, "\"busy_ns\":70,\"idle_ns\":30"));
 	assert_non_null(strstr(page, "\"peak_bytes\":4096"));
+	assert_non_null(strstr(page, "\"straggler\":{\"line\":\"late: no rank, beyond chance\""));
 	free(page);
 }
 
