@@ -12,6 +12,7 @@
 #include "base/error_text.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/pager.h"
 #include "cli/base/verbs.h"
 #include "options/option_line.h"
 #include "report/compare/check_writer.h"
@@ -31,6 +32,7 @@ struct check {
 	struct check_question question;
 	enum check_format format;
 	const char *output_path;
+	struct terminal terminal; /* standard output */
 	/* own, all */
 	struct run_work **runs;
 	char **labels;
@@ -119,6 +121,35 @@ static int load(struct check *check, uint32_t run)
 	return result;
 }
 
+static void leave_out(struct check *check, uint32_t run)
+{
+	free(check->labels[run]);
+	run_work_destroy(check->runs[run]);
+	check->nr_paths--;
+	for (uint32_t i = run; i < check->nr_paths; i++) {
+		check->paths[i] = check->paths[i + 1];
+		check->labels[i] = check->labels[i + 1];
+		check->runs[i] = check->runs[i + 1];
+	}
+	check->labels[check->nr_paths] = NULL;
+	check->runs[check->nr_paths] = NULL;
+}
+
+/* Copies of a run on one side would make runs look more alike than they are. */
+static void leave_out_copies(struct check *check, uint32_t from, uint32_t *nr)
+{
+	for (uint32_t i = from + 1; i < from + *nr; i++)
+		for (uint32_t j = from; j < i; j++) {
+			if (!run_work_equals(check->runs[i], check->runs[j]))
+				continue;
+			log_notice("%s has the work of %s to the nanosecond: both count as one run",
+				   check->labels[i], check->labels[j]);
+			leave_out(check, i--);
+			--*nr;
+			break;
+		}
+}
+
 static int load_all(struct check *check)
 {
 	int result = 0;
@@ -131,6 +162,10 @@ static int load_all(struct check *check)
 	}
 	for (uint32_t i = 0; i < check->nr_paths && result == 0; i++)
 		result = load(check, i);
+	if (result == 0) {
+		leave_out_copies(check, 0, &check->question.nr_before);
+		leave_out_copies(check, check->question.nr_before, &check->question.nr_after);
+	}
 	check->question.runs = (const struct run_work *const *)check->runs;
 	return result;
 }
@@ -150,6 +185,18 @@ static bool is_profile(const struct check *check)
 	return false;
 }
 
+struct shown {
+	const struct check_report *report;
+	struct text_form form;
+};
+
+static int write_shown(void *context, FILE *out)
+{
+	const struct shown *shown = context;
+
+	return check_writer_write(out, shown->report, CHECK_TEXT, &shown->form);
+}
+
 static int save(struct check *check)
 {
 	if (is_profile(check)) {
@@ -159,9 +206,14 @@ static int save(struct check *check)
 	}
 	const struct check_report report = {check->result, &check->question,
 					    (const char *const *)check->labels};
+	struct shown shown = {&report, {check->terminal.columns, check->terminal.has_colours}};
 	FILE *out = check->output_path ? fopen(check->output_path, "we") : stdout;
-	int result = out ? check_writer_write(out, &report, check->format) : -errno;
+	int result;
 
+	if (out == stdout && check->terminal.is_terminal && check->format == CHECK_TEXT)
+		result = pager_show_text(&check->terminal, write_shown, &shown);
+	else
+		result = out ? check_writer_write(out, &report, check->format, NULL) : -errno;
 	if (out && check->output_path && fclose(out) != 0 && result == 0)
 		result = -errno;
 	if (result < 0)
@@ -197,6 +249,7 @@ int verb_check(const char *program, int argc, char **argv)
 	int status = parse(&check, argc, argv);
 
 	(void)program;
+	terminal_read(&check.terminal, STDOUT_FILENO);
 	if (status == OPTION_LINE_GO)
 		status = judge(&check);
 	run_check_destroy(check.result);

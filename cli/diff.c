@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/pager.h"
 #include "cli/base/verbs.h"
 #include "options/option_line.h"
 #include "report/compare/change_table.h"
@@ -312,11 +313,33 @@ static int make_table(struct diff *diff)
 	return result;
 }
 
+static int write_shown(void *context, FILE *out)
+{
+	const struct diff *diff = context;
+
+	return report_subject_write(&diff->views[1], out, &diff->request);
+}
+
+/* Writes the table on the terminal. */
+static int show(struct diff *diff, const struct terminal *terminal)
+{
+	diff->request.form = (struct text_form){terminal->columns, terminal->has_colours};
+	int result = pager_show_text(terminal, write_shown, diff);
+
+	if (result < 0)
+		log_error("standard output: %s", strerror(-result));
+	return result;
+}
+
 static int save(struct diff *diff)
 {
 	struct report_view *view = &diff->views[1];
 	char subtitle[256], scaled[64] = "", *error;
+	struct terminal terminal;
 
+	terminal_read(&terminal, STDOUT_FILENO);
+	if (terminal.is_terminal && !diff->output_path && diff->request.format == REPORT_TABLE)
+		return show(diff, &terminal);
 	if (!diff->is_of_ranks && diff->report.scale.factor != 1)
 		snprintf(scaled, sizeof(scaled), ", whose times count %.4f times",
 			 diff->report.scale.factor);

@@ -16,7 +16,6 @@
 #include "cli/base/pager.h"
 #include "cli/base/progress.h"
 #include "cli/base/terminal.h"
-#include "cli/base/text_wrap.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
@@ -293,26 +292,24 @@ static bool shows(const struct report *report)
 	       !report->output_path;
 }
 
-/* Writes a table for the terminal: fitted to its width, and page by page if it is longer than the screen. 0 or -errno
- * with *error. */
+struct shown {
+	const struct report_view *view;
+	const struct report_request *request;
+};
+
+static int write_shown(void *context, FILE *out)
+{
+	const struct shown *shown = context;
+
+	return report_subject_write(shown->view, out, shown->request);
+}
+
+/* Writes a table for the terminal. 0 or -errno with *error. */
 static int show(const struct report *report, const struct report_view *view, char **error)
 {
-	char *text = NULL, *wrapped = NULL;
-	size_t size, wrapped_size;
-	FILE *out = open_memstream(&text, &size);
-	int result = out ? report_subject_write(view, out, &report->request) : -errno;
+	struct shown shown = {view, &report->request};
+	int result = pager_show_text(&report->terminal, write_shown, &shown);
 
-	if (out && fclose(out) != 0 && result == 0)
-		result = -ENOMEM;
-	out = result == 0 ? open_memstream(&wrapped, &wrapped_size) : NULL;
-	if (out)
-		text_wrap_write(out, text, report->terminal.columns);
-	if (result == 0 && (!out || fclose(out) != 0))
-		result = -ENOMEM;
-	if (result == 0)
-		result = pager_show(stdout, &report->terminal, wrapped, wrapped_size);
-	free(text);
-	free(wrapped);
 	return result < 0 ? error_text_set(error, result, "standard output: %s", strerror(-result))
 			  : 0;
 }

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "text_wrap.h"
+
 static uint32_t count_lines(const char *text, size_t size)
 {
 	uint32_t lines = 0;
@@ -69,4 +71,25 @@ int pager_show(FILE *out, const struct terminal *terminal, const char *text, siz
 	if (command && count_lines(text, size) >= terminal->lines && page(command, text, size))
 		return 0;
 	return write_out(out, text, size);
+}
+
+int pager_show_text(const struct terminal *terminal, pager_writer *write, void *context)
+{
+	char *text = NULL, *wrapped = NULL;
+	size_t size, wrapped_size;
+	FILE *out = open_memstream(&text, &size);
+	int result = out ? write(context, out) : -errno;
+
+	if (out && fclose(out) != 0 && result == 0)
+		result = -ENOMEM;
+	out = result == 0 ? open_memstream(&wrapped, &wrapped_size) : NULL;
+	if (out)
+		text_wrap_write(out, text, terminal->columns);
+	if (result == 0 && (!out || fclose(out) != 0))
+		result = -ENOMEM;
+	if (result == 0)
+		result = pager_show(stdout, terminal, wrapped, wrapped_size);
+	free(text);
+	free(wrapped);
+	return result;
 }

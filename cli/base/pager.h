@@ -16,4 +16,11 @@
  * the text to out. 0, or -errno of writing. A pager that is left early is no error. */
 int pager_show(FILE *out, const struct terminal *terminal, const char *text, size_t size);
 
+/* 0 or -errno. */
+typedef int pager_writer(void *context, FILE *out);
+
+/* Shows what the writer writes on standard output, which is this terminal, and breaks its lines to the terminal's
+ * width. 0; -errno of the writer or of writing; -ENOMEM. */
+int pager_show_text(const struct terminal *terminal, pager_writer *write, void *context);
+
 #endif

@@ -75,12 +75,12 @@ static const char *relative_text(double before, double after, double factor,
 	return text;
 }
 
-static void write_row(FILE *out, const struct change_report *report, const struct change_row *row)
+static void add_row(struct text_table *table, const struct change_report *report,
+		    const struct change_row *row)
 {
 	char texts[7][TEXT_SIZE];
 	const struct run_scale *scale = &report->scale;
-
-	fprintf(out, "%12s %10s %11s %11s %17s %17s %10s  %s\n",
+	const char *cells[] = {
 		signed_text(change_of(report, row), texts[0]),
 		is_gone(row) ? "gone"
 			     : relative_text((double)row->before.ns, (double)row->after.ns,
@@ -92,7 +92,32 @@ static void write_row(FILE *out, const struct change_report *report, const struc
 		is_gone(row) ? "gone"
 			     : relative_text((double)row->before.count, (double)row->after.count,
 					     scale->factor, texts[6]),
-		row->name);
+		row->name,
+	};
+
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+		text_table_cell(table, "%s", cells[i]);
+}
+
+/* Sums of whole runs are left out first: where runs have different lengths, they do not compare. */
+static void begin_rows(struct text_table *table, FILE *out, const struct change_report *report,
+		       const struct text_form *form, char headings[static 2][TEXT_SIZE])
+{
+	const char *unit =
+		run_unit_name(report->scale.unit == RUN_WHOLE ? RUN_LAUNCHES : report->scale.unit);
+
+	snprintf(headings[0], TEXT_SIZE, "before/%s", unit);
+	snprintf(headings[1], TEXT_SIZE, "after/%s", unit);
+	const struct text_column columns[] = {
+		{"change", 12, 0, false, 0},    {"relative", 10, 1, false, 0},
+		{"before", 11, 1, false, 5},    {"after", 11, 1, false, 4},
+		{headings[0], 17, 1, false, 3}, {headings[1], 17, 1, false, 2},
+		{"count", 10, 1, false, 1},     {report->by, 0, 2, true, 0},
+	};
+
+	text_table_begin(table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(table, &columns[i]);
 }
 
 static void write_side(FILE *out, const struct change_report *report, const char *word,
@@ -142,30 +167,31 @@ static void write_list(FILE *out, const struct change_report *report, bool after
 		fprintf(out, "              and %" PRIu32 " more\n", nr - top);
 }
 
-int change_writer_table(FILE *out, const struct change_report *report, uint32_t top)
+int change_writer_table(FILE *out, const struct change_report *report, const struct text_form *form,
+			uint32_t top)
 {
 	const struct change_table *table = report->table;
 	const struct change_row whole = {"all", table->before, table->after};
-	const char *unit =
-		run_unit_name(report->scale.unit == RUN_WHOLE ? RUN_LAUNCHES : report->scale.unit);
 	char headings[2][TEXT_SIZE];
+	struct text_table rows;
 	uint32_t most = top ? top : TOP_USUAL;
 
 	write_side(out, report, "before", &report->before, report->scale.before);
 	write_side(out, report, "after", &report->after, report->scale.after);
 	write_scale(out, &report->scale);
-	snprintf(headings[0], TEXT_SIZE, "before/%s", unit);
-	snprintf(headings[1], TEXT_SIZE, "after/%s", unit);
-	fprintf(out, "\n%12s %10s %11s %11s %17s %17s %10s  %s\n", "change", "relative", "before",
-		"after", headings[0], headings[1], "count", report->by);
-	write_row(out, report, &whole);
+	fputc('\n', out);
+	begin_rows(&rows, out, report, form, headings);
+	add_row(&rows, report, &whole);
 	for (uint32_t i = 0; i < table->nr_rows && i < most; i++)
-		write_row(out, report, &table->rows[i]);
+		add_row(&rows, report, &table->rows[i]);
+	int result = text_table_end(&rows);
 	if (table->nr_rows > most)
-		fprintf(out, "%36s %" PRIu32 " more rows (--top)\n", "", table->nr_rows - most);
+		fprintf(out, "%s%" PRIu32 " more rows (--top)\n",
+			form && form->columns ? "" : "                                     ",
+			table->nr_rows - most);
 	write_list(out, report, true, most);
 	write_list(out, report, false, most);
-	return text_file_flush(out);
+	return result < 0 ? result : text_file_flush(out);
 }
 
 /* ---- JSON */

@@ -8,6 +8,8 @@
 #include "change_table.h"
 #include "run_scale.h"
 
+#include "report/writers/text_table.h"
+
 /* One side. Texts are clean. */
 struct change_side {
 	const char *label;   /* "prof.old", "rank 3" */
@@ -22,8 +24,10 @@ struct change_report {
 	const char *by; /* "frame", "kernel", "line", "class" */
 };
 
-/* top: rows of the table, and of the lists of new and vanished ones; 0: 20. 0, or -errno of the failed write. */
-int change_writer_table(FILE *out, const struct change_report *report, uint32_t top);
+/* top: rows of the table, and of the lists of new and vanished ones; 0: 20. form NULL: lines have no limit. 0; -errno
+ * of the failed write; -ENOMEM. */
+int change_writer_table(FILE *out, const struct change_report *report, const struct text_form *form,
+			uint32_t top);
 
 /* All rows. Numbers per step or collective are null where these are not known. */
 int change_writer_json(FILE *out, const struct change_report *report);

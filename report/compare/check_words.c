@@ -30,6 +30,9 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 	else if (result->verdict == CHECK_NOISY)
 		text_line_append(text, size, "too noisy to tell: %" PRIu32 " of %" PRIu32 " rows",
 				 result->nr_noisy, nr_judged);
+	else if (result->verdict == CHECK_FASTER)
+		text_line_append(text, size, "faster: %" PRIu32 " of %" PRIu32 " rows",
+				 result->nr_faster, nr_judged);
 	else
 		text_line_append(text, size, "the same: %" PRIu32 " rows", nr_judged);
 	return text;
@@ -87,8 +90,8 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 			"calls of NCCL.",
 		[RUN_COLLECTIVES] = "Times are those of one call of NCCL, as steps are not known.",
 		[RUN_LAUNCHES] =
-			"No steps were found (no calls of NCCL). Times before are scaled by "
-			"how often the runs launched their kernels.",
+			"No steps were found (no calls of NCCL). Times are those of whole runs, "
+			"scaled to as many launches as the first baseline made.",
 		[RUN_WHOLE] = "Times are those of whole runs.",
 	};
 	const struct check_result *result = report->result;

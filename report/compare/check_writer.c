@@ -26,33 +26,69 @@ static const char *time_text(double ns, char text[static NUMBER_SIZE])
 
 /* ---- text */
 
-static void write_text(FILE *out, const struct check_report *report)
+static void begin_rows(struct text_table *table, FILE *out, const struct check_report *report,
+		       const struct text_form *form)
 {
-	char words[CHECK_WORDS_SIZE], texts[9][NUMBER_SIZE];
+	static const char *const headings[][2] = {
+		[RUN_STEPS] = {"before/step", "after/step"},
+		[RUN_COLLECTIVES] = {"before/collective", "after/collective"},
+		[RUN_LAUNCHES] = {"before", "after"},
+		[RUN_WHOLE] = {"before", "after"},
+	};
+	static const char *const scaled[2] = {"scaled before", "scaled after"};
+	const char *const *times = report->result->scaled ? scaled : headings[report->result->unit];
+	const struct text_column columns[] = {
+		{"change", 10, 0, false, 0},   {"from", 10, 1, false, 4},
+		{"to", 10, 1, false, 3},       {"launches", 10, 1, false, 2},
+		{"duration", 10, 1, false, 1}, {"resolves", 10, 1, false, 8},
+		{"share", 7, 1, false, 5},     {times[0], 11, 1, false, 7},
+		{times[1], 11, 1, false, 6},   {"noise of", 8, 2, true, 9},
+		{"verdict", 10, 2, true, 0},   {"kernel", 0, 2, true, 0},
+	};
+
+	text_table_begin(table, out, form);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		text_table_column(table, &columns[i]);
+}
+
+static void add_row(struct text_table *table, const struct check_row *row)
+{
+	char texts[9][NUMBER_SIZE];
+	const char *cells[] = {
+		check_words_percent(row->change, texts[0]),
+		check_words_percent(row->low, texts[1]),
+		check_words_percent(row->high, texts[2]),
+		check_words_percent(row->count_change, texts[3]),
+		check_words_percent(row->duration_change, texts[4]),
+		check_words_percent(row->resolves, texts[5]) + (*texts[5] == '+'),
+		check_words_percent(row->share, texts[6]) + (*texts[6] == '+'),
+		time_text(row->before_ns, texts[7]),
+		time_text(row->after_ns, texts[8]),
+		check_source_name(row->source),
+		check_state_name(row->state),
+		row->name,
+	};
+
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+		text_table_cell(table, "%s", cells[i]);
+}
+
+static int write_text(FILE *out, const struct check_report *report, const struct text_form *form)
+{
+	char words[CHECK_WORDS_SIZE];
+	struct text_table table;
 
 	for (uint32_t i = 0; i < nr_runs(report); i++)
 		fprintf(out, "%-9s %s\n", i < report->question->nr_before ? "baseline" : "profile",
 			report->labels[i]);
 	fprintf(out, "%s\n\n", check_words_verdict(report, words, sizeof(words)));
-	fprintf(out, "%10s %10s %10s %10s %10s %10s %7s %11s %11s  %-8s  %-10s  %s\n", "change",
-		"from", "to", "launches", "duration", "resolves", "share", "before", "after",
-		"noise of", "verdict", "kernel");
-	for (uint32_t i = 0; i < report->result->nr_rows; i++) {
-		const struct check_row *row = &report->result->rows[i];
-
-		fprintf(out, "%10s %10s %10s %10s %10s %10s %7s %11s %11s  %-8s  %-10s  %s\n",
-			check_words_percent(row->change, texts[0]),
-			check_words_percent(row->low, texts[1]),
-			check_words_percent(row->high, texts[2]),
-			check_words_percent(row->count_change, texts[3]),
-			check_words_percent(row->duration_change, texts[4]),
-			check_words_percent(row->resolves, texts[5]) + (*texts[5] == '+'),
-			check_words_percent(row->share, texts[6]) + (*texts[6] == '+'),
-			time_text(row->before_ns, texts[7]), time_text(row->after_ns, texts[8]),
-			check_source_name(row->source), check_state_name(row->state), row->name);
-	}
+	begin_rows(&table, out, report, form);
+	for (uint32_t i = 0; i < report->result->nr_rows; i++)
+		add_row(&table, &report->result->rows[i]);
+	int result = text_table_end(&table);
 	fputc('\n', out);
 	check_words_notes(out, report, "");
+	return result;
 }
 
 /* ---- JSON */
@@ -225,15 +261,19 @@ static void write_junit(FILE *out, const struct check_report *report)
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }
 
-int check_writer_write(FILE *out, const struct check_report *report, enum check_format format)
+int check_writer_write(FILE *out, const struct check_report *report, enum check_format format,
+		       const struct text_form *form)
 {
 	static void (*const writers[])(FILE * out, const struct check_report *report) = {
-		[CHECK_TEXT] = write_text,
 		[CHECK_JSON] = write_json,
 		[CHECK_MARKDOWN] = write_markdown,
 		[CHECK_JUNIT] = write_junit,
 	};
+	int result = 0;
 
-	writers[format](out, report);
-	return text_file_flush(out);
+	if (format == CHECK_TEXT)
+		result = write_text(out, report, form);
+	else
+		writers[format](out, report);
+	return result < 0 ? result : text_file_flush(out);
 }

@@ -7,9 +7,12 @@
 
 #include "check_words.h"
 
+#include "report/writers/text_table.h"
+
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_MARKDOWN, CHECK_JUNIT };
 
-/* 0, or -errno of the failed write. */
-int check_writer_write(FILE *out, const struct check_report *report, enum check_format format);
+/* form: of the text; NULL: its lines have no limit. 0; -errno of the failed write; -ENOMEM. */
+int check_writer_write(FILE *out, const struct check_report *report, enum check_format format,
+		       const struct text_form *form);
 
 #endif

@@ -84,8 +84,11 @@ static int find_lengths(struct checker *checker, char **error)
 			if (!work->items[j].is_nccl)
 				checker->whole_ns[i] += (double)work->items[j].ns;
 	}
-	if (checker->result->unit == RUN_LAUNCHES)
+	if (checker->result->unit >= RUN_LAUNCHES) {
 		checker->shown = 1;
+		for (uint32_t i = 0; i < nr_runs(question); i++)
+			checker->result->scaled |= checker->units[i] != 1;
+	}
 	return 0;
 }
 
@@ -341,7 +344,9 @@ static void judge_row(const struct checker *checker, struct check_row *row,
 	row->low = expm1(change - below);
 	row->high = expm1(change + above);
 	row->resolves = expm1(below + above);
-	if (change + above < limit - EXACT)
+	if (change + fmax(above, below) < -EXACT)
+		row->state = CHECK_FASTER;
+	else if (change + above < limit - EXACT)
 		row->state = CHECK_SAME;
 	else
 		row->state = change - below > EXACT ? CHECK_REGRESSED : CHECK_NOISY;
@@ -360,11 +365,13 @@ static void judge(struct checker *checker)
 		if (!is_judged(row))
 			continue;
 		judge_row(checker, row, &checker->noises[i], nr_judged);
+		result->nr_faster += row->state == CHECK_FASTER;
 		result->nr_regressed += row->state == CHECK_REGRESSED;
 		result->nr_noisy += row->state == CHECK_NOISY;
 	}
 	result->verdict = result->lossy || (!result->nr_regressed && result->nr_noisy) ? CHECK_NOISY
 			  : result->nr_regressed ? CHECK_REGRESSED
+			  : result->nr_faster    ? CHECK_FASTER
 						 : CHECK_SAME;
 }
 
@@ -471,8 +478,8 @@ const char *check_source_name(enum check_source source)
 
 const char *check_state_name(enum check_state state)
 {
-	static const char *const names[CHECK_STATES] = {"same", "regressed", "too noisy",
-							"new",  "vanished",  "not judged"};
+	static const char *const names[CHECK_STATES] = {
+		"same", "faster", "regressed", "too noisy", "new", "vanished", "not judged"};
 
 	return names[state];
 }

@@ -3,7 +3,7 @@
  * For each kernel there is the change of its time a step, and an interval that chance leaves with a small probability.
  * The change is that of launches a step times that of a launch's duration.
  *   - Above 0 and not below the limit: it has regressed.
- *   - Below the limit: it has not.
+ *   - Below the limit: it has not. Below 0: it has become faster.
  *   - Neither: the runs are too noisy to say.
  * Together, all kernels of equal runs have an alarm in at most 1 % of the cases. A change of the limit is found, or is
  * too noisy, but for 0.1 % of the cases. Used by one thread. */
@@ -35,6 +35,7 @@ enum check_source {
 
 enum check_state {
 	CHECK_SAME,
+	CHECK_FASTER, /* the interval is below 0 */
 	CHECK_REGRESSED,
 	CHECK_NOISY,
 	CHECK_NEW,        /* only after; the row of all kernels judges it */
@@ -66,13 +67,14 @@ struct check_question {
 
 struct check_result {
 	struct check_row *rows; /* owns; all kernels together first, then by share */
-	uint32_t nr_rows, nr_regressed, nr_noisy;
+	uint32_t nr_rows, nr_faster, nr_regressed, nr_noisy;
 	enum run_unit unit;
 	bool lossy, other_gpus;
+	bool scaled; /* times are those of runs as long as the first one, and not all runs are */
 	/* Kernels became slower or faster alike, by this: the clock may explain it, which profiles do not have. 0: they
 	 * did not. */
 	double alike;
-	enum check_state verdict; /* CHECK_SAME, CHECK_REGRESSED or CHECK_NOISY */
+	enum check_state verdict; /* CHECK_SAME, CHECK_FASTER, CHECK_REGRESSED or CHECK_NOISY */
 };
 
 /* The runs are borrowed until destroy. 0; -EINVAL with *error one line, which the caller owns (free()): the runs cannot

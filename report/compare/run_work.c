@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run_lines.h"
+#include "run_noise.h"
 #include "run_windows.h"
 
 #include "aggregator/core/fold_table.h"
@@ -411,4 +412,17 @@ const struct run_item *run_work_find(const struct run_work *work, const char *na
 		bsearch(name, work->by_name, work->nr_items, sizeof(*work->by_name), by_key);
 
 	return found ? *found : NULL;
+}
+
+bool run_work_equals(const struct run_work *a, const struct run_work *b)
+{
+	if (a->nr_items != b->nr_items || !run_noise_same_gpus(a, b))
+		return false;
+	for (uint32_t i = 0; i < a->nr_items; i++) {
+		const struct run_item *x = a->by_name[i], *y = b->by_name[i];
+
+		if (strcmp(x->name, y->name) != 0 || x->count != y->count || x->ns != y->ns)
+			return false;
+	}
+	return true;
 }

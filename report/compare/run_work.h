@@ -17,4 +17,7 @@ void run_work_destroy(struct run_work *work); /* accepts NULL */
 /* Returns the item with a name; NULL: the run has none. */
 const struct run_item *run_work_find(const struct run_work *work, const char *name);
 
+/* Returns whether both have the same work to the nanosecond, on the same GPUs: one is a copy of the other. */
+bool run_work_equals(const struct run_work *a, const struct run_work *b);
+
 #endif

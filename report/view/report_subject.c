@@ -129,7 +129,8 @@ WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tre
 WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks))
 WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))
 WRITE(write_diff_html, diff, write_html(view, out, request))
-WRITE(write_diff_table, changes, change_writer_table(out, view->changes, request->top))
+WRITE(write_diff_table, changes,
+      change_writer_table(out, view->changes, &request->form, request->top))
 WRITE(write_diff_json, changes, change_writer_json(out, view->changes))
 #undef WRITE
 

@@ -83,7 +83,9 @@ contains "check: the verdict" "$scratch/check" "regressed: 1 of 4 rows"
 status 0 "a limit above it" --baseline "$scratch/before" --max-regress 2% "$scratch/after"
 status 0 "kernels of a greater share" --baseline "$scratch/before" --min-share 40 "$scratch/after"
 status 1 "several baselines" --baseline "$scratch/before" --baseline "$scratch/again" --baseline "$scratch/before" "$scratch/after"
+contains "check: a copy is no further run" "$scratch/check" "before to the nanosecond: both count as one run"
 status 0 "a faster one" --baseline "$scratch/after" "$scratch/before"
+contains "check: a faster one is told" "$scratch/check" "faster: 2 of 4 rows"
 "$flamegrid" check --baseline "$scratch/before" "$scratch/after" -f json -o "$scratch/check.json"
 valid check "$scratch/check.json"
 same "check: JSON" "$(python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(d["verdict"], [(r["name"], r["duration_change"], r["count_change"]) for r in d["rows"] if r["verdict"] == "regressed"])' "$scratch/check.json")" \
@@ -97,6 +99,7 @@ contains "check: Markdown" "$scratch/check.md" '| regressed | `k1` | +1.00 % |'
 for run in 1 2; do record "vary$run" "k0=1000-1100,k1=2000-2200,k2=3000-3300" --launches $((run * 3000)) --kernels 3; done
 status 3 "varying launches, one baseline" --baseline "$scratch/vary1" "$scratch/vary2"
 contains "check: what to do" "$scratch/check" "give three or more baselines"
+status 0 "varying launches, two copies of one baseline, with itself" --baseline "$scratch/vary1" --baseline "$scratch/vary1" "$scratch/vary1"
 
 # ---- what is not to be believed ----
 record lossy "k0=1000,k1=2000,k2=3000" --launches 300 --kernels 3 --exit kill9-self

@@ -42,6 +42,11 @@ for columns in 80 60 132; do
 	check "$columns columns are enough: $(widest)" [ "$(widest)" -le $columns ]
 	on_terminal $columns 1000 "$flamegrid report --ranks"
 	check "$columns columns are enough for ranks: $(widest)" [ "$(widest)" -le $columns ]
+	on_terminal $columns 1000 "$flamegrid diff flamegrid-profile quiet"
+	check "$columns columns are enough for a difference: $(widest)" [ "$(widest)" -le $columns ]
+	on_terminal $columns 1000 "$flamegrid check --baseline flamegrid-profile quiet"
+	check "$columns columns are enough for a check: $(widest)" [ "$(widest)" -le $columns ]
+	check "$columns columns: the check keeps its verdicts" grep -q 'change.*verdict.*kernel' screen
 done
 on_terminal 80 1000 "COLUMNS=100 $flamegrid report"
 check "COLUMNS has precedence" [ "$(widest)" -gt 80 -a "$(widest)" -le 100 ]

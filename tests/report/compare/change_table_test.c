@@ -250,7 +250,7 @@ static void the_table_lists_new_and_vanished_rows(void **state)
 					     .scale = {RUN_LAUNCHES, 1, 2, 2},
 					     .by = "kernel"};
 	FILE *out = open_memstream(&text, &size);
-	assert_int_equal(change_writer_table(out, &report, 1), 0);
+	assert_int_equal(change_writer_table(out, &report, NULL, 1), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "2.0000 times as many launches"));
 	assert_non_null(strstr(text, "+10.00 %"));

@@ -329,7 +329,7 @@ static char *text_of(enum check_format format)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(check_writer_write(out, &report, format), 0);
+	assert_int_equal(check_writer_write(out, &report, format, NULL), 0);
 	fclose(out);
 	return text;
 }
@@ -341,6 +341,51 @@ static void assert_has(enum check_format format, const char *part)
 	if (!strstr(text, part))
 		fail_msg("no '%s' in:\n%s", part, text);
 	free(text);
+}
+
+static void a_faster_kernel_is_told(void **state)
+{
+	(void)state;
+	run(&(struct plan){.planted_ns = 10000});
+	run(&(struct plan){0});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_FASTER);
+	assert_int_equal(row_of("planted")->state, CHECK_FASTER);
+	assert_int_equal(row_of("gemm")->state, CHECK_SAME);
+	assert_has(CHECK_TEXT, "\nfaster: ");
+	assert_has(CHECK_JSON, "\"verdict\":\"faster\"");
+	assert_has(CHECK_MARKDOWN, "| faster | `planted` |");
+	assert_has(CHECK_JUNIT, "failures=\"0\" errors=\"0\" skipped=\"0\"");
+}
+
+static void scaled_times_are_labelled(void **state)
+{
+	(void)state;
+	run(&(struct plan){.with_lone_ranks = true});
+	run(&(struct plan){.with_lone_ranks = true, .steps = 2 * STEPS});
+	check(1);
+	assert_true(result->scaled);
+	assert_has(CHECK_TEXT, " scaled before scaled after  ");
+	assert_true(row_of("gemm")->before_ns == row_of("gemm")->after_ns);
+	run_check_destroy(result);
+	run_work_destroy(runs[1]);
+	nr_runs = 1;
+	run(&(struct plan){.with_lone_ranks = true});
+	check(1);
+	assert_false(result->scaled);
+	assert_has(CHECK_TEXT, "      before       after  ");
+}
+
+static void a_copy_is_told_from_another_run(void **state)
+{
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){0});
+	run(&(struct plan){.run_ns = 1});
+	run(&(struct plan){.renamed = "other"});
+	assert_true(run_work_equals(runs[0], runs[1]));
+	assert_false(run_work_equals(runs[0], runs[2]));
+	assert_false(run_work_equals(runs[0], runs[3]));
 }
 
 static void names_cannot_break_a_format(void **state)
@@ -374,6 +419,9 @@ int main(void)
 		TEST(runs_without_a_common_kernel_are_refused),
 		TEST(other_types_of_gpus_are_refused),
 		TEST(damaged_windows_are_refused),
+		TEST(a_faster_kernel_is_told),
+		TEST(scaled_times_are_labelled),
+		TEST(a_copy_is_told_from_another_run),
 		TEST(names_cannot_break_a_format),
 	};
 
