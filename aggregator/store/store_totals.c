@@ -172,6 +172,19 @@ static int take_block(struct statement *row, void *context)
 	return taker->take(taker->context, &block);
 }
 
+/* Adds a row whose sums begin at a column. Writers let sums stick at INT64_MAX (AMOUNT): none is negative. */
+static int add_sums(const struct reading *reading, const struct fold_key *key,
+		    struct statement *row, uint32_t column, bool has_bytes)
+{
+	const uint64_t count = statement_number(row, column);
+	const uint64_t ns = statement_number(row, column + 1);
+	const uint64_t bytes = has_bytes ? statement_number(row, column + 2) : 0;
+
+	if (count > INT64_MAX || ns > INT64_MAX || bytes > INT64_MAX)
+		return -EPROTO;
+	return fold_table_add(reading->table, key, count, ns, bytes);
+}
+
 static int take_total(struct statement *row, void *context)
 {
 	const struct reading *reading = context;
@@ -189,8 +202,7 @@ static int take_total(struct statement *row, void *context)
 		.matched = (uint8_t)statement_number32(row, 10),
 	};
 
-	return fold_table_add(reading->table, &key, statement_number(row, 11),
-			      statement_number(row, 12), statement_number(row, 13));
+	return add_sums(reading, &key, row, 11, true);
 }
 
 static int take_sample(struct statement *row, void *context)
@@ -206,8 +218,7 @@ static int take_sample(struct statement *row, void *context)
 
 	if (statement_number32(row, 2) >= HOST_SAMPLE_KINDS)
 		return -EPROTO;
-	return fold_table_add(reading->table, &key, statement_number(row, 5),
-			      statement_number(row, 6), 0);
+	return add_sums(reading, &key, row, 5, false);
 }
 
 int store_totals_read_rows(struct database *database, enum store_totals_kind kind,
@@ -327,8 +338,8 @@ static int spread(struct statement_set *set, struct database *database, enum sto
 {
 	struct reading reading = {kind, fold_table_create()};
 	char sql[SQL_MAX];
-	int error = reading.table ? store_totals_blocks(database, kind, add_block, &reading)
-				  : -ENOMEM;
+	int error =
+		reading.table ? store_totals_blocks(database, kind, add_block, &reading) : -ENOMEM;
 
 	if (!error)
 		error = add_rows(set, kind, reading.table);

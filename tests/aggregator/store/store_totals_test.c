@@ -245,6 +245,30 @@ static void damaged_blocks_are_refused(void **state)
 	}
 }
 
+static void negative_totals_are_refused(void **state)
+{
+	static const char *const damages[] = {
+		"UPDATE totals SET count = -1",
+		"UPDATE totals SET ns = -9223372036854775807 - 1",
+		"UPDATE totals SET bytes = -4096",
+		"UPDATE host_samples SET count = -1",
+		"UPDATE host_samples SET ns = -50",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		struct database *database;
+		struct profile *profile;
+
+		leave_blocks();
+		assert_int_equal(database_open(store_fixture.path, false, &database, NULL), 0);
+		assert_int_equal(database_execute(database, damages[i]), 0);
+		database_close(database);
+		assert_int_equal(profile_load(store_fixture.path, &profile, NULL), -EPROTO);
+		store_fixture_remove();
+	}
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
 
@@ -255,6 +279,7 @@ int main(void)
 		TEST(very_many_totals_stay_in_blocks),
 		TEST(reports_and_merges_have_the_totals_of_blocks),
 		TEST(damaged_blocks_are_refused),
+		TEST(negative_totals_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
