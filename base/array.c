@@ -56,3 +56,10 @@ int array_append(void *items, uint32_t *count, const void *item, size_t size)
 	memcpy(array + (size_t)(*count)++ * size, item, size);
 	return 0;
 }
+
+void array_free_texts(char **texts, uint32_t nr_texts)
+{
+	for (uint32_t i = 0; i < nr_texts; i++)
+		free(texts[i]);
+	free(texts);
+}

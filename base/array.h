@@ -24,4 +24,7 @@ int array_reserve_zeroed(void *items, uint32_t *room, uint64_t need, size_t size
  * for the next power of two, at least 16. 0; -ENOMEM: nothing has changed. */
 int array_append(void *items, uint32_t *count, const void *item, size_t size);
 
+/* Frees texts and the array of them, which may be NULL. */
+void array_free_texts(char **texts, uint32_t nr_texts);
+
 #endif

@@ -1,7 +1,9 @@
 #include "error_text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
+
+#include "text_print.h"
 
 int error_text_set(char **error, int status, const char *format, ...)
 {
@@ -10,8 +12,7 @@ int error_text_set(char **error, int status, const char *format, ...)
 	if (!error || *error)
 		return status;
 	va_start(arguments, format);
-	if (vasprintf(error, format, arguments) < 0)
-		*error = NULL;
+	*error = text_print_list(format, arguments);
 	va_end(arguments);
 	return status;
 }

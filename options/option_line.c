@@ -12,6 +12,7 @@
 #include "option_help.h"
 
 #include "base/error_text.h"
+#include "base/text_print.h"
 #include "proto/options/duration.h"
 
 #define ROWS_MAX   96u
@@ -21,11 +22,9 @@
 int option_line_refuse(const struct option_table *table, const char *format, ...)
 {
 	va_list arguments;
-	char *text;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	char *text = text_print_list(format, arguments);
 	va_end(arguments);
 	log_error("%s", text ? text : format);
 	free(text);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 /* The pair and its memory. */
@@ -239,9 +240,7 @@ void pair_tree_destroy(struct pair_tree *pair)
 
 	if (!owner)
 		return;
-	for (uint32_t i = 0; i < owner->nr_made; i++)
-		free(owner->made[i]);
-	free(owner->made);
+	array_free_texts(owner->made, owner->nr_made);
 	free(owner->strings);
 	free(owner->nodes);
 	free(owner->leaves);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text_print.h"
 #include "proto/memory_kind.h"
 #include "report/digest/host_lines.h"
 #include "report/model/report_groups.h"
@@ -56,15 +57,14 @@ int allocation_churn_find(const struct findings_input *input, struct findings *f
 			most = i;
 	struct finding finding = {
 		.kind = "allocation_churn",
-		.text = finding_print("device memory is allocated and freed in every step%s%s",
-				      lines.nr_lines ? ", most in " : "",
-				      lines.nr_lines ? tree->strings[lines.lines[most].name] : ""),
-		.evidence =
-			finding_print("%s calls of cudaMalloc beside %s kernels, %.0f %% of them "
-				      "freed again",
-				      report_summary_count(count, number),
-				      report_summary_count(input->work->kernels, kernels),
-				      100 * freed_part(tree)),
+		.text = text_print("device memory is allocated and freed in every step%s%s",
+				   lines.nr_lines ? ", most in " : "",
+				   lines.nr_lines ? tree->strings[lines.lines[most].name] : ""),
+		.evidence = text_print("%s calls of cudaMalloc beside %s kernels, %.0f %% of them "
+				       "freed again",
+				       report_summary_count(count, number),
+				       report_summary_count(input->work->kernels, kernels),
+				       100 * freed_part(tree)),
 		.cure = "keep the buffers, or take them from a pool (cudaMallocAsync, PyTorch's "
 			"caching allocator): cudaFree waits for the whole device",
 		.share = share,

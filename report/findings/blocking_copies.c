@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "report/digest/host_lines.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
@@ -75,12 +76,12 @@ static int find_blocking(const struct findings_input *input, struct findings *fi
 	if (lines.ns && share >= BLOCKING_COPY_SHARE) {
 		struct finding finding = {
 			.kind = "blocking_copies",
-			.text = finding_print("synchronous copy in %s: %.1f %% of GPU time is in "
-					      "copies that the host waits for",
-					      line_of(tree, &lines), 100 * share),
-			.evidence = finding_print("%s copies by cudaMemcpy, %s in all",
-						  report_summary_count(count_of(&lines), count),
-						  report_summary_time(lines.ns, time)),
+			.text = text_print("synchronous copy in %s: %.1f %% of GPU time is in "
+					   "copies that the host waits for",
+					   line_of(tree, &lines), 100 * share),
+			.evidence = text_print("%s copies by cudaMemcpy, %s in all",
+					       report_summary_count(count_of(&lines), count),
+					       report_summary_time(lines.ns, time)),
 			.cure = "copy from pinned memory by cudaMemcpyAsync "
 				"(pin_memory=True, .to(device, non_blocking=True))",
 			.share = share,
@@ -111,10 +112,10 @@ static int find_pageable(const struct findings_input *input, struct findings *fi
 	if (lines.ns && share >= BLOCKING_COPY_SHARE) {
 		struct finding finding = {
 			.kind = "pageable_copies",
-			.text = finding_print("copies in %s block although they are asynchronous: "
-					      "their memory is pageable",
-					      line_of(tree, &lines)),
-			.evidence = finding_print(
+			.text = text_print("copies in %s block although they are asynchronous: "
+					   "their memory is pageable",
+					   line_of(tree, &lines)),
+			.evidence = text_print(
 				"%s waits within cudaMemcpyAsync, %s or %.1f %% of the GPUs' time",
 				report_summary_count(count_of(&lines), count),
 				report_summary_time(lines.ns, time), 100 * share),

@@ -42,9 +42,6 @@ int finding_add(struct findings *findings, struct finding *finding);
 /* Frees the texts of all findings, and the array. */
 void finding_list_fini(struct findings *findings);
 
-/* Returns the text, which the caller owns; NULL: out of memory. */
-__attribute__((format(printf, 1, 2))) char *finding_print(const char *format, ...);
-
 /* Returns the time from the first to the last work of all GPUs, added up. */
 uint64_t finding_window_ns(const struct findings_input *input);
 

@@ -9,6 +9,7 @@
 
 #include "idle_reason.h"
 
+#include "base/text_print.h"
 #include "report/model/report_summary.h"
 
 #define NUMBER_SIZE 32u
@@ -59,10 +60,9 @@ static char *reason_text(const struct findings_input *input, const struct idle_g
 	if (!reason->line)
 		return strdup("");
 	if (reason->within)
-		return finding_print(": %s %s in its loader (%s)", rank, reason->what,
-				     input->hosts->strings[reason->within]);
-	return finding_print(": %s %s in %s", rank, reason->what,
-			     input->hosts->strings[reason->line]);
+		return text_print(": %s %s in its loader (%s)", rank, reason->what,
+				  input->hosts->strings[reason->within]);
+	return text_print(": %s %s in %s", rank, reason->what, input->hosts->strings[reason->line]);
 }
 
 /* Tells of the GPU, and of all later ones that idle for the same reason. */
@@ -94,15 +94,15 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
 	struct finding finding = {
 		.kind = "idle_gpus",
-		.text = alike == 1 ? finding_print("%s is idle %.0f %%%s", name, 100 * sum, reason)
-				   : finding_print("%" PRIu32 " of %" PRIu32
-						   " GPUs are idle %.0f to %.0f %%%s",
-						   alike, input->gpus->nr_rows, 100 * least,
-						   100 * most, reason),
+		.text = alike == 1 ? text_print("%s is idle %.0f %%%s", name, 100 * sum, reason)
+				   : text_print("%" PRIu32 " of %" PRIu32
+						" GPUs are idle %.0f to %.0f %%%s",
+						alike, input->gpus->nr_rows, 100 * least,
+						100 * most, reason),
 		.evidence =
-			finding_print("%s idle%s%s%s", report_summary_time(idle_ns, idle),
-				      alike > 1 ? ", added up" : "", part,
-				      gpu->reason.line ? "" : "; nothing of the host was recorded"),
+			text_print("%s idle%s%s%s", report_summary_time(idle_ns, idle),
+				   alike > 1 ? ", added up" : "", part,
+				   gpu->reason.line ? "" : "; nothing of the host was recorded"),
 		.cure = cure_of(&gpu->reason),
 		.share = sum / alike,
 		.threshold = IDLE_SHARE,

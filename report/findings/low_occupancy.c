@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "report/model/report_summary.h"
 
 #define NUMBER_SIZE 32u
@@ -43,15 +44,15 @@ static char *text_of(const struct report_config *config, double share)
 	char limits[LIMITS_SIZE];
 
 	if (grid_part(config) < SMALL_GRID)
-		return finding_print("%s, %.0f %% of kernel time, uses at most %.0f of the GPU's "
-				     "%" PRIu32 " multiprocessors: its grid is too small",
-				     config->name, 100 * share,
-				     grid_part(config) * config->limits.multiprocessors,
-				     config->limits.multiprocessors);
-	return finding_print("%s, %.0f %% of kernel time, fills at most %.1f %% of a "
-			     "multiprocessor's warps: limited by %s",
-			     config->name, 100 * share, 100 * occupancy_part(config),
-			     occupancy_limits_text(config->occupancy.limits, limits));
+		return text_print("%s, %.0f %% of kernel time, uses at most %.0f of the GPU's "
+				  "%" PRIu32 " multiprocessors: its grid is too small",
+				  config->name, 100 * share,
+				  grid_part(config) * config->limits.multiprocessors,
+				  config->limits.multiprocessors);
+	return text_print("%s, %.0f %% of kernel time, fills at most %.1f %% of a "
+			  "multiprocessor's warps: limited by %s",
+			  config->name, 100 * share, 100 * occupancy_part(config),
+			  occupancy_limits_text(config->occupancy.limits, limits));
 }
 
 static int add(const struct report_config *config, double share, struct findings *findings)
@@ -61,7 +62,7 @@ static int add(const struct report_config *config, double share, struct findings
 	struct finding finding = {
 		.kind = by_grid ? "small_grid" : "low_occupancy",
 		.text = text_of(config, share),
-		.evidence = finding_print(
+		.evidence = text_print(
 			"%s launches of grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", block %" PRIu32
 			"x%" PRIu32 "x%" PRIu32 ", %" PRIu32 " registers, %s on average",
 			report_summary_count(config->count, count), config->shape.grid_x,

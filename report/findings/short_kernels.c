@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/text_print.h"
 #include "report/digest/host_lines.h"
 #include "report/model/report_summary.h"
 
@@ -46,15 +47,15 @@ int short_kernels_find(const struct findings_input *input, struct findings *find
 		return result;
 	struct finding finding = {
 		.kind = "short_kernels",
-		.text = finding_print("%.0f %% of kernel time is in kernels under 5 us, and the "
-				      "GPUs idle %.0f %%: launch-bound",
-				      100 * share, 100 * idle),
-		.evidence = finding_print("%s of %s kernels, %s on average%s%s",
-					  report_summary_count(count, number),
-					  report_summary_count(tree->kernels, all),
-					  report_summary_time(ns / count, mean),
-					  lines.nr_lines ? "; most of them from " : "",
-					  lines.nr_lines ? tree->strings[lines.lines[0].name] : ""),
+		.text = text_print("%.0f %% of kernel time is in kernels under 5 us, and the "
+				   "GPUs idle %.0f %%: launch-bound",
+				   100 * share, 100 * idle),
+		.evidence = text_print("%s of %s kernels, %s on average%s%s",
+				       report_summary_count(count, number),
+				       report_summary_count(tree->kernels, all),
+				       report_summary_time(ns / count, mean),
+				       lines.nr_lines ? "; most of them from " : "",
+				       lines.nr_lines ? tree->strings[lines.lines[0].name] : ""),
 		.cure = "launch them in CUDA graphs (torch.cuda.graph, torch.compile with "
 			"mode=\"reduce-overhead\"), fuse them, or use larger batches",
 		.share = share,

@@ -9,6 +9,7 @@
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "report/names/clean_text.h"
 
 static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
@@ -228,9 +229,7 @@ void report_busy_destroy(struct report_busy *busy)
 {
 	if (!busy)
 		return;
-	for (uint32_t i = 0; i < busy->nr_texts; i++)
-		free(busy->texts[i]);
-	free(busy->texts);
+	array_free_texts(busy->texts, busy->nr_texts);
 	free(busy->rows);
 	free(busy);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "report/names/outlier.h"
 
@@ -318,9 +319,7 @@ void report_diff_destroy(struct report_diff *diff)
 
 	if (!owner)
 		return;
-	for (uint32_t i = 0; i < owner->nr_made; i++)
-		free(owner->made[i]);
-	free(owner->made);
+	array_free_texts(owner->made, owner->nr_made);
 	free(owner->strings);
 	free((void *)diff->before);
 	free((void *)diff->tree.leaves);

@@ -18,6 +18,7 @@
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/placement_log.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "proto/batch/message.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
@@ -455,10 +456,8 @@ void report_ranks_destroy(struct report_ranks *ranks)
 {
 	if (!ranks)
 		return;
-	for (uint32_t i = 0; i < ranks->nr_texts; i++)
-		free(ranks->texts[i]);
+	array_free_texts(ranks->texts, ranks->nr_texts);
 	report_placement_destroy(ranks->placement);
-	free(ranks->texts);
 	free(ranks->rows);
 	free(ranks);
 }

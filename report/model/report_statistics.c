@@ -8,6 +8,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "proto/batch/statistics_table.h"
 #include "report/names/clean_text.h"
 #include "report/names/cuda_error.h"
@@ -343,9 +344,7 @@ void report_statistics_destroy(struct report_statistics *statistics)
 {
 	if (!statistics)
 		return;
-	for (uint32_t i = 0; i < statistics->nr_texts; i++)
-		free(statistics->texts[i]);
-	free(statistics->texts);
+	array_free_texts(statistics->texts, statistics->nr_texts);
 	free(statistics->calls);
 	free(statistics->failures);
 	free(statistics->configs);

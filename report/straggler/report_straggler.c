@@ -579,9 +579,7 @@ void report_straggler_destroy(struct report_straggler *straggler)
 	collective_folds_destroy(straggler->folds);
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);
-	for (uint32_t i = 0; i < straggler->nr_texts; i++)
-		free(straggler->texts[i]);
-	free(straggler->texts);
+	array_free_texts(straggler->texts, straggler->nr_texts);
 	free(straggler->communicators);
 	free(straggler->ranks);
 	free(straggler);

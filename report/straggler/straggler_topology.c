@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/error_text.h"
+#include "base/text_print.h"
 
 #define DIGITS_MAX 18u /* of a host's number, so that it fits 64 bits */
 
@@ -195,12 +196,10 @@ const char *straggler_topology_find(const struct straggler_topology *topology, c
 __attribute__((format(printf, 2, 3))) static int refuse(const struct reading *reading,
 							const char *format, ...)
 {
-	char *text = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	char *text = text_print_list(format, arguments);
 	va_end(arguments);
 	int error = error_text_set(reading->error, -EINVAL, "%s: line %" PRIu32 ": %s",
 				   reading->path, reading->line, text ? text : "wrong");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "report/names/text_width.h"
 
 #define NAME_LEAST 24u /* columns of names for which others are left out */
@@ -42,11 +43,9 @@ static bool has_room(struct text_table *table)
 void text_table_cell(struct text_table *table, const char *format, ...)
 {
 	va_list arguments;
-	char *text;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	char *text = text_print_list(format, arguments);
 	va_end(arguments);
 	if (text && has_room(table)) {
 		table->cells[table->nr_cells++] = text;
