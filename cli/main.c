@@ -63,7 +63,7 @@ static void print_start(void)
 	char path[PATH_MAX], age[NEWEST_PROFILE_AGE_SIZE];
 	uint64_t age_s;
 
-	if (newest_profile_find(".", path, &age_s)) {
+	if (newest_profile_find(".", NULL, path, &age_s)) {
 		char *clean = clean_text_of(path, strlen(path));
 
 		fprintf(stderr,

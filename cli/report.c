@@ -136,12 +136,17 @@ static int set_subject(struct report *report)
 	return status;
 }
 
+static void say_left_out(const char *path, const char *reason)
+{
+	log_notice("%s is newer, but left out: %s", path, reason);
+}
+
 /* Takes the newest profile of the directory, and says so. OPTION_LINE_GO, or the exit status after a message. */
 static int take_newest(struct report *report)
 {
 	char age[NEWEST_PROFILE_AGE_SIZE];
 	uint64_t age_s;
-	uint32_t nr = newest_profile_find(".", report->newest, &age_s);
+	uint32_t nr = newest_profile_find(".", say_left_out, report->newest, &age_s);
 
 	if (nr == 0)
 		return option_line_refuse(&option_table_report,
@@ -154,6 +159,56 @@ static int take_newest(struct report *report)
 	else
 		log_notice("%s, of %s", report->newest, newest_profile_age(age_s, age));
 	return OPTION_LINE_GO;
+}
+
+/* Returns an option that the files of --files, or the page of --open, do not follow; NULL: there is none. */
+static const char *unused_option(const struct report *report)
+{
+	const bool *given = report->given;
+	const struct {
+		bool is_given;
+		const char *name;
+	} options[] = {
+		{report->files && report->opens, "--open"},
+		{report->request.folded.by.nr_dimensions, "--by"},
+		{report->format_given, "--format"},
+		{report->output_path, "--output"},
+		{report->names.memory != REPORT_MEMORY_NONE, "--memory"},
+		{report->names.planes, "--planes"},
+		{report->request.top, "--top"},
+		{report->request.verbose, "--verbose"},
+		{report->topology_path, "--topology"},
+		{report->strict, "--strict"},
+		{given[REPORT_DETAIL_WEIGHT], "--weight"},
+		{given[REPORT_DETAIL_UNIT], "--unit"},
+		{report->opens && given[REPORT_DETAIL_LINES], "--lines"},
+		{report->opens && given[REPORT_DETAIL_FRAMES], "--frames"},
+		{report->opens && report->names.view.frameworks, "--frameworks"},
+		{report->opens && given[REPORT_DETAIL_BACKWARD], "--backward"},
+		{report->opens && given[REPORT_DETAIL_NCCL], "--nccl"},
+		{report->opens && report->demangle_given, "--demangle"},
+	};
+	const uint32_t asked = report->request.asked | (report->rows ? 1u << report->rows : 0);
+
+	if (asked)
+		return report_subject_of(asked)->option;
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (options[i].is_given)
+			return options[i].name;
+	return NULL;
+}
+
+/* OPTION_LINE_GO, or the exit status after a message. */
+static int check_pages(const struct report *report)
+{
+	const char *unused = report->files || report->opens ? unused_option(report) : NULL;
+
+	if (!unused)
+		return OPTION_LINE_GO;
+	return option_line_refuse(&option_table_report,
+				  report->files ? "--files writes all files: %s changes nothing"
+						: "--open opens the page: %s changes nothing",
+				  unused);
 }
 
 static int parse(struct report *report, int argc, char **argv)
@@ -193,12 +248,9 @@ static int parse(struct report *report, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if ((report->files || report->opens) &&
-	    (report->format_given || report->output_path || report->topology_path ||
-	     request->asked || report->rows || (report->files && report->opens)))
-		return option_line_refuse(
-			table, report->files ? "--files writes all files, and no other report"
-					     : "--open opens the page, and writes no report");
+	status = check_pages(report);
+	if (status != OPTION_LINE_GO)
+		return status;
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);

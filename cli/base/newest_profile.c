@@ -1,15 +1,22 @@
 #include "newest_profile.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "output_dir.h"
 
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_life.h"
+#include "base/array.h"
 #include "base/clock.h"
+#include "report/profile/profile_parts.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -53,33 +60,124 @@ static bool store_of(const char *path, const char *name, char store[static PATH_
 	return size > 0 && size < PATH_MAX;
 }
 
-uint32_t newest_profile_find(const char *directory, char path[static PATH_MAX], uint64_t *age_s)
+struct found {
+	char path[PATH_MAX], store[PATH_MAX];
+	uint64_t time_ns;
+};
+
+static int newest_first(const void *a, const void *b)
 {
-	bool is_here = strcmp(directory, ".") == 0;
-	uint64_t time_ns, newest_ns = 0, now_ns = clock_realtime_ns();
+	const struct found *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+/* Lists the profiles. The caller owns the array (free()). */
+static struct found *list(const char *directory, uint32_t *nr)
+{
+	const bool is_here = strcmp(directory, ".") == 0;
+	struct found *all = NULL;
 	const struct dirent *entry;
 	DIR *entries = opendir(directory);
-	uint32_t nr = 0;
+	uint32_t room = 0;
 
-	*path = '\0';
-	*age_s = 0;
+	*nr = 0;
 	while (entries && (entry = readdir(entries)) != NULL) {
-		char store[PATH_MAX], found[PATH_MAX];
+		if (array_reserve(&all, &room, *nr + 1ull, sizeof(*all)))
+			break;
+		struct found *found = &all[*nr];
 
-		if (snprintf(found, sizeof(found), "%s%s%s", is_here ? "" : directory,
-			     is_here ? "" : "/", entry->d_name) >= PATH_MAX ||
-		    !store_of(found, entry->d_name, store) || !read_time(store, &time_ns))
-			continue;
-		if (nr++ &&
-		    (time_ns < newest_ns || (time_ns == newest_ns && strcmp(found, path) > 0)))
-			continue;
-		newest_ns = time_ns;
-		memcpy(path, found, sizeof(found));
+		if (snprintf(found->path, sizeof(found->path), "%s%s%s", is_here ? "" : directory,
+			     is_here ? "" : "/", entry->d_name) < PATH_MAX &&
+		    store_of(found->path, entry->d_name, found->store) &&
+		    read_time(found->store, &found->time_ns))
+			++*nr;
 	}
 	if (entries)
 		closedir(entries);
-	if (nr)
-		*age_s = now_ns > newest_ns ? (now_ns - newest_ns) / NS_PER_S : 0;
+	if (*nr)
+		qsort(all, *nr, sizeof(*all), newest_first);
+	return all;
+}
+
+/* ---- what a profile is good for */
+
+/* Returns whether files beside the store have a part of the profile. */
+static bool has_parts(const char *store)
+{
+	struct profile_parts parts;
+	char *error = NULL;
+	bool are_several = profile_parts_find(&parts, store, &error) == 0 &&
+			   profile_parts_are_several(&parts);
+
+	free(error);
+	profile_parts_fini(&parts);
+	return are_several;
+}
+
+enum use { USE_FULL, USE_WRITTEN, USE_NONE };
+
+static enum use use_of(const char *store, const char **reason)
+{
+	static const char sql[] =
+		"SELECT EXISTS (SELECT 1 FROM totals) OR EXISTS (SELECT 1 FROM total_blocks)"
+		" OR EXISTS (SELECT 1 FROM processes WHERE launches > 0 OR records > 0)"
+		" OR EXISTS (SELECT 1 FROM host_samples) OR EXISTS (SELECT 1 FROM collectives)"
+		" OR EXISTS (SELECT 1 FROM api_calls) OR EXISTS (SELECT 1 FROM messages)";
+	struct database *database;
+	int64_t has_work = 0;
+
+	*reason = NULL;
+	if (access(store, R_OK) != 0) {
+		*reason = strerror(errno);
+		return USE_NONE;
+	}
+	if (store_life_is_written(store)) {
+		*reason = "it is still being written";
+		return USE_WRITTEN;
+	}
+	if (has_parts(store))
+		return USE_FULL;
+	int error = database_open(store, true, &database, NULL);
+	if (!error)
+		error = database_query_number(database, sql, &has_work);
+	database_close(database);
+	if (error)
+		*reason = error == -EPROTO ? "it is damaged, or no profile" : strerror(-error);
+	else if (!has_work)
+		*reason = "nothing was recorded in it";
+	return error || !has_work ? USE_NONE : USE_FULL;
+}
+
+uint32_t newest_profile_find(const char *directory, newest_profile_left_out *tell,
+			     char path[static PATH_MAX], uint64_t *age_s)
+{
+	const uint64_t now_ns = clock_realtime_ns();
+	const char *reason;
+	enum use best = USE_NONE + 1;
+	uint32_t nr, chosen = 0;
+	struct found *all = list(directory, &nr);
+
+	*path = '\0';
+	*age_s = 0;
+	for (uint32_t i = 0; i < nr && best != USE_FULL; i++) {
+		enum use use = use_of(all[i].store, &reason);
+
+		chosen = use < best ? i : chosen;
+		best = use < best ? use : best;
+	}
+	for (uint32_t i = 0; i < chosen && tell; i++) {
+		use_of(all[i].store, &reason);
+		tell(all[i].path, reason ? reason : "it was not finished a moment ago");
+	}
+	if (nr) {
+		memcpy(path, all[chosen].path, PATH_MAX);
+		*age_s = now_ns > all[chosen].time_ns ? (now_ns - all[chosen].time_ns) / NS_PER_S
+						      : 0;
+	}
+	free(all);
 	return nr;
 }
 

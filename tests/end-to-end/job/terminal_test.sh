@@ -55,6 +55,13 @@ same "NO_COLOR: no colours" "$(grep -c $'\x1b' screen)" 0
 on_terminal 80 1000 "TERM=dumb $flamegrid report"
 same "TERM=dumb: no colours" "$(grep -c $'\x1b' screen)" 0
 
+# ---- a newest profile that shows nothing
+mkdir flamegrid-profile.9 && : >flamegrid-profile.9/profile.db
+"$flamegrid" report >out 2>err
+contains "an empty newest profile is told" err "flamegrid-profile.9 is newer, but left out: "
+contains "and the next one is shown" err "flamegrid: report: flamegrid-profile, of "
+rm -r flamegrid-profile.9
+
 # ---- pager
 on_terminal 80 10 "PAGER='sed s/^/paged:/' $flamegrid report"
 check "a table longer than the screen is paged" grep -q '^paged:.*line of the program' screen
@@ -83,6 +90,14 @@ DISPLAY=:7 PATH=$scratch/bin:$PATH "$flamegrid" report --open 2>/dev/null
 same "with a display: a browser" "$(cat opened)" "$scratch/flamegrid-profile/flame.html"
 SSH_CONNECTION=1 DISPLAY=:7 PATH=$scratch/bin:$PATH "$flamegrid" report --open >out 2>/dev/null
 contains "over SSH: the command" out "scp "
+for option in --by=rank --weight=count --lines=off --ranks --strict; do
+	for pages in --open --files; do
+		[ $pages$option = --files--lines=off ] && continue
+		"$flamegrid" report $pages $option flamegrid-profile 2>err
+		same "$pages refuses ${option%=*}: status" $? 2
+		contains "$pages refuses ${option%=*}" err ": ${option%=*} changes nothing"
+	done
+done
 rm flamegrid-profile/flame.html
 "$flamegrid" report --open flamegrid-profile 2>err
 same "no page: status" $? 1
