@@ -1,5 +1,6 @@
 #include "diagnosis.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "cli/run/run_options.h"
 #include "inject/base/memory_limits.h"
 #include "inject/capture/guest_sizes.h"
+#include "inject/cupti/cupti_library.h"
 #include "inject/cupti/cupti_search.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_list.h"
@@ -146,33 +148,52 @@ static void ask_devices(struct diagnosis *diagnosis)
 	device_list_fini(&devices);
 }
 
-static void ask_cupti(struct diagnosis *diagnosis)
+/* Finds the CUPTI that a run takes, but for the libraries that its program maps: the first one that can be loaded.
+ * "": there is none. */
+static void find_cupti(const char *program, struct cupti_search *search, char path[static PATH_MAX])
+{
+	struct install_paths paths;
+	struct cupti_library library;
+	Dl_info object;
+
+	*path = '\0';
+	if (install_paths_find(program, &paths) == 0)
+		*(strrchr(paths.inject, '/') ? strrchr(paths.inject, '/') : paths.inject) = '\0';
+	else
+		*paths.inject = '\0';
+	cupti_search_environment(NULL, 0, paths.inject, search);
+	for (uint32_t i = 0; i < search->nr_candidates && !*path; i++) {
+		const char *candidate = search->candidates[i].path;
+
+		if (cupti_library_open(candidate, false, &library) < 0)
+			continue;
+		/* The loader finds a name without a folder. */
+		if (!strchr(candidate, '/') &&
+		    dladdr((const void *)(uintptr_t)library.get_version, &object))
+			candidate = object.dli_fname;
+		snprintf(path, PATH_MAX, "%s", candidate);
+	}
+}
+
+static void ask_cupti(struct diagnosis *diagnosis, const char *program)
 {
 	static struct cupti_search search;
-	const struct cupti_search_input input = {
-		.override = getenv(CUPTI_SEARCH_ENV),
-		.cuda_home = getenv("CUDA_HOME"),
-		.cuda_path = getenv("CUDA_PATH"),
-		.virtual_env = getenv("VIRTUAL_ENV"),
-		.conda_prefix = getenv("CONDA_PREFIX"),
-		.library_path = getenv("LD_LIBRARY_PATH"),
-		.toolkit_parent = "/usr/local",
-	};
-	char real[PATH_MAX];
+	const char *override = getenv(CUPTI_SEARCH_ENV);
+	char path[PATH_MAX], real[PATH_MAX];
 
-	cupti_search_run(&input, &search);
-	for (uint32_t i = 0; i < search.nr_candidates; i++) {
-		const char *path = search.candidates[i].path;
+	find_cupti(program, &search, path);
+	if (*path) {
+		bool is_link = realpath(path, real) && strcmp(path, real) != 0;
 
-		if (!strchr(path, '/') || !realpath(path, real))
-			continue;
 		find(diagnosis, "CUPTI", DIAGNOSIS_GOOD, "%s%s%s", path,
-		     strcmp(path, real) ? ", which is " : "", strcmp(path, real) ? real : "");
+		     is_link ? ", which is " : "", is_link ? real : "");
 		return;
 	}
-	if (input.override && *input.override) {
-		remedy(find(diagnosis, "CUPTI", DIAGNOSIS_PROBLEM, "%s=%s: no such file",
-			    CUPTI_SEARCH_ENV, input.override),
+	if (override && *override) {
+		remedy(find(diagnosis, "CUPTI", DIAGNOSIS_PROBLEM, "%s=%s: %s", CUPTI_SEARCH_ENV,
+			    override,
+			    access(override, R_OK) == 0 ? "cannot be loaded as CUPTI"
+							: "no such file"),
 		       "unset %s, or have it name a libcupti.so", CUPTI_SEARCH_ENV);
 		return;
 	}
@@ -361,7 +382,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_installation(diagnosis, program);
 	ask_driver(diagnosis);
 	ask_devices(diagnosis);
-	ask_cupti(diagnosis);
+	ask_cupti(diagnosis, program);
 	ask_environment(diagnosis);
 	ask_sockets(diagnosis);
 	ask_memory(diagnosis);

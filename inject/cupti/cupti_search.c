@@ -264,6 +264,25 @@ void cupti_search_run(const struct cupti_search_input *input, struct cupti_searc
 	look_in(&place, input->own_folder, "");
 }
 
+void cupti_search_environment(const char *const *mapped, uint32_t nr_mapped, const char *own_folder,
+			      struct cupti_search *search)
+{
+	cupti_search_run(
+		&(struct cupti_search_input){
+			.override = getenv(CUPTI_SEARCH_ENV),
+			.mapped = mapped,
+			.nr_mapped = nr_mapped,
+			.cuda_home = getenv("CUDA_HOME"),
+			.cuda_path = getenv("CUDA_PATH"),
+			.virtual_env = getenv("VIRTUAL_ENV"),
+			.conda_prefix = getenv("CONDA_PREFIX"),
+			.library_path = getenv("LD_LIBRARY_PATH"),
+			.toolkit_parent = "/usr/local",
+			.own_folder = own_folder,
+		},
+		search);
+}
+
 struct mapped_objects {
 	uint32_t nr;
 	const char *paths[MAPPED_MAX];
@@ -295,18 +314,5 @@ void cupti_search_process(struct cupti_search *search)
 
 	memset(&objects, 0, sizeof(objects));
 	dl_iterate_phdr(note_object, &objects);
-	cupti_search_run(
-		&(struct cupti_search_input){
-			.override = getenv(CUPTI_SEARCH_ENV),
-			.mapped = objects.paths,
-			.nr_mapped = objects.nr,
-			.cuda_home = getenv("CUDA_HOME"),
-			.cuda_path = getenv("CUDA_PATH"),
-			.virtual_env = getenv("VIRTUAL_ENV"),
-			.conda_prefix = getenv("CONDA_PREFIX"),
-			.library_path = getenv("LD_LIBRARY_PATH"),
-			.toolkit_parent = "/usr/local",
-			.own_folder = objects.own_folder,
-		},
-		search);
+	cupti_search_environment(objects.paths, objects.nr, objects.own_folder, search);
 }

@@ -50,7 +50,11 @@ struct cupti_search {
  * Within a place the major version of the mapped libcudart comes first, or else the newest. A file is listed once. */
 void cupti_search_run(const struct cupti_search_input *input, struct cupti_search *search);
 
-/* Runs the search with this process's environment and mapped objects. */
+/* Runs the search with this process's environment. mapped, own_folder: as of the input. */
+void cupti_search_environment(const char *const *mapped, uint32_t nr_mapped, const char *own_folder,
+			      struct cupti_search *search);
+
+/* Runs it with this process's mapped objects, too. */
 void cupti_search_process(struct cupti_search *search);
 
 #endif

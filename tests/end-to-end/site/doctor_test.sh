@@ -38,6 +38,16 @@ print(len(document["findings"]), document["verdict"] in ("ok", "note"), all(f["v
 
 FLAMEGRID_CUPTI=/nowhere/libcupti.so doctor cupti "$flamegrid"
 planted cupti CUPTI "FLAMEGRID_CUPTI=/nowhere/libcupti.so: no such file" "unset FLAMEGRID_CUPTI"
+# A file that is no library is left out by a run, and so by doctor.
+mkdir -p "$scratch/home/lib64"
+echo damaged >"$scratch/home/lib64/libcupti.so.13"
+CUDA_HOME=$scratch/home doctor damaged "$flamegrid"
+CUDA_HOME=$scratch/home "$flamegrid" run -q -o "$scratch/run" -- "$fake_launches" >"$scratch/run.out" 2>&1
+"$flamegrid" report -f json "$scratch/run" -o "$scratch/run.json"
+same "the CUPTI is that of a run" "$(sed -n 's/^ok *CUPTI: \([^,]*\).*/\1/p' "$scratch/damaged.out")" \
+	"$(grep -o "$BUILD[^\" ]*libcupti[^\" ;,)]*" "$scratch/run.json" | head -n 1)"
+FLAMEGRID_CUPTI=$scratch/home/lib64/libcupti.so.13 doctor refused "$flamegrid"
+planted refused CUPTI "cannot be loaded as CUPTI" "unset FLAMEGRID_CUPTI"
 CUDA_INJECTION64_PATH=/opt/other/libother.so doctor injection "$flamegrid"
 planted injection environment "/opt/other/libother.so: another tool" "unset CUDA_INJECTION64_PATH"
 NVTX_INJECTION64_PATH=/opt/other/libnvtx.so doctor nvtx "$flamegrid"
