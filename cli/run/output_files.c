@@ -14,6 +14,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/text_print.h"
 #include "cli/base/terminal.h"
 #include "proto/ledger.h"
 #include "report/model/report_groups.h"
@@ -203,12 +204,13 @@ static bool is_empty(const struct report_view *view)
 /* Makes the text for a run without a profile. NULL: out of memory. */
 static char *make_absence(const struct output_dir *output, const struct report_tree *tree)
 {
-	char *text;
+	const bool is_old = output->kept >= strlen(output->path);
+	char as_it_was[sizeof(OUTPUT_AS_IT_WAS) + PATH_MAX] = "";
 
-	return asprintf(&text, "%sflamegrid: %s; " OUTPUT_EMPTY "\n", log_mark(LOG_LEVEL_WARNING),
-			tree->verdict, output->path) < 0
-		       ? NULL
-		       : text;
+	if (is_old)
+		snprintf(as_it_was, sizeof(as_it_was), OUTPUT_AS_IT_WAS, output->path);
+	return text_print("%sflamegrid: %s; " OUTPUT_EMPTY "%s\n", log_mark(LOG_LEVEL_WARNING),
+			  tree->verdict, as_it_was);
 }
 
 static enum log_level level_of(const struct report_tree *tree, bool is_empty)

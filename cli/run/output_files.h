@@ -9,9 +9,11 @@
 #include "cli/base/output_dir.h"
 #include "report/model/report_build.h"
 
-/* Texts about the directory: one if nothing was recorded, and one about an earlier profile. */
-#define OUTPUT_EMPTY   "there is no profile of this run, and %s is as it was"
-#define OUTPUT_EARLIER "the earlier profile is now %s"
+/* Texts about the directory: two if nothing was recorded, the second if the directory was there before, and one about an
+ * earlier profile. */
+#define OUTPUT_EMPTY     "there is no profile of this run"
+#define OUTPUT_AS_IT_WAS ", and %s is as it was"
+#define OUTPUT_EARLIER   "the earlier profile is now %s"
 
 /* Writes the files. *empty: nothing was recorded, so no profile should be kept. Then no process is in it, or there is
  * an earlier profile, which is worth more than one that has only reasons.

@@ -27,6 +27,7 @@ launches=("$fake_launches" --launches 100)
 full=$!
 "$flamegrid" run -o "$scratch/cuda" --devices "$list" -- true 2>"$scratch/err"
 contains "cuda: run says why" "$scratch/err" "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
+same "cuda: nothing is said of a directory that was not there" "$(grep -c 'as it was' "$scratch/err")" 0
 absent delay 0 "the process ended" --delay 3600 -- "${launches[@]}"
 contains "delay: what helps" "$scratch/delay.err" "a shorter --delay"
 absent range 0 "the NVTX range 'nosuch' was never entered (it opened no NVTX range at all)" \
