@@ -83,7 +83,7 @@ static int parse(struct attach *attach, int argc, char **argv)
 		return status;
 	log_set_level(level);
 	if (attach->pid == 0)
-		return option_line_refuse(table, "--pid is missing");
+		return option_line_lacks(table, "--pid is missing");
 	return OPTION_LINE_GO;
 }
 
@@ -328,6 +328,6 @@ int verb_detach(const char *program, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	if (pid == 0)
-		return option_line_refuse(table, "--pid is missing");
+		return option_line_lacks(table, "--pid is missing");
 	return leave(pid);
 }

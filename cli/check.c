@@ -79,7 +79,7 @@ static int parse(struct check *check, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	if (!check->nr_before)
-		return option_line_refuse(table, "--baseline is missing");
+		return option_line_lacks(table, "--baseline is missing");
 	if (check->question.max_regress <= 0)
 		return option_line_refuse(table, "--max-regress must be above 0");
 	check->nr_paths = check->nr_before;

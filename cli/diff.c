@@ -68,10 +68,11 @@ static int take_operands(struct diff *diff, int nr, char **operands, uint32_t ra
 		return option_line_refuse(table, "--rank compares ranks of one profile");
 	if (diff->is_of_ranks && rank == against)
 		return option_line_refuse(table, "a rank cannot be compared with itself");
-	if (!diff->is_of_ranks && nr != 2)
-		return option_line_refuse(
-			table, nr < 2 ? "--rank is missing, or a second profile to compare with"
-				      : "only two profiles can be compared");
+	if (!diff->is_of_ranks && nr < 2)
+		return option_line_lacks(table,
+					 "--rank is missing, or a second profile to compare with");
+	if (!diff->is_of_ranks && nr > 2)
+		return option_line_refuse(table, "only two profiles can be compared");
 	if (!diff->is_of_ranks && against != MEDIAN)
 		return option_line_refuse(table, "--against changes nothing without --rank");
 	diff->rank = (int32_t)rank;

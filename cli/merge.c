@@ -34,7 +34,7 @@ static int parse(struct merge *merge, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	if (!merge->output_path)
-		return option_line_refuse(table, "--output is missing");
+		return option_line_lacks(table, "--output is missing");
 	merge->nr_paths = argc - optind;
 	return OPTION_LINE_GO;
 }

@@ -31,6 +31,13 @@ int option_line_refuse(const struct option_table *table, const char *format, ...
 	return table->usage_status;
 }
 
+int option_line_lacks(const struct option_table *table, const char *what)
+{
+	if (!table->example)
+		return option_line_refuse(table, "%s", what);
+	return option_line_refuse(table, "%s; for example: %s", what, table->example);
+}
+
 /* ---- values */
 
 /* Makes "on or off" or "us, ns or s" of the alternatives. */
@@ -268,13 +275,17 @@ static int print_asked(const struct option_table *table, const struct option_row
 /* Checks the number of operands. A table with words, or with options of another program, leaves that to its verb. */
 static int check_operands(const struct option_table *table, int nr, char **operands)
 {
+	char lacking[64];
+
 	if (table->words || table->stops_at_operand || nr == (table->operand ? 1 : 0) ||
 	    (table->has_many && nr > 1) || (table->is_optional && nr == 0))
 		return OPTION_LINE_GO;
 	if (!table->operand)
 		return option_line_refuse(table, "%s: not an option", operands[0]);
-	return option_line_refuse(table, nr == 0 ? "no %s given" : "more than one %s given",
-				  table->operand);
+	if (nr)
+		return option_line_refuse(table, "more than one %s given", table->operand);
+	snprintf(lacking, sizeof(lacking), "no %s given", table->operand);
+	return option_line_lacks(table, lacking);
 }
 
 int option_line_parse(const struct option_table *table, const struct option_target *targets,
@@ -318,9 +329,11 @@ int option_line_word(const struct option_table *table, const char *word)
 		if (option_is_near(word, name, &least))
 			near = name;
 	if (found < 0)
-		option_line_refuse(table, "%s: must be %s%s%s%s", word ? word : "nothing given",
+		option_line_refuse(table, "%s: must be %s%s%s%s%s%s", word ? word : "nothing given",
 				   list ? list : table->words, near ? "; did you mean " : "",
-				   near ? near : "", near ? "?" : "");
+				   near ? near : "", near ? "?" : "",
+				   !word && table->example ? "; for example: " : "",
+				   !word && table->example ? table->example : "");
 	free(list);
 	return found;
 }

@@ -54,6 +54,9 @@ bool option_line_has(const struct option_table *table, const char *name, int arg
 int option_line_set(const struct option_row *row, const struct option_target *targets,
 		    size_t nr_targets, const char *value, char **error);
 
+/* Logs that something is missing, with the table's example. Returns as option_line_refuse(). */
+int option_line_lacks(const struct option_table *table, const char *what);
+
 /* Logs an error (log.h). Returns the exit status for a command line that was not understood. */
 __attribute__((format(printf, 2, 3))) int option_line_refuse(const struct option_table *table,
 							     const char *format, ...);

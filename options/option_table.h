@@ -45,6 +45,7 @@ struct option_table {
 	const char *usage;   /* the text behind program and verb; one form a line */
 	const char *summary; /* a sentence */
 	const char *closing; /* the end of --help: the exit status */
+	const char *example; /* a whole command, for those who left something out; NULL: none */
 	/* the noun of the operand; NULL: there is none, or words or stops_at_operand say more */
 	const char *operand;
 	const char *words; /* possible first operands, with | between; NULL: any */

@@ -241,7 +241,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	if (result != OPTION_LINE_GO)
 		return result;
 	if (optind == argc)
-		return option_line_refuse(&option_table_run, "no command given");
+		return option_line_lacks(&option_table_run, "no command given");
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))

@@ -28,6 +28,7 @@ const struct option_table option_table_attach = {
 	.summary = "Profile a running process with a dormant guest.",
 	.closing = "The profile ends with the process, at Ctrl-C, or by flamegrid detach. Exit "
 		   "status: 0; 1: the process cannot be attached to; 2: usage.",
+	.example = "flamegrid attach --pid 4711 -o prof",
 	.rows = rows,
 	.usage_status = 2,
 };

@@ -23,6 +23,7 @@ const struct option_table option_table_check = {
 		"Exit status: 0: it does not; 1: it does; 2: error; 3: too noisy or incomplete to "
 		"tell.",
 	.operand = "profile",
+	.example = "flamegrid check --baseline main/prof prof",
 	.rows = rows,
 	.usage_status = 2,
 	.has_many = true,

@@ -35,6 +35,7 @@ const struct option_table option_table_control = {
 	.closing = "auto: as the run's options say. PROFILE: the --output of a job of several "
 		   "ranks. Exit status: 0; 1: not all took the command in 5 s; 2: usage.",
 	.words = "start|stop|auto|status",
+	.example = "flamegrid control start prof",
 	.rows = rows,
 	.usage_status = 2,
 };

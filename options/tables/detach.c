@@ -13,6 +13,7 @@ const struct option_table option_table_detach = {
 	.usage = "--pid PID",
 	.summary = "End flamegrid attach of a process, which then writes its profile.",
 	.closing = "Exit status: 0; 1: nobody is attached to the process; 2: usage.",
+	.example = "flamegrid detach --pid 4711",
 	.rows = rows,
 	.usage_status = 2,
 };

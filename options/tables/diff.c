@@ -29,6 +29,7 @@ const struct option_table option_table_diff = {
 	.summary = "Show how two profiles, or a rank and the others, differ.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
 	.operand = "profile",
+	.example = "flamegrid diff before after",
 	.rows = rows,
 	.usage_status = 2,
 	.has_many = true,

@@ -15,6 +15,7 @@ const struct option_table option_table_keygen = {
 	.summary = "Make keys for an aggregator and its agents in DIR.",
 	.closing = "Exit status: 0; 1: the keys could not be made or written; 2: usage.",
 	.operand = "directory",
+	.example = "flamegrid keygen keys",
 	.rows = rows,
 	.usage_status = 2,
 };

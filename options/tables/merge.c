@@ -14,6 +14,7 @@ const struct option_table option_table_merge = {
 	.summary = "Make one profile of several: of hosts, steps, jobs or windows.",
 	.closing = "Exit status: 0; 1: failed; 2: usage.",
 	.operand = "profile",
+	.example = "flamegrid merge -o all prof-1 prof-2",
 	.rows = rows,
 	.usage_status = 2,
 	.has_many = true,

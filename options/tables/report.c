@@ -6,7 +6,7 @@ static const struct option_row rows[] = {
 	{"straggler", 0, NULL, OPTION_DAILY, "Show for which rank the others wait, and why."},
 	{"collectives", 0, NULL, OPTION_DAILY, "Show calls of NCCL by communicator and function."},
 	{"planes", 0, "LIST", OPTION_DAILY,
-	 "Show gpu (default), sync, overhead, um, modules, cpu, offcpu, calls, idle; or all."},
+	 "Show gpu, sync, um, cpu, offcpu, calls, idle, or all."},
 	{"memory", 0, "peak|live|allocs|frees", 0,
 	 "Show memory in place of GPU work: at its peak, living now, or all of either."},
 	{"clocks", 0, NULL, 0, "Show how each host's clocks stood to the aggregator's."},
@@ -15,7 +15,8 @@ static const struct option_row rows[] = {
 
 	OPTION_GROUP("How it is shown"),
 	{"format", 'f', "folded|html|table|json|csv|pprof|speedscope|samples", OPTION_DAILY,
-	 "Choose the format (default: table, in a pipe folded)."},
+	 "table (default) or html to read; folded (default in a pipe), "
+	 "pprof, speedscope for such viewers; json, csv, samples for programs."},
 	{"by", 'b', "KEYS", OPTION_DAILY,
 	 "Split by job,host,rank,gpu,stream, or others."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
@@ -53,8 +54,7 @@ const struct option_table option_table_report = {
 	.verb = "report",
 	.usage = "[OPTION...] [PROFILE]",
 	.summary = "Show a profile as a table, flame graph, folded stacks, or JSON.",
-	.closing = "PROFILE is a directory or a profile.db (default: the newest here). Exit status: 0; "
-		   "1: failed; 2: usage; 3: lost or incomplete (--strict).",
+	.closing = "Without PROFILE: the newest. Exit status: 0; 1: failed; 2: usage; 3: --strict.",
 	.operand = "profile",
 	.rows = rows,
 	.usage_status = 2,

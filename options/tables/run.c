@@ -76,6 +76,7 @@ const struct option_table option_table_run = {
 	.summary = "Run COMMAND and write a profile of its GPU work.",
 	.closing =
 		"Exit status: COMMAND's; 125: flamegrid failed; 126: not started; 127: not found.",
+	.example = "flamegrid run -o prof -- python3 train.py",
 	.rows = rows,
 	.usage_status = 125,
 	.stops_at_operand = true,

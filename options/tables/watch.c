@@ -17,6 +17,7 @@ const struct option_table option_table_watch = {
 	.closing = "PROFILE is what flamegrid run writes. The watch ends with the job. Exit status: "
 		   "0; 1: failed; 2: usage.",
 	.operand = "profile",
+	.example = "flamegrid watch prof",
 	.rows = rows,
 	.usage_status = 2,
 };

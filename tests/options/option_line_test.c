@@ -276,6 +276,10 @@ static void a_wrong_number_of_operands_is_refused(void **state)
 	assert_int_equal(optind, 2);
 	assert_int_equal(parse_table(&file, (const char *const[]){"test", "--files", NULL}), 7);
 	assert_string_equal(values.said, "flamegrid: test: no file given\n");
+	file.example = "flamegrid test here";
+	assert_int_equal(parse_table(&file, (const char *const[]){"test", "--files", NULL}), 7);
+	assert_string_equal(values.said, "flamegrid: test: no file given; for example: flamegrid "
+					 "test here\n");
 	assert_int_equal(parse_table(&file, (const char *const[]){"test", "a", "b", NULL}), 7);
 	assert_string_equal(values.said, "flamegrid: test: more than one file given\n");
 }
