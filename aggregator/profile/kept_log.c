@@ -11,7 +11,10 @@ struct kept_log {
 };
 
 static const uint32_t most[KEPT_SORTS] = {
-	[KEPT_HOST] = KEPT_LOG_HOST_MAX, [KEPT_GPU] = KEPT_LOG_GPU_MAX};
+	[KEPT_HOST] = KEPT_LOG_HOST_MAX,
+	[KEPT_GPU] = KEPT_LOG_GPU_MAX,
+	[KEPT_LONE] = KEPT_LOG_LONE_MAX,
+};
 
 struct kept_log *kept_log_create(void)
 {
@@ -106,40 +109,42 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 		       : add(log, KEPT_HOST, process, KEPT_LOG_HOST_MAX, 0, &piece);
 }
 
-static uint32_t room_of(int32_t nr_ranks)
+static uint32_t room_of(enum kept_sort sort, int32_t nr_ranks)
 {
-	uint32_t room = nr_ranks > 0 ? KEPT_LOG_GPU_JOB / (uint32_t)nr_ranks : KEPT_LOG_GPU_MAX;
+	const uint32_t job = sort == KEPT_GPU ? KEPT_LOG_GPU_JOB : KEPT_LOG_LONE_JOB;
+	const uint32_t least = sort == KEPT_GPU ? KEPT_LOG_GPU_MIN : KEPT_LOG_LONE_MIN;
+	uint32_t room = nr_ranks > 0 ? job / (uint32_t)nr_ranks : most[sort];
 
-	if (room > KEPT_LOG_GPU_MAX)
-		return KEPT_LOG_GPU_MAX;
-	return room > KEPT_LOG_GPU_MIN ? room : KEPT_LOG_GPU_MIN;
+	if (room > most[sort])
+		return most[sort];
+	return room > least ? room : least;
 }
 
 /* A job with less room for each process begins at the level that it would soon reach. So the room of all jobs lasts
  * about equally long, and a commit of thousands of processes writes few pieces. */
-static uint32_t first_level_of(uint32_t room)
+static uint32_t first_level_of(enum kept_sort sort, uint32_t room)
 {
 	uint32_t level = 0;
 
-	while (room <= KEPT_LOG_GPU_MAX >> (level + 1))
+	while (room <= most[sort] >> (level + 1))
 		level++;
 	return level;
 }
 
-bool kept_log_wants(const struct kept_log *log, uint32_t process, int32_t nr_ranks,
-		    uint64_t start_ns)
+bool kept_log_wants(const struct kept_log *log, enum kept_sort sort, uint32_t process,
+		    int32_t nr_ranks, uint64_t start_ns)
 {
-	const struct kept_list *list = find_list(log, KEPT_GPU, process);
-	const uint32_t first = first_level_of(room_of(nr_ranks));
+	const struct kept_list *list = find_list(log, sort, process);
+	const uint32_t first = first_level_of(sort, room_of(sort, nr_ranks));
 	const uint32_t level = list && list->level > first ? list->level : first;
 
 	return level == 0 || kept_window_level(start_ns / KEPT_LOG_GPU_NS) >= level;
 }
 
-int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
+int kept_log_work(struct kept_log *log, enum kept_sort sort, uint32_t process, int32_t nr_ranks,
 		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id)
 {
-	const uint32_t room = room_of(nr_ranks);
+	const uint32_t room = room_of(sort, nr_ranks);
 	const struct kept_piece piece = {
 		.sample =
 			{
@@ -154,7 +159,7 @@ int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
 		.level = (uint8_t)kept_window_level(record->start_ns / KEPT_LOG_GPU_NS),
 	};
 
-	return add(log, KEPT_GPU, process, room, first_level_of(room), &piece);
+	return add(log, sort, process, room, first_level_of(sort, room), &piece);
 }
 
 bool kept_log_has_samples(const struct kept_log *log, uint32_t process)

@@ -1,5 +1,5 @@
-/* Keeps single pieces of work of each process with their times: samples of host threads, and GPU work of processes that
- * have communicators. Reports explain idle time (profile_idle.h) and late ranks (report/straggler) by them. Those since
+/* Keeps single pieces of work of each process with their times: samples of host threads, and GPU work. Reports explain
+ * idle time (profile_idle.h) and late ranks (report/straggler) by them, and tell how much a run varies. Those since
  * the last commit are here, and the others in the store (store_kept.h).
  *   - A process keeps a bounded number of each sort, and in large jobs less GPU work. When it has more, its level of
  *     the sort rises, and only pieces in windows of this level stay (kept_window.h). In such a window all pieces are
@@ -19,14 +19,18 @@
 
 enum kept_sort {
 	KEPT_HOST = 0, /* samples on and off the CPU */
-	KEPT_GPU = 1,  /* kernels, copies, memsets, graphs */
+	KEPT_GPU = 1,  /* kernels, copies, memsets, graphs of processes that have communicators */
+	KEPT_LONE = 2, /* the same of processes that have none yet */
 	KEPT_SORTS,
 };
 
-#define KEPT_LOG_HOST_MAX (1u << 22)  /* samples of a process */
-#define KEPT_LOG_GPU_MAX  (1u << 17)  /* pieces of GPU work of a process */
-#define KEPT_LOG_GPU_MIN  (1u << 14)  /* the same of a process of a large job */
-#define KEPT_LOG_GPU_JOB  (1u << 23)  /* pieces of a job of some hundred ranks, in all */
+#define KEPT_LOG_HOST_MAX (1u << 22) /* samples of a process */
+#define KEPT_LOG_GPU_MAX  (1u << 17) /* pieces of GPU work of a process */
+#define KEPT_LOG_GPU_MIN  (1u << 14) /* the same of a process of a large job */
+#define KEPT_LOG_GPU_JOB  (1u << 23) /* pieces of a job of some hundred ranks, in all */
+#define KEPT_LOG_LONE_MAX (1u << 14) /* the three of KEPT_LONE */
+#define KEPT_LOG_LONE_MIN (1u << 9)
+#define KEPT_LOG_LONE_JOB (1u << 20)
 #define KEPT_LOG_HOST_NS  1000000000u /* length of a window */
 #define KEPT_LOG_GPU_NS   100000000u
 
@@ -75,10 +79,10 @@ int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sa
 		    int64_t realtime_offset_ns);
 
 /* Returns whether GPU work that starts at a time stays. kept_log_work() keeps such work; its kind is below
- * RECORD_GPU_SYNC. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
-bool kept_log_wants(const struct kept_log *log, uint32_t process, int32_t nr_ranks,
-		    uint64_t start_ns);
-int kept_log_work(struct kept_log *log, uint32_t process, int32_t nr_ranks,
+ * RECORD_GPU_SYNC. sort: KEPT_GPU or KEPT_LONE. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
+bool kept_log_wants(const struct kept_log *log, enum kept_sort sort, uint32_t process,
+		    int32_t nr_ranks, uint64_t start_ns);
+int kept_log_work(struct kept_log *log, enum kept_sort sort, uint32_t process, int32_t nr_ranks,
 		  const struct gpu_record *record, uint32_t tid, uint32_t stack_id);
 
 /* Returns whether samples of a process came, and its level. */

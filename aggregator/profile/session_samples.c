@@ -119,11 +119,13 @@ int session_samples_kernel(struct collection *collection, uint32_t process,
 			   const struct gpu_record *record)
 {
 	const struct roster_process *of = roster_process(collection->roster, process);
+	const enum kept_sort sort =
+		collective_log_defined(collection->collectives, process) ? KEPT_GPU : KEPT_LONE;
 	uint32_t tid, stack_id;
 
-	if (!collective_log_defined(collection->collectives, process) ||
-	    !kept_log_wants(collection->kept, process, of->world_size, record->start_ns))
+	if (!kept_log_wants(collection->kept, sort, process, of->world_size, record->start_ns))
 		return 0;
 	correlator_launched(of->correlator, record, &tid, &stack_id);
-	return kept_log_work(collection->kept, process, of->world_size, record, tid, stack_id);
+	return kept_log_work(collection->kept, sort, process, of->world_size, record, tid,
+			     stack_id);
 }

@@ -114,8 +114,7 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 			prefix);
 	if (has_source(result, CHECK_FROM_LAUNCHES) || has_source(result, CHECK_FROM_NOTHING))
 		fprintf(out,
-			"%sA profile without calls of NCCL does not tell how much a run differs "
-			"from "
-			"the next: give three or more baselines.\n",
+			"%sThe profiles have too few single launches to tell how much a run "
+			"varies: give three or more baselines, or longer runs.\n",
 			prefix);
 }

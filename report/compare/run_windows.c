@@ -144,6 +144,11 @@ static int read_process(struct reader *reader, struct database *database, uint32
 	struct host_sample *pieces = NULL;
 	uint32_t count = 0;
 	int error = store_kept_read(database, KEPT_GPU, process, &pieces, &count);
+
+	if (!error && count == 0) {
+		free(pieces);
+		error = store_kept_read(database, KEPT_LONE, process, &pieces, &count);
+	}
 	struct piece *launches = error ? NULL : malloc((count + 1ul) * sizeof(*launches));
 
 	if (!error)

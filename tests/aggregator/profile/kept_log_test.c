@@ -181,15 +181,15 @@ static void gpu_work_is_kept_by_the_window_of_its_start(void **state)
 	uint32_t kept = 0;
 
 	(void)state;
-	assert_true(kept_log_wants(log_, 1, 8, 77));
+	assert_true(kept_log_wants(log_, KEPT_GPU, 1, 8, 77));
 	assert_int_equal(kept_log_load_level(log_, KEPT_GPU, 1, 2), 0);
 	for (uint64_t window = 1; window < 1000; window++) {
 		bool stays = kept_window_level(window) >= 2;
 
 		record.start_ns = window * KEPT_LOG_GPU_NS + KEPT_LOG_GPU_NS - 1;
 		record.end_ns = record.start_ns + 3ull * KEPT_LOG_GPU_NS;
-		assert_int_equal(kept_log_wants(log_, 1, 8, record.start_ns), stays);
-		assert_int_equal(kept_log_work(log_, 1, 8, &record, 7, 5), 0);
+		assert_int_equal(kept_log_wants(log_, KEPT_GPU, 1, 8, record.start_ns), stays);
+		assert_int_equal(kept_log_work(log_, KEPT_GPU, 1, 8, &record, 7, 5), 0);
 		kept += stays;
 		assert_int_equal(list_of(KEPT_GPU, 1)->nr_recent, kept);
 	}
@@ -202,7 +202,7 @@ static void gpu_work_is_kept_by_the_window_of_its_start(void **state)
 	assert_int_equal(piece->kind, RECORD_GPU_MEMCPY + 16 * 2);
 	record.capture_stack_id = 6;
 	record.start_ns = 0;
-	assert_int_equal(kept_log_work(log_, 1, 8, &record, 7, 5), 0);
+	assert_int_equal(kept_log_work(log_, KEPT_GPU, 1, 8, &record, 7, 5), 0);
 	assert_int_equal(list_of(KEPT_GPU, 1)->recent[kept].sample.stack_id, 6);
 }
 
@@ -214,7 +214,7 @@ static void each_sort_of_each_process_has_its_own_level(void **state)
 	for (uint32_t i = 0; i < KEPT_LOG_GPU_MAX + 1; i++) {
 		record.start_ns = i * (uint64_t)KEPT_LOG_GPU_NS / 100;
 		record.end_ns = record.start_ns + 10;
-		assert_int_equal(kept_log_work(log_, 2, -1, &record, 7, 5), 0);
+		assert_int_equal(kept_log_work(log_, KEPT_GPU, 2, -1, &record, 7, 5), 0);
 	}
 	sample(2, HOST_SAMPLE_CPU);
 	sample(1, HOST_SAMPLE_CPU);
@@ -234,10 +234,12 @@ static uint32_t work_until_full(uint32_t process, int32_t nr_ranks, uint32_t fir
 						  .end_ns = i * 1000000ull + 10};
 		const bool stays = kept_window_level(i / 100) >= first_level;
 
-		assert_int_equal(kept_log_wants(log_, process, nr_ranks, record.start_ns), stays);
+		assert_int_equal(kept_log_wants(log_, KEPT_GPU, process, nr_ranks, record.start_ns),
+				 stays);
 		if (i > 0 && list_of(KEPT_GPU, process)->nr_pieces == most && stays)
 			return i;
-		assert_int_equal(kept_log_work(log_, process, nr_ranks, &record, 7, 5), 0);
+		assert_int_equal(kept_log_work(log_, KEPT_GPU, process, nr_ranks, &record, 7, 5),
+				 0);
 		assert_int_equal(kept_log_level(log_, KEPT_GPU, process), first_level);
 	}
 }
@@ -253,12 +255,44 @@ static void gpu_work_of_a_large_job_begins_at_a_higher_level(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-		uint32_t works = work_until_full(i + 1, jobs[i].nr_ranks, jobs[i].level, jobs[i].most);
+		uint32_t works =
+			work_until_full(i + 1, jobs[i].nr_ranks, jobs[i].level, jobs[i].most);
 
 		/* All jobs fill their room in about the same time. */
 		assert_in_range(works, (1 << 17) / 2, (1 << 17) + (1 << 13));
-		assert_int_equal(kept_log_work(log_, i + 1, jobs[i].nr_ranks, &next, 7, 5), 0);
+		assert_int_equal(
+			kept_log_work(log_, KEPT_GPU, i + 1, jobs[i].nr_ranks, &next, 7, 5), 0);
 		assert_int_equal(kept_log_level(log_, KEPT_GPU, i + 1), jobs[i].level + 1);
+	}
+}
+
+static void work_without_communicators_has_less_room(void **state)
+{
+	static const struct {
+		int32_t nr_ranks;
+		uint32_t most, level;
+	} jobs[] = {{-1, 1 << 14, 0}, {64, 1 << 14, 0}, {128, 1 << 13, 1}, {8192, 1 << 9, 5}};
+	struct gpu_record record = {.end_ns = 1ull << 60};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		const uint32_t process = i + 1;
+
+		for (uint64_t work = 0; work < 1 << 16; work++) {
+			record.start_ns = work * KEPT_LOG_GPU_NS / 10;
+			if (kept_log_wants(log_, KEPT_LONE, process, jobs[i].nr_ranks,
+					   record.start_ns))
+				assert_int_equal(kept_log_work(log_, KEPT_LONE, process,
+							       jobs[i].nr_ranks, &record, 7, 5),
+						 0);
+			assert_true(list_of(KEPT_LONE, process)->nr_pieces <= jobs[i].most);
+			if (work == 0)
+				assert_int_equal(
+					kept_log_level(log_, KEPT_LONE, process),
+					kept_window_level(0) >= jobs[i].level ? jobs[i].level : 0);
+		}
+		assert_true(list_of(KEPT_LONE, process)->nr_pieces >= jobs[i].most / 4);
+		assert_int_equal(kept_log_level(log_, KEPT_GPU, process), 0);
 	}
 }
 
@@ -269,11 +303,11 @@ static void the_level_rises_when_a_job_turns_out_to_be_large(void **state)
 	(void)state;
 	for (uint64_t window = 0; window < 100; window++) {
 		record.start_ns = window * KEPT_LOG_GPU_NS;
-		assert_int_equal(kept_log_work(log_, 1, -1, &record, 7, 5), 0);
+		assert_int_equal(kept_log_work(log_, KEPT_GPU, 1, -1, &record, 7, 5), 0);
 	}
 	assert_int_equal(list_of(KEPT_GPU, 1)->nr_pieces, 100);
 	kept_log_saved(log_);
-	assert_int_equal(kept_log_work(log_, 1, 512, &record, 7, 5), 0);
+	assert_int_equal(kept_log_work(log_, KEPT_GPU, 1, 512, &record, 7, 5), 0);
 	assert_int_equal(kept_log_level(log_, KEPT_GPU, 1), 3);
 	assert_true(list_of(KEPT_GPU, 1)->raised);
 	uint64_t stay = 0;
@@ -313,6 +347,7 @@ int main(void)
 		TEST(gpu_work_is_kept_by_the_window_of_its_start),
 		TEST(each_sort_of_each_process_has_its_own_level),
 		TEST(gpu_work_of_a_large_job_begins_at_a_higher_level),
+		TEST(work_without_communicators_has_less_room),
 		TEST(the_level_rises_when_a_job_turns_out_to_be_large),
 		TEST(what_was_not_saved_is_not_loaded),
 	};

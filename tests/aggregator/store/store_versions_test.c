@@ -136,7 +136,7 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 
 /* What version 11 added to version 10. Older programs wrote no other tables into a closed profile of this size. */
 #define TO_VERSION_10                                                                              \
-	"DROP TABLE sample_levels; DELETE FROM sample_blocks WHERE sort = 1;"                      \
+	"DROP TABLE sample_levels; DELETE FROM sample_blocks WHERE sort >= 1;"                      \
 	"CREATE TABLE blocks AS SELECT process, block, count, data FROM sample_blocks;"            \
 	"DROP TABLE sample_blocks; ALTER TABLE blocks RENAME TO sample_blocks;"                    \
 	"PRAGMA user_version = 10;"

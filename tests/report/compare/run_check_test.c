@@ -34,7 +34,7 @@ struct plan {
 	uint32_t ranks;       /* 0: RANKS */
 	uint32_t others;      /* further kernels, of 1 ms */
 	uint32_t slower;      /* thousandths more of each of these */
-	bool with_lone_ranks; /* no communicator, so single launches are not kept */
+	bool with_lone_ranks; /* no communicator */
 };
 
 static uint64_t varied(uint32_t step, uint32_t rank, uint64_t ns)
@@ -225,11 +225,25 @@ static void other_gpus_are_too_much_for_one_baseline(void **state)
 	assert_int_equal(result->verdict, CHECK_NOISY);
 }
 
+static void one_baseline_is_enough_without_nccl(void **state)
+{
+	(void)state;
+	run(&(struct plan){.with_lone_ranks = true});
+	run(&(struct plan){.with_lone_ranks = true, .planted_ns = 5000});
+	check(1);
+	assert_int_equal(result->unit, RUN_LAUNCHES);
+	assert_int_equal(row_of("planted")->source, CHECK_FROM_WINDOWS);
+	assert_int_equal(row_of("planted")->state, CHECK_REGRESSED);
+	assert_int_equal(row_of("gemm")->state, CHECK_SAME);
+	assert_int_equal(result->verdict, CHECK_REGRESSED);
+}
+
 static void without_single_launches_one_baseline_says_nothing(void **state)
 {
 	(void)state;
 	run(&(struct plan){.with_lone_ranks = true});
 	run(&(struct plan){.with_lone_ranks = true, .planted_ns = 5000});
+	runs[0]->nr_windows = runs[1]->nr_windows = 0;
 	check(1);
 	assert_int_equal(result->unit, RUN_LAUNCHES);
 	assert_int_equal(row_of("planted")->source, CHECK_FROM_NOTHING);
@@ -413,6 +427,7 @@ int main(void)
 		TEST(a_renamed_kernel_is_judged_by_the_sum),
 		TEST(whole_runs_tell_the_noise_once_there_are_enough),
 		TEST(other_gpus_are_too_much_for_one_baseline),
+		TEST(one_baseline_is_enough_without_nccl),
 		TEST(without_single_launches_one_baseline_says_nothing),
 		TEST(what_a_clock_may_explain_is_said),
 		TEST(a_lossy_run_is_never_judged),
