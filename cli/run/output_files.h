@@ -9,8 +9,8 @@
 #include "cli/base/output_dir.h"
 #include "report/model/report_build.h"
 
-/* Texts about the directory: two if nothing was recorded, the second if the directory was there before, and one about an
- * earlier profile. */
+/* Texts about the directory: two if nothing was recorded, the second if the directory was there before, and one about
+ * an earlier profile. */
 #define OUTPUT_EMPTY     "there is no profile of this run"
 #define OUTPUT_AS_IT_WAS ", and %s is as it was"
 #define OUTPUT_EARLIER   "the earlier profile is now %s"

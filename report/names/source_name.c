@@ -77,3 +77,11 @@ char *source_name_make(const char *file, size_t file_size, const char *name, siz
 	*text_size = (size_t)(end - text);
 	return text;
 }
+
+bool source_name_has_line(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon && colon > name && colon[-1] != ':' && colon[1] &&
+	       colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+}

@@ -3,6 +3,7 @@
 #ifndef SOURCE_NAME_H
 #define SOURCE_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,8 @@ const char *source_name_file(const char *file, size_t *size);
  * out. *text_size is the number of bytes before the NUL. NULL: out of memory. */
 char *source_name_make(const char *file, size_t file_size, const char *name, size_t name_size,
 		       uint64_t line, size_t *text_size);
+
+/* Returns whether a name ends in a line, as "train.py:step:88" does. */
+bool source_name_has_line(const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
+#include "report/names/source_name.h"
 #include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
@@ -113,6 +114,18 @@ static void write_part(struct text_table *table, uint64_t ns, uint64_t total_ns,
 	text_table_cell(table, "%s", name);
 }
 
+/* Returns the heading: names without debug information are functions. */
+static const char *name_of_lines(const struct report_tree *tree, const struct host_lines *lines)
+{
+	uint32_t with_line = 0;
+
+	for (uint32_t i = 0; i < lines->nr_lines; i++)
+		with_line += source_name_has_line(tree->strings[lines->lines[i].name]);
+	return with_line == lines->nr_lines ? "line of the program"
+	       : with_line == 0             ? "function of the program"
+					    : "line or function of the program";
+}
+
 /* Writes the program's own lines by what the GPUs did for them. */
 static int write_lines(FILE *out, const struct report_tree *tree,
 		       const struct table_options *options)
@@ -124,7 +137,7 @@ static int write_lines(FILE *out, const struct report_tree *tree,
 	if (error)
 		return error;
 	if (lines.nr_lines) {
-		begin_parts(&table, out, options->form, "line of the program");
+		begin_parts(&table, out, options->form, name_of_lines(tree, &lines));
 		for (uint32_t i = 0; i < lines.nr_lines && i < options->top; i++)
 			write_part(&table, lines.lines[i].ns, lines.ns, lines.lines[i].count,
 				   tree->strings[lines.lines[i].name]);

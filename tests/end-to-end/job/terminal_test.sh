@@ -32,10 +32,10 @@ contains "it says which profile it shows" err "flamegrid: report: flamegrid-prof
 check "in a pipe it is folded text" grep -qE ';\[GPU0_Kernel\][^ ]* [0-9]+$' out
 "$flamegrid" report -f table >table 2>/dev/null
 check "the table begins with kernels, lines and GPUs" \
-	[ "$(grep -nE 'kind +name$|line of the program$|device$' table | cut -d: -f1 | sort -nc && grep -cE 'kind +name$|line of the program$|device$' table)" -eq 3 ]
+	[ "$(grep -nE 'kind +name$|function of the program$|device$' table | cut -d: -f1 | sort -nc && grep -cE 'kind +name$|function of the program$|device$' table)" -eq 3 ]
 same "in a pipe it has no colours" "$(grep -c $'\x1b' table)" 0
 on_terminal 80 1000 "$flamegrid report"
-check "on a terminal it is a table" grep -q 'line of the program' screen
+check "on a terminal it is a table" grep -q 'function of the program' screen
 check "that has colours" grep -q $'\x1b\[1m' screen
 for columns in 80 60 132; do
 	on_terminal $columns 1000 "$flamegrid report"
@@ -64,16 +64,16 @@ rm -r flamegrid-profile.9
 
 # ---- pager
 on_terminal 80 10 "PAGER='sed s/^/paged:/' $flamegrid report"
-check "a table longer than the screen is paged" grep -q '^paged:.*line of the program' screen
+check "a table longer than the screen is paged" grep -q '^paged:.*function of the program' screen
 on_terminal 80 1000 "PAGER='sed s/^/paged:/' $flamegrid report"
 same "a short one is not" "$(grep -c '^paged:' screen)" 0
 on_terminal 80 10 "PAGER=/nonexistent/pager $flamegrid report"
-check "a pager that is missing hides nothing" grep -q 'line of the program' screen
+check "a pager that is missing hides nothing" grep -q 'function of the program' screen
 on_terminal 80 10 "PAGER=true $flamegrid report; echo status \$?"
 contains "a pager that leaves early is no error" screen "status 0"
 for pager in ' ' '(' false; do
 	on_terminal 80 10 "PAGER='$pager' $flamegrid report"
-	check "a pager that fails hides nothing: '$pager'" grep -q 'line of the program' screen
+	check "a pager that fails hides nothing: '$pager'" grep -q 'function of the program' screen
 done
 for type in TERM=dumb "env -u TERM"; do
 	on_terminal 80 10 "$type PAGER='sed s/^/paged:/' $flamegrid report"

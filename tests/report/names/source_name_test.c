@@ -77,6 +77,17 @@ static void a_function_has_its_file_before_and_its_line_behind(void **state)
 	assert_name("a.py", "", UINT64_MAX, "a.py::18446744073709551615");
 }
 
+static void a_line_is_a_number_behind_a_colon(void **state)
+{
+	(void)state;
+	assert_true(source_name_has_line("train.py:step:88"));
+	assert_false(source_name_has_line("train.py:step"));
+	assert_false(source_name_has_line("std::8"));
+	assert_false(source_name_has_line("launch:"));
+	assert_false(source_name_has_line(":8"));
+	assert_false(source_name_has_line(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +96,7 @@ int main(void)
 		cmocka_unit_test(what_only_looks_like_a_package_is_none),
 		cmocka_unit_test(names_that_are_no_paths_stay),
 		cmocka_unit_test(a_function_has_its_file_before_and_its_line_behind),
+		cmocka_unit_test(a_line_is_a_number_behind_a_colon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void the_table_shows_activities_hosts_devices_and_streams(void **state)
 		"      3.000 us  75.00%              3       1.000 us  kernel  gemm\n"
 		"               1 more\n"
 		"\n"
-		"          time   share          count  line of the program\n"
+		"          time   share          count  function of the program\n"
 		"      4.000 us 100.00%              4  ste\"p,\n"
 		"\n"
 		"          busy   share           idle        overlap        records  device\n"
