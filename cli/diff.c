@@ -306,6 +306,8 @@ static int make_table(struct diff *diff)
 	int result = change_table_create(diff->views[1].diff, diff->by, &frameworks,
 					 diff->report.scale.factor, &diff->table);
 
+	if (result == 0 && diff->request.format == REPORT_TABLE)
+		result = change_table_fold(diff->table);
 	diff->report.table = diff->table;
 	diff->report.by = by_names[diff->by];
 	diff->views[1].changes = &diff->report;

@@ -1,16 +1,21 @@
 #include "change_table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "source_line.h"
 #include "weighted_median.h"
 
+#include "base/array.h"
 #include "report/model/kind_name.h"
 #include "report/names/kernel_class.h"
 
+#define CHAIN_SHOWN                                                                                \
+	4u /* frames of a chain whose names are shown; of longer ones the first and the last two */
 #define NO_LINE "[no line]"
 
 struct builder {
@@ -19,6 +24,7 @@ struct builder {
 	struct change_table *table;
 	uint32_t *row_of; /* by string: its row + 1 */
 	uint32_t *seen;   /* by string: the last leaf + 1 that had it in its path */
+	bool *has_caller; /* by string: its row's caller is decided */
 	uint32_t chain[REPORT_DEPTH_MAX];
 };
 
@@ -52,6 +58,21 @@ static void add_string(struct builder *builder, uint32_t string, const char *nam
 	add_to(builder, &builder->row_of[string], name, leaf);
 }
 
+/* caller 0: there is none. Once there were two, or none, it stays so. */
+static void set_caller(struct builder *builder, uint32_t name, uint32_t caller)
+{
+	const char *const *strings = builder->diff->tree.strings;
+	struct change_row *row = &builder->table->rows[builder->row_of[name] - 1];
+
+	if (caller == name)
+		return;
+	if (!builder->has_caller[name])
+		row->caller = caller ? strings[caller] : NULL;
+	else if (row->caller && (!caller || row->caller != strings[caller]))
+		row->caller = NULL;
+	builder->has_caller[name] = true;
+}
+
 static void add_frames(struct builder *builder, uint32_t leaf)
 {
 	const struct report_tree *tree = &builder->diff->tree;
@@ -65,6 +86,9 @@ static void add_frames(struct builder *builder, uint32_t leaf)
 		builder->seen[name] = leaf + 1;
 		add_string(builder, name, tree->strings[name], leaf);
 	}
+	for (uint32_t i = 0; i < depth; i++)
+		set_caller(builder, tree->nodes[builder->chain[i]].name,
+			   i + 1 < depth ? tree->nodes[builder->chain[i + 1]].name : 0);
 }
 
 static void add_line(struct builder *builder, uint32_t leaf, uint32_t *no_line)
@@ -154,7 +178,8 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 			calloc(nr_strings + KERNEL_CLASSES + REPORT_KINDS, sizeof(*made->rows));
 		builder->row_of = calloc(nr_strings, sizeof(*builder->row_of));
 		builder->seen = calloc(nr_strings, sizeof(*builder->seen));
-		if (made->rows && builder->row_of && builder->seen)
+		builder->has_caller = calloc(nr_strings, sizeof(*builder->has_caller));
+		if (made->rows && builder->row_of && builder->seen && builder->has_caller)
 			error = 0;
 	}
 	if (!error) {
@@ -164,6 +189,7 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 	if (builder) {
 		free(builder->row_of);
 		free(builder->seen);
+		free(builder->has_caller);
 	}
 	free(builder);
 	if (error)
@@ -178,7 +204,117 @@ void change_table_destroy(struct change_table *table)
 	if (!table)
 		return;
 	free(table->rows);
+	array_free_texts(table->made, table->nr_made);
 	free(table);
+}
+
+/* ---- chains */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct change_row *const *)a)->name,
+		      (*(const struct change_row *const *)b)->name);
+}
+
+static int by_key(const void *key, const void *place)
+{
+	return strcmp(key, (*(const struct change_row *const *)place)->name);
+}
+
+static bool amounts_equal(const struct report_diff_amount *a, const struct report_diff_amount *b)
+{
+	return a->count == b->count && a->ns == b->ns && a->bytes == b->bytes;
+}
+
+/* Finds the row of the caller that has no work but this one's. NULL: there is none. */
+static struct change_row *caller_of(const struct change_row *row, struct change_row **names,
+				    uint32_t count)
+{
+	struct change_row **found =
+		row->caller ? bsearch(row->caller, names, count, sizeof(*names), by_key) : NULL;
+
+	return found && *found != row && amounts_equal(&(*found)->before, &row->before) &&
+			       amounts_equal(&(*found)->after, &row->after)
+		       ? *found
+		       : NULL;
+}
+
+/* Names the chain that ends with chain[0], its innermost row. NULL: out of memory. */
+static char *name_chain(struct change_row *const *chain, uint32_t length)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = length; i > 0; i--) {
+		if (length > CHAIN_SHOWN && i == length - 1) {
+			fprintf(out, "%" PRIu32 " more > ", length - CHAIN_SHOWN + 1);
+			i = CHAIN_SHOWN - 2;
+		}
+		fprintf(out, "%s%s", chain[i - 1]->name, i > 1 ? " > " : "");
+	}
+	return fclose(out) == 0 ? text : NULL;
+}
+
+/* Gives the chain's innermost row its name, and leaves the others without one. */
+static int fold_chain(struct change_table *table, struct change_row **chain, uint32_t length)
+{
+	char *name = name_chain(chain, length);
+
+	if (!name)
+		return -ENOMEM;
+	table->made[table->nr_made++] = name;
+	chain[0]->name = name;
+	for (uint32_t i = 1; i < length; i++)
+		chain[i]->name = NULL;
+	return 0;
+}
+
+int change_table_fold(struct change_table *table)
+{
+	const uint32_t count = table->nr_rows;
+	struct change_row **names = calloc(count + 1ul, sizeof(*names));
+	struct change_row **chain = calloc(count + 1ul, sizeof(*chain));
+	bool *is_inner = calloc(count + 1ul, sizeof(*is_inner));
+	struct change_row **callers = calloc(count + 1ul, sizeof(*callers));
+	int error = names && chain && is_inner && callers ? 0 : -ENOMEM;
+
+	if (!error && !table->made) {
+		table->made = calloc(count + 1ul, sizeof(*table->made));
+		error = table->made ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < count && !error; i++)
+		names[i] = &table->rows[i];
+	if (!error)
+		qsort(names, count, sizeof(*names), by_name);
+	for (uint32_t i = 0; i < count && !error; i++)
+		callers[i] = caller_of(&table->rows[i], names, count);
+	for (uint32_t i = 0; i < count && !error; i++)
+		if (callers[i])
+			is_inner[callers[i] - table->rows] = true;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		uint32_t length = 0;
+
+		/* Two rows that call one another have no innermost one, and stay. */
+		if (is_inner[i] || !callers[i])
+			continue;
+		for (struct change_row *row = &table->rows[i]; row && row->name && length < count;
+		     row = callers[row - table->rows])
+			chain[length++] = row;
+		error = length > 1 ? fold_chain(table, chain, length) : 0;
+	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < count && !error; i++)
+		if (table->rows[i].name)
+			table->rows[kept++] = table->rows[i];
+	table->nr_rows = error ? count : kept;
+	free(names);
+	free(chain);
+	free(is_inner);
+	free(callers);
+	return error;
 }
 
 int change_table_launches(const struct change_table *by_kernel, double *ratio)

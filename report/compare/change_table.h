@@ -19,7 +19,9 @@ enum change_by {
 };
 
 struct change_row {
-	const char *name; /* borrowed from the difference */
+	const char *name; /* borrowed from the difference, or from made */
+	/* of a frame; the name of its only caller, as the difference has it; NULL: there are several, or none */
+	const char *caller;
 	struct report_diff_amount before, after;
 };
 
@@ -27,6 +29,8 @@ struct change_table {
 	struct change_row *
 		rows; /* owns; the greatest change of time first, then the least time, then by name */
 	uint32_t nr_rows;
+	char **made; /* owns */
+	uint32_t nr_made;
 	struct report_diff_amount before, after; /* of all leaves */
 };
 
@@ -37,6 +41,10 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 			const struct source_frameworks *frameworks, double factor,
 			struct change_table **table);
 void change_table_destroy(struct change_table *table); /* accepts NULL */
+
+/* Makes one row of each chain of frames that have the same work, as each of them calls nothing but the next: "main >
+ * step > linear". Of long chains the middle is a number. 0 or -ENOMEM. */
+int change_table_fold(struct change_table *table);
 
 /* Returns how often kernels were launched after, for each time before: the median over the kernels of both sides,
  * weighted by time. A kernel that is launched more often in each step changes it little. 0: no kernel is in both.

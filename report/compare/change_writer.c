@@ -171,7 +171,7 @@ int change_writer_table(FILE *out, const struct change_report *report, const str
 			uint32_t top)
 {
 	const struct change_table *table = report->table;
-	const struct change_row whole = {"all", table->before, table->after};
+	const struct change_row whole = {"all", NULL, table->before, table->after};
 	char headings[2][TEXT_SIZE];
 	struct text_table rows;
 	uint32_t most = top ? top : TOP_USUAL;
@@ -243,7 +243,7 @@ static void write_json_side(FILE *out, const char *name, const struct change_sid
 
 int change_writer_json(FILE *out, const struct change_report *report)
 {
-	const struct change_row whole = {"all", report->table->before, report->table->after};
+	const struct change_row whole = {"all", NULL, report->table->before, report->table->after};
 
 	fputs("{\"schema\":1,", out);
 	json_text_member(out, "by", report->by);

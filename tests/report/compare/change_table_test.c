@@ -63,6 +63,25 @@ static const struct report_leaf after_leaves[] = {
 	}
 static const struct report_tree before = TREE(before), after = TREE(after);
 
+/* a > c and b > c, and below it a chain to the kernel. */
+static const char *const chain_strings[] = {"",  "a", "b", "c", "d",
+					    "e", "f", "g", "h", "[GPU0_Kernel]k"};
+static const struct report_node chain_nodes[] = {{0, 0}, {0, 1},  {0, 2},  {1, 3},  {3, 4},
+						 {4, 5}, {5, 6},  {6, 7},  {7, 8},  {2, 3},
+						 {9, 4}, {10, 5}, {11, 6}, {12, 7}, {13, 8}};
+static const struct report_leaf chain_leaves[] = {
+	{.node = 8, .name = 9, .rank = -1, .count = 1, .ns = 20},
+	{.node = 14, .name = 9, .rank = -1, .count = 1, .ns = 10},
+};
+static const struct report_tree chain_tree = {
+	.strings = chain_strings,
+	.nr_strings = 10,
+	.nodes = chain_nodes,
+	.nr_nodes = 15,
+	.leaves = chain_leaves,
+	.nr_leaves = 2,
+};
+
 static struct pair_tree *pair;
 static struct report_diff *diff;
 static struct change_table *table;
@@ -124,6 +143,22 @@ static void a_function_without_a_symbol_matches_by_its_file(void **state)
 	assert_row(0, "torch/linear.py:forward:9", 10000, 22100);
 	assert_row(1, "libmodel.so", 10000, 22000);
 	assert_row(2, "train.py:main:3", 14700, 30100);
+	part();
+}
+
+static void frames_with_the_same_work_become_one_row(void **state)
+{
+	(void)state;
+	assert_int_equal(pair_tree_create(&chain_tree, &chain_tree, 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	list_by(CHANGE_BY_FRAME, 2);
+	assert_int_equal(table->nr_rows, 8);
+	assert_int_equal(change_table_fold(table), 0);
+	assert_int_equal(table->nr_rows, 3);
+	/* c has two callers, so it stays alone; the frames below it have one each. */
+	assert_row(0, "c > 3 more > g > h", 30, 30);
+	assert_row(1, "a", 20, 20);
+	assert_row(2, "b", 10, 10);
 	part();
 }
 
@@ -266,6 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_match_whatever_the_gpu),
 		cmocka_unit_test(a_function_without_a_symbol_matches_by_its_file),
+		cmocka_unit_test(frames_with_the_same_work_become_one_row),
 		cmocka_unit_test(a_line_is_the_users_even_below_a_framework),
 		cmocka_unit_test(a_kernel_has_the_line_that_launches_most_of_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
