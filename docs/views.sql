@@ -4,12 +4,15 @@
 -- All times are in nanoseconds. A stack is named by its innermost node.
 
 -- The profile, one row. A profile with more than 200,000 totals has some in blocks, which no view shows: hidden_totals.
+-- If there are any, advice says what to do.
 CREATE TEMP VIEW profile AS
 SELECT (SELECT CAST(value AS TEXT) FROM meta WHERE key = 'title') AS title,
 	(SELECT CAST(value AS TEXT) FROM meta WHERE key = 'created_by') AS created_by,
 	(SELECT user_version FROM pragma_user_version) AS schema,
 	(SELECT min(closed) > 0 FROM writers) AS closed,
-	(SELECT coalesce(sum(count), 0) FROM total_blocks WHERE kind = 0) AS hidden_totals;
+	(SELECT coalesce(sum(count), 0) FROM total_blocks WHERE kind = 0) AS hidden_totals,
+	CASE WHEN EXISTS (SELECT 1 FROM total_blocks) THEN 'sums here are too small: read the views of a copy, which'
+		|| ' flamegrid merge -o COPY PROFILE makes' END AS advice;
 
 -- Processes. rank is NULL where it is not known.
 CREATE TEMP VIEW ranks AS

@@ -252,7 +252,7 @@ int merge_copy_rows(struct merge_copy *copy, struct database *profile, const str
 	return error ? error : merge_totals_copy(copy->totals, profile, map);
 }
 
-int merge_copy_end(struct merge_copy *copy)
+int merge_copy_end(struct merge_copy *copy, int64_t most)
 {
-	return merge_totals_end(copy->totals);
+	return merge_totals_end(copy->totals, most);
 }

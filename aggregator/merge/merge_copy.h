@@ -17,6 +17,6 @@ void merge_copy_destroy(struct merge_copy *copy); /* accepts NULL */
 int merge_copy_rows(struct merge_copy *copy, struct database *profile, const struct merge_map *map);
 
 /* Call it after the last profile, before the merged one's transaction ends. 0 or an error as above. */
-int merge_copy_end(struct merge_copy *copy);
+int merge_copy_end(struct merge_copy *copy, int64_t most);
 
 #endif

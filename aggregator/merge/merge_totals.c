@@ -93,7 +93,7 @@ int merge_totals_copy(struct merge_totals *totals, struct database *profile,
 	return error;
 }
 
-int merge_totals_end(struct merge_totals *totals)
+int merge_totals_end(struct merge_totals *totals, int64_t most)
 {
-	return store_totals_spread(&totals->set, totals->merged);
+	return store_totals_spread(&totals->set, totals->merged, most);
 }

@@ -17,8 +17,8 @@ void merge_totals_destroy(struct merge_totals *totals); /* accepts NULL */
 int merge_totals_copy(struct merge_totals *totals, struct database *profile,
 		      const struct merge_map *map);
 
-/* Makes rows of the blocks, unless there are too many (store_totals_spread()), after the last profile and before the
- * merged one's transaction ends. 0 or an error as above. */
-int merge_totals_end(struct merge_totals *totals);
+/* Makes rows of the blocks, unless there are more than most totals, after the last profile and before the merged one's
+ * transaction ends. 0 or an error as above. */
+int merge_totals_end(struct merge_totals *totals, int64_t most);
 
 #endif

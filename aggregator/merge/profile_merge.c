@@ -21,6 +21,7 @@
 #include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_schema.h"
+#include "aggregator/store/store_totals.h"
 #include "base/error_text.h"
 
 #define TITLE_MAX 4096u
@@ -287,7 +288,8 @@ static int write_merged(const struct merging *merging, struct database *database
 		if (has_chosen(merging, i))
 			error = copy_profile(merging, i, copy);
 	if (!error)
-		error = merge_copy_end(copy);
+		error = merge_copy_end(copy,
+				       merging->of_one_job ? STORE_TOTALS_SPREAD_MAX : INT64_MAX);
 	merge_copy_destroy(copy);
 	if (!error && merging->of_one_job)
 		error = store_life_unite(database);

@@ -25,7 +25,7 @@ struct merge_source {
 
 /* Writes the store merged_path, which must not exist, from nr_sources profiles, which stay as they are. of_one_job:
  * they are parts of one profile. Then an empty one is left out, and each aggregator's number of nodes is that of the
- * whole job (store_life.h).
+ * whole job (store_life.h). Otherwise all totals become rows, which SQL finds, however many there are.
  * 0; -EEXIST: merged_path exists; -EPROTO: a path is no profile, or is damaged; -EXDEV: two of them went on from copies
  * of one profile; -ESTALE: one of them grew while it was read; -ENOENT, -EACCES, -ENOSPC, -EIO, -ENOMEM, …. On error
  * there is no file, and *error is one line with the path, which the caller owns (free()). */

@@ -348,7 +348,7 @@ static int spread(struct statement_set *set, struct database *database, enum sto
 	return error ? error : database_execute(database, sql);
 }
 
-int store_totals_spread(struct statement_set *set, struct database *database)
+int store_totals_spread(struct statement_set *set, struct database *database, int64_t most)
 {
 	int64_t nr_rows;
 	int error = database_query_number(
@@ -358,7 +358,7 @@ int store_totals_spread(struct statement_set *set, struct database *database)
 		" total_blocks) ELSE 0 END",
 		&nr_rows);
 
-	if (error || nr_rows == 0 || nr_rows > STORE_TOTALS_SPREAD_MAX)
+	if (error || nr_rows == 0 || nr_rows > most)
 		return error;
 	for (enum store_totals_kind kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++)
 		error = spread(set, database, kind);

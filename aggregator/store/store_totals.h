@@ -64,8 +64,8 @@ int store_totals_decode(enum store_totals_kind kind, const struct store_totals_b
 int store_totals_join(struct statement_set *set, struct database *database, struct block_code *code,
 		      enum store_totals_kind kind, uint32_t nr_blocks);
 
-/* Turns all blocks into rows, in the caller's transaction, unless there are more than STORE_TOTALS_SPREAD_MAX. 0 or an
- * error, as above. */
-int store_totals_spread(struct statement_set *set, struct database *database);
+/* Turns all blocks into rows, in the caller's transaction, unless there are more than most totals. 0 or an error, as
+ * above. */
+int store_totals_spread(struct statement_set *set, struct database *database, int64_t most);
 
 #endif

@@ -581,7 +581,7 @@ int store_writer_end(struct store_writer *writer)
 	if (error)
 		return error;
 	if (!writer->totals_as_blocks)
-		error = store_totals_spread(set, writer->database);
+		error = store_totals_spread(set, writer->database, STORE_TOTALS_SPREAD_MAX);
 	for (int kind = 0; kind < STORE_TOTALS_KINDS && writer->totals_as_blocks && !error; kind++)
 		error = store_totals_join(set, writer->database, &writer->code,
 					  (enum store_totals_kind)kind, 2);

@@ -219,6 +219,38 @@ static void reports_and_merges_have_the_totals_of_blocks(void **state)
 	free(expected);
 }
 
+static void a_merge_of_one_profile_has_all_totals_as_rows(void **state)
+{
+	char merged[128], *error;
+	struct database *database;
+	int64_t count;
+
+	(void)state;
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	add_to_store(0, STORE_TOTALS_SPREAD_MAX / 2 + 1);
+	store_fixture_commit();
+	store_fixture_close_all();
+	assert_true(count_of(BLOCKS) > 0);
+	char *expected = report_text_of(store_fixture.path);
+	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
+	if (profile_merge(&(struct merge_source){.path = store_fixture.path}, 1, false, merged,
+			  &error))
+		fail_msg("%s", error);
+	assert_int_equal(database_open(merged, true, &database, NULL), 0);
+	assert_int_equal(database_query_number(database, BLOCKS, &count), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(database_query_number(database, "SELECT count(*) FROM totals", &count), 0);
+	assert_true(count > STORE_TOTALS_SPREAD_MAX / 2);
+	database_close(database);
+	char *text = report_text_of(merged);
+	assert_string_equal(text, expected);
+	free(text);
+	free(expected);
+	unlink(merged);
+}
+
 static void damaged_blocks_are_refused(void **state)
 {
 	static const char *const damages[] = {
@@ -278,6 +310,7 @@ int main(void)
 		TEST(rows_and_blocks_add_up),
 		TEST(very_many_totals_stay_in_blocks),
 		TEST(reports_and_merges_have_the_totals_of_blocks),
+		TEST(a_merge_of_one_profile_has_all_totals_as_rows),
 		TEST(damaged_blocks_are_refused),
 		TEST(negative_totals_are_refused),
 	};
