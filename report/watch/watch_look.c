@@ -9,6 +9,7 @@
 #include "watch_onset.h"
 #include "watch_recent.h"
 #include "watch_replay.h"
+#include "watch_unstarted.h"
 
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
@@ -522,6 +523,8 @@ int watch_look_make(const struct profile_recent *recent, const struct profile *p
 
 	*look = (struct watch_look){.findings = NULL};
 	int error = watch_absence_find(recent, &look->absences, &look->nr_absences);
+	if (!error)
+		error = watch_unstarted_add(recent, &look->absences, &look->nr_absences);
 	if (!error)
 		error = straggler_stages_find(recent->profile, recent->calls, &matter.stages);
 	if (!error)

@@ -32,7 +32,7 @@ struct watch_look {
 	struct watch_pace *paces; /* owns; of the communicators in the window */
 	uint32_t nr_paces;
 	struct watch_absence
-		*absences; /* owns; ranks for which others wait: at most WATCH_ABSENCE_MAX */
+		*absences; /* owns; at most WATCH_ABSENCE_MAX, and as of watch_unstarted.h */
 	uint32_t nr_absences;
 	uint64_t
 		newest; /* as of watch_recent.h: equal in two looks if no collective came between */

@@ -8,8 +8,20 @@
 
 #include <cmocka.h>
 
+#include "report/watch/watch_waits.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "watched_job.h"
+
+static uint32_t nr_begun, nr_come;
+
+static int count_waits(void *context, const struct watch_wait *wait, bool begins)
+{
+	(void)context;
+	(void)wait;
+	nr_begun += begins;
+	nr_come += !begins;
+	return 0;
+}
 
 /* All ranks but those with a bit call the next collective, whose kernel does not end. */
 static void wait_for(uint32_t absent)
@@ -100,6 +112,37 @@ static void with_capture_windows_nobody_is_missing(void **state)
 	watch_look_fini(&found);
 }
 
+static void ranks_that_never_started_are_found(void **state)
+{
+	struct watch_waits waits = {.list = NULL};
+
+	(void)state;
+	job_world(RANKS + 2);
+	watched.processes[0] =
+		job_process(RANKS); /* the newest tells the size; its rank 9 is not there */
+	struct watch_look found = watched_look();
+	assert_int_equal(found.nr_absences, 1);
+	const struct watch_absence *absence = &found.absences[0];
+	assert_non_null(strstr(absence->finding.name, "ranks of "));
+	assert_string_equal(absence->finding.text,
+			    "rank 9 has not started, or used no CUDA yet: 9 of 10 are here");
+	assert_int_equal(absence->finding.nr_ranks, 1);
+	assert_int_equal(absence->finding.ranks[0], 9);
+	nr_begun = nr_come = 0;
+	for (uint64_t s = 0; s <= 61; s++)
+		assert_int_equal(
+			watch_waits_take(&waits, absence, 1, s * 1000 * MS, count_waits, NULL), 0);
+	assert_int_equal(nr_begun, 1);
+	assert_int_equal(watch_waits_take(&waits, NULL, 0, 62000 * MS, count_waits, NULL), 0);
+	assert_int_equal(nr_come, 1);
+	watch_look_fini(&found);
+	watch_waits_fini(&waits);
+	job_process(RANKS + 1);
+	found = watched_look();
+	assert_int_equal(found.nr_absences, 0);
+	watch_look_fini(&found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, watched_set_up, job_tear_down)
@@ -109,6 +152,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
 						watched_set_up_hosts, job_tear_down),
 		TEST(with_capture_windows_nobody_is_missing),
+		TEST(ranks_that_never_started_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
