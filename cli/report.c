@@ -322,6 +322,14 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 				   report_plane_options((enum report_plane)plane));
 }
 
+/* The same of memory. */
+static void say_no_memory(const struct report *report, const struct report_tree *tree)
+{
+	if (report->names.memory != REPORT_MEMORY_NONE && tree->nr_memory == 0)
+		log_notice("--memory: the profile has nothing of it; `flamegrid run --record "
+			   "memory` records it");
+}
+
 /* Rows of too many leaves stand for several threads, streams and so on. */
 static void say_given_up(const struct report_tree *tree)
 {
@@ -428,6 +436,7 @@ static void say_end(const struct report *report, const struct report_view *view)
 	const enum report_format format = report->request.format;
 
 	say_empty_planes(report->names.planes, view->tree);
+	say_no_memory(report, view->tree);
 	if (format == REPORT_JSON || format == REPORT_CSV)
 		say_given_up(view->tree);
 	if (!report_subject_says_state(format))

@@ -447,12 +447,24 @@ void output_dir_close(struct output_dir *output, bool keep)
 	give_back(output, !keep);
 }
 
+/* Returns whether a path is that of a file that a run has made of the store beside it, which is written into buffer. */
+static bool is_made_of_store(const char *path, char buffer[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return (strcmp(name, OUTPUT_HTML) == 0 || strcmp(name, OUTPUT_FOLDED) == 0) &&
+	       snprintf(buffer, PATH_MAX, "%.*s" OUTPUT_STORE, (int)(name - path), path) <
+		       PATH_MAX &&
+	       access(buffer, F_OK) == 0;
+}
+
 const char *output_dir_store(const char *path, char buffer[static PATH_MAX])
 {
 	struct stat status;
 
-	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		snprintf(buffer, PATH_MAX, "%s/" OUTPUT_STORE, path);
+	else if (!is_made_of_store(path, buffer))
 		return path;
-	snprintf(buffer, PATH_MAX, "%s/" OUTPUT_STORE, path);
 	return buffer;
 }

@@ -98,6 +98,10 @@ for option in --by=rank --weight=count --lines=off --ranks --strict; do
 		contains "$pages refuses ${option%=*}" err ": ${option%=*} changes nothing"
 	done
 done
+"$flamegrid" report flamegrid-profile/flame.html >out 2>err
+check "the page names its profile" grep -qE ';\[GPU0_Kernel\][^ ]* [0-9]+$' out
+"$flamegrid" report --memory peak flamegrid-profile >out 2>err
+contains "no memory: what records it" err "flamegrid run --record memory"
 rm flamegrid-profile/flame.html
 "$flamegrid" report --open flamegrid-profile 2>err
 same "no page: status" $? 1
