@@ -340,11 +340,12 @@ static void judge_row(const struct checker *checker, struct check_row *row,
 	const double limit = log1p(checker->question->max_regress), change = log1p(row->change);
 	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_judged);
 	const double above = noise_width(noise, RUN_CHECK_MISSES);
+	const double either = fmax(above, below);
 
 	row->low = expm1(change - below);
 	row->high = expm1(change + above);
 	row->resolves = expm1(below + above);
-	if (change + fmax(above, below) < -EXACT)
+	if (change + either < -EXACT && change - either < EXACT - limit)
 		row->state = CHECK_FASTER;
 	else if (change + above < limit - EXACT)
 		row->state = CHECK_SAME;

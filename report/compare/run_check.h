@@ -3,7 +3,8 @@
  * For each kernel there is the change of its time a step, and an interval that chance leaves with a small probability.
  * The change is that of launches a step times that of a launch's duration.
  *   - Above 0 and not below the limit: it has regressed.
- *   - Below the limit: it has not. Below 0: it has become faster.
+ *   - Below the limit: it has not.
+ *   - Below 0, and not above the limit with a minus: it has become faster.
  *   - Neither: the runs are too noisy to say.
  * Together, all kernels of equal runs have an alarm in at most 1 % of the cases. A change of the limit is found, or is
  * too noisy, but for 0.1 % of the cases. Used by one thread. */
@@ -35,7 +36,7 @@ enum check_source {
 
 enum check_state {
 	CHECK_SAME,
-	CHECK_FASTER, /* the interval is below 0 */
+	CHECK_FASTER, /* by the limit, or more */
 	CHECK_REGRESSED,
 	CHECK_NOISY,
 	CHECK_NEW,        /* only after; the row of all kernels judges it */

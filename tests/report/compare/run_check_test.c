@@ -365,11 +365,23 @@ static void a_faster_kernel_is_told(void **state)
 	check(1);
 	assert_int_equal(result->verdict, CHECK_FASTER);
 	assert_int_equal(row_of("planted")->state, CHECK_FASTER);
+	assert_true(row_of("planted")->high < 0);
 	assert_int_equal(row_of("gemm")->state, CHECK_SAME);
 	assert_has(CHECK_TEXT, "\nfaster: ");
 	assert_has(CHECK_JSON, "\"verdict\":\"faster\"");
 	assert_has(CHECK_MARKDOWN, "| faster | `planted` |");
 	assert_has(CHECK_JUNIT, "failures=\"0\" errors=\"0\" skipped=\"0\"");
+}
+
+/* As a regression below the limit is none. */
+static void less_than_the_limit_is_not_faster(void **state)
+{
+	(void)state;
+	run(&(struct plan){.planted_ns = 500});
+	run(&(struct plan){0});
+	check(1);
+	assert_int_equal(row_of("planted")->state, CHECK_SAME);
+	assert_int_equal(result->verdict, CHECK_SAME);
 }
 
 static void scaled_times_are_labelled(void **state)
@@ -435,6 +447,7 @@ int main(void)
 		TEST(other_types_of_gpus_are_refused),
 		TEST(damaged_windows_are_refused),
 		TEST(a_faster_kernel_is_told),
+		TEST(less_than_the_limit_is_not_faster),
 		TEST(scaled_times_are_labelled),
 		TEST(a_copy_is_told_from_another_run),
 		TEST(names_cannot_break_a_format),
