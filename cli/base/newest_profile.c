@@ -109,8 +109,8 @@ static bool has_parts(const char *store)
 {
 	struct profile_parts parts;
 	char *error = NULL;
-	bool are_several = profile_parts_find(&parts, store, &error) == 0 &&
-			   profile_parts_are_several(&parts);
+	bool are_several =
+		profile_parts_find(&parts, store, &error) == 0 && profile_parts_are_several(&parts);
 
 	free(error);
 	profile_parts_fini(&parts);

@@ -78,8 +78,8 @@ static void add_writer(struct report_busy_row *row, const struct report_busy_row
 }
 
 /* rows_of: for each device the number of its row, 0: none yet. */
-static int add_row(struct report_busy *busy, const struct collection *collection,
-		   uint32_t *rows_of, const struct timeline_entry *entry)
+static int add_row(struct report_busy *busy, const struct collection *collection, uint32_t *rows_of,
+		   const struct timeline_entry *entry)
 {
 	struct report_busy_row *row = &busy->rows[busy->nr_rows];
 	struct timeline_sums sums;
@@ -194,8 +194,8 @@ int report_busy_create(const struct profile *profile, struct report_busy **busy)
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(profile->collection->timelines, &nr_entries);
-	uint32_t *rows_of = calloc(roster_size(profile->collection->roster).devices + 1ull,
-				   sizeof(*rows_of));
+	uint32_t *rows_of =
+		calloc(roster_size(profile->collection->roster).devices + 1ull, sizeof(*rows_of));
 	int error = 0;
 
 	*busy = calloc(1, sizeof(**busy));
