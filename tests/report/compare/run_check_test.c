@@ -274,6 +274,8 @@ static void a_lossy_run_is_never_judged(void **state)
 	run(&(struct plan){0});
 	run(&(struct plan){.more = 1});
 	runs[1]->lossy = true;
+	free(runs[1]->device);
+	runs[1]->device = strdup("another");
 	check(1);
 	assert_int_equal(result->nr_regressed, 2);
 	assert_int_equal(result->verdict, CHECK_NOISY);
