@@ -523,9 +523,8 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
-		error = report_notices_make(builder->collection->catalog,
-					    builder->collection->roster, report->names,
-					    &report->notices, &report->tree.nr_notices);
+		error = report_notices_make(profile, report->names, &report->notices,
+					    &report->tree.nr_notices);
 	if (!error)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);

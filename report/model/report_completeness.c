@@ -32,8 +32,9 @@ struct judge {
 	struct report_fault left;               /* processes that outlived their agent's goodbye */
 	struct report_fault cut; /* the same, but their recording should have continued */
 	bool *is_open; /* own, by process id, as the next: its newest agent has not said goodbye */
-	bool *is_orphan;         /* an agent that read it has not said goodbye */
-	uint32_t *host_names;    /* owns; by host id, index of report_names; 0: no name */
+	bool *is_orphan;      /* an agent that read it has not said goodbye */
+	uint32_t *host_names; /* owns; by host id, index of report_names; 0: no name */
+	uint32_t *damages; /* owns; texts of the parts that were damaged, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
@@ -308,6 +309,24 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, "at");
 }
 
+/* The texts come from a file, and those of the names are clean. */
+static void write_damages(FILE *out, const struct judge *judge, bool *any)
+{
+	const uint32_t count = judge->profile->nr_damages;
+
+	if (!count)
+		return;
+	begin_fault(out, any);
+	write_share(out, count, 0, "parts");
+	fprintf(out, " of the profile %s damaged, and what %s held is missing: ",
+		count == 1 ? "was" : "were", count == 1 ? "it" : "they");
+	for (uint32_t i = 0; i < count && i < REPORT_FAULT_PLACES; i++)
+		fprintf(out, "%s%s", i ? ", " : "",
+			report_names_get(judge->names, judge->damages[i]));
+	if (count > REPORT_FAULT_PLACES)
+		fprintf(out, " and %u more", count - REPORT_FAULT_PLACES);
+}
+
 /* Writes all faults. Returns whether there are any. */
 static bool write_faults(FILE *out, const struct judge *judge)
 {
@@ -324,6 +343,7 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		} else
 			fputs("its aggregator ended without closing it", out);
 	}
+	write_damages(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);
 		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
@@ -467,11 +487,15 @@ static int gather(struct judge *judge)
 	judge->is_open = calloc(nr_processes + 1, sizeof(bool));
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
 	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
-	if (judge->is_open && judge->is_orphan && judge->host_names)
+	judge->damages = calloc(judge->profile->nr_damages + 1ul, sizeof(*judge->damages));
+	if (judge->is_open && judge->is_orphan && judge->host_names && judge->damages)
 		error = judge_sessions(judge);
 	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
 		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
 					    &judge->host_names[id]);
+	for (uint32_t i = 0; i < judge->profile->nr_damages && !error; i++)
+		error = report_names_text(judge->names, judge->profile->damages[i].text,
+					  &judge->damages[i]);
 	for (uint32_t id = 1; id <= nr_processes && !error; id++)
 		error = judge_process(judge, id);
 	return error;
@@ -515,5 +539,6 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);
+	free(judge.damages);
 	return error;
 }

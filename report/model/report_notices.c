@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "proto/topology_notice.h"
 
 #define MISSING_TEXT_SIZE 512u
@@ -160,16 +162,36 @@ static int note_ranks(const struct catalog *catalog, const struct roster *roster
 	return error;
 }
 
+/* ---- what was damaged */
+
+static int note_damages(const struct profile *profile, struct report_names *names,
+			struct report_notice *notices, uint32_t *nr)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < profile->nr_damages && !error; i++) {
+		char text[STORE_DAMAGE_SIZE + MISSING_TEXT_SIZE];
+
+		snprintf(text, sizeof(text),
+			 "a part of this profile was damaged, and what it held is missing: %s",
+			 profile->damages[i].text);
+		notices[*nr] = (struct report_notice){.nr_processes = 0};
+		error = report_names_text(names, text, &notices[(*nr)++].text);
+	}
+	return error;
+}
+
 /* ---- the whole */
 
-int report_notices_make(const struct catalog *catalog, const struct roster *roster,
-			struct report_names *names, struct report_notice **notices,
-			uint32_t *nr_notices)
+int report_notices_make(const struct profile *profile, struct report_names *names,
+			struct report_notice **notices, uint32_t *nr_notices)
 {
+	const struct catalog *catalog = profile->collection->catalog;
+	const struct roster *roster = profile->collection->roster;
 	uint32_t count = count_all(roster);
 	struct said *said = calloc(count + 1, sizeof(*said));
-	/* a text of a job, beside those of processes */
-	const size_t most = (size_t)count + roster_size(roster).processes;
+	/* a text of a job, and of a damaged part, beside those of processes */
+	const size_t most = (size_t)count + roster_size(roster).processes + profile->nr_damages;
 	int error = -ENOMEM;
 
 	*nr_notices = 0;
@@ -186,6 +208,8 @@ int report_notices_make(const struct catalog *catalog, const struct roster *rost
 	}
 	if (!error)
 		error = note_ranks(catalog, roster, names, *notices, nr_notices);
+	if (!error)
+		error = note_damages(profile, names, *notices, nr_notices);
 	free(said);
 	return error;
 }
