@@ -17,7 +17,7 @@ struct store_waits;
 
 struct store_options {
 	const char *title; /* the new title; NULL: keep the old one. Borrowed for the call */
-	int32_t nr_nodes; /* that will take part; 0 or less: not known, and the stored number stays */
+	int32_t nr_nodes;  /* as of store_life_opened() */
 	/* Totals stay in blocks (store_totals.h), which are merged ten times as fast as rows, and which SQL does not
 	 * find: for a store that becomes a part of another. */
 	bool totals_as_blocks;

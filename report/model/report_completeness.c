@@ -34,6 +34,8 @@ struct judge {
 	bool *is_open; /* own, by process id, as the next: its newest agent has not said goodbye */
 	bool *is_orphan;      /* an agent that read it has not said goodbye */
 	uint32_t *host_names; /* owns; by host id, index of report_names; 0: no name */
+	uint32_t
+		absent; /* the notice about ranks that are not there, index of report_names; 0: none */
 	uint32_t *damages; /* owns; texts of the parts that were damaged, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
 	bool has_nodes_missing;
@@ -348,7 +350,11 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		begin_fault(out, &any);
 		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
 			    (uint64_t)profile->nr_nodes, "nodes");
-		fputs(" did not join: their GPU work is not in the profile", out);
+		fputs(profile->nr_writers > 1 ? " did not join, or are in parts that were not "
+						"merged: their GPU work is not in the profile"
+					      : " did not join: their GPU work is not in the "
+						"profile",
+		      out);
 	}
 	if (judge->agents.count) {
 		begin_fault(out, &any);
@@ -470,9 +476,14 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	}
 	if (is_stopped)
 		return REPORT_STOPPED;
+	/* Parts that nobody merged look as ranks without GPU work do. */
+	const bool has_absent = judge->absent && judge->profile->nr_writers > 1;
 	if (!tree->lost || judge->left.count)
 		fputs(tree->lost ? "no more lost" : "nothing lost", out);
 	write_left(out, judge, " while it was recorded, and ", "that");
+	if (has_absent)
+		fprintf(out, "%s%s", tree->lost && !judge->left.count ? "" : ", but ",
+			report_names_get(judge->names, judge->absent));
 	return REPORT_COMPLETE;
 }
 
@@ -502,11 +513,13 @@ static int gather(struct judge *judge)
 }
 
 int report_completeness_make(const struct profile *profile, struct report_names *names,
-			     const struct report_tree *tree, enum report_state *state,
-			     char **sentence)
+			     const struct report_tree *tree, uint32_t absent,
+			     enum report_state *state, char **sentence)
 {
-	struct judge judge = {
-		.profile = profile, .roster = profile->collection->roster, .names = names};
+	struct judge judge = {.profile = profile,
+			      .roster = profile->collection->roster,
+			      .names = names,
+			      .absent = absent};
 	int error = gather(&judge);
 	size_t size;
 

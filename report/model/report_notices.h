@@ -10,8 +10,9 @@
 #include "report/profile/profile.h"
 
 /* Makes *notices, which the caller owns: free(). After those of processes comes one for each job of which ranks are not
- * in the profile, and one, of no process, for each part that was damaged. 0; -ENOMEM: *notices may be NULL. */
+ * in the profile, and one, of no process, for each part that was damaged. *absent: the text, in names, about the first
+ * such job; 0: there is none. 0; -ENOMEM: *notices may be NULL. */
 int report_notices_make(const struct profile *profile, struct report_names *names,
-			struct report_notice **notices, uint32_t *nr_notices);
+			struct report_notice **notices, uint32_t *nr_notices, uint32_t *absent);
 
 #endif
