@@ -476,8 +476,9 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	}
 	if (is_stopped)
 		return REPORT_STOPPED;
-	/* Parts that nobody merged look as ranks without GPU work do. */
-	const bool has_absent = judge->absent && judge->profile->nr_writers > 1;
+	/* Parts that nobody merged look as ranks without GPU work do, unless all nodes are known to be there. */
+	const bool has_absent =
+		judge->absent && judge->profile->nr_writers > 1 && judge->profile->nr_nodes <= 0;
 	if (!tree->lost || judge->left.count)
 		fputs(tree->lost ? "no more lost" : "nothing lost", out);
 	write_left(out, judge, " while it was recorded, and ", "that");
