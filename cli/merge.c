@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "aggregator/merge/profile_merge.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_damage.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/progress.h"
@@ -95,7 +97,23 @@ static bool reads_its_output(const struct merge *merge, char **argv)
 	return false;
 }
 
-static int merge_into_output(const struct merge *merge)
+/* Returns whether the merged profile lacks what was damaged. Its summary names that. */
+static bool has_damages(const char *store)
+{
+	struct store_damage *damages = NULL;
+	struct database *database;
+	uint32_t count = 0;
+	int error = database_open(store, true, &database, NULL);
+
+	if (!error)
+		error = store_damage_read(database, &damages, &count);
+	database_close(database);
+	free(damages);
+	return error || count;
+}
+
+/* *is_damaged: something was left out. 0 or -errno, after a line. */
+static int merge_into_output(const struct merge *merge, bool *is_damaged)
 {
 	struct merge_source *sources = calloc((size_t)merge->nr_paths, sizeof(*sources));
 	struct output_dir output;
@@ -115,6 +133,7 @@ static int merge_into_output(const struct merge *merge)
 		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
 	progress_stop(&progress);
+	*is_damaged = result == 0 && has_damages(store);
 	return output_files_finish(&output, result, error);
 }
 
@@ -127,6 +146,7 @@ int verb_merge(const char *program, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	char *error = NULL;
+	bool is_damaged = false;
 	int result = take_paths(&merge, argv, &error);
 	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
@@ -135,7 +155,7 @@ int verb_merge(const char *program, int argc, char **argv)
 					    "%s is a profile to be merged, and the output",
 					    merge.output_path);
 	else
-		result = merge_into_output(&merge);
+		result = merge_into_output(&merge, &is_damaged);
 	if (status == OPTION_LINE_GO && result >= 0)
 		say_what_is_written(&merge, argv);
 	for (int i = 0; i < merge.nr_paths && merge.wholes; i++)
@@ -144,5 +164,7 @@ int verb_merge(const char *program, int argc, char **argv)
 	free(error);
 	if (status != OPTION_LINE_GO)
 		return status;
-	return result < 0 ? EXIT_FAILED : EXIT_OK;
+	if (result < 0)
+		return EXIT_FAILED;
+	return is_damaged ? EXIT_LOSS : EXIT_OK;
 }

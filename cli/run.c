@@ -146,6 +146,7 @@ static int start_ranks(struct run *run)
 		.raw_samples = run->options.raw_samples,
 		.bytes_max = (uint64_t)run->options.max_mib << 20,
 		.task = run->options.task,
+		.strict = run->options.strict,
 		.folds_on_nodes = folds_on_nodes(run),
 		.spool = run->options.spool,
 		.agent = {.node_name = run->options.node_name,

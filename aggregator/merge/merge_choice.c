@@ -48,8 +48,7 @@ static int take_epoch(struct statement *row, void *context)
 	if (size != sizeof(position.epoch) || writer == 0 ||
 	    writer > adding->choice->count - adding->first)
 		return -EPROTO;
-	struct merge_candidate *candidate =
-		&adding->choice->candidates[adding->first + writer - 1];
+	struct merge_candidate *candidate = &adding->choice->candidates[adding->first + writer - 1];
 	memcpy(position.epoch, epoch, size);
 	return array_append(&candidate->positions, &candidate->nr_positions, &position,
 			    sizeof(position));
@@ -76,11 +75,11 @@ static bool has_all(const struct merge_candidate *b, const struct merge_candidat
 	for (uint32_t i = 0; i < a->nr_positions; i++) {
 		const struct merge_position *wanted = &a->positions[i];
 
-		while (at < b->nr_positions && memcmp(b->positions[at].epoch, wanted->epoch,
-						      sizeof(wanted->epoch)) < 0)
+		while (at < b->nr_positions &&
+		       memcmp(b->positions[at].epoch, wanted->epoch, sizeof(wanted->epoch)) < 0)
 			at++;
-		if (at == b->nr_positions || memcmp(b->positions[at].epoch, wanted->epoch,
-						    sizeof(wanted->epoch)) != 0 ||
+		if (at == b->nr_positions ||
+		    memcmp(b->positions[at].epoch, wanted->epoch, sizeof(wanted->epoch)) != 0 ||
 		    b->positions[at].sequence < wanted->sequence)
 			return false;
 	}
@@ -93,6 +92,15 @@ static int by_writer(const void *a, const void *b)
 	int order = memcmp(x->writer, y->writer, sizeof(x->writer));
 
 	return order ? order : (x->profile > y->profile) - (x->profile < y->profile);
+}
+
+/* Whether candidate is no better than best, which has all that it has. */
+static bool is_worse(const struct merge_candidate *candidate, const struct merge_candidate *best)
+{
+	if (!has_all(candidate, best))
+		return true;
+	return best->is_damaged != candidate->is_damaged ? candidate->is_damaged
+							 : best->closed || !candidate->closed;
 }
 
 /* An epoch and whose it is. */
@@ -148,11 +156,10 @@ int merge_choice_make(struct merge_choice *choice, uint32_t *one, uint32_t *othe
 		qsort(choice->candidates, choice->count, sizeof(*choice->candidates), by_writer);
 	for (uint32_t i = 0; i < choice->count; i++) {
 		struct merge_candidate *candidate = &choice->candidates[i];
-		bool is_same = best && memcmp(best->writer, candidate->writer,
-					      sizeof(best->writer)) == 0;
+		bool is_same =
+			best && memcmp(best->writer, candidate->writer, sizeof(best->writer)) == 0;
 
-		if (is_same && has_all(best, candidate) &&
-		    (best->closed || !candidate->closed || !has_all(candidate, best)))
+		if (is_same && has_all(best, candidate) && is_worse(candidate, best))
 			continue;
 		if (is_same && !has_all(candidate, best)) {
 			*one = best->profile;

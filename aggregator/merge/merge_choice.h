@@ -21,6 +21,7 @@ struct merge_candidate {
 	uint32_t profile; /* counts from 0 */
 	uint32_t id;      /* of the writer, in this profile */
 	bool closed, is_chosen;
+	bool is_damaged;                  /* the profile lacks something of it (merge_damage.h) */
 	struct merge_position *positions; /* owns; by epoch */
 	uint32_t nr_positions;
 };

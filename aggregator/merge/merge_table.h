@@ -20,12 +20,12 @@ enum merge_column {
 	MERGE_PROCESS,
 	/* an id that counts rows in the order in which they came; in the merged profile the process comes first */
 	MERGE_ARRIVAL,
-	MERGE_LEVEL,          /* of a timeline: decides of which kind the next two are */
-	MERGE_LEVEL_PROCESS,  /* a process, or the writer */
-	MERGE_LEVEL_DEVICE,   /* CUDA ordinal, or a device */
-	MERGE_PENDING_KIND,   /* decides what the block holds */
-	MERGE_COUNT,          /* elements of the block that follows */
-	MERGE_BLOCK_PENDING,  /* encoded by block_code.h, with ids in it */
+	MERGE_LEVEL,         /* of a timeline: decides of which kind the next two are */
+	MERGE_LEVEL_PROCESS, /* a process, or the writer */
+	MERGE_LEVEL_DEVICE,  /* CUDA ordinal, or a device */
+	MERGE_PENDING_KIND,  /* decides what the block holds */
+	MERGE_COUNT,         /* elements of the block that follows */
+	MERGE_BLOCK_PENDING, /* encoded by block_code.h, with ids in it */
 	MERGE_BLOCK_SAMPLES,
 	MERGE_BLOCK_WORK,
 	MERGE_IDS_KIND, /* rows of an agent's ids of other things than processes are left out */
@@ -34,8 +34,9 @@ enum merge_column {
 
 struct merge_table {
 	const char *name;
-	const char *order;    /* of reading; NULL: it makes no difference */
-	const char *conflict; /* what happens to a row that the merged profile has already; NULL: there is none */
+	const char *order; /* of reading; NULL: it makes no difference */
+	const char *
+		conflict; /* what happens to a row that the merged profile has already; NULL: there is none */
 	unsigned char columns[MERGE_COLUMNS_MAX]; /* enum merge_column; 0 ends them */
 };
 

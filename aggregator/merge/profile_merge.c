@@ -12,6 +12,7 @@
 
 #include "merge_choice.h"
 #include "merge_copy.h"
+#include "merge_damage.h"
 #include "merge_union.h"
 
 #include "aggregator/profile/collection.h"
@@ -34,6 +35,12 @@ struct merging {
 	struct merge_union *whole;
 	struct merge_map *maps; /* of each source; owns */
 	struct merge_choice choice;
+	struct merge_damages damages;
+	/* damaged sources, which the next attempt leaves out */
+	bool *is_left_out; /* for each source; owns */
+	uint32_t nr_left_out;
+	struct merge_damages left_out;
+	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
 	char **error;
 };
@@ -80,6 +87,31 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 	return status ? fail(merging, path, status, database_error(*database)) : 0;
 }
 
+/* Takes the line about a damaged source as the reason. */
+static int leave_source_out(struct merging *merging, uint32_t profile)
+{
+	struct database *database;
+
+	if (merging->reason)
+		free(*merging->error);
+	else
+		merging->reason = *merging->error;
+	*merging->error = NULL;
+	merging->is_left_out[profile] = true;
+	if (merging->sources[profile].is_left_out)
+		*merging->sources[profile].is_left_out = true;
+	merging->nr_left_out++;
+	/* It may still tell its host. */
+	if (open_input(merging, profile, MERGE_PART_NAMES, &database)) {
+		free(*merging->error);
+		*merging->error = NULL;
+	}
+	int error = merge_damages_add_whole(&merging->left_out, profile, &merging->sources[profile],
+					    database);
+	close_input(database);
+	return error;
+}
+
 static int load_names(const struct merging *merging, const char *path, struct database *database,
 		      struct collection *collection)
 {
@@ -103,8 +135,8 @@ static int take_title(struct merging *merging, struct database *database)
 	return error;
 }
 
-/* What there is, and how far each profile came. */
-static int survey(struct merging *merging, uint32_t profile)
+/* What there is, and how far each profile came. *is_store: the error is one of what stands in it. */
+static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 {
 	const struct merge_source *source = &merging->sources[profile];
 	const char *path = source->path;
@@ -119,6 +151,7 @@ static int survey(struct merging *merging, uint32_t profile)
 		close_input(database);
 		return 0;
 	}
+	*is_store = !error;
 	if (!error && !(collection = collection_create()))
 		error = fail(merging, path, -ENOMEM, strerror(ENOMEM));
 	if (!error)
@@ -129,12 +162,30 @@ static int survey(struct merging *merging, uint32_t profile)
 			error = merge_union_add(merging->whole, collection, database,
 						&merging->maps[profile]);
 		if (!error)
+			error = merge_damages_add(&merging->damages, profile, source, database);
+		if (!error)
 			error = take_title(merging, database);
 		if (error)
 			fail(merging, path, error, strerror(-error));
 	}
 	collection_destroy(collection);
 	close_input(database);
+	return error;
+}
+
+static int survey_all(struct merging *merging)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
+		bool is_store = false;
+
+		if (merging->is_left_out[i])
+			continue;
+		error = survey(merging, i, &is_store);
+		if (error == -EPROTO && (is_store || merging->of_one_job))
+			error = leave_source_out(merging, i);
+	}
 	return error;
 }
 
@@ -257,8 +308,8 @@ static int write_title(const struct merging *merging, struct database *database)
 	return error;
 }
 
-/* The result must be what a reader accepts. */
-static int check_result(struct database *database)
+/* Whether the database is what a reader accepts. */
+static int check(struct database *database)
 {
 	struct collection *collection = collection_create();
 	int error = collection ? store_loader_load(database, collection) : -ENOMEM;
@@ -267,8 +318,53 @@ static int check_result(struct database *database)
 	return error;
 }
 
-static int write_merged(const struct merging *merging, struct database *database)
+/* Leaves out the sources that no reader accepts. -EPROTO: there is none. */
+static int find_damaged(struct merging *merging)
 {
+	const uint32_t before = merging->nr_left_out;
+	int error = 0;
+
+	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
+		struct database *database;
+
+		if (merging->is_left_out[i] || !has_chosen(merging, i))
+			continue;
+		error = open_input(merging, i, MERGE_PART_ALL, &database);
+		if (!error && (error = check(database)) != 0)
+			fail(merging, merging->sources[i].path, error,
+			     "damaged: what stands in it cannot be");
+		close_input(database);
+		if (error == -EPROTO)
+			error = leave_source_out(merging, i);
+	}
+	return error || merging->nr_left_out > before ? error : -EPROTO;
+}
+
+static int copy_all(struct merging *merging, struct merge_copy *copy)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
+		if (!has_chosen(merging, i))
+			continue;
+		error = copy_profile(merging, i, copy);
+		if (error == -EPROTO)
+			error = leave_source_out(merging, i);
+	}
+	return error;
+}
+
+static int write_damages(const struct merging *merging, struct database *database)
+{
+	int error = merge_damages_write(&merging->left_out, &merging->choice, database);
+
+	return error ? error : merge_damages_write(&merging->damages, &merging->choice, database);
+}
+
+/* -EAGAIN: sources were left out meanwhile. */
+static int write_merged(struct merging *merging, struct database *database)
+{
+	const uint32_t nr_left_out = merging->nr_left_out;
 	struct merge_copy *copy = NULL;
 	/* Without a journal: until it is whole, the file has another name. */
 	int error = database_execute(database, "PRAGMA journal_mode = OFF;"
@@ -284,17 +380,22 @@ static int write_merged(const struct merging *merging, struct database *database
 		error = write_title(merging, database);
 	if (!error)
 		error = merge_copy_create(database, &copy);
-	for (uint32_t i = 0; i < merging->nr_sources && !error; i++)
-		if (has_chosen(merging, i))
-			error = copy_profile(merging, i, copy);
 	if (!error)
+		error = write_damages(merging, database);
+	if (!error)
+		error = copy_all(merging, copy);
+	if (!error && merging->nr_left_out == nr_left_out)
 		error = merge_copy_end(copy,
 				       merging->of_one_job ? STORE_TOTALS_SPREAD_MAX : INT64_MAX);
 	merge_copy_destroy(copy);
+	if (!error && merging->nr_left_out > nr_left_out)
+		return -EAGAIN;
 	if (!error && merging->of_one_job)
 		error = store_life_unite(database);
 	if (!error)
-		error = check_result(database);
+		error = check(database);
+	if (error == -EPROTO && !find_damaged(merging))
+		return -EAGAIN;
 	if (!error)
 		error = database_execute(database, "COMMIT");
 	if (error)
@@ -314,7 +415,7 @@ static int sync_file(const char *path)
 }
 
 /* Beside the merged path, and then at it, all at once. */
-static int write_file(const struct merging *merging)
+static int write_file(struct merging *merging)
 {
 	char path[PATH_MAX];
 	struct database *database = NULL;
@@ -344,17 +445,22 @@ static int write_file(const struct merging *merging)
 	return error;
 }
 
-static int merge(struct merging *merging)
+/* -EAGAIN: sources were left out, and what they brought has to go: once more. */
+static int merge_once(struct merging *merging)
 {
+	const uint32_t nr_left_out = merging->nr_left_out;
 	uint32_t one, other;
-	int error = 0;
+	int error = survey_all(merging);
 
-	for (uint32_t i = 0; i < merging->nr_sources && !error; i++)
-		error = survey(merging, i);
 	if (error)
 		return error;
+	if (merging->nr_left_out == merging->nr_sources)
+		return error_text_set(merging->error, -EPROTO, "%s", merging->reason);
+	if (merging->nr_left_out > nr_left_out)
+		return -EAGAIN;
 	if (!merging->choice.count)
 		return fail(merging, merging->merged_path, -EPROTO, "all its parts are empty");
+	merge_damages_mark(&merging->damages, &merging->choice);
 	error = merge_choice_make(&merging->choice, &one, &other);
 	if (error == -EXDEV)
 		return error_text_set(merging->error, error,
@@ -367,6 +473,31 @@ static int merge(struct merging *merging)
 		     : write_file(merging);
 }
 
+static void forget(struct merging *merging)
+{
+	for (uint32_t i = 0; i < merging->nr_sources; i++)
+		merge_map_fini(&merging->maps[i]);
+	merge_union_destroy(merging->whole);
+	merge_choice_fini(&merging->choice);
+	merge_damages_fini(&merging->damages);
+	*merging->title = '\0';
+}
+
+/* Each attempt but the last one leaves out one source at least. */
+static int merge(struct merging *merging)
+{
+	int status;
+
+	do {
+		merging->whole = merge_union_create();
+		status = merging->whole
+				 ? merge_once(merging)
+				 : fail(merging, merging->merged_path, -ENOMEM, strerror(ENOMEM));
+		forget(merging);
+	} while (status == -EAGAIN);
+	return status;
+}
+
 int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool of_one_job,
 		  const char *merged_path, char **error)
 {
@@ -374,18 +505,17 @@ int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool 
 				  .nr_sources = nr_sources,
 				  .of_one_job = of_one_job,
 				  .merged_path = merged_path,
-				  .whole = merge_union_create(),
 				  .maps = calloc(nr_sources + 1ull, sizeof(*merging.maps)),
+				  .is_left_out = calloc(nr_sources + 1ull, sizeof(bool)),
 				  .error = error};
 
 	*error = NULL;
-	int status = merging.whole && merging.maps
+	int status = merging.maps && merging.is_left_out
 			     ? merge(&merging)
 			     : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
-	for (uint32_t i = 0; i < nr_sources && merging.maps; i++)
-		merge_map_fini(&merging.maps[i]);
+	merge_damages_fini(&merging.left_out);
+	free(merging.reason);
+	free(merging.is_left_out);
 	free(merging.maps);
-	merge_union_destroy(merging.whole);
-	merge_choice_fini(&merging.choice);
 	return status;
 }

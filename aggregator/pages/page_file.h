@@ -8,8 +8,9 @@
  * stays. */
 int page_file_write(const struct page_snapshot *snapshot, const char *path);
 
-/* Reads such a file. The caller owns the snapshot and its lists. 0; -EPROTO: it is no such file, is of a newer version,
- * or is damaged; -ENOENT, -EACCES, -EIO, -ENOMEM and others of open(2). On error *snapshot is NULL. */
+/* Reads such a file, as far as it is sound: what is damaged is counted (page_snapshot.h). The caller owns the snapshot
+ * and its lists. 0; -EPROTO: it is no such file, is of another version, or its head is damaged; -ENOENT, -EACCES, -EIO,
+ * -ENOMEM and others of open(2). On error *snapshot is NULL. */
 int page_file_read(const char *path, struct page_snapshot **snapshot);
 
 /* Frees a snapshot that was read, and its lists. Accepts NULL. */

@@ -20,6 +20,7 @@ struct page_writer {
 	struct page_round coming; /* the next round */
 	bool anew;                /* the next round replaces all pages, and may have any number */
 	bool ended;
+	uint32_t nr_lost; /* pages of the round that were damaged in the file */
 };
 
 struct page_set {
@@ -27,6 +28,7 @@ struct page_set {
 	uint32_t nr_writers, room_writers;
 	struct hash_index index; /* of writers; position + 1 */
 	uint64_t bytes;
+	uint32_t nr_lost; /* writers that the file lacks */
 	bool changed;
 	bool has_snapshot;
 	void **retired; /* owns, with the memory that they point to: the snapshot may still read it */
@@ -151,6 +153,7 @@ static int complete(struct page_set *set, struct page_writer *writer, struct pag
 	if (old)
 		retire(set, old);
 	writer->list = list;
+	writer->nr_lost = 0;
 	writer->anew = false;
 	set->changed = true;
 	return 0;
@@ -255,6 +258,23 @@ bool page_set_ended(const struct page_set *set, uint32_t writer)
 	return set->writers[writer].ended;
 }
 
+uint32_t page_set_lost_pages(const struct page_set *set, uint32_t writer)
+{
+	return set->writers[writer].nr_lost;
+}
+
+uint32_t page_set_pages(const struct page_set *set, uint32_t writer)
+{
+	const struct page_list *list = set->writers[writer].list;
+
+	return list ? list->count : 0;
+}
+
+uint32_t page_set_lost_writers(const struct page_set *set)
+{
+	return set->nr_lost;
+}
+
 int page_set_read(const struct page_set *set, uint32_t writer,
 		  int (*take_page)(void *context, const struct profile_page *page), void *context)
 {
@@ -287,6 +307,7 @@ struct page_snapshot *page_set_snapshot(struct page_set *set)
 	if (!snapshot)
 		return NULL;
 	snapshot->count = 0;
+	snapshot->nr_lost = set->nr_lost;
 	for (uint32_t i = 0; i < set->nr_writers; i++) {
 		const struct page_writer *writer = &set->writers[i];
 		struct page_snapshot_writer *copy = &snapshot->writers[snapshot->count];
@@ -294,7 +315,11 @@ struct page_snapshot *page_set_snapshot(struct page_set *set)
 		if (!writer->list)
 			continue;
 		*copy = (struct page_snapshot_writer){
-			.round = writer->round, .ended = writer->ended, .list = writer->list};
+			.round = writer->round,
+			.ended = writer->ended,
+			.nr_lost = writer->nr_lost,
+			.list = writer->list,
+		};
 		memcpy(copy->writer, writer->writer, WIRE_EPOCH_SIZE);
 		snapshot->count++;
 	}
@@ -325,6 +350,7 @@ int page_set_save(struct page_set *set, const char *path)
 /* Takes the lists of the snapshot. */
 static int restore(struct page_set *set, struct page_snapshot *snapshot)
 {
+	set->nr_lost = snapshot->nr_lost;
 	for (uint32_t i = 0; i < snapshot->count; i++) {
 		struct page_snapshot_writer *copy = &snapshot->writers[i];
 
@@ -335,6 +361,7 @@ static int restore(struct page_set *set, struct page_snapshot *snapshot)
 			return -ENOMEM;
 		writer->round = copy->round;
 		writer->ended = copy->ended;
+		writer->nr_lost = copy->nr_lost;
 		writer->list = copy->list;
 		writer->anew = true; /* its epoch is not known any more */
 		set->bytes += held_bytes(writer);

@@ -43,6 +43,12 @@ uint64_t page_set_round(const struct page_set *set, uint32_t writer);
 const uint8_t *page_set_writer(const struct page_set *set, uint32_t writer);
 bool page_set_ended(const struct page_set *set, uint32_t writer); /* page_set_end() */
 
+uint32_t page_set_pages(const struct page_set *set, uint32_t writer); /* of that round */
+
+/* Pages that this round lacks because they were damaged in a file, and writers of which all is lost in this way. */
+uint32_t page_set_lost_pages(const struct page_set *set, uint32_t writer);
+uint32_t page_set_lost_writers(const struct page_set *set);
+
 /* Gives each page of a writer's newest complete round to take(), in the order of page_reader_read(), as long as take()
  * returns 0. Returns what take() did. */
 int page_set_read(const struct page_set *set, uint32_t writer,
@@ -63,7 +69,9 @@ struct page_snapshot *page_set_snapshot(struct page_set *set);
 /* saved: false: the set still has changes. */
 void page_set_release(struct page_set *set, struct page_snapshot *snapshot, bool saved);
 
-/* Reads such a file. 0; -ENOENT; -EPROTO: it is no such file, or is damaged; -EACCES, -EIO, -ENOMEM. On error *set is
+/* Reads such a file, as far as it is sound. The set then tells what was damaged, and so does a file of it: a writer's
+ * pages until its next complete round, and writers that are not known any more for ever. 0; -ENOENT; -EPROTO: it is no
+ * such file, or its head is damaged; -EACCES, -EIO, -ENOMEM. On error *set is
  * NULL. */
 int page_set_load(const char *path, struct page_set **set);
 

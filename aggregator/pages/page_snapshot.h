@@ -13,12 +13,14 @@
 struct page_snapshot_writer {
 	uint8_t writer[WIRE_EPOCH_SIZE];
 	uint64_t round;
-	bool ended; /* the writer has said goodbye */
+	bool ended;       /* the writer has said goodbye */
+	uint32_t nr_lost; /* pages of the round that were damaged in a file; list lacks them */
 	struct page_list *list;
 };
 
 struct page_snapshot {
 	uint32_t count;
+	uint32_t nr_lost; /* further writers, of which a file had no sound head */
 	struct page_snapshot_writer writers[];
 };
 

@@ -20,7 +20,7 @@ struct aggregator_options {
 	void *zmq_context;           /* NULL: one of its own; needed for inproc:// */
 	const char *store_path;      /* created if it is missing, continued if it is a store */
 	const char *title;           /* for reports: the job or its command; may be NULL */
-	int32_t nr_nodes;            /* of the job; 0 or less: not known */
+	int32_t nr_nodes;            /* of the job; 0: not known; below 0: as of store_life.h */
 	uint32_t commit_interval_ms; /* 0: as commit_schedule.h says */
 	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: every agent may */
 	const struct key_set *keys;

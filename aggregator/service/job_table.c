@@ -103,7 +103,7 @@ static int open_profile(struct job *job, char **error)
 		.store_path = store,
 		.pages_path = nodes,
 		.title = job->title,
-		.nr_nodes = job->mark.nr_nodes,
+		.nr_nodes = job->mark.nr_nodes > 0 ? job->mark.nr_nodes : 0,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
 		.bytes_max = table->bytes_max,
 		.board = table->board,

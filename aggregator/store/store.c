@@ -141,16 +141,21 @@ static int configure(struct store *store)
 	return error;
 }
 
+/* The file may have seven eighths of the size. The rest is for the log, which goes into the file after each commit that
+ * leaves more than a 32nd in it. */
 static int set_size(struct database *database, uint64_t bytes_max)
 {
-	char sql[64];
+	char sql[160];
 	int64_t page;
 	int error = database_query_number(database, "PRAGMA page_size", &page);
 
 	if (error)
 		return error;
-	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
-		 (unsigned long long)(bytes_max / (uint64_t)page));
+	const unsigned long long log = bytes_max / 32, most = bytes_max - bytes_max / 8;
+	snprintf(sql, sizeof(sql),
+		 "PRAGMA max_page_count = %llu; PRAGMA wal_autocheckpoint = %llu;"
+		 "PRAGMA journal_size_limit = %llu",
+		 most / (unsigned long long)page, log / (unsigned long long)page + 1, log);
 	return database_execute(database, sql);
 }
 

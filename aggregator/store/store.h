@@ -17,11 +17,13 @@ struct store_waits;
 
 struct store_options {
 	const char *title; /* the new title; NULL: keep the old one. Borrowed for the call */
-	int32_t nr_nodes; /* that will take part; 0 or less: not known, and the stored number stays */
+	int32_t nr_nodes;  /* as of store_life_opened() */
 	/* Totals stay in blocks (store_totals.h), which are merged ten times as fast as rows, and which SQL does not
 	 * find: for a store that becomes a part of another. */
 	bool totals_as_blocks;
-	uint64_t bytes_max; /* of the file; 0: no limit. Beyond it commits fail as on a full disk */
+	/* Of the file and its log, within a tenth, unless one commit alone changes more than a fifth of it, or a reader
+	 * holds the log up. 0: no limit. Beyond it commits fail as on a full disk. */
+	uint64_t bytes_max;
 	bool compact; /* store_close() frees what is not needed any more, and may take STORE_COMPACT_MS for it */
 	/* Whether several hosts share the folder's file system: SQLite's shared memory does not work there. NULL:
 	 * statfs() decides, which tells NFS, Lustre, GPFS, CephFS, BeeGFS, SMB and others. */

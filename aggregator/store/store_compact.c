@@ -28,7 +28,7 @@ static bool has_room(const char *path, uint64_t bytes)
 /* Reports may still read a log; what is no file of ours alone is not replaced. 0, or -EAGAIN. */
 static int check(struct database *database, const char *path, struct stat *info)
 {
-	int64_t page = 0, pages = 0, unused = 0;
+	int64_t page = 0, pages = 0, unused = 0, most = 0;
 	char journal[16] = "";
 	int error = database_query_text(database, "PRAGMA journal_mode", journal, sizeof(journal));
 
@@ -38,10 +38,15 @@ static int check(struct database *database, const char *path, struct stat *info)
 		error = database_query_number(database, "PRAGMA page_count", &pages);
 	if (!error)
 		error = database_query_number(database, "PRAGMA freelist_count", &unused);
+	if (!error)
+		error = database_query_number(database, "PRAGMA max_page_count", &most);
 	if (error)
 		return error;
 	if (strcmp(journal, "delete") != 0 || lstat(path, info) < 0 || !S_ISREG(info->st_mode) ||
 	    info->st_nlink != 1 || database_has_moved(database))
+		return -EAGAIN;
+	/* Both files together have no more room than the one. */
+	if (pages - unused > most - pages)
 		return -EAGAIN;
 	if (unused * page < (int64_t)STORE_COMPACT_BYTES_MIN || unused < pages / 4)
 		return -EAGAIN;

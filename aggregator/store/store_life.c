@@ -11,12 +11,21 @@
 	"SELECT CASE WHEN count(*) > sum(closed IN (1, 2)) THEN 0"                                 \
 	" WHEN sum(closed = 2) > 0 THEN 2 ELSE 1 END FROM writers"
 
-/* One host may work for several writers: so the nodes are the hosts that came, and those that each writer missed. */
+/* One host may work for several writers: so the nodes are the hosts that came, and those that each writer missed.
+ * Parts of nodes missed those that no part of a job with as many nodes is of. */
 #define READ_NODES                                                                                 \
-	"SELECT CASE WHEN sum(nodes) = 0 THEN 0 WHEN count(*) = 1 THEN nodes"                      \
+	"SELECT CASE WHEN sum(nodes != 0) = 0 THEN 0 WHEN count(*) = 1 THEN abs(min(nodes))"       \
 	" ELSE (SELECT count(DISTINCT host) FROM epochs) + sum(max(0, nodes -"                     \
-	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id))) END"        \
-	" FROM writers"
+	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id)))"            \
+	" + (SELECT coalesce(sum(max(0, n - came)), 0) FROM (SELECT -nodes AS n,"                  \
+	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer IN"                         \
+	" (SELECT id FROM writers AS w WHERE w.nodes = parts.nodes)) AS came"                      \
+	" FROM writers AS parts WHERE nodes < 0 GROUP BY nodes)) END FROM writers"
+
+/* Where nodes have parts, all writers become parts of nodes, so that a part may be added later. */
+#define UNITE_PARTS                                                                                \
+	"UPDATE writers SET nodes = -(SELECT max(abs(nodes)) FROM writers)"                        \
+	" WHERE (SELECT min(nodes) FROM writers) < 0"
 
 /* The least writer that knows how many there are gets the missing ones, and its own. */
 #define UNITE_NODES                                                                                \
@@ -112,20 +121,23 @@ int store_life_opened(struct database *database, int32_t nr_nodes)
 	int error = database_execute(database, "UPDATE writers SET closed = 0");
 
 	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = %d", (int)nr_nodes);
-	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
+	return error || nr_nodes == 0 ? error : database_execute(database, sql);
 }
 
 int store_life_expect(struct database *database, uint32_t nr_nodes)
 {
-	char sql[80];
+	char sql[96];
 
-	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = max(nodes, %u)", nr_nodes);
+	snprintf(sql, sizeof(sql), "UPDATE writers SET nodes = max(nodes, %u) WHERE nodes >= 0",
+		 nr_nodes);
 	return database_execute(database, sql);
 }
 
 int store_life_unite(struct database *database)
 {
-	return database_execute(database, UNITE_NODES);
+	int error = database_execute(database, UNITE_PARTS);
+
+	return error ? error : database_execute(database, UNITE_NODES);
 }
 
 int store_life_left(struct database *database, enum store_life life)

@@ -43,12 +43,12 @@ enum store_life {
 	STORE_LIFE_RESTS = 2, /* until its writer goes on, or dies */
 };
 
-/* Write the store's state: it is open, with the number of nodes that will take part (0 or less: the stored one stays);
- * or its writer has left it. 0 or the database's error. */
+/* Write the store's state: it is open, with the number of nodes that will take part (0: the stored one stays; below 0:
+ * the store is the part of one node of so many); or its writer has left it. 0 or the database's error. */
 int store_life_opened(struct database *database, int32_t nr_nodes);
 int store_life_left(struct database *database, enum store_life life);
 
-/* Raises the number of nodes to at least this. 0 or the database's error. */
+/* Raises the number of nodes to at least this, but in the part of one node. 0 or the database's error. */
 int store_life_expect(struct database *database, uint32_t nr_nodes);
 
 /* Makes one number of those of several aggregators of one job, in a merged store: each has the number of the whole job,

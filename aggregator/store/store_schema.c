@@ -287,17 +287,31 @@ static int check_pages(struct database *database, const char *path, char **error
 	return 0;
 }
 
+/* Reads all at one moment, because a writer may just make the tables. */
+static int read_kind(struct database *database, int64_t *application_id, int64_t *version,
+		     int64_t *tables)
+{
+	int status = database_execute(database, "BEGIN");
+
+	if (!status)
+		status = database_query_number(database, "SELECT count(*) FROM sqlite_master",
+					       tables);
+	if (!status)
+		status = database_query_number(database, "PRAGMA application_id", application_id);
+	if (!status)
+		status = database_query_number(database, "PRAGMA user_version", version);
+	if (!status)
+		return database_execute(database, "COMMIT");
+	database_roll_back(database);
+	return status;
+}
+
 /* *version: of a store. */
 static int check(struct database *database, const char *path, int64_t *version, char **error)
 {
 	int64_t application_id, tables, others = 0;
-	int status = database_query_number(database, "PRAGMA application_id", &application_id);
+	int status = read_kind(database, &application_id, version, &tables);
 
-	if (!status)
-		status = database_query_number(database, "PRAGMA user_version", version);
-	if (!status)
-		status = database_query_number(database, "SELECT count(*) FROM sqlite_master",
-					       &tables);
 	if (status == -EPROTO)
 		return refuse(error, path, "damaged, or not a database", database_error(database));
 	if (status)

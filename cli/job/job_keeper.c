@@ -108,11 +108,12 @@ static int create_aggregator(struct job_keeper_process *process)
 	struct job_keeper_past *past = process->past;
 	const char *endpoints[ENDPOINTS] = {past->endpoints[0], past->endpoints[1]};
 	char store_path[PATH_MAX], pages_path[PATH_MAX], *error = NULL;
+	const int32_t nr_nodes = process->options->step->nr_nodes;
 	struct aggregator_options options = {
 		.endpoints = endpoints,
 		.store_path = store_path,
 		.title = process->options->title,
-		.nr_nodes = process->options->step->nr_nodes,
+		.nr_nodes = nr_nodes == JOB_STEP_UNKNOWN ? 0 : nr_nodes,
 		.keys = &process->rendezvous.text.keys,
 		.raw_samples = process->options->raw_samples,
 		.bytes_max = process->options->bytes_max,

@@ -123,6 +123,7 @@ static int create_aggregator(struct node_profile *profile,
 		.title = options->title,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.nr_nodes = options->nr_nodes > 0 ? -options->nr_nodes : 0,
 		.totals_as_blocks = true, /* all nodes' are merged */
 	};
 	char *error = NULL;

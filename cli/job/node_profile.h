@@ -26,6 +26,7 @@ struct node_profile_options { /* strings are borrowed until the end */
 	const char *node_name; /* as in agent_options */
 	const struct message_job
 		*job;       /* of a site's aggregator; NULL: the aggregator is the job's */
+	int32_t nr_nodes;   /* of the step; JOB_STEP_UNKNOWN */
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "address_list.h"
@@ -13,8 +14,34 @@
 
 #include "base/log.h"
 
+static bool is_taken(const char *path, struct stat *status)
+{
+	return lstat(path, status) == 0 &&
+	       (!S_ISREG(status->st_mode) || status->st_uid != geteuid());
+}
+
+bool own_rendezvous_is_taken(const char *output_path, const struct job_step *step)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	return !rendezvous_search_path(output_path, step, path) && is_taken(path, &status);
+}
+
 static int say_unwritable(const struct own_rendezvous *rendezvous, int error)
 {
+	struct stat status;
+
+	if (is_taken(rendezvous->path, &status)) {
+		log_error("%s is taken by a %s of user %u, so no node will find the aggregator: "
+			  "remove it, or choose another place (--output)",
+			  rendezvous->path,
+			  S_ISREG(status.st_mode)   ? "file"
+			  : S_ISDIR(status.st_mode) ? "directory"
+						    : "special file",
+			  (unsigned int)status.st_uid);
+		return error;
+	}
 	log_error("%s: cannot be written, so no node will find the aggregator: %s",
 		  rendezvous->path, strerror(-error));
 	return error;

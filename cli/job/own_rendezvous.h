@@ -3,6 +3,7 @@
 #define OWN_RENDEZVOUS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "aggregator/service/aggregator.h"
 #include "cli/base/job_step.h"
@@ -21,6 +22,9 @@ enum own_rendezvous_state {
 	/* the file is gone, or belongs to a later attempt of the step */
 	OWN_RENDEZVOUS_GONE,
 };
+
+/* Whether the step's file cannot be made because somebody else has its name: another user, or a directory. */
+bool own_rendezvous_is_taken(const char *output_path, const struct job_step *step);
 
 /* Makes the file, which has no name yet. 0; -EBUSY: another job's is there, and neither has a key; other -errno. Each
  * error comes after a message. Call own_rendezvous_close() in either case. */

@@ -18,6 +18,7 @@
 #include "cli/base/output_dir.h"
 
 #define LOOK_NS      100000000u
+#define GREETING_MS  500u /* members wait meanwhile */
 #define NS_PER_MS    1000000u
 #define CLOCK_SKEW_S 60 /* between the clocks of the file server and this host */
 #define TCP          "tcp://"
@@ -128,23 +129,41 @@ static int first_answer(const struct pollfd *connections, const bool *answered, 
 	return -1;
 }
 
-/* Returns how many connections are still being tried. */
-static uint32_t take_answers(struct pollfd *connections, bool *answered, uint32_t count)
+/* ZeroMQ greets each connection at once (ZMTP 3.1, signature). The port may be another program's by now. */
+static bool is_greeted(int fd)
+{
+	uint8_t first = 0;
+
+	return recv(fd, &first, sizeof(first), MSG_DONTWAIT) == sizeof(first) && first == 0xff;
+}
+
+/* greeted: an answer is the greeting, else that the connection is there. Returns how many connections are still being
+ * tried. */
+static uint32_t take_answers(struct pollfd *connections, bool *answered, uint32_t count,
+			     bool greeted)
 {
 	uint32_t open = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (connections[i].fd >= 0 && connections[i].revents) {
-			answered[i] = is_connected(connections[i].fd);
-			close(connections[i].fd);
-			connections[i].fd = -1;
+		struct pollfd *connection = &connections[i];
+
+		if (connection->fd >= 0 && connection->revents) {
+			if (greeted && connection->events == POLLOUT &&
+			    is_connected(connection->fd)) {
+				connection->events = POLLIN;
+			} else {
+				answered[i] = greeted ? is_greeted(connection->fd)
+						      : is_connected(connection->fd);
+				close(connection->fd);
+				connection->fd = -1;
+			}
 		}
 		open += connections[i].fd >= 0;
 	}
 	return open;
 }
 
-int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms)
+static int find_answer(const struct rendezvous *rendezvous, uint32_t within_ms, bool greeted)
 {
 	struct pollfd connections[RENDEZVOUS_ENDPOINTS_MAX];
 	bool answered[RENDEZVOUS_ENDPOINTS_MAX] = {false};
@@ -157,7 +176,7 @@ int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t wi
 			(struct pollfd){begin_connection(rendezvous->endpoints[i]), POLLOUT, 0};
 	while (found < 0 && open > 0 && (now_ns = clock_now_ns()) < until_ns) {
 		poll(connections, count, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
-		open = take_answers(connections, answered, count);
+		open = take_answers(connections, answered, count, greeted);
 		found = first_answer(connections, answered, count, false);
 	}
 	if (found < 0)
@@ -166,6 +185,11 @@ int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t wi
 		if (connections[i].fd >= 0)
 			close(connections[i].fd);
 	return found;
+}
+
+int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms)
+{
+	return find_answer(rendezvous, within_ms, false);
 }
 
 static int look(struct rendezvous_search *search, const char *path)
@@ -178,9 +202,8 @@ static int look(struct rendezvous_search *search, const char *path)
 		search->complained = true;
 	}
 	free(error);
-	return r == 0 && is_ours(search, path)
-		       ? rendezvous_search_reachable(&search->rendezvous, RENDEZVOUS_CONNECT_MS)
-		       : -1;
+	return r == 0 && is_ours(search, path) ? find_answer(&search->rendezvous, GREETING_MS, true)
+					       : -1;
 }
 
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,

@@ -37,8 +37,8 @@ int rendezvous_search_path(const char *output_path, const struct job_step *step,
 int rendezvous_search_init(struct rendezvous_search *search, const char *output_path,
 			   const struct job_step *step);
 
-/* Looks for the file, if it is time to. 1: it was found now, and *endpoint and *keys are borrowed until the next call;
- * 0: it was not found yet, or it was found before. */
+/* Looks for the file, and for an endpoint that greets as an aggregator does, if it is time to. 1: it was found now,
+ * and *endpoint and *keys are borrowed until the next call; 0: it was not found yet, or it was found before. */
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
 			   const struct key_set **keys);
 

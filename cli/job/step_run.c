@@ -1,5 +1,7 @@
 #include "step_run.h"
 
+#include "own_rendezvous.h"
+
 #include "base/log.h"
 
 #define DRAIN_MS 2000
@@ -12,6 +14,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.spool = options->spool,
 		.title = options->title,
 		.node_name = options->agent.node_name,
+		.nr_nodes = step->nr_nodes,
 		.job = options->site ? &options->site->job : NULL,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
@@ -27,7 +30,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.bytes_max = options->bytes_max,
 		.folds_on_nodes = options->folds_on_nodes,
 	};
-	const struct node_keeper_options node = {
+	struct node_keeper_options node = {
 		.step = step,
 		.output_path = options->output_path,
 		.site = options->site,
@@ -45,6 +48,12 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	 * agent. */
 	if (step->rank == 0 && !options->site)
 		r = job_keeper_start(&run->aggregator, &job);
+	/* Nobody will find an aggregator, so the node keeps what it has. */
+	if (r && !options->strict && own_rendezvous_is_taken(options->output_path, step)) {
+		node.profile = &profile;
+		run->folds_on_nodes = true;
+		r = 0;
+	}
 	if (r == 0)
 		r = node_member_join(&run->member, &node);
 	if (r) {

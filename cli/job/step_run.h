@@ -22,6 +22,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
 	const char *watch;          /* as of job_watch.h */
+	bool strict;                /* fails where no node would find the aggregator */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
 	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */

@@ -29,6 +29,11 @@ static const char *const job_names[] = {
 	"FLUX_JOB_ID",  "JOB_ID",      "TORCHELASTIC_RUN_ID",
 };
 
+/* An mpirun within a Slurm job starts its ranks itself, and those of other nodes from a step of its own. So their steps
+ * tell nothing. */
+static const char *const other_starters[] = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
+					     "MPI_LOCALRANKID", "PMI_PORT", "PALS_RANKID"};
+
 static const char *find(const char *environment, size_t size, const char *name, size_t *value_size)
 {
 	size_t name_size = strlen(name);
@@ -147,12 +152,25 @@ static void read_switch(const char *environment, size_t size, struct job_identit
 		 (int)kind_size, kind, (int)name_size, name);
 }
 
+static int32_t find_step(const char *environment, size_t size)
+{
+	size_t value_size;
+
+	for (size_t i = 0; i < sizeof(other_starters) / sizeof(*other_starters); i++)
+		if (find(environment, size, other_starters[i], &value_size))
+			return MESSAGE_RANK_NONE;
+	return find(environment, size, "SLURM_JOB_ID", &value_size)
+		       ? find_number(environment, size, "SLURM_STEP_ID")
+		       : MESSAGE_RANK_NONE;
+}
+
 void job_identity_read(const char *environment, size_t size, struct job_identity *identity)
 {
 	memset(identity, 0, sizeof(*identity));
 	identity->rank = identity->local_rank = identity->world_size = MESSAGE_RANK_NONE;
 	read_ranks(environment, size, identity);
 	read_switch(environment, size, identity);
+	identity->step = find_step(environment, size);
 
 	for (size_t i = 0; i < sizeof(job_names) / sizeof(*job_names); i++) {
 		size_t value_size;

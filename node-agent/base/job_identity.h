@@ -13,6 +13,8 @@
 struct job_identity {
 	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE: not known */
 	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer name is cut */
+	/* Slurm's number of the step that started the process; MESSAGE_RANK_NONE: not known, or another launcher did */
+	int32_t step;
 	/* "switch s3", "block b1": the last one above the node in Slurm's topology. "": not known, or too long */
 	char network_switch[JOB_IDENTITY_SWITCH_MAX];
 };

@@ -1,5 +1,6 @@
 #include "process_description.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,15 @@ struct process_description {
 static void set_job(struct process_description *description, const struct job_identity *identity)
 {
 	struct message_process *process = &description->process;
+	char name[JOB_IDENTITY_JOB_MAX + 16];
 	uint32_t job = process->job;
 
-	string_dictionary_intern(description->strings, identity->job, strlen(identity->job), &job);
+	/* Each step of a job has ranks of its own. */
+	if (identity->step == MESSAGE_RANK_NONE)
+		snprintf(name, sizeof(name), "%s", identity->job);
+	else
+		snprintf(name, sizeof(name), "%s.%" PRId32, identity->job, identity->step);
+	string_dictionary_intern(description->strings, name, strlen(name), &job);
 	if (process->rank != identity->rank || process->local_rank != identity->local_rank ||
 	    process->world_size != identity->world_size || process->job != job)
 		description->changed = true;

@@ -516,6 +516,7 @@ static int add_title(struct report *report, const struct profile *profile)
 static int build(struct builder *builder, const struct profile *profile)
 {
 	struct report *report = builder->report;
+	uint32_t absent = 0;
 	int error = add_processes(builder);
 
 	if (!error)
@@ -523,14 +524,13 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
-		error = report_notices_make(builder->collection->catalog,
-					    builder->collection->roster, report->names,
-					    &report->notices, &report->tree.nr_notices);
+		error = report_notices_make(profile, report->names, &report->notices,
+					    &report->tree.nr_notices, &absent);
 	if (!error)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);
 	if (!error)
-		error = report_completeness_make(profile, report->names, &report->tree,
+		error = report_completeness_make(profile, report->names, &report->tree, absent,
 						 &report->tree.state, &report->verdict);
 	if (!error)
 		error = add_title(report, profile);

@@ -32,8 +32,11 @@ struct judge {
 	struct report_fault left;               /* processes that outlived their agent's goodbye */
 	struct report_fault cut; /* the same, but their recording should have continued */
 	bool *is_open; /* own, by process id, as the next: its newest agent has not said goodbye */
-	bool *is_orphan;         /* an agent that read it has not said goodbye */
-	uint32_t *host_names;    /* owns; by host id, index of report_names; 0: no name */
+	bool *is_orphan;      /* an agent that read it has not said goodbye */
+	uint32_t *host_names; /* owns; by host id, index of report_names; 0: no name */
+	uint32_t
+		absent; /* the notice about ranks that are not there, index of report_names; 0: none */
+	uint32_t *damages; /* owns; texts of the parts that were damaged, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
@@ -308,6 +311,24 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, "at");
 }
 
+/* The texts come from a file, and those of the names are clean. */
+static void write_damages(FILE *out, const struct judge *judge, bool *any)
+{
+	const uint32_t count = judge->profile->nr_damages;
+
+	if (!count)
+		return;
+	begin_fault(out, any);
+	write_share(out, count, 0, "parts");
+	fprintf(out, " of the profile %s damaged, and what %s held is missing: ",
+		count == 1 ? "was" : "were", count == 1 ? "it" : "they");
+	for (uint32_t i = 0; i < count && i < REPORT_FAULT_PLACES; i++)
+		fprintf(out, "%s%s", i ? ", " : "",
+			report_names_get(judge->names, judge->damages[i]));
+	if (count > REPORT_FAULT_PLACES)
+		fprintf(out, " and %u more", count - REPORT_FAULT_PLACES);
+}
+
 /* Writes all faults. Returns whether there are any. */
 static bool write_faults(FILE *out, const struct judge *judge)
 {
@@ -324,11 +345,16 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		} else
 			fputs("its aggregator ended without closing it", out);
 	}
+	write_damages(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);
 		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
 			    (uint64_t)profile->nr_nodes, "nodes");
-		fputs(" did not join: their GPU work is not in the profile", out);
+		fputs(profile->nr_writers > 1 ? " did not join, or are in parts that were not "
+						"merged: their GPU work is not in the profile"
+					      : " did not join: their GPU work is not in the "
+						"profile",
+		      out);
 	}
 	if (judge->agents.count) {
 		begin_fault(out, &any);
@@ -450,9 +476,15 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	}
 	if (is_stopped)
 		return REPORT_STOPPED;
+	/* Parts that nobody merged look as ranks without GPU work do, unless all nodes are known to be there. */
+	const bool has_absent =
+		judge->absent && judge->profile->nr_writers > 1 && judge->profile->nr_nodes <= 0;
 	if (!tree->lost || judge->left.count)
 		fputs(tree->lost ? "no more lost" : "nothing lost", out);
 	write_left(out, judge, " while it was recorded, and ", "that");
+	if (has_absent)
+		fprintf(out, "%s%s", tree->lost && !judge->left.count ? "" : ", but ",
+			report_names_get(judge->names, judge->absent));
 	return REPORT_COMPLETE;
 }
 
@@ -467,22 +499,28 @@ static int gather(struct judge *judge)
 	judge->is_open = calloc(nr_processes + 1, sizeof(bool));
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
 	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
-	if (judge->is_open && judge->is_orphan && judge->host_names)
+	judge->damages = calloc(judge->profile->nr_damages + 1ul, sizeof(*judge->damages));
+	if (judge->is_open && judge->is_orphan && judge->host_names && judge->damages)
 		error = judge_sessions(judge);
 	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
 		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
 					    &judge->host_names[id]);
+	for (uint32_t i = 0; i < judge->profile->nr_damages && !error; i++)
+		error = report_names_text(judge->names, judge->profile->damages[i].text,
+					  &judge->damages[i]);
 	for (uint32_t id = 1; id <= nr_processes && !error; id++)
 		error = judge_process(judge, id);
 	return error;
 }
 
 int report_completeness_make(const struct profile *profile, struct report_names *names,
-			     const struct report_tree *tree, enum report_state *state,
-			     char **sentence)
+			     const struct report_tree *tree, uint32_t absent,
+			     enum report_state *state, char **sentence)
 {
-	struct judge judge = {
-		.profile = profile, .roster = profile->collection->roster, .names = names};
+	struct judge judge = {.profile = profile,
+			      .roster = profile->collection->roster,
+			      .names = names,
+			      .absent = absent};
 	int error = gather(&judge);
 	size_t size;
 
@@ -515,5 +553,6 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);
+	free(judge.damages);
 	return error;
 }

@@ -18,12 +18,13 @@
  * REPORT_EMPTY: nothing was recorded, and no fault is known.
  * REPORT_INCOMPLETE: an unknown amount is missing. The sentence names it.
  *
- * *tree has its sums and losses. *sentence is one line without an end, which the caller owns (free()): "nothing lost",
+ * *tree has its sums and losses. absent: as of report_notices_make(); a complete profile of several aggregators says
+ * so. *sentence is one line without an end, which the caller owns (free()): "nothing lost",
  * or "INCOMPLETE: 3 of 64 agents did not say goodbye: node07 (ranks 56-63) since 2026-11-22 12:01:07". A fault names at
  * most REPORT_FAULT_PLACES places, and a place at most REPORT_FAULT_RANGES ranges of ranks (report_fault.h). 0;
  * -ENOMEM: *sentence is NULL. */
 int report_completeness_make(const struct profile *profile, struct report_names *names,
-			     const struct report_tree *tree, enum report_state *state,
-			     char **sentence);
+			     const struct report_tree *tree, uint32_t absent,
+			     enum report_state *state, char **sentence);
 
 #endif

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "proto/topology_notice.h"
 
 #define MISSING_TEXT_SIZE 512u
+#define RANGES_SIZE       128u
+#define RANGES_MAX        8u
 
 struct said {
 	uint32_t text, process;
@@ -107,6 +111,30 @@ static int by_job(const void *a, const void *b)
 	return (one->rank > two->rank) - (one->rank < two->rank);
 }
 
+/* Writes the ranks that are not there: "2-3, 6". */
+static void write_ranges(const struct member *members, uint32_t count, int32_t world_size,
+			 char ranges[static RANGES_SIZE])
+{
+	int32_t next = 0;
+	uint32_t nr_ranges = 0;
+	size_t used = 0;
+
+	*ranges = '\0';
+	for (uint32_t i = 0; i <= count && next < world_size; i++) {
+		const int32_t rank = i < count ? members[i].rank : world_size;
+
+		if (rank > next && nr_ranges++ == RANGES_MAX)
+			snprintf(ranges + used, RANGES_SIZE - used, ", ...");
+		if (rank > next && nr_ranges <= RANGES_MAX)
+			used += (size_t)snprintf(ranges + used, RANGES_SIZE - used,
+						 rank > next + 1 ? "%s%" PRId32 "-%" PRId32
+								 : "%s%" PRId32,
+						 used ? ", " : "", next, rank - 1);
+		if (rank >= next)
+			next = rank == INT32_MAX ? rank : rank + 1;
+	}
+}
+
 /* Half of a job's nodes look like a whole job: merged by hand, say. So the ranks of a job that have no process here are
  * counted. members: of one job, in order of rank. */
 static int note_missing(const struct catalog *catalog, const struct member *members, uint32_t count,
@@ -114,7 +142,7 @@ static int note_missing(const struct catalog *catalog, const struct member *memb
 {
 	uint32_t nr_ranks = 0, size;
 	int32_t world_size = 0;
-	char text[MISSING_TEXT_SIZE];
+	char text[MISSING_TEXT_SIZE], ranges[RANGES_SIZE];
 	const char *job = catalog_string(catalog, members->job, &size);
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -124,12 +152,13 @@ static int note_missing(const struct catalog *catalog, const struct member *memb
 	}
 	if (world_size <= 0 || nr_ranks >= (uint32_t)world_size)
 		return 0;
+	write_ranges(members, count, world_size, ranges);
 	snprintf(text, sizeof(text),
 		 "%" PRIu32 " of %" PRId32
-		 " ranks%s%.*s are not in this profile: they have used no "
+		 " ranks%s%.*s are not in this profile (%s): they have used no "
 		 "CUDA, were not recorded, or are in a part that was not merged",
 		 (uint32_t)world_size - nr_ranks, world_size, size ? " of job " : "", (int)size,
-		 job);
+		 job, ranges);
 	notices[*nr].nr_processes = count;
 	return report_names_text(names, text, &notices[(*nr)++].text);
 }
@@ -160,19 +189,39 @@ static int note_ranks(const struct catalog *catalog, const struct roster *roster
 	return error;
 }
 
+/* ---- what was damaged */
+
+static int note_damages(const struct profile *profile, struct report_names *names,
+			struct report_notice *notices, uint32_t *nr)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < profile->nr_damages && !error; i++) {
+		char text[STORE_DAMAGE_SIZE + MISSING_TEXT_SIZE];
+
+		snprintf(text, sizeof(text),
+			 "a part of this profile was damaged, and what it held is missing: %s",
+			 profile->damages[i].text);
+		notices[*nr] = (struct report_notice){.nr_processes = 0};
+		error = report_names_text(names, text, &notices[(*nr)++].text);
+	}
+	return error;
+}
+
 /* ---- the whole */
 
-int report_notices_make(const struct catalog *catalog, const struct roster *roster,
-			struct report_names *names, struct report_notice **notices,
-			uint32_t *nr_notices)
+int report_notices_make(const struct profile *profile, struct report_names *names,
+			struct report_notice **notices, uint32_t *nr_notices, uint32_t *absent)
 {
+	const struct catalog *catalog = profile->collection->catalog;
+	const struct roster *roster = profile->collection->roster;
 	uint32_t count = count_all(roster);
 	struct said *said = calloc(count + 1, sizeof(*said));
-	/* a text of a job, beside those of processes */
-	const size_t most = (size_t)count + roster_size(roster).processes;
+	/* a text of a job, and of a damaged part, beside those of processes */
+	const size_t most = (size_t)count + roster_size(roster).processes + profile->nr_damages;
 	int error = -ENOMEM;
 
-	*nr_notices = 0;
+	*nr_notices = *absent = 0;
 	*notices = calloc(most + 1, sizeof(**notices));
 	if (said && *notices)
 		error = collect(catalog, roster, names, said, &count);
@@ -184,8 +233,13 @@ int report_notices_make(const struct catalog *catalog, const struct roster *rost
 		*nr_notices = group(said, count, *notices);
 		qsort(*notices, *nr_notices, sizeof(**notices), by_processes);
 	}
+	const uint32_t nr_said = *nr_notices;
 	if (!error)
 		error = note_ranks(catalog, roster, names, *notices, nr_notices);
+	if (!error && *nr_notices > nr_said)
+		*absent = (*notices)[nr_said].text;
+	if (!error)
+		error = note_damages(profile, names, *notices, nr_notices);
 	free(said);
 	return error;
 }

@@ -7,13 +7,12 @@
 #include "report_names.h"
 #include "report_tree.h"
 
-#include "aggregator/profile/catalog.h"
-#include "aggregator/profile/roster.h"
+#include "report/profile/profile.h"
 
 /* Makes *notices, which the caller owns: free(). After those of processes comes one for each job of which ranks are not
- * in the profile. 0; -ENOMEM: *notices may be NULL. */
-int report_notices_make(const struct catalog *catalog, const struct roster *roster,
-			struct report_names *names, struct report_notice **notices,
-			uint32_t *nr_notices);
+ * in the profile, and one, of no process, for each part that was damaged. *absent: the text, in names, about the first
+ * such job; 0: there is none. 0; -ENOMEM: *notices may be NULL. */
+int report_notices_make(const struct profile *profile, struct report_names *names,
+			struct report_notice **notices, uint32_t *nr_notices, uint32_t *absent);
 
 #endif

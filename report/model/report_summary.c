@@ -207,7 +207,7 @@ void report_summary_notices(FILE *out, const struct report_tree *tree, const cha
 		const struct report_notice *notice = &tree->notices[i];
 
 		fprintf(out, "%snote: %s", prefix, tree->strings[notice->text]);
-		if (tree->nr_processes > 1)
+		if (tree->nr_processes > 1 && notice->nr_processes)
 			fprintf(out, " (%s of %s processes)",
 				report_summary_count(notice->nr_processes, number),
 				report_summary_count(tree->nr_processes, all));

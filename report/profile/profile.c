@@ -70,6 +70,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	if (!error)
 		error = load_title(database, &profile->title);
 	if (!error)
+		error = store_damage_read(database, &profile->damages, &profile->nr_damages);
+	if (!error)
 		error = store_life_read(database, life, &profile->nr_nodes);
 	if (!error)
 		error = store_life_writers(database, &profile->nr_writers, &profile->nr_open);
@@ -178,6 +180,7 @@ void profile_destroy(struct profile *profile)
 	fold_table_destroy(profile->idle);
 	collective_splits_fini(&profile->splits);
 	free(profile->title);
+	free(profile->damages);
 	free(profile);
 }
 

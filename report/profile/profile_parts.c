@@ -20,8 +20,10 @@
 /* One node's profile, as a source of a merge. */
 struct node {
 	const struct profile_part *part;
-	uint32_t writer;
+	uint32_t writer; /* in its set; NODE_LOST: what nobody can read of it */
 };
+
+#define NODE_LOST UINT32_MAX
 
 struct sources {
 	struct merge_source *list; /* owns */
@@ -129,6 +131,11 @@ void profile_parts_fini(struct profile_parts *parts)
 
 /* ---- reading */
 
+static uint32_t nr_writers(const struct profile_part *part)
+{
+	return part->set ? page_set_writers(part->set) : 0;
+}
+
 int profile_parts_load(struct profile_parts *parts, char **error)
 {
 	*error = NULL;
@@ -136,17 +143,20 @@ int profile_parts_load(struct profile_parts *parts, char **error)
 		struct profile_part *part = &parts->parts[i];
 		int status = page_set_load(part->nodes_path, &part->set);
 
-		if (status && status != -ENOENT)
+		part->are_nodes_damaged = status == -EPROTO;
+		if (status && status != -ENOENT && status != -EPROTO)
 			return error_text_set(error, status, "%s: %s", part->nodes_path,
-					      status == -EPROTO ? "damaged, or not of this version"
-								: strerror(-status));
+					      strerror(-status));
+		for (uint32_t k = 0; k < nr_writers(part); k++)
+			part->are_nodes_damaged |= page_set_lost_pages(part->set, k) > 0;
+		part->are_nodes_damaged |= part->set && page_set_lost_writers(part->set) > 0;
 	}
 	return 0;
 }
 
 bool profile_parts_are_several(const struct profile_parts *parts)
 {
-	return parts->nr_parts > 1 || parts->parts[0].set;
+	return parts->nr_parts > 1 || parts->parts[0].set || parts->parts[0].are_nodes_damaged;
 }
 
 /* ---- merging */
@@ -160,10 +170,17 @@ static int open_node(void *context, enum merge_part part, struct database **data
 {
 	const struct node *node = context;
 	struct page_store *store;
-	int status = page_store_create(
-		part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS, &store);
+	static const enum page_store_part parts[] = {
+		[MERGE_PART_NAMES] = PAGE_STORE_NAMES,
+		[MERGE_PART_ROWS] = PAGE_STORE_ROWS,
+		[MERGE_PART_ALL] = PAGE_STORE_ALL,
+	};
 
 	*database = NULL;
+	if (node->writer == NODE_LOST)
+		return error_text_set(error, -EPROTO, "%s: damaged, or not of this version",
+				      node->part->nodes_path);
+	int status = page_store_create(parts[part], &store);
 	if (!status)
 		status = page_set_read(node->part->set, node->writer, add_page, store);
 	if (status)
@@ -176,38 +193,47 @@ static int open_node(void *context, enum merge_part part, struct database **data
 		      : 0;
 }
 
-static uint32_t nr_writers(const struct profile_part *part)
-{
-	return part->set ? page_set_writers(part->set) : 0;
-}
-
 static int reserve(const struct profile_parts *parts, struct sources *sources)
 {
 	size_t room = 1;
 
 	for (uint32_t i = 0; i < parts->nr_parts; i++)
-		room += 1 + nr_writers(&parts->parts[i]);
+		room += 2 + nr_writers(&parts->parts[i]);
 	sources->list = calloc(room, sizeof(*sources->list));
 	sources->nodes = calloc(room, sizeof(*sources->nodes));
 	return sources->list && sources->nodes ? 0 : -ENOMEM;
 }
 
-static void list_part(const struct profile_part *part, struct sources *sources)
+static void list_part(struct profile_part *part, struct sources *sources)
 {
 	if (part->has_store)
-		sources->list[sources->nr++] = (struct merge_source){.path = part->path};
+		sources->list[sources->nr++] = (struct merge_source){
+			.path = part->path, .is_left_out = &part->is_store_damaged};
 	for (uint32_t i = 0; i < nr_writers(part); i++) {
 		struct node *node = &sources->nodes[sources->nr];
 
 		if (!page_set_round(part->set, i))
 			continue; /* no round of it is complete */
 		*node = (struct node){part, i};
-		sources->list[sources->nr++] =
-			(struct merge_source){part->nodes_path, open_node, node};
+		sources->list[sources->nr++] = (struct merge_source){
+			.path = part->nodes_path,
+			.open = open_node,
+			.context = node,
+			.writer = page_set_writer(part->set, i),
+			.nr_pages = page_set_pages(part->set, i),
+			.nr_lost = page_set_lost_pages(part->set, i),
+		};
+	}
+	if (part->set ? page_set_lost_writers(part->set) > 0 : part->are_nodes_damaged) {
+		struct node *node = &sources->nodes[sources->nr];
+
+		*node = (struct node){part, NODE_LOST};
+		sources->list[sources->nr++] = (struct merge_source){
+			.path = part->nodes_path, .open = open_node, .context = node};
 	}
 }
 
-int profile_parts_merge(const struct profile_parts *parts, const char *merged_path, char **error)
+int profile_parts_merge(struct profile_parts *parts, const char *merged_path, char **error)
 {
 	struct sources sources = {.nr = 0};
 	int status = reserve(parts, &sources);
@@ -258,35 +284,45 @@ static int move_log(const char *from, const char *to)
 	return status;
 }
 
-/* Removes a store and its log, unless it has changed or is written. */
-static int remove_store(const char *path, const struct stat *found)
-{
-	if (!is_same(path, found) || store_life_is_written(path))
-		return 0;
-	if (unlink(path) && errno != ENOENT)
-		return -errno;
-	return move_log(path, NULL);
-}
-
-/* A writer of the store writes the file of nodes, too. */
-static int remove_nodes(const struct profile_part *part, const char *store_path)
-{
-	if (!is_same(part->nodes_path, &part->nodes) || store_life_is_written(store_path))
-		return 0;
-	return unlink(part->nodes_path) && errno != ENOENT ? -errno : 0;
-}
-
-/* Writes a path for one more part. */
-static int new_path(const char *store_path, char path[static PATH_MAX])
+/* Writes a path for one more file of the profile. */
+static int new_path(const char *store_path, const char *kind, char path[static PATH_MAX])
 {
 	uint64_t name;
 
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
-	return snprintf(path, PATH_MAX, "%s" PROFILE_PARTS_PART "%016llx", store_path,
-			(unsigned long long)name) < PATH_MAX
+	return snprintf(path, PATH_MAX, "%s%s%016llx", store_path, kind, (unsigned long long)name) <
+			       PATH_MAX
 		       ? 0
 		       : -ENAMETOOLONG;
+}
+
+/* Removes a file that is merged. One that is damaged gets another name, for those who may mend it. */
+static int remove_file(const char *path, const char *store_path, bool is_damaged)
+{
+	char aside[PATH_MAX];
+	int status = is_damaged ? new_path(store_path, PROFILE_PARTS_DAMAGED, aside) : 0;
+
+	if (!status && (is_damaged ? rename(path, aside) : unlink(path)) && errno != ENOENT)
+		status = -errno;
+	return status;
+}
+
+/* Removes a store and its log, unless it has changed or is written. */
+static int remove_store(const struct profile_part *part, const char *path, const char *store_path)
+{
+	if (!is_same(path, &part->store) || store_life_is_written(path))
+		return 0;
+	int status = remove_file(path, store_path, part->is_store_damaged);
+	return status ? status : move_log(path, NULL);
+}
+
+/* A writer of the store writes the file of nodes, too. */
+static int remove_nodes(const struct profile_part *part, const char *path, const char *store_path)
+{
+	if (!is_same(part->nodes_path, &part->nodes) || store_life_is_written(path))
+		return 0;
+	return remove_file(part->nodes_path, store_path, part->are_nodes_damaged);
 }
 
 /* Gives the file the name of the first store, unless another process has put one there. */
@@ -303,10 +339,10 @@ int profile_parts_replace(const struct profile_parts *parts, const char *merged_
 {
 	const struct profile_part *first = &parts->parts[0];
 	char whole_path[PATH_MAX], old_path[PATH_MAX];
-	int status = new_path(first->path, whole_path);
+	int status = new_path(first->path, PROFILE_PARTS_PART, whole_path);
 
 	if (!status)
-		status = new_path(first->path, old_path);
+		status = new_path(first->path, PROFILE_PARTS_PART, old_path);
 	/* First it is one more part, and so is the store whose place it takes. */
 	if (!status && rename(merged_path, whole_path))
 		status = -errno;
@@ -320,13 +356,15 @@ int profile_parts_replace(const struct profile_parts *parts, const char *merged_
 	if (!status)
 		status = take_place(whole_path, first->path);
 	if (!status)
-		status = remove_nodes(first, old_path);
+		status = remove_nodes(first, old_path, first->path);
 	if (!status && first->has_store)
-		status = remove_store(old_path, &first->store);
+		status = remove_store(first, old_path, first->path);
 	for (uint32_t i = 1; i < parts->nr_parts && !status; i++) {
-		status = remove_nodes(&parts->parts[i], parts->parts[i].path);
-		if (!status && parts->parts[i].has_store)
-			status = remove_store(parts->parts[i].path, &parts->parts[i].store);
+		const struct profile_part *part = &parts->parts[i];
+
+		status = remove_nodes(part, part->path, first->path);
+		if (!status && part->has_store)
+			status = remove_store(part, part->path, first->path);
 	}
 	return status;
 }

@@ -17,6 +17,8 @@
 #define PROFILE_PARTS_NODES ".nodes"
 #define PROFILE_PARTS_PART  ".part-"
 
+#define PROFILE_PARTS_DAMAGED ".damaged-"
+
 struct page_set;
 
 struct profile_part {
@@ -24,6 +26,8 @@ struct profile_part {
 	char *nodes_path;     /* owns */
 	struct page_set *set; /* owns; NULL: there is no file of nodes, or it was not read */
 	bool has_store;
+	bool is_store_damaged;    /* so that it was not merged */
+	bool are_nodes_damaged;   /* the file, or something in it */
 	struct stat store, nodes; /* what was found; zeroed: nothing */
 };
 
@@ -37,16 +41,17 @@ struct profile_parts {
  * (free()). Call profile_parts_fini() in either case. */
 int profile_parts_find(struct profile_parts *parts, const char *store_path, char **error);
 
-/* Reads the files of nodes. 0 or -errno, with *error as above. */
+/* Reads the files of nodes, as far as they are sound. 0 or -errno, with *error as above. */
 int profile_parts_load(struct profile_parts *parts, char **error);
 
 /* Whether there is more than the one store. */
 bool profile_parts_are_several(const struct profile_parts *parts);
 
 /* Merges them to a store at merged_path, which must not exist. 0 or -errno, with *error as above (profile_merge.h). */
-int profile_parts_merge(const struct profile_parts *parts, const char *merged_path, char **error);
+int profile_parts_merge(struct profile_parts *parts, const char *merged_path, char **error);
 
-/* Puts the merged store in the place of all parts. Another process may do the same, or write a part: what is not the
+/* Puts the merged store in the place of all parts. Damaged ones get names
+ * that are no part's (PROFILE_PARTS_DAMAGED). Another process may do the same, or write a part: what is not the
  * file that was found stays. A kill at any time leaves each record in one of the files at least; what comes twice
  * counts once (profile_merge.h). 0 or -errno. */
 int profile_parts_replace(const struct profile_parts *parts, const char *merged_path);

@@ -9,54 +9,14 @@
 #include "base/checksum.h"
 #include "fuzz_file.h"
 
-#define HEAD_SIZE   16u
-#define WRITER_SIZE 32u
-#define PAGE_SIZE   12u
+#define HEAD_SIZE   32u
+#define WRITER_SIZE 64u
+#define PAGE_SIZE   24u
 #define ITEMS_MAX   8u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- the file */
-
-struct digest {
-	const uint8_t *bytes;
-	size_t left;
-	uint64_t checksum;
-};
-
-/* Returns whether the file has so many bytes more. */
-static bool digest_part(struct digest *digest, size_t size)
-{
-	if (digest->left < size)
-		return false;
-	digest->checksum = checksum_add(digest->checksum, digest->bytes, size);
-	digest->bytes += size;
-	digest->left -= size;
-	return true;
-}
-
-static uint32_t number_before(const struct digest *digest)
-{
-	uint32_t number;
-
-	memcpy(&number, digest->bytes - sizeof(number), sizeof(number));
-	return number;
-}
-
-/* The checksum, which nobody finds by chance. */
-static uint64_t checksum_of(const uint8_t *bytes, size_t size)
-{
-	struct digest digest = {bytes, size, 0};
-	bool more = digest_part(&digest, HEAD_SIZE);
-
-	for (uint32_t writers = more ? number_before(&digest) : 0; writers > 0 && more; writers--) {
-		more = digest_part(&digest, WRITER_SIZE);
-		for (uint32_t pages = more ? number_before(&digest) : 0; pages > 0 && more; pages--)
-			more = digest_part(&digest, PAGE_SIZE) &&
-			       digest_part(&digest, number_before(&digest));
-	}
-	return digest.checksum;
-}
 
 static void load(const uint8_t *bytes, size_t size)
 {
@@ -73,16 +33,50 @@ static void load(const uint8_t *bytes, size_t size)
 	page_set_destroy(again);
 }
 
+/* Puts the checksum behind the bytes that it is of, and behind that further ones. */
+static void mend(uint8_t *bytes, size_t size, size_t further)
+{
+	const uint64_t checksum = checksum_add(checksum_add(0, bytes, size),
+					       bytes + size + sizeof(checksum), further);
+
+	memcpy(bytes + size, &checksum, sizeof(checksum));
+}
+
+static uint32_t number_at(const uint8_t *bytes)
+{
+	uint32_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return number;
+}
+
+/* Mends the checksums, which nobody finds by chance, of all pages that follow one another. */
+static size_t mend_pages(uint8_t *bytes, size_t left)
+{
+	size_t at = 0;
+
+	while (left - at >= PAGE_SIZE && number_at(bytes + at + 8) <= left - at - PAGE_SIZE) {
+		mend(bytes + at, PAGE_SIZE - 8, number_at(bytes + at + 8));
+		at += PAGE_SIZE + number_at(bytes + at + 8);
+	}
+	return at;
+}
+
 static void load_mended(const uint8_t *bytes, size_t size)
 {
-	uint64_t checksum = checksum_of(bytes, size);
-	uint8_t *mended = malloc(size + sizeof(checksum));
+	uint8_t *mended = malloc(size + 1);
 
 	if (!mended)
 		abort();
 	memcpy(mended, bytes, size);
-	memcpy(mended + size, &checksum, sizeof(checksum));
-	load(mended, size + sizeof(checksum));
+	if (size >= HEAD_SIZE)
+		mend(mended, HEAD_SIZE - 8, 0);
+	for (size_t at = HEAD_SIZE; at < size && size - at >= WRITER_SIZE;) {
+		mend(mended + at, WRITER_SIZE - 8, 0);
+		at += WRITER_SIZE;
+		at += mend_pages(mended + at, size - at);
+	}
+	load(mended, size);
 	free(mended);
 }
 

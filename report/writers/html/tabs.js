@@ -206,7 +206,7 @@ function makeNotes() {
 		["Lost", lost.map(counter)],
 		["Counted", counted.map(counter)],
 		["What processes said", notices.map(([text, count]) => visibleText(strings[text]) +
-			(processes > 1 ? ` (${count} of ${processes} processes)` : ""))],
+			(processes > 1 && count > 0 ? ` (${count} of ${processes} processes)` : ""))],
 		["Processes that ended without a goodbye", unclean.map(([host, command, pid, rank]) =>
 			`${rank < 0 ? "" : `rank ${rank}, `}pid ${pid} on ${visibleText(strings[host])}: ${visibleText(strings[command])}`)],
 	].filter(([, texts]) => texts.length > 0).map(([title, texts]) => noteList(title, texts));

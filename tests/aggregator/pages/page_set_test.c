@@ -226,8 +226,11 @@ static const char *path_of(const char *name)
 	static char path[128];
 	static char folder[64] = "/tmp/flamegrid_page_set_XXXXXX";
 
-	if (folder[strlen(folder) - 1] == 'X')
+	static bool is_made;
+
+	if (!is_made)
 		assert_non_null(mkdtemp(folder));
+	is_made = true;
 	if (!name) {
 		assert_int_equal(rmdir(folder), 0);
 		return NULL;
@@ -239,8 +242,8 @@ static const char *path_of(const char *name)
 static int remove_folder(void **state)
 {
 	(void)state;
-	path_of("pages");
 	unlink(path_of("pages"));
+	unlink(path_of("again"));
 	path_of(NULL);
 	return 0;
 }
@@ -334,37 +337,114 @@ static void a_snapshot_is_of_one_moment(void **state)
 	assert_true(page_set_changed(set));
 }
 
-static void damage_to_any_byte_of_the_file_is_found(void **state)
-{
-	struct page_set *set = *state, *loaded;
-	uint8_t bytes[512];
+/* The file's head, and two writers with theirs, of three pages and of one. */
+enum {
+	HEAD_SIZE = 32,
+	FIRST_SIZE = 64 + 3 * 24 + 5,
+	SECOND_SIZE = 64 + 24 + 16,
+	FILE_SIZE = HEAD_SIZE + FIRST_SIZE + SECOND_SIZE,
+};
 
+static FILE *save_two(struct page_set *set)
+{
 	assert_taken(set, 7, 12, "0.0=abc 0.1=d 3.0=e |0:2 |3:1");
 	assert_taken(set, 8, 1, "0.0=ffffffffffffffff |0:1");
 	assert_int_equal(page_set_save(set, path_of("pages")), 0);
 	FILE *file = fopen(path_of("pages"), "r+");
 	assert_non_null(file);
-	size_t size = fread(bytes, 1, sizeof(bytes), file);
-	assert_int_equal(size, 16 + 2 * 32 + 4 * 12 + 5 + 16 + 8);
-	for (size_t at = 0; at < size; at++) {
-		for (uint32_t bit = 0; bit < 8; bit++) {
-			uint8_t damaged = (uint8_t)(bytes[at] ^ 1u << bit);
+	return file;
+}
 
-			assert_int_equal(pwrite(fileno(file), &damaged, 1, (off_t)at), 1);
-			assert_int_equal(page_set_load(path_of("pages"), &loaded), -EPROTO);
-			assert_null(loaded);
+/* The writer that is not damaged has all its pages; the other one has the sound ones, or is counted. */
+static void assert_damaged(const struct page_set *set, uint8_t writer, bool has_head)
+{
+	char text[PAGES_TEXT_SIZE];
+
+	assert_int_equal(page_set_writers(set), has_head ? 2 : 1);
+	assert_int_equal(page_set_lost_writers(set), !has_head);
+	for (uint32_t i = 0; i < page_set_writers(set); i++) {
+		const uint8_t name = page_set_writer(set, i)[0];
+
+		pages_text_of(set, i, text);
+		if (name == writer) {
+			assert_in_range(page_set_lost_pages(set, i), 1, name == 7 ? 3 : 1);
+			assert_int_equal(page_set_lost_pages(set, i) + page_set_pages(set, i),
+					 name == 7 ? 3 : 1);
+			continue;
 		}
-		assert_int_equal(pwrite(fileno(file), &bytes[at], 1, (off_t)at), 1);
+		assert_int_equal(page_set_lost_pages(set, i), 0);
+		assert_string_equal(text,
+				    name == 7 ? "0.0=abc 0.1=d 3.0=e" : "0.0=ffffffffffffffff");
+	}
+}
+
+/* What was damaged is still known when the set was saved, and loaded again. */
+static void expect_damage(size_t at)
+{
+	const uint8_t writer = at < HEAD_SIZE + FIRST_SIZE ? 7 : 8;
+	const size_t in_writer = at - HEAD_SIZE - (writer == 7 ? 0 : FIRST_SIZE);
+	struct page_set *loaded, *again;
+
+	if (at < HEAD_SIZE) {
+		assert_int_equal(page_set_load(path_of("pages"), &loaded), -EPROTO);
+		assert_null(loaded);
+		return;
 	}
 	assert_int_equal(page_set_load(path_of("pages"), &loaded), 0);
+	assert_damaged(loaded, writer, in_writer >= 64);
+	assert_int_equal(page_set_save(loaded, path_of("again")), 0);
+	assert_int_equal(page_set_load(path_of("again"), &again), 0);
+	assert_damaged(again, writer, in_writer >= 64);
+	page_set_destroy(again);
 	page_set_destroy(loaded);
-	assert_int_equal(ftruncate(fileno(file), (off_t)size + 1), 0);
-	assert_int_equal(page_set_load(path_of("pages"), &loaded), -EPROTO);
-	while (size-- > 0) {
-		assert_int_equal(ftruncate(fileno(file), (off_t)size), 0);
-		assert_int_equal(page_set_load(path_of("pages"), &loaded), -EPROTO);
+}
+
+static void damage_to_any_byte_of_the_file_costs_its_writer_alone(void **state)
+{
+	uint8_t bytes[512];
+	FILE *file = save_two(*state);
+
+	assert_int_equal(fread(bytes, 1, sizeof(bytes), file), FILE_SIZE);
+	for (size_t at = 0; at < FILE_SIZE; at++) {
+		const uint8_t damaged = (uint8_t)(bytes[at] ^ 1u << at % 8);
+
+		assert_int_equal(pwrite(fileno(file), &damaged, 1, (off_t)at), 1);
+		expect_damage(at);
+		assert_int_equal(pwrite(fileno(file), &bytes[at], 1, (off_t)at), 1);
 	}
 	fclose(file);
+}
+
+static void of_a_file_that_was_cut_off_the_begin_is_read(void **state)
+{
+	FILE *file = save_two(*state);
+	struct page_set *loaded;
+
+	for (size_t size = FILE_SIZE; size-- > 0;) {
+		assert_int_equal(ftruncate(fileno(file), (off_t)size), 0);
+		int error = page_set_load(path_of("pages"), &loaded);
+		assert_int_equal(error, size < HEAD_SIZE ? -EPROTO : 0);
+		if (error)
+			continue;
+		assert_int_equal(page_set_writers(loaded), size >= HEAD_SIZE + FIRST_SIZE);
+		assert_int_equal(page_set_lost_writers(loaded), 2 - page_set_writers(loaded));
+		page_set_destroy(loaded);
+	}
+	fclose(file);
+}
+
+static void a_new_round_mends_what_was_damaged(void **state)
+{
+	FILE *file = save_two(*state);
+	struct page_set *loaded;
+
+	assert_int_equal(pwrite(fileno(file), "?", 1, FILE_SIZE - 1), 1);
+	fclose(file);
+	assert_int_equal(page_set_load(path_of("pages"), &loaded), 0);
+	assert_int_equal(page_set_lost_pages(loaded, 1), 1);
+	assert_taken(loaded, 8, 1, "0.0=g |0:1");
+	assert_int_equal(page_set_lost_pages(loaded, 1), 0);
+	page_set_destroy(loaded);
 }
 
 static int set_up(void **state)
@@ -397,7 +477,9 @@ int main(void)
 		TEST(an_empty_set_has_a_file_too),
 		TEST(a_file_that_cannot_be_written_leaves_the_old_one),
 		TEST(a_snapshot_is_of_one_moment),
-		TEST(damage_to_any_byte_of_the_file_is_found),
+		TEST(damage_to_any_byte_of_the_file_costs_its_writer_alone),
+		TEST(of_a_file_that_was_cut_off_the_begin_is_read),
+		TEST(a_new_round_mends_what_was_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_folder);

@@ -161,8 +161,8 @@ static int open_copies(void *context, enum merge_part part, struct database **da
 		       char **error)
 {
 	(void)error;
-	*database = make_store(context,
-			       part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS);
+	*database =
+		make_store(context, part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS);
 	return 0;
 }
 
@@ -177,8 +177,8 @@ static void stores_of_pages_merge_as_the_stores_do(void **state)
 	merge_fixture_write(two, 0x2a, 2);
 	merge_fixture_merge((const char *const[]){one, two}, 2, of_stores);
 	struct copies copies = read_pages(two);
-	const struct merge_source sources[] = {{.path = one},
-					       {"pages of two", open_copies, &copies}};
+	const struct merge_source sources[] = {
+		{.path = one}, {.path = "pages of two", .open = open_copies, .context = &copies}};
 	assert_int_equal(profile_merge(sources, 2, false, of_pages, &error), 0);
 	char *expected = merge_fixture_dump(of_stores), *dump = merge_fixture_dump(of_pages);
 	assert_string_equal(dump, expected);

@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
-#include "report/profile/profile.h"
+#include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "report/profile/profile.h"
 
 /* A job's store, in a directory of its own within that of all jobs. */
 static char jobs[64], job[96], path[128];
@@ -110,6 +111,61 @@ static void a_reader_asks_for_a_newer_state(void **state)
 	assert_false(store_life_is_wanted(path));
 }
 
+/* Writers as one merge made them: the nodes of which each is a part, and the number of the host that came to it. */
+static void assert_nodes(const char *writers, bool of_one_job, int32_t expected)
+{
+	char sql[256];
+	struct database *database;
+	enum store_life life;
+	int32_t nr_nodes;
+	int id = 0, nodes, host, size;
+
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, "DELETE FROM writers; DELETE FROM epochs"), 0);
+	for (; sscanf(writers, "%d:%d%n", &nodes, &host, &size) == 2; writers += size) {
+		id++;
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO writers VALUES (%d, randomblob(16), 1, %d);"
+			 "INSERT INTO epochs VALUES (%d, randomblob(16), %d, 0, 1, 1, 1, %d)",
+			 id, nodes, id, host, id);
+		assert_int_equal(database_execute(database, sql), 0);
+	}
+	if (of_one_job)
+		assert_int_equal(store_life_unite(database), 0);
+	assert_int_equal(store_life_read(database, &life, &nr_nodes), 0);
+	assert_int_equal(nr_nodes, expected);
+	database_close(database);
+}
+
+static void parts_of_nodes_tell_how_many_there_are(void **state)
+{
+	(void)state;
+	assert_nodes("-4:1", false, 4);
+	assert_nodes("-4:1 -4:2", false, 4);
+	assert_nodes("-4:1 -4:2 -4:3 -4:4", false, 4);
+	assert_nodes("-2:1 -4:2", false, 2 + 1 + 3); /* two jobs */
+	assert_nodes("3:1 4:2", false, 2 + 2 + 3);   /* two aggregators, of a job each */
+	assert_nodes("0:1 0:2", false, 0);
+	/* the job's aggregator, with its own node's number, and parts */
+	assert_nodes("4:1 -4:1 -4:2", true, 4);
+	assert_nodes("4:1 4:2 4:3", true, 4);
+}
+
+static void a_profile_with_parts_of_nodes_may_get_the_others_later(void **state)
+{
+	struct database *database;
+	int64_t count;
+
+	(void)state;
+	assert_nodes("4:1 -4:1 -4:2", true, 4);
+	assert_int_equal(database_open(path, true, &database, NULL), 0);
+	assert_int_equal(database_query_number(
+				 database, "SELECT count(*) FROM writers WHERE nodes = -4", &count),
+			 0);
+	assert_int_equal(count, 3);
+	database_close(database);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -119,6 +175,8 @@ int main(void)
 		TEST(a_store_that_was_left_open_is_abandoned_whoever_keeps_others),
 		TEST(a_store_that_is_closed_is_whole_whoever_keeps_others),
 		TEST(a_reader_asks_for_a_newer_state),
+		TEST(parts_of_nodes_tell_how_many_there_are),
+		TEST(a_profile_with_parts_of_nodes_may_get_the_others_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,8 +201,8 @@ static void reports_and_merges_have_the_totals_of_blocks(void **state)
 	leave_blocks();
 	char *expected = report_text_of(store_fixture.path);
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
-						  {store_fixture.path, NULL, NULL}},
+	if (profile_merge((struct merge_source[]){{.path = store_fixture.path},
+						  {.path = store_fixture.path}},
 			  2, false, merged, &error))
 		fail_msg("%s", error);
 	char *text = report_text_of(merged);

@@ -114,8 +114,8 @@ static void expect_merging(void)
 	char merged[128], *error;
 
 	snprintf(merged, sizeof(merged), "%s/merged.db", store_fixture.folder);
-	if (profile_merge((struct merge_source[]){{store_fixture.path, NULL, NULL},
-						  {store_fixture.path, NULL, NULL}},
+	if (profile_merge((struct merge_source[]){{.path = store_fixture.path},
+						  {.path = store_fixture.path}},
 			  2, false, merged, &error))
 		fail_msg("%s", error);
 	expect_content(merged);

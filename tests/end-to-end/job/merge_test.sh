@@ -34,6 +34,27 @@ check "folded text is the sum of the parts'" cmp -s "$scratch/parts" "$scratch/a
 check "strict accepts it" "$flamegrid" report "$scratch/all" --strict -o /dev/null
 for file in profile.db gpu.ns.folded flame.html; do check "$file is there" [ -s "$scratch/all/$file" ]; done
 
+# A damaged profile costs its own work alone, and is named.
+cp -r "$scratch/two" "$scratch/bad"
+python3 - "$scratch/bad/profile.db" <<-'END'
+	import sqlite3, sys
+	database = sqlite3.connect(sys.argv[1])
+	database.execute("UPDATE totals SET node = 999999")
+	database.commit()
+END
+merge "$scratch/one" "$scratch/bad" "$scratch/three" -o "$scratch/most"
+same "status of a merge with a damaged profile" $? 3
+contains "it is named" "$scratch/merge.out" "INCOMPLETE: 1 part of the profile was damaged, and what it held is missing: bad/profile.db (all of it)"
+same "nanoseconds of the sound ones" "$(sum most time)" $(($(sum one time) + $(sum three time)))
+json most >"$scratch/most.json"
+contains "JSON names it" "$scratch/most.json" "a part of this profile was damaged, and what it held is missing: bad/profile.db (all of it)"
+merge "$scratch/bad" -o "$scratch/none"
+same "status where nothing is sound" $? 1
+contains "the damaged file is named" "$scratch/merge.out" "bad/profile.db: damaged"
+merge "$scratch/most" "$scratch/two" -o "$scratch/mended"
+same "nanoseconds once the sound copy came" "$(sum mended time)" "$(sum all time)"
+contains "it is whole then" "$scratch/merge.out" "nothing lost"
+
 # Order, repetition and nesting make no difference.
 merge "$scratch/three" "$scratch/one" -o "$scratch/some"
 check "a merged profile is merged again, beside its own parts" merge "$scratch/two" "$scratch/some" "$scratch/one" -o "$scratch/again"

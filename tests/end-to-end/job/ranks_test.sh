@@ -161,6 +161,41 @@ mv "$scratch/other" "$rendezvous"
 end_held
 contains "it is there" "$rendezvous" "step other"
 
+# ---- somebody else has the rendezvous: the job runs, each node says so, and keeps its profile
+for step in taken stale; do
+	eval "$step=$(python3 -c 'import functools, sys
+print("%s/%s.%016x.rendezvous" % (sys.argv[1], sys.argv[2], functools.reduce(
+	lambda hash, byte: (hash ^ byte) * 0x100000001b3 & 2**64 - 1, sys.argv[2].encode() + b"\xff", 0xcbf29ce484222325)))' "$scratch" $step)"
+done
+mkdir "$taken"
+for r in 0 1; do rank taken $r 2 $r --aggregate node --spool "$scratch" -- "$fake_launches" --launches 200; done
+for r in 0 1; do
+	await $r 0
+	contains "rank $r says where its node's profile is" "$scratch/err.$r" "it stays there in $scratch/flamegrid-node-"
+done
+contains "rank 0 says by whom it is taken" "$scratch/err.0" "is taken by a directory of user $(id -u)"
+check "they merge" "$flamegrid" merge "$scratch"/flamegrid-node-* -o "$scratch/kept"
+same "hosts" "$(groups "$scratch/kept" host)" "node0 node1"
+
+# ---- the file of an earlier attempt, whose port is another program's by now: the node waits for the newer file
+mkfifo "$scratch/port" "$scratch/asked"
+python3 -c 'import socket
+squatter = socket.create_server(("127.0.0.1", 0))
+print(squatter.getsockname()[1], file=open("'"$scratch/port"'", "w"), flush=True)
+held = [squatter.accept()]
+open("'"$scratch/asked"'", "w").close()
+while True: held.append(squatter.accept())' &
+squatter=$!
+(umask 077; { echo "step stale"; echo "endpoint tcp://127.0.0.1:$(cat "$scratch/port")"; cat "$scratch/mixed.keys"; } >"$stale")
+rank stale 1 2 1 -- "$fake_launches" --launches 200
+cat "$scratch/asked"
+rank stale 0 2 0 -- "$fake_launches" --launches 200
+await 1 0
+await 0 0
+kill $squatter
+wait $squatter 2>/dev/null
+same "hosts" "$(groups "$scratch/stale" host)" "node0 node1"
+
 # ---- a node that does not join, where the launcher tells how many there are
 env SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME=node0 FAKE_CUDA_DEVICES=2 \
 	"$flamegrid" run --devices "$scratch/devices.0" -o "$scratch/half" -- $work --launches 100 >"$scratch/out.0" 2>"$scratch/err.0"

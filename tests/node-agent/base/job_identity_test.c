@@ -131,6 +131,22 @@ static void a_scheduler_names_the_job_before_torchrun_does(void **state)
 	assert_string_equal(identity.job, "");
 }
 
+static void slurm_numbers_the_steps_that_it_starts_itself(void **state)
+{
+	struct job_identity identity;
+
+	(void)state;
+	READ(&identity, "SLURM_JOB_ID=77\0SLURM_STEP_ID=3\0SLURM_PROCID=0\0SLURM_NTASKS=2");
+	assert_string_equal(identity.job, "77");
+	assert_int_equal(identity.step, 3);
+	READ(&identity, "SLURM_JOB_ID=77\0SLURM_STEP_ID=3\0RANK=1\0LOCAL_RANK=1\0WORLD_SIZE=2");
+	assert_int_equal(identity.step, 3);
+	READ(&identity, "SLURM_JOB_ID=77\0SLURM_PROCID=0");
+	assert_int_equal(identity.step, MESSAGE_RANK_NONE);
+	READ(&identity, "SLURM_JOB_ID=77\0SLURM_STEP_ID=0\0OMPI_COMM_WORLD_RANK=1");
+	assert_int_equal(identity.step, MESSAGE_RANK_NONE);
+}
+
 static void a_long_job_id_is_cut(void **state)
 {
 	char block[512] = "SLURM_JOB_ID=";
@@ -198,6 +214,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_not_a_number),
 		cmocka_unit_test(the_first_of_equal_names_counts_and_the_last_needs_no_terminator),
 		cmocka_unit_test(a_scheduler_names_the_job_before_torchrun_does),
+		cmocka_unit_test(slurm_numbers_the_steps_that_it_starts_itself),
 		cmocka_unit_test(a_long_job_id_is_cut),
 		cmocka_unit_test(slurm_tells_the_switch_above_a_node),
 		cmocka_unit_test(an_address_that_fits_no_pattern_is_no_switch),

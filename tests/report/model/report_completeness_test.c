@@ -240,6 +240,29 @@ static void a_stop_hides_no_killed_rank(void **state)
 	assert_non_null(strstr(report_fixture.tree->verdict, "stopped by SIGTERM"));
 }
 
+/* Two of the four parts of a job look like a whole job. */
+static void ranks_of_parts_that_were_not_merged_are_told(void **state)
+{
+	struct roster_process *process =
+		roster_process(report_fixture.collection->roster, report_fixture.process_id);
+
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	process->rank = 1;
+	process->world_size = 4;
+	process->job = report_fixture_string("17.0");
+	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	report_fixture.profile.nr_writers = 2;
+	assert_verdict(REPORT_COMPLETE,
+		       "nothing lost, but 3 of 4 ranks of job 17.0 are not in this profile (0, "
+		       "2-3): they have used no CUDA, were not recorded, or are in a part that was "
+		       "not merged");
+	report_fixture.profile.nr_nodes = 1;
+	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	report_fixture.profile.nr_writers = 0;
+}
+
 static void nodes_that_did_not_join_are_counted(void **state)
 {
 	(void)state;
@@ -424,6 +447,7 @@ int main(void)
 		TEST(a_process_that_gave_up_is_recorded_in_part),
 		TEST(a_stop_by_the_user_is_a_normal_end),
 		TEST(a_stop_hides_no_killed_rank),
+		TEST(ranks_of_parts_that_were_not_merged_are_told),
 		TEST(nodes_that_did_not_join_are_counted),
 		TEST(an_aggregator_that_died_is_said),
 		TEST(accounts_that_do_not_close_are_incomplete),

@@ -214,9 +214,10 @@ static void ranks_of_which_nothing_came_are_noted(void **state)
 	add_rank(302, 2, 3, "27");
 	add_rank(303, 0, 1, "28");
 	add_rank(304, 1, -1, NULL); /* nobody knows how many there are */
-	assert_notices("> note: 1 of 3 ranks of job 27 are not in this profile: they have used no "
-		       "CUDA, were not recorded, or are in a part that was not merged (3 of 6 "
-		       "processes)\n");
+	assert_notices(
+		"> note: 1 of 3 ranks of job 27 are not in this profile (1): they have used no "
+		"CUDA, were not recorded, or are in a part that was not merged (3 of 6 "
+		"processes)\n");
 	add_rank(305, 1, 3, "27");
 	assert_notices("");
 }
