@@ -19,7 +19,8 @@ static const struct launcher {
 	{"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
 	{"PMI_RANK", "PMI_LOCAL_RANK", "PMI_UNIVERSE_SIZE", NULL},
 	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS", NULL},
-	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", NULL},
+	/* a batch script is no step, and has the number of tasks that its job may start */
+	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_ID"},
 	{"RANK", "LOCAL_RANK", "WORLD_SIZE", NULL},
 };
 

@@ -27,7 +27,10 @@ static void each_launcher_is_known(void **state)
 		int32_t rank, local_rank, world_size;
 	} cases[] = {
 #define CASE(name, block, rank, local, world) {name, block, sizeof(block), rank, local, world}
-		CASE("slurm", "SLURM_PROCID=5\0SLURM_LOCALID=1\0SLURM_NTASKS=8", 5, 1, 8),
+		CASE("old slurm",
+		     "SLURM_PROCID=5\0SLURM_LOCALID=1\0SLURM_NTASKS=8\0SLURM_STEP_ID=0", 5, 1, 8),
+		CASE("slurm's batch script", "SLURM_PROCID=0\0SLURM_LOCALID=0\0SLURM_NTASKS=8", 0,
+		     0, MESSAGE_RANK_NONE),
 		CASE("slurm step",
 		     "SLURM_PROCID=5\0SLURM_LOCALID=1\0SLURM_NTASKS=64\0SLURM_STEP_NUM_TASKS=8", 5,
 		     1, 8),
@@ -77,7 +80,7 @@ static void a_lone_rank_gives_way_to_any_launcher(void **state)
 	struct job_identity identity;
 
 	(void)state;
-	READ(&identity, "RANK=9\0SLURM_PROCID=1\0SLURM_NTASKS=2");
+	READ(&identity, "RANK=9\0SLURM_PROCID=1\0SLURM_STEP_NUM_TASKS=2");
 	assert_int_equal(identity.rank, 1);
 	assert_int_equal(identity.world_size, 2);
 }
@@ -87,7 +90,7 @@ static void an_outer_launcher_completes_the_same_rank_only(void **state)
 	struct job_identity identity;
 
 	(void)state;
-	READ(&identity, "PMIX_RANK=3\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=4");
+	READ(&identity, "PMIX_RANK=3\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_STEP_NUM_TASKS=4");
 	assert_int_equal(identity.rank, 3);
 	assert_int_equal(identity.local_rank, 1);
 	assert_int_equal(identity.world_size, 4);
