@@ -1,6 +1,10 @@
 """ClickHouse itself, as the library that npm has (@chdb/lib-linux-x64-gnu), behind the engine that clickhouse_front.py asks."""
 import ctypes
+import json
+import os
 import threading
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "clickhouse.sql")
 
 
 class EngineError(Exception):
@@ -21,11 +25,11 @@ class ChdbEngine:
         if not self.connection:
             raise RuntimeError("chdb cannot open " + path)
 
-    def run(self, statement):
-        """Runs one statement, bytes; returns its result as TabSeparated."""
+    def run(self, statement, form=b"TabSeparated"):
+        """Runs one statement, bytes; returns its result in that format."""
         with self.lock:
             result = ctypes.c_void_p(self.chdb.chdb_query_n(ctypes.c_void_p(self.connection[0]), statement, ctypes.c_size_t(len(statement)),
-                                                            b"TabSeparated", ctypes.c_size_t(12)))
+                                                            form, ctypes.c_size_t(len(form))))
             try:
                 error = self.chdb.chdb_result_error(result)
                 if error:
@@ -43,6 +47,17 @@ class ChdbEngine:
 
     def query(self, text):
         return self.run(text.encode())
+
+    def start_anew(self):
+        self.query("DROP DATABASE IF EXISTS flamegrid SYNC")
+        self.script(open(SCHEMA).read())
+
+    def rows(self, table):
+        text = self.run(f"SELECT * FROM flamegrid.{table} SETTINGS output_format_json_quote_64bit_integers = 0".encode(), b"JSONEachRow")
+        return [json.loads(line) for line in text.decode().splitlines()]
+
+    def close(self):
+        self.chdb.chdb_close_conn(self.connection)
 
     def insert(self, text, body, settings):
         """Settings of the URL stand before FORMAT in a statement."""
