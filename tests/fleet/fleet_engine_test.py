@@ -22,7 +22,7 @@ def is_killed(test, engine, one, both):
     for at in (20, 55, 60, 65, 68, 71, 74, 77, 80, 90):
         engine.start_anew()
         front = Front(engine)
-        target, here = test.target(front.url), place(test, one, f"killed at {at}")
+        target, here = test.target(getattr(engine, "url", front.url)), place(test, one, f"killed at {at}")
         killed = test.export(here, target, LD_PRELOAD=shim, KILL_AT=str(at))
         place(test, both, f"killed at {at}")
         done = test.export(here, target)

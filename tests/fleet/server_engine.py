@@ -37,7 +37,7 @@ class ServerEngine:
         with open(path + "/config.xml", "w") as config, open(path + "/users.xml", "w") as users:
             config.write(CONFIG.format(path=path, port=port, tcp_port=port + 1, other_port=port + 2))
             users.write(USERS)
-        self.url = f"http://127.0.0.1:{port}/"
+        self.url = f"http://127.0.0.1:{port}"
         self.server = subprocess.Popen([program, "--config-file", path + "/config.xml"], stdout=subprocess.DEVNULL,
                                        stderr=open(path + "/stderr", "w"))
         for _ in range(600):
@@ -49,7 +49,7 @@ class ServerEngine:
         raise RuntimeError(open(path + "/stderr").read())
 
     def send(self, settings, body, headers=()):
-        request = urllib.request.Request(self.url + "?" + urllib.parse.urlencode(settings), body, dict(headers))
+        request = urllib.request.Request(self.url + "/?" + urllib.parse.urlencode(settings), body, dict(headers))
         try:
             return urllib.request.urlopen(request).read()
         except urllib.error.HTTPError as error:
