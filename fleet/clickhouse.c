@@ -104,8 +104,8 @@ int clickhouse_open(const struct export_target *target, struct clickhouse **clic
 	if (!*clickhouse)
 		return -ENOMEM;
 	(*clickhouse)->target = target;
-	(*clickhouse)->post = http_post_create(target);
-	return (*clickhouse)->post ? look_at_server(*clickhouse, error) : -ENOMEM;
+	int status = http_post_create(target, &(*clickhouse)->post, error);
+	return status ? status : look_at_server(*clickhouse, error);
 }
 
 void clickhouse_close(struct clickhouse *clickhouse)

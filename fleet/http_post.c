@@ -1,6 +1,5 @@
 #include "http_post.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,11 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "curl_library.h"
+
 #include "base/error_text.h"
 
 #define CONNECT_S 10L
 
 struct http_post {
+	const struct curl_library *library;
 	const struct export_target *target;
 	CURL *curl;  /* owns, as all below */
 	char *query; /* of the next request; NULL: none */
@@ -20,39 +22,42 @@ struct http_post {
 	char message[CURL_ERROR_SIZE];
 };
 
-struct http_post *http_post_create(const struct export_target *target)
+int http_post_create(const struct export_target *target, struct http_post **post, char **error)
 {
-	struct http_post *post = calloc(1, sizeof(*post));
+	const struct curl_library *library = curl_library_load(error);
 
-	if (!post)
-		return NULL;
-	post->target = target;
-	post->curl = curl_easy_init();
-	if (post->curl)
-		return post;
-	free(post);
-	return NULL;
+	*post = NULL;
+	if (!library)
+		return -ENOSYS;
+	*post = calloc(1, sizeof(**post));
+	if (!*post)
+		return -ENOMEM;
+	(*post)->library = library;
+	(*post)->target = target;
+	(*post)->curl = library->easy_init();
+	return (*post)->curl ? 0 : -ENOMEM;
 }
 
 void http_post_destroy(struct http_post *post)
 {
 	if (!post)
 		return;
-	curl_easy_cleanup(post->curl);
+	if (post->curl)
+		post->library->easy_cleanup(post->curl);
 	free(post->query);
 	free(post);
 }
 
 void http_post_add(struct http_post *post, const char *name, const char *value)
 {
-	char *escaped = curl_easy_escape(post->curl, value, 0), *query = NULL;
+	char *escaped = post->library->easy_escape(post->curl, value, 0), *query = NULL;
 
 	if (!escaped ||
 	    asprintf(&query, "%s%s=%s&", post->query ? post->query : "", name, escaped) < 0) {
 		post->failed = true;
 		query = NULL;
 	}
-	curl_free(escaped);
+	post->library->free(escaped);
 	free(post->query);
 	post->query = query;
 }
@@ -69,7 +74,8 @@ static size_t take_answer(char *data, size_t one, size_t size, void *context)
 	return size;
 }
 
-static bool add_header(struct curl_slist **headers, const char *name, const char *value)
+static bool add_header(const struct curl_library *library, struct curl_slist **headers,
+		       const char *name, const char *value)
 {
 	char *line = NULL;
 
@@ -77,7 +83,7 @@ static bool add_header(struct curl_slist **headers, const char *name, const char
 		return true;
 	if (asprintf(&line, "%s: %s", name, value) < 0)
 		return false;
-	struct curl_slist *longer = curl_slist_append(*headers, line);
+	struct curl_slist *longer = library->slist_append(*headers, line);
 	explicit_bzero(line, strlen(line));
 	free(line);
 	if (longer)
@@ -85,13 +91,14 @@ static bool add_header(struct curl_slist **headers, const char *name, const char
 	return longer != NULL;
 }
 
-static bool make_headers(const struct export_target *target, int gzip, struct curl_slist **headers)
+static bool make_headers(const struct curl_library *library, const struct export_target *target,
+			 int gzip, struct curl_slist **headers)
 {
-	return add_header(headers, "X-ClickHouse-User", target->user) &&
-	       add_header(headers, "X-ClickHouse-Key", target->password) &&
-	       add_header(headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
-	       add_header(headers, "Expect", "") &&
-	       add_header(headers, "Content-Type", "application/octet-stream");
+	return add_header(library, headers, "X-ClickHouse-User", target->user) &&
+	       add_header(library, headers, "X-ClickHouse-Key", target->password) &&
+	       add_header(library, headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
+	       add_header(library, headers, "Expect", "") &&
+	       add_header(library, headers, "Content-Type", "application/octet-stream");
 }
 
 /* The system's certificates by their places in distributions: a library that was built for another one looks elsewhere.
@@ -114,29 +121,30 @@ static const char *find_authorities(const struct export_target *target)
 static void prepare(struct http_post *post, const char *url, const void *body, size_t size,
 		    struct curl_slist *headers, struct http_answer *answer)
 {
+	const struct curl_library *library = post->library;
 	CURL *curl = post->curl;
 
-	curl_easy_reset(curl); /* keeps the connection */
-	curl_easy_setopt(curl, CURLOPT_URL, url);
+	library->easy_reset(curl); /* keeps the connection */
+	library->easy_setopt(curl, CURLOPT_URL, url);
 #if LIBCURL_VERSION_NUM >= 0x075500
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	library->easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)post->target->timeout_s);
-	curl_easy_setopt(curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
+	library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	library->easy_setopt(curl, CURLOPT_TIMEOUT, (long)post->target->timeout_s);
+	library->easy_setopt(curl, CURLOPT_POST, 1L);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	library->easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	library->easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	library->easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
+	library->easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
 	const char *authorities = find_authorities(post->target);
 	if (authorities)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
+		library->easy_setopt(curl, CURLOPT_CAINFO, authorities);
 }
 
 int http_post_send(struct http_post *post, const void *body, size_t size, int gzip,
@@ -151,22 +159,23 @@ int http_post_send(struct http_post *post, const void *body, size_t size, int gz
 	*post->message = '\0';
 	if (post->failed ||
 	    asprintf(&url, "%s/?%s", post->target->url, post->query ? post->query : "") < 0 ||
-	    !make_headers(post->target, gzip, &headers)) {
+	    !make_headers(post->library, post->target, gzip, &headers)) {
 		status = -ENOMEM;
 	} else {
 		prepare(post, url, body, size, headers, answer);
-		CURLcode code = curl_easy_perform(post->curl);
+		CURLcode code = post->library->easy_perform(post->curl);
 		if (code == CURLE_WRITE_ERROR)
 			status = error_text_set(error, -EPROTO, "%s: its answer is too long",
 						post->target->url);
 		else if (code != CURLE_OK)
-			status = error_text_set(error, -EIO, "%s: %s", post->target->url,
-						*post->message ? post->message
-							       : curl_easy_strerror(code));
-		curl_easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &answer->status);
+			status =
+				error_text_set(error, -EIO, "%s: %s", post->target->url,
+					       *post->message ? post->message
+							      : post->library->easy_strerror(code));
+		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &answer->status);
 	}
 	answer->text[answer->size] = '\0';
-	curl_slist_free_all(headers);
+	post->library->slist_free_all(headers);
 	free(url);
 	free(post->query);
 	post->query = NULL;

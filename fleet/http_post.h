@@ -1,4 +1,4 @@
-/* HTTP requests with a body, one at a time. http_post.c alone includes curl.h. Follows no redirection, so that
+/* HTTP requests with a body, one at a time. Follows no redirection, so that
  * passwords go nowhere else. Used by one thread. */
 #ifndef HTTP_POST_H
 #define HTTP_POST_H
@@ -18,8 +18,9 @@ struct http_answer {
 	char text[HTTP_POST_ANSWER_MAX + 1]; /* NUL-terminated; a longer answer is an error */
 };
 
-/* The target is borrowed until destroy. NULL: out of memory. destroy() accepts NULL. */
-struct http_post *http_post_create(const struct export_target *target);
+/* The target is borrowed until destroy. 0; -ENOSYS: there is no libcurl, and *error is one line, which the caller owns
+ * (free()); -ENOMEM. Call http_post_destroy() in either case; it accepts NULL. */
+int http_post_create(const struct export_target *target, struct http_post **post, char **error);
 void http_post_destroy(struct http_post *post);
 
 /* Appends `name=value&` to the query of the next request, percent-encoded. Lack of memory makes that request fail. */
