@@ -1,5 +1,5 @@
-/* The process that exports an aggregator's profiles: `flamegrid export --follow`. It outlives the aggregator by one last
- * export. Nothing in it delays the aggregator. Any thread. */
+/* The process that exports an aggregator's profiles: `flamegrid export --follow`. It outlives the aggregator by one
+ * last export. Nothing in it delays the aggregator. Any thread. */
 #ifndef EXPORTER_H
 #define EXPORTER_H
 
