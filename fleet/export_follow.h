@@ -5,8 +5,8 @@
 #include "export_target.h"
 
 /* Looks at the store and at that of each job below jobs_path (NULL: there are none), every interval of the target, and
- * a last time when the standard input, a pipe, has ended. Each look is a process of its own, so nothing that fails in it
- * ends the next one. Failures are logged. */
+ * a last time when the standard input, a pipe, has ended. Each look is a process of its own, so a failure in it does
+ * not end the next one. Failures are logged. */
 void export_follow(const char *store_path, const char *jobs_path,
 		   const struct export_target *target);
 
