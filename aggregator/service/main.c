@@ -13,6 +13,7 @@
 #include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "fleet/exporter.h"
 #include "metrics/metrics_endpoint.h"
 #include "options/option_line.h"
 #include "proto/install_paths.h"
@@ -41,14 +42,15 @@ static int read_keys(const char *path, struct key_set *keys)
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Reports are written by `flamegrid`. If it is not found, the first report fails with its path in the message. */
-static void find_reports(const char *program, char reports[static PATH_MAX])
+/* Reports are written by `flamegrid`, which exports, too. If it is not found, what it should do fails with its path in
+ * the message. */
+static void find_flamegrid(const char *program, char flamegrid[static PATH_MAX])
 {
 	struct install_paths paths;
 
 	install_paths_find(program, &paths);
-	if (snprintf(reports, PATH_MAX, "%s/bin/flamegrid", paths.root) >= PATH_MAX)
-		*reports = '\0';
+	if (snprintf(flamegrid, PATH_MAX, "%s/bin/flamegrid", paths.root) >= PATH_MAX)
+		*flamegrid = '\0';
 }
 
 static int fail(int status, char *error)
@@ -58,8 +60,22 @@ static int fail(int status, char *error)
 	return EXIT_FAILURE;
 }
 
-/* metrics: where to serve the board's; NULL: nowhere. */
-static int run(const struct aggregator_options *options, const char *metrics)
+static void start_exporter(const struct aggregator_options *options, const char *flamegrid,
+			   const char *target)
+{
+	const struct exporter_options exporter = {.program = flamegrid,
+						  .target = target,
+						  .store_path = options->store_path,
+						  .jobs_path = options->jobs_path};
+	int status = target ? exporter_start(&exporter) : 0;
+
+	if (status)
+		log_error("%s: nothing is exported: %s", flamegrid, strerror(-status));
+}
+
+/* metrics: where to serve the board's; NULL: nowhere. export_path: as of start_exporter(). */
+static int run(const struct aggregator_options *options, const char *metrics, const char *flamegrid,
+	       const char *export_path)
 {
 	struct sigaction action = {.sa_handler = stop};
 	struct metrics_endpoint *endpoint = NULL;
@@ -83,6 +99,7 @@ static int run(const struct aggregator_options *options, const char *metrics)
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints; i++)
 		log_info("listening on %s", aggregator_endpoint(running, i));
+	start_exporter(options, flamegrid, export_path);
 	status = aggregator_run(running);
 	if (status)
 		log_error("%s", strerror(-status));
@@ -96,7 +113,7 @@ static int run(const struct aggregator_options *options, const char *metrics)
 struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
-	const char *keys_path, *users, *metrics;
+	const char *keys_path, *users, *metrics, *export_path;
 	uint32_t wait_nodes_s, wait_silent_s, jobs_gib, max_mib;
 };
 
@@ -119,6 +136,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	const struct option_target targets[] = {
 		{"listen", .take = take_endpoint, .context = arguments},
 		{"store", .text = &options->store_path},
+		{"export", .text = &arguments->export_path, .least = 1},
 		{"title", .text = &options->title},
 		{"raw-samples", .flag = &options->raw_samples},
 		{"max-size", .number = &arguments->max_mib, .least = 1, .most = STORE_MIB_MAX},
@@ -162,7 +180,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = {0};
 	struct aggregator_options *options = &arguments.options;
 	struct key_set keys;
-	char reports[PATH_MAX];
+	char flamegrid[PATH_MAX];
 
 	log_begin("flamegrid-aggregator", NULL, LOG_LEVEL_INFO);
 	options->endpoints = arguments.endpoints;
@@ -174,16 +192,15 @@ int main(int argc, char **argv)
 			return EXIT_FAILURE;
 		options->keys = &keys;
 	}
-	if (options->jobs_path) {
-		find_reports(argv[0], reports);
-		options->reports_program = reports;
-	}
+	find_flamegrid(argv[0], flamegrid);
+	if (options->jobs_path)
+		options->reports_program = flamegrid;
 	if (arguments.metrics) {
 		options->board = metrics_board_create();
 		if (!options->board)
 			return fail(-ENOMEM, NULL);
 	}
-	status = run(options, arguments.metrics);
+	status = run(options, arguments.metrics, flamegrid, arguments.export_path);
 	metrics_board_destroy(options->board);
 	return status;
 }

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node-agent/base/driver_version.h"
 #include "node-agent/base/job_identity.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/batch/context_list.h"
 #include "proto/batch/stream_list.h"
+#include "proto/driver_notice.h"
 #include "proto/topology_notice.h"
 
 #define ENVIRONMENT_MAX (2u << 20)
@@ -71,6 +73,14 @@ void process_description_read_job(struct process_description *description, pid_t
 	free(environment);
 }
 
+static void read_driver(struct process_description *description)
+{
+	char notice[sizeof(DRIVER_NOTICE) + DRIVER_VERSION_SIZE] = DRIVER_NOTICE;
+
+	if (driver_version_read(DRIVER_VERSION_PATH, notice + strlen(DRIVER_NOTICE)))
+		process_description_add_notice(description, notice, strlen(notice));
+}
+
 static void read_command(struct process_description *description, pid_t pid)
 {
 	char *command = proc_file_command(pid, &description->has_late_command);
@@ -129,6 +139,7 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 	description->had_ended = pid > 0 && !proc_file_is_alive(pid, process->start_ticks);
 	process_description_read_job(description, pid);
 	read_command(description, pid);
+	read_driver(description);
 	return description;
 }
 

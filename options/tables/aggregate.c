@@ -21,6 +21,8 @@ static const struct option_row rows[] = {
 	 "Wait so long for agents of a job whose number is not known (default: 10)."},
 	{"wait-silent", 0, "SECONDS", 0,
 	 "Wait so long for agents that fell silent (default: 300)."},
+	{"export", 0, "FILE", 0,
+	 "Export all profiles to the ClickHouse server that FILE names, while they are written."},
 	{"title", 0, "TEXT", 0, "Name the profile so in reports."},
 	ROW_RAW_SAMPLES,
 	ROW_MAX_SIZE,

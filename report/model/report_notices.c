@@ -9,6 +9,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "proto/driver_notice.h"
 #include "proto/topology_notice.h"
 
 #define MISSING_TEXT_SIZE 512u
@@ -47,14 +48,18 @@ static uint32_t count_all(const struct roster *roster)
 	return count;
 }
 
-/* What is for reports of late hosts alone is no line of others. */
-static bool is_topology(const struct catalog *catalog, uint32_t notice)
+static bool has_words(const char *text, uint32_t size, const char *words)
+{
+	return size >= strlen(words) && memcmp(text, words, strlen(words)) == 0;
+}
+
+/* What is for reports of late hosts, or for exports, is no line of others. */
+static bool is_label(const struct catalog *catalog, uint32_t notice)
 {
 	uint32_t size;
 	const char *text = catalog_string(catalog, notice, &size);
 
-	return size >= strlen(TOPOLOGY_NOTICE) &&
-	       memcmp(text, TOPOLOGY_NOTICE, strlen(TOPOLOGY_NOTICE)) == 0;
+	return has_words(text, size, TOPOLOGY_NOTICE) || has_words(text, size, DRIVER_NOTICE);
 }
 
 static int collect(const struct catalog *catalog, const struct roster *roster,
@@ -70,7 +75,7 @@ static int collect(const struct catalog *catalog, const struct roster *roster,
 		for (uint32_t i = 0; i < process->nr_notices && !error; i++) {
 			struct said *added = &said[*count];
 
-			if (is_topology(catalog, process->notices[i]))
+			if (is_label(catalog, process->notices[i]))
 				continue;
 			added->process = id;
 			error = report_names_string(names, process->notices[i], &added->text);

@@ -6,7 +6,8 @@ import os
 import re
 import sys
 
-PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "cli")
+PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "fleet",
+           "cli")
 CLASSES = {"PRODUCED": "produced", "LOST": "lost", "NOTED": "noted", "ENDS": "end"}
 
 

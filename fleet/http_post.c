@@ -1,0 +1,184 @@
+#include "http_post.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "curl_library.h"
+
+#include "base/error_text.h"
+
+#define CONNECT_S 10L
+
+struct http_post {
+	const struct curl_library *library;
+	const struct export_target *target;
+	CURL *curl;  /* owns, as all below */
+	char *query; /* of the next request; NULL: none */
+	bool failed; /* no memory */
+	char message[CURL_ERROR_SIZE];
+};
+
+int http_post_create(const struct export_target *target, struct http_post **post, char **error)
+{
+	const struct curl_library *library = curl_library_load(error);
+
+	*post = NULL;
+	if (!library)
+		return -ENOSYS;
+	*post = calloc(1, sizeof(**post));
+	if (!*post)
+		return -ENOMEM;
+	(*post)->library = library;
+	(*post)->target = target;
+	(*post)->curl = library->easy_init();
+	return (*post)->curl ? 0 : -ENOMEM;
+}
+
+void http_post_destroy(struct http_post *post)
+{
+	if (!post)
+		return;
+	if (post->curl)
+		post->library->easy_cleanup(post->curl);
+	free(post->query);
+	free(post);
+}
+
+void http_post_add(struct http_post *post, const char *name, const char *value)
+{
+	char *escaped = post->library->easy_escape(post->curl, value, 0), *query = NULL;
+
+	if (!escaped ||
+	    asprintf(&query, "%s%s=%s&", post->query ? post->query : "", name, escaped) < 0) {
+		post->failed = true;
+		query = NULL;
+	}
+	post->library->free(escaped);
+	free(post->query);
+	post->query = query;
+}
+
+static size_t take_answer(char *data, size_t one, size_t size, void *context)
+{
+	struct http_answer *answer = context;
+
+	(void)one;
+	if (size > HTTP_POST_ANSWER_MAX - answer->size)
+		return 0;
+	memcpy(answer->text + answer->size, data, size);
+	answer->size += size;
+	return size;
+}
+
+static bool add_header(const struct curl_library *library, struct curl_slist **headers,
+		       const char *name, const char *value)
+{
+	char *line = NULL;
+
+	if (!value)
+		return true;
+	if (asprintf(&line, "%s: %s", name, value) < 0)
+		return false;
+	struct curl_slist *longer = library->slist_append(*headers, line);
+	explicit_bzero(line, strlen(line));
+	free(line);
+	if (longer)
+		*headers = longer;
+	return longer != NULL;
+}
+
+static bool make_headers(const struct curl_library *library, const struct export_target *target,
+			 int gzip, struct curl_slist **headers)
+{
+	return add_header(library, headers, "X-ClickHouse-User", target->user) &&
+	       add_header(library, headers, "X-ClickHouse-Key", target->password) &&
+	       add_header(library, headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
+	       add_header(library, headers, "Expect", "") &&
+	       add_header(library, headers, "Content-Type", "application/octet-stream");
+}
+
+/* The system's certificates by their places in distributions: a library that was built for another one looks elsewhere.
+ * NULL: the library's own place. */
+static const char *find_authorities(const struct export_target *target)
+{
+	static const char *const places[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Ubuntu, Arch */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* Red Hat */
+		"/etc/ssl/ca-bundle.pem",             /* SUSE */
+	};
+	const char *given = target->ca ? target->ca : getenv("SSL_CERT_FILE");
+
+	for (size_t i = 0; !given && i < sizeof(places) / sizeof(*places); i++)
+		if (access(places[i], R_OK) == 0)
+			given = places[i];
+	return given;
+}
+
+static void prepare(struct http_post *post, const char *url, const void *body, size_t size,
+		    struct curl_slist *headers, struct http_answer *answer)
+{
+	const struct curl_library *library = post->library;
+	CURL *curl = post->curl;
+
+	library->easy_reset(curl); /* keeps the connection */
+	library->easy_setopt(curl, CURLOPT_URL, url);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	library->easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	library->easy_setopt(curl, CURLOPT_TIMEOUT, (long)post->target->timeout_s);
+	library->easy_setopt(curl, CURLOPT_POST, 1L);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	library->easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	library->easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	library->easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
+	library->easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
+	const char *authorities = find_authorities(post->target);
+	if (authorities)
+		library->easy_setopt(curl, CURLOPT_CAINFO, authorities);
+}
+
+int http_post_send(struct http_post *post, const void *body, size_t size, int gzip,
+		   struct http_answer *answer, char **error)
+{
+	struct curl_slist *headers = NULL;
+	char *url = NULL;
+	int status = 0;
+
+	answer->status = 0;
+	answer->size = 0;
+	*post->message = '\0';
+	if (post->failed ||
+	    asprintf(&url, "%s/?%s", post->target->url, post->query ? post->query : "") < 0 ||
+	    !make_headers(post->library, post->target, gzip, &headers)) {
+		status = -ENOMEM;
+	} else {
+		prepare(post, url, body, size, headers, answer);
+		CURLcode code = post->library->easy_perform(post->curl);
+		if (code == CURLE_WRITE_ERROR)
+			status = error_text_set(error, -EPROTO, "%s: its answer is too long",
+						post->target->url);
+		else if (code != CURLE_OK)
+			status =
+				error_text_set(error, -EIO, "%s: %s", post->target->url,
+					       *post->message ? post->message
+							      : post->library->easy_strerror(code));
+		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &answer->status);
+	}
+	answer->text[answer->size] = '\0';
+	post->library->slist_free_all(headers);
+	free(url);
+	free(post->query);
+	post->query = NULL;
+	post->failed = false;
+	return status;
+}

@@ -1,0 +1,34 @@
+/* HTTP requests with a body, one at a time. Follows no redirection, so that
+ * passwords go nowhere else. Used by one thread. */
+#ifndef HTTP_POST_H
+#define HTTP_POST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export_target.h"
+
+#define HTTP_POST_ANSWER_MAX 65536u
+
+struct http_post;
+
+struct http_answer {
+	long status;                         /* of HTTP; 0: none came */
+	size_t size;                         /* without the NUL */
+	char text[HTTP_POST_ANSWER_MAX + 1]; /* NUL-terminated; a longer answer is an error */
+};
+
+/* The target is borrowed until destroy. 0; -ENOSYS: there is no libcurl, and *error is one line, which the caller owns
+ * (free()); -ENOMEM. Call http_post_destroy() in either case; it accepts NULL. */
+int http_post_create(const struct export_target *target, struct http_post **post, char **error);
+void http_post_destroy(struct http_post *post);
+
+/* Appends `name=value&` to the query of the next request, percent-encoded. Lack of memory makes that request fail. */
+void http_post_add(struct http_post *post, const char *name, const char *value);
+
+/* Sends the request; gzip: the body is compressed so. 0: an answer came, whatever its status; or -errno with *error one
+ * line, which the caller owns (free()): whether the server did what was asked is then not known. */
+int http_post_send(struct http_post *post, const void *body, size_t size, int gzip,
+		   struct http_answer *answer, char **error);
+
+#endif

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""`flamegrid export` against a server that keeps its contract (clickhouse_front.py): sums stay exact, whatever fails."""
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+
+from clickhouse_front import Front, ModelEngine
+from fleet_fixture import BUILD, FLAMEGRID, Fixture, told, truth
+
+FAULTS = ("500", "close", "no answer", "wrong answer", "long answer", "redirect")
+
+
+def exact(test, what, front, profile):
+    engine = front.engine
+    got, want = told(engine.rows("work"), engine.rows("stacks")), truth(profile)
+    test.check(what, got == want and want, {key: (got.get(key), want.get(key)) for key in got.keys() | want.keys()
+                                            if got.get(key) != want.get(key)})
+    test.check(what + ": the contract is kept", not front.wrong, front.wrong)
+
+
+def place(test, profile, name="here"):
+    """The profile in a folder of its own; a journal that is there stays."""
+    os.makedirs(test.path(name), exist_ok=True)
+    shutil.copy(os.path.join(profile, "profile.db"), test.path(name, "profile.db"))
+    return test.path(name)
+
+
+def grows_and_shrinks(test, one, both):
+    front = Front(ModelEngine())
+    target = test.target(front.url)
+    here = place(test, one)
+    test.check("a profile is exported", test.export(here, target).returncode == 0)
+    exact(test, "its sums", front, one)
+    inserts = front.inserts
+    test.check("it is exported again", test.export(here, target).returncode == 0)
+    test.check("nothing is sent twice", front.inserts == inserts, front.inserts)
+    place(test, both)
+    test.check("the profile has grown", test.export(here, target).returncode == 0)
+    exact(test, "the sums of both", front, both)
+    place(test, one)
+    test.check("work that is gone is taken back", test.export(here, target).returncode == 0)
+    exact(test, "the sums of one", front, one)
+    return front
+
+
+def refuses(test, one, other, front):
+    def refused(what, done, words):
+        test.check(what, done.returncode == 1 and words in done.stderr, done.stderr)
+
+    target, here = test.path("target"), test.path("here")
+    place(test, other)
+    refused("another profile in its place is refused", test.export(here, target), "is another profile's")
+    place(test, one)
+    refused("another server is refused", test.export(here, test.target("http://127.0.0.1:9", "elsewhere")), "this profile is exported to")
+    os.rename(test.path("here", "profile.db.export"), test.path("kept"))
+    refused("a lost journal is no reason to send all again", test.export(here, target), "the server has")
+    os.rename(test.path("kept"), test.path("here", "profile.db.export"))
+    refused("others may not read the file", test.export(here, test.target(front.url, "open", 0o644)), "open")
+    refused("no URL", test.export(here, test.target("127.0.0.1:8123", "url")), "it must be http://HOST:PORT")
+    refused("no such name", test.export(here, test.target(front.url, "name", lines=["pasword x"])), "pasword: no such name")
+    front = Front(ModelEngine())
+    target, fresh = test.target(front.url), place(test, one, "fresh")
+    front.credentials = ("flame", "secret")
+    refused("a wrong password", test.export(fresh, target), "Authentication failed")
+    for answer, words in (((200, b"x" * 200000), "too long"), ((200, b"-"), "HTTP status 200"), ((307, b""), "307"),
+                          ((500, b"\x1b[2J\nno\n"), "500")):
+        front.credentials, front.answer = None, answer
+        done = test.export(fresh, target)
+        refused(f"an answer {answer[0]} {answer[1][:6]}", done, words)
+        test.check("its control characters are not shown", "\x1b" not in done.stderr)
+    front.credentials, front.answer = ("flame", "secret"), None
+    with_password = test.target(front.url, "password", lines=["user flame", "password secret"])
+    test.check("the right password", test.export(fresh, with_password).returncode == 0)
+    exact(test, "what was exported after all", front, one)
+
+
+def fails_and_repeats(test, one, both, without_tokens):
+    for fault in FAULTS:
+        front = Front(ModelEngine(without_tokens))
+        name = f"fault {fault} {without_tokens}"
+        here, target = place(test, one, name), test.target(front.url)
+        for round_ in range(3):
+            front.faults = [None] * round_ + [fault]
+            test.export(here, target)
+            if round_ == 1:
+                place(test, both, name)
+        test.check(f"{name}: in the end it is exported", test.export(here, target).returncode == 0)
+        exact(test, name, front, both)
+
+
+def has_one_sender(test, one):
+    front = Front(ModelEngine())
+    here, target = place(test, one, "locked"), test.target(front.url)
+    front.faults = ["hang"]
+    first = threading.Thread(target=test.export, args=(here, target))
+    first.start()
+    front.hanging.wait(60)
+    done = test.export(here, target)
+    test.check("two exports of one profile", done.returncode == 1 and "another process" in done.stderr, done.stderr)
+    front.release.set()
+    first.join()
+    test.check("the next one goes on", test.export(here, target).returncode == 0)
+    exact(test, "once", front, one)
+
+
+def is_killed_everywhere(test, one, both):
+    shim = os.path.join(BUILD, "tests", "libkill_at.so")
+    stride = 1 if os.environ.get("FLAMEGRID_NIGHTLY") else 5
+    steps, at = 1, -os.getpid() % stride
+    while at < steps:
+        at += stride
+        front = Front(ModelEngine(without_tokens=at % 2 == 0))
+        target = test.target(front.url)
+        here = place(test, one, "killed")
+        for journal in ("", "-journal"):
+            if os.path.exists(test.path("killed", "profile.db.export" + journal)):
+                os.remove(test.path("killed", "profile.db.export" + journal))
+        count = test.path("count")
+        killed = test.export(here, target, LD_PRELOAD=shim, KILL_AT=str(at), KILL_COUNT=count)
+        if killed.returncode != -9:
+            steps = int(open(count).read())
+            test.check(f"it was killed at every step, or each {stride}th", at > 40 and at > steps, (at, steps))
+        else:
+            steps = at + 1
+        place(test, both, "killed")  # the profile goes on meanwhile
+        test.export(here, target, LD_PRELOAD=shim, KILL_AT=str(1 + at * 7 % 90))
+        done = test.export(here, target)
+        engine = front.engine
+        if done.returncode or told(engine.rows("work"), engine.rows("stacks")) != truth_of_both(both) or front.wrong:
+            test.check(f"killed at step {at}", False, (done.stderr, front.wrong))
+        front.shutdown()
+        front.server_close()
+
+
+BOTH = {}
+
+
+def truth_of_both(both):
+    if not BOTH:
+        BOTH.update(truth(both))
+    return BOTH
+
+
+def is_exported_by_its_aggregator(test):
+    """The server is away until the job has ended, which nobody notices but the log."""
+    front = Front(ModelEngine())
+    front.answer = (503, b"away\n")
+    target = test.target(front.url, "live", lines=["interval 1"])
+    endpoint, store = "ipc://" + test.path("aggregator"), test.path("live.db")
+    aggregator = subprocess.Popen([f"{BUILD}/bin/flamegrid-aggregator", "--listen", endpoint, "--store", store, "--export", target],
+                                  stderr=subprocess.PIPE, text=True)
+    first = aggregator.stderr.readline()
+    agent = subprocess.Popen([f"{BUILD}/bin/flamegrid-agent", "--connect", endpoint, "--socket", test.path("agent"), "--devices",
+                              test.devices], stderr=subprocess.PIPE, text=True)
+    test.check("the aggregator listens", "listening" in first, first)
+    agent.stderr.readline()
+    job = subprocess.run([f"{BUILD}/tests/fake_ranks", "--ranks", "2", "--steps", "40"],
+                         env=dict(os.environ, FLAMEGRID_SOCKET=test.path("agent"),
+                                  CUDA_INJECTION64_PATH=f"{BUILD}/lib/libflamegrid_inject.so"), capture_output=True)
+    test.check("the job", job.returncode == 0, job.stderr)
+    agent.terminate()
+    agent.communicate()
+    aggregator.terminate()
+    words = aggregator.communicate()[1]  # the sender keeps it open until its last look
+    test.check("the aggregator's end", aggregator.returncode == 0, words)
+    test.check("the log says what waits", "not exported" in words and "away" in words, words)
+    front.answer = None
+    test.check("the rest is exported by hand", test.export(store, target).returncode == 0)
+    exact(test, "the aggregator's profile", front, store)
+
+
+def main():
+    test = Fixture()
+    one, other = test.record("one", "--steps", "20"), test.record("other", "--steps", "30", "--late-gpu", "1:2000")
+    both = test.merge("both", one, other)
+    front = grows_and_shrinks(test, one, both)
+    refuses(test, one, other, front)
+    for without_tokens in (False, True):
+        fails_and_repeats(test, one, both, without_tokens)
+    has_one_sender(test, one)
+    is_killed_everywhere(test, one, both)
+    is_exported_by_its_aggregator(test)
+    with sqlite3.connect(test.path("here", "profile.db.export")) as journal:
+        test.check("no batch is left", journal.execute("SELECT count(*) FROM batch").fetchone()[0] == 0)
+    test.finish()
+
+
+if __name__ == "__main__":
+    main()
