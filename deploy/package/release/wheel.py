@@ -1,8 +1,8 @@
 """The wheel: the tree below flamegrid/ in site-packages, and scripts that start it.
 
 Python is not needed to run it: pip only brings the files. It keeps no links, so that a library is there once, by the name
-that the loader looks for. The programs bring their own C library, and the guest takes 2.17. Only the program that
-`flamegrid demo` profiles needs a newer one: GLIBC_2.34.
+that the loader looks for. The programs bring their own C library, and the guest takes glibc 2.17. The tag says 2.34, as the
+program takes that which `flamegrid demo` profiles.
 """
 import base64
 import hashlib
@@ -12,7 +12,7 @@ import time as clock
 import zipfile
 from tree import Entry, Tree
 
-TAG = "py3-none-manylinux_2_17_x86_64"
+TAG = "py3-none-manylinux_2_34_x86_64"
 START = """#!python
 import os, sys
 import flamegrid
