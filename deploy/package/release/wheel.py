@@ -1,6 +1,4 @@
-"""The wheel: the tree below flamegrid/ in site-packages, and scripts that start it.
-
-Python is not needed to run it: pip only brings the files. It keeps no links, so that a library is there once, by the name
+"""The wheel: the Python package (api/python) with the tree below it, and scripts that start the tree's programs. It keeps no links, so that a library is there once, by the name
 that the loader looks for. The programs bring their own C library, and the guest takes glibc 2.17. The tag says 2.34, as the
 program takes that which `flamegrid demo` profiles.
 """
@@ -13,11 +11,11 @@ import zipfile
 from tree import Entry, Tree
 
 TAG = "py3-none-manylinux_2_34_x86_64"
+PYTHON = "share/flamegrid/python"
 START = """#!python
-import os, sys
-import flamegrid
-root = os.path.dirname(os.path.abspath(flamegrid.__file__))
-path = os.path.join(root, "bin", "{name}")
+import importlib.util, os, sys
+package = importlib.util.find_spec("flamegrid").submodule_search_locations[0]
+path = os.path.join(os.path.abspath(package), "tree", "bin", "{name}")
 os.execv(path, [path] + sys.argv[1:])
 """
 METADATA = """Metadata-Version: 2.1
@@ -27,7 +25,7 @@ Summary: GPU flame graphs of whole cluster jobs
 License: Apache-2.0
 Classifier: License :: OSI Approved :: Apache Software License
 Classifier: Operating System :: POSIX :: Linux
-Requires-Python: >=3.6
+Requires-Python: >=3.8
 Description-Content-Type: text/markdown
 
 {readme}"""
@@ -48,8 +46,12 @@ def without_links(tree: Tree) -> Tree:
 
 def contents(tree: Tree, version: str) -> Tree:
     info, data = f"flamegrid-{version}.dist-info", f"flamegrid-{version}.data"
-    files = {f"flamegrid/{path}": entry for path, entry in without_links(tree).items()}
-    files["flamegrid/__init__.py"] = Entry(0o644, b'"""The programs of Flamegrid, which are not Python."""\n')
+    files = {}
+    for path, entry in without_links(tree).items():
+        if path.startswith(f"{PYTHON}/flamegrid/"):
+            files[path[len(PYTHON) + 1:]] = entry
+        elif not path.startswith(PYTHON):
+            files[f"flamegrid/tree/{path}"] = entry
     for path, entry in tree.items():
         if path.startswith("bin/"):
             name = os.path.basename(path)

@@ -89,6 +89,8 @@ wheel() {
 	inside sh -c 'pip install -q --no-index --no-deps --root-user-action ignore $(pip install --help | grep -o -- --break-system-packages) /mnt/packages/*.whl' >"$scratch/pip" 2>&1
 	same "$1: pip install" $? 0
 	try "$1.wheel"
+	inside python3 -B -c 'import flamegrid; print(flamegrid.__name__)' >"$scratch/import" 2>&1
+	same "$1: the Python package" "$(cat "$scratch/import")" flamegrid
 	inside sh -c 'pip uninstall -q -y --root-user-action ignore $(pip install --help | grep -o -- --break-system-packages) flamegrid' >>"$scratch/pip" 2>&1
 	same "$1: pip uninstall" $? 0
 	end_root "$1.wheel"
@@ -100,7 +102,7 @@ by_rpm() {
 	rpm --root "$root" --dbpath /var/lib/rpm -i --nodeps --nosignature "$packages"/*.rpm >"$scratch/rpm" 2>&1
 	same "$1: rpm -i" $? 0
 	try "$1.rpm"
-	rpm --root "$root" --dbpath /var/lib/rpm -e --nodeps flamegrid-slurm flamegrid flamegrid-inject >>"$scratch/rpm" 2>&1
+	rpm --root "$root" --dbpath /var/lib/rpm -e --nodeps flamegrid-dev flamegrid-slurm flamegrid flamegrid-inject >>"$scratch/rpm" 2>&1
 	same "$1: rpm -e" $? 0
 	end_root "$1.rpm"
 }
@@ -132,10 +134,10 @@ for suite in ${FLAMEGRID_SUITES:-bookworm}; do bare_root "$suite"; done &
 "$here/../../../deploy/release" "$BUILD" "$scratch/again" >"$scratch/release.log" 2>&1
 same "the packages are built again" "$? $(grep '^no ' "$scratch/release.log")" "0 "
 same "two builds are equal" "$(cat "$scratch/again/SHA256SUMS")" "$(cat "$packages/SHA256SUMS")"
-same "kinds" "$(sed 's/.*[._]//' "$packages/SHA256SUMS" | sort | uniq -c | tr -s '\n ' ' ')" " 3 deb 1 gz 3 rpm 1 tar 1 whl "
+same "kinds" "$(sed 's/.*[._]//' "$packages/SHA256SUMS" | sort | uniq -c | tr -s '\n ' ' ')" " 4 deb 1 gz 4 rpm 1 tar 1 whl "
 (cd "$packages" && sha256sum --quiet -c SHA256SUMS)
 same "the sums" $? 0
-if command -v lintian >/dev/null; then
+if [ -n "${FLAMEGRID_NIGHTLY:-}" ] && command -v lintian >/dev/null; then
 	lintian --allow-root --fail-on error,warning "$packages"/*.deb >"$scratch/lintian" 2>&1
 	same "lintian" "$? $(grep '^[EW]:' "$scratch/lintian")" "0 "
 fi
