@@ -2,8 +2,8 @@
 #ifndef SERVICE_READY_H
 #define SERVICE_READY_H
 
-/* Sends READY=1 to the socket that $NOTIFY_SOCKET names: a path, or, behind an @, a name. Processes that this one starts
- * get the variable no more. 0; without the variable too. -errno: systemd was not told, and will wait in vain;
+/* Sends READY=1 to the socket that $NOTIFY_SOCKET names: a path, or, behind an @, a name. The variable is
+ * then removed from the environment. 0, also without the variable. -errno: systemd was not told, and will wait in vain;
  * -EINVAL: the variable names no socket. */
 int service_ready(void);
 
