@@ -16,7 +16,7 @@ from tree import Entry, Tree, below, folders_of, gzip_of, write_tree
 HOME = "usr/lib/flamegrid"
 UNITS = "usr/lib/systemd/system"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "debian")
-DEV = re.compile(r"include/|lib/(pkgconfig|cmake)/|lib/libflamegrid\.")
+DEV = re.compile(r"include/|lib/(pkgconfig|cmake)/")
 SUMMARY = "GPU flame graphs of whole cluster jobs"
 
 
@@ -55,8 +55,8 @@ def place(path: str, entry: Entry):
         return None  # the file copyright has it
     if re.match("share/flamegrid/(docs/|proto/|[^/]*$)", path):
         return "usr/share/doc/flamegrid/" + path.removeprefix("share/flamegrid/"), entry
-    if path.startswith("share/"):
-        return f"usr/{path}", system_text(entry)
+    if path.startswith("share/"):  # the manifest names paths in the image
+        return f"usr/{path}", entry if name == "flamegrid-agent.yaml" else system_text(entry)
     return f"{HOME}/{path}", entry
 
 
@@ -73,7 +73,8 @@ def split(tree: Tree) -> dict:
         elif path == "share/flamegrid/slurm/plugstack.conf":
             parts["-slurm"]["etc/slurm/plugstack.conf.d/flamegrid.conf"] = system_text(entry)
         elif DEV.match(path):
-            parts["-dev"][f"usr/{path}"] = entry
+            # What depends on no architecture is there for all of them.
+            parts["-dev"]["usr/" + path.replace("lib/pkgconfig", "share/pkgconfig")] = entry
         else:
             placed = place(path, entry)
             if placed:
