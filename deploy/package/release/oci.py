@@ -25,7 +25,7 @@ def write_image(tree: Tree, version: str, time: int, folder: str) -> str:
 
     files = below(tree, ROOT)
     files["lib64/ld-linux-x86-64.so.2"] = Entry(0o777, link=f"/{ROOT}/lib/private/ld-linux-x86-64.so.2")
-    for library in ("libc.so.6", "libm.so.6"):
+    for library in ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0"):
         files[f"lib/x86_64-linux-gnu/{library}"] = Entry(0o777, link=f"/{ROOT}/lib/private/{library}")
     files["tmp/.keep"] = Entry(0o644)  # `flamegrid run` makes its sockets in /tmp
     layer = tar_of(files, time)
