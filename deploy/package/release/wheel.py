@@ -1,6 +1,7 @@
-"""The wheel: the Python package (api/python) with the tree below it, and scripts that start the tree's programs. It keeps no links, so that a library is there once, by the name
-that the loader looks for. The programs bring their own C library, and the guest takes glibc 2.17. The tag says 2.34, as the
-program takes that which `flamegrid demo` profiles.
+"""The wheel: the Python package (api/python) with the tree below it, and scripts that start the tree's programs.
+
+It keeps no links, so that a library is there once, by the name that the loader looks for. The programs bring their own C
+library, and the guest takes glibc 2.17. The tag says 2.34, as the program takes that which `flamegrid demo` profiles.
 """
 import base64
 import hashlib
