@@ -16,14 +16,23 @@ static const struct verb {
 	const struct option_table *table;
 	int (*call)(const char *program, int argc, char **argv);
 } verbs[] = {
-	{&option_table_run, verb_run},         {&option_table_report, verb_report},
-	{&option_table_diff, verb_diff},       {&option_table_check, verb_check},
-	{&option_table_watch, verb_watch},     {&option_table_merge, verb_merge},
-	{&option_table_export, verb_export},   {&option_table_fetch, verb_fetch},
-	{&option_table_control, verb_control}, {&option_table_attach, verb_attach},
-	{&option_table_detach, verb_detach},   {&option_table_doctor, verb_doctor},
-	{&option_table_step, verb_step},       {&option_table_keygen, verb_keygen},
-	{&option_table_agent, verb_agent},     {&option_table_aggregate, verb_aggregate},
+	{&option_table_run, verb_run},
+	{&option_table_report, verb_report},
+	{&option_table_diff, verb_diff},
+	{&option_table_check, verb_check},
+	{&option_table_watch, verb_watch},
+	{&option_table_merge, verb_merge},
+	{&option_table_export, verb_export},
+	{&option_table_fetch, verb_fetch},
+	{&option_table_control, verb_control},
+	{&option_table_attach, verb_attach},
+	{&option_table_detach, verb_detach},
+	{&option_table_doctor, verb_doctor},
+	{&option_table_demo, verb_demo},
+	{&option_table_step, verb_step},
+	{&option_table_keygen, verb_keygen},
+	{&option_table_agent, verb_agent},
+	{&option_table_aggregate, verb_aggregate},
 };
 
 static void print_usage(FILE *out)
@@ -67,7 +76,9 @@ static void print_start(void)
 	} else {
 		fputs("flamegrid doctor            says whether this machine can profile\n"
 		      "flamegrid run -- COMMAND    profiles a command; under Slurm: srun flamegrid "
-		      "run -- COMMAND\n",
+		      "run -- COMMAND\n"
+		      "flamegrid demo              profiles a small program, with or without a "
+		      "GPU\n",
 		      stderr);
 	}
 	fputs("flamegrid --help            lists all verbs\n", stderr);

@@ -12,6 +12,7 @@
 #include "agent_rights.h"
 
 #include "base/log.h"
+#include "base/service_ready.h"
 #include "metrics/metrics_endpoint.h"
 #include "node-agent/metrics/agent_metrics.h"
 #include "node-agent/symbols/symbol_cache.h"
@@ -238,6 +239,9 @@ int main(int argc, char **argv)
 	code = give_up(&rights) ? EXIT_FAILED : start_metrics(arguments.metrics, agent, &endpoint);
 	if (code == EXIT_OK) {
 		log_info("listening on %s", arguments.options.socket_path);
+		r = service_ready();
+		if (r)
+			log_warning("NOTIFY_SOCKET: %s", strerror(-r));
 		code = run(agent) ? EXIT_FAILED : EXIT_OK;
 	}
 	metrics_endpoint_stop(endpoint);

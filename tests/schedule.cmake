@@ -98,6 +98,8 @@ set(FLAMEGRID_SLOW_TESTS
   inject_activity_taken_test 17
   inject_guest_host_test 3
   inject_guest_test 2
+  packages_are_built 15
+  packages_test 80
   python_interpreter_test 17
   inject_shared_profiler_test 14
   unwind_program_test 10
@@ -170,7 +172,6 @@ set(FLAMEGRID_SLOW_TESTS
   straggler_waits_test 4
   swarm_network_test 11
   swarm_test 4
-  tarball_is_packed 6
   torch_operators_test 5
   watch_test 40
   windows_test 8)

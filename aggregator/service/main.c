@@ -13,6 +13,7 @@
 #include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/service_ready.h"
 #include "fleet/exporter.h"
 #include "metrics/metrics_endpoint.h"
 #include "options/option_line.h"
@@ -99,6 +100,9 @@ static int run(const struct aggregator_options *options, const char *metrics, co
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints; i++)
 		log_info("listening on %s", aggregator_endpoint(running, i));
+	status = service_ready();
+	if (status)
+		log_warning("NOTIFY_SOCKET: %s", strerror(-status));
 	start_exporter(options, flamegrid, export_path);
 	status = aggregator_run(running);
 	if (status)

@@ -78,17 +78,24 @@ class Fields(unittest.TestCase):
         self.assertNotIn("hostPID", AGGREGATOR)
         self.assertNotIn("hostPID", POD)
 
-    def test_pod_and_agent_share_the_socket_and_the_installation(self):
+    def test_pod_and_agent_share_the_socket(self):
         agent, pod = host_mounts(AGENT), host_mounts(POD)
-        self.assertEqual(set(agent), set(pod))
+        self.assertEqual(set(agent) | {"/opt/flamegrid"}, set(pod))
         for path, (inside, read_only) in pod.items():
             self.assertEqual((inside, read_only), (path, True))
-            self.assertEqual(agent[path][0], path)
+        for path, (inside, _) in agent.items():
+            self.assertEqual(inside, path)
         variables = {variable["name"]: variable["value"] for variable in container(POD)["env"]}
         self.assertEqual(variables["FLAMEGRID_SOCKET"], argument(AGENT, "socket"))
         self.assertIn(os.path.dirname(variables["FLAMEGRID_SOCKET"]), pod)
         for name in ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"):
             self.assertEqual(variables[name], "/opt/flamegrid/lib/libflamegrid_inject.so")
+
+    def test_agent_and_aggregator_are_this_versions_image(self):
+        with open(os.path.join(SOURCE, "CMakeLists.txt"), encoding="utf-8") as file:
+            version = re.search(r"VERSION ([0-9.]+) DESCRIPTION", file.read()).group(1)
+        for spec in (AGENT, AGGREGATOR):
+            self.assertEqual(container(spec)["image"], f"registry.example/flamegrid:{version}")
 
     def test_agents_find_the_aggregator(self):
         service = SITE["Service", "flamegrid-aggregator"]["spec"]

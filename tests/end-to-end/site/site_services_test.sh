@@ -32,11 +32,22 @@ start() {
 		eval "printf '%s\n' $(value "$unit" ExecStart | sed "s#/opt/flamegrid/#$site/#; s#/run/flamegrid/#$scratch/run/#; s#/var/lib/flamegrid/#$scratch/state/#g; s#/var/cache/flamegrid#$scratch/cache#")")
 	mapfile -t command <<<"$words"
 	mkfifo "$scratch/ready"
+	python3 -c 'import os, socket, sys
+place = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+place.settimeout(60)
+place.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+print(place.recv(64).decode())' "$scratch/notify" >"$scratch/$name.told" &
+	local systemd=$!
+	until [ -S "$scratch/notify" ] && [ "$(stat -c %a "$scratch/notify")" = 777 ]; do :; done
 	(cd / && exec setpriv --reuid $service --regid $service --clear-groups --no-new-privs --bounding-set "$rights" --inh-caps "$rights" --ambient-caps "$rights" \
-		env -i PATH=/usr/bin:/bin python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee -p "$scratch/ready" >>"$scratch/$name.log") &
+		env -i PATH=/usr/bin:/bin NOTIFY_SOCKET="$scratch/notify" python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee -p "$scratch/ready" >>"$scratch/$name.log") &
 	started=$!
 	grep -m1 -q 'listening on' "$scratch/ready"
 	same "$name comes up" $? 0
+	wait $systemd
+	same "$name tells systemd so" "$(cat "$scratch/$name.told")" READY=1
+	rm "$scratch/notify"
 	rm -f "$scratch/ready"
 }
 only() { printf -- -all; for name in "$@"; do name=${name#CAP_}; printf ',+%s' "${name,,}"; done; }

@@ -3,7 +3,7 @@
 # and the fake driver. Needs root (chroot).
 . "$(dirname "$0")/../support/harness.sh"
 list=$(devices 2)
-tarball=$(ls "$BUILD"/flamegrid-*-linux-x86_64.tar.gz)
+tarball=$(ls "$BUILD"/packages/flamegrid-*-linux-x86_64.tar.gz)
 root=$scratch/root
 mkdir -p "$root"/{opt,tmp,proc,dev,lib64,lib/x86_64-linux-gnu,job,sys}
 tar -xzf "$tarball" -C "$root/opt"

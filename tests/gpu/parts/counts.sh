@@ -31,7 +31,7 @@ counts() {
 demo() {
 	local program
 
-	program=$(first_of "$root"/bin/flamegrid-demo-train "$root"/share/flamegrid/flamegrid-demo-train)
+	program=$(first_of "$root"/bin/flamegrid-demo-train "$root"/libexec/flamegrid-demo-train)
 	PATH=$(dirname "$program"):$PATH profile demo "$(basename "$program")"
 	sed -n 's/^launched \([0-9]*\) \([a-z0-9_]*\) \([0-9]*\)/\1 \2 \3/p' "$out/demo.stdout" | sort >"$scratch/demo.want"
 	awk '{ n = $NF; nr = split($0, f, ";"); leaf = f[nr]; sub(/ [0-9]+$/, "", leaf)

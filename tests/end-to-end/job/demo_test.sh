@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# `flamegrid demo` on a machine without a GPU says so and profiles simulated ones.
+. "$(dirname "$0")/../support/harness.sh"
+unset LD_LIBRARY_PATH
+cd "$scratch" || exit 1
+FLAMEGRID_CUPTI=/nonexistent "$flamegrid" demo >out 2>err
+same "status" $? 0
+same "nothing on standard error" "$(cat err)" ""
+contains "says that the GPUs are simulated" out "The GPUs of this demo are SIMULATED."
+contains "names the page" out "flamegrid-demo/flame.html"
+"$flamegrid" report flamegrid-demo --format json >json
+# Each of two GPUs takes 700 steps of 51 operations.
+same "records" "$(python3 -c 'import json; print(sum(entry["records"] for entry in json.load(open("json"))["devices"]))')" 71400
+"$flamegrid" demo -o other/place >out 2>err
+same "another directory: status" $? 0
+check "another directory: has the page" [ -s other/place/flame.html ]
+: >file
+"$flamegrid" demo -o file/below >out 2>err
+same "no directory: status" $? 1
+contains "no directory: says so" err "file/below"
+"$flamegrid" demo operand >out 2>err
+same "an operand: status" $? 2
