@@ -187,11 +187,17 @@ open("'"$scratch/asked"'", "w").close()
 while True: held.append(squatter.accept())' &
 squatter=$!
 (umask 077; { echo "step stale"; echo "endpoint tcp://127.0.0.1:$(cat "$scratch/port")"; cat "$scratch/mixed.keys"; } >"$stale")
-rank stale 1 2 1 -- "$fake_launches" --launches 200
+mkfifo "$scratch/release"
+exec 5<>"$scratch/release"
+waiting="\"$fake_launches\" --launches 200; read -r _ <\"$scratch/release\""
+rank stale 1 2 1 -- sh -c "$waiting"
 cat "$scratch/asked"
-rank stale 0 2 0 -- "$fake_launches" --launches 200
+rank stale 0 2 0 -- sh -c "$waiting"
+until [ "$(groups "$scratch/stale" host 2>/dev/null)" = "node0 node1" ]; do :; done
+printf '\n\n' >&5
 await 1 0
 await 0 0
+exec 5<&-
 kill $squatter
 wait $squatter 2>/dev/null
 same "hosts" "$(groups "$scratch/stale" host)" "node0 node1"
