@@ -8,6 +8,11 @@ void commit_schedule_note(struct commit_schedule *schedule, uint64_t frames)
 		schedule->frames = frames;
 }
 
+static bool is_long(const struct commit_schedule *schedule)
+{
+	return schedule->cpu_ns >= (uint64_t)COMMIT_SCHEDULE_LONG_MS * NS_PER_MS;
+}
+
 void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uint32_t interval_ms)
 {
 	if (schedule->dated || !schedule->changed)
@@ -15,7 +20,9 @@ void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uin
 	schedule->dated = true;
 	schedule->at_ns =
 		now_ns + (uint64_t)(interval_ms ?: COMMIT_SCHEDULE_INTERVAL_MS) * NS_PER_MS;
-	uint64_t apart_ns = schedule->began_ns + (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS;
+	const uint32_t apart_ms =
+		schedule->late ? COMMIT_SCHEDULE_LATE_MS : COMMIT_SCHEDULE_APART_MS;
+	uint64_t apart_ns = schedule->began_ns + (uint64_t)apart_ms * NS_PER_MS;
 	if (!interval_ms && schedule->began_ns && schedule->at_ns < apart_ns)
 		schedule->at_ns = apart_ns;
 }
@@ -55,8 +62,7 @@ bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t n
 bool commit_schedule_tells_first(const struct commit_schedule *schedule)
 {
 	return schedule->changed && !schedule->follows && !schedule->hurry && !schedule->failed &&
-	       commit_schedule_takes_messages(schedule) &&
-	       schedule->cpu_ns >= (uint64_t)COMMIT_SCHEDULE_LONG_MS * NS_PER_MS;
+	       commit_schedule_takes_messages(schedule) && is_long(schedule);
 }
 
 bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint64_t now_ns)
@@ -115,6 +121,7 @@ void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns,
 		.wanted_ns = schedule->wanted_ns,
 		.behind = true,
 		.follows = follows,
+		.late = !schedule->behind && is_long(schedule),
 		.behind_bytes = schedule->behind_bytes + schedule->bytes,
 	};
 }

@@ -24,7 +24,10 @@
 #define COMMIT_SCHEDULE_WHOLE_MS    10000u
 /* Of CPU time. After a whole commit that took so long, messages are stored before the next one: agents would wait for
  * its whole length. */
-#define COMMIT_SCHEDULE_LONG_MS 50u
+#define COMMIT_SCHEDULE_LONG_MS 10u
+/* In place of COMMIT_SCHEDULE_APART_MS after the first commit that follows such a one: not all that came during it was
+ * read by then. */
+#define COMMIT_SCHEDULE_LATE_MS 200u
 /* The same as COMMIT_SCHEDULE_WHOLE_TIMES if a reader wants it (store_life.h). */
 #define COMMIT_SCHEDULE_WANTED_TIMES 20u
 
@@ -35,6 +38,7 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	bool behind;    /* messages were stored since the last whole commit */
 	bool failed;    /* the last commit failed */
 	bool follows;   /* messages were stored so that the next commit, a whole one, can begin */
+	bool late;      /* messages that came during a long whole commit may not be stored yet */
 	bool dated;     /* at_ns is valid */
 	uint64_t at_ns; /* CLOCK_MONOTONIC, as all times here */
 	uint64_t began_ns;     /* the last commit; 0: there was none */

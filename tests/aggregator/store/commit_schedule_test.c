@@ -260,6 +260,28 @@ static void messages_are_stored_before_a_long_whole_commit(void **state)
 	assert_false(commit_schedule_is_due(&schedule, 1900 * MS, 0));
 }
 
+/* What came during it is read after it, and waits no longer than it must. */
+static void after_a_long_whole_commit_messages_catch_up(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	commit_schedule_done(&schedule, 100 * MS, 700 * MS);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 800 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 900 * MS);
+	commit_schedule_logged(&schedule, 900 * MS, false);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 901 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX),
+			 (900 + COMMIT_SCHEDULE_LATE_MS) * MS);
+	commit_schedule_logged(&schedule, 1100 * MS, false);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 1101 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX),
+			 (1100 + COMMIT_SCHEDULE_APART_MS) * MS);
+}
+
 static void a_whole_commit_comes_at_once_where_messages_are_in_no_other(void **state)
 {
 	const struct commit_schedule schedule = {.changed = true,
@@ -291,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_are_stored_before_a_long_whole_commit),
+		cmocka_unit_test(after_a_long_whole_commit_messages_catch_up),
 		cmocka_unit_test(a_whole_commit_comes_at_once_where_messages_are_in_no_other),
 		cmocka_unit_test(messages_are_kept_until_only_a_whole_commit_can_follow),
 		cmocka_unit_test(nothing_is_committed_while_nothing_has_changed),
