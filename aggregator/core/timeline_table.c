@@ -10,7 +10,8 @@
 struct timeline_table {
 	struct timeline_entry *entries;
 	uint32_t nr_entries, room;
-	struct hash_index index;        /* holds entry indexes, + 1 */
+	struct hash_index index;        /* holds entry indexes, + 1, as the next one */
+	struct hash_index processes;    /* the first entry of each, from which the others hang */
 	uint32_t last[TIMELINE_LEVELS]; /* the entry found last, because records come in runs */
 };
 
@@ -26,6 +27,7 @@ void timeline_table_destroy(struct timeline_table *table)
 	for (uint32_t i = 0; i < table->nr_entries; i++)
 		stream_timeline_destroy(table->entries[i].timeline);
 	hash_index_fini(&table->index);
+	hash_index_fini(&table->processes);
 	free(table->entries);
 	free(table);
 }
@@ -35,6 +37,33 @@ static inline bool entry_equals(const void *context, uint32_t id, const void *ke
 	const struct timeline_table *table = context;
 
 	return memcmp(&table->entries[id - 1].key, key, sizeof(struct timeline_key)) == 0;
+}
+
+static bool is_of_process(const void *context, uint32_t id, const void *process_id)
+{
+	const struct timeline_table *table = context;
+
+	return table->entries[id - 1].key.process_id == *(const uint32_t *)process_id;
+}
+
+static uint32_t first_of_process(const struct timeline_table *table, uint32_t process_id)
+{
+	return hash_index_find(&table->processes, hash_index_hash(&process_id, sizeof(process_id)),
+			       is_of_process, table, &process_id);
+}
+
+/* There are many processes, and each of them ends: its entries are found without a look at all others. */
+static int chain(struct timeline_table *table, struct timeline_entry *entry, uint32_t id)
+{
+	const uint32_t process_id = entry->key.process_id;
+	const uint32_t first = first_of_process(table, process_id);
+
+	if (!first)
+		return hash_index_insert(&table->processes,
+					 hash_index_hash(&process_id, sizeof(process_id)), id);
+	entry->next = table->entries[first - 1].next;
+	table->entries[first - 1].next = id;
+	return 0;
 }
 
 static struct timeline_entry *append(struct timeline_table *table, const struct timeline_key *key,
@@ -49,11 +78,12 @@ static struct timeline_entry *append(struct timeline_table *table, const struct 
 		.timeline = stream_timeline_create(key->level == TIMELINE_STREAM
 							   ? STREAM_TIMELINE_INTERVALS
 							   : STREAM_TIMELINE_DEVICE_INTERVALS)};
-	if (!entry->timeline || hash_index_insert(&table->index, hash, table->nr_entries + 1)) {
+	if (!entry->timeline || hash_index_reserve(&table->index, table->nr_entries + 1) ||
+	    chain(table, entry, table->nr_entries + 1)) {
 		stream_timeline_destroy(entry->timeline);
 		return NULL;
 	}
-	table->nr_entries++;
+	hash_index_insert(&table->index, hash, ++table->nr_entries); /* has room */
 	return entry;
 }
 
@@ -136,13 +166,14 @@ int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id,
 
 void timeline_table_close(struct timeline_table *table, uint32_t process_id)
 {
-	for (uint32_t i = 0; i < table->nr_entries; i++) {
-		struct timeline_entry *entry = &table->entries[i];
+	for (uint32_t id = first_of_process(table, process_id); id;) {
+		struct timeline_entry *entry = &table->entries[id - 1];
 
-		if (entry->key.level != TIMELINE_DEVICE && entry->key.process_id == process_id) {
+		if (entry->key.level != TIMELINE_DEVICE) {
 			stream_timeline_close(entry->timeline);
 			entry->changed = true;
 		}
+		id = entry->next;
 	}
 }
 

@@ -35,7 +35,9 @@ struct timeline_entry {
 	struct timeline_key key;
 	struct stream_timeline *timeline; /* owns */
 	uint32_t nr_blocks;               /* stored blocks of open intervals */
-	bool changed;                     /* since timeline_table_saved() */
+	uint32_t
+		next; /* id of another entry of this process; 0: it is the last one. The table's own */
+	bool changed; /* since timeline_table_saved() */
 };
 
 /* An entry's open intervals are stored in blocks. Each block has the intervals that were added since the previous one,

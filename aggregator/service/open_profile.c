@@ -149,8 +149,9 @@ static bool is_wanted(const struct open_profile *profile, uint64_t now_ns)
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 {
 	struct commit_schedule *schedule = &profile->schedule;
-	bool is_whole = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile)) ||
-			is_wanted(profile, now_ns);
+	const bool is_whole_due = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile)) ||
+				  is_wanted(profile, now_ns);
+	const bool is_whole = is_whole_due && !commit_schedule_tells_first(schedule);
 	uint64_t cpu_ns = clock_thread_ns();
 	int error = is_whole ? store_commit(profile->store, profile->collection)
 			     : store_commit_messages(profile->store, profile->collection);
@@ -163,7 +164,7 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 	else if (is_whole)
 		commit_schedule_done(schedule, now_ns, clock_thread_ns() - cpu_ns);
 	else
-		commit_schedule_logged(schedule, now_ns);
+		commit_schedule_logged(schedule, now_ns, is_whole_due);
 	if (!error && is_whole)
 		store_life_want_no_more(profile->store_path);
 	return error;

@@ -110,7 +110,7 @@ struct profile_agents open_profile_agents(const struct open_profile *profile);
 
 bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
 
-/* Commits all changes, or the messages that told of them, as commit_schedule_is_whole() says. 0; -ENOMEM: the profile
+/* Commits all changes, or the messages that told of them, as commit_schedule.h says. 0; -ENOMEM: the profile
  * is no longer exact; other -errno: nothing was written, and the commit is due again later. */
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns);
 

@@ -8,6 +8,11 @@ void commit_schedule_note(struct commit_schedule *schedule, uint64_t frames)
 		schedule->frames = frames;
 }
 
+static bool is_long(const struct commit_schedule *schedule)
+{
+	return schedule->cpu_ns >= (uint64_t)COMMIT_SCHEDULE_LONG_MS * NS_PER_MS;
+}
+
 void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uint32_t interval_ms)
 {
 	if (schedule->dated || !schedule->changed)
@@ -15,7 +20,9 @@ void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uin
 	schedule->dated = true;
 	schedule->at_ns =
 		now_ns + (uint64_t)(interval_ms ?: COMMIT_SCHEDULE_INTERVAL_MS) * NS_PER_MS;
-	uint64_t apart_ns = schedule->began_ns + (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS;
+	const uint32_t apart_ms =
+		schedule->late ? COMMIT_SCHEDULE_LATE_MS : COMMIT_SCHEDULE_APART_MS;
+	uint64_t apart_ns = schedule->began_ns + (uint64_t)apart_ms * NS_PER_MS;
 	if (!interval_ms && schedule->began_ns && schedule->at_ns < apart_ns)
 		schedule->at_ns = apart_ns;
 }
@@ -29,6 +36,8 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 		return true;
 	if (schedule->failed)
 		return false;
+	if (schedule->follows)
+		return true;
 	if (schedule->behind && now_ns >= schedule->whole_ns)
 		return true;
 	return schedule->changed &&
@@ -36,11 +45,24 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 		schedule->bytes >= COMMIT_SCHEDULE_BYTES || nr_rows >= COMMIT_SCHEDULE_ROWS);
 }
 
+static uint64_t messages_of(const struct commit_schedule *schedule)
+{
+	return schedule->behind_bytes + schedule->bytes;
+}
+
 bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
 			      uint32_t nr_rows)
 {
-	return !commit_schedule_takes_messages(schedule) || schedule->hurry ||
-	       now_ns >= schedule->whole_ns || nr_rows >= COMMIT_SCHEDULE_ROWS;
+	return !commit_schedule_takes_messages(schedule) || schedule->hurry || schedule->follows ||
+	       messages_of(schedule) >= COMMIT_SCHEDULE_BYTES || now_ns >= schedule->whole_ns ||
+	       nr_rows >= COMMIT_SCHEDULE_ROWS;
+}
+
+/* After a failure the messages may find no room, where a whole commit frees some. */
+bool commit_schedule_tells_first(const struct commit_schedule *schedule)
+{
+	return schedule->changed && !schedule->follows && !schedule->hurry && !schedule->failed &&
+	       commit_schedule_takes_messages(schedule) && is_long(schedule);
 }
 
 bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint64_t now_ns)
@@ -50,7 +72,8 @@ bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint6
 
 bool commit_schedule_takes_messages(const struct commit_schedule *schedule)
 {
-	return !schedule->whole && schedule->behind_bytes + schedule->bytes < COMMIT_SCHEDULE_BYTES;
+	return !schedule->whole &&
+	       messages_of(schedule) < COMMIT_SCHEDULE_BYTES + COMMIT_SCHEDULE_SPARE;
 }
 
 bool commit_schedule_is_clean(const struct commit_schedule *schedule)
@@ -62,8 +85,12 @@ uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t 
 {
 	if (!commit_schedule_is_clean(schedule) && schedule->dated && schedule->at_ns < until_ns)
 		until_ns = schedule->at_ns;
-	if (schedule->behind && !schedule->failed && schedule->whole_ns < until_ns)
+	if (schedule->failed)
+		return until_ns;
+	if (schedule->behind && schedule->whole_ns < until_ns)
 		until_ns = schedule->whole_ns;
+	if (schedule->follows && schedule->began_ns < until_ns)
+		until_ns = schedule->began_ns;
 	return until_ns;
 }
 
@@ -80,17 +107,21 @@ void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns, u
 	else if (after_ns <= (uint64_t)COMMIT_SCHEDULE_APART_MS * NS_PER_MS)
 		after_ns = 0;
 	*schedule = (struct commit_schedule){.began_ns = began_ns,
+					     .cpu_ns = cpu_ns,
 					     .whole_ns = began_ns + after_ns,
 					     .wanted_ns = began_ns + wanted_ns};
 }
 
-void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns)
+void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns, bool follows)
 {
 	*schedule = (struct commit_schedule){
 		.began_ns = began_ns,
+		.cpu_ns = schedule->cpu_ns,
 		.whole_ns = schedule->whole_ns,
 		.wanted_ns = schedule->wanted_ns,
 		.behind = true,
+		.follows = follows,
+		.late = !schedule->behind && is_long(schedule),
 		.behind_bytes = schedule->behind_bytes + schedule->bytes,
 	};
 }

@@ -2,7 +2,7 @@
  * sooner if much has come or an agent waits, and again some time after a failure. It also decides whether a commit is
  * whole or stores the messages alone, which costs a small part of that. Whole commits that nothing asks for take a
  * fixed share of the thread's time; those for which a reader asks may take more of it. Acknowledgements follow commits
- * (ack_sender.h). Pure: time and sizes are arguments. */
+ * (ack_sender.h), so before a long whole commit the messages are stored. Pure: time and sizes are arguments. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -14,6 +14,7 @@
 #define COMMIT_SCHEDULE_RETRY_MS    1000u /* after a commit that failed */
 /* A commit does not wait for the interval once one of these is reached. */
 #define COMMIT_SCHEDULE_BYTES  (16u << 20) /* received since the last commit */
+#define COMMIT_SCHEDULE_SPARE  (4u << 20)  /* that are kept until the whole commit begins */
 #define COMMIT_SCHEDULE_FRAMES 512u        /* of one agent; half of its window */
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
 
@@ -21,7 +22,13 @@
  * that would be sooner than COMMIT_SCHEDULE_APART_MS, as in all small profiles, every commit is whole. */
 #define COMMIT_SCHEDULE_WHOLE_TIMES 250u
 #define COMMIT_SCHEDULE_WHOLE_MS    10000u
-/* The same if a reader wants it (store_life.h). */
+/* Of CPU time. After a whole commit that took so long, messages are stored before the next one: agents would wait for
+ * its whole length. */
+#define COMMIT_SCHEDULE_LONG_MS 10u
+/* In place of COMMIT_SCHEDULE_APART_MS after the first commit that follows such a one: not all that came during it was
+ * read by then. */
+#define COMMIT_SCHEDULE_LATE_MS 200u
+/* The same as COMMIT_SCHEDULE_WHOLE_TIMES if a reader wants it (store_life.h). */
 #define COMMIT_SCHEDULE_WANTED_TIMES 20u
 
 struct commit_schedule { /* zeroed: nothing to commit */
@@ -30,9 +37,12 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	bool whole;     /* the next commit must be: readers wait, or no message tells of a change */
 	bool behind;    /* messages were stored since the last whole commit */
 	bool failed;    /* the last commit failed */
+	bool follows;   /* messages were stored so that the next commit, a whole one, can begin */
+	bool late;      /* messages that came during a long whole commit may not be stored yet */
 	bool dated;     /* at_ns is valid */
 	uint64_t at_ns; /* CLOCK_MONOTONIC, as all times here */
 	uint64_t began_ns;     /* the last commit; 0: there was none */
+	uint64_t cpu_ns;       /* that the last whole one took */
 	uint64_t whole_ns;     /* from then on the next commit is whole */
 	uint64_t wanted_ns;    /* from then on it is if a reader wants it */
 	uint64_t bytes;        /* received since the last commit */
@@ -55,6 +65,9 @@ bool commit_schedule_is_due(const struct commit_schedule *schedule, uint64_t now
 bool commit_schedule_is_whole(const struct commit_schedule *schedule, uint64_t now_ns,
 			      uint32_t nr_rows);
 
+/* Returns whether a commit that is to be whole stores the messages alone, and the whole one follows. */
+bool commit_schedule_tells_first(const struct commit_schedule *schedule);
+
 /* Returns whether a commit now that is not whole is to be, if a reader wants it. */
 bool commit_schedule_heeds_readers(const struct commit_schedule *schedule, uint64_t now_ns);
 
@@ -69,8 +82,8 @@ uint64_t commit_schedule_until(const struct commit_schedule *schedule, uint64_t 
 
 /* A whole commit that began at this time has succeeded, with so much CPU time. */
 void commit_schedule_done(struct commit_schedule *schedule, uint64_t began_ns, uint64_t cpu_ns);
-/* A commit of messages alone has succeeded. */
-void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns);
+/* A commit of messages alone has succeeded. follows: the next commit is a whole one, and is due. */
+void commit_schedule_logged(struct commit_schedule *schedule, uint64_t began_ns, bool follows);
 /* A commit has failed. */
 void commit_schedule_fail(struct commit_schedule *schedule, uint64_t now_ns);
 

@@ -118,6 +118,30 @@ static void a_process_that_has_ended_keeps_what_it_had(void **state)
 	assert_int_equal(overlap(), 50);
 }
 
+/* Entries of several processes lie between one another. */
+static void the_end_of_a_process_closes_its_timelines_alone(void **state)
+{
+	const struct timeline_entry *entries;
+	uint32_t nr_entries, nr_closed = 0;
+
+	(void)state;
+	timeline_table_saved(table);
+	for (uint32_t device = 0; device < 3; device++)
+		for (uint32_t process = 1; process <= 40; process++)
+			assert_int_equal(
+				timeline_table_add_kernel(table, process, device, true, 100, 200),
+				0);
+	timeline_table_saved(table);
+	timeline_table_close(table, 17);
+	timeline_table_close(table, 41);
+	entries = timeline_table_entries(table, &nr_entries);
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		assert_int_equal(entries[i].changed, entries[i].key.process_id == 17);
+		nr_closed += entries[i].changed;
+	}
+	assert_int_equal(nr_closed, 3 * 2);
+}
+
 static void the_first_communication_after_the_end_is_late_in_all_kernels(void **state)
 {
 	(void)state;
@@ -291,6 +315,7 @@ int main(void)
 		TEST(what_came_before_the_first_communication_counts),
 		TEST(processes_and_devices_are_apart),
 		TEST(a_process_that_has_ended_keeps_what_it_had),
+		TEST(the_end_of_a_process_closes_its_timelines_alone),
 		TEST(the_first_communication_after_the_end_is_late_in_all_kernels),
 		TEST(any_kernels_in_any_order_are_exact),
 		TEST(any_kernels_are_exact_across_restarts),

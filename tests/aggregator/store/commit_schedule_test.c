@@ -135,7 +135,7 @@ static void a_costly_whole_commit_is_followed_by_commits_of_messages(void **stat
 	assert_true(commit_schedule_is_clean(&schedule));
 	schedule.changed = true;
 	assert_false(commit_schedule_is_whole(&schedule, next_ns - 1, COMMIT_SCHEDULE_ROWS - 1));
-	commit_schedule_logged(&schedule, 600 * MS);
+	commit_schedule_logged(&schedule, 600 * MS, false);
 	assert_false(commit_schedule_is_clean(&schedule));
 	/* Even if nothing more comes. */
 	assert_false(commit_schedule_is_due(&schedule, next_ns - 1, 0));
@@ -174,7 +174,7 @@ static void commits_that_readers_wait_for_and_large_ones_are_whole(void **state)
 	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
 	schedule.hurry = false;
 	schedule.bytes = COMMIT_SCHEDULE_BYTES / 2;
-	commit_schedule_logged(&schedule, 1);
+	commit_schedule_logged(&schedule, 1, false);
 	schedule.bytes = COMMIT_SCHEDULE_BYTES / 2 - 1;
 	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
 	schedule.bytes++;
@@ -190,7 +190,7 @@ static void readers_may_ask_for_whole_commits_more_often(void **state)
 	assert_true(commit_schedule_heeds_readers(&schedule, 1));
 	commit_schedule_done(&schedule, 100 * MS, 20 * MS);
 	schedule.changed = true;
-	commit_schedule_logged(&schedule, 300 * MS);
+	commit_schedule_logged(&schedule, 300 * MS, false);
 	assert_false(commit_schedule_heeds_readers(&schedule, next_ns - 1));
 	assert_true(commit_schedule_heeds_readers(&schedule, next_ns));
 	assert_false(commit_schedule_is_whole(&schedule, next_ns, 0));
@@ -204,7 +204,7 @@ static void a_whole_commit_that_failed_is_tried_again_as_one(void **state)
 	struct commit_schedule schedule = {.changed = true, .whole_ns = 50 * MS};
 
 	(void)state;
-	commit_schedule_logged(&schedule, 10 * MS);
+	commit_schedule_logged(&schedule, 10 * MS, false);
 	assert_true(commit_schedule_is_due(&schedule, 50 * MS, 0));
 	commit_schedule_fail(&schedule, 50 * MS);
 	assert_false(commit_schedule_is_due(&schedule, 1050 * MS - 1, 0));
@@ -225,6 +225,9 @@ static void messages_are_kept_until_only_a_whole_commit_can_follow(void **state)
 	assert_true(commit_schedule_takes_messages(&schedule));
 	assert_false(commit_schedule_is_whole(&schedule, 0, 0));
 	schedule.bytes++;
+	assert_true(commit_schedule_takes_messages(&schedule));
+	assert_true(commit_schedule_is_whole(&schedule, 0, 0));
+	schedule.bytes += COMMIT_SCHEDULE_SPARE;
 	assert_false(commit_schedule_takes_messages(&schedule));
 	commit_schedule_fail(&schedule, 0);
 	assert_false(commit_schedule_takes_messages(&schedule));
@@ -235,9 +238,83 @@ static void messages_are_kept_until_only_a_whole_commit_can_follow(void **state)
 	assert_false(commit_schedule_takes_messages(&schedule));
 }
 
+/* Else agents would wait for the whole commit, too. */
+static void messages_are_stored_before_a_long_whole_commit(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	commit_schedule_done(&schedule, 0, COMMIT_SCHEDULE_LONG_MS * MS);
+	schedule.changed = true;
+	assert_true(commit_schedule_tells_first(&schedule));
+	commit_schedule_logged(&schedule, 900 * MS, true);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 900 * MS);
+	assert_true(commit_schedule_is_due(&schedule, 900 * MS, 0));
+	schedule.changed = true; /* what comes in between does not put it off */
+	assert_true(commit_schedule_is_whole(&schedule, 900 * MS, 0));
+	assert_false(commit_schedule_tells_first(&schedule));
+	commit_schedule_fail(&schedule, 900 * MS);
+	assert_false(commit_schedule_is_due(&schedule, 1900 * MS - 1, 0));
+	assert_true(commit_schedule_is_whole(&schedule, 1900 * MS, 0));
+	commit_schedule_done(&schedule, 1900 * MS, COMMIT_SCHEDULE_LONG_MS * MS);
+	assert_false(commit_schedule_is_due(&schedule, 1900 * MS, 0));
+}
+
+/* What came during it is read after it, and waits no longer than it must. */
+static void after_a_long_whole_commit_messages_catch_up(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	commit_schedule_done(&schedule, 100 * MS, 700 * MS);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 800 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 900 * MS);
+	commit_schedule_logged(&schedule, 900 * MS, false);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 901 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX),
+			 (900 + COMMIT_SCHEDULE_LATE_MS) * MS);
+	commit_schedule_logged(&schedule, 1100 * MS, false);
+	schedule.changed = true;
+	commit_schedule_date(&schedule, 1101 * MS, 0);
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX),
+			 (1100 + COMMIT_SCHEDULE_APART_MS) * MS);
+}
+
+static void a_whole_commit_comes_at_once_where_messages_are_in_no_other(void **state)
+{
+	const struct commit_schedule schedule = {.changed = true,
+						 .cpu_ns = COMMIT_SCHEDULE_LONG_MS * MS};
+	struct commit_schedule other = schedule;
+
+	(void)state;
+	assert_true(commit_schedule_tells_first(&schedule));
+	other.cpu_ns--; /* it is not long */
+	assert_false(commit_schedule_tells_first(&other));
+	other = schedule;
+	other.changed = false; /* nothing is new */
+	assert_false(commit_schedule_tells_first(&other));
+	other = schedule;
+	other.whole = true;
+	assert_false(commit_schedule_tells_first(&other));
+	other = schedule;
+	other.hurry = true;
+	assert_false(commit_schedule_tells_first(&other));
+	other = schedule;
+	other.bytes = COMMIT_SCHEDULE_BYTES + COMMIT_SCHEDULE_SPARE;
+	assert_false(commit_schedule_tells_first(&other));
+	other = schedule;
+	commit_schedule_fail(&other, 0);
+	assert_false(commit_schedule_tells_first(&other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_are_stored_before_a_long_whole_commit),
+		cmocka_unit_test(after_a_long_whole_commit_messages_catch_up),
+		cmocka_unit_test(a_whole_commit_comes_at_once_where_messages_are_in_no_other),
 		cmocka_unit_test(messages_are_kept_until_only_a_whole_commit_can_follow),
 		cmocka_unit_test(nothing_is_committed_while_nothing_has_changed),
 		cmocka_unit_test(a_change_is_committed_after_the_interval),
