@@ -99,7 +99,7 @@ set(FLAMEGRID_SLOW_TESTS
   inject_guest_host_test 3
   inject_guest_test 2
   packages_are_built 15
-  packages_test 80
+  packages_test 300
   python_interpreter_test 17
   inject_shared_profiler_test 14
   unwind_program_test 10

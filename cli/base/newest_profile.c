@@ -46,14 +46,14 @@ static bool read_time(const char *store, uint64_t *time_ns)
 	return true;
 }
 
-/* Writes the path of the entry's store, if its name may be a profile's. */
+/* Writes the path of the store that the entry is, or that it has if it is a directory. */
 static bool store_of(const char *path, const char *name, char store[static PATH_MAX])
 {
 	int size;
 
 	if (strcmp(name, OUTPUT_STORE) == 0)
 		size = snprintf(store, PATH_MAX, "%s", path);
-	else if (strncmp(name, OUTPUT_DEFAULT, strlen(OUTPUT_DEFAULT)) == 0)
+	else if (*name != '.')
 		size = snprintf(store, PATH_MAX, "%s/" OUTPUT_STORE, path);
 	else
 		return false;

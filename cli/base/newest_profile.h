@@ -10,8 +10,8 @@
 /* Gets a profile that is newer than the chosen one, and one line that says why it was not chosen. */
 typedef void newest_profile_left_out(const char *path, const char *reason);
 
-/* Looks in the directory for profile.db and for directories whose names begin as OUTPUT_DEFAULT and that
- * hold a store. Returns how many profiles there are. path is then that of the chosen one, and *age_s the seconds since
+/* Looks in the directory for profile.db, and for directories that hold one; those whose names begin with a point are
+ * left out. Returns how many profiles there are. path is then that of the chosen one, and *age_s the seconds since
  * something wrote to it.
  *   - A profile that can be read, has something in it and is finished comes before one that is still being written, and
  *     that before all others.

@@ -79,11 +79,11 @@ static int find_blocking(const struct findings_input *input, struct findings *fi
 			.text = text_print("synchronous copy in %s: %.1f %% of GPU time is in "
 					   "copies that the host waits for",
 					   line_of(tree, &lines), 100 * share),
-			.evidence = text_print("%s copies by cudaMemcpy, %s in all",
+			.evidence = text_print("%s copies by cudaMemcpy or cuMemcpy, %s in all",
 					       report_summary_count(count_of(&lines), count),
 					       report_summary_time(lines.ns, time)),
-			.cure = "copy from pinned memory by cudaMemcpyAsync "
-				"(pin_memory=True, .to(device, non_blocking=True))",
+			.cure = "copy from pinned memory by cudaMemcpyAsync (PyTorch: "
+				"pin_memory=True, .to(device, non_blocking=True))",
 			.share = share,
 			.threshold = BLOCKING_COPY_SHARE,
 			.ns = lines.ns,

@@ -19,6 +19,7 @@
 #define CURE_WAIT   "wait less often for the GPU (.item(), prints of tensors, synchronize())"
 #define CURE_HOST   "do this in another thread, or less often"
 #define CURE_RECORD "flamegrid run --cpu-hz 99 --off-cpu 1ms records why (docs/how-to/idle-gpus.md)"
+#define CURE_LOOK   "flamegrid report --planes idle has all the stacks (docs/how-to/idle-gpus.md)"
 
 struct idle_gpu {
 	const struct gpu_row *row;
@@ -39,7 +40,7 @@ static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 static const char *cure_of(const struct idle_reason *reason)
 {
 	if (!reason->line)
-		return CURE_RECORD;
+		return reason->is_recorded ? CURE_LOOK : CURE_RECORD;
 	if (reason->within)
 		return CURE_LOADER;
 	return strcmp(reason->what, "waits for the GPU") == 0 ? CURE_WAIT : CURE_HOST;
@@ -77,6 +78,7 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 
 	for (uint32_t i = first; i < nr; i++) {
 		if (gpus[i].is_told || gpus[i].reason.line != gpu->reason.line ||
+		    gpus[i].reason.is_recorded != gpu->reason.is_recorded ||
 		    strcmp(gpus[i].reason.what, gpu->reason.what) != 0)
 			continue;
 		gpus[i].is_told = true;
@@ -99,10 +101,12 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 						" GPUs are idle %.0f to %.0f %%%s",
 						alike, input->gpus->nr_rows, 100 * least,
 						100 * most, reason),
-		.evidence =
-			text_print("%s idle%s%s%s", report_summary_time(idle_ns, idle),
-				   alike > 1 ? ", added up" : "", part,
-				   gpu->reason.line ? "" : "; nothing of the host was recorded"),
+		.evidence = text_print("%s idle%s%s%s", report_summary_time(idle_ns, idle),
+				       alike > 1 ? ", added up" : "", part,
+				       gpu->reason.line ? ""
+				       : gpu->reason.is_recorded
+					       ? "; no line explains half of it"
+					       : "; nothing of the host was recorded"),
 		.cure = cure_of(&gpu->reason),
 		.share = sum / alike,
 		.threshold = IDLE_SHARE,

@@ -72,6 +72,7 @@ int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 	int result = host_lines_init(&lines, hosts, REPORT_PLANE_IDLE, is_of_gpu, &of);
 	if (result)
 		return result;
+	reason->is_recorded = lines.ns > 0;
 	if (lines.nr_lines &&
 	    (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * (double)row->busy->idle_ns) {
 		reason->line = lines.lines[0].name;

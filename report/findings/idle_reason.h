@@ -3,6 +3,8 @@
 #ifndef IDLE_REASON_H
 #define IDLE_REASON_H
 
+#include <stdbool.h>
+
 #include "finding.h"
 
 #define IDLE_REASON_TEXT 32u
@@ -12,6 +14,7 @@ struct idle_reason {
 	uint32_t within; /* string of a data loader's frame on its path; 0: none */
 	double part;     /* of the GPU's idle time */
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
+	bool is_recorded;            /* the idle plane has something of the GPU */
 };
 
 /* hosts may be NULL: nothing is known. 0 or -ENOMEM. */

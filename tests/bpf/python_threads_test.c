@@ -146,7 +146,7 @@ static void passes_come_sooner_for_a_while_where_code_was_gone(void **state)
 
 	(void)state;
 	snprintf(what, sizeof(what), "%s/libpython3.11-made.so,11,11", made_folder);
-	pid_t pid = bpf_fixture_start(fixture, what, 200 * MS);
+	pid_t pid = bpf_fixture_start(fixture, what, 1000 * MS);
 	bpf_fixture_release(fixture);
 	while (bpf_map_lookup_elem(kernel_map_find("pythons"), &pid, &where) || !where.start)
 		bpf_fixture_pass(fixture, 1);

@@ -80,8 +80,10 @@ static void an_empty_directory_has_none(void **state)
 	(void)state;
 	assert_newest(0, "");
 	assert_int_equal(mkdir("flamegrid-profile", 0700), 0); /* without a store */
-	make_profile("other", 1000);
+	make_profile(".hidden", 1000);
 	assert_newest(0, "");
+	make_profile("other", 1000);
+	assert_newest(1, "other");
 }
 
 static void the_newest_store_wins(void **state)

@@ -229,7 +229,7 @@ static void synchronous_copies_are_found_with_their_line(void **state)
 	assert_finding("blocking_copies",
 		       "synchronous copy in train.py:load:88: 7.6 % of GPU time is in copies that "
 		       "the host waits for",
-		       "510 copies by cudaMemcpy, 151.000 ms in all");
+		       "510 copies by cudaMemcpy or cuMemcpy, 151.000 ms in all");
 }
 
 static void copies_within_a_device_keep_nobody_waiting(void **state)
@@ -272,6 +272,19 @@ static void an_idle_gpu_is_found_with_its_loader(void **state)
 		       "GPU 1 on node0 is idle 41 %: rank 1 waits in its loader "
 		       "(train.py:fetch_batch:30)",
 		       "410.000 ms idle, 95 % of it there");
+}
+
+static void an_idle_gpu_that_no_line_explains_is_told_without_one(void **state)
+{
+	(void)state;
+	plant_gpu(1, 590 * MS, 410 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:load:1", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   200 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:save:2", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   190 * MS);
+	run.input.hosts = &run.hosts.tree;
+	assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
+		       "410.000 ms idle; no line explains half of it");
 }
 
 static void gpus_that_idle_alike_are_one_finding(void **state)
@@ -386,6 +399,7 @@ int main(void)
 		TEST(copies_within_a_device_keep_nobody_waiting),
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
 		TEST(an_idle_gpu_is_found_with_its_loader),
+		TEST(an_idle_gpu_that_no_line_explains_is_told_without_one),
 		TEST(gpus_that_idle_alike_are_one_finding),
 		TEST(idle_time_between_capture_windows_is_none),
 		TEST(allocations_in_every_step_are_found),
