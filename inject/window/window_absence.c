@@ -48,8 +48,12 @@ static void tell_range(const struct window_options *options,
 
 	if (options->every > 1 && (is_profiler ? facts->nr_starts > 0 : was_seen(options, facts))) {
 		snprintf(text, size,
-			 ABSENCE_CHOSEN "the process ended before its step %u (--every-steps)",
-			 options->every);
+			 ABSENCE_CHOSEN "the process ended before its step %u (--every-steps%s)",
+			 options->every,
+			 is_profiler
+				 ? " counts calls of cudaProfilerStart; with --step-range NAME, "
+				   "ranges"
+				 : "");
 		return;
 	}
 	if (is_profiler)

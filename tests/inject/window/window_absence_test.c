@@ -71,7 +71,9 @@ static void a_job_of_too_few_steps_says_which_it_waited_for(void **state)
 	assert_text("every=100,range=nvtx:step", 2, "before its step 100");
 	assert_text("every=100,range=nvtx:nosuch", 2, "'nosuch' was never entered");
 	nr_starts = 1;
-	assert_text("every=100,range=profiler", 0, "before its step 100");
+	assert_text("every=100,range=profiler", 0,
+		    "before its step 100 (--every-steps counts calls of cudaProfilerStart; with "
+		    "--step-range NAME, ranges)");
 	nr_starts = 0;
 	assert_text("every=100,range=profiler", 0, "cudaProfilerStart was never called");
 }
