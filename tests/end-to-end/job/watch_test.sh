@@ -44,7 +44,7 @@ next_event
 same "rank: the first event" "$(field "$event" '(e["event"], e["name"].split(" on ")[0], e["ranks"], e["group"])')" "('late', 'rank 5', [5], False)"
 printf '%s\n' "$event" >event.json
 check "rank: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$here/../support/valid_report.py" "$here/../../../docs/report.schema.json" event.json
-same "rank: in whose collectives" "$(field "$event" '(e["communicator"], e["ground"] in ("frequency", "cost"))')" "('all ranks', True)"
+same "rank: in whose collectives" "$(field "$event" '(e["communicator"], e["ground"] in ("frequency", "cost", "phase"))')" "('all ranks', True)"
 same "rank: a step is a collective" "$(field "$event" 'e["step_collectives"]')" 1
 same "rank: without it a step is shorter" "$(field "$event" '0.5 < e["step_without_ns"] / e["step_ns"] < 0.98')" True
 same "rank: why" "$(field "$event" '(e["cause"].split(",")[0], e["cause_share"] > 0.5)')" "('slower GPU kernels (fake_compute', True)"
