@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +27,16 @@ static void assert_text(struct metrics_text *text, const char *expected)
 	assert_int_equal(size, strlen(expected));
 	free(bytes);
 	metrics_text_destroy(text);
+}
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static bool has_no_memory;
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return has_no_memory ? NULL : __real_realloc(memory, size);
 }
 
 static void write_both(struct metrics_text *text)
@@ -155,9 +166,27 @@ static void a_program_knows_its_cost(void **state)
 	free(bytes);
 }
 
+static void a_text_that_lacks_bytes_is_an_error(void **state)
+{
+	struct metrics_text *text = metrics_text_create(true);
+	char *bytes;
+	size_t size;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		has_no_memory = i >= 300 && i < 700; /* while the text doubles */
+		write_both(text);
+	}
+	has_no_memory = false;
+	assert_int_equal(metrics_text_take(text, &bytes, &size), -ENOMEM);
+	assert_null(bytes);
+	metrics_text_destroy(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_that_lacks_bytes_is_an_error),
 		cmocka_unit_test(open_metrics_have_units_and_an_end),
 		cmocka_unit_test(the_older_format_names_counters_in_full),
 		cmocka_unit_test(all_64_bit_values_are_exact),
