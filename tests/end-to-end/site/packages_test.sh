@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 unset LD_LIBRARY_PATH
+version=$("$flamegrid" --version | sed 's/.* //')
 packages=$BUILD/packages
 roots=${FLAMEGRID_ROOTS:-$BUILD/roots}
 mounts=()
@@ -96,9 +97,16 @@ wheel() {
 	end_root "$1.wheel"
 }
 
+requires() { rpm -qp --nosignature --requires "$packages"/$1*.rpm | grep -v '^rpmlib\|^/bin/sh$' | sort | paste -sd' '; }
+
 # By the host's rpm, as Debian has no RPM packages that could satisfy what these depend on.
 by_rpm() {
 	start_root "$1" rpm || return
+	same "$1: what the RPM of the programs requires" "$(requires 'flamegrid-[0-9]')" "flamegrid-inject = $version glibc >= 2.34"
+	same "$1: what the RPM of the library requires" "$(requires flamegrid-inject)" "glibc >= 2.17"
+	same "$1: what the RPM of the plugin requires" "$(requires flamegrid-slurm)" "flamegrid = $version glibc >= 2.34"
+	rpm -qp --nosignature --scripts "$packages"/flamegrid-[0-9]*.rpm >"$scratch/scripts"
+	contains "$1: an upgrade restarts the services" "$scratch/scripts" "[ \$1 -lt 2 ] || [ ! -d /run/systemd/system ] || systemctl try-restart"
 	rpm --root "$root" --dbpath /var/lib/rpm -i --nodeps --nosignature "$packages"/*.rpm >"$scratch/rpm" 2>&1
 	same "$1: rpm -i" $? 0
 	try "$1.rpm"
