@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = {.options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
 	struct metrics_endpoint *endpoint = NULL;
+	struct service_ready ready;
 	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
@@ -204,6 +205,7 @@ int main(int argc, char **argv)
 
 	keep_no_freed_blocks(argv);
 	log_begin("flamegrid-agent", NULL, LOG_LEVEL_INFO);
+	service_ready_take(&ready);
 	int code = parse(argc, argv, &arguments);
 
 	if (code == OPTION_LINE_GO)
@@ -239,7 +241,7 @@ int main(int argc, char **argv)
 	code = give_up(&rights) ? EXIT_FAILED : start_metrics(arguments.metrics, agent, &endpoint);
 	if (code == EXIT_OK) {
 		log_info("listening on %s", arguments.options.socket_path);
-		r = service_ready();
+		r = service_ready_tell(&ready);
 		if (r)
 			log_warning("NOTIFY_SOCKET: %s", strerror(-r));
 		code = run(agent) ? EXIT_FAILED : EXIT_OK;

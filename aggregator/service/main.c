@@ -80,8 +80,10 @@ static int run(const struct aggregator_options *options, const char *metrics, co
 {
 	struct sigaction action = {.sa_handler = stop};
 	struct metrics_endpoint *endpoint = NULL;
+	struct service_ready ready;
 	char *error;
 
+	service_ready_take(&ready);
 	descriptor_limit_raise();
 	int status = aggregator_create(options, &running, &error);
 
@@ -100,7 +102,7 @@ static int run(const struct aggregator_options *options, const char *metrics, co
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints; i++)
 		log_info("listening on %s", aggregator_endpoint(running, i));
-	status = service_ready();
+	status = service_ready_tell(&ready);
 	if (status)
 		log_warning("NOTIFY_SOCKET: %s", strerror(-status));
 	start_exporter(options, flamegrid, export_path);
