@@ -120,6 +120,28 @@ void metrics_text_one_ns(struct metrics_text *text, const struct metrics_family 
 	metrics_text_ns(text, NULL, 0, ns);
 }
 
+uint64_t metrics_field_value(const void *values, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)values + offset, sizeof(value));
+	return value;
+}
+
+void metrics_text_fields(struct metrics_text *text, const struct metrics_field *fields,
+			 uint32_t nr_fields, const void *values)
+{
+	for (uint32_t i = 0; i < nr_fields; i++)
+		metrics_text_one(text, &fields[i].family,
+				 metrics_field_value(values, fields[i].offset));
+}
+
+void metrics_text_behind(struct metrics_text *text, const struct metrics_family *family,
+			 uint64_t since_ns, uint64_t now_ns)
+{
+	metrics_text_one_ns(text, family, since_ns && since_ns < now_ns ? now_ns - since_ns : 0);
+}
+
 int metrics_text_take(struct metrics_text *text, char **bytes, size_t *size)
 {
 	if (text->is_open)

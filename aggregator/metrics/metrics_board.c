@@ -5,6 +5,7 @@
 
 #include "aggregator/store/store.h"
 #include "base/clock.h"
+#include "metrics/metrics_losses.h"
 #include "metrics/metrics_text.h"
 
 struct snapshot {
@@ -203,13 +204,7 @@ void metrics_board_publish(struct metrics_board *board, const struct aggregator_
 static void write_sums(const struct metrics_sums *sums, struct metrics_text *text)
 {
 	metrics_text_one(text, &launches, sums->launches);
-	metrics_text_family(text, &lost);
-	for (uint32_t i = 0; i < LEDGER_REASONS; i++) {
-		const struct metrics_label reason = {"reason", ledger_reason_name(i)};
-
-		if (ledger_reason_class(i) == LEDGER_LOST)
-			metrics_text_number(text, &reason, 1, sums->lost[i]);
-	}
+	metrics_losses_write(text, &lost, sums->lost);
 	device_totals_write(&sums->devices, text);
 }
 
