@@ -3,8 +3,8 @@ import os
 import re
 import subprocess
 import tempfile
+from layout import Package, packages_of
 from tree import Tree, write_tree
-from deb import Package, packages_of
 
 SPEC = """%global _build_id_links none
 %global __os_install_post %{{nil}}

@@ -24,6 +24,13 @@ bare_root() {
 	: >"$roots/$1.done"
 }
 
+# have TOOL: whether it is there to look at the packages. Every night it must be.
+have() {
+	command -v "$1" >/dev/null && return
+	if [ -n "${FLAMEGRID_NIGHTLY:-}" ]; then not_ok "$1 is missing"; else echo "skipped: $1 is missing"; fi
+	return 1
+}
+
 # What an installation may leave: traces of the tools, not of ours.
 files() {
 	(cd "$root" && find . -xdev ! -type d -o -type d -path '*flamegrid*') |
@@ -70,7 +77,10 @@ debian() {
 	inside sh -c 'dpkg -i /mnt/packages/*.deb' >"$scratch/dpkg" 2>&1
 	same "$1: dpkg -i" $? 0
 	try "$1.deb"
-	check "$1: units" [ -s "$root/usr/lib/systemd/system/flamegrid-agent.service" ]
+	for unit in agent aggregator; do
+		contains "$1: the page of flamegrid-$unit.service" "$root/usr/lib/systemd/system/flamegrid-$unit.service" "Documentation=man:flamegrid-$unit(8)"
+		check "$1: there is that page" [ -s "$root/usr/share/man/man8/flamegrid-$unit.8.gz" ]
+	done
 	inside dpkg -P flamegrid-dev flamegrid-slurm flamegrid flamegrid-inject >>"$scratch/dpkg" 2>&1
 	same "$1: dpkg -P" $? 0
 	end_root "$1.deb"
@@ -130,7 +140,7 @@ image() {
 	chroot "$root" /opt/flamegrid/bin/flamegrid demo -o /tmp/demo >"$scratch/image.out" 2>&1
 	same "image: the demo's status" $? 0
 	contains "image: it recorded" "$scratch/image.out" " 16,800 "
-	if command -v skopeo >/dev/null; then
+	if have skopeo; then
 		skopeo inspect --raw "oci-archive:$(ls "$packages"/flamegrid-*-oci.tar)" >"$scratch/manifest"
 		same "image: skopeo reads it" $? 0
 	fi
@@ -145,7 +155,7 @@ same "two builds are equal" "$(cat "$scratch/again/SHA256SUMS")" "$(cat "$packag
 same "kinds" "$(sed 's/.*[._]//' "$packages/SHA256SUMS" | sort | uniq -c | tr -s '\n ' ' ')" " 4 deb 1 gz 4 rpm 1 tar 1 whl "
 (cd "$packages" && sha256sum --quiet -c SHA256SUMS)
 same "the sums" $? 0
-if [ -n "${FLAMEGRID_NIGHTLY:-}" ] && command -v lintian >/dev/null; then
+if [ -n "${FLAMEGRID_NIGHTLY:-}" ] && have lintian; then
 	lintian --allow-root --fail-on error,warning "$packages"/*.deb >"$scratch/lintian" 2>&1
 	same "lintian" "$? $(grep '^[EW]:' "$scratch/lintian")" "0 "
 fi
