@@ -11,8 +11,8 @@ struct metrics_text;
 /* Writes the program's own families. Called in the server's thread. */
 typedef void metrics_write_fn(void *context, struct metrics_text *text);
 
-/* Parses the value of an option into *context, a struct http_address. As take() of option_line.h: 0; -EINVAL, and *error
- * is one line, or NULL without memory. */
+/* Parses the value of an option into *context, a struct http_address. As take() of option_line.h: 0; -EINVAL, and
+ * *error is one line, or NULL without memory. */
 int metrics_endpoint_take(void *context, const char *name, const char *value, char **error);
 
 /* Logs where it listens, and warns if other machines can reach that. context is
