@@ -11,8 +11,8 @@ struct service_ready {
 /* Takes $NOTIFY_SOCKET out of the environment, so that no child has it. Call it before other threads start. */
 void service_ready_take(struct service_ready *ready);
 
-/* Sends READY=1 to the socket: a path, or, behind an @, a name. Any thread. 0, also if nobody waits. -errno: systemd was
- * not told, and will wait in vain; -EINVAL: what was taken names no socket. */
+/* Sends READY=1 to the socket: a path, or, behind an @, a name. Any thread. 0, also if nobody waits. -errno: systemd
+ * was not told, and will wait in vain; -EINVAL: what was taken names no socket. */
 int service_ready_tell(const struct service_ready *ready);
 
 #endif
