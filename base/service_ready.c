@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define VARIABLE "NOTIFY_SOCKET"
@@ -32,11 +32,16 @@ static int send_ready(const char *name)
 	return r;
 }
 
-int service_ready(void)
+void service_ready_take(struct service_ready *ready)
 {
 	const char *name = getenv(VARIABLE);
-	int r = name && *name ? send_ready(name) : 0;
 
+	/* a longer name than an address can have stays too long when it is cut */
+	snprintf(ready->socket, sizeof(ready->socket), "%s", name ? name : "");
 	unsetenv(VARIABLE);
-	return r;
+}
+
+int service_ready_tell(const struct service_ready *ready)
+{
+	return *ready->socket ? send_ready(ready->socket) : 0;
 }

@@ -128,11 +128,11 @@ static bool record_apart(struct demo *demo)
 static int report(const struct demo *demo)
 {
 	char *arguments[] = {(char *)"report", (char *)"--format=table", (char *)"--top=" DEMO_ROWS,
-			     (char *)demo->output, NULL};
+			     (char *)"--",     (char *)demo->output,     NULL};
 
 	optind = 0; /* begin anew */
 	log_begin("flamegrid", "report", LOG_LEVEL_NOTICE);
-	return verb_report(demo->program, 4, arguments);
+	return verb_report(demo->program, 5, arguments);
 }
 
 int verb_demo(const char *program, int argc, char **argv)

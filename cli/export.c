@@ -1,3 +1,4 @@
+/* The verb `export`: writes a profile, or those of a folder, into tables of a ClickHouse server (fleet). */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -8,6 +8,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "base/memory_text.h"
 #include "proto/driver_notice.h"
 #include "report/model/report_dimension.h"
 #include "report/names/clean_text.h"
@@ -32,7 +33,6 @@ struct export_places {
 	struct gpu *gpus; /* owns; sorted by host and index */
 	uint32_t nr_gpus;
 	char *text; /* owns; the last answer */
-	size_t size;
 };
 
 static char *clean_string(const struct catalog *catalog, uint32_t id)
@@ -198,15 +198,12 @@ const char *export_places_text(struct export_places *places, const struct report
 {
 	free(places->text);
 	places->text = NULL;
-	FILE *out = open_memstream(&places->text, &places->size);
-	if (!out)
+	struct memory_text memory;
+	if (memory_text_open(&memory))
 		return NULL;
 	if (leaf)
-		write_leaf(places, out, leaf);
+		write_leaf(places, memory.out, leaf);
 	else
-		write_whole(places, out);
-	if (fclose(out))
-		return NULL;
-	*size = places->size;
-	return places->text;
+		write_whole(places, memory.out);
+	return memory_text_take(&memory, &places->text, size) ? NULL : places->text;
 }

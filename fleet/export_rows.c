@@ -8,6 +8,7 @@
 #include "export_places.h"
 
 #include "base/error_text.h"
+#include "base/memory_text.h"
 #include "report/model/kind_name.h"
 #include "report/model/report_dimension.h"
 #include "report/model/report_plane.h"
@@ -132,17 +133,19 @@ static const char *kind_of(const struct report_tree *tree, const struct report_l
 static int label_work(struct filling *filling, const struct report_leaf *leaf)
 {
 	const struct report_tree *tree = filling->tree;
-	char *text = NULL;
+	struct memory_text memory;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	int status = memory_text_open(&memory);
 
-	if (!out)
-		return -ENOMEM;
+	if (status)
+		return status;
+	FILE *out = memory.out;
 	json_text_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 	json_text_member(out, "kind", kind_of(tree, leaf));
 	fputs("\"name\":", out);
 	json_text_write(out, work_name(tree->strings[leaf->name]));
-	int status = fclose(out) ? -ENOMEM : 0;
+	status = memory_text_take(&memory, &text, &size);
 	if (!status)
 		status = export_journal_label(filling->journal, text, size, &filling->work_id,
 					      filling->error);
@@ -176,15 +179,17 @@ static int add_loss(struct filling *filling, const struct report_loss *loss)
 				 .place = filling->place_id,
 				 .count = loss->count,
 				 .ns = loss->ns};
-	char *text = NULL;
+	struct memory_text memory;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	int status = memory_text_open(&memory);
 
-	if (!out)
-		return -ENOMEM;
+	if (status)
+		return status;
+	FILE *out = memory.out;
 	json_text_member(out, "reason", filling->tree->strings[loss->reason]);
 	fprintf(out, "\"lost\":%d", loss->lost != 0);
-	int status = fclose(out) ? -ENOMEM : 0;
+	status = memory_text_take(&memory, &text, &size);
 	if (!status)
 		status = export_journal_label(filling->journal, text, size, &row.work,
 					      filling->error);

@@ -205,6 +205,11 @@ static int start_daemon(struct http_server *server, char **error)
 	return 0;
 }
 
+static int say_failure(char **error, int status)
+{
+	return error_text_set(error, status, "the HTTP server cannot start: %s", strerror(-status));
+}
+
 /* The program's signals are not for this thread. */
 static int start_thread(struct http_server *server, char **error)
 {
@@ -216,9 +221,7 @@ static int start_thread(struct http_server *server, char **error)
 
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	server->has_thread = status == 0;
-	return status ? error_text_set(error, status, "the HTTP server cannot start: %s",
-				       strerror(-status))
-		      : 0;
+	return status ? say_failure(error, status) : 0;
 }
 
 int http_server_start(const struct http_server_options *options, struct http_server **server,
@@ -233,7 +236,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	struct http_server *new_server = status ? NULL : calloc(1, sizeof(*new_server));
 
 	if (!new_server)
-		return status ? status : -ENOMEM;
+		return status ? status : say_failure(error, -ENOMEM);
 	new_server->library = library;
 	new_server->answer = options->answer;
 	new_server->context = options->context;
@@ -242,7 +245,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
 		new_server->clients[i].fd = -1;
 	new_server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	status = new_server->wake_fd < 0 ? -errno : listen_at(new_server, &options->address, error);
+	status = new_server->wake_fd < 0 ? say_failure(error, -errno)
+					 : listen_at(new_server, &options->address, error);
 	if (!status)
 		status = start_daemon(new_server, error);
 	if (!status)

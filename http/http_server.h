@@ -43,7 +43,8 @@ struct http_server_options {
 };
 
 /* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one
- * line that the caller owns (free()), and *server is NULL. -ENOPKG: there is no libmicrohttpd. */
+ * line that the caller owns (free()), or NULL without memory, and *server is NULL. -ENOPKG: there is no
+ * libmicrohttpd. */
 int http_server_start(const struct http_server_options *options, struct http_server **server,
 		      char **error);
 

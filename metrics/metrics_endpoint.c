@@ -58,7 +58,8 @@ static int renew(const struct metrics_endpoint *endpoint, bool is_open, struct k
 	return 0;
 }
 
-static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+static int answer_request(void *context, const struct http_request *request,
+			  struct http_answer *answer)
 {
 	struct metrics_endpoint *endpoint = context;
 	const bool is_open = strstr(request->accept, "application/openmetrics-text") != NULL;
@@ -81,15 +82,13 @@ static int answer(void *context, const struct http_request *request, struct http
 
 int metrics_endpoint_take(void *context, const char *name, const char *value, char **error)
 {
-	const char **where = context;
-	struct http_address address;
+	char *why = NULL;
+	int status = http_address_parse(value, context, &why);
 
-	if (http_address_parse(value, &address, NULL))
-		return error_text_set(error, -EINVAL,
-				      "--%s %s: this is not PORT, ADDRESS:PORT or [ADDRESS]:PORT",
-				      name, value);
-	*where = value;
-	return 0;
+	if (why)
+		error_text_set(error, status, "--%s %s", name, why);
+	free(why);
+	return status;
 }
 
 static void say_where(const struct http_server *server)
@@ -103,17 +102,14 @@ static void say_where(const struct http_server *server)
 		log_warning("--metrics %s: everybody who reaches it can read the metrics", text);
 }
 
-int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,
+int metrics_endpoint_start(const struct http_address *where, metrics_write_fn *write, void *context,
 			   struct metrics_endpoint **endpoint, char **error)
 {
-	struct http_server_options options = {.answer = answer};
+	struct http_server_options options = {.address = *where, .answer = answer_request};
 	int status;
 
 	*endpoint = NULL;
 	*error = NULL;
-	status = http_address_parse(where, &options.address, error);
-	if (status)
-		return status;
 	struct metrics_endpoint *new_endpoint = calloc(1, sizeof(*new_endpoint));
 
 	if (!new_endpoint)

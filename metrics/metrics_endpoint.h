@@ -4,19 +4,20 @@
 #ifndef METRICS_ENDPOINT_H
 #define METRICS_ENDPOINT_H
 
+struct http_address;
 struct metrics_endpoint;
 struct metrics_text;
 
 /* Writes the program's own families. Called in the server's thread. */
 typedef void metrics_write_fn(void *context, struct metrics_text *text);
 
-/* Checks the value of an option, of which http_address_parse() makes the address, and points *context at it (const char
- * **). As take() of option_line.h: 0; -EINVAL, and *error is one line. */
+/* Parses the value of an option into *context, a struct http_address. As take() of option_line.h: 0; -EINVAL, and
+ * *error is one line, or NULL without memory. */
 int metrics_endpoint_take(void *context, const char *name, const char *value, char **error);
 
-/* where: as http_address_parse(). Logs where it listens, and warns if other machines can reach that. context is
- * borrowed until stop. 0 or -errno; *error is then one line that the caller owns (free()), and *endpoint is NULL. */
-int metrics_endpoint_start(const char *where, metrics_write_fn *write, void *context,
+/* Logs where it listens, and warns if other machines can reach that. context is borrowed until stop. 0 or -errno;
+ * *error is then one line that the caller owns (free()), or NULL without memory, and *endpoint is NULL. */
+int metrics_endpoint_start(const struct http_address *where, metrics_write_fn *write, void *context,
 			   struct metrics_endpoint **endpoint, char **error);
 void metrics_endpoint_stop(struct metrics_endpoint *endpoint); /* accepts NULL */
 

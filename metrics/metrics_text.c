@@ -8,12 +8,12 @@
 
 #include "utf8_text.h"
 
+#include "base/memory_text.h"
+
 #define NS_PER_S 1000000000u
 
 struct metrics_text {
-	FILE *file; /* a memory stream, which owns the bytes until it is closed */
-	char *bytes;
-	size_t size;
+	struct memory_text memory; /* owns */
 	bool is_open;
 	const struct metrics_family *family;
 };
@@ -25,8 +25,7 @@ struct metrics_text *metrics_text_create(bool is_open)
 	if (!text)
 		return NULL;
 	text->is_open = is_open;
-	text->file = open_memstream(&text->bytes, &text->size);
-	if (!text->file) {
+	if (memory_text_open(&text->memory)) {
 		free(text);
 		return NULL;
 	}
@@ -37,9 +36,7 @@ void metrics_text_destroy(struct metrics_text *text)
 {
 	if (!text)
 		return;
-	if (text->file)
-		fclose(text->file);
-	free(text->bytes);
+	memory_text_drop(&text->memory);
 	free(text);
 }
 
@@ -54,11 +51,11 @@ void metrics_text_family(struct metrics_text *text, const struct metrics_family 
 	text->family = family;
 	const char *ending = family_ending(text);
 
-	fprintf(text->file, "# TYPE %s%s %s\n", family->name, ending,
+	fprintf(text->memory.out, "# TYPE %s%s %s\n", family->name, ending,
 		family->type == METRICS_COUNTER ? "counter" : "gauge");
 	if (family->unit && text->is_open)
-		fprintf(text->file, "# UNIT %s %s\n", family->name, family->unit);
-	fprintf(text->file, "# HELP %s%s %s\n", family->name, ending, family->help);
+		fprintf(text->memory.out, "# UNIT %s %s\n", family->name, family->unit);
+	fprintf(text->memory.out, "# HELP %s%s %s\n", family->name, ending, family->help);
 }
 
 static void put_value(FILE *file, const char *value)
@@ -83,7 +80,7 @@ static void put_value(FILE *file, const char *value)
 static void put_name(struct metrics_text *text, const struct metrics_label *labels,
 		     uint32_t nr_labels)
 {
-	FILE *file = text->file;
+	FILE *file = text->memory.out;
 
 	fprintf(file, "%s%s", text->family->name,
 		text->family->type == METRICS_COUNTER ? "_total" : "");
@@ -99,14 +96,14 @@ void metrics_text_number(struct metrics_text *text, const struct metrics_label *
 			 uint32_t nr_labels, uint64_t value)
 {
 	put_name(text, labels, nr_labels);
-	fprintf(text->file, "%" PRIu64 "\n", value);
+	fprintf(text->memory.out, "%" PRIu64 "\n", value);
 }
 
 void metrics_text_ns(struct metrics_text *text, const struct metrics_label *labels,
 		     uint32_t nr_labels, uint64_t ns)
 {
 	put_name(text, labels, nr_labels);
-	fprintf(text->file, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S, ns % NS_PER_S);
+	fprintf(text->memory.out, "%" PRIu64 ".%09" PRIu64 "\n", ns / NS_PER_S, ns % NS_PER_S);
 }
 
 void metrics_text_one(struct metrics_text *text, const struct metrics_family *family,
@@ -123,18 +120,31 @@ void metrics_text_one_ns(struct metrics_text *text, const struct metrics_family 
 	metrics_text_ns(text, NULL, 0, ns);
 }
 
+uint64_t metrics_field_value(const void *values, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)values + offset, sizeof(value));
+	return value;
+}
+
+void metrics_text_fields(struct metrics_text *text, const struct metrics_field *fields,
+			 uint32_t nr_fields, const void *values)
+{
+	for (uint32_t i = 0; i < nr_fields; i++)
+		metrics_text_one(text, &fields[i].family,
+				 metrics_field_value(values, fields[i].offset));
+}
+
+void metrics_text_behind(struct metrics_text *text, const struct metrics_family *family,
+			 uint64_t since_ns, uint64_t now_ns)
+{
+	metrics_text_one_ns(text, family, since_ns && since_ns < now_ns ? now_ns - since_ns : 0);
+}
+
 int metrics_text_take(struct metrics_text *text, char **bytes, size_t *size)
 {
 	if (text->is_open)
-		fputs("# EOF\n", text->file);
-	bool failed = ferror(text->file) != 0;
-
-	failed |= fclose(text->file) != 0;
-	text->file = NULL;
-	*bytes = failed ? NULL : text->bytes;
-	*size = failed ? 0 : text->size;
-	if (failed)
-		return -ENOMEM;
-	text->bytes = NULL;
-	return 0;
+		fputs("# EOF\n", text->memory.out);
+	return memory_text_take(&text->memory, bytes, size);
 }

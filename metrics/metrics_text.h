@@ -51,6 +51,23 @@ void metrics_text_one(struct metrics_text *text, const struct metrics_family *fa
 void metrics_text_one_ns(struct metrics_text *text, const struct metrics_family *family,
 			 uint64_t ns);
 
+/* A family whose one sample is a uint64_t of a struct. */
+struct metrics_field {
+	struct metrics_family family;
+	size_t offset; /* in the struct */
+};
+
+/* Writes all fields of a struct. */
+void metrics_text_fields(struct metrics_text *text, const struct metrics_field *fields,
+			 uint32_t nr_fields, const void *values);
+
+/* The number at this offset of a struct. */
+uint64_t metrics_field_value(const void *values, size_t offset);
+
+/* A gauge of nanoseconds since then, 0 if since_ns is 0, which means that nothing waits, or lies ahead. */
+void metrics_text_behind(struct metrics_text *text, const struct metrics_family *family,
+			 uint64_t since_ns, uint64_t now_ns);
+
 /* Ends the text. 0, and the caller owns *bytes (free()), which end with a zero beyond their size; -ENOMEM. Call it
  * once. */
 int metrics_text_take(struct metrics_text *text, char **bytes, size_t *size);

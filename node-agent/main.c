@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/service_ready.h"
+#include "http/http_address.h"
 #include "metrics/metrics_endpoint.h"
 #include "node-agent/metrics/agent_metrics.h"
 #include "node-agent/symbols/symbol_cache.h"
@@ -29,7 +30,8 @@ enum exit_code {
 
 struct arguments {
 	struct agent_options options;
-	const char *symbol_cache, *keys_path, *metrics;
+	const char *symbol_cache, *keys_path;
+	struct http_address metrics; /* size 0: none */
 	bool insecure;
 	struct key_set keys;
 };
@@ -116,11 +118,13 @@ static void *wait_for_signal(void *argument)
 }
 
 /* Call it once capabilities are given up, which the server's thread then lacks, too. 0 or the exit code. */
-static int start_metrics(const char *where, struct agent *agent, struct metrics_endpoint **endpoint)
+static int start_metrics(const struct http_address *where, struct agent *agent,
+			 struct metrics_endpoint **endpoint)
 {
 	char *error = NULL;
-	int r = where ? metrics_endpoint_start(where, agent_metrics_write, agent, endpoint, &error)
-		      : 0;
+	int r = where->size ? metrics_endpoint_start(where, agent_metrics_write, agent, endpoint,
+						     &error)
+			    : 0;
 
 	if (r)
 		log_error("%s", error ? error : strerror(-r));
@@ -197,6 +201,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = {.options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
 	struct metrics_endpoint *endpoint = NULL;
+	struct service_ready ready;
 	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
@@ -204,6 +209,7 @@ int main(int argc, char **argv)
 
 	keep_no_freed_blocks(argv);
 	log_begin("flamegrid-agent", NULL, LOG_LEVEL_INFO);
+	service_ready_take(&ready);
 	int code = parse(argc, argv, &arguments);
 
 	if (code == OPTION_LINE_GO)
@@ -236,10 +242,10 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	code = give_up(&rights) ? EXIT_FAILED : start_metrics(arguments.metrics, agent, &endpoint);
+	code = give_up(&rights) ? EXIT_FAILED : start_metrics(&arguments.metrics, agent, &endpoint);
 	if (code == EXIT_OK) {
 		log_info("listening on %s", arguments.options.socket_path);
-		r = service_ready();
+		r = service_ready_tell(&ready);
 		if (r)
 			log_warning("NOTIFY_SOCKET: %s", strerror(-r));
 		code = run(agent) ? EXIT_FAILED : EXIT_OK;

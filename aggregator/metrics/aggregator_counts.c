@@ -1,14 +1,11 @@
 #include "aggregator_counts.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "metrics/metrics_text.h"
 
-static const struct count_family {
-	struct metrics_family family;
-	size_t offset; /* in struct aggregator_counts */
-} numbers[] = {
+/* of struct aggregator_counts */
+static const struct metrics_field numbers[] = {
 	{{"flamegrid_aggregator_connected_agents", METRICS_GAUGE, NULL,
 	  "Agents without a goodbye that were heard in the last seconds."},
 	 offsetof(struct aggregator_counts, agents_connected)},
@@ -56,14 +53,6 @@ static const struct metrics_family behind = {
 void aggregator_counts_write(const struct aggregator_counts *counts, uint64_t now_ns,
 			     struct metrics_text *text)
 {
-	const uint64_t oldest_ns = counts->oldest_ns;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)counts + numbers[i].offset, sizeof(value));
-		metrics_text_one(text, &numbers[i].family, value);
-	}
-	metrics_text_one_ns(text, &behind,
-			    oldest_ns && oldest_ns < now_ns ? now_ns - oldest_ns : 0);
+	metrics_text_fields(text, numbers, sizeof(numbers) / sizeof(*numbers), counts);
+	metrics_text_behind(text, &behind, counts->oldest_ns, now_ns);
 }

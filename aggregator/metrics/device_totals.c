@@ -107,11 +107,8 @@ int device_totals_add_all(struct device_totals *totals, const struct device_tota
 
 /* ---- text */
 
-/* Families of nanoseconds, by the place of their sum. */
-static const struct device_family {
-	struct metrics_family family;
-	size_t offset; /* in struct device_sums */
-} times[] = {
+/* Families of nanoseconds, of struct device_sums. */
+static const struct metrics_field times[] = {
 	{{"flamegrid_gpu_busy_seconds", METRICS_COUNTER, "seconds",
 	  "Time in which the GPU had work: a kernel, copy or memset."},
 	 offsetof(struct device_sums, busy_ns)},
@@ -169,14 +166,6 @@ static void label(const struct device_identity *identity, struct device_texts *t
 	labels[2] = (struct metrics_label){"Hostname", identity->host};
 }
 
-static uint64_t sum_at(const struct device_sums *sums, size_t offset)
-{
-	uint64_t sum;
-
-	memcpy(&sum, (const char *)sums + offset, sizeof(sum));
-	return sum;
-}
-
 void device_totals_write(const struct device_totals *totals, struct metrics_text *text)
 {
 	struct metrics_label labels[LABELS];
@@ -186,8 +175,9 @@ void device_totals_write(const struct device_totals *totals, struct metrics_text
 		metrics_text_family(text, &times[f].family);
 		for (uint32_t i = 0; i < totals->nr_devices; i++) {
 			label(&totals->devices[i].identity, &texts, labels);
-			metrics_text_ns(text, labels, LABELS,
-					sum_at(&totals->devices[i].sums, times[f].offset));
+			metrics_text_ns(
+				text, labels, LABELS,
+				metrics_field_value(&totals->devices[i].sums, times[f].offset));
 		}
 	}
 	metrics_text_family(text, &activities);

@@ -12,7 +12,7 @@
 struct metrics_text;
 
 #define DEVICE_TOTALS_MAX      4096u /* entries; the work of further GPUs goes to left_out */
-#define DEVICE_TOTALS_TEXT_MAX 64u
+#define DEVICE_TOTALS_TEXT_MAX 64u   /* bytes of a host's name, with the NUL; it is cut */
 
 /* Which GPU it is. The rest is as it was said first. */
 struct device_identity {
@@ -25,13 +25,14 @@ struct device_identity {
 
 /* None of these falls while records are added. */
 struct device_sums {
-	uint64_t activities,
-		work_ns; /* work_ns: of all durations, also of those at the same time */
-	uint64_t busy_ns,
-		observed_ns; /* the union of activities; from the first begin to the last end */
-	uint64_t late_ns;    /* of work that came too late for busy_ns */
-	/* The unions of kernels for each process: all of them, NCCL's, and the others. */
-	uint64_t kernels_ns, communication_ns, computation_ns;
+	uint64_t activities;       /* a count */
+	uint64_t work_ns;          /* of all durations, also of those at the same time */
+	uint64_t busy_ns;          /* the union of activities */
+	uint64_t observed_ns;      /* from the first begin to the last end */
+	uint64_t late_ns;          /* of work that came too late for busy_ns */
+	uint64_t kernels_ns;       /* the union for each process, as the next two */
+	uint64_t communication_ns; /* of kernels of NCCL */
+	uint64_t computation_ns;   /* of other kernels */
 	uint64_t waiting_ns; /* of NCCL's kernels for other ranks, as far as calls are folded */
 };
 

@@ -5,6 +5,7 @@
 
 #include "aggregator/store/store.h"
 #include "base/clock.h"
+#include "metrics/metrics_losses.h"
 #include "metrics/metrics_text.h"
 
 struct snapshot {
@@ -13,12 +14,18 @@ struct snapshot {
 	struct metrics_sums sums;
 };
 
+/* Of a profile that has joined. Where there was no memory to add them to the others, also of one that has left. */
+struct board_sums {
+	struct board_sums *next, **at;
+	struct metrics_sums sums;
+};
+
 struct metrics_board {
-	pthread_mutex_t lock;           /* guards all but published_ns */
-	struct board_profile *profiles; /* that have joined */
-	struct metrics_sums left;       /* of those that have left */
-	struct snapshot *current;       /* owns; never changes; NULL: none yet */
-	uint64_t published_ns;          /* 0: never */
+	pthread_mutex_t lock;        /* guards all but published_ns */
+	struct board_sums *profiles; /* owns */
+	struct metrics_sums left;    /* of profiles that have left */
+	struct snapshot *current;    /* owns; never changes; NULL: none yet */
+	uint64_t published_ns;       /* 0: never */
 };
 
 static const struct metrics_family launches = {
@@ -45,10 +52,21 @@ static void free_snapshot(struct snapshot *snapshot)
 	free(snapshot);
 }
 
+static void remove_sums(struct board_sums *sums)
+{
+	*sums->at = sums->next;
+	if (sums->next)
+		sums->next->at = sums->at;
+	metrics_sums_fini(&sums->sums);
+	free(sums);
+}
+
 void metrics_board_destroy(struct metrics_board *board)
 {
 	if (!board)
 		return;
+	while (board->profiles)
+		remove_sums(board->profiles);
 	free_snapshot(board->current);
 	metrics_sums_fini(&board->left);
 	pthread_mutex_destroy(&board->lock);
@@ -72,15 +90,17 @@ static void drop(struct metrics_board *board, struct snapshot *snapshot)
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
 			const struct collection *collection, struct store *store, uint64_t now_ns)
 {
-	if (!board)
+	struct board_sums *sums = board ? calloc(1, sizeof(*sums)) : NULL;
+
+	if (!sums)
 		return;
-	*profile = (struct board_profile){.board = board, .changed = true};
+	*profile = (struct board_profile){.board = board, .sums = sums, .changed = true};
 	pthread_mutex_lock(&board->lock);
-	profile->next = board->profiles;
-	profile->at = &board->profiles;
-	if (profile->next)
-		profile->next->at = &profile->next;
-	board->profiles = profile;
+	sums->next = board->profiles;
+	sums->at = &board->profiles;
+	if (sums->next)
+		sums->next->at = &sums->next;
+	board->profiles = sums;
 	pthread_mutex_unlock(&board->lock);
 	metrics_board_look(profile, collection, store, now_ns);
 }
@@ -102,14 +122,28 @@ void metrics_board_look(struct board_profile *profile, const struct collection *
 	profile->looked_ns = now_ns;
 	if (store)
 		store_read_waits(store, &profile->waits); /* else those of before count */
-	if (metrics_sums_take(&sums, &profile->sums, collection, &profile->waits))
+	if (metrics_sums_take(&sums, &profile->sums->sums, collection, &profile->waits))
 		return;
 	profile->changed = false;
 	pthread_mutex_lock(&board->lock);
-	former = profile->sums;
-	profile->sums = sums;
+	former = profile->sums->sums;
+	profile->sums->sums = sums;
 	pthread_mutex_unlock(&board->lock);
 	metrics_sums_fini(&former);
+}
+
+/* 0 or -ENOMEM: nothing has changed. */
+static int add_left(struct metrics_board *board, const struct metrics_sums *sums)
+{
+	struct metrics_sums both = {0};
+	int error = metrics_sums_add(&both, &board->left);
+
+	if (!error)
+		error = metrics_sums_add(&both, sums);
+	metrics_sums_fini(error ? &both : &board->left);
+	if (!error)
+		board->left = both;
+	return error;
 }
 
 void metrics_board_leave(struct board_profile *profile, const struct collection *collection,
@@ -121,12 +155,9 @@ void metrics_board_leave(struct board_profile *profile, const struct collection 
 		return;
 	metrics_board_look(profile, collection, store, profile->looked_ns);
 	pthread_mutex_lock(&board->lock);
-	metrics_sums_add(&board->left, &profile->sums);
-	*profile->at = profile->next;
-	if (profile->next)
-		profile->next->at = profile->at;
+	if (!add_left(board, &profile->sums->sums))
+		remove_sums(profile->sums);
 	pthread_mutex_unlock(&board->lock);
-	metrics_sums_fini(&profile->sums);
 	store_waits_fini(&profile->waits);
 	*profile = (struct board_profile){0};
 }
@@ -144,7 +175,7 @@ static int add_all(struct metrics_board *board, struct metrics_sums *sums)
 	pthread_mutex_lock(&board->lock);
 	int error = metrics_sums_add(sums, &board->left);
 
-	for (struct board_profile *profile = board->profiles; profile && !error;
+	for (struct board_sums *profile = board->profiles; profile && !error;
 	     profile = profile->next)
 		error = metrics_sums_add(sums, &profile->sums);
 	pthread_mutex_unlock(&board->lock);
@@ -173,13 +204,7 @@ void metrics_board_publish(struct metrics_board *board, const struct aggregator_
 static void write_sums(const struct metrics_sums *sums, struct metrics_text *text)
 {
 	metrics_text_one(text, &launches, sums->launches);
-	metrics_text_family(text, &lost);
-	for (uint32_t i = 0; i < LEDGER_REASONS; i++) {
-		const struct metrics_label reason = {"reason", ledger_reason_name(i)};
-
-		if (ledger_reason_class(i) == LEDGER_LOST)
-			metrics_text_number(text, &reason, 1, sums->lost[i]);
-	}
+	metrics_losses_write(text, &lost, sums->lost);
 	device_totals_write(&sums->devices, text);
 }
 

@@ -15,6 +15,7 @@
 /* From one look at a profile to the next, and from one snapshot to the next. A look takes time for each stream. */
 #define METRICS_BOARD_APART_NS 1000000000u
 
+struct board_sums;
 struct collection;
 struct metrics_board;
 struct metrics_text;
@@ -24,18 +25,18 @@ struct store;
  * profile calls them. */
 struct board_profile {
 	struct metrics_board *board; /* borrowed until it leaves */
-	struct board_profile *next, **at;
-	struct metrics_sums sums; /* owns; of the last look. The board's lock guards these three */
-	struct store_waits waits; /* owns */
-	uint64_t looked_ns;       /* CLOCK_MONOTONIC */
-	bool changed;             /* since then */
+	struct board_sums *sums;     /* the board's; of the last look */
+	struct store_waits waits;    /* owns */
+	uint64_t looked_ns;          /* CLOCK_MONOTONIC */
+	bool changed;                /* since then */
 };
 
 /* NULL: out of memory. destroy() accepts NULL; by then all profiles have left, and nobody writes any more. */
 struct metrics_board *metrics_board_create(void);
 void metrics_board_destroy(struct metrics_board *board);
 
-/* board may be NULL, and the store, here and below: then NCCL's waits are not known. */
+/* board may be NULL, and the store, here and below: then NCCL's waits are not known. Without memory the profile joins
+ * none. */
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
 			const struct collection *collection, struct store *store, uint64_t now_ns);
 
@@ -47,7 +48,7 @@ void metrics_board_look(struct board_profile *profile, const struct collection *
 			struct store *store, uint64_t now_ns);
 
 /* Looks for the last time, and keeps the sums with those of other profiles that have left: so counters do not fall when
- * a job is complete. */
+ * a job is complete. Without memory for that look those of the one before stay. */
 void metrics_board_leave(struct board_profile *profile, const struct collection *collection,
 			 struct store *store);
 

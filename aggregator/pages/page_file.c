@@ -18,6 +18,7 @@
 #define MAGIC_WRITER "fgwriter"
 #define VERSION      2u
 #define BUFFER_BYTES (1u << 20)
+#define WINDOW_BYTES 4096u /* in which a head is looked for */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
@@ -231,16 +232,59 @@ static bool is_writer(const struct file_writer *head, uint64_t left)
 	       head->nr_lost <= UINT32_MAX - head->nr_pages;
 }
 
+/* Finds a head in the bytes, behind which left further ones follow. Returns where; NULL: there is none, and *head is
+ * undefined. */
+static const uint8_t *find_head(const uint8_t *bytes, size_t size, uint64_t left,
+				struct file_writer *head)
+{
+	const uint8_t *end = bytes + size;
+
+	while ((bytes = memmem(bytes, (size_t)(end - bytes), MAGIC_WRITER, sizeof(head->magic))) &&
+	       (size_t)(end - bytes) >= sizeof(*head)) {
+		memcpy(head, bytes, sizeof(*head));
+		bytes++;
+		if (is_writer(head, left + (size_t)(end - bytes) + 1 - sizeof(*head)))
+			return bytes - 1;
+	}
+	return NULL;
+}
+
+/* Looks for a head from the second byte of *head on, which is none. -EPROTO: there is none. */
+static int search_writer(struct file_input *input, struct file_writer *head)
+{
+	const size_t kept = sizeof(*head) - 1; /* of the window before: a head may begin there */
+	uint8_t window[WINDOW_BYTES];
+	const uint8_t *found = NULL;
+	size_t size = 0;
+
+	memcpy(window, (uint8_t *)head + 1, kept);
+	while (!found && input->left > 0) {
+		size = input->left < sizeof(window) - kept ? (size_t)input->left
+							   : sizeof(window) - kept;
+		int error = get(input, window + kept, size);
+
+		if (error)
+			return error;
+		size += kept;
+		found = find_head(window, size, input->left, head);
+		if (!found)
+			memmove(window, window + size - kept, kept);
+	}
+	if (!found)
+		return -EPROTO;
+	const size_t behind = (size_t)(window + size - found) - sizeof(*head);
+	if (fseeko(input->file, -(off_t)behind, SEEK_CUR))
+		return -errno;
+	input->left += behind;
+	return 0;
+}
+
 /* Reads the head of the next writer. Where there is none, it is looked for behind that. -EPROTO: no further one. */
 static int find_writer(struct file_input *input, struct file_writer *head)
 {
 	int error = get(input, head, sizeof(*head));
 
-	while (!error && !is_writer(head, input->left)) {
-		memmove(head, (uint8_t *)head + 1, sizeof(*head) - 1);
-		error = get(input, (uint8_t *)head + sizeof(*head) - 1, 1);
-	}
-	return error;
+	return error || is_writer(head, input->left) ? error : search_writer(input, head);
 }
 
 static int get_writer(struct file_input *input, struct page_snapshot *snapshot)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/service_ready.h"
 #include "fleet/exporter.h"
+#include "http/http_address.h"
 #include "metrics/metrics_endpoint.h"
 #include "options/option_line.h"
 #include "proto/install_paths.h"
@@ -74,22 +75,24 @@ static void start_exporter(const struct aggregator_options *options, const char 
 		log_error("%s: nothing is exported: %s", flamegrid, strerror(-status));
 }
 
-/* metrics: where to serve the board's; NULL: nowhere. export_path: as of start_exporter(). */
-static int run(const struct aggregator_options *options, const char *metrics, const char *flamegrid,
-	       const char *export_path)
+/* metrics: where to serve the board's; size 0: nowhere. export_path: as of start_exporter(). */
+static int run(const struct aggregator_options *options, const struct http_address *metrics,
+	       const char *flamegrid, const char *export_path)
 {
 	struct sigaction action = {.sa_handler = stop};
 	struct metrics_endpoint *endpoint = NULL;
+	struct service_ready ready;
 	char *error;
 
+	service_ready_take(&ready);
 	descriptor_limit_raise();
 	int status = aggregator_create(options, &running, &error);
 
 	if (status)
 		return fail(status, error);
-	status = metrics ? metrics_endpoint_start(metrics, metrics_board_write, options->board,
-						  &endpoint, &error)
-			 : 0;
+	status = metrics->size ? metrics_endpoint_start(metrics, metrics_board_write,
+							options->board, &endpoint, &error)
+			       : 0;
 	if (status) {
 		aggregator_destroy(running);
 		return fail(status, error);
@@ -100,7 +103,7 @@ static int run(const struct aggregator_options *options, const char *metrics, co
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints; i++)
 		log_info("listening on %s", aggregator_endpoint(running, i));
-	status = service_ready();
+	status = service_ready_tell(&ready);
 	if (status)
 		log_warning("NOTIFY_SOCKET: %s", strerror(-status));
 	start_exporter(options, flamegrid, export_path);
@@ -117,7 +120,8 @@ static int run(const struct aggregator_options *options, const char *metrics, co
 struct arguments {
 	struct aggregator_options options;
 	const char *endpoints[ENDPOINTS_MAX];
-	const char *keys_path, *users, *metrics, *export_path;
+	const char *keys_path, *users, *export_path;
+	struct http_address metrics; /* size 0: none */
 	uint32_t wait_nodes_s, wait_silent_s, jobs_gib, max_mib;
 };
 
@@ -199,12 +203,12 @@ int main(int argc, char **argv)
 	find_flamegrid(argv[0], flamegrid);
 	if (options->jobs_path)
 		options->reports_program = flamegrid;
-	if (arguments.metrics) {
+	if (arguments.metrics.size) {
 		options->board = metrics_board_create();
 		if (!options->board)
 			return fail(-ENOMEM, NULL);
 	}
-	status = run(options, arguments.metrics, flamegrid, arguments.export_path);
+	status = run(options, &arguments.metrics, flamegrid, arguments.export_path);
 	metrics_board_destroy(options->board);
 	return status;
 }

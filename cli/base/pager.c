@@ -10,6 +10,8 @@
 
 #include "text_wrap.h"
 
+#include "base/memory_text.h"
+
 static uint32_t count_lines(const char *text, size_t size)
 {
 	uint32_t lines = 0;
@@ -75,20 +77,23 @@ int pager_show(FILE *out, const struct terminal *terminal, const char *text, siz
 
 int pager_show_text(const struct terminal *terminal, pager_writer *write, void *context)
 {
+	struct memory_text memory;
 	char *text = NULL, *wrapped = NULL;
-	size_t size, wrapped_size;
-	FILE *out = open_memstream(&text, &size);
-	int result = out ? write(context, out) : -errno;
+	size_t size;
+	int result = memory_text_open(&memory);
 
-	if (out && fclose(out) != 0 && result == 0)
-		result = -ENOMEM;
-	out = result == 0 ? open_memstream(&wrapped, &wrapped_size) : NULL;
-	if (out)
-		text_wrap_write(out, text, terminal->columns);
-	if (result == 0 && (!out || fclose(out) != 0))
-		result = -ENOMEM;
-	if (result == 0)
-		result = pager_show(stdout, terminal, wrapped, wrapped_size);
+	if (result)
+		return result;
+	result = write(context, memory.out);
+	int taken = memory_text_take(&memory, &text, &size);
+	if (!result)
+		result = taken ? taken : memory_text_open(&memory);
+	if (!result) {
+		text_wrap_write(memory.out, text, terminal->columns);
+		result = memory_text_take(&memory, &wrapped, &size);
+	}
+	if (!result)
+		result = pager_show(stdout, terminal, wrapped, size);
 	free(text);
 	free(wrapped);
 	return result;

@@ -1,17 +1,14 @@
 #include "agent_metrics.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "metrics/metrics_losses.h"
 #include "metrics/metrics_text.h"
 #include "node-agent/agent.h"
-#include "proto/ledger.h"
 
-static const struct status_family {
-	struct metrics_family family;
-	size_t offset; /* in struct agent_status */
-} numbers[] = {
+/* of struct agent_status */
+static const struct metrics_field numbers[] = {
 	{{"flamegrid_agent_accepted_processes", METRICS_COUNTER, NULL,
 	  "Processes that the agent has accepted."},
 	 offsetof(struct agent_status, processes)},
@@ -55,24 +52,10 @@ static const struct metrics_family lost = {
 
 void agent_metrics_of(const struct agent_status *status, uint64_t now_ns, struct metrics_text *text)
 {
-	const uint64_t oldest_ns = status->oldest_ns;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)status + numbers[i].offset, sizeof(value));
-		metrics_text_one(text, &numbers[i].family, value);
-	}
+	metrics_text_fields(text, numbers, sizeof(numbers) / sizeof(*numbers), status);
 	metrics_text_one(text, &connected, status->connected);
-	metrics_text_one_ns(text, &behind,
-			    oldest_ns && oldest_ns < now_ns ? now_ns - oldest_ns : 0);
-	metrics_text_family(text, &lost);
-	for (uint32_t i = 0; i < LEDGER_REASONS; i++) {
-		const struct metrics_label reason = {"reason", ledger_reason_name(i)};
-
-		if (ledger_reason_class(i) == LEDGER_LOST)
-			metrics_text_number(text, &reason, 1, status->lost[i]);
-	}
+	metrics_text_behind(text, &behind, status->oldest_ns, now_ns);
+	metrics_losses_write(text, &lost, status->lost);
 }
 
 void agent_metrics_write(void *context, struct metrics_text *text)

@@ -11,6 +11,7 @@
 #include "weighted_median.h"
 
 #include "base/array.h"
+#include "base/memory_text.h"
 #include "report/model/kind_name.h"
 #include "report/names/kernel_class.h"
 
@@ -242,20 +243,20 @@ static struct change_row *caller_of(const struct change_row *row, struct change_
 /* Names the chain that ends with chain[0], its innermost row. NULL: out of memory. */
 static char *name_chain(struct change_row *const *chain, uint32_t length)
 {
-	char *text = NULL;
+	struct memory_text memory;
+	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
+	if (memory_text_open(&memory))
 		return NULL;
 	for (uint32_t i = length; i > 0; i--) {
 		if (length > CHAIN_SHOWN && i == length - 1) {
-			fprintf(out, "%" PRIu32 " more > ", length - CHAIN_SHOWN + 1);
+			fprintf(memory.out, "%" PRIu32 " more > ", length - CHAIN_SHOWN + 1);
 			i = CHAIN_SHOWN - 2;
 		}
-		fprintf(out, "%s%s", chain[i - 1]->name, i > 1 ? " > " : "");
+		fprintf(memory.out, "%s%s", chain[i - 1]->name, i > 1 ? " > " : "");
 	}
-	return fclose(out) == 0 ? text : NULL;
+	return memory_text_take(&memory, &text, &size) ? NULL : text;
 }
 
 /* Gives the chain's innermost row its name, and leaves the others without one. */

@@ -126,6 +126,9 @@ def what_is_no_profile_is_refused():
     for name, data in (("text.db", b"text" * 1000), ("half.db", whole[:len(whole) // 2])):
         (pathlib.Path(SCRATCH) / name).write_bytes(data)
         refused(pathlib.Path(SCRATCH) / name, "")
+    folder = pathlib.Path(SCRATCH) / "folder" / "profile.db"
+    folder.mkdir(parents=True)
+    refused(folder.parent, "cannot be opened")
     try:
         flamegrid.load(SCRATCH)
     except FileNotFoundError as error:

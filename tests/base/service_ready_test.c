@@ -27,16 +27,28 @@ static int listen_at(const char *name)
 	return fd;
 }
 
+/* Takes the variable with this value, which is then gone; NULL: there is none. */
+static int tell(const char *name)
+{
+	struct service_ready ready;
+
+	if (name)
+		setenv("NOTIFY_SOCKET", name, 1);
+	else
+		unsetenv("NOTIFY_SOCKET");
+	service_ready_take(&ready);
+	assert_null(getenv("NOTIFY_SOCKET"));
+	return service_ready_tell(&ready);
+}
+
 static void expect_ready(const char *name)
 {
 	char text[64] = "";
 	int fd = listen_at(name);
 
-	setenv("NOTIFY_SOCKET", name, 1);
-	assert_int_equal(service_ready(), 0);
+	assert_int_equal(tell(name), 0);
 	assert_int_equal(recv(fd, text, sizeof(text), 0), 7);
 	assert_string_equal(text, "READY=1");
-	assert_null(getenv("NOTIFY_SOCKET"));
 	close(fd);
 }
 
@@ -64,10 +76,8 @@ static void a_socket_with_a_name_is_told(void **state)
 static void without_systemd_nothing_is_told(void **state)
 {
 	(void)state;
-	unsetenv("NOTIFY_SOCKET");
-	assert_int_equal(service_ready(), 0);
-	setenv("NOTIFY_SOCKET", "", 1);
-	assert_int_equal(service_ready(), 0);
+	assert_int_equal(tell(NULL), 0);
+	assert_int_equal(tell(""), 0);
 }
 
 static void what_names_no_socket_is_refused(void **state)
@@ -79,13 +89,9 @@ static void what_names_no_socket_is_refused(void **state)
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = '\0';
 	const char *const names[] = {"relative", "@", "/", "vsock:1:2", longest};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		setenv("NOTIFY_SOCKET", names[i], 1);
-		assert_int_equal(service_ready(), -EINVAL);
-		assert_null(getenv("NOTIFY_SOCKET"));
-	}
-	setenv("NOTIFY_SOCKET", "/nonexistent/notify", 1);
-	assert_int_equal(service_ready(), -ENOENT);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_int_equal(tell(names[i]), -EINVAL);
+	assert_int_equal(tell("/nonexistent/notify"), -ENOENT);
 }
 
 int main(void)

@@ -22,7 +22,19 @@
 static struct http_server *server;
 static atomic_uint nr_answers;
 
-static int answer(void *context, const struct http_request *request, struct http_answer *answer)
+static bool has_no_descriptor;
+
+int __real_eventfd(unsigned int count, int flags);
+int __wrap_eventfd(unsigned int count, int flags);
+
+int __wrap_eventfd(unsigned int count, int flags)
+{
+	errno = EMFILE;
+	return has_no_descriptor ? -1 : __real_eventfd(count, flags);
+}
+
+static int answer_request(void *context, const struct http_request *request,
+			  struct http_answer *answer)
 {
 	assert_ptr_equal(context, &nr_answers);
 	atomic_fetch_add(&nr_answers, 1);
@@ -40,7 +52,7 @@ static int answer(void *context, const struct http_request *request, struct http
 static void start(uint32_t time_ms)
 {
 	struct http_server_options options = {
-		.answer = answer, .context = &nr_answers, .time_ms = time_ms};
+		.answer = answer_request, .context = &nr_answers, .time_ms = time_ms};
 	char *error;
 
 	atomic_store(&nr_answers, 0);
@@ -232,7 +244,7 @@ static void an_address_has_its_part_of_the_places(void **state)
 static void a_taken_port_is_an_error(void **state)
 {
 	const struct http_server_options options = {.address = *http_server_address(server),
-						    .answer = answer};
+						    .answer = answer_request};
 	char place[HTTP_ADDRESS_TEXT_MAX], *error;
 	struct http_server *second;
 
@@ -255,9 +267,26 @@ static void a_server_stops_with_open_connections(void **state)
 	assert_string_equal(read_all(fd, text), "");
 }
 
+static void a_server_without_descriptors_says_so(void **state)
+{
+	struct http_server_options options = {.answer = answer_request};
+	struct http_server *none;
+	char *error;
+
+	(void)state;
+	assert_int_equal(http_address_parse(FIRST_ADDRESS ":0", &options.address, &error), 0);
+	has_no_descriptor = true;
+	assert_int_equal(http_server_start(&options, &none, &error), -EMFILE);
+	has_no_descriptor = false;
+	assert_null(none);
+	assert_string_equal(error, "the HTTP server cannot start: Too many open files");
+	free(error);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server_without_descriptors_says_so),
 		cmocka_unit_test_setup_teardown(a_request_gets_its_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(head_has_no_body, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(other_paths_and_methods_are_refused, set_up,

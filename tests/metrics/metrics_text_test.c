@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "metrics/metrics_losses.h"
 #include "metrics/metrics_text.h"
 #include "metrics/own_cost.h"
 #include "metrics/utf8_text.h"
@@ -26,6 +28,16 @@ static void assert_text(struct metrics_text *text, const char *expected)
 	assert_int_equal(size, strlen(expected));
 	free(bytes);
 	metrics_text_destroy(text);
+}
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static bool has_no_memory;
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return has_no_memory ? NULL : __real_realloc(memory, size);
 }
 
 static void write_both(struct metrics_text *text)
@@ -68,6 +80,73 @@ static void the_older_format_names_counters_in_full(void **state)
 			  "# TYPE x_now gauge\n"
 			  "# HELP x_now A state.\n"
 			  "x_now 3\n");
+}
+
+static void the_fields_of_a_struct_are_families(void **state)
+{
+	const struct {
+		uint32_t other;
+		uint64_t first, second;
+	} values = {1, 2, UINT64_MAX};
+	const struct metrics_field fields[] = {
+		{{"x_second", METRICS_GAUGE, NULL, "B."},
+		 (size_t)((char *)&values.second - (char *)&values)},
+		{{"x_first", METRICS_COUNTER, NULL, "A."},
+		 (size_t)((char *)&values.first - (char *)&values)},
+	};
+	struct metrics_text *text = metrics_text_create(false);
+
+	(void)state;
+	metrics_text_fields(text, fields, 2, &values);
+	assert_text(text, "# TYPE x_second gauge\n"
+			  "# HELP x_second B.\n"
+			  "x_second 18446744073709551615\n"
+			  "# TYPE x_first_total counter\n"
+			  "# HELP x_first_total A.\n"
+			  "x_first_total 2\n");
+}
+
+/* Nothing waits; for one nanosecond; a clock that stands behind. */
+static void a_wait_is_never_below_zero(void **state)
+{
+	static const char head[] = "# TYPE x_now gauge\n# HELP x_now A state.\n";
+	const struct {
+		uint64_t since_ns, now_ns;
+		const char *value;
+	} cases[] = {{0, 9, "0.000000000"}, {8, 9, "0.000000001"}, {10, 9, "0.000000000"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct metrics_text *text = metrics_text_create(false);
+		char expected[128];
+
+		metrics_text_behind(text, &now, cases[i].since_ns, cases[i].now_ns);
+		snprintf(expected, sizeof(expected), "%sx_now %s\n", head, cases[i].value);
+		assert_text(text, expected);
+	}
+}
+
+static void losses_are_those_of_their_class(void **state)
+{
+	struct metrics_text *text = metrics_text_create(true);
+	uint64_t lost[LEDGER_REASONS];
+	uint32_t nr_lost = 0, nr_samples = 0;
+	char *bytes;
+	size_t size;
+
+	(void)state;
+	for (uint32_t i = 0; i < LEDGER_REASONS; i++) {
+		lost[i] = 1000 + i;
+		nr_lost += ledger_reason_class(i) == LEDGER_LOST;
+	}
+	metrics_losses_write(text, &now, lost);
+	assert_int_equal(metrics_text_take(text, &bytes, &size), 0);
+	for (const char *at = bytes; (at = strstr(at, "x_now{reason=\"")); at++)
+		nr_samples++;
+	assert_true(nr_lost > 0 && nr_lost < LEDGER_REASONS);
+	assert_int_equal(nr_samples, nr_lost);
+	free(bytes);
+	metrics_text_destroy(text);
 }
 
 static void all_64_bit_values_are_exact(void **state)
@@ -155,9 +234,30 @@ static void a_program_knows_its_cost(void **state)
 	free(bytes);
 }
 
+static void a_text_that_lacks_bytes_is_an_error(void **state)
+{
+	struct metrics_text *text = metrics_text_create(true);
+	char *bytes;
+	size_t size;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		has_no_memory = i >= 300 && i < 700; /* while the text doubles */
+		write_both(text);
+	}
+	has_no_memory = false;
+	assert_int_equal(metrics_text_take(text, &bytes, &size), -ENOMEM);
+	assert_null(bytes);
+	metrics_text_destroy(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_fields_of_a_struct_are_families),
+		cmocka_unit_test(a_wait_is_never_below_zero),
+		cmocka_unit_test(losses_are_those_of_their_class),
+		cmocka_unit_test(a_text_that_lacks_bytes_is_an_error),
 		cmocka_unit_test(open_metrics_have_units_and_an_end),
 		cmocka_unit_test(the_older_format_names_counters_in_full),
 		cmocka_unit_test(all_64_bit_values_are_exact),

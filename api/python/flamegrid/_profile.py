@@ -43,7 +43,7 @@ def _column(data: bytes) -> List[int]:
 
 def _block_rows(process: int, count: int, data: bytes) -> Iterator[Tuple[int, ...]]:
     columns, at = [], 0
-    for _ in [None] * _BLOCK_FIELDS:
+    for _ in range(_BLOCK_FIELDS):
         size = int.from_bytes(data[at:at + 4], "little")
         columns.append(_column(data[at + 4:at + 4 + size]))
         at += 4 + size
@@ -67,7 +67,10 @@ class Profile:
         self.path = str(path / "profile.db" if path.is_dir() else path)
         if not os.path.exists(self.path):
             raise FileNotFoundError(f"{self.path}: no such profile")
-        self._connection = sqlite3.connect(pathlib.Path(self.path).absolute().as_uri() + "?mode=ro", uri=True)
+        try:
+            self._connection = sqlite3.connect(pathlib.Path(self.path).absolute().as_uri() + "?mode=ro", uri=True)
+        except sqlite3.Error as error:
+            raise ProfileError(f"{self.path}: cannot be opened: {error}") from error
         try:
             self._check()
             self._make_views()

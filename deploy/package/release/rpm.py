@@ -1,9 +1,10 @@
 """The RPM packages: the same files in the same places as Debian's, by rpmbuild."""
 import os
+import re
 import subprocess
 import tempfile
+from layout import Package, packages_of
 from tree import Tree, write_tree
-from deb import Package, packages_of
 
 SPEC = """%global _build_id_links none
 %global __os_install_post %{{nil}}
@@ -29,6 +30,7 @@ SCRIPTS = """%post
 command -v systemd-sysusers >/dev/null && systemd-sysusers flamegrid.conf
 command -v systemd-tmpfiles >/dev/null && systemd-tmpfiles --create flamegrid.conf
 [ ! -d /run/systemd/system ] || systemctl daemon-reload || :
+[ $1 -lt 2 ] || [ ! -d /run/systemd/system ] || systemctl try-restart flamegrid-agent flamegrid-aggregator || :
 :
 %preun
 [ $1 -ne 0 ] || [ ! -d /run/systemd/system ] || systemctl disable --now flamegrid-agent flamegrid-aggregator || :
@@ -38,6 +40,12 @@ command -v systemd-tmpfiles >/dev/null && systemd-tmpfiles --create flamegrid.co
 def path_of(path: str) -> str:
     """Where Fedora and its relatives have what Debian has elsewhere."""
     return path.replace("usr/share/zsh/vendor-completions/", "usr/share/zsh/site-functions/")
+
+
+def requires_of(package: Package) -> str:
+    """What Debian's package depends on, by the names of RPM."""
+    depends = package.fields.get("Depends", "").replace("libc6", "glibc")
+    return f"Requires: {re.sub('[()]', '', depends)}\n" if depends else ""
 
 
 def files_of(package: Package, own: list) -> str:
@@ -65,10 +73,9 @@ def write_packages(tree: Tree, version: str, time: int, folder: str, slurm: str)
     for package in packages[1:]:
         end = package.name.removeprefix("flamegrid-")
         others += f"%package {end}\nSummary: {package.summary}\nAutoReqProv: no\n"
-        if end == "slurm":
-            others += f"Requires: flamegrid = {version}\n"
+        others += requires_of(package)
         others += f"%description {end}\n{package.text}\n%files {end}\n{files_of(package, own_folders(package))}"
-    main = (f"Requires: flamegrid-inject = {version}\n%description\n{packages[0].text}\n{SCRIPTS}"
+    main = (f"{requires_of(packages[0])}%description\n{packages[0].text}\n{SCRIPTS}"
             f"%files\n{files_of(packages[0], own_folders(packages[0]))}")
     with tempfile.TemporaryDirectory() as top:
         root = os.path.join(top, "root")

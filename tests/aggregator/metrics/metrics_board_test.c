@@ -24,6 +24,16 @@ static uint64_t now_ns;
 
 static const struct aggregator_counts counts = {.profiles = 2, .frames = 5, .oldest_ns = 1};
 
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static bool has_no_memory; /* for tables that grow */
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return has_no_memory ? NULL : __real_realloc(memory, size);
+}
+
 static int set_up(void **state)
 {
 	store_fixture_set_up(state);
@@ -175,6 +185,27 @@ static void a_profile_that_leaves_keeps_its_sums(void **state)
 	free(both);
 }
 
+static void without_memory_no_sums_are_lost(void **state)
+{
+	(void)state;
+	apply(store_fixture.scenario.nr_frames);
+	char *before = publish();
+
+	profile.changed = true;
+	has_no_memory = true;
+	metrics_board_leave(&profile, store_fixture.collection, NULL);
+	has_no_memory = false;
+	char *after = publish();
+
+	assert_true(sum_of(before, "flamegrid_gpu_busy_seconds_total") > 0);
+	assert_int_equal(sum_of(after, "flamegrid_gpu_busy_seconds_total"),
+			 sum_of(before, "flamegrid_gpu_busy_seconds_total"));
+	assert_int_equal(sum_of(after, "flamegrid_launches_total"),
+			 sum_of(before, "flamegrid_launches_total"));
+	free(before);
+	free(after);
+}
+
 static void looks_and_snapshots_are_apart(void **state)
 {
 	(void)state;
@@ -296,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counters_never_fall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_profile_that_leaves_keeps_its_sums, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(without_memory_no_sums_are_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(looks_and_snapshots_are_apart, set_up, tear_down),
 		cmocka_unit_test(gpus_beyond_the_limit_are_counted),
 		cmocka_unit_test(a_gpu_is_told_from_others_by_its_uuid),

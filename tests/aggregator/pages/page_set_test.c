@@ -415,6 +415,39 @@ static void damage_to_any_byte_of_the_file_costs_its_writer_alone(void **state)
 	fclose(file);
 }
 
+/* Writes the file with size further bytes between its writers: the word over and over. */
+static void part_writers(FILE *file, const uint8_t bytes[static FILE_SIZE], const char *word,
+			 size_t size)
+{
+	rewind(file);
+	fwrite(bytes, 1, HEAD_SIZE + FIRST_SIZE, file);
+	for (size_t i = 0; i < size; i++)
+		fputc(word[i % strlen(word)], file);
+	fwrite(bytes + HEAD_SIZE + FIRST_SIZE, 1, SECOND_SIZE, file);
+	assert_int_equal(fflush(file), 0);
+}
+
+/* Wherever the reader's window ends, and whether the bytes look like writers. */
+static void a_writer_is_found_behind_any_number_of_bytes(void **state)
+{
+	static const char *const words[] = {"x", "fgwriter", "fgwrite"};
+	uint8_t bytes[512];
+	FILE *file = save_two(*state);
+	struct page_set *loaded;
+
+	assert_int_equal(fread(bytes, 1, sizeof(bytes), file), FILE_SIZE);
+	for (size_t size = 1; size < 2 * 4096 + 200; size += size % 4096 == 200 ? 3600 : 1) {
+		part_writers(file, bytes, words[size % 3], size);
+		assert_int_equal(page_set_load(path_of("pages"), &loaded), 0);
+		assert_int_equal(page_set_writers(loaded), 2);
+		assert_int_equal(page_set_lost_writers(loaded), 0);
+		assert_pages(loaded, 0, 12, "0.0=abc 0.1=d 3.0=e");
+		assert_pages(loaded, 1, 1, "0.0=ffffffffffffffff");
+		page_set_destroy(loaded);
+	}
+	fclose(file);
+}
+
 static void of_a_file_that_was_cut_off_the_begin_is_read(void **state)
 {
 	FILE *file = save_two(*state);
@@ -478,6 +511,7 @@ int main(void)
 		TEST(a_file_that_cannot_be_written_leaves_the_old_one),
 		TEST(a_snapshot_is_of_one_moment),
 		TEST(damage_to_any_byte_of_the_file_costs_its_writer_alone),
+		TEST(a_writer_is_found_behind_any_number_of_bytes),
 		TEST(of_a_file_that_was_cut_off_the_begin_is_read),
 		TEST(a_new_round_mends_what_was_damaged),
 	};

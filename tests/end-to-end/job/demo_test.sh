@@ -14,6 +14,9 @@ same "records" "$(python3 -c 'import json; print(sum(entry["records"] for entry 
 "$flamegrid" demo -o other/place >out 2>err
 same "another directory: status" $? 0
 check "another directory: has the page" [ -s other/place/flame.html ]
+"$flamegrid" demo --output -dd >out 2>err
+same "a directory that looks like an option: status" "$? $(cat err)" "0 "
+contains "a directory that looks like an option: has a table" out "16,800"
 : >file
 "$flamegrid" demo -o file/below >out 2>err
 same "no directory: status" $? 1

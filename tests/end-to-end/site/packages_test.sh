@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 unset LD_LIBRARY_PATH
+version=$("$flamegrid" --version | sed 's/.* //')
 packages=$BUILD/packages
 roots=${FLAMEGRID_ROOTS:-$BUILD/roots}
 mounts=()
@@ -21,6 +22,13 @@ bare_root() {
 	debootstrap --variant=minbase --include=man-db,python3-pip "$1" "$roots/$1" >"$scratch/$1.log" 2>&1 || return
 	rm -rf "$roots/$1"/var/cache/apt/archives/*.deb "$roots/$1"/var/lib/apt/lists/*
 	: >"$roots/$1.done"
+}
+
+# have TOOL: whether it is there to look at the packages. Every night it must be.
+have() {
+	command -v "$1" >/dev/null && return
+	if [ -n "${FLAMEGRID_NIGHTLY:-}" ]; then not_ok "$1 is missing"; else echo "skipped: $1 is missing"; fi
+	return 1
 }
 
 # What an installation may leave: traces of the tools, not of ours.
@@ -69,7 +77,10 @@ debian() {
 	inside sh -c 'dpkg -i /mnt/packages/*.deb' >"$scratch/dpkg" 2>&1
 	same "$1: dpkg -i" $? 0
 	try "$1.deb"
-	check "$1: units" [ -s "$root/usr/lib/systemd/system/flamegrid-agent.service" ]
+	for unit in agent aggregator; do
+		contains "$1: the page of flamegrid-$unit.service" "$root/usr/lib/systemd/system/flamegrid-$unit.service" "Documentation=man:flamegrid-$unit(8)"
+		check "$1: there is that page" [ -s "$root/usr/share/man/man8/flamegrid-$unit.8.gz" ]
+	done
 	inside dpkg -P flamegrid-dev flamegrid-slurm flamegrid flamegrid-inject >>"$scratch/dpkg" 2>&1
 	same "$1: dpkg -P" $? 0
 	end_root "$1.deb"
@@ -96,9 +107,16 @@ wheel() {
 	end_root "$1.wheel"
 }
 
+requires() { rpm -qp --nosignature --requires "$packages"/$1*.rpm | grep -v '^rpmlib\|^/bin/sh$' | sort | paste -sd' '; }
+
 # By the host's rpm, as Debian has no RPM packages that could satisfy what these depend on.
 by_rpm() {
 	start_root "$1" rpm || return
+	same "$1: what the RPM of the programs requires" "$(requires 'flamegrid-[0-9]')" "flamegrid-inject = $version glibc >= 2.34"
+	same "$1: what the RPM of the library requires" "$(requires flamegrid-inject)" "glibc >= 2.17"
+	same "$1: what the RPM of the plugin requires" "$(requires flamegrid-slurm)" "flamegrid = $version glibc >= 2.34"
+	rpm -qp --nosignature --scripts "$packages"/flamegrid-[0-9]*.rpm >"$scratch/scripts"
+	contains "$1: an upgrade restarts the services" "$scratch/scripts" "[ \$1 -lt 2 ] || [ ! -d /run/systemd/system ] || systemctl try-restart"
 	rpm --root "$root" --dbpath /var/lib/rpm -i --nodeps --nosignature "$packages"/*.rpm >"$scratch/rpm" 2>&1
 	same "$1: rpm -i" $? 0
 	try "$1.rpm"
@@ -122,7 +140,7 @@ image() {
 	chroot "$root" /opt/flamegrid/bin/flamegrid demo -o /tmp/demo >"$scratch/image.out" 2>&1
 	same "image: the demo's status" $? 0
 	contains "image: it recorded" "$scratch/image.out" " 16,800 "
-	if command -v skopeo >/dev/null; then
+	if have skopeo; then
 		skopeo inspect --raw "oci-archive:$(ls "$packages"/flamegrid-*-oci.tar)" >"$scratch/manifest"
 		same "image: skopeo reads it" $? 0
 	fi
@@ -137,7 +155,7 @@ same "two builds are equal" "$(cat "$scratch/again/SHA256SUMS")" "$(cat "$packag
 same "kinds" "$(sed 's/.*[._]//' "$packages/SHA256SUMS" | sort | uniq -c | tr -s '\n ' ' ')" " 4 deb 1 gz 4 rpm 1 tar 1 whl "
 (cd "$packages" && sha256sum --quiet -c SHA256SUMS)
 same "the sums" $? 0
-if [ -n "${FLAMEGRID_NIGHTLY:-}" ] && command -v lintian >/dev/null; then
+if [ -n "${FLAMEGRID_NIGHTLY:-}" ] && have lintian; then
 	lintian --allow-root --fail-on error,warning "$packages"/*.deb >"$scratch/lintian" 2>&1
 	same "lintian" "$? $(grep '^[EW]:' "$scratch/lintian")" "0 "
 fi
