@@ -11,7 +11,7 @@ struct clickhouse;
 
 struct profile_export_result {
 	uint64_t rows;    /* delivered */
-	uint64_t waiting; /* known and not delivered */
+	uint64_t waiting; /* known and not delivered; there may be more; 0: not known, or none */
 };
 
 /* Delivers every row once, whenever this process, its host or the server fails, and whatever a failed attempt left. The

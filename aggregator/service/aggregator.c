@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "fleet/exporter.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/message_seq.h"
 #include "proto/trust/user_keys.h"
@@ -56,8 +57,9 @@ struct aggregator {
 	atomic_bool stop;
 	struct fetch_service fetches;
 	struct proof_service proofs;
-	uint64_t jobs_at_ns; /* time of the next look at jobs */
-	uint64_t began_ns;   /* time when aggregator_run() began; before, of its creation */
+	struct exporter *exporter; /* NULL: nothing is exported */
+	uint64_t jobs_at_ns;       /* time of the next look at jobs */
+	uint64_t began_ns;         /* time when aggregator_run() began; before, of its creation */
 
 	pthread_mutex_t lock; /* guards status, which other threads read */
 	struct aggregator_status status;
@@ -229,6 +231,7 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	};
 	int status = 0;
 
+	aggregator->exporter = options->exporter;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (aggregator->wake_fd < 0)
 		status = -errno;
@@ -554,6 +557,8 @@ int aggregator_run(struct aggregator *aggregator)
 	aggregator->began_ns = clock_now_ns();
 	profile_set_publish(profiles, aggregator->began_ns);
 	while (!error && !stopping(aggregator)) {
+		if (aggregator->exporter)
+			exporter_step(aggregator->exporter, clock_now_ns());
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, clock_now_ns()));
 		if (!error)
