@@ -91,6 +91,8 @@ static void look_for_end(struct exporter *exporter, uint64_t now_ns)
 
 void exporter_step(struct exporter *exporter, uint64_t now_ns)
 {
+	if (!exporter)
+		return;
 	if (exporter->pid)
 		look_for_end(exporter, now_ns);
 	if (exporter->pid || now_ns < exporter->start_at_ns)

@@ -27,7 +27,7 @@ void exporter_init(struct exporter *exporter, const struct exporter_options *opt
 
 /* Starts the process if there is none and it is time, and looks whether it has ended. The end and a failed start are
  * logged. The process ignores SIGTERM. It knows the end of this one by a pipe, which stays open as long as this process
- * runs. */
+ * runs. Accepts NULL. */
 void exporter_step(struct exporter *exporter, uint64_t now_ns);
 
 #endif
