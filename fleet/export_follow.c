@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +73,10 @@ static void export_jobs(struct look *look, const char *jobs_path)
 	closedir(directory);
 }
 
-int export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
-	       int skips_unchanged)
+bool export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
+		bool skips_unchanged)
 {
-	struct look look = {.target = target, .skips_unchanged = skips_unchanged != 0};
+	struct look look = {.target = target, .skips_unchanged = skips_unchanged};
 
 	if (store_path)
 		export_one(&look, store_path);
