@@ -27,11 +27,12 @@ struct http_post {
 int http_post_create(const struct export_target *target, const struct http_post_header *headers,
 		     size_t nr_headers, struct http_post **post, char **error)
 {
-	const struct curl_library *library = curl_library_load(error);
+	const struct curl_library *library;
+	int status = curl_library_open(&library, error);
 
 	*post = NULL;
-	if (!library)
-		return -ENOSYS;
+	if (status)
+		return status;
 	*post = calloc(1, sizeof(**post));
 	if (!*post)
 		return -ENOMEM;
