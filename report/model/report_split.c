@@ -144,7 +144,7 @@ static int give_split(struct report_split *split, struct taking *taking,
 	given->count += count - taking->left.count;
 	if (!error)
 		error = give(taking, 0, from->several_ns, &given->ns[1], REPORT_SPLIT_WAITS,
-			     REPORT_SPLIT_WAITS_FOR "several ranks]");
+			     "[waits for several ranks]");
 	for (uint32_t i = 0; i < from->nr_waits && !error; i++) {
 		error = name_wait(split, from->key.process, &from->waits[i], text);
 		if (!error)
