@@ -14,34 +14,35 @@
 
 #define TOKENS_SINCE 22u /* the release that has tokens for tables without replicas */
 #define SAID_MAX     300 /* bytes of an answer in a message */
-#define NUMBER_SIZE  24u
+#define HEADERS      2u
 
 struct clickhouse {
 	const struct export_target *target;
+	struct http_post_header headers[HEADERS];
 	struct http_post *post;
 	bool has_tokens;
-	struct http_answer answer;
+	struct http_reply reply;
 };
 
 /* The server's words, on one line. */
 static int refuse(struct clickhouse *clickhouse, const char *task, char **error)
 {
-	char *text = clickhouse->answer.text;
+	char *text = clickhouse->reply.text;
 
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = ' ';
 	return error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %.*s",
-			      clickhouse->target->url, task, clickhouse->answer.status, SAID_MAX,
+			      clickhouse->target->url, task, clickhouse->reply.status, SAID_MAX,
 			      text);
 }
 
 static int send_request(struct clickhouse *clickhouse, const char *task, const void *body,
 			size_t size, bool gzip, char **error)
 {
-	int status = http_post_send(clickhouse->post, body, size, gzip, &clickhouse->answer, error);
+	int status = http_post_send(clickhouse->post, body, size, gzip, &clickhouse->reply, error);
 
-	if (!status && clickhouse->answer.status != 200)
+	if (!status && clickhouse->reply.status != 200)
 		return refuse(clickhouse, task, error);
 	return status;
 }
@@ -70,8 +71,8 @@ static int read_number(struct clickhouse *clickhouse, uint64_t *number, char **e
 	char *end;
 
 	errno = 0;
-	*number = strtoull(clickhouse->answer.text, &end, 10);
-	if (errno || end == clickhouse->answer.text || strcmp(end, "\n") != 0)
+	*number = strtoull(clickhouse->reply.text, &end, 10);
+	if (errno || end == clickhouse->reply.text || strcmp(end, "\n") != 0)
 		return refuse(clickhouse, "the answer is no number", error);
 	return 0;
 }
@@ -83,7 +84,7 @@ static int look_at_server(struct clickhouse *clickhouse, char **error)
 
 	if (status)
 		return status;
-	clickhouse->has_tokens = strtoul(clickhouse->answer.text, NULL, 10) >= TOKENS_SINCE;
+	clickhouse->has_tokens = strtoul(clickhouse->reply.text, NULL, 10) >= TOKENS_SINCE;
 	status = ask(clickhouse, error, "SELECT max(version) FROM %s.schema_version",
 		     clickhouse->target->database);
 	if (!status)
@@ -104,7 +105,10 @@ int clickhouse_open(const struct export_target *target, struct clickhouse **clic
 	if (!*clickhouse)
 		return -ENOMEM;
 	(*clickhouse)->target = target;
-	int status = http_post_create(target, &(*clickhouse)->post, error);
+	(*clickhouse)->headers[0] = (struct http_post_header){"X-ClickHouse-User", target->user};
+	(*clickhouse)->headers[1] = (struct http_post_header){"X-ClickHouse-Key", target->password};
+	int status = http_post_create(target, (*clickhouse)->headers, HEADERS, &(*clickhouse)->post,
+				      error);
 	return status ? status : look_at_server(*clickhouse, error);
 }
 

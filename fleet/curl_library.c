@@ -1,18 +1,10 @@
 #include "curl_library.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error_text.h"
+#include "base/optional_library.h"
 
-#define LIBRARY "libcurl.so.4" /* Debian, Red Hat, SUSE; its functions are the same since 2006 */
-
-static const struct symbol {
-	const char *name;
-	size_t offset;
-} symbols[] = {
+static const struct optional_library_symbol symbols[] = {
 	{"curl_easy_init", offsetof(struct curl_library, easy_init)},
 	{"curl_easy_cleanup", offsetof(struct curl_library, easy_cleanup)},
 	{"curl_easy_reset", offsetof(struct curl_library, easy_reset)},
@@ -26,24 +18,20 @@ static const struct symbol {
 	{"curl_slist_free_all", offsetof(struct curl_library, slist_free_all)},
 };
 
-const struct curl_library *curl_library_load(char **error)
+static struct curl_library functions; /* written once, by optional_library_load() */
+static struct optional_library curl = {
+	/* Debian, Red Hat, SUSE; its functions are the same since 2006 */
+	.file = "libcurl.so.4",
+	.missing =
+		"libcurl is missing, which exports need (Debian, Ubuntu: libcurl4 or libcurl4t64)",
+	.symbols = symbols,
+	.nr_symbols = sizeof(symbols) / sizeof(*symbols),
+	.functions = &functions,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+int curl_library_open(const struct curl_library **library, char **error)
 {
-	static struct curl_library library;
-	static bool is_loaded;
-
-	if (is_loaded)
-		return &library;
-	void *handle = dlopen(LIBRARY, RTLD_NOW);
-	for (size_t i = 0; handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *symbol = dlsym(handle, symbols[i].name);
-
-		if (!symbol)
-			handle = NULL;
-		*(void **)((char *)&library + symbols[i].offset) = symbol;
-	}
-	is_loaded = handle != NULL;
-	if (!is_loaded)
-		error_text_set(error, -ENOSYS, "%s cannot be loaded, which exports need: %s",
-			       LIBRARY, dlerror());
-	return is_loaded ? &library : NULL;
+	*library = &functions;
+	return optional_library_load(&curl, error);
 }

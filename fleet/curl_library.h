@@ -1,5 +1,5 @@
 /* libcurl, loaded when it is first needed: only exports need it, and loading it takes longer than starting any verb.
- * Used by one thread. */
+ * Any thread may open it. */
 #ifndef CURL_LIBRARY_H
 #define CURL_LIBRARY_H
 
@@ -20,8 +20,8 @@ struct curl_library {
 	typeof(curl_slist_free_all) *slist_free_all;
 };
 
-/* Returns the library, which stays loaded. NULL: it cannot be loaded, and *error is one line, which the caller owns
+/* 0, and *library is borrowed for good; -ENOPKG: there is no such library, and *error is one line that the caller owns
  * (free()). */
-const struct curl_library *curl_library_load(char **error);
+int curl_library_open(const struct curl_library **library, char **error);
 
 #endif

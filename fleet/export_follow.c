@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +28,22 @@ struct look {
 static void export_one(struct look *look, const char *store_path)
 {
 	struct profile_export_result result;
-	char *error = NULL;
+	char waiting[64] = "", *error = NULL;
 
 	if (look->is_down)
 		return;
 	int status = profile_export(store_path, look->target, &look->clickhouse,
 				    look->skips_unchanged, &result, &error);
 	/* A profile that nothing was written to yet, or that another process exports, has its turn later. */
-	if (status == -ENOENT && look->skips_unchanged)
+	if ((status == -ENOENT || status == -EBUSY) && look->skips_unchanged)
 		status = 0;
 	if (status == 0 && result.rows)
 		log_info("%s: %" PRIu64 " rows exported", store_path, result.rows);
+	if (result.waiting)
+		snprintf(waiting, sizeof(waiting), ", at least %" PRIu64 " rows wait",
+			 result.waiting);
 	if (status)
-		log_error("%s: not exported, %" PRIu64 " rows wait: %s", store_path, result.waiting,
+		log_error("%s: not exported%s: %s", store_path, waiting,
 			  error ? error : strerror(-status));
 	look->failed |= status != 0;
 	look->is_down |= status == -EIO;
@@ -72,10 +73,10 @@ static void export_jobs(struct look *look, const char *jobs_path)
 	closedir(directory);
 }
 
-int export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
-	       int skips_unchanged)
+bool export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
+		bool skips_unchanged)
 {
-	struct look look = {.target = target, .skips_unchanged = skips_unchanged != 0};
+	struct look look = {.target = target, .skips_unchanged = skips_unchanged};
 
 	if (store_path)
 		export_one(&look, store_path);
@@ -106,11 +107,9 @@ static void look_once(const char *store_path, const char *jobs_path,
 void export_follow(const char *store_path, const char *jobs_path,
 		   const struct export_target *target)
 {
-	struct pollfd input = {.fd = STDIN_FILENO}; /* its end is an event in any case */
+	struct pollfd input = {.fd = STDIN_FILENO}; /* a pipe's end is an event in any case */
 	bool is_over = false;
 
-	/* A service's signal is meant for the aggregator, whose end is what counts. */
-	signal(SIGTERM, SIG_IGN);
 	while (!is_over) {
 		is_over = poll(&input, 1, (int)target->interval_s * 1000) > 0;
 		look_once(store_path, jobs_path, target);

@@ -2,6 +2,8 @@
 #ifndef EXPORT_FOLLOW_H
 #define EXPORT_FOLLOW_H
 
+#include <stdbool.h>
+
 #include "export_target.h"
 
 /* Looks at the store and at that of each job below jobs_path (NULL: there are none), every interval of the target, and
@@ -12,7 +14,7 @@ void export_follow(const char *store_path, const char *jobs_path,
 
 /* Exports these profiles once. Failures are logged. Returns whether all of them are delivered. skips_unchanged: as of
  * profile_export(). */
-int export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
-	       int skips_unchanged);
+bool export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
+		bool skips_unchanged);
 
 #endif

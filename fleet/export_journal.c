@@ -72,11 +72,19 @@ struct export_journal {
 	int64_t next; /* of the round's delta */
 };
 
+/* status: of the database, or of lack of memory. */
 static int fail(const struct export_journal *journal, int status, char **error)
 {
 	return status ? error_text_set(error, status, "%s: %s", journal->path,
-				       database_error(journal->database))
+				       status == -ENOMEM ? strerror(ENOMEM)
+							 : database_error(journal->database))
 		      : 0;
+}
+
+/* The database is whole, but what it has makes no sense. */
+static int refuse(const struct export_journal *journal, char **error)
+{
+	return error_text_set(error, -EPROTO, "%s: it is damaged", journal->path);
 }
 
 static int execute(struct export_journal *journal, const char *sql, char **error)
@@ -165,7 +173,7 @@ int export_journal_read(struct export_journal *journal, const char *name, char *
 	if (status == 1) {
 		const void *bytes = statement_bytes(statement, 0, &size);
 
-		status = size < EXPORT_JOURNAL_WORD_MAX ? 0 : -EPROTO;
+		status = size < EXPORT_JOURNAL_WORD_MAX ? 0 : refuse(journal, error);
 		if (!status && size)
 			memcpy(word, bytes, size);
 		word[status ? 0 : size] = '\0';
@@ -246,7 +254,7 @@ int export_journal_label(struct export_journal *journal, const char *text, size_
 		statement_reset(journal->add_label);
 		return 0;
 	}
-	return fail(journal, status ? status : -EPROTO, error);
+	return status ? fail(journal, status, error) : refuse(journal, error);
 }
 
 int export_journal_add(struct export_journal *journal, const struct export_row *row, uint32_t node,
@@ -309,7 +317,7 @@ static int take_batch(struct statement *row, void *context)
 	struct export_batch *batch = context;
 
 	batch->number = statement_number(row, 0);
-	batch->kind = statement_number32(row, 1) % EXPORT_ROWS_KINDS;
+	batch->kind = (enum export_rows)statement_number32(row, 1); /* checked below */
 	batch->rows = statement_number(row, 2);
 	batch->was_tried = statement_number(row, 3) != 0;
 	int status = copy(row, 4, &batch->stacks, &batch->stacks_size);
@@ -319,12 +327,14 @@ static int take_batch(struct statement *row, void *context)
 int export_journal_pending(struct export_journal *journal, struct export_batch *batch, char **error)
 {
 	*batch = (struct export_batch){0};
-	return fail(journal,
-		    database_rows(journal->database,
-				  "SELECT number, kind, rows, tried, stacks, body FROM batch"
-				  " ORDER BY number LIMIT 1",
-				  take_batch, batch),
-		    error);
+	int status = database_rows(journal->database,
+				   "SELECT number, kind, rows, tried, stacks, body FROM batch"
+				   " ORDER BY number LIMIT 1",
+				   take_batch, batch);
+
+	if (status)
+		return fail(journal, status, error);
+	return (unsigned int)batch->kind < EXPORT_ROWS_KINDS ? 0 : refuse(journal, error);
 }
 
 struct text {
@@ -443,7 +453,8 @@ static int store_batch(struct export_journal *journal, const struct writing *wri
 }
 
 /* Takes the next rows of one kind into the open batch. */
-static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct writing *writing)
+static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct writing *writing,
+		       char **error)
 {
 	char sql[512];
 	int64_t kind = 0, number = 0, count = 0;
@@ -451,6 +462,8 @@ static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct
 	snprintf(sql, sizeof(sql), "SELECT kind FROM temp.delta WHERE id = %" PRId64,
 		 journal->next);
 	int status = database_query_number(journal->database, sql, &kind);
+	if (!status && (kind < 0 || kind >= EXPORT_ROWS_KINDS))
+		status = refuse(journal, error);
 	if (!status)
 		status = database_query_number(
 			journal->database,
@@ -486,7 +499,7 @@ int export_journal_make(struct export_journal *journal, const char *head, uint32
 		return status;
 	status = database_execute(journal->database, "BEGIN IMMEDIATE");
 	if (!status)
-		status = choose_rows(journal, rows_max, &writing);
+		status = choose_rows(journal, rows_max, &writing, error);
 	if (!status)
 		status = write_rows(journal, &writing);
 	if (!status)

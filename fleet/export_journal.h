@@ -17,7 +17,8 @@
 
 struct export_journal;
 
-/* Opens or makes the journal of the store with this path. -EBUSY: another process has it. */
+/* Opens or makes the journal of the store with this path. -EBUSY: another process has it; -EPROTO, as from all
+ * functions that read: the file is damaged. Call export_journal_close() in either case. */
 int export_journal_open(const char *store_path, struct export_journal **journal, char **error);
 void export_journal_close(struct export_journal *journal); /* accepts NULL */
 

@@ -9,21 +9,19 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "base/memory_text.h"
+#include "proto/batch/gpu_uuid.h"
 #include "proto/driver_notice.h"
 #include "report/model/report_dimension.h"
 #include "report/names/clean_text.h"
 #include "report/writers/json_text.h"
 #include "report/writers/leaf_sums.h"
 
-/* "GPU-", 32 digits, 4 hyphens, NUL: as nvidia-smi writes it */
-#define UUID_SIZE 41u
-
 struct gpu {
-	char *host;    /* owns, as the next two; clean */
-	char *model;   /* "": not known */
-	char *driver;  /* "": not known */
-	int32_t index; /* REPORT_GPU_NONE: the host itself */
-	char uuid[UUID_SIZE];
+	char *host;                    /* owns, as the next two; clean */
+	char *model;                   /* "": not known */
+	char *driver;                  /* "": not known */
+	int32_t index;                 /* REPORT_GPU_NONE: the host itself */
+	char uuid[GPU_UUID_TEXT_SIZE]; /* "": not known */
 };
 
 struct export_places {
@@ -65,27 +63,51 @@ static char *find_driver(const struct profile *profile, uint32_t host)
 	return strdup("");
 }
 
-static void write_uuid(const uint8_t uuid[static WIRE_UUID_SIZE], char text[static UUID_SIZE])
-{
-	static const uint8_t nothing[WIRE_UUID_SIZE];
-	size_t at = 4;
-
-	*text = '\0';
-	if (memcmp(uuid, nothing, WIRE_UUID_SIZE) == 0)
-		return;
-	strcpy(text, "GPU-");
-	for (unsigned int i = 0; i < WIRE_UUID_SIZE; i++)
-		at += (size_t)snprintf(text + at, UUID_SIZE - at,
-				       i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-				       uuid[i]);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct gpu *one = a, *two = b;
 	int order = strcmp(one->host, two->host);
 
 	return order ? order : (one->index > two->index) - (one->index < two->index);
+}
+
+static void name_gpu(const struct catalog *catalog, const struct roster_device *device,
+		     char uuid[static GPU_UUID_TEXT_SIZE])
+{
+	uint32_t size;
+	const char *name = catalog_string(catalog, device->name, &size);
+
+	gpu_uuid_text(device->uuid, gpu_uuid_is_part(name, size), uuid);
+}
+
+static void free_gpu(struct gpu *gpu)
+{
+	free(gpu->host);
+	free(gpu->model);
+	free(gpu->driver);
+}
+
+/* Leaves tell GPUs apart by their index. Of those that share one, as MIG instances may, only what they have in common
+ * is known. */
+static void merge_shared(struct export_places *places)
+{
+	uint32_t nr_gpus = 0;
+
+	for (uint32_t i = 0; i < places->nr_gpus; i++) {
+		struct gpu *gpu = &places->gpus[i];
+		struct gpu *last = nr_gpus ? &places->gpus[nr_gpus - 1] : NULL;
+
+		if (!last || by_place(last, gpu) != 0) {
+			places->gpus[nr_gpus++] = *gpu;
+			continue;
+		}
+		if (strcmp(last->uuid, gpu->uuid) != 0)
+			*last->uuid = '\0';
+		if (strcmp(last->model, gpu->model) != 0)
+			*last->model = '\0';
+		free_gpu(gpu);
+	}
+	places->nr_gpus = nr_gpus;
 }
 
 /* Adds the host itself, and its GPUs. */
@@ -109,7 +131,7 @@ static bool add_host(struct export_places *places, uint32_t id)
 		gpu->model = known ? clean_string(catalog, known->name) : strdup("");
 		gpu->index = known ? known->index : REPORT_GPU_NONE;
 		if (known)
-			write_uuid(known->uuid, gpu->uuid);
+			name_gpu(catalog, known, gpu->uuid);
 		done = gpu->host && gpu->driver && gpu->model;
 	}
 	free(host);
@@ -136,6 +158,7 @@ struct export_places *export_places_create(const struct profile *profile,
 		done = add_host(places, id);
 	if (done) {
 		qsort(places->gpus, places->nr_gpus, sizeof(*places->gpus), by_place);
+		merge_shared(places);
 		return places;
 	}
 	export_places_destroy(places);
@@ -146,11 +169,8 @@ void export_places_destroy(struct export_places *places)
 {
 	if (!places)
 		return;
-	for (uint32_t i = 0; i < places->nr_gpus; i++) {
-		free(places->gpus[i].host);
-		free(places->gpus[i].model);
-		free(places->gpus[i].driver);
-	}
+	for (uint32_t i = 0; i < places->nr_gpus; i++)
+		free_gpu(&places->gpus[i]);
 	free(places->gpus);
 	free(places->text);
 	free(places);

@@ -12,6 +12,7 @@
 #include "report/model/kind_name.h"
 #include "report/model/report_dimension.h"
 #include "report/model/report_plane.h"
+#include "report/model/report_split.h"
 #include "report/writers/json_text.h"
 
 /* Host and rank stay where there are too many leaves; streams, threads and contexts are in no row. */
@@ -22,8 +23,6 @@ const struct report_options export_rows_options = {
 		       1u << REPORT_BY_JOB,
 };
 
-#define WAITS "[waits for " /* the frame that report_split.h gives to waiting kernels */
-
 struct filling {
 	struct export_journal *journal;
 	const struct report_tree *tree;
@@ -31,7 +30,6 @@ struct filling {
 	uint64_t *hashes;                /* of nodes; 0: the root */
 	const struct report_leaf *place; /* whose label is the next one */
 	int64_t place_id;
-	const struct report_leaf *work;
 	int64_t work_id;
 	char **error;
 };
@@ -125,7 +123,8 @@ static const char *kind_of(const struct report_tree *tree, const struct report_l
 {
 	const char *frame = tree->strings[tree->nodes[leaf->node].name];
 
-	return leaf->kind == REPORT_KIND_KERNEL && strncmp(frame, WAITS, strlen(WAITS)) == 0
+	return leaf->kind == REPORT_KIND_KERNEL && strncmp(frame, REPORT_SPLIT_WAITS_FOR,
+							   strlen(REPORT_SPLIT_WAITS_FOR)) == 0
 		       ? "nccl_wait"
 		       : kind_name_column(leaf->kind);
 }

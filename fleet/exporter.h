@@ -1,7 +1,12 @@
 /* The process that exports an aggregator's profiles: `flamegrid export --follow`. It outlives the aggregator by one
- * last export. Nothing in it delays the aggregator. Any thread. */
+ * last export. Nothing in it delays the aggregator. Used by one thread. */
 #ifndef EXPORTER_H
 #define EXPORTER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EXPORTER_RESTART_S 60u /* from the end of the process to the next start */
 
 struct exporter_options {
 	const char *program;    /* path of `flamegrid` */
@@ -10,8 +15,19 @@ struct exporter_options {
 	const char *jobs_path;  /* NULL: none */
 };
 
-/* Starts the process. It knows the end of this one by a pipe, whose descriptor stays open as long as this process
- * runs. 0 or -errno. */
-int exporter_start(const struct exporter_options *options);
+struct exporter {
+	struct exporter_options options; /* its strings are borrowed for good */
+	pid_t pid;                       /* 0: there is no process */
+	int end_fd; /* of the pipe that tells the process of our end; while there is one */
+	uint64_t start_at_ns; /* of the next process */
+};
+
+/* No process is started yet. */
+void exporter_init(struct exporter *exporter, const struct exporter_options *options);
+
+/* Starts the process if there is none and it is time, and looks whether it has ended. The end and a failed start are
+ * logged. The process ignores SIGTERM. It knows the end of this one by a pipe, which stays open as long as this process
+ * runs. Accepts NULL. */
+void exporter_step(struct exporter *exporter, uint64_t now_ns);
 
 #endif

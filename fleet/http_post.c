@@ -16,24 +16,30 @@
 struct http_post {
 	const struct curl_library *library;
 	const struct export_target *target;
+	const struct http_post_header *headers;
+	size_t nr_headers;
 	CURL *curl;  /* owns, as all below */
 	char *query; /* of the next request; NULL: none */
 	bool failed; /* no memory */
 	char message[CURL_ERROR_SIZE];
 };
 
-int http_post_create(const struct export_target *target, struct http_post **post, char **error)
+int http_post_create(const struct export_target *target, const struct http_post_header *headers,
+		     size_t nr_headers, struct http_post **post, char **error)
 {
-	const struct curl_library *library = curl_library_load(error);
+	const struct curl_library *library;
+	int status = curl_library_open(&library, error);
 
 	*post = NULL;
-	if (!library)
-		return -ENOSYS;
+	if (status)
+		return status;
 	*post = calloc(1, sizeof(**post));
 	if (!*post)
 		return -ENOMEM;
 	(*post)->library = library;
 	(*post)->target = target;
+	(*post)->headers = headers;
+	(*post)->nr_headers = nr_headers;
 	(*post)->curl = library->easy_init();
 	return (*post)->curl ? 0 : -ENOMEM;
 }
@@ -62,15 +68,15 @@ void http_post_add(struct http_post *post, const char *name, const char *value)
 	post->query = query;
 }
 
-static size_t take_answer(char *data, size_t one, size_t size, void *context)
+static size_t take_reply(char *data, size_t one, size_t size, void *context)
 {
-	struct http_answer *answer = context;
+	struct http_reply *reply = context;
 
 	(void)one;
-	if (size > HTTP_POST_ANSWER_MAX - answer->size)
+	if (size > HTTP_POST_REPLY_MAX - reply->size)
 		return 0;
-	memcpy(answer->text + answer->size, data, size);
-	answer->size += size;
+	memcpy(reply->text + reply->size, data, size);
+	reply->size += size;
 	return size;
 }
 
@@ -91,12 +97,14 @@ static bool add_header(const struct curl_library *library, struct curl_slist **h
 	return longer != NULL;
 }
 
-static bool make_headers(const struct curl_library *library, const struct export_target *target,
-			 int gzip, struct curl_slist **headers)
+static bool make_headers(const struct http_post *post, bool gzip, struct curl_slist **headers)
 {
-	return add_header(library, headers, "X-ClickHouse-User", target->user) &&
-	       add_header(library, headers, "X-ClickHouse-Key", target->password) &&
-	       add_header(library, headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
+	const struct curl_library *library = post->library;
+	bool done = true;
+
+	for (size_t i = 0; i < post->nr_headers && done; i++)
+		done = add_header(library, headers, post->headers[i].name, post->headers[i].value);
+	return done && add_header(library, headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
 	       add_header(library, headers, "Expect", "") &&
 	       add_header(library, headers, "Content-Type", "application/octet-stream");
 }
@@ -119,7 +127,7 @@ static const char *find_authorities(const struct export_target *target)
 }
 
 static void prepare(struct http_post *post, const char *url, const void *body, size_t size,
-		    struct curl_slist *headers, struct http_answer *answer)
+		    struct curl_slist *headers, struct http_reply *reply)
 {
 	const struct curl_library *library = post->library;
 	CURL *curl = post->curl;
@@ -138,8 +146,8 @@ static void prepare(struct http_post *post, const char *url, const void *body, s
 	library->easy_setopt(curl, CURLOPT_POSTFIELDS, body);
 	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
 	library->easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-	library->easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
+	library->easy_setopt(curl, CURLOPT_WRITEDATA, reply);
 	library->easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
 	library->easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
 	const char *authorities = find_authorities(post->target);
@@ -147,22 +155,22 @@ static void prepare(struct http_post *post, const char *url, const void *body, s
 		library->easy_setopt(curl, CURLOPT_CAINFO, authorities);
 }
 
-int http_post_send(struct http_post *post, const void *body, size_t size, int gzip,
-		   struct http_answer *answer, char **error)
+int http_post_send(struct http_post *post, const void *body, size_t size, bool gzip,
+		   struct http_reply *reply, char **error)
 {
 	struct curl_slist *headers = NULL;
 	char *url = NULL;
 	int status = 0;
 
-	answer->status = 0;
-	answer->size = 0;
+	reply->status = 0;
+	reply->size = 0;
 	*post->message = '\0';
 	if (post->failed ||
 	    asprintf(&url, "%s/?%s", post->target->url, post->query ? post->query : "") < 0 ||
-	    !make_headers(post->library, post->target, gzip, &headers)) {
+	    !make_headers(post, gzip, &headers)) {
 		status = -ENOMEM;
 	} else {
-		prepare(post, url, body, size, headers, answer);
+		prepare(post, url, body, size, headers, reply);
 		CURLcode code = post->library->easy_perform(post->curl);
 		if (code == CURLE_WRITE_ERROR)
 			status = error_text_set(error, -EPROTO, "%s: its answer is too long",
@@ -172,9 +180,9 @@ int http_post_send(struct http_post *post, const void *body, size_t size, int gz
 				error_text_set(error, -EIO, "%s: %s", post->target->url,
 					       *post->message ? post->message
 							      : post->library->easy_strerror(code));
-		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &answer->status);
+		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &reply->status);
 	}
-	answer->text[answer->size] = '\0';
+	reply->text[reply->size] = '\0';
 	post->library->slist_free_all(headers);
 	free(url);
 	free(post->query);

@@ -3,24 +3,30 @@
 #ifndef HTTP_POST_H
 #define HTTP_POST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "export_target.h"
 
-#define HTTP_POST_ANSWER_MAX 65536u
+#define HTTP_POST_REPLY_MAX 65536u
 
 struct http_post;
 
-struct http_answer {
-	long status;                         /* of HTTP; 0: none came */
-	size_t size;                         /* without the NUL */
-	char text[HTTP_POST_ANSWER_MAX + 1]; /* NUL-terminated; a longer answer is an error */
+struct http_post_header {
+	const char *name, *value; /* value NULL: it is not sent */
 };
 
-/* The target is borrowed until destroy. 0; -ENOSYS: there is no libcurl, and *error is one line, which the caller owns
+struct http_reply {
+	long status;                        /* of HTTP; 0: none came */
+	size_t size;                        /* without the NUL */
+	char text[HTTP_POST_REPLY_MAX + 1]; /* NUL-terminated; a longer answer is an error */
+};
+
+/* Each request has these headers, which are borrowed until destroy, as the target is. 0; -ENOPKG: there is no libcurl, and *error is one line, which the caller owns
  * (free()); -ENOMEM. Call http_post_destroy() in either case; it accepts NULL. */
-int http_post_create(const struct export_target *target, struct http_post **post, char **error);
+int http_post_create(const struct export_target *target, const struct http_post_header *headers,
+		     size_t nr_headers, struct http_post **post, char **error);
 void http_post_destroy(struct http_post *post);
 
 /* Appends `name=value&` to the query of the next request, percent-encoded. Lack of memory makes that request fail. */
@@ -28,7 +34,7 @@ void http_post_add(struct http_post *post, const char *name, const char *value);
 
 /* Sends the request; gzip: the body is compressed so. 0: an answer came, whatever its status; or -errno with *error one
  * line, which the caller owns (free()): whether the server did what was asked is then not known. */
-int http_post_send(struct http_post *post, const void *body, size_t size, int gzip,
-		   struct http_answer *answer, char **error);
+int http_post_send(struct http_post *post, const void *body, size_t size, bool gzip,
+		   struct http_reply *reply, char **error);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include "base/array.h"
 #include "metrics/metrics_text.h"
+#include "proto/batch/gpu_uuid.h"
 #include "proto/ledger.h"
 
-#define UUID_TEXT_MAX 48u
-#define INDEX_MAX     16u
-#define LABELS        3u
+#define INDEX_MAX 16u
+#define LABELS    3u
 
 void device_totals_fini(struct device_totals *totals)
 {
@@ -143,22 +143,15 @@ static const struct metrics_family left_out = {
 	"Kernels, copies and memsets of GPUs that found no place among these metrics."};
 
 struct device_texts {
-	char uuid[UUID_TEXT_MAX], index[INDEX_MAX];
+	char uuid[GPU_UUID_TEXT_SIZE], index[INDEX_MAX];
 };
 
 /* They are named as those of NVIDIA's DCGM exporter. */
 static void label(const struct device_identity *identity, struct device_texts *texts,
 		  struct metrics_label labels[static LABELS])
 {
-	const uint8_t *u = identity->uuid;
-	const char *kind = identity->is_part ? "MIG" : "GPU";
-
-	*texts->uuid = *texts->index = '\0';
-	if (has_uuid(identity))
-		snprintf(texts->uuid, sizeof(texts->uuid),
-			 "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-			 kind, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10],
-			 u[11], u[12], u[13], u[14], u[15]);
+	gpu_uuid_text(identity->uuid, identity->is_part, texts->uuid);
+	*texts->index = '\0';
 	if (identity->index != MESSAGE_INDEX_NONE)
 		snprintf(texts->index, sizeof(texts->index), "%d", (int)identity->index);
 	labels[0] = (struct metrics_label){"gpu", texts->index};

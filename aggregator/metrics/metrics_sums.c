@@ -9,6 +9,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/store_waits.h"
+#include "proto/batch/gpu_uuid.h"
 
 void metrics_sums_fini(struct metrics_sums *sums)
 {
@@ -45,14 +46,12 @@ static void name_host(const struct collection *collection, uint32_t id,
 		copy_text(collection, host->node, identity->host);
 }
 
-/* A GPU's name says whether it is a part of one: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
 static bool is_part(const struct collection *collection, uint32_t name_id)
 {
-	static const char mark[] = " MIG ";
 	uint32_t size;
 	const char *name = catalog_string(collection->catalog, name_id, &size);
 
-	return memmem(name, size, mark, sizeof(mark) - 1) != NULL;
+	return gpu_uuid_is_part(name, size);
 }
 
 /* device: the store's id; 0: the process has not described it. */

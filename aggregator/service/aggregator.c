@@ -24,12 +24,12 @@
 #include "proof_service.h"
 #include "receiver.h"
 
-#include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "fleet/exporter.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/message_seq.h"
 #include "proto/trust/user_keys.h"
@@ -56,8 +56,9 @@ struct aggregator {
 	atomic_bool stop;
 	struct fetch_service fetches;
 	struct proof_service proofs;
-	uint64_t jobs_at_ns; /* time of the next look at jobs */
-	uint64_t began_ns;   /* time when aggregator_run() began; before, of its creation */
+	struct exporter *exporter; /* NULL: nothing is exported */
+	uint64_t jobs_at_ns;       /* time of the next look at jobs */
+	uint64_t began_ns;         /* time when aggregator_run() began; before, of its creation */
 
 	pthread_mutex_t lock; /* guards status, which other threads read */
 	struct aggregator_status status;
@@ -229,6 +230,7 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	};
 	int status = 0;
 
+	aggregator->exporter = options->exporter;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (aggregator->wake_fd < 0)
 		status = -errno;
@@ -509,8 +511,7 @@ static int take_messages(struct aggregator *aggregator)
 		is_drained = status == 0;
 		if (status <= 0)
 			break;
-		status = handle(aggregator, peer, message);
-		if (status)
+		if ((status = handle(aggregator, peer, message)) != 0)
 			break;
 		now_ns = peer->heard_ns;
 	}
@@ -531,16 +532,14 @@ static bool stopping(struct aggregator *aggregator)
  * of storing. Lack of memory within a message leaves inexact data, which must not be stored. */
 static int store_all(struct aggregator *aggregator, int error)
 {
-	struct profile_set *profiles = &aggregator->profiles;
-
 	while (!error && (error = go_on_all(aggregator)) == 0 &&
 	       worker_pool_wait(aggregator->workers))
 		;
 	while (worker_pool_wait(aggregator->workers))
 		;
-	int last = profile_set_end(profiles, !error || error == -ESTALE);
+	int last = profile_set_end(&aggregator->profiles, !error || error == -ESTALE);
 	if (!error && !last)
-		last = profile_set_look(profiles, clock_now_ns(), true);
+		last = profile_set_look(&aggregator->profiles, clock_now_ns(), true);
 	/* A goodbye that was saved after the last turn of the loop still waits for its answer. */
 	ack_sender_all(aggregator->receiver);
 	return error ? error : last;
@@ -554,6 +553,7 @@ int aggregator_run(struct aggregator *aggregator)
 	aggregator->began_ns = clock_now_ns();
 	profile_set_publish(profiles, aggregator->began_ns);
 	while (!error && !stopping(aggregator)) {
+		exporter_step(aggregator->exporter, clock_now_ns());
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, clock_now_ns()));
 		if (!error)

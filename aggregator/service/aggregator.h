@@ -43,7 +43,9 @@ struct aggregator_options {
 	uint32_t wait_silent_ms;     /* 0: 300,000 */
 	struct job_retention_limits keep_jobs;
 	struct metrics_board *board; /* gets the metrics; borrowed until destroy; NULL: none */
-	uint32_t nr_workers;         /* with jobs_path; 0: worker_pool_threads() */
+	struct exporter *
+		exporter; /* exports while aggregator_run() runs; borrowed until destroy; NULL: none */
+	uint32_t nr_workers; /* with jobs_path; 0: worker_pool_threads() */
 	uint64_t
 		frames_max; /* bytes of messages that wait for their profiles; 0: frame_budget_share() */
 };

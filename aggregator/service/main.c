@@ -62,22 +62,8 @@ static int fail(int status, char *error)
 	return EXIT_FAILURE;
 }
 
-static void start_exporter(const struct aggregator_options *options, const char *flamegrid,
-			   const char *target)
-{
-	const struct exporter_options exporter = {.program = flamegrid,
-						  .target = target,
-						  .store_path = options->store_path,
-						  .jobs_path = options->jobs_path};
-	int status = target ? exporter_start(&exporter) : 0;
-
-	if (status)
-		log_error("%s: nothing is exported: %s", flamegrid, strerror(-status));
-}
-
-/* metrics: where to serve the board's; size 0: nowhere. export_path: as of start_exporter(). */
-static int run(const struct aggregator_options *options, const struct http_address *metrics,
-	       const char *flamegrid, const char *export_path)
+/* metrics: where to serve the board's; size 0: nowhere. */
+static int run(const struct aggregator_options *options, const struct http_address *metrics)
 {
 	struct sigaction action = {.sa_handler = stop};
 	struct metrics_endpoint *endpoint = NULL;
@@ -106,7 +92,6 @@ static int run(const struct aggregator_options *options, const struct http_addre
 	status = service_ready_tell(&ready);
 	if (status)
 		log_warning("NOTIFY_SOCKET: %s", strerror(-status));
-	start_exporter(options, flamegrid, export_path);
 	status = aggregator_run(running);
 	if (status)
 		log_error("%s", strerror(-status));
@@ -188,6 +173,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = {0};
 	struct aggregator_options *options = &arguments.options;
 	struct key_set keys;
+	struct exporter exporter;
 	char flamegrid[PATH_MAX];
 
 	log_begin("flamegrid-aggregator", NULL, LOG_LEVEL_INFO);
@@ -208,7 +194,15 @@ int main(int argc, char **argv)
 		if (!options->board)
 			return fail(-ENOMEM, NULL);
 	}
-	status = run(options, &arguments.metrics, flamegrid, arguments.export_path);
+	if (arguments.export_path) {
+		exporter_init(&exporter,
+			      &(struct exporter_options){.program = flamegrid,
+							 .target = arguments.export_path,
+							 .store_path = options->store_path,
+							 .jobs_path = options->jobs_path});
+		options->exporter = &exporter;
+	}
+	status = run(options, &arguments.metrics);
 	metrics_board_destroy(options->board);
 	return status;
 }

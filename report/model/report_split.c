@@ -59,9 +59,11 @@ static void name_gpu(const struct roster *roster, const struct roster_process *p
 		roster_device(roster, roster_process_device(process, device_id));
 
 	if (device && device->index >= 0)
-		snprintf(text, REPORT_SPLIT_TEXT_MAX, "[waits for GPU %" PRId32 "]", device->index);
+		snprintf(text, REPORT_SPLIT_TEXT_MAX, REPORT_SPLIT_WAITS_FOR "GPU %" PRId32 "]",
+			 device->index);
 	else
-		snprintf(text, REPORT_SPLIT_TEXT_MAX, "[waits for device %" PRIu32 "]", device_id);
+		snprintf(text, REPORT_SPLIT_TEXT_MAX, REPORT_SPLIT_WAITS_FOR "device %" PRIu32 "]",
+			 device_id);
 }
 
 static int name_process(const struct collection *collection, const struct roster_process *process,
@@ -74,7 +76,7 @@ static int name_process(const struct collection *collection, const struct roster
 
 	if (!clean)
 		return -ENOMEM;
-	snprintf(text, REPORT_SPLIT_TEXT_MAX, "[waits for pid %" PRIu32 " on %.64s]",
+	snprintf(text, REPORT_SPLIT_TEXT_MAX, REPORT_SPLIT_WAITS_FOR "pid %" PRIu32 " on %.64s]",
 		 process->identity.pid, clean);
 	free(clean);
 	return 0;
@@ -89,11 +91,12 @@ static int name_wait(const struct report_split *split, uint32_t process,
 	const struct roster_process *other = roster_process(collection->roster, wait->process);
 
 	if (!other)
-		snprintf(text, REPORT_SPLIT_TEXT_MAX, "[waits for another rank]");
+		snprintf(text, REPORT_SPLIT_TEXT_MAX, REPORT_SPLIT_WAITS_FOR "another rank]");
 	else if (other == own)
 		name_gpu(collection->roster, own, wait->device_id, text);
 	else if (other->rank >= 0 && other->rank != own->rank)
-		snprintf(text, REPORT_SPLIT_TEXT_MAX, "[waits for rank %" PRId32 "]", other->rank);
+		snprintf(text, REPORT_SPLIT_TEXT_MAX, REPORT_SPLIT_WAITS_FOR "rank %" PRId32 "]",
+			 other->rank);
 	else
 		return name_process(collection, other, text);
 	return 0;

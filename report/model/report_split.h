@@ -8,7 +8,8 @@
 #include "aggregator/core/fold_table.h"
 #include "report/profile/profile.h"
 
-#define REPORT_SPLIT_TEXT_MAX 128u
+#define REPORT_SPLIT_TEXT_MAX  128u
+#define REPORT_SPLIT_WAITS_FOR "[waits for " /* how the frames of waiting kernels begin */
 
 enum report_nccl {
 	REPORT_NCCL_SPLIT = 0,

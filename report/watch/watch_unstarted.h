@@ -1,5 +1,5 @@
 /* What one look at a running job finds of ranks that have not started: the job's size is known, and they have no
- * process that used CUDA. */
+ * process that used CUDA. Used by one thread. */
 #ifndef WATCH_UNSTARTED_H
 #define WATCH_UNSTARTED_H
 

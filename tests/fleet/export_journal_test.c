@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "aggregator/store/database.h"
 #include "fleet/export_journal.h"
 #include "tests/support/cmocka_test.h"
 
@@ -224,6 +225,62 @@ static void damaged_file_is_an_error(void **state)
 	export_journal_close(other);
 }
 
+/* Changes the file behind the journal's back. */
+static void change(struct fixture *fixture, const char *sql)
+{
+	struct database *database;
+
+	export_journal_close(fixture->journal);
+	fixture->journal = NULL;
+	assert_int_equal(database_open(fixture->path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, sql), 0);
+	database_close(database);
+	reopen(fixture);
+}
+
+static void expect_damage(const struct fixture *fixture, int status)
+{
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), "%s: it is damaged", fixture->path);
+	assert_int_equal(status, -EPROTO);
+	assert_string_equal(fixture->error, expected);
+}
+
+static void batch_of_no_known_kind_is_damage(void **state)
+{
+	struct fixture *fixture = *state;
+	struct export_batch batch;
+
+	fill(fixture, (const uint64_t[]){5}, 1);
+	assert_true(make(fixture, 10));
+	change(fixture, "UPDATE batch SET kind = 2");
+	expect_damage(fixture, export_journal_pending(fixture->journal, &batch, &fixture->error));
+	export_batch_fini(&batch);
+}
+
+static void sums_of_no_known_kind_are_damage(void **state)
+{
+	struct fixture *fixture = *state;
+	bool made;
+
+	change(fixture, "INSERT INTO sent VALUES (-1, 1, 1, 1, 1, 1, 1)");
+	assert_int_equal(fill(fixture, (const uint64_t[]){5}, 1), 2);
+	expect_damage(fixture, export_journal_make(fixture->journal, HEAD, 10, write_stack, NULL,
+						   &made, &fixture->error));
+	assert_false(made);
+}
+
+static void word_that_is_too_long_is_damage(void **state)
+{
+	struct fixture *fixture = *state;
+	char word[EXPORT_JOURNAL_WORD_MAX] = "x";
+
+	change(fixture, "INSERT INTO words VALUES ('a', hex(zeroblob(256)))");
+	expect_damage(fixture, export_journal_read(fixture->journal, "a", word, &fixture->error));
+	assert_string_equal(word, "");
+}
+
 static void words_are_kept(void **state)
 {
 	struct fixture *fixture = *state;
@@ -248,6 +305,9 @@ int main(void)
 		TEST(sums_stick_at_the_largest_number),
 		TEST(second_process_is_refused),
 		TEST(damaged_file_is_an_error),
+		TEST(batch_of_no_known_kind_is_damage),
+		TEST(sums_of_no_known_kind_are_damage),
+		TEST(word_that_is_too_long_is_damage),
 		TEST(words_are_kept),
 	};
 

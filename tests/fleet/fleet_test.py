@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`flamegrid export` against a server that keeps its contract (clickhouse_front.py): sums stay exact, whatever fails."""
 import os
+import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import threading
@@ -90,6 +92,25 @@ def fails_and_repeats(test, one, both, without_tokens):
         exact(test, name, front, both)
 
 
+def says_what_waits(test, one):
+    """The number is that of the rows which the server gets later. Before the first contact there is none."""
+    front = Front(ModelEngine())
+    here, target = place(test, one, "unsent"), test.target(front.url)
+    done = test.export(here, test.target("http://127.0.0.1:9", "dead"))
+    test.check("no number is made up", "not exported: " in done.stderr and "wait" not in done.stderr, done.stderr)
+    waits = []
+    for front.faults in ([None, "500"], [None, "500"]):
+        done = test.export(here, target)
+        waits += re.findall(r"not exported, at least (\d+) rows wait: ", done.stderr)
+    front.answer = (503, b"away\n")
+    waits += re.findall(r"at least (\d+) rows wait", test.export(here, target).stderr)
+    front.answer, front.faults = None, []
+    test.check("what waits is exported", test.export(here, target).returncode == 0)
+    rows = {table: len(front.engine.rows(table)) for table in ("work", "losses")}
+    wanted = [rows["work"] + rows["losses"], rows["work"], rows["work"]]
+    test.check("the log says how many rows wait", rows["work"] and waits == [str(number) for number in wanted], (waits, rows))
+
+
 def has_one_sender(test, one):
     front = Front(ModelEngine())
     here, target = place(test, one, "locked"), test.target(front.url)
@@ -99,6 +120,8 @@ def has_one_sender(test, one):
     front.hanging.wait(60)
     done = test.export(here, target)
     test.check("two exports of one profile", done.returncode == 1 and "another process" in done.stderr, done.stderr)
+    done = subprocess.run([FLAMEGRID, "export", "--follow", "--to", target, here], input="", capture_output=True, text=True, timeout=120)
+    test.check("a look leaves it to the other process, without an error", (done.returncode, done.stderr) == (0, ""), done.stderr)
     front.release.set()
     first.join()
     test.check("the next one goes on", test.export(here, target).returncode == 0)
@@ -143,6 +166,37 @@ def truth_of_both(both):
     return BOTH
 
 
+def tells_of_its_end(test):
+    """An aggregator's exports that end are missed."""
+    target = test.target("http://127.0.0.1:9", "killed_target", lines=["interval 1000"])
+    aggregator = subprocess.Popen([f"{BUILD}/bin/flamegrid-aggregator", "--listen", "ipc://" + test.path("killed_aggregator"), "--store",
+                                   test.path("unsent.db"), "--export", target], stderr=subprocess.PIPE, text=True)
+    aggregator.stderr.readline()
+    children = ""
+    while not children and aggregator.poll() is None:
+        with open(f"/proc/{aggregator.pid}/task/{aggregator.pid}/children", encoding="ascii") as file:
+            children = file.read()
+    os.kill(int(children), signal.SIGKILL)
+    said = aggregator.stderr.readline()
+    test.check("the log tells of the end of exports", "exports were ended by signal 9; they start again" in said, said)
+    aggregator.terminate()
+    test.check("the aggregator goes on without them", aggregator.communicate()[1] == "" and aggregator.returncode == 0)
+
+
+def looks_on_alone(test, one):
+    """Without a pipe there is no last look: a signal is the end."""
+    front = Front(ModelEngine())
+    here, target = place(test, one, "alone"), test.target(front.url, lines=["interval 1"])
+    follows = subprocess.Popen([FLAMEGRID, "export", "--follow", "--to", target, here], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    said = follows.stderr.readline()
+    follows.terminate()
+    test.check("it looks without a pipe", "rows exported" in said, said)
+    follows.communicate(timeout=60)
+    test.check("SIGTERM ends it", follows.returncode == -signal.SIGTERM, follows.returncode)
+    exact(test, "what it exported", front, one)
+
+
 def is_exported_by_its_aggregator(test):
     """The server is away until the job has ended, which nobody notices but the log."""
     front = Front(ModelEngine())
@@ -162,6 +216,9 @@ def is_exported_by_its_aggregator(test):
     test.check("the job", job.returncode == 0, job.stderr)
     agent.terminate()
     agent.communicate()
+    with open(f"/proc/{aggregator.pid}/task/{aggregator.pid}/children", encoding="ascii") as children:
+        exporter = int(children.read())
+    os.kill(exporter, signal.SIGTERM)
     aggregator.terminate()
     words = aggregator.communicate()[1]  # the sender keeps it open until its last look
     test.check("the aggregator's end", aggregator.returncode == 0, words)
@@ -179,8 +236,11 @@ def main():
     refuses(test, one, other, front)
     for without_tokens in (False, True):
         fails_and_repeats(test, one, both, without_tokens)
+    says_what_waits(test, one)
     has_one_sender(test, one)
     is_killed_everywhere(test, one, both)
+    looks_on_alone(test, one)
+    tells_of_its_end(test)
     is_exported_by_its_aggregator(test)
     with sqlite3.connect(test.path("here", "profile.db.export")) as journal:
         test.check("no batch is left", journal.execute("SELECT count(*) FROM batch").fetchone()[0] == 0)
