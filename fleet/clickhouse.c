@@ -11,6 +11,7 @@
 #include "http_post.h"
 
 #include "base/error_text.h"
+#include "report/names/clean_text.h"
 
 #define TOKENS_SINCE 22u /* the release that has tokens for tables without replicas */
 #define SAID_MAX     300 /* bytes of an answer in a message */
@@ -26,14 +27,14 @@ struct clickhouse {
 /* The server's words, on one line. */
 static int refuse(struct clickhouse *clickhouse, const char *task, char **error)
 {
-	char *text = clickhouse->answer.text;
+	char *text =
+		clean_text_of(clickhouse->answer.text, strnlen(clickhouse->answer.text, SAID_MAX));
+	int status = error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %s",
+				    clickhouse->target->url, task, clickhouse->answer.status,
+				    text ? text : "");
 
-	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = ' ';
-	return error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %.*s",
-			      clickhouse->target->url, task, clickhouse->answer.status, SAID_MAX,
-			      text);
+	free(text);
+	return status;
 }
 
 static int send_request(struct clickhouse *clickhouse, const char *task, const void *body,
