@@ -15,21 +15,62 @@
 #define KEY "kind, place, work, stack"
 #define ALL KEY ", count, ns, bytes"
 
+/* Checksums of rows; row: "", "NEW." or "OLD." */
+#define OF_WORDS(row)  "checksum(" row "name, " row "word)"
+#define OF_LABELS(row) "checksum(" row "id, " row "text)"
+#define OF_STACKS(row) "checksum(" row "stack)"
+#define OF_SUMS(row)                                                                               \
+	"checksum(" row "kind, " row "place, " row "work, " row "stack, " row "count, " row        \
+	"ns, " row "bytes)"
+#define OF_BATCH(row)                                                                              \
+	"checksum(" row "number, " row "kind, " row "rows, " row "tried, " row "stacks, " row      \
+	"body)"
+
+/* Each transaction keeps the sum of a table's checksums, and a damaged row does not fit it. */
+#define WATCH(table, of)                                                                           \
+	"CREATE TRIGGER " table "_insert AFTER INSERT ON " table " BEGIN UPDATE checks SET " table \
+	" = " table                                                                                \
+	" + " of("NEW.") "; END;"                                                                  \
+			 "CREATE TRIGGER " table "_delete AFTER DELETE ON " table                  \
+			 " BEGIN UPDATE checks SET " table " = " table                             \
+			 " - " of("OLD.") "; END;"                                                 \
+					  "CREATE TRIGGER " table "_update AFTER UPDATE ON " table \
+					  " BEGIN UPDATE checks SET " table " = " table            \
+					  " - " of("OLD.") " + " of("NEW.") "; END;"
+#define FITS(table, of) table " = (SELECT ifnull(sum(" of("") "), 0) FROM " table ")"
+
 static const char schema[] =
 	"BEGIN IMMEDIATE;"
-	"CREATE TABLE IF NOT EXISTS words (name TEXT PRIMARY KEY, word TEXT NOT NULL) WITHOUT "
+	"CREATE TABLE words (name TEXT PRIMARY KEY, word TEXT NOT NULL) WITHOUT "
 	"ROWID;"
-	"CREATE TABLE IF NOT EXISTS labels (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS stacks (stack INTEGER PRIMARY KEY);"
-	"CREATE TABLE IF NOT EXISTS sent (kind INTEGER, place INTEGER, work INTEGER, stack INTEGER,"
+	"CREATE TABLE labels (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);"
+	"CREATE TABLE stacks (stack INTEGER PRIMARY KEY);"
+	"CREATE TABLE sent (kind INTEGER, place INTEGER, work INTEGER, stack INTEGER,"
 	" count INTEGER, ns INTEGER, bytes INTEGER, PRIMARY KEY (" KEY ")) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS pending (kind INTEGER, place INTEGER, work INTEGER, stack "
+	"CREATE TABLE pending (kind INTEGER, place INTEGER, work INTEGER, stack "
 	"INTEGER,"
 	" count INTEGER, ns INTEGER, bytes INTEGER);"
-	"CREATE TABLE IF NOT EXISTS batch (number INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER,"
+	"CREATE TABLE batch (number INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER,"
 	" rows INTEGER, tried INTEGER, stacks BLOB, body BLOB);"
-	"PRAGMA user_version = 1;"
-	"COMMIT;";
+	"CREATE TABLE checks (words INTEGER, labels INTEGER, stacks INTEGER, sent INTEGER,"
+	" pending INTEGER, batch INTEGER, last INTEGER);"
+	"INSERT INTO checks VALUES (0, 0, 0, 0, 0, 0, 0);" WATCH("words", OF_WORDS) WATCH("labels",
+											  OF_LABELS)
+		WATCH("stacks", OF_STACKS) WATCH("sent", OF_SUMS) WATCH("pending", OF_SUMS)
+			WATCH("batch", OF_BATCH) "CREATE TRIGGER batch_number AFTER INSERT ON batch"
+						 " BEGIN UPDATE checks SET last = NEW.number; END;"
+						 "PRAGMA user_version = 1;"
+						 "COMMIT;";
+
+/* What each look reads, and what a round reads. */
+static const char heads_fit[] =
+	"SELECT " FITS("words", OF_WORDS) " AND " FITS("pending", OF_SUMS) " AND " FITS(
+		"batch", OF_BATCH) " AND last = ifnull((SELECT seq FROM sqlite_sequence WHERE name "
+				   "= 'batch'), 0) FROM checks";
+static const char sums_fit[] =
+	"SELECT " FITS("labels", OF_LABELS) " AND " FITS("stacks", OF_STACKS) " AND " FITS(
+		"sent", OF_SUMS) " AND (SELECT integrity_check = 'ok' FROM "
+				 "pragma_integrity_check(1)) FROM checks";
 
 /* All sums of a round, and then the rows that differ, in the order of their batches. */
 static const char round_tables[] =
@@ -72,8 +113,19 @@ struct export_journal {
 	int64_t next; /* of the round's delta */
 };
 
+static int refuse(const struct export_journal *journal, const char *why, char **error)
+{
+	return error_text_set(
+		error, -EPROTO,
+		"%s: this journal is damaged (%s), so nothing is sent: delete it, and "
+		"export again, which says which rows to delete (docs/how-to/fleet.md)",
+		journal->path, why);
+}
+
 static int fail(const struct export_journal *journal, int status, char **error)
 {
+	if (status == -EPROTO)
+		return refuse(journal, database_error(journal->database), error);
 	return status ? error_text_set(error, status, "%s: %s", journal->path,
 				       database_error(journal->database))
 		      : 0;
@@ -86,6 +138,15 @@ static int execute(struct export_journal *journal, const char *sql, char **error
 	if (status)
 		database_roll_back(journal->database);
 	return fail(journal, status, error);
+}
+
+static int check(const struct export_journal *journal, const char *sql, char **error)
+{
+	int64_t fits = 0;
+	int status = database_query_number(journal->database, sql, &fits);
+
+	return status || fits ? fail(journal, status, error)
+			      : refuse(journal, "its checksums do not fit", error);
 }
 
 /* ---- life */
@@ -106,14 +167,19 @@ static int prepare(struct export_journal *journal, char **error)
 				      journal->path);
 	/* The lock is kept until the file is closed. */
 	status = database_execute(journal->database, "PRAGMA locking_mode = EXCLUSIVE;"
-						     "PRAGMA synchronous = FULL;");
+						     "PRAGMA synchronous = FULL;"
+						     "PRAGMA recursive_triggers = ON;");
 	if (!status)
-		status = database_execute(journal->database, schema);
+		status = database_add_checksum(journal->database);
+	/* Takes the lock in any case. */
+	if (!status)
+		status = database_execute(journal->database,
+					  version ? "BEGIN IMMEDIATE; COMMIT;" : schema);
 	if (status == -EBUSY)
 		return error_text_set(error, status,
 				      "%s: another process is exporting this profile",
 				      journal->path);
-	return fail(journal, status, error);
+	return status ? fail(journal, status, error) : check(journal, heads_fit, error);
 }
 
 int export_journal_open(const char *store_path, struct export_journal **journal, char **error)
@@ -205,8 +271,10 @@ static int make_statement(struct export_journal *journal, struct statement **sta
 
 int export_journal_begin(struct export_journal *journal, char **error)
 {
-	int status = execute(journal, round_tables, error);
+	int status = check(journal, sums_fit, error);
 
+	if (!status)
+		status = execute(journal, round_tables, error);
 	journal->next = 1;
 	if (status)
 		return status;

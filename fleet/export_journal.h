@@ -3,6 +3,9 @@
  * acknowledged. So a killed sender goes on with the same batch. At most one batch is open: what comes meanwhile adds
  * up in the next one. Used by one thread; one process at a time.
  *
+ * Checksums of all rows are kept in the same transactions. What does not fit them is refused with -EPROTO, before it is
+ * used: words and the open batch by open(), the delivered sums by begin().
+ *
  * All functions return 0 or -errno; on error *error, if there is one, is one line, which the caller owns (free()). */
 #ifndef EXPORT_JOURNAL_H
 #define EXPORT_JOURNAL_H
