@@ -54,7 +54,8 @@ CREATE TABLE IF NOT EXISTS flamegrid.stacks (
 ) ENGINE = ReplacingMergeTree
 ORDER BY stack;
 
--- What is missing from profiles (lost 1), and other states worth a line, as differences, too.
+-- What is missing from profiles (lost 1), and other states worth a line, as differences, too. Of an incomplete profile
+-- one row says so, whose count is 1, because the amount is unknown.
 CREATE TABLE IF NOT EXISTS flamegrid.losses (
 	source LowCardinality(String),
 	batch UInt64 CODEC(Delta, ZSTD),

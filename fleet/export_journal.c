@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "export_schema.h"
+
 #include "aggregator/store/database.h"
 #include "base/error_text.h"
 #include "report/writers/deflate_file.h"
@@ -14,63 +16,6 @@
 
 #define KEY "kind, place, work, stack"
 #define ALL KEY ", count, ns, bytes"
-
-/* Checksums of rows; row: "", "NEW." or "OLD." */
-#define OF_WORDS(row)  "checksum(" row "name, " row "word)"
-#define OF_LABELS(row) "checksum(" row "id, " row "text)"
-#define OF_STACKS(row) "checksum(" row "stack)"
-#define OF_SUMS(row)                                                                               \
-	"checksum(" row "kind, " row "place, " row "work, " row "stack, " row "count, " row        \
-	"ns, " row "bytes)"
-#define OF_BATCH(row)                                                                              \
-	"checksum(" row "number, " row "kind, " row "rows, " row "tried, " row "stacks, " row      \
-	"body)"
-
-/* Each transaction keeps the sum of a table's checksums, and a damaged row does not fit it. */
-#define WATCH(table, of)                                                                           \
-	"CREATE TRIGGER " table "_insert AFTER INSERT ON " table " BEGIN UPDATE checks SET " table \
-	" = " table                                                                                \
-	" + " of("NEW.") "; END;"                                                                  \
-			 "CREATE TRIGGER " table "_delete AFTER DELETE ON " table                  \
-			 " BEGIN UPDATE checks SET " table " = " table                             \
-			 " - " of("OLD.") "; END;"                                                 \
-					  "CREATE TRIGGER " table "_update AFTER UPDATE ON " table \
-					  " BEGIN UPDATE checks SET " table " = " table            \
-					  " - " of("OLD.") " + " of("NEW.") "; END;"
-#define FITS(table, of) table " = (SELECT ifnull(sum(" of("") "), 0) FROM " table ")"
-
-static const char schema[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE words (name TEXT PRIMARY KEY, word TEXT NOT NULL) WITHOUT "
-	"ROWID;"
-	"CREATE TABLE labels (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);"
-	"CREATE TABLE stacks (stack INTEGER PRIMARY KEY);"
-	"CREATE TABLE sent (kind INTEGER, place INTEGER, work INTEGER, stack INTEGER,"
-	" count INTEGER, ns INTEGER, bytes INTEGER, PRIMARY KEY (" KEY ")) WITHOUT ROWID;"
-	"CREATE TABLE pending (kind INTEGER, place INTEGER, work INTEGER, stack "
-	"INTEGER,"
-	" count INTEGER, ns INTEGER, bytes INTEGER);"
-	"CREATE TABLE batch (number INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER,"
-	" rows INTEGER, tried INTEGER, stacks BLOB, body BLOB);"
-	"CREATE TABLE checks (words INTEGER, labels INTEGER, stacks INTEGER, sent INTEGER,"
-	" pending INTEGER, batch INTEGER, last INTEGER);"
-	"INSERT INTO checks VALUES (0, 0, 0, 0, 0, 0, 0);" WATCH("words", OF_WORDS) WATCH("labels",
-											  OF_LABELS)
-		WATCH("stacks", OF_STACKS) WATCH("sent", OF_SUMS) WATCH("pending", OF_SUMS)
-			WATCH("batch", OF_BATCH) "CREATE TRIGGER batch_number AFTER INSERT ON batch"
-						 " BEGIN UPDATE checks SET last = NEW.number; END;"
-						 "PRAGMA user_version = 1;"
-						 "COMMIT;";
-
-/* What each look reads, and what a round reads. */
-static const char heads_fit[] =
-	"SELECT " FITS("words", OF_WORDS) " AND " FITS("pending", OF_SUMS) " AND " FITS(
-		"batch", OF_BATCH) " AND last = ifnull((SELECT seq FROM sqlite_sequence WHERE name "
-				   "= 'batch'), 0) FROM checks";
-static const char sums_fit[] =
-	"SELECT " FITS("labels", OF_LABELS) " AND " FITS("stacks", OF_STACKS) " AND " FITS(
-		"sent", OF_SUMS) " AND (SELECT integrity_check = 'ok' FROM "
-				 "pragma_integrity_check(1)) FROM checks";
 
 /* All sums of a round, and then the rows that differ, in the order of their batches. */
 static const char round_tables[] =
@@ -94,6 +39,25 @@ static const char find_delta[] =
 	"  UNION ALL SELECT s.kind, s.place, s.work, s.stack, 0, 0, 0, -s.count, -s.ns, -s.bytes"
 	"  FROM sent s LEFT JOIN temp.now n USING (" KEY ") WHERE n.kind IS NULL)"
 	" WHERE c != 0 OR t != 0 OR b != 0 ORDER BY kind;"
+	"COMMIT;";
+
+/* Accounts that fell, and all keys that fell. A label's first member ends at its comma. Idle time falls when a late
+ * record fills a gap. */
+static const char accounts_fell[] =
+	"SELECT EXISTS (SELECT 1 FROM temp.delta d JOIN labels w ON w.id = d.work WHERE d.kind = 0"
+	" AND instr(CAST(w.text AS TEXT), '\"plane\":\"idle\"') != 1"
+	" GROUP BY substr(CAST(w.text AS TEXT), 1, instr(CAST(w.text AS TEXT), ','))"
+	" HAVING total(more_count) < 0 OR total(more_ns) < 0)";
+static const char keys_fell[] = "SELECT EXISTS (SELECT 1 FROM temp.delta WHERE kind = 0"
+				" AND (more_count < 0 OR more_ns < 0 OR more_bytes < 0))";
+
+/* Ids stay without gaps. */
+static const char withhold[] =
+	"BEGIN IMMEDIATE;"
+	"DELETE FROM temp.delta WHERE kind = 0 OR more_count < 0 OR more_ns < 0;"
+	"UPDATE temp.delta SET id = id - (SELECT max(id) FROM temp.delta) - 1;"
+	"UPDATE temp.delta SET id = (SELECT count(*) FROM temp.delta d WHERE d.id <= "
+	"temp.delta.id);"
 	"COMMIT;";
 
 /* A sum that is 0 again is as good as none. */
@@ -174,12 +138,13 @@ static int prepare(struct export_journal *journal, char **error)
 	/* Takes the lock in any case. */
 	if (!status)
 		status = database_execute(journal->database,
-					  version ? "BEGIN IMMEDIATE; COMMIT;" : schema);
+					  version ? "BEGIN IMMEDIATE; COMMIT;" : export_schema);
 	if (status == -EBUSY)
 		return error_text_set(error, status,
 				      "%s: another process is exporting this profile",
 				      journal->path);
-	return status ? fail(journal, status, error) : check(journal, heads_fit, error);
+	return status ? fail(journal, status, error)
+		      : check(journal, export_schema_heads_fit, error);
 }
 
 int export_journal_open(const char *store_path, struct export_journal **journal, char **error)
@@ -271,7 +236,7 @@ static int make_statement(struct export_journal *journal, struct statement **sta
 
 int export_journal_begin(struct export_journal *journal, char **error)
 {
-	int status = check(journal, sums_fit, error);
+	int status = check(journal, export_schema_sums_fit, error);
 
 	if (!status)
 		status = execute(journal, round_tables, error);
@@ -335,11 +300,20 @@ int export_journal_add(struct export_journal *journal, const struct export_row *
 	return fail(journal, status, error);
 }
 
-int export_journal_end(struct export_journal *journal, uint64_t *rows, char **error)
+int export_journal_end(struct export_journal *journal, bool is_damaged, uint64_t *rows, bool *fell,
+		       char **error)
 {
-	int64_t count = 0;
+	int64_t count = 0, falls = 0;
 	int status = execute(journal, find_delta, error);
 
+	if (!status)
+		status = fail(journal,
+			      database_query_number(journal->database,
+						    is_damaged ? keys_fell : accounts_fell, &falls),
+			      error);
+	*fell = falls != 0;
+	if (!status && falls)
+		status = execute(journal, withhold, error);
 	if (!status)
 		status = fail(journal,
 			      database_query_number(journal->database,

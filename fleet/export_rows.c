@@ -23,6 +23,9 @@ const struct report_options export_rows_options = {
 
 #define WAITS "[waits for " /* the frame that report_split.h gives to waiting kernels */
 
+/* The reason of an incomplete profile: fixed, unlike its verdict, so that it is one sum. */
+#define INCOMPLETE "the profile is incomplete: an unknown amount is missing"
+
 struct filling {
 	struct export_journal *journal;
 	const struct report_tree *tree;
@@ -170,20 +173,19 @@ static int add_leaf(struct filling *filling, const struct report_leaf *leaf)
 	return export_journal_add(filling->journal, &row, leaf->node, filling->error);
 }
 
-static int add_loss(struct filling *filling, const struct report_loss *loss)
+static int add_loss(struct filling *filling, const char *reason, bool lost, uint64_t count,
+		    uint64_t ns)
 {
-	struct export_row row = {.kind = EXPORT_LOSSES,
-				 .place = filling->place_id,
-				 .count = loss->count,
-				 .ns = loss->ns};
+	struct export_row row = {
+		.kind = EXPORT_LOSSES, .place = filling->place_id, .count = count, .ns = ns};
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return -ENOMEM;
-	json_text_member(out, "reason", filling->tree->strings[loss->reason]);
-	fprintf(out, "\"lost\":%d", loss->lost != 0);
+	json_text_member(out, "reason", reason);
+	fprintf(out, "\"lost\":%d", lost);
 	int status = fclose(out) ? -ENOMEM : 0;
 	if (!status)
 		status = export_journal_label(filling->journal, text, size, &row.work,
@@ -194,19 +196,26 @@ static int add_loss(struct filling *filling, const struct report_loss *loss)
 
 static int add_losses(struct filling *filling)
 {
+	const struct report_tree *tree = filling->tree;
 	size_t size;
 	const char *text = export_places_text(filling->places, NULL, &size);
 	int status = text ? export_journal_label(filling->journal, text, size, &filling->place_id,
 						 filling->error)
 			  : -ENOMEM;
 
-	for (uint32_t i = 0; i < filling->tree->nr_losses && !status; i++)
-		status = add_loss(filling, &filling->tree->losses[i]);
+	for (uint32_t i = 0; i < tree->nr_losses && !status; i++) {
+		const struct report_loss *loss = &tree->losses[i];
+
+		status = add_loss(filling, tree->strings[loss->reason], loss->lost != 0,
+				  loss->count, loss->ns);
+	}
+	if (!status && tree->state == REPORT_INCOMPLETE)
+		status = add_loss(filling, INCOMPLETE, true, 1, 0);
 	return status;
 }
 
 int export_rows_fill(struct export_journal *journal, const struct report_view *view,
-		     const char *user, uint64_t *rows, char **error)
+		     const char *user, uint64_t *rows, bool *fell, char **error)
 {
 	const struct report_tree *tree = view->tree;
 	struct filling filling = {.journal = journal,
@@ -217,6 +226,7 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	int status = filling.places && filling.hashes ? 0 : -ENOMEM;
 
 	*rows = 0;
+	*fell = false;
 	if (!status)
 		status = export_journal_begin(journal, error);
 	for (uint32_t i = 0; i < tree->nr_leaves && !status; i++)
@@ -224,7 +234,8 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	if (!status)
 		status = add_losses(&filling);
 	if (!status)
-		status = export_journal_end(journal, rows, error);
+		status = export_journal_end(journal, view->profile->nr_damages > 0, rows, fell,
+					    error);
 	export_places_destroy(filling.places);
 	free(filling.hashes);
 	return status;

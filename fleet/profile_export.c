@@ -259,15 +259,27 @@ static uint64_t find_time_s(const struct profile *profile)
 
 /* ---- the profile */
 
+/* -EBADMSG. What is gone is not taken back from the server: the next sound look finds the difference. */
+static int explain_damage(struct exporting *exporting, const struct report_view *view, bool fell)
+{
+	return error_text_set(exporting->error, -EBADMSG, "%s: %s: %s", exporting->store_path,
+			      fell ? "the server has more work of this profile than is left in it, "
+				     "so its work is not exported"
+				   : "what is sound is exported",
+			      view->tree->state == REPORT_INCOMPLETE
+				      ? view->tree->verdict
+				      : "is one of its files missing, or an older one?");
+}
+
 static int deliver_view(struct exporting *exporting, const struct report_view *view)
 {
 	char head[EXPORT_JOURNAL_WORD_MAX + 64];
 	char *user = find_user(exporting->store_path);
 	uint64_t rows = 0;
-	bool made = true;
-	int status =
-		user ? export_rows_fill(exporting->journal, view, user, &rows, exporting->error)
-		     : -ENOMEM;
+	bool made = true, fell = false;
+	int status = user ? export_rows_fill(exporting->journal, view, user, &rows, &fell,
+					     exporting->error)
+			  : -ENOMEM;
 
 	snprintf(head, sizeof(head), "\"source\":\"%s\",\"time\":%" PRIu64 ",", exporting->source,
 		 find_time_s(view->profile));
@@ -281,6 +293,8 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 	}
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
+	if (!status && (fell || view->profile->nr_damages))
+		status = explain_damage(exporting, view, fell);
 	return status;
 }
 
@@ -334,8 +348,12 @@ static int export_open(struct exporting *exporting, bool skips_unchanged)
 	if (status || (skips_unchanged && strcmp(files, known) == 0))
 		return status;
 	status = export_view(exporting, destination);
-	return status ? status
-		      : export_journal_write(exporting->journal, "files", files, exporting->error);
+	if (status && status != -EBADMSG)
+		return status;
+	/* A damaged profile is read again when its files change. */
+	int written = export_journal_write(exporting->journal, "files", files,
+					   status ? NULL : exporting->error);
+	return status ? status : written;
 }
 
 int profile_export(const char *store_path, const struct export_target *target,

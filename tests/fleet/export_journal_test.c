@@ -57,7 +57,7 @@ static int write_stack(void *context, FILE *out, uint32_t node)
 
 /* A round of rows with the works "w0", "w1" … and these counts; 0: no such row. *rows: how many differ. */
 static int try_fill(struct export_journal *journal, const uint64_t *counts, size_t nr_counts,
-		    uint64_t *rows, char **error)
+		    bool is_damaged, uint64_t *rows, bool *fell, char **error)
 {
 	int64_t place, work;
 	int status = export_journal_begin(journal, error);
@@ -79,14 +79,18 @@ static int try_fill(struct export_journal *journal, const uint64_t *counts, size
 		if (counts[i] && !status)
 			status = export_journal_add(journal, &row, (uint32_t)i, error);
 	}
-	return status ? status : export_journal_end(journal, rows, error);
+	return status ? status : export_journal_end(journal, is_damaged, rows, fell, error);
 }
 
 static uint64_t fill(struct fixture *fixture, const uint64_t *counts, size_t nr_counts)
 {
 	uint64_t rows;
+	bool fell;
 
-	assert_int_equal(try_fill(fixture->journal, counts, nr_counts, &rows, &fixture->error), 0);
+	assert_int_equal(
+		try_fill(fixture->journal, counts, nr_counts, false, &rows, &fell, &fixture->error),
+		0);
+	assert_false(fell);
 	return rows;
 }
 
@@ -166,6 +170,37 @@ static void rows_are_the_difference_to_what_was_delivered(void **state)
 	assert_int_equal(fill(fixture, (const uint64_t[]){7}, 1), 0);
 }
 
+/* {5, 1}, and then other sums. */
+static void expect_fall(struct fixture *fixture, const uint64_t *counts, bool is_damaged,
+			bool expected)
+{
+	uint64_t rows;
+	bool fell;
+
+	assert_int_equal(
+		try_fill(fixture->journal, counts, 2, is_damaged, &rows, &fell, &fixture->error),
+		0);
+	assert_int_equal(fell, expected);
+	assert_int_equal(rows, expected ? 0 : 2);
+	assert_int_equal(make(fixture, 1), !expected);
+}
+
+static void fallen_account_is_not_taken_back(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fill(fixture, (const uint64_t[]){5, 1}, 2);
+	assert_true(make(fixture, 10));
+	deliver(fixture);
+	expect_fall(fixture, (const uint64_t[]){5, 0}, false, true);
+	expect_fall(fixture, (const uint64_t[]){2, 3}, false, true);
+	expect_fall(fixture, (const uint64_t[]){2, 9}, true, true);
+	assert_int_equal(fill(fixture, (const uint64_t[]){5, 1}, 2), 0);
+	expect_fall(fixture, (const uint64_t[]){6, 2}, true, false);
+	deliver(fixture);
+	expect_fall(fixture, (const uint64_t[]){4, 3}, false, false);
+}
+
 static void batch_stays_until_it_is_delivered(void **state)
 {
 	struct fixture *fixture = *state;
@@ -237,6 +272,7 @@ static uint64_t try_changed(struct fixture *fixture, const uint64_t *counts, siz
 	struct export_batch batch = {0};
 	char word[EXPORT_JOURNAL_WORD_MAX], *error = NULL;
 	uint64_t rows = 0;
+	bool fell;
 
 	int status = export_journal_open(fixture->store, &fixture->journal, &error);
 	if (!status)
@@ -247,7 +283,7 @@ static uint64_t try_changed(struct fixture *fixture, const uint64_t *counts, siz
 	}
 	if (!status) {
 		assert_int_equal(batch.number, 0);
-		status = try_fill(fixture->journal, counts, nr_counts, &rows, &error);
+		status = try_fill(fixture->journal, counts, nr_counts, false, &rows, &fell, &error);
 	}
 	rows = status ? 0 : rows + 1;
 	assert_true(status == 0 || error);
@@ -338,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rows_are_the_difference_to_what_was_delivered),
+		TEST(fallen_account_is_not_taken_back),
 		TEST(batch_stays_until_it_is_delivered),
 		TEST(sums_stick_at_the_largest_number),
 		TEST(second_process_is_refused),
