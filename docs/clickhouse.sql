@@ -71,5 +71,13 @@ PARTITION BY toYYYYMM(time)
 ORDER BY (source, batch, reason)
 SETTINGS non_replicated_deduplication_window = 10000;
 
+-- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice.
+-- Equal rows may stand several times until parts are merged.
+CREATE TABLE IF NOT EXISTS flamegrid.writers (
+	source LowCardinality(String),
+	writer LowCardinality(String)
+) ENGINE = ReplacingMergeTree
+ORDER BY (writer, source);
+
 CREATE TABLE IF NOT EXISTS flamegrid.schema_version (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version;
 INSERT INTO flamegrid.schema_version VALUES (1);

@@ -127,11 +127,14 @@ int clickhouse_count(struct clickhouse *clickhouse, const struct clickhouse_batc
 	return status ? status : read_number(clickhouse, rows, error);
 }
 
-int clickhouse_count_sources(struct clickhouse *clickhouse, const char *sources, uint64_t *rows,
-			     char **error)
+int clickhouse_count_writers(struct clickhouse *clickhouse, const char *writers, const char *except,
+			     uint64_t *rows, char **error)
 {
-	int status = ask(clickhouse, error, "SELECT count() FROM %s.work WHERE source IN (%s)",
-			 clickhouse->target->database, sources);
+	const char *database = clickhouse->target->database;
+	int status = ask(clickhouse, error,
+			 "SELECT count() FROM %s.work WHERE source != '%s' AND source IN"
+			 " (SELECT source FROM %s.writers WHERE writer IN (%s))",
+			 database, except, database, writers);
 
 	return status ? status : read_number(clickhouse, rows, error);
 }

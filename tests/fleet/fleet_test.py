@@ -112,6 +112,26 @@ def refuses(test, one, other, front):
     exact(test, "what was exported after all", front, one)
 
 
+def is_counted_once(test, one, other, both):
+    """A merged profile has the work of its inputs."""
+    for first, second in ((one, both), (other, both), (both, one), (both, other)):
+        front = Front(ModelEngine())
+        names = [os.path.basename(path) for path in (first, second)]
+        what, target = " before ".join(names), test.target(front.url)
+        test.check(what, test.export(place(test, first, what + " 1"), target).returncode == 0)
+        for _ in range(2):
+            done = test.export(place(test, second, what + " 2"), target)
+            test.check(f"{what}: refused", done.returncode == 1 and "or of its parts" in done.stderr, done.stderr)
+        exact(test, what, front, first)
+    front = Front(ModelEngine())
+    target = test.target(front.url)
+    for profile in (one, other):
+        test.check("two profiles", test.export(place(test, profile, "joined " + os.path.basename(profile)), target).returncode == 0)
+    place(test, both, "joined " + os.path.basename(one))
+    done = test.export(test.path("joined " + os.path.basename(one)), target)
+    test.check("a part that comes later was exported", done.returncode == 1 and "or of its parts" in done.stderr, done.stderr)
+
+
 def fails_and_repeats(test, one, both, without_tokens):
     for fault in FAULTS:
         front = Front(ModelEngine(without_tokens))
@@ -214,6 +234,7 @@ def main():
     front = grows_and_shrinks(test, one, both)
     refuses(test, one, other, front)
     is_damaged(test, one, other, both)
+    is_counted_once(test, one, other, both)
     for without_tokens in (False, True):
         fails_and_repeats(test, one, both, without_tokens)
     has_one_sender(test, one)
