@@ -21,8 +21,8 @@ struct optional_library {
 	bool is_loaded;
 };
 
-/* 0: the library is loaded, and stays so. -ENOPKG: the library or one of its symbols is missing, and *error is one line,
- * which the caller owns (free()); a later call tries again. */
+/* 0: the library is loaded, and stays so. -ENOPKG: the library or one of its symbols is missing, and *error is one
+ * line, which the caller owns (free()); a later call tries again. */
 int optional_library_load(struct optional_library *library, char **error);
 
 #endif

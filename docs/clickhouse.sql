@@ -54,7 +54,8 @@ CREATE TABLE IF NOT EXISTS flamegrid.stacks (
 ) ENGINE = ReplacingMergeTree
 ORDER BY stack;
 
--- What is missing from profiles (lost 1), and other states worth a line, as differences, too.
+-- What is missing from profiles (lost 1), and other states worth a line, as differences, too. Of an incomplete profile
+-- one row says so, whose count is 1, because the amount is unknown.
 CREATE TABLE IF NOT EXISTS flamegrid.losses (
 	source LowCardinality(String),
 	batch UInt64 CODEC(Delta, ZSTD),
@@ -69,6 +70,14 @@ CREATE TABLE IF NOT EXISTS flamegrid.losses (
 PARTITION BY toYYYYMM(time)
 ORDER BY (source, batch, reason)
 SETTINGS non_replicated_deduplication_window = 10000;
+
+-- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice.
+-- Equal rows may stand several times until parts are merged.
+CREATE TABLE IF NOT EXISTS flamegrid.writers (
+	source LowCardinality(String),
+	writer LowCardinality(String)
+) ENGINE = ReplacingMergeTree
+ORDER BY (writer, source);
 
 CREATE TABLE IF NOT EXISTS flamegrid.schema_version (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version;
 INSERT INTO flamegrid.schema_version VALUES (1);

@@ -11,6 +11,7 @@
 #include "http_post.h"
 
 #include "base/error_text.h"
+#include "report/names/clean_text.h"
 
 #define TOKENS_SINCE 22u /* the release that has tokens for tables without replicas */
 #define SAID_MAX     300 /* bytes of an answer in a message */
@@ -27,14 +28,14 @@ struct clickhouse {
 /* The server's words, on one line. */
 static int refuse(struct clickhouse *clickhouse, const char *task, char **error)
 {
-	char *text = clickhouse->reply.text;
+	char *text =
+		clean_text_of(clickhouse->reply.text, strnlen(clickhouse->reply.text, SAID_MAX));
+	int status = error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %s",
+				    clickhouse->target->url, task, clickhouse->reply.status,
+				    text ? text : "");
 
-	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = ' ';
-	return error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %.*s",
-			      clickhouse->target->url, task, clickhouse->reply.status, SAID_MAX,
-			      text);
+	free(text);
+	return status;
 }
 
 static int send_request(struct clickhouse *clickhouse, const char *task, const void *body,
@@ -130,11 +131,14 @@ int clickhouse_count(struct clickhouse *clickhouse, const struct clickhouse_batc
 	return status ? status : read_number(clickhouse, rows, error);
 }
 
-int clickhouse_count_sources(struct clickhouse *clickhouse, const char *sources, uint64_t *rows,
-			     char **error)
+int clickhouse_count_writers(struct clickhouse *clickhouse, const char *writers, const char *except,
+			     uint64_t *rows, char **error)
 {
-	int status = ask(clickhouse, error, "SELECT count() FROM %s.work WHERE source IN (%s)",
-			 clickhouse->target->database, sources);
+	const char *database = clickhouse->target->database;
+	int status = ask(clickhouse, error,
+			 "SELECT count() FROM %s.work WHERE source != '%s' AND source IN"
+			 " (SELECT source FROM %s.writers WHERE writer IN (%s))",
+			 database, except, database, writers);
 
 	return status ? status : read_number(clickhouse, rows, error);
 }

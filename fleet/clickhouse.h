@@ -30,9 +30,10 @@ void clickhouse_close(struct clickhouse *clickhouse); /* accepts NULL */
 int clickhouse_count(struct clickhouse *clickhouse, const struct clickhouse_batch *batch,
 		     uint64_t *rows, char **error);
 
-/* Counts the rows of all sources in a list such as "'0a','ff'". */
-int clickhouse_count_sources(struct clickhouse *clickhouse, const char *sources, uint64_t *rows,
-			     char **error);
+/* Counts the rows of all sources that have a writer of a list such as "'0a','ff'", but not those of one source; "": no
+ * exception. */
+int clickhouse_count_writers(struct clickhouse *clickhouse, const char *writers, const char *except,
+			     uint64_t *rows, char **error);
 
 /* Inserts a batch, rows of JSON that are compressed as gzip does. A server of version 22 or later takes equal batches
  * once, as far back as the table's non_replicated_deduplication_window. No server runs two inserts of one batch at

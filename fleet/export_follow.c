@@ -37,12 +37,14 @@ static void export_one(struct look *look, const char *store_path)
 	/* A profile that nothing was written to yet, or that another process exports, has its turn later. */
 	if ((status == -ENOENT || status == -EBUSY) && look->skips_unchanged)
 		status = 0;
-	if (status == 0 && result.rows)
+	if (result.rows)
 		log_info("%s: %" PRIu64 " rows exported", store_path, result.rows);
 	if (result.waiting)
 		snprintf(waiting, sizeof(waiting), ", at least %" PRIu64 " rows wait",
 			 result.waiting);
-	if (status)
+	if (status == -EBADMSG)
+		log_error("%s", error ? error : strerror(-status));
+	else if (status)
 		log_error("%s: not exported%s: %s", store_path, waiting,
 			  error ? error : strerror(-status));
 	look->failed |= status != 0;

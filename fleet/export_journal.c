@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "export_schema.h"
+
 #include "aggregator/store/database.h"
 #include "base/error_text.h"
 #include "report/writers/deflate_file.h"
@@ -14,22 +16,6 @@
 
 #define KEY "kind, place, work, stack"
 #define ALL KEY ", count, ns, bytes"
-
-static const char schema[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE IF NOT EXISTS words (name TEXT PRIMARY KEY, word TEXT NOT NULL) WITHOUT "
-	"ROWID;"
-	"CREATE TABLE IF NOT EXISTS labels (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);"
-	"CREATE TABLE IF NOT EXISTS stacks (stack INTEGER PRIMARY KEY);"
-	"CREATE TABLE IF NOT EXISTS sent (kind INTEGER, place INTEGER, work INTEGER, stack INTEGER,"
-	" count INTEGER, ns INTEGER, bytes INTEGER, PRIMARY KEY (" KEY ")) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS pending (kind INTEGER, place INTEGER, work INTEGER, stack "
-	"INTEGER,"
-	" count INTEGER, ns INTEGER, bytes INTEGER);"
-	"CREATE TABLE IF NOT EXISTS batch (number INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER,"
-	" rows INTEGER, tried INTEGER, stacks BLOB, body BLOB);"
-	"PRAGMA user_version = 1;"
-	"COMMIT;";
 
 /* All sums of a round, and then the rows that differ, in the order of their batches. */
 static const char round_tables[] =
@@ -55,6 +41,25 @@ static const char find_delta[] =
 	" WHERE c != 0 OR t != 0 OR b != 0 ORDER BY kind;"
 	"COMMIT;";
 
+/* Accounts that fell, and all keys that fell. A label's first member ends at its comma. Idle time falls when a late
+ * record fills a gap. */
+static const char accounts_fell[] =
+	"SELECT EXISTS (SELECT 1 FROM temp.delta d JOIN labels w ON w.id = d.work WHERE d.kind = 0"
+	" AND instr(CAST(w.text AS TEXT), '\"plane\":\"idle\"') != 1"
+	" GROUP BY substr(CAST(w.text AS TEXT), 1, instr(CAST(w.text AS TEXT), ','))"
+	" HAVING total(more_count) < 0 OR total(more_ns) < 0)";
+static const char keys_fell[] = "SELECT EXISTS (SELECT 1 FROM temp.delta WHERE kind = 0"
+				" AND (more_count < 0 OR more_ns < 0 OR more_bytes < 0))";
+
+/* Ids stay without gaps. */
+static const char withhold[] =
+	"BEGIN IMMEDIATE;"
+	"DELETE FROM temp.delta WHERE kind = 0 OR more_count < 0 OR more_ns < 0;"
+	"UPDATE temp.delta SET id = id - (SELECT max(id) FROM temp.delta) - 1;"
+	"UPDATE temp.delta SET id = (SELECT count(*) FROM temp.delta d WHERE d.id <= "
+	"temp.delta.id);"
+	"COMMIT;";
+
 /* A sum that is 0 again is as good as none. */
 static const char delivered[] =
 	"BEGIN IMMEDIATE;"
@@ -72,19 +77,24 @@ struct export_journal {
 	int64_t next; /* of the round's delta */
 };
 
+static int refuse(const struct export_journal *journal, const char *why, char **error)
+{
+	return error_text_set(
+		error, -EPROTO,
+		"%s: this journal is damaged (%s), so nothing is sent: delete it, and "
+		"export again, which says which rows to delete (docs/how-to/fleet.md)",
+		journal->path, why);
+}
+
 /* status: of the database, or of lack of memory. */
 static int fail(const struct export_journal *journal, int status, char **error)
 {
+	if (status == -EPROTO)
+		return refuse(journal, database_error(journal->database), error);
 	return status ? error_text_set(error, status, "%s: %s", journal->path,
 				       status == -ENOMEM ? strerror(ENOMEM)
 							 : database_error(journal->database))
 		      : 0;
-}
-
-/* The database is whole, but what it has makes no sense. */
-static int refuse(const struct export_journal *journal, char **error)
-{
-	return error_text_set(error, -EPROTO, "%s: it is damaged", journal->path);
 }
 
 static int execute(struct export_journal *journal, const char *sql, char **error)
@@ -94,6 +104,15 @@ static int execute(struct export_journal *journal, const char *sql, char **error
 	if (status)
 		database_roll_back(journal->database);
 	return fail(journal, status, error);
+}
+
+static int check(const struct export_journal *journal, const char *sql, char **error)
+{
+	int64_t fits = 0;
+	int status = database_query_number(journal->database, sql, &fits);
+
+	return status || fits ? fail(journal, status, error)
+			      : refuse(journal, "its checksums do not fit", error);
 }
 
 /* ---- life */
@@ -114,14 +133,20 @@ static int prepare(struct export_journal *journal, char **error)
 				      journal->path);
 	/* The lock is kept until the file is closed. */
 	status = database_execute(journal->database, "PRAGMA locking_mode = EXCLUSIVE;"
-						     "PRAGMA synchronous = FULL;");
+						     "PRAGMA synchronous = FULL;"
+						     "PRAGMA recursive_triggers = ON;");
 	if (!status)
-		status = database_execute(journal->database, schema);
+		status = database_add_checksum(journal->database);
+	/* Takes the lock in any case. */
+	if (!status)
+		status = database_execute(journal->database,
+					  version ? "BEGIN IMMEDIATE; COMMIT;" : export_schema);
 	if (status == -EBUSY)
 		return error_text_set(error, status,
 				      "%s: another process is exporting this profile",
 				      journal->path);
-	return fail(journal, status, error);
+	return status ? fail(journal, status, error)
+		      : check(journal, export_schema_heads_fit, error);
 }
 
 int export_journal_open(const char *store_path, struct export_journal **journal, char **error)
@@ -173,7 +198,9 @@ int export_journal_read(struct export_journal *journal, const char *name, char *
 	if (status == 1) {
 		const void *bytes = statement_bytes(statement, 0, &size);
 
-		status = size < EXPORT_JOURNAL_WORD_MAX ? 0 : refuse(journal, error);
+		status = size < EXPORT_JOURNAL_WORD_MAX
+				 ? 0
+				 : refuse(journal, "it makes no sense", error);
 		if (!status && size)
 			memcpy(word, bytes, size);
 		word[status ? 0 : size] = '\0';
@@ -213,8 +240,10 @@ static int make_statement(struct export_journal *journal, struct statement **sta
 
 int export_journal_begin(struct export_journal *journal, char **error)
 {
-	int status = execute(journal, round_tables, error);
+	int status = check(journal, export_schema_sums_fit, error);
 
+	if (!status)
+		status = execute(journal, round_tables, error);
 	journal->next = 1;
 	if (status)
 		return status;
@@ -254,7 +283,7 @@ int export_journal_label(struct export_journal *journal, const char *text, size_
 		statement_reset(journal->add_label);
 		return 0;
 	}
-	return status ? fail(journal, status, error) : refuse(journal, error);
+	return status ? fail(journal, status, error) : refuse(journal, "it makes no sense", error);
 }
 
 int export_journal_add(struct export_journal *journal, const struct export_row *row, uint32_t node,
@@ -275,11 +304,20 @@ int export_journal_add(struct export_journal *journal, const struct export_row *
 	return fail(journal, status, error);
 }
 
-int export_journal_end(struct export_journal *journal, uint64_t *rows, char **error)
+int export_journal_end(struct export_journal *journal, bool is_damaged, uint64_t *rows, bool *fell,
+		       char **error)
 {
-	int64_t count = 0;
+	int64_t count = 0, falls = 0;
 	int status = execute(journal, find_delta, error);
 
+	if (!status)
+		status = fail(journal,
+			      database_query_number(journal->database,
+						    is_damaged ? keys_fell : accounts_fell, &falls),
+			      error);
+	*fell = falls != 0;
+	if (!status && falls)
+		status = execute(journal, withhold, error);
 	if (!status)
 		status = fail(journal,
 			      database_query_number(journal->database,
@@ -334,7 +372,9 @@ int export_journal_pending(struct export_journal *journal, struct export_batch *
 
 	if (status)
 		return fail(journal, status, error);
-	return (unsigned int)batch->kind < EXPORT_ROWS_KINDS ? 0 : refuse(journal, error);
+	return (unsigned int)batch->kind < EXPORT_ROWS_KINDS
+		       ? 0
+		       : refuse(journal, "it makes no sense", error);
 }
 
 struct text {
@@ -463,7 +503,7 @@ static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct
 		 journal->next);
 	int status = database_query_number(journal->database, sql, &kind);
 	if (!status && (kind < 0 || kind >= EXPORT_ROWS_KINDS))
-		status = refuse(journal, error);
+		status = refuse(journal, "it makes no sense", error);
 	if (!status)
 		status = database_query_number(
 			journal->database,

@@ -3,6 +3,9 @@
  * acknowledged. So a killed sender goes on with the same batch. At most one batch is open: what comes meanwhile adds
  * up in the next one. Used by one thread; one process at a time.
  *
+ * Checksums of all rows are kept in the same transactions. What does not fit them is refused with -EPROTO, before it is
+ * used: words and the open batch by open(), the delivered sums by begin().
+ *
  * All functions return 0 or -errno; on error *error, if there is one, is one line, which the caller owns (free()). */
 #ifndef EXPORT_JOURNAL_H
 #define EXPORT_JOURNAL_H
@@ -44,8 +47,11 @@ int export_journal_label(struct export_journal *journal, const char *text, size_
 			 char **error);
 int export_journal_add(struct export_journal *journal, const struct export_row *row, uint32_t node,
 		       char **error);
-/* *rows: how many differ from what was delivered. */
-int export_journal_end(struct export_journal *journal, uint64_t *rows, char **error);
+/* *rows: how many differ from what was delivered. *fell: work is withheld, which *rows does not count: only losses that
+ * grew are left. That is so if the sum of an account fell: all work with one first member in its label, which no other
+ * name or place of work changes. is_damaged: that is so if any sum of work fell. */
+int export_journal_end(struct export_journal *journal, bool is_damaged, uint64_t *rows, bool *fell,
+		       char **error);
 
 /* Writes members of a JSON object that tell of a stack, such as "frames":[…]. 0 or -errno. */
 typedef int export_stack_write(void *context, FILE *out, uint32_t node);

@@ -23,6 +23,9 @@ const struct report_options export_rows_options = {
 		       1u << REPORT_BY_JOB,
 };
 
+/* The reason of an incomplete profile: fixed, unlike its verdict, so that it is one sum. */
+#define INCOMPLETE "the profile is incomplete: an unknown amount is missing"
+
 struct filling {
 	struct export_journal *journal;
 	const struct report_tree *tree;
@@ -172,12 +175,11 @@ static int add_leaf(struct filling *filling, const struct report_leaf *leaf)
 	return export_journal_add(filling->journal, &row, leaf->node, filling->error);
 }
 
-static int add_loss(struct filling *filling, const struct report_loss *loss)
+static int add_loss(struct filling *filling, const char *reason, bool lost, uint64_t count,
+		    uint64_t ns)
 {
-	struct export_row row = {.kind = EXPORT_LOSSES,
-				 .place = filling->place_id,
-				 .count = loss->count,
-				 .ns = loss->ns};
+	struct export_row row = {
+		.kind = EXPORT_LOSSES, .place = filling->place_id, .count = count, .ns = ns};
 	struct memory_text memory;
 	char *text;
 	size_t size;
@@ -186,8 +188,8 @@ static int add_loss(struct filling *filling, const struct report_loss *loss)
 	if (status)
 		return status;
 	FILE *out = memory.out;
-	json_text_member(out, "reason", filling->tree->strings[loss->reason]);
-	fprintf(out, "\"lost\":%d", loss->lost != 0);
+	json_text_member(out, "reason", reason);
+	fprintf(out, "\"lost\":%d", lost);
 	status = memory_text_take(&memory, &text, &size);
 	if (!status)
 		status = export_journal_label(filling->journal, text, size, &row.work,
@@ -198,19 +200,26 @@ static int add_loss(struct filling *filling, const struct report_loss *loss)
 
 static int add_losses(struct filling *filling)
 {
+	const struct report_tree *tree = filling->tree;
 	size_t size;
 	const char *text = export_places_text(filling->places, NULL, &size);
 	int status = text ? export_journal_label(filling->journal, text, size, &filling->place_id,
 						 filling->error)
 			  : -ENOMEM;
 
-	for (uint32_t i = 0; i < filling->tree->nr_losses && !status; i++)
-		status = add_loss(filling, &filling->tree->losses[i]);
+	for (uint32_t i = 0; i < tree->nr_losses && !status; i++) {
+		const struct report_loss *loss = &tree->losses[i];
+
+		status = add_loss(filling, tree->strings[loss->reason], loss->lost != 0,
+				  loss->count, loss->ns);
+	}
+	if (!status && tree->state == REPORT_INCOMPLETE)
+		status = add_loss(filling, INCOMPLETE, true, 1, 0);
 	return status;
 }
 
 int export_rows_fill(struct export_journal *journal, const struct report_view *view,
-		     const char *user, uint64_t *rows, char **error)
+		     const char *user, uint64_t *rows, bool *fell, char **error)
 {
 	const struct report_tree *tree = view->tree;
 	struct filling filling = {.journal = journal,
@@ -221,6 +230,7 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	int status = filling.places && filling.hashes ? 0 : -ENOMEM;
 
 	*rows = 0;
+	*fell = false;
 	if (!status)
 		status = export_journal_begin(journal, error);
 	for (uint32_t i = 0; i < tree->nr_leaves && !status; i++)
@@ -228,7 +238,8 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	if (!status)
 		status = add_losses(&filling);
 	if (!status)
-		status = export_journal_end(journal, rows, error);
+		status = export_journal_end(journal, view->profile->nr_damages > 0, rows, fell,
+					    error);
 	export_places_destroy(filling.places);
 	free(filling.hashes);
 	return status;

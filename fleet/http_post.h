@@ -23,8 +23,9 @@ struct http_reply {
 	char text[HTTP_POST_REPLY_MAX + 1]; /* NUL-terminated; a longer answer is an error */
 };
 
-/* Each request has these headers, which are borrowed until destroy, as the target is. 0; -ENOPKG: there is no libcurl, and *error is one line, which the caller owns
- * (free()); -ENOMEM. Call http_post_destroy() in either case; it accepts NULL. */
+/* Each request has these headers, which are borrowed until destroy, as the target is. 0; -ENOPKG: there is no libcurl,
+ * and *error is one line, which the caller owns (free()); -ENOMEM. Call http_post_destroy() in either case; it accepts
+ * NULL. */
 int http_post_create(const struct export_target *target, const struct http_post_header *headers,
 		     size_t nr_headers, struct http_post **post, char **error);
 void http_post_destroy(struct http_post *post);

@@ -19,6 +19,7 @@
 #include "report/names/clean_text.h"
 #include "report/profile/profile_parts.h"
 #include "report/view/report_view.h"
+#include "report/writers/deflate_file.h"
 
 /* One insert is one block for the server, so it has all of its rows or none. */
 #define BATCH_ROWS 50000u
@@ -180,23 +181,81 @@ static int read_writers(const struct exporting *exporting, const char *path,
 		      : 0;
 }
 
-/* Rows of this profile that this journal does not know would be sent again. */
-static int begin_journal(struct exporting *exporting, const struct writers *writers,
-			 const char *destination)
+/* The list as rows of the server's table, compressed. The caller owns *body. */
+static int make_rows(const struct writers *writers, const char *source, char **body, size_t *size)
 {
-	uint64_t rows = 0;
-	int status = connect_server(exporting);
+	FILE *memory = open_memstream(body, size);
+	FILE *out = memory ? deflate_file_open(memory, DEFLATE_GZIP) : NULL;
+	int failed = !out;
+
+	for (const char *at = writers->list; out && *at;) {
+		const size_t length = strspn(at, "0123456789abcdef");
+
+		if (length)
+			fprintf(out, "{\"source\":\"%s\",\"writer\":\"%.*s\"}\n", source,
+				(int)length, at);
+		at += length ? length : 1;
+	}
+	if (out)
+		failed |= fclose(out);
+	if (memory)
+		failed |= fclose(memory);
+	return failed ? -ENOMEM : 0;
+}
+
+static int send_writers(struct exporting *exporting, const struct writers *writers,
+			const char *source, uint64_t number)
+{
+	const struct clickhouse_batch batch = {
+		.table = "writers", .source = source, .number = number};
+	char *body = NULL;
+	size_t size = 0;
+	int status = make_rows(writers, source, &body, &size);
 
 	if (!status)
-		status = clickhouse_count_sources(*exporting->clickhouse, writers->list, &rows,
-						  exporting->error);
+		status = clickhouse_insert(*exporting->clickhouse, &batch, body, size,
+					   exporting->error);
+	free(body);
+	return status;
+}
+
+/* Refuses a profile if the server has rows of it that are not of this journal: they would be there twice. Then tells
+ * the server all writers, for the same look at other profiles. Asks nothing while the writers stay the same. */
+static int claim_writers(struct exporting *exporting, const struct writers *writers)
+{
+	const char *source = *exporting->source ? exporting->source : writers->first;
+	char known[EXPORT_JOURNAL_WORD_MAX], now[24];
+	uint64_t rows = 0, hash = 0xcbf29ce484222325ull;
+
+	for (const char *at = writers->list; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+	snprintf(now, sizeof(now), "%016" PRIx64, hash);
+	int status = export_journal_read(exporting->journal, "writers", known, exporting->error);
+	if (status || (*exporting->source && strcmp(known, now) == 0))
+		return status;
+	status = connect_server(exporting);
+	if (!status)
+		status = clickhouse_count_writers(*exporting->clickhouse, writers->list,
+						  exporting->source, &rows, exporting->error);
 	if (!status && rows)
 		return error_text_set(
 			exporting->error, -EEXIST,
 			"%s: the server has %" PRIu64
-			" rows of this profile, and there is no %s" EXPORT_JOURNAL_SUFFIX
-			" that says which: delete the rows of source %s, and export again",
+			" rows of this profile, or of its parts, that %s" EXPORT_JOURNAL_SUFFIX
+			" does not know: delete the rows whose source is of (SELECT source FROM "
+			"writers WHERE writer IN (%s)), and export again",
 			exporting->store_path, rows, exporting->store_path, writers->list);
+	if (!status)
+		status = send_writers(exporting, writers, source, hash);
+	return status ? status
+		      : export_journal_write(exporting->journal, "writers", now, exporting->error);
+}
+
+static int begin_journal(struct exporting *exporting, const struct writers *writers,
+			 const char *destination)
+{
+	int status = claim_writers(exporting, writers);
+
 	if (!status)
 		status = export_journal_write(exporting->journal, "destination", destination,
 					      exporting->error);
@@ -219,6 +278,8 @@ static int identify(struct exporting *exporting, const struct report_view *view,
 		status = error_text_set(exporting->error, -EINVAL,
 					"%s" EXPORT_JOURNAL_SUFFIX " is another profile's",
 					exporting->store_path);
+	else if (!status)
+		status = claim_writers(exporting, &writers);
 	free(writers.list);
 	return status;
 }
@@ -259,15 +320,27 @@ static uint64_t find_time_s(const struct profile *profile)
 
 /* ---- the profile */
 
+/* -EBADMSG. What is gone is not taken back from the server: the next sound look finds the difference. */
+static int explain_damage(struct exporting *exporting, const struct report_view *view, bool fell)
+{
+	return error_text_set(exporting->error, -EBADMSG, "%s: %s: %s", exporting->store_path,
+			      fell ? "the server has more work of this profile than is left in it, "
+				     "so its work is not exported"
+				   : "what is sound is exported",
+			      view->tree->state == REPORT_INCOMPLETE
+				      ? view->tree->verdict
+				      : "is one of its files missing, or an older one?");
+}
+
 static int deliver_view(struct exporting *exporting, const struct report_view *view)
 {
 	char head[EXPORT_JOURNAL_WORD_MAX + 64];
 	char *user = find_user(exporting->store_path);
 	uint64_t rows = 0;
-	bool made = true;
-	int status =
-		user ? export_rows_fill(exporting->journal, view, user, &rows, exporting->error)
-		     : -ENOMEM;
+	bool made = true, fell = false;
+	int status = user ? export_rows_fill(exporting->journal, view, user, &rows, &fell,
+					     exporting->error)
+			  : -ENOMEM;
 
 	snprintf(head, sizeof(head), "\"source\":\"%s\",\"time\":%" PRIu64 ",", exporting->source,
 		 find_time_s(view->profile));
@@ -281,6 +354,8 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 	}
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
+	if (!status && (fell || view->profile->nr_damages))
+		status = explain_damage(exporting, view, fell);
 	return status;
 }
 
@@ -334,8 +409,12 @@ static int export_open(struct exporting *exporting, bool skips_unchanged)
 	if (status || (skips_unchanged && strcmp(files, known) == 0))
 		return status;
 	status = export_view(exporting, destination);
-	return status ? status
-		      : export_journal_write(exporting->journal, "files", files, exporting->error);
+	if (status && status != -EBADMSG)
+		return status;
+	/* A damaged profile is read again when its files change. */
+	int written = export_journal_write(exporting->journal, "files", files,
+					   status ? NULL : exporting->error);
+	return status ? status : written;
 }
 
 int profile_export(const char *store_path, const struct export_target *target,

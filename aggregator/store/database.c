@@ -118,6 +118,45 @@ bool database_has_moved(struct database *database)
 	       has_moved;
 }
 
+/* FNV-1a: each byte changes the result. */
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+static void checksum(sqlite3_context *context, int nr_values, sqlite3_value **values)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (int i = 0; i < nr_values; i++) {
+		const int type = sqlite3_value_type(values[i]);
+		const sqlite3_int64 number = sqlite3_value_int64(values[i]);
+
+		hash = add_bytes(hash, &type, sizeof(type));
+		if (type == SQLITE_INTEGER) {
+			hash = add_bytes(hash, &number, sizeof(number));
+			continue;
+		}
+		const void *bytes = sqlite3_value_blob(values[i]);
+		const int size = sqlite3_value_bytes(values[i]);
+
+		hash = add_bytes(hash, &size, sizeof(size));
+		hash = add_bytes(hash, bytes, bytes ? (size_t)size : 0);
+	}
+	sqlite3_result_int64(context, (sqlite3_int64)((hash ^ hash >> 32) & UINT32_MAX));
+}
+
+int database_add_checksum(struct database *database)
+{
+	return errno_of(sqlite3_create_function(
+		database->handle, "checksum", -1,
+		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, checksum, NULL, NULL));
+}
+
 int database_execute(struct database *database, const char *sql)
 {
 	database->error[0] = '\0';

@@ -21,6 +21,9 @@ void database_close(struct database *database);
 /* Returns whether the open file was deleted, moved or replaced, so that its name no longer leads to it. */
 bool database_has_moved(struct database *database);
 
+/* Adds the SQL function checksum(value, …): 32 bits of all its values and their types. */
+int database_add_checksum(struct database *database);
+
 /* Executes one or more statements, and ignores their results. */
 int database_execute(struct database *database, const char *sql);
 

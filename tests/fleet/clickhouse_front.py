@@ -16,6 +16,7 @@ COLUMNS = {
              "model": str, "driver": str, "plane": str, "kind": str, "name": str, "stack": int, "count": int, "ns": int, "bytes": int},
     "losses": {"source": str, "batch": int, "time": int, "job": str, "user": str, "reason": str, "lost": int, "count": int, "ns": int},
     "stacks": {"stack": int, "frames": list},
+    "writers": {"source": str, "writer": str},
 }
 
 
@@ -25,7 +26,7 @@ class ModelEngine:
     def __init__(self, without_tokens=False):
         self.version = "18.16.1\n" if without_tokens else "26.7.2.1\n"
         self.tokens = set()
-        self.tables = {"work": [], "losses": [], "stacks": []}
+        self.tables = {"work": [], "losses": [], "stacks": [], "writers": []}
         self.lock = threading.Lock()
 
     def query(self, text):
@@ -37,9 +38,11 @@ class ModelEngine:
         if one:
             rows = [row for row in self.tables[one[1]] if row["source"] == one[2] and row["batch"] == int(one[3])]
             return b"%d\n" % len(rows)
-        some = re.fullmatch(r"SELECT count\(\) FROM flamegrid\.work WHERE source IN \(((?:'[0-9a-f]{32}',?)+)\)", text)
+        some = re.fullmatch(r"SELECT count\(\) FROM flamegrid\.work WHERE source != '([0-9a-f]*)' AND source IN "
+                            r"\(SELECT source FROM flamegrid\.writers WHERE writer IN \(((?:'[0-9a-f]{32}',?)+)\)\)", text)
         if some:
-            return b"%d\n" % sum(f"'{row['source']}'" in some[1] for row in self.tables["work"])
+            sources = {row["source"] for row in self.tables["writers"] if f"'{row['writer']}'" in some[2]} - {some[1]}
+            return b"%d\n" % sum(row["source"] in sources for row in self.tables["work"])
         raise EngineError("not a statement of the contract: " + text)
 
     def insert(self, text, body, settings):
@@ -63,7 +66,7 @@ def check_rows(text, body):
     rows = [json.loads(line) for line in body.decode().splitlines()]
     for row in rows:
         assert {key: type(value) for key, value in row.items()} == COLUMNS[table], row
-    if table != "stacks":
+    if table in ("work", "losses"):
         assert len({(row["source"], row["batch"], row["time"]) for row in rows}) == 1
 
 

@@ -42,9 +42,45 @@ def grows_and_shrinks(test, one, both):
     test.check("the profile has grown", test.export(here, target).returncode == 0)
     exact(test, "the sums of both", front, both)
     place(test, one)
-    test.check("work that is gone is taken back", test.export(here, target).returncode == 0)
-    exact(test, "the sums of one", front, one)
+    done = test.export(here, target)
+    test.check("an older profile takes nothing back", done.returncode == 1 and "here/profile.db: the server has more work" in done.stderr,
+               done.stderr)
+    exact(test, "the sums of both stay", front, both)
+    place(test, both)
+    test.check("the newer one is in its place again", test.export(here, target).returncode == 0)
+    exact(test, "the sums of both, again", front, both)
     return front
+
+
+INCOMPLETE = "the profile is incomplete: an unknown amount is missing"
+
+
+def is_damaged(test, one, other, both):
+    """A profile of two parts, one of which is damaged, lost, and repaired."""
+    front = Front(ModelEngine())
+    target, here = test.target(front.url), place(test, one, "parts")
+    part = test.path("parts", "profile.db.part-x")
+
+    def looks(what, code, words, profile, incomplete):
+        done = test.export(here, target)
+        test.check(what, done.returncode == code and words in done.stderr, (done.returncode, done.stderr))
+        exact(test, what, front, profile)
+        losses = [row for row in front.engine.rows("losses") if row["reason"] == INCOMPLETE]
+        test.check(what + ": losses", sum(row["count"] for row in losses) == incomplete and all(row["lost"] for row in losses), losses)
+
+    with open(part, "wb") as out:
+        out.write(b"no database " * 1000)
+    looks("what is sound of a damaged profile", 1, "what is sound is exported: INCOMPLETE", one, 1)
+    test.check("the damaged part is named", "profile.db.part-x" in test.export(here, target).stderr)
+    shutil.copy(os.path.join(other, "profile.db"), part)
+    looks("the part is repaired", 0, "rows exported", both, 0)
+    with open(part, "wb") as out:
+        out.write(b"no database " * 1000)
+    looks("the part is damaged later", 1, "so its work is not exported: INCOMPLETE", both, 1)
+    os.remove(part)
+    looks("the part is lost", 1, "is one of its files missing", both, 1)
+    shutil.copy(os.path.join(other, "profile.db"), part)
+    looks("the part is there again", 0, "", both, 0)
 
 
 def refuses(test, one, other, front):
@@ -67,7 +103,7 @@ def refuses(test, one, other, front):
     front.credentials = ("flame", "secret")
     refused("a wrong password", test.export(fresh, target), "Authentication failed")
     for answer, words in (((200, b"x" * 200000), "too long"), ((200, b"-"), "HTTP status 200"), ((307, b""), "307"),
-                          ((500, b"\x1b[2J\nno\n"), "500")):
+                          ((500, b"\x1b[2J\nno\n"), "500"), ((500, "\u202ecba\x9b2J".encode() + b"\xff\xc3"), "_cba_2J\ufffd\ufffd")):
         front.credentials, front.answer = None, answer
         done = test.export(fresh, target)
         refused(f"an answer {answer[0]} {answer[1][:6]}", done, words)
@@ -76,6 +112,26 @@ def refuses(test, one, other, front):
     with_password = test.target(front.url, "password", lines=["user flame", "password secret"])
     test.check("the right password", test.export(fresh, with_password).returncode == 0)
     exact(test, "what was exported after all", front, one)
+
+
+def is_counted_once(test, one, other, both):
+    """A merged profile has the work of its inputs."""
+    for first, second in ((one, both), (other, both), (both, one), (both, other)):
+        front = Front(ModelEngine())
+        names = [os.path.basename(path) for path in (first, second)]
+        what, target = " before ".join(names), test.target(front.url)
+        test.check(what, test.export(place(test, first, what + " 1"), target).returncode == 0)
+        for _ in range(2):
+            done = test.export(place(test, second, what + " 2"), target)
+            test.check(f"{what}: refused", done.returncode == 1 and "or of its parts" in done.stderr, done.stderr)
+        exact(test, what, front, first)
+    front = Front(ModelEngine())
+    target = test.target(front.url)
+    for profile in (one, other):
+        test.check("two profiles", test.export(place(test, profile, "joined " + os.path.basename(profile)), target).returncode == 0)
+    place(test, both, "joined " + os.path.basename(one))
+    done = test.export(test.path("joined " + os.path.basename(one)), target)
+    test.check("a part that comes later was exported", done.returncode == 1 and "or of its parts" in done.stderr, done.stderr)
 
 
 def fails_and_repeats(test, one, both, without_tokens):
@@ -234,6 +290,8 @@ def main():
     both = test.merge("both", one, other)
     front = grows_and_shrinks(test, one, both)
     refuses(test, one, other, front)
+    is_damaged(test, one, other, both)
+    is_counted_once(test, one, other, both)
     for without_tokens in (False, True):
         fails_and_repeats(test, one, both, without_tokens)
     says_what_waits(test, one)
