@@ -135,6 +135,32 @@ static int report(const struct demo *demo)
 	return verb_report(demo->program, 5, arguments);
 }
 
+/* Writes a path as one word of a shell. */
+static void write_word(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./+,:@%-";
+
+	if (path[strspn(path, plain)] == '\0') {
+		fputs(path, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *path; path++)
+		if (*path == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*path);
+	putchar('\'');
+}
+
+static void write_outputs(const char *output)
+{
+	printf("\nWritten:\n  %s/" OUTPUT_HTML "   (flamegrid report ", output);
+	write_word(output);
+	printf(" --open)\n  %s/" OUTPUT_FOLDED "\n  %s/" OUTPUT_STORE "\n", output, output);
+}
+
 int verb_demo(const char *program, int argc, char **argv)
 {
 	struct demo demo = {.program = program, .output = DEMO_OUTPUT};
@@ -159,10 +185,6 @@ int verb_demo(const char *program, int argc, char **argv)
 		return EXIT_FAILED;
 	status = report(&demo);
 	if (status == EXIT_OK)
-		printf("\nWritten:\n"
-		       "  %s/" OUTPUT_HTML "   (flamegrid report %s --open)\n"
-		       "  %s/" OUTPUT_FOLDED "\n"
-		       "  %s/" OUTPUT_STORE "\n",
-		       demo.output, demo.output, demo.output, demo.output);
+		write_outputs(demo.output);
 	return status;
 }

@@ -11,6 +11,12 @@
 
 #define NUMBER_SIZE 32u
 
+static const char *const kind_names[] = {
+	[RUN_KIND_ALL] = "all",
+	[RUN_KIND_KERNEL] = "kernel",
+	[RUN_KIND_COPIES] = "copies",
+};
+
 static uint32_t nr_runs(const struct check_report *report)
 {
 	return report->question->nr_before + report->question->nr_after;
@@ -104,6 +110,7 @@ static void write_number(FILE *out, const char *name, double number)
 static void write_json_row(FILE *out, const struct check_row *row)
 {
 	fputc('{', out);
+	json_text_member(out, "kind", kind_names[row->kind]);
 	json_text_member(out, "name", row->name);
 	write_number(out, "share", row->share);
 	write_number(out, "before_ns", row->before_ns);
@@ -177,7 +184,10 @@ static void write_markdown(FILE *out, const struct check_report *report)
 		const struct check_row *row = &report->result->rows[i];
 
 		fprintf(out, "| %s | ", check_state_name(row->state));
-		write_cell(out, row->name);
+		if (row->kind == RUN_KIND_ALL)
+			fputs(row->name, out);
+		else
+			write_cell(out, row->name);
 		fprintf(out, " | %s | %s | %s | %s | %s | %s |\n",
 			check_words_percent(row->change, texts[0]),
 			check_words_percent(row->low, texts[1]),
@@ -223,7 +233,8 @@ static void write_case(FILE *out, const struct check_row *row)
 	char words[CHECK_WORDS_SIZE];
 	const char *element = elements[row->state];
 
-	fputs("    <testcase classname=\"flamegrid.check\" name=\"", out);
+	fprintf(out, "    <testcase classname=\"flamegrid.check.%s\" name=\"",
+		kind_names[row->kind]);
 	write_xml(out, row->name);
 	if (!element) {
 		fputs("\"/>\n", out);

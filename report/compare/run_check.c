@@ -43,9 +43,9 @@ static int launches_ratio(const struct run_work *before, const struct run_work *
 		return -ENOMEM;
 	for (uint32_t i = RUN_WORK_ALL + 1; i < before->nr_items; i++) {
 		const struct run_item *of = &before->items[i];
-		const struct run_item *other = run_work_find(after, of->name);
+		const struct run_item *other = run_work_find(after, of);
 
-		if (of->is_kernel && other && of->count && other->count)
+		if (of->kind == RUN_KIND_KERNEL && other && of->count && other->count)
 			values[count++] =
 				(struct weighted_value){(double)other->count / (double)of->count,
 							(double)of->ns + (double)other->ns};
@@ -96,7 +96,7 @@ static int find_lengths(struct checker *checker, char **error)
 /* ---- rows */
 
 /* Finds the item of a row in all runs. Returns in how many runs of a side it is. */
-static uint32_t find_items(struct checker *checker, const char *name, bool after)
+static uint32_t find_items(struct checker *checker, const struct run_item *like, bool after)
 {
 	const struct check_question *question = checker->question;
 	const uint32_t from = after ? question->nr_before : 0;
@@ -104,7 +104,7 @@ static uint32_t find_items(struct checker *checker, const char *name, bool after
 	uint32_t count = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		checker->items[i] = run_work_find(question->runs[i], name);
+		checker->items[i] = run_work_find(question->runs[i], like);
 		if (checker->items[i] && !checker->items[i]->count)
 			checker->items[i] = NULL;
 		count += checker->items[i] != NULL;
@@ -266,11 +266,12 @@ static int add_row(struct checker *checker, const struct run_item *item)
 	const struct check_question *question = checker->question;
 	struct check_result *result = checker->result;
 	struct check_row *row = &result->rows[result->nr_rows];
-	uint32_t before = find_items(checker, item->name, false);
-	uint32_t after = find_items(checker, item->name, true);
+	uint32_t before = find_items(checker, item, false);
+	uint32_t after = find_items(checker, item, true);
 
 	*row = (struct check_row){
 		.name = item->name,
+		.kind = item->kind,
 		.share = fmax(mean_of(checker, false, share), mean_of(checker, true, share)),
 		.before_ns = mean_of(checker, false, time_of_unit),
 		.after_ns = mean_of(checker, true, time_of_unit),
@@ -280,7 +281,7 @@ static int add_row(struct checker *checker, const struct run_item *item)
 		.low = NAN,
 		.high = NAN,
 		.resolves = NAN};
-	if (row->share < question->min_share && item != &question->runs[0]->items[RUN_WORK_ALL])
+	if (row->share < question->min_share && item->kind != RUN_KIND_ALL)
 		return 0;
 	checker->noises[result->nr_rows++] = (struct noise){.freedom = INFINITY};
 	for (uint32_t i = 0; i < nr_runs(question); i++)
@@ -300,7 +301,7 @@ static int add_row(struct checker *checker, const struct run_item *item)
 	return find_noise(checker, row, &checker->noises[result->nr_rows - 1]);
 }
 
-/* Adds each name once: the first run that has it gives it. */
+/* Adds each kind and name once: the first run that has it gives it. */
 static int add_rows(struct checker *checker)
 {
 	const struct check_question *question = checker->question;
@@ -318,7 +319,7 @@ static int add_rows(struct checker *checker)
 			bool known = false;
 
 			for (uint32_t k = 0; k < i && !known; k++)
-				known = run_work_find(question->runs[k], item->name) != NULL;
+				known = run_work_find(question->runs[k], item) != NULL;
 			if (known)
 				continue;
 			int error = add_row(checker, item);

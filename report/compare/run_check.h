@@ -48,6 +48,7 @@ enum check_state {
 /* Changes are relative: 0.01 is 1 % more. NAN: not known. */
 struct check_row {
 	const char *name; /* borrowed from the runs */
+	enum run_kind kind;
 	double share; /* of the GPU time without NCCL's kernels, on the side where it is greater */
 	double before_ns,
 		after_ns; /* a step or collective; without these a run, as long as the first one before */

@@ -4,15 +4,20 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "run_scale.h"
 
 #define RUN_WORK_ALL 0u /* items[0]: all kernels but NCCL's */
 
+/* A kernel may have any name, so kind and name together tell items apart. */
+enum run_kind { RUN_KIND_ALL, RUN_KIND_KERNEL, RUN_KIND_COPIES };
+
 /* All launches of one kernel, or copies of one kind. */
 struct run_item {
 	char *name; /* owns; "gemm", "[GPU_Memcpy]HtoD"; matches the names of other runs */
-	bool is_kernel, is_nccl;
+	enum run_kind kind;
+	bool is_nccl;
 	uint64_t count, ns;
 	/* The sum of (duration - mean)^2 over launches is at most this: of n launches with least m, greatest M and mean
 	 * u, n (M - u) (u - m) (Bhatia and Davis, 2000). Of covered_ns of ns alone. */
@@ -22,6 +27,12 @@ struct run_item {
 	char *line;
 	uint64_t line_ns;
 };
+
+/* The order of by_name: below 0, 0 or above 0. */
+static inline int run_item_order(const struct run_item *a, const struct run_item *b)
+{
+	return a->kind != b->kind ? (int)a->kind - (int)b->kind : strcmp(a->name, b->name);
+}
 
 /* A GPU in a process. */
 struct run_member {
@@ -45,7 +56,7 @@ struct run_window {
 struct run_work {
 	struct run_item *items; /* owns, as all arrays */
 	uint32_t nr_items;
-	const struct run_item **by_name; /* of items */
+	const struct run_item **by_name; /* of items, by kind, then by name */
 	struct run_member *members;      /* by UUID, then by rank */
 	uint32_t nr_members;
 	struct run_part *parts; /* by item, then by member */

@@ -24,19 +24,22 @@ static int by_line(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static int by_key(const void *key, const void *place)
+static int by_name(const void *a, const void *b)
 {
-	return strcmp(key, (*(const struct run_item *const *)place)->name);
+	return run_item_order(*(const struct run_item *const *)a,
+			      *(const struct run_item *const *)b);
 }
 
 /* Returns the item of "[GPU0_Kernel]gemm"; 0: there is none. Only kernels have lines. */
 static uint32_t item_of(const struct run_work *work, const char *leaf)
 {
-	const char *end = strchr(leaf, ']');
-	const struct run_item *const *found = end ? bsearch(end + 1, work->by_name, work->nr_items,
-							    sizeof(*work->by_name), by_key)
-						  : NULL;
+	char *end = strchr(leaf, ']');
+	const struct run_item like = {.kind = RUN_KIND_KERNEL, .name = end ? end + 1 : NULL};
+	const struct run_item *key = &like, *const *found = NULL;
 
+	if (end)
+		found = bsearch(&key, work->by_name, work->nr_items, sizeof(*work->by_name),
+				by_name);
 	return found ? (uint32_t)(*found - work->items) : 0;
 }
 

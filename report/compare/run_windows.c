@@ -92,7 +92,7 @@ static int add_alike(struct reader *reader, const struct piece *launches, uint32
 			work->windows[work->nr_windows++] = window;
 		}
 	}
-	if (!item->is_kernel || item->is_nccl)
+	if (item->kind != RUN_KIND_KERNEL || item->is_nccl)
 		return 0;
 	for (uint32_t i = from, end = work->nr_windows; i < end; i++) {
 		struct run_window window = work->windows[i];

@@ -63,7 +63,7 @@ static int add_item(struct builder *builder, const char *leaf, const struct fold
 	*item = work->nr_items;
 	work->items[work->nr_items] = (struct run_item){
 		.name = item_name(leaf, is_kernel),
-		.is_kernel = is_kernel,
+		.kind = is_kernel ? RUN_KIND_KERNEL : RUN_KIND_COPIES,
 		.is_nccl = is_kernel && nccl_kernel_is(raw, size),
 	};
 	return work->items[work->nr_items++].name ? 0 : -ENOMEM;
@@ -158,7 +158,7 @@ static int take_total(void *context, const struct fold_row *row)
 			  sizeof(*work->parts)))
 		return -ENOMEM;
 	work->parts[work->nr_parts++] = part;
-	if (!work->items[part.item].is_kernel || work->items[part.item].is_nccl)
+	if (work->items[part.item].kind != RUN_KIND_KERNEL || work->items[part.item].is_nccl)
 		return 0;
 	part.item = RUN_WORK_ALL;
 	work->parts[work->nr_parts++] = part;
@@ -300,8 +300,8 @@ static int name_device(struct builder *builder)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(const struct run_item *const *)a)->name,
-		      (*(const struct run_item *const *)b)->name);
+	return run_item_order(*(const struct run_item *const *)a,
+			      *(const struct run_item *const *)b);
 }
 
 static int sort_names(struct run_work *work)
@@ -330,7 +330,7 @@ static int describe(struct builder *builder, const struct report_tree *tree)
 
 static int build(struct builder *builder, const char *store_path, char **error)
 {
-	static const struct run_item all = {.is_kernel = true};
+	static const struct run_item all = {.kind = RUN_KIND_ALL};
 	const struct roster *roster = builder->profile->collection->roster;
 	struct run_work *work = builder->work;
 
@@ -401,15 +401,10 @@ void run_work_destroy(struct run_work *work)
 	free(work);
 }
 
-static int by_key(const void *key, const void *place)
-{
-	return strcmp(key, (*(const struct run_item *const *)place)->name);
-}
-
-const struct run_item *run_work_find(const struct run_work *work, const char *name)
+const struct run_item *run_work_find(const struct run_work *work, const struct run_item *like)
 {
 	const struct run_item *const *found =
-		bsearch(name, work->by_name, work->nr_items, sizeof(*work->by_name), by_key);
+		bsearch(&like, work->by_name, work->nr_items, sizeof(*work->by_name), by_name);
 
 	return found ? *found : NULL;
 }
@@ -421,7 +416,7 @@ bool run_work_equals(const struct run_work *a, const struct run_work *b)
 	for (uint32_t i = 0; i < a->nr_items; i++) {
 		const struct run_item *x = a->by_name[i], *y = b->by_name[i];
 
-		if (strcmp(x->name, y->name) != 0 || x->count != y->count || x->ns != y->ns)
+		if (run_item_order(x, y) != 0 || x->count != y->count || x->ns != y->ns)
 			return false;
 	}
 	return true;

@@ -14,8 +14,8 @@ int run_work_create(const struct profile *profile, const struct report_tree *tre
 		    const char *store_path, struct run_work **work, char **error);
 void run_work_destroy(struct run_work *work); /* accepts NULL */
 
-/* Returns the item with a name; NULL: the run has none. */
-const struct run_item *run_work_find(const struct run_work *work, const char *name);
+/* Returns the item with the kind and name of one of another run; NULL: the run has none. */
+const struct run_item *run_work_find(const struct run_work *work, const struct run_item *like);
 
 /* Returns whether both have the same work to the nanosecond, on the same GPUs: one is a copy of the other. */
 bool run_work_equals(const struct run_work *a, const struct run_work *b);

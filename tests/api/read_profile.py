@@ -107,6 +107,19 @@ def totals_in_blocks_count():
         refused(change(name, [insert % count], (wrong,)), "damaged")
 
 
+def a_block_has_only_sound_rows_and_each_once():
+    def with_block(name, *rows):
+        insert = "INSERT INTO total_blocks (process, kind, block, count, data) VALUES (1, 0, 0, %d, ?)" % len(rows)
+        return change(name, [insert], (block(rows),))
+
+    good = (0,) * 10 + (1, 1, 0)
+    flamegrid.load(with_block("good.db", good)).close()
+    refused(with_block("twice.db", *[good] * 1000), "damaged: a block of totals has a key twice")
+    for place, number in ((0, 1 << 32), (7, 10), (9, 2), (11, -1), (11, -(1 << 62) * 2)):
+        refused(with_block(f"row{place}.{number}.db", good[:place] + (number,) + good[place + 1:]), "a number is too large")
+    refused(with_block("name.db", good[:6] + (999999,) + good[7:]), "name of totals is not in strings")
+
+
 def refused(path, words):
     try:
         flamegrid.load(path)
@@ -122,6 +135,15 @@ def what_is_no_profile_is_refused():
     refused(change("other.db", ["PRAGMA application_id = 1"]), "not a profile of Flamegrid")
     refused(change("view.db", ["CREATE VIEW own AS SELECT 1"]), "views, triggers")
     refused(change("virtual.db", ["CREATE VIRTUAL TABLE own USING rtree(a, b, c)"]), "virtual tables")
+    refused(change("dropped.db", ["DROP TABLE totals"]), "damaged: no such table")
+    refused(change("memory.db", ["DROP TABLE memory_stacks"]), "damaged: no such table")
+    refused(change("negative.db", ["UPDATE totals SET ns = -5"]), "damaged: a sum in totals is negative")
+    refused(change("name.db", ["UPDATE totals SET name = 999999"]), "damaged: name of totals is not in strings")
+    refused(change("process.db", ["UPDATE totals SET process = 0"]), "damaged: process of totals is not in processes")
+    refused(change("cycle.db", ["UPDATE nodes SET parent = id"]), "damaged: a node is not below its parent")
+    refused(change("parent.db", ["UPDATE nodes SET parent = -1"]), "damaged: parent of nodes is not in nodes")
+    columns = ["PRAGMA writable_schema = ON", "UPDATE sqlite_master SET sql = replace(sql, 'parent', 'parenu') WHERE name = 'nodes'"]
+    refused(change("schema.db", columns), "damaged: no such column")
     whole = (pathlib.Path(PYTHON) / "profile.db").read_bytes()
     for name, data in (("text.db", b"text" * 1000), ("half.db", whole[:len(whole) // 2])):
         (pathlib.Path(SCRATCH) / name).write_bytes(data)
@@ -137,6 +159,37 @@ def what_is_no_profile_is_refused():
         raise AssertionError("a folder without a profile was read")
 
 
+def what_cannot_be_answered_is_an_error_of_the_profile():
+    large = change("large.db", ["UPDATE totals SET ns = 9223372036854775807"])
+    with flamegrid.load(large) as profile:
+        for ask, words in ((profile.lines, "integer overflow"), (lambda: profile.query("SELECT * FROM none"), "no such table: none")):
+            try:
+                ask()
+            except flamegrid.ProfileError as error:
+                assert str(error) == f"{large}: {words}", error
+            else:
+                raise AssertionError(words)
+
+
+def a_part_of_a_profile_is_not_read_as_the_whole():
+    folder = pathlib.Path(SCRATCH) / "a part"
+    folder.mkdir()
+    shutil.copy(pathlib.Path(PYTHON) / "profile.db", folder)
+    store = folder / "profile.db"
+    for name in "profile.db.part-x.wanted profile.db.part-x-wal profile.db.nodes.tmp profile.db.damaged-x other.db.nodes".split():
+        (folder / name).write_bytes(b"x")
+    (folder / "profile.db.part-y").mkdir()
+    (folder / "profile.db.part-z").touch()
+    flamegrid.load(folder).close()
+    for name in ("profile.db.nodes", "profile.db.part-1", "profile.db.part-1.nodes"):
+        (folder / name).write_bytes(b"x")
+        refused(store, f"{name}, which this package does not read: make one file with: flamegrid merge -o COPY ")
+        (folder / name).rename(folder / "kept")
+    store.unlink()
+    (folder / "kept").rename(folder / "profile.db.nodes")
+    refused(folder, f"flamegrid merge -o COPY '{folder}'")
+
+
 def the_package_is_of_this_version():
     schema = (SOURCE / "aggregator/store/store_schema.h").read_text()
     numbers = dict(re.findall(r"#define STORE_SCHEMA_(VERSION|OLDEST)\s+(\d+)", schema))
@@ -150,5 +203,8 @@ kernels_are_those_of_the_report()
 lines_are_where_the_kernels_were_launched()
 ranks_and_gpus_are_named()
 totals_in_blocks_count()
+a_block_has_only_sound_rows_and_each_once()
 what_is_no_profile_is_refused()
+what_cannot_be_answered_is_an_error_of_the_profile()
+a_part_of_a_profile_is_not_read_as_the_whole()
 the_package_is_of_this_version()

@@ -1,21 +1,37 @@
 """Reads a profile: one SQLite file, through the views of views.sql (docs/store.md)."""
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
+import shlex
 import sqlite3
+import stat
 from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 _APPLICATION_ID = 0x464C4752
 _SCHEMA_OLDEST, _SCHEMA = 8, 11
 # total_blocks.data, kind 0: further rows of totals. The columns of totals after `process`, in order.
 _BLOCK_FIELDS = 13
+_KINDS = 10
+# Files beside a store, as in report/profile/profile_parts.c: these hold more of the profile, but for the ends of others.
+_NODES, _PART = ".nodes", ".part-"
+_NO_PARTS = ("-wal", "-shm", "-journal", ".tmp", "-compact", ".wanted")
+# What the views refer to: a table's columns are ids of the second table, or NULL, or 0 but for hosts and processes.
+_REFERENCES = (
+    ("totals", "strings", "name"), ("totals", "nodes", "node capture_stack"), ("totals", "processes", "process"),
+    ("nodes", "nodes", "parent"), ("nodes", "frames", "frame"), ("frames", "modules", "module"), ("frames", "codes", "code"),
+    ("frames", "strings", "name"), ("codes", "strings", "file name"), ("modules", "strings", "path"),
+    ("processes", "hosts", "host"), ("processes", "strings", "job command"), ("hosts", "strings", "node"),
+    ("devices", "hosts", "host"), ("devices", "strings", "name pci"), ("process_devices", "devices", "device"),
+    ("collectives", "processes", "process"), ("memory_stacks", "processes", "process"))
+_VIEWS = "profile ranks gpus work kernels frame_names stacks lines collective_calls allocations".split()
 
 Row = Dict[str, Any]
 
 
 class ProfileError(Exception):
-    """A file is not a profile that this package can read. The text names the file and the reason."""
+    """A profile cannot be read by this package, or has no answer. The text names the file and the reason."""
 
 
 def _varints(data: bytes) -> Iterator[int]:
@@ -32,24 +48,51 @@ def _varints(data: bytes) -> Iterator[int]:
         raise ValueError("a number is cut off")
 
 
-def _column(data: bytes) -> List[int]:
-    """Zigzag varints of differences, modulo 2^64, as SQLite's signed integers."""
-    values, last = [], 0
+def _column(data: bytes, end: int) -> Iterator[int]:
+    """Zigzag varints of differences, modulo 2^64, each below `end`."""
+    last = 0
     for number in _varints(data):
         last = (last + (number >> 1 ^ -(number & 1))) & 0xFFFFFFFFFFFFFFFF
-        values.append(last - (last >> 63 << 64))
-    return values
+        if last >= end:
+            raise ValueError("a number is too large")
+        yield last
 
 
 def _block_rows(process: int, count: int, data: bytes) -> Iterator[Tuple[int, ...]]:
+    """Decodes row by row, so that whoever takes them may stop at the first bad one."""
     columns, at = [], 0
-    for _ in range(_BLOCK_FIELDS):
+    for end in (1 << 32,) * 7 + (_KINDS, 1 << 8, 2) + (1 << 63,) * 3:
         size = int.from_bytes(data[at:at + 4], "little")
-        columns.append(_column(data[at + 4:at + 4 + size]))
+        columns.append(_column(data[at + 4:at + 4 + size], end))
         at += 4 + size
-    if at != len(data) or any(len(column) != count for column in columns):
+        if size < count:
+            raise ValueError("a column is too short")
+    if at != len(data):
         raise ValueError("its columns do not fit")
-    return ((process,) + row for row in zip(*columns))
+    nr_rows = 0
+    for row in itertools.zip_longest(*columns):
+        nr_rows += 1
+        if nr_rows > count or None in row:
+            break
+        yield (process,) + row
+    if nr_rows != count or None in row:
+        raise ValueError("its columns do not fit")
+
+
+def _parts(store: str) -> List[str]:
+    """The files with content beside a store that are of the same profile, but are no companions of SQLite."""
+    folder, name = os.path.split(os.path.abspath(store))
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == name + _NODES or entry.name.startswith(name + _PART) and not entry.name.endswith(_NO_PARTS):
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # its aggregator has replaced it
+                if stat.S_ISREG(status.st_mode) and status.st_size:
+                    found.append(entry.name)
+    return sorted(found)
 
 
 class Profile:
@@ -60,11 +103,17 @@ class Profile:
 
     path: of the file.
     title: of the profile.
-    is_closed: False while the job runs, or if its aggregator was killed. The profile then is as of the last commit."""
+    is_closed: False while the job runs, or if its aggregator was killed. The profile then is as of the last commit.
+        True does not say that nothing is missing: `flamegrid report --strict` does."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
         path = pathlib.Path(path)
         self.path = str(path / "profile.db" if path.is_dir() else path)
+        # Before the store is opened: a finished job's aggregator first replaces the store, and then removes these.
+        parts = _parts(self.path) if os.path.isdir(os.path.dirname(os.path.abspath(self.path))) else []
+        if parts:
+            raise ProfileError(f"{self.path}: a part of this profile is in {parts[0]}, which this package does not read: "
+                               f"make one file with: flamegrid merge -o COPY {shlex.quote(str(path))}")
         if not os.path.exists(self.path):
             raise FileNotFoundError(f"{self.path}: no such profile")
         try:
@@ -74,6 +123,7 @@ class Profile:
         try:
             self._check()
             self._make_views()
+            self._check_references()
             [row] = self.query("SELECT title, closed FROM profile")
             self.title: str = row["title"] or ""
             self.is_closed = bool(row["closed"])
@@ -107,20 +157,51 @@ class Profile:
 
     def _make_views(self) -> None:
         """The views take the rows of temp.totals, where there are some, before those of the file."""
+        self._connection.execute("BEGIN")  # A writer moves rows of blocks to totals in one commit.
         blocks = self._connection.execute("SELECT process, count, data FROM total_blocks WHERE kind = 0").fetchall()
         if blocks:
             self._connection.execute("CREATE TEMP TABLE totals AS SELECT * FROM main.totals")
+            # A block has each key once.
+            key = ", ".join(f"k{i}" for i in range(_BLOCK_FIELDS - 2))
+            self._connection.execute(f"CREATE TEMP TABLE block ({key}, count, ns, bytes, PRIMARY KEY ({key})) WITHOUT ROWID")
             marks = ", ".join("?" * (1 + _BLOCK_FIELDS))
             for block in blocks:
-                self._connection.executemany(f"INSERT INTO temp.totals VALUES ({marks})", _block_rows(*block))
+                try:
+                    self._connection.executemany(f"INSERT INTO temp.block VALUES ({marks})", _block_rows(*block))
+                except sqlite3.IntegrityError as error:
+                    raise ValueError("a block of totals has a key twice") from error
+                self._connection.execute("INSERT INTO temp.totals SELECT * FROM temp.block")
+                self._connection.execute("DELETE FROM temp.block")
+            self._connection.execute("DROP TABLE temp.block")
+        # executescript() ends the transaction.
         views = pathlib.Path(__file__).with_name("views.sql").read_text(encoding="utf-8")
         self._connection.executescript(views)
 
+    def _finds(self, table: str, condition: str) -> bool:
+        return self._connection.execute(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchone() is not None
+
+    def _check_references(self) -> None:
+        """The views leave out, or show without a name, what refers to something that is not there."""
+        for view in _VIEWS:
+            self._connection.execute(f"SELECT * FROM {view} LIMIT 0")
+        if self._finds("totals", "count < 0 OR ns < 0 OR bytes < 0"):
+            raise ValueError("a sum in totals is negative")
+        if self._finds("nodes", "parent >= id"):
+            raise ValueError("a node is not below its parent")
+        for table, to, columns in _REFERENCES:
+            for column in columns.split():
+                is_set = "" if to in ("hosts", "processes") else f"{column} <> 0 AND "
+                if self._finds(table, f"{is_set}{column} NOT IN (SELECT id FROM {to})"):
+                    raise ValueError(f"{column} of {table} is not in {to}")
+
     def query(self, question: str, parameters: Sequence[Any] = ()) -> List[Row]:
-        """The rows that a SELECT finds in the views and tables. A wrong question raises sqlite3.Error."""
-        cursor = self._connection.execute(question, parameters)
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row)) for row in cursor]
+        """The rows that a SELECT finds in the views and tables. A wrong question raises ProfileError, too."""
+        try:
+            cursor = self._connection.execute(question, parameters)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row)) for row in cursor]
+        except sqlite3.Error as error:
+            raise ProfileError(f"{self.path}: {error}") from error
 
     def kernels(self) -> List[Row]:
         """Kernels by rank, GPU and stream, the longest first.
@@ -158,5 +239,6 @@ class Profile:
 def load(path: Union[str, "os.PathLike[str]"]) -> Profile:
     """Opens a profile: its folder (-o of flamegrid run) or its file, profile.db. Nothing is written.
 
-    Raises FileNotFoundError, or ProfileError for a file that is no profile, is damaged, or is of another version."""
+    Raises FileNotFoundError, or ProfileError for a file that is no profile, is damaged, is of another version, or is
+    only a part: of a job whose nodes fold their events, while it runs or after its aggregator was lost."""
     return Profile(path)

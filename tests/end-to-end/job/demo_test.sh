@@ -11,9 +11,10 @@ contains "names the page" out "flamegrid-demo/flame.html"
 "$flamegrid" report flamegrid-demo --format json >json
 # Each of two GPUs takes 700 steps of 51 operations.
 same "records" "$(python3 -c 'import json; print(sum(entry["records"] for entry in json.load(open("json"))["devices"]))')" 71400
-"$flamegrid" demo -o other/place >out 2>err
+"$flamegrid" demo -o "other/my place's" >out 2>err
 same "another directory: status" $? 0
-check "another directory: has the page" [ -s other/place/flame.html ]
+check "another directory: has the page" [ -s "other/my place's/flame.html" ]
+contains "another directory: the hint is words of a shell" out "(flamegrid report 'other/my place'\\''s' --open)"
 "$flamegrid" demo --output -dd >out 2>err
 same "a directory that looks like an option: status" "$? $(cat err)" "0 "
 contains "a directory that looks like an option: has a table" out "16,800"

@@ -174,9 +174,10 @@ static void a_line_is_the_users_even_below_a_framework(void **state)
 
 static void a_kernel_has_the_line_that_launches_most_of_it(void **state)
 {
-	struct run_item items[] = {{.name = (char *)"all kernels"},
-				   {.name = (char *)"sm90_gemm"},
-				   {.name = (char *)"vectorized_elementwise_kernel"}};
+	struct run_item items[] = {
+		{.kind = RUN_KIND_ALL, .name = (char *)"all kernels"},
+		{.kind = RUN_KIND_KERNEL, .name = (char *)"sm90_gemm"},
+		{.kind = RUN_KIND_KERNEL, .name = (char *)"vectorized_elementwise_kernel"}};
 	const struct run_item *by_name[] = {&items[0], &items[1], &items[2]};
 	struct run_work work = {.items = items, .nr_items = 3, .by_name = by_name};
 

@@ -431,6 +431,29 @@ static void names_cannot_break_a_format(void **state)
 	assert_has(CHECK_JSON, "\"verdict\":\"regressed\"");
 }
 
+static void a_kernel_named_as_the_total_does_not_replace_it(void **state)
+{
+	(void)state;
+	run(&(struct plan){.renamed = "all kernels"});
+	run(&(struct plan){.renamed = "all kernels", .more = 1});
+	check(1);
+	assert_int_equal(result->nr_rows, 3);
+	assert_int_equal(result->rows[0].kind, RUN_KIND_ALL);
+	assert_true(result->rows[0].share == 1);
+	assert_int_equal(result->rows[0].state, CHECK_REGRESSED);
+	assert_int_equal(result->rows[1].kind, RUN_KIND_KERNEL);
+	assert_string_equal(result->rows[1].name, "all kernels");
+	assert_true(result->rows[1].share < 1);
+	assert_int_equal(result->rows[1].state, CHECK_SAME);
+	assert_has(CHECK_TEXT, "regressed: 2 of 3 rows");
+	assert_has(CHECK_JSON, "{\"kind\":\"all\",\"name\":\"all kernels\"");
+	assert_has(CHECK_JSON, "{\"kind\":\"kernel\",\"name\":\"all kernels\"");
+	assert_has(CHECK_MARKDOWN, "| regressed | all kernels |");
+	assert_has(CHECK_MARKDOWN, "| same | `all kernels` |");
+	assert_has(CHECK_JUNIT, "classname=\"flamegrid.check.all\" name=\"all kernels\"><failure");
+	assert_has(CHECK_JUNIT, "classname=\"flamegrid.check.kernel\" name=\"all kernels\"/>");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
@@ -453,6 +476,7 @@ int main(void)
 		TEST(scaled_times_are_labelled),
 		TEST(a_copy_is_told_from_another_run),
 		TEST(names_cannot_break_a_format),
+		TEST(a_kernel_named_as_the_total_does_not_replace_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
