@@ -171,6 +171,9 @@ int http_post_send(struct http_post *post, const void *body, size_t size, bool g
 		status = -ENOMEM;
 	} else {
 		prepare(post, url, body, size, headers, reply);
+		/* libcurl itself repeats a request on a used connection that ends without an answer. An insert that the
+		 * server has already taken would be there twice. */
+		post->library->easy_setopt(post->curl, CURLOPT_FRESH_CONNECT, (long)gzip);
 		CURLcode code = post->library->easy_perform(post->curl);
 		if (code == CURLE_WRITE_ERROR)
 			status = error_text_set(error, -EPROTO, "%s: its answer is too long",

@@ -219,7 +219,7 @@ static int send_writers(struct exporting *exporting, const struct writers *write
 	return status;
 }
 
-/* Refuses a profile if the server has rows of it that are not of this journal: they would be there twice. Then tells
+/* Refuses a profile of which the server has rows that are not of this journal: they would be there twice. Then tells
  * the server all writers, for the same look at other profiles. Asks nothing while the writers stay the same. */
 static int claim_writers(struct exporting *exporting, const struct writers *writers)
 {
