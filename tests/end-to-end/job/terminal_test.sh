@@ -21,9 +21,10 @@ same "record is run: status" $? 0
 contains "one line at its start" err "flamegrid: run: profiling into flamegrid-profile"
 contains "one at its end, with the page" err "nothing lost; flamegrid-profile/flame.html"
 same "and no more in a pipe" "$(wc -l <err)" 2
-on_terminal 80 24 "$flamegrid run --devices $list -o shown -- $fake_launches >/dev/null"
+mkdir side
+on_terminal 80 24 "$flamegrid run --devices $list -o side/shown -- $fake_launches >/dev/null"
 check "on a terminal also the kernels" grep -q 'time.*share.*count.*name' screen
-on_terminal 80 24 "$flamegrid run --quiet --devices $list -o quiet -- $fake_launches >/dev/null"
+on_terminal 80 24 "$flamegrid run --quiet --devices $list -o side/quiet -- $fake_launches >/dev/null"
 same "with --quiet nothing" "$(cat screen)" ""
 
 # ---- report without arguments
@@ -42,9 +43,9 @@ for columns in 80 60 132; do
 	check "$columns columns are enough: $(widest)" [ "$(widest)" -le $columns ]
 	on_terminal $columns 1000 "$flamegrid report --ranks"
 	check "$columns columns are enough for ranks: $(widest)" [ "$(widest)" -le $columns ]
-	on_terminal $columns 1000 "$flamegrid diff flamegrid-profile quiet"
+	on_terminal $columns 1000 "$flamegrid diff flamegrid-profile side/quiet"
 	check "$columns columns are enough for a difference: $(widest)" [ "$(widest)" -le $columns ]
-	on_terminal $columns 1000 "$flamegrid check --baseline flamegrid-profile quiet"
+	on_terminal $columns 1000 "$flamegrid check --baseline flamegrid-profile side/quiet"
 	check "$columns columns are enough for a check: $(widest)" [ "$(widest)" -le $columns ]
 	check "$columns columns: the check keeps its verdicts" grep -q 'change.*verdict.*kernel' screen
 done

@@ -14,14 +14,21 @@ at_end() {
 	for place in "${mounts[@]}"; do umount "$place" 2>/dev/null; done
 }
 
-# bare_root SUITE: a root with nothing of ours; only man and pip are added to the least that Debian can be.
+# make_root SUITE FOLDER: only man and pip are added to the least that Debian can be.
+make_root() {
+	debootstrap --variant=minbase --include=man-db,python3-pip "$1" "$2/root" >"$scratch/$1.log" 2>&1 || return
+	rm -rf "$2"/root/var/cache/apt/archives/*.deb "$2"/root/var/lib/apt/lists/*
+	rm -rf "${roots:?}/$1"
+	cp -a "$2/root" "$roots/$1"
+}
+
+# bare_root SUITE: a root with nothing of ours. It is made in memory: dpkg syncs each file, and other tests would wait for that.
 bare_root() {
 	[ -e "$roots/$1.done" ] && return
-	rm -rf "${roots:?}/$1"
-	mkdir -p "$roots"
-	debootstrap --variant=minbase --include=man-db,python3-pip "$1" "$roots/$1" >"$scratch/$1.log" 2>&1 || return
-	rm -rf "$roots/$1"/var/cache/apt/archives/*.deb "$roots/$1"/var/lib/apt/lists/*
-	: >"$roots/$1.done"
+	mkdir -p "$roots" "$scratch/made.$1"
+	mount -t tmpfs tmpfs "$scratch/made.$1" || return
+	make_root "$1" "$scratch/made.$1" && : >"$roots/$1.done"
+	umount "$scratch/made.$1"
 }
 
 # have TOOL: whether it is there to look at the packages. Every night it must be.
