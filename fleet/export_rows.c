@@ -132,12 +132,23 @@ static const char *kind_of(const struct report_tree *tree, const struct report_l
 		       : kind_name_column(leaf->kind);
 }
 
+/* Closes the text, and finds its id in the journal. */
+static int take_label(struct filling *filling, struct memory_text *memory, int64_t *id)
+{
+	char *text;
+	size_t size;
+	int status = memory_text_take(memory, &text, &size);
+
+	if (!status)
+		status = export_journal_label(filling->journal, text, size, id, filling->error);
+	free(text);
+	return status;
+}
+
 static int label_work(struct filling *filling, const struct report_leaf *leaf)
 {
 	const struct report_tree *tree = filling->tree;
 	struct memory_text memory;
-	char *text;
-	size_t size;
 	int status = memory_text_open(&memory);
 
 	if (status)
@@ -147,12 +158,7 @@ static int label_work(struct filling *filling, const struct report_leaf *leaf)
 	json_text_member(out, "kind", kind_of(tree, leaf));
 	fputs("\"name\":", out);
 	json_text_write(out, work_name(tree->strings[leaf->name]));
-	status = memory_text_take(&memory, &text, &size);
-	if (!status)
-		status = export_journal_label(filling->journal, text, size, &filling->work_id,
-					      filling->error);
-	free(text);
-	return status;
+	return take_label(filling, &memory, &filling->work_id);
 }
 
 /* ---- rows */
@@ -181,8 +187,6 @@ static int add_loss(struct filling *filling, const char *reason, bool lost, uint
 	struct export_row row = {
 		.kind = EXPORT_LOSSES, .place = filling->place_id, .count = count, .ns = ns};
 	struct memory_text memory;
-	char *text;
-	size_t size;
 	int status = memory_text_open(&memory);
 
 	if (status)
@@ -190,11 +194,7 @@ static int add_loss(struct filling *filling, const char *reason, bool lost, uint
 	FILE *out = memory.out;
 	json_text_member(out, "reason", reason);
 	fprintf(out, "\"lost\":%d", lost);
-	status = memory_text_take(&memory, &text, &size);
-	if (!status)
-		status = export_journal_label(filling->journal, text, size, &row.work,
-					      filling->error);
-	free(text);
+	status = take_label(filling, &memory, &row.work);
 	return status ? status : export_journal_add(filling->journal, &row, 0, filling->error);
 }
 

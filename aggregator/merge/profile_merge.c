@@ -135,7 +135,8 @@ static int take_title(struct merging *merging, struct database *database)
 	return error;
 }
 
-/* What there is, and how far each profile came. *is_store: the error is one of what stands in it. */
+/* Reads the names of a source, and how far its profile came. *is_store: the source is a store, so that an error tells
+ * of damage in it. */
 static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 {
 	const struct merge_source *source = &merging->sources[profile];

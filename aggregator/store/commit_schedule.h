@@ -25,8 +25,8 @@
 /* Of CPU time. After a whole commit that took so long, messages are stored before the next one: agents would wait for
  * its whole length. */
 #define COMMIT_SCHEDULE_LONG_MS 10u
-/* In place of COMMIT_SCHEDULE_APART_MS after the first commit that follows such a one: not all that came during it was
- * read by then. */
+/* The first commit after a long whole one does not take all messages that came meanwhile. So the second one comes
+ * after this time, not after COMMIT_SCHEDULE_APART_MS. */
 #define COMMIT_SCHEDULE_LATE_MS 200u
 /* The same as COMMIT_SCHEDULE_WHOLE_TIMES if a reader wants it (store_life.h). */
 #define COMMIT_SCHEDULE_WANTED_TIMES 20u

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/collection.h"
 #include "aggregator/store/database.h"
 #include "report_text.h"
 #include "store_fixture.h"
@@ -159,6 +161,40 @@ static void a_store_that_is_read_or_has_other_names_is_left_alone(void **state)
 	assert_report(report);
 }
 
+/* Of the store and its log. */
+static uint64_t size_with_log(void)
+{
+	off_t log = size_of("-wal");
+
+	return (uint64_t)(size_of("") + (log > 0 ? log : 0));
+}
+
+static void a_store_and_its_log_hold_their_size(void **state)
+{
+	const struct store_options bounded = {.bytes_max = 24u << 20, .compact = true};
+	static char name[1u << 20];
+	uint64_t most = 0;
+	int error = 0;
+
+	(void)state;
+	store_fixture_open_all_with(&bounded);
+	for (uint32_t i = 0; !error && i < 64; i++) {
+		uint32_t id;
+
+		memset(name, (int)('!' + i), sizeof(name));
+		assert_int_equal(catalog_add_string(store_fixture.collection->catalog, name,
+						    sizeof(name), &id),
+				 0);
+		error = store_commit(store_fixture.store, store_fixture.collection);
+		if (size_with_log() > most)
+			most = size_with_log();
+	}
+	assert_int_equal(error, -ENOSPC);
+	assert_in_range(most, bounded.bytes_max * 3 / 4, bounded.bytes_max * 11 / 10);
+	store_fixture_close_all();
+	assert_in_range(size_with_log(), 0, bounded.bytes_max);
+}
+
 int main(void)
 {
 #define TEST(name)                                                                                 \
@@ -169,6 +205,7 @@ int main(void)
 		TEST(when_time_is_over_the_old_file_stays),
 		TEST(a_kill_between_writing_and_taking_leaves_the_old_file),
 		TEST(a_store_that_is_read_or_has_other_names_is_left_alone),
+		TEST(a_store_and_its_log_hold_their_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -527,41 +527,6 @@ static void a_store_at_its_size_loses_nothing(void **state)
 	free(expected);
 }
 
-static uint64_t size_of(const char *suffix)
-{
-	char name[256];
-	struct stat info;
-
-	snprintf(name, sizeof(name), "%s%s", store_fixture.path, suffix);
-	return stat(name, &info) ? 0 : (uint64_t)info.st_size;
-}
-
-static void a_store_and_its_log_hold_their_size(void **state)
-{
-	const struct store_options bounded = {.bytes_max = 24u << 20, .compact = true};
-	static char name[1u << 20];
-	uint64_t most = 0;
-	int error = 0;
-
-	(void)state;
-	store_fixture_open_all_with(&bounded);
-	for (uint32_t i = 0; !error && i < 64; i++) {
-		uint32_t id;
-
-		memset(name, (int)('!' + i), sizeof(name));
-		assert_int_equal(catalog_add_string(store_fixture.collection->catalog, name,
-						    sizeof(name), &id),
-				 0);
-		error = store_commit(store_fixture.store, store_fixture.collection);
-		if (size_of("") + size_of("-wal") > most)
-			most = size_of("") + size_of("-wal");
-	}
-	assert_int_equal(error, -ENOSPC);
-	assert_in_range(most, bounded.bytes_max * 3 / 4, bounded.bytes_max * 11 / 10);
-	store_fixture_close_all();
-	assert_in_range(size_of("") + size_of("-wal"), 0, bounded.bytes_max);
-}
-
 static void the_title_is_kept_and_can_be_replaced(void **state)
 {
 	(void)state;
@@ -618,7 +583,6 @@ int main(void)
 		TEST(on_a_shared_file_system_nobody_else_has_the_store_open),
 		TEST(a_full_disk_loses_nothing),
 		TEST(a_store_at_its_size_loses_nothing),
-		TEST(a_store_and_its_log_hold_their_size),
 		TEST(the_title_is_kept_and_can_be_replaced),
 		TEST(a_finished_epoch_keeps_its_watermark_but_not_its_ids),
 	};
