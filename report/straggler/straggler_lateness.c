@@ -99,8 +99,15 @@ static void find_usual(struct straggler_lateness *lateness)
 	for (uint32_t i = 0; i < lateness->nr_members; i++)
 		lateness->values[i] = lateness->member_usual[i] - lateness->usual[of[i]];
 	lateness->within = robust_spread(lateness->values, lateness->nr_members);
-	for (uint32_t i = 0; i < lateness->nr_subjects * count; i++)
-		lateness->values[i] = lateness->late[i] - lateness->usual[i / count];
+	/* Around the median: with two ranks, a rank's lumps move what is usual for both. */
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		double *values = lateness->values + (size_t)i * count;
+
+		memcpy(values, lateness->late + (size_t)i * count, count * sizeof(*values));
+		const double median = robust_median(values, count);
+		for (uint32_t j = 0; j < count; j++)
+			values[j] -= median;
+	}
 	lateness->spread = robust_spread(lateness->values, lateness->nr_subjects * count);
 }
 

@@ -19,7 +19,7 @@ struct straggler_lateness {
 	double *sorted_usual;  /* owns; usual, ascending */
 	double *member_usual;  /* owns; of each rank, ns */
 	double within;         /* spread of ranks around their subject, ns */
-	double spread;         /* of stretches around what is usual for their subject, ns */
+	double spread;         /* of stretches around the median of their subject, ns */
 	double *values, *usual_inside; /* own; room to work in */
 };
 

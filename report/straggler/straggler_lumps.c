@@ -9,6 +9,7 @@
 
 #define FEWEST 8u /* lumps that are looked at */
 #define APART  10 /* spreads that no noise reaches */
+#define VALLEY 10 /* times as much on both sides */
 
 static int by_cost(const void *a, const void *b)
 {
@@ -19,11 +20,18 @@ static int by_cost(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Returns whether the stretch after one of the same lump begins another: the one before is a valley between both. */
+static bool is_after_valley(const struct straggler_lump *lump, uint64_t before_ns, uint64_t kept_ns)
+{
+	return kept_ns / VALLEY > before_ns && lump->most_ns / VALLEY > before_ns;
+}
+
 int straggler_lumps_find(const struct straggler_lateness *lateness, struct straggler_lump **lumps,
 			 uint32_t *count)
 {
 	struct straggler_lump *found = calloc(lateness->nr_stretches + 1ul, sizeof(*found));
 	uint32_t nr = 0, before = UINT32_MAX;
+	uint64_t before_ns = 0;
 
 	*count = 0;
 	*lumps = found;
@@ -32,17 +40,20 @@ int straggler_lumps_find(const struct straggler_lateness *lateness, struct strag
 	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
 		uint32_t worst = lateness->worst[i];
 
-		if (worst != UINT32_MAX && worst != before)
-			found[nr++] = (struct straggler_lump){.subject = worst, .first = i};
-		before = worst;
-		if (worst == UINT32_MAX)
+		if (worst == UINT32_MAX) {
+			before = worst;
 			continue;
+		}
 		const uint64_t kept_ns =
 			lateness->kept_ns[(size_t)worst * lateness->nr_stretches + i];
+		if (worst != before || is_after_valley(&found[nr - 1], before_ns, kept_ns))
+			found[nr++] = (struct straggler_lump){.subject = worst, .first = i};
 		struct straggler_lump *lump = &found[nr - 1];
 		lump->nr_stretches++;
 		lump->kept_ns += kept_ns;
 		lump->most_ns = kept_ns > lump->most_ns ? kept_ns : lump->most_ns;
+		before = worst;
+		before_ns = kept_ns;
 	}
 	qsort(found, nr, sizeof(*found), by_cost);
 	*count = nr;
@@ -106,15 +117,17 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 	uint32_t own = 0, tests = 0;
 	double least = 1;
 
-	for (uint32_t i = 0, next = FEWEST; i < count && next <= count; i++) {
+	for (uint32_t i = 0, next = FEWEST; i < count; i++) {
+		const uint32_t of = i + 1;
+
 		own += lumps[i].subject == subject;
-		if (i + 1 < next)
+		if (of != next && (of != apart || of < FEWEST))
 			continue;
-		const double of = next <= apart ? 1 : part;
-		double p = binomial_tail((uint64_t)(own * of), (uint64_t)(next * of), equal);
+		const double alone = of <= apart ? 1 : part;
+		double p = binomial_tail((uint64_t)(own * alone), (uint64_t)(of * alone), equal);
 
 		least = p < least ? p : least;
-		next *= 2;
+		next *= of == next ? 2 : 1;
 		tests++;
 	}
 	/* One of two tests. */

@@ -138,6 +138,26 @@ static void checkpoints_of_a_rank_are_lumps(void **state)
 	}
 }
 
+/* A collection in each 50th step of three collectives, some of them in stretches next to a rank's own small ones. */
+static void lumps_of_one_of_two_ranks_are_enough(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		const struct model model = {.ranks = 2,
+					    .ranks_per_host = 2,
+					    .collectives = 3000,
+					    .work_ms = 3,
+					    .noise_ms = 0.3,
+					    .plants = {{1, 1, 270, 149, 150, 20}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.ranks[1].ground, STRAGGLER_LUMPS);
+		assert_int_equal(model_count_named(&result), 1);
+		model_free(&result);
+	}
+}
+
 /* Ten lumps cost nearly all. Between them are small ones of others. */
 static void lumps_are_told_by_their_cost(void **state)
 {
@@ -337,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
 		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),
 		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
+		cmocka_unit_test(lumps_of_one_of_two_ranks_are_enough),
 		cmocka_unit_test(lumps_are_told_by_their_cost),
 		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
