@@ -11,6 +11,7 @@ int blocking_copies_find(const struct findings_input *input, struct findings *fi
 int idle_gpus_find(const struct findings_input *input, struct findings *findings);
 int allocation_churn_find(const struct findings_input *input, struct findings *findings);
 int exposed_nccl_find(const struct findings_input *input, struct findings *findings);
+int fp32_matmul_find(const struct findings_input *input, struct findings *findings);
 int low_occupancy_find(const struct findings_input *input, struct findings *findings);
 
 #endif

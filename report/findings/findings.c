@@ -18,8 +18,8 @@ static int by_time(const void *a, const void *b)
 int findings_create(const struct findings_input *input, struct findings **findings)
 {
 	static int (*const kinds[])(const struct findings_input *, struct findings *) = {
-		short_kernels_find,    blocking_copies_find, idle_gpus_find,
-		allocation_churn_find, exposed_nccl_find,    low_occupancy_find,
+		short_kernels_find, blocking_copies_find, idle_gpus_find,     allocation_churn_find,
+		exposed_nccl_find,  fp32_matmul_find,     low_occupancy_find,
 	};
 	int result = 0;
 

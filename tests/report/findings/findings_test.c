@@ -347,6 +347,30 @@ static void exposed_communication_is_found(void **state)
 		       "moves data");
 }
 
+static void matrix_products_without_tensor_cores_are_found(void **state)
+{
+	static const char *const names[] = {
+		"[GPU0_Kernel]void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>",
+		"[GPU0_Kernel]sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_ffma_cublas",
+		"[GPU0_Kernel]ampere_sgemm_128x64_tn",
+	};
+
+	(void)state;
+	plant_leaf(&run.work, REPORT_KIND_KERNEL, "train.py:forward:2", NULL,
+		   "[GPU0_Kernel]cutlass_80_tensorop_s1688gemm_128x128_tn_align4", 0, 10, 900 * MS);
+	plant_leaf(&run.work, REPORT_KIND_KERNEL, "train.py:forward:2", NULL,
+		   "[GPU0_Kernel]sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128_cublas", 0,
+		   10, 900 * MS);
+	assert_none();
+	for (uint32_t i = 0; i < 3; i++)
+		plant_leaf(&run.work, REPORT_KIND_KERNEL, "train.py:forward:3", NULL, names[i], 0,
+			   100, 400 * MS);
+	assert_finding("fp32_matmul",
+		       "25 % of kernel time is in matrix products of 32-bit numbers without tensor "
+		       "cores",
+		       "300 kernels, 4.000 ms on average; most of them from train.py:forward:3");
+}
+
 static void large_kernels_of_few_warps_are_found(void **state)
 {
 	(void)state;
@@ -404,6 +428,7 @@ int main(void)
 		TEST(idle_time_between_capture_windows_is_none),
 		TEST(allocations_in_every_step_are_found),
 		TEST(exposed_communication_is_found),
+		TEST(matrix_products_without_tensor_cores_are_found),
 		TEST(large_kernels_of_few_warps_are_found),
 		TEST(large_kernels_of_few_blocks_are_found),
 		TEST(the_costliest_comes_first),
