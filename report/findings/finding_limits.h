@@ -30,8 +30,8 @@
  * is worth a look. */
 #define EXPOSED_NCCL_SHARE 0.20 /* of the window; the median of all ranks */
 
-/* An H100's tensor cores multiply TF32 numbers at 494 TFLOP/s, and its other units FP32 numbers at 67 (NVIDIA H100 Tensor
- * Core GPU Architecture, table 2). So from a fifth of the time on, a step can lose a sixth of its time. */
+/* An H100's tensor cores multiply TF32 numbers at 494 TFLOP/s, and its other units FP32 numbers at 67 (NVIDIA H100
+ * Tensor Core GPU Architecture, table 2). So from a fifth of the time on, a step can lose a sixth of its time. */
 #define FP32_MATMUL_SHARE 0.20 /* of the time of all kernels */
 
 /* Below a quarter of the warps few kernels hide the latency of memory (CUDA C++ Best Practices Guide, "Occupancy").

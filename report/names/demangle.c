@@ -29,6 +29,37 @@ static size_t operator_length(const char *text, const char *begin)
 	return 0;
 }
 
+/* CUTLASS starts each of its kernels in one of three functions, of which the kernel is the template's first argument.
+ * Makes that argument the name, with its own templates, but without what follows it. */
+static void unwrap_cutlass(char *name)
+{
+	static const char *const wrappers[] = {"cutlass::Kernel<", "cutlass::Kernel2<",
+					       "cutlass::device_kernel<"};
+	const char *argument = NULL;
+	size_t length = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]) && !argument; i++) {
+		argument = strstr(name, wrappers[i]);
+		argument = argument ? argument + strlen(wrappers[i]) : NULL;
+	}
+	if (!argument)
+		return;
+	for (; argument[length]; length++) {
+		const char c = argument[length];
+
+		if (depth == 0 && (c == ',' || c == '>'))
+			break;
+		depth += (c == '<' || c == '(') - (c == '>' || c == ')');
+	}
+	if (!argument[length])
+		return;
+	while (length > 0 && argument[length - 1] == ' ')
+		length--;
+	memmove(name, argument, length);
+	name[length] = '\0';
+}
+
 static void drop_templates(char *name)
 {
 	char *out = name;
@@ -181,6 +212,7 @@ char *demangle_name(const char *name, enum demangle_mode mode)
 	if (!demangled)
 		return status == -1 ? NULL : demangle_in_part(name);
 	if (mode == DEMANGLE_SIMPLE) {
+		unwrap_cutlass(demangled);
 		drop_templates(demangled);
 		drop_parameters(demangled);
 		drop_return_type(demangled);

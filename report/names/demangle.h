@@ -5,7 +5,8 @@
 
 enum demangle_mode {
 	DEMANGLE_FULL = 0,
-	DEMANGLE_SIMPLE = 1, /* without return types, parameters and template arguments */
+	/* without return types, parameters and template arguments; a kernel of CUTLASS is called as its class */
+	DEMANGLE_SIMPLE = 1,
 	DEMANGLE_NONE = 2,
 };
 

@@ -16,7 +16,7 @@ static const struct class
 	[KERNEL_CLASS_GEMM] = {"gemm", "gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|conv|"
 				       "winograd|[wd]grad|split_?k|triton_mm|_mm_"},
 	[KERNEL_CLASS_REDUCTION] = {"reduction",
-				    "reduc|norm|softmax|entropy|welford|arg(max|min)|scan|"
+				    "reduc|norm|gammabeta|softmax|entropy|welford|arg(max|min)|scan|"
 				    "triton_(red|per)_|(sum|mean|var)(_|Ops|<|$)"},
 	[KERNEL_CLASS_ELEMENTWISE] =
 		{"elementwise", "element_?wise|pointwise|triton_poi|vectorized|multi_tensor|"

@@ -158,6 +158,8 @@ test("names are shown without the GPU, the noise of templates, and the middle of
 	assert.deepEqual(await labels("[GPU5_Kernel]void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, " +
 		"std::array<char*, 3ul>>(int, float)"), ["vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, array<char*, 3ul>>",
 		"vectorized_elementwise_kernel<…>"]);
+	assert.deepEqual(await labels("[GPU5_Kernel]void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(int)"),
+		["cutlass_80_simt_sgemm_256x128_8x4_nn_align1", "cutlass_80_simt_sgemm_256x128_8x4_nn_align1"]);
 	assert.deepEqual(await labels("[GPU5_Memcpy]HtoD"), ["copy HtoD", "copy HtoD"]);
 	assert.deepEqual(await labels("train.py:<module>:132"), ["train.py:<module>:132", "train.py:<module>:132"]);
 	assert.deepEqual(await labels("[torch]"), ["[torch]", "[torch]"]);

@@ -34,7 +34,9 @@ function shortCpp(name) {
 	return parts.map((text, i) => i % 2 ? `<${text.replace(/(\w+::)+/g, "")}>` : text).join("").trim() || plain;
 }
 
-const shortKernel = (name) => shortCpp(name).replace(/^(at::native::|at::|cuda::|cub::|thrust::)+/, "");
+// CUTLASS starts its kernels in a function whose template has the kernel.
+const withoutWrapper = (name) => /^cutlass::(Kernel2?|device_kernel)<(.+)>$/.exec(name)?.[2] ?? name;
+const shortKernel = (name) => withoutWrapper(shortCpp(name)).replace(/^(at::native::|at::|cuda::|cub::|thrust::)+/, "");
 const withoutTemplates = (name) => name.includes("<") && !name.startsWith("<") ?
 	bracketParts(name, "<", ">").map((text, i) => i % 2 ? "<…>" : text).join("") : name;
 

@@ -58,6 +58,12 @@ static void simple_names_keep_what_names_the_function(void **state)
 {
 	(void)state;
 	assert_simple("main", "main");
+	assert_simple(
+		"_ZN7cutlass7Kernel2I43cutlass_80_simt_sgemm_256x128_8x4_nn_align1EEvNT_6ParamsE",
+		"cutlass_80_simt_sgemm_256x128_8x4_nn_align1");
+	assert_simple("_ZN7cutlass13device_kernelIN2at6native4GemmIfLi2EEEEEvNT_6ParamsE",
+		      "at::native::Gemm");
+	assert_simple("_ZN7cutlass6KernelEv", "cutlass::Kernel");
 	assert_simple("_Znotmangled", "_Znotmangled");
 	assert_simple("_ZNK3foo3barIiLi3EEEvRKSt6vectorIiSaIiEE", "foo::bar");
 	assert_simple("_ZlsIiERSoS0_T_", "operator<<");
