@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@ struct idle_gpu {
 	double share;
 	bool is_told;
 };
+
+/* A start, or a checkpoint of an hour, is none of the steps that can be made faster. */
+static uint64_t idle_ns_of(const struct idle_gpu *gpu)
+{
+	return gpu->row->busy->idle_ns - gpu->reason.pause_ns;
+}
 
 static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 {
@@ -66,14 +73,27 @@ static char *reason_text(const struct findings_input *input, const struct idle_g
 	return text_print(": %s %s in %s", rank, reason->what, input->hosts->strings[reason->line]);
 }
 
+/* Returns "72" or "30 to 37". */
+static const char *range_text(double least, double most, char text[static NUMBER_SIZE])
+{
+	const int low = (int)lround(100 * least), high = (int)lround(100 * most);
+
+	if (low == high)
+		snprintf(text, NUMBER_SIZE, "%d", low);
+	else
+		snprintf(text, NUMBER_SIZE, "%d to %d", low, high);
+	return text;
+}
+
 /* Tells of the GPU, and of all later ones that idle for the same reason. */
 static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint32_t nr,
 		uint32_t first, struct findings *findings)
 {
 	struct idle_gpu *gpu = &gpus[first];
-	char name[NAME_SIZE], idle[NUMBER_SIZE], part[NUMBER_SIZE] = "";
+	char name[NAME_SIZE], idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
+	char range[NUMBER_SIZE];
 	uint32_t alike = 0;
-	uint64_t idle_ns = 0;
+	uint64_t idle_ns = 0, pause_ns = 0;
 	double sum = 0, least = 1, most = 0;
 
 	for (uint32_t i = first; i < nr; i++) {
@@ -86,7 +106,8 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 		sum += gpus[i].share;
 		least = gpus[i].share < least ? gpus[i].share : least;
 		most = gpus[i].share > most ? gpus[i].share : most;
-		idle_ns += gpus[i].row->busy->idle_ns;
+		idle_ns += idle_ns_of(&gpus[i]);
+		pause_ns += gpus[i].reason.pause_ns;
 	}
 	char *reason = reason_text(input, gpu, alike > 1);
 	if (!reason)
@@ -97,16 +118,17 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 	struct finding finding = {
 		.kind = "idle_gpus",
 		.text = alike == 1 ? text_print("%s is idle %.0f %%%s", name, 100 * sum, reason)
-				   : text_print("%" PRIu32 " of %" PRIu32
-						" GPUs are idle %.0f to %.0f %%%s",
-						alike, input->gpus->nr_rows, 100 * least,
-						100 * most, reason),
-		.evidence = text_print("%s idle%s%s%s", report_summary_time(idle_ns, idle),
-				       alike > 1 ? ", added up" : "", part,
-				       gpu->reason.line ? ""
-				       : gpu->reason.is_recorded
-					       ? "; no line explains half of it"
-					       : "; nothing of the host was recorded"),
+				   : text_print("%" PRIu32 " of %" PRIu32 " GPUs are idle %s %%%s",
+						alike, input->gpus->nr_rows,
+						range_text(least, most, range), reason),
+		.evidence =
+			text_print("%s idle%s%s%s%s%s", report_summary_time(idle_ns, idle),
+				   alike > 1 ? ", added up" : "", part,
+				   gpu->reason.line          ? ""
+				   : gpu->reason.is_recorded ? "; no line explains half of it"
+							     : "; nothing of the host was recorded",
+				   pause_ns ? "; without pauses of " : "",
+				   pause_ns ? report_summary_time(pause_ns, pause) : ""),
 		.cure = cure_of(&gpu->reason),
 		.share = sum / alike,
 		.threshold = IDLE_SHARE,
@@ -135,9 +157,11 @@ int idle_gpus_find(const struct findings_input *input, struct findings *findings
 		if (!window_ns || row->busy->late || row->busy->is_inexact ||
 		    (double)row->busy->idle_ns < IDLE_SHARE * (double)window_ns)
 			continue;
-		gpus[nr] = (struct idle_gpu){
-			.row = row, .share = (double)row->busy->idle_ns / (double)window_ns};
-		result = idle_reason_find(input->hosts, row, &gpus[nr++].reason);
+		struct idle_gpu *gpu = &gpus[nr];
+		*gpu = (struct idle_gpu){.row = row};
+		result = idle_reason_find(input->hosts, row, &gpu->reason);
+		gpu->share = (double)idle_ns_of(gpu) / (double)(window_ns - gpu->reason.pause_ns);
+		nr += gpu->share >= IDLE_SHARE;
 	}
 	for (uint32_t i = 0; i < nr && result == 0; i++)
 		if (!gpus[i].is_told)

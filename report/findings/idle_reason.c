@@ -13,12 +13,38 @@ struct of_gpu {
 	const struct gpu_row *row;
 };
 
-static int is_of_gpu(const void *context, const struct report_leaf *leaf)
+static bool is_pause(const struct of_gpu *of, const struct report_leaf *leaf)
 {
-	const struct of_gpu *of = context;
+	static const char ending[] = "_Idle]pause";
+	const char *name = of->hosts->strings[leaf->name];
+	const size_t length = strlen(name);
 
+	return length >= sizeof(ending) - 1 &&
+	       strcmp(name + length - (sizeof(ending) - 1), ending) == 0;
+}
+
+static bool is_idle_of_gpu(const struct of_gpu *of, const struct report_leaf *leaf)
+{
 	return leaf->kind == REPORT_KIND_IDLE && leaf->gpu == of->row->busy->gpu &&
 	       strcmp(of->hosts->strings[leaf->host], of->row->busy->host) == 0;
+}
+
+static int is_of_gpu(const void *context, const struct report_leaf *leaf)
+{
+	return is_idle_of_gpu(context, leaf) && !is_pause(context, leaf);
+}
+
+static uint64_t pause_ns_of(const struct of_gpu *of)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < of->hosts->nr_leaves; i++) {
+		const struct report_leaf *leaf = &of->hosts->leaves[i];
+
+		if (is_idle_of_gpu(of, leaf) && is_pause(of, leaf))
+			ns += leaf->ns;
+	}
+	return ns < of->row->busy->idle_ns ? ns : of->row->busy->idle_ns;
 }
 
 /* Names that loaders of PyTorch, TensorFlow and of people's own have. */
@@ -72,11 +98,12 @@ int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 	int result = host_lines_init(&lines, hosts, REPORT_PLANE_IDLE, is_of_gpu, &of);
 	if (result)
 		return result;
-	reason->is_recorded = lines.ns > 0;
-	if (lines.nr_lines &&
-	    (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * (double)row->busy->idle_ns) {
+	reason->pause_ns = pause_ns_of(&of);
+	reason->is_recorded = lines.ns > 0 || reason->pause_ns > 0;
+	const double idle_ns = (double)(row->busy->idle_ns - reason->pause_ns);
+	if (lines.nr_lines && (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * idle_ns) {
 		reason->line = lines.lines[0].name;
-		reason->part = (double)lines.lines[0].ns / (double)row->busy->idle_ns;
+		reason->part = (double)lines.lines[0].ns / idle_ns;
 		look_at_paths(&of, reason);
 	}
 	host_lines_fini(&lines);

@@ -22,6 +22,7 @@
 #include "report/names/line_list.h"
 #include "report/names/source_name.h"
 #include "report/names/symbol_part.h"
+#include "report/profile/idle_fold.h"
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"
@@ -357,6 +358,8 @@ static int leaf_text(struct report_names *names, const struct fold_key *key, con
 	uint32_t index = 0;
 
 	*text = kind_name_detail(key->kind, key->copy_kind);
+	if (key->kind == REPORT_KIND_IDLE && key->copy_kind & IDLE_PAUSE)
+		*text = "pause";
 	if (key->kind != RECORD_GPU_KERNEL && key->kind != RECORD_GPU_MODULE)
 		return 0;
 	int error = key->name_id != RECORD_NAME_NONE ? demangled_string(names, key->name_id, &index)

@@ -415,16 +415,18 @@ static int find_stack(struct report_paths *paths, uint32_t stack_id, uint32_t *n
 /* Adds the host's activity as a frame under its stack. */
 static int find_idle(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
 {
+	const uint8_t cause = key->copy_kind & (uint8_t)~IDLE_PAUSE;
 	struct fold_key sample = *key;
 	uint32_t name;
 
-	if (key->copy_kind == IDLE_UNKNOWN)
+	if (cause == IDLE_UNKNOWN)
 		return add_text(paths, REPORT_NODE_ROOT, NO_SAMPLE, node);
-	if (key->copy_kind == IDLE_SHORT)
+	if (cause == IDLE_SHORT)
 		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
-	if (key->copy_kind == IDLE_NOT_ON_CPU)
+	if (cause == IDLE_NOT_ON_CPU)
 		return add_text(paths, REPORT_NODE_ROOT, NOT_ON_CPU, node);
-	sample.kind = (uint8_t)(REPORT_KIND_HOST + key->copy_kind);
+	sample.kind = (uint8_t)(REPORT_KIND_HOST + cause);
+	sample.copy_kind = 0;
 	int error = report_paths_find(paths, &sample, node);
 	if (!error)
 		error = report_names_leaf(paths->names, &sample, REPORT_GPU_NONE, &name);

@@ -25,7 +25,7 @@ static int take_sample(struct fold_row row, report_samples_take *take, void *con
 
 static int take_idle(struct fold_row row, report_samples_take *take, void *context)
 {
-	if (row.key.kind >= IDLE_CAUSES)
+	if ((row.key.kind & ~IDLE_PAUSE) >= IDLE_CAUSES)
 		return -EPROTO;
 	row.key.copy_kind = row.key.kind;
 	row.key.kind = REPORT_KIND_IDLE;

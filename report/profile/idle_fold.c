@@ -83,27 +83,29 @@ static bool is_of(const struct folding *folding, uint32_t index, uint32_t tid, u
 	       folding->samples[index].kind == kind;
 }
 
-static int add_row(const struct folding *folding, uint32_t tid, struct fold_key key, uint64_t ns)
+static int add_row(const struct folding *folding, const struct idle_gap *gap, struct fold_key key,
+		   uint64_t ns)
 {
 	key.process_id = folding->process;
 	key.device_id = folding->device;
-	key.tid = tid;
+	key.tid = gap->tid;
+	key.kind |= gap->is_pause ? IDLE_PAUSE : 0;
 	return ns ? fold_table_add(folding->table, &key, 1, ns, 0) : 0;
 }
 
-static int add(const struct folding *folding, uint32_t tid, const struct host_sample *sample,
-	       uint64_t ns)
+static int add(const struct folding *folding, const struct idle_gap *gap,
+	       const struct host_sample *sample, uint64_t ns)
 {
 	const struct fold_key key = {
 		.stack_id = sample->stack_id, .name_id = sample->name_id, .kind = sample->kind};
 
-	return add_row(folding, tid, key, ns);
+	return add_row(folding, gap, key, ns);
 }
 
-static int add_unexplained(const struct folding *folding, uint32_t tid, enum idle_cause cause,
-			   uint64_t ns)
+static int add_unexplained(const struct folding *folding, const struct idle_gap *gap,
+			   enum idle_cause cause, uint64_t ns)
 {
-	return add_row(folding, tid, (struct fold_key){.kind = (uint8_t)cause}, ns);
+	return add_row(folding, gap, (struct fold_key){.kind = (uint8_t)cause}, ns);
 }
 
 static uint64_t overlap_of(const struct idle_gap *gap, const struct host_sample *sample)
@@ -125,7 +127,7 @@ static int add_waits(const struct folding *folding, const struct idle_gap *gap, 
 	for (; is_of(folding, i, gap->tid, HOST_SAMPLE_OFF_CPU) && !error; i++) {
 		uint64_t ns = overlap_of(gap, &folding->samples[i]);
 
-		error = add(folding, gap->tid, &folding->samples[i], ns);
+		error = add(folding, gap, &folding->samples[i], ns);
 		*rest -= ns;
 		if (folding->samples[i].time_ns >= gap->end_ns)
 			break;
@@ -161,7 +163,7 @@ static int add_samples(const struct folding *folding, const struct idle_gap *gap
 		part += room_of(gap, sample);
 		uint64_t sum = room >> 64 ? whole * (uint64_t)(i + 1 == count)
 					  : (uint64_t)(part * whole / room);
-		error = add(folding, gap->tid, sample, sum - given);
+		error = add(folding, gap, sample, sum - given);
 		given = sum;
 	}
 	return error;
@@ -187,8 +189,7 @@ static int add_gap(const struct folding *folding, const struct idle_gap *gap)
 	if (!error)
 		error = add_samples(folding, gap, first, end - first, &rest);
 	if (!error)
-		error = add_unexplained(folding, gap->tid, seen ? IDLE_NOT_ON_CPU : IDLE_UNKNOWN,
-					rest);
+		error = add_unexplained(folding, gap, seen ? IDLE_NOT_ON_CPU : IDLE_UNKNOWN, rest);
 	return error;
 }
 
@@ -229,7 +230,7 @@ int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
 		find_ticks(&folding);
 	for (uint32_t i = 0; i < nr_gaps && !error; i++)
 		error = gaps[i].tid ? add_gap(&folding, &gaps[i])
-				    : add_unexplained(&folding, 0, IDLE_UNKNOWN,
+				    : add_unexplained(&folding, &gaps[i], IDLE_UNKNOWN,
 						      gaps[i].end_ns - gaps[i].start_ns);
 	return error;
 }

@@ -18,10 +18,14 @@ enum idle_cause {
 	IDLE_CAUSES,
 };
 
+/* Beside the cause: the time was in a pause. */
+#define IDLE_PAUSE 0x80u
+
 /* A time without work on a device. A launch of that thread ended it. */
 struct idle_gap {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;              /* 0: not known */
+	bool is_pause;             /* it happens a few times in a run at most, as a start does */
 };
 
 /* Adds the gaps of one process on one device to the table, with exactly their whole time and with process and device

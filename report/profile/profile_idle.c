@@ -22,6 +22,10 @@ struct folding {
 	uint64_t left_out; /* records and samples that were not kept */
 };
 
+/* A gap is a pause from here on, if it is a tenth of the time from the device's first work to its last, too. So a
+ * device has nine at most. */
+#define PAUSE_MIN_NS UINT64_C(1000000000)
+
 /* A gap, and the process whose launch ended it. */
 struct gap {
 	struct idle_gap gap;
@@ -33,6 +37,7 @@ struct device {
 	struct idle_work *work; /* owns */
 	uint32_t nr_work;
 	uint64_t records, from_ns, to_ns;
+	uint64_t window_ns; /* from its first work to its last */
 };
 
 static uint64_t idle_ns(const struct timeline_entry *entry, struct timeline_sums *sums)
@@ -80,7 +85,8 @@ static int by_process(const void *a, const void *b)
 }
 
 /* If the clocks make no sense, the thread is not known. */
-static struct gap gap_before(const struct idle_work *last, const struct idle_work *next)
+static struct gap gap_before(const struct device *device, const struct idle_work *last,
+			     const struct idle_work *next)
 {
 	struct gap gap = {
 		.gap = {.start_ns = last->end_ns + next->clock_offset_ns,
@@ -90,7 +96,9 @@ static struct gap gap_before(const struct idle_work *last, const struct idle_wor
 	};
 
 	if (gap.gap.start_ns > gap.gap.end_ns)
-		gap.gap = (struct idle_gap){last->end_ns, next->start_ns, 0};
+		gap.gap = (struct idle_gap){last->end_ns, next->start_ns, 0, false};
+	const uint64_t ns = gap.gap.end_ns - gap.gap.start_ns;
+	gap.gap.is_pause = ns >= PAUSE_MIN_NS && ns >= device->window_ns / 10;
 	return gap;
 }
 
@@ -111,7 +119,7 @@ static int find_gaps(struct device *device, const struct roster *roster, struct 
 			return -EPROTO;
 		if (work[i - 1].end_ns < device->from_ns || work[i].start_ns > device->to_ns)
 			continue;
-		(*gaps)[(*nr_gaps)++] = gap_before(&work[i - 1], &work[i]);
+		(*gaps)[(*nr_gaps)++] = gap_before(device, &work[i - 1], &work[i]);
 		*ns += work[i].start_ns - work[i - 1].end_ns;
 	}
 	if (*nr_gaps)
@@ -136,8 +144,8 @@ static int fold_process(const struct folding *folding, uint32_t device, const st
 	struct idle_gap *plain = malloc(nr_gaps * sizeof(*plain));
 	struct host_sample *samples = NULL;
 	uint32_t nr_samples;
-	int error = plain ? store_kept_read(folding->database, KEPT_HOST, gaps[0].process_id, &samples,
-						    &nr_samples)
+	int error = plain ? store_kept_read(folding->database, KEPT_HOST, gaps[0].process_id,
+					    &samples, &nr_samples)
 			  : -ENOMEM;
 
 	for (uint32_t i = 0; i < nr_gaps && !error; i++)
@@ -191,6 +199,8 @@ static int fold_device(struct folding *folding, const struct timeline_entry *ent
 	struct gap *gaps = NULL;
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
+
+	device.window_ns = sums.last_ns - sums.first_ns;
 	int error = store_idle_read_work(folding->database, device.id, device.writer, &device.work,
 					 &device.nr_work, &device.records, &device.from_ns,
 					 &device.to_ns);
@@ -246,7 +256,8 @@ int profile_idle_load(struct database *database, const struct collection *collec
 		return -ENOMEM;
 	if (nr_samples == 0)
 		return 0;
-	error = database_query_number(database, "SELECT sum(count) FROM sample_blocks WHERE sort = 0", &nr_kept);
+	error = database_query_number(
+		database, "SELECT sum(count) FROM sample_blocks WHERE sort = 0", &nr_kept);
 	if (!error && (uint64_t)nr_kept > nr_samples)
 		error = -EPROTO;
 	folding.left_out = nr_samples - (uint64_t)nr_kept;

@@ -18,7 +18,7 @@ print('%s host: its life is explained: %.1f %%' % ('ok     ' if ok else 'NOT OK 
 idle, unknown = {}, {}
 for line in open(sys.argv[4]):
     stack, ns = line.rsplit(' ', 1)
-    leaf = stack.rsplit(';', 1)[1]
+    leaf = stack.rsplit(';', 1)[1].removesuffix('pause')
     idle[leaf] = idle.get(leaf, 0) + int(ns)
     if '[unknown]' in stack:
         unknown[leaf] = unknown.get(leaf, 0) + int(ns)

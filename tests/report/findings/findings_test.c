@@ -287,6 +287,22 @@ static void an_idle_gpu_that_no_line_explains_is_told_without_one(void **state)
 		       "410.000 ms idle; no line explains half of it");
 }
 
+static void pauses_are_left_out(void **state)
+{
+	(void)state;
+	plant_gpu(1, 500 * MS, 1500 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:main:1", "[CPU]", "[GPU1_Idle]pause", 1,
+		   1, 1300 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:save:2", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   150 * MS);
+	run.input.hosts = &run.hosts.tree;
+	assert_finding("idle_gpus", "GPU 1 on node0 is idle 29 %: rank 1 works in train.py:save:2",
+		       "200.000 ms idle, 75 % of it there; without pauses of 1.300 s");
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:main:1", "[CPU]", "[GPU1_Idle]pause", 1,
+		   1, 100 * MS);
+	assert_none();
+}
+
 static void gpus_that_idle_alike_are_one_finding(void **state)
 {
 	(void)state;
@@ -424,6 +440,7 @@ int main(void)
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
 		TEST(an_idle_gpu_is_found_with_its_loader),
 		TEST(an_idle_gpu_that_no_line_explains_is_told_without_one),
+		TEST(pauses_are_left_out),
 		TEST(gpus_that_idle_alike_are_one_finding),
 		TEST(idle_time_between_capture_windows_is_none),
 		TEST(allocations_in_every_step_are_found),

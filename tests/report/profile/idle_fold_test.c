@@ -92,7 +92,7 @@ static struct host_sample wait(uint32_t tid, uint64_t start_ns, uint64_t end_ns,
 
 static void waits_count_by_what_lies_in_the_gap(void **state)
 {
-	const struct idle_gap gap = {1000, 2000, 7};
+	const struct idle_gap gap = {1000, 2000, 7, false};
 	struct host_sample samples[] = {
 		wait(7, 1900, 2500, 3), /* out of order, and beyond the end */
 		wait(7, 500, 1100, 1),  wait(7, 1200, 1500, 2),
@@ -111,7 +111,7 @@ static void waits_count_by_what_lies_in_the_gap(void **state)
 
 static void the_rest_is_shared_by_the_samples_on_the_cpu_in_the_gap(void **state)
 {
-	const struct idle_gap gap = {1000, 2000, 7};
+	const struct idle_gap gap = {1000, 2000, 7, false};
 	struct host_sample samples[] = {
 		cpu(7, 1000, 100, 8), /* before the gap */
 		cpu(7, 1300, 400, 1),   cpu(7, 1800, 400, 1),
@@ -129,7 +129,7 @@ static void the_rest_is_shared_by_the_samples_on_the_cpu_in_the_gap(void **state
 
 static void shares_lose_no_nanosecond(void **state)
 {
-	const struct idle_gap gap = {0, 1000, 7};
+	const struct idle_gap gap = {0, 1000, 7, false};
 	struct host_sample samples[] = {cpu(7, 100, 3000, 1), cpu(7, 200, 3000, 2),
 					cpu(7, 300, 1000, 3)};
 
@@ -143,7 +143,8 @@ static void shares_lose_no_nanosecond(void **state)
 
 static void the_next_sample_has_what_of_its_period_lies_in_the_gap(void **state)
 {
-	const struct idle_gap gaps[] = {{1000, 1100, 7}, {5000, 5100, 7}, {9000, 9100, 7}};
+	const struct idle_gap gaps[] = {
+		{1000, 1100, 7, false}, {5000, 5100, 7, false}, {9000, 9100, 7, false}};
 	struct host_sample samples[] = {cpu(7, 2000, 950, 1), cpu(7, 6000, 900, 2)};
 
 	(void)state;
@@ -156,7 +157,7 @@ static void the_next_sample_has_what_of_its_period_lies_in_the_gap(void **state)
 /* 8,000 ns asleep, which nobody recorded, and 6,000 ns of work, with a tick in each 1,000 ns. */
 static void a_sample_is_given_no_more_than_its_period(void **state)
 {
-	const struct idle_gap gaps[] = {{10000, 18000, 7}, {20000, 26000, 7}};
+	const struct idle_gap gaps[] = {{10000, 18000, 7, false}, {20000, 26000, 7, false}};
 	struct host_sample samples[] = {
 		cpu(8, 500, 1000, 9),   cpu(7, 10010, 1000, 1), cpu(7, 18500, 1000, 1),
 		cpu(7, 20500, 1000, 2), cpu(7, 21500, 1000, 2), cpu(7, 22500, 1000, 2),
@@ -174,8 +175,8 @@ static void a_sample_is_given_no_more_than_its_period(void **state)
 
 static void that_no_tick_saw_the_thread_is_said_only_where_one_would_have(void **state)
 {
-	const struct idle_gap before = {100, 900, 7}, within = {2000, 2999, 7},
-			      longer = {2000, 3000, 7}, behind = {4000, 6000, 7};
+	const struct idle_gap before = {100, 900, 7, false}, within = {2000, 2999, 7, false},
+			      longer = {2000, 3000, 7, false}, behind = {4000, 6000, 7, false};
 	struct host_sample samples[] = {cpu(8, 1000, 1000, 9), cpu(8, 5000, 1000, 9)};
 
 	(void)state;
@@ -192,7 +193,7 @@ static void that_no_tick_saw_the_thread_is_said_only_where_one_would_have(void *
 
 static void gaps_of_no_known_thread_are_unknown(void **state)
 {
-	const struct idle_gap gaps[] = {{1000, 1100, 0}, {2000, 2050, 9}};
+	const struct idle_gap gaps[] = {{1000, 1100, 0, false}, {2000, 2050, 9, false}};
 	struct host_sample samples[] = {cpu(0, 1050, 100, 1), cpu(7, 2010, 100, 2)};
 
 	(void)state;
@@ -206,7 +207,7 @@ static void gaps_of_no_known_thread_are_unknown(void **state)
 
 static void waits_that_cannot_be_are_cut_and_the_sum_stays(void **state)
 {
-	const struct idle_gap gap = {1000, 2000, 7};
+	const struct idle_gap gap = {1000, 2000, 7, false};
 	struct host_sample samples[] = {
 		wait(7, 900, 1500, 1),
 		wait(7, 1000, 1600, 2),
@@ -267,7 +268,7 @@ static void any_gaps_and_samples_add_up_and_waits_are_exact(void **state)
 			uint64_t start = i * (SPAN / GAPS) + random_below(&seed, 50);
 
 			gaps[i] = (struct idle_gap){start, start + 1 + random_below(&seed, 50),
-						    t + 1};
+						    t + 1, false};
 			whole += gaps[i].end_ns - gaps[i].start_ns;
 			for (uint64_t ns = start; ns < gaps[i].end_ns; ns++)
 				waits[t] += waiting[t][ns];

@@ -12,12 +12,12 @@
 #include <cmocka.h>
 
 #include "aggregator/core/fold_table.h"
-#include "report/writers/folded_writer.h"
 #include "aggregator/profile/idle_log.h"
+#include "proto/batch/message_seq.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_summary.h"
-#include "proto/batch/message_seq.h"
+#include "report/writers/folded_writer.h"
 #include "tests/aggregator/store/store_fixture.h"
 
 #define TEXT(text)                                                                                 \
@@ -258,6 +258,27 @@ static void gaps_stand_under_what_the_launching_thread_did(void **state)
 	profile_destroy(profile);
 }
 
+/* 4 s of 10, and then 950 ms and 1.05 s of them: a tenth, and at least a second. */
+static void long_gaps_are_pauses(void **state)
+{
+	const struct kernel kernels[] = {
+		{0, 100, 7}, {4000100, 5000000, 7}, {5950000, 8000000, 7}, {9050000, 10000000, 7}};
+	const struct host_sample samples[] = {wait_for(7, 100, 1100), wait_for(7, 4000000, 4500000),
+					      wait_for(7, 7900000, 8500000)};
+
+	(void)state;
+	begin_life();
+	add_samples(1, samples, LENGTH(samples));
+	add_kernels(1, kernels, LENGTH(kernels));
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 950000000\n"
+			  "[unknown];[GPU5_Idle]pause 4548900000\n"
+			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle]pause 501100000\n");
+	struct profile *profile = load();
+	assert_sums_are_exact(profile);
+	profile_destroy(profile);
+}
+
 static void without_samples_there_is_no_such_plane(void **state)
 {
 	const struct kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
@@ -402,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(gaps_stand_under_what_the_launching_thread_did),
+		TEST(long_gaps_are_pauses),
 		TEST(without_samples_there_is_no_such_plane),
 		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
 		TEST(a_clock_that_is_not_known_tells_no_thread),
