@@ -54,7 +54,8 @@ static void gpu_has_the_uuid_that_others_show(void **state)
 	add_device(profile.collection, 3, 4, "NVIDIA H100 MIG 1g.10gb");
 	add_device(profile.collection, 3, 5, "NVIDIA H100 MIG 2g.20gb");
 	add_device(profile.collection, 4, 0, "NVIDIA H100");
-	struct export_places *places = export_places_create(&profile, &tree, "u");
+	struct export_places *places =
+		export_places_create(&profile, &tree, "u", EXPORT_CLICKHOUSE);
 	assert_non_null(places);
 	expect_gpu(places, 0,
 		   "\"gpu_uuid\":\"GPU-ab000000-0000-0000-0000-000000000000\","
