@@ -71,7 +71,8 @@ PARTITION BY toYYYYMM(time)
 ORDER BY (source, batch, reason)
 SETTINGS non_replicated_deduplication_window = 10000;
 
--- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice.
+-- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice. A
+-- source with the writer `withdrawn` claims none: another export of its profile began at the same time.
 -- Equal rows may stand several times until parts are merged.
 CREATE TABLE IF NOT EXISTS flamegrid.writers (
 	source LowCardinality(String),

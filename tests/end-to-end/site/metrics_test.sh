@@ -5,8 +5,8 @@ reader=$(realpath "$(dirname "$0")/metrics_reader.py")
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/site_harness.sh"
 prometheus=$1 promtool=$2
-agent=''
-at_end() { kill -9 $service $agent $silent ${rank_pid[*]} 2>/dev/null; }
+agent='' second=''
+at_end() { kill -9 $service $agent $second $silent ${rank_pid[*]} 2>/dev/null; }
 at_aggregator=127.0.0.1:$((port + 1)) at_agent=127.0.0.1:$((port + 2))
 
 start_service --metrics $((port + 1))
@@ -51,6 +51,16 @@ for from in "$at_aggregator" "$at_agent"; do
 	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
 done
 compared python3 "$reader" prometheus "$prometheus" "$scratch" $((port + 3)) "$at_aggregator" "$at_agent"
+
+# Somebody else has the port: that costs the metrics alone.
+mkfifo "$scratch/second.ready"
+"$flamegrid" aggregate --listen "ipc://$scratch/second" --store "$scratch/second.db" --metrics $((port + 1)) 2> >(tee -p "$scratch/second.ready" >"$scratch/second.log") 7<&- &
+second=$!
+grep -m1 -q 'listening on' "$scratch/second.ready"
+kill -TERM $second
+wait $second
+same "the status of an aggregator without its metrics' port" $? 0
+contains "it says what it lacks, and where" "$scratch/second.log" "--metrics: cannot listen on 127.0.0.1:$((port + 1)): Address already in use; there are no metrics"
 
 kill -TERM $agent
 wait $agent
