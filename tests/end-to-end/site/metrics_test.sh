@@ -30,11 +30,14 @@ for r in 0 1; do
 done
 FAKE_CUDA_HOST_SEED=1 FAKE_CUDA_TRUTH=$scratch/own.truth "$flamegrid" run -q --agent "$scratch/agent" -- $work --launches 500 >"$scratch/own.out" 2>"$scratch/own.err" 7<&-
 same "the status of the agent's job" $? 0
-for job in red blue; do
+# A job whose nodes fold their own events.
+for r in 0 1; do rank green $r 2 $r "${site[@]}" --aggregate node -- $work --launches 600; done
+for job in red blue green; do
 	for r in 0 1; do await $job $r 0; done
 	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
 done
-truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue}.truth.[01] "$scratch/own.truth")
+check "green's profile as one store" "$flamegrid" merge -o "$scratch/green" "$scratch/jobs/$user-green"
+truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue,green}.truth.[01] "$scratch/own.truth")
 truth_ns=$((truth_ns + $(total_ns "$nccl")))
 
 # WHAT, what the metrics say, and what is expected, on lines.
@@ -43,12 +46,12 @@ compared() {
 	same "${2##*/} $3 ended" "$? $(cat "$scratch/compared.err")" "0 "
 	while IFS=$'\t' read -r what is expected; do same "$what" "$is" "$expected"; done <"$scratch/compared"
 }
-compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db "$nccl/profile.db"
+compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db "$nccl/profile.db" "$scratch/green/profile.db"
 
 for from in "$at_aggregator" "$at_agent"; do
 	python3 "$reader" get "http://$from/metrics" >"$scratch/metrics.txt"
 	same "promtool takes those of $from" "$("$promtool" check metrics <"$scratch/metrics.txt" 2>&1) $?" " 0"
-	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
+	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|green|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
 done
 compared python3 "$reader" prometheus "$prometheus" "$scratch" $((port + 3)) "$at_aggregator" "$at_agent"
 
