@@ -38,8 +38,8 @@ struct board_profile {
 struct metrics_board *metrics_board_create(void);
 void metrics_board_destroy(struct metrics_board *board);
 
-/* board may be NULL, and the store, here and below: then NCCL's waits are not known. pages: of nodes that fold their own
- * events, borrowed until the profile leaves; NULL: there are none. Without memory the profile joins none. */
+/* board may be NULL, and the store, here and below: then NCCL's waits are not known. pages: of nodes that fold
+ * their own events, borrowed until the profile leaves; NULL: there are none. Without memory the profile joins none. */
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
 			const struct collection *collection, struct store *store,
 			const struct page_set *pages, uint64_t now_ns);

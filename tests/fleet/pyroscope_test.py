@@ -6,6 +6,7 @@ import base64
 import collections
 import os
 import shutil
+import subprocess
 import sys
 
 from fleet_fixture import BUILD, Fixture, add, truth
@@ -120,6 +121,39 @@ def knows_who_pushes(test, one):
         test.check(words, done.returncode == 1 and words in done.stderr, done.stderr)
 
 
+def by_plane(sums):
+    totals = collections.defaultdict(lambda: [0, 0, 0])
+    for (host, rank, gpu, plane, _, _), values in sums.items():
+        add(totals, (host, rank, gpu, plane), values)
+    return dict(totals)
+
+
+def is_pushed_by_its_aggregator(test):
+    """While the job runs, names become known, and its last look has the rest."""
+    front = PyroscopeFront()
+    target = target_of(test, front, "live", ["interval 1"])
+    endpoint, store = "ipc://" + test.path("aggregator"), test.path("live.db")
+    aggregator = subprocess.Popen([f"{BUILD}/bin/flamegrid-aggregator", "--listen", endpoint, "--store", store, "--export", target],
+                                  stderr=subprocess.PIPE, text=True)
+    aggregator.stderr.readline()
+    agent = subprocess.Popen([f"{BUILD}/bin/flamegrid-agent", "--connect", endpoint, "--socket", test.path("agent"), "--devices",
+                              test.devices], stderr=subprocess.PIPE, text=True)
+    agent.stderr.readline()
+    for _ in range(2):
+        job = subprocess.run([f"{BUILD}/tests/fake_ranks", "--ranks", "2", "--steps", "400"], capture_output=True,
+                             env=dict(os.environ, FLAMEGRID_SOCKET=test.path("agent"),
+                                      CUDA_INJECTION64_PATH=f"{BUILD}/lib/libflamegrid_inject.so"))
+        test.check("the job", job.returncode == 0, job.stderr)
+    agent.terminate()
+    agent.communicate()
+    aggregator.terminate()
+    words = aggregator.communicate()[1]  # the sender keeps it open until its last look
+    test.check("the aggregator's end", aggregator.returncode == 0 and "rows exported" in words and "not exported" not in words, words)
+    got, want = by_plane(decoded(test, front, "live")), by_plane(truth_of(store))
+    test.check("sums of a place and plane", got == want and want, (got, want))
+    test.check("the contract is kept", not front.wrong, front.wrong)
+
+
 def is_killed(test, one, both):
     """Killed at a step, and again while it repeats: at most what was on its way, one place's rows, is there twice."""
     shim = os.path.join(BUILD, "tests", "libkill_at.so")
@@ -162,6 +196,7 @@ def main():
     answers_are_lost(test, one, both)
     is_refused(test, one)
     knows_who_pushes(test, one)
+    is_pushed_by_its_aggregator(test)
     is_killed(test, one, both)
     test.finish()
 
