@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "http_post.h"
 
@@ -13,6 +14,8 @@
 
 #define SAID_MAX 300 /* bytes of an answer in a message */
 #define HEADERS  2u
+
+#define TOO_MANY_REQUESTS 429
 
 struct pyroscope {
 	const struct export_target *target;
@@ -70,6 +73,13 @@ int pyroscope_push(struct pyroscope *pyroscope, const void *body, size_t size, b
 	struct http_reply *reply = &pyroscope->reply;
 	int status = http_post_send(pyroscope->post, &request, reply, error);
 
+	/* A server takes only so many bytes a second. */
+	for (uint32_t waited_s = 0; !status && reply->status == TOO_MANY_REQUESTS &&
+				    waited_s < pyroscope->target->timeout_s;
+	     waited_s++) {
+		sleep(1);
+		status = http_post_send(pyroscope->post, &request, reply, error);
+	}
 	*refused = is_refusal(reply);
 	if (status || reply->status == 200)
 		return status;

@@ -15,7 +15,8 @@ struct pyroscope;
 int pyroscope_open(const struct export_target *target, struct pyroscope **pyroscope, char **error);
 void pyroscope_close(struct pyroscope *pyroscope); /* accepts NULL */
 
-/* Pushes one series. 0: the server has it. -EIO: there was no answer; -EPROTO: the answer is another one; *refused: the
+/* Pushes one series. If the server takes no more just now (HTTP status 429), it waits, at most the target's
+ * timeout. 0: the server has it. -EIO: there was no answer; -EPROTO: the answer is another one; *refused: the
  * server has nothing of it, because it said so or was not reached; else that is not known. */
 int pyroscope_push(struct pyroscope *pyroscope, const void *body, size_t size, bool *refused,
 		   char **error);

@@ -86,10 +86,11 @@ def answers_are_lost(test, one, both):
 def is_refused(test, one):
     front = PyroscopeFront()
     target, here = target_of(test, front), place(test, one, "refused")
-    for fault, words in (("refused", "not in the ingestion window"), ("429", "rate limit")):
-        front.faults = [fault]
-        done = test.export(here, target)
-        test.check(f"refused ({fault}): the server's words", done.returncode == 1 and words in done.stderr, done.stderr)
+    for faults, words in ((["refused"], "not in the ingestion window"), (["429"] * 2, "rate limit")):
+        front.faults = list(faults)
+        done = test.export(here, target_of(test, front, "target", ["timeout 1"]))
+        test.check(f"{faults[0]}: the server's words", done.returncode == 1 and words in done.stderr, done.stderr)
+    front.faults = ["429"]
     done = test.export(here, target)
     test.check("then it takes all", (done.returncode, "twice" in done.stderr) == (0, False), done.stderr)
     exact(test, "refused pushes count once", front, one)
