@@ -102,11 +102,10 @@ static int look_for_rows(struct claiming *claiming)
 		return status;
 	return error_text_set(
 		claiming->error, -EEXIST,
-		"%s: the server has %" PRIu64
-		" rows of this profile, or of its parts, that %s" EXPORT_JOURNAL_SUFFIX
+		"%s: the server has %" PRIu64 " rows of this profile, or of its parts, that %s"
 		" does not know: delete the rows whose source is of (SELECT source FROM "
 		"writers WHERE writer IN (%s)), and export again",
-		claiming->store_path, rows, claiming->store_path, claiming->list);
+		claiming->store_path, rows, export_journal_path(claiming->journal), claiming->list);
 }
 
 static int look_for_rivals(struct claiming *claiming)
@@ -195,9 +194,8 @@ static int check_profile(struct claiming *claiming)
 		return status;
 	return strstr(claiming->list, *profile ? profile : claiming->source)
 		       ? 0
-		       : error_text_set(claiming->error, -EINVAL,
-					"%s" EXPORT_JOURNAL_SUFFIX " is another profile's",
-					claiming->store_path);
+		       : error_text_set(claiming->error, -EINVAL, "%s is another profile's",
+					export_journal_path(claiming->journal));
 }
 
 int export_claim_make(struct export_server *server, struct export_journal *journal,

@@ -118,7 +118,7 @@ static int refuse(const struct export_journal *journal, const char *why, char **
 	return error_text_set(
 		error, -EPROTO,
 		"%s: this journal is damaged (%s), so nothing is sent: delete it, and "
-		"export again, which says which rows to delete (docs/how-to/fleet.md)",
+		"export again (docs/how-to/fleet.md says what comes of that)",
 		journal->path, why);
 }
 
@@ -185,12 +185,13 @@ static int prepare(struct export_journal *journal, char **error)
 		      : check(journal, export_schema_heads_fit, error);
 }
 
-int export_journal_open(const char *store_path, struct export_journal **journal, char **error)
+int export_journal_open(const char *store_path, const char *suffix, struct export_journal **journal,
+			char **error)
 {
 	*journal = calloc(1, sizeof(**journal));
 	if (!*journal)
 		return -ENOMEM;
-	if (asprintf(&(*journal)->path, "%s" EXPORT_JOURNAL_SUFFIX, store_path) < 0) {
+	if (asprintf(&(*journal)->path, "%s%s", store_path, suffix) < 0) {
 		(*journal)->path = NULL;
 		return -ENOMEM;
 	}
@@ -214,6 +215,11 @@ void export_journal_close(struct export_journal *journal)
 	database_close(journal->database);
 	free(journal->path);
 	free(journal);
+}
+
+const char *export_journal_path(const struct export_journal *journal)
+{
+	return journal->path;
 }
 
 /* ---- words */

@@ -15,15 +15,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define EXPORT_JOURNAL_SUFFIX   ".export" /* behind the path of the store */
-#define EXPORT_JOURNAL_WORD_MAX 512u      /* bytes of a word, with the NUL */
+/* Behind the path of the store. */
+#define EXPORT_JOURNAL_CLICKHOUSE ".export"
+#define EXPORT_JOURNAL_PYROSCOPE  ".export-pyroscope"
+
+#define EXPORT_JOURNAL_WORD_MAX 512u /* bytes of a word, with the NUL */
 
 struct export_journal;
 
-/* Opens or makes the journal of the store with this path. -EBUSY: another process has it; -EPROTO, as from all
- * functions that read: the file is damaged. Call export_journal_close() in either case. */
-int export_journal_open(const char *store_path, struct export_journal **journal, char **error);
+/* Opens or makes the journal of the store with this path. suffix: one of those above. -EBUSY: another process has it;
+ * -EPROTO, as from all functions that read: the file is damaged. Call export_journal_close() in either case. */
+int export_journal_open(const char *store_path, const char *suffix, struct export_journal **journal,
+			char **error);
 void export_journal_close(struct export_journal *journal); /* accepts NULL */
+
+/* The journal's path. Borrowed until close. */
+const char *export_journal_path(const struct export_journal *journal);
 
 /* Words that are kept: "" if there is none. word has EXPORT_JOURNAL_WORD_MAX bytes. */
 int export_journal_read(struct export_journal *journal, const char *name, char *word, char **error);

@@ -77,10 +77,10 @@ static int check_destination(struct exporting *exporting)
 	exporting->is_bound = *known != '\0';
 	if (!status && exporting->is_bound && strcmp(known, exporting->destination) != 0)
 		status = error_text_set(exporting->error, -EINVAL,
-					"%s" EXPORT_JOURNAL_SUFFIX
-					": this profile is exported to %s, "
+					"%s: this profile is exported to %s, "
 					"not to %s",
-					exporting->store_path, known, exporting->destination);
+					export_journal_path(exporting->journal), known,
+					exporting->destination);
 	return status;
 }
 
@@ -263,7 +263,11 @@ int profile_export(const char *store_path, struct export_server *server, bool sk
 	*result = (struct profile_export_result){0};
 	if (stat(store_path, &info))
 		return error_text_set(error, -errno, "%s: %s", store_path, strerror(errno));
-	int status = export_journal_open(store_path, &exporting.journal, error);
+	int status = export_journal_open(store_path,
+					 server->target->kind == EXPORT_PYROSCOPE
+						 ? EXPORT_JOURNAL_PYROSCOPE
+						 : EXPORT_JOURNAL_CLICKHOUSE,
+					 &exporting.journal, error);
 	if (!status)
 		status = export_open(&exporting, skips_unchanged);
 	export_journal_close(exporting.journal);

@@ -21,7 +21,8 @@ struct fixture {
 static void reopen(struct fixture *fixture)
 {
 	export_journal_close(fixture->journal);
-	assert_int_equal(export_journal_open(fixture->store, &fixture->journal, &fixture->error),
+	assert_int_equal(export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE,
+					     &fixture->journal, &fixture->error),
 			 0);
 }
 
@@ -32,7 +33,8 @@ static int set_up(void **state)
 	strcpy(fixture->folder, "/tmp/flamegrid-test.XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	snprintf(fixture->store, sizeof(fixture->store), "%s/profile.db", fixture->folder);
-	snprintf(fixture->path, sizeof(fixture->path), "%s" EXPORT_JOURNAL_SUFFIX, fixture->store);
+	snprintf(fixture->path, sizeof(fixture->path), "%s" EXPORT_JOURNAL_CLICKHOUSE,
+		 fixture->store);
 	reopen(fixture);
 	*state = fixture;
 	return 0;
@@ -245,7 +247,9 @@ static void second_process_is_refused(void **state)
 	char *error = NULL;
 
 	assert_int_equal(export_journal_write(fixture->journal, "a", "b", &fixture->error), 0);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EBUSY);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EBUSY);
 	assert_non_null(strstr(error, "another process"));
 	free(error);
 	export_journal_close(other);
@@ -263,7 +267,9 @@ static void damaged_file_is_an_error(void **state)
 	for (int i = 0; i < 2000; i++)
 		fputs("no database", file);
 	fclose(file);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EPROTO);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EPROTO);
 	assert_non_null(error);
 	free(error);
 	export_journal_close(other);
@@ -278,7 +284,8 @@ static uint64_t try_changed(struct fixture *fixture, const uint64_t *counts, siz
 	uint64_t rows = 0;
 	bool fell;
 
-	int status = export_journal_open(fixture->store, &fixture->journal, &error);
+	int status = export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE,
+					 &fixture->journal, &error);
 	if (!status)
 		status = export_journal_read(fixture->journal, "source", word, &error);
 	if (!status) {
@@ -350,7 +357,9 @@ static void damaged_sum_is_named(void **state)
 	fseek(file, -1, SEEK_CUR);
 	fputc('g', file);
 	fclose(file);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EPROTO);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EPROTO);
 	assert_non_null(strstr(error, fixture->path));
 	assert_non_null(strstr(error, "this journal is damaged (its checksums do not fit)"));
 	assert_non_null(strstr(error, "docs/how-to/fleet.md"));

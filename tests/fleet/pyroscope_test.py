@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 
+from clickhouse_front import Front, ModelEngine
 from fleet_fixture import BUILD, Fixture, add, truth
-from fleet_test import place
+from fleet_test import exact as clickhouse_exact, place
 from pyroscope_front import PyroscopeFront, decode, told
 
 READER = sys.argv[1:3]
@@ -63,6 +64,16 @@ def grows(test, one, both):
                all("gpu_uuid" in dict(labels) for labels in places if "gpu" in dict(labels)), places)
 
 
+def goes_to_both(test, one):
+    """A profile may be in ClickHouse, too: each server has a journal of its own."""
+    front, other = PyroscopeFront(), Front(ModelEngine())
+    here = place(test, one, "both servers")
+    done = [test.export(here, target) for target in (target_of(test, front), test.target(other.url, "clickhouse"))]
+    test.check("a profile goes to both kinds of servers", [one.returncode for one in done] == [0, 0], done)
+    exact(test, "beside ClickHouse", front, one)
+    clickhouse_exact(test, "beside Pyroscope", other, one)
+
+
 def answers_are_lost(test, one, both):
     """A push whose answer was lost comes again as it was: an id, labels and time for each."""
     for fault, repeats in (("no answer", 1), ("500", 1), ("close", 0)):
@@ -71,7 +82,8 @@ def answers_are_lost(test, one, both):
         target, here = target_of(test, front), place(test, one, what)
         front.faults = [fault]
         failed = test.export(here, target)
-        test.check(what + ": it is said", failed.returncode == 1 and "not exported" in failed.stderr, failed.stderr)
+        test.check(what + ": it is said", failed.returncode == 1 and "not exported" in failed.stderr and "\x1b" not in failed.stderr,
+                   failed.stderr)
         done = test.export(here, target)
         test.check(what + ": the next one says that it may count twice",
                    done.returncode == 0 and "may count" in done.stderr and "twice" in done.stderr, done.stderr)
@@ -194,6 +206,7 @@ def main():
     one, other = test.record("one", "--steps", "20"), test.record("other", "--steps", "30", "--late-gpu", "1:2000")
     both = test.merge("both", one, other)
     grows(test, one, both)
+    goes_to_both(test, one)
     answers_are_lost(test, one, both)
     is_refused(test, one)
     knows_who_pushes(test, one)
