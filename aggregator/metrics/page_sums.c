@@ -149,31 +149,26 @@ static int read_names(const struct page_set *set, uint32_t index, struct page_wr
 
 /* ---- sums */
 
-/* The columns of an entry: UUID, index, names of device and host, level, records, sum, busy, first, last, late, and
- * whether its process has an entry for all kernels. */
-#define ENTRY(device, host, whole)                                                                 \
-	"SELECT " device ", " host ", t.level, max(t.records, 0), max(t.sum_ns, 0),"               \
-	" max(t.busy_ns, 0), max(t.last_ns - t.first_ns, 0), max(t.late_ns, 0), " whole            \
-	" FROM timelines t "
-#define DEVICE "d.uuid, d.device_index, d.name"
-static const char entries
-	[] = ENTRY(DEVICE, "h.node",
-		   "0") "JOIN devices d ON d.id = t.device_id"
-			" JOIN hosts h ON h.id = d.host WHERE t.level = 1 UNION ALL " ENTRY(
-				"NULL, NULL, 0", "h.node",
-				"0") "JOIN processes p ON p.id = t.process"
-				     " JOIN hosts h ON h.id = p.host WHERE t.level = 2 UNION "
-				     "ALL " ENTRY(
-					     DEVICE, "h.node",
-					     "EXISTS (SELECT 1 FROM timelines a WHERE a.level = 6 "
-					     "AND"
-					     " a.process = t.process AND a.device_id = "
-					     "t.device_id)") "JOIN process_devices pd ON "
-							     "pd.process = t.process AND "
-							     "pd.device_id = t.device_id"
-							     " JOIN devices d ON d.id = pd.device "
-							     "JOIN hosts h ON h.id = d.host"
-							     " WHERE t.level IN (4, 5, 6)";
+/* The columns of an entry: UUID, index, names of device and host, level, records, sum, busy, observed, late, and whether
+ * its process has an entry for all kernels. */
+#define DEVICE "SELECT d.uuid, d.device_index, d.name, h.node, "
+#define AMOUNTS                                                                                    \
+	"t.level, max(t.records, 0), max(t.sum_ns, 0), max(t.busy_ns, 0),"                         \
+	" max(t.last_ns - t.first_ns, 0), max(t.late_ns, 0), "
+static const char of_devices[] =
+	DEVICE AMOUNTS "0 FROM timelines t JOIN devices d ON d.id = t.device_id"
+		       " JOIN hosts h ON h.id = d.host WHERE t.level = 1";
+static const char of_unknown_devices[] =
+	"SELECT NULL, NULL, 0, h.node, " AMOUNTS "0 FROM timelines t"
+	" JOIN processes p ON p.id = t.process JOIN hosts h ON h.id = p.host WHERE t.level = 2";
+static const char of_kernels[] =
+	DEVICE AMOUNTS "EXISTS (SELECT 1 FROM timelines a WHERE a.level = 6"
+		       " AND a.process = t.process AND a.device_id = t.device_id)"
+		       " FROM timelines t JOIN process_devices pd"
+		       " ON pd.process = t.process AND pd.device_id = t.device_id"
+		       " JOIN devices d ON d.id = pd.device JOIN hosts h ON h.id = d.host"
+		       " WHERE t.level IN (4, 5, 6)";
+static const char *const entries[] = {of_devices, of_unknown_devices, of_kernels};
 _Static_assert(TIMELINE_DEVICE == 1 && TIMELINE_ORDINAL == 2 && TIMELINE_COMPUTATION == 4 &&
 		       TIMELINE_COMMUNICATION == 5 && TIMELINE_KERNELS == 6,
 	       "levels in SQL");
@@ -274,8 +269,8 @@ static int look(struct page_sums *pages, uint32_t index)
 	if (error)
 		return error;
 	error = read_names(pages->set, index, writer, database);
-	if (!error)
-		error = database_rows(database, entries, take_entry, &taking);
+	for (uint32_t i = 0; i < sizeof(entries) / sizeof(*entries) && !error; i++)
+		error = database_rows(database, entries[i], take_entry, &taking);
 	if (!error)
 		error = take_counts(database, &taking);
 	database_close(database);
