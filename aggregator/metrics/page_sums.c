@@ -149,8 +149,8 @@ static int read_names(const struct page_set *set, uint32_t index, struct page_wr
 
 /* ---- sums */
 
-/* The columns of an entry: UUID, index, names of device and host, level, records, sum, busy, observed, late, and whether
- * its process has an entry for all kernels. */
+/* The columns of an entry: UUID, index, names of device and host, level, records, sum, busy, observed, late, and
+ * whether its process has an entry for all kernels. */
 #define DEVICE "SELECT d.uuid, d.device_index, d.name, h.node, "
 #define AMOUNTS                                                                                    \
 	"t.level, max(t.records, 0), max(t.sum_ns, 0), max(t.busy_ns, 0),"                         \
