@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/verbs.h"
 #include "cli/run/attach_point.h"
@@ -116,19 +117,20 @@ static bool may_attach(struct attach *attach)
 static int format_options(const struct attach *attach, char **text)
 {
 	struct job_environment environment;
-	size_t size = 0;
-	FILE *out = open_memstream(text, &size);
-	int result = out ? job_environment_init(&environment) : -ENOMEM;
+	struct memory_text memory;
+	size_t size;
+	int result = job_environment_init(&environment);
 
 	if (result < 0)
 		return result;
 	result = capture_options_export(&attach->capture, 0, &environment);
-	for (size_t i = 0; i < environment.nr_own; i++)
-		fprintf(out, "%s\n", environment.own[i]);
+	int opened = memory_text_open(&memory);
+	for (size_t i = 0; !opened && i < environment.nr_own; i++)
+		fprintf(memory.out, "%s\n", environment.own[i]);
 	job_environment_fini(&environment);
-	if (fclose(out) != 0 && result == 0)
-		result = -ENOMEM;
-	return result;
+	if (!opened)
+		opened = memory_text_take(&memory, text, &size);
+	return result < 0 ? result : opened;
 }
 
 /* ---- the profile */

@@ -1,4 +1,4 @@
-/* The verb `export`: writes a profile, or those of a folder, into tables of a ClickHouse server (fleet). */
+/* The verb `export`: writes a profile, or those of a folder, to a ClickHouse or Pyroscope server (fleet). */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>

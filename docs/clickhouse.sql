@@ -31,16 +31,20 @@ CREATE TABLE IF NOT EXISTS flamegrid.work (
 	ns Int64 CODEC(ZSTD),
 	bytes Int64 CODEC(ZSTD),
 	INDEX by_job job TYPE bloom_filter GRANULARITY 1,
-	-- Sums by the hour. They are parts of the table's own parts, so they are never ahead of it or behind.
+	-- Sums by the day or hour. They are parts of the table's own parts, so they are never ahead of it or behind. Each is in
+	-- the order of its columns: a question about one kernel or job reads little more than its rows.
 	PROJECTION names (
-		SELECT toStartOfHour(time), plane, kind, name, model, driver, sum(count), sum(ns), sum(bytes)
-		GROUP BY toStartOfHour(time), plane, kind, name, model, driver),
+		SELECT plane, kind, name, toDate(time), model, driver, sum(count), sum(ns), sum(bytes)
+		GROUP BY plane, kind, name, toDate(time), model, driver),
 	PROJECTION jobs (
 		SELECT toStartOfHour(time), plane, kind, job, user, sum(count), sum(ns), sum(bytes)
 		GROUP BY toStartOfHour(time), plane, kind, job, user),
 	PROJECTION gpus (
-		SELECT toStartOfHour(time), plane, kind, host, gpu, gpu_uuid, model, driver, sum(count), sum(ns), sum(bytes)
-		GROUP BY toStartOfHour(time), plane, kind, host, gpu, gpu_uuid, model, driver)
+		SELECT plane, kind, toDate(time), host, gpu, gpu_uuid, model, driver, sum(count), sum(ns), sum(bytes)
+		GROUP BY plane, kind, toDate(time), host, gpu, gpu_uuid, model, driver),
+	PROJECTION paths (
+		SELECT job, plane, stack, toDate(time), sum(count), sum(ns), sum(bytes)
+		GROUP BY job, plane, stack, toDate(time))
 ) ENGINE = MergeTree
 PARTITION BY toDate(time)
 ORDER BY (source, batch, plane, name, stack)
@@ -65,13 +69,17 @@ CREATE TABLE IF NOT EXISTS flamegrid.losses (
 	reason LowCardinality(String),
 	lost UInt8,
 	count Int64 CODEC(ZSTD),
-	ns Int64 CODEC(ZSTD)
+	ns Int64 CODEC(ZSTD),
+	PROJECTION reasons (
+		SELECT lost, toDate(time), job, user, reason, sum(count), sum(ns)
+		GROUP BY lost, toDate(time), job, user, reason)
 ) ENGINE = MergeTree
 PARTITION BY toYYYYMM(time)
 ORDER BY (source, batch, reason)
 SETTINGS non_replicated_deduplication_window = 10000;
 
--- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice.
+-- All writers of a source, by their random names: a merged profile has those of its inputs, so none is counted twice. A
+-- source with the writer `withdrawn` claims none: another export of its profile began at the same time.
 -- Equal rows may stand several times until parts are merged.
 CREATE TABLE IF NOT EXISTS flamegrid.writers (
 	source LowCardinality(String),

@@ -1,9 +1,9 @@
 -- Ten questions to the profiles of all jobs (clickhouse.sql). Projections answer what asks for sums by their columns and for
--- times of hours; sumIf() stands outside.
+-- times of days, or hours of jobs; sumIf() stands outside.
 
 -- 1. Which kernels took the most GPU time in the last week?
 SELECT name, sum(count) AS launches, sum(ns) AS gpu_ns FROM flamegrid.work
-WHERE plane = 'gpu' AND kind = 'kernel' AND toStartOfHour(time) >= toStartOfHour(now() - INTERVAL 7 DAY)
+WHERE plane = 'gpu' AND kind = 'kernel' AND toDate(time) >= toDate(now() - INTERVAL 7 DAY)
 GROUP BY name ORDER BY gpu_ns DESC LIMIT 20;
 
 -- 2. Which jobs waited the most for other ranks, as a share of their GPU time?
@@ -13,7 +13,7 @@ SELECT job, user, sumIf(ns, kind = 'nccl_wait') AS waited_ns, waited_ns / sum(ns
 GROUP BY job, user HAVING waited_ns > 0 ORDER BY waited_ns DESC LIMIT 20;
 
 -- 3. How did a kernel's mean time change from day to day, by driver? The kernel is that with the most time.
-SELECT toDate(toStartOfHour(time)) AS day, driver, sum(ns) / sum(count) AS mean_ns FROM flamegrid.work
+SELECT toDate(time) AS day, driver, sum(ns) / sum(count) AS mean_ns FROM flamegrid.work
 WHERE plane = 'gpu' AND kind = 'kernel' AND name = (SELECT name FROM flamegrid.work WHERE plane = 'gpu' AND kind = 'kernel'
 	GROUP BY name ORDER BY sum(ns) DESC LIMIT 1)
 GROUP BY day, driver HAVING sum(count) > 0 ORDER BY day, driver;

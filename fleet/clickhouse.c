@@ -39,9 +39,15 @@ static int refuse(struct clickhouse *clickhouse, const char *task, char **error)
 }
 
 static int send_request(struct clickhouse *clickhouse, const char *task, const void *body,
-			size_t size, bool gzip, char **error)
+			size_t size, bool is_insert, char **error)
 {
-	int status = http_post_send(clickhouse->post, body, size, gzip, &clickhouse->reply, error);
+	const struct http_post_request request = {.path = "/",
+						  .type = "application/octet-stream",
+						  .body = body,
+						  .size = size,
+						  .is_gzip = is_insert,
+						  .is_change = is_insert};
+	int status = http_post_send(clickhouse->post, &request, &clickhouse->reply, error);
 
 	if (!status && clickhouse->reply.status != 200)
 		return refuse(clickhouse, task, error);
@@ -108,8 +114,8 @@ int clickhouse_open(const struct export_target *target, struct clickhouse **clic
 	(*clickhouse)->target = target;
 	(*clickhouse)->headers[0] = (struct http_post_header){"X-ClickHouse-User", target->user};
 	(*clickhouse)->headers[1] = (struct http_post_header){"X-ClickHouse-Key", target->password};
-	int status = http_post_create(target, (*clickhouse)->headers, HEADERS, &(*clickhouse)->post,
-				      error);
+	int status = http_post_create(target, (*clickhouse)->headers, HEADERS, false,
+				      &(*clickhouse)->post, error);
 	return status ? status : look_at_server(*clickhouse, error);
 }
 
@@ -141,6 +147,20 @@ int clickhouse_count_writers(struct clickhouse *clickhouse, const char *writers,
 			 database, except, database, writers);
 
 	return status ? status : read_number(clickhouse, rows, error);
+}
+
+int clickhouse_count_claims(struct clickhouse *clickhouse, const char *writers, const char *except,
+			    uint64_t *sources, char **error)
+{
+	const char *database = clickhouse->target->database;
+	int status =
+		ask(clickhouse, error,
+		    "SELECT uniqExact(source) FROM %s.writers WHERE source != '%s' AND writer IN"
+		    " (%s) AND source NOT IN (SELECT source FROM %s.writers WHERE writer ="
+		    " '" CLICKHOUSE_WITHDRAWN "')",
+		    database, except, writers, database);
+
+	return status ? status : read_number(clickhouse, sources, error);
 }
 
 int clickhouse_insert(struct clickhouse *clickhouse, const struct clickhouse_batch *batch,

@@ -10,6 +10,9 @@
 
 #define CLICKHOUSE_SCHEMA 1 /* version of docs/clickhouse.sql */
 
+/* A source with this word in place of a writer claims nothing. */
+#define CLICKHOUSE_WITHDRAWN "withdrawn"
+
 struct clickhouse;
 
 /* Identifies a batch of rows among all that any profile sends. */
@@ -34,6 +37,10 @@ int clickhouse_count(struct clickhouse *clickhouse, const struct clickhouse_batc
  * exception. */
 int clickhouse_count_writers(struct clickhouse *clickhouse, const char *writers, const char *except,
 			     uint64_t *rows, char **error);
+
+/* Counts the sources that claim a writer of such a list: all but one, and those that took their claim back. */
+int clickhouse_count_claims(struct clickhouse *clickhouse, const char *writers, const char *except,
+			    uint64_t *sources, char **error);
 
 /* Inserts a batch, rows of JSON that are compressed as gzip does. A server of version 22 or later takes equal batches
  * once, as far back as the table's non_replicated_deduplication_window. No server runs two inserts of one batch at

@@ -11,15 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clickhouse.h"
+#include "export_server.h"
 #include "profile_export.h"
 
 #include "aggregator/service/job_dir.h"
 #include "base/log.h"
 
 struct look {
-	const struct export_target *target;
-	struct clickhouse *clickhouse; /* owns; NULL: not connected */
+	struct export_server server;
 	bool skips_unchanged;
 	bool is_down; /* the server did not answer, so nobody asks it again in this look */
 	bool failed;
@@ -32,8 +31,8 @@ static void export_one(struct look *look, const char *store_path)
 
 	if (look->is_down)
 		return;
-	int status = profile_export(store_path, look->target, &look->clickhouse,
-				    look->skips_unchanged, &result, &error);
+	int status =
+		profile_export(store_path, &look->server, look->skips_unchanged, &result, &error);
 	/* A profile that nothing was written to yet, or that another process exports, has its turn later. */
 	if ((status == -ENOENT || status == -EBUSY) && look->skips_unchanged)
 		status = 0;
@@ -78,13 +77,13 @@ static void export_jobs(struct look *look, const char *jobs_path)
 bool export_all(const char *store_path, const char *jobs_path, const struct export_target *target,
 		bool skips_unchanged)
 {
-	struct look look = {.target = target, .skips_unchanged = skips_unchanged};
+	struct look look = {.server.target = target, .skips_unchanged = skips_unchanged};
 
 	if (store_path)
 		export_one(&look, store_path);
 	if (jobs_path)
 		export_jobs(&look, jobs_path);
-	clickhouse_close(look.clickhouse);
+	export_server_close(&look.server);
 	return !look.failed;
 }
 

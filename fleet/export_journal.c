@@ -10,7 +10,6 @@
 
 #include "aggregator/store/database.h"
 #include "base/error_text.h"
-#include "report/writers/deflate_file.h"
 
 #define VERSION 1
 
@@ -23,31 +22,68 @@ static const char round_tables[] =
 	"DROP TABLE IF EXISTS temp.now; DROP TABLE IF EXISTS temp.nodes; DROP TABLE IF EXISTS "
 	"temp.delta;"
 	"CREATE TEMP TABLE now (kind INTEGER, place INTEGER, work INTEGER, stack INTEGER,"
-	" count INTEGER, ns INTEGER, bytes INTEGER, PRIMARY KEY (" KEY ")) WITHOUT ROWID;"
-	"CREATE TEMP TABLE nodes (stack INTEGER PRIMARY KEY, node INTEGER);"
+	" count INTEGER, ns INTEGER, bytes INTEGER, leaf INTEGER, PRIMARY KEY (" KEY ")) WITHOUT "
+	"ROWID;"
+	"CREATE TEMP TABLE nodes (stack INTEGER PRIMARY KEY, leaf INTEGER);"
 	"CREATE TEMP TABLE delta (id INTEGER PRIMARY KEY, kind INTEGER, place INTEGER, work "
 	"INTEGER,"
 	" stack INTEGER, count INTEGER, ns INTEGER, bytes INTEGER,"
-	" more_count INTEGER, more_ns INTEGER, more_bytes INTEGER);";
+	" leaf INTEGER, more_count INTEGER, more_ns INTEGER, more_bytes INTEGER);";
+
+/* A label's first member ends at its comma. */
+#define ACCOUNT "substr(CAST(w.text AS TEXT), 1, instr(CAST(w.text AS TEXT), ','))"
+#define NO_IDLE "instr(CAST(w.text AS TEXT), '\"plane\":\"idle\"') != 1"
 
 static const char find_delta[] =
-	"INSERT INTO temp.delta (" ALL ", more_count, more_ns, more_bytes)"
+	"INSERT INTO temp.delta (" ALL ", leaf, more_count, more_ns, more_bytes)"
 	" SELECT * FROM (SELECT n.kind AS kind, n.place, n.work, n.stack, n.count, n.ns, n.bytes,"
+	"  n.leaf,"
 	"  n.count - ifnull(s.count, 0) AS c, n.ns - ifnull(s.ns, 0) AS t,"
 	"  n.bytes - ifnull(s.bytes, 0) AS b"
 	"  FROM temp.now n LEFT JOIN sent s USING (" KEY ")"
-	"  UNION ALL SELECT s.kind, s.place, s.work, s.stack, 0, 0, 0, -s.count, -s.ns, -s.bytes"
+	"  UNION ALL SELECT s.kind, s.place, s.work, s.stack, 0, 0, 0, 0, -s.count, -s.ns, -s.bytes"
 	"  FROM sent s LEFT JOIN temp.now n USING (" KEY ") WHERE n.kind IS NULL)"
 	" WHERE c != 0 OR t != 0 OR b != 0 ORDER BY kind;"
 	"COMMIT;";
 
-/* Accounts that fell, and all keys that fell. A label's first member ends at its comma. Idle time falls when a late
- * record fills a gap. */
+/* The same if nothing may fall: within a place and account, what keys lost is taken from what the first ones gained. A
+ * key that lost something keeps its delivered sums, so the next round finds the same loss again. */
+#define LOST(sum) "sum(max(-" sum ", 0)) OVER account"
+#define GAINED(sum)                                                                                \
+	"sum(max(" sum ", 0)) OVER (account ORDER BY work, stack ROWS UNBOUNDED PRECEDING)"
+#define MORE(sum) "max(min(" sum ", " GAINED(sum) " - " LOST(sum) "), 0)"
+static const char find_growth[] =
+	"INSERT INTO temp.delta (" ALL ", leaf, more_count, more_ns, more_bytes)"
+	" SELECT kind, place, work, stack, count + c, ns + t, bytes + b, leaf, c, t, b FROM ("
+	"  SELECT " ALL ", leaf, " MORE("c") " AS c, " MORE("t") " AS t, " MORE(
+		"b") " AS b FROM ("
+		     "   SELECT n.kind AS kind, n.place AS place, n.work AS work, n.stack AS stack,"
+		     "    ifnull(s.count, 0) AS count, ifnull(s.ns, 0) AS ns, ifnull(s.bytes, 0) "
+		     "AS bytes, n.leaf AS leaf,"
+		     "    n.count - ifnull(s.count, 0) AS c, n.ns - ifnull(s.ns, 0) AS t,"
+		     "    n.bytes - ifnull(s.bytes, 0) AS b, " ACCOUNT " AS account"
+		     "   FROM temp.now n LEFT JOIN sent s USING (" KEY
+		     ") JOIN labels w ON w.id = n.work"
+		     "   UNION ALL SELECT s.kind, s.place, s.work, s.stack, 0, 0, 0, 0, -s.count, "
+		     "-s.ns, -s.bytes,"
+		     "    " ACCOUNT " FROM sent s LEFT JOIN temp.now n USING (" KEY ")"
+		     "   JOIN labels w ON w.id = s.work WHERE n.kind IS NULL)"
+		     "  WINDOW account AS (PARTITION BY kind, place, account))"
+		     " WHERE c != 0 OR t != 0 OR b != 0 ORDER BY kind, place;"
+		     "COMMIT;";
+
+/* Accounts that fell, and all keys that fell. Idle time falls when a late record fills a gap. */
 static const char accounts_fell[] =
 	"SELECT EXISTS (SELECT 1 FROM temp.delta d JOIN labels w ON w.id = d.work WHERE d.kind = 0"
-	" AND instr(CAST(w.text AS TEXT), '\"plane\":\"idle\"') != 1"
-	" GROUP BY substr(CAST(w.text AS TEXT), 1, instr(CAST(w.text AS TEXT), ','))"
-	" HAVING total(more_count) < 0 OR total(more_ns) < 0)";
+	" AND " NO_IDLE " GROUP BY " ACCOUNT " HAVING total(more_count) < 0 OR total(more_ns) < 0)";
+static const char growth_fell[] =
+	"SELECT EXISTS (SELECT 1 FROM (SELECT n.kind AS kind, n.work AS work,"
+	" n.count - ifnull(s.count, 0) AS c, n.ns - ifnull(s.ns, 0) AS t"
+	" FROM temp.now n LEFT JOIN sent s USING (" KEY ")"
+	" UNION ALL SELECT s.kind, s.work, -s.count, -s.ns"
+	" FROM sent s LEFT JOIN temp.now n USING (" KEY ") WHERE n.kind IS NULL) d"
+	" JOIN labels w ON w.id = d.work WHERE d.kind = 0 AND " NO_IDLE " GROUP BY " ACCOUNT
+	" HAVING total(c) < 0 OR total(t) < 0)";
 static const char keys_fell[] = "SELECT EXISTS (SELECT 1 FROM temp.delta WHERE kind = 0"
 				" AND (more_count < 0 OR more_ns < 0 OR more_bytes < 0))";
 
@@ -82,7 +118,7 @@ static int refuse(const struct export_journal *journal, const char *why, char **
 	return error_text_set(
 		error, -EPROTO,
 		"%s: this journal is damaged (%s), so nothing is sent: delete it, and "
-		"export again, which says which rows to delete (docs/how-to/fleet.md)",
+		"export again (docs/how-to/fleet.md says what comes of that)",
 		journal->path, why);
 }
 
@@ -149,12 +185,13 @@ static int prepare(struct export_journal *journal, char **error)
 		      : check(journal, export_schema_heads_fit, error);
 }
 
-int export_journal_open(const char *store_path, struct export_journal **journal, char **error)
+int export_journal_open(const char *store_path, const char *suffix, struct export_journal **journal,
+			char **error)
 {
 	*journal = calloc(1, sizeof(**journal));
 	if (!*journal)
 		return -ENOMEM;
-	if (asprintf(&(*journal)->path, "%s" EXPORT_JOURNAL_SUFFIX, store_path) < 0) {
+	if (asprintf(&(*journal)->path, "%s%s", store_path, suffix) < 0) {
 		(*journal)->path = NULL;
 		return -ENOMEM;
 	}
@@ -178,6 +215,11 @@ void export_journal_close(struct export_journal *journal)
 	database_close(journal->database);
 	free(journal->path);
 	free(journal);
+}
+
+const char *export_journal_path(const struct export_journal *journal)
+{
+	return journal->path;
 }
 
 /* ---- words */
@@ -255,7 +297,7 @@ int export_journal_begin(struct export_journal *journal, char **error)
 	if (!status)
 		status = make_statement(
 			journal, &journal->add_row,
-			"INSERT INTO temp.now VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+			"INSERT INTO temp.now VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
 			" ON CONFLICT DO UPDATE SET count = min(count + ?5, 9223372036854775807),"
 			" ns = min(ns + ?6, 9223372036854775807),"
 			" bytes = min(bytes + ?7, 9223372036854775807)");
@@ -286,34 +328,37 @@ int export_journal_label(struct export_journal *journal, const char *text, size_
 	return status ? fail(journal, status, error) : refuse(journal, "it makes no sense", error);
 }
 
-int export_journal_add(struct export_journal *journal, const struct export_row *row, uint32_t node,
+int export_journal_add(struct export_journal *journal, const struct export_row *row, uint32_t leaf,
 		       char **error)
 {
 	const struct database_value values[] = {
 		database_number(row->kind),  database_signed(row->place),
 		database_signed(row->work),  database_number(row->stack),
 		database_amount(row->count), database_amount(row->ns),
-		database_amount(row->bytes),
+		database_amount(row->bytes), database_number(leaf),
 	};
 	const struct database_value of_stack[] = {database_number(row->stack),
-						  database_number(node)};
-	int status = statement_run(journal->add_row, values, 7);
+						  database_number(leaf)};
+	int status = statement_run(journal->add_row, values, 8);
 
 	if (!status && row->stack)
 		status = statement_run(journal->add_node, of_stack, 2);
 	return fail(journal, status, error);
 }
 
-int export_journal_end(struct export_journal *journal, bool is_damaged, uint64_t *rows, bool *fell,
-		       char **error)
+int export_journal_end(struct export_journal *journal, bool is_damaged, bool only_grows,
+		       uint64_t *rows, bool *fell, char **error)
 {
 	int64_t count = 0, falls = 0;
-	int status = execute(journal, find_delta, error);
+	int status = execute(journal, only_grows ? find_growth : find_delta, error);
 
 	if (!status)
 		status = fail(journal,
 			      database_query_number(journal->database,
-						    is_damaged ? keys_fell : accounts_fell, &falls),
+						    only_grows   ? growth_fell
+						    : is_damaged ? keys_fell
+								 : accounts_fell,
+						    &falls),
 			      error);
 	*fell = falls != 0;
 	if (!status && falls)
@@ -377,108 +422,68 @@ int export_journal_pending(struct export_journal *journal, struct export_batch *
 		       : refuse(journal, "it makes no sense", error);
 }
 
-struct text {
-	char *bytes; /* owns; compressed */
-	size_t size;
-	FILE *memory, *out;
-	uint64_t rows;
+struct making {
+	const struct export_maker *maker;
+	struct export_batch batch; /* owns */
+	int64_t first, end;        /* ids of the round's delta */
 };
 
-static int text_begin(struct text *text)
+static int make_row(struct statement *row, void *context)
 {
-	text->memory = open_memstream(&text->bytes, &text->size);
-	text->out = text->memory ? deflate_file_open(text->memory, DEFLATE_GZIP) : NULL;
-	return text->out ? 0 : -ENOMEM;
+	struct making *making = context;
+	struct export_delta delta = {.stack = statement_number(row, 2),
+				     .leaf = statement_number32(row, 3),
+				     .count = statement_signed(row, 4),
+				     .ns = statement_signed(row, 5),
+				     .bytes = statement_signed(row, 6)};
+
+	delta.place = statement_bytes(row, 0, &delta.place_size);
+	delta.work = statement_bytes(row, 1, &delta.work_size);
+	making->batch.rows++;
+	return making->maker->row(making->maker->context, &delta);
 }
 
-static int text_end(struct text *text)
+static int make_stack(struct statement *row, void *context)
 {
-	int failed = text->out ? fclose(text->out) : 0;
+	const struct making *making = context;
 
-	text->out = NULL;
-	if (text->memory)
-		failed |= fclose(text->memory);
-	text->memory = NULL;
-	return failed ? -ENOMEM : 0;
+	return making->maker->stack(making->maker->context, statement_number(row, 0),
+				    statement_number32(row, 1));
 }
 
-struct writing {
-	struct text stacks, rows;
-	const char *head;
-	enum export_rows kind;
-	uint64_t number;
-	int64_t first, end; /* ids of the round's delta */
-	export_stack_write *write;
-	void *context;
-};
-
-static int write_row(struct statement *row, void *context)
+static int make_rows(struct export_journal *journal, struct making *making)
 {
-	struct writing *writing = context;
-	FILE *out = writing->rows.out;
-	uint32_t size;
-	const void *place = statement_bytes(row, 0, &size);
-
-	fprintf(out, "{%s\"batch\":%" PRIu64 ",%.*s,", writing->head, writing->number, (int)size,
-		(const char *)place);
-	const void *work = statement_bytes(row, 1, &size);
-	fprintf(out, "%.*s,", (int)size, (const char *)work);
-	if (writing->kind == EXPORT_WORK)
-		fprintf(out, "\"stack\":%" PRIu64 ",\"bytes\":%" PRId64 ",",
-			statement_number(row, 2), statement_signed(row, 5));
-	fprintf(out, "\"count\":%" PRId64 ",\"ns\":%" PRId64 "}\n", statement_signed(row, 3),
-		statement_signed(row, 4));
-	writing->rows.rows++;
-	return 0;
-}
-
-static int write_stack(struct statement *row, void *context)
-{
-	struct writing *writing = context;
-	FILE *out = writing->stacks.out;
-
-	fprintf(out, "{\"stack\":%" PRIu64 ",", statement_number(row, 0));
-	int status = writing->write(writing->context, out, statement_number32(row, 1));
-	fputs("}\n", out);
-	writing->stacks.rows++;
-	return status;
-}
-
-static int write_rows(struct export_journal *journal, struct writing *writing)
-{
-	int status = text_begin(&writing->rows);
+	const struct export_maker *maker = making->maker;
 	char sql[512];
 
-	if (!status)
-		status = text_begin(&writing->stacks);
 	snprintf(sql, sizeof(sql),
-		 "SELECT place.text, work.text, d.stack, d.more_count, d.more_ns, d.more_bytes"
-		 " FROM temp.delta d JOIN labels place ON place.id = d.place"
+		 "SELECT place.text, work.text, d.stack, d.leaf, d.more_count, d.more_ns,"
+		 " d.more_bytes FROM temp.delta d JOIN labels place ON place.id = d.place"
 		 " JOIN labels work ON work.id = d.work WHERE d.id >= %" PRId64
 		 " AND d.id < %" PRId64,
-		 writing->first, writing->end);
+		 making->first, making->end);
+	int status = maker->begin(maker->context, making->batch.number, making->batch.kind);
 	if (!status)
-		status = database_rows(journal->database, sql, write_row, writing);
-	if (!status)
+		status = database_rows(journal->database, sql, make_row, making);
+	if (!status && maker->stack)
 		status = database_rows(journal->database,
-				       "SELECT n.stack, n.node FROM temp.nodes n WHERE n.stack IN"
+				       "SELECT n.stack, n.leaf FROM temp.nodes n WHERE n.stack IN"
 				       " (SELECT stack FROM pending) AND n.stack NOT IN (SELECT "
 				       "stack FROM stacks)",
-				       write_stack, writing);
-	int rows_status = text_end(&writing->rows), stacks_status = text_end(&writing->stacks);
-	return status ? status : rows_status ? rows_status : stacks_status;
+				       make_stack, making);
+	int end = maker->end(maker->context, &making->batch);
+	return status ? status : end;
 }
 
-static int store_batch(struct export_journal *journal, const struct writing *writing)
+static int store_batch(struct export_journal *journal, const struct export_batch *batch)
 {
 	const struct database_value none = {.type = DATABASE_NULL};
 	const struct database_value values[] = {
-		database_number(writing->number),
-		database_number(writing->kind),
-		database_number(writing->rows.rows),
-		writing->stacks.rows ? database_bytes(writing->stacks.bytes, writing->stacks.size)
-				     : none,
-		database_bytes(writing->rows.bytes, writing->rows.size),
+		database_number(batch->number),
+		database_number(batch->kind),
+		database_number(batch->rows),
+		batch->stacks ? database_bytes(batch->stacks, batch->stacks_size) : none,
+		database_bytes(batch->body, batch->body_size),
 	};
 	struct statement *statement;
 	int status = statement_create(journal->database,
@@ -493,11 +498,14 @@ static int store_batch(struct export_journal *journal, const struct writing *wri
 }
 
 /* Takes the next rows of one kind into the open batch. */
-static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct writing *writing,
-		       char **error)
+static int choose_rows(struct export_journal *journal, struct making *making, char **error)
 {
-	char sql[512];
+	char sql[512], of_place[128];
 	int64_t kind = 0, number = 0, count = 0;
+
+	snprintf(of_place, sizeof(of_place),
+		 " AND place = (SELECT place FROM temp.delta WHERE id = %" PRId64 ")",
+		 journal->next);
 
 	snprintf(sql, sizeof(sql), "SELECT kind FROM temp.delta WHERE id = %" PRId64,
 		 journal->next);
@@ -508,26 +516,27 @@ static int choose_rows(struct export_journal *journal, uint32_t rows_max, struct
 		status = database_query_number(
 			journal->database,
 			"SELECT seq + 1 FROM sqlite_sequence WHERE name = 'batch'", &number);
-	writing->kind = (enum export_rows)kind;
-	writing->number = number ? (uint64_t)number : 1;
+	making->batch.kind = (enum export_rows)kind;
+	making->batch.number = number ? (uint64_t)number : 1;
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO pending (" ALL ") SELECT " ALL " FROM temp.delta WHERE id >= %" PRId64
-		 " AND id < %" PRId64 " AND kind = %" PRId64,
-		 journal->next, journal->next + rows_max, kind);
+		 " AND id < %" PRId64 " AND kind = %" PRId64 "%s",
+		 journal->next, journal->next + making->maker->rows_max, kind,
+		 making->maker->only_grows ? of_place : "");
 	if (!status)
 		status = database_execute(journal->database, sql);
 	if (!status)
 		status = database_query_number(journal->database, "SELECT count(*) FROM pending",
 					       &count);
-	writing->first = journal->next;
-	writing->end = journal->next + count; /* the delta is in the order of kinds */
+	making->first = journal->next;
+	making->end = journal->next + count; /* the delta is in the order of kinds, and of places */
 	return status;
 }
 
-int export_journal_make(struct export_journal *journal, const char *head, uint32_t rows_max,
-			export_stack_write *write, void *context, bool *made, char **error)
+int export_journal_make(struct export_journal *journal, const struct export_maker *maker,
+			bool *made, char **error)
 {
-	struct writing writing = {.head = head, .write = write, .context = context};
+	struct making making = {.maker = maker};
 	int64_t left = 0;
 	char sql[128];
 
@@ -539,20 +548,19 @@ int export_journal_make(struct export_journal *journal, const char *head, uint32
 		return status;
 	status = database_execute(journal->database, "BEGIN IMMEDIATE");
 	if (!status)
-		status = choose_rows(journal, rows_max, &writing, error);
+		status = choose_rows(journal, &making, error);
 	if (!status)
-		status = write_rows(journal, &writing);
+		status = make_rows(journal, &making);
 	if (!status)
-		status = store_batch(journal, &writing);
+		status = store_batch(journal, &making.batch);
 	if (!status)
 		status = database_execute(journal->database, "COMMIT");
-	free(writing.rows.bytes);
-	free(writing.stacks.bytes);
+	export_batch_fini(&making.batch);
 	if (status) {
 		database_roll_back(journal->database);
-		return fail(journal, status, error);
+		return status == -E2BIG ? status : fail(journal, status, error);
 	}
-	journal->next = writing.end;
+	journal->next = making.end;
 	*made = true;
 	return 0;
 }
@@ -565,4 +573,10 @@ int export_journal_try(struct export_journal *journal, char **error)
 int export_journal_delivered(struct export_journal *journal, char **error)
 {
 	return execute(journal, delivered, error);
+}
+
+int export_journal_forget(struct export_journal *journal, char **error)
+{
+	return execute(journal, "BEGIN IMMEDIATE; DELETE FROM pending; DELETE FROM batch; COMMIT;",
+		       error);
 }

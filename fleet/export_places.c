@@ -28,6 +28,7 @@ struct export_places {
 	const struct profile *profile;
 	const struct report_tree *tree;
 	const char *user;
+	enum export_kind kind;
 	struct gpu *gpus; /* owns; sorted by host and index */
 	uint32_t nr_gpus;
 	char *text; /* owns; the last answer */
@@ -140,7 +141,8 @@ static bool add_host(struct export_places *places, uint32_t id)
 }
 
 struct export_places *export_places_create(const struct profile *profile,
-					   const struct report_tree *tree, const char *user)
+					   const struct report_tree *tree, const char *user,
+					   enum export_kind kind)
 {
 	struct export_places *places = calloc(1, sizeof(*places));
 	const struct roster *roster = profile->collection->roster;
@@ -152,6 +154,7 @@ struct export_places *export_places_create(const struct profile *profile,
 	places->profile = profile;
 	places->tree = tree;
 	places->user = user;
+	places->kind = kind;
 	places->gpus = calloc((size_t)size.hosts + size.devices + 1, sizeof(*places->gpus));
 	done = places->gpus != NULL;
 	for (uint32_t id = 1; id <= size.hosts && done; id++)
@@ -176,6 +179,51 @@ void export_places_destroy(struct export_places *places)
 	free(places);
 }
 
+struct place {
+	const char *job, *user, *host;
+	const struct gpu *gpu;
+	int32_t rank, index;
+};
+
+static void write_members(FILE *out, const struct place *place)
+{
+	json_text_member(out, "job", place->job);
+	json_text_member(out, "user", place->user);
+	json_text_member(out, "host", place->host);
+	fprintf(out, "\"rank\":%" PRId32 ",\"gpu\":%" PRId32 ",", place->rank, place->index);
+	json_text_member(out, "gpu_uuid", place->gpu->uuid);
+	json_text_member(out, "model", place->gpu->model);
+	fputs("\"driver\":", out);
+	json_text_write(out, place->gpu->driver);
+}
+
+static void write_label(FILE *out, const char *name, const char *value)
+{
+	if (!*value)
+		return;
+	fprintf(out, ",{\"name\":\"%s\",\"value\":", name);
+	json_text_write(out, value);
+	fputc('}', out);
+}
+
+static void write_number_label(FILE *out, const char *name, int32_t value)
+{
+	if (value >= 0)
+		fprintf(out, ",{\"name\":\"%s\",\"value\":\"%" PRId32 "\"}", name, value);
+}
+
+static void write_labels(FILE *out, const struct place *place)
+{
+	write_label(out, "job", place->job);
+	write_label(out, "user", place->user);
+	write_label(out, "host", place->host);
+	write_number_label(out, "rank", place->rank);
+	write_number_label(out, "gpu", place->index);
+	write_label(out, "gpu_uuid", place->gpu->uuid);
+	write_label(out, "model", place->gpu->model);
+	write_label(out, "driver", place->gpu->driver);
+}
+
 static void write_leaf(struct export_places *places, FILE *out, const struct report_leaf *leaf)
 {
 	static const struct gpu unknown = {.model = (char *)"", .driver = (char *)""};
@@ -185,16 +233,17 @@ static void write_leaf(struct export_places *places, FILE *out, const struct rep
 	const char *job = leaf_sums_value(tree, REPORT_BY_JOB,
 					  report_dimension_value(leaf, REPORT_BY_JOB), text);
 	const struct gpu *gpu = bsearch(&key, places->gpus, places->nr_gpus, sizeof(key), by_place);
+	const struct place place = {.job = job ? job : "",
+				    .user = places->user,
+				    .host = key.host,
+				    .gpu = gpu ? gpu : &unknown,
+				    .rank = leaf->rank,
+				    .index = leaf->gpu};
 
-	gpu = gpu ? gpu : &unknown;
-	json_text_member(out, "job", job ? job : "");
-	json_text_member(out, "user", places->user);
-	json_text_member(out, "host", key.host);
-	fprintf(out, "\"rank\":%" PRId32 ",\"gpu\":%" PRId32 ",", leaf->rank, leaf->gpu);
-	json_text_member(out, "gpu_uuid", gpu->uuid);
-	json_text_member(out, "model", gpu->model);
-	fputs("\"driver\":", out);
-	json_text_write(out, gpu->driver);
+	if (places->kind == EXPORT_PYROSCOPE)
+		write_labels(out, &place);
+	else
+		write_members(out, &place);
 }
 
 /* The job of the whole profile is that of its first process that has one. */

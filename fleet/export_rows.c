@@ -74,25 +74,6 @@ static uint64_t *hash_stacks(const struct report_tree *tree)
 	return hashes;
 }
 
-int export_rows_write_stack(void *context, FILE *out, uint32_t node)
-{
-	const struct report_tree *tree = context;
-	uint32_t *chain = malloc(REPORT_DEPTH_MAX * sizeof(*chain));
-
-	if (!chain)
-		return -ENOMEM;
-	uint32_t depth = report_tree_path(tree->nodes, node, chain);
-	fputs("\"frames\":[", out);
-	for (uint32_t i = depth; i-- > 0;) {
-		json_text_write(out, tree->strings[tree->nodes[chain[i]].name]);
-		if (i)
-			fputc(',', out);
-	}
-	fputc(']', out);
-	free(chain);
-	return 0;
-}
-
 /* ---- labels */
 
 static bool same_place(const struct report_leaf *a, const struct report_leaf *b)
@@ -163,8 +144,9 @@ static int label_work(struct filling *filling, const struct report_leaf *leaf)
 
 /* ---- rows */
 
-static int add_leaf(struct filling *filling, const struct report_leaf *leaf)
+static int add_leaf(struct filling *filling, uint32_t index)
 {
+	const struct report_leaf *leaf = &filling->tree->leaves[index];
 	int status = label_place(filling, leaf);
 
 	if (!status)
@@ -178,7 +160,7 @@ static int add_leaf(struct filling *filling, const struct report_leaf *leaf)
 				       .count = leaf->count,
 				       .ns = leaf->ns,
 				       .bytes = leaf->bytes};
-	return export_journal_add(filling->journal, &row, leaf->node, filling->error);
+	return export_journal_add(filling->journal, &row, index, filling->error);
 }
 
 static int add_loss(struct filling *filling, const char *reason, bool lost, uint64_t count,
@@ -219,12 +201,14 @@ static int add_losses(struct filling *filling)
 }
 
 int export_rows_fill(struct export_journal *journal, const struct report_view *view,
-		     const char *user, uint64_t *rows, bool *fell, char **error)
+		     const char *user, enum export_kind kind, uint64_t *rows, bool *fell,
+		     char **error)
 {
+	const bool only_grows = kind == EXPORT_PYROSCOPE;
 	const struct report_tree *tree = view->tree;
 	struct filling filling = {.journal = journal,
 				  .tree = tree,
-				  .places = export_places_create(view->profile, tree, user),
+				  .places = export_places_create(view->profile, tree, user, kind),
 				  .hashes = hash_stacks(tree),
 				  .error = error};
 	int status = filling.places && filling.hashes ? 0 : -ENOMEM;
@@ -234,12 +218,13 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	if (!status)
 		status = export_journal_begin(journal, error);
 	for (uint32_t i = 0; i < tree->nr_leaves && !status; i++)
-		status = add_leaf(&filling, &tree->leaves[i]);
-	if (!status)
+		status = add_leaf(&filling, i);
+	/* Pyroscope has no place for them. */
+	if (!status && kind == EXPORT_CLICKHOUSE)
 		status = add_losses(&filling);
 	if (!status)
-		status = export_journal_end(journal, view->profile->nr_damages > 0, rows, fell,
-					    error);
+		status = export_journal_end(journal, view->profile->nr_damages > 0, only_grows,
+					    rows, fell, error);
 	export_places_destroy(filling.places);
 	free(filling.hashes);
 	return status;

@@ -53,17 +53,30 @@ static int take_seconds(uint32_t *place, const char *value, const char **why)
 	return 0;
 }
 
+static int take_server(struct export_target *target, enum export_kind kind, const char *url,
+		       const char **why)
+{
+	*why = "a file names one server";
+	if (target->url)
+		return -EINVAL;
+	*why = "it must be http://HOST:PORT or https://HOST:PORT";
+	if (!is_url(url))
+		return -EINVAL;
+	target->kind = kind;
+	return take_text(&target->url, url);
+}
+
 static int take_line(void *context, const char *name, const char *value, const char **why)
 {
 	struct export_target *target = context;
 
 	*why = "out of memory";
-	if (strcmp(name, "clickhouse") == 0) {
-		if (is_url(value))
-			return take_text(&target->url, value);
-		*why = "it must be http://HOST:PORT or https://HOST:PORT";
-		return -EINVAL;
-	}
+	if (strcmp(name, "clickhouse") == 0)
+		return take_server(target, EXPORT_CLICKHOUSE, value, why);
+	if (strcmp(name, "pyroscope") == 0)
+		return take_server(target, EXPORT_PYROSCOPE, value, why);
+	if (strcmp(name, "tenant") == 0)
+		return take_text(&target->tenant, value);
 	if (strcmp(name, "database") == 0) {
 		if (is_name(value))
 			return take_text(&target->database, value);
@@ -90,9 +103,15 @@ int export_target_read(const char *path, struct export_target *target, char **er
 	int status = key_file_read(path, TRUSTED_FILE_SECRET, take_line, target, error);
 
 	if (!status && !target->url)
-		status = error_text_set(error, -EINVAL, "%s: the line `clickhouse URL` is missing",
+		status = error_text_set(
+			error, -EINVAL,
+			"%s: the line `clickhouse URL` or `pyroscope URL` is missing", path);
+	if (!status && target->kind == EXPORT_PYROSCOPE && target->database)
+		status = error_text_set(error, -EINVAL, "%s: `database` is of ClickHouse alone",
 					path);
-	if (!status && !target->database)
+	if (!status && target->kind == EXPORT_CLICKHOUSE && target->tenant)
+		status = error_text_set(error, -EINVAL, "%s: `tenant` is of Pyroscope alone", path);
+	if (!status && target->kind == EXPORT_CLICKHOUSE && !target->database)
 		status = take_text(&target->database, "flamegrid");
 	return status;
 }
@@ -103,6 +122,7 @@ void export_target_fini(struct export_target *target)
 		explicit_bzero(target->password, strlen(target->password));
 	free(target->url);
 	free(target->database);
+	free(target->tenant);
 	free(target->user);
 	free(target->password);
 	free(target->ca);

@@ -7,9 +7,13 @@
 
 #define EXPORT_TARGET_INTERVAL_S 60u /* between two looks at a profile that is written */
 
-struct export_target {  /* zeroed: empty */
+enum export_kind { EXPORT_CLICKHOUSE, EXPORT_PYROSCOPE };
+
+struct export_target { /* zeroed: empty */
+	enum export_kind kind;
 	char *url;      /* owns, as all texts; http://HOST:PORT or https://HOST:PORT */
-	char *database; /* NULL: not given, "flamegrid" counts; a name of letters, digits and _ */
+	char *database; /* of ClickHouse; "flamegrid" if not given; of letters, digits and _ */
+	char *tenant;   /* of Pyroscope; NULL: not given */
 	char *user, *password; /* NULL: not given */
 	char *ca;              /* file of certificates; NULL: the system's */
 	uint32_t interval_s;

@@ -18,6 +18,7 @@ struct http_post {
 	const struct export_target *target;
 	const struct http_post_header *headers;
 	size_t nr_headers;
+	bool has_basic;
 	CURL *curl;  /* owns, as all below */
 	char *query; /* of the next request; NULL: none */
 	bool failed; /* no memory */
@@ -25,7 +26,7 @@ struct http_post {
 };
 
 int http_post_create(const struct export_target *target, const struct http_post_header *headers,
-		     size_t nr_headers, struct http_post **post, char **error)
+		     size_t nr_headers, bool has_basic, struct http_post **post, char **error)
 {
 	const struct curl_library *library;
 	int status = curl_library_open(&library, error);
@@ -40,6 +41,7 @@ int http_post_create(const struct export_target *target, const struct http_post_
 	(*post)->target = target;
 	(*post)->headers = headers;
 	(*post)->nr_headers = nr_headers;
+	(*post)->has_basic = has_basic;
 	(*post)->curl = library->easy_init();
 	return (*post)->curl ? 0 : -ENOMEM;
 }
@@ -97,16 +99,18 @@ static bool add_header(const struct curl_library *library, struct curl_slist **h
 	return longer != NULL;
 }
 
-static bool make_headers(const struct http_post *post, bool gzip, struct curl_slist **headers)
+static bool make_headers(const struct http_post *post, const struct http_post_request *request,
+			 struct curl_slist **headers)
 {
 	const struct curl_library *library = post->library;
 	bool done = true;
 
 	for (size_t i = 0; i < post->nr_headers && done; i++)
 		done = add_header(library, headers, post->headers[i].name, post->headers[i].value);
-	return done && add_header(library, headers, "Content-Encoding", gzip ? "gzip" : NULL) &&
+	return done &&
+	       add_header(library, headers, "Content-Encoding", request->is_gzip ? "gzip" : NULL) &&
 	       add_header(library, headers, "Expect", "") &&
-	       add_header(library, headers, "Content-Type", "application/octet-stream");
+	       add_header(library, headers, "Content-Type", request->type);
 }
 
 /* The system's certificates by their places in distributions: a library that was built for another one looks elsewhere.
@@ -126,8 +130,9 @@ static const char *find_authorities(const struct export_target *target)
 	return given;
 }
 
-static void prepare(struct http_post *post, const char *url, const void *body, size_t size,
-		    struct curl_slist *headers, struct http_reply *reply)
+static void prepare(struct http_post *post, const char *url,
+		    const struct http_post_request *request, struct curl_slist *headers,
+		    struct http_reply *reply)
 {
 	const struct curl_library *library = post->library;
 	CURL *curl = post->curl;
@@ -143,37 +148,45 @@ static void prepare(struct http_post *post, const char *url, const void *body, s
 	library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	library->easy_setopt(curl, CURLOPT_TIMEOUT, (long)post->target->timeout_s);
 	library->easy_setopt(curl, CURLOPT_POST, 1L);
-	library->easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size);
 	library->easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
 	library->easy_setopt(curl, CURLOPT_WRITEDATA, reply);
 	library->easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
 	library->easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
+	/* libcurl itself repeats a request on a used connection that ends without an answer. What the server has
+	 * already taken would be there twice. */
+	library->easy_setopt(curl, CURLOPT_FRESH_CONNECT, (long)request->is_change);
+	if (post->has_basic) {
+		library->easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		library->easy_setopt(curl, CURLOPT_USERNAME, post->target->user);
+		library->easy_setopt(curl, CURLOPT_PASSWORD, post->target->password);
+	}
 	const char *authorities = find_authorities(post->target);
 	if (authorities)
 		library->easy_setopt(curl, CURLOPT_CAINFO, authorities);
 }
 
-int http_post_send(struct http_post *post, const void *body, size_t size, bool gzip,
+int http_post_send(struct http_post *post, const struct http_post_request *request,
 		   struct http_reply *reply, char **error)
 {
 	struct curl_slist *headers = NULL;
 	char *url = NULL;
 	int status = 0;
+	long sent = 0; /* bytes of the head */
 
+	reply->is_unsent = true;
 	reply->status = 0;
 	reply->size = 0;
 	*post->message = '\0';
 	if (post->failed ||
-	    asprintf(&url, "%s/?%s", post->target->url, post->query ? post->query : "") < 0 ||
-	    !make_headers(post, gzip, &headers)) {
+	    asprintf(&url, "%s%s%s%s", post->target->url, request->path, post->query ? "?" : "",
+		     post->query ? post->query : "") < 0 ||
+	    !make_headers(post, request, &headers)) {
 		status = -ENOMEM;
 	} else {
-		prepare(post, url, body, size, headers, reply);
-		/* libcurl itself repeats a request on a used connection that ends without an answer. An insert that the
-		 * server has already taken would be there twice. */
-		post->library->easy_setopt(post->curl, CURLOPT_FRESH_CONNECT, (long)gzip);
+		prepare(post, url, request, headers, reply);
 		CURLcode code = post->library->easy_perform(post->curl);
 		if (code == CURLE_WRITE_ERROR)
 			status = error_text_set(error, -EPROTO, "%s: its answer is too long",
@@ -184,6 +197,8 @@ int http_post_send(struct http_post *post, const void *body, size_t size, bool g
 					       *post->message ? post->message
 							      : post->library->easy_strerror(code));
 		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &reply->status);
+		post->library->easy_getinfo(post->curl, CURLINFO_REQUEST_SIZE, &sent);
+		reply->is_unsent = sent == 0;
 	}
 	reply->text[reply->size] = '\0';
 	post->library->slist_free_all(headers);

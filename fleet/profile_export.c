@@ -9,88 +9,39 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "clickhouse.h"
+#include "clickhouse_rows.h"
+#include "export_claim.h"
 #include "export_journal.h"
 #include "export_rows.h"
+#include "export_server.h"
+#include "pyroscope_profile.h"
 
 #include "aggregator/service/job_dir.h"
-#include "aggregator/store/database.h"
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile_parts.h"
 #include "report/view/report_view.h"
-#include "report/writers/deflate_file.h"
-
-/* One insert is one block for the server, so it has all of its rows or none. */
-#define BATCH_ROWS 50000u
-
-#define STACKS_TABLE "stacks"
-static const char *const tables[] = {[EXPORT_WORK] = "work", [EXPORT_LOSSES] = "losses"};
 
 struct exporting {
 	const char *store_path;
-	const struct export_target *target;
-	struct clickhouse **clickhouse;
+	struct export_server *server;
 	struct export_journal *journal;
 	struct profile_export_result *result;
-	char source[EXPORT_JOURNAL_WORD_MAX]; /* "": a new journal */
+	char source[EXPORT_JOURNAL_WORD_MAX];      /* "": a new journal */
+	char destination[EXPORT_JOURNAL_WORD_MAX]; /* the server's name in the journal */
+	bool is_bound;                             /* the journal has it */
 	char **error;
 };
 
-static int connect_server(struct exporting *exporting)
+/* A journal belongs to one destination, from what it had first on. */
+static int bind(struct exporting *exporting)
 {
-	int status;
-
-	if (*exporting->clickhouse)
+	if (exporting->is_bound)
 		return 0;
-	status = clickhouse_open(exporting->target, exporting->clickhouse, exporting->error);
-	if (!status)
-		return 0;
-	clickhouse_close(*exporting->clickhouse);
-	*exporting->clickhouse = NULL;
-	return status;
-}
-
-/* ---- batches */
-
-/* A batch that was sent before may be there: the answer was lost, or this process was killed. *there: it is. */
-static int look_for(struct exporting *exporting, const struct clickhouse_batch *batch,
-		    uint64_t rows, bool *there)
-{
-	uint64_t found = 0;
-	int status = clickhouse_count(*exporting->clickhouse, batch, &found, exporting->error);
-
-	*there = found == rows;
-	if (!status && found && found != rows)
-		return error_text_set(exporting->error, -EPROTO,
-				      "%s: table %s has %" PRIu64 " rows of batch %" PRIu64
-				      " of %s in place of %" PRIu64
-				      ": delete them, and export again",
-				      exporting->target->url, batch->table, found, batch->number,
-				      batch->source, rows);
-	return status;
-}
-
-static int send_batch(struct exporting *exporting, const struct export_batch *open)
-{
-	struct clickhouse_batch batch = {
-		.table = STACKS_TABLE, .source = exporting->source, .number = open->number};
-	bool there = false;
-	int status = 0;
-
-	/* Stacks may come several times: the table keeps each once. */
-	if (open->stacks)
-		status = clickhouse_insert(*exporting->clickhouse, &batch, open->stacks,
-					   open->stacks_size, exporting->error);
-	batch.table = tables[open->kind];
-	if (!status && open->was_tried)
-		status = look_for(exporting, &batch, open->rows, &there);
-	if (!status && !there)
-		status = export_journal_try(exporting->journal, exporting->error);
-	if (!status && !there)
-		status = clickhouse_insert(*exporting->clickhouse, &batch, open->body,
-					   open->body_size, exporting->error);
-	return status;
+	exporting->is_bound = true;
+	return export_journal_write(exporting->journal, "destination", exporting->destination,
+				    exporting->error);
 }
 
 /* Delivers the open batch, if there is one. */
@@ -101,24 +52,20 @@ static int deliver(struct exporting *exporting)
 
 	if (!status && batch.number) {
 		exporting->result->waiting = batch.rows;
-		status = connect_server(exporting);
-		if (!status)
-			status = send_batch(exporting, &batch);
-		if (!status)
-			status = export_journal_delivered(exporting->journal, exporting->error);
+		status = export_server_deliver(exporting->server, exporting->journal, &batch,
+					       exporting->source, exporting->store_path,
+					       exporting->error);
 		if (!status) {
 			exporting->result->rows += batch.rows;
 			exporting->result->waiting = 0;
+			status = bind(exporting);
 		}
 	}
 	export_batch_fini(&batch);
 	return status;
 }
 
-/* ---- identity */
-
-/* A journal belongs to one destination. */
-static int check_destination(struct exporting *exporting, const char *destination)
+static int check_destination(struct exporting *exporting)
 {
 	char known[EXPORT_JOURNAL_WORD_MAX];
 	int status =
@@ -127,160 +74,13 @@ static int check_destination(struct exporting *exporting, const char *destinatio
 	if (!status)
 		status = export_journal_read(exporting->journal, "source", exporting->source,
 					     exporting->error);
-	if (!status && *exporting->source && strcmp(known, destination) != 0)
+	exporting->is_bound = *known != '\0';
+	if (!status && exporting->is_bound && strcmp(known, exporting->destination) != 0)
 		status = error_text_set(exporting->error, -EINVAL,
-					"%s" EXPORT_JOURNAL_SUFFIX
-					": this profile is exported to %s, "
+					"%s: this profile is exported to %s, "
 					"not to %s",
-					exporting->store_path, known, destination);
-	return status;
-}
-
-struct writers {
-	char *list; /* owns; "'0a','ff'" */
-	char first[EXPORT_JOURNAL_WORD_MAX];
-};
-
-static int take_writer(struct statement *row, void *context)
-{
-	struct writers *writers = context;
-	uint32_t size;
-	const char *name = statement_bytes(row, 0, &size);
-	char *list = NULL;
-
-	if (size == 0 || size > 64)
-		return -EPROTO;
-	if (!*writers->first)
-		snprintf(writers->first, sizeof(writers->first), "%.*s", (int)size, name);
-	if (asprintf(&list, "%s%s'%.*s'", writers->list ? writers->list : "",
-		     writers->list ? "," : "", (int)size, name) < 0)
-		return -ENOMEM;
-	free(writers->list);
-	writers->list = list;
-	return 0;
-}
-
-/* The aggregators that wrote the profile, by their random names. */
-static int read_writers(const struct exporting *exporting, const char *path,
-			struct writers *writers)
-{
-	struct database *database;
-	int status = database_open(path, true, &database, exporting->error);
-
-	*writers = (struct writers){0};
-	if (status)
-		return status;
-	status = database_rows(database, "SELECT lower(hex(writer)) FROM writers ORDER BY writer",
-			       take_writer, writers);
-	if (!status && !writers->list)
-		status = -EPROTO;
-	database_close(database);
-	return status ? error_text_set(exporting->error, status,
-				       "%s: its writers cannot be read: %s", path,
-				       strerror(-status))
-		      : 0;
-}
-
-/* The list as rows of the server's table, compressed. The caller owns *body. */
-static int make_rows(const struct writers *writers, const char *source, char **body, size_t *size)
-{
-	FILE *memory = open_memstream(body, size);
-	FILE *out = memory ? deflate_file_open(memory, DEFLATE_GZIP) : NULL;
-	int failed = !out;
-
-	for (const char *at = writers->list; out && *at;) {
-		const size_t length = strspn(at, "0123456789abcdef");
-
-		if (length)
-			fprintf(out, "{\"source\":\"%s\",\"writer\":\"%.*s\"}\n", source,
-				(int)length, at);
-		at += length ? length : 1;
-	}
-	if (out)
-		failed |= fclose(out);
-	if (memory)
-		failed |= fclose(memory);
-	return failed ? -ENOMEM : 0;
-}
-
-static int send_writers(struct exporting *exporting, const struct writers *writers,
-			const char *source, uint64_t number)
-{
-	const struct clickhouse_batch batch = {
-		.table = "writers", .source = source, .number = number};
-	char *body = NULL;
-	size_t size = 0;
-	int status = make_rows(writers, source, &body, &size);
-
-	if (!status)
-		status = clickhouse_insert(*exporting->clickhouse, &batch, body, size,
-					   exporting->error);
-	free(body);
-	return status;
-}
-
-/* Refuses a profile of which the server has rows that are not of this journal: they would be there twice. Then tells
- * the server all writers, for the same look at other profiles. Asks nothing while the writers stay the same. */
-static int claim_writers(struct exporting *exporting, const struct writers *writers)
-{
-	const char *source = *exporting->source ? exporting->source : writers->first;
-	char known[EXPORT_JOURNAL_WORD_MAX], now[24];
-	uint64_t rows = 0, hash = 0xcbf29ce484222325ull;
-
-	for (const char *at = writers->list; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
-	snprintf(now, sizeof(now), "%016" PRIx64, hash);
-	int status = export_journal_read(exporting->journal, "writers", known, exporting->error);
-	if (status || (*exporting->source && strcmp(known, now) == 0))
-		return status;
-	status = connect_server(exporting);
-	if (!status)
-		status = clickhouse_count_writers(*exporting->clickhouse, writers->list,
-						  exporting->source, &rows, exporting->error);
-	if (!status && rows)
-		return error_text_set(
-			exporting->error, -EEXIST,
-			"%s: the server has %" PRIu64
-			" rows of this profile, or of its parts, that %s" EXPORT_JOURNAL_SUFFIX
-			" does not know: delete the rows whose source is of (SELECT source FROM "
-			"writers WHERE writer IN (%s)), and export again",
-			exporting->store_path, rows, exporting->store_path, writers->list);
-	if (!status)
-		status = send_writers(exporting, writers, source, hash);
-	return status ? status
-		      : export_journal_write(exporting->journal, "writers", now, exporting->error);
-}
-
-static int begin_journal(struct exporting *exporting, const struct writers *writers,
-			 const char *destination)
-{
-	int status = claim_writers(exporting, writers);
-
-	if (!status)
-		status = export_journal_write(exporting->journal, "destination", destination,
-					      exporting->error);
-	if (!status)
-		status = export_journal_write(exporting->journal, "source", writers->first,
-					      exporting->error);
-	snprintf(exporting->source, sizeof(exporting->source), "%s", writers->first);
-	return status;
-}
-
-static int identify(struct exporting *exporting, const struct report_view *view,
-		    const char *destination)
-{
-	struct writers writers;
-	int status = read_writers(exporting, view->store_path, &writers);
-
-	if (!status && !*exporting->source)
-		status = begin_journal(exporting, &writers, destination);
-	else if (!status && !strstr(writers.list, exporting->source))
-		status = error_text_set(exporting->error, -EINVAL,
-					"%s" EXPORT_JOURNAL_SUFFIX " is another profile's",
-					exporting->store_path);
-	else if (!status)
-		status = claim_writers(exporting, &writers);
-	free(writers.list);
+					export_journal_path(exporting->journal), known,
+					exporting->destination);
 	return status;
 }
 
@@ -332,26 +132,56 @@ static int explain_damage(struct exporting *exporting, const struct report_view 
 				      : "is one of its files missing, or an older one?");
 }
 
+/* Makes batches of the round, and delivers each. */
+static int deliver_round(struct exporting *exporting, struct export_maker *maker)
+{
+	bool made = true;
+	int status = 0;
+
+	while (!status && made) {
+		status = export_journal_make(exporting->journal, maker, &made, exporting->error);
+		if (status == -E2BIG && maker->rows_max > 1) {
+			maker->rows_max /= 2;
+			status = 0;
+		} else if (!status && made) {
+			status = deliver(exporting);
+		}
+	}
+	return status;
+}
+
+/* The rows of a batch for Pyroscope have the time of the export: a server refuses times of more than an hour ago. */
+static int deliver_rows(struct exporting *exporting, const struct report_view *view)
+{
+	struct export_maker maker;
+	struct clickhouse_rows rows = {.tree = view->tree,
+				       .source = exporting->source,
+				       .time_s = find_time_s(view->profile)};
+	struct pyroscope_profile profile = {
+		.view = view, .source = exporting->source, .time_ns = clock_realtime_ns()};
+
+	if (exporting->server->target->kind == EXPORT_PYROSCOPE)
+		pyroscope_profile_maker(&profile, &maker);
+	else
+		clickhouse_rows_maker(&rows, &maker);
+	int status = deliver_round(exporting, &maker);
+	pyroscope_profile_fini(&profile);
+	return status;
+}
+
 static int deliver_view(struct exporting *exporting, const struct report_view *view)
 {
-	char head[EXPORT_JOURNAL_WORD_MAX + 64];
 	char *user = find_user(exporting->store_path);
 	uint64_t rows = 0;
-	bool made = true, fell = false;
-	int status = user ? export_rows_fill(exporting->journal, view, user, &rows, &fell,
+	bool fell = false;
+	int status = user ? export_rows_fill(exporting->journal, view, user,
+					     exporting->server->target->kind, &rows, &fell,
 					     exporting->error)
 			  : -ENOMEM;
-
-	snprintf(head, sizeof(head), "\"source\":\"%s\",\"time\":%" PRIu64 ",", exporting->source,
-		 find_time_s(view->profile));
 	const uint64_t before = exporting->result->rows;
-	while (!status && made) {
-		status = export_journal_make(exporting->journal, head, BATCH_ROWS,
-					     export_rows_write_stack, view->tree, &made,
-					     exporting->error);
-		if (!status && made)
-			status = deliver(exporting);
-	}
+
+	if (!status)
+		status = deliver_rows(exporting, view);
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
 	if (!status && (fell || view->profile->nr_damages))
@@ -359,14 +189,17 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 	return status;
 }
 
-static int export_view(struct exporting *exporting, const char *destination)
+static int export_view(struct exporting *exporting)
 {
 	struct report_view view;
 	int status = report_view_open(&view, exporting->store_path, &export_rows_options,
 				      exporting->error);
 
 	if (!status)
-		status = identify(exporting, &view, destination);
+		status = export_claim_make(exporting->server, exporting->journal,
+					   exporting->store_path, view.store_path,
+					   exporting->destination, exporting->source,
+					   exporting->error);
 	if (!status)
 		status = deliver_view(exporting, &view);
 	report_view_close(&view);
@@ -394,12 +227,14 @@ static void look_at_files(const char *store_path, char word[static EXPORT_JOURNA
 static int export_open(struct exporting *exporting, bool skips_unchanged)
 {
 	char files[EXPORT_JOURNAL_WORD_MAX], known[EXPORT_JOURNAL_WORD_MAX];
-	char destination[EXPORT_JOURNAL_WORD_MAX];
+	const struct export_target *target = exporting->server->target;
 
-	if ((size_t)snprintf(destination, sizeof(destination), "%s/%s", exporting->target->url,
-			     exporting->target->database) >= sizeof(destination))
+	if ((size_t)snprintf(exporting->destination, sizeof(exporting->destination), "%s/%s",
+			     target->url,
+			     target->kind == EXPORT_PYROSCOPE ? "push" : target->database) >=
+	    sizeof(exporting->destination))
 		return error_text_set(exporting->error, -EINVAL, "the server's name is too long");
-	int status = check_destination(exporting, destination);
+	int status = check_destination(exporting);
 	/* What was sent before goes first: its bytes are known. */
 	if (!status)
 		status = deliver(exporting);
@@ -408,7 +243,7 @@ static int export_open(struct exporting *exporting, bool skips_unchanged)
 		status = export_journal_read(exporting->journal, "files", known, exporting->error);
 	if (status || (skips_unchanged && strcmp(files, known) == 0))
 		return status;
-	status = export_view(exporting, destination);
+	status = export_view(exporting);
 	if (status && status != -EBADMSG)
 		return status;
 	/* A damaged profile is read again when its files change. */
@@ -417,22 +252,22 @@ static int export_open(struct exporting *exporting, bool skips_unchanged)
 	return status ? status : written;
 }
 
-int profile_export(const char *store_path, const struct export_target *target,
-		   struct clickhouse **clickhouse, bool skips_unchanged,
+int profile_export(const char *store_path, struct export_server *server, bool skips_unchanged,
 		   struct profile_export_result *result, char **error)
 {
-	struct exporting exporting = {.store_path = store_path,
-				      .target = target,
-				      .clickhouse = clickhouse,
-				      .result = result,
-				      .error = error};
+	struct exporting exporting = {
+		.store_path = store_path, .server = server, .result = result, .error = error};
 	struct stat info;
 
 	*error = NULL;
 	*result = (struct profile_export_result){0};
 	if (stat(store_path, &info))
 		return error_text_set(error, -errno, "%s: %s", store_path, strerror(errno));
-	int status = export_journal_open(store_path, &exporting.journal, error);
+	int status = export_journal_open(store_path,
+					 server->target->kind == EXPORT_PYROSCOPE
+						 ? EXPORT_JOURNAL_PYROSCOPE
+						 : EXPORT_JOURNAL_CLICKHOUSE,
+					 &exporting.journal, error);
 	if (!status)
 		status = export_open(&exporting, skips_unchanged);
 	export_journal_close(exporting.journal);

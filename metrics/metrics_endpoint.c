@@ -102,28 +102,34 @@ static void say_where(const struct http_server *server)
 		log_warning("--metrics %s: everybody who reaches it can read the metrics", text);
 }
 
-int metrics_endpoint_start(const struct http_address *where, metrics_write_fn *write, void *context,
-			   struct metrics_endpoint **endpoint, char **error)
+static int start(struct metrics_endpoint *endpoint, const struct http_address *where, char **error)
 {
-	struct http_server_options options = {.address = *where, .answer = answer_request};
-	int status;
+	const struct http_server_options options = {
+		.address = *where, .answer = answer_request, .context = endpoint};
 
-	*endpoint = NULL;
-	*error = NULL;
-	struct metrics_endpoint *new_endpoint = calloc(1, sizeof(*new_endpoint));
+	return endpoint ? http_server_start(&options, &endpoint->server, error) : -ENOMEM;
+}
 
-	if (!new_endpoint)
-		return -ENOMEM;
-	*new_endpoint = (struct metrics_endpoint){.write = write, .context = context};
-	options.context = new_endpoint;
-	status = http_server_start(&options, &new_endpoint->server, error);
+struct metrics_endpoint *metrics_endpoint_start(const struct http_address *where,
+						metrics_write_fn *write, void *context)
+{
+	char *error = NULL;
+
+	if (!where->size)
+		return NULL;
+	struct metrics_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+	if (endpoint)
+		*endpoint = (struct metrics_endpoint){.write = write, .context = context};
+	int status = start(endpoint, where, &error);
 	if (status) {
-		free(new_endpoint);
-		return status;
+		log_error("--metrics: %s; there are no metrics, and everything else goes on",
+			  error ? error : strerror(-status));
+		free(error);
+		free(endpoint);
+		return NULL;
 	}
-	say_where(new_endpoint->server);
-	*endpoint = new_endpoint;
-	return 0;
+	say_where(endpoint->server);
+	return endpoint;
 }
 
 void metrics_endpoint_stop(struct metrics_endpoint *endpoint)

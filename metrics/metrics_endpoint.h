@@ -15,10 +15,11 @@ typedef void metrics_write_fn(void *context, struct metrics_text *text);
  * *error is one line, or NULL without memory. */
 int metrics_endpoint_take(void *context, const char *name, const char *value, char **error);
 
-/* Logs where it listens, and warns if other machines can reach that. context is borrowed until stop. 0 or -errno;
- * *error is then one line that the caller owns (free()), or NULL without memory, and *endpoint is NULL. */
-int metrics_endpoint_start(const struct http_address *where, metrics_write_fn *write, void *context,
-			   struct metrics_endpoint **endpoint, char **error);
+/* Logs where it listens, and warns if other machines can reach that. context is borrowed until stop. NULL if where has
+ * the size 0, or on an error, which is logged: the program goes on without metrics, so that nobody who takes the port
+ * before it can stop it. */
+struct metrics_endpoint *metrics_endpoint_start(const struct http_address *where,
+						metrics_write_fn *write, void *context);
 void metrics_endpoint_stop(struct metrics_endpoint *endpoint); /* accepts NULL */
 
 #endif

@@ -117,21 +117,6 @@ static void *wait_for_signal(void *argument)
 	return NULL;
 }
 
-/* Call it once capabilities are given up, which the server's thread then lacks, too. 0 or the exit code. */
-static int start_metrics(const struct http_address *where, struct agent *agent,
-			 struct metrics_endpoint **endpoint)
-{
-	char *error = NULL;
-	int r = where->size ? metrics_endpoint_start(where, agent_metrics_write, agent, endpoint,
-						     &error)
-			    : 0;
-
-	if (r)
-		log_error("%s", error ? error : strerror(-r));
-	free(error);
-	return r ? EXIT_FAILED : EXIT_OK;
-}
-
 /* Signals are taken by a thread of their own, from which everything may be called. */
 static int run(struct agent *agent)
 {
@@ -242,8 +227,10 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	code = give_up(&rights) ? EXIT_FAILED : start_metrics(&arguments.metrics, agent, &endpoint);
+	code = give_up(&rights) ? EXIT_FAILED : EXIT_OK;
 	if (code == EXIT_OK) {
+		/* After that, so that the server's thread lacks the capabilities, too. */
+		endpoint = metrics_endpoint_start(&arguments.metrics, agent_metrics_write, agent);
 		log_info("listening on %s", arguments.options.socket_path);
 		r = service_ready_tell(&ready);
 		if (r)

@@ -13,8 +13,7 @@ static const struct metrics_field numbers[] = {
 	  "Agents without a goodbye that were not heard."},
 	 offsetof(struct aggregator_counts, agents_silent)},
 	{{"flamegrid_aggregator_folding_nodes", METRICS_GAUGE, NULL,
-	  "Nodes of open profiles that fold their own events: their GPUs are not among these "
-	  "metrics."},
+	  "Nodes of open profiles that fold their own events, whose sums come later."},
 	 offsetof(struct aggregator_counts, links)},
 	{{"flamegrid_aggregator_open_profiles", METRICS_GAUGE, NULL,
 	  "Profiles that are written: its own, and one for each job that is not complete."},

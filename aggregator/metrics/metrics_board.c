@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "page_sums.h"
+
 #include "aggregator/store/store.h"
 #include "base/clock.h"
 #include "metrics/metrics_losses.h"
@@ -88,13 +90,17 @@ static void drop(struct metrics_board *board, struct snapshot *snapshot)
 /* ---- profiles */
 
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
-			const struct collection *collection, struct store *store, uint64_t now_ns)
+			const struct collection *collection, struct store *store,
+			const struct page_set *pages, uint64_t now_ns)
 {
 	struct board_sums *sums = board ? calloc(1, sizeof(*sums)) : NULL;
 
 	if (!sums)
 		return;
-	*profile = (struct board_profile){.board = board, .sums = sums, .changed = true};
+	*profile = (struct board_profile){.board = board,
+					  .sums = sums,
+					  .pages = pages ? page_sums_create(pages) : NULL,
+					  .changed = true};
 	pthread_mutex_lock(&board->lock);
 	sums->next = board->profiles;
 	sums->at = &board->profiles;
@@ -111,25 +117,46 @@ bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns)
 	       now_ns - profile->looked_ns >= METRICS_BOARD_APART_NS;
 }
 
-void metrics_board_look(struct board_profile *profile, const struct collection *collection,
-			struct store *store, uint64_t now_ns)
+/* *is_behind: nodes have newer pages. 0 or -ENOMEM. */
+static int take_sums(struct board_profile *profile, const struct collection *collection,
+		     bool is_last, struct metrics_sums *sums, bool *is_behind)
+{
+	int error = metrics_sums_take(sums, &profile->sums->sums, collection, &profile->waits);
+
+	*is_behind = false;
+	if (!error && profile->pages)
+		error = page_sums_add(profile->pages, profile->looked_ns, is_last, sums, is_behind);
+	if (error)
+		metrics_sums_fini(sums);
+	return error;
+}
+
+static void look(struct board_profile *profile, const struct collection *collection,
+		 struct store *store, bool is_last)
 {
 	struct metrics_board *board = profile->board;
 	struct metrics_sums sums, former;
 
-	if (!board || !profile->changed)
-		return;
-	profile->looked_ns = now_ns;
 	if (store)
 		store_read_waits(store, &profile->waits); /* else those of before count */
-	if (metrics_sums_take(&sums, &profile->sums->sums, collection, &profile->waits))
+	if (take_sums(profile, collection, is_last, &sums, &profile->changed)) {
+		profile->changed = true;
 		return;
-	profile->changed = false;
+	}
 	pthread_mutex_lock(&board->lock);
 	former = profile->sums->sums;
 	profile->sums->sums = sums;
 	pthread_mutex_unlock(&board->lock);
 	metrics_sums_fini(&former);
+}
+
+void metrics_board_look(struct board_profile *profile, const struct collection *collection,
+			struct store *store, uint64_t now_ns)
+{
+	if (!profile->board || !profile->changed)
+		return;
+	profile->looked_ns = now_ns;
+	look(profile, collection, store, false);
 }
 
 /* 0 or -ENOMEM: nothing has changed. */
@@ -153,12 +180,14 @@ void metrics_board_leave(struct board_profile *profile, const struct collection 
 
 	if (!board)
 		return;
-	metrics_board_look(profile, collection, store, profile->looked_ns);
+	if (profile->changed)
+		look(profile, collection, store, true);
 	pthread_mutex_lock(&board->lock);
 	if (!add_left(board, &profile->sums->sums))
 		remove_sums(profile->sums);
 	pthread_mutex_unlock(&board->lock);
 	store_waits_fini(&profile->waits);
+	page_sums_destroy(profile->pages);
 	*profile = (struct board_profile){0};
 }
 

@@ -18,6 +18,8 @@
 struct board_sums;
 struct collection;
 struct metrics_board;
+struct page_set;
+struct page_sums;
 struct metrics_text;
 struct store;
 
@@ -27,6 +29,7 @@ struct board_profile {
 	struct metrics_board *board; /* borrowed until it leaves */
 	struct board_sums *sums;     /* the board's; of the last look */
 	struct store_waits waits;    /* owns */
+	struct page_sums *pages;     /* owns; NULL: no node folds */
 	uint64_t looked_ns;          /* CLOCK_MONOTONIC */
 	bool changed;                /* since then */
 };
@@ -35,10 +38,11 @@ struct board_profile {
 struct metrics_board *metrics_board_create(void);
 void metrics_board_destroy(struct metrics_board *board);
 
-/* board may be NULL, and the store, here and below: then NCCL's waits are not known. Without memory the profile joins
- * none. */
+/* board may be NULL, and the store, here and below: then NCCL's waits are not known. pages: of nodes that fold
+ * their own events, borrowed until the profile leaves; NULL: there are none. Without memory the profile joins none. */
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
-			const struct collection *collection, struct store *store, uint64_t now_ns);
+			const struct collection *collection, struct store *store,
+			const struct page_set *pages, uint64_t now_ns);
 
 /* Returns whether the profile has changed, and the last look at it was long enough ago. */
 bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns);

@@ -175,7 +175,7 @@ static int add_waits(const struct collection *collection, const struct store_wai
 
 /* ---- launches and losses */
 
-static void count_lost(struct metrics_sums *sums, uint32_t reason, uint64_t count)
+void metrics_sums_lose(struct metrics_sums *sums, uint32_t reason, uint64_t count)
 {
 	if (reason < LEDGER_REASONS && ledger_reason_class(reason) == LEDGER_LOST)
 		sums->lost[reason] = ledger_add_saturating(sums->lost[reason], count);
@@ -185,7 +185,7 @@ static void count_ledger(struct metrics_sums *sums, const struct ledger_entry *e
 			 uint32_t nr_entries)
 {
 	for (uint32_t i = 0; i < nr_entries; i++)
-		count_lost(sums, entries[i].reason, entries[i].count);
+		metrics_sums_lose(sums, entries[i].reason, entries[i].count);
 }
 
 /* If the recording was cut off, launches without a record are its last ones. */
@@ -204,9 +204,9 @@ static void count_process(struct metrics_sums *sums, const struct roster_process
 
 	sums->launches = ledger_add_saturating(sums->launches, counts->launches);
 	count_ledger(sums, process->ledger, process->nr_ledger);
-	count_lost(sums, LEDGER_INVALID_TIME, counts->invalid);
+	metrics_sums_lose(sums, LEDGER_INVALID_TIME, counts->invalid);
 	if (is_cut_off(process))
-		count_lost(sums, LEDGER_LAUNCH_UNDELIVERED, counts->expired);
+		metrics_sums_lose(sums, LEDGER_LAUNCH_UNDELIVERED, counts->expired);
 }
 
 static void count_all(const struct collection *collection, struct metrics_sums *sums)

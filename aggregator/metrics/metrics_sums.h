@@ -23,6 +23,9 @@ void metrics_sums_fini(struct metrics_sums *sums);
 /* 0 or -ENOMEM: sums lack some of it. */
 int metrics_sums_add(struct metrics_sums *sums, const struct metrics_sums *more);
 
+/* Counts records that are lost for a reason; those of other classes, and reasons that are unknown, do not count. */
+void metrics_sums_lose(struct metrics_sums *sums, uint32_t reason, uint64_t count);
+
 /* Takes the sums of a profile. A count of launches or losses that is less than in former becomes that: what processes
  * say may fall, and metrics never do. 0; -ENOMEM: *sums are zeroed. */
 int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,

@@ -14,7 +14,7 @@
 #define SQL_MAX 256u
 
 struct page_store {
-	struct database *database;                     /* owns */
+	struct database *database; /* owns */
 	bool is_wanted[PROFILE_TABLES_MAX];
 	struct statement *inserts[PROFILE_TABLES_MAX]; /* owns; NULL: not needed yet */
 	struct page_tables tables;
@@ -30,12 +30,20 @@ static bool is_one_of(const char *name, const char *const *names)
 
 static bool is_wanted(enum page_store_part part, const char *table)
 {
-	static const char *const stacks[] = {"strings", "modules", "codes", "frames", "nodes", NULL};
+	static const char *const stacks[] = {"strings", "modules", "codes",
+					     "frames",  "nodes",   NULL};
 	static const char *const things[] = {"meta",    "writers",   "epochs", "hosts",
 					     "devices", "processes", NULL};
 
+	static const char *const sums[] = {"hosts",     "devices", "processes", "process_devices",
+					   "timelines", "ledger",  NULL};
+
 	if (part == PAGE_STORE_ALL)
 		return true;
+	if (part == PAGE_STORE_SUMS)
+		return is_one_of(table, sums);
+	if (part == PAGE_STORE_STRINGS)
+		return strcmp(table, "strings") == 0;
 	return is_one_of(table, stacks) ? part == PAGE_STORE_NAMES
 					: part == PAGE_STORE_ROWS || is_one_of(table, things);
 }

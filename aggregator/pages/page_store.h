@@ -12,6 +12,8 @@ enum page_store_part {
 	PAGE_STORE_ALL,
 	PAGE_STORE_NAMES, /* what store_loader_load_names() reads, epochs and meta */
 	PAGE_STORE_ROWS,  /* all but strings and stacks */
+	PAGE_STORE_SUMS,  /* what metrics tell of GPUs */
+	PAGE_STORE_STRINGS,
 };
 
 /* Opens an empty store in memory, for the pages of some tables; those of others are ignored. 0 or the database's error;

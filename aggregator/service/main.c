@@ -66,7 +66,7 @@ static int fail(int status, char *error)
 static int run(const struct aggregator_options *options, const struct http_address *metrics)
 {
 	struct sigaction action = {.sa_handler = stop};
-	struct metrics_endpoint *endpoint = NULL;
+	struct metrics_endpoint *endpoint;
 	struct service_ready ready;
 	char *error;
 
@@ -76,13 +76,7 @@ static int run(const struct aggregator_options *options, const struct http_addre
 
 	if (status)
 		return fail(status, error);
-	status = metrics->size ? metrics_endpoint_start(metrics, metrics_board_write,
-							options->board, &endpoint, &error)
-			       : 0;
-	if (status) {
-		aggregator_destroy(running);
-		return fail(status, error);
-	}
+	endpoint = metrics_endpoint_start(metrics, metrics_board_write, options->board);
 	/* a reader of our output that is gone must not end the profile */
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGTERM, &action, NULL);

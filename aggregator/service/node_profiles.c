@@ -455,6 +455,11 @@ uint64_t node_profiles_bytes(const struct node_profiles *profiles)
 	return page_set_bytes(profiles->set);
 }
 
+const struct page_set *node_profiles_pages(const struct node_profiles *profiles)
+{
+	return profiles->set;
+}
+
 uint32_t node_profiles_count(const struct node_profiles *profiles)
 {
 	return profiles->nr_links;

@@ -31,6 +31,7 @@
 
 struct agent_session;
 struct node_profiles;
+struct page_set;
 
 /* Loads the file, if there is one. The path is copied. 0; -EPROTO, -EACCES, -EIO, -ENOMEM of page_set_load(). On error
  * *profiles is NULL. */
@@ -79,6 +80,9 @@ uint64_t node_profiles_heard(const struct node_profiles *profiles, uint64_t sinc
 			     uint64_t *open);
 
 uint64_t node_profiles_bytes(const struct node_profiles *profiles); /* of all pages */
+
+/* All pages; borrowed until close. */
+const struct page_set *node_profiles_pages(const struct node_profiles *profiles);
 
 /* The sessions, by index from 0 to the count; NULL where there is none, or its epoch is over. */
 uint32_t node_profiles_count(const struct node_profiles *profiles);

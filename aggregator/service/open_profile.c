@@ -98,14 +98,16 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 		status = open_nodes(profile, options->pages_path, error);
 	if (!status)
 		metrics_board_join(options->board, &profile->metrics, profile->collection,
-				   profile->store, clock_now_ns());
+				   profile->store,
+				   profile->nodes ? node_profiles_pages(profile->nodes) : NULL,
+				   clock_now_ns());
 	return status || !options->page_room ? status : join_room(profile, options, error);
 }
 
 void open_profile_close(struct open_profile *profile)
 {
-	node_profiles_close(profile->nodes);
 	metrics_board_leave(&profile->metrics, profile->collection, profile->store);
+	node_profiles_close(profile->nodes);
 	collection_destroy(profile->collection);
 	store_close(profile->store);
 	if (profile->store_path)

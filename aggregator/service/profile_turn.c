@@ -29,6 +29,7 @@ static int apply_link(struct open_profile *profile, struct held_frame *frame,
 					 &frame->reason, &frame->over);
 
 	page_share_set(&profile->pages, node_profiles_bytes(profile->nodes));
+	profile->metrics.changed = true;
 	return status;
 }
 

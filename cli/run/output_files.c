@@ -14,6 +14,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "base/text_print.h"
 #include "cli/base/terminal.h"
 #include "proto/ledger.h"
@@ -119,12 +120,13 @@ static void write_top(FILE *out, const struct report_tree *tree)
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
 			  enum log_level level)
 {
-	char prefix[32], line[REPORT_SUMMARY_SIZE], *text = NULL;
+	char prefix[32], line[REPORT_SUMMARY_SIZE], *text;
+	struct memory_text memory;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
+	if (memory_text_open(&memory))
 		return NULL;
+	FILE *out = memory.out;
 	snprintf(prefix, sizeof(prefix), "%sflamegrid: ", log_mark(level));
 	write_top(out, tree);
 	fprintf(out, "%s%s; %s/" OUTPUT_HTML "\n", prefix,
@@ -132,10 +134,8 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	report_summary_ledger(out, tree, prefix);
 	report_summary_planes(out, tree, prefix);
 	report_summary_memory(out, tree, prefix);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	memory_text_take(&memory, &text, &size);
+	return text;
 }
 
 static int rebuild(const struct output_dir *output, struct report_view *view,

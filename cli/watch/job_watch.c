@@ -14,6 +14,7 @@
 #include "watch_loop.h"
 
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "cli/base/background.h"
 #include "report/watch/watch_writer.h"
 
@@ -34,15 +35,15 @@ static bool is_good(enum watch_event_kind kind)
 
 static int tell(void *context, const struct watch_event *event)
 {
-	char *text = NULL;
+	struct memory_text memory;
+	char *text;
 	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
 	(void)context;
-	if (!file)
+	if (memory_text_open(&memory))
 		return 0;
-	watch_writer_text(file, event);
-	if (fclose(file) == 0)
+	watch_writer_text(memory.out, event);
+	if (memory_text_take(&memory, &text, &size) == 0)
 		log_write(is_good(event->kind) ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "%s", text);
 	free(text);
 	return 0;

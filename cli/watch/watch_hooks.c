@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "report/watch/watch_writer.h"
 
 #define SHELL      "/bin/sh"
@@ -48,17 +49,14 @@ static int write_event(const struct watch_event *event)
 /* The caller owns the line: free(). NULL: out of memory. */
 static char *text_of(const struct watch_event *event)
 {
-	char *text = NULL;
+	struct memory_text memory;
+	char *text;
 	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
-	if (!file)
+	if (memory_text_open(&memory))
 		return NULL;
-	watch_writer_text(file, event);
-	if (fclose(file)) {
-		free(text);
-		return NULL;
-	}
+	watch_writer_text(memory.out, event);
+	memory_text_take(&memory, &text, &size);
 	return text;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_text.h"
 #include "options/option_table.h"
 #include "proto/ledger.h"
 
@@ -72,21 +73,29 @@ static struct text *find_text(struct page *page, const char *name)
 	return NULL;
 }
 
+/* Gives the open text to the page's last one. 0 or -ENOMEM. */
+static int end_text(struct page *page, struct memory_text *lines)
+{
+	size_t size;
+
+	return lines->out ? memory_text_take(lines, &page->texts[page->nr_texts - 1].lines, &size)
+			  : 0;
+}
+
 static int read_texts(struct page *page)
 {
-	FILE *lines = NULL;
-	size_t size;
+	struct memory_text lines = {0};
 	char *line;
 
 	while ((line = read_line(page)) != NULL) {
 		if (*line != '@') {
-			if (!lines)
+			if (!lines.out)
 				return refuse(page, line, "before any @text");
-			fprintf(lines, "%s\n", line);
+			fprintf(lines.out, "%s\n", line);
 			continue;
 		}
-		if (lines)
-			fclose(lines);
+		if (end_text(page, &lines))
+			return -ENOMEM;
 		if (strcmp(line, "@end") == 0)
 			return 0;
 		if (strncmp(line, "@text ", 6) != 0 || page->nr_texts == TEXTS_MAX ||
@@ -97,8 +106,7 @@ static int read_texts(struct page *page)
 		struct text *text = &page->texts[page->nr_texts++];
 		*text = (struct text){0};
 		strcpy(text->name, line + 6);
-		lines = open_memstream(&text->lines, &size);
-		if (!lines)
+		if (memory_text_open(&lines))
 			return -ENOMEM;
 	}
 	return refuse(page, "@options", "no @end");

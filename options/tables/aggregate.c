@@ -22,7 +22,8 @@ static const struct option_row rows[] = {
 	{"wait-silent", 0, "SECONDS", 0,
 	 "Wait so long for agents that fell silent (default: 300)."},
 	{"export", 0, "FILE", 0,
-	 "Export all profiles to the ClickHouse server that FILE names, while they are written."},
+	 "Export all profiles to the ClickHouse or Pyroscope server that FILE names, as they "
+	 "grow."},
 	{"title", 0, "TEXT", 0, "Name the profile so in reports."},
 	ROW_RAW_SAMPLES,
 	ROW_MAX_SIZE,

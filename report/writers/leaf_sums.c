@@ -208,9 +208,11 @@ const char *leaf_sums_value(const struct report_tree *tree, enum report_dimensio
 
 	if (tree->leaves_given_up & 1u << dimension || strncmp(frame, "no ", 3) == 0)
 		return NULL;
+	/* "rank?" is a rank that is not known, and "job?" a job. */
+	if (start && size && frame[size - 1] == '?' && size - 1 == strcspn(start, " ") &&
+	    strncmp(frame, start, size - 1) == 0)
+		return NULL;
 	if (start && strncmp(frame, start, strlen(start)) == 0)
 		frame += strlen(start);
-	/* "rank?" is a rank that is not known. */
-	return *frame == '\0' || (start && size == strlen(start) + 1 && *frame == '?') ? NULL
-										       : frame;
+	return *frame ? frame : NULL;
 }

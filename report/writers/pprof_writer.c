@@ -442,12 +442,18 @@ static void destroy(struct pprof *pprof)
 
 static int write_message(struct pprof *pprof)
 {
+	const bool is_part = pprof->input->time_ns != 0;
+
 	string(pprof, ""); /* the first string must be this one */
-	leaf_sums_labels(pprof->input->tree, pprof->input->by, &pprof->labels);
+	if (!is_part)
+		leaf_sums_labels(pprof->input->tree, pprof->input->by, &pprof->labels);
 	write_types(pprof);
-	write_times(pprof);
+	if (is_part)
+		write_number(pprof, PROFILE_TIME_NS, pprof->input->time_ns);
+	else
+		write_times(pprof);
 	int error = write_samples(pprof);
-	if (!error)
+	if (!error && !is_part)
 		error = write_comments(pprof);
 	if (!error)
 		write_strings(pprof);

@@ -25,6 +25,9 @@ struct pprof_input {
 	const struct report_tree *tree;
 	const struct report_busy *busy;
 	const struct report_by *by; /* the labels; none: those that are usual */
+	/* nonzero: only samples are wanted, at this time since the epoch: no labels, duration or comments; busy and
+	 * by may be NULL */
+	uint64_t time_ns;
 };
 
 /* 0; -ENOMEM: out has a part; -ENOSPC, -EIO …: out did not take everything. */

@@ -43,6 +43,12 @@ class ModelEngine:
         if some:
             sources = {row["source"] for row in self.tables["writers"] if f"'{row['writer']}'" in some[2]} - {some[1]}
             return b"%d\n" % sum(row["source"] in sources for row in self.tables["work"])
+        claims = re.fullmatch(r"SELECT uniqExact\(source\) FROM flamegrid\.writers WHERE source != '([0-9a-f]*)' AND writer IN "
+                              r"\(((?:'[0-9a-f]{32}',?)+)\) AND source NOT IN "
+                              r"\(SELECT source FROM flamegrid\.writers WHERE writer = 'withdrawn'\)", text)
+        if claims:
+            withdrawn = {row["source"] for row in self.tables["writers"] if row["writer"] == "withdrawn"} | {claims[1]}
+            return b"%d\n" % len({row["source"] for row in self.tables["writers"] if f"'{row['writer']}'" in claims[2]} - withdrawn)
         raise EngineError("not a statement of the contract: " + text)
 
     def insert(self, text, body, settings):
@@ -74,19 +80,29 @@ class Front(http.server.ThreadingHTTPServer):
     """faults: what to do with the next inserts, one by one; None: nothing. Wrong requests are collected in `wrong`."""
     daemon_threads = True
 
-    def __init__(self, engine):
+    def __init__(self, engine, wrap=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        self.scheme = "https" if wrap else "http"
+        if wrap:
+            self.socket = wrap(self.socket)
         self.engine, self.faults, self.wrong = engine, [], []
         self.inserts = 0
         self.answer = None  # in place of every answer to a question
         self.credentials = None
+        self.first_claims = None  # a barrier for those who ask for claims before they make their own
         self.hanging = threading.Event()
         self.release = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def wait_for_claims(self):
+        """The first claims are made at once: nobody has seen the other."""
+        barrier = self.first_claims
+        if barrier.wait(60) == 0:
+            self.first_claims = None
+
     @property
     def url(self):
-        return "http://127.0.0.1:%d" % self.server_address[1]
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request, client_address):
         pass  # the sender was killed, or the connection was closed on purpose
@@ -129,7 +145,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(*self.server.answer)
         try:
             if not query:
-                return self.reply(200, self.server.engine.query(body.decode()))
+                answer = self.server.engine.query(body.decode())
+                if self.server.first_claims and body.startswith(b"SELECT uniqExact"):
+                    self.server.wait_for_claims()
+                return self.reply(200, answer)
             assert self.headers["Content-Encoding"] == "gzip"
             return self.insert(query, gzip.decompress(body), settings, fault)
         except EngineError as error:

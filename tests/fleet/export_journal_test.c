@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "aggregator/store/database.h"
+#include "fleet/clickhouse_rows.h"
 #include "fleet/export_journal.h"
 #include "tests/support/cmocka_test.h"
 
@@ -20,7 +21,8 @@ struct fixture {
 static void reopen(struct fixture *fixture)
 {
 	export_journal_close(fixture->journal);
-	assert_int_equal(export_journal_open(fixture->store, &fixture->journal, &fixture->error),
+	assert_int_equal(export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE,
+					     &fixture->journal, &fixture->error),
 			 0);
 }
 
@@ -31,7 +33,8 @@ static int set_up(void **state)
 	strcpy(fixture->folder, "/tmp/flamegrid-test.XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	snprintf(fixture->store, sizeof(fixture->store), "%s/profile.db", fixture->folder);
-	snprintf(fixture->path, sizeof(fixture->path), "%s" EXPORT_JOURNAL_SUFFIX, fixture->store);
+	snprintf(fixture->path, sizeof(fixture->path), "%s" EXPORT_JOURNAL_CLICKHOUSE,
+		 fixture->store);
 	reopen(fixture);
 	*state = fixture;
 	return 0;
@@ -49,12 +52,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int write_stack(void *context, FILE *out, uint32_t node)
-{
-	(void)context;
-	fprintf(out, "\"frames\":[\"f%u\"]", node);
-	return 0;
-}
+/* Leaf i is of the stack "fi". */
+static const char *const strings[] = {"", "f0", "f1", "f2", "f3"};
+static const struct report_node nodes[] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}};
+static const struct report_leaf leaves[] = {{.node = 1}, {.node = 2}, {.node = 3}, {.node = 4}};
+static const struct report_tree tree = {
+	.strings = strings, .nodes = nodes, .nr_nodes = 5, .leaves = leaves, .nr_leaves = 4};
 
 /* A round of rows with the works "w0", "w1" … and these counts; 0: no such row. *rows: how many differ. */
 static int try_fill(struct export_journal *journal, const uint64_t *counts, size_t nr_counts,
@@ -80,7 +83,7 @@ static int try_fill(struct export_journal *journal, const uint64_t *counts, size
 		if (counts[i] && !status)
 			status = export_journal_add(journal, &row, (uint32_t)i, error);
 	}
-	return status ? status : export_journal_end(journal, is_damaged, rows, fell, error);
+	return status ? status : export_journal_end(journal, is_damaged, false, rows, fell, error);
 }
 
 static uint64_t fill(struct fixture *fixture, const uint64_t *counts, size_t nr_counts)
@@ -97,11 +100,13 @@ static uint64_t fill(struct fixture *fixture, const uint64_t *counts, size_t nr_
 
 static bool make(struct fixture *fixture, uint32_t rows_max)
 {
+	struct clickhouse_rows rows = {.tree = &tree, .source = "ab", .time_s = 7};
+	struct export_maker maker;
 	bool made;
 
-	assert_int_equal(export_journal_make(fixture->journal, HEAD, rows_max, write_stack, NULL,
-					     &made, &fixture->error),
-			 0);
+	clickhouse_rows_maker(&rows, &maker);
+	maker.rows_max = rows_max;
+	assert_int_equal(export_journal_make(fixture->journal, &maker, &made, &fixture->error), 0);
 	return made;
 }
 
@@ -242,7 +247,9 @@ static void second_process_is_refused(void **state)
 	char *error = NULL;
 
 	assert_int_equal(export_journal_write(fixture->journal, "a", "b", &fixture->error), 0);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EBUSY);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EBUSY);
 	assert_non_null(strstr(error, "another process"));
 	free(error);
 	export_journal_close(other);
@@ -260,7 +267,9 @@ static void damaged_file_is_an_error(void **state)
 	for (int i = 0; i < 2000; i++)
 		fputs("no database", file);
 	fclose(file);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EPROTO);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EPROTO);
 	assert_non_null(error);
 	free(error);
 	export_journal_close(other);
@@ -275,7 +284,8 @@ static uint64_t try_changed(struct fixture *fixture, const uint64_t *counts, siz
 	uint64_t rows = 0;
 	bool fell;
 
-	int status = export_journal_open(fixture->store, &fixture->journal, &error);
+	int status = export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE,
+					 &fixture->journal, &error);
 	if (!status)
 		status = export_journal_read(fixture->journal, "source", word, &error);
 	if (!status) {
@@ -347,7 +357,9 @@ static void damaged_sum_is_named(void **state)
 	fseek(file, -1, SEEK_CUR);
 	fputc('g', file);
 	fclose(file);
-	assert_int_equal(export_journal_open(fixture->store, &other, &error), -EPROTO);
+	assert_int_equal(
+		export_journal_open(fixture->store, EXPORT_JOURNAL_CLICKHOUSE, &other, &error),
+		-EPROTO);
 	assert_non_null(strstr(error, fixture->path));
 	assert_non_null(strstr(error, "this journal is damaged (its checksums do not fit)"));
 	assert_non_null(strstr(error, "docs/how-to/fleet.md"));
@@ -369,6 +381,179 @@ static void words_are_kept(void **state)
 	assert_string_equal(word, "y'z");
 }
 
+/* ---- a destination that takes nothing negative */
+
+struct growth {
+	int64_t sums[2][4]; /* by place and work: what was delivered */
+	uint32_t nr_batches, nr_rows;
+	uint32_t place; /* of the batch */
+};
+
+static int growth_begin(void *context, uint64_t number, enum export_rows kind)
+{
+	struct growth *growth = context;
+
+	(void)number;
+	assert_int_equal(kind, EXPORT_WORK);
+	growth->nr_rows = 0;
+	return 0;
+}
+
+static int growth_row(void *context, const struct export_delta *delta)
+{
+	struct growth *growth = context;
+	uint32_t place = (uint32_t)delta->place[4] - '0'; /* "p":0 */
+
+	assert_true(growth->nr_rows++ == 0 || place == growth->place);
+	growth->place = place;
+	assert_true(delta->count >= 0 && delta->ns == 2 * delta->count && delta->bytes == 0);
+	growth->sums[place][delta->leaf] += delta->count;
+	return 0;
+}
+
+static int growth_end(void *context, struct export_batch *batch)
+{
+	struct growth *growth = context;
+
+	growth->nr_batches++;
+	batch->body = strdup("body");
+	batch->body_size = 4;
+	return batch->body ? 0 : -ENOMEM;
+}
+
+/* Delivers counts by place and work. Works are of one account. Returns whether work was withheld. */
+static bool grow(struct fixture *fixture, struct growth *growth, const uint64_t counts[2][4])
+{
+	const struct export_maker maker = {.context = growth,
+					   .rows_max = 3,
+					   .only_grows = true,
+					   .begin = growth_begin,
+					   .row = growth_row,
+					   .end = growth_end};
+	bool made = true, fell = false;
+	uint64_t rows;
+
+	assert_int_equal(export_journal_begin(fixture->journal, &fixture->error), 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		struct export_row row = {.kind = EXPORT_WORK,
+					 .stack = i % 4 + 1,
+					 .count = counts[i / 4][i % 4],
+					 .ns = 2 * counts[i / 4][i % 4]};
+		char text[40];
+		int size = snprintf(text, sizeof(text), "\"p\":%u", i / 4);
+
+		assert_int_equal(export_journal_label(fixture->journal, text, (size_t)size,
+						      &row.place, &fixture->error),
+				 0);
+		size = snprintf(text, sizeof(text), "\"plane\":\"gpu\",\"w\":%u", i % 4);
+		assert_int_equal(export_journal_label(fixture->journal, text, (size_t)size,
+						      &row.work, &fixture->error),
+				 0);
+		if (row.count)
+			assert_int_equal(
+				export_journal_add(fixture->journal, &row, i % 4, &fixture->error),
+				0);
+	}
+	assert_int_equal(
+		export_journal_end(fixture->journal, false, true, &rows, &fell, &fixture->error),
+		0);
+	while (made) {
+		assert_int_equal(
+			export_journal_make(fixture->journal, &maker, &made, &fixture->error), 0);
+		if (made)
+			deliver(fixture);
+	}
+	return fell;
+}
+
+static int64_t grown(const struct growth *growth, uint32_t place)
+{
+	const int64_t *sums = growth->sums[place];
+
+	return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+static void batch_of_what_only_grows_is_of_one_place(void **state)
+{
+	struct growth growth = {0};
+
+	grow(*state, &growth, (const uint64_t[2][4]){{1, 2, 3, 4}, {5, 6, 0, 0}});
+	assert_int_equal(growth.nr_batches, 3);
+	assert_int_equal(grown(&growth, 0), 10);
+	assert_int_equal(grown(&growth, 1), 11);
+	grow(*state, &growth, (const uint64_t[2][4]){{1, 2, 3, 5}, {5, 6, 0, 0}});
+	assert_int_equal(growth.nr_batches, 4);
+	assert_int_equal(growth.sums[0][3], 5);
+}
+
+static void work_that_is_renamed_stays_under_its_old_name(void **state)
+{
+	struct growth growth = {0};
+
+	grow(*state, &growth, (const uint64_t[2][4]){{10, 0, 0, 0}, {7, 0, 0, 0}});
+	assert_false(grow(*state, &growth, (const uint64_t[2][4]){{0, 6, 7, 0}, {7, 0, 0, 0}}));
+	assert_int_equal(growth.sums[0][0], 10);
+	assert_int_equal(grown(&growth, 0), 13);
+	assert_false(grow(*state, &growth, (const uint64_t[2][4]){{0, 6, 7, 4}, {7, 0, 0, 1}}));
+	assert_int_equal(grown(&growth, 0), 17);
+	assert_int_equal(grown(&growth, 1), 8);
+	assert_false(grow(*state, &growth, (const uint64_t[2][4]){{10, 6, 7, 4}, {7, 0, 0, 1}}));
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(growth.sums[0][i], ((int64_t[]){10, 6, 7, 4})[i]);
+}
+
+static void older_profile_of_what_only_grows_is_withheld(void **state)
+{
+	struct growth growth = {0};
+
+	grow(*state, &growth, (const uint64_t[2][4]){{5, 5, 0, 0}, {5, 0, 0, 0}});
+	assert_true(grow(*state, &growth, (const uint64_t[2][4]){{5, 0, 2, 0}, {6, 0, 0, 0}}));
+	assert_int_equal(grown(&growth, 0) + grown(&growth, 1), 15);
+}
+
+static void forgotten_batch_is_in_the_next_round(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fill(fixture, (const uint64_t[]){5, 1}, 2);
+	assert_true(make(fixture, 10));
+	assert_int_equal(export_journal_try(fixture->journal, &fixture->error), 0);
+	assert_int_equal(export_journal_forget(fixture->journal, &fixture->error), 0);
+	reopen(fixture);
+	expect_batch(fixture, 0, NULL, NULL);
+	assert_int_equal(fill(fixture, (const uint64_t[]){5, 2}, 2), 2);
+	assert_true(make(fixture, 10));
+	expect_batch(fixture, 2,
+		     ROW("2", "0", "18446744073709551615", "5", "10")
+			     ROW("2", "1", "18446744073709551614", "2", "4"),
+		     "{\"stack\":18446744073709551614,\"frames\":[\"f1\"]}\n"
+		     "{\"stack\":18446744073709551615,\"frames\":[\"f0\"]}\n");
+}
+
+static int refuse_size(void *context, struct export_batch *batch)
+{
+	return growth_end(context, batch) ? -ENOMEM : -E2BIG;
+}
+
+static void batch_that_is_too_large_is_not_made(void **state)
+{
+	struct fixture *fixture = *state;
+	struct growth growth = {0};
+	const struct export_maker maker = {.context = &growth,
+					   .rows_max = 3,
+					   .begin = growth_begin,
+					   .row = growth_row,
+					   .end = refuse_size};
+	bool made;
+
+	fill(fixture, (const uint64_t[]){5}, 1);
+	assert_int_equal(export_journal_make(fixture->journal, &maker, &made, &fixture->error),
+			 -E2BIG);
+	assert_false(made);
+	expect_batch(fixture, 0, NULL, NULL);
+	assert_true(make(fixture, 1));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -383,6 +568,11 @@ int main(void)
 		TEST(changed_bit_sends_nothing),
 		TEST(damaged_sum_is_named),
 		TEST(words_are_kept),
+		TEST(batch_of_what_only_grows_is_of_one_place),
+		TEST(work_that_is_renamed_stays_under_its_old_name),
+		TEST(older_profile_of_what_only_grows_is_withheld),
+		TEST(forgotten_batch_is_in_the_next_round),
+		TEST(batch_that_is_too_large_is_not_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,30 @@ static void expect_gpu(struct export_places *places, int32_t gpu, const char *ex
 	assert_string_equal(strstr(text, "\"gpu_uuid\""), expected);
 }
 
+static void labels_that_are_not_known_are_left_out(void **state)
+{
+	const char *const strings[] = {"", "n\"1"};
+	const struct report_tree tree = {.strings = strings, .nr_strings = 2};
+	struct profile profile = {.collection = collection_create()};
+	struct export_places *places = export_places_create(&profile, &tree, "u", EXPORT_PYROSCOPE);
+	size_t size;
+
+	(void)state;
+	assert_non_null(places);
+	assert_string_equal(
+		export_places_text(places, &(struct report_leaf){.host = 1, .rank = 3, .gpu = 0},
+				   &size),
+		",{\"name\":\"user\",\"value\":\"u\"},{\"name\":\"host\",\"value\":"
+		"\"n\\\"1\"},{\"name\":\"rank\",\"value\":\"3\"},{\"name\":\"gpu\","
+		"\"value\":\"0\"}");
+	assert_string_equal(
+		export_places_text(places, &(struct report_leaf){.host = 1, .rank = -1, .gpu = -1},
+				   &size),
+		",{\"name\":\"user\",\"value\":\"u\"},{\"name\":\"host\",\"value\":\"n\\\"1\"}");
+	export_places_destroy(places);
+	collection_destroy(profile.collection);
+}
+
 static void gpu_has_the_uuid_that_others_show(void **state)
 {
 	const char *const strings[] = {"", "n1"};
@@ -54,7 +78,8 @@ static void gpu_has_the_uuid_that_others_show(void **state)
 	add_device(profile.collection, 3, 4, "NVIDIA H100 MIG 1g.10gb");
 	add_device(profile.collection, 3, 5, "NVIDIA H100 MIG 2g.20gb");
 	add_device(profile.collection, 4, 0, "NVIDIA H100");
-	struct export_places *places = export_places_create(&profile, &tree, "u");
+	struct export_places *places =
+		export_places_create(&profile, &tree, "u", EXPORT_CLICKHOUSE);
 	assert_non_null(places);
 	expect_gpu(places, 0,
 		   "\"gpu_uuid\":\"GPU-ab000000-0000-0000-0000-000000000000\","
@@ -73,6 +98,7 @@ static void gpu_has_the_uuid_that_others_show(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(labels_that_are_not_known_are_left_out),
 		cmocka_unit_test(gpu_has_the_uuid_that_others_show),
 	};
 

@@ -47,6 +47,21 @@ static void target_has_what_its_file_says(void **state)
 	export_target_fini(&target);
 }
 
+static void pyroscope_may_have_a_tenant(void **state)
+{
+	struct export_target target;
+	char *error;
+
+	(void)state;
+	assert_int_equal(read_text("pyroscope https://h:4040\ntenant a\n", 0600, &target, &error),
+			 0);
+	assert_int_equal(target.kind, EXPORT_PYROSCOPE);
+	assert_string_equal(target.url, "https://h:4040");
+	assert_string_equal(target.tenant, "a");
+	assert_null(target.database);
+	export_target_fini(&target);
+}
+
 static void target_is_refused_if_others_may_read_it(void **state)
 {
 	struct export_target target;
@@ -76,6 +91,9 @@ static void target_is_refused_with_lines_that_make_no_sense(void **state)
 		"clickhouse http://h\ntimeout 1s\n",
 		"clickhouse http://h\nport 1\n",
 		"clickhouse http://h and more\n",
+		"clickhouse http://h\npyroscope http://h\n",
+		"clickhouse http://h\ntenant a\n",
+		"pyroscope http://h\ndatabase a\n",
 	};
 
 	(void)state;
@@ -94,6 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(target_has_what_its_file_says),
+		cmocka_unit_test(pyroscope_may_have_a_tenant),
 		cmocka_unit_test(target_is_refused_if_others_may_read_it),
 		cmocka_unit_test(target_is_refused_with_lines_that_make_no_sense),
 	};

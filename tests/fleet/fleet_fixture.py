@@ -46,9 +46,9 @@ class Fixture:
         subprocess.run([FLAMEGRID, "merge", "-o", self.path(name), *profiles], check=True, capture_output=True)
         return self.path(name)
 
-    def target(self, url, name="target", mode=0o600, lines=()):
+    def target(self, url, name="target", mode=0o600, lines=(), kind="clickhouse"):
         with open(self.path(name), "w") as out:
-            out.write("\n".join(["# where to", f"clickhouse {url}", "timeout 20", *lines]) + "\n")
+            out.write("\n".join(["# where to", f"{kind} {url}", "timeout 20", *lines]) + "\n")
         os.chmod(self.path(name), mode)
         return self.path(name)
 

@@ -3,8 +3,10 @@
 
     fleet_questions.py LIBCHDB FOLDER [ROWS]
 
-makes ROWS (100,000,000) rows of invented work in FOLDER, unless they are there, and prints each question's fastest and slowest
-time of five, and the least CPU time of all threads. The rows are those of 14 days, 1,000 hosts of 8 GPUs, 2,000 jobs of 100 users, 300 kernels and 3,000 stacks."""
+makes ROWS (100,000,000) rows of invented work in FOLDER, unless they are there, and 500,000 losses. It prints how many rows and bytes
+each question reads, its fastest and slowest time of five, and the least CPU time of all threads. The rows are those of 14 days, 1,000
+hosts of 8 GPUs, 2,000 jobs of 100 users, 300 kernels and 3,000 stacks."""
+import json
 import os
 import sys
 import time
@@ -25,6 +27,11 @@ ROWS = """INSERT INTO flamegrid.work SELECT lower(hex(cityHash64(j))), {batch}, 
     SETTINGS max_memory_usage = 3000000000, max_threads = 1, max_insert_threads = 1"""
 
 
+LOSSES = """INSERT INTO flamegrid.losses SELECT source, rowNumberInAllBlocks() AS n, time, job, user,
+    arrayElement(['ring_full', 'cupti_dropped', 'late'], 1 + n % 3), n % 2, 1 + n % 100, 0 FROM flamegrid.work WHERE ns % 200 = 0
+    LIMIT 500000 SETTINGS max_threads = 1, max_insert_threads = 1"""
+
+
 def questions(text):
     """The statements of a file, each with its comment."""
     for part in text.split(";\n"):
@@ -39,6 +46,7 @@ def fill(engine, rows):
         engine.query(ROWS.format(batch=batch, day=batch % 14, first=batch * BATCH, rows=BATCH))
     engine.query("INSERT INTO flamegrid.stacks SELECT DISTINCT stack, ['main', 'train', 'f' || toString(stack)] FROM flamegrid.work"
                  " WHERE stack != 0")
+    engine.query(LOSSES)
 
 
 def main():
@@ -51,13 +59,16 @@ def main():
         print(f"rows made in {time.monotonic() - began:.0f} s", flush=True)
     print(engine.query("SELECT count(), formatReadableSize(sum(bytes_on_disk)), count() FROM system.parts WHERE active AND table = 'work'").decode())
     for comment, statement in questions(open(os.path.join(DOCS, "fleet.sql")).read()):
+        statement += " SETTINGS max_memory_usage = 4000000000, max_threads = 2"
+        read = json.loads(engine.run(statement.encode(), b"JSON"))["statistics"]
         times, cpu = [], []
         for _ in range(5):
             began, cpu_began = time.monotonic(), time.process_time()
-            answer = engine.query(statement + " SETTINGS max_memory_usage = 4000000000, max_threads = 2")
+            answer = engine.query(statement)
             times.append(time.monotonic() - began)
             cpu.append(time.process_time() - cpu_began)
-        print(f"{min(times):.3f} to {max(times):.3f} s, CPU {min(cpu):.3f} s, {len(answer.splitlines())} rows: {comment}", flush=True)
+        print(f"{read['rows_read']:,} rows, {read['bytes_read'] / 1e6:.1f} MB, {min(times):.3f} to {max(times):.3f} s, CPU {min(cpu):.3f} s,"
+              f" {len(answer.splitlines())} rows: {comment}", flush=True)
 
 
 if __name__ == "__main__":

@@ -184,10 +184,30 @@ def has_one_sender(test, one):
     exact(test, "once", front, one)
 
 
+def has_one_first_export(test, one):
+    """Two copies of a profile begin at once: neither sees the other before it claims the profile."""
+    front = Front(ModelEngine())
+    target = test.target(front.url)
+    front.first_claims = threading.Barrier(2)
+    done = {}
+    threads = [threading.Thread(target=lambda name=name: done.update({name: test.export(place(test, one, name), target)}))
+               for name in ("copy 1", "copy 2")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    good = [name for name in done if done[name].returncode == 0]
+    bad = [done[name].stderr for name in done if name not in good]
+    test.check("of two first exports at once, one is done at most", len(good) < 2 and all("has begun" in words for words in bad), bad)
+    last = [test.export(test.path(name), target) for name in done]
+    test.check("the next ones: one is done", sorted(one.returncode for one in last) == [0, 1], [one.stderr for one in last])
+    exact(test, "two first exports at once", front, one)
+
+
 def is_killed_everywhere(test, one, both):
     shim = os.path.join(BUILD, "tests", "libkill_at.so")
-    stride = 1 if os.environ.get("FLAMEGRID_NIGHTLY") else 5
-    steps, at = 1, -os.getpid() % stride
+    stride = 1 if os.environ.get("FLAMEGRID_NIGHTLY") else 17
+    steps, at = 1, os.getpid() % stride + 1 - stride
     while at < steps:
         at += stride
         front = Front(ModelEngine(without_tokens=at % 2 == 0))
@@ -296,6 +316,7 @@ def main():
         fails_and_repeats(test, one, both, without_tokens)
     says_what_waits(test, one)
     has_one_sender(test, one)
+    has_one_first_export(test, one)
     is_killed_everywhere(test, one, both)
     looks_on_alone(test, one)
     tells_of_its_end(test)

@@ -26,6 +26,7 @@ def old_schema(text):
     text = re.sub(r"LowCardinality\((\w+)\)", r"\1", text)
     text = re.sub(r" CODEC\([^)]*\)", "", text)
     text = re.sub(r"\tINDEX by_job.*?\n\) ENGINE", ") ENGINE", text, flags=re.S)
+    text = re.sub(r",\n\tPROJECTION.*?\n\) ENGINE", "\n) ENGINE", text, flags=re.S)
     text = re.sub(r"\nSETTINGS non_replicated\w+ = \d+", "", text)
     return re.sub(r",\n\) ENGINE", "\n) ENGINE", text)
 

@@ -40,7 +40,8 @@ static int set_up(void **state)
 	store_fixture_open_all();
 	board = metrics_board_create();
 	now_ns = 5 * SECOND_NS;
-	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, now_ns);
+	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, NULL,
+			   now_ns);
 	return 0;
 }
 
@@ -175,7 +176,8 @@ static void a_profile_that_leaves_keeps_its_sums(void **state)
 	sum_devices(&records, &sum_ns, &busy_ns);
 	assert_int_equal(sum_of(left, "flamegrid_gpu_busy_seconds_total"), busy_ns);
 	/* Another one of the same GPUs adds to them. */
-	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, now_ns);
+	metrics_board_join(board, &profile, store_fixture.collection, store_fixture.store, NULL,
+			   now_ns);
 	char *both = publish();
 
 	assert_int_equal(sum_of(both, "flamegrid_gpu_busy_seconds_total"), 2 * busy_ns);
@@ -217,7 +219,7 @@ static void looks_and_snapshots_are_apart(void **state)
 	assert_false(metrics_board_is_due(board, now_ns + SECOND_NS - 1));
 	assert_true(metrics_board_is_due(board, now_ns + SECOND_NS));
 	assert_false(metrics_board_is_due(NULL, now_ns));
-	metrics_board_join(NULL, &(struct board_profile){0}, NULL, NULL, 0);
+	metrics_board_join(NULL, &(struct board_profile){0}, NULL, NULL, NULL, 0);
 }
 
 static struct device_identity gpu(uint32_t number)

@@ -5,8 +5,8 @@ reader=$(realpath "$(dirname "$0")/metrics_reader.py")
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/site_harness.sh"
 prometheus=$1 promtool=$2
-agent=''
-at_end() { kill -9 $service $agent $silent ${rank_pid[*]} 2>/dev/null; }
+agent='' second=''
+at_end() { kill -9 $service $agent $second $silent ${rank_pid[*]} 2>/dev/null; }
 at_aggregator=127.0.0.1:$((port + 1)) at_agent=127.0.0.1:$((port + 2))
 
 start_service --metrics $((port + 1))
@@ -30,11 +30,14 @@ for r in 0 1; do
 done
 FAKE_CUDA_HOST_SEED=1 FAKE_CUDA_TRUTH=$scratch/own.truth "$flamegrid" run -q --agent "$scratch/agent" -- $work --launches 500 >"$scratch/own.out" 2>"$scratch/own.err" 7<&-
 same "the status of the agent's job" $? 0
-for job in red blue; do
+# A job whose nodes fold their own events.
+for r in 0 1; do rank green $r 2 $r "${site[@]}" --aggregate node -- $work --launches 600; done
+for job in red blue green; do
 	for r in 0 1; do await $job $r 0; done
 	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
 done
-truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue}.truth.[01] "$scratch/own.truth")
+check "green's profile as one store" "$flamegrid" merge -o "$scratch/green" "$scratch/jobs/$user-green"
+truth_ns=$(truth_sum valid_ns "$scratch"/{red,blue,green}.truth.[01] "$scratch/own.truth")
 truth_ns=$((truth_ns + $(total_ns "$nccl")))
 
 # WHAT, what the metrics say, and what is expected, on lines.
@@ -43,14 +46,24 @@ compared() {
 	same "${2##*/} $3 ended" "$? $(cat "$scratch/compared.err")" "0 "
 	while IFS=$'\t' read -r what is expected; do same "$what" "$is" "$expected"; done <"$scratch/compared"
 }
-compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db "$nccl/profile.db"
+compared python3 "$reader" exact "http://$at_aggregator/metrics" "http://$at_agent/metrics" "$truth_ns" "$scratch/own.db" "$scratch/jobs/$user"-{red,blue}/profile.db "$nccl/profile.db" "$scratch/green/profile.db"
 
 for from in "$at_aggregator" "$at_agent"; do
 	python3 "$reader" get "http://$from/metrics" >"$scratch/metrics.txt"
 	same "promtool takes those of $from" "$("$promtool" check metrics <"$scratch/metrics.txt" 2>&1) $?" " 0"
-	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
+	same "nothing in them names a user, a job or a program" "$(grep -cE "$user|red|blue|green|fake_launches|$scratch" <(grep -vE '^#|reason=' "$scratch/metrics.txt"))" 0
 done
 compared python3 "$reader" prometheus "$prometheus" "$scratch" $((port + 3)) "$at_aggregator" "$at_agent"
+
+# Somebody else has the port: that costs the metrics alone.
+mkfifo "$scratch/second.ready"
+"$flamegrid" aggregate --listen "ipc://$scratch/second" --store "$scratch/second.db" --metrics $((port + 1)) 2> >(tee -p "$scratch/second.ready" >"$scratch/second.log") 7<&- &
+second=$!
+grep -m1 -q 'listening on' "$scratch/second.ready"
+kill -TERM $second
+wait $second
+same "the status of an aggregator without its metrics' port" $? 0
+contains "it says what it lacks, and where" "$scratch/second.log" "--metrics: cannot listen on 127.0.0.1:$((port + 1)): Address already in use; there are no metrics"
 
 kill -TERM $agent
 wait $agent
