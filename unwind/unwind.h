@@ -8,9 +8,10 @@
 
 #include <stdint.h>
 
-#define UNWIND_CACHE_ENTRIES 4096u /* a power of two */
-#define UNWIND_STOPS_MAX     4u
-#define UNWIND_TRAIL_MAX     256u
+#define UNWIND_CACHE_SETS 1024u /* a power of two */
+#define UNWIND_CACHE_WAYS 4u
+#define UNWIND_STOPS_MAX  4u
+#define UNWIND_TRAIL_MAX  256u
 
 struct unwind_tables;
 
@@ -36,12 +37,18 @@ struct unwind_trail {
 	struct unwind_step fresh[UNWIND_TRAIL_MAX]; /* of the walk at hand, leaf first */
 };
 
+/* Rules of addresses that share a place in the cache: one cache line. */
+struct unwind_rule_set {
+	uint64_t addresses[UNWIND_CACHE_WAYS]; /* 0: free */
+	uint32_t rules[UNWIND_CACHE_WAYS];
+	uint32_t epoch; /* of the tables; rules of another epoch do not count */
+	uint32_t turn;  /* the way that the next rule replaces */
+	uint64_t unused;
+};
+
 /* One thread's rules, by the address that they were looked up for, and its last walk. Zeroed: empty. */
 struct unwind_cache {
-	struct {
-		uint64_t address;
-		uint64_t rule; /* of the tables' epoch in the upper half; older ones do not count */
-	} entries[UNWIND_CACHE_ENTRIES];
+	struct unwind_rule_set sets[UNWIND_CACHE_SETS]; /* fastest if it starts on a cache line */
 	struct unwind_trail trail;
 };
 

@@ -35,9 +35,9 @@ struct stack_capture {
 
 /* What one thread keeps for its captures. A new one is zeroed. */
 struct stack_scratch {
+	struct unwind_cache rules; /* comes first, so that it starts on a cache line if this does */
 	struct stack_bounds bounds;
 	struct stack_cache stacks;
-	struct unwind_cache rules;
 	struct autograd_thread autograd;
 	struct python_standing standing;
 	uint32_t nr; /* number of keys */

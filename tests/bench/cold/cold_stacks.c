@@ -61,7 +61,7 @@ struct job {
 	struct fake_code codes[CODES];
 	struct fake_object thread_state, c_frame, frames[PYTHON + 1];
 	char work[COLD_WORK_BYTES];
-	struct stack_scratch scratch;
+	_Alignas(64) struct stack_scratch scratch;
 	uint64_t random, sink, overhead;
 	bool whole, counts;
 	const struct stack *present;
@@ -376,9 +376,10 @@ int cold_stacks_report(const struct stack_capture *capture)
 		return -1;
 	pthread_barrier_init(&start, NULL, THREADS);
 	for (uint32_t i = 0; i < THREADS; i++) {
-		jobs[i] = calloc(1, sizeof(*jobs[i]));
+		jobs[i] = aligned_alloc(64, sizeof(*jobs[i]));
 		if (!jobs[i])
 			return -1;
+		memset(jobs[i], 0, sizeof(*jobs[i]));
 		jobs[i]->capture = capture;
 		jobs[i]->start = &start;
 		make(jobs[i], i);
