@@ -293,6 +293,15 @@ static __attribute__((noinline)) bool find_rule(struct walk *walk, uint64_t addr
 	return true;
 }
 
+bool unwind_rule_before(struct unwind_tables *tables, struct unwind_cache *cache, uint32_t epoch,
+			uint64_t pc, uint32_t *rule)
+{
+	struct walk walk = {.tables = tables, .cache = cache, .pc = pc, .epoch = epoch};
+
+	return cached_rule(set_of(cache, pc - 1), epoch, pc - 1, rule) ||
+	       find_rule(&walk, pc - 1, rule);
+}
+
 /* ---- the last walk's trail */
 
 static void trail_begin(struct unwind_trail *trail, const struct walk *walk,

@@ -6,6 +6,7 @@
 #ifndef UNWIND_H
 #define UNWIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UNWIND_CACHE_SETS 1024u /* a power of two */
@@ -81,6 +82,11 @@ uint32_t unwind_walk(struct unwind_tables *tables, struct unwind_cache *cache,
 		     const struct unwind_start *start, uint64_t high,
 		     const struct unwind_stops *stops, uint64_t *frames, uint32_t max,
 		     enum unwind_end *end);
+
+/* Finds the rule of the code whose call returns to pc, as a walk with tables of this epoch does. false: there is none
+ * yet. For walk_record.h; x86_64 alone. */
+bool unwind_rule_before(struct unwind_tables *tables, struct unwind_cache *cache, uint32_t epoch,
+			uint64_t pc, uint32_t *rule);
 
 /* Starts a walk at the caller of the function that uses it. That function must have a frame pointer. */
 #define UNWIND_START_HERE() unwind_start_from((const uint64_t *)__builtin_frame_address(0))

@@ -22,7 +22,6 @@
 #define NATIVE    24u /* frames of one part of a stack at most */
 #define PYTHON    40u
 #define CAPTURES  6000u
-#define ROUNDS    2u
 #define WARM      8u /* captures of the same stack, of which the first are not counted */
 #define WARM_SKIP 3u
 /* Another program had the processor meanwhile. Such captures are left out. */
@@ -44,15 +43,27 @@ struct stack {
 	struct part inner;
 };
 
-enum series { SERIES_PYTHON, SERIES_NATIVE, SERIES_INTERN, SERIES_WHOLE, SERIES_WARM, SERIES_NR };
+enum setting { SETTING_PARTS, SETTING_WALKS, SETTING_RECOGNISES, SETTINGS };
 
-static const char *const series_names[SERIES_NR] = {"Python walk", "native walk", "interning",
-						    "whole capture",
-						    "whole capture, same stack again"};
+enum series {
+	SERIES_PYTHON,
+	SERIES_NATIVE,
+	SERIES_INTERN,
+	SERIES_WALKS,
+	SERIES_WALKS_WARM,
+	SERIES_RECOGNISES,
+	SERIES_RECOGNISES_WARM,
+	SERIES_NR
+};
+
+static const char *const series_names[SERIES_NR] = {"Python walk",   "native walk",
+						    "interning",     "capture that walks",
+						    "  again, warm", "capture that recognises",
+						    "  again, warm"};
 
 /* One thread's program. */
 struct job {
-	const struct stack_capture *capture;
+	const struct stack_capture *walks, *recognises, *capture;
 	struct part outers[OUTERS];
 	bool has_python[OUTERS];
 	struct stack stacks[STACKS];
@@ -63,7 +74,8 @@ struct job {
 	char work[COLD_WORK_BYTES];
 	_Alignas(64) struct stack_scratch scratch;
 	uint64_t random, sink, overhead;
-	bool whole, counts;
+	enum setting setting;
+	bool counts;
 	const struct stack *present;
 	uint32_t nr[SERIES_NR], captures;
 	uint32_t cycles[SERIES_NR][CAPTURES * WARM];
@@ -160,14 +172,19 @@ static void capture_frame(struct cold_path *path)
 {
 	struct job *job = path->user;
 
-	if (!job->whole) {
+	if (job->setting == SETTING_PARTS) {
 		take_parts(job);
 	} else {
+		enum series series =
+			job->setting == SETTING_WALKS ? SERIES_WALKS : SERIES_RECOGNISES;
+
 		for (uint32_t i = 0; i < (job->captures % 8 ? 1 : WARM); i++) {
 			bool counts = job->counts;
 
+			/* The compiler must not make two places of the call. */
+			__asm__ volatile("" : "+r"(i));
 			job->counts = counts && (i == 0 || i >= WARM_SKIP);
-			take_whole(job, i ? SERIES_WARM : SERIES_WHOLE);
+			take_whole(job, i ? (enum series)(series + 1) : series);
 			job->counts = counts;
 		}
 	}
@@ -327,12 +344,13 @@ static void *run_job(void *user)
 {
 	struct job *job = user;
 
-	for (uint32_t round = 0; round < ROUNDS; round++) {
-		job->whole = round > 0;
-		job->counts = false;
-		run(job, CAPTURES); /* so that every stack is known */
+	/* All rounds have one place of the call, so that they have the same stacks. Each setting's first round makes
+	 * every stack known. */
+	for (uint32_t round = 0; round < 2 * SETTINGS; round++) {
+		job->setting = (enum setting)(round / 2);
+		job->counts = round % 2;
+		job->capture = job->setting == SETTING_RECOGNISES ? job->recognises : job->walks;
 		pthread_barrier_wait(job->start);
-		job->counts = true;
 		run(job, CAPTURES);
 	}
 	return NULL;
@@ -368,19 +386,22 @@ static void print(struct job *jobs[THREADS], enum series series)
 
 int cold_stacks_report(const struct stack_capture *capture)
 {
+	struct stack_capture walks = *capture;
 	struct job *jobs[THREADS];
 	pthread_t threads[THREADS];
 	pthread_barrier_t start;
 
 	if (python_frames_find(capture->python) != PYTHON_READY)
 		return -1;
+	walks.walks_always = true;
 	pthread_barrier_init(&start, NULL, THREADS);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		jobs[i] = aligned_alloc(64, sizeof(*jobs[i]));
 		if (!jobs[i])
 			return -1;
 		memset(jobs[i], 0, sizeof(*jobs[i]));
-		jobs[i]->capture = capture;
+		jobs[i]->walks = &walks;
+		jobs[i]->recognises = capture;
 		jobs[i]->start = &start;
 		make(jobs[i], i);
 	}
