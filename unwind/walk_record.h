@@ -1,6 +1,7 @@
-/* Records all that one walk read, so that a later walk need not be done if it would read the same. docs/stacks.md says why
- * equal words make an equal walk. Records are relative to the stack pointer, so they hold at any depth and on any stack.
- * Pure but for the stack that is read; no lock, no allocation. On machines other than x86_64 no walk is recorded. */
+/* Records all that one walk read, so that a later walk need not be done if it would read the same. docs/stacks.md says
+ * why equal words make an equal walk. Records are relative to the stack pointer, so they hold at any depth and on any
+ * stack. Pure but for the stack that is read; no lock, no allocation. On machines other than x86_64 no walk is
+ * recorded. */
 #ifndef WALK_RECORD_H
 #define WALK_RECORD_H
 
@@ -39,8 +40,8 @@ struct walk_reads {
 };
 
 /* Does a walk again that has just ended in UNWIND_ROOT or UNWIND_STOP with these frames, with the same arguments, and
- * collects what it reads. false: the walk is not to be recorded. It may depend on more than such words (a signal's frame,
- * code without a file), it takes too much room, or the stack has changed meanwhile. */
+ * collects what it reads. false: the walk is not to be recorded. It may depend on more than such words (a signal's
+ * frame, code without a file), it may take too much room, or the stack has changed meanwhile. */
 bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache,
 			const struct unwind_start *start, uint64_t high, enum unwind_end end,
 			const uint64_t *frames, uint32_t nr, struct walk_reads *reads);

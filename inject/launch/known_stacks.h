@@ -1,7 +1,7 @@
 /* Recognises stacks that a thread has captured before. A known stack is one contiguous record: all that its walk read
- * (unwind/walk_record.h), the keys of its Python frames, and its id. Likely records are guessed and looked up by little,
- * and proved by comparing all of a record. Each thread has its own; it takes no lock. Memory is mapped once, when the
- * thread's first stack is recorded. */
+ * (unwind/walk_record.h), the keys of its Python frames, and its id. A few words of a stack choose a record, and all
+ * words of the record prove it. Each thread has its own; it takes no lock. Memory is mapped once, when the thread's
+ * first stack is recorded. */
 #ifndef KNOWN_STACKS_H
 #define KNOWN_STACKS_H
 
@@ -40,8 +40,8 @@ struct known_query {
 	uint32_t nr_outer;     /* at most UINT16_MAX */
 };
 
-/* Begins and ends a capture. Between them the known stacks may be used if begin returned true. false: a signal's handler
- * interrupted another capture. */
+/* Begins and ends a capture. Between them the known stacks may be used if begin returned true. false: this capture is
+ * in a signal's handler, which interrupted another one, so known_stacks_end() must not be called. */
 bool known_stacks_begin(struct known_stacks *known);
 void known_stacks_end(struct known_stacks *known);
 
@@ -58,7 +58,7 @@ bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id);
 /* Returns memory for walk_reads_collect(), once known_stacks_wants() has returned true. */
 struct walk_reads *known_stacks_reads(struct known_stacks *known);
 
-/* Records a stack that was not found, by what is in known_stacks_reads(). The epochs of both are of a time before the walk
+/* Records a stack that was not found, by what is in known_stacks_reads(). The epochs of both are those before the walk
  * and before the id was looked up. Does nothing if another capture came in between. */
 void known_stacks_add(struct known_stacks *known, const struct known_query *query,
 		      uint32_t stack_id);

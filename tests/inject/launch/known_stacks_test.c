@@ -447,7 +447,7 @@ static void memory_is_bounded_and_used_again(void **state)
 	struct captor *captor = captor_create(*state, 0);
 	uint32_t emptied = 0, nr_records = 0;
 
-	for (uint32_t round = 0; round < 4000; round++) {
+	for (uint32_t round = 0; round < 2500; round++) {
 		uint64_t random = captor->random;
 
 		for (uint32_t i = 0; i < 8; i++) {
