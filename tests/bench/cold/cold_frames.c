@@ -43,7 +43,6 @@ static inline __attribute__((always_inline)) void call_next(struct cold_path *pa
 			_Alignas(64) volatile char aligned[64];                                    \
                                                                                                    \
 			aligned[0] = 1;                                                            \
-			more = aligned;                                                            \
 			__asm__ volatile("" ::"r"(aligned) : "memory");                            \
 		}                                                                                  \
 		room[0] = more[0] = (char)salt;                                                    \
