@@ -31,7 +31,7 @@ static inline const uint16_t *at_of(const struct walk_record *record)
 
 /* ---- collecting: rare */
 
-#if defined(__x86_64__)
+#if WALK_RECORD_POSSIBLE
 
 struct rewalk {
 	uint64_t high; /* the end of what may be read */

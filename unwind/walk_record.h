@@ -14,6 +14,12 @@
 #define WALK_READS_MAX     (3u * WALK_READS_FRAMES)
 #define WALK_RECORD_FP_ANY INT32_MIN
 
+#if defined(__x86_64__)
+#define WALK_RECORD_POSSIBLE 1
+#else
+#define WALK_RECORD_POSSIBLE 0
+#endif
+
 /* How one frame was left. Values are addresses. */
 struct walk_step {
 	bool by_fp;     /* the rule starts from rbp */

@@ -268,6 +268,8 @@ bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id)
 {
 	uint8_t *tries;
 
+	if (!WALK_RECORD_POSSIBLE)
+		return false;
 	if (known->rest) {
 		known->rest--;
 		return false;

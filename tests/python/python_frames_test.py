@@ -10,6 +10,7 @@ headers. SCALE (1) multiplies the rounds. The exit status is 0 only if nothing d
 import ctypes
 import functools
 import os
+import platform
 import random
 import sys
 import threading
@@ -174,7 +175,7 @@ def main():
     captures = [ctypes.c_uint64() for _ in range(3)]
     library.probe_captures(*(ctypes.byref(count) for count in captures))
     print("  %d stacks captured, %d of them recognised, %d unlike a walk" % tuple(count.value for count in captures))
-    if captures[2].value or not captures[1].value:
+    if captures[2].value or (platform.machine() == "x86_64" and not captures[1].value):
         totals.complain("recognised stacks")
     if not python_compare.has_loops:
         totals.complain("the evaluation loop was not found")

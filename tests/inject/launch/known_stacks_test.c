@@ -26,7 +26,7 @@
 #define CODES    6u
 #define PYTHON   5u
 #define KEEP()   __asm__ volatile("" ::: "memory")
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 struct fixture {
 	struct test_ring ring;
