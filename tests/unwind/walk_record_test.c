@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -240,6 +241,49 @@ static void cut_walks_and_other_frames_are_not_recorded(void **state)
 	free(waiter);
 }
 
+static bool collected;
+
+static __attribute__((noinline)) void collect_here(void)
+{
+	const struct unwind_start start = UNWIND_START_HERE();
+	struct stack_bounds bounds = {0};
+	uint64_t high = stack_bounds_high(&bounds, start.sp, 1);
+
+	walk(&start, high, &recorded);
+	assert_int_equal(recorded.end, UNWIND_ROOT);
+	collected = walk_reads_collect(tables, cache, &start, high, recorded.end, recorded.frames,
+				       recorded.nr, &reads);
+}
+
+/* Other code may come to its place without a new epoch. */
+static void code_without_a_file_is_not_recorded(void **state)
+{
+	/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+	/* the same as CPython's trampolines: sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+	static const uint8_t trampoline[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+					     0x48, 0x83, 0xc4, 0x08, 0xc3};
+	uint8_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*call)(void (*)(void));
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	memcpy(page + 64, trampoline, sizeof(trampoline));
+	assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+	collect_here();
+	assert_true(collected);
+	for (uint32_t at = 0; at <= 64; at += 64) {
+		uint8_t *function = page + at;
+
+		memcpy(&call, &function, sizeof(call));
+		call(collect_here);
+		assert_false(collected);
+	}
+	munmap(page, 4096);
+}
+
 static int set_up_all(void **state)
 {
 	(void)state;
@@ -263,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_holds_only_for_the_words_that_the_walk_read),
 		cmocka_unit_test(cut_walks_and_other_frames_are_not_recorded),
+		cmocka_unit_test(code_without_a_file_is_not_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
