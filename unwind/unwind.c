@@ -230,9 +230,37 @@ static uint32_t rule_without_file(const struct walk *walk)
 	return unwind_rule_special(UNWIND_NO_FILE);
 }
 
-static inline uint32_t slot_of(uint64_t address)
+_Static_assert(sizeof(struct unwind_rule_set) == 64, "one cache line");
+
+static inline struct unwind_rule_set *set_of(struct unwind_cache *cache, uint64_t address)
 {
-	return (uint32_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> 52) % UNWIND_CACHE_ENTRIES;
+	return &cache->sets[((address * UINT64_C(0x9e3779b97f4a7c15)) >> 54) % UNWIND_CACHE_SETS];
+}
+
+/* Address 0, which a free way has, is looked up by no walk. */
+static inline bool cached_rule(const struct unwind_rule_set *set, uint32_t epoch, uint64_t address,
+			       uint32_t *rule)
+{
+	if (set->epoch != epoch)
+		return false;
+	for (uint32_t way = 0; way < UNWIND_CACHE_WAYS; way++) {
+		if (set->addresses[way] == address) {
+			*rule = set->rules[way];
+			return true;
+		}
+	}
+	return false;
+}
+
+static void remember_rule(struct unwind_rule_set *set, uint32_t epoch, uint64_t address,
+			  uint32_t rule)
+{
+	if (set->epoch != epoch)
+		*set = (struct unwind_rule_set){.epoch = epoch};
+
+	uint32_t way = set->turn++ % UNWIND_CACHE_WAYS;
+	set->addresses[way] = address;
+	set->rules[way] = rule;
 }
 
 /* Returns whether this is a return address that no call left. makecontext() makes its function return to the first
@@ -249,8 +277,6 @@ static bool is_arranged(const struct walk *walk)
 /* Finds a rule that the cache does not have. Returns false if there is no rule yet. */
 static __attribute__((noinline)) bool find_rule(struct walk *walk, uint64_t address, uint32_t *rule)
 {
-	uint32_t slot = slot_of(address);
-
 	switch (unwind_tables_find(walk->tables, address, rule)) {
 	case UNWIND_FOUND:
 		if (*rule == unwind_rule_special(UNWIND_GAP) && is_arranged(walk))
@@ -263,9 +289,17 @@ static __attribute__((noinline)) bool find_rule(struct walk *walk, uint64_t addr
 	default:
 		return false;
 	}
-	walk->cache->entries[slot].address = address;
-	walk->cache->entries[slot].rule = (uint64_t)walk->epoch << 32 | *rule;
+	remember_rule(set_of(walk->cache, address), walk->epoch, address, *rule);
 	return true;
+}
+
+bool unwind_rule_before(struct unwind_tables *tables, struct unwind_cache *cache, uint32_t epoch,
+			uint64_t pc, uint32_t *rule)
+{
+	struct walk walk = {.tables = tables, .cache = cache, .pc = pc, .epoch = epoch};
+
+	return cached_rule(set_of(cache, pc - 1), epoch, pc - 1, rule) ||
+	       find_rule(&walk, pc - 1, rule);
 }
 
 /* ---- the last walk's trail */
@@ -379,11 +413,9 @@ static void trail_end(struct unwind_trail *trail, const struct walk *walk, uint3
 static inline READS_STACK enum unwind_end leave(struct walk *walk)
 {
 	uint64_t address = walk->pc - !walk->exact;
-	uint32_t slot = slot_of(address);
-	uint32_t rule = (uint32_t)walk->cache->entries[slot].rule;
+	uint32_t rule;
 
-	if ((walk->cache->entries[slot].address != address ||
-	     walk->cache->entries[slot].rule >> 32 != walk->epoch) &&
+	if (!cached_rule(set_of(walk->cache, address), walk->epoch, address, &rule) &&
 	    !find_rule(walk, address, &rule))
 		return UNWIND_NOT_READY;
 	if (__builtin_expect(move_by(walk, rule), 1))

@@ -6,11 +6,13 @@
 #ifndef UNWIND_H
 #define UNWIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define UNWIND_CACHE_ENTRIES 4096u /* a power of two */
-#define UNWIND_STOPS_MAX     4u
-#define UNWIND_TRAIL_MAX     256u
+#define UNWIND_CACHE_SETS 1024u /* a power of two */
+#define UNWIND_CACHE_WAYS 4u
+#define UNWIND_STOPS_MAX  4u
+#define UNWIND_TRAIL_MAX  256u
 
 struct unwind_tables;
 
@@ -36,12 +38,18 @@ struct unwind_trail {
 	struct unwind_step fresh[UNWIND_TRAIL_MAX]; /* of the walk at hand, leaf first */
 };
 
+/* Rules of addresses that share a place in the cache: one cache line. */
+struct unwind_rule_set {
+	uint64_t addresses[UNWIND_CACHE_WAYS]; /* 0: free */
+	uint32_t rules[UNWIND_CACHE_WAYS];
+	uint32_t epoch; /* of the tables; rules of another epoch do not count */
+	uint32_t turn;  /* the way that the next rule replaces */
+	uint64_t unused;
+};
+
 /* One thread's rules, by the address that they were looked up for, and its last walk. Zeroed: empty. */
 struct unwind_cache {
-	struct {
-		uint64_t address;
-		uint64_t rule; /* of the tables' epoch in the upper half; older ones do not count */
-	} entries[UNWIND_CACHE_ENTRIES];
+	struct unwind_rule_set sets[UNWIND_CACHE_SETS]; /* fastest if it starts on a cache line */
 	struct unwind_trail trail;
 };
 
@@ -74,6 +82,11 @@ uint32_t unwind_walk(struct unwind_tables *tables, struct unwind_cache *cache,
 		     const struct unwind_start *start, uint64_t high,
 		     const struct unwind_stops *stops, uint64_t *frames, uint32_t max,
 		     enum unwind_end *end);
+
+/* Finds the rule of the code whose call returns to pc, as a walk with tables of this epoch does. false: there is none
+ * yet. For walk_record.h; x86_64 alone. */
+bool unwind_rule_before(struct unwind_tables *tables, struct unwind_cache *cache, uint32_t epoch,
+			uint64_t pc, uint32_t *rule);
 
 /* Starts a walk at the caller of the function that uses it. That function must have a frame pointer. */
 #define UNWIND_START_HERE() unwind_start_from((const uint64_t *)__builtin_frame_address(0))

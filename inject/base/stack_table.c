@@ -42,6 +42,11 @@ void stack_table_new_epoch(struct stack_table *table)
 	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
 }
 
+uint32_t stack_table_epoch(const struct stack_table *table)
+{
+	return atomic_load_explicit(&table->epoch, memory_order_relaxed);
+}
+
 static inline uint64_t multiply_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;

@@ -42,6 +42,10 @@ uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, u
  * addresses. Any thread may call. */
 void stack_table_new_epoch(struct stack_table *table);
 
+/* Returns a number that changes with stack_table_new_epoch(). An id is that of its stack in the epoch in which it was
+ * looked up, and not in later ones. Any thread may call. */
+uint32_t stack_table_epoch(const struct stack_table *table);
+
 /* Returns the hash of these keys, for tests and measurements. */
 uint64_t stack_table_hash(const uint64_t *keys, uint32_t nr);
 

@@ -12,11 +12,11 @@
  * MiB; a process under tighter limits gets these floors.
  *
  * The bound is this sum plus GUEST_SIZES_FIXED, for tables whose memory grows as they are used (16 MiB of them for
- * nodes of graphs). The bound does not contain:
+ * nodes of graphs, 8 MiB for known stacks). The bound does not contain:
  *   - CUPTI's own memory,
  *   - 6 MiB for each thread while it builds graphs,
- *   - 108 KiB for each thread that launches while as many threads as there are lanes have launched and live,
- *   - 108 KiB for each thread with `--api`.
+ *   - 110 KiB for each thread that launches while as many threads as there are lanes have launched and live,
+ *   - 110 KiB for each thread with `--api`.
  * Pure. */
 #ifndef GUEST_SIZES_H
 #define GUEST_SIZES_H
@@ -27,7 +27,7 @@
 #include "inject/base/memory_limits.h"
 #include "proto/ring/record_ring.h"
 
-#define GUEST_SIZES_FIXED (32ull << 20)
+#define GUEST_SIZES_FIXED (40ull << 20)
 
 enum guest_sizes_limit {
 	GUEST_SIZES_UNLIMITED = 0, /* the largest sizes fit */
@@ -50,7 +50,7 @@ void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *si
 
 #define GUEST_SIZES_TEXT_MAX 256u
 
-/* Writes how much memory a profiled process gives the guest: "at most 60 MiB, because the cgroup's memory limit is 200
+/* Writes how much memory a profiled process gives the guest: "at most 68 MiB, because the cgroup's memory limit is 200
  * MiB". */
 void guest_sizes_text(const struct guest_sizes *sizes, const struct memory_limits *limits,
 		      char text[static GUEST_SIZES_TEXT_MAX]);

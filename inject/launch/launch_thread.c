@@ -89,20 +89,25 @@ static struct launch_thread *take_kept(void)
 static void clean(struct launch_thread *thread)
 {
 	memset(thread, 0, offsetof(struct launch_thread, generation));
-	if (thread->generation != generation)
+	if (thread->generation != generation) {
+		known_stacks_fini(&thread->scratch.known);
 		memset(&thread->scratch, 0, sizeof(thread->scratch));
+	}
 	thread->generation = generation;
 	thread->scratch.bounds = (struct stack_bounds){0};
 	thread->scratch.rules.trail.nr = 0;
+	thread->scratch.known.busy = false;
 	thread->scratch.autograd = (struct autograd_thread){0};
 }
 
 static void release(struct launch_thread *thread)
 {
-	if (is_kept(thread))
+	if (is_kept(thread)) {
 		push_free(thread);
-	else
+	} else {
+		known_stacks_fini(&thread->scratch.known);
 		munmap(thread, sizeof(*thread));
+	}
 }
 
 static void give_back(void *user)

@@ -56,7 +56,7 @@ struct launch_thread {
 	/* The members from here on outlive the thread. */
 	uint32_t generation;        /* counts calls of launch_thread_init() */
 	_Atomic uint32_t next_free; /* number of the next free state; 0: none */
-	struct stack_scratch scratch;
+	_Alignas(64) struct stack_scratch scratch;
 };
 
 /* Makes threads give their state back when they end, and keeps up to `threads` (above 0) of these states. Call it once,

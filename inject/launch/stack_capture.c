@@ -9,6 +9,7 @@
 #include "proto/backward_frame.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
+#include "unwind/unwind_table.h"
 
 static const struct python_place backward_call = {
 	BACKWARD_FRAME_DIRECTORY, (const char *const[]){BACKWARD_FRAME_CALLERS, NULL}};
@@ -214,15 +215,22 @@ static uint32_t intern(const struct stack_capture *capture, struct stack_scratch
 	return stack_id;
 }
 
-static uint32_t walk_native(const struct stack_capture *capture, struct stack_scratch *scratch,
-			    const struct unwind_start *start, uint64_t now_ns,
-			    const struct unwind_stops *stops, uint64_t *frames,
-			    enum unwind_end *end)
-{
-	uint64_t high = stack_bounds_high(&scratch->bounds, start->sp, now_ns);
+/* What the native walk found. */
+struct native_walk {
+	uint64_t *frames;
+	uint32_t nr;
+	enum unwind_end end;
+	uint64_t outermost; /* frames[nr - 1], whose place a Python frame may take */
+};
 
-	return unwind_walk(capture->tables, &scratch->rules, start, high, stops, frames,
-			   capture->options.native_depth, end);
+static void walk_native(const struct stack_capture *capture, struct stack_scratch *scratch,
+			const struct known_query *query, const struct unwind_stops *stops,
+			uint64_t *frames, struct native_walk *native)
+{
+	native->frames = frames;
+	native->nr = unwind_walk(capture->tables, &scratch->rules, query->start, query->high, stops,
+				 frames, capture->options.native_depth, &native->end);
+	native->outermost = native->nr ? frames[native->nr - 1] : 0;
 }
 
 /* Walks the thread's Python frames, if they are wanted and available. */
@@ -279,24 +287,6 @@ static void look_at_autograd(const struct stack_capture *capture, struct stack_s
 	autograd_origin_look(capture->autograd, &scratch->autograd, has_python, launch);
 }
 
-/* Interns the stack with its origin, and remembers it as that of a forward operation. */
-static uint32_t intern_with_origin(const struct stack_capture *capture,
-				   struct stack_scratch *scratch,
-				   const struct autograd_launch *launch)
-{
-	if (launch->word) {
-		if (scratch->nr == RECORD_STACK_DEPTH) {
-			scratch->nr--;
-			count(capture, LEDGER_STACK_TRUNCATED);
-		}
-		put_native(scratch, launch->word);
-	}
-	uint32_t stack_id = intern(capture, scratch);
-	if (launch->number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
-		autograd_origin_remember(capture->autograd, launch, stack_id);
-	return stack_id;
-}
-
 /* Takes a stack that is only ranges. */
 static uint32_t take_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
 {
@@ -306,51 +296,183 @@ static uint32_t take_ranges(const struct stack_capture *capture, struct stack_sc
 	return intern(capture, scratch);
 }
 
+/* Walks the native frames and merges all frames into scratch->keys. Returns the marks that were set. */
+static uint32_t walk_stack(const struct stack_capture *capture, struct stack_scratch *scratch,
+			   const struct known_query *query, struct native_walk *native)
+{
+	const struct unwind_stops *stops = python_frames_stops(capture->python);
+	uint32_t nr_python = query->nr_python;
+
+	scratch->nr = 0;
+	*native = (struct native_walk){.end = UNWIND_ROOT};
+	if (capture->options.mode == STACK_MODE_PYTHON) {
+		put_python_from(scratch, 0, nr_python);
+		return 0;
+	}
+	if (nr_python && capture->options.mode == STACK_MODE_FULL) {
+		walk_native(capture, scratch, query, NULL, scratch->native, native);
+		return stack_capture_merge(scratch, native->nr, native->end, stops, nr_python);
+	}
+	walk_native(capture, scratch, query, nr_python ? stops : NULL, scratch->keys, native);
+	scratch->nr = native->nr;
+	memset(scratch->python_at, 0, scratch->nr);
+	return nr_python ? append_python(scratch, native->end, nr_python)
+			 : put_end(scratch, native->end);
+}
+
+static bool has_ranges(const struct stack_capture *capture)
+{
+	return __builtin_expect(capture->ranges && nvtx_ranges_any(), 0);
+}
+
+static bool has_lines(const struct stack_capture *capture)
+{
+	return __builtin_expect(capture->contexts && kernel_contexts_any(capture->contexts), 0);
+}
+
+/* Puts what stands outside of the frames. Returns the marks that say what is missing of the stack. */
+static uint32_t put_outer(const struct stack_capture *capture, struct stack_scratch *scratch,
+			  const struct known_query *query, uint32_t python_marks, uint64_t origin)
+{
+	uint32_t marks = python_marks;
+
+	if (__builtin_expect(python_marks != 0, 0)) {
+		if (python_marks & 1u << STACK_MARK_TRUNCATED)
+			put_mark(scratch, STACK_MARK_TRUNCATED);
+		if (python_marks & 1u << STACK_MARK_SUBINTERPRETER)
+			put_mark(scratch, STACK_MARK_SUBINTERPRETER);
+	}
+	if (has_ranges(capture) && !put_ranges(scratch))
+		count(capture, LEDGER_NVTX_NAME_LOST);
+	if (has_lines(capture))
+		put_lines(capture, scratch, query->start->sp);
+	if (origin) {
+		if (scratch->nr == RECORD_STACK_DEPTH) {
+			scratch->nr--;
+			marks |= 1u << STACK_MARK_TRUNCATED;
+		}
+		put_native(scratch, origin);
+	}
+	return marks;
+}
+
+static_assert(NVTX_RANGES_DEPTH + 2 <= STACK_OUTER_MAX, "ranges and the origin have room");
+
+/* Gives the query the words that put_outer() would put. Returns false if that is not known before the walk. */
+static bool ask_outer(const struct stack_capture *capture, struct stack_scratch *scratch,
+		      struct known_query *query, uint64_t origin)
+{
+	uint32_t names[NVTX_RANGES_DEPTH + 1], nr = 0;
+
+	if (has_lines(capture))
+		return false;
+	if (has_ranges(capture))
+		nr = nvtx_ranges_open(names, NVTX_RANGES_DEPTH + 1);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (names[i] == NVTX_NAME_LOST)
+			return false;
+		scratch->outer[i] = stack_word_range(names[i]);
+	}
+	if (origin)
+		scratch->outer[nr++] = origin;
+	query->outer = scratch->outer;
+	query->nr_outer = nr;
+	return true;
+}
+
+/* Records a stack that was just walked, whose frames all are there. */
+static __attribute__((noinline)) void record(const struct stack_capture *capture,
+					     struct stack_scratch *scratch,
+					     const struct known_query *query,
+					     const struct native_walk *native, uint32_t stack_id)
+{
+	if (!known_stacks_wants(&scratch->known, stack_id))
+		return;
+	if (native->frames != scratch->native)
+		memcpy(scratch->native, native->frames, native->nr * sizeof(*native->frames));
+	scratch->native[native->nr - 1] = native->outermost;
+	if (walk_reads_collect(capture->tables, &scratch->rules, query->start, query->high,
+			       native->end, scratch->native, native->nr,
+			       known_stacks_reads(&scratch->known)))
+		known_stacks_add(&scratch->known, query, stack_id);
+}
+
+/* Walks, merges and interns. may_record: the query and the native stack make all of the stack. */
+static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_capture *capture,
+							  struct stack_scratch *scratch,
+							  const struct known_query *query,
+							  uint32_t python_marks, uint64_t origin,
+							  bool may_record)
+{
+	struct native_walk native;
+	uint32_t marks = walk_stack(capture, scratch, query, &native);
+
+	marks |= put_outer(capture, scratch, query, python_marks, origin);
+	if (__builtin_expect(marks != 0, 0))
+		count_lacks(capture, marks, native.end);
+	uint32_t stack_id = intern(capture, scratch);
+	if (may_record && marks == 0 && native.nr > 0 &&
+	    native.nr < capture->options.native_depth && scratch->nr < RECORD_STACK_DEPTH &&
+	    stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
+		record(capture, scratch, query, &native, stack_id);
+	return stack_id;
+}
+
+/* Returns all that decides how a stack is walked and merged, in one word. */
+static uint32_t options_word(const struct stack_options *options)
+{
+	return (uint32_t)options->mode << 16 | options->native_depth << 8 | options->python_depth;
+}
+
+static_assert(STACK_OPTIONS_DEPTH_MAX <= UINT8_MAX, "depths fit into the word");
+
+/* The capture proper. known: stacks may be recognised. */
+static inline uint32_t take(const struct stack_capture *capture, struct stack_scratch *scratch,
+			    const struct unwind_start *start, uint64_t now_ns, bool known)
+{
+	struct autograd_launch autograd = {0};
+	uint32_t python_marks = 0, stack_id = RECORD_STACK_NONE;
+
+	if (known)
+		known_stacks_prefetch(&scratch->known);
+	struct known_query query = {
+		.start = start,
+		.high = capture->options.mode == STACK_MODE_PYTHON
+				? start->sp
+				: stack_bounds_high(&scratch->bounds, start->sp, now_ns),
+		.table_epoch = unwind_tables_epoch(capture->tables),
+		.stack_epoch = stack_table_epoch(capture->stacks),
+		.options = options_word(&capture->options),
+		.nr_python = walk_python(capture, scratch, &python_marks),
+		.python = scratch->python,
+	};
+	if (capture->autograd)
+		look_at_autograd(capture, scratch, query.nr_python > 0, &autograd);
+	known = known && python_marks == 0 && ask_outer(capture, scratch, &query, autograd.word);
+	if (known)
+		stack_id = known_stacks_find(&scratch->known, &query);
+	if (stack_id == RECORD_STACK_NONE)
+		stack_id = walk_and_intern(capture, scratch, &query, python_marks, autograd.word,
+					   known);
+	if (autograd.number && stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
+		autograd_origin_remember(capture->autograd, &autograd, stack_id);
+	return stack_id;
+}
+
 /* The walk begins at this function's own frame, so it must have one: it is not inlined. */
 __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture *capture,
 						      struct stack_scratch *scratch,
 						      uint64_t now_ns)
 {
 	const struct unwind_start start = UNWIND_START_HERE();
-	enum unwind_end end = UNWIND_ROOT;
-	uint32_t python_marks = 0, marks = 0;
 
 	if (capture->options.mode == STACK_MODE_NONE)
 		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
-	uint32_t nr_python = walk_python(capture, scratch, &python_marks);
-	struct autograd_launch autograd;
+	bool first = known_stacks_begin(&scratch->known);
+	bool known = first && !capture->walks_always && capture->options.mode != STACK_MODE_PYTHON;
+	uint32_t stack_id = take(capture, scratch, &start, now_ns, known);
 
-	if (capture->autograd)
-		look_at_autograd(capture, scratch, nr_python > 0, &autograd);
-	scratch->nr = 0;
-	if (capture->options.mode == STACK_MODE_PYTHON) {
-		put_python_from(scratch, 0, nr_python);
-	} else if (nr_python && capture->options.mode == STACK_MODE_FULL) {
-		uint32_t nr_native =
-			walk_native(capture, scratch, &start, now_ns, NULL, scratch->native, &end);
-
-		marks = stack_capture_merge(scratch, nr_native, end,
-					    python_frames_stops(capture->python), nr_python);
-	} else {
-		scratch->nr = walk_native(capture, scratch, &start, now_ns,
-					  nr_python ? python_frames_stops(capture->python) : NULL,
-					  scratch->keys, &end);
-		memset(scratch->python_at, 0, scratch->nr);
-		marks = nr_python ? append_python(scratch, end, nr_python) : put_end(scratch, end);
-	}
-	if (__builtin_expect(python_marks != 0, 0)) {
-		if (python_marks & 1u << STACK_MARK_TRUNCATED)
-			put_mark(scratch, STACK_MARK_TRUNCATED);
-		if (python_marks & 1u << STACK_MARK_SUBINTERPRETER)
-			put_mark(scratch, STACK_MARK_SUBINTERPRETER);
-		marks |= python_marks;
-	}
-	if (__builtin_expect(marks != 0, 0))
-		count_lacks(capture, marks, end);
-	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
-		count(capture, LEDGER_NVTX_NAME_LOST);
-	if (__builtin_expect(capture->contexts && kernel_contexts_any(capture->contexts), 0))
-		put_lines(capture, scratch, start.sp);
-	return capture->autograd ? intern_with_origin(capture, scratch, &autograd)
-				 : intern(capture, scratch);
+	if (first)
+		known_stacks_end(&scratch->known);
+	return stack_id;
 }

@@ -4,9 +4,11 @@
 #ifndef STACK_CAPTURE_H
 #define STACK_CAPTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "autograd_origin.h"
+#include "known_stacks.h"
 
 #include "inject/base/stack_table.h"
 #include "proto/options/stack_options.h"
@@ -14,6 +16,8 @@
 #include "python/python_frames.h"
 #include "unwind/stack_bounds.h"
 #include "unwind/unwind.h"
+
+#define STACK_OUTER_MAX 66u /* NVTX_RANGES_DEPTH, one word for all others, and the origin */
 
 struct kernel_contexts;
 struct nvtx_names;
@@ -31,16 +35,19 @@ struct stack_capture {
 	struct autograd_origin *autograd; /* backward stacks get an origin; NULL: they do not */
 	struct kernel_contexts
 		*contexts; /* compiled code has lines of its model; NULL: it has not */
+	bool walks_always; /* recognises no stack; for tests and measurements */
 };
 
 /* What one thread keeps for its captures. A new one is zeroed. */
 struct stack_scratch {
+	struct unwind_cache rules; /* comes first, so that it starts on a cache line if this does */
 	struct stack_bounds bounds;
 	struct stack_cache stacks;
-	struct unwind_cache rules;
 	struct autograd_thread autograd;
 	struct python_standing standing;
-	uint32_t nr; /* number of keys */
+	struct known_stacks known;
+	uint64_t outer[STACK_OUTER_MAX]; /* ranges and the origin of the present stack */
+	uint32_t nr;                     /* number of keys */
 	/* keys of the present stack; a native frame or a mark is its own key */
 	uint64_t keys[RECORD_STACK_DEPTH];
 	uint64_t native[RECORD_STACK_DEPTH]; /* STACK_MODE_FULL: before the merge */

@@ -1,26 +1,29 @@
-/* What a launch costs inside the guest: each step alone, then the whole callback, ns a call.
- * Prints, asserts nothing. The stacks are this program's own, `depth` frames deep; the ring is
- * emptied as it fills. */
+/* What a launch costs inside the guest: each step alone, then the whole callback, ns a call. Prints, asserts nothing. The
+ * stacks are this program's own, `depth` frames deep; the ring is emptied as it fills. With --cold: what one capture
+ * costs when the caches are cold (cold/cold_stacks.h). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/launch/api_statistics.h"
-#include "inject/cupti/cupti_library.h"
 #include "inject/base/definition_writer.h"
+#include "inject/base/stack_table.h"
+#include "inject/cupti/cupti_library.h"
 #include "inject/cupti/kernel_configs.h"
+#include "inject/cupti/name_table.h"
+#include "inject/launch/api_statistics.h"
 #include "inject/launch/launch_callback.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
-#include "inject/cupti/name_table.h"
 #include "inject/nvtx/nvtx_ranges.h"
+#include "proto/ring/record_ring.h"
 #include "unwind/stack_bounds.h"
-#include "inject/base/stack_table.h"
 #include "unwind/unwind.h"
 #include "unwind/unwind_table.h"
-#include "proto/ring/record_ring.h"
+
+#include "cold/cold_stacks.h"
 
 #define ROUNDS 7
 #define CALLS  200000u
@@ -232,7 +235,7 @@ static void report_names(struct name_table *names)
 	       (double)(now_ns() - before_ns) / CALLS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int fd;
 
@@ -256,6 +259,8 @@ int main(void)
 		return 1;
 	module_watch_poll(modules, false);
 	unwind_tables_build(launch.capture.tables, UNWIND_BUILD_ALL);
+	if (argc > 1 && strcmp(argv[1], "--cold") == 0)
+		return cold_stacks_report(&launch.capture) < 0;
 	report("clock_gettime", 0, clock_step);
 	report("stack bounds, known", 0, bounds_step);
 	for (uint32_t levels = 8; levels <= 64; levels *= 2) {

@@ -56,13 +56,13 @@ static void measure(void)
 
 		begin = now_ns();
 		for (uint32_t i = 0; i < 20; i++) {
-			memset(cache.entries, 0, sizeof(cache.entries));
+			memset(cache.sets, 0, sizeof(cache.sets));
 			unwind_walk(tables, &cache, &start, high, NULL, frames, DEPTH, &end);
 		}
 		uint64_t all = now_ns() - begin;
 		begin = now_ns();
 		for (uint32_t i = 0; i < 20; i++) {
-			memset(cache.entries, 0, sizeof(cache.entries));
+			memset(cache.sets, 0, sizeof(cache.sets));
 			__asm__ volatile("" ::: "memory");
 		}
 		cold_ns = best(cold_ns, (double)(all - (now_ns() - begin)) / 20 / depth);

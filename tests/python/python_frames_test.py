@@ -10,6 +10,7 @@ headers. SCALE (1) multiplies the rounds. The exit status is 0 only if nothing d
 import ctypes
 import functools
 import os
+import platform
 import random
 import sys
 import threading
@@ -171,6 +172,11 @@ def main():
     print("  by scenario: " + ", ".join("%s %d" % pair for pair in totals.by_scenario.items()))
     (walk, words), depth = measure(20)
     print("  one walk of %d frames: %.0f ns, %.0f ns with words" % (depth, walk, words))
+    captures = [ctypes.c_uint64() for _ in range(3)]
+    library.probe_captures(*(ctypes.byref(count) for count in captures))
+    print("  %d stacks captured, %d of them recognised, %d unlike a walk" % tuple(count.value for count in captures))
+    if captures[2].value or (platform.machine() == "x86_64" and not captures[1].value):
+        totals.complain("recognised stacks")
     if not python_compare.has_loops:
         totals.complain("the evaluation loop was not found")
     silent = [name for name, frames in totals.by_scenario.items() if frames == 0]

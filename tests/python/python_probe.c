@@ -2,13 +2,18 @@
  * loads it into an interpreter with ctypes and compares. Needs no header of Python's. Not part of
  * the guest. Any thread. */
 #include <execinfo.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "python/python_frames.h"
+#include "inject/base/definition_writer.h"
+#include "inject/launch/stack_capture.h"
+#include "inject/module_watch.h"
 #include "proto/ring/record_ring.h"
+#include "python/python_frames.h"
+#include "unwind/unwind_table.h"
 
 #define PROBE __attribute__((visibility("default")))
 
@@ -26,9 +31,66 @@ int probe_walk(uint64_t *words, uint64_t *keys, uint8_t *flags, int max, int *lo
 void probe_walk_forever(int fd);
 int probe_code(uint32_t code_id, char *file, char *name);
 double probe_time(int rounds, int what);
+void probe_captures(uint64_t *captures, uint64_t *recognised, uint64_t *differ);
 
 static struct record_ring *guest, *agent;
 static struct python_frames *python;
+
+/* Whole stacks, each walked and then, if it can be, recognised. One thread at a time; others that come meanwhile do
+ * without. */
+static struct {
+	pthread_mutex_t mutex;
+	struct stack_capture walks, recognises;
+	struct stack_scratch walk, known;
+	uint64_t captures, differ, recognised;
+} compared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static int open_captures(void)
+{
+	static struct definition_writer writer;
+
+	writer = DEFINITION_WRITER_INIT(guest);
+	compared.recognises = (struct stack_capture){
+		.ring = guest,
+		.stacks = stack_table_create(guest),
+		.tables = unwind_tables_create(UNWIND_BYTES_MAX),
+		.python = python,
+		.options = STACK_OPTIONS_DEFAULT,
+	};
+	struct module_watch *watch = module_watch_create(&writer, compared.recognises.tables);
+	if (!compared.recognises.stacks || !compared.recognises.tables || !watch)
+		return -1;
+	module_watch_poll(watch, false);
+	unwind_tables_build(compared.recognises.tables, UNWIND_BUILD_ALL);
+	compared.walks = compared.recognises;
+	compared.walks.walks_always = true;
+	return 0;
+}
+
+/* Both captures come from one place. The thread may be another one than before. */
+static __attribute__((noinline)) void compare_captures(void)
+{
+	uint32_t ids[2];
+
+	if (pthread_mutex_trylock(&compared.mutex) != 0)
+		return;
+	uint64_t hits = compared.known.known.hits;
+	compared.walk.bounds = compared.known.bounds = (struct stack_bounds){0};
+	for (volatile int i = 0; i < 2; i++)
+		ids[i] = stack_capture_take(i ? &compared.recognises : &compared.walks,
+					    i ? &compared.known : &compared.walk, 1);
+	compared.captures++;
+	compared.differ += ids[0] != ids[1];
+	compared.recognised += compared.known.known.hits > hits;
+	pthread_mutex_unlock(&compared.mutex);
+}
+
+PROBE void probe_captures(uint64_t *captures, uint64_t *recognised, uint64_t *differ)
+{
+	*captures = compared.captures;
+	*recognised = compared.recognised;
+	*differ = compared.differ;
+}
 
 /* 0: ready to look for an interpreter. */
 PROBE int probe_open(void)
@@ -40,7 +102,7 @@ PROBE int probe_open(void)
 		return -1;
 	close(fd);
 	python = python_frames_create(guest);
-	return python ? 0 : -1;
+	return python ? open_captures() : -1;
 }
 
 PROBE int probe_find(void)
@@ -108,6 +170,7 @@ PROBE int probe_walk(uint64_t *words, uint64_t *keys, uint8_t *flags, int max, i
 	}
 	if (loops)
 		*loops = count_loops();
+	compare_captures();
 	return cut ? -1 - nr : nr;
 }
 

@@ -3,6 +3,8 @@
 #include <execinfo.h>
 #include <stdio.h>
 
+#include "unwind/unwind_table.h"
+
 static uint64_t next(uint64_t *seed)
 {
 	*seed ^= *seed << 13;
@@ -46,6 +48,7 @@ static void compare(struct unwind_check *check, const struct unwind_start *start
 	uint64_t frames[UNWIND_CHECK_DEPTH], high = check->high;
 	void *expected[UNWIND_CHECK_DEPTH + 8];
 	enum unwind_end end;
+	uint32_t epoch = unwind_tables_epoch(check->tables);
 	bool cut = next(&check->seed) % 16 == 0 && high > start->sp;
 
 	if (cut)
@@ -53,6 +56,9 @@ static void compare(struct unwind_check *check, const struct unwind_start *start
 
 	uint32_t nr = unwind_walk(check->tables, &check->cache, start, high, NULL, frames,
 				  UNWIND_CHECK_DEPTH, &end);
+	if (nr < UNWIND_CHECK_DEPTH)
+		record_check_walk(&check->record, check->tables, &check->cache, epoch, start, high,
+				  frames, nr, end);
 	int nr_expected = backtrace(expected, UNWIND_CHECK_DEPTH + 8);
 	int skipped = skip_to(start->pc, expected, nr_expected);
 	bool whole = nr == (uint32_t)(nr_expected - skipped) || nr == UNWIND_CHECK_DEPTH;

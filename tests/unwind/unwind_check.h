@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record_check.h"
 #include "unwind/unwind.h"
 
 #define UNWIND_CHECK_DEPTH 256
@@ -21,6 +22,7 @@ struct unwind_check {
 	uint64_t without_rule; /* interrupted where the rules cannot say: likewise */
 	uint64_t not_ready;    /* walks that met a table yet to be built: likewise */
 	uint64_t disagreements;
+	struct record_check record;
 	bool quiet; /* else the first disagreement is printed */
 };
 

@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "unwind/unwind_table.h"
 #include "loaded_segments.h"
 #include "tests/unwind/programs/unwind_program.h"
+#include "unwind/unwind_table.h"
 #include "unwind_check.h"
 
 #define THREADS     4
@@ -96,14 +96,18 @@ static void add_up(struct unwind_check *sum, const struct unwind_check *check)
 	sum->without_rule += check->without_rule;
 	sum->not_ready += check->not_ready;
 	sum->disagreements += check->disagreements;
+	sum->record.records += check->record.records;
+	sum->record.held += check->record.held;
+	sum->record.disagreements += check->record.disagreements;
 }
 
 static void print(const char *what, const struct unwind_check *sum)
 {
 	printf("%s: %lu walks, %lu frames; %lu cut short, %lu without rule, %lu not ready, "
-	       "%lu disagreements\n",
+	       "%lu disagreements; %lu records, which held %lu times, %lu disagreements\n",
 	       what, sum->walks, sum->frames, sum->cut, sum->without_rule, sum->not_ready,
-	       sum->disagreements);
+	       sum->disagreements, sum->record.records, sum->record.held,
+	       sum->record.disagreements);
 }
 
 static void prepare(struct worker *worker)
@@ -171,6 +175,7 @@ static void walks_agree_with_backtrace_in_every_program(void **state)
 	}
 	print("programs", &sum);
 	assert_int_equal(sum.disagreements, 0);
+	assert_int_equal(sum.record.disagreements, 0);
 	assert_int_equal(sum.without_rule, 0);
 	assert_int_equal(sum.not_ready, 0);
 	assert_true(sum.walks >= nr_walks * THREADS * (uint64_t)nr_programs);
@@ -243,6 +248,7 @@ static void walks_agree_wherever_a_signal_comes(void **state)
 	}
 	print("interrupted", &sum);
 	assert_int_equal(sum.disagreements, 0);
+	assert_int_equal(sum.record.disagreements, 0);
 	assert_true(sum.walks >= (uint64_t)nr_programs * INTERRUPTED);
 	/* A few instructions of a prologue that keeps the arguments' place in a register. */
 	assert_true(sum.without_rule * 20 < sum.walks);

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "unwind/unwind_table.h"
 #include "loaded_segments.h"
+#include "unwind/unwind_table.h"
 #include "unwind_check.h"
 
 #define THREADS     3
@@ -133,7 +133,7 @@ static void stop_all(void)
 static void replaced_library_is_walked_rightly_once_the_tables_know(void **state)
 {
 	struct unwind_module module, before;
-	uint64_t walks = 0, stale = 0, same_place = 0;
+	uint64_t walks = 0, stale = 0, same_place = 0, held = 0;
 	void *library = load(0, &module);
 
 	(void)state;
@@ -164,10 +164,16 @@ static void replaced_library_is_walked_rightly_once_the_tables_know(void **state
 		walks += workers[i].check.walks;
 		stale += workers[i].stale.walks;
 		assert_int_equal(workers[i].check.disagreements, 0);
+		assert_int_equal(workers[i].check.record.disagreements, 0);
+		assert_int_equal(workers[i].check.record.stale, 0);
+		assert_int_equal(workers[i].stale.record.disagreements, 0);
+		held += workers[i].check.record.held;
 		assert_int_equal(workers[i].check.not_ready, 0);
 	}
-	printf("%lu walks compared, %lu with stale tables, %lu of %d libraries at the same place\n",
-	       walks, stale, same_place, ROUNDS);
+	printf("%lu walks compared, %lu with stale tables, %lu of %d libraries at the same place; "
+	       "records held %lu times\n",
+	       walks, stale, same_place, ROUNDS, held);
+	assert_true(held > walks / 2);
 	assert_true(walks >= (uint64_t)THREADS * (WALKS - 1) * ROUNDS);
 	assert_true(same_place > 0);
 	dlclose(library);

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
+#include "loaded_segments.h"
+#include "record_check.h"
 #include "unwind/stack_bounds.h"
 #include "unwind/unwind.h"
 #include "unwind/unwind_table.h"
-#include "loaded_segments.h"
 
 #define MAX      128u
 #define DEPTH    24u
@@ -27,6 +28,7 @@ struct walker {
 	uint64_t high, random;
 	const struct unwind_stops *stops;
 	uint32_t walks, differ, followed;
+	struct record_check *records;
 };
 
 /* What the calls go through: each changes one thing between two walks. */
@@ -55,6 +57,10 @@ static NOINLINE void compare(struct walker *walker)
 	if (nr_with != nr_without || with_end != without_end ||
 	    memcmp(with, without, nr_with * sizeof(with[0])) != 0)
 		walker->differ++;
+	if (nr_with < max)
+		record_check_walk(walker->records, tables, walker->with,
+				  unwind_tables_epoch(tables), &start, walker->high, with, nr_with,
+				  with_end);
 	walker->followed += walker->with->trail.nr > walker->with->trail.nr_fresh;
 	walker->walks++;
 }
@@ -149,23 +155,31 @@ static void walks_with_and_without_a_trail_are_equal(void **state)
 	struct walker walkers[THREADS] = {{0}};
 	pthread_t threads[THREADS];
 	uint32_t walks = 0, followed = 0;
+	uint64_t records = 0, held = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < THREADS; i++) {
 		walkers[i].with = calloc(1, sizeof(*walkers[i].with));
 		walkers[i].without = calloc(1, sizeof(*walkers[i].without));
+		walkers[i].records = calloc(1, sizeof(*walkers[i].records));
 		walkers[i].random = 88172645463325252u + i;
 		assert_int_equal(pthread_create(&threads[i], NULL, walk, &walkers[i]), 0);
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
 		assert_int_equal(walkers[i].differ, 0);
+		assert_int_equal(walkers[i].records->disagreements, 0);
+		records += walkers[i].records->records;
+		held += walkers[i].records->held;
 		walks += walkers[i].walks;
 		followed += walkers[i].followed;
 		free(walkers[i].with);
 		free(walkers[i].without);
+		free(walkers[i].records);
 	}
-	print_message("%u walks, %u of them on a trail\n", walks, followed);
+	print_message("%u walks, %u of them on a trail; %lu records, which held %lu times\n", walks,
+		      followed, records, held);
+	assert_true(held > 0);
 	assert_true(walks >= THREADS * WALKS);
 	assert_true(followed > walks / 2);
 }

@@ -77,7 +77,7 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
 		 GUEST_SIZES_CGROUP,
 		 FLOOR,
-		 "at most 60 MiB, because the cgroup's memory limit is 200 MiB"},
+		 "at most 68 MiB, because the cgroup's memory limit is 200 MiB"},
 		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
 		 GUEST_SIZES_MACHINE,
 		 GIB,

@@ -1,0 +1,72 @@
+/* Recognises stacks that a thread has captured before. A known stack is one contiguous record: all that its walk read
+ * (unwind/walk_record.h), the keys of its Python frames, and its id. A few words of a stack choose a record, and all
+ * words of the record prove it. Each thread has its own; it takes no lock. Memory is mapped once, when the thread's
+ * first stack is recorded. */
+#ifndef KNOWN_STACKS_H
+#define KNOWN_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "python/python_frames.h"
+#include "unwind/unwind.h"
+#include "unwind/walk_record.h"
+
+#define KNOWN_STACKS_BYTES   (1u << 20) /* of one thread */
+#define KNOWN_STACKS_THREADS 8u         /* that have memory at a time; others walk each stack */
+
+struct known_memory;
+
+/* Zeroed: knows nothing. */
+struct known_stacks {
+	struct known_memory *memory; /* owns; NULL: none yet */
+	uint32_t last, last_but_one; /* records that were found; 0: none */
+	uint32_t used, nr_records;   /* units of 64 bytes, and records in them */
+	uint32_t rest; /* captures that are not to be recorded, because memory was full too soon */
+	uint64_t hits; /* since the memory was empty */
+	volatile bool busy;      /* a capture is in progress */
+	volatile bool disturbed; /* and another one came in between, in a signal's handler */
+};
+
+/* What a stack is, apart from the memory that the native walk reads. */
+struct known_query {
+	const struct unwind_start *start;
+	uint64_t high;                     /* end of the thread's stack */
+	uint32_t table_epoch, stack_epoch; /* of unwind tables and of the table of stacks */
+	uint32_t options;                  /* all that decides how stacks are walked and merged */
+	uint32_t nr_python;
+	const struct python_frame *python;
+	const uint64_t *outer; /* words that stand outside of all frames: ranges, and the origin */
+	uint32_t nr_outer;     /* at most UINT16_MAX */
+};
+
+/* Begins and ends a capture. Between them the known stacks may be used if begin returned true. false: this capture is
+ * in a signal's handler, which interrupted another one, so known_stacks_end() must not be called. */
+bool known_stacks_begin(struct known_stacks *known);
+void known_stacks_end(struct known_stacks *known);
+
+/* Fetches what known_stacks_find() is likely to need. */
+void known_stacks_prefetch(const struct known_stacks *known);
+
+/* Returns the id of the stack. RECORD_STACK_NONE: the stack is not known. */
+uint32_t known_stacks_find(struct known_stacks *known, const struct known_query *query);
+
+/* Returns whether the stack with this id, which was not found, should be recorded: it has come before, it was not
+ * recorded too often in other shapes, and there is memory. */
+bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id);
+
+/* Returns memory for walk_reads_collect(), once known_stacks_wants() has returned true. */
+struct walk_reads *known_stacks_reads(struct known_stacks *known);
+
+/* Records a stack that was not found, by what is in known_stacks_reads(). The epochs of both are those before the walk
+ * and before the id was looked up. Does nothing if another capture came in between. */
+void known_stacks_add(struct known_stacks *known, const struct known_query *query,
+		      uint32_t stack_id);
+
+/* Forgets all stacks, and keeps the memory. */
+void known_stacks_clear(struct known_stacks *known);
+
+/* Unmaps the memory. */
+void known_stacks_fini(struct known_stacks *known);
+
+#endif
