@@ -272,6 +272,25 @@ static void steps_count_before_collectives_and_these_before_launches(void **stat
 	assert_true(scale.factor == 1);
 }
 
+static void marked_steps_count_before_patterns(void **state)
+{
+	const struct run_counts before = {
+		.steps = 400, .nr_ranks = 4, .marks = 100, .nr_marked = 2};
+	const struct run_counts after = {.steps = 400, .nr_ranks = 4, .marks = 300, .nr_marked = 2};
+	const struct run_counts unmarked = {.steps = 800, .nr_ranks = 4};
+	struct run_scale scale = run_scale_choose(&before, &after, 0);
+
+	(void)state;
+	assert_int_equal(scale.unit, RUN_MARKS);
+	assert_true(scale.factor == 3);
+	assert_int_equal(run_counts_ranks(&before, scale.unit), 2);
+	scale = run_scale_choose(&before, &unmarked, 0);
+	assert_int_equal(scale.unit, RUN_STEPS);
+	assert_true(scale.factor == 2);
+	assert_int_equal(run_counts_ranks(&before, scale.unit), 4);
+	assert_int_equal(run_counts_ranks(&before, RUN_LAUNCHES), 0);
+}
+
 static void the_table_lists_new_and_vanished_rows(void **state)
 {
 	char *text = NULL;
@@ -310,6 +329,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
 		cmocka_unit_test(a_profile_against_itself_has_no_change),
 		cmocka_unit_test(steps_count_before_collectives_and_these_before_launches),
+		cmocka_unit_test(marked_steps_count_before_patterns),
 		cmocka_unit_test(the_table_lists_new_and_vanished_rows),
 	};
 
