@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "report/names/cuda_name.h"
 
 static bool is_own(const struct report_tree *tree, uint32_t name)
@@ -137,11 +138,12 @@ static int add_parts(struct host_lines *lines, const struct report_tree *tree,
 	lines->lines[0] = lines->lines[--lines->nr_lines];
 	for (uint32_t i = 0; lines->texts && i < tree->nr_strings; i++) {
 		struct host_line *row = &lines->lines[lines->nr_lines];
-		char *text = NULL;
+		char *text;
 
 		if (!parts[i].count)
 			continue;
-		if (i && asprintf(&text, "%s > %s", tree->strings[i], tree->strings[line]) < 0)
+		text = i ? text_print("%s > %s", tree->strings[i], tree->strings[line]) : NULL;
+		if (i && !text)
 			return -ENOMEM;
 		if (text)
 			lines->texts[lines->nr_texts++] = text;
