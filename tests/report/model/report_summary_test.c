@@ -187,6 +187,9 @@ static void notices_are_listed_once_with_how_many_said_them(void **state)
 {
 	(void)state;
 	assert_notices("");
+	set_notices(report_fixture.process_id, "unwind tables: 9 of 9 files, 5 rows",
+		    "unwind tables: 8 of 9 files, 5 rows");
+	assert_notices("> note: unwind tables: 8 of 9 files, 5 rows\n");
 	set_notices(report_fixture.process_id, "no libcupti", "CPython 3.11.2");
 	assert_notices("> note: no libcupti\n> note: CPython 3.11.2\n");
 	set_notices(report_fixture_process("node02", 101, 4, 1), "CPython 3.11.2", NULL);
