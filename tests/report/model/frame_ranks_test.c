@@ -157,8 +157,7 @@ static char *json(const char *by_words)
 
 	assert_int_equal(report_by_parse(by_words, &by), 0);
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, &by),
-			 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL, &by), 0);
 	fclose(out);
 	report_busy_destroy(busy);
 	return text;

@@ -10,15 +10,15 @@
 
 #include <cmocka.h>
 
-#include "aggregator/core/memory_account.h"
-#include "aggregator/core/timeline_table.h"
-#include "aggregator/profile/roster.h"
-#include "proto/memory_kind.h"
-#include "report/model/report_busy.h"
-#include "report/model/report_summary.h"
 #include "report/writers/csv_writer.h"
 #include "report/writers/json_writer.h"
+#include "aggregator/core/memory_account.h"
+#include "report/model/report_busy.h"
+#include "report/model/report_summary.h"
+#include "aggregator/profile/roster.h"
 #include "report/writers/table_writer.h"
+#include "aggregator/core/timeline_table.h"
+#include "proto/memory_kind.h"
 #include "report_fixture.h"
 
 static uint32_t load, train;

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "proto/record.h"
 #include "report/model/kind_name.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_summary.h"
 #include "report/writers/table_writer.h"
+#include "proto/record.h"
 #include "report_fixture.h"
 
 static void a_list_of_planes_is_a_set(void **state)
@@ -72,8 +72,7 @@ static void every_plane_but_work_names_the_options_that_record_it(void **state)
 	(void)state;
 	assert_null(report_plane_options(REPORT_PLANE_GPU));
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		assert_int_equal(strncmp(report_plane_options((enum report_plane)plane), "--", 2),
-				 0);
+		assert_int_equal(strncmp(report_plane_options((enum report_plane)plane), "--", 2), 0);
 }
 
 static void only_work_is_gpu_time(void **state)

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "aggregator/profile/roster.h"
-#include "proto/batch/statistics_table.h"
 #include "report/names/cuda_error.h"
+#include "aggregator/profile/roster.h"
 #include "report/writers/statistics_writer.h"
+#include "proto/batch/statistics_table.h"
 #include "report_fixture.h"
 
 static const struct device_limits h200 = {9,      0,    132,   32,    2048,   32,  65536,
