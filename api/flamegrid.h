@@ -120,8 +120,9 @@ FLAMEGRID_FUNCTION void flamegrid_range_pop(void)
 }
 
 /* Begins a step of the calling thread, and ends the thread's step before. A step is a range of the name "step", which
- * range_pop does not close. --step-range step --every-steps N captures one step of N. Call it in one thread. In several
- * threads, steps that overlap count as one. */
+ * range_pop does not close. --step-range step --every-steps N captures one step of N. flamegrid diff and flamegrid
+ * check count the calls, and compare times of one step. Call it in one thread. In several threads, steps that overlap
+ * are one for --every-steps. */
 FLAMEGRID_FUNCTION void flamegrid_step(void)
 {
 	const struct flamegrid_api *api = flamegrid_guest();

@@ -39,6 +39,7 @@ struct control {
 	size_t nr_answers; /* agents in the last round */
 	size_t nr_processes, nr_taken;
 	uint64_t nr_windows; /* sum of all processes in the last round */
+	bool is_loaded;      /* a process of that round is in this state */
 };
 
 /* ---- the command line */
@@ -174,6 +175,7 @@ static void take_answer(struct control *control, const struct control_answer *an
 		control->nr_processes++;
 		control->nr_taken += has_taken(control, &answer->processes[i]);
 		control->nr_windows += answer->processes[i].nr_windows;
+		control->is_loaded |= answer->processes[i].state == RECORD_RING_CAPTURE_LOADED;
 		if (print)
 			print_process(&answer->processes[i]);
 	}
@@ -200,6 +202,7 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 
 	control->nr_answers = control->nr_processes = control->nr_taken = 0;
 	control->nr_windows = 0;
+	control->is_loaded = false;
 	for (size_t i = 0; i < control->sockets.count;) {
 		const char *path = control->sockets.paths[i];
 		struct control_request request = control->request;
@@ -226,6 +229,9 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 		}
 	}
 	control->has_asked = true;
+	if (print && control->is_loaded)
+		log_notice("loaded: nothing is recorded, but launches still cost some 0.1 us more "
+			   "(docs/windows.md)");
 	if (fine && control->nr_answers == 0)
 		log_error("no agent of this user answers on this node");
 	return fine && control->nr_answers;

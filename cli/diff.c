@@ -230,7 +230,8 @@ static int find_scale(struct diff *diff)
 	int result = 0;
 
 	for (int i = 0; i < 2 && result == 0; i++)
-		result = run_counts_read(diff->views[i].store_path, &counts[i], &error);
+		result = run_counts_read(diff->views[i].profile, diff->views[i].store_path,
+					 &counts[i], &error);
 	if (error)
 		log_error("%s", error);
 	free(error);
@@ -242,16 +243,17 @@ static int find_scale(struct diff *diff)
 	change_table_destroy(kernels);
 	if (result < 0)
 		return result;
+	const struct run_scale scale = run_scale_choose(&counts[0], &counts[1], launches);
 	diff->report = (struct change_report){
 		.before = {diff->labels[0],
 			   report_summary_line(diff->views[0].tree, diff->summaries[0],
 					       REPORT_SUMMARY_SIZE),
-			   counts[0].nr_ranks},
+			   run_counts_ranks(&counts[0], scale.unit)},
 		.after = {diff->labels[1],
 			  report_summary_line(diff->views[1].tree, diff->summaries[1],
 					      REPORT_SUMMARY_SIZE),
-			  counts[1].nr_ranks},
-		.scale = run_scale_choose(&counts[0], &counts[1], launches),
+			  run_counts_ranks(&counts[1], scale.unit)},
+		.scale = scale,
 	};
 	return 0;
 }

@@ -84,6 +84,17 @@ static void print_start(void)
 	fputs("flamegrid --help            lists all verbs\n", stderr);
 }
 
+static bool is_version(const char *option)
+{
+	return strcmp(option, "--version") == 0 || strcmp(option, "-V") == 0;
+}
+
+static int print_version(void)
+{
+	printf("flamegrid %s\n", FLAMEGRID_VERSION);
+	return EXIT_OK;
+}
+
 /* The exit status. */
 static int call_verb(int argc, char **argv)
 {
@@ -95,11 +106,8 @@ static int call_verb(int argc, char **argv)
 		print_start();
 		return EXIT_USAGE;
 	}
-	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0 ||
-	    strcmp(name, "-V") == 0) {
-		printf("flamegrid %s\n", FLAMEGRID_VERSION);
-		return EXIT_OK;
-	}
+	if (strcmp(name, "version") == 0 || is_version(name))
+		return print_version();
 	bool wants_help = strcmp(name, "help") == 0;
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (wants_help && argc == 2)) {
 		print_usage(stdout);
@@ -114,9 +122,14 @@ static int call_verb(int argc, char **argv)
 		help[0] = argv[2];
 		return verb->call(argv[0], 2, help);
 	}
+	if (verb && argc == 3 && is_version(argv[2]))
+		return print_version();
 	if (verb)
 		return verb->call(argv[0], argc - 1, argv + 1);
-	if (near)
+	if (strcmp(name, "top") == 0) /* as other profilers call a live view */
+		log_error("top: not there yet; flamegrid watch PROFILE tells which rank of a "
+			  "running job is late");
+	else if (near)
 		log_error("%s: no such verb; did you mean %s?", name, near);
 	else
 		log_error("%s: no such verb (flamegrid --help lists them)", name);

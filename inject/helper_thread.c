@@ -12,6 +12,7 @@
 #include "activity_flush.h"
 #include "agent_watch.h"
 #include "module_watch.h"
+#include "program_steps.h"
 #include "unwind_notices.h"
 #include "window_watch.h"
 
@@ -207,6 +208,7 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	if (!last && now_ns < self.next_statistics_ns)
 		return;
 	api_statistics_publish(self.parts.definitions, last);
+	program_steps_publish(self.parts.definitions);
 	activity_buffers_define(last);
 	if (!last) {
 		record_ring_trim_launches(self.parts.ring);

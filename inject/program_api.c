@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "program_ranges.h"
+#include "program_steps.h"
 
 #include "inject/cupti/stream_names.h"
 #include "inject/nvtx/nvtx_ranges.h"
@@ -27,8 +28,16 @@ static void step(void)
 {
 	struct nvtx_text text;
 
+	program_steps_end();
 	nvtx_text_ascii(&text, "step");
 	nvtx_ranges_step(&text);
+	program_steps_begin();
+}
+
+static void step_end(void)
+{
+	program_steps_end();
+	nvtx_ranges_step_end();
 }
 
 static void name_stream(const void *stream, const char *name)
@@ -46,7 +55,7 @@ const struct flamegrid_api *flamegrid_api_1(void)
 		.range_push = range_push,
 		.range_pop = range_pop,
 		.step = step,
-		.step_end = nvtx_ranges_step_end,
+		.step_end = step_end,
 		.start = profiler_range_start,
 		.stop = profiler_range_stop,
 		.name_stream = name_stream,

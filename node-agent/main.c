@@ -79,6 +79,9 @@ static int check(const struct arguments *arguments)
 		return option_line_refuse(table, "--connect is missing");
 	if (!arguments->options.socket_path)
 		return option_line_refuse(table, "--socket is missing");
+	if (strncmp(endpoint, "tcp://", 6) != 0 && strncmp(endpoint, "ipc://", 6) != 0)
+		return option_line_refuse(
+			table, "connect: %s: must be like tcp://HOST:PORT or ipc://PATH", endpoint);
 	if (!endpoint_is_local(endpoint) && !arguments->keys_path && !arguments->insecure)
 		return option_line_refuse(table,
 					  "connect: %s: other machines can reach it and nothing "

@@ -107,7 +107,7 @@ enum definition_window_flags {
  * error replaces it. */
 struct definition_api_statistic {
 	uint32_t domain; /* 1: the driver's functions, 2: the runtime's */
-	uint32_t cbid;
+	uint32_t cbid;   /* CUPTI's, or DEFINITION_STEP_CBID */
 	/* 0: all calls; else the calls that returned this error, and only count has a meaning */
 	uint32_t error;
 	uint32_t reserved;
@@ -115,6 +115,11 @@ struct definition_api_statistic {
 	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
 	uint64_t errors; /* calls that returned an error; CUDA_ERROR_NOT_READY is an answer */
 };
+
+/* Steps that the program marked while it was captured stand as calls of this domain and number, which CUPTI gives no
+ * function. They have no times. */
+#define DEFINITION_STEP_DOMAIN 2u
+#define DEFINITION_STEP_CBID   UINT32_MAX
 
 /* The launches of one kernel with one configuration so far. A later definition of the same configuration replaces
  * it. */

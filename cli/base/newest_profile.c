@@ -125,7 +125,8 @@ static enum use use_of(const char *store, const char **reason)
 		"SELECT EXISTS (SELECT 1 FROM totals) OR EXISTS (SELECT 1 FROM total_blocks)"
 		" OR EXISTS (SELECT 1 FROM processes WHERE launches > 0 OR records > 0)"
 		" OR EXISTS (SELECT 1 FROM host_samples) OR EXISTS (SELECT 1 FROM collectives)"
-		" OR EXISTS (SELECT 1 FROM api_calls) OR EXISTS (SELECT 1 FROM messages)";
+		" OR EXISTS (SELECT 1 FROM api_calls WHERE cbid <> 4294967295)"
+		" OR EXISTS (SELECT 1 FROM messages)";
 	struct database *database;
 	int64_t has_work = 0;
 

@@ -141,7 +141,8 @@ static void ask_devices(struct diagnosis *diagnosis)
 		     strerror(-result));
 	else if (devices.count == 0)
 		remedy(find(diagnosis, "GPUs", DIAGNOSIS_NOTE, "no NVIDIA GPU on the PCI buses"),
-		       "in a container /sys must be visible, else GPUs have no index (GPU?)");
+		       "in a container /sys must be visible, else reports write GPU? for the "
+		       "number of a GPU");
 	else
 		find(diagnosis, "GPUs", DIAGNOSIS_GOOD, "%zu on the PCI buses",
 		     (size_t)devices.count);

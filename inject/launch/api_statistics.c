@@ -48,8 +48,7 @@ static void lose(uint64_t count)
 static void refuse(struct definition_writer *definitions, const char *list, const char *why)
 {
 	definition_writer_notice(definitions, NOTICE_STACKS_OPTION, 0,
-				 "%s=%.200s: %s: no API calls are counted", API_OPTIONS_ENV, list,
-				 why);
+				 "--api %.200s: %s: no API calls are counted", list, why);
 }
 
 void api_statistics_init(struct record_ring *ring, const struct cupti_library *library,

@@ -206,6 +206,14 @@ const struct nvtx_text *nvtx_names_text(const struct nvtx_names *names, uint32_t
 	return slot ? &slot->text : NULL;
 }
 
+const struct nvtx_text *nvtx_names_nth(const struct nvtx_names *names, uint32_t n)
+{
+	for (uint32_t i = 0; i < NR_SLOTS; i++)
+		if (atomic_load_explicit(&names->slots[i].ready, memory_order_acquire) && --n == 0)
+			return &names->slots[i].text;
+	return NULL;
+}
+
 static bool equal(const struct nvtx_text *a, const struct nvtx_text *b)
 {
 	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;

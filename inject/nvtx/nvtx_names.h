@@ -42,6 +42,9 @@ void nvtx_names_set_places(struct nvtx_names *names, uint32_t title, uint32_t pl
 /* Returns the name as it was interned; NULL: NVTX_NAME_LOST, or no such id. Borrowed until destroy. */
 const struct nvtx_text *nvtx_names_text(const struct nvtx_names *names, uint32_t name);
 
+/* Returns the n-th name of the table, from 1, in no order; NULL: there are fewer. Borrowed as above. */
+const struct nvtx_text *nvtx_names_nth(const struct nvtx_names *names, uint32_t n);
+
 /* Returns the id, from 1, of a domain. If there is no room for another domain, it is the id of a domain called
  * "...". */
 uint32_t nvtx_names_domain(struct nvtx_names *names, const struct nvtx_text *text);

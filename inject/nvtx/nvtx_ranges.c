@@ -135,7 +135,7 @@ void nvtx_ranges_off(void)
 bool nvtx_ranges_name(uint32_t n, char text[static NVTX_TEXT_MAX + 1])
 {
 	const struct nvtx_names *known = atomic_load(&names);
-	const struct nvtx_text *name = known ? nvtx_names_text(known, n) : NULL;
+	const struct nvtx_text *name = known ? nvtx_names_nth(known, n) : NULL;
 
 	if (name) {
 		memcpy(text, name->bytes, name->size);

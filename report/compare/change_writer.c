@@ -109,10 +109,10 @@ static void begin_rows(struct text_table *table, FILE *out, const struct change_
 	snprintf(headings[0], TEXT_SIZE, "before/%s", unit);
 	snprintf(headings[1], TEXT_SIZE, "after/%s", unit);
 	const struct text_column columns[] = {
-		{"change", 12, 0, false, 0},    {"relative", 10, 1, false, 0},
-		{"before", 11, 1, false, 5},    {"after", 11, 1, false, 4},
-		{headings[0], 17, 1, false, 3}, {headings[1], 17, 1, false, 2},
-		{"count", 10, 1, false, 1},     {report->by, 0, 2, true, 0},
+		{"change", 12, 0, false, 0},       {"relative", 10, 1, false, 0},
+		{"before", 11, 1, false, 5},       {"after", 11, 1, false, 4},
+		{headings[0], 17, 1, false, 3},    {headings[1], 17, 1, false, 2},
+		{"count change", 12, 1, false, 1}, {report->by, 0, 2, true, 0},
 	};
 
 	text_table_begin(table, out, form);

@@ -85,13 +85,16 @@ static void note_lines(FILE *out, const struct check_result *result, const char 
 void check_words_notes(FILE *out, const struct check_report *report, const char *prefix)
 {
 	static const char *const units[] = {
+		[RUN_MARKS] = "Times are those of one step of a rank, as the program marks its "
+			      "steps.",
 		[RUN_STEPS] =
 			"Times are those of one step of a rank, counted by the pattern of its "
 			"calls of NCCL.",
 		[RUN_COLLECTIVES] = "Times are those of one call of NCCL, as steps are not known.",
-		[RUN_LAUNCHES] =
-			"No steps were found (no calls of NCCL). Times are those of whole runs, "
-			"scaled to as many launches as the first baseline made.",
+		[RUN_LAUNCHES] = "No steps were found: the program marks none (flamegrid.step()), "
+				 "and calls of "
+				 "NCCL have no pattern. Times are those of whole runs, "
+				 "scaled to as many launches as the first baseline made.",
 		[RUN_WHOLE] = "Times are those of whole runs.",
 	};
 	const struct check_result *result = report->result;

@@ -36,6 +36,7 @@ static void begin_rows(struct text_table *table, FILE *out, const struct check_r
 		       const struct text_form *form)
 {
 	static const char *const headings[][2] = {
+		[RUN_MARKS] = {"before/step", "after/step"},
 		[RUN_STEPS] = {"before/step", "after/step"},
 		[RUN_COLLECTIVES] = {"before/collective", "after/collective"},
 		[RUN_LAUNCHES] = {"before", "after"},

@@ -77,10 +77,10 @@ static int find_lengths(struct checker *checker, char **error)
 			return error_text_set(error, -EINVAL, "the runs have no kernel in common");
 		struct run_scale scale = run_scale_choose(&first->counts, &work->counts, launches);
 		checker->units[i] = scale.factor;
-		if (i == 0 || scale.unit > checker->result->unit)
+		if (i == 0 || scale.unit > checker->result->unit) {
 			checker->result->unit = scale.unit;
-		if (i == 0)
 			checker->shown = scale.before;
+		}
 		for (uint32_t j = RUN_WORK_ALL + 1; j < work->nr_items; j++)
 			if (!work->items[j].is_nccl)
 				checker->whole_ns[i] += (double)work->items[j].ns;

@@ -5,7 +5,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_folds.h"
+#include "aggregator/profile/roster.h"
+#include "proto/batch/statistics_table.h"
+#include "proto/definition.h"
+#include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
 #include "report/straggler/straggler_period.h"
 
@@ -93,12 +98,48 @@ static void count_steps(const struct collective_folds *folds,
 	counts->steps = all && steps ? counts->steps + steps : 0;
 }
 
-int run_counts_read(const char *store_path, struct run_counts *counts, char **error)
+static uint64_t marks_of(const struct roster_process *process)
+{
+	const struct message_api_call key = {.domain = DEFINITION_STEP_DOMAIN,
+					     .cbid = DEFINITION_STEP_CBID};
+	const struct message_api_call *call =
+		process->statistics ? statistics_table_find_call(process->statistics, &key) : NULL;
+
+	return call && call->count < COUNT_MOST ? call->count : 0;
+}
+
+static void count_marks(const struct profile *profile, struct run_counts *counts)
+{
+	const struct roster *roster = profile->collection->roster;
+	const uint32_t nr = roster_size(roster).processes;
+	uint64_t most = 0;
+
+	for (uint32_t id = 1; id <= nr; id++) {
+		uint64_t marks = marks_of(roster_process(roster, id));
+
+		most = marks > most ? marks : most;
+	}
+	for (uint32_t id = 1; most && id <= nr; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+		uint64_t marks = marks_of(process);
+		uint32_t nr_configs;
+
+		statistics_table_configs(process->statistics, &nr_configs);
+		if (!marks && (process->rank < 0 || nr_configs == 0))
+			continue;
+		counts->marks += marks ? marks : most;
+		counts->nr_marked++;
+	}
+}
+
+int run_counts_read(const struct profile *profile, const char *store_path,
+		    struct run_counts *counts, char **error)
 {
 	struct collective_folds *folds;
 	uint32_t nr_all, nr = 0;
 
 	*counts = (struct run_counts){0};
+	count_marks(profile, counts);
 	int result = profile_collectives_load(store_path, &folds, error);
 	if (result)
 		return result;
@@ -120,12 +161,22 @@ int run_counts_read(const char *store_path, struct run_counts *counts, char **er
 	return result;
 }
 
+uint32_t run_counts_ranks(const struct run_counts *counts, enum run_unit unit)
+{
+	if (unit == RUN_MARKS)
+		return counts->nr_marked;
+	return unit <= RUN_COLLECTIVES ? counts->nr_ranks : 0;
+}
+
 struct run_scale run_scale_choose(const struct run_counts *before, const struct run_counts *after,
 				  double launches)
 {
 	struct run_scale scale = {RUN_WHOLE, 1, 1, 1};
 
-	if (before->steps && after->steps)
+	if (before->marks && after->marks)
+		scale = (struct run_scale){RUN_MARKS, (double)before->marks, (double)after->marks,
+					   0};
+	else if (before->steps && after->steps)
 		scale = (struct run_scale){RUN_STEPS, (double)before->steps, (double)after->steps,
 					   0};
 	else if (before->collectives && after->collectives)
@@ -141,7 +192,7 @@ struct run_scale run_scale_choose(const struct run_counts *before, const struct 
 
 const char *run_unit_name(enum run_unit unit)
 {
-	static const char *const names[] = {"step", "collective", "launch", "run"};
+	static const char *const names[] = {"step", "step", "collective", "launch", "run"};
 
 	return names[unit];
 }

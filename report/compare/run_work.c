@@ -354,7 +354,8 @@ static int build(struct builder *builder, const char *store_path, char **error)
 		result = run_windows_read(builder->profile, store_path, find_item, builder, work);
 	if (result == 0)
 		result = sort_names(work);
-	return result ? result : run_counts_read(store_path, &work->counts, error);
+	return result ? result
+		      : run_counts_read(builder->profile, store_path, &work->counts, error);
 }
 
 int run_work_create(const struct profile *profile, const struct report_tree *tree,

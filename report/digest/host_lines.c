@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_print.h"
 #include "report/names/cuda_name.h"
 
 static bool is_own(const struct report_tree *tree, uint32_t name)
@@ -17,27 +18,35 @@ static bool is_own(const struct report_tree *tree, uint32_t name)
 	       strncmp(text, "nccl", 4) != 0 && strncmp(text, "pnccl", 5) != 0;
 }
 
-uint32_t host_lines_of(const struct report_tree *tree, uint32_t node)
+/* Returns the program's own frame on the path of a node, from this one outward; REPORT_NODE_ROOT: there is none. */
+static uint32_t own_node(const struct report_tree *tree, uint32_t node)
 {
-	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent)
-		if (is_own(tree, tree->nodes[node].name))
-			return tree->nodes[node].name;
-	return 0;
+	while (node != REPORT_NODE_ROOT && !is_own(tree, tree->nodes[node].name))
+		node = tree->nodes[node].parent;
+	return node;
 }
 
-static int by_time(const void *a, const void *b, void *context)
+static uint32_t name_at(const struct report_tree *tree, uint32_t node)
+{
+	return node == REPORT_NODE_ROOT ? 0 : tree->nodes[node].name;
+}
+
+uint32_t host_lines_of(const struct report_tree *tree, uint32_t node)
+{
+	return name_at(tree, own_node(tree, node));
+}
+
+static int by_time(const void *a, const void *b)
 {
 	const struct host_line *x = a, *y = b;
-	const struct report_tree *tree = context;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return strcmp(tree->strings[x->name], tree->strings[y->name]);
+	return strcmp(x->text, y->text);
 }
 
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
-		    int (*wanted)(const void *context, const struct report_leaf *leaf),
-		    const void *context)
+		    host_lines_wanted *wanted, const void *context)
 {
 	struct host_line *all = calloc(tree->nr_strings + 1ul, sizeof(*all));
 
@@ -54,19 +63,150 @@ int host_lines_init(struct host_lines *lines, const struct report_tree *tree, ui
 		if (!name)
 			continue;
 		all[name].name = name;
+		all[name].text = tree->strings[name];
 		all[name].ns += leaf->ns;
 		all[name].count += leaf->count;
 	}
 	for (uint32_t i = 0; i < tree->nr_strings; i++)
 		if (all[i].count)
 			all[lines->nr_lines++] = all[i];
-	qsort_r(all, lines->nr_lines, sizeof(*all), by_time, (void *)(uintptr_t)tree);
+	qsort(all, lines->nr_lines, sizeof(*all), by_time);
 	lines->lines = all;
 	return 0;
 }
 
+/* ---- dividing */
+
+/* A leaf under the line that is divided. */
+struct piece {
+	const struct report_leaf *leaf;
+	uint32_t node;   /* the caller that was looked at last; REPORT_NODE_ROOT: there is none */
+	uint32_t caller; /* its name, where it divides; 0: none does */
+};
+
+static bool has_most(const struct host_lines *lines, uint64_t ns)
+{
+	return ns > lines->ns / 2;
+}
+
+/* Goes one caller outward from each piece. sums is zeroed, by string. Pieces that still have more than half together
+ * come first. Returns their number. */
+static uint32_t go_outward(const struct host_lines *lines, const struct report_tree *tree,
+			   struct piece *pieces, uint32_t count, uint64_t *sums)
+{
+	uint64_t whole = 0;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct piece *piece = &pieces[i];
+
+		/* A line that calls itself is one. */
+		do
+			piece->node = own_node(tree, tree->nodes[piece->node].parent);
+		while (name_at(tree, piece->node) == lines->lines[0].name);
+		sums[name_at(tree, piece->node)] += piece->leaf->ns;
+		whole += piece->leaf->ns;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t name = name_at(tree, pieces[i].node);
+
+		if (name == 0)
+			continue;
+		if (sums[name] < whole)
+			pieces[i].caller = name;
+		if (!has_most(lines, sums[name]))
+			continue;
+		const struct piece swap = pieces[i];
+		pieces[i] = pieces[left];
+		pieces[left++] = swap;
+	}
+	return left;
+}
+
+/* Adds a row for each caller of the pieces, after the others, in place of the whole line. */
+static int add_parts(struct host_lines *lines, const struct report_tree *tree,
+		     const struct piece *pieces, uint32_t count, struct host_line *parts)
+{
+	const uint32_t line = lines->lines[0].name;
+
+	memset(parts, 0, tree->nr_strings * sizeof(*parts));
+	for (uint32_t i = 0; i < count; i++) {
+		parts[pieces[i].caller].ns += pieces[i].leaf->ns;
+		parts[pieces[i].caller].count += pieces[i].leaf->count;
+	}
+	lines->texts = calloc(tree->nr_strings, sizeof(*lines->texts));
+	lines->lines[0] = lines->lines[--lines->nr_lines];
+	for (uint32_t i = 0; lines->texts && i < tree->nr_strings; i++) {
+		struct host_line *row = &lines->lines[lines->nr_lines];
+		char *text;
+
+		if (!parts[i].count)
+			continue;
+		text = i ? text_print("%s > %s", tree->strings[i], tree->strings[line]) : NULL;
+		if (i && !text)
+			return -ENOMEM;
+		if (text)
+			lines->texts[lines->nr_texts++] = text;
+		*row = (struct host_line){line, text ? text : tree->strings[line], parts[i].count,
+					  parts[i].ns};
+		lines->nr_lines++;
+	}
+	return lines->texts ? 0 : -ENOMEM;
+}
+
+static int divide(struct host_lines *lines, const struct report_tree *tree, struct piece *pieces,
+		  uint32_t count)
+{
+	const size_t nr = tree->nr_strings + 1ul;
+	struct host_line *rows = realloc(lines->lines, 2 * nr * sizeof(*rows));
+	struct host_line *parts = calloc(nr, sizeof(*parts));
+	uint64_t *sums = calloc(nr, sizeof(*sums));
+	int error = -ENOMEM;
+
+	if (rows)
+		lines->lines = rows;
+	if (rows && parts && sums) {
+		for (uint32_t left = count; left;) {
+			memset(sums, 0, nr * sizeof(*sums));
+			left = go_outward(lines, tree, pieces, left, sums);
+		}
+		error = add_parts(lines, tree, pieces, count, parts);
+		qsort(rows, lines->nr_lines, sizeof(*rows), by_time);
+	}
+	free(parts);
+	free(sums);
+	return error;
+}
+
+int host_lines_init_divided(struct host_lines *lines, const struct report_tree *tree,
+			    uint32_t plane, host_lines_wanted *wanted, const void *context)
+{
+	int error = host_lines_init(lines, tree, plane, wanted, context);
+	uint32_t count = 0;
+
+	if (error || !lines->nr_lines || !has_most(lines, lines->lines[0].ns))
+		return error;
+	struct piece *pieces = malloc((tree->nr_leaves + 1ul) * sizeof(*pieces));
+	for (uint32_t i = 0; pieces && i < tree->nr_leaves; i++) {
+		const struct report_leaf *leaf = &tree->leaves[i];
+		const uint32_t node = own_node(tree, leaf->node);
+
+		if (report_plane_of(leaf->kind) == plane && (!wanted || wanted(context, leaf)) &&
+		    node != REPORT_NODE_ROOT && tree->nodes[node].name == lines->lines[0].name)
+			pieces[count++] = (struct piece){leaf, node, 0};
+	}
+	error = pieces ? divide(lines, tree, pieces, count) : -ENOMEM;
+	free(pieces);
+	if (error)
+		host_lines_fini(lines);
+	return error;
+}
+
 void host_lines_fini(struct host_lines *lines)
 {
+	for (uint32_t i = 0; i < lines->nr_texts; i++)
+		free(lines->texts[i]);
+	free(lines->texts);
 	free(lines->lines);
 	memset(lines, 0, sizeof(*lines));
 }

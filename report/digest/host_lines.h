@@ -9,22 +9,32 @@
 
 struct host_line {
 	uint32_t name; /* index into the tree's strings: "train.py:step:88" */
+	const char *
+		text; /* the name; of a part its caller, too: "train.py:step:88 > ops.py:launch:3" */
 	uint64_t count, ns;
 };
 
 struct host_lines {
-	struct host_line *lines; /* owns; by time, the longest first, then by name */
+	struct host_line *lines; /* owns; by time, the longest first, then by text */
 	uint32_t nr_lines;
-	uint64_t ns; /* of all leaves of the plane, with those of no line */
+	uint64_t ns;  /* of all leaves of the plane, with those of no line */
+	char **texts; /* owns; of the parts */
+	uint32_t nr_texts;
 };
 
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
 
 /* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
+typedef int host_lines_wanted(const void *context, const struct report_leaf *leaf);
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
-		    int (*wanted)(const void *context, const struct report_leaf *leaf),
-		    const void *context);
+		    host_lines_wanted *wanted, const void *context);
+
+/* Does the same, and divides the line that has more than half of the time, as a helper does that launches everything.
+ * Its parts are by the program's lines that call it. A part that still has more than half goes on outward. The cell has
+ * the outermost of these callers that divides, and the line itself. */
+int host_lines_init_divided(struct host_lines *lines, const struct report_tree *tree,
+			    uint32_t plane, host_lines_wanted *wanted, const void *context);
 void host_lines_fini(struct host_lines *lines);
 
 #endif

@@ -57,9 +57,9 @@ static uint64_t count_of(const struct host_lines *lines)
 	return count;
 }
 
-static const char *line_of(const struct report_tree *tree, const struct host_lines *lines)
+static const char *line_of(const struct host_lines *lines)
 {
-	return lines->nr_lines ? tree->strings[lines->lines[0].name] : "code without a known line";
+	return lines->nr_lines ? lines->lines[0].text : "code without a known line";
 }
 
 static int find_blocking(const struct findings_input *input, struct findings *findings)
@@ -68,7 +68,7 @@ static int find_blocking(const struct findings_input *input, struct findings *fi
 	const uint64_t whole_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 	struct host_lines lines;
-	int result = host_lines_init(&lines, tree, REPORT_PLANE_GPU, is_blocking, tree);
+	int result = host_lines_init_divided(&lines, tree, REPORT_PLANE_GPU, is_blocking, tree);
 
 	if (result)
 		return result;
@@ -78,7 +78,7 @@ static int find_blocking(const struct findings_input *input, struct findings *fi
 			.kind = "blocking_copies",
 			.text = text_print("synchronous copy in %s: %.1f %% of GPU time is in "
 					   "copies that the host waits for",
-					   line_of(tree, &lines), 100 * share),
+					   line_of(&lines), 100 * share),
 			.evidence = text_print("%s copies by cudaMemcpy or cuMemcpy, %s in all",
 					       report_summary_count(count_of(&lines), count),
 					       report_summary_time(lines.ns, time)),
@@ -105,7 +105,7 @@ static int find_pageable(const struct findings_input *input, struct findings *fi
 
 	if (!tree)
 		return 0;
-	int result = host_lines_init(&lines, tree, REPORT_PLANE_SYNC, is_pageable, tree);
+	int result = host_lines_init_divided(&lines, tree, REPORT_PLANE_SYNC, is_pageable, tree);
 	if (result)
 		return result;
 	const double share = window_ns ? (double)lines.ns / (double)window_ns : 0;
@@ -114,7 +114,7 @@ static int find_pageable(const struct findings_input *input, struct findings *fi
 			.kind = "pageable_copies",
 			.text = text_print("copies in %s block although they are asynchronous: "
 					   "their memory is pageable",
-					   line_of(tree, &lines)),
+					   line_of(&lines)),
 			.evidence = text_print(
 				"%s waits within cudaMemcpyAsync, %s or %.1f %% of the GPUs' time",
 				report_summary_count(count_of(&lines), count),

@@ -5,7 +5,8 @@
 #include "finding.h"
 #include "finding_limits.h"
 
-/* Each returns 0 or -ENOMEM. */
+/* Each returns 0 or -ENOMEM. low_occupancy_find() comes after short_kernels_find(), so that no kernel gets the cures of
+ * both. */
 int short_kernels_find(const struct findings_input *input, struct findings *findings);
 int blocking_copies_find(const struct findings_input *input, struct findings *findings);
 int idle_gpus_find(const struct findings_input *input, struct findings *findings);

@@ -84,6 +84,18 @@ static int add(const struct report_config *config, double share, struct findings
 	return finding_add(findings, &finding);
 }
 
+/* Returns whether the kernel is one of those that take no longer than their launches. The cure of that finding is fewer
+ * and longer kernels; smaller tiles or more blocks would be the contrary. */
+static bool is_told_as_short(const struct report_config *config, const struct findings *findings)
+{
+	if (!config->count || config->total_ns / config->count >= SHORT_KERNEL_NS)
+		return false;
+	for (uint32_t i = 0; i < findings->nr_findings; i++)
+		if (strcmp(findings->findings[i].kind, "short_kernels") == 0)
+			return true;
+	return false;
+}
+
 int low_occupancy_find(const struct findings_input *input, struct findings *findings)
 {
 	const struct report_statistics *statistics = input->statistics;
@@ -95,7 +107,7 @@ int low_occupancy_find(const struct findings_input *input, struct findings *find
 		const double share = whole_ns ? (double)config->total_ns / (double)whole_ns : 0;
 
 		if (share < OCCUPANCY_OF_TIME || !config->has_occupancy ||
-		    is_built_so(config->name) ||
+		    is_built_so(config->name) || is_told_as_short(config, findings) ||
 		    (occupancy_part(config) >= LOW_OCCUPANCY && grid_part(config) >= SMALL_GRID))
 			continue;
 		result = add(config, share, findings);

@@ -42,7 +42,7 @@ int short_kernels_find(const struct findings_input *input, struct findings *find
 	const double idle = idle_share(input);
 	if (!count || share < SHORT_KERNEL_SHARE || idle < SHORT_KERNEL_IDLE)
 		return 0;
-	int result = host_lines_init(&lines, tree, REPORT_PLANE_GPU, is_short, NULL);
+	int result = host_lines_init_divided(&lines, tree, REPORT_PLANE_GPU, is_short, NULL);
 	if (result)
 		return result;
 	struct finding finding = {
@@ -54,8 +54,8 @@ int short_kernels_find(const struct findings_input *input, struct findings *find
 				       report_summary_count(count, number),
 				       report_summary_count(tree->kernels, all),
 				       report_summary_time(ns / count, mean),
-				       lines.nr_lines ? "; most of them from " : "",
-				       lines.nr_lines ? tree->strings[lines.lines[0].name] : ""),
+				       lines.nr_lines ? "; above all from " : "",
+				       lines.nr_lines ? lines.lines[0].text : ""),
 		.cure = "launch them in CUDA graphs (torch.cuda.graph, torch.compile with "
 			"mode=\"reduce-overhead\"), fuse them, or use larger batches",
 		.share = share,

@@ -10,6 +10,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "proto/batch/statistics_table.h"
+#include "proto/definition.h"
 #include "report/names/clean_text.h"
 #include "report/names/cuda_error.h"
 
@@ -94,6 +95,8 @@ static int add_call(struct builder *builder, const struct roster_process *proces
 
 	if (!name)
 		return -ENOMEM;
+	if (call->domain == DEFINITION_STEP_DOMAIN && call->cbid == DEFINITION_STEP_CBID)
+		return 0;
 	if (call->error)
 		return add_failure(builder, process, call, name);
 	statistics->calls[statistics->nr_calls++] = (struct report_call){

@@ -199,6 +199,14 @@ bool report_summary_mixed(const struct report_tree *tree, char *line, size_t siz
 	return nr_planes > 1;
 }
 
+/* Returns whether a note says that all is well: of each file the stacks can be unwound. */
+static bool is_complete(const char *notice)
+{
+	unsigned int built, all;
+
+	return sscanf(notice, "unwind tables: %u of %u files", &built, &all) == 2 && built == all;
+}
+
 void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix)
 {
 	char number[NUMBER_SIZE], all[NUMBER_SIZE];
@@ -206,6 +214,8 @@ void report_summary_notices(FILE *out, const struct report_tree *tree, const cha
 	for (uint32_t i = 0; i < tree->nr_notices && i < REPORT_SUMMARY_NOTICES; i++) {
 		const struct report_notice *notice = &tree->notices[i];
 
+		if (is_complete(tree->strings[notice->text]))
+			continue;
 		fprintf(out, "%snote: %s", prefix, tree->strings[notice->text]);
 		if (tree->nr_processes > 1 && notice->nr_processes)
 			fprintf(out, " (%s of %s processes)",

@@ -100,7 +100,7 @@ enum report_state {
 };
 
 struct report_tree {
-	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
+	const char *const *strings; /* UTF-8, NUL-terminated, no control characters */
 	uint32_t nr_strings;
 	/* for each string, the string of the framework whose frames alone have that name; 0: there is none; NULL: not
 	 * known, or frameworks are folded already */

@@ -56,9 +56,7 @@ char *clean_text_of(const char *text, size_t size)
 			in++;
 			continue;
 		}
-		if (code == ';') {
-			*out++ = ':';
-		} else if (is_control(code)) {
+		if (is_control(code)) {
 			*out++ = '_';
 		} else {
 			memcpy(out, in, length);

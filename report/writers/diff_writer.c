@@ -20,7 +20,7 @@ static int make_text(const struct report_tree *tree, const struct report_leaf *l
 	if (!out)
 		return -ENOMEM;
 	folded_writer_path(out, tree, leaf->node);
-	fputs(tree->strings[leaf->name], out);
+	folded_writer_frame(out, tree->strings[leaf->name]);
 	return fclose(out) ? -ENOMEM : 0;
 }
 

@@ -70,12 +70,27 @@ static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 	return 0;
 }
 
+void folded_writer_frame(FILE *out, const char *text)
+{
+	for (;;) {
+		size_t plain = strcspn(text, ";\\");
+
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			return;
+		fputs(folded_writer_escape(*text++), out);
+	}
+}
+
 void folded_writer_path(FILE *out, const struct report_tree *tree, uint32_t node)
 {
 	uint32_t chain[REPORT_DEPTH_MAX];
 
-	for (uint32_t depth = report_tree_path(tree->nodes, node, chain); depth > 0; depth--)
-		fprintf(out, "%s;", tree->strings[tree->nodes[chain[depth - 1]].name]);
+	for (uint32_t depth = report_tree_path(tree->nodes, node, chain); depth > 0; depth--) {
+		folded_writer_frame(out, tree->strings[tree->nodes[chain[depth - 1]].name]);
+		fputc(';', out);
+	}
 }
 
 static int make_text(const struct report_tree *tree, const struct folded_options *options,
@@ -88,13 +103,13 @@ static int make_text(const struct report_tree *tree, const struct folded_options
 	if (!out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < options->by.nr_dimensions; i++) {
-		fputs(report_dimension_frame(tree, options->by.dimensions[i], line->values[i],
-					     number, sizeof(number)),
-		      out);
+		folded_writer_frame(out, report_dimension_frame(tree, options->by.dimensions[i],
+								line->values[i], number,
+								sizeof(number)));
 		fputc(';', out);
 	}
 	folded_writer_path(out, tree, line->node);
-	fputs(tree->strings[line->name], out);
+	folded_writer_frame(out, tree->strings[line->name]);
 	return fclose(out) ? -ENOMEM : 0;
 }
 

@@ -33,6 +33,15 @@ struct folded_options {
 int folded_writer_write(FILE *out, const struct report_tree *tree,
 			const struct folded_options *options);
 
+/* Returns how a byte of a frame is written where ';' separates frames; NULL: as it is. */
+static inline const char *folded_writer_escape(char byte)
+{
+	return byte == ';' ? "\\x3b" : byte == '\\' ? "\\x5c" : NULL;
+}
+
+/* Writes the name of a frame, with "\x3b" for ';' and "\x5c" for '\', as "\" begins an escape. */
+void folded_writer_frame(FILE *out, const char *text);
+
 /* Writes the path of a node, from the outside in, with ';' behind each frame. */
 void folded_writer_path(FILE *out, const struct report_tree *tree, uint32_t node);
 

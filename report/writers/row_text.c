@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "folded_writer.h"
 #include "json_text.h"
 
 void row_text_json(FILE *out, const char *name, row_text_fields *fields, const void *context,
@@ -48,6 +49,17 @@ static void write_quoted(FILE *out, const char *text)
 		if (*text == '"')
 			fputc('"', out);
 		fputc(*text, out);
+	}
+}
+
+/* The same of a frame in a path. */
+static void write_frame(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		const char *escape = folded_writer_escape(*text);
+		const char plain[] = {*text, '\0'};
+
+		write_quoted(out, escape ? escape : plain);
 	}
 }
 
@@ -109,7 +121,7 @@ void row_text_stack(struct row_text *row, const char *name, const struct report_
 	depth = report_tree_path(nodes, node, chain);
 	fputc('"', row->out);
 	while (depth > 0) {
-		write_quoted(row->out, strings[nodes[chain[--depth]].name]);
+		write_frame(row->out, strings[nodes[chain[--depth]].name]);
 		if (depth > 0)
 			fputc(';', row->out);
 	}

@@ -44,7 +44,8 @@ void row_text_flag(struct row_text *row, const char *name, bool flag);
 __attribute__((format(printf, 3, 4))) void row_text_print(struct row_text *row, const char *name,
 							  const char *format, ...);
 
-/* Writes the path of a node, from the outside in, with ';' between frames, always in quotes. */
+/* Writes the path of a node, from the outside in, with ';' between frames (folded_writer_frame()), always in quotes.
+ */
 void row_text_stack(struct row_text *row, const char *name, const struct report_node *nodes,
 		    const char *const *strings, uint32_t node);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "folded_writer.h"
 #include "text_file.h"
 
 #include "aggregator/profile/catalog.h"
@@ -48,7 +49,7 @@ static void write_path(const struct sample_writer *writer, uint32_t node)
 	while (depth > 0) {
 		const struct report_node *frame = report_paths_node(writer->paths, chain[--depth]);
 
-		fputs(report_names_get(writer->names, frame->name), writer->out);
+		folded_writer_frame(writer->out, report_names_get(writer->names, frame->name));
 		fputc(';', writer->out);
 	}
 }
@@ -118,7 +119,8 @@ static int write_sample(void *context, const struct raw_sample *raw, int64_t rea
 		roster_process(collection->roster, raw->process_id)->identity.pid, sample->tid,
 		sample->cpu);
 	write_path(writer, node);
-	fprintf(writer->out, "%s\n", report_names_get(writer->names, leaf));
+	folded_writer_frame(writer->out, report_names_get(writer->names, leaf));
+	fputc('\n', writer->out);
 	return ferror(writer->out) ? text_file_flush(writer->out) : 0;
 }
 

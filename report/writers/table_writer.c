@@ -132,7 +132,7 @@ static int write_lines(FILE *out, const struct report_tree *tree,
 {
 	struct host_lines lines;
 	struct text_table table;
-	int error = host_lines_init(&lines, tree, REPORT_PLANE_GPU, NULL, NULL);
+	int error = host_lines_init_divided(&lines, tree, REPORT_PLANE_GPU, NULL, NULL);
 
 	if (error)
 		return error;
@@ -140,7 +140,7 @@ static int write_lines(FILE *out, const struct report_tree *tree,
 		begin_parts(&table, out, options->form, name_of_lines(tree, &lines));
 		for (uint32_t i = 0; i < lines.nr_lines && i < options->top; i++)
 			write_part(&table, lines.lines[i].ns, lines.ns, lines.lines[i].count,
-				   tree->strings[lines.lines[i].name]);
+				   lines.lines[i].text);
 		error = text_table_end(&table);
 		write_more(out, lines.nr_lines, options->top);
 	}

@@ -101,6 +101,18 @@ test("lines have what they launched themselves, and what is below them", async (
 	await finish(page);
 });
 
+test("a line that launches nearly everything is divided by its callers, as in the text", async () => {
+	const page = await open("helper", { hash: "#tab=lines" });
+	const own = (await rowsOf(page)).map(([name, share, time]) => [name, share, time]).filter(([, , time]) => time !== "0 ns");
+
+	assert.deepEqual(own, [
+		["train.py:step:88 > ops.py:launch:7", "45.00 %", "45.00 µs"],
+		["train.py:warm_up:40 > ops.py:launch:7", "40.00 %", "40.00 µs"],
+		["model.py:attention:12 > ops.py:launch:7", "15.00 %", "15.00 µs"],
+	]);
+	await finish(page);
+});
+
 test("ranks that differ stand first, and the others are folded", async () => {
 	const page = await open("job64");
 
@@ -294,6 +306,31 @@ test("a phone shows everything in one column", async () => {
 		assert.equal(await page.value("document.documentElement.scrollWidth <= 390"), true, word);
 	}
 	await shoot(page, "phone-ranks");
+	await finish(page);
+});
+
+test("a phone shows what changed, and how, without a swipe", async () => {
+	const page = await open("jobdiff", { width: 390, height: 844, hash: "#tab=changes" });
+	const boxes = (cells) => page.value(`Array.from(document.querySelectorAll("${cells}"), (cell) => cell.getBoundingClientRect().toJSON())`);
+
+	assert.equal((await state(page)).tab, "changes");
+	assert.equal(await page.value("document.documentElement.scrollWidth <= 390"), true);
+	const names = await boxes("#table tbody td:nth-child(1)"), changes = await boxes("#table tbody td:nth-child(3)");
+	assert.ok(names.length > 5 && changes.length === names.length);
+	for (const [i, name] of names.entries()) {
+		assert.ok(name.left >= 0 && name.width >= 100, `name ${i}: ${JSON.stringify(name)}`);
+		assert.ok(changes[i].right <= 390, `change ${i}: ${JSON.stringify(changes[i])}`);
+	}
+	await shoot(page, "phone-changes");
+	// The other columns are a swipe away, within the table, and the rows keep their names.
+	assert.equal(await page.value(`(() => {
+		const table = document.getElementById("table");
+		table.scrollLeft = 10000;
+		const name = document.querySelector("#table tbody td:first-child").getBoundingClientRect();
+		const cell = document.querySelector("#table tbody td:last-child").getBoundingClientRect();
+		return table.scrollLeft > 0 && cell.right <= 391 && name.left >= 0 && name.left < 20 && document.documentElement.scrollLeft === 0;
+	})()`), true);
+	await shoot(page, "phone-changes-swiped");
 	await finish(page);
 });
 

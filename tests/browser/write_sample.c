@@ -389,6 +389,35 @@ static void fill_steps(struct sample *sample)
 	sample->tree.matched = 4;
 }
 
+/* A line of the program through which nearly all launches go. */
+static void fill_helper(struct sample *sample)
+{
+	static const char *const callers[] = {"model.py:attention:12", "model.py:mlp:30",
+					      "model.py:mlp:30"};
+	static const char *const steps[] = {"train.py:step:88", "train.py:step:88",
+					    "train.py:warm_up:40"};
+	static const uint64_t ns[] = {15, 45, 40};
+
+	sample->tree.title = "a helper";
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t node = sample_add_node(sample, REPORT_NODE_ROOT, "train.py:main:120");
+
+		node = sample_add_node(sample, node, steps[i]);
+		node = sample_add_node(sample, node, callers[i]);
+		node = sample_add_node(sample, node, "ops.py:launch:7");
+		node = sample_add_node(sample, node, "cudaLaunchKernel");
+		sample_add_leaf(sample,
+				(struct report_leaf){.node = node,
+						     .name = sample_leaf_name(
+							     sample, 0, REPORT_KIND_KERNEL, "gemm"),
+						     .host = sample_add_string(sample, "node01"),
+						     .tid = i,
+						     .count = 1 + i,
+						     .ns = 1000 * ns[i]});
+	}
+	sample->tree.matched = 6;
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -467,14 +496,23 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile},
-		     {"large", fill_large},       {"huge", fill_huge},
-		     {"planes", fill_planes},     {"empty", fill_empty},
-		     {"diff", fill_diff},         {"million", fill_million},
-		     {"job8", job_sample_8},      {"job64", job_sample_64},
-		     {"job512", job_sample_512},  {"gpu1", job_sample_1},
-		     {"steps", fill_steps},       {"jobdiff", job_sample_diff},
-		     {"thousand", fill_thousand}, {"fifty_thousand", fill_fifty_thousand}};
+	} kinds[] = {{"training", fill_training},
+		     {"hostile", fill_hostile},
+		     {"large", fill_large},
+		     {"huge", fill_huge},
+		     {"planes", fill_planes},
+		     {"empty", fill_empty},
+		     {"diff", fill_diff},
+		     {"million", fill_million},
+		     {"job8", job_sample_8},
+		     {"job64", job_sample_64},
+		     {"job512", job_sample_512},
+		     {"gpu1", job_sample_1},
+		     {"helper", fill_helper},
+		     {"steps", fill_steps},
+		     {"jobdiff", job_sample_diff},
+		     {"thousand", fill_thousand},
+		     {"fifty_thousand", fill_fifty_thousand}};
 	static struct sample sample;
 
 	if (argc != 3)

@@ -130,7 +130,8 @@ _STEP = _Step()
 def step() -> _Step:
     """Begins a step, and ends the thread's step before. `with flamegrid.step():` also ends it, after its block.
 
-    flamegrid run --step-range step --every-steps N captures one step of N."""
+    flamegrid run --step-range step --every-steps N captures one step of N. flamegrid diff and flamegrid check count the
+    steps, and compare times of one step."""
     _guest().step()
     return _STEP
 

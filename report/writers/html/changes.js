@@ -57,7 +57,7 @@ function makeChanges() {
 		signedColumn("Change", change, most, (row) => signedText(change(row), timeText)),
 		{ label: "Relative", value: (row) => relativeValue(row.before, row.after), text: (row) => relativeText(row.before, row.after) },
 		timeColumn("Before", (row) => row.before), timeColumn("After", (row) => row.after), ...unitColumns(),
-		{ label: "Count", help: "change of the number of launches", value: (row) => relativeValue(row.countBefore, row.countAfter),
+		{ label: "Count change", help: "change of the number of launches", value: (row) => relativeValue(row.countBefore, row.countAfter),
 			text: (row) => relativeText(row.countBefore, row.countAfter) },
 	], rows, 1);
 

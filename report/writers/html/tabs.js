@@ -93,7 +93,52 @@ function lineRows() {
 		if (line && !hasAbove(node, id))
 			row.all += all[node];
 	}
-	return { rows: [...rows.values()], whole };
+	return { rows: divideLine([...rows.values()], { own, ownCount, all, lineOf }, whole), whole };
+}
+
+// Divides the line that has more than half of the time, as host_lines.c does: by the lines that call it, outward from
+// parts that still have more than half.
+function divideLine(rows, { own, ownCount, all, lineOf }, whole) {
+	const { nodes, nodeParent, nodeName } = profile;
+	const most = rows.find((row) => row.own > whole / 2), parts = new Map(), places = new Map();
+
+	if (!most)
+		return rows;
+	for (let node = 1; node < nodes; node++) {
+		const line = lineOf[node];
+
+		if (line < 0 || nodeName[line] !== most.id)
+			continue;
+		const place = places.get(line) ?? { line, at: line, caller: -1, own: 0, count: 0 };
+		places.set(line, place);
+		place.own += own[node];
+		place.count += ownCount[node];
+	}
+	for (let left = [...places.values()]; left.length > 0;) {
+		const sums = new Map(), before = left.reduce((sum, place) => sum + place.own, 0);
+
+		for (const place of left) {
+			do
+				place.at = place.at > 0 ? lineOf[nodeParent[place.at]] : -1;
+			while (place.at > 0 && nodeName[place.at] === most.id);
+			place.name = place.at > 0 ? nodeName[place.at] : -1;
+			sums.set(place.name, (sums.get(place.name) ?? 0) + place.own);
+		}
+		for (const place of left)
+			if (place.name >= 0 && sums.get(place.name) < before)
+				place.caller = place.name;
+		left = left.filter(({ name }) => name >= 0 && sums.get(name) > whole / 2);
+	}
+	for (const { line, caller, own: ns, count } of places.values()) {
+		const part = parts.get(caller) ?? { id: most.id, caller, own: 0, all: 0, count: 0 };
+
+		parts.set(caller, part);
+		part.own += ns;
+		part.count += count;
+		if (!hasAbove(line, most.id))
+			part.all += all[line];
+	}
+	return [...rows.filter((row) => row !== most), ...parts.values()];
 }
 
 function hasAbove(node, id) {
@@ -107,7 +152,7 @@ function makeLines() {
 	const { rows, whole } = lineRows();
 
 	for (const row of rows)
-		row.name = visibleText(profile.names[row.id]);
+		row.name = visibleText((row.caller >= 0 ? `${profile.names[row.caller]} > ` : "") + profile.names[row.id]);
 	return [makeTable("GPU work by line of Python. Click a line for its callers and callees.", [
 		{ ...textColumn("Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
 		shareColumn("Share, own", ({ own }) => own, whole),

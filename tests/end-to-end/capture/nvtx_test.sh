@@ -31,7 +31,7 @@ overlong=$(printf 'x%.0s' $(seq 189))...
 	line '[NVTX]wide' in_wide
 	line '[NVTX]category 7' in_category
 	line "[NVTX]$overlong" in_overlong
-	line '[NVTX]semi:colon_line' in_separators
+	line '[NVTX]semi\x3bcolon_line' in_separators
 	line '[NVTX]started;[NVTX]pushed;[NVTX]inner' in_started_pushed_inner
 	line '[NVTX]pushed;[NVTX]inner' in_pushed_inner
 	line '[NVTX]pushed' in_pushed

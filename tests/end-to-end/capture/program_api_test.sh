@@ -48,6 +48,22 @@ same "unasked: no ranges without --nvtx" "$(grep in_inner "$scratch/unasked.fold
 run steps "training 23" --step-range step --every-steps 5
 for i in 5 10 15 20; do line '' in_step_$i; done | expect "steps: every fifth, from before CUDA started" steps
 contains "steps: windows" "$scratch/steps.err" "in 4 windows, not the run"
+
+# Steps are counted to the one, also without --nvtx; of windows only those that they had.
+run trained "training 23"
+run longer "training 46"
+counted() {
+	"$flamegrid" diff "$scratch/$1" "$scratch/$2" --by kernel -f json |
+		python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["unit"], *(d[s][n] for s in ("before", "after") for n in ("units", "ranks")))'
+}
+same "counted: marked steps" "$(counted trained longer)" "step 23 1 46 1"
+same "counted: marked steps of windows" "$(counted steps longer)" "step 4 1 46 1"
+same "counted: no step" "$(counted unasked threads)" "run None 0 None 0"
+"$flamegrid" check --baseline "$scratch/trained" "$scratch/longer" >"$scratch/check" 2>&1
+contains "check: steps are the marked ones" "$scratch/check" "Times are those of one step of a rank, as the program marks its steps."
+"$flamegrid" report "$scratch/trained" -f json | grep -q flamegrid_step
+same "counted: a step is no call of CUDA" $? 1
+
 run forward ranges --nvtx --capture-range nvtx:forward
 {
 	line '[NVTX]step;[NVTX]forward' in_step_forward

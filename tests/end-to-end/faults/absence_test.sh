@@ -32,6 +32,8 @@ absent delay 0 "the process ended" --delay 3600 -- "${launches[@]}"
 contains "delay: what helps" "$scratch/delay.err" "a shorter --delay"
 absent range 0 "the NVTX range 'nosuch' was never entered (it opened no NVTX range at all)" \
 	--capture-range nvtx:nosuch -- "${launches[@]}"
+absent names 0 "the NVTX range 'nosuch' was never entered (it opened: " --capture-range nvtx:nosuch -- "$BUILD/tests/api_program" ranges
+for name in step forward inner "before CUDA"; do contains "names: those that were opened: $name" "$scratch/names.err" "$name"; done
 absent profiler 0 "cudaProfilerStart was never called" --capture-range profiler -- "${launches[@]}"
 absent steps 0 "cudaProfilerStart was never called (--every-steps counts its calls)" --every-steps 100 -- "${launches[@]}"
 FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not found (flamegrid doctor" -- "${launches[@]}"

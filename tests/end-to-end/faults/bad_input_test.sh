@@ -20,6 +20,8 @@ refused 125 "--nonsense" "$flamegrid" run --nonsense true
 refused 125 "no command" "$flamegrid" run
 refused 2 "--nonsense" "$flamegrid" report --nonsense
 refused 2 "did you mean run?" "$flamegrid" runn
+refused 2 "flamegrid watch" "$flamegrid" top
+same "a verb's version" "$("$flamegrid" run --version)" "$("$flamegrid" --version)"
 cd "$scratch" || exit 1 # no profile lies there
 refused 2 "none is here" "$flamegrid" report
 refused 2 "xml" "$flamegrid" report "$scratch" --format xml
@@ -32,6 +34,7 @@ refused 2 "--output: its value is empty" "$flamegrid" report -o "" "$scratch"
 refused 1 "root needs CAP_SYS_PTRACE for it" setpriv --bounding-set=-all "$flamegrid" attach --pid $$
 refused 1 "for a run of one process give its --pid in place of PROFILE" "$flamegrid" control start "$scratch"
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-agent" --nonsense
+refused 2 "must be like tcp://HOST:PORT or ipc://PATH" "$BUILD/bin/flamegrid-agent" --connect foo --socket "$scratch/s"
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-aggregator" --nonsense
 refused 1 "$scratch/nowhere" "$flamegrid" report "$scratch/nowhere"
 refused 1 "/proc/nowhere" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store /proc/nowhere/p.db

@@ -253,13 +253,16 @@ static void a_profile_against_itself_has_no_change(void **state)
 
 static void steps_count_before_collectives_and_these_before_launches(void **state)
 {
-	const struct run_counts steps = {1000, 5000, 4}, calls = {0, 6000, 4}, none = {0};
-	struct run_scale scale = run_scale_choose(&steps, &(struct run_counts){1501, 9000, 4}, 1.5);
+	const struct run_counts steps = {.steps = 1000, .collectives = 5000, .nr_ranks = 4};
+	const struct run_counts calls = {.collectives = 6000, .nr_ranks = 4}, none = {0};
+	struct run_scale scale = run_scale_choose(
+		&steps, &(struct run_counts){.steps = 1501, .collectives = 9000}, 1.5);
 
 	(void)state;
 	assert_int_equal(scale.unit, RUN_STEPS);
 	assert_true(scale.factor == 1.5); /* the pattern of calls is counted to about one step */
-	scale = run_scale_choose(&steps, &(struct run_counts){2000, 9000, 4}, 1.5);
+	scale = run_scale_choose(&steps, &(struct run_counts){.steps = 2000, .collectives = 9000},
+				 1.5);
 	assert_true(scale.factor == 2);
 	scale = run_scale_choose(&steps, &calls, 0);
 	assert_int_equal(scale.unit, RUN_COLLECTIVES);
@@ -270,6 +273,25 @@ static void steps_count_before_collectives_and_these_before_launches(void **stat
 	scale = run_scale_choose(&none, &none, 0);
 	assert_int_equal(scale.unit, RUN_WHOLE);
 	assert_true(scale.factor == 1);
+}
+
+static void marked_steps_count_before_patterns(void **state)
+{
+	const struct run_counts first = {.steps = 400, .nr_ranks = 4, .marks = 100, .nr_marked = 2};
+	const struct run_counts second = {
+		.steps = 400, .nr_ranks = 4, .marks = 300, .nr_marked = 2};
+	const struct run_counts unmarked = {.steps = 800, .nr_ranks = 4};
+	struct run_scale scale = run_scale_choose(&first, &second, 0);
+
+	(void)state;
+	assert_int_equal(scale.unit, RUN_MARKS);
+	assert_true(scale.factor == 3);
+	assert_int_equal(run_counts_ranks(&first, scale.unit), 2);
+	scale = run_scale_choose(&first, &unmarked, 0);
+	assert_int_equal(scale.unit, RUN_STEPS);
+	assert_true(scale.factor == 2);
+	assert_int_equal(run_counts_ranks(&first, scale.unit), 4);
+	assert_int_equal(run_counts_ranks(&first, RUN_LAUNCHES), 0);
 }
 
 static void the_table_lists_new_and_vanished_rows(void **state)
@@ -310,6 +332,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
 		cmocka_unit_test(a_profile_against_itself_has_no_change),
 		cmocka_unit_test(steps_count_before_collectives_and_these_before_launches),
+		cmocka_unit_test(marked_steps_count_before_patterns),
 		cmocka_unit_test(the_table_lists_new_and_vanished_rows),
 	};
 

@@ -12,7 +12,11 @@
 
 #include <cmocka.h>
 
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "proto/batch/statistics_table.h"
+#include "proto/definition.h"
 #include "report/compare/check_writer.h"
 #include "report/model/report_build.h"
 #include "tests/report/straggler/straggler_fixture.h"
@@ -35,6 +39,7 @@ struct plan {
 	uint32_t others;      /* further kernels, of 1 ms */
 	uint32_t slower;      /* thousandths more of each of these */
 	bool with_lone_ranks; /* no communicator */
+	uint32_t marks;       /* steps that rank 0 marks; the others mark none */
 };
 
 static uint64_t varied(uint32_t step, uint32_t rank, uint64_t ns)
@@ -76,6 +81,25 @@ static void play_step(const struct plan *plan, uint32_t process, uint32_t rank, 
 	}
 }
 
+/* Each rank has launch configurations, as real ones have. */
+static void mark(struct profile *profile, const uint32_t *processes, uint32_t ranks, uint32_t marks)
+{
+	const struct message_api_call call = {
+		.domain = DEFINITION_STEP_DOMAIN, .cbid = DEFINITION_STEP_CBID, .count = marks};
+	const struct message_kernel_config config = {.count = 1};
+
+	for (uint32_t i = 0; i < ranks; i++) {
+		struct roster_process *process =
+			roster_process(profile->collection->roster, processes[i]);
+
+		if (!process->statistics)
+			process->statistics = statistics_table_create();
+		assert_int_equal(statistics_table_put_config(process->statistics, &config), 0);
+		if (i == 0)
+			assert_int_equal(statistics_table_put_call(process->statistics, &call), 0);
+	}
+}
+
 /* Plays a run into a store, and reads it. */
 static void run(const struct plan *plan)
 {
@@ -96,6 +120,8 @@ static void run(const struct plan *plan)
 			play_step(plan, processes[i], i, step, &ids[i]);
 	job_commit();
 	struct profile *profile = job_profile();
+	if (plan->marks)
+		mark(profile, processes, ranks, plan->marks);
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	assert_int_equal(run_work_create(profile, tree, job_path(), &runs[nr_runs++], &error), 0);
 	report_tree_destroy(tree);
@@ -404,6 +430,28 @@ static void scaled_times_are_labelled(void **state)
 	assert_has(CHECK_TEXT, "      before       after  ");
 }
 
+/* Without marks, the steps are as many as the calls of NCCL say: one each. */
+static void marked_steps_are_the_steps(void **state)
+{
+	(void)state;
+	run(&(struct plan){.marks = STEPS / 2});
+	run(&(struct plan){.marks = STEPS, .steps = 2 * STEPS});
+	check(1);
+	assert_int_equal(result->unit, RUN_MARKS);
+	assert_int_equal(runs[0]->counts.nr_marked, RANKS); /* rank 1 counts as many as rank 0 */
+	assert_int_equal(runs[0]->counts.marks, RANKS * (STEPS / 2));
+	assert_true(row_of("gemm")->change == 0);
+	assert_has(CHECK_TEXT, "as the program marks its steps");
+	assert_has(CHECK_JSON, "\"unit\":\"step\"");
+	const double marked_ns = row_of("gemm")->before_ns;
+	run_check_destroy(result);
+	run_work_destroy(runs[--nr_runs]);
+	run(&(struct plan){.steps = 2 * STEPS});
+	check(1);
+	assert_int_equal(result->unit, RUN_STEPS);
+	assert_true(fabs(row_of("gemm")->before_ns * 2 / marked_ns - 1) < 1e-9);
+}
+
 static void a_copy_is_told_from_another_run(void **state)
 {
 	(void)state;
@@ -474,6 +522,7 @@ int main(void)
 		TEST(a_faster_kernel_is_told),
 		TEST(less_than_the_limit_is_not_faster),
 		TEST(scaled_times_are_labelled),
+		TEST(marked_steps_are_the_steps),
 		TEST(a_copy_is_told_from_another_run),
 		TEST(names_cannot_break_a_format),
 		TEST(a_kernel_named_as_the_total_does_not_replace_it),

@@ -68,6 +68,125 @@ static void the_innermost_frame_of_the_program_is_the_line(void **state)
 	host_lines_fini(&lines);
 }
 
+/* A helper that launches everything, beneath as many frameworks' frames as PyTorch's modules and dispatcher have. */
+static const char *const deep_strings[] = {
+	"",
+	"train.py:main:120",
+	"train.py:step:88",
+	"train.py:warm_up:40",
+	"model.py:attention:12",
+	"model.py:mlp:30",
+	"torch/nn/modules/module.py:Module._call_impl:1501",
+	"ops.py:launch:7",
+	"torch/_ops.py:OpOverload.__call__:730",
+	"cudaLaunchKernel",
+	"[GPU0_Kernel]gemm",
+	"model.py:tail:50",
+};
+static const uint32_t deep_frameworks[] = {0, 0, 0, 0, 0, 0, 6, 0, 8, 0, 0, 0};
+#define DEEP_STRINGS 12u
+
+static struct report_node deep[512];
+static uint32_t nr_deep;
+static struct report_leaf deep_leaves[8];
+static uint32_t nr_deep_leaves;
+
+/* Adds a leaf beneath these frames of the program, outermost first, 0 ends them. Some 20 frameworks' frames are between
+ * two of them. */
+static void launch(uint64_t ns, const uint32_t *path)
+{
+	uint32_t at = REPORT_NODE_ROOT;
+
+	nr_deep = nr_deep ? nr_deep : 1;
+	for (; *path; path++) {
+		deep[nr_deep] = (struct report_node){at, *path};
+		at = nr_deep++;
+		for (uint32_t i = 0; i < 20; i++) {
+			deep[nr_deep] = (struct report_node){at, i % 2 ? 6 : 8};
+			at = nr_deep++;
+		}
+	}
+	deep[nr_deep] = (struct report_node){at, 9};
+	deep_leaves[nr_deep_leaves++] = leaf(nr_deep++, 10, REPORT_KIND_KERNEL, ns);
+}
+
+#define LAUNCH(ns, ...) launch(ns, (const uint32_t[]){__VA_ARGS__, 0})
+
+/* Returns the rows as "time text" lines, and forgets the leaves. */
+static const char *divided(void)
+{
+	static char text[512];
+	const struct report_tree tree = {.strings = deep_strings,
+					 .nr_strings = DEEP_STRINGS,
+					 .frameworks = deep_frameworks,
+					 .nodes = deep,
+					 .nr_nodes = nr_deep,
+					 .leaves = deep_leaves,
+					 .nr_leaves = nr_deep_leaves};
+	struct host_lines lines;
+	size_t size = 0;
+
+	assert_int_equal(host_lines_init_divided(&lines, &tree, REPORT_PLANE_GPU, NULL, NULL), 0);
+	text[0] = '\0';
+	for (uint32_t i = 0; i < lines.nr_lines; i++)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, "%d %s\n",
+					 (int)lines.lines[i].ns, lines.lines[i].text);
+	host_lines_fini(&lines);
+	nr_deep = nr_deep_leaves = 0;
+	return text;
+}
+
+static void a_helper_that_launches_most_is_divided_by_its_callers(void **state)
+{
+	(void)state;
+	LAUNCH(40, 1, 2, 4, 7);
+	LAUNCH(30, 1, 2, 5, 7);
+	LAUNCH(5, 1, 3, 4, 7);
+	LAUNCH(20, 1, 2, 11);
+	assert_string_equal(divided(), "45 model.py:attention:12 > ops.py:launch:7\n"
+				       "30 model.py:mlp:30 > ops.py:launch:7\n"
+				       "20 model.py:tail:50\n");
+}
+
+static void a_part_that_still_has_most_goes_on_outward(void **state)
+{
+	(void)state;
+	/* mlp calls for 85, of which step has 45 and warm_up 40 */
+	LAUNCH(45, 1, 2, 5, 7);
+	LAUNCH(40, 1, 3, 5, 7);
+	LAUNCH(15, 1, 2, 4, 7);
+	assert_string_equal(divided(), "45 train.py:step:88 > ops.py:launch:7\n"
+				       "40 train.py:warm_up:40 > ops.py:launch:7\n"
+				       "15 model.py:attention:12 > ops.py:launch:7\n");
+	/* Nothing further out divides the 80: its nearest caller does. */
+	LAUNCH(80, 1, 2, 5, 7);
+	LAUNCH(20, 1, 2, 4, 7);
+	assert_string_equal(divided(), "80 model.py:mlp:30 > ops.py:launch:7\n"
+				       "20 model.py:attention:12 > ops.py:launch:7\n");
+	/* A wrapper with one caller divides nothing. */
+	LAUNCH(45, 1, 2, 5, 7);
+	LAUNCH(55, 1, 3, 5, 7);
+	assert_string_equal(divided(), "55 train.py:warm_up:40 > ops.py:launch:7\n"
+				       "45 train.py:step:88 > ops.py:launch:7\n");
+}
+
+static void a_line_with_one_caller_or_half_of_the_time_stays_whole(void **state)
+{
+	(void)state;
+	LAUNCH(80, 1, 2);
+	LAUNCH(20, 1, 3);
+	assert_string_equal(divided(), "80 train.py:step:88\n20 train.py:warm_up:40\n");
+	LAUNCH(30, 1, 4, 7);
+	LAUNCH(20, 1, 5, 7);
+	LAUNCH(50, 1, 11);
+	assert_string_equal(divided(), "50 model.py:tail:50\n50 ops.py:launch:7\n");
+	LAUNCH(60, 1, 7, 7, 7); /* it calls itself */
+	LAUNCH(40, 7);
+	assert_string_equal(divided(), "60 train.py:main:120 > ops.py:launch:7\n"
+				       "40 ops.py:launch:7\n");
+	assert_string_equal(divided(), "");
+}
+
 /* ---- GPUs */
 
 static struct report_busy_row busy_rows[GPUS];
@@ -154,6 +273,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_innermost_frame_of_the_program_is_the_line),
+		cmocka_unit_test(a_helper_that_launches_most_is_divided_by_its_callers),
+		cmocka_unit_test(a_part_that_still_has_most_goes_on_outward),
+		cmocka_unit_test(a_line_with_one_caller_or_half_of_the_time_stays_whole),
 		cmocka_unit_test(few_gpus_are_rows_of_their_own),
 		cmocka_unit_test(of_many_gpus_those_that_differ_stay_apart),
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),

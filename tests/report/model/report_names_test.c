@@ -113,7 +113,7 @@ static void assert_clean(const char *text, size_t size, const char *expected)
 static void text_is_cleaned_of_what_breaks_reports(void **state)
 {
 	(void)state;
-	assert_clean("a;b", 3, "a:b");
+	assert_clean("a;b", 3, "a;b");
 	assert_clean("a\nb\tc\x7f\0d", 8, "a_b_c__d");
 	assert_clean("a b (c)", 7, "a b (c)");
 	assert_clean("\xc2\x85", 2, "_");
@@ -155,7 +155,19 @@ static void hostile_names_cannot_forge_lines(void **state)
 	(void)state;
 	report_fixture_add_row(
 		report_fixture_key(report_fixture_stack("a;b 99\nc", NULL), "k\n;x 7"), 1, 5, 0);
-	report_fixture_assert_folded("a:b 99;c;[GPU0_Kernel]k_:x 7 5\n");
+	report_fixture_assert_folded("a\\x3bb 99;c;[GPU0_Kernel]k_\\x3bx 7 5\n");
+}
+
+static void names_that_differ_in_a_separator_stay_apart(void **state)
+{
+	(void)state;
+	report_fixture_add_kernel(0, "f<[T = int; U = int]>", 1);
+	report_fixture_add_kernel(0, "f<[T = int: U = int]>", 2);
+	report_fixture_add_kernel(0, "f<[T = int\\x3b U = int]>", 4);
+	report_fixture_assert_folded(
+		"[unknown stack];[GPU0_Kernel]f<[T = int: U = int]> 2\n"
+		"[unknown stack];[GPU0_Kernel]f<[T = int\\x3b U = int]> 1\n"
+		"[unknown stack];[GPU0_Kernel]f<[T = int\\x5cx3b U = int]> 4\n");
 }
 
 /* --- Python frames and marks ------------------------------------------------------------------ */
@@ -205,7 +217,7 @@ static void hostile_python_names_cannot_forge_frames(void **state)
 	report_fixture_add_kernel(
 		report_fixture_push(0, report_fixture_code("/x/a;b\nc.py", "f;g\t 7\xff", 1)), "k",
 		5);
-	report_fixture_assert_folded("a:b_c.py:f:g_ 7\xef\xbf\xbd:1;[GPU0_Kernel]k 5\n");
+	report_fixture_assert_folded("a\\x3bb_c.py:f\\x3bg_ 7\xef\xbf\xbd:1;[GPU0_Kernel]k 5\n");
 }
 
 /* --- inlined functions and source lines ------------------------------------------------------- */
@@ -261,6 +273,7 @@ int main(void)
 		TEST(text_is_cleaned_of_what_breaks_reports),
 		TEST(text_cannot_change_its_direction_or_its_line),
 		TEST(hostile_names_cannot_forge_lines),
+		TEST(names_that_differ_in_a_separator_stay_apart),
 		TEST(python_frames_are_file_function_and_line),
 		TEST(without_lines_python_frames_of_a_function_merge),
 		TEST(a_mark_is_shown_by_its_words),

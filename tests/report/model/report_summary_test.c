@@ -187,13 +187,16 @@ static void notices_are_listed_once_with_how_many_said_them(void **state)
 {
 	(void)state;
 	assert_notices("");
+	set_notices(report_fixture.process_id, "unwind tables: 9 of 9 files, 5 rows",
+		    "unwind tables: 8 of 9 files, 5 rows");
+	assert_notices("> note: unwind tables: 8 of 9 files, 5 rows\n");
 	set_notices(report_fixture.process_id, "no libcupti", "CPython 3.11.2");
 	assert_notices("> note: no libcupti\n> note: CPython 3.11.2\n");
 	set_notices(report_fixture_process("node02", 101, 4, 1), "CPython 3.11.2", NULL);
-	set_notices(report_fixture_process("node03", 102, 5, 1), "a;b", NULL);
+	set_notices(report_fixture_process("node03", 102, 5, 1), "a\tb", NULL);
 	assert_notices("> note: CPython 3.11.2 (2 of 3 processes)\n"
 		       "> note: no libcupti (1 of 3 processes)\n"
-		       "> note: a:b (1 of 3 processes)\n");
+		       "> note: a_b (1 of 3 processes)\n");
 }
 
 static void add_rank(uint32_t pid, int32_t rank, int32_t world_size, const char *job)
@@ -226,8 +229,8 @@ static void ranks_of_which_nothing_came_are_noted(void **state)
 static void a_process_counts_once_for_a_notice(void **state)
 {
 	(void)state;
-	set_notices(report_fixture.process_id, "a;b", "a:b");
-	assert_notices("> note: a:b\n");
+	set_notices(report_fixture.process_id, "a\tb", "a_b");
+	assert_notices("> note: a_b\n");
 	assert_int_equal(report_fixture.tree->notices[0].nr_processes, 1);
 }
 
