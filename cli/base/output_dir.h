@@ -51,6 +51,10 @@ int output_dir_open(struct output_dir *output, const char *path);
  * above. */
 int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
 
+/* Names the directory in path and this number, for a process that writes there beside the run that has the mark. It
+ * takes no mark, so output_dir_close() does nothing. 0 or -ENAMETOOLONG. */
+int output_dir_join(struct output_dir *output, const char *path, const char *number);
+
 /* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the lost
  * run's text. */
 void output_dir_leave(struct output_dir *output);

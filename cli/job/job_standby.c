@@ -97,7 +97,8 @@ static void remove_dead_claims(const struct standby_process *process)
 /* ---- taking over */
 
 /* Finds the aggregator that agents find now. If the rendezvous is gone, another step has tidied it away, or its
- * aggregator has ended: then the mark in the profile's directory is gone, too. Returns whether this step's aggregator
+ * aggregator has ended: then the mark in the profile's directory is gone, too. A block's may be one of an earlier
+ * attempt of the step, which has ended. Returns whether this step's aggregator
  * may be lost. */
 static bool find_aggregator(const struct standby_process *process, const struct question *question,
 			    struct rendezvous *found)
@@ -106,7 +107,10 @@ static bool find_aggregator(const struct standby_process *process, const struct 
 	int r = rendezvous_read(process->path, found, &error);
 
 	free(error);
+	if (r == 0 && process->options->step->block && strcmp(found->first, question->first) != 0)
+		r = -ENOENT;
 	if (r == -ENOENT) {
+		found->nr_endpoints = 0;
 		memcpy(found->number, question->number, sizeof(found->number));
 		memcpy(found->keys.server_public, question->server_public, KEY_SET_TEXT);
 		memcpy(found->first, question->first, KEY_SET_TEXT);
@@ -132,8 +136,11 @@ static bool take_over(struct standby_process *process, const struct question *qu
 		unlink(path);
 		return false;
 	}
-	log_warning("the aggregator of this job cannot be reached any more: this node starts "
-		    "another");
+	/* The first aggregator of a block has no one before it. */
+	if (!process->options->step->block || lost.nr_endpoints)
+		log_warning("the aggregator of this %s cannot be reached any more: this node "
+			    "starts another",
+			    process->options->step->block ? "node's block" : "job");
 	remove_dead_claims(process);
 	const struct job_keeper_lost keeper = {&lost, path};
 	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);

@@ -39,6 +39,7 @@ struct run_options { /* strings belong to the command line or the configuration 
 	enum stack_source stack_source;
 	enum run_aggregate aggregate;
 	uint32_t max_mib; /* of the profile's store; 0: no limit */
+	uint32_t fan_in;  /* nodes of an aggregator (node_block.h); 0: not given */
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

@@ -73,7 +73,8 @@ static int add_file(struct profile_parts *parts, const char *folder, int folder_
 		    const char *name)
 {
 	static const char *const not_stores[] = {"-wal", "-shm",     "-journal",
-						 ".tmp", "-compact", PAGE_SET_WANTED};
+						 ".tmp", "-compact", PAGE_SET_WANTED,
+						 PROFILE_PARTS_MERGED};
 	int size = (int)strlen(name), status = -ENOMEM;
 	char *path;
 

@@ -18,6 +18,7 @@
 #define PROFILE_PARTS_PART  ".part-"
 
 #define PROFILE_PARTS_DAMAGED ".damaged-"
+#define PROFILE_PARTS_MERGED  ".whole" /* a merged store that is not in place yet */
 
 struct page_set;
 

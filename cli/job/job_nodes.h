@@ -1,0 +1,28 @@
+/* The nodes that a step's aggregator expects: whether all have come and gone, and who is missing. Used by the process of
+ * the aggregator. */
+#ifndef JOB_NODES_H
+#define JOB_NODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job_keeper.h"
+
+struct aggregator;
+
+struct job_nodes { /* all is borrowed */
+	const struct job_keeper_options *options;
+	struct aggregator *aggregator;
+	const char *first;   /* as in rendezvous.h */
+	bool has_taken_over; /* the aggregator is not the step's first, or another block's */
+};
+
+/* Returns whether all expected nodes have said goodbye, since_ms after the end of rank 0, or of the aggregator's own
+ * node. Nodes that have not come are awaited for some seconds. The job's aggregator awaits those of other blocks, too,
+ * which write parts of its profile. */
+bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms);
+
+/* Warns of nodes that did not come, or said no goodbye. */
+void job_nodes_say_missing(const struct job_nodes *nodes);
+
+#endif
