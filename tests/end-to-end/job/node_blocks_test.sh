@@ -74,7 +74,7 @@ await_ns whole "$(begun_ns)"
 same "aggregators" "$(for r in $nodes; do process_of whole "$r" job; done | wc -l)" 3
 same "rank 0 has one" "$(holder whole 0 1)" 0
 same "files of blocks" "$(ls "$scratch" | grep -c '^whole\..*-[12]\.rendezvous$')" 2
-"$flamegrid" control "$scratch/whole" status >"$scratch/out" 2>"$scratch/err"
+"$flamegrid" control stop "$scratch/whole" >"$scratch/out" 2>"$scratch/err"
 same "control reaches all nodes" "$(grep -c '^yes' "$scratch/out")" 6
 end whole $nodes
 is_whole whole
