@@ -225,7 +225,7 @@ static void say(const struct job_keeper_process *process, char word)
 /* Returns what rank 0's ending becomes meanwhile. */
 static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
-	const struct job_nodes nodes = expected_nodes(process);
+	struct job_nodes nodes = expected_nodes(process);
 	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;
 	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS, beat_ms = 0;
 

@@ -8,6 +8,7 @@
 
 #define JOIN_MS 5000 /* limit for nodes that are missing at rank 0's end */
 #define LEFT_MS 2500 /* the same where nodes keep profiles of their own */
+#define LOOK_MS 100  /* from one look at the files of other blocks to the next */
 
 static bool has_blocks(const struct job_nodes *nodes)
 {
@@ -30,16 +31,22 @@ static int look_at_block(void *context, const char *path, const struct rendezvou
 	return leftovers_rendezvous_lives(path);
 }
 
-static bool awaits_blocks(const struct job_nodes *nodes)
+/* Returns whether aggregators of other blocks still write. */
+static bool awaits_blocks(struct job_nodes *nodes, uint64_t since_ms)
 {
 	const struct job_step *step = nodes->options->step;
 
-	return step->block == 0 && has_blocks(nodes) &&
-	       node_block_visit(nodes->options->output_path, step->key, nodes->first, look_at_block,
-				NULL) != 0;
+	if (step->block || !has_blocks(nodes))
+		return false;
+	if (since_ms >= nodes->look_ms) {
+		nodes->awaits_blocks = node_block_visit(nodes->options->output_path, step->key,
+							nodes->first, look_at_block, NULL) != 0;
+		nodes->look_ms = since_ms + LOOK_MS;
+	}
+	return nodes->awaits_blocks;
 }
 
-bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
+bool job_nodes_are_complete(struct job_nodes *nodes, uint64_t since_ms)
 {
 	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
 	const uint64_t join_ms = nodes->options->folds_on_nodes ? LEFT_MS : JOIN_MS;
@@ -50,8 +57,8 @@ bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 	if (status.agents_connected)
 		return false;
 	if (nr_nodes == JOB_STEP_UNKNOWN ? status.agents == 0 : status.agents < (uint64_t)nr_nodes)
-		return since_ms >= join_ms && !awaits_blocks(nodes);
-	return !awaits_blocks(nodes);
+		return since_ms >= join_ms && !awaits_blocks(nodes, since_ms);
+	return !awaits_blocks(nodes, since_ms);
 }
 
 static void say_missing_nodes(const struct job_nodes *nodes, uint64_t nr_agents, int32_t nr_nodes)

@@ -78,3 +78,49 @@ same "files of blocks" "$(ls "$scratch" | grep -c '^whole\..*-[12]\.rendezvous$'
 same "control reaches all nodes" "$(grep -c '^yes' "$scratch/out")" 6
 end whole $nodes
 is_whole whole
+
+# name_of STEP: what a step's files have in their names (job_step_hash).
+name_of() {
+	python3 -c 'import sys
+name = 0xcbf29ce484222325
+for byte in sys.argv[1].encode() + b"\xff":
+	name = (name ^ byte) * 0x100000001b3 % 2**64
+print(f"{name:016x}")' "$1.node0.1"
+}
+
+# ---- the aggregator of one block is killed, with all that would start it again: one of its nodes starts another. No node can
+# start that of another block, because its name is taken: its nodes take the job's
+taken=$scratch/headless.$(name_of headless)-2.rendezvous
+mkdir "$taken"
+begin headless
+until [ -n "$(holder headless 2 3)" ]; do :; done
+lost=$(holder headless 2 3)
+check "a block's aggregator, and its keeper" kill -KILL "$(process_of headless "$lost" keep)" "$(process_of headless "$lost" job)"
+until grep -q "of this node's block cannot be reached any more: this node starts another" "$scratch"/err.[23]; do :; done
+until [ "$(cat "$scratch"/err.[45] | grep -c "the node sends its profile to the job's")" = 2 ]; do :; done
+ok "the nodes of the other block take the job's"
+await_ns headless "$(begun_ns)"
+check "the directory is still there" rmdir "$taken"
+end headless $nodes
+same "one node alone starts one" "$(cat "$scratch"/err.? | grep -c "this node starts another")" 1
+is_whole headless
+
+# ---- a node that has a block's aggregator dies as a whole: the other node of its block goes on, and what came of the dead one stays
+begin dead
+await_ns dead "$(begun_ns)"
+lost=$(holder dead 2 3)
+other=$((5 - lost))
+kill -KILL "${rank_pid[$lost]}" $(pgrep -f ".*run .*--node-name node$lost .*$scratch/dead .*")
+wait "${rank_pid[$lost]}" 2>/dev/null
+until grep -q "this node starts another" "$scratch/err.$other"; do :; done
+echo >&9 # the dead rank's command reads, too
+end dead 0 1 "$other" 4 5
+for r in 0 1 $other 4 5; do
+	rank_ns "$scratch/dead" "$r" >"$scratch/sum"
+	same "dead: rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r" "$scratch/truth.$r.begin")"
+done
+rank_ns "$scratch/dead" "$lost" >"$scratch/sum"
+same "dead: ns of its first process" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$lost.begin")"
+"$flamegrid" report "$scratch/dead" --strict -o /dev/null 2>"$scratch/err"
+same "dead: the profile is not whole" $? 3
+contains "dead: and names the node" "$scratch/err" "node$lost (rank $lost)"
