@@ -13,9 +13,9 @@
 /* The launchers, the one nearest to the process first. An mpirun in a Slurm allocation sets its own variables, and its
  * processes inherit Slurm's. */
 static const struct launcher {
-	const char *witness;  /* only this launcher sets it */
-	const char *parts[3]; /* of the key; the first one must be set */
-	const char *nr_nodes; /* NULL: the launcher does not set it */
+	const char *witness;    /* only this launcher sets it */
+	const char *parts[3];   /* of the key; the first one must be set */
+	const char *nr_nodes;   /* NULL: the launcher does not set it */
 	const char *node_index; /* the same */
 } launchers[] = {
 	/* The id is "none" unless the user chose one, so rank 0's address is part of the key

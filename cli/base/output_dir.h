@@ -23,7 +23,7 @@ struct output_dir {
 #define OUTPUT_NODES OUTPUT_STORE ".nodes"
 /* How the names of further stores begin, which are parts of the profile (whole_profile.h). A store has the pages of
  * nodes beside it, as the first one. */
-#define OUTPUT_PART   OUTPUT_STORE ".part-"
+#define OUTPUT_PART OUTPUT_STORE ".part-"
 /* The names say the unit: nanoseconds, bytes. */
 #define OUTPUT_FOLDED "gpu.ns.folded"
 #define OUTPUT_HTML   "flame.html"

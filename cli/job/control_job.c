@@ -31,7 +31,8 @@ struct conversation {
 
 struct control_job {
 	const struct control_job_options *options;
-	struct conversation *list; /* owns; the job's aggregator, and those of its other blocks of nodes */
+	struct conversation
+		*list; /* owns; the job's aggregator, and those of its other blocks of nodes */
 	uint32_t count, room;
 };
 
@@ -273,8 +274,9 @@ static int report(const struct control_job *job)
 	if (sums.nr_late)
 		log_warning("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
 			    sums.nr_late, sums.nr_agents);
-	return sums.nr_waiting || sums.nr_late || sums.nr_silent || sums.nr_agents == 0 ? EXIT_FAILED
-											 : EXIT_OK;
+	return sums.nr_waiting || sums.nr_late || sums.nr_silent || sums.nr_agents == 0
+		       ? EXIT_FAILED
+		       : EXIT_OK;
 }
 
 static int open_named(struct control_job *job)

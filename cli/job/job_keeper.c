@@ -406,9 +406,8 @@ static int open_output(struct job_keeper_process *process)
 	strcpy(process->store_name, OUTPUT_STORE);
 	if (!process->lost ||
 	    rendezvous_search_directory(options->output_path, process->lost->rendezvous, directory))
-		return is_for_job(process)
-			       ? output_dir_open(&process->output, options->output_path)
-			       : -ENOENT; /* the job has ended */
+		return is_for_job(process) ? output_dir_open(&process->output, options->output_path)
+					   : -ENOENT; /* the job has ended */
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
 	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",

@@ -25,9 +25,11 @@ struct node_aggregator {
 	struct job_step step;
 	/* since when the block's first aggregator is looked for; 0: it was found, or the job's was not yet */
 	uint64_t block_since_ns;
-	uint64_t look_ns; /* time of the next look for another aggregator, while this node's is lost */
+	uint64_t
+		look_ns; /* time of the next look for another aggregator, while this node's is lost */
 	struct job_standby standby;
-	struct agent *agent;          /* borrowed, as the next; it gets the aggregator if there is no profile */
+	struct agent
+		*agent; /* borrowed, as the next; it gets the aggregator if there is no profile */
 	struct node_profile *profile; /* NULL: none */
 };
 

@@ -27,10 +27,10 @@
 #include "node-agent/files/proc_file.h"
 
 #define MEMBERS_MAX    1024
-#define LOOK_MS        20   /* from one look at the agent to the next, while a member waits */
-#define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
+#define LOOK_MS        20 /* from one look at the agent to the next, while a member waits */
+#define PASSES_TO_WAIT 2  /* a pass that runs may miss the last records */
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
-#define SITE_MS        1600        /* wait for a site's aggregator; a member waits longer */
+#define SITE_MS        1600 /* wait for a site's aggregator; a member waits longer */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
 
@@ -457,9 +457,9 @@ static void end(struct node_keeper *keeper)
 static int find_aggregator(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
 	const bool has_profile = options->profile != NULL;
-	int r = options->site ? 0
-			      : node_aggregator_init(&keeper->aggregator, options->job,
-						     has_profile);
+	int r = options->site
+			? 0
+			: node_aggregator_init(&keeper->aggregator, options->job, has_profile);
 
 	if (r == 0 && has_profile && !options->site)
 		node_aggregator_stand_by(&keeper->aggregator, options->job);

@@ -28,8 +28,7 @@ enum run_aggregate {
 
 struct run_options { /* strings belong to the command line or the configuration */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
-		*interface, *wanted_title, *spool,
-		*watch; /* as of job_watch.h */
+		*interface, *wanted_title, *spool, *watch; /* as of job_watch.h */
 	const char *aggregator, *keys_path; /* those of a site (site_aggregator.h); NULL: none */
 	bool insecure;
 	struct site_config config;

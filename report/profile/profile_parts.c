@@ -72,9 +72,9 @@ static bool is_file(int folder, const char *name)
 static int add_file(struct profile_parts *parts, const char *folder, int folder_size,
 		    const char *name)
 {
-	static const char *const not_stores[] = {"-wal", "-shm",     "-journal",
-						 ".tmp", "-compact", PAGE_SET_WANTED,
-						 PROFILE_PARTS_MERGED};
+	static const char *const not_stores[] = {
+		"-wal",     "-shm",          "-journal",          ".tmp",
+		"-compact", PAGE_SET_WANTED, PROFILE_PARTS_MERGED};
 	int size = (int)strlen(name), status = -ENOMEM;
 	char *path;
 
