@@ -184,7 +184,10 @@ static bool is_for_job(const struct job_keeper_process *process)
 static struct job_nodes expected_nodes(const struct job_keeper_process *process)
 {
 	return (struct job_nodes){
-		.options = process->options,
+		.step = process->options->step,
+		.fan_in = process->options->fan_in,
+		.output_path = process->options->output_path,
+		.folds_on_nodes = process->options->folds_on_nodes,
 		.aggregator = process->aggregator,
 		.first = process->rendezvous.text.first,
 		.has_taken_over = process->lost != NULL,

@@ -1,7 +1,8 @@
 /* Runs the aggregator of one step, in a process of its own beside rank 0, which starts it and waits for it at the end.
  * It writes the profile, and the file by which the agents find it (rendezvous.h). For another block of nodes than 0
- * (node_block.h) it runs beside one of the block's nodes, and writes a part of the profile. When it is killed, its parent starts
- * another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is started. */
+ * (node_block.h) it runs beside one of the block's nodes, and writes a part of the profile. When it is killed, its
+ * parent starts another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is
+ * started. */
 #ifndef JOB_KEEPER_H
 #define JOB_KEEPER_H
 

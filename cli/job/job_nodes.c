@@ -12,16 +12,14 @@
 
 static bool has_blocks(const struct job_nodes *nodes)
 {
-	const struct job_step *step = nodes->options->step;
-
-	return nodes->options->folds_on_nodes &&
-	       node_block_size(step, nodes->options->fan_in) != step->nr_nodes;
+	return nodes->folds_on_nodes &&
+	       node_block_size(nodes->step, nodes->fan_in) != nodes->step->nr_nodes;
 }
 
 static int32_t nr_expected(const struct job_nodes *nodes)
 {
-	return has_blocks(nodes) ? node_block_size(nodes->options->step, nodes->options->fan_in)
-				 : nodes->options->step->nr_nodes;
+	return has_blocks(nodes) ? node_block_size(nodes->step, nodes->fan_in)
+				 : nodes->step->nr_nodes;
 }
 
 static int look_at_block(void *context, const char *path, const struct rendezvous *rendezvous)
@@ -34,12 +32,10 @@ static int look_at_block(void *context, const char *path, const struct rendezvou
 /* Returns whether aggregators of other blocks still write. */
 static bool awaits_blocks(struct job_nodes *nodes, uint64_t since_ms)
 {
-	const struct job_step *step = nodes->options->step;
-
-	if (step->block || !has_blocks(nodes))
+	if (nodes->step->block || !has_blocks(nodes))
 		return false;
 	if (since_ms >= nodes->look_ms) {
-		nodes->awaits_blocks = node_block_visit(nodes->options->output_path, step->key,
+		nodes->awaits_blocks = node_block_visit(nodes->output_path, nodes->step->key,
 							nodes->first, look_at_block, NULL) != 0;
 		nodes->look_ms = since_ms + LOOK_MS;
 	}
@@ -49,7 +45,7 @@ static bool awaits_blocks(struct job_nodes *nodes, uint64_t since_ms)
 bool job_nodes_are_complete(struct job_nodes *nodes, uint64_t since_ms)
 {
 	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
-	const uint64_t join_ms = nodes->options->folds_on_nodes ? LEFT_MS : JOIN_MS;
+	const uint64_t join_ms = nodes->folds_on_nodes ? LEFT_MS : JOIN_MS;
 	const int32_t nr_nodes = nr_expected(nodes);
 	struct aggregator_status status;
 
@@ -81,7 +77,7 @@ void job_nodes_say_missing(const struct job_nodes *nodes)
 	aggregator_status(nodes->aggregator, &status);
 	/* With several aggregators the reports of the whole profile alone know who is missing. */
 	if (!has_blocks(nodes))
-		say_missing_nodes(nodes, status.agents, nodes->options->step->nr_nodes);
+		say_missing_nodes(nodes, status.agents, nodes->step->nr_nodes);
 	const uint64_t silent = status.agents_connected + status.agents_silent;
 	if (silent)
 		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",

@@ -1,17 +1,20 @@
-/* The nodes that a step's aggregator expects: whether all have come and gone, and who is missing. Used by the process of
- * the aggregator. */
+/* The nodes that a step's aggregator expects: whether all have come and gone, and who is missing. Used by the
+ * aggregator's process. */
 #ifndef JOB_NODES_H
 #define JOB_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "job_keeper.h"
+#include "cli/base/job_step.h"
 
 struct aggregator;
 
 struct job_nodes { /* all is borrowed; zeroed but for what is given */
-	const struct job_keeper_options *options;
+	const struct job_step *step;
+	uint32_t fan_in; /* nodes of a block (node_block.h) */
+	const char *output_path;
+	bool folds_on_nodes; /* each node keeps a profile of its own */
 	struct aggregator *aggregator;
 	const char *first;   /* as in rendezvous.h */
 	bool has_taken_over; /* the aggregator is not the step's first, or another block's */

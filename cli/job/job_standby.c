@@ -136,11 +136,12 @@ static bool take_over(struct standby_process *process, const struct question *qu
 		unlink(path);
 		return false;
 	}
-	/* The first aggregator of a block has no one before it. */
-	if (!process->options->step->block || lost.nr_endpoints)
-		log_warning("the aggregator of this %s cannot be reached any more: this node "
-			    "starts another",
-			    process->options->step->block ? "node's block" : "job");
+	if (!process->options->step->block)
+		log_warning("the aggregator of this job cannot be reached any more: this node "
+			    "starts another");
+	else if (lost.nr_endpoints) /* else it is the block's first one */
+		log_warning("the aggregator of this node's block cannot be reached any more: this "
+			    "node starts another");
 	remove_dead_claims(process);
 	const struct job_keeper_lost keeper = {&lost, path};
 	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);

@@ -1,6 +1,6 @@
-/* The aggregator that a node of a step takes: that of its block (node_block.h), or the job's. It is found by the file of
- * rendezvous.h. If it is lost, the node takes its successor, or starts one (job_standby.h). Used by the node keeper's
- * main thread. */
+/* The aggregator that a node of a step takes: that of its block (node_block.h), or the job's. It is found by the file
+ * of rendezvous.h. If it is lost, the node takes its successor, or starts one (job_standby.h). Used by the node
+ * keeper's main thread. */
 #ifndef NODE_AGGREGATOR_H
 #define NODE_AGGREGATOR_H
 
