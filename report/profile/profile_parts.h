@@ -42,6 +42,9 @@ struct profile_parts {
  * (free()). Call profile_parts_fini() in either case. */
 int profile_parts_find(struct profile_parts *parts, const char *store_path, char **error);
 
+/* Forgets a part other than the first, before they are read. */
+void profile_parts_leave_out(struct profile_parts *parts, uint32_t number);
+
 /* Reads the files of nodes, as far as they are sound. 0 or -errno, with *error as above. */
 int profile_parts_load(struct profile_parts *parts, char **error);
 

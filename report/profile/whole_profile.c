@@ -156,12 +156,22 @@ bool whole_profile_is_closed(const char *store_path)
 	return !error && life == STORE_LIFE_CLOSED;
 }
 
+/* A further part that nobody can read has a writer, who makes one store of it later. */
+static void leave_out_locked(struct profile_parts *parts)
+{
+	for (uint32_t i = parts->nr_parts; i-- > 1;)
+		if (parts->parts[i].has_store && is_locked(parts->parts[i].path))
+			profile_parts_leave_out(parts, i);
+}
+
 int whole_profile_settle(const char *store_path, char **error)
 {
 	struct profile_parts parts;
 	char merged_path[PATH_MAX];
 	int status = profile_parts_find(&parts, store_path, error);
 
+	if (!status)
+		leave_out_locked(&parts);
 	if (!status)
 		status = profile_parts_load(&parts, error);
 	if (!status && profile_parts_are_several(&parts)) {
