@@ -332,6 +332,9 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	say(process, WORD_DONE);
+	/* Of blocks whose last aggregator was killed. */
+	if (is_for_job(process) && !is_anothers)
+		leftovers_remove_rendezvous(process->options->output_path, -1);
 }
 
 /* Ends the aggregator. */
