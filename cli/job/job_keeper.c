@@ -228,7 +228,7 @@ static void say(const struct job_keeper_process *process, char word)
 /* Returns what rank 0's ending becomes meanwhile. */
 static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
-	struct job_nodes nodes = expected_nodes(process);
+	const struct job_nodes nodes = expected_nodes(process);
 	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;
 	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS, beat_ms = 0;
 
@@ -309,10 +309,14 @@ static void say_ready(const struct job_keeper_process *process)
 /* Returns whether the profile's files are to stay. What a lost aggregator has written does, and so does a part. */
 static bool write_files(struct job_keeper_process *process)
 {
-	if (is_for_job(process))
-		return write_reports(process) || process->lost;
-	make_whole(process, process->store_name);
-	return true;
+	const struct job_nodes nodes = expected_nodes(process);
+
+	if (!is_for_job(process)) {
+		make_whole(process, process->store_name);
+		return true;
+	}
+	job_nodes_await_blocks(&nodes);
+	return write_reports(process) || process->lost;
 }
 
 /* Writes the reports, or the part, unless a later aggregator does, and ends. */
@@ -543,7 +547,11 @@ void job_keeper_await(struct job_keeper *keeper)
 
 	if (last == WORD_LIVES)
 		background_wake(keeper->group);
-	if (last == WORD_WRITES)
+	if (last == WORD_WRITES && keeper->writes_part)
+		log_notice(
+			"this node's part of the profile is still being written; flamegrid report "
+			"reads the profile at any time");
+	else if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
 	else if (last == WORD_LIVES && !keeper->folds_on_nodes)

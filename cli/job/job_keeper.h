@@ -30,6 +30,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
+	bool writes_part;  /* of another block than 0 */
 	uint64_t ended_ns; /* time of job_keeper_end() */
 	pid_t group;       /* of background_wake() */
 };

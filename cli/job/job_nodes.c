@@ -1,14 +1,18 @@
 #include "job_nodes.h"
 
+#include <poll.h>
+
 #include "leftovers.h"
 #include "node_block.h"
 
 #include "aggregator/service/aggregator.h"
+#include "base/clock.h"
 #include "base/log.h"
 
-#define JOIN_MS 5000 /* limit for nodes that are missing at rank 0's end */
-#define LEFT_MS 2500 /* the same where nodes keep profiles of their own */
-#define LOOK_MS 100  /* from one look at the files of other blocks to the next */
+#define JOIN_MS   5000 /* limit for nodes that are missing at rank 0's end */
+#define LEFT_MS   2500 /* the same where nodes keep profiles of their own */
+#define LOOK_MS   100  /* from one look at the files of other blocks to the next */
+#define BLOCKS_NS 60000000000u
 
 static bool has_blocks(const struct job_nodes *nodes)
 {
@@ -29,20 +33,17 @@ static int look_at_block(void *context, const char *path, const struct rendezvou
 	return leftovers_rendezvous_lives(path);
 }
 
-/* Returns whether aggregators of other blocks still write. */
-static bool awaits_blocks(struct job_nodes *nodes, uint64_t since_ms)
+void job_nodes_await_blocks(const struct job_nodes *nodes)
 {
-	if (nodes->step->block || !has_blocks(nodes))
-		return false;
-	if (since_ms >= nodes->look_ms) {
-		nodes->awaits_blocks = node_block_visit(nodes->output_path, nodes->step->key,
-							nodes->first, look_at_block, NULL) != 0;
-		nodes->look_ms = since_ms + LOOK_MS;
-	}
-	return nodes->awaits_blocks;
+	const uint64_t until_ns = clock_now_ns() + BLOCKS_NS;
+
+	while (has_blocks(nodes) && clock_now_ns() < until_ns &&
+	       node_block_visit(nodes->output_path, nodes->step->key, nodes->first, look_at_block,
+				NULL))
+		poll(NULL, 0, LOOK_MS);
 }
 
-bool job_nodes_are_complete(struct job_nodes *nodes, uint64_t since_ms)
+bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 {
 	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
 	const uint64_t join_ms = nodes->folds_on_nodes ? LEFT_MS : JOIN_MS;
@@ -53,8 +54,8 @@ bool job_nodes_are_complete(struct job_nodes *nodes, uint64_t since_ms)
 	if (status.agents_connected)
 		return false;
 	if (nr_nodes == JOB_STEP_UNKNOWN ? status.agents == 0 : status.agents < (uint64_t)nr_nodes)
-		return since_ms >= join_ms && !awaits_blocks(nodes, since_ms);
-	return !awaits_blocks(nodes, since_ms);
+		return since_ms >= join_ms;
+	return true;
 }
 
 static void say_missing_nodes(const struct job_nodes *nodes, uint64_t nr_agents, int32_t nr_nodes)

@@ -190,8 +190,9 @@ int job_standby_start(struct job_standby *standby, const struct job_keeper_optio
 {
 	struct standby_process process = {.options = options};
 
-	*standby = (struct job_standby){
-		.keeper = {.fd = -1, .folds_on_nodes = options->folds_on_nodes}};
+	*standby = (struct job_standby){.keeper = {.fd = -1,
+						   .folds_on_nodes = options->folds_on_nodes,
+						   .writes_part = options->step->block != 0}};
 	return background_start_talking(stand_by, &process, &process.control, READY_MS,
 					&standby->keeper.fd, &standby->keeper.group);
 }
