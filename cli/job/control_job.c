@@ -34,6 +34,7 @@ struct control_job {
 	struct conversation
 		*list; /* owns; the job's aggregator, and those of its other blocks of nodes */
 	uint32_t count, room;
+	uint32_t nr_unreached; /* aggregators that are not in the list */
 };
 
 /* Returns a new one, or NULL: out of memory. */
@@ -71,11 +72,14 @@ static int open_found(struct control_job *job, const struct rendezvous *rendezvo
 
 static int open_block(void *context, const char *path, const struct rendezvous *rendezvous)
 {
-	int r = open_found(context, rendezvous);
+	struct control_job *job = context;
+	int r = open_found(job, rendezvous);
 
-	if (r == -ENOENT)
-		log_warning("%s: the aggregator of these nodes cannot be reached from here", path);
-	return r == -ENOENT ? 0 : r;
+	if (r != -ENOENT)
+		return r;
+	log_warning("%s: the aggregator of these nodes cannot be reached from here", path);
+	job->nr_unreached++;
+	return 0;
 }
 
 /* The files of blocks are beside the directory as the user named it, without the number. */
@@ -274,9 +278,10 @@ static int report(const struct control_job *job)
 	if (sums.nr_late)
 		log_warning("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
 			    sums.nr_late, sums.nr_agents);
-	return sums.nr_waiting || sums.nr_late || sums.nr_silent || sums.nr_agents == 0
-		       ? EXIT_FAILED
-		       : EXIT_OK;
+	const uint32_t nr_missed =
+		sums.nr_waiting + sums.nr_late + sums.nr_silent + job->nr_unreached;
+
+	return nr_missed || sums.nr_agents == 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static int open_named(struct control_job *job)

@@ -76,6 +76,14 @@ same "rank 0 has one" "$(holder whole 0 1)" 0
 same "files of blocks" "$(ls "$scratch" | grep -c '^whole\..*-[12]\.rendezvous$')" 2
 "$flamegrid" control stop "$scratch/whole" >"$scratch/out" 2>"$scratch/err"
 same "control reaches all nodes" "$(grep -c '^yes' "$scratch/out")" 6
+# The aggregator of a block is stopped: it is lost for a while, and not replaced, as it takes connections.
+stopped=$(process_of whole "$(holder whole 4 5)" job)
+check "a block's aggregator" kill -STOP "$stopped"
+"$flamegrid" control stop "$scratch/whole" >"$scratch/out" 2>"$scratch/err"
+same "control without it: status" $? 1
+same "control without it: nodes" "$(grep -c '^yes' "$scratch/out")" 4
+contains "control without it: says so" "$scratch/err" "1 of the job's 3 aggregators do not answer"
+check "it goes on" kill -CONT "$stopped"
 end whole $nodes
 is_whole whole
 
