@@ -324,6 +324,7 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 {
 	/* The aggregator has reported the deleted store, and no report can be made from it. */
 	const bool is_deleted = process->result == -ESTALE;
+	const struct job_nodes nodes = expected_nodes(process);
 	char word;
 
 	process->past->writes = !is_anothers;
@@ -337,7 +338,7 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	say(process, WORD_DONE);
 	/* Of blocks whose last aggregator was killed. */
-	if (is_for_job(process) && !is_anothers)
+	if (is_for_job(process) && !is_anothers && job_nodes_have_blocks(&nodes))
 		leftovers_remove_rendezvous(process->options->output_path, -1);
 }
 

@@ -14,7 +14,7 @@
 #define LOOK_MS   100  /* from one look at the files of other blocks to the next */
 #define BLOCKS_NS 60000000000u
 
-static bool has_blocks(const struct job_nodes *nodes)
+bool job_nodes_have_blocks(const struct job_nodes *nodes)
 {
 	return nodes->folds_on_nodes &&
 	       node_block_size(nodes->step, nodes->fan_in) != nodes->step->nr_nodes;
@@ -22,8 +22,8 @@ static bool has_blocks(const struct job_nodes *nodes)
 
 static int32_t nr_expected(const struct job_nodes *nodes)
 {
-	return has_blocks(nodes) ? node_block_size(nodes->step, nodes->fan_in)
-				 : nodes->step->nr_nodes;
+	return job_nodes_have_blocks(nodes) ? node_block_size(nodes->step, nodes->fan_in)
+					    : nodes->step->nr_nodes;
 }
 
 static int look_at_block(void *context, const char *path, const struct rendezvous *rendezvous)
@@ -37,7 +37,7 @@ void job_nodes_await_blocks(const struct job_nodes *nodes)
 {
 	const uint64_t until_ns = clock_now_ns() + BLOCKS_NS;
 
-	while (has_blocks(nodes) && clock_now_ns() < until_ns &&
+	while (job_nodes_have_blocks(nodes) && clock_now_ns() < until_ns &&
 	       node_block_visit(nodes->output_path, nodes->step->key, nodes->first, look_at_block,
 				NULL))
 		poll(NULL, 0, LOOK_MS);
@@ -77,7 +77,7 @@ void job_nodes_say_missing(const struct job_nodes *nodes)
 
 	aggregator_status(nodes->aggregator, &status);
 	/* With several aggregators the reports of the whole profile alone know who is missing. */
-	if (!has_blocks(nodes))
+	if (!job_nodes_have_blocks(nodes))
 		say_missing_nodes(nodes, status.agents, nodes->step->nr_nodes);
 	const uint64_t silent = status.agents_connected + status.agents_silent;
 	if (silent)

@@ -24,6 +24,9 @@ struct job_nodes { /* all is borrowed */
  * node. Nodes that have not come are awaited for some seconds. */
 bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms);
 
+/* Returns whether some of the step's nodes are in other blocks. */
+bool job_nodes_have_blocks(const struct job_nodes *nodes);
+
 /* Waits, a minute at most, until the aggregators of other blocks have written their parts of the profile. The job's
  * aggregator needs this alone. */
 void job_nodes_await_blocks(const struct job_nodes *nodes);
