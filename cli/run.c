@@ -13,6 +13,7 @@
 #include "cli/base/verbs.h"
 #include "cli/job/job.h"
 #include "cli/job/leftovers.h"
+#include "cli/job/node_block.h"
 #include "cli/job/step_run.h"
 #include "cli/run/agent_result.h"
 #include "cli/run/capture_options.h"
@@ -148,6 +149,7 @@ static int start_ranks(struct run *run)
 		.task = run->options.task,
 		.strict = run->options.strict,
 		.folds_on_nodes = folds_on_nodes(run),
+		.fan_in = run->options.fan_in ? run->options.fan_in : NODE_BLOCK_NODES,
 		.spool = run->options.spool,
 		.agent = {.node_name = run->options.node_name,
 			  .devices_path = run->options.devices_path,

@@ -13,24 +13,27 @@
 /* The launchers, the one nearest to the process first. An mpirun in a Slurm allocation sets its own variables, and its
  * processes inherit Slurm's. */
 static const struct launcher {
-	const char *witness;  /* only this launcher sets it */
-	const char *parts[3]; /* of the key; the first one must be set */
-	const char *nr_nodes; /* NULL: the launcher does not set it */
+	const char *witness;    /* only this launcher sets it */
+	const char *parts[3];   /* of the key; the first one must be set */
+	const char *nr_nodes;   /* NULL: the launcher does not set it */
+	const char *node_index; /* the same */
 } launchers[] = {
 	/* The id is "none" unless the user chose one, so rank 0's address is part of the key
 	 * (docs.pytorch.org/docs/stable/elastic/run.html). */
 	{"TORCHELASTIC_RUN_ID",
 	 {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
-	 "GROUP_WORLD_SIZE"},
-	{"OMPI_COMM_WORLD_RANK", {"PMIX_NAMESPACE"}, NULL},
-	{"PALS_RANKID", {"PALS_APID"}, NULL},
-	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES"},
-	{"PMI_PORT", {"PMI_PORT"}, NULL},
+	 "GROUP_WORLD_SIZE",
+	 "GROUP_RANK"},
+	{"OMPI_COMM_WORLD_RANK", {"PMIX_NAMESPACE"}, NULL, NULL},
+	{"PALS_RANKID", {"PALS_APID"}, NULL, NULL},
+	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES", NULL},
+	{"PMI_PORT", {"PMI_PORT"}, NULL, NULL},
 	/* A requeued job numbers its steps anew, so the restart count is part of the key. */
 	{"SLURM_STEP_ID",
 	 {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"},
-	 "SLURM_STEP_NUM_NODES"},
-	{"PMIX_NAMESPACE", {"PMIX_NAMESPACE"}, NULL},
+	 "SLURM_STEP_NUM_NODES",
+	 "SLURM_NODEID"},
+	{"PMIX_NAMESPACE", {"PMIX_NAMESPACE"}, NULL, NULL},
 };
 
 struct block {
@@ -72,7 +75,8 @@ static bool append(char key[static JOB_STEP_KEY_SIZE], const struct block *block
 	return true;
 }
 
-static int32_t find_number(const struct block *block, const char *name)
+/* Returns a number of at least min, or JOB_STEP_UNKNOWN. */
+static int32_t find_number(const struct block *block, const char *name, long min)
 {
 	char digits[16];
 	size_t size;
@@ -82,8 +86,8 @@ static int32_t find_number(const struct block *block, const char *name)
 		return JOB_STEP_UNKNOWN;
 	memcpy(digits, value, size);
 	digits[size] = '\0';
-	long number = strspn(digits, "0123456789") == size ? strtol(digits, NULL, 10) : 0;
-	return number > 0 && number <= INT32_MAX ? (int32_t)number : JOB_STEP_UNKNOWN;
+	long number = strspn(digits, "0123456789") == size ? strtol(digits, NULL, 10) : -1;
+	return number >= min && number <= INT32_MAX ? (int32_t)number : JOB_STEP_UNKNOWN;
 }
 
 static void read_key(const struct block *block, struct job_step *step)
@@ -98,7 +102,8 @@ static void read_key(const struct block *block, struct job_step *step)
 			continue;
 		for (size_t part = 1; part < 3 && launcher->parts[part]; part++)
 			append(step->key, block, launcher->parts[part]);
-		step->nr_nodes = find_number(block, launcher->nr_nodes);
+		step->nr_nodes = find_number(block, launcher->nr_nodes, 1);
+		step->node_index = find_number(block, launcher->node_index, 0);
 		return;
 	}
 }
@@ -108,7 +113,7 @@ bool job_step_read(const char *environment, size_t size, struct job_step *step)
 	const struct block block = {environment, size};
 	struct job_identity identity;
 
-	*step = (struct job_step){.nr_nodes = JOB_STEP_UNKNOWN};
+	*step = (struct job_step){.nr_nodes = JOB_STEP_UNKNOWN, .node_index = JOB_STEP_UNKNOWN};
 	job_identity_read(environment, size, &identity);
 	if (identity.rank == MESSAGE_RANK_NONE || identity.world_size < 2 ||
 	    identity.rank >= identity.world_size)
@@ -156,7 +161,7 @@ static void make_up_key(const struct block *block, struct job_step *step)
 	pid_t starter = 0;
 
 	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(*local_sizes) && !starter; i++)
-		if (find_number(block, local_sizes[i]) == step->world_size)
+		if (find_number(block, local_sizes[i], 1) == step->world_size)
 			starter = find_starter(local_sizes[i]);
 	if (!starter)
 		return;
@@ -175,7 +180,8 @@ bool job_step_read_own(struct job_step *step)
 		size += strlen(*entry) + 1;
 	char *block = malloc(size + 1);
 	if (!block) {
-		*step = (struct job_step){.nr_nodes = JOB_STEP_UNKNOWN};
+		*step = (struct job_step){.nr_nodes = JOB_STEP_UNKNOWN,
+					  .node_index = JOB_STEP_UNKNOWN};
 		return false;
 	}
 	for (char **entry = environ; *entry; entry++) {

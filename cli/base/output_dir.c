@@ -411,14 +411,20 @@ static int replace_mark(struct output_dir *output)
 	return r;
 }
 
-int output_dir_take_over(struct output_dir *output, const char *path, const char *number)
+int output_dir_join(struct output_dir *output, const char *path, const char *number)
 {
 	char numbered[PATH_MAX];
-	int r = -ENAMETOOLONG;
 
 	*output = (struct output_dir){.mark = -1};
-	if (snprintf(numbered, sizeof(numbered), "%s%s", path, number) < (int)sizeof(numbered))
-		r = take_path(output, numbered);
+	return snprintf(numbered, sizeof(numbered), "%s%s", path, number) < (int)sizeof(numbered)
+		       ? take_path(output, numbered)
+		       : -ENAMETOOLONG;
+}
+
+int output_dir_take_over(struct output_dir *output, const char *path, const char *number)
+{
+	int r = output_dir_join(output, path, number);
+
 	if (r == 0)
 		r = replace_mark(output);
 	if (r)

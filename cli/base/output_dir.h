@@ -23,7 +23,7 @@ struct output_dir {
 #define OUTPUT_NODES OUTPUT_STORE ".nodes"
 /* How the names of further stores begin, which are parts of the profile (whole_profile.h). A store has the pages of
  * nodes beside it, as the first one. */
-#define OUTPUT_PART   OUTPUT_STORE ".part-"
+#define OUTPUT_PART OUTPUT_STORE ".part-"
 /* The names say the unit: nanoseconds, bytes. */
 #define OUTPUT_FOLDED "gpu.ns.folded"
 #define OUTPUT_HTML   "flame.html"
@@ -50,6 +50,10 @@ int output_dir_open(struct output_dir *output, const char *path);
  * (rendezvous.h): all files stay, and the mark is made anew. The caller has looked at the mark. 0 or -errno, as
  * above. */
 int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
+
+/* Names the directory in path and this number, for a process that writes there beside the run that has the mark. It
+ * takes no mark, so output_dir_close() does nothing. 0 or -ENAMETOOLONG. */
+int output_dir_join(struct output_dir *output, const char *path, const char *number);
 
 /* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the lost
  * run's text. */

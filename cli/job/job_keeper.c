@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "address_list.h"
+#include "job_nodes.h"
 #include "leftovers.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
@@ -37,8 +38,6 @@
 #define LOOK_MS       20
 #define LAST_WORDS_MS 100   /* for the agents to read their last ACK */
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
-#define JOIN_MS       5000  /* limit for nodes that are missing at rank 0's end */
-#define LEFT_MS       2500  /* the same where nodes keep profiles of their own */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
 #define WRITE_MS      10000 /* limit for rank 0's wait for the last commit, and for the reports */
@@ -177,6 +176,24 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
+static bool is_for_job(const struct job_keeper_process *process)
+{
+	return process->options->step->block == 0;
+}
+
+static struct job_nodes expected_nodes(const struct job_keeper_process *process)
+{
+	return (struct job_nodes){
+		.step = process->options->step,
+		.fan_in = process->options->fan_in,
+		.output_path = process->options->output_path,
+		.folds_on_nodes = process->options->folds_on_nodes,
+		.aggregator = process->aggregator,
+		.first = process->rendezvous.text.first,
+		.has_taken_over = process->lost != NULL,
+	};
+}
+
 /* Returns whether another node has taken over, because it took this aggregator for lost. */
 static bool is_replaced(const struct job_keeper_process *process)
 {
@@ -202,22 +219,6 @@ static enum ending await_rank_0(const struct job_keeper_process *process)
 	return size == sizeof(word) && word == WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
 }
 
-/* Returns whether all expected agents have come and said goodbye. */
-static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
-{
-	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
-	const uint64_t join_ms = process->options->folds_on_nodes ? LEFT_MS : JOIN_MS;
-	struct aggregator_status status;
-	int32_t nr_nodes = process->options->step->nr_nodes;
-
-	aggregator_status(process->aggregator, &status);
-	if (status.agents_connected)
-		return false;
-	if (nr_nodes == JOB_STEP_UNKNOWN)
-		return status.agents > 0 || since_ms >= join_ms;
-	return status.agents >= (uint64_t)nr_nodes || since_ms >= join_ms;
-}
-
 /* Rank 0 may be gone, or have no time to read. */
 static void say(const struct job_keeper_process *process, char word)
 {
@@ -227,10 +228,11 @@ static void say(const struct job_keeper_process *process, char word)
 /* Returns what rank 0's ending becomes meanwhile. */
 static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
+	const struct job_nodes nodes = expected_nodes(process);
 	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;
 	uint64_t begin_ns = clock_now_ns(), since_ms = 0, look_ms = REPLACED_MS, beat_ms = 0;
 
-	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
+	while (since_ms < limit_ms && !job_nodes_are_complete(&nodes, since_ms) &&
 	       !atomic_load(&process->is_over)) {
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
@@ -247,35 +249,12 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 	return is_replaced(process) ? ENDING_REPLACED : ending;
 }
 
-static void say_who_is_missing(const struct job_keeper_process *process)
-{
-	struct aggregator_status status;
-	int32_t nr_nodes = process->options->step->nr_nodes;
-
-	aggregator_status(process->aggregator, &status);
-	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes && process->lost)
-		log_warning("%llu of %d nodes did not come to this aggregator, which took over: "
-			    "what they recorded is in the profile as far as they sent it before",
-			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
-	else if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
-		log_warning("%llu of %d nodes did not join: their GPU work is not in the profile",
-			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
-	else if (status.agents == 0)
-		log_warning("no node has joined");
-	const uint64_t silent = status.agents_connected + status.agents_silent;
-	if (silent)
-		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",
-			    (unsigned long long)silent, silent == 1 ? "" : "s");
-	if (status.strangers)
-		log_warning("%llu connections without this job's keys were turned away",
-			    (unsigned long long)status.strangers);
-}
-
-/* Puts the nodes' own profiles into the job's. 1: there were some; 0: none; or -errno after a message. */
-static int make_whole(const struct job_keeper_process *process)
+/* Puts the nodes' own profiles into this store: the job's, or that of this aggregator's part. 1: there were some; 0:
+ * none; or -errno after a message. */
+static int make_whole(const struct job_keeper_process *process, const char *store_name)
 {
 	char store_path[PATH_MAX], *error = NULL;
-	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
+	int r = output_dir_file(&process->output, store_name, store_path);
 
 	if (r == 0)
 		r = whole_profile_settle(store_path, &error);
@@ -290,7 +269,7 @@ static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
-	int r = make_whole(process), round = 0;
+	int r = make_whole(process, OUTPUT_STORE), round = 0;
 
 	if (r < 0)
 		return true;
@@ -301,7 +280,7 @@ static bool write_reports(struct job_keeper_process *process)
 				       &summary, &error);
 		/* A node that waited two seconds in vain may have left its profile meanwhile. A part that is written
 		 * stays, however often it is merged. */
-	} while (make_whole(process) == 1 && ++round < ROUNDS_MAX);
+	} while (make_whole(process, OUTPUT_STORE) == 1 && ++round < ROUNDS_MAX);
 	if (r < 0)
 		log_error("%s", error ? error : "the reports could not be written");
 	else if (summary && !(is_empty && process->result))
@@ -327,32 +306,52 @@ static void say_ready(const struct job_keeper_process *process)
 	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL);
 }
 
-/* Writes the reports, unless a later aggregator does, and ends. */
+/* Returns whether the profile's files are to stay. What a lost aggregator has written does, and so does a part. */
+static bool write_files(struct job_keeper_process *process)
+{
+	const struct job_nodes nodes = expected_nodes(process);
+
+	if (!is_for_job(process)) {
+		make_whole(process, process->store_name);
+		return true;
+	}
+	job_nodes_await_blocks(&nodes);
+	return write_reports(process) || process->lost;
+}
+
+/* Writes the reports, or the part, unless a later aggregator does, and ends. */
 static void write_profile(struct job_keeper_process *process, bool is_anothers)
 {
 	/* The aggregator has reported the deleted store, and no report can be made from it. */
 	const bool is_deleted = process->result == -ESTALE;
+	const struct job_nodes nodes = expected_nodes(process);
 	char word;
 
 	process->past->writes = !is_anothers;
 	say(process, WORD_WRITES);
-	/* What a lost aggregator has written stays, too. */
-	bool keeps = is_deleted || is_anothers || write_reports(process) || process->lost;
+	bool keeps = is_deleted || is_anothers || write_files(process);
 	output_dir_close(&process->output, keeps);
+	/* The job's aggregator waits for a block's part until then. */
+	own_rendezvous_remove(&process->rendezvous);
 	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	say(process, WORD_DONE);
+	/* Of blocks whose last aggregator was killed. */
+	if (is_for_job(process) && !is_anothers && job_nodes_have_blocks(&nodes))
+		leftovers_remove_rendezvous(process->options->output_path, -1);
 }
 
 /* Ends the aggregator. */
 static void end(struct job_keeper_process *process, enum ending ending)
 {
+	const struct job_nodes nodes = expected_nodes(process);
+
 	if (ending == ENDING_REPLACED)
 		log_notice("another node has taken this aggregator for lost, and has started one "
 			   "that writes the profile");
 	else
-		say_who_is_missing(process);
+		job_nodes_say_missing(&nodes);
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
@@ -377,11 +376,13 @@ static int aggregate(void *argument, uint32_t round)
 	if (round == 0)
 		say_ready(process);
 	process->past->started = true;
-	leftovers_remove_rendezvous(process->options->output_path, process->control);
+	if (is_for_job(process))
+		leftovers_remove_rendezvous(process->options->output_path, process->control);
 	enum ending ending = await_rank_0(process);
 	if (ending != ENDING_REPLACED)
 		ending = await_agents(process, ending);
-	own_rendezvous_remove(&process->rendezvous);
+	if (is_for_job(process))
+		own_rendezvous_remove(&process->rendezvous);
 	/* The nodes' profiles may be large, and rank 0 needs no word of life while they are written. */
 	if (process->options->folds_on_nodes && ending != ENDING_REPLACED)
 		say(process, WORD_WRITES);
@@ -416,13 +417,14 @@ static int open_output(struct job_keeper_process *process)
 	strcpy(process->store_name, OUTPUT_STORE);
 	if (!process->lost ||
 	    rendezvous_search_directory(options->output_path, process->lost->rendezvous, directory))
-		return output_dir_open(&process->output, options->output_path);
+		return is_for_job(process) ? output_dir_open(&process->output, options->output_path)
+					   : -ENOENT; /* the job has ended */
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
 	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",
 		 (unsigned long long)name);
-	return output_dir_take_over(&process->output, options->output_path,
-				    process->lost->rendezvous->number);
+	return (is_for_job(process) ? output_dir_take_over : output_dir_join)(
+		&process->output, options->output_path, process->lost->rendezvous->number);
 }
 
 /* A store in which nothing stands would only be in the way of those who read its directory. */
@@ -461,7 +463,8 @@ static void keep(void *argument, int ready)
 	strcpy(rendezvous->text.first, process->lost ? process->lost->rendezvous->first
 						     : rendezvous->text.keys.server_public);
 	if (r == 0) {
-		job_watch_start(&watch, process->output.path, process->options->watch);
+		job_watch_start(&watch, process->output.path,
+				is_for_job(process) ? process->options->watch : NULL);
 		r = respawn_run(&body);
 		job_watch_stop(&watch);
 	}
@@ -545,7 +548,11 @@ void job_keeper_await(struct job_keeper *keeper)
 
 	if (last == WORD_LIVES)
 		background_wake(keeper->group);
-	if (last == WORD_WRITES)
+	if (last == WORD_WRITES && keeper->writes_part)
+		log_notice(
+			"this node's part of the profile is still being written; flamegrid report "
+			"reads the profile at any time");
+	else if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
 	else if (last == WORD_LIVES && !keeper->folds_on_nodes)

@@ -1,6 +1,8 @@
 /* Runs the aggregator of one step, in a process of its own beside rank 0, which starts it and waits for it at the end.
- * It writes the profile, and the file by which the agents find it (rendezvous.h). When it is killed, its parent starts
- * another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is started. */
+ * It writes the profile, and the file by which the agents find it (rendezvous.h). For another block of nodes than 0
+ * (node_block.h) it runs beside one of the block's nodes, and writes a part of the profile. When it is killed, its
+ * parent starts another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is
+ * started. */
 #ifndef JOB_KEEPER_H
 #define JOB_KEEPER_H
 
@@ -13,6 +15,7 @@
 
 struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
+	uint32_t fan_in; /* nodes of a block */
 	/* a directory; the rendezvous is beside it (rendezvous_search.h) */
 	const char *output_path;
 	const char *interface; /* the only network interface on which it listens; NULL: all */
@@ -27,6 +30,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
+	bool writes_part;  /* of another block than 0 */
 	uint64_t ended_ns; /* time of job_keeper_end() */
 	pid_t group;       /* of background_wake() */
 };
@@ -36,7 +40,7 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 
 /* What a later aggregator takes over, when the step's one is lost. */
 struct job_keeper_lost {
-	/* its key, the first one's, and the number of its profile's directory */
+	/* its key, the first one's, and the number of its profile's directory. Of a block that had none: the job's */
 	const struct rendezvous *rendezvous;
 	/* the file by which this node alone may take over; removed as soon as the agents can find the new aggregator */
 	const char *claim_path;

@@ -97,7 +97,8 @@ static void remove_dead_claims(const struct standby_process *process)
 /* ---- taking over */
 
 /* Finds the aggregator that agents find now. If the rendezvous is gone, another step has tidied it away, or its
- * aggregator has ended: then the mark in the profile's directory is gone, too. Returns whether this step's aggregator
+ * aggregator has ended: then the mark in the profile's directory is gone, too. A block's may be one of an earlier
+ * attempt of the step, which has ended. Returns whether this step's aggregator
  * may be lost. */
 static bool find_aggregator(const struct standby_process *process, const struct question *question,
 			    struct rendezvous *found)
@@ -106,7 +107,10 @@ static bool find_aggregator(const struct standby_process *process, const struct 
 	int r = rendezvous_read(process->path, found, &error);
 
 	free(error);
+	if (r == 0 && process->options->step->block && strcmp(found->first, question->first) != 0)
+		r = -ENOENT;
 	if (r == -ENOENT) {
+		found->nr_endpoints = 0;
 		memcpy(found->number, question->number, sizeof(found->number));
 		memcpy(found->keys.server_public, question->server_public, KEY_SET_TEXT);
 		memcpy(found->first, question->first, KEY_SET_TEXT);
@@ -132,8 +136,12 @@ static bool take_over(struct standby_process *process, const struct question *qu
 		unlink(path);
 		return false;
 	}
-	log_warning("the aggregator of this job cannot be reached any more: this node starts "
-		    "another");
+	if (!process->options->step->block)
+		log_warning("the aggregator of this job cannot be reached any more: this node "
+			    "starts another");
+	else if (lost.nr_endpoints) /* else it is the block's first one */
+		log_warning("the aggregator of this node's block cannot be reached any more: this "
+			    "node starts another");
 	remove_dead_claims(process);
 	const struct job_keeper_lost keeper = {&lost, path};
 	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);
@@ -182,8 +190,9 @@ int job_standby_start(struct job_standby *standby, const struct job_keeper_optio
 {
 	struct standby_process process = {.options = options};
 
-	*standby = (struct job_standby){
-		.keeper = {.fd = -1, .folds_on_nodes = options->folds_on_nodes}};
+	*standby = (struct job_standby){.keeper = {.fd = -1,
+						   .folds_on_nodes = options->folds_on_nodes,
+						   .writes_part = options->step->block != 0}};
 	return background_start_talking(stand_by, &process, &process.control, READY_MS,
 					&standby->keeper.fd, &standby->keeper.group);
 }

@@ -12,7 +12,7 @@ void leftovers_remove_sockets(void);
 
 /* Removes rendezvous files in the parent directory of output_path, and claims whose rendezvous file is gone. Files
  * whose aggregator still answers, or whose lock cannot be had, are left. Each file whose host is gone may take a
- * second. Once there is news from stop, it ends before the next file. */
+ * second. Once there is news from stop (a descriptor; -1: none), it ends before the next file. */
 void leftovers_remove_rendezvous(const char *output_path, int stop);
 
 /* Returns whether the aggregator of a rendezvous file may still run. */

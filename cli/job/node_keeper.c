@@ -15,10 +15,9 @@
 
 #include "aggregator_search.h"
 #include "end_budget.h"
-#include "job_standby.h"
 #include "leftovers.h"
+#include "node_aggregator.h"
 #include "node_profile.h"
-#include "rendezvous_search.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,12 +27,10 @@
 #include "node-agent/files/proc_file.h"
 
 #define MEMBERS_MAX    1024
-#define LOOK_MS        20   /* from one look at the agent to the next, while a member waits */
-#define CONNECT_MS     300u /* of the end's time, the most until another aggregator answers */
-#define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
+#define LOOK_MS        20 /* from one look at the agent to the next, while a member waits */
+#define PASSES_TO_WAIT 2  /* a pass that runs may miss the last records */
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
-#define SITE_MS        1600        /* wait for a site's aggregator; a member waits longer */
-#define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
+#define SITE_MS        1600 /* wait for a site's aggregator; a member waits longer */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
 
@@ -68,11 +65,8 @@ struct node_keeper {
 		*profile; /* the node's own; NULL: the job's aggregator takes all events */
 	pthread_t agent_thread;
 	atomic_int agent_result;
-	struct rendezvous_search search;
-	const char *output_path;    /* of node_keeper_options */
-	struct job_standby standby; /* used with a profile of this node */
-	uint64_t look_ns;           /* when to look for another aggregator, while ours is lost */
 	const struct site_aggregator *site; /* NULL: the rendezvous names the aggregator */
+	struct node_aggregator aggregator;  /* used without a site's */
 	struct aggregator_search *site_search;
 	bool site_failure_said;
 };
@@ -325,57 +319,18 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
 }
 
-/* A killed aggregator is started again on its node within a second. */
-static bool is_lost(const struct node_keeper *keeper, uint64_t now_ns)
-{
-	const uint64_t lost_ns = keeper->profile ? node_profile_lost_ns(keeper->profile) : 0;
-
-	return lost_ns && now_ns >= lost_ns + LOST_NS;
-}
-
-/* Returns whether there is another aggregator in place of the lost one. If there is none, this node may start it. */
-static bool find_next(struct node_keeper *keeper, const char **endpoint,
-		      const struct key_set **keys)
-{
-	const uint64_t now_ns = clock_now_ns();
-
-	if (!is_lost(keeper, now_ns) || now_ns < keeper->look_ns)
-		return false;
-	keeper->look_ns = now_ns + LOST_NS;
-	if (rendezvous_search_again(&keeper->search, RENDEZVOUS_CONNECT_MS, endpoint, keys))
-		return true;
-	job_standby_ask(&keeper->standby, &keeper->search.rendezvous);
-	return false;
-}
-
-static void look_for_aggregator(struct node_keeper *keeper)
-{
-	const char *endpoint;
-	const struct key_set *keys;
-
-	if (keeper->site)
-		return;
-	if (keeper->search.found ? !find_next(keeper, &endpoint, &keys)
-				 : rendezvous_search_step(&keeper->search, &endpoint, &keys) != 1)
-		return;
-	if (keeper->profile ? node_profile_connect(keeper->profile, endpoint, keys)
-			    : agent_connect(keeper->agent, endpoint, keys))
-		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
-}
-
 static void serve(struct node_keeper *keeper)
 {
 	bool waits = false;
 
 	while (!keeper->had_members || count_staying(keeper)) {
-		int timeout_ms = keeper->site ? -1 : rendezvous_search_wait_ms(&keeper->search);
+		int timeout_ms = keeper->site ? -1 : node_aggregator_wait_ms(&keeper->aggregator);
 
-		if (keeper->profile && timeout_ms < 0)
-			timeout_ms = LOST_NS / NS_PER_MS;
 		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
 			timeout_ms = LOOK_MS;
 		wait_for_news(keeper, timeout_ms);
-		look_for_aggregator(keeper);
+		if (!keeper->site)
+			node_aggregator_look(&keeper->aggregator);
 		accept_members(keeper);
 		hear_members(keeper);
 		waits = answer_members(keeper);
@@ -456,20 +411,6 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	return r;
 }
 
-/* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */
-static const char *find_job_directory(const struct node_keeper *keeper, char path[static PATH_MAX],
-				      bool *is_marked)
-{
-	const struct rendezvous_search *search = &keeper->search;
-	int r = keeper->site || !search->found
-			? -ENAMETOOLONG
-			: rendezvous_search_directory(keeper->output_path, &search->rendezvous,
-						      path);
-
-	*is_marked = r == 0;
-	return r == -ENAMETOOLONG ? NULL : path;
-}
-
 /* Returns when the last rank has begun to wait for us. */
 static uint64_t waits_since_ns(const struct node_keeper *keeper)
 {
@@ -481,34 +422,13 @@ static uint64_t waits_since_ns(const struct node_keeper *keeper)
 	return since_ns ? since_ns : clock_now_ns();
 }
 
-/* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
- * another is just being started. Returns how long the job's end may be held up for it. */
-static uint32_t follow_aggregator(struct node_keeper *keeper, uint64_t since_ns)
-{
-	const struct end_budget budget = {since_ns, END_BUDGET_MS - CONNECT_MS};
-	const uint64_t now_ns = clock_now_ns();
-	const char *endpoint;
-	const struct key_set *keys;
-
-	if (keeper->profile && keeper->site)
-		return END_BUDGET_MS;
-	if (!keeper->profile || !keeper->search.found)
-		return 0;
-	job_standby_await(&keeper->standby,
-			  end_budget_left_ms(&budget, now_ns) - END_BUDGET_ROUND_MS);
-	if (rendezvous_search_again(&keeper->search, CONNECT_MS, &endpoint, &keys)) {
-		if (node_profile_connect(keeper->profile, endpoint, keys))
-			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
-	} else if (is_lost(keeper, now_ns))
-		return 0; /* there is none */
-	return END_BUDGET_MS;
-}
-
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
+	struct job_standby *standby = &keeper->aggregator.standby;
 	struct end_budget budget = {.since_ns = waits_since_ns(keeper)};
-	bool is_marked;
+	const char *found = NULL;
+	bool is_marked = false;
 
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
@@ -517,28 +437,33 @@ static void end(struct node_keeper *keeper)
 	pthread_join(keeper->agent_thread, NULL);
 	node_profile_agent_ended(keeper->profile);
 	agent_destroy(keeper->agent);
-	budget.limit_ms = follow_aggregator(keeper, budget.since_ns);
-	const char *found = find_job_directory(keeper, job_directory, &is_marked);
+	if (!keeper->site) {
+		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
+		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
+	} else if (keeper->profile) {
+		budget.limit_ms = END_BUDGET_MS;
+	}
 	node_profile_finish(keeper->profile, found, is_marked, &budget);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
-	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
+	for (int i = 0; i < keeper->nr_members && job_standby_leads(standby); i++)
 		say(&keeper->members[i], NODE_KEEPER_WRITES);
-	job_standby_finish(&keeper->standby, keeper->lost_member);
+	job_standby_finish(standby, keeper->lost_member);
 	for (int i = 0; i < keeper->nr_members; i++)
 		close(keeper->members[i].fd);
 }
 
-/* A step without a key shares its rendezvous with others, so nobody could tell whose aggregator is lost. */
-static void start_standby(struct node_keeper *keeper, const struct node_keeper_options *options)
+/* Prepares for the step's aggregator, if the site's is not used. 0 or -errno after a warning. */
+static int find_aggregator(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
-	int r = options->profile && !options->site && *options->step->key
-			? job_standby_start(&keeper->standby, options->job)
-			: 0;
+	const bool has_profile = options->profile != NULL;
+	int r = options->site
+			? 0
+			: node_aggregator_init(&keeper->aggregator, options->job, has_profile);
 
-	if (r)
-		log_warning("this node cannot start an aggregator if the job's is lost: %s",
-			    strerror(-r));
+	if (r == 0 && has_profile && !options->site)
+		node_aggregator_stand_by(&keeper->aggregator, options->job);
+	return r;
 }
 
 struct start_arguments {
@@ -557,18 +482,17 @@ static void keep(void *argument, int ready)
 	prctl(PR_SET_NAME, "flamegrid-node");
 	keeper->dir = *arguments->dir;
 	keeper->site = arguments->options->site;
-	keeper->output_path = arguments->options->output_path;
-	keeper->standby.keeper.fd = -1;
+	keeper->aggregator.standby.keeper.fd = -1;
 	keeper->dir.lock = -1; /* the process that started us holds the lock until we are ready */
 	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));
 	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path, sizeof(keeper->agent_path));
-	if (!keeper->site &&
-	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
-				   arguments->options->step))
-		log_warning("the aggregator's place: %s", strerror(ENAMETOOLONG));
-	else if (start_standby(keeper, arguments->options),
-		 start(keeper, arguments->options) == 0) {
+	if (find_aggregator(keeper, arguments->options)) {
+		free(keeper);
+		return;
+	}
+	if (start(keeper, arguments->options) == 0) {
+		node_aggregator_begin(&keeper->aggregator, keeper->agent, keeper->profile);
 		background_ready(ready);
 		do
 			serve(keeper);
@@ -579,7 +503,7 @@ static void keep(void *argument, int ready)
 		node_profile_agent_ended(keeper->profile);
 		agent_destroy(keeper->agent);
 		node_profile_finish(keeper->profile, NULL, false, &none);
-		job_standby_finish(&keeper->standby, true);
+		job_standby_finish(&keeper->aggregator.standby, true);
 	}
 	free(keeper);
 }

@@ -101,7 +101,7 @@ int own_rendezvous_publish(struct own_rendezvous *rendezvous, const char *output
 	take_number(text, output_path, output->path);
 	for (uint32_t i = 0; (bound = aggregator_endpoint(aggregator, i)) != NULL && r == 0; i++)
 		r = address_list_add(text, bound);
-	if (r == 0)
+	if (r == 0 && output->mark >= 0)
 		r = write_mark(output, text);
 	if (r == 0)
 		r = rendezvous_publish(rendezvous->file, text);

@@ -23,13 +23,29 @@
 #define CLOCK_SKEW_S 60 /* between the clocks of the file server and this host */
 #define TCP          "tcp://"
 
+int rendezvous_search_block_start(const char *output_path, const char *step_key,
+				  char start[static PATH_MAX])
+{
+	const uint64_t name = job_step_hash(JOB_STEP_HASH, step_key);
+
+	return snprintf(start, PATH_MAX, "%s.%016llx-", output_path, (unsigned long long)name) <
+			       PATH_MAX
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
 int rendezvous_search_path(const char *output_path, const struct job_step *step,
 			   char path[static PATH_MAX])
 {
 	const uint64_t name = job_step_hash(JOB_STEP_HASH, step->key);
-	int size = *step->key ? snprintf(path, PATH_MAX, "%s.%016llx" RENDEZVOUS_SUFFIX,
-					 output_path, (unsigned long long)name)
-			      : snprintf(path, PATH_MAX, "%s" RENDEZVOUS_SUFFIX, output_path);
+	char number[16] = "";
+	int size;
+
+	if (step->block)
+		snprintf(number, sizeof(number), "-%u", step->block);
+	size = *step->key ? snprintf(path, PATH_MAX, "%s.%016llx%s" RENDEZVOUS_SUFFIX, output_path,
+				     (unsigned long long)name, number)
+			  : snprintf(path, PATH_MAX, "%s" RENDEZVOUS_SUFFIX, output_path);
 
 	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
 }

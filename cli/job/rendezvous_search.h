@@ -26,11 +26,15 @@ struct rendezvous_search {
 	uint64_t next_ns;
 };
 
-/* Writes the file's path: beside the directory that the user named, with the step in its name. So steps that run at the
- * same time never share a file, and a step's nodes find its file wherever its profile goes. Without a key it is
- * "output.rendezvous". 0 or -ENAMETOOLONG. */
+/* Writes the file's path: beside the directory that the user named, with the step in its name, and the number of its
+ * block above 0. So steps that run at the same time never share a file, and a step's nodes find its file wherever its
+ * profile goes. Without a key it is "output.rendezvous". 0 or -ENAMETOOLONG. */
 int rendezvous_search_path(const char *output_path, const struct job_step *step,
 			   char path[static PATH_MAX]);
+
+/* Writes how the paths of all blocks' files begin; a number and the suffix follow. 0 or -ENAMETOOLONG. */
+int rendezvous_search_block_start(const char *output_path, const char *step_key,
+				  char start[static PATH_MAX]);
 
 /* Initializes the search. output_path: the same in all processes of the step. step is borrowed as long as the search is
  * used. 0 or -ENAMETOOLONG. */

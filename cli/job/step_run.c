@@ -21,6 +21,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	};
 	const struct job_keeper_options job = {
 		.step = step,
+		.fan_in = options->fan_in,
 		.output_path = options->output_path,
 		.interface = options->interface,
 		.title = options->title,

@@ -24,6 +24,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	const char *watch;          /* as of job_watch.h */
 	bool strict;                /* fails where no node would find the aggregator */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
+	uint32_t fan_in;            /* then: nodes of a block (node_block.h) */
 	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */
 	struct agent_options agent; /* as in node_keeper.h */

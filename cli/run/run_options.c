@@ -33,7 +33,8 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
-#define TARGETS_MAX 28u
+#define FAN_IN_MAX  65536u
+#define TARGETS_MAX 29u
 
 /* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
@@ -48,6 +49,7 @@ static size_t find_targets(struct run_options *options,
 		{"agent", .text = &options->agent_path},
 		{"interface", .text = &options->interface},
 		{"aggregate", .choice = &options->aggregate, .first = RUN_AGGREGATE_AUTO},
+		{"fan-in", .number = &options->fan_in, .least = 1, .most = FAN_IN_MAX},
 		{"spool", .text = &options->spool, .least = 1},
 		{"nvtx", .flag = &options->nvtx},
 		{"watch", .text = &options->watch, .least = 1},

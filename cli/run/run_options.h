@@ -28,8 +28,7 @@ enum run_aggregate {
 
 struct run_options { /* strings belong to the command line or the configuration */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
-		*interface, *wanted_title, *spool,
-		*watch; /* as of job_watch.h */
+		*interface, *wanted_title, *spool, *watch; /* as of job_watch.h */
 	const char *aggregator, *keys_path; /* those of a site (site_aggregator.h); NULL: none */
 	bool insecure;
 	struct site_config config;
@@ -39,6 +38,7 @@ struct run_options { /* strings belong to the command line or the configuration 
 	enum stack_source stack_source;
 	enum run_aggregate aggregate;
 	uint32_t max_mib; /* of the profile's store; 0: no limit */
+	uint32_t fan_in;  /* nodes of an aggregator (node_block.h); 0: not given */
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

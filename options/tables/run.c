@@ -17,6 +17,9 @@ static const struct option_row rows[] = {
 	 "Let the aggregator of several ranks listen on this network interface alone."},
 	{"aggregate", 0, "auto|central|node", 0,
 	 "Let each node fold its own profile, or send all events (default: auto)."},
+	{"fan-in", 0, "N", 0,
+	 "Let no aggregator take more than N nodes' profiles; nodes run further ones (default: "
+	 "128)."},
 	{"spool", 0, "DIR", 0,
 	 "Keep a node's own profile in DIR on the node (default: $TMPDIR, else /tmp)."},
 	ROW_MAX_SIZE,

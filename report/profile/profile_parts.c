@@ -72,8 +72,9 @@ static bool is_file(int folder, const char *name)
 static int add_file(struct profile_parts *parts, const char *folder, int folder_size,
 		    const char *name)
 {
-	static const char *const not_stores[] = {"-wal", "-shm",     "-journal",
-						 ".tmp", "-compact", PAGE_SET_WANTED};
+	static const char *const not_stores[] = {
+		"-wal",     "-shm",          "-journal",          ".tmp",
+		"-compact", PAGE_SET_WANTED, PROFILE_PARTS_MERGED};
 	int size = (int)strlen(name), status = -ENOMEM;
 	char *path;
 
@@ -118,13 +119,23 @@ int profile_parts_find(struct profile_parts *parts, const char *store_path, char
 	return status ? error_text_set(error, status, "%s: %s", store_path, strerror(-status)) : 0;
 }
 
+static void forget(struct profile_part *part)
+{
+	page_set_destroy(part->set);
+	free(part->path);
+	free(part->nodes_path);
+}
+
+void profile_parts_leave_out(struct profile_parts *parts, uint32_t number)
+{
+	forget(&parts->parts[number]);
+	parts->parts[number] = parts->parts[--parts->nr_parts];
+}
+
 void profile_parts_fini(struct profile_parts *parts)
 {
-	for (uint32_t i = 0; i < parts->nr_parts; i++) {
-		page_set_destroy(parts->parts[i].set);
-		free(parts->parts[i].path);
-		free(parts->parts[i].nodes_path);
-	}
+	for (uint32_t i = 0; i < parts->nr_parts; i++)
+		forget(&parts->parts[i]);
 	free(parts->parts);
 	*parts = (struct profile_parts){.parts = NULL};
 }

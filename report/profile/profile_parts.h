@@ -18,6 +18,7 @@
 #define PROFILE_PARTS_PART  ".part-"
 
 #define PROFILE_PARTS_DAMAGED ".damaged-"
+#define PROFILE_PARTS_MERGED  ".whole" /* a merged store that is not in place yet */
 
 struct page_set;
 
@@ -40,6 +41,9 @@ struct profile_parts {
 /* Finds the parts of the profile with this store. 0 or -errno; on error *error is one line, which the caller owns
  * (free()). Call profile_parts_fini() in either case. */
 int profile_parts_find(struct profile_parts *parts, const char *store_path, char **error);
+
+/* Forgets a part other than the first, before they are read. */
+void profile_parts_leave_out(struct profile_parts *parts, uint32_t number);
 
 /* Reads the files of nodes, as far as they are sound. 0 or -errno, with *error as above. */
 int profile_parts_load(struct profile_parts *parts, char **error);

@@ -20,7 +20,6 @@
 #define WANTED_MS      3000u /* longest wait for the aggregator */
 #define WANTED_LOOK_MS 20
 #define TRIES          5
-#define MERGED_SUFFIX  ".whole"
 
 static int join(char out[static PATH_MAX], const char *path, const char *suffix, char **error)
 {
@@ -30,25 +29,38 @@ static int join(char out[static PATH_MAX], const char *path, const char *suffix,
 					strerror(ENAMETOOLONG));
 }
 
-/* Asks the process that writes the store for the newest state of the nodes' file, and waits for that. Without an answer
- * the file is read as it is. */
-static void ask_for_newest(const char *nodes_path)
+static bool wanted_path(const struct profile_part *part, char path[static PATH_MAX])
 {
-	const uint64_t until_ns = clock_now_ns() + WANTED_MS * NS_PER_MS;
+	return snprintf(path, PATH_MAX, "%s" PAGE_SET_WANTED, part->nodes_path) < PATH_MAX;
+}
+
+/* Asks the process that writes the store for the newest state of the nodes' file. */
+static void ask_for_newest(const struct profile_part *part)
+{
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s" PAGE_SET_WANTED, nodes_path) >= (int)sizeof(path))
+	if (!wanted_path(part, path))
 		return;
 	/* Another reader may have asked already. In another user's directory it may be a link or a
 	 * pipe, so one that is there is never opened. */
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno != EEXIST)
-		return;
 	if (fd >= 0)
 		close(fd);
-	while (access(path, F_OK) == 0 && clock_now_ns() < until_ns)
-		poll(NULL, 0, WANTED_LOOK_MS);
-	unlink(path);
+}
+
+/* Waits for the answers. A file whose writer gives none is read as it is. */
+static void await_newest(const struct profile_parts *parts)
+{
+	const uint64_t until_ns = clock_now_ns() + WANTED_MS * NS_PER_MS;
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < parts->nr_parts; i++) {
+		if (!wanted_path(&parts->parts[i], path))
+			continue;
+		while (access(path, F_OK) == 0 && clock_now_ns() < until_ns)
+			poll(NULL, 0, WANTED_LOOK_MS);
+		unlink(path);
+	}
 }
 
 /* On a file system of several hosts a store has no mark, and nobody else can read it while it is written. */
@@ -74,7 +86,7 @@ static bool is_written(struct profile_part *part)
 		return false;
 	part->has_store = !locked;
 	if (access(part->nodes_path, F_OK) == 0)
-		ask_for_newest(part->nodes_path);
+		ask_for_newest(part);
 	return true;
 }
 
@@ -86,6 +98,8 @@ static int load(struct whole_profile *whole, struct profile_parts *parts, const 
 
 	for (uint32_t i = 0; i < parts->nr_parts && !status; i++)
 		whole->is_written |= is_written(&parts->parts[i]);
+	if (whole->is_written)
+		await_newest(parts);
 	return status ? status : profile_parts_load(parts, error);
 }
 
@@ -142,6 +156,14 @@ bool whole_profile_is_closed(const char *store_path)
 	return !error && life == STORE_LIFE_CLOSED;
 }
 
+/* A further part that nobody can read has a writer, who makes one store of it later. */
+static void leave_out_locked(struct profile_parts *parts)
+{
+	for (uint32_t i = parts->nr_parts; i-- > 1;)
+		if (parts->parts[i].has_store && is_locked(parts->parts[i].path))
+			profile_parts_leave_out(parts, i);
+}
+
 int whole_profile_settle(const char *store_path, char **error)
 {
 	struct profile_parts parts;
@@ -149,9 +171,11 @@ int whole_profile_settle(const char *store_path, char **error)
 	int status = profile_parts_find(&parts, store_path, error);
 
 	if (!status)
+		leave_out_locked(&parts);
+	if (!status)
 		status = profile_parts_load(&parts, error);
 	if (!status && profile_parts_are_several(&parts)) {
-		status = join(merged_path, store_path, MERGED_SUFFIX, error);
+		status = join(merged_path, store_path, PROFILE_PARTS_MERGED, error);
 		if (!status) {
 			/* of a process that was killed before it had put it in place */
 			unlink(merged_path);

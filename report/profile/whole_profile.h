@@ -24,7 +24,8 @@ void whole_profile_close(struct whole_profile *whole);
 /* Returns whether the process that wrote this store has closed it, and none writes it now. */
 bool whole_profile_is_closed(const char *store_path);
 
-/* Merges all parts into the store, and removes them. A part that a process writes stays. 1: parts were merged; 0: there
+/* Merges all parts into the store, and removes them. A part that a process writes stays. The store may be a part
+ * itself: then its own nodes' profiles become one with it. 1: parts were merged; 0: there
  * was the store alone; or -errno, and *error as above: nothing is lost, but parts may still be files of their own. */
 int whole_profile_settle(const char *store_path, char **error);
 

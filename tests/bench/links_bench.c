@@ -1,9 +1,10 @@
 /* What it costs the job's aggregator to take the profiles of many nodes: the links of all nodes, over ZeroMQ and CURVE,
  * each with the pages of one store, all of them in each round. Rounds are as far apart as those of a link that nobody
  * watches, and nodes have their turns one after the other. It prints the cost of the watched process in each phase.
- *	links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST]
+ *	links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST [FAN-IN [SECONDS]]]
  * The aggregator is that of `flamegrid run --aggregate node`; PID is its process (flamegrid-job). FIRST is the first node's
- * number, for several of these programs at a time: a node takes five descriptors. */
+ * number, for several of these programs at a time: a node takes five descriptors. With FAN-IN nodes go to the aggregators
+ * of their blocks, whose files are beside RENDEZVOUS. SECONDS: from one round to the next. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,16 @@
 #include "aggregator/pages/page_reader.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "cli/job/rendezvous_search.h"
 #include "node-agent/publish/publisher.h"
 #include "proto/trust/rendezvous.h"
 
-#define ROUND_NS     10000000000ull
-#define DEADLINES_NS 50000000ull
-#define EVENTS_MAX   256
-#define SOCKETS      4 /* of ZeroMQ, for one publisher: its own, and those of its monitor */
-#define PART_BYTES   (256u << 10) /* of a message */
+#define ROUND_S        10 /* unless it is given */
+#define DEADLINES_NS   50000000ull
+#define EVENTS_MAX     256
+#define HANDSHAKES_MAX 64u
+#define SOCKETS        4 /* of ZeroMQ, for one publisher: its own, and those of its monitor */
+#define PART_BYTES     (256u << 10) /* of a message */
 
 /* A message of a round: pages from first on, and their bytes. */
 struct chunk {
@@ -45,16 +48,19 @@ struct link {
 	struct publisher *publisher;
 	uint64_t due_ns;
 	uint32_t rounds; /* that were sent */
-	bool has_ended;
+	bool was_connected;
 };
 
 struct bench {
-	struct rendezvous rendezvous;
+	struct rendezvous rendezvous; /* of the aggregator of this block */
+	const char *path;             /* of the job's */
+	uint32_t fan_in, block;       /* fan_in 0: all nodes go to the job's aggregator */
 	struct pages pages;
 	struct link *links;
 	uint32_t nr_links, first;
 	int pid, epoll_fd;
 	uint64_t deadlines_ns; /* of the next look at all deadlines */
+	uint64_t round_ns;     /* from one round of a node to the next */
 	void *context;
 };
 
@@ -149,9 +155,27 @@ static void send_round(struct bench *bench, uint32_t number)
 	}
 }
 
+/* Reads where the aggregator of this block is. */
+static void read_rendezvous(struct bench *bench, uint32_t block)
+{
+	char path[PATH_MAX], number[16] = "", *text;
+
+	if (block)
+		snprintf(number, sizeof(number), "-%u", block);
+	snprintf(path, sizeof(path), "%.*s%s" RENDEZVOUS_SUFFIX,
+		 (int)(strlen(bench->path) - strlen(RENDEZVOUS_SUFFIX)), bench->path, number);
+	if (rendezvous_read(path, &bench->rendezvous, &text))
+		fail(text ? text : path, EINVAL);
+	bench->block = block;
+}
+
 static void open_link(struct bench *bench, uint32_t number)
 {
 	const uint32_t node = bench->first + number;
+	const uint32_t block = bench->fan_in ? node / bench->fan_in : 0;
+
+	if (block != bench->block)
+		read_rendezvous(bench, block);
 	char name[32], boot_id[40], *text = NULL;
 	struct publisher_options options = {
 		.endpoint = bench->rendezvous.endpoints[0],
@@ -178,9 +202,10 @@ static void open_link(struct bench *bench, uint32_t number)
 		fail("epoll", errno);
 }
 
+/* A link that has lost its connection sends again what was not acknowledged. */
 static bool is_quiet(const struct link *link)
 {
-	return publisher_connected(link->publisher) &&
+	return link->was_connected &&
 	       publisher_acked_seq(link->publisher) == publisher_last_seq(link->publisher);
 }
 
@@ -190,6 +215,7 @@ static void step(struct link *link)
 
 	if (error)
 		fail(publisher_error(link->publisher), error);
+	link->was_connected |= publisher_connected(link->publisher);
 }
 
 /* ---- the phases */
@@ -234,19 +260,20 @@ static void print(const char *phase, const struct bench *bench, uint64_t began_n
 	fflush(stdout);
 }
 
+/* Real nodes have a CPU each. Here too many handshakes at once would time out, and begin anew. */
 static void connect_all(struct bench *bench)
 {
 	struct process_cost before;
 	uint64_t began_ns = clock_now_ns();
+	uint32_t opened = 0, connected = 0;
 
 	process_cost_read(bench->pid, &before);
-	for (uint32_t i = 0; i < bench->nr_links; i++) {
-		open_link(bench, i);
-		if (i % 64 == 63) /* nodes do not start within a millisecond */
-			turn(bench);
-	}
-	while (count_quiet(bench) < bench->nr_links)
+	while (connected < bench->nr_links) {
+		while (opened < bench->nr_links && opened - connected < HANDSHAKES_MAX)
+			open_link(bench, opened++);
 		turn(bench);
+		connected = count_quiet(bench);
+	}
 	print("connected", bench, began_ns, &before);
 }
 
@@ -259,7 +286,7 @@ static void send_all(struct bench *bench, const char *phase)
 
 	process_cost_read(bench->pid, &before);
 	for (uint32_t i = 0; i < bench->nr_links; i++)
-		bench->links[i].due_ns = began_ns + ROUND_NS * i / bench->nr_links;
+		bench->links[i].due_ns = began_ns + bench->round_ns * i / bench->nr_links;
 	while (next < bench->nr_links || count_quiet(bench) < bench->nr_links) {
 		while (next < bench->nr_links && bench->links[next].due_ns <= clock_now_ns()) {
 			uint64_t now_ns = clock_now_ns();
@@ -293,18 +320,21 @@ int main(int argc, char **argv)
 {
 	static struct bench bench;
 	struct rlimit limit;
-	char *error;
 
-	if (argc < 6 || argc > 7) {
-		fputs("usage: links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST]\n", stderr);
+	if (argc < 6 || argc > 9 || strlen(argv[1]) < strlen(RENDEZVOUS_SUFFIX)) {
+		fputs("usage: links_bench RENDEZVOUS NODES ROUNDS PID STORE [FIRST [FAN-IN "
+		      "[SECONDS]]]\n",
+		      stderr);
 		return 2;
 	}
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-	if (rendezvous_read(argv[1], &bench.rendezvous, &error))
-		fail(error ? error : argv[1], EINVAL);
+	bench.path = argv[1];
+	bench.fan_in = argc > 7 ? (uint32_t)strtoul(argv[7], NULL, 10) : 0;
+	bench.round_ns = (argc > 8 ? strtoull(argv[8], NULL, 10) : ROUND_S) * 1000000000ull;
+	read_rendezvous(&bench, 0);
 	bench.nr_links = (uint32_t)strtoul(argv[2], NULL, 10);
 	bench.pid = atoi(argv[4]);
 	bench.first = argc > 6 ? (uint32_t)strtoul(argv[6], NULL, 10) : 0;

@@ -26,57 +26,58 @@ static bool read_step(const char *entries, struct job_step *step)
 
 static const struct {
 	const char *launcher, *environment, *key, *job;
-	int32_t rank, world_size, nr_nodes;
+	int32_t rank, world_size, nr_nodes, node_index;
 } cases[] = {
 	{"srun",
 	 "SLURM_JOB_ID=4711 SLURM_STEP_ID=2 SLURM_PROCID=5 SLURM_LOCALID=1 SLURM_NTASKS=8 "
 	 "SLURM_STEP_NUM_TASKS=8 "
-	 "SLURM_STEP_NUM_NODES=4 SLURM_NNODES=6",
-	 "4711.2", "4711", 5, 8, 4},
+	 "SLURM_STEP_NUM_NODES=4 SLURM_NNODES=6 SLURM_NODEID=0",
+	 "4711.2", "4711", 5, 8, 4, 0},
 	{"srun in a job that was requeued",
 	 "SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_RESTART_COUNT=2 SLURM_PROCID=0 SLURM_LOCALID=0 "
 	 "SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2",
-	 "4711.0.2", "4711", 0, 2, 2},
+	 "4711.0.2", "4711", 0, 2, 2, JOB_STEP_UNKNOWN},
 	{"srun with PMIx",
 	 "SLURM_JOB_ID=4711 SLURM_STEP_ID=2 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2 "
 	 "SLURM_STEP_NUM_NODES=2 PMIX_RANK=0 PMIX_NAMESPACE=slurm.pmix.4711.2",
-	 "4711.2", "4711", 0, 2, 2},
+	 "4711.2", "4711", 0, 2, 2, JOB_STEP_UNKNOWN},
 	{"Open MPI 4",
 	 "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=4 "
 	 "PMIX_NAMESPACE=1183842305",
-	 "1183842305", "", 3, 4, JOB_STEP_UNKNOWN},
+	 "1183842305", "", 3, 4, JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 	{"Open MPI 5 within an allocation of Slurm",
 	 "SLURM_JOB_ID=9 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_STEP_NUM_NODES=2 "
 	 "OMPI_COMM_WORLD_RANK=6 "
 	 "OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_SIZE=8 PMIX_NAMESPACE=prterun-node1-77@1",
-	 "prterun-node1-77@1", "9", 6, 8, JOB_STEP_UNKNOWN},
+	 "prterun-node1-77@1", "9", 6, 8, JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 	{"MPICH", "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2 PMI_FD=9", "", "", 1,
-	 2, JOB_STEP_UNKNOWN},
+	 2, JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 	{"MPICH with a port",
 	 "PMI_RANK=1 PMI_SIZE=2 PMI_PORT=node1:4000 PMI_ID=1 MPI_LOCALRANKID=1", "node1:4000", "",
-	 1, 2, JOB_STEP_UNKNOWN},
+	 1, 2, JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 	{"Flux",
 	 "FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1 FLUX_JOB_SIZE=2 FLUX_JOB_ID=f7xQ FLUX_JOB_NNODES=2",
-	 "f7xQ", "f7xQ", 1, 2, 2},
+	 "f7xQ", "f7xQ", 1, 2, 2, JOB_STEP_UNKNOWN},
 	{"PALS", "PALS_RANKID=1 PALS_LOCAL_RANKID=0 PALS_SIZE=4 PALS_APID=1234-55 PBS_JOBID=88",
-	 "1234-55", "88", 1, 4, JOB_STEP_UNKNOWN},
+	 "1234-55", "88", 1, 4, JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 	{"a worker of torchrun",
 	 "TORCHELASTIC_RUN_ID=none MASTER_ADDR=node1 MASTER_PORT=40111 RANK=9 LOCAL_RANK=1 "
 	 "GROUP_RANK=1 WORLD_SIZE=16 "
 	 "LOCAL_WORLD_SIZE=8 GROUP_WORLD_SIZE=2 TORCHELASTIC_RESTART_COUNT=0",
-	 "none.node1.40111", "", 9, 16, 2},
+	 "none.node1.40111", "", 9, 16, 2, 1},
 	{"a worker of torchrun within a step of Slurm",
 	 "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2 "
 	 "SLURM_STEP_NUM_NODES=3 "
 	 "TORCHELASTIC_RUN_ID=mine MASTER_ADDR=fe80::1 MASTER_PORT=29500 RANK=3 LOCAL_RANK=1 "
 	 "WORLD_SIZE=4 GROUP_WORLD_SIZE=2",
-	 "mine.fe80::1.29500", "5", 3, 4, 2},
+	 "mine.fe80::1.29500", "5", 3, 4, 2, JOB_STEP_UNKNOWN},
 	{"a worker of torchrun that tells no address",
-	 "TORCHELASTIC_RUN_ID=mine RANK=0 WORLD_SIZE=2", "mine", "mine", 0, 2, JOB_STEP_UNKNOWN},
+	 "TORCHELASTIC_RUN_ID=mine RANK=0 WORLD_SIZE=2", "mine", "mine", 0, 2, JOB_STEP_UNKNOWN,
+	 JOB_STEP_UNKNOWN},
 	{"torchrun in each task of srun",
 	 "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2 "
 	 "SLURM_STEP_NUM_NODES=2",
-	 "5.0", "5", 1, 2, 2},
+	 "5.0", "5", 1, 2, 2, JOB_STEP_UNKNOWN},
 };
 
 static void each_launcher_names_its_step(void **state)
@@ -92,6 +93,8 @@ static void each_launcher_names_its_step(void **state)
 		assert_int_equal(step.rank, cases[i].rank);
 		assert_int_equal(step.world_size, cases[i].world_size);
 		assert_int_equal(step.nr_nodes, cases[i].nr_nodes);
+		assert_int_equal(step.node_index, cases[i].node_index);
+		assert_int_equal(step.block, 0);
 	}
 }
 

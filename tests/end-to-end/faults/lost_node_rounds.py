@@ -3,11 +3,11 @@
 own (run --aggregate node).
 
     lost_node_rounds.py BUILD [--rounds N] [--seed S] [--parallel P] [--nodes LOW:HIGH] [--seconds SECONDS]
-                        [--lasting SECONDS] [--undisturbed]
+                        [--lasting SECONDS] [--fan-in N] [--undisturbed]
 
 A round is a step of LOW to HIGH nodes, which are names on this machine. Root's have a network namespace each. The
 round's seed decides what happens, and when (tests/support/node_faults.py), and which nodes have a bad disk
-(node_disk.py). Each rank has a process in the time of the faults and one after that, and some faults last until then.
+(node_disk.py). It also decides whether the nodes are one block, or several with an aggregator each. Each rank has a process in the time of the faults and one after that, and some faults last until then.
 In each round
 - nodes that live have all nanoseconds of their ranks;
 - no node has more than its rank was given;
@@ -80,6 +80,7 @@ class Round(Trial):
         super().__init__(arguments.build, f'lost-nodes-{seed}')
         self.random, self.seconds, self.is_root = random.Random(seed), arguments.seconds, os.geteuid() == 0
         self.nr_nodes = self.random.randint(*arguments.nodes)
+        self.fan_in = arguments.fan_in or random.Random(seed).choice((2, 3, self.nr_nodes))
         plan = FaultPlan(self.random, self.nr_nodes, arguments.seconds, arguments.lasting)
         kinds = [kind for kind in node_disk.KINDS if self.is_root or kind not in node_disk.OF_ROOT]
         self.disk_kinds = ['plain'] * self.nr_nodes if arguments.undisturbed else plan.disks(kinds)
@@ -106,7 +107,7 @@ class Round(Trial):
                          for phase, launches in PHASES)
         disk = self.disks[rank]
         environment = dict(self.environment, SLURM_JOB_ID=self.name, SLURM_STEP_ID='0', SLURM_PROCID=str(rank),
-                           SLURM_STEP_NUM_TASKS=str(self.nr_nodes), SLURM_STEP_NUM_NODES=str(self.nr_nodes),
+                           SLURM_NODEID=str(rank), SLURM_STEP_NUM_TASKS=str(self.nr_nodes), SLURM_STEP_NUM_NODES=str(self.nr_nodes),
                            XDG_RUNTIME_DIR=self.path('runtime'), FAKE_CUDA_HOST_SEED=str(rank + 1), **disk.environment)
         devices = self.path(f'devices.{rank}')
         with open(devices, 'wb') as file:
@@ -114,8 +115,8 @@ class Round(Trial):
         with open(self.path(f'{rank}.said'), 'wb') as said:
             self.runs[rank] = subprocess.Popen(
                 (self.network.command(rank) if self.network else []) +
-                [self.program('bin/flamegrid'), 'run', '--aggregate', 'node', '--node-name', f'node{rank}', '--devices',
-                 devices, '--spool', disk.path, '--symbol-cache', 'off', '-o', self.prof(), '--', 'sh', '-c',
+                [self.program('bin/flamegrid'), 'run', '--aggregate', 'node', '--fan-in', str(self.fan_in), '--node-name',
+                 f'node{rank}', '--devices', devices, '--spool', disk.path, '--symbol-cache', 'off', '-o', self.prof(), '--', 'sh', '-c',
                  f'{first} >/dev/null; echo >>{self.path("up")}; read -r _ <{self.path("go")}; {second} >/dev/null; '
                  f'date +%s%N >{self.path(f"{rank}.ended")}'],
                 stdout=subprocess.DEVNULL, stderr=said, env=environment)
@@ -251,7 +252,7 @@ class Round(Trial):
     def leads(self, rank):
         """Whether the rank waits for all others, because its node has the aggregator."""
         with open(self.path(f'{rank}.said')) as said:
-            return rank == 0 or 'this node starts another' in said.read()
+            return rank == 0 or self.fan_in < self.nr_nodes or 'this node starts another' in said.read()
 
     def measure(self, ended):
         """How long after its command each rank ends that nothing holds up. One beside an aggregator may wait for
@@ -349,9 +350,9 @@ class Round(Trial):
 
     def line(self):
         disks = ', '.join(f'{kind} disk {node}' for node, kind in enumerate(self.disk_kinds) if kind != 'plain')
-        told = '{nr_nodes} nodes, dead {dead}, lacking {lacks}, undelivered {undelivered}, late {late_s:.2f} s, ' \
+        told = '{nr_nodes} nodes, {fan_in} a block, dead {dead}, lacking {lacks}, undelivered {undelivered}, late {late_s:.2f} s, ' \
                'leaders {leader_late_s:.2f} s, {parts} parts, strict {strict}; '
-        return (told.format(nr_nodes=self.nr_nodes, dead=sorted(self.dead), **self.figures) +
+        return (told.format(nr_nodes=self.nr_nodes, fan_in=self.fan_in, dead=sorted(self.dead), **self.figures) +
                 '; '.join(filter(None, [disks, *map(str, self.faults)])))
 
     def go(self):
@@ -383,6 +384,7 @@ def main():
     parser.add_argument('--nodes', default='3:6')
     parser.add_argument('--seconds', type=float, default=5.0)
     parser.add_argument('--lasting', type=float)
+    parser.add_argument('--fan-in', type=int)
     parser.add_argument('--undisturbed', action='store_true')
     arguments = parser.parse_args()
     arguments.nodes = tuple(map(int, arguments.nodes.split(':')))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The nodes of a step of a real Slurm keep profiles of their own. Then Slurm loses the node of rank 0 in the middle of a
-# step that goes on without it: the job has one profile at its end, with all of the other nodes. Needs root.
+# The nodes of a step of a real Slurm keep profiles of their own, in two blocks with an aggregator each. Then Slurm loses
+# the node of rank 0 in the middle of a step that goes on without it: the job has one profile at its end, with all of the
+# other nodes. Needs root.
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/slurm_harness.sh"
 at_end() { slurm_end; }
@@ -10,13 +11,13 @@ cd "$scratch" || exit 1
 mkfifo up go
 exec 8<>up 9<>go
 
-srun -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node -o whole -- sh rank.sh $work --launches 300 >out 2>err
+srun -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o whole -- sh rank.sh $work --launches 300 >out 2>err
 same "status" $? 0
 contains "all have come" err "nothing lost; whole/"
 same "ns" "$(total_ns whole)" "$(truth_sum valid_ns truth.?)"
 rm truth.?
 
-srun --no-kill -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node -o prof -- sh rank.sh sh -c \
+srun --no-kill -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o prof -- sh rank.sh sh -c \
 	"FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.begin $work --launches 300; echo >>up; read -r _ <go; exec $work --launches 100" \
 	>out 2>err &
 job=$!
@@ -24,6 +25,8 @@ for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
 # The first rounds of all nodes have come.
 hosts_seen() { "$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' '; }
 until [ "$(hosts_seen)" = "n1 n2 n3 n4" ]; do :; done
+same "files of blocks" "$(ls | grep -c '^prof\..*-1\.rendezvous$')" 1
+same "parts" "$(ls prof | grep -c '^profile.db.part-[0-9a-f]*$')" 1
 
 # All of the node dies: Slurm's daemon, what serves the step there, the tasks, the agent and the aggregator.
 of_n1() { # the pids; other tests may have a Slurm with a node of that name

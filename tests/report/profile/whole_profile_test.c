@@ -52,6 +52,24 @@ static void save_node(const struct fixture *fixture)
 	page_set_destroy(set);
 }
 
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+static uint64_t launches_of(const char *path)
+{
+	struct database *database;
+	int64_t launches;
+
+	assert_int_equal(database_open(path, true, &database, NULL), 0);
+	assert_int_equal(
+		database_query_number(database, "SELECT sum(launches) FROM processes", &launches),
+		0);
+	database_close(database);
+	return (uint64_t)launches;
+}
+
 static bool always_shared(const char *folder)
 {
 	(void)folder;
@@ -89,6 +107,58 @@ static void the_nodes_are_read_while_nobody_can_read_the_store(void **state)
 	assert_int_equal(access(fixture->nodes, F_OK), -1);
 }
 
+/* A block of nodes has an aggregator that writes a part. When its nodes have ended, it makes one store of that. */
+static void a_part_with_nodes_becomes_one_store_beside_the_others(void **state)
+{
+	const struct fixture *fixture = *state;
+	char *part = merge_fixture_path("store" PROFILE_PARTS_PART "1");
+	char *nodes = merge_fixture_path("store" PROFILE_PARTS_PART "1" PROFILE_PARTS_NODES);
+	char *unfinished = merge_fixture_path("store" PROFILE_PARTS_PART "1" PROFILE_PARTS_MERGED);
+	const struct store_options shared = {.is_shared = always_shared};
+	struct page_set *set = page_set_create();
+	struct whole_profile whole;
+	struct store *store;
+	char *error;
+
+	merge_fixture_write(fixture->node, 0x1, 1);
+	merge_fixture_write(fixture->other, 0x2, 1);
+	merge_fixture_write(fixture->store, 0x4, 1);
+	send_node(fixture->node, set);
+	send_node(fixture->other, set);
+	assert_int_equal(page_set_save(set, nodes), 0);
+	page_set_destroy(set);
+	const char *const all[] = {fixture->node, fixture->other, fixture->store};
+	merge_fixture_merge(all, 3, fixture->merged);
+	const uint64_t launches = launches_of(fixture->merged);
+
+	/* While it is written, the job's store is put into one without it. */
+	assert_int_equal(store_open(part, &shared, &store, NULL), 0);
+	assert_int_equal(whole_profile_settle(fixture->store, &error), 0);
+	assert_int_equal(access(nodes, F_OK), 0);
+	store_close(store);
+
+	assert_int_equal(whole_profile_settle(part, &error), 1);
+	assert_int_equal(access(nodes, F_OK), -1);
+	assert_int_equal(access(part, F_OK), 0);
+	/* Another one was killed in the middle of that. */
+	FILE *file = fopen(unfinished, "w");
+	fputs("no store yet", file);
+	fclose(file);
+	assert_int_equal(whole_profile_open(&whole, fixture->store, &error), 0);
+	assert_int_equal(launches_of(whole.path), launches);
+	char *reports = merge_fixture_reports(whole.path);
+	assert_false(has(reports, "damaged"));
+	free(reports);
+	whole_profile_close(&whole);
+	assert_int_equal(whole_profile_settle(fixture->store, &error), 1);
+	assert_int_equal(launches_of(fixture->store), launches);
+	assert_int_equal(access(part, F_OK), -1);
+	unlink(unfinished);
+	free(unfinished);
+	free(nodes);
+	free(part);
+}
+
 /* ---- damage */
 
 /* Makes a file of two nodes, of which the second one has a byte changed at a share (of 256) of its pages. */
@@ -114,24 +184,6 @@ static void save_damaged(const struct fixture *fixture, uint32_t share)
 	byte ^= 0x10;
 	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 	close(fd);
-}
-
-static bool has(const char *text, const char *part)
-{
-	return strstr(text, part) != NULL;
-}
-
-static uint64_t launches_of(const char *path)
-{
-	struct database *database;
-	int64_t launches;
-
-	assert_int_equal(database_open(path, true, &database, NULL), 0);
-	assert_int_equal(
-		database_query_number(database, "SELECT sum(launches) FROM processes", &launches),
-		0);
-	database_close(database);
-	return (uint64_t)launches;
 }
 
 static void a_damaged_page_costs_its_node_alone_and_is_told(void **state)
@@ -248,6 +300,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_part_with_nodes_becomes_one_store_beside_the_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_nodes_are_read_while_nobody_can_read_the_store,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_damaged_page_costs_its_node_alone_and_is_told,

@@ -1,0 +1,194 @@
+#include "node_aggregator.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "end_budget.h"
+#include "node_block.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define CONNECT_MS 300u        /* of the end's time, the most until another aggregator answers */
+#define LOST_NS    1000000000u /* from the loss of the aggregator to the look for another */
+#define BLOCK_NS   200000000u  /* from one look for the first aggregator of a block to the next */
+#define NS_PER_MS  1000000u
+
+int node_aggregator_init(struct node_aggregator *aggregator,
+			 const struct job_keeper_options *options, bool has_profile)
+{
+	aggregator->output_path = options->output_path;
+	aggregator->step = *options->step;
+	aggregator->standby.keeper.fd = -1;
+	int r = rendezvous_search_init(&aggregator->job, options->output_path, options->step);
+
+	/* Only a step with a key has files of its own for its blocks. */
+	if (r == 0 && has_profile && options->folds_on_nodes && *options->step->key)
+		aggregator->step.block = node_block_of(options->step, options->fan_in);
+	if (aggregator->step.block)
+		r = rendezvous_search_init(&aggregator->block, options->output_path,
+					   &aggregator->step);
+	if (r)
+		log_warning("the aggregator's place: %s", strerror(-r));
+	return r;
+}
+
+void node_aggregator_stand_by(struct node_aggregator *aggregator,
+			      const struct job_keeper_options *options)
+{
+	struct job_keeper_options own = *options;
+
+	if (!*options->step->key)
+		return;
+	own.step = &aggregator->step;
+	int r = job_standby_start(&aggregator->standby, &own);
+	if (r)
+		log_warning("this node cannot start an aggregator if the job's is lost: %s",
+			    strerror(-r));
+}
+
+void node_aggregator_begin(struct node_aggregator *aggregator, struct agent *agent,
+			   struct node_profile *profile)
+{
+	aggregator->agent = agent;
+	aggregator->profile = profile;
+	if (!profile)
+		aggregator->step.block = 0;
+}
+
+/* ---- what is known */
+
+/* Returns the search that names this node's aggregator. */
+static struct rendezvous_search *own_search(struct node_aggregator *aggregator)
+{
+	return aggregator->step.block ? &aggregator->block : &aggregator->job;
+}
+
+/* Returns since when this node has no aggregator although it has looked for one. 0: it has one. */
+static uint64_t lost_ns(const struct node_aggregator *aggregator)
+{
+	if (aggregator->block_since_ns)
+		return aggregator->block_since_ns;
+	return aggregator->profile ? node_profile_lost_ns(aggregator->profile) : 0;
+}
+
+/* A killed aggregator is started again on its node within a second. */
+static bool is_lost(const struct node_aggregator *aggregator, uint64_t now_ns)
+{
+	const uint64_t since_ns = lost_ns(aggregator);
+
+	return since_ns && (aggregator->block_since_ns || now_ns >= since_ns + LOST_NS);
+}
+
+const char *node_aggregator_directory(const struct node_aggregator *aggregator,
+				      char path[static PATH_MAX], bool *is_marked)
+{
+	int r = aggregator->job.found
+			? rendezvous_search_directory(aggregator->output_path,
+						      &aggregator->job.rendezvous, path)
+			: -ENAMETOOLONG;
+
+	*is_marked = r == 0;
+	return r == -ENAMETOOLONG ? NULL : path;
+}
+
+/* ---- taking one */
+
+static void take(struct node_aggregator *aggregator, const char *endpoint,
+		 const struct key_set *keys)
+{
+	aggregator->block_since_ns = 0;
+	if (aggregator->profile ? node_profile_connect(aggregator->profile, endpoint, keys)
+				: agent_connect(aggregator->agent, endpoint, keys))
+		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
+}
+
+static void take_job(struct node_aggregator *aggregator)
+{
+	const struct rendezvous *job = &aggregator->job.rendezvous;
+	const struct key_set *keys;
+	const char *endpoint;
+
+	aggregator->step.block = 0;
+	if (!rendezvous_search_again(&aggregator->job, CONNECT_MS, &endpoint, &keys)) {
+		const int found = rendezvous_search_reachable(job, CONNECT_MS);
+
+		endpoint = job->endpoints[found < 0 ? 0 : found];
+		keys = &job->keys;
+	}
+	take(aggregator, endpoint, keys);
+}
+
+/* Looks for the block's aggregator from now on. It names the same first one as the job's. */
+static void begin_block(struct node_aggregator *aggregator)
+{
+	aggregator->block.rendezvous = aggregator->job.rendezvous;
+	aggregator->block_since_ns = clock_now_ns();
+}
+
+/* Takes another aggregator in place of the lost one. If there is none, this node may start it. */
+static void find_next(struct node_aggregator *aggregator)
+{
+	const uint64_t now_ns = clock_now_ns();
+	struct rendezvous_search *search = own_search(aggregator);
+	const bool is_block = search == &aggregator->block;
+	const struct key_set *keys;
+	const char *endpoint;
+
+	if (!is_lost(aggregator, now_ns) || now_ns < aggregator->look_ns)
+		return;
+	aggregator->look_ns = now_ns + (aggregator->block_since_ns ? BLOCK_NS : LOST_NS);
+	if (rendezvous_search_again(search, RENDEZVOUS_CONNECT_MS, &endpoint, &keys)) {
+		take(aggregator, endpoint, keys);
+	} else if (is_block && now_ns - lost_ns(aggregator) > NODE_AGGREGATOR_BLOCK_NS) {
+		log_warning("no aggregator of this node's block can be reached: the node sends its "
+			    "profile to the job's");
+		take_job(aggregator);
+	} else if (is_block || !*aggregator->block.path) {
+		job_standby_ask(&aggregator->standby, &search->rendezvous);
+	}
+}
+
+void node_aggregator_look(struct node_aggregator *aggregator)
+{
+	const char *endpoint;
+	const struct key_set *keys;
+
+	if (aggregator->job.found)
+		find_next(aggregator);
+	else if (rendezvous_search_step(&aggregator->job, &endpoint, &keys) != 1)
+		return;
+	else if (aggregator->step.block)
+		begin_block(aggregator);
+	else
+		take(aggregator, endpoint, keys);
+}
+
+int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
+{
+	const int search_ms = rendezvous_search_wait_ms(&aggregator->job);
+
+	if (search_ms >= 0 || !aggregator->profile)
+		return search_ms;
+	return (int)((aggregator->block_since_ns ? BLOCK_NS : LOST_NS) / NS_PER_MS);
+}
+
+uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns)
+{
+	const struct end_budget budget = {since_ns, END_BUDGET_MS - CONNECT_MS};
+	const uint64_t now_ns = clock_now_ns();
+	const char *endpoint;
+	const struct key_set *keys;
+
+	if (!aggregator->profile || !aggregator->job.found)
+		return 0;
+	job_standby_await(&aggregator->standby,
+			  end_budget_left_ms(&budget, now_ns) - END_BUDGET_ROUND_MS);
+	if (rendezvous_search_again(own_search(aggregator), CONNECT_MS, &endpoint, &keys))
+		take(aggregator, endpoint, keys);
+	else if (is_lost(aggregator, now_ns) && aggregator->step.block)
+		take_job(aggregator);
+	else if (is_lost(aggregator, now_ns))
+		return 0; /* there is none */
+	return END_BUDGET_MS;
+}
