@@ -36,8 +36,8 @@
 #define COMMIT_SCHEDULE_LATE_MS 200u
 /* The same as COMMIT_SCHEDULE_WHOLE_TIMES if a reader wants it (store_life.h). */
 #define COMMIT_SCHEDULE_WANTED_TIMES 20u
-/* The same while agents wait for their last acknowledgement, but no later than COMMIT_SCHEDULE_APART_MS. Agents that end
- * together share a commit. */
+/* The same while agents wait for their last acknowledgement, but no later than COMMIT_SCHEDULE_APART_MS. So agents that
+ * end together share a commit. */
 #define COMMIT_SCHEDULE_HURRY_TIMES 4u
 
 struct commit_schedule { /* zeroed: nothing to commit */
