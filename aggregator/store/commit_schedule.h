@@ -19,7 +19,7 @@
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
 /* Each process has rows of its own in a whole commit. So these are added for each of them to the bytes and rows. */
 #define COMMIT_SCHEDULE_PROCESS_BYTES 4096u
-#define COMMIT_SCHEDULE_PROCESS_ROWS  128u
+#define COMMIT_SCHEDULE_PROCESS_ROWS  64u
 /* Definitions since the last whole commit. If they are most of what came, the next commit is whole: mostly all nodes
  * have the same ones, so that it costs less than to store their messages. */
 #define COMMIT_SCHEDULE_DEFINITIONS (1u << 20)
