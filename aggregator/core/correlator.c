@@ -71,7 +71,7 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 
 /* A graph's kernels have no delays: one call launched them all, and each waits for earlier ones. */
 static int note_delay(struct correlator *correlator, const struct gpu_record *record,
-		       const struct launch *launch)
+		      const struct launch *launch)
 {
 	if (!correlator->options.delays || !correlator->clock_valid || !launch->time_ns ||
 	    record->kind != RECORD_GPU_KERNEL || launch->flags & (LAUNCH_MANY | LAUNCH_HOST))
@@ -373,6 +373,7 @@ void correlator_prefetch(const struct correlator *correlator, const struct gpu_r
 
 		hashes[i] = fold_table_hash(&key);
 	}
+	fold_limit_prefetch(&correlator->rows, hashes, count);
 	fold_table_prefetch(correlator->table, hashes, count);
 }
 

@@ -17,6 +17,12 @@ static bool is_known(const void *context, uint32_t id, const void *key)
 	return true;
 }
 
+void fold_limit_prefetch(const struct fold_limit *limit, const uint32_t *hashes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		hash_index_prefetch(&limit->rows, hashes[i]);
+}
+
 bool fold_limit_is_reached(const struct fold_limit *limit)
 {
 	return limit->rows.count == FOLD_LIMIT_ROWS_MAX;
@@ -35,8 +41,8 @@ struct fold_key fold_limit_merged(const struct fold_key *key)
 {
 	return (struct fold_key){
 		.process_id = key->process_id,
-		.device_id = key->device_id < RECORD_DEVICES_MAX ? key->device_id
-								 : LEDGER_DEVICE_NONE,
+		.device_id =
+			key->device_id < RECORD_DEVICES_MAX ? key->device_id : LEDGER_DEVICE_NONE,
 		.kind = key->kind,
 		.matched = key->matched,
 	};

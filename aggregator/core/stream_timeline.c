@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 
-#define STEP_MIN 1024u
+#define STEP_MIN   1024u
+#define CACHE_LINE 64u
 
 struct interval_list {
 	struct timeline_interval *at;
@@ -236,6 +237,18 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
 	if (sums->records >= sums->close_at)
 		close_old(timeline);
 	return 0;
+}
+
+void stream_timeline_prefetch(const struct stream_timeline *timeline)
+{
+	for (size_t at = 0; at < sizeof(*timeline); at += CACHE_LINE)
+		__builtin_prefetch((const char *)timeline + at, 1);
+}
+
+void stream_timeline_prefetch_end(const struct stream_timeline *timeline)
+{
+	if (timeline->recent.count < timeline->recent.room)
+		__builtin_prefetch(&timeline->recent.at[timeline->recent.count], 1);
 }
 
 int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from)

@@ -164,6 +164,22 @@ int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id,
 	return entry ? timeline_entry_add(entry, start_ns, end_ns) : 0;
 }
 
+void timeline_table_expect(struct timeline_table *table, uint32_t process_id)
+{
+	const struct stream_timeline *timelines[TIMELINE_LEVELS];
+	uint32_t id = first_of_process(table, process_id), count = 0;
+
+	for (; id && count < TIMELINE_LEVELS; id = table->entries[id - 1].next) {
+		const struct timeline_entry *entry = &table->entries[id - 1];
+
+		table->last[entry->key.level % TIMELINE_LEVELS] = id;
+		timelines[count++] = entry->timeline;
+		stream_timeline_prefetch(entry->timeline);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		stream_timeline_prefetch_end(timelines[i]);
+}
+
 void timeline_table_close(struct timeline_table *table, uint32_t process_id)
 {
 	for (uint32_t id = first_of_process(table, process_id); id;) {

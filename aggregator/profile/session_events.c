@@ -127,6 +127,8 @@ static int apply_launches(const struct agent_session *session, struct correlator
 {
 	int error = 0;
 
+	for (uint32_t i = 0; i < events->nr_launches && i < CORRELATOR_PREFETCH_MAX; i++)
+		correlator_prefetch_launch(correlator, &events->launches[i]);
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
 		struct launch_record launch = events->launches[i];
 
@@ -212,6 +214,8 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 	uint64_t nr_left_out = count_left_out(session, collection, events);
 
 	error = start_correlator(collection, process, id);
+	if (events->nr_gpu)
+		timeline_table_expect(collection->timelines, id);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
 	if (!error) {

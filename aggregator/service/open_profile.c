@@ -12,6 +12,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
+#include "aggregator/profile/roster.h"
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
 #include "base/clock.h"
@@ -151,6 +152,8 @@ static bool is_wanted(const struct open_profile *profile, uint64_t now_ns)
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 {
 	struct commit_schedule *schedule = &profile->schedule;
+
+	schedule->nr_processes = roster_size(profile->collection->roster).processes;
 	const bool is_whole_due = commit_schedule_is_whole(schedule, now_ns, nr_rows_of(profile)) ||
 				  is_wanted(profile, now_ns);
 	const bool is_whole = is_whole_due && !commit_schedule_tells_first(schedule);

@@ -49,6 +49,8 @@ static int apply_agent(struct profile_turn *turn, struct held_frame *frame,
 		return -ENOMEM;
 	profile->schedule.changed = profile->metrics.changed = true;
 	commit_schedule_note(&profile->schedule, session->received_seq - session->durable_seq);
+	if (message->type == MESSAGE_STRINGS || message->type == MESSAGE_STACKS)
+		profile->schedule.definition_bytes += frame->size;
 	if (message->type == MESSAGE_BYE)
 		profile->schedule.hurry = true;
 	/* Once the end of a process is acknowledged, readers see all of it. */

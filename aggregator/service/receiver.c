@@ -24,7 +24,9 @@
 #include "proto/batch/message_seq.h"
 #include "proto/connection_life.h"
 
-#define HIGH_WATER_MARK 8 /* messages a peer: with 4 MiB frames the bound on its memory */
+/* Messages a peer: with 4 MiB frames the bound on its memory. ZeroMQ's thread is woken for each half of it that was
+ * taken. */
+#define HIGH_WATER_MARK 32
 #define BACKLOG         4096
 #define LINGER_MS       1000
 #define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */

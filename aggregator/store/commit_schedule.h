@@ -17,6 +17,12 @@
 #define COMMIT_SCHEDULE_SPARE  (4u << 20)  /* that are kept until the whole commit begins */
 #define COMMIT_SCHEDULE_FRAMES 512u        /* of one agent; half of its window */
 #define COMMIT_SCHEDULE_ROWS   (1u << 18)  /* of totals that are not yet committed */
+/* Each process has rows of its own in a whole commit. So these are added for each of them to the bytes and rows. */
+#define COMMIT_SCHEDULE_PROCESS_BYTES 4096u
+#define COMMIT_SCHEDULE_PROCESS_ROWS  64u
+/* Definitions since the last whole commit. If they are most of what came, the next commit is whole: mostly all nodes
+ * have the same ones, so that it costs less than to store their messages. */
+#define COMMIT_SCHEDULE_DEFINITIONS (1u << 20)
 
 /* After a whole commit the next whole one comes so many times its CPU time later, but no later than that many ms. Where
  * that would be sooner than COMMIT_SCHEDULE_APART_MS, as in all small profiles, every commit is whole. */
@@ -30,6 +36,9 @@
 #define COMMIT_SCHEDULE_LATE_MS 200u
 /* The same as COMMIT_SCHEDULE_WHOLE_TIMES if a reader wants it (store_life.h). */
 #define COMMIT_SCHEDULE_WANTED_TIMES 20u
+/* The same while agents wait for their last acknowledgement, but no later than COMMIT_SCHEDULE_APART_MS. So agents that
+ * end together share a commit. */
+#define COMMIT_SCHEDULE_HURRY_TIMES 4u
 
 struct commit_schedule { /* zeroed: nothing to commit */
 	bool changed;    /* since the last commit; code that changes the profile sets it */
@@ -41,12 +50,15 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	bool late;      /* messages that came during a long whole commit may not be stored yet */
 	bool dated;     /* at_ns is valid */
 	uint64_t at_ns; /* CLOCK_MONOTONIC, as all times here */
-	uint64_t began_ns;     /* the last commit; 0: there was none */
-	uint64_t cpu_ns;       /* that the last whole one took */
-	uint64_t whole_ns;     /* from then on the next commit is whole */
-	uint64_t wanted_ns;    /* from then on it is if a reader wants it */
-	uint64_t bytes;        /* received since the last commit */
-	uint64_t behind_bytes; /* received before it, since the last whole one */
+	uint64_t began_ns;         /* the last commit; 0: there was none */
+	uint64_t cpu_ns;           /* that the last whole one took */
+	uint64_t whole_ns;         /* from then on the next commit is whole */
+	uint64_t wanted_ns;        /* from then on it is if a reader wants it */
+	uint64_t hurry_ns;         /* from then on hurry counts */
+	uint64_t bytes;            /* received since the last commit */
+	uint64_t behind_bytes;     /* received before it, since the last whole one */
+	uint64_t definition_bytes; /* of both; code that takes definitions adds them */
+	uint32_t nr_processes;     /* of the profile; code that commits sets it */
 	uint64_t frames; /* received since the last commit, of the agent from which most came */
 };
 

@@ -126,7 +126,8 @@ static int take_lock(struct store *store, const char *path, char **error)
 
 /* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a commit. A busy
  * commit changes thousands of pages: each should be read once (cache_size, KiB), and written to the file once for
- * several commits (wal_autocheckpoint, pages). */
+ * several commits (wal_autocheckpoint, pages). Some distributions build SQLite so that it writes zeros over all that is
+ * deleted: each whole commit would read and write the pages of all stored messages once more. */
 static int configure(struct store *store)
 {
 	int error = 0;
@@ -137,7 +138,8 @@ static int configure(struct store *store)
 		error = database_execute(store->database, "PRAGMA journal_mode = WAL;"
 							  "PRAGMA synchronous = FULL;"
 							  "PRAGMA cache_size = -32768;"
-							  "PRAGMA wal_autocheckpoint = 4096");
+							  "PRAGMA wal_autocheckpoint = 4096;"
+							  "PRAGMA secure_delete = OFF");
 	return error;
 }
 

@@ -56,6 +56,7 @@ struct place {
 
 struct joining {
 	struct statement_set *set;
+	const struct collective_log *log;
 	const struct collective_log_kernel *kernels;
 	struct collective_log_call *calls;
 	struct place *of_kernels, *of_calls; /* own; sorted. Calls without a launch have none */
@@ -240,6 +241,24 @@ static int join_calls(struct joining *joining)
 	return error;
 }
 
+/* Returns the position up to which the commit drops the process's kernels; 0: none. It does so once in a chunk, because
+ * it reads all kernels that wait. */
+static uint64_t last_dropped(const struct collective_log_joins *state)
+{
+	const uint64_t last =
+		state->kernels > STORE_JOINS_ROOM ? state->kernels - STORE_JOINS_ROOM : 0;
+
+	return state->kernels / STORE_JOINS_CHUNK == state->saved / STORE_JOINS_CHUNK ? 0 : last;
+}
+
+/* Returns whether the commit deletes all kernels of the process, and counts none of them. */
+static bool forgets_kernels(const struct joining *joining, uint32_t process)
+{
+	const struct collective_log_joins *state = collective_log_joins(joining->log, process);
+
+	return state && state->ended && !last_dropped(state);
+}
+
 /* In the table's order, so that the same pages follow one another. */
 static int write_kernels(struct joining *joining)
 {
@@ -250,7 +269,7 @@ static int write_kernels(struct joining *joining)
 			&joining->kernels[joining->of_kernels[i].index];
 		const struct collective_gpu *gpu = &kernel->gpu;
 
-		if (is_last(joining, i))
+		if (is_last(joining, i) && !forgets_kernels(joining, kernel->process))
 			error = RUN(joining->set, PUT_KERNEL, NUMBER(kernel->process),
 				    NUMBER(kernel->correlation_id), NUMBER(kernel->position),
 				    NUMBER(gpu->start_ns), NUMBER(gpu->ns), NUMBER(gpu->device_id),
@@ -261,13 +280,12 @@ static int write_kernels(struct joining *joining)
 	return error;
 }
 
-/* Runs once in a chunk, because it reads all kernels that wait. */
 static int drop_oldest(struct statement_set *set, uint32_t process,
 		       const struct collective_log_joins *state)
 {
-	uint64_t last = state->kernels > STORE_JOINS_ROOM ? state->kernels - STORE_JOINS_ROOM : 0;
+	const uint64_t last = last_dropped(state);
 
-	if (!last || state->kernels / STORE_JOINS_CHUNK == state->saved / STORE_JOINS_CHUNK)
+	if (!last)
 		return 0;
 	int error = RUN(set, COUNT_DROPPED, NUMBER(process), NUMBER(last));
 	return error ? error : RUN(set, DROP, NUMBER(process), NUMBER(last));
@@ -294,7 +312,7 @@ static int end_commit(struct statement_set *set, const struct collective_log *lo
 int store_joins_write(struct statement_set *set, const struct collective_log *log,
 		      struct collective_log_call *calls, uint32_t nr_calls)
 {
-	struct joining joining = {.set = set, .calls = calls};
+	struct joining joining = {.set = set, .log = log, .calls = calls};
 
 	joining.kernels = collective_log_kernels(log, &joining.nr_kernels);
 	int error = sort(&joining, nr_calls);

@@ -17,12 +17,19 @@
 
 struct batch_decoder {
 	struct batch_rooms rooms; /* of the decoded structs */
+	msgpack_zone zone;        /* of msgpack-c's objects; empty between messages */
 	struct batch_fault fault;
 };
 
 struct batch_decoder *batch_decoder_create(void)
 {
-	return calloc(1, sizeof(struct batch_decoder));
+	struct batch_decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (decoder && !msgpack_zone_init(&decoder->zone, MSGPACK_ZONE_CHUNK_SIZE)) {
+		free(decoder);
+		return NULL;
+	}
+	return decoder;
 }
 
 void batch_decoder_destroy(struct batch_decoder *decoder)
@@ -30,6 +37,7 @@ void batch_decoder_destroy(struct batch_decoder *decoder)
 	if (!decoder)
 		return;
 	batch_rooms_fini(&decoder->rooms);
+	msgpack_zone_destroy(&decoder->zone);
 	free(decoder);
 }
 
@@ -296,27 +304,26 @@ static void read_message(struct batch_decoder *decoder, struct batch_reader *rea
 	read_body(decoder, reader, message);
 }
 
-/* Decodes a checked frame. msgpack-c only borrows strings and bins from the frame, and its tree of objects is freed
+/* Decodes a checked frame. msgpack-c only borrows strings and bins from the frame, and its tree of objects is emptied
  * here. So the message refers to the frame and to the rooms. */
 static void decode_checked(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 			   struct message *message)
 {
-	msgpack_unpacked unpacked;
-	msgpack_unpack_return result;
+	msgpack_object object;
 	size_t offset = 0;
+	const msgpack_unpack_return result =
+		msgpack_unpack((const char *)frame, size, &offset, &decoder->zone, &object);
 
-	msgpack_unpacked_init(&unpacked);
-	result = msgpack_unpack_next(&unpacked, (const char *)frame, size, &offset);
 	if (result == MSGPACK_UNPACK_NOMEM_ERROR)
 		batch_fault_set(&decoder->fault, -ENOMEM, "out of memory");
-	else if (result != MSGPACK_UNPACK_SUCCESS || unpacked.data.type != MSGPACK_OBJECT_ARRAY)
+	else if (result != MSGPACK_UNPACK_SUCCESS || object.type != MSGPACK_OBJECT_ARRAY)
 		batch_fault_set(&decoder->fault, -EBADMSG, "not MessagePack");
 	else
 		read_message(decoder,
-			     &(struct batch_reader){&decoder->fault, unpacked.data.via.array.ptr,
-						    unpacked.data.via.array.size},
+			     &(struct batch_reader){&decoder->fault, object.via.array.ptr,
+						    object.via.array.size},
 			     message);
-	msgpack_unpacked_destroy(&unpacked);
+	msgpack_zone_clear(&decoder->zone);
 }
 
 /* A frame is an array, whose first element is the type. */

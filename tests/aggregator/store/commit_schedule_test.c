@@ -309,9 +309,86 @@ static void a_whole_commit_comes_at_once_where_messages_are_in_no_other(void **s
 	assert_false(commit_schedule_tells_first(&other));
 }
 
+/* A whole commit has rows of each process, whatever has come. */
+static void many_processes_make_whole_commits_rarer(void **state)
+{
+	struct commit_schedule schedule = {
+		.changed = true, .whole_ns = 9000 * MS, .nr_processes = 1000};
+	const uint32_t rows = COMMIT_SCHEDULE_ROWS + 1000 * COMMIT_SCHEDULE_PROCESS_ROWS;
+
+	(void)state;
+	assert_false(commit_schedule_is_due(&schedule, 1, rows - 1));
+	assert_true(commit_schedule_is_due(&schedule, 1, rows));
+	assert_false(commit_schedule_is_whole(&schedule, 1, rows - 1));
+	assert_true(commit_schedule_is_whole(&schedule, 1, rows));
+	schedule.bytes = COMMIT_SCHEDULE_BYTES; /* that agents wait for */
+	assert_true(commit_schedule_is_due(&schedule, 1, 0));
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
+	commit_schedule_logged(&schedule, 1, false);
+	schedule.bytes = 1000 * COMMIT_SCHEDULE_PROCESS_BYTES - 1;
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
+	schedule.bytes++;
+	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
+	schedule.bytes += COMMIT_SCHEDULE_SPARE - 1;
+	assert_true(commit_schedule_takes_messages(&schedule));
+	schedule.bytes++;
+	assert_false(commit_schedule_takes_messages(&schedule));
+	commit_schedule_done(&schedule, 1, 0);
+	assert_int_equal(schedule.nr_processes, 1000);
+}
+
+static void a_commit_of_mostly_definitions_is_whole(void **state)
+{
+	struct commit_schedule schedule = {.changed = true,
+					   .whole_ns = 9000 * MS,
+					   .cpu_ns = COMMIT_SCHEDULE_LONG_MS * MS,
+					   .bytes = 2 * COMMIT_SCHEDULE_DEFINITIONS,
+					   .definition_bytes = COMMIT_SCHEDULE_DEFINITIONS};
+
+	(void)state;
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0)); /* half of it are others */
+	assert_true(commit_schedule_tells_first(&schedule));
+	commit_schedule_logged(&schedule, 1, false);
+	schedule.changed = true;
+	schedule.definition_bytes += 2;
+	schedule.bytes = 2;
+	assert_true(commit_schedule_is_whole(&schedule, 1, 0));
+	assert_false(commit_schedule_tells_first(&schedule));
+	commit_schedule_done(&schedule, 1, 0);
+	assert_int_equal(schedule.definition_bytes, 0);
+	schedule = (struct commit_schedule){.whole_ns = 9000 * MS,
+					    .bytes = COMMIT_SCHEDULE_DEFINITIONS - 1,
+					    .definition_bytes = COMMIT_SCHEDULE_DEFINITIONS - 1};
+	assert_false(commit_schedule_is_whole(&schedule, 1, 0));
+}
+
+/* Each of their commits is whole. */
+static void agents_that_end_together_share_a_commit(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+	const uint64_t next_ns = 100 * MS + COMMIT_SCHEDULE_HURRY_TIMES * 50 * MS;
+
+	(void)state;
+	schedule.hurry = true;
+	assert_true(commit_schedule_is_due(&schedule, 0, 0)); /* the first one does not wait */
+	commit_schedule_done(&schedule, 100 * MS, 50 * MS);
+	schedule.changed = schedule.hurry = true;
+	commit_schedule_date(&schedule, 120 * MS, 0);
+	assert_false(commit_schedule_is_due(&schedule, next_ns - 1, 0));
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), next_ns);
+	assert_true(commit_schedule_is_due(&schedule, next_ns, 0));
+	commit_schedule_done(&schedule, next_ns, 1000000 * MS);
+	schedule.changed = schedule.hurry = true;
+	assert_false(commit_schedule_is_due(&schedule, next_ns, 0));
+	assert_true(commit_schedule_is_due(&schedule, next_ns + COMMIT_SCHEDULE_APART_MS * MS, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_processes_make_whole_commits_rarer),
+		cmocka_unit_test(a_commit_of_mostly_definitions_is_whole),
+		cmocka_unit_test(agents_that_end_together_share_a_commit),
 		cmocka_unit_test(messages_are_stored_before_a_long_whole_commit),
 		cmocka_unit_test(after_a_long_whole_commit_messages_catch_up),
 		cmocka_unit_test(a_whole_commit_comes_at_once_where_messages_are_in_no_other),

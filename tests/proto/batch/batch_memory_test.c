@@ -22,10 +22,10 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
-msgpack_unpack_return __real_msgpack_unpack_next(msgpack_unpacked *result, const char *data,
-						 size_t length, size_t *offset);
-msgpack_unpack_return __wrap_msgpack_unpack_next(msgpack_unpacked *result, const char *data,
-						 size_t length, size_t *offset);
+msgpack_unpack_return __real_msgpack_unpack(const char *data, size_t length, size_t *offset,
+					    msgpack_zone *zone, msgpack_object *object);
+msgpack_unpack_return __wrap_msgpack_unpack(const char *data, size_t length, size_t *offset,
+					    msgpack_zone *zone, msgpack_object *object);
 
 static bool may_allocate(void)
 {
@@ -49,11 +49,11 @@ void *__wrap_realloc(void *memory, size_t size)
 	return may_allocate() ? __real_realloc(memory, size) : NULL;
 }
 
-msgpack_unpack_return __wrap_msgpack_unpack_next(msgpack_unpacked *result, const char *data,
-						 size_t length, size_t *offset)
+msgpack_unpack_return __wrap_msgpack_unpack(const char *data, size_t length, size_t *offset,
+					    msgpack_zone *zone, msgpack_object *object)
 {
 	return unpack_fails ? MSGPACK_UNPACK_NOMEM_ERROR
-			    : __real_msgpack_unpack_next(result, data, length, offset);
+			    : __real_msgpack_unpack(data, length, offset, zone, object);
 }
 
 static void creation_without_memory_gives_null(void **state)

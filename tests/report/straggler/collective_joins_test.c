@@ -161,8 +161,8 @@ static void a_kernel_that_was_asked_for_in_any_commit_is_marked(void **state)
 	send_call(2, 2);
 	job_commit();
 	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels WHERE asked"), 3);
-	assert_int_equal(
-		number_of("SELECT correlation_id FROM collective_kernels WHERE NOT asked"), 4);
+	assert_int_equal(number_of("SELECT correlation_id FROM collective_kernels WHERE NOT asked"),
+			 4);
 }
 
 static void a_commit_that_failed_comes_again_as_a_whole(void **state)
@@ -324,10 +324,25 @@ static void nothing_is_left_waiting_of_a_process_that_has_ended(void **state)
 	send_kernel("ncclDevKernel_A", 1, 1001, 5);
 	job_commit();
 	send_call(1, 1);
+	send_kernel("ncclDevKernel_A", 2, 1002, 5); /* comes and goes in one commit */
+	send_call(2, 2);
 	job_end(process);
 	job_commit();
 	assert_start(1, 1001);
+	assert_start(2, 1002);
 	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels"), 0);
+}
+
+static void the_oldest_kernels_are_counted_in_the_last_commit_too(void **state)
+{
+	(void)state;
+	begin();
+	for (uint32_t id = 1; id <= STORE_JOINS_ROOM + STORE_JOINS_CHUNK; id++)
+		send_kernel("ncclDevKernel_A", id, 1000 + id, 5);
+	job_end(process);
+	job_commit();
+	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels"), 0);
+	assert_int_equal(told_dropped(), STORE_JOINS_CHUNK);
 }
 
 static void processes_do_not_share_ids(void **state)
@@ -361,6 +376,7 @@ int main(void)
 		TEST(a_killed_aggregator_goes_on_where_it_was),
 		TEST(the_oldest_kernels_are_dropped_and_counted),
 		TEST(nothing_is_left_waiting_of_a_process_that_has_ended),
+		TEST(the_oldest_kernels_are_counted_in_the_last_commit_too),
 		TEST(processes_do_not_share_ids),
 	};
 
