@@ -32,7 +32,11 @@ static void hear(const struct peer *peer)
 {
 	struct agent_session *session = peer->session;
 
-	if (!session->ended && session->heard_ns < peer->heard_ns)
+	if (peer->heard_ns < session->heard_ns)
+		return; /* another connection of this agent is newer */
+	if (peer->has_said_ranks)
+		session->ranks_ended_ns = peer->ranks_ended_ns;
+	if (!session->ended)
 		session->heard_ns = peer->heard_ns;
 }
 

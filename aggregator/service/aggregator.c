@@ -86,6 +86,7 @@ static const struct profile_seen *see(const struct aggregator *aggregator,
 		return seen;
 	seen->heard = profile_agents_heard(open_profile_agents(profile), since_ns, links_since_ns,
 					   &seen->open);
+	seen->ranks_ns = profile_agents_ranks_ns(open_profile_agents(profile));
 	seen->links = profile->nodes ? node_profiles_links(profile->nodes) : 0;
 	return seen;
 }
@@ -94,7 +95,7 @@ static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	struct profile_set *profiles = &aggregator->profiles;
-	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
+	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0, ranks_ns = 0;
 
 	for (uint32_t i = 0; i < profile_set_count(profiles); i++) {
 		const struct profile_seen *seen = see(aggregator, profile_set_at(profiles, i));
@@ -102,11 +103,13 @@ static void publish_status(struct aggregator *aggregator)
 		agents += seen->links;
 		connected += seen->heard;
 		silent += seen->open - seen->heard;
+		ranks_ns = seen->ranks_ns > ranks_ns ? seen->ranks_ns : ranks_ns;
 	}
 	pthread_mutex_lock(&aggregator->lock);
 	aggregator->status.agents = agents;
 	aggregator->status.agents_connected = connected;
 	aggregator->status.agents_silent = silent;
+	aggregator->status.ranks_ns = ranks_ns;
 	aggregator->status.commits = profiles->commits;
 	aggregator->status.bad_frames = counts->bad_frames;
 	aggregator->status.refused = counts->refused;
@@ -307,9 +310,16 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 			const struct message_ping *ping)
 {
-	struct message pong = {.type = MESSAGE_PONG, .ping = *ping};
+	struct message pong = {.type = MESSAGE_PONG, .ping.token = ping->token};
+	const uint64_t ended_ns = ping->ended_ms < UINT64_MAX / NS_PER_MS
+					  ? ping->ended_ms * NS_PER_MS
+					  : UINT64_MAX;
+
+	peer->ranks_ended_ns =
+		ended_ns && ended_ns < peer->heard_ns ? peer->heard_ns - ended_ns : 0;
 
 	receiver_send(aggregator->receiver, peer, &pong);
+	peer->has_said_ranks = true;
 	peer->gap_reported = false;
 	peer->ack_due = peer->session != NULL;
 }

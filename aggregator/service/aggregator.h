@@ -73,6 +73,9 @@ struct aggregator_status {
 	 * each second. */
 	uint64_t agents_connected;
 	uint64_t agents_silent;     /* the other agents without a BYE */
+	/* CLOCK_MONOTONIC of the last word from a node whose ranks ran then, or when the last rank ended, as nodes
+	 * say; 0: no word */
+	uint64_t ranks_ns;
 	uint64_t launches, records; /* committed, or received and not yet committed */
 	uint64_t commits;
 	uint64_t bad_frames, refused;

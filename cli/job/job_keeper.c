@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "address_list.h"
+#include "end_budget.h"
 #include "leftovers.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
@@ -41,19 +42,18 @@
 #define LEFT_MS       2500  /* the same where nodes keep profiles of their own */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
-#define WRITE_MS      10000 /* limit for rank 0's wait for the last commit, and for the reports */
-#define BEAT_MS       500 /* from one word of life to the next, while rank 0 waits for other nodes */
-#define SILENT_MS                                                                                  \
-	2000 /* limit for rank 0's wait for such a word, where nodes keep their profiles */
+#define BEAT_MS       200   /* from one word of life to the next, while rank 0 waits for other nodes */
 #define NS_PER_MS   1000000u
 #define ENDPOINTS   2u
 #define ROUNDS_MAX  3   /* of the reports */
 #define WORD_ENDED  'e' /* from rank 0: the job has ended well */
 #define WORD_FAILED 'f' /* from rank 0: it has failed; a closed connection means the same */
-#define WORD_LIVES  'b' /* to rank 0: nodes have not ended yet */
+#define WORD_LIVES  'b' /* to rank 0: nodes have not ended yet; when ranks ran last follows (uint64_t) */
+#define WORD_NONE   'n' /* in place of a word: none has come */
 #define WORD_WRITES 'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
 #define WORD_DONE   'd' /* to rank 0: the profile is written, or another aggregator will */
 #define WORD_LEADS  'l' /* to the node that takes over: agents can find the aggregator */
+#define LIVES_SIZE  (1 + sizeof(uint64_t))
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
@@ -224,6 +224,16 @@ static void say(const struct job_keeper_process *process, char word)
 	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static void say_who_lives(const struct job_keeper_process *process)
+{
+	struct aggregator_status status;
+	char words[LIVES_SIZE] = {WORD_LIVES};
+
+	aggregator_status(process->aggregator, &status);
+	memcpy(words + 1, &status.ranks_ns, sizeof(status.ranks_ns));
+	(void)send(process->control, words, sizeof(words), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* Returns what rank 0's ending becomes meanwhile. */
 static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
 {
@@ -235,7 +245,7 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
 		if (since_ms >= beat_ms) {
-			say(process, WORD_LIVES);
+			say_who_lives(process);
 			beat_ms = since_ms + BEAT_MS;
 		}
 		if (since_ms < look_ms)
@@ -382,8 +392,7 @@ static int aggregate(void *argument, uint32_t round)
 	if (ending != ENDING_REPLACED)
 		ending = await_agents(process, ending);
 	own_rendezvous_remove(&process->rendezvous);
-	/* The nodes' profiles may be large, and rank 0 needs no word of life while they are written. */
-	if (process->options->folds_on_nodes && ending != ENDING_REPLACED)
+	if (ending != ENDING_REPLACED)
 		say(process, WORD_WRITES);
 	end(process, ending);
 	write_profile(process, ending == ENDING_REPLACED);
@@ -496,62 +505,58 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 					&keeper->group);
 }
 
-/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has said
- * nothing for long. */
-static char await_last_word(const struct job_keeper *keeper)
+/* Returns the keeper's last word before the time is over; 0: it has ended without one; WORD_NONE. */
+static char await_last_word(const struct job_keeper *keeper, job_keeper_told told, void *context)
 {
 	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
-	/* Where all is kept at one place, only the aggregator has it, and a last commit may take long. */
-	const uint64_t silent_ms = keeper->folds_on_nodes ? SILENT_MS : WRITE_MS;
-	const uint64_t waited_ms = (clock_now_ns() - keeper->ended_ns) / NS_PER_MS;
-	int timeout_ms = 0, r;
-	char word = WORD_LIVES;
+	uint64_t since_ns = keeper->ended_ns, ran_ns;
+	char words[LIVES_SIZE] = {WORD_NONE};
+	ssize_t size;
+	int r;
 
-	/* What came while this rank waited for its node is old. */
-	while (word == WORD_LIVES && (r = poll(&news, 1, 0)) > 0)
-		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
-			return 0;
-	if (waited_ms + 2 * BEAT_MS < silent_ms)
-		timeout_ms = (int)(silent_ms - waited_ms);
-	else
-		timeout_ms = 2 * BEAT_MS;
-	if (word == WORD_WRITES)
-		timeout_ms = WRITE_MS;
-	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
+	/* What came while this rank waited for its node is read even if the time is over. */
+	while (*words != WORD_DONE &&
+	       (r = poll(&news, 1,
+			 end_budget_timeout_ms(since_ns, END_BUDGET_MS, clock_now_ns()))) != 0) {
 		if (r < 0)
 			continue; /* EINTR */
-		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
+		size = recv(keeper->fd, words, sizeof(words), 0);
+		if (size <= 0)
 			return 0;
-		timeout_ms = word == WORD_WRITES ? WRITE_MS : (int)silent_ms;
+		if (*words != WORD_LIVES || size != LIVES_SIZE || keeper->failed)
+			continue;
+		memcpy(&ran_ns, words + 1, sizeof(ran_ns));
+		since_ns = ran_ns > keeper->ended_ns ? ran_ns : keeper->ended_ns;
+		if (told)
+			told(context, since_ns);
 	}
-	return word;
+	return *words;
 }
 
-void job_keeper_end(struct job_keeper *keeper, bool failed)
+void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns)
 {
 	const char word = failed ? WORD_FAILED : WORD_ENDED;
 
-	keeper->ended_ns = clock_now_ns();
+	keeper->ended_ns = ended_ns;
+	keeper->failed = failed;
 	/* The keeper of a replaced aggregator has ended, and its answer waits. */
 	if (keeper->fd >= 0)
 		(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
 }
 
-void job_keeper_await(struct job_keeper *keeper)
+/* What is said if the keeper's last word was this one. */
+static void say_what_is_left(const struct job_keeper *keeper, char last)
 {
-	if (keeper->fd < 0)
-		return;
-	const char last = await_last_word(keeper);
-
-	if (last == WORD_LIVES)
-		background_wake(keeper->group);
 	if (last == WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
-	else if (last == WORD_LIVES && !keeper->folds_on_nodes)
+	else if (last == WORD_LIVES)
+		log_notice("the aggregator goes on alone, because not all nodes have ended; "
+			   "flamegrid report reads the profile at any time");
+	else if (last == WORD_NONE && !keeper->folds_on_nodes)
 		log_warning("the aggregator does not answer: it goes on alone, and the profile has "
 			    "what it stores");
-	else if (last == WORD_LIVES)
+	else if (last == WORD_NONE)
 		log_warning("the aggregator does not answer: the nodes leave their profiles in the "
 			    "directory of the job's (flamegrid report reads them all)");
 	else if (!last && keeper->folds_on_nodes)
@@ -561,12 +566,17 @@ void job_keeper_await(struct job_keeper *keeper)
 	else if (!last)
 		log_warning("the aggregator was ended by somebody: the profile has what had come "
 			    "by then, and no reports (flamegrid report makes them)");
-	close(keeper->fd);
-	keeper->fd = -1;
 }
 
-void job_keeper_finish(struct job_keeper *keeper, bool failed)
+void job_keeper_await(struct job_keeper *keeper, job_keeper_told told, void *context)
 {
-	job_keeper_end(keeper, failed);
-	job_keeper_await(keeper);
+	if (keeper->fd < 0)
+		return;
+	const char last = await_last_word(keeper, told, context);
+
+	say_what_is_left(keeper, last);
+	if (last != WORD_DONE)
+		background_leave(keeper->group);
+	close(keeper->fd);
+	keeper->fd = -1;
 }

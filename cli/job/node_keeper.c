@@ -52,7 +52,7 @@ struct member {
 	bool leaves;
 	pid_t pid;         /* 0: the process is in a pid namespace that we cannot see */
 	uint64_t target;   /* the number of watches, then of passes, then of frames to wait for */
-	uint64_t drain_ns; /* time when the wait began */
+	uint64_t ended_ns; /* end of its processes, for which it waits since then */
 };
 
 struct node_keeper {
@@ -130,7 +130,7 @@ static void accept_members(struct node_keeper *keeper)
 static void hear_member(struct node_keeper *keeper, struct member *member)
 {
 	struct agent_status status;
-	char words[NODE_KEEPER_TASK_SIZE];
+	char words[NODE_KEEPER_TIME_SIZE];
 	int32_t task;
 	ssize_t size = recv(member->fd, words, sizeof(words), MSG_DONTWAIT);
 
@@ -150,12 +150,13 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 		agent_stopped(keeper->agent, task,
 			      words[0] == NODE_KEEPER_INTERRUPTED ? SIGINT : SIGTERM);
 	}
-	if (size != 1 || words[0] != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
+	if (size != NODE_KEEPER_TIME_SIZE || words[0] != NODE_KEEPER_DRAIN ||
+	    member->state != MEMBER_RUNS)
 		return;
 	agent_status(keeper->agent, &status);
 	member->state = MEMBER_WAITS_FOR_PASS;
 	member->target = status.passes + PASSES_TO_WAIT;
-	member->drain_ns = clock_now_ns();
+	memcpy(&member->ended_ns, words + 1, sizeof(member->ended_ns));
 }
 
 static int count_staying(const struct node_keeper *keeper)
@@ -224,7 +225,7 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 
 static bool is_late(const struct member *member, uint64_t ms)
 {
-	return clock_now_ns() - member->drain_ns >= ms * NS_PER_MS;
+	return clock_now_ns() >= member->ended_ns + ms * NS_PER_MS;
 }
 
 /* Returns whether the member's data will not be stored, or too late. */
@@ -363,6 +364,27 @@ static void look_for_aggregator(struct node_keeper *keeper)
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
+/* Tells the job's aggregator whether ranks of this node still run. */
+static void tell_end(struct node_keeper *keeper)
+{
+	uint64_t ended_ns = 0;
+
+	for (int i = 0; i < keeper->nr_members; i++) {
+		const struct member *member = &keeper->members[i];
+
+		if (!member->leaves && member->state <= MEMBER_RUNS)
+			ended_ns = UINT64_MAX;
+		else if (member->ended_ns > ended_ns)
+			ended_ns = member->ended_ns;
+	}
+	if (ended_ns == UINT64_MAX)
+		ended_ns = 0;
+	if (keeper->profile)
+		node_profile_ranks_ended(keeper->profile, ended_ns);
+	else
+		agent_ranks_ended(keeper->agent, ended_ns);
+}
+
 static void serve(struct node_keeper *keeper)
 {
 	bool waits = false;
@@ -379,6 +401,7 @@ static void serve(struct node_keeper *keeper)
 		accept_members(keeper);
 		hear_members(keeper);
 		waits = answer_members(keeper);
+		tell_end(keeper);
 	}
 }
 
@@ -470,28 +493,29 @@ static const char *find_job_directory(const struct node_keeper *keeper, char pat
 	return r == -ENAMETOOLONG ? NULL : path;
 }
 
-/* Returns when the last rank has begun to wait for us. */
+/* Returns the end of the last rank, for which the others may still wait. */
 static uint64_t waits_since_ns(const struct node_keeper *keeper)
 {
+	const uint64_t now_ns = clock_now_ns();
 	uint64_t since_ns = 0;
 
 	for (int i = 0; i < keeper->nr_members; i++)
-		if (keeper->members[i].drain_ns > since_ns)
-			since_ns = keeper->members[i].drain_ns;
-	return since_ns ? since_ns : clock_now_ns();
+		if (keeper->members[i].ended_ns > since_ns)
+			since_ns = keeper->members[i].ended_ns;
+	return since_ns && since_ns < now_ns ? since_ns : now_ns;
 }
 
 /* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
  * another is just being started. Returns how long the job's end may be held up for it. */
 static uint32_t follow_aggregator(struct node_keeper *keeper, uint64_t since_ns)
 {
-	const struct end_budget budget = {since_ns, END_BUDGET_MS - CONNECT_MS};
+	const struct end_budget budget = {since_ns, END_BUDGET_SEND_MS - CONNECT_MS};
 	const uint64_t now_ns = clock_now_ns();
 	const char *endpoint;
 	const struct key_set *keys;
 
 	if (keeper->profile && keeper->site)
-		return END_BUDGET_MS;
+		return END_BUDGET_SEND_MS;
 	if (!keeper->profile || !keeper->search.found)
 		return 0;
 	job_standby_await(&keeper->standby,
@@ -501,7 +525,19 @@ static uint32_t follow_aggregator(struct node_keeper *keeper, uint64_t since_ns)
 			log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 	} else if (is_lost(keeper, now_ns))
 		return 0; /* there is none */
-	return END_BUDGET_MS;
+	return END_BUDGET_SEND_MS;
+}
+
+/* The members wait for the job's profile, whose job has ended then. */
+static void say_writes(void *context, uint64_t since_ns)
+{
+	const struct node_keeper *keeper = context;
+	char words[NODE_KEEPER_TIME_SIZE] = {NODE_KEEPER_WRITES};
+
+	memcpy(words + 1, &since_ns, sizeof(since_ns));
+	for (int i = 0; i < keeper->nr_members; i++)
+		(void)send(keeper->members[i].fd, words, sizeof(words),
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void end(struct node_keeper *keeper)
@@ -510,6 +546,7 @@ static void end(struct node_keeper *keeper)
 	struct end_budget budget = {.since_ns = waits_since_ns(keeper)};
 	bool is_marked;
 
+	job_standby_end(&keeper->standby, keeper->lost_member, budget.since_ns);
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
@@ -522,9 +559,8 @@ static void end(struct node_keeper *keeper)
 	node_profile_finish(keeper->profile, found, is_marked, &budget);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
-	for (int i = 0; i < keeper->nr_members && job_standby_leads(&keeper->standby); i++)
-		say(&keeper->members[i], NODE_KEEPER_WRITES);
-	job_standby_finish(&keeper->standby, keeper->lost_member);
+	job_standby_end(&keeper->standby, keeper->lost_member, budget.since_ns);
+	job_standby_finish(&keeper->standby, say_writes, keeper);
 	for (int i = 0; i < keeper->nr_members; i++)
 		close(keeper->members[i].fd);
 }
@@ -579,7 +615,7 @@ static void keep(void *argument, int ready)
 		node_profile_agent_ended(keeper->profile);
 		agent_destroy(keeper->agent);
 		node_profile_finish(keeper->profile, NULL, false, &none);
-		job_standby_finish(&keeper->standby, true);
+		job_standby_finish(&keeper->standby, NULL, NULL);
 	}
 	free(keeper);
 }

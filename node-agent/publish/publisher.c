@@ -57,6 +57,8 @@ struct publisher {
 	struct order_inbox orders;
 	bool has_more;
 	uint64_t durable_seq; /* answer to a question (hello.asks) */
+	uint64_t ended_ns;    /* of publisher_ranks_ended() */
+	bool ended_changed;   /* the aggregator of this connection does not know it */
 	int failed;           /* -errno that stays */
 	char error[ERROR_MAX];
 };
@@ -78,6 +80,7 @@ static void begin_hello(struct publisher *publisher)
 {
 	publisher->state = STATE_HELLO;
 	publisher->hello_gap_ns = HELLO_MS * MS;
+	publisher->ended_changed = publisher->ended_ns != 0;
 }
 
 static int open_connection(struct publisher *publisher)
@@ -310,10 +313,17 @@ static int send_frames(struct publisher *publisher)
 static int send_ping(struct publisher *publisher)
 {
 	struct message message = {.type = MESSAGE_PING, .ping.token = publisher->now_ns};
+	const uint64_t ended_ns = publisher->ended_ns;
+
+	if (ended_ns)
+		message.ping.ended_ms =
+			ended_ns < publisher->now_ns ? (publisher->now_ns - ended_ns) / MS + 1 : 1;
 	int r = send_message(publisher, &message);
 
 	if (r >= 0)
 		publisher->pinged_ns = publisher->now_ns;
+	if (r == 1)
+		publisher->ended_changed = false;
 	return r < 0 ? r : 0;
 }
 
@@ -380,8 +390,10 @@ static int check_time(struct publisher *publisher)
 	/* ZeroMQ may have put HELLO into the pipe of a connection that was about to end. */
 	if (publisher->state == STATE_WAITING && publisher->now_ns >= publisher->hello_ns)
 		publisher->state = STATE_HELLO;
-	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
-	    publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)
+	if (publisher->state == STATE_WELCOMED &&
+	    (publisher->ended_changed ||
+	     (publisher->pinged_ns == 0 &&
+	      publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)))
 		return send_ping(publisher);
 	return 0;
 }
@@ -434,6 +446,12 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 	if (r && !publisher->failed)
 		fail(publisher, r, "%s", strerror(-r));
 	return r;
+}
+
+void publisher_ranks_ended(struct publisher *publisher, uint64_t ended_ns)
+{
+	publisher->ended_changed |= publisher->ended_ns != ended_ns;
+	publisher->ended_ns = ended_ns;
 }
 
 /* ---- the rest */

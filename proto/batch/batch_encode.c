@@ -238,6 +238,8 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 		batch_writer_uint(writer, message->ping.token);
+		if (message->ping.ended_ms)
+			batch_writer_uint(writer, message->ping.ended_ms);
 		break;
 	case MESSAGE_BYE:
 		batch_writer_seq(writer, message->bye.seq);
