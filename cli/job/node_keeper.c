@@ -32,7 +32,7 @@
 #define CONNECT_MS     300u /* of the end's time, the most until another aggregator answers */
 #define PASSES_TO_WAIT 2    /* a pass that runs may miss the last records */
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
-#define SITE_MS        1600        /* wait for a site's aggregator; a member waits longer */
+#define SITE_MS        1500        /* wait for a site's aggregator; a member waits longer */
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
