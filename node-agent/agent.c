@@ -41,7 +41,7 @@
 #define SYMBOLIZER_WAIT_MS 2000u
 #define LINKS_WAIT_MS      2000u
 #define CLOCK_MS           30000u
-#define PING_MS      500u /* by them rank 0 knows that ranks run (job_keeper.h) */
+#define PING_MS            500u /* by them rank 0 knows that ranks run (job_keeper.h) */
 
 static int on_module(void *context, const struct symbolizer_module *module)
 {

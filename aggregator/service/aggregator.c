@@ -42,7 +42,7 @@
 /* An agent that says nothing for so long is silent. A node that keeps its profile loses nothing if it is taken for
  * silent too early. Its link speaks each second. */
 #define SILENT_NS      5000000000u
-#define LINK_SILENT_NS 2000000000u
+#define LINK_SILENT_NS 1500000000u
 
 struct aggregator {
 	struct profile_set profiles;

@@ -7,8 +7,9 @@
 
 #define END_BUDGET_MS       1800u /* of the two seconds; a process needs some time to end */
 #define END_BUDGET_STORE_MS 1600u /* until all that the rank recorded is stored */
-#define END_BUDGET_SEND_MS  1400u /* until the job's aggregator has the node's profile, else it becomes a part */
-#define END_BUDGET_ROUND_MS 400u  /* of that, the least for the last round */
+#define END_BUDGET_SEND_MS                                                                         \
+	1400u /* until the job's aggregator has the node's profile, else it becomes a part */
+#define END_BUDGET_ROUND_MS 400u /* of that, the least for the last round */
 
 struct end_budget {
 	uint64_t since_ns; /* end of the rank's command, of clock_now_ns() */

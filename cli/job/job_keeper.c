@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "address_list.h"
-#include "end_budget.h"
+#include "keeper_word.h"
 #include "leftovers.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
@@ -42,19 +42,10 @@
 #define LEFT_MS       2500  /* the same where nodes keep profiles of their own */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
-#define BEAT_MS       200   /* from one word of life to the next, while rank 0 waits for other nodes */
-#define NS_PER_MS   1000000u
-#define ENDPOINTS   2u
-#define ROUNDS_MAX  3   /* of the reports */
-#define WORD_ENDED  'e' /* from rank 0: the job has ended well */
-#define WORD_FAILED 'f' /* from rank 0: it has failed; a closed connection means the same */
-#define WORD_LIVES  'b' /* to rank 0: nodes have not ended yet; when ranks ran last follows (uint64_t) */
-#define WORD_NONE   'n' /* in place of a word: none has come */
-#define WORD_WRITES 'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
-#define WORD_DONE   'd' /* to rank 0: the profile is written, or another aggregator will */
-#define WORD_LEADS  'l' /* to the node that takes over: agents can find the aggregator */
-#define LIVES_SIZE  (1 + sizeof(uint64_t))
-
+#define BEAT_MS       200 /* from one word of life to the next, while rank 0 waits for other nodes */
+#define NS_PER_MS     1000000u
+#define ENDPOINTS     2u
+#define ROUNDS_MAX    3 /* of the reports */
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
 	bool started; /* agents can find the aggregator, so a restart makes sense */
@@ -190,7 +181,7 @@ enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
 static enum ending await_rank_0(const struct job_keeper_process *process)
 {
 	struct pollfd news = {.fd = process->control, .events = POLLIN};
-	char word = WORD_FAILED;
+	char word = KEEPER_WORD_FAILED;
 	ssize_t size;
 
 	while (poll(&news, 1, REPLACED_MS) <= 0)
@@ -199,7 +190,7 @@ static enum ending await_rank_0(const struct job_keeper_process *process)
 	do
 		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
 	while (size < 0 && errno == EINTR);
-	return size == sizeof(word) && word == WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
+	return size == sizeof(word) && word == KEEPER_WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
 }
 
 /* Returns whether all expected agents have come and said goodbye. */
@@ -224,14 +215,30 @@ static void say(const struct job_keeper_process *process, char word)
 	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void say_who_lives(const struct job_keeper_process *process)
+static void count_lives(const struct job_keeper_process *process, struct keeper_lives *lives)
 {
+	const int32_t nr_nodes = process->options->step->nr_nodes;
 	struct aggregator_status status;
-	char words[LIVES_SIZE] = {WORD_LIVES};
 
 	aggregator_status(process->aggregator, &status);
-	memcpy(words + 1, &status.ranks_ns, sizeof(status.ranks_ns));
-	(void)send(process->control, words, sizeof(words), MSG_NOSIGNAL | MSG_DONTWAIT);
+	*lives = (struct keeper_lives){.word = KEEPER_WORD_LIVES,
+				       .took_over = process->lost != NULL};
+	lives->nr_agents = status.agents;
+	lives->nr_silent = status.agents_connected + status.agents_silent;
+	lives->ran_ns = status.ranks_ns;
+	if (nr_nodes == JOB_STEP_UNKNOWN)
+		return;
+	lives->nr_nodes = (uint32_t)nr_nodes;
+	if (status.agents < lives->nr_nodes)
+		lives->nr_absent = lives->nr_nodes - (uint32_t)status.agents;
+}
+
+static void say_who_lives(const struct job_keeper_process *process)
+{
+	struct keeper_lives lives;
+
+	count_lives(process, &lives);
+	(void)send(process->control, &lives, sizeof(lives), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Returns what rank 0's ending becomes meanwhile. */
@@ -257,25 +264,11 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 	return is_replaced(process) ? ENDING_REPLACED : ending;
 }
 
-static void say_who_is_missing(const struct job_keeper_process *process)
+static void say_strangers(const struct job_keeper_process *process)
 {
 	struct aggregator_status status;
-	int32_t nr_nodes = process->options->step->nr_nodes;
 
 	aggregator_status(process->aggregator, &status);
-	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes && process->lost)
-		log_warning("%llu of %d nodes did not come to this aggregator, which took over: "
-			    "what they recorded is in the profile as far as they sent it before",
-			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
-	else if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
-		log_warning("%llu of %d nodes did not join: their GPU work is not in the profile",
-			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
-	else if (status.agents == 0)
-		log_warning("no node has joined");
-	const uint64_t silent = status.agents_connected + status.agents_silent;
-	if (silent)
-		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",
-			    (unsigned long long)silent, silent == 1 ? "" : "s");
 	if (status.strangers)
 		log_warning("%llu connections without this job's keys were turned away",
 			    (unsigned long long)status.strangers);
@@ -327,7 +320,7 @@ static bool write_reports(struct job_keeper_process *process)
 /* Says that agents can find the aggregator. */
 static void say_ready(const struct job_keeper_process *process)
 {
-	const char word = WORD_LEADS;
+	const char word = KEEPER_WORD_LEADS;
 
 	if (!process->lost) {
 		background_ready(process->ready);
@@ -345,24 +338,29 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	char word;
 
 	process->past->writes = !is_anothers;
-	say(process, WORD_WRITES);
+	say(process, KEEPER_WORD_WRITES);
 	/* What a lost aggregator has written stays, too. */
 	bool keeps = is_deleted || is_anothers || write_reports(process) || process->lost;
 	output_dir_close(&process->output, keeps);
 	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
-	say(process, WORD_DONE);
+	say(process, KEEPER_WORD_DONE);
 }
 
 /* Ends the aggregator. */
 static void end(struct job_keeper_process *process, enum ending ending)
 {
+	struct keeper_lives lives;
+
 	if (ending == ENDING_REPLACED)
 		log_notice("another node has taken this aggregator for lost, and has started one "
 			   "that writes the profile");
-	else
-		say_who_is_missing(process);
+	else {
+		count_lives(process, &lives);
+		keeper_word_say_missing(&lives);
+		say_strangers(process);
+	}
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
@@ -393,7 +391,7 @@ static int aggregate(void *argument, uint32_t round)
 		ending = await_agents(process, ending);
 	own_rendezvous_remove(&process->rendezvous);
 	if (ending != ENDING_REPLACED)
-		say(process, WORD_WRITES);
+		say(process, KEEPER_WORD_WRITES);
 	end(process, ending);
 	write_profile(process, ending == ENDING_REPLACED);
 	return 0;
@@ -505,37 +503,9 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 					&keeper->group);
 }
 
-/* Returns the keeper's last word before the time is over; 0: it has ended without one; WORD_NONE. */
-static char await_last_word(const struct job_keeper *keeper, job_keeper_told told, void *context)
-{
-	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
-	uint64_t since_ns = keeper->ended_ns, ran_ns;
-	char words[LIVES_SIZE] = {WORD_NONE};
-	ssize_t size;
-	int r;
-
-	/* What came while this rank waited for its node is read even if the time is over. */
-	while (*words != WORD_DONE &&
-	       (r = poll(&news, 1,
-			 end_budget_timeout_ms(since_ns, END_BUDGET_MS, clock_now_ns()))) != 0) {
-		if (r < 0)
-			continue; /* EINTR */
-		size = recv(keeper->fd, words, sizeof(words), 0);
-		if (size <= 0)
-			return 0;
-		if (*words != WORD_LIVES || size != LIVES_SIZE || keeper->failed)
-			continue;
-		memcpy(&ran_ns, words + 1, sizeof(ran_ns));
-		since_ns = ran_ns > keeper->ended_ns ? ran_ns : keeper->ended_ns;
-		if (told)
-			told(context, since_ns);
-	}
-	return *words;
-}
-
 void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns)
 {
-	const char word = failed ? WORD_FAILED : WORD_ENDED;
+	const char word = failed ? KEEPER_WORD_FAILED : KEEPER_WORD_ENDED;
 
 	keeper->ended_ns = ended_ns;
 	keeper->failed = failed;
@@ -544,38 +514,16 @@ void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns)
 		(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
 }
 
-/* What is said if the keeper's last word was this one. */
-static void say_what_is_left(const struct job_keeper *keeper, char last)
-{
-	if (last == WORD_WRITES)
-		log_notice("the reports are still being written; flamegrid report reads the "
-			   "profile at any time");
-	else if (last == WORD_LIVES)
-		log_notice("the aggregator goes on alone, because not all nodes have ended; "
-			   "flamegrid report reads the profile at any time");
-	else if (last == WORD_NONE && !keeper->folds_on_nodes)
-		log_warning("the aggregator does not answer: it goes on alone, and the profile has "
-			    "what it stores");
-	else if (last == WORD_NONE)
-		log_warning("the aggregator does not answer: the nodes leave their profiles in the "
-			    "directory of the job's (flamegrid report reads them all)");
-	else if (!last && keeper->folds_on_nodes)
-		log_warning("the aggregator was ended by somebody: another node starts one, or "
-			    "the nodes leave their profiles in the directory of the job's "
-			    "(flamegrid report reads them all)");
-	else if (!last)
-		log_warning("the aggregator was ended by somebody: the profile has what had come "
-			    "by then, and no reports (flamegrid report makes them)");
-}
-
-void job_keeper_await(struct job_keeper *keeper, job_keeper_told told, void *context)
+void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *context)
 {
 	if (keeper->fd < 0)
 		return;
-	const char last = await_last_word(keeper, told, context);
+	struct keeper_lives lives = {.word = KEEPER_WORD_NONE};
+	const char last = keeper_word_await(keeper->fd, keeper->ended_ns, keeper->failed, &lives,
+					    told, context);
 
-	say_what_is_left(keeper, last);
-	if (last != WORD_DONE)
+	keeper_word_say_left(last, &lives, keeper->folds_on_nodes);
+	if (last != KEEPER_WORD_DONE)
 		background_leave(keeper->group);
 	close(keeper->fd);
 	keeper->fd = -1;

@@ -232,7 +232,7 @@ void job_standby_end(struct job_standby *standby, bool failed, uint64_t ended_ns
 	job_keeper_end(&standby->keeper, failed, ended_ns);
 }
 
-void job_standby_finish(struct job_standby *standby, job_keeper_told told, void *context)
+void job_standby_finish(struct job_standby *standby, keeper_word_told told, void *context)
 {
 	if (standby->ended)
 		job_keeper_await(&standby->keeper, told, context);

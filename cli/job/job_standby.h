@@ -40,6 +40,6 @@ void job_standby_await(struct job_standby *standby, uint32_t timeout_ms);
 void job_standby_end(struct job_standby *standby, bool failed, uint64_t ended_ns);
 
 /* Ends the process. If this node has the aggregator, it waits as job_keeper_await(). */
-void job_standby_finish(struct job_standby *standby, job_keeper_told told, void *context);
+void job_standby_finish(struct job_standby *standby, keeper_word_told told, void *context);
 
 #endif

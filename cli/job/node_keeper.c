@@ -17,6 +17,7 @@
 #include "end_budget.h"
 #include "job_standby.h"
 #include "leftovers.h"
+#include "node_members.h"
 #include "node_profile.h"
 #include "rendezvous_search.h"
 
@@ -36,24 +37,6 @@
 #define LOST_NS        1000000000u /* from the loss of the aggregator to the look for another */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
-
-enum member_state {
-	MEMBER_COMES,
-	MEMBER_BRINGS_TASK,
-	MEMBER_RUNS,
-	MEMBER_WAITS_FOR_PASS,
-	MEMBER_WAITS_FOR_ACK,
-	MEMBER_ANSWERED
-};
-
-struct member {
-	int fd;
-	enum member_state state;
-	bool leaves;
-	pid_t pid;         /* 0: the process is in a pid namespace that we cannot see */
-	uint64_t target;   /* the number of watches, then of passes, then of frames to wait for */
-	uint64_t ended_ns; /* end of its processes, for which it waits since then */
-};
 
 struct node_keeper {
 	struct step_dir dir;
@@ -78,14 +61,6 @@ struct node_keeper {
 };
 
 /* ---- members */
-
-static pid_t pid_of(int fd)
-{
-	struct ucred credentials = {0};
-	socklen_t size = sizeof(credentials);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) ? 0 : credentials.pid;
-}
 
 static void watch(struct node_keeper *keeper, const struct member *member,
 		  enum bpf_source_watch what)
@@ -120,7 +95,7 @@ static void accept_members(struct node_keeper *keeper)
 	       (fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		struct member *member = &keeper->members[keeper->nr_members++];
 
-		*member = (struct member){.fd = fd, .pid = pid_of(fd)};
+		*member = (struct member){.fd = fd, .pid = node_members_pid(fd)};
 		watch(keeper, member, BPF_SOURCE_WATCH_CHILDREN);
 		member->target = keeper->nr_watches;
 		keeper->had_members = true;
@@ -159,22 +134,13 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 	memcpy(&member->ended_ns, words + 1, sizeof(member->ended_ns));
 }
 
-static int count_staying(const struct node_keeper *keeper)
-{
-	int count = 0;
-
-	for (int i = 0; i < keeper->nr_members; i++)
-		count += !keeper->members[i].leaves;
-	return count;
-}
-
 /* Lets leaving members go. The last ones stay connected, because they wait until all work is done. */
 static void hear_members(struct node_keeper *keeper)
 {
 	for (int i = 0; i < keeper->nr_members; i++)
 		if (!keeper->members[i].leaves)
 			hear_member(keeper, &keeper->members[i]);
-	if (count_staying(keeper) == 0)
+	if (node_members_staying(keeper->members, keeper->nr_members) == 0)
 		return;
 	for (int i = 0; i < keeper->nr_members;) {
 		if (!keeper->members[i].leaves) {
@@ -367,18 +333,8 @@ static void look_for_aggregator(struct node_keeper *keeper)
 /* Tells the job's aggregator whether ranks of this node still run. */
 static void tell_end(struct node_keeper *keeper)
 {
-	uint64_t ended_ns = 0;
+	const uint64_t ended_ns = node_members_ended_ns(keeper->members, keeper->nr_members);
 
-	for (int i = 0; i < keeper->nr_members; i++) {
-		const struct member *member = &keeper->members[i];
-
-		if (!member->leaves && member->state <= MEMBER_RUNS)
-			ended_ns = UINT64_MAX;
-		else if (member->ended_ns > ended_ns)
-			ended_ns = member->ended_ns;
-	}
-	if (ended_ns == UINT64_MAX)
-		ended_ns = 0;
 	if (keeper->profile)
 		node_profile_ranks_ended(keeper->profile, ended_ns);
 	else
@@ -389,7 +345,7 @@ static void serve(struct node_keeper *keeper)
 {
 	bool waits = false;
 
-	while (!keeper->had_members || count_staying(keeper)) {
+	while (!keeper->had_members || node_members_staying(keeper->members, keeper->nr_members)) {
 		int timeout_ms = keeper->site ? -1 : rendezvous_search_wait_ms(&keeper->search);
 
 		if (keeper->profile && timeout_ms < 0)
@@ -412,7 +368,7 @@ static bool close_doors(struct node_keeper *keeper)
 		return true; /* without the directory no process can join */
 	accept_members(keeper);
 	hear_members(keeper);
-	if (count_staying(keeper)) {
+	if (node_members_staying(keeper->members, keeper->nr_members)) {
 		step_dir_unlock(&keeper->dir);
 		return false;
 	}
@@ -493,18 +449,6 @@ static const char *find_job_directory(const struct node_keeper *keeper, char pat
 	return r == -ENAMETOOLONG ? NULL : path;
 }
 
-/* Returns the end of the last rank, for which the others may still wait. */
-static uint64_t waits_since_ns(const struct node_keeper *keeper)
-{
-	const uint64_t now_ns = clock_now_ns();
-	uint64_t since_ns = 0;
-
-	for (int i = 0; i < keeper->nr_members; i++)
-		if (keeper->members[i].ended_ns > since_ns)
-			since_ns = keeper->members[i].ended_ns;
-	return since_ns && since_ns < now_ns ? since_ns : now_ns;
-}
-
 /* The last of the profile goes to the step's aggregator of now, also where the loss of ours has not been noticed, or
  * another is just being started. Returns how long the job's end may be held up for it. */
 static uint32_t follow_aggregator(struct node_keeper *keeper, uint64_t since_ns)
@@ -543,7 +487,8 @@ static void say_writes(void *context, uint64_t since_ns)
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
-	struct end_budget budget = {.since_ns = waits_since_ns(keeper)};
+	struct end_budget budget = {.since_ns = node_members_waits_since_ns(
+					    keeper->members, keeper->nr_members, clock_now_ns())};
 	bool is_marked;
 
 	job_standby_end(&keeper->standby, keeper->lost_member, budget.since_ns);

@@ -133,10 +133,9 @@ void node_member_drain(struct node_member *member, uint64_t ended_ns,
 	/* A keeper that was killed may have left words. */
 	memcpy(words + 1, &ended_ns, sizeof(ended_ns));
 	(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
-	heard = hear_more(
-		member,
-		end_budget_timeout_ms(ended_ns, END_BUDGET_STORE_MS, clock_now_ns()),
-		&answer->is_gone, answer->place);
+	heard = hear_more(member,
+			  end_budget_timeout_ms(ended_ns, END_BUDGET_STORE_MS, clock_now_ns()),
+			  &answer->is_gone, answer->place);
 	answer->stored = heard == NODE_KEEPER_STORED;
 	answer->said = heard == NODE_KEEPER_SAID;
 }

@@ -87,8 +87,9 @@ void step_run_finish(struct step_run *run, bool failed)
 		log_notice("the profile is with the aggregator at %s, which has not said where",
 			   run->site_endpoint);
 	if (!node_member_leave(&run->member, ended_ns) && run->folds_on_nodes)
-		log_notice("the profile of this node goes on alone to the job's: until it is there, "
-			   "it is in its directory, flamegrid-node-… (--spool, else $TMPDIR or "
-			   "/tmp), and flamegrid merge adds it");
+		log_notice(
+			"the profile of this node goes on alone to the job's: until it is there, "
+			"it is in its directory, flamegrid-node-… (--spool, else $TMPDIR or "
+			"/tmp), and flamegrid merge adds it");
 	job_keeper_await(&run->aggregator, NULL, NULL);
 }

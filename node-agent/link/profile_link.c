@@ -54,7 +54,7 @@ struct profile_link {
 	uint64_t began_ns;           /* the last round */
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
-	uint64_t ended_ns;           /* of profile_link_ranks_ended() */
+	uint64_t ended_ns; /* of profile_link_ranks_ended() */
 	bool has_sent_all, problem_said;
 	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
