@@ -327,6 +327,15 @@ static int send_ping(struct publisher *publisher)
 	return r < 0 ? r : 0;
 }
 
+/* Also before WELCOME, for which an aggregator with a full disk makes us wait. */
+static int tell_end(struct publisher *publisher)
+{
+	return publisher->ended_changed && (publisher->state == STATE_WAITING ||
+					    publisher->state == STATE_WELCOMED)
+		       ? send_ping(publisher)
+		       : 0;
+}
+
 /* Sends clock questions and results, and drops them if there is no room. */
 static int send_clock(struct publisher *publisher)
 {
@@ -390,10 +399,8 @@ static int check_time(struct publisher *publisher)
 	/* ZeroMQ may have put HELLO into the pipe of a connection that was about to end. */
 	if (publisher->state == STATE_WAITING && publisher->now_ns >= publisher->hello_ns)
 		publisher->state = STATE_HELLO;
-	if (publisher->state == STATE_WELCOMED &&
-	    (publisher->ended_changed ||
-	     (publisher->pinged_ns == 0 &&
-	      publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)))
+	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
+	    publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)
 		return send_ping(publisher);
 	return 0;
 }
@@ -438,6 +445,8 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 			r = check_time(publisher);
 		if (r == 0 && publisher->state == STATE_HELLO)
 			r = send_hello(publisher);
+		if (r == 0)
+			r = tell_end(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
 			r = send_frames(publisher)
 				?: send_clock(publisher) ?: send_taken(publisher);
