@@ -1,7 +1,6 @@
 #include "publisher.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,17 +63,6 @@ struct publisher {
 };
 
 /* ---- connection */
-
-static int fail(struct publisher *publisher, int r, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(publisher->error, sizeof(publisher->error), format, arguments);
-	va_end(arguments);
-	publisher->failed = r;
-	return r;
-}
 
 static void begin_hello(struct publisher *publisher)
 {
@@ -428,8 +416,10 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 				?: send_clock(publisher) ?: send_taken(publisher);
 		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
-	if (r && !publisher->failed)
-		fail(publisher, r, "%s", strerror(-r));
+	if (r && !publisher->failed) {
+		publisher->failed = r;
+		snprintf(publisher->error, sizeof(publisher->error), "%s", strerror(-r));
+	}
 	return r;
 }
 
