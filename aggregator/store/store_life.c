@@ -11,7 +11,7 @@
 	"SELECT CASE WHEN count(*) > sum(closed IN (1, 2)) THEN 0"                                 \
 	" WHEN sum(closed = 2) > 0 THEN 2 ELSE 1 END FROM writers"
 
-/* The writers that are parts of nodes: of how many, and of which job by its processes. 0: they tell none, or several. */
+/* The writers that are parts of nodes: of how many, and of which job by their processes. 0: none, or several. */
 #define PARTS                                                                                      \
 	"parts AS (SELECT id, -nodes AS n, coalesce(known, 0) AS job FROM writers LEFT JOIN"       \
 	" (SELECT writer AS author, CASE WHEN min(job) = max(job) THEN max(job) ELSE 0 END"        \
