@@ -46,6 +46,7 @@
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
 #define ROUNDS_MAX    3 /* of the reports */
+
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
 	bool started; /* agents can find the aggregator, so a restart makes sense */
@@ -523,7 +524,7 @@ void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *co
 					    told, context);
 
 	keeper_word_say_left(last, &lives, keeper->folds_on_nodes);
-	if (last != KEEPER_WORD_DONE)
+	if (last && last != KEEPER_WORD_DONE)
 		background_leave(keeper->group);
 	close(keeper->fd);
 	keeper->fd = -1;
