@@ -58,8 +58,8 @@ uint64_t profile_agents_ranks_ns(struct profile_agents agents)
 
 		if (!session)
 			continue;
-		const uint64_t ran_ns = session->ranks_ended_ns ? session->ranks_ended_ns
-								: session->heard_ns;
+		const uint64_t ran_ns =
+			session->ranks_ended_ns ? session->ranks_ended_ns : session->heard_ns;
 		last_ns = ran_ns > last_ns ? ran_ns : last_ns;
 	}
 	return last_ns;

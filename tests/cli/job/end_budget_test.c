@@ -18,7 +18,10 @@ static void the_last_round_always_has_some_time(void **state)
 	const struct end_budget budget = {.since_ns = SECOND, .limit_ms = END_BUDGET_MS};
 
 	(void)state;
-	assert_int_equal(end_budget_left_ms(&budget, SECOND + (END_BUDGET_MS - END_BUDGET_ROUND_MS) * 1000000ull), END_BUDGET_ROUND_MS);
+	assert_int_equal(
+		end_budget_left_ms(&budget,
+				   SECOND + (END_BUDGET_MS - END_BUDGET_ROUND_MS) * 1000000ull),
+		END_BUDGET_ROUND_MS);
 	assert_int_equal(end_budget_left_ms(&budget, 100 * SECOND), END_BUDGET_ROUND_MS);
 }
 
