@@ -23,7 +23,7 @@
 
 #define OWN_PREFIX      "FLAMEGRID_"
 #define READY_MS        25000 /* two keepers start, each within ten seconds */
-#define END_S           75    /* `run` waits at most a minute for other nodes */
+#define END_S           63    /* `run` waits at most a minute for other nodes, and two seconds */
 #define LOOK_MS         100
 #define ENVIRONMENT_MAX 65536u
 #define WORD_ENDED      'e' /* from the plugin: the task has ended well */

@@ -41,6 +41,7 @@
 #define SYMBOLIZER_WAIT_MS 2000u
 #define LINKS_WAIT_MS      2000u
 #define CLOCK_MS           30000u
+#define PING_MS            500u /* by them rank 0 knows that ranks run (job_keeper.h) */
 
 static int on_module(void *context, const struct symbolizer_module *module)
 {
@@ -110,6 +111,12 @@ int agent_stopped(struct agent *agent, int32_t rank, int signal)
 	return r;
 }
 
+void agent_ranks_ended(struct agent *agent, uint64_t ended_ns)
+{
+	agent_exchange_ranks_ended(&agent->exchange, ended_ns);
+	event_loop_wake(agent->loop);
+}
+
 void agent_status(struct agent *agent, struct agent_status *status)
 {
 	agent_exchange_status(&agent->exchange, status);
@@ -144,6 +151,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 		.keys = options->keys,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
 		.clock_ms = CLOCK_MS,
+		.ping_ms = PING_MS,
 	};
 	struct agent_hello hello;
 	int r = agent_hello_init(&hello, options->node_name);

@@ -87,6 +87,9 @@ int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
  * -EAGAIN: too many at once. */
 int agent_stopped(struct agent *agent, int32_t rank, int signal);
 
+/* As publisher_ranks_ended(); any thread, also while the loop runs. */
+void agent_ranks_ended(struct agent *agent, uint64_t ended_ns);
+
 /* A consistent copy; any thread. */
 void agent_status(struct agent *agent, struct agent_status *status);
 

@@ -32,6 +32,13 @@ void agent_exchange_command(struct agent_exchange *exchange,
 	pthread_mutex_unlock(&exchange->lock);
 }
 
+void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_ns)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->ranks_ended_ns = ended_ns;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
 			    const struct key_set *keys)
 {
@@ -121,12 +128,13 @@ void agent_exchange_status(struct agent_exchange *exchange, struct agent_status 
 }
 
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,
-			 bool *stop)
+			 bool *stop, uint64_t *ended_ns)
 {
 	pthread_mutex_lock(&exchange->lock);
 	bool has_command = exchange->has_command;
 	*command = exchange->command;
 	*stop = exchange->stop;
+	*ended_ns = exchange->ranks_ended_ns;
 	exchange->has_command = false;
 	pthread_mutex_unlock(&exchange->lock);
 	return has_command;

@@ -32,6 +32,7 @@ struct agent_exchange {
 		int signal;
 	} stops[AGENT_EXCHANGE_STOPS];
 	uint32_t nr_stops;
+	uint64_t ranks_ended_ns; /* of agent_ranks_ended() */
 	struct agent_status status;
 };
 
@@ -43,6 +44,8 @@ void agent_exchange_stop(struct agent_exchange *exchange);
 void agent_exchange_command(struct agent_exchange *exchange,
 			    const struct record_ring_command *command);
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status);
+
+void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_ns);
 
 /* Takes endpoint; keys are copied, NULL: none. */
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
@@ -66,9 +69,9 @@ int agent_exchange_stopped(struct agent_exchange *exchange, int32_t rank, int si
 bool agent_exchange_take_stop(struct agent_exchange *exchange, int32_t *rank, int *signal);
 
 /* For the loop: takes the command, if there is one, and returns whether. *stop: the loop has to stop; this stays true.
- */
+ * *ended_ns: of agent_ranks_ended(), as it is now. */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,
-			 bool *stop);
+			 bool *stop, uint64_t *ended_ns);
 void agent_exchange_publish(struct agent_exchange *exchange, const struct agent_status *status);
 
 #endif

@@ -74,10 +74,12 @@ static void take_stops(struct agent *agent)
 static bool take_wishes(struct agent *agent)
 {
 	struct record_ring_command command;
+	uint64_t ended_ns;
 	bool stop;
 
-	if (agent_exchange_take(&agent->exchange, &command, &stop))
+	if (agent_exchange_take(&agent->exchange, &command, &stop, &ended_ns))
 		guest_control_command(agent->control, &command);
+	publisher_ranks_ended(agent->publisher, ended_ns);
 	return stop;
 }
 

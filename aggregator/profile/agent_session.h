@@ -50,6 +50,8 @@ struct agent_session {
 	uint64_t spoke_ns; /* CLOCK_REALTIME of the last message that was applied; 0: not known */
 	uint64_t
 		heard_ns; /* CLOCK_MONOTONIC of the last message; 0: none since the session was loaded */
+	uint64_t
+		ranks_ended_ns; /* CLOCK_MONOTONIC, as the last PING said; 0: ranks run, or it is not known */
 	struct session_control { /* the agent's last command (control_service.h) */
 		uint64_t token;
 		uint32_t state, nr_processes;

@@ -5,6 +5,8 @@
 
 #include "aggregator/profile/agent_session.h"
 
+#define NS_PER_MS 1000000u
+
 static uint32_t round_ms_of(const struct peer *peer)
 {
 	return peer->session->folds && peer->profile ? node_profiles_round_ms(peer->profile->nodes)
@@ -28,11 +30,28 @@ void ack_sender_one(struct receiver *receiver, struct peer *peer)
 	}
 }
 
+void ack_sender_pong(struct receiver *receiver, struct peer *peer, const struct message_ping *ping)
+{
+	const struct message pong = {.type = MESSAGE_PONG, .ping.token = ping->token};
+	const uint64_t ended_ms = ping->ended_ms;
+	const bool has_ended = ended_ms && ended_ms < peer->heard_ns / NS_PER_MS;
+
+	peer->ranks_ended_ns = has_ended ? peer->heard_ns - ended_ms * NS_PER_MS : 0;
+	peer->has_said_ranks = true;
+	receiver_send(receiver, peer, &pong);
+	peer->gap_reported = false;
+	peer->ack_due = peer->session != NULL;
+}
+
 static void hear(const struct peer *peer)
 {
 	struct agent_session *session = peer->session;
 
-	if (!session->ended && session->heard_ns < peer->heard_ns)
+	if (peer->heard_ns < session->heard_ns)
+		return; /* another connection of this agent is newer */
+	if (peer->has_said_ranks)
+		session->ranks_ended_ns = peer->ranks_ended_ns;
+	if (!session->ended)
 		session->heard_ns = peer->heard_ns;
 }
 

@@ -15,6 +15,9 @@ struct open_profile;
 /* Sends an ACK to a peer, which has a session. */
 void ack_sender_one(struct receiver *receiver, struct peer *peer);
 
+/* Answers a PING. Its sender may have missed messages, so they are sent again. */
+void ack_sender_pong(struct receiver *receiver, struct peer *peer, const struct message_ping *ping);
+
 /* Sends an ACK to all peers whose profile is here (open_profile.h), and for which there is news, or which may have
  * missed it. Tells their sessions when they were heard. */
 void ack_sender_all(struct receiver *receiver);

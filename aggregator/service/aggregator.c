@@ -42,7 +42,7 @@
 /* An agent that says nothing for so long is silent. A node that keeps its profile loses nothing if it is taken for
  * silent too early. Its link speaks each second. */
 #define SILENT_NS      5000000000u
-#define LINK_SILENT_NS 2000000000u
+#define LINK_SILENT_NS 1500000000u
 
 struct aggregator {
 	struct profile_set profiles;
@@ -86,6 +86,7 @@ static const struct profile_seen *see(const struct aggregator *aggregator,
 		return seen;
 	seen->heard = profile_agents_heard(open_profile_agents(profile), since_ns, links_since_ns,
 					   &seen->open);
+	seen->ranks_ns = profile_agents_ranks_ns(open_profile_agents(profile));
 	seen->links = profile->nodes ? node_profiles_links(profile->nodes) : 0;
 	return seen;
 }
@@ -94,26 +95,28 @@ static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	struct profile_set *profiles = &aggregator->profiles;
-	uint64_t agents = aggregator->hellos.agents, connected = 0, silent = 0;
+	struct aggregator_status status = {
+		.agents = aggregator->hellos.agents,
+		.commits = profiles->commits,
+		.bad_frames = counts->bad_frames,
+		.refused = counts->refused,
+		.strangers = counts->strangers,
+		.dropped = profiles->budget.dropped,
+		.launches = profiles->launches,
+		.records = profiles->records,
+	};
 
 	for (uint32_t i = 0; i < profile_set_count(profiles); i++) {
 		const struct profile_seen *seen = see(aggregator, profile_set_at(profiles, i));
 
-		agents += seen->links;
-		connected += seen->heard;
-		silent += seen->open - seen->heard;
+		status.agents += seen->links;
+		status.agents_connected += seen->heard;
+		status.agents_silent += seen->open - seen->heard;
+		if (seen->ranks_ns > status.ranks_ns)
+			status.ranks_ns = seen->ranks_ns;
 	}
 	pthread_mutex_lock(&aggregator->lock);
-	aggregator->status.agents = agents;
-	aggregator->status.agents_connected = connected;
-	aggregator->status.agents_silent = silent;
-	aggregator->status.commits = profiles->commits;
-	aggregator->status.bad_frames = counts->bad_frames;
-	aggregator->status.refused = counts->refused;
-	aggregator->status.strangers = counts->strangers;
-	aggregator->status.dropped = profiles->budget.dropped;
-	aggregator->status.launches = profiles->launches;
-	aggregator->status.records = profiles->records;
+	aggregator->status = status;
 	pthread_mutex_unlock(&aggregator->lock);
 }
 
@@ -303,17 +306,6 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 
 /* ---- messages */
 
-/* Answers a ping. Its sender may have missed messages, so they are sent again. */
-static void handle_ping(struct aggregator *aggregator, struct peer *peer,
-			const struct message_ping *ping)
-{
-	struct message pong = {.type = MESSAGE_PONG, .ping = *ping};
-
-	receiver_send(aggregator->receiver, peer, &pong);
-	peer->gap_reported = false;
-	peer->ack_due = peer->session != NULL;
-}
-
 /* *profile: the sender's own, or that of the job that it names. NULL: it was refused. */
 static void find_controlled(struct aggregator *aggregator, const struct peer *peer,
 			    const struct message_control *control, struct open_profile **profile)
@@ -443,7 +435,7 @@ static int find_profile(struct aggregator *aggregator, struct peer *peer,
 		clock_service_answer(aggregator->receiver, peer, &message->clock, peer->heard_ns);
 		break;
 	case MESSAGE_PING:
-		handle_ping(aggregator, peer, &message->ping);
+		ack_sender_pong(aggregator->receiver, peer, &message->ping);
 		break;
 	case MESSAGE_FETCH:
 		fetch_service_handle(&aggregator->fetches, peer, &message->fetch);

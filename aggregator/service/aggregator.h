@@ -69,10 +69,13 @@ void aggregator_stop(struct aggregator *aggregator);
 struct aggregator_status {
 	/* Links of nodes count as agents in these three. */
 	uint64_t agents; /* epochs ever welcomed; of the links of a node's profile the last one */
-	/* Agents without a BYE that sent something within 5 s, links within 2 s, or either since the start. Both send
-	 * each second. */
+	/* Agents without a BYE that sent something within 5 s, links within 1.5 s, or either since the start. Both
+	 * send twice a second. */
 	uint64_t agents_connected;
-	uint64_t agents_silent;     /* the other agents without a BYE */
+	uint64_t agents_silent; /* the other agents without a BYE */
+	/* CLOCK_MONOTONIC of the last word from a node whose ranks ran then, or when the last rank ended, as nodes
+	 * say; 0: no word */
+	uint64_t ranks_ns;
 	uint64_t launches, records; /* committed, or received and not yet committed */
 	uint64_t commits;
 	uint64_t bad_frames, refused;

@@ -76,7 +76,7 @@ struct open_profile {                  /* zeroed: not open */
 	bool save_wanted;     /* the next turn is to save the nodes' profiles */
 	bool saved;           /* the last turn saved them, and no frame has come since */
 	struct profile_seen { /* its agents, as they were when it was last here */
-		uint64_t links, open, heard;
+		uint64_t links, open, heard, ranks_ns;
 	} seen;
 };
 

@@ -25,8 +25,10 @@ struct peer {
 	bool ack_due;      /* the peer may have missed an acknowledgement */
 	bool watched;      /* its connection is known to be an agent's */
 	uint32_t bad_frames;
-	uint64_t heard;     /* tick of its last frame */
-	uint64_t heard_ns;  /* CLOCK_MONOTONIC, of its last good message */
+	uint64_t heard;          /* tick of its last frame */
+	uint64_t heard_ns;       /* CLOCK_MONOTONIC, of its last good message */
+	uint64_t ranks_ended_ns; /* as in agent_session.h, if has_said_ranks */
+	bool has_said_ranks;
 	uint64_t clock_ns;  /* time of its last clock result that was kept; 0: none */
 	uint64_t asked_ns;  /* CLOCK_MONOTONIC, of its last question for files; 0: none */
 	uint64_t acked_seq; /* last acknowledged over this connection */

@@ -49,6 +49,22 @@ uint64_t profile_agents_last_ns(struct profile_agents agents)
 	return last_ns;
 }
 
+uint64_t profile_agents_ranks_ns(struct profile_agents agents)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < profile_agents_count(agents); i++) {
+		const struct agent_session *session = profile_agents_at(agents, i);
+
+		if (!session)
+			continue;
+		const uint64_t ran_ns =
+			session->ranks_ended_ns ? session->ranks_ended_ns : session->heard_ns;
+		last_ns = ran_ns > last_ns ? ran_ns : last_ns;
+	}
+	return last_ns;
+}
+
 static int compare_hosts(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

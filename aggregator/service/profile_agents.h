@@ -27,6 +27,10 @@ uint64_t profile_agents_heard(struct profile_agents agents, uint64_t since_ns,
 /* The time when one was heard last; 0: none. */
 uint64_t profile_agents_last_ns(struct profile_agents agents);
 
+/* The time when ranks ran last, as far as is known: that of the last word of an agent whose ranks run, or the end of
+ * ranks as their agent said it. 0: none was heard. */
+uint64_t profile_agents_ranks_ns(struct profile_agents agents);
+
 /* Counts the hosts that have come to this aggregator or are in the store, each once. -ENOMEM. */
 int64_t profile_agents_nodes(struct profile_agents agents);
 

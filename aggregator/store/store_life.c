@@ -11,16 +11,33 @@
 	"SELECT CASE WHEN count(*) > sum(closed IN (1, 2)) THEN 0"                                 \
 	" WHEN sum(closed = 2) > 0 THEN 2 ELSE 1 END FROM writers"
 
+/* The writers that are parts of nodes: of how many, and of which job by their processes. 0: none, or several. */
+#define PARTS                                                                                      \
+	"parts AS (SELECT id, -nodes AS n, coalesce(known, 0) AS job FROM writers LEFT JOIN"       \
+	" (SELECT writer AS author, CASE WHEN min(job) = max(job) THEN max(job) ELSE 0 END"        \
+	" AS known FROM processes WHERE job != 0 GROUP BY writer) ON author = id"                  \
+	" WHERE nodes < 0),"                                                                       \
+	" came AS (SELECT DISTINCT n, job, host FROM parts JOIN epochs ON epochs.writer = "        \
+	"parts.id)"
+
+/* What the jobs of n nodes lack. A part whose job is not known may be of any of them. */
+#define LACKS                                                                                      \
+	"SELECT coalesce(sum(max(0, lack - strange)), 0) FROM (SELECT"                             \
+	" coalesce((SELECT sum(max(0, n - hosts)) FROM (SELECT (SELECT count(*) FROM came"         \
+	" WHERE came.n = jobs.n AND came.job = jobs.job) AS hosts FROM (SELECT DISTINCT n, job"    \
+	" FROM parts WHERE parts.n = sizes.n AND job != 0) AS jobs)), n) AS lack,"                 \
+	" (SELECT count(*) FROM came WHERE came.n = sizes.n AND job = 0 AND host NOT IN"           \
+	" (SELECT host FROM came WHERE came.n = sizes.n AND job != 0)) AS strange"                 \
+	" FROM (SELECT DISTINCT n FROM parts) AS sizes)"
+
 /* One host may work for several writers: so the nodes are the hosts that came, and those that each writer missed.
- * Parts of nodes missed those that no part of a job with as many nodes is of. */
+ * Parts of nodes missed those of which no part of their job is. */
 #define READ_NODES                                                                                 \
-	"SELECT CASE WHEN sum(nodes != 0) = 0 THEN 0 WHEN count(*) = 1 THEN abs(min(nodes))"       \
+	"WITH " PARTS                                                                              \
+	" SELECT CASE WHEN sum(nodes != 0) = 0 THEN 0 WHEN count(*) = 1 THEN abs(min(nodes))"      \
 	" ELSE (SELECT count(DISTINCT host) FROM epochs) + sum(max(0, nodes -"                     \
 	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer = writers.id)))"            \
-	" + (SELECT coalesce(sum(max(0, n - came)), 0) FROM (SELECT -nodes AS n,"                  \
-	" (SELECT count(DISTINCT host) FROM epochs WHERE epochs.writer IN"                         \
-	" (SELECT id FROM writers AS w WHERE w.nodes = parts.nodes)) AS came"                      \
-	" FROM writers AS parts WHERE nodes < 0 GROUP BY nodes)) END FROM writers"
+	" + (" LACKS ") END FROM writers"
 
 /* Where nodes have parts, all writers become parts of nodes, so that a part may be added later. */
 #define UNITE_PARTS                                                                                \

@@ -10,6 +10,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LEAVE_SIGNAL SIGWINCH /* a process without our handler ignores it */
+
+static volatile sig_atomic_t inner_group; /* of the process that this one has started */
+
+/* Only calls that a handler may make. */
+static void leave(int number)
+{
+	const int error = errno;
+	const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	(void)number;
+	if (nowhere >= 0) {
+		dup2(nowhere, STDERR_FILENO);
+		close(nowhere);
+	}
+	background_leave(inner_group);
+	errno = error;
+}
+
+static void obey_leave(void)
+{
+	struct sigaction action = {.sa_handler = leave, .sa_flags = SA_RESTART};
+	sigset_t signals;
+
+	inner_group = 0;
+	sigemptyset(&action.sa_mask);
+	sigaction(LEAVE_SIGNAL, &action, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, LEAVE_SIGNAL);
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
+}
+
 /* Descriptors of the caller may keep a launcher or a lock waiting, so they are closed. */
 static void close_all_but(const int kept[static BACKGROUND_KEPT], int ready)
 {
@@ -42,6 +74,7 @@ static void run_apart(void (*body)(void *argument, int ready), void *argument,
 		close(nowhere);
 	}
 	close_all_but(kept, ready);
+	obey_leave();
 	body(argument, ready);
 	_exit(0);
 }
@@ -79,6 +112,7 @@ static int start(void (*body)(void *argument, int ready), void *argument,
 	close(ready[1]);
 	if (result == 0) {
 		*group = pid;
+		inner_group = pid;
 		waitpid(pid, NULL, 0);
 		result = await_ready(ready[0], timeout_ms);
 	}
@@ -94,10 +128,12 @@ int background_start(void (*body)(void *argument, int ready), void *argument,
 	return start(body, argument, kept, timeout_ms, &group);
 }
 
-void background_wake(pid_t group)
+void background_leave(pid_t group)
 {
-	if (group > 0)
-		kill(-group, SIGCONT);
+	if (group <= 0)
+		return;
+	kill(-group, LEAVE_SIGNAL);
+	kill(-group, SIGCONT);
 }
 
 void background_ready(int ready)

@@ -16,12 +16,13 @@ int background_start(void (*body)(void *argument, int ready), void *argument,
 void background_ready(int ready);
 
 /* As background_start(), for a body with which the caller talks. *control becomes the body's end of a socket
- * (SOCK_SEQPACKET), before the body runs; *fd is the caller's end, -1 on error. *group: of background_wake(). */
+ * (SOCK_SEQPACKET), before the body runs; *fd is the caller's end, -1 on error. *group: of background_leave(). */
 int background_start_talking(void (*body)(void *argument, int ready), void *argument, int *control,
 			     int timeout_ms, int *fd, pid_t *group);
 
-/* Lets the body's process, and those that it has forked, go on if somebody has stopped them (SIGSTOP). A stopped one
- * holds the error stream, for which a launcher such as Slurm waits. group: the process group; 0: none. */
-void background_wake(pid_t group);
+/* Makes the body's processes go on alone: from now on their messages go nowhere, because a launcher such as Slurm
+ * waits until nobody holds the error stream. It lets those go on that somebody has stopped (SIGSTOP). So do processes
+ * of background_start() that they have started. group: the process group; 0: none. Any number of calls are one. */
+void background_leave(pid_t group);
 
 #endif

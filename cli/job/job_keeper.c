@@ -17,6 +17,7 @@
 
 #include "address_list.h"
 #include "job_nodes.h"
+#include "keeper_word.h"
 #include "leftovers.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
@@ -40,19 +41,10 @@
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
-#define WRITE_MS      10000 /* limit for rank 0's wait for the last commit, and for the reports */
-#define BEAT_MS       500 /* from one word of life to the next, while rank 0 waits for other nodes */
-#define SILENT_MS                                                                                  \
-	2000 /* limit for rank 0's wait for such a word, where nodes keep their profiles */
-#define NS_PER_MS   1000000u
-#define ENDPOINTS   2u
-#define ROUNDS_MAX  3   /* of the reports */
-#define WORD_ENDED  'e' /* from rank 0: the job has ended well */
-#define WORD_FAILED 'f' /* from rank 0: it has failed; a closed connection means the same */
-#define WORD_LIVES  'b' /* to rank 0: nodes have not ended yet */
-#define WORD_WRITES 'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
-#define WORD_DONE   'd' /* to rank 0: the profile is written, or another aggregator will */
-#define WORD_LEADS  'l' /* to the node that takes over: agents can find the aggregator */
+#define BEAT_MS       200 /* from one word of life to the next, while rank 0 waits for other nodes */
+#define NS_PER_MS     1000000u
+#define ENDPOINTS     2u
+#define ROUNDS_MAX    3 /* of the reports */
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
@@ -207,7 +199,7 @@ enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
 static enum ending await_rank_0(const struct job_keeper_process *process)
 {
 	struct pollfd news = {.fd = process->control, .events = POLLIN};
-	char word = WORD_FAILED;
+	char word = KEEPER_WORD_FAILED;
 	ssize_t size;
 
 	while (poll(&news, 1, REPLACED_MS) <= 0)
@@ -216,13 +208,22 @@ static enum ending await_rank_0(const struct job_keeper_process *process)
 	do
 		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
 	while (size < 0 && errno == EINTR);
-	return size == sizeof(word) && word == WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
+	return size == sizeof(word) && word == KEEPER_WORD_ENDED ? ENDING_WELL : ENDING_FAILED;
 }
 
 /* Rank 0 may be gone, or have no time to read. */
 static void say(const struct job_keeper_process *process, char word)
 {
 	(void)send(process->control, &word, sizeof(word), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void say_who_lives(const struct job_keeper_process *process)
+{
+	const struct job_nodes nodes = expected_nodes(process);
+	struct keeper_lives lives;
+
+	job_nodes_count(&nodes, &lives);
+	(void)send(process->control, &lives, sizeof(lives), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Returns what rank 0's ending becomes meanwhile. */
@@ -237,7 +238,7 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
 		if (since_ms >= beat_ms) {
-			say(process, WORD_LIVES);
+			say_who_lives(process);
 			beat_ms = since_ms + BEAT_MS;
 		}
 		if (since_ms < look_ms)
@@ -247,6 +248,16 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 		look_ms = since_ms + REPLACED_MS;
 	}
 	return is_replaced(process) ? ENDING_REPLACED : ending;
+}
+
+static void say_strangers(const struct job_keeper_process *process)
+{
+	struct aggregator_status status;
+
+	aggregator_status(process->aggregator, &status);
+	if (status.strangers)
+		log_warning("%llu connections without this job's keys were turned away",
+			    (unsigned long long)status.strangers);
 }
 
 /* Puts the nodes' own profiles into this store: the job's, or that of this aggregator's part. 1: there were some; 0:
@@ -296,7 +307,7 @@ static bool write_reports(struct job_keeper_process *process)
 /* Says that agents can find the aggregator. */
 static void say_ready(const struct job_keeper_process *process)
 {
-	const char word = WORD_LEADS;
+	const char word = KEEPER_WORD_LEADS;
 
 	if (!process->lost) {
 		background_ready(process->ready);
@@ -328,7 +339,7 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	char word;
 
 	process->past->writes = !is_anothers;
-	say(process, WORD_WRITES);
+	say(process, KEEPER_WORD_WRITES);
 	bool keeps = is_deleted || is_anothers || write_files(process);
 	output_dir_close(&process->output, keeps);
 	/* The job's aggregator waits for a block's part until then. */
@@ -336,7 +347,7 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
-	say(process, WORD_DONE);
+	say(process, KEEPER_WORD_DONE);
 	/* Of blocks whose last aggregator was killed. */
 	if (is_for_job(process) && !is_anothers && job_nodes_have_blocks(&nodes))
 		leftovers_remove_rendezvous(process->options->output_path, -1);
@@ -346,12 +357,16 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 static void end(struct job_keeper_process *process, enum ending ending)
 {
 	const struct job_nodes nodes = expected_nodes(process);
+	struct keeper_lives lives;
 
 	if (ending == ENDING_REPLACED)
 		log_notice("another node has taken this aggregator for lost, and has started one "
 			   "that writes the profile");
-	else
-		job_nodes_say_missing(&nodes);
+	else {
+		job_nodes_count(&nodes, &lives);
+		keeper_word_say_missing(&lives);
+		say_strangers(process);
+	}
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
@@ -383,9 +398,8 @@ static int aggregate(void *argument, uint32_t round)
 		ending = await_agents(process, ending);
 	if (is_for_job(process))
 		own_rendezvous_remove(&process->rendezvous);
-	/* The nodes' profiles may be large, and rank 0 needs no word of life while they are written. */
-	if (process->options->folds_on_nodes && ending != ENDING_REPLACED)
-		say(process, WORD_WRITES);
+	if (ending != ENDING_REPLACED)
+		say(process, KEEPER_WORD_WRITES);
 	end(process, ending);
 	write_profile(process, ending == ENDING_REPLACED);
 	return 0;
@@ -499,81 +513,32 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 					&keeper->group);
 }
 
-/* Returns the keeper's last word; 0: it has ended without one; WORD_WRITES: it still writes; WORD_LIVES: it has said
- * nothing for long. */
-static char await_last_word(const struct job_keeper *keeper)
+void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns)
 {
-	struct pollfd news = {.fd = keeper->fd, .events = POLLIN};
-	/* Where all is kept at one place, only the aggregator has it, and a last commit may take long. */
-	const uint64_t silent_ms = keeper->folds_on_nodes ? SILENT_MS : WRITE_MS;
-	const uint64_t waited_ms = (clock_now_ns() - keeper->ended_ns) / NS_PER_MS;
-	int timeout_ms = 0, r;
-	char word = WORD_LIVES;
+	const char word = failed ? KEEPER_WORD_FAILED : KEEPER_WORD_ENDED;
 
-	/* What came while this rank waited for its node is old. */
-	while (word == WORD_LIVES && (r = poll(&news, 1, 0)) > 0)
-		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
-			return 0;
-	if (waited_ms + 2 * BEAT_MS < silent_ms)
-		timeout_ms = (int)(silent_ms - waited_ms);
-	else
-		timeout_ms = 2 * BEAT_MS;
-	if (word == WORD_WRITES)
-		timeout_ms = WRITE_MS;
-	while (word != WORD_DONE && (r = poll(&news, 1, timeout_ms)) != 0) {
-		if (r < 0)
-			continue; /* EINTR */
-		if (recv(keeper->fd, &word, sizeof(word), 0) != sizeof(word))
-			return 0;
-		timeout_ms = word == WORD_WRITES ? WRITE_MS : (int)silent_ms;
-	}
-	return word;
-}
-
-void job_keeper_end(struct job_keeper *keeper, bool failed)
-{
-	const char word = failed ? WORD_FAILED : WORD_ENDED;
-
-	keeper->ended_ns = clock_now_ns();
+	keeper->ended_ns = ended_ns;
+	keeper->failed = failed;
 	/* The keeper of a replaced aggregator has ended, and its answer waits. */
 	if (keeper->fd >= 0)
 		(void)send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL);
 }
 
-void job_keeper_await(struct job_keeper *keeper)
+void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *context)
 {
 	if (keeper->fd < 0)
 		return;
-	const char last = await_last_word(keeper);
+	struct keeper_lives lives = {.word = KEEPER_WORD_NONE};
+	const char last = keeper_word_await(keeper->fd, keeper->ended_ns, keeper->failed, &lives,
+					    told, context);
 
-	if (last == WORD_LIVES)
-		background_wake(keeper->group);
-	if (last == WORD_WRITES && keeper->writes_part)
-		log_notice(
-			"this node's part of the profile is still being written; flamegrid report "
-			"reads the profile at any time");
-	else if (last == WORD_WRITES)
-		log_notice("the reports are still being written; flamegrid report reads the "
-			   "profile at any time");
-	else if (last == WORD_LIVES && !keeper->folds_on_nodes)
-		log_warning("the aggregator does not answer: it goes on alone, and the profile has "
-			    "what it stores");
-	else if (last == WORD_LIVES)
-		log_warning("the aggregator does not answer: the nodes leave their profiles in the "
-			    "directory of the job's (flamegrid report reads them all)");
-	else if (!last && keeper->folds_on_nodes)
-		log_warning("the aggregator was ended by somebody: another node starts one, or "
-			    "the nodes leave their profiles in the directory of the job's "
-			    "(flamegrid report reads them all)");
-	else if (!last)
-		log_warning("the aggregator was ended by somebody: the profile has what had come "
-			    "by then, and no reports (flamegrid report makes them)");
+	if (last == KEEPER_WORD_WRITES && keeper->writes_part)
+		log_notice("this node's part of the profile is still being written; flamegrid "
+			   "report reads the profile at any time");
+	else
+		keeper_word_say_left(last, &lives, keeper->folds_on_nodes);
+	if (last && last != KEEPER_WORD_DONE)
+		background_leave(keeper->group);
 	close(keeper->fd);
 	keeper->fd = -1;
-}
-
-void job_keeper_finish(struct job_keeper *keeper, bool failed)
-{
-	job_keeper_end(keeper, failed);
-	job_keeper_await(keeper);
 }

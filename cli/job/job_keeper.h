@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "keeper_word.h"
+
 #include "cli/base/job_step.h"
 #include "proto/trust/rendezvous.h"
 #include "report/model/report_build.h"
@@ -31,8 +33,9 @@ struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
 	bool writes_part;  /* of another block than 0 */
-	uint64_t ended_ns; /* time of job_keeper_end() */
-	pid_t group;       /* of background_wake() */
+	uint64_t ended_ns; /* of job_keeper_end() */
+	bool failed;       /* the same */
+	pid_t group;       /* of background_leave() */
 };
 
 /* Starts the aggregator. 0: agents can find it; -errno after a warning. */
@@ -52,15 +55,15 @@ struct job_keeper_lost {
 bool job_keeper_take_over(const struct job_keeper_options *options,
 			  const struct job_keeper_lost *lost, int control);
 
-/* Says that rank 0's command has ended. From then on the keeper waits until every agent has said goodbye, and two
- * seconds at most if rank 0 failed, since the launcher waits for the status. Does nothing if there is no keeper. */
-void job_keeper_end(struct job_keeper *keeper, bool failed);
+/* Says that rank 0's command has ended at ended_ns. From then on the keeper waits until every agent has said goodbye,
+ * and two seconds at most if rank 0 failed, since the launcher waits for the status. Does nothing if there is no
+ * keeper. */
+void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns);
 
-/* After job_keeper_end(). Returns when the keeper has ended. To write the reports it has ten seconds; after that it
- * goes on alone, and a kill only leaves the profile in parts (profile_parts.h). */
-void job_keeper_await(struct job_keeper *keeper);
-
-/* Both. */
-void job_keeper_finish(struct job_keeper *keeper, bool failed);
+/* After job_keeper_end(). Returns when the keeper has ended, END_BUDGET_MS after the end of the job at most. That is
+ * the end of rank 0's command, or the last word from a node whose ranks ran then; if rank 0 has failed, nobody waits
+ * for others. Then the keeper goes on alone, after a line that says so, and a kill only leaves the profile in parts
+ * (profile_parts.h). told: NULL: nobody is told. */
+void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *context);
 
 #endif

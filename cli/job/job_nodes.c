@@ -7,7 +7,6 @@
 
 #include "aggregator/service/aggregator.h"
 #include "base/clock.h"
-#include "base/log.h"
 
 #define JOIN_MS   5000 /* limit for nodes that are missing at rank 0's end */
 #define LEFT_MS   2500 /* the same where nodes keep profiles of their own */
@@ -58,32 +57,21 @@ bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 	return true;
 }
 
-static void say_missing_nodes(const struct job_nodes *nodes, uint64_t nr_agents, int32_t nr_nodes)
+void job_nodes_count(const struct job_nodes *nodes, struct keeper_lives *lives)
 {
-	if (nr_nodes != JOB_STEP_UNKNOWN && nr_agents < (uint64_t)nr_nodes && nodes->has_taken_over)
-		log_warning("%llu of %d nodes did not come to this aggregator, which took over: "
-			    "what they recorded is in the profile as far as they sent it before",
-			    (unsigned long long)nr_nodes - nr_agents, (int)nr_nodes);
-	else if (nr_nodes != JOB_STEP_UNKNOWN && nr_agents < (uint64_t)nr_nodes)
-		log_warning("%llu of %d nodes did not join: their GPU work is not in the profile",
-			    (unsigned long long)nr_nodes - nr_agents, (int)nr_nodes);
-	else if (nr_agents == 0)
-		log_warning("no node has joined");
-}
-
-void job_nodes_say_missing(const struct job_nodes *nodes)
-{
+	const int32_t nr_nodes = nodes->step->nr_nodes;
 	struct aggregator_status status;
 
 	aggregator_status(nodes->aggregator, &status);
+	*lives = (struct keeper_lives){.word = KEEPER_WORD_LIVES,
+				       .took_over = nodes->has_taken_over,
+				       .nr_agents = status.agents,
+				       .nr_silent = status.agents_connected + status.agents_silent,
+				       .ran_ns = status.ranks_ns};
 	/* With several aggregators the reports of the whole profile alone know who is missing. */
-	if (!job_nodes_have_blocks(nodes))
-		say_missing_nodes(nodes, status.agents, nodes->step->nr_nodes);
-	const uint64_t silent = status.agents_connected + status.agents_silent;
-	if (silent)
-		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",
-			    (unsigned long long)silent, silent == 1 ? "" : "s");
-	if (status.strangers)
-		log_warning("%llu connections without this job's keys were turned away",
-			    (unsigned long long)status.strangers);
+	if (nr_nodes == JOB_STEP_UNKNOWN || job_nodes_have_blocks(nodes))
+		return;
+	lives->nr_nodes = (uint32_t)nr_nodes;
+	if (status.agents < lives->nr_nodes)
+		lives->nr_absent = lives->nr_nodes - (uint32_t)status.agents;
 }

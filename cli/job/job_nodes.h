@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "keeper_word.h"
+
 #include "cli/base/job_step.h"
 
 struct aggregator;
@@ -31,7 +33,7 @@ bool job_nodes_have_blocks(const struct job_nodes *nodes);
  * aggregator needs this alone. */
 void job_nodes_await_blocks(const struct job_nodes *nodes);
 
-/* Warns of nodes that did not come, or said no goodbye. */
-void job_nodes_say_missing(const struct job_nodes *nodes);
+/* Counts who has not ended. In a step of several blocks nobody counts as absent. */
+void job_nodes_count(const struct job_nodes *nodes, struct keeper_lives *lives);
 
 #endif

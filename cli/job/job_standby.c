@@ -233,10 +233,18 @@ void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost)
 			      MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(question);
 }
 
-void job_standby_finish(struct job_standby *standby, bool failed)
+void job_standby_end(struct job_standby *standby, bool failed, uint64_t ended_ns)
 {
-	if (job_standby_leads(standby))
-		job_keeper_finish(&standby->keeper, failed);
+	if (standby->ended || !job_standby_leads(standby))
+		return;
+	standby->ended = true;
+	job_keeper_end(&standby->keeper, failed, ended_ns);
+}
+
+void job_standby_finish(struct job_standby *standby, keeper_word_told told, void *context)
+{
+	if (standby->ended)
+		job_keeper_await(&standby->keeper, told, context);
 	else if (standby->keeper.fd >= 0)
 		close(standby->keeper.fd);
 	standby->keeper.fd = -1;

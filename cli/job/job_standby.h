@@ -20,6 +20,7 @@ struct job_standby {
 	struct job_keeper keeper; /* keeper.fd is -1: there is no process */
 	bool asked;               /* an answer is awaited */
 	bool leads;               /* of job_standby_leads() */
+	bool ended;               /* of job_standby_end() */
 };
 
 /* Starts the process, before any thread is started. options are borrowed for the call. The step must have a key. 0 or
@@ -37,7 +38,10 @@ bool job_standby_leads(struct job_standby *standby);
 /* Waits until a question has its answer, or has waited so long. */
 void job_standby_await(struct job_standby *standby, uint32_t timeout_ms);
 
-/* Ends the process. If this node has the aggregator, it returns when the profile is written, as job_keeper_finish(). */
-void job_standby_finish(struct job_standby *standby, bool failed);
+/* As job_keeper_end(), if this node has the aggregator; the first call counts. */
+void job_standby_end(struct job_standby *standby, bool failed, uint64_t ended_ns);
+
+/* Ends the process. If this node has the aggregator, it waits as job_keeper_await(). */
+void job_standby_finish(struct job_standby *standby, keeper_word_told told, void *context);
 
 #endif

@@ -175,7 +175,7 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
 
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns)
 {
-	const struct end_budget budget = {since_ns, END_BUDGET_MS - CONNECT_MS};
+	const struct end_budget budget = {since_ns, END_BUDGET_SEND_MS - CONNECT_MS};
 	const uint64_t now_ns = clock_now_ns();
 	const char *endpoint;
 	const struct key_set *keys;
@@ -190,5 +190,5 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 		take_job(aggregator);
 	else if (is_lost(aggregator, now_ns))
 		return 0; /* there is none */
-	return END_BUDGET_MS;
+	return END_BUDGET_SEND_MS;
 }

@@ -17,6 +17,7 @@
 #include "end_budget.h"
 #include "leftovers.h"
 #include "node_aggregator.h"
+#include "node_members.h"
 #include "node_profile.h"
 
 #include "base/clock.h"
@@ -30,27 +31,9 @@
 #define LOOK_MS        20 /* from one look at the agent to the next, while a member waits */
 #define PASSES_TO_WAIT 2  /* a pass that runs may miss the last records */
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
-#define SITE_MS        1600 /* wait for a site's aggregator; a member waits longer */
+#define SITE_MS        1500 /* wait for a site's aggregator; a member waits longer */
 #define NS_PER_MS      1000000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
-
-enum member_state {
-	MEMBER_COMES,
-	MEMBER_BRINGS_TASK,
-	MEMBER_RUNS,
-	MEMBER_WAITS_FOR_PASS,
-	MEMBER_WAITS_FOR_ACK,
-	MEMBER_ANSWERED
-};
-
-struct member {
-	int fd;
-	enum member_state state;
-	bool leaves;
-	pid_t pid;         /* 0: the process is in a pid namespace that we cannot see */
-	uint64_t target;   /* the number of watches, then of passes, then of frames to wait for */
-	uint64_t drain_ns; /* time when the wait began */
-};
 
 struct node_keeper {
 	struct step_dir dir;
@@ -72,14 +55,6 @@ struct node_keeper {
 };
 
 /* ---- members */
-
-static pid_t pid_of(int fd)
-{
-	struct ucred credentials = {0};
-	socklen_t size = sizeof(credentials);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) ? 0 : credentials.pid;
-}
 
 static void watch(struct node_keeper *keeper, const struct member *member,
 		  enum bpf_source_watch what)
@@ -114,7 +89,7 @@ static void accept_members(struct node_keeper *keeper)
 	       (fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		struct member *member = &keeper->members[keeper->nr_members++];
 
-		*member = (struct member){.fd = fd, .pid = pid_of(fd)};
+		*member = (struct member){.fd = fd, .pid = node_members_pid(fd)};
 		watch(keeper, member, BPF_SOURCE_WATCH_CHILDREN);
 		member->target = keeper->nr_watches;
 		keeper->had_members = true;
@@ -124,7 +99,7 @@ static void accept_members(struct node_keeper *keeper)
 static void hear_member(struct node_keeper *keeper, struct member *member)
 {
 	struct agent_status status;
-	char words[NODE_KEEPER_TASK_SIZE];
+	char words[NODE_KEEPER_TIME_SIZE];
 	int32_t task;
 	ssize_t size = recv(member->fd, words, sizeof(words), MSG_DONTWAIT);
 
@@ -144,21 +119,13 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 		agent_stopped(keeper->agent, task,
 			      words[0] == NODE_KEEPER_INTERRUPTED ? SIGINT : SIGTERM);
 	}
-	if (size != 1 || words[0] != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
+	if (size != NODE_KEEPER_TIME_SIZE || words[0] != NODE_KEEPER_DRAIN ||
+	    member->state != MEMBER_RUNS)
 		return;
 	agent_status(keeper->agent, &status);
 	member->state = MEMBER_WAITS_FOR_PASS;
 	member->target = status.passes + PASSES_TO_WAIT;
-	member->drain_ns = clock_now_ns();
-}
-
-static int count_staying(const struct node_keeper *keeper)
-{
-	int count = 0;
-
-	for (int i = 0; i < keeper->nr_members; i++)
-		count += !keeper->members[i].leaves;
-	return count;
+	memcpy(&member->ended_ns, words + 1, sizeof(member->ended_ns));
 }
 
 /* Lets leaving members go. The last ones stay connected, because they wait until all work is done. */
@@ -167,7 +134,7 @@ static void hear_members(struct node_keeper *keeper)
 	for (int i = 0; i < keeper->nr_members; i++)
 		if (!keeper->members[i].leaves)
 			hear_member(keeper, &keeper->members[i]);
-	if (count_staying(keeper) == 0)
+	if (node_members_staying(keeper->members, keeper->nr_members) == 0)
 		return;
 	for (int i = 0; i < keeper->nr_members;) {
 		if (!keeper->members[i].leaves) {
@@ -218,7 +185,7 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 
 static bool is_late(const struct member *member, uint64_t ms)
 {
-	return clock_now_ns() - member->drain_ns >= ms * NS_PER_MS;
+	return clock_now_ns() >= member->ended_ns + ms * NS_PER_MS;
 }
 
 /* Returns whether the member's data will not be stored, or too late. */
@@ -319,11 +286,22 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
 }
 
+/* Tells the job's aggregator whether ranks of this node still run. */
+static void tell_end(struct node_keeper *keeper)
+{
+	const uint64_t ended_ns = node_members_ended_ns(keeper->members, keeper->nr_members);
+
+	if (keeper->profile)
+		node_profile_ranks_ended(keeper->profile, ended_ns);
+	else
+		agent_ranks_ended(keeper->agent, ended_ns);
+}
+
 static void serve(struct node_keeper *keeper)
 {
 	bool waits = false;
 
-	while (!keeper->had_members || count_staying(keeper)) {
+	while (!keeper->had_members || node_members_staying(keeper->members, keeper->nr_members)) {
 		int timeout_ms = keeper->site ? -1 : node_aggregator_wait_ms(&keeper->aggregator);
 
 		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
@@ -334,6 +312,7 @@ static void serve(struct node_keeper *keeper)
 		accept_members(keeper);
 		hear_members(keeper);
 		waits = answer_members(keeper);
+		tell_end(keeper);
 	}
 }
 
@@ -344,7 +323,7 @@ static bool close_doors(struct node_keeper *keeper)
 		return true; /* without the directory no process can join */
 	accept_members(keeper);
 	hear_members(keeper);
-	if (count_staying(keeper)) {
+	if (node_members_staying(keeper->members, keeper->nr_members)) {
 		step_dir_unlock(&keeper->dir);
 		return false;
 	}
@@ -411,25 +390,28 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	return r;
 }
 
-/* Returns when the last rank has begun to wait for us. */
-static uint64_t waits_since_ns(const struct node_keeper *keeper)
+/* The members wait for the job's profile, whose job has ended then. */
+static void say_writes(void *context, uint64_t since_ns)
 {
-	uint64_t since_ns = 0;
+	const struct node_keeper *keeper = context;
+	char words[NODE_KEEPER_TIME_SIZE] = {NODE_KEEPER_WRITES};
 
+	memcpy(words + 1, &since_ns, sizeof(since_ns));
 	for (int i = 0; i < keeper->nr_members; i++)
-		if (keeper->members[i].drain_ns > since_ns)
-			since_ns = keeper->members[i].drain_ns;
-	return since_ns ? since_ns : clock_now_ns();
+		(void)send(keeper->members[i].fd, words, sizeof(words),
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
 	struct job_standby *standby = &keeper->aggregator.standby;
-	struct end_budget budget = {.since_ns = waits_since_ns(keeper)};
+	struct end_budget budget = {.since_ns = node_members_waits_since_ns(
+					    keeper->members, keeper->nr_members, clock_now_ns())};
 	const char *found = NULL;
 	bool is_marked = false;
 
+	job_standby_end(standby, keeper->lost_member, budget.since_ns);
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
@@ -441,14 +423,13 @@ static void end(struct node_keeper *keeper)
 		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
 		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
 	} else if (keeper->profile) {
-		budget.limit_ms = END_BUDGET_MS;
+		budget.limit_ms = END_BUDGET_SEND_MS;
 	}
 	node_profile_finish(keeper->profile, found, is_marked, &budget);
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
-	for (int i = 0; i < keeper->nr_members && job_standby_leads(standby); i++)
-		say(&keeper->members[i], NODE_KEEPER_WRITES);
-	job_standby_finish(standby, keeper->lost_member);
+	job_standby_end(standby, keeper->lost_member, budget.since_ns);
+	job_standby_finish(standby, say_writes, keeper);
 	for (int i = 0; i < keeper->nr_members; i++)
 		close(keeper->members[i].fd);
 }
@@ -503,7 +484,7 @@ static void keep(void *argument, int ready)
 		node_profile_agent_ended(keeper->profile);
 		agent_destroy(keeper->agent);
 		node_profile_finish(keeper->profile, NULL, false, &none);
-		job_standby_finish(&keeper->aggregator.standby, true);
+		job_standby_finish(&keeper->aggregator.standby, NULL, NULL);
 	}
 	free(keeper);
 }

@@ -14,6 +14,7 @@
 
 #define NODE_KEEPER_PLACE_MAX 1024u /* with its NUL */
 #define NODE_KEEPER_TASK_SIZE (1 + sizeof(int32_t))
+#define NODE_KEEPER_TIME_SIZE (1 + sizeof(uint64_t))
 
 /* Messages on the socket STEP_DIR_MEMBERS, one byte each, some with data behind it. When a member has shut down its
  * end, the keeper closes the connection. The connection of the last member is closed when all work is done. */
@@ -26,14 +27,16 @@ enum node_keeper_word {
 	/* the member: SIGINT stopped the job of the rank that follows (int32_t) */
 	NODE_KEEPER_INTERRUPTED = 'i',
 	NODE_KEEPER_TERMINATED = 'k', /* the same for SIGTERM or SIGHUP */
-	NODE_KEEPER_DRAIN = 'd',      /* the member: its processes have ended */
+	/* the member: its processes have ended at the time that follows (uint64_t, clock_now_ns()) */
+	NODE_KEEPER_DRAIN = 'd',
 	/* the keeper: everything from these processes is stored; the place of the profile at a site's aggregator
 	 * follows, if the aggregator told it */
 	NODE_KEEPER_STORED = 's',
 	/* the keeper: the data will not be stored, because the agent has failed */
 	NODE_KEEPER_FAILED = 'f',
 	NODE_KEEPER_SAID = 'n', /* the keeper: the same, and the error stream says why */
-	/* the keeper, to those that leave last: it writes the job's profile, so they wait until it closes */
+	/* the keeper, to those that leave last, whenever it changes: it writes the job's profile, so their time begins
+	 * when the job has ended, as far as is known (uint64_t, as above) */
 	NODE_KEEPER_WRITES = 'a',
 };
 

@@ -8,11 +8,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "end_budget.h"
+
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/background.h"
 
 #define READY_MS 10000
-#define WAKE_MS  2000 /* until a keeper that says nothing may be stopped */
 
 /* Returns the descriptor; -errno: no keeper answers. */
 static int connect_to_keeper(const struct step_dir *dir)
@@ -39,12 +41,11 @@ static char hear_more(const struct node_member *member, int timeout_ms, bool *is
 	bool has_news = poll(&news, 1, timeout_ms) == 1;
 	ssize_t size = has_news ? recv(member->fd, words, sizeof(words) - 1, 0) : 0;
 
-	*more = '\0';
+	memset(more, 0, NODE_KEEPER_PLACE_MAX);
 	*is_gone = has_news && size <= 0;
 	if (size <= 0)
 		return 0;
-	words[size] = '\0';
-	strcpy(more, words + 1);
+	memcpy(more, words + 1, (size_t)size - 1);
 	return *words;
 }
 
@@ -111,55 +112,55 @@ void node_member_stopped(const struct node_member *member, int32_t rank, int sig
 		(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
 }
 
-/* It does not answer, maybe because somebody has stopped it. */
-static void wake_keeper(const struct node_member *member)
+static void leave_keeper(const struct node_member *member)
 {
 	struct ucred keeper;
 	socklen_t size = sizeof(keeper);
 
 	if (getsockopt(member->fd, SOL_SOCKET, SO_PEERCRED, &keeper, &size) == 0 && keeper.pid > 0)
-		background_wake(getpgid(keeper.pid));
+		background_leave(getpgid(keeper.pid));
 }
 
-void node_member_drain(struct node_member *member, int timeout_ms,
+void node_member_drain(struct node_member *member, uint64_t ended_ns,
 		       struct node_member_answer *answer)
 {
-	const char word = NODE_KEEPER_DRAIN;
+	char words[NODE_KEEPER_TIME_SIZE] = {NODE_KEEPER_DRAIN};
 	char heard;
 
 	*answer = (struct node_member_answer){0};
 	if (member->fd < 0)
 		return;
 	/* A keeper that was killed may have left words. */
-	(void)send(member->fd, &word, sizeof(word), MSG_NOSIGNAL);
-	heard = hear_more(member, timeout_ms, &answer->is_gone, answer->place);
-	if (!heard && !answer->is_gone)
-		wake_keeper(member);
+	memcpy(words + 1, &ended_ns, sizeof(ended_ns));
+	(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
+	heard = hear_more(member,
+			  end_budget_timeout_ms(ended_ns, END_BUDGET_STORE_MS, clock_now_ns()),
+			  &answer->is_gone, answer->place);
 	answer->stored = heard == NODE_KEEPER_STORED;
 	answer->said = heard == NODE_KEEPER_SAID;
 }
 
-static bool has_news(const struct node_member *member, int timeout_ms)
+bool node_member_leave(struct node_member *member, uint64_t ended_ns)
 {
-	struct pollfd news = {.fd = member->fd, .events = POLLIN};
-
-	return poll(&news, 1, timeout_ms) != 0;
-}
-
-void node_member_leave(struct node_member *member, int timeout_ms)
-{
-	char word;
+	char more[NODE_KEEPER_PLACE_MAX];
+	bool is_gone = false;
 
 	if (member->fd < 0)
-		return;
+		return true;
 	shutdown(member->fd, SHUT_WR); /* the keeper closes its end at once, or after its work */
-	if (timeout_ms > WAKE_MS && !has_news(member, WAKE_MS)) {
-		wake_keeper(member);
-		timeout_ms -= WAKE_MS;
-	}
-	while ((word = hear(member, timeout_ms)) != 0)
+	while (!is_gone) {
+		char word = hear_more(
+			member, end_budget_timeout_ms(ended_ns, END_BUDGET_MS, clock_now_ns()),
+			&is_gone, more);
+
+		if (!word)
+			break;
 		if (word == NODE_KEEPER_WRITES)
-			timeout_ms = -1;
+			memcpy(&ended_ns, more, sizeof(ended_ns));
+	}
+	if (!is_gone)
+		leave_keeper(member);
 	close(member->fd);
 	member->fd = -1;
+	return is_gone;
 }

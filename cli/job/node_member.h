@@ -28,15 +28,14 @@ struct node_member_answer {
 	char place[NODE_KEEPER_PLACE_MAX];
 };
 
-/* Waits, after the job's processes have ended, until everything that they recorded is stored, timeout_ms at most.
- * If none of the three is set, the outcome is not known. A keeper that does not answer is let go on
- * (background_wake()). */
-void node_member_drain(struct node_member *member, int timeout_ms,
+/* Waits, after the job's processes have ended at ended_ns, until everything that they recorded is stored,
+ * END_BUDGET_STORE_MS from then at most. If none of the three is set, the outcome is not known. */
+void node_member_drain(struct node_member *member, uint64_t ended_ns,
 		       struct node_member_answer *answer);
 
-/* Ends the membership. The last member waits until the agent has said goodbye, timeout_ms at most; after two
- * seconds it lets it go on. If the node writes the job's profile, because the job's aggregator was lost, it waits
- * for that as rank 0 does (job_keeper_finish()). */
-void node_member_leave(struct node_member *member, int timeout_ms);
+/* Ends the membership. The last member waits until all work of the node is done, END_BUDGET_MS from ended_ns at most.
+ * If the node writes the job's profile, because the job's aggregator was lost, it waits as rank 0 does
+ * (job_keeper_await()). false: the keeper goes on alone (background_leave()). */
+bool node_member_leave(struct node_member *member, uint64_t ended_ns);
 
 #endif

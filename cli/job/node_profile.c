@@ -231,6 +231,11 @@ int node_profile_connect(struct node_profile *profile, const char *endpoint,
 	return profile_link_connect(profile->link, endpoint, keys);
 }
 
+void node_profile_ranks_ended(struct node_profile *profile, uint64_t ended_ns)
+{
+	profile_link_ranks_ended(profile->link, ended_ns);
+}
+
 bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX])
 {
 	return profile_link_place(profile->link, place);

@@ -47,6 +47,9 @@ void node_profile_agent_ended(struct node_profile *profile); /* accepts NULL */
 int node_profile_connect(struct node_profile *profile, const char *endpoint,
 			 const struct key_set *keys);
 
+/* As profile_link_ranks_ended(). */
+void node_profile_ranks_ended(struct node_profile *profile, uint64_t ended_ns);
+
 /* As profile_link_lost_ns(). */
 uint64_t node_profile_lost_ns(const struct node_profile *profile);
 

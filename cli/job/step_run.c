@@ -2,10 +2,8 @@
 
 #include "own_rendezvous.h"
 
+#include "base/clock.h"
 #include "base/log.h"
-
-#define DRAIN_MS 2000
-#define LEAVE_MS 5000 /* the agent gives up earlier */
 
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)
@@ -58,7 +56,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	if (r == 0)
 		r = node_member_join(&run->member, &node);
 	if (r) {
-		job_keeper_finish(&run->aggregator, true);
+		job_keeper_end(&run->aggregator, true, clock_now_ns());
+		job_keeper_await(&run->aggregator, NULL, NULL);
 		return r;
 	}
 	step_dir_file(&run->member.dir, STEP_DIR_AGENT, run->socket_path, sizeof(run->socket_path));
@@ -67,10 +66,11 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 
 void step_run_finish(struct step_run *run, bool failed)
 {
+	const uint64_t ended_ns = clock_now_ns();
 	struct node_member_answer answer;
 
-	job_keeper_end(&run->aggregator, failed);
-	node_member_drain(&run->member, DRAIN_MS, &answer);
+	job_keeper_end(&run->aggregator, failed, ended_ns);
+	node_member_drain(&run->member, ended_ns, &answer);
 	if (answer.is_gone)
 		log_warning(
 			"the agent of this node was ended by somebody: the last of what this rank "
@@ -87,7 +87,10 @@ void step_run_finish(struct step_run *run, bool failed)
 	else if (answer.stored && run->site_endpoint)
 		log_notice("the profile is with the aggregator at %s, which has not said where",
 			   run->site_endpoint);
-	/* The launcher waits no longer for an aggregator that has not confirmed by now. */
-	node_member_leave(&run->member, answer.stored ? LEAVE_MS : 0);
-	job_keeper_await(&run->aggregator);
+	if (!node_member_leave(&run->member, ended_ns) && run->folds_on_nodes)
+		log_notice(
+			"the profile of this node goes on alone to the job's: until it is there, "
+			"it is in its directory, flamegrid-node-… (--spool, else $TMPDIR or "
+			"/tmp), and flamegrid merge adds it");
+	job_keeper_await(&run->aggregator, NULL, NULL);
 }

@@ -43,9 +43,9 @@ struct step_run {
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options);
 
-/* Waits, after the command has ended, failed or not, until its data is stored, two seconds at most. If it is, the
- * node's last rank waits for the agent's goodbye, five seconds at most. Rank 0, and the last rank of a node that
- * took over, wait until the profile is written. Warns. */
+/* Waits, after the command has ended, failed or not, until its data is stored, and the node's last rank for the end of
+ * the agent. Rank 0, and the last rank of a node that took over, wait until the profile is written. All that takes two
+ * seconds at most from the end of the job (end_budget.h): what is not done goes on alone. Warns. */
 void step_run_finish(struct step_run *run, bool failed);
 
 #endif

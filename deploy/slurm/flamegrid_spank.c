@@ -24,8 +24,8 @@ SPANK_PLUGIN(flamegrid, 1)
 
 #define PREFIX         "/opt/flamegrid"
 #define STEPS_OF_USERS 0xfffffff0u /* a job's script and shells have higher numbers (slurm.h) */
-#define NODE_MS        5000  /* a node needs two seconds for records and two for its goodbye */
-#define RANK_0_MS      75000 /* rank 0 waits a minute for other nodes, and then writes */
+#define NODE_MS        2500 /* `flamegrid run` ends by itself within two seconds (cli/job/end_budget.h) */
+#define RANK_0_MS      62500 /* rank 0 waits a minute for other nodes, too */
 #define BEGIN_FAILED   1     /* `step begin` has failed and said why */
 #define OUTPUT_MAX     65536
 #define TITLE_MAX      256

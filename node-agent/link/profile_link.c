@@ -25,6 +25,7 @@
 #define AGAIN_MIN_MS 100u /* until a link that failed begins anew */
 #define AGAIN_MAX_MS 60000u
 #define CLOCK_MS     10000u
+#define PING_MS      500u /* by them rank 0 knows that ranks run (job_keeper.h) */
 #define NS_PER_MS    1000000ull
 
 /* What other threads ask for; guarded by the lock. */
@@ -33,6 +34,7 @@ struct wishes {
 	struct key_set keys;
 	bool has_keys, finish;
 	uint32_t give_up_ms; /* with finish */
+	uint64_t ended_ns;   /* of profile_link_ranks_ended() */
 };
 
 struct profile_link {
@@ -52,6 +54,7 @@ struct profile_link {
 	uint64_t began_ns;           /* the last round */
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
+	uint64_t ended_ns; /* of profile_link_ranks_ended() */
 	bool has_sent_all, problem_said;
 	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
@@ -82,6 +85,7 @@ static int open_publisher(struct profile_link *link, uint64_t now_ns)
 		.keys = link->has_keys ? &link->keys : NULL,
 		.hello = link->options.hello,
 		.clock_ms = CLOCK_MS,
+		.ping_ms = PING_MS,
 	};
 	char *error = NULL;
 
@@ -108,6 +112,7 @@ static void take_wishes(struct profile_link *link, uint64_t now_ns)
 	struct wishes wishes = link->wishes;
 	link->wishes.endpoint = NULL;
 	pthread_mutex_unlock(&link->lock);
+	link->ended_ns = wishes.ended_ns;
 	if (wishes.finish && !link->give_up_ns) {
 		link->give_up_ns = now_ns + wishes.give_up_ms * NS_PER_MS;
 		/* ZeroMQ may wait for seconds by now from one try to connect to the next. */
@@ -217,6 +222,7 @@ static int step(struct profile_link *link, uint64_t now_ns)
 	}
 	if (!link->publisher)
 		return 0;
+	publisher_ranks_ended(link->publisher, link->ended_ns);
 	int r = publisher_step(link->publisher, now_ns);
 	if (r == 0) {
 		obey(link, now_ns);
@@ -342,6 +348,14 @@ bool profile_link_place(struct profile_link *link, char place[static PROFILE_LIN
 uint64_t profile_link_lost_ns(const struct profile_link *link)
 {
 	return atomic_load(&link->lost_ns);
+}
+
+void profile_link_ranks_ended(struct profile_link *link, uint64_t ended_ns)
+{
+	pthread_mutex_lock(&link->lock);
+	link->wishes.ended_ns = ended_ns;
+	pthread_mutex_unlock(&link->lock);
+	wake(link);
 }
 
 void profile_link_finish(struct profile_link *link, uint32_t give_up_ms)

@@ -35,6 +35,9 @@ void profile_link_destroy(struct profile_link *link); /* accepts NULL */
 int profile_link_connect(struct profile_link *link, const char *endpoint,
 			 const struct key_set *keys);
 
+/* As publisher_ranks_ended(). */
+void profile_link_ranks_ended(struct profile_link *link, uint64_t ended_ns);
+
 /* Returns whether an aggregator has welcomed the link. place is then the place of the job's profile as the aggregator
  * told it, or "". */
 bool profile_link_place(struct profile_link *link, char place[static PROFILE_LINK_PLACE_MAX]);

@@ -1,7 +1,6 @@
 #include "publisher.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,10 @@
 #include "backoff.h"
 #include "clock_exchange.h"
 #include "dealer_socket.h"
+#include "hello_answer.h"
 #include "hello_copy.h"
 #include "order_inbox.h"
+#include "ranks_end.h"
 #include "send_window.h"
 
 #include "base/clock.h"
@@ -24,7 +25,6 @@
 #define HELLO_MS        500u /* until a HELLO without an answer is sent again; then it doubles */
 #define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
 #define STEP_ROUNDS_MAX 16u
-#define ERROR_MAX       256u
 #define PROFILE_MAX     512u
 #define MS              1000000ull
 
@@ -57,27 +57,18 @@ struct publisher {
 	struct order_inbox orders;
 	bool has_more;
 	uint64_t durable_seq; /* answer to a question (hello.asks) */
-	int failed;           /* -errno that stays */
-	char error[ERROR_MAX];
+	struct ranks_end ranks_end;
+	int failed; /* -errno that stays */
+	char error[HELLO_ANSWER_ERROR];
 };
 
 /* ---- connection */
-
-static int fail(struct publisher *publisher, int r, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(publisher->error, sizeof(publisher->error), format, arguments);
-	va_end(arguments);
-	publisher->failed = r;
-	return r;
-}
 
 static void begin_hello(struct publisher *publisher)
 {
 	publisher->state = STATE_HELLO;
 	publisher->hello_gap_ns = HELLO_MS * MS;
+	ranks_end_forget_told(&publisher->ranks_end);
 }
 
 static int open_connection(struct publisher *publisher)
@@ -122,27 +113,16 @@ static void acknowledge(struct publisher *publisher, uint64_t seq)
 
 static int on_welcome(struct publisher *publisher, const struct message_welcome *welcome)
 {
-	uint64_t acked = send_window_acked_seq(publisher->window);
-	uint64_t last = send_window_last_seq(publisher->window);
+	const uint64_t acked = send_window_acked_seq(publisher->window);
 
-	if (welcome->version < publisher->hello.message.version_min ||
-	    welcome->version > publisher->hello.message.version_max)
-		return fail(publisher, -EPROTO,
-			    "the aggregator speaks version %u of the protocol, this agent versions "
-			    "%u to %u",
-			    welcome->version, publisher->hello.message.version_min,
-			    publisher->hello.message.version_max);
+	if (!hello_answer_check(&publisher->hello.message, welcome, acked,
+				send_window_last_seq(publisher->window), publisher->error))
+		return publisher->failed = -EPROTO;
 	publisher->durable_seq = welcome->durable_seq;
 	if (publisher->hello.message.asks) {
 		publisher->state = STATE_WELCOMED;
 		return 0;
 	}
-	if (welcome->durable_seq < acked || welcome->durable_seq > last)
-		return fail(publisher, -EPROTO,
-			    "the aggregator's store has frames up to %llu, not %llu to %llu: "
-			    "it is not the one that acknowledged them",
-			    (unsigned long long)welcome->durable_seq, (unsigned long long)acked,
-			    (unsigned long long)last);
 	if (publisher->state == STATE_WELCOMED)
 		return 0; /* the answer to a repeated HELLO */
 	publisher->next_seq = acked + 1;
@@ -163,14 +143,6 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	return 0;
 }
 
-static void describe_refusal(struct publisher *publisher, const struct message_refuse *refuse)
-{
-	snprintf(publisher->error, sizeof(publisher->error),
-		 "the aggregator refused us (code %u): %.*s", refuse->code,
-		 (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
-		 refuse->reason.data ? refuse->reason.data : "");
-}
-
 static int on_refuse(struct publisher *publisher, const struct message_refuse *refuse)
 {
 	switch (refuse->code) {
@@ -179,7 +151,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 			begin_hello(publisher);
 		return 0;
 	case REFUSE_VERSION:
-		describe_refusal(publisher, refuse);
+		hello_answer_describe(refuse, publisher->error);
 		if (publisher->hello.message.asks)
 			break;
 		reconnect_later(publisher); /* the aggregator may be upgraded later */
@@ -190,7 +162,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 		reconnect_later(publisher); /* WELCOME will tell where to go on */
 		return 0;
 	default:
-		describe_refusal(publisher, refuse);
+		hello_answer_describe(refuse, publisher->error);
 		break;
 	}
 	publisher->failed = -EPROTO;
@@ -309,12 +281,24 @@ static int send_frames(struct publisher *publisher)
 
 static int send_ping(struct publisher *publisher)
 {
-	struct message message = {.type = MESSAGE_PING, .ping.token = publisher->now_ns};
+	const uint64_t now_ns = publisher->now_ns;
+	const struct message message = {
+		.type = MESSAGE_PING,
+		.ping = {now_ns, ranks_end_age_ms(&publisher->ranks_end, now_ns)}};
 	int r = send_message(publisher, &message);
 
 	if (r >= 0)
-		publisher->pinged_ns = publisher->now_ns;
+		publisher->pinged_ns = now_ns;
+	publisher->ranks_end.untold &= r != 1;
 	return r < 0 ? r : 0;
+}
+
+/* Also before WELCOME, for which an aggregator with a full disk makes us wait. */
+static int tell_end(struct publisher *publisher)
+{
+	if (!publisher->ranks_end.untold || publisher->state < STATE_WAITING)
+		return 0;
+	return send_ping(publisher);
 }
 
 /* Sends clock questions and results, and drops them if there is no room. */
@@ -357,9 +341,9 @@ static bool in_flight(const struct publisher *publisher)
 /* Waiting for a connection is no silence, since libzmq tries to connect for ever. */
 static bool is_silent(const struct publisher *publisher)
 {
-	if (publisher->state == STATE_WAITING || publisher->state == STATE_WELCOMED)
-		if (publisher->now_ns - publisher->heard_ns >= publisher->silence_ns)
-			return true;
+	if (publisher->state >= STATE_WAITING &&
+	    publisher->now_ns - publisher->heard_ns >= publisher->silence_ns)
+		return true;
 	return in_flight(publisher) &&
 	       publisher->now_ns - publisher->progress_ns >= 2 * publisher->silence_ns;
 }
@@ -426,14 +410,22 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 			r = check_time(publisher);
 		if (r == 0 && publisher->state == STATE_HELLO)
 			r = send_hello(publisher);
+		r = r ?: tell_end(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
 			r = send_frames(publisher)
 				?: send_clock(publisher) ?: send_taken(publisher);
 		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
-	if (r && !publisher->failed)
-		fail(publisher, r, "%s", strerror(-r));
+	if (r && !publisher->failed) {
+		publisher->failed = r;
+		snprintf(publisher->error, sizeof(publisher->error), "%s", strerror(-r));
+	}
 	return r;
+}
+
+void publisher_ranks_ended(struct publisher *publisher, uint64_t ended_ns)
+{
+	ranks_end_set(&publisher->ranks_end, ended_ns);
 }
 
 /* ---- the rest */
@@ -465,9 +457,8 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		*error = NULL;
 	if (new_publisher) {
 		new_publisher->window_bytes = options->window_bytes;
-		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
-		new_publisher->silence_ns =
-			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
+		new_publisher->ping_ns = (options->ping_ms ?: PING_MS) * MS;
+		new_publisher->silence_ns = (options->silence_ms ?: SILENCE_MS) * MS;
 		backoff_init(&new_publisher->backoff);
 		clock_exchange_init(&new_publisher->clocks, options->clock_ms);
 		new_publisher->next_seq = 1;

@@ -52,6 +52,10 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns);
 /* Returns when to call publisher_step() again, by CLOCK_MONOTONIC, though the descriptor is quiet. */
 uint64_t publisher_deadline_ns(const struct publisher *publisher);
 
+/* The last of this node's ranks has ended at this time; 0: ranks run, or it is not known. The next step tells the
+ * aggregator, and so do all later PINGs. */
+void publisher_ranks_ended(struct publisher *publisher, uint64_t ended_ns);
+
 /* Encodes a sequenced message, gives it the next number (in *message, too) and keeps it;
  * publisher_step() sends it. 0; -EINVAL, -EMSGSIZE of the encoder; -ENOMEM. */
 int publisher_send(struct publisher *publisher, struct message *message);

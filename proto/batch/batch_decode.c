@@ -262,6 +262,7 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 		message->ping.token = batch_reader_u64(reader, "token");
+		message->ping.ended_ms = reader->nr_left ? batch_reader_u64(reader, "ended_ms") : 0;
 		break;
 	case MESSAGE_BYE:
 		message->bye.seq = batch_reader_seq(reader);

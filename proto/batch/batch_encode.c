@@ -188,6 +188,9 @@ static uint32_t nr_more_elements(const struct message *message)
 		return 1;
 	if (message->type == MESSAGE_ACK && message->ack.round_ms)
 		return 1;
+	if ((message->type == MESSAGE_PING || message->type == MESSAGE_PONG) &&
+	    message->ping.ended_ms)
+		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)
@@ -238,6 +241,8 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 		batch_writer_uint(writer, message->ping.token);
+		if (message->ping.ended_ms)
+			batch_writer_uint(writer, message->ping.ended_ms);
 		break;
 	case MESSAGE_BYE:
 		batch_writer_seq(writer, message->bye.seq);

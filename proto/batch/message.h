@@ -386,6 +386,8 @@ struct message_ack {
 
 struct message_ping {
 	uint64_t token; /* PONG gives it back */
+	/* PING: time since the last of this node's ranks has ended, 1 at least; 0: ranks run, or it is not known */
+	uint64_t ended_ms;
 };
 
 /* The agent's last word: seq is the highest ever sent and includes this frame. */

@@ -14,6 +14,7 @@
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator_fixture.h"
+#include "base/clock.h"
 #include "report/profile/profile.h"
 #include "tests/aggregator/pages/pages_text.h"
 
@@ -303,6 +304,37 @@ static void links_count_as_agents(void **state)
 	stop_and_expect(fixture, 1, "0.0=a");
 }
 
+/* Of a node whose ranks have ended the end counts, and not what its link still says. */
+static void the_end_of_ranks_is_known(void **state)
+{
+	const struct message ended = {.type = MESSAGE_PING,
+				      .ping = {.token = 1, .ended_ms = 60000}};
+	const struct message run = {.type = MESSAGE_PING, .ping.token = 2};
+	const uint64_t began_ns = clock_now_ns();
+	struct aggregator_fixture *fixture = *state;
+	struct aggregator_status status;
+
+	start(fixture);
+	struct test_agent *link = connect_link(fixture, 1);
+	await_status(fixture, 1, 1);
+	aggregator_status(fixture->aggregator, &status);
+	assert_true(status.ranks_ns >= began_ns);
+	say(link, &ended);
+	test_agent_expect(link, MESSAGE_PONG);
+	say_pages(link, 1, 7, 1, "0.0=a");
+	test_agent_expect_ack(link, 1);
+	do
+		aggregator_status(fixture->aggregator, &status);
+	while (status.ranks_ns >= began_ns && sched_yield() == 0);
+	/* another rank comes on that node */
+	say(link, &run);
+	do
+		aggregator_status(fixture->aggregator, &status);
+	while (status.ranks_ns < began_ns && sched_yield() == 0);
+	test_agent_close(link);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 /* As it does when the aggregator that knew its epoch was killed. */
 static void a_link_that_begins_anew_is_not_awaited_twice(void **state)
 {
@@ -414,6 +446,7 @@ int main(void)
 		TEST(an_aggregator_that_takes_no_links_says_so),
 		TEST(a_link_offers_no_version_of_before_there_were_links),
 		TEST(links_count_as_agents),
+		TEST(the_end_of_ranks_is_known),
 		TEST(a_link_that_begins_anew_is_not_awaited_twice),
 		TEST(the_profile_knows_how_many_nodes_have_come),
 		TEST(commands_go_to_links_and_their_clocks_are_kept),

@@ -111,23 +111,34 @@ static void a_reader_asks_for_a_newer_state(void **state)
 	assert_false(store_life_is_wanted(path));
 }
 
-/* Writers as one merge made them: the nodes of which each is a part, and the number of the host that came to it. */
+/* Writers as one merge made them: the nodes of which each is a part, the number of the host that came to it, and the
+ * jobs of its two processes. */
 static void assert_nodes(const char *writers, bool of_one_job, int32_t expected)
 {
-	char sql[256];
+	char sql[384];
 	struct database *database;
 	enum store_life life;
 	int32_t nr_nodes;
-	int id = 0, nodes, host, size;
+	int id = 0, nodes, host, job_ids[2], size;
 
 	assert_int_equal(database_open(path, false, &database, NULL), 0);
 	assert_int_equal(database_execute(database, "DELETE FROM writers; DELETE FROM epochs"), 0);
-	for (; sscanf(writers, "%d:%d%n", &nodes, &host, &size) == 2; writers += size) {
+	/* all that is read of processes */
+	assert_int_equal(database_execute(database,
+					  "DROP TABLE processes; CREATE TABLE processes"
+					  " (job INTEGER NOT NULL, writer INTEGER NOT NULL)"),
+			 0);
+	for (; *writers; writers += size) {
+		job_ids[0] = job_ids[1] = 0;
+		if (sscanf(writers, "%d:%d:%d,%d%n", &nodes, &host, &job_ids[0], &job_ids[1],
+			   &size) < 4)
+			assert_int_equal(sscanf(writers, "%d:%d%n", &nodes, &host, &size), 2);
 		id++;
 		snprintf(sql, sizeof(sql),
 			 "INSERT INTO writers VALUES (%d, randomblob(16), 1, %d);"
-			 "INSERT INTO epochs VALUES (%d, randomblob(16), %d, 0, 1, 1, 1, %d)",
-			 id, nodes, id, host, id);
+			 "INSERT INTO epochs VALUES (%d, randomblob(16), %d, 0, 1, 1, 1, %d);"
+			 "INSERT INTO processes VALUES (%d, %d), (%d, %d)",
+			 id, nodes, id, host, id, job_ids[0], id, job_ids[1], id);
 		assert_int_equal(database_execute(database, sql), 0);
 	}
 	if (of_one_job)
@@ -149,6 +160,24 @@ static void parts_of_nodes_tell_how_many_there_are(void **state)
 	/* the job's aggregator, with its own node's number, and parts */
 	assert_nodes("4:1 -4:1 -4:2", true, 4);
 	assert_nodes("4:1 4:2 4:3", true, 4);
+}
+
+static void halves_of_two_jobs_are_no_whole(void **state)
+{
+	(void)state;
+	assert_nodes("-2:1:7,7 -2:2:7,7", false, 2);
+	assert_nodes("-2:1:7,7 -2:2:8,8", false, 2 + 1 + 1);
+	assert_nodes("-2:1:7,7 -2:1:8,8", false, 1 + 1 + 1); /* on one host */
+	assert_nodes("-2:1:7,7 -2:2:7,7 -2:3:8,8 -2:4:8,8", false, 4);
+	assert_nodes("-2:1:7,7 -3:2:7,7", false, 2 + 1 + 2);
+	/* a part whose processes tell no job, or two, may be of any */
+	assert_nodes("-2:1:7,7 -2:2:0,0", false, 2);
+	assert_nodes("-2:1:7,0 -2:2:7,8", false, 2);
+	assert_nodes("-2:1:7,7 -2:2:0,0 -2:3:8,8", false, 3 + 1);
+	assert_nodes("-2:1:7,7 -2:1:0,0", false, 1 + 1);
+	/* as the job's aggregator, to which processes came */
+	assert_nodes("4:1:7,7 -4:1:7,7 -4:2:7,7", true, 4);
+	assert_nodes("4:1 -4:1:7,7 -4:2:7,7", true, 4);
 }
 
 static void a_profile_with_parts_of_nodes_may_get_the_others_later(void **state)
@@ -176,6 +205,7 @@ int main(void)
 		TEST(a_store_that_is_closed_is_whole_whoever_keeps_others),
 		TEST(a_reader_asks_for_a_newer_state),
 		TEST(parts_of_nodes_tell_how_many_there_are),
+		TEST(halves_of_two_jobs_are_no_whole),
 		TEST(a_profile_with_parts_of_nodes_may_get_the_others_later),
 	};
 

@@ -42,6 +42,7 @@ stop_all() { kill -TERM "${run_pid[@]}" 2>/dev/null; }
 verdict() {
 	local step=$1 status=$2
 	shift 2
+	until ! { keepers "$step" 0 keep; keepers "$step" 0 job; keepers "$step" 1 node; } | grep -q .; do :; done
 	"$flamegrid" report "$scratch/$step" --strict >/dev/null 2>"$scratch/verdict"
 	same "$step: report --strict" $? "$status"
 	for words in "$@"; do contains "$step: $words" "$scratch/verdict" "$words"; done
@@ -70,7 +71,6 @@ begin runner
 kill -KILL "${run_pid[0]}"
 stop_all
 end
-while keepers runner 0 keep | grep -q .; do :; done
 verdict runner 3 "ran on when the recording was cut off, so what came later is missing [cut_off]: node0 (rank 0) since 20"
 kill -KILL "${job_pid[0]}"
 
@@ -97,6 +97,5 @@ begin survivor
 kill -KILL "$(keepers survivor 0 job)" "$(keepers survivor 0 node)" "${run_pid[0]}" "${job_pid[0]}"
 stop_all
 end
-while keepers survivor 0 keep | grep -q .; do :; done
 verdict survivor 3 "agents did not say goodbye" "node0 (rank 0) since 20"
 same "survivor: 'its aggregator ended'" "$(grep -c 'its aggregator ended' "$scratch/verdict")" 0

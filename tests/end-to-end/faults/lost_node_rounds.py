@@ -89,6 +89,7 @@ class Round(Trial):
         # Nodes that died, whose agent was killed, whose disk was full at the end, that were stopped at the end.
         self.dead, self.agentless, self.filled, self.stopped_late = set(), set(), set(), set()
         self.died_before_the_end = self.output_was_filled = False
+        self.way = 'node'  # --aggregate
         self.network, self.output, self.disks, self.pipes, self.runs, self.figures = None, None, [], {}, {}, {}
 
     # ---- the step ----------------------------------------------------------------------------------------------------
@@ -115,8 +116,10 @@ class Round(Trial):
         with open(self.path(f'{rank}.said'), 'wb') as said:
             self.runs[rank] = subprocess.Popen(
                 (self.network.command(rank) if self.network else []) +
-                [self.program('bin/flamegrid'), 'run', '--aggregate', 'node', '--fan-in', str(self.fan_in), '--node-name',
-                 f'node{rank}', '--devices', devices, '--spool', disk.path, '--symbol-cache', 'off', '-o', self.prof(), '--', 'sh', '-c',
+                [self.program('bin/flamegrid'), 'run', '--aggregate', self.way] +
+                (['--fan-in', str(self.fan_in)] if self.way == 'node' else []) +
+                ['--node-name', f'node{rank}', '--devices', devices, '--spool', disk.path, '--symbol-cache', 'off', '-o', self.prof(),
+                 '--', 'sh', '-c',
                  f'{first} >/dev/null; echo >>{self.path("up")}; read -r _ <{self.path("go")}; {second} >/dev/null; '
                  f'date +%s%N >{self.path(f"{rank}.ended")}'],
                 stdout=subprocess.DEVNULL, stderr=said, env=environment)

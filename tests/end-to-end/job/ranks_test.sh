@@ -25,6 +25,7 @@ await() { # RANK STATUS
 }
 # The last one of a step on a node leaves nothing there, nor rank 0 of the job.
 gone() {
+	await_keepers
 	same "$1: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 	same "$1: what is left of the rendezvous" "$(rendezvous_of "$1")" ""
 }
@@ -46,7 +47,7 @@ done
 same "ns of all" "$(total_ns "$scratch/whole")" \
 	"$(truth_sum valid_ns "$scratch"/truth.?)"
 check "nothing lost" "$flamegrid" report "$scratch/whole" --strict -o /dev/null
-contains "rank 0 says how it went" "$scratch/err.0" "nothing lost; $scratch/whole/"
+went_well "rank 0 says how it went" "$scratch/err.0" "$scratch/whole"
 same "the others say nothing" "$(cat "$scratch"/err.[1-7])" ""
 check "reports are there" test -s "$scratch/whole/flame.html" -a -s "$scratch/whole/gpu.ns.folded"
 same "who can read the profile's keys" "$(ls "$scratch/whole")" "$(printf 'flame.html\ngpu.ns.folded\nprofile.db')"
@@ -119,6 +120,7 @@ check "the agent of node1" kill -KILL "$keeper"
 end_held
 contains "its rank says so" "$scratch/err.1" "the agent of this node was ended by somebody: the last of what this rank"
 contains "so does rank 0" "$scratch/err.0" "did not say goodbye"
+await_keepers
 check "the profile is there" test -s "$scratch/beheaded/flame.html"
 check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep '^node0;')
 
@@ -212,6 +214,7 @@ contains "it says what is missing" "$scratch/err.0" "1 of 2 nodes did not join"
 for r in 0 1; do rank 'own-%r' $r 2 0 -- $work --launches 100; done
 await 0 0
 await 1 0
+await_keepers
 for r in 0 1; do
 	same "the profile of rank $r" "$("$flamegrid" report "$scratch/own-$r" --by rank 2>/dev/null | cut -d';' -f1 | sort -u)" "rank$r"
 done

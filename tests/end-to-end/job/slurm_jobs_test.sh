@@ -38,7 +38,7 @@ same "a heterogeneous job: srun's status" $? 0
 ranks_are_exact "a heterogeneous job" het . 5
 same "a heterogeneous job: ranks" "$(groups het rank)" "rank0 rank1 rank2 rank3 rank4"
 same "a heterogeneous job: hosts" "$(groups het host | wc -w)" 3
-contains "a heterogeneous job: nothing is lost" err "nothing lost; het/"
+says_well "a heterogeneous job: nothing is lost" err het
 
 rm -f truth.*
 cat >het.sh <<TEXT

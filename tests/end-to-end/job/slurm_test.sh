@@ -17,7 +17,7 @@ done
 same "hosts" "$(groups prof host)" "n1 n2 n3 n4"
 same "GPUs" "$("$flamegrid" report prof --by host,gpu 2>/dev/null | cut -d';' -f1,2 | sort -u | wc -l)" 8
 check "nothing lost" "$flamegrid" report prof --strict -o /dev/null
-contains "one summary" err "nothing lost; prof/"
+says_well "one summary" err prof
 same "what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 
 # ---- a name by the job's number

@@ -216,7 +216,8 @@ bool message_equal(const struct message *left, const struct message *right)
 		       left->ack.round_ms == right->ack.round_ms;
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
-		return left->ping.token == right->ping.token;
+		return left->ping.token == right->ping.token &&
+		       left->ping.ended_ms == right->ping.ended_ms;
 	case MESSAGE_BYE:
 		return left->bye.seq == right->bye.seq;
 	case MESSAGE_STREAM:

@@ -423,6 +423,7 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		 .window_bytes = UINT64_MAX,
 		 .round_ms = 1000}},
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
+	{.type = MESSAGE_PING, .ping = {.token = 1, .ended_ms = 1}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
 	{.type = MESSAGE_PLACEMENT,
