@@ -87,6 +87,20 @@ static bool *find_late(const struct late *late, uint32_t nr_ranks)
 
 /* ---- since when */
 
+static int find_period(const struct looking *looking, const struct late *late, uint32_t *period)
+{
+	uint32_t count, first = first_on(looking, late, &count);
+	uint32_t *kinds = calloc(count + 1ul, sizeof(*kinds));
+
+	if (!kinds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		kinds[i] = looking->recent->meetings[first + i].kind;
+	*period = straggler_period_find(kinds, count);
+	free(kinds);
+	return 0;
+}
+
 static double time_of(const struct watch_visit *visit)
 {
 	return (double)(visit->end_ns - visit->start_ns);
@@ -112,9 +126,26 @@ static double lateness(const struct watch_recent *recent, const struct watch_mee
 	return others && late ? robust_median(values, others) - sum / late : 0;
 }
 
-/* Returns the first collective in which the subject is late. */
+/* Adds up the values of each step, the last of which ends with the last value. Returns the number of steps; *first: the
+ * values before them. */
+static uint32_t add_steps(double *values, uint32_t count, uint32_t period, uint32_t *first)
+{
+	const uint32_t steps = count / period;
+
+	*first = count % period;
+	for (uint32_t i = 0; i < steps; i++) {
+		double sum = 0;
+
+		for (uint32_t j = 0; j < period; j++)
+			sum += values[*first + i * period + j];
+		values[i] = sum;
+	}
+	return steps;
+}
+
+/* Returns the first collective of the steps in which the subject is late. */
 static int find_onset(const struct looking *looking, const struct late *late, const bool *is_late,
-		      uint32_t *onset)
+		      uint32_t period, uint32_t *onset)
 {
 	uint32_t count, first = first_on(looking, late, &count);
 	double *row = calloc(count + 1ul, sizeof(*row));
@@ -124,8 +155,13 @@ static int find_onset(const struct looking *looking, const struct late *late, co
 	for (uint32_t i = 0; i < count && row && values; i++)
 		row[i] = lateness(looking->recent, &looking->recent->meetings[first + i], is_late,
 				  values);
-	if (row && values)
-		*onset = first + watch_onset_find(row, count);
+	if (row && values) {
+		uint32_t before;
+		const uint32_t steps = add_steps(row, count, period, &before);
+		const uint32_t step = watch_onset_find(row, steps);
+
+		*onset = step ? first + before + step * period : first;
+	}
 	int error = row && values ? 0 : -ENOMEM;
 	free(row);
 	free(values);
@@ -164,6 +200,18 @@ static uint32_t cut_before(const struct watch_recent *recent, const uint64_t *en
 	return count;
 }
 
+/* Collectives of a step are of different kinds, also where function and size are the same: a rank is late to one of
+ * them. */
+static void tell_apart(struct watch_meeting *meetings, uint32_t nr_meetings, uint32_t communicator,
+		       uint32_t period)
+{
+	uint32_t place = 0;
+
+	for (uint32_t i = 0; i < nr_meetings; i++)
+		if (meetings[i].communicator == communicator)
+			meetings[i].kind = WATCH_RECENT_KINDS + place++ % period;
+}
+
 /* Puts the visits of the meetings that are left one after the other. */
 static uint32_t copy_visits(const struct watch_recent *recent, struct watch_meeting *meetings,
 			    uint32_t nr_meetings, struct watch_visit *visits)
@@ -200,6 +248,8 @@ static int replay(const struct looking *looking, uint32_t onset, const bool *is_
 			.period = period ? period : 1,
 			.nr_meetings = cut_before(recent, ends, onset, meetings),
 		};
+		if (period)
+			tell_apart(meetings, input.nr_meetings, input.communicator, period);
 		input.nr_visits = copy_visits(recent, meetings, input.nr_meetings, visits);
 		error = watch_replay(&input, &result);
 		if (!error && result.now_ns < STEP_MAX_NS && result.without_ns < STEP_MAX_NS) {
@@ -214,20 +264,6 @@ static int replay(const struct looking *looking, uint32_t onset, const bool *is_
 	return error == -ENOMEM ? error : 0;
 }
 
-static int find_period(const struct looking *looking, const struct late *late, uint32_t *period)
-{
-	uint32_t count, first = first_on(looking, late, &count);
-	uint32_t *kinds = calloc(count + 1ul, sizeof(*kinds));
-
-	if (!kinds)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		kinds[i] = looking->recent->meetings[first + i].kind;
-	*period = straggler_period_find(kinds, count);
-	free(kinds);
-	return 0;
-}
-
 static int measure(const struct looking *looking, const struct late *late,
 		   struct watch_finding *finding)
 {
@@ -235,13 +271,13 @@ static int measure(const struct looking *looking, const struct late *late,
 	bool *is_late = find_late(late, nr_ranks);
 	uint32_t count, onset = 0, period = 0;
 	const uint32_t first = first_on(looking, late, &count);
-	int error = is_late ? find_onset(looking, late, is_late, &onset) : -ENOMEM;
+	int error = is_late ? find_period(looking, late, &period) : -ENOMEM;
 
-	if (!error && count) {
+	if (!error)
+		error = find_onset(looking, late, is_late, period ? period : 1, &onset);
+	if (!error && count)
 		finding->age_ns = looking->recent->called_ns[first + count - 1] -
 				  looking->recent->called_ns[onset];
-		error = find_period(looking, late, &period);
-	}
 	/* A stall is no part of a usual step. */
 	if (!error && count && !looking->recent->others && finding->ground != STRAGGLER_STALL)
 		error = replay(looking, onset, is_late, nr_ranks, period, &finding->step);
