@@ -23,7 +23,7 @@ struct watch_finding {
 	uint64_t key;       /* of the communicator of which the step is */
 	char *cause; /* owns; its greatest cause, as a report names it; NULL: not known, or not looked for */
 	double cause_share; /* of the lateness */
-	/* GPU time and bytes of its expert, by those of the others, as of report_straggler_result.h; 0: as cause NULL */
+	/* GPU time and bytes of its expert, by those of the others (report_straggler_result.h); 0: as cause NULL */
 	double expert_gpu_times, expert_bytes_times;
 	int32_t *ranks;    /* owns; of the job, ascending; those that are not known are missing */
 	uint32_t nr_ranks; /* of these */

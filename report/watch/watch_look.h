@@ -46,8 +46,8 @@ struct watch_look {
 int watch_look_read(const char *path, struct watch_look *look, char **error);
 
 /* Makes the same look of what has been read of the store at this path, once. profile: where causes are looked for, the
- * whole profile (profile_load()), read after the recent part; NULL: no causes are looked for. 0; -EPROTO: it is damaged;
- * other errors of database.h; -ENOMEM. */
+ * whole profile (profile_load()), read after the recent part; NULL: no causes are looked for. 0; -EPROTO: it is
+ * damaged; other errors of database.h; -ENOMEM. */
 int watch_look_make(const struct profile_recent *recent, const char *path,
 		    const struct profile *profile, struct watch_look *look);
 void watch_look_fini(struct watch_look *look);
