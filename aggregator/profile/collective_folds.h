@@ -29,8 +29,11 @@
 #define COLLECTIVE_FOLDS_WORST  200u
 #define COLLECTIVE_FOLDS_SPREAD 1000u
 #define COLLECTIVE_FOLDS_NEWEST 32u
-/* The newest sends and receives of each rank are kept, too: they show the stages of pipelines. */
+/* The newest sends and receives of each rank are kept, too: they show the stages of pipelines. In communicators of few
+ * ranks more are kept, for COLLECTIVE_FOLDS_NEWEST exchanges of all ranks, but not more calls than
+ * COLLECTIVE_FOLDS_EXCHANGED. */
 #define COLLECTIVE_FOLDS_EXCHANGES 128u
+#define COLLECTIVE_FOLDS_EXCHANGED 16384u
 
 /* Calls of a histogram whose times are alike: 8 bins between a power of 2 and the next. */
 struct collective_bin {

@@ -73,20 +73,57 @@ static void keep_spread(struct collective_folds *folds, const struct raw *raws, 
 			keep(folds, &raws[i]);
 }
 
+/* How many sends and receives of each rank stay. counts: of each process, 0: it has none. */
+static uint32_t count_kept(const uint32_t *counts, uint32_t nr_processes)
+{
+	uint32_t width = 0, kept;
+
+	for (uint32_t i = 0; i < nr_processes; i++)
+		width += counts[i] > 0;
+	if (width < 2)
+		return COLLECTIVE_FOLDS_EXCHANGES;
+	kept = COLLECTIVE_FOLDS_EXCHANGED / width;
+	if (kept > COLLECTIVE_FOLDS_NEWEST * 2 * (width - 1))
+		kept = COLLECTIVE_FOLDS_NEWEST * 2 * (width - 1);
+	return kept > COLLECTIVE_FOLDS_EXCHANGES ? kept : COLLECTIVE_FOLDS_EXCHANGES;
+}
+
+static bool is_message(const struct raw *raw)
+{
+	return raw->function == COLLECTIVE_SEND || raw->function == COLLECTIVE_RECV;
+}
+
+static void clear(const struct collective_folds *folds, const struct collective_log_call *calls,
+		  const struct raw *raws, uint32_t count, uint32_t *counts)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (calls[raws[i].call].process < folds->nr_processes)
+			counts[calls[raws[i].call].process] = 0;
+}
+
 /* raws: the newest first. counts: one for each process, all 0 before and after. */
 static void keep_exchanges(struct collective_folds *folds, const struct collective_log_call *calls,
 			   const struct raw *raws, uint32_t count, uint32_t *counts)
 {
+	uint32_t messages = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (is_message(&raws[i]) && calls[raws[i].call].process < folds->nr_processes) {
+			counts[calls[raws[i].call].process] = 1;
+			messages++;
+		}
+	if (!messages)
+		return;
+	const uint32_t kept = count_kept(counts, folds->nr_processes);
+	clear(folds, calls, raws, count, counts);
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t process = calls[raws[i].call].process;
 
-		if ((raws[i].function == COLLECTIVE_SEND || raws[i].function == COLLECTIVE_RECV) &&
-		    process < folds->nr_processes && counts[process]++ < COLLECTIVE_FOLDS_EXCHANGES)
+		if (is_message(&raws[i]) && process < folds->nr_processes &&
+		    counts[process]++ < kept)
 			keep(folds, &raws[i]);
 	}
-	for (uint32_t i = 0; i < count; i++)
-		if (calls[raws[i].call].process < folds->nr_processes)
-			counts[calls[raws[i].call].process] = 0;
+	clear(folds, calls, raws, count, counts);
 }
 
 static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)

@@ -12,6 +12,9 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 
+#define BLOCK_IS_OLD 1           /* no error: the blocks before it are older still */
+#define BLOCK_NS     4000000000u /* the blocks of a commit are not in the order of their times */
+
 enum command { PUT_BLOCK, PUT_LEVEL, DROP_BLOCKS, COMMANDS };
 
 const char *const store_kept_commands[] = {
@@ -131,6 +134,7 @@ struct list {
 	struct host_sample *pieces;
 	uint32_t count, room;
 	enum kept_sort sort;
+	uint64_t window_ns, newest_ns; /* window_ns 0: all are read */
 };
 
 static bool is_possible(const struct host_sample *piece, enum kept_sort sort)
@@ -163,20 +167,56 @@ static int take_block(struct statement *row, void *context)
 	return 0;
 }
 
-int store_kept_read(struct database *database, enum kept_sort sort, uint32_t process,
-		    struct host_sample **pieces, uint32_t *count)
+/* Returns BLOCK_IS_OLD once the newest piece of a block lies before the window. */
+static int take_newest_block(struct statement *row, void *context)
 {
-	struct list list = {.sort = sort};
+	struct list *list = context;
+	const uint32_t before = list->count;
+	uint64_t newest_ns = 0;
+	int error = take_block(row, context);
+
+	for (uint32_t i = before; i < list->count && !error; i++)
+		if (list->pieces[i].time_ns > newest_ns)
+			newest_ns = list->pieces[i].time_ns;
+	if (newest_ns > list->newest_ns)
+		list->newest_ns = newest_ns;
+	if (!error && list->newest_ns - newest_ns > list->window_ns + BLOCK_NS)
+		return BLOCK_IS_OLD;
+	return error;
+}
+
+static int read_blocks(struct database *database, uint32_t process, struct list *list,
+		       struct host_sample **pieces, uint32_t *count)
+{
 	char text[160];
 
 	snprintf(text, sizeof(text),
 		 "SELECT count, data FROM sample_blocks WHERE process = %" PRIu32
-		 " AND sort = %d ORDER BY block",
-		 process, (int)sort);
-	int error = database_rows(database, text, take_block, &list);
+		 " AND sort = %d ORDER BY block%s",
+		 process, (int)list->sort, list->window_ns ? " DESC" : "");
+	int error = database_rows(database, text, list->window_ns ? take_newest_block : take_block,
+				  list);
+	if (error == BLOCK_IS_OLD)
+		error = 0;
 	if (error)
-		free(list.pieces);
-	*pieces = error ? NULL : list.pieces;
-	*count = error ? 0 : list.count;
+		free(list->pieces);
+	*pieces = error ? NULL : list->pieces;
+	*count = error ? 0 : list->count;
 	return error;
+}
+
+int store_kept_read(struct database *database, enum kept_sort sort, uint32_t process,
+		    struct host_sample **pieces, uint32_t *count)
+{
+	struct list list = {.sort = sort};
+
+	return read_blocks(database, process, &list, pieces, count);
+}
+
+int store_kept_read_newest(struct database *database, enum kept_sort sort, uint32_t process,
+			   uint64_t window_ns, struct host_sample **pieces, uint32_t *count)
+{
+	struct list list = {.sort = sort, .window_ns = window_ns};
+
+	return read_blocks(database, process, &list, pieces, count);
 }

@@ -28,4 +28,8 @@ int store_kept_load(struct database *database, struct collection *collection);
 int store_kept_read(struct database *database, enum kept_sort sort, uint32_t process,
 		    struct host_sample **pieces, uint32_t *count);
 
+/* The same of those that end in the last window_ns of what is kept. Some older ones may be among them. */
+int store_kept_read_newest(struct database *database, enum kept_sort sort, uint32_t process,
+			   uint64_t window_ns, struct host_sample **pieces, uint32_t *count);
+
 #endif

@@ -31,7 +31,7 @@ struct watching {
 	char path[PATH_MAX]; /* of the store */
 	bool seen;           /* the profile has been read once */
 	bool ran;            /* a process was writing it then */
-	bool compared;       /* collectives of all ranks were there */
+	bool compared;       /* collectives of all ranks, or stages, were there */
 	uint32_t failures;   /* looks in a row that failed */
 	uint64_t written_ns; /* the last time at which a process wrote the profile, or the begin */
 };
@@ -124,7 +124,7 @@ static int look_once(struct watching *watching)
 		watching->seen = true;
 		watching->ran |= is_written;
 		watching->failures = 0;
-		watching->compared |= look.compared > 0;
+		watching->compared |= look.compared > 0 || look.has_stages;
 		result = tell_all(watching, &look, whole.path);
 		if (!result)
 			result = find_end(watching, closed, abandoned);

@@ -27,6 +27,7 @@ struct builder {
 	const struct straggler_topology *topology; /* NULL: no file tells it */
 	struct straggler_switches switches;
 	uint32_t *rank_of; /* owns; for each process: its index in report->ranks, + 1 */
+	const struct straggler_look *look; /* NULL: the whole run */
 	uint32_t nr_processes, looks;
 };
 
@@ -129,11 +130,14 @@ static int add_pipeline(struct builder *builder)
 	struct report_straggler *report = builder->report;
 	struct report_straggler_communicator *added =
 		&report->communicators[report->nr_communicators];
-	int error = builder->store_path
-			    ? straggler_pipeline_create(builder->profile, builder->store_path,
-							builder->folds, &report->pipeline)
-			    : 0;
+	const struct straggler_look *look = builder->look;
+	int error = 0;
 
+	if (look && look->recent)
+		error = straggler_pipeline_look(look, &report->pipeline);
+	else if (!look && builder->store_path)
+		error = straggler_pipeline_create(builder->profile, builder->store_path,
+						  builder->folds, &report->pipeline);
 	if (error || !report->pipeline)
 		return error;
 	const struct straggler_pipeline *pipeline = report->pipeline;
@@ -516,7 +520,7 @@ static int fill(struct builder *builder)
 					     &builder->report->nr_links);
 	if (!error && builder->store_path)
 		error = report_straggler_experts_find(builder->profile, builder->store_path,
-						      builder->report);
+						      builder->look, builder->report);
 	if (!error && builder->store_path)
 		error = report_straggler_explain(builder->profile, builder->store_path,
 						 builder->report);
@@ -525,7 +529,7 @@ static int fill(struct builder *builder)
 
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    const struct straggler_topology *topology,
-			    struct collective_folds *folds, uint32_t looks,
+			    struct collective_folds *folds, const struct straggler_look *look,
 			    struct report_straggler **straggler)
 {
 	struct builder builder = {
@@ -535,7 +539,8 @@ int report_straggler_create(const struct profile *profile, const char *store_pat
 		.topology = topology,
 		.report = calloc(1, sizeof(**straggler)),
 		.nr_processes = roster_size(profile->collection->roster).processes,
-		.looks = looks,
+		.look = look,
+		.looks = look ? look->looks : 1,
 	};
 
 	*straggler = builder.report;

@@ -23,13 +23,13 @@ struct straggler_topology;
 
 /* store_path names the profile's store, from which work is read that was kept with its time; NULL: no causes,
  * experts, pipelines and ranks that never came are looked for, and only the profile's catalog and roster are used.
- * topology: of a file; NULL: switches are known as Slurm told them, if it did. looks: this is one of so many times at
- * which the job is judged, and the more there are, the less may be chance. It takes ownership of the folds, in which
+ * topology: of a file; NULL: switches are known as Slurm told them, if it did. look: the job runs, and the folds are of
+ * its newest collectives; NULL: they are of the whole run. It takes ownership of the folds, in which
  * all calls are folded, also on error. 0; -EPROTO: the folds name what the profile does not hold; other errors of
  * database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    const struct straggler_topology *topology,
-			    struct collective_folds *folds, uint32_t looks,
+			    struct collective_folds *folds, const struct straggler_look *look,
 			    struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */
 

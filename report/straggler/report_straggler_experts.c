@@ -17,6 +17,7 @@
 
 struct finding {
 	struct report_straggler *report;
+	const struct straggler_look *look; /* NULL: the whole run */
 	struct straggler_expert_input input;
 };
 
@@ -130,6 +131,8 @@ static void find_level(struct finding *finding, const struct collective_fold *fo
 		if (level > finding->input.level)
 			finding->input.level = level;
 	}
+	if (finding->look)
+		finding->input.window_ns = finding->look->window_ns << finding->input.level;
 }
 
 static int read_work(struct finding *finding, const struct collective_fold_member *member,
@@ -244,10 +247,12 @@ static int find_all(struct finding *finding)
 }
 
 int report_straggler_experts_find(const struct profile *profile, const char *store_path,
+				  const struct straggler_look *look,
 				  struct report_straggler *report)
 {
 	struct finding finding = {
 		.report = report,
+		.look = look,
 		.input = {.profile = profile, .folds = report->folds},
 	};
 	int error = database_open(store_path, true, &finding.input.database, NULL);

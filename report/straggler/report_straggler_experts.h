@@ -17,9 +17,10 @@
 	0.25 /* of the lateness: what its computing explains at least */
 #define REPORT_STRAGGLER_EXPERTS_OTHERS 64u /* other ranks in the median, at most */
 
-/* Fills report->experts. The ranks are judged, and their communicators do not change any more. 0; -EPROTO; other errors
- * of database.h; -ENOMEM. */
+/* Fills report->experts. look: only work as new as its window counts; NULL: that of the whole run. The ranks are
+ * judged, and their communicators do not change any more. 0; -EPROTO; other errors of database.h; -ENOMEM. */
 int report_straggler_experts_find(const struct profile *profile, const char *store_path,
+				  const struct straggler_look *look,
 				  struct report_straggler *report);
 
 #endif

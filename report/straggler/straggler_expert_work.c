@@ -152,7 +152,10 @@ int straggler_expert_work_read(const struct straggler_expert_input *input, uint3
 
 	*work = (struct straggler_expert_work){0};
 	int error = list_parts(&reading, process, communicator_id);
-	if (!error && work->nr_parts)
+	if (!error && work->nr_parts && input->window_ns)
+		error = store_kept_read_newest(input->database, KEPT_GPU, process, input->window_ns,
+					       &reading.pieces, &reading.nr_pieces);
+	else if (!error && work->nr_parts)
 		error = store_kept_read(input->database, KEPT_GPU, process, &reading.pieces,
 					&reading.nr_pieces);
 	if (!error && reading.nr_pieces)

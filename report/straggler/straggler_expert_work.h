@@ -27,7 +27,8 @@ struct straggler_expert_input {
 	const struct profile *profile;
 	struct database *database; /* of the profile */
 	const struct collective_folds *folds;
-	uint32_t level; /* of what is kept (kept_window.h) */
+	uint32_t level;     /* of what is kept (kept_window.h) */
+	uint64_t window_ns; /* so much of the newest work; 0: all */
 };
 
 /* 0; -EPROTO; other errors of database.h; -ENOMEM. Call straggler_expert_work_fini() in either case. */

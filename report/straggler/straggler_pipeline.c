@@ -9,11 +9,16 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/kept_log.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/store_kept.h"
 #include "aggregator/store/store_schema.h"
 #include "report/names/outlier.h"
+#include "report/profile/profile_recent.h"
+
+#define LONG_NS 1000000000000ull /* to count steps in: of some minutes each, at most */
 
 struct comparing {
 	struct straggler_pipeline *pipeline;
+	const struct straggler_look *look; /* NULL: the whole run */
 	struct straggler_timeline_input input;
 	uint64_t *waits; /* owns; of each stretch and rank */
 	bool *known;     /* owns; of each stretch: by all ranks */
@@ -200,10 +205,48 @@ static int compare_all(struct comparing *comparing)
 	return error;
 }
 
-static void choose_stretches(struct comparing *comparing)
+static void find_level(struct comparing *comparing)
 {
 	const struct straggler_pipeline *pipeline = comparing->pipeline;
 	const struct collection *collection = comparing->input.profile->collection;
+	struct straggler_timeline_input *input = &comparing->input;
+
+	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++) {
+		uint32_t level = kept_log_level(collection->kept, KEPT_GPU,
+						pipeline->stages.ranks[i].process);
+
+		input->level = level > input->level ? level : input->level;
+	}
+}
+
+/* Chooses the newest time, and counts its steps. Those of the first rank stand for all. */
+static int choose_window(struct comparing *comparing)
+{
+	const struct straggler_look *look = comparing->look;
+	const uint32_t process = comparing->pipeline->stages.ranks[0].process;
+	struct straggler_timeline_input *input = &comparing->input;
+	struct straggler_timeline timeline;
+	uint64_t long_steps;
+	int error = straggler_steps_within(input->folds, process, LONG_NS, &long_steps);
+
+	if (error || !long_steps)
+		return error;
+	const double step_ns = (double)LONG_NS / (double)long_steps;
+	input->window_ns = (uint64_t)(look->steps * step_ns);
+	if (input->window_ns < look->window_ns)
+		input->window_ns = look->window_ns;
+	if (input->level)
+		input->window_ns = (input->window_ns << input->level) * STRAGGLER_PIPELINE_SAMPLED;
+	error = straggler_timeline_read(input, process, &timeline);
+	comparing->pipeline->steps =
+		(uint64_t)((double)(timeline.end_ns - timeline.start_ns) / step_ns);
+	straggler_timeline_fini(&timeline);
+	return error;
+}
+
+static void choose_stretches(struct comparing *comparing)
+{
+	const struct straggler_pipeline *pipeline = comparing->pipeline;
 	struct straggler_timeline_input *input = &comparing->input;
 
 	input->steps = pipeline->steps ? pipeline->steps : STRAGGLER_PIPELINE_UNKNOWN;
@@ -213,59 +256,99 @@ static void choose_stretches(struct comparing *comparing)
 		input->shift++;
 	input->nr_stretches =
 		(uint32_t)((input->steps + (1ull << input->shift) - 1) >> input->shift);
-	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++) {
-		uint32_t level = kept_log_level(collection->kept, KEPT_GPU,
-						pipeline->stages.ranks[i].process);
-
-		input->level = level > input->level ? level : input->level;
-	}
 }
 
-static int read_all(struct comparing *comparing, const char *store_path)
+static int compare_stretches(struct comparing *comparing)
 {
-	int error;
-
 	choose_stretches(comparing);
 	comparing->waits =
 		calloc((size_t)comparing->input.nr_stretches * comparing->pipeline->stages.nr_ranks,
 		       sizeof(*comparing->waits));
 	comparing->known = calloc(comparing->input.nr_stretches, sizeof(*comparing->known));
-	if (!comparing->waits || !comparing->known)
-		return -ENOMEM;
-	error = database_open(store_path, true, &comparing->input.database, NULL);
+	return comparing->waits && comparing->known ? compare_all(comparing) : -ENOMEM;
+}
+
+/* The aggregator goes on writing: levels and pieces must be of one time. */
+static int look_at(struct comparing *comparing)
+{
+	struct database *database = comparing->input.database;
+	int error = database_execute(database, "BEGIN");
+
+	if (error)
+		return error;
+	error = store_kept_load_levels(database, comparing->input.profile->collection);
+	if (!error) {
+		find_level(comparing);
+		error = choose_window(comparing);
+	}
+	if (!error && comparing->pipeline->steps >= STRAGGLER_PIPELINE_LEAST)
+		error = compare_stretches(comparing);
+	database_execute(database, "COMMIT");
+	return error;
+}
+
+static int read_run(struct comparing *comparing)
+{
+	int error = straggler_steps_count(comparing->input.folds,
+					  comparing->pipeline->stages.ranks[0].process,
+					  &comparing->pipeline->steps);
+
+	find_level(comparing);
+	return error ? error : compare_stretches(comparing);
+}
+
+static int read_all(struct comparing *comparing, const char *store_path)
+{
+	int error = database_open(store_path, true, &comparing->input.database, NULL);
+
 	if (error)
 		return error;
 	error = store_schema_show(comparing->input.database);
 	if (!error)
-		error = compare_all(comparing);
+		error = comparing->look ? look_at(comparing) : read_run(comparing);
 	database_close(comparing->input.database);
 	return error;
 }
 
-int straggler_pipeline_create(const struct profile *profile, const char *store_path,
-			      const struct collective_folds *folds,
-			      struct straggler_pipeline **result)
+static int create(struct comparing *comparing, const char *store_path,
+		  struct straggler_pipeline **result)
 {
 	struct straggler_pipeline *pipeline = *result = calloc(1, sizeof(*pipeline));
-	struct comparing comparing = {.pipeline = pipeline,
-				      .input = {.profile = profile, .folds = folds}};
 
+	comparing->pipeline = pipeline;
 	if (!pipeline)
 		return -ENOMEM;
-	int error = straggler_stages_find(profile, folds, &pipeline->stages);
+	int error = straggler_stages_find(comparing->input.profile, comparing->input.folds,
+					  &pipeline->stages);
 	const bool none = !pipeline->stages.nr_ranks;
 	if (!error && !none)
 		error = make_members(pipeline);
 	if (!error && !none)
-		error = straggler_steps_count(folds, pipeline->stages.ranks[0].process,
-					      &pipeline->steps);
-	if (!error && !none)
-		error = read_all(&comparing, store_path);
-	free(comparing.waits);
-	free(comparing.known);
+		error = read_all(comparing, store_path);
+	free(comparing->waits);
+	free(comparing->known);
 	if (error || none) {
 		straggler_pipeline_destroy(pipeline);
 		*result = NULL;
 	}
 	return error;
+}
+
+int straggler_pipeline_create(const struct profile *profile, const char *store_path,
+			      const struct collective_folds *folds,
+			      struct straggler_pipeline **pipeline)
+{
+	struct comparing comparing = {.input = {.profile = profile, .folds = folds}};
+
+	return create(&comparing, store_path, pipeline);
+}
+
+int straggler_pipeline_look(const struct straggler_look *look, struct straggler_pipeline **pipeline)
+{
+	struct comparing comparing = {
+		.look = look,
+		.input = {.profile = look->recent->profile, .folds = look->recent->calls},
+	};
+
+	return create(&comparing, look->store_path, pipeline);
 }

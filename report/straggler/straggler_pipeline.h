@@ -7,6 +7,7 @@
 #ifndef STRAGGLER_PIPELINE_H
 #define STRAGGLER_PIPELINE_H
 
+#include "straggler_look.h"
 #include "straggler_stages.h"
 #include "straggler_subject.h"
 #include "straggler_timeline.h"
@@ -16,6 +17,9 @@
 
 #define STRAGGLER_PIPELINE_STRETCHES 128u
 #define STRAGGLER_PIPELINE_UNKNOWN   64u /* stretches where steps are not known */
+#define STRAGGLER_PIPELINE_LEAST     8u  /* steps of a look, at least */
+#define STRAGGLER_PIPELINE_SAMPLED                                                                 \
+	4u /* so much more of the work counts in a look where a part of it is kept */
 
 struct straggler_pipeline_stage {
 	uint32_t first, nr_ranks;     /* of stages.ranks */
@@ -39,6 +43,11 @@ struct straggler_pipeline {
 int straggler_pipeline_create(const struct profile *profile, const char *store_path,
 			      const struct collective_folds *folds,
 			      struct straggler_pipeline **pipeline);
+
+/* The same of the newest time of a job that runs. look->recent is not NULL, and no levels are in its profile; they are
+ * loaded. If the steps are not known, or are too few, used is 0. */
+int straggler_pipeline_look(const struct straggler_look *look,
+			    struct straggler_pipeline **pipeline);
 void straggler_pipeline_destroy(struct straggler_pipeline *pipeline); /* accepts NULL */
 
 /* Returns the index of a process in stages.ranks; COLLECTIVE_FOLD_NONE: it is of no pipeline. */

@@ -15,7 +15,7 @@
 
 /* A call with a raw row. */
 struct step_call {
-	uint64_t sequence;
+	uint64_t sequence, start_ns;
 	uint32_t communicator_id, correlation_id, function, peer, size_class;
 };
 
@@ -38,6 +38,20 @@ static bool is_exchange(uint32_t function)
 	return function == COLLECTIVE_SEND || function == COLLECTIVE_RECV ||
 	       function == COLLECTIVE_ALL_TO_ALL;
 }
+
+/* Room to work in, for as many as there are calls. */
+struct room {
+	struct step_kernel *kernels;
+	uint32_t *kinds;
+};
+
+/* Whose steps are counted. */
+struct counting {
+	const struct collective_folds *folds;
+	const struct room *room;
+	uint32_t process;
+	uint64_t window_ns; /* 0: the whole run */
+};
 
 /* Returns the process's numbered calls on a communicator, with and without raw rows. *exchanges: some are sends,
  * receives or all_to_alls. */
@@ -86,20 +100,34 @@ static uint32_t list_kernels(const struct step_call *calls, uint32_t count,
 	return nr;
 }
 
-/* Room to work in, for as many as there are calls. */
-struct room {
-	struct step_kernel *kernels;
-	uint32_t *kinds;
-};
-
-/* Finds the period of the newest calls that follow one another: so many kernels, with so many calls. */
-static uint32_t find_period(const struct step_call *calls, uint32_t count, const struct room *room,
-			    uint32_t *nr_calls)
+static uint32_t first_of_newest(const struct step_call *calls, uint32_t count)
 {
 	uint32_t first = count - 1;
 
 	while (first > 0 && calls[first - 1].sequence + 1 == calls[first].sequence)
 		first--;
+	return first;
+}
+
+/* Returns the calls of a communicator in the window, at the rate of the newest that follow one another. */
+static uint64_t count_within(uint64_t window_ns, const struct step_call *calls, uint32_t count,
+			     bool *exchanges)
+{
+	const uint32_t first = first_of_newest(calls, count);
+	const double ns = (double)calls[count - 1].start_ns - (double)calls[first].start_ns;
+
+	*exchanges = false;
+	for (uint32_t i = first; i < count; i++)
+		*exchanges |= is_exchange(calls[i].function);
+	const double within = ns > 0 ? (double)window_ns * (count - 1 - first) / ns : 0;
+	return within < (double)STEPS_MOST ? (uint64_t)within : 0;
+}
+
+/* Finds the period of the newest calls that follow one another: so many kernels, with so many calls. */
+static uint32_t find_period(const struct step_call *calls, uint32_t count, const struct room *room,
+			    uint32_t *nr_calls)
+{
+	const uint32_t first = first_of_newest(calls, count);
 	const uint32_t nr = list_kernels(&calls[first], count - first, room->kernels);
 	for (uint32_t i = 0; i < nr; i++)
 		room->kinds[i] = room->kernels[i].kind;
@@ -132,8 +160,7 @@ static void add_pattern(struct tally *tally, bool exchanges, uint32_t period, ui
 		tally->of_others = patterns;
 }
 
-static void add_up(const struct collective_folds *folds, uint32_t process,
-		   const struct step_call *calls, uint32_t count, const struct room *room,
+static void add_up(const struct counting *counting, const struct step_call *calls, uint32_t count,
 		   bool exchanges, struct tally *tally)
 {
 	for (uint32_t i = 0, end; i < count; i = end) {
@@ -144,12 +171,15 @@ static void add_up(const struct collective_folds *folds, uint32_t process,
 		     end < count && calls[end].communicator_id == calls[i].communicator_id; end++)
 			;
 		const uint64_t numbered =
-			count_calls(folds, process, calls[i].communicator_id, &has_exchanges);
+			counting->window_ns ? count_within(counting->window_ns, &calls[i], end - i,
+							   &has_exchanges)
+					    : count_calls(counting->folds, counting->process,
+							  calls[i].communicator_id, &has_exchanges);
 		if (has_exchanges != exchanges)
 			continue;
 		if (exchanges && numbered > tally->calls)
 			tally->calls = numbered;
-		const uint32_t period = find_period(&calls[i], end - i, room, &nr_calls);
+		const uint32_t period = find_period(&calls[i], end - i, counting->room, &nr_calls);
 		if (period)
 			add_pattern(tally, exchanges, period, numbered / nr_calls);
 	}
@@ -159,6 +189,7 @@ static struct step_call call_of(const struct collective *call)
 {
 	return (struct step_call){
 		.sequence = call->sequence,
+		.start_ns = call->start_ns,
 		.communicator_id = call->communicator_id,
 		.correlation_id = call->correlation_id,
 		.function = call->function,
@@ -167,13 +198,15 @@ static struct step_call call_of(const struct collective *call)
 	};
 }
 
-int straggler_steps_count(const struct collective_folds *folds, uint32_t process, uint64_t *steps)
+static int count_steps(const struct collective_folds *folds, uint32_t process, uint64_t window_ns,
+		       uint64_t *steps)
 {
 	uint32_t nr_calls, count = 0;
 	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
 	struct step_call *own = calloc(nr_calls + 1ul, sizeof(*own));
 	const struct room room = {calloc(nr_calls + 1ul, sizeof(*room.kernels)),
 				  calloc(nr_calls + 1ul, sizeof(*room.kinds))};
+	const struct counting counting = {folds, &room, process, window_ns};
 	struct tally tally = {0};
 	int error = own && room.kernels && room.kinds ? 0 : -ENOMEM;
 
@@ -182,12 +215,23 @@ int straggler_steps_count(const struct collective_folds *folds, uint32_t process
 			own[count++] = call_of(&calls[i].call);
 	if (count) {
 		qsort(own, count, sizeof(*own), by_sequence);
-		add_up(folds, process, own, count, &room, true, &tally);
-		add_up(folds, process, own, count, &room, false, &tally);
+		add_up(&counting, own, count, true, &tally);
+		add_up(&counting, own, count, false, &tally);
 	}
 	free(own);
 	free(room.kernels);
 	free(room.kinds);
 	*steps = tally.steps ? tally.steps : tally.of_others ? tally.of_others : tally.patterns;
 	return error;
+}
+
+int straggler_steps_count(const struct collective_folds *folds, uint32_t process, uint64_t *steps)
+{
+	return count_steps(folds, process, 0, steps);
+}
+
+int straggler_steps_within(const struct collective_folds *folds, uint32_t process,
+			   uint64_t window_ns, uint64_t *steps)
+{
+	return count_steps(folds, process, window_ns, steps);
 }

@@ -13,4 +13,9 @@ struct collective_folds;
 /* *steps 0: they are not known. 0 or -ENOMEM. */
 int straggler_steps_count(const struct collective_folds *folds, uint32_t process, uint64_t *steps);
 
+/* The same of a time as long as window_ns, at the rate of the newest calls that follow one another, of raw rows alone:
+ * these may be the newest ones of a job that runs. */
+int straggler_steps_within(const struct collective_folds *folds, uint32_t process,
+			   uint64_t window_ns, uint64_t *steps);
+
 #endif

@@ -86,7 +86,8 @@ static const struct name *find_name(struct reading *reading, uint32_t id)
 
 static bool is_nccl(struct reading *reading, const struct host_sample *piece)
 {
-	return kept_kind_work(piece->kind) == RECORD_GPU_KERNEL && find_name(reading, piece->name_id)->is_nccl;
+	return kept_kind_work(piece->kind) == RECORD_GPU_KERNEL &&
+	       find_name(reading, piece->name_id)->is_nccl;
 }
 
 /* ---- spans */
@@ -124,6 +125,9 @@ static int list_spans(struct reading *reading)
 		timeline->start_ns = reading->nccl[0].start_ns;
 		timeline->end_ns = reading->nccl[reading->nr_nccl - 1].end_ns;
 	}
+	const uint64_t window_ns = reading->input->window_ns;
+	if (window_ns && timeline->end_ns - timeline->start_ns > window_ns)
+		timeline->start_ns = timeline->end_ns - window_ns;
 	return 0;
 }
 
@@ -233,7 +237,7 @@ static void add_moves(struct reading *reading)
 	for (uint32_t i = 0; i < reading->nr_pieces; i++) {
 		const struct host_sample *piece = &reading->pieces[i];
 
-		if (!is_nccl(reading, piece))
+		if (piece->time_ns <= reading->timeline->start_ns || !is_nccl(reading, piece))
 			continue;
 		while (at + 1 < reading->input->nr_stretches &&
 		       end_of(reading, at) <= start_of(piece))
@@ -302,6 +306,18 @@ static int divide(struct reading *reading)
 	return 0;
 }
 
+static int read_pieces(struct reading *reading)
+{
+	const struct straggler_timeline_input *input = reading->input;
+
+	if (input->window_ns)
+		return store_kept_read_newest(input->database, KEPT_GPU, reading->process,
+					      input->window_ns, &reading->pieces,
+					      &reading->nr_pieces);
+	return store_kept_read(input->database, KEPT_GPU, reading->process, &reading->pieces,
+			       &reading->nr_pieces);
+}
+
 int straggler_timeline_read(const struct straggler_timeline_input *input, uint32_t process,
 			    struct straggler_timeline *timeline)
 {
@@ -311,8 +327,7 @@ int straggler_timeline_read(const struct straggler_timeline_input *input, uint32
 		.stretches = calloc(input->nr_stretches + 1ul, sizeof(*timeline->stretches))};
 	if (!timeline->stretches)
 		return -ENOMEM;
-	int error = store_kept_read(input->database, KEPT_GPU, process, &reading.pieces,
-				    &reading.nr_pieces);
+	int error = read_pieces(&reading);
 	if (!error && reading.nr_pieces) {
 		if (input->level)
 			leave_out(&reading);

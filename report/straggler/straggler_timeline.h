@@ -4,6 +4,7 @@
  *     that is the work in some windows, the same on all ranks, and stands for the rest of its stretch.
  *   - NCCL's kernels beside computation count as computation: they hold nobody up.
  *   - What NCCL's kernels of a rank move is known on average (collective_split.h). The rest of their time is a wait.
+ *   - Of a job that runs, only its newest time counts.
  * Part of straggler_pipeline; one thread. */
 #ifndef STRAGGLER_TIMELINE_H
 #define STRAGGLER_TIMELINE_H
@@ -35,6 +36,7 @@ struct straggler_timeline_input {
 	const struct collective_folds *folds;
 	uint64_t steps;
 	uint32_t shift, level, nr_stretches;
+	uint64_t window_ns; /* so much of the time at most, the newest; 0: all */
 };
 
 /* 0; -EPROTO; other errors of database.h; -ENOMEM. Call straggler_timeline_fini() in either case. */

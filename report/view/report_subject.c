@@ -148,7 +148,7 @@ static int read_straggler(struct report_view *view, struct collective_folds **fo
 	struct collective_folds *taken = *folds;
 
 	*folds = NULL;
-	return report_straggler_create(view->profile, view->store_path, view->topology, taken, 1,
+	return report_straggler_create(view->profile, view->store_path, view->topology, taken, NULL,
 				       &view->straggler);
 }
 

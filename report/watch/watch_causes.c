@@ -20,10 +20,14 @@ static bool is_small(const char *path)
 	return stat(path, &file) == 0 && (uint64_t)file.st_size <= WATCH_CAUSES_STORE_MAX;
 }
 
-/* Gives a finding's cause to the one of the same name. */
+/* Gives a finding's cause, and what is known of its expert, to the one of the same name. */
 static void hand_over(struct watch_finding *from, struct watch_finding *to)
 {
-	if (strcmp(from->name, to->name) != 0 || !from->cause)
+	if (strcmp(from->name, to->name) != 0)
+		return;
+	to->expert_gpu_times = from->expert_gpu_times;
+	to->expert_bytes_times = from->expert_bytes_times;
+	if (!from->cause)
 		return;
 	free(to->cause);
 	to->cause = from->cause;
@@ -47,7 +51,7 @@ void watch_causes_add(const char *path, struct watch_event *list, uint32_t count
 	if (!error)
 		error = profile_load(path, &profile, NULL);
 	if (!error)
-		error = watch_look_make(&recent, profile, path, &look);
+		error = watch_look_make(&recent, path, profile, &look);
 	for (uint32_t i = 0; i < count && !error; i++)
 		for (uint32_t j = 0; j < look.nr_findings && is_wanted(&list[i]); j++)
 			hand_over(&look.findings[j], &list[i].finding);

@@ -11,8 +11,8 @@
  * cause is told. */
 #define WATCH_CAUSES_STORE_MAX (64ull << 20) /* bytes */
 
-/* Sets finding.cause and cause_share of the late and stalled ones, from the store at this path. Where a cause cannot be
- * found, nothing is set: the event stands without it. */
+/* Sets finding.cause, cause_share and what is known of experts of the late and stalled ones, from the store at this
+ * path. Where a cause cannot be found, nothing is set: the event stands without it. */
 void watch_causes_add(const char *path, struct watch_event *list, uint32_t count);
 
 #endif

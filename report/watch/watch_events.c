@@ -62,6 +62,8 @@ static void set_usual_step(const struct watch_events *events, uint64_t since_ns,
 
 	if (usual_ns && usual_ns < finding->step.now_ns)
 		finding->step.without_ns = usual_ns;
+	if (!finding->step.without_ns)
+		finding->step = (struct watch_step){0};
 }
 
 /* Remembers the paces of a look on communicators on which it finds nobody. */
@@ -276,6 +278,9 @@ static bool has_passed(const struct taking *taking, const struct watch_look *loo
 static int take_missed(struct taking *taking, const struct watch_look *look,
 		       struct subject *subject, bool *stays)
 {
+	/* Where stages could not be compared, it is not known. */
+	if (subject->finding.has_stage && !look->has_stages)
+		return 0;
 	/* The group may be gone at the next look. */
 	if (subject->told && !subject->is_stall && !subject->gone && !subject->covered &&
 	    is_in_group(look, &subject->finding))

@@ -7,7 +7,8 @@
 
 #include "report/straggler/straggler_subject.h"
 
-/* How long a step takes. now_ns 0: not known. */
+/* How long a step takes. now_ns 0: not known. without_ns 0: it cannot be computed, and is known by what was seen before
+ * the onset alone. */
 struct watch_step {
 	/* of the communicator in a step; 0: no step is seen, and the times are of one collective */
 	uint32_t collectives;
@@ -19,13 +20,17 @@ struct watch_finding {
 	char *name;         /* owns: "rank 5 on node2", "node2 (8 ranks: 8-15)" */
 	char *text;         /* owns: how late it is, as in a report of late ranks */
 	char *communicator; /* owns; its name */
-	uint64_t key;       /* of the communicator */
+	uint64_t key;       /* of the communicator of which the step is */
 	char *cause; /* owns; its greatest cause, as a report names it; NULL: not known, or not looked for */
 	double cause_share; /* of the lateness */
-	int32_t *ranks;     /* owns; of the job, ascending; those that are not known are missing */
-	uint32_t nr_ranks;  /* of these */
+	/* GPU time and bytes of its expert, by those of the others (report_straggler_result.h); 0: as cause NULL */
+	double expert_gpu_times, expert_bytes_times;
+	int32_t *ranks;    /* owns; of the job, ascending; those that are not known are missing */
+	uint32_t nr_ranks; /* of these */
 	bool is_group;
-	bool is_link; /* a communicator that moves data slowly; nobody is late */
+	bool is_link;   /* a communicator that moves data slowly; nobody is late */
+	bool has_stage; /* it is late as a stage of a pipeline, with this number */
+	int32_t stage;
 	bool is_over; /* a stall that lies behind */
 	enum straggler_ground ground;
 	/* collectives of the communicator in the window; of these, those in which it alone was last */

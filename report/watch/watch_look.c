@@ -1,14 +1,13 @@
 #include "watch_look.h"
 
 #include <errno.h>
-#include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch_onset.h"
+#include "watch_cost.h"
 #include "watch_recent.h"
-#include "watch_replay.h"
 #include "watch_unstarted.h"
 
 #include "aggregator/profile/roster.h"
@@ -16,23 +15,20 @@
 #include "base/error_text.h"
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
-#include "report/names/robust.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
-#include "report/straggler/straggler_period.h"
 #include "report/straggler/straggler_stages.h"
 #include "report/writers/straggler_text.h"
 
 /* The last part of the window, in which a stall may still go on. */
 #define STALL_OPEN_SHARE 0.25
-#define STEP_MAX_NS      1e15 /* more is no step */
 #define NO_STAGE         UINT32_MAX
 
 /* What is looked at. */
 struct matter {
 	const struct profile_recent *recent;
-	const struct profile *profile; /* NULL: recent's */
-	const char *store_path;        /* NULL: without causes */
+	const char *path;              /* of the store */
+	const struct profile *profile; /* NULL: recent's, and no causes are looked for */
 	struct straggler_stages stages;
 };
 
@@ -47,207 +43,13 @@ struct looking {
 
 /* Ranks of a communicator that are late together, or one. */
 struct late {
-	const struct report_straggler_communicator *on;
+	struct watch_cost_subject of;
 	const struct straggler_subject *found;
-	const uint32_t *members; /* of the fold */
-	uint32_t nr_members;
+	int32_t stage;                                 /* of a pipeline; -1: late in collectives */
+	const struct report_straggler_experts *expert; /* NULL: not known */
 	const struct straggler_cause *causes;
 	uint32_t nr_causes;
 };
-
-/* ---- the communicator's collectives */
-
-static bool is_on(const struct looking *looking, const struct late *late, uint32_t meeting)
-{
-	return looking->recent->keys[looking->recent->meetings[meeting].communicator] ==
-	       late->on->fold->key;
-}
-
-/* Returns the index of the communicator's first collective; nr_meetings: there is none. They follow one another. */
-static uint32_t first_on(const struct looking *looking, const struct late *late, uint32_t *count)
-{
-	uint32_t first = 0, end;
-
-	while (first < looking->recent->nr_meetings && !is_on(looking, late, first))
-		first++;
-	for (end = first; end < looking->recent->nr_meetings && is_on(looking, late, end); end++)
-		;
-	*count = end - first;
-	return first;
-}
-
-static bool *find_late(const struct late *late, uint32_t nr_ranks)
-{
-	bool *is_late = calloc(nr_ranks + 1ul, sizeof(*is_late));
-
-	for (uint32_t i = 0; i < late->nr_members && is_late; i++)
-		is_late[late->on->fold->members[late->members[i]].process] = true;
-	return is_late;
-}
-
-/* ---- since when */
-
-static double time_of(const struct watch_visit *visit)
-{
-	return (double)(visit->end_ns - visit->start_ns);
-}
-
-/* How much later the late ranks came to a collective than the median of the others. */
-static double lateness(const struct watch_recent *recent, const struct watch_meeting *meeting,
-		       const bool *is_late, double *values)
-{
-	uint32_t others = 0, late = 0;
-	double sum = 0;
-
-	for (uint32_t i = 0; i < meeting->nr_visits; i++) {
-		const struct watch_visit *visit = &recent->visits[meeting->first_visit + i];
-
-		if (is_late[visit->rank]) {
-			sum += time_of(visit);
-			late++;
-		} else {
-			values[others++] = time_of(visit);
-		}
-	}
-	return others && late ? robust_median(values, others) - sum / late : 0;
-}
-
-/* Returns the first collective in which the subject is late. */
-static int find_onset(const struct looking *looking, const struct late *late, const bool *is_late,
-		      uint32_t *onset)
-{
-	uint32_t count, first = first_on(looking, late, &count);
-	double *row = calloc(count + 1ul, sizeof(*row));
-	double *values = calloc(late->on->fold->nr_members + 1ul, sizeof(*values));
-
-	*onset = first;
-	for (uint32_t i = 0; i < count && row && values; i++)
-		row[i] = lateness(looking->recent, &looking->recent->meetings[first + i], is_late,
-				  values);
-	if (row && values)
-		*onset = first + watch_onset_find(row, count);
-	int error = row && values ? 0 : -ENOMEM;
-	free(row);
-	free(values);
-	return error;
-}
-
-/* ---- a step without the cause */
-
-/* Returns the end of a rank's newest collective. */
-static uint64_t *find_ends(const struct watch_recent *recent, uint32_t nr_ranks)
-{
-	uint64_t *ends = calloc(nr_ranks + 1ul, sizeof(*ends));
-
-	for (uint32_t i = 0; i < recent->nr_visits && ends; i++)
-		if (recent->visits[i].end_ns > ends[recent->visits[i].rank])
-			ends[recent->visits[i].rank] = recent->visits[i].end_ns;
-	return ends;
-}
-
-/* Leaves the collectives since the onset. The newest ones of all ranks end at about the same time. */
-static uint32_t cut_before(const struct watch_recent *recent, const uint64_t *ends, uint32_t onset,
-			   struct watch_meeting *meetings)
-{
-	const struct watch_visit *from = &recent->visits[recent->meetings[onset].first_visit];
-	const uint64_t since_ns = ends[from->rank] - from->start_ns;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < recent->nr_meetings; i++) {
-		const struct watch_visit *visit = &recent->visits[recent->meetings[i].first_visit];
-		const bool same =
-			recent->meetings[i].communicator == recent->meetings[onset].communicator;
-
-		if (same ? i >= onset : ends[visit->rank] - visit->start_ns <= since_ns)
-			meetings[count++] = recent->meetings[i];
-	}
-	return count;
-}
-
-/* Puts the visits of the meetings that are left one after the other. */
-static uint32_t copy_visits(const struct watch_recent *recent, struct watch_meeting *meetings,
-			    uint32_t nr_meetings, struct watch_visit *visits)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < nr_meetings; i++) {
-		memcpy(&visits[count], &recent->visits[meetings[i].first_visit],
-		       meetings[i].nr_visits * sizeof(*visits));
-		meetings[i].first_visit = count;
-		count += meetings[i].nr_visits;
-	}
-	return count;
-}
-
-/* Sets the step's times. They stay 0 if they cannot be computed. 0 or -ENOMEM. */
-static int replay(const struct looking *looking, uint32_t onset, const bool *is_late,
-		  uint32_t nr_ranks, uint32_t period, struct watch_step *step)
-{
-	const struct watch_recent *recent = looking->recent;
-	struct watch_meeting *meetings = calloc(recent->nr_meetings + 1ul, sizeof(*meetings));
-	struct watch_visit *visits = calloc(recent->nr_visits + 1ul, sizeof(*visits));
-	uint64_t *ends = find_ends(recent, nr_ranks);
-	struct watch_replay_result result;
-	int error = meetings && visits && ends ? 0 : -ENOMEM;
-
-	if (!error) {
-		struct watch_replay_input input = {
-			.meetings = meetings,
-			.visits = visits,
-			.late = is_late,
-			.nr_ranks = nr_ranks,
-			.communicator = recent->meetings[onset].communicator,
-			.period = period ? period : 1,
-			.nr_meetings = cut_before(recent, ends, onset, meetings),
-		};
-		input.nr_visits = copy_visits(recent, meetings, input.nr_meetings, visits);
-		error = watch_replay(&input, &result);
-		if (!error && result.now_ns < STEP_MAX_NS && result.without_ns < STEP_MAX_NS) {
-			step->collectives = period;
-			step->now_ns = (uint64_t)llround(result.now_ns);
-			step->without_ns = (uint64_t)llround(result.without_ns);
-		}
-	}
-	free(meetings);
-	free(visits);
-	free(ends);
-	return error == -ENOMEM ? error : 0;
-}
-
-static int find_period(const struct looking *looking, const struct late *late, uint32_t *period)
-{
-	uint32_t count, first = first_on(looking, late, &count);
-	uint32_t *kinds = calloc(count + 1ul, sizeof(*kinds));
-
-	if (!kinds)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		kinds[i] = looking->recent->meetings[first + i].kind;
-	*period = straggler_period_find(kinds, count);
-	free(kinds);
-	return 0;
-}
-
-static int measure(const struct looking *looking, const struct late *late,
-		   struct watch_finding *finding)
-{
-	const uint32_t nr_ranks = looking->recent->nr_ranks;
-	bool *is_late = find_late(late, nr_ranks);
-	uint32_t count, onset = 0, period = 0;
-	const uint32_t first = first_on(looking, late, &count);
-	int error = is_late ? find_onset(looking, late, is_late, &onset) : -ENOMEM;
-
-	if (!error && count) {
-		finding->age_ns = looking->recent->called_ns[first + count - 1] -
-				  looking->recent->called_ns[onset];
-		error = find_period(looking, late, &period);
-	}
-	/* A stall is no part of a usual step. */
-	if (!error && count && !looking->recent->others && finding->ground != STRAGGLER_STALL)
-		error = replay(looking, onset, is_late, nr_ranks, period, &finding->step);
-	free(is_late);
-	return error;
-}
 
 /* ---- findings */
 
@@ -261,11 +63,12 @@ static int by_number(const void *a, const void *b)
 static int add_ranks(const struct looking *looking, const struct late *late,
 		     struct watch_finding *finding)
 {
-	finding->ranks = calloc(late->nr_members + 1ul, sizeof(*finding->ranks));
+	finding->ranks = calloc(late->of.nr_members + 1ul, sizeof(*finding->ranks));
 	if (!finding->ranks)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < late->nr_members; i++) {
-		const struct report_straggler_member *member = &late->on->members[late->members[i]];
+	for (uint32_t i = 0; i < late->of.nr_members; i++) {
+		const struct report_straggler_member *member =
+			&late->of.on->members[late->of.members[i]];
 		const int32_t rank = looking->straggler->ranks[member->of_rank].rank;
 
 		if (rank >= 0)
@@ -284,7 +87,7 @@ static void describe(char *text, size_t size, const struct late *late, uint64_t 
 		text_line_append(text, size, "once; each other rank waited %s for it",
 				 report_summary_time(waited_ns, time));
 	else
-		straggler_text_waits(text, size, late->on, late->found);
+		straggler_text_waits(text, size, late->of.on, late->found);
 }
 
 /* Returns whether the window before this one has found it. */
@@ -315,13 +118,16 @@ static int add_cause(const struct late *late, struct watch_finding *finding)
 static int add_finding(struct looking *looking, const struct late *late, const char *name)
 {
 	const struct straggler_subject *found = late->found;
-	const uint64_t used = late->on->fold->used;
+	const uint64_t used = late->of.on->fold->used;
 	const bool stall = found->ground == STRAGGLER_STALL;
 	const bool is_over = (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used;
 	const uint64_t waited_ns =
-		(stall ? found->lump_ns : found->others_ns) / (late->on->fold->nr_members - 1);
+		(stall ? found->lump_ns : found->others_ns) / (late->of.on->fold->nr_members - 1);
 	char text[STRAGGLER_TEXT_SIZE] = "";
 
+	/* A stage that has one rank is late as that rank. */
+	if (late->stage >= 0 && late->of.nr_members == 1)
+		text_line_append(text, sizeof(text), "stage %" PRId32 ", ", late->stage);
 	if (is_found(looking->look, name) || (stall && looking->is_second) ||
 	    (found->ground == STRAGGLER_PHASE && is_over))
 		return 0;
@@ -329,15 +135,19 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	struct watch_finding finding = {
 		.name = strdup(name),
 		.text = strdup(text),
-		.communicator = strdup(late->on->name),
-		.key = late->on->fold->key,
-		.is_group = late->nr_members > 1,
+		.communicator = strdup(late->of.on->name),
+		.key = late->of.on->fold->key,
+		.is_group = late->of.nr_members > 1,
 		.ground = found->ground,
 		.used = used,
 		.last = found->last,
 		.waited_ns = waited_ns,
 		.share = found->share,
 		.is_over = stall && is_over,
+		.expert_gpu_times = late->expert ? late->expert->gpu_times : 0,
+		.expert_bytes_times = late->expert ? late->expert->bytes_times : 0,
+		.has_stage = late->stage >= 0,
+		.stage = late->stage,
 	};
 	int error = finding.name && finding.text && finding.communicator
 			    ? add_ranks(looking, late, &finding)
@@ -346,7 +156,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	if (!error)
 		error = add_cause(late, &finding);
 	if (!error)
-		error = measure(looking, late, &finding);
+		error = watch_cost_measure(looking->recent, &late->of, &finding);
 	if (!error)
 		error = array_append(&looking->look->findings, &looking->look->nr_findings,
 				     &finding, sizeof(finding));
@@ -363,13 +173,16 @@ static uint32_t stage_of(const struct straggler_stages *stages, uint32_t process
 	return NO_STAGE;
 }
 
-/* Returns whether all ranks of a communicator are of pipelines, and of several stages. */
+/* Returns whether all ranks of a communicator are of pipelines, and of several stages, and it is not known what they
+ * wait for there. */
 static bool has_stages(const struct looking *looking,
 		       const struct report_straggler_communicator *on)
 {
 	const uint32_t first = stage_of(looking->stages, on->fold->members[0].process);
 	bool several = false;
 
+	if (looking->straggler->pipeline && looking->straggler->pipeline->fold.used)
+		return false;
 	for (uint32_t i = 0; i < on->fold->nr_members; i++) {
 		const uint32_t stage = stage_of(looking->stages, on->fold->members[i].process);
 
@@ -382,12 +195,16 @@ static bool has_stages(const struct looking *looking,
 
 static int add_group(struct looking *looking, const struct report_straggler_group *group)
 {
-	const struct late late = {&looking->straggler->communicators[group->communicator],
-				  &group->group->found,
-				  group->group->members,
-				  group->group->nr_members,
-				  group->causes,
-				  group->nr_causes};
+	const struct report_straggler_communicator *on =
+		&looking->straggler->communicators[group->communicator];
+	const struct late late = {
+		.of = {on, group->group->members, group->group->nr_members},
+		.found = &group->group->found,
+		.stage = group->group->kind == STRAGGLER_GROUP_STAGE ? (int32_t)group->group->number
+								     : -1,
+		.causes = group->causes,
+		.nr_causes = group->nr_causes,
+	};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
 	text_line_append(name, sizeof(name), "%s (", group->name);
@@ -396,16 +213,41 @@ static int add_group(struct looking *looking, const struct report_straggler_grou
 	return add_finding(looking, &late, name);
 }
 
+/* Returns what is known of a rank's expert; NULL: nothing. */
+static const struct report_straggler_experts *expert_of(const struct report_straggler *straggler,
+							const struct report_straggler_rank *rank)
+{
+	for (uint32_t i = 0; i < straggler->nr_experts; i++)
+		if (straggler->experts[i].communicator == rank->communicator &&
+		    straggler->experts[i].member == rank->member)
+			return &straggler->experts[i];
+	return NULL;
+}
+
+/* Returns the stage of a pipeline that has this rank alone; -1: it has others. */
+static int32_t stage_alone(const struct report_straggler *straggler,
+			   const struct report_straggler_communicator *on, uint32_t member)
+{
+	const struct straggler_pipeline *pipeline = straggler->pipeline;
+
+	if (!on->is_pipeline)
+		return -1;
+	const uint32_t stage = pipeline->stages.ranks[member].stage;
+	return pipeline->of_stage[stage].nr_ranks == 1 ? (int32_t)stage : -1;
+}
+
 static int add_rank(struct looking *looking, const struct report_straggler_rank *rank)
 {
 	const struct report_straggler_communicator *on =
 		&looking->straggler->communicators[rank->communicator];
-	const struct late late = {on,
-				  &on->members[rank->member].found,
-				  &rank->member,
-				  1,
-				  rank->causes,
-				  rank->nr_causes};
+	const struct late late = {
+		.of = {on, &rank->member, 1},
+		.found = &on->members[rank->member].found,
+		.stage = stage_alone(looking->straggler, on, rank->member),
+		.expert = expert_of(looking->straggler, rank),
+		.causes = rank->causes,
+		.nr_causes = rank->nr_causes,
+	};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_text_rank(name, sizeof(name), rank);
@@ -480,10 +322,27 @@ static int add_all(struct looking *looking)
 	return error;
 }
 
+/* Differs if work came on a stage. */
+static uint64_t newest_of(const struct straggler_pipeline *pipeline)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; pipeline && i < pipeline->fold.nr_members; i++)
+		newest += pipeline->fold.members[i].gpu_end_ns;
+	return newest;
+}
+
 /* *is_long: the window is longer than its time. */
 static int look_through(const struct matter *matter, const struct watch_window *window,
 			struct watch_look *look, bool is_second, bool *is_long)
 {
+	const struct straggler_look looks = {
+		.looks = WATCH_LOOK_LOOKS,
+		.recent = is_second ? NULL : matter->recent,
+		.store_path = matter->path,
+		.window_ns = WATCH_LOOK_NS,
+		.steps = WATCH_LOOK_LEAST,
+	};
 	const struct profile *profile = matter->profile ? matter->profile : matter->recent->profile;
 	const struct roster *roster = matter->recent->profile->collection->roster;
 	struct report_straggler *straggler = NULL;
@@ -499,9 +358,11 @@ static int look_through(const struct matter *matter, const struct watch_window *
 					  .is_second = is_second};
 
 		look->newest = chosen.newest;
-		error = report_straggler_create(profile, matter->store_path, NULL, chosen.folds,
-						WATCH_LOOK_LOOKS, &straggler);
+		error = report_straggler_create(profile, matter->profile ? matter->path : NULL,
+						NULL, chosen.folds, &looks, &straggler);
 		looking.straggler = straggler;
+		look->newest += !error ? newest_of(straggler->pipeline) : 0;
+		look->has_stages |= !error && straggler->pipeline && straggler->pipeline->fold.used;
 		if (!error)
 			error = add_all(&looking);
 		if (!error && !is_second)
@@ -513,12 +374,12 @@ static int look_through(const struct matter *matter, const struct watch_window *
 	return error;
 }
 
-int watch_look_make(const struct profile_recent *recent, const struct profile *profile,
-		    const char *store_path, struct watch_look *look)
+int watch_look_make(const struct profile_recent *recent, const char *path,
+		    const struct profile *profile, struct watch_look *look)
 {
 	static const struct watch_window usual = {WATCH_LOOK_NS, WATCH_LOOK_LEAST};
 	static const struct watch_window few = {0, WATCH_LOOK_FEW};
-	struct matter matter = {.recent = recent, .profile = profile, .store_path = store_path};
+	struct matter matter = {.recent = recent, .path = path, .profile = profile};
 	bool is_long;
 
 	*look = (struct watch_look){.findings = NULL};
@@ -543,7 +404,7 @@ int watch_look_read(const char *path, struct watch_look *look, char **error)
 	int status = profile_recent_load(path, WATCH_LOOK_NS, WATCH_LOOK_LEAST, &recent, error);
 
 	if (!status) {
-		status = watch_look_make(&recent, NULL, NULL, look);
+		status = watch_look_make(&recent, path, NULL, look);
 		if (status)
 			error_text_set(error, status, "%s: %s", path,
 				       status == -EPROTO ? "damaged: it names what it does not hold"

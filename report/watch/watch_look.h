@@ -2,8 +2,10 @@
  * whole run (straggler.h).
  *   - The window is WATCH_LOOK_NS long, and longer for WATCH_LOOK_LEAST collectives. Where it must be longer, a second
  *     one of WATCH_LOOK_FEW collectives finds sooner who has become late. It finds no stalls.
- *   - Ranks that are late because of others are left out. So are all of a communicator whose ranks are those of
- *     several stages of pipelines: a schedule makes ranks late, and what they wait for is known of whole runs alone.
+ *   - Ranks that are late because of others are left out.
+ *   - The stages of pipelines are compared in the first window, which is longer where a part of the GPU work is kept
+ *     (straggler_look.h). If that cannot be done, all of a communicator are left out whose ranks are those of several
+ *     stages: a schedule makes ranks late.
  *   - Slow links are found as of straggler_links.h, in the first window.
  *   - Ranks that have not come to a collective are no findings: what they cost is not known yet.
  *   - The chance of a false name is divided by WATCH_LOOK_LOOKS, because a job is looked at again and again.
@@ -34,20 +36,20 @@ struct watch_look {
 	struct watch_absence
 		*absences; /* owns; at most WATCH_ABSENCE_MAX, and as of watch_unstarted.h */
 	uint32_t nr_absences;
-	uint64_t
-		newest; /* as of watch_recent.h: equal in two looks if no collective came between */
+	uint64_t newest;   /* as of watch_recent.h: equal in two looks if nothing came between */
 	uint64_t compared; /* collectives in the window */
+	bool has_stages;   /* stages of pipelines were compared */
 };
 
 /* Reads the store at this path. 0, or an error of profile_recent_load() with *error. Call watch_look_fini() in either
  * case. */
 int watch_look_read(const char *path, struct watch_look *look, char **error);
 
-/* Makes the same look of what has been read. profile, store_path: where causes are looked for, the whole profile
- * (profile_load()), read after the recent part; NULL: no causes are looked for. 0; -EPROTO: it is damaged; other
- * errors of database.h; -ENOMEM. */
-int watch_look_make(const struct profile_recent *recent, const struct profile *profile,
-		    const char *store_path, struct watch_look *look);
+/* Makes the same look of what has been read of the store at this path, once. profile: where causes are looked for, the
+ * whole profile (profile_load()), read after the recent part; NULL: no causes are looked for. 0; -EPROTO: it is
+ * damaged; other errors of database.h; -ENOMEM. */
+int watch_look_make(const struct profile_recent *recent, const char *path,
+		    const struct profile *profile, struct watch_look *look);
 void watch_look_fini(struct watch_look *look);
 
 #endif

@@ -7,7 +7,7 @@ uint32_t watch_onset_find(const double *values, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		all += values[i];
-	for (uint32_t i = 1; i < count; i++) {
+	for (uint32_t i = 1; i < count && count - i >= count / WATCH_ONSET_PART; i++) {
 		before += values[i - 1];
 		double first = before / i, second = (all - before) / (count - i);
 		double apart = second - first;

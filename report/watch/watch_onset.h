@@ -4,8 +4,11 @@
 
 #include <stdint.h>
 
+#define WATCH_ONSET_PART 8u
+
 /* Returns the index at which the values rise: they are split there into two parts whose means differ most (least
- * squares). 0: no split has a first mean below half of the second. */
+ * squares). The second one has an eighth (WATCH_ONSET_PART) of them at least, because the newest of some single peaks
+ * is no onset. 0: no split has a first mean below half of the second. */
 uint32_t watch_onset_find(const double *values, uint32_t count);
 
 #endif

@@ -17,7 +17,7 @@ struct watch_pace_entry {
 };
 
 /* Returns the usual time of `period` collectives, of those called at these times. What a job does once, as at its
- * start, does not count. */
+ * start, does not count. steps: room for as many. */
 static double usual_step(const uint64_t *called_ns, uint32_t count, uint32_t period, double *steps)
 {
 	uint32_t nr_steps = 0;
@@ -27,9 +27,8 @@ static double usual_step(const uint64_t *called_ns, uint32_t count, uint32_t per
 	return robust_mean(steps, nr_steps);
 }
 
-/* Measures the communicator of the meetings from first to end. */
-static int measure(const struct watch_recent *recent, uint32_t first, uint32_t end,
-		   struct watch_pace *pace)
+int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t end,
+		     uint64_t since_ns, struct watch_pace *pace)
 {
 	const uint32_t count = end - first;
 	uint32_t *kinds = calloc(count, sizeof(*kinds));
@@ -40,7 +39,11 @@ static int measure(const struct watch_recent *recent, uint32_t first, uint32_t e
 		for (uint32_t i = 0; i < count; i++)
 			kinds[i] = recent->meetings[first + i].kind;
 		pace->collectives = straggler_period_find(kinds, count);
-		step_ns = usual_step(recent->called_ns + first, count,
+		uint32_t from = first;
+
+		while (from < end && recent->called_ns[from] < since_ns)
+			from++;
+		step_ns = usual_step(recent->called_ns + from, end - from,
 				     pace->collectives ? pace->collectives : 1, steps);
 	}
 	pace->step_ns = step_ns > 0 && step_ns < STEP_MAX_NS ? (uint64_t)llround(step_ns) : 0;
@@ -62,7 +65,7 @@ int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **pa
 			if (recent->meetings[end].communicator !=
 			    recent->meetings[first].communicator)
 				break;
-		int error = measure(recent, first, end, &pace);
+		int error = watch_pace_since(recent, first, end, 0, &pace);
 		if (!error && pace.step_ns)
 			error = array_append(paces, count, &pace, sizeof(pace));
 		if (error)

@@ -23,6 +23,11 @@ struct watch_pace {
 int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,
 		       uint32_t *count);
 
+/* The pace of the communicator that has the meetings from first to end, by those called since since_ns. step_ns 0: too
+ * few are there. 0 or -ENOMEM. */
+int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t end,
+		     uint64_t since_ns, struct watch_pace *pace);
+
 struct watch_pace_log {
 	struct watch_pace_entry *entries; /* owns; oldest first */
 	uint32_t nr_entries;

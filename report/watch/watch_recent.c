@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregator/profile/collective_exchange.h"
 #include "aggregator/profile/collective_folding.h"
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
@@ -182,12 +183,80 @@ static int add_meeting(struct choice *choice, const struct collective_match *mat
 	return 0;
 }
 
+/* ---- sends and receives */
+
+static bool is_message(const struct collective *call)
+{
+	return call->function == COLLECTIVE_SEND || call->function == COLLECTIVE_RECV;
+}
+
+static const struct collective_log_call *
+call_at(const struct choice *choice, const struct collective_match *match, uint32_t entry)
+{
+	return &choice->calls[match->entries[entry].call];
+}
+
+/* Returns the first entry of a member's window, in which its calls follow one another. first to end: all of its
+ * entries. *newest: the number of its newest call. Calls of one kernel stay together. */
+static uint32_t find_message(const struct choice *choice, const struct collective_match *match,
+			     uint32_t first, uint32_t end, uint64_t *newest)
+{
+	const uint64_t newest_ns = call_at(choice, match, end - 1)->call.start_ns;
+	uint32_t kernels = 0, kernel = 0, at = end;
+
+	*newest = match->entries[end - 1].sequence;
+	while (at > first) {
+		const struct collective_log_call *call = call_at(choice, match, at - 1);
+
+		if (at < end && match->entries[at].sequence != match->entries[at - 1].sequence + 1)
+			break;
+		if (call->call.correlation_id != kernel || at == end) {
+			kernel = call->call.correlation_id;
+			if (kernels++ >= choice->window->least &&
+			    call->call.start_ns + choice->window->ns < newest_ns)
+				break;
+		}
+		at--;
+	}
+	return at;
+}
+
+/* Copies the newest sends and receives of a communicator: those of all ranks with all hold ranks up as a collective
+ * does (collective_exchange.h). Of few ranks they are not that. */
+static int add_messages(struct choice *choice, const struct collective_match *match)
+{
+	struct collective_log *log = choice->recent->folds->log;
+
+	for (uint32_t i = 0, end; i < match->nr_entries; i = end) {
+		uint64_t newest;
+
+		for (end = i + 1;
+		     end < match->nr_entries &&
+		     collective_match_same_end(&match->entries[i], &match->entries[end]);
+		     end++)
+			;
+		const uint32_t process = match->entries[i].process;
+		if (choice->newest_ns[process] >
+			    call_at(choice, match, end - 1)->call.start_ns + WATCH_RECENT_IDLE_NS ||
+		    has_successor(choice, process))
+			continue;
+		for (uint32_t j = find_message(choice, match, i, end, &newest); j < end; j++) {
+			const struct collective_log_call *call = call_at(choice, match, j);
+			const struct collective_log_call copy = {
+				.process = call->process, .call = call->call, .gpu = call->gpu};
+
+			if (is_message(&call->call) && collective_log_load_call(log, &copy))
+				return -ENOMEM;
+		}
+		choice->recent->newest += newest;
+	}
+	return 0;
+}
+
 static bool has_messages(const struct choice *choice, const struct collective_match *match)
 {
 	for (uint32_t i = 0; i < match->nr_entries; i++) {
-		const uint32_t function = choice->calls[match->entries[i].call].call.function;
-
-		if (function == COLLECTIVE_SEND || function == COLLECTIVE_RECV)
+		if (is_message(&call_at(choice, match, i)->call))
 			return true;
 	}
 	return false;
@@ -221,9 +290,13 @@ static int take(void *context, struct collective_match *match)
 
 	if (!error) {
 		recent->keys[recent->nr_keys++] = match->key;
-		recent->others |= has_messages(choice, match);
+		const bool messages = has_messages(choice, match);
+
+		recent->others |= messages;
 		if (match->nr_members > 1)
 			error = add_rows(choice, match);
+		if (!error && messages && match->nr_members >= COLLECTIVE_EXCHANGE_ALL)
+			error = add_messages(choice, match);
 	}
 	collective_match_fini(match);
 	return error;

@@ -1,5 +1,6 @@
 /* Chooses the newest collectives of a job for a look at it: those of which all ranks are there, with the times of their
- * kernels where they have some. Pure; one thread. */
+ * kernels where they have some. Sends and receives of three ranks or more are chosen, too: they may be exchanges of all
+ * ranks. Pure; one thread. */
 #ifndef WATCH_RECENT_H
 #define WATCH_RECENT_H
 

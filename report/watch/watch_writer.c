@@ -37,6 +37,13 @@ const char *watch_writer_time(uint64_t time_ns, char text[static WATCH_WRITER_TI
 
 static void write_cause(FILE *out, const struct watch_finding *finding)
 {
+	const struct report_straggler_experts expert = {.gpu_times = finding->expert_gpu_times,
+							.bytes_times = finding->expert_bytes_times};
+	char text[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_text_expert(text, sizeof(text), &expert);
+	if (*text)
+		fprintf(out, "; %s", text);
 	if (finding->cause)
 		fprintf(out, "; %s: %.0f %% of it", finding->cause, 100 * finding->cause_share);
 }
@@ -46,7 +53,7 @@ static void write_step(FILE *out, const struct watch_finding *finding)
 	const struct watch_step *step = &finding->step;
 	char without[TEXT_SIZE], now[TEXT_SIZE];
 
-	if (!step->now_ns)
+	if (!step->without_ns)
 		return;
 	report_summary_time(step->without_ns, without);
 	report_summary_time(step->now_ns, now);
@@ -111,6 +118,15 @@ static void write_time(FILE *out, const char *name, uint64_t time_ns)
 	fprintf(out, "\"%s\":\"%s.%03" PRIu64 "Z\",", name, text, time_ns % NS_PER_S / 1000000u);
 }
 
+/* 0: not known. */
+static void write_times(FILE *out, const char *name, double times)
+{
+	if (times > 0)
+		fprintf(out, "\"%s\":%.4f,", name, times);
+	else
+		fprintf(out, "\"%s\":null,", name);
+}
+
 void watch_writer_json(FILE *out, const struct watch_event *event)
 {
 	const struct watch_finding *finding = &event->finding;
@@ -123,7 +139,11 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	fprintf(out, "\"group\":%s,\"ranks\":[", finding->is_group ? "true" : "false");
 	for (uint32_t i = 0; i < finding->nr_ranks; i++)
 		fprintf(out, "%s%" PRId32, i ? "," : "", finding->ranks[i]);
-	fprintf(out, "],");
+	fprintf(out, "],\"stage\":");
+	if (finding->has_stage)
+		fprintf(out, "%" PRId32 ",", finding->stage);
+	else
+		fprintf(out, "null,");
 	if (finding->ground)
 		json_text_member(out, "ground", straggler_text_ground(finding->ground));
 	else
@@ -133,7 +153,7 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 		"\"collectives\":%" PRIu64 ",\"last\":%" PRIu64 ",\"waited_ns\":%" PRIu64
 		",\"share\":%.6f,",
 		finding->used, finding->last, finding->waited_ns, finding->share);
-	if (finding->step.now_ns)
+	if (finding->step.without_ns)
 		fprintf(out,
 			"\"step_collectives\":%" PRIu32 ",\"step_ns\":%" PRIu64
 			",\"step_without_ns\":%" PRIu64 ",",
@@ -150,6 +170,8 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 		fprintf(out, ",\"cause_share\":%.6f,", finding->cause_share);
 	else
 		fprintf(out, ",\"cause_share\":null,");
+	write_times(out, "expert_gpu_times", finding->expert_gpu_times);
+	write_times(out, "expert_bytes_times", finding->expert_bytes_times);
 	fprintf(out, "\"text\":");
 	json_text_write(out, finding->text);
 	fprintf(out, "}\n");

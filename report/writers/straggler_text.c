@@ -177,8 +177,7 @@ static void append_each_step(char *line, size_t size,
 			 experts->steps ? " a step" : " in all");
 }
 
-/* Appends why a rank is late to exchanges, if that is known. */
-static void append_reason(char *line, size_t size, const struct report_straggler_experts *experts)
+void straggler_text_expert(char *line, size_t size, const struct report_straggler_experts *experts)
 {
 	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
 		text_line_append(line, size, "its expert took %.2f times the others' GPU time",
@@ -201,7 +200,7 @@ void straggler_text_experts(char *line, size_t size, const struct report_straggl
 		text_line_append(line, size, ", %.2f %% of the time", 100 * experts->share);
 		return;
 	}
-	append_reason(line, size, experts);
+	straggler_text_expert(line, size, experts);
 	if (experts->gpu_times > 0)
 		text_line_append(line, size, "; ");
 	text_line_append(line, size, "the others waited ");
@@ -219,7 +218,7 @@ static void append_experts(char *line, size_t size, const struct report_straggle
 		    experts->member != rank->member || experts->gpu_times <= 0)
 			continue;
 		text_line_append(line, size, "; ");
-		append_reason(line, size, experts);
+		straggler_text_expert(line, size, experts);
 	}
 }
 

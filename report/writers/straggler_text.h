@@ -45,6 +45,10 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
  * to 32.0 MiB". */
 void straggler_text_link(char *line, size_t size, const struct straggler_link *link);
 
+/* Appends why a rank is late to exchanges: "its expert took 1.40 times the others' GPU time"; nothing if that is not
+ * known. */
+void straggler_text_expert(char *line, size_t size, const struct report_straggler_experts *experts);
+
 /* Appends what is known of exchanges: "its expert took 1.40 times the others' GPU time; the others waited 3.100 ms a
  * step", "imbalance: of ranks 0-7 each time another one holds up the others, 3.100 ms a step, 6.00 % of the time". */
 void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,

@@ -120,6 +120,38 @@ static void a_merged_profile_has_them_once(void **state)
 	unlink(merged);
 }
 
+static uint32_t count_since(const struct host_sample *pieces, uint32_t count, uint64_t since_ns)
+{
+	uint32_t newer = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		newer += pieces[i].time_ns >= since_ns;
+	return newer;
+}
+
+/* Of 900 s the last 60 are read as a whole, and most of the others are not. */
+static void the_newest_are_read_alone(void **state)
+{
+	struct database *database;
+	struct host_sample *all, *newest;
+	uint32_t nr_all, nr_newest;
+
+	(void)state;
+	play(1000, false);
+	assert_int_equal(database_open(job_path(), true, &database, NULL), 0);
+	assert_int_equal(store_kept_read(database, KEPT_GPU, 1, &all, &nr_all), 0);
+	assert_int_equal(
+		store_kept_read_newest(database, KEPT_GPU, 1, 60000000000ull, &newest, &nr_newest),
+		0);
+	database_close(database);
+	const uint64_t since_ns = all[nr_all - 1].time_ns - 60000000000ull;
+	assert_int_equal(count_since(newest, nr_newest, since_ns),
+			 count_since(all, nr_all, since_ns));
+	assert_true(nr_newest < nr_all / 8);
+	free(all);
+	free(newest);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
@@ -127,6 +159,7 @@ int main(void)
 		TEST(whole_windows_stay),
 		TEST(they_stay_when_the_aggregator_starts_again),
 		TEST(a_merged_profile_has_them_once),
+		TEST(the_newest_are_read_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

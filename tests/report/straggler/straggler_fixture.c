@@ -445,7 +445,7 @@ struct report_straggler *job_straggler(void)
 	struct report_straggler *found;
 
 	assert_int_equal(
-		report_straggler_create(profile, job_path(), NULL, job_collectives(), 1, &found),
+		report_straggler_create(profile, job_path(), NULL, job_collectives(), NULL, &found),
 		0);
 	profile_destroy(profile);
 	return found;

@@ -39,7 +39,7 @@ struct rank {
 struct job {
 	const struct parallel *parallel;
 	struct rank *ranks; /* owns */
-	uint32_t nr_ranks;
+	uint32_t nr_ranks, step;
 	uint64_t seed;
 };
 
@@ -169,8 +169,10 @@ static double noise_of(struct job *job, struct rank *rank)
 static void pass(struct job *job, struct rank *rank, enum op_kind kind)
 {
 	const struct parallel *parallel = job->parallel;
-	const bool late = (int32_t)rank->stage == parallel->late_stage ||
-			  rank - job->ranks == parallel->late_rank;
+	const bool is_time = job->step >= parallel->late_from &&
+			     (!parallel->late_to || job->step < parallel->late_to);
+	const bool late = is_time && ((int32_t)rank->stage == parallel->late_stage ||
+				      rank - job->ranks == parallel->late_rank);
 	double ms = parallel->forward_ms * (kind == OP_FORWARD ? 1 : 2);
 
 	ms *= noise_of(job, rank) * (late ? 1 + parallel->late : 1);
@@ -315,7 +317,8 @@ static void begin_rank(struct job *job, uint32_t index)
 		.tensor = index % parallel->tensor,
 		.data = index / parallel->tensor % parallel->data,
 		.stage = index / parallel->tensor / parallel->data,
-		.gpu_skew_ns = (int64_t)((job_uniform(&job->seed) - 0.5) * 10e9),
+		.gpu_skew_ns =
+			parallel->world ? 0 : (int64_t)((job_uniform(&job->seed) - 0.5) * 10e9),
 		.ops = calloc(OPS_MAX, sizeof(*rank->ops)),
 		.came_ms = -1,
 	};
@@ -341,13 +344,16 @@ void parallel_play(const struct parallel *parallel)
 
 	assert_in_range(job.nr_ranks, 2, RANKS_MAX);
 	job.ranks = calloc(job.nr_ranks, sizeof(*job.ranks));
-	job_world((int32_t)job.nr_ranks);
+	job_world(parallel->world ? parallel->world : (int32_t)job.nr_ranks);
 	for (uint32_t i = 0; i < job.nr_ranks; i++)
 		begin_rank(&job, i);
 	for (uint32_t i = 0; i < parallel->steps; i++) {
+		job.step = i;
 		step(&job);
 		if (i % 16 == 15)
 			job_commit();
+		if (i % 16 == 15 && parallel->committed)
+			parallel->committed();
 	}
 	job_commit();
 	for (uint32_t i = 0; i < job.nr_ranks; i++)

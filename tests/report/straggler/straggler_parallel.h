@@ -18,9 +18,13 @@ struct parallel {
 	enum parallel_noise noise_kind;
 	int32_t late_stage, late_rank; /* -1: none */
 	double late;                   /* so much longer are their passes */
+	uint32_t late_from, late_to;   /* in these steps, from 0; late_to 0: until the end */
 	double load_ms; /* the late stage's hosts load for so long before each step */
 	double move_ms; /* of each send; 0: 0.05 */
 	bool all_ranks;
+	/* ranks that the job says it has, and all clocks are the same; 0: those that there are */
+	int32_t world;
+	void (*committed)(void); /* is called after each 16 steps; NULL: nothing is */
 	uint64_t seed;
 };
 

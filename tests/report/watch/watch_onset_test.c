@@ -42,6 +42,16 @@ static void one_peak_before_is_not_the_onset(void **state)
 	assert_int_equal(watch_onset_find(values, COUNT(values)), 6);
 }
 
+static void the_last_of_some_peaks_is_not_the_onset(void **state)
+{
+	double values[51] = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(values); i += 10)
+		values[i] = 5;
+	assert_int_equal(watch_onset_find(values, COUNT(values)), 0);
+}
+
 static void no_and_one_value_have_no_onset(void **state)
 {
 	static const double values[] = {5};
@@ -58,6 +68,7 @@ int main(void)
 		cmocka_unit_test(values_that_are_always_large_begin_with_the_first),
 		cmocka_unit_test(values_that_become_smaller_begin_with_the_first),
 		cmocka_unit_test(one_peak_before_is_not_the_onset),
+		cmocka_unit_test(the_last_of_some_peaks_is_not_the_onset),
 		cmocka_unit_test(no_and_one_value_have_no_onset),
 	};
 

@@ -73,6 +73,22 @@ static void a_known_cause_stands_before_the_step(void **state)
 	       "instead of 47.000 ms");
 }
 
+static void a_loaded_expert_stands_before_the_cause(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.step = (struct watch_step){0};
+	event.finding.expert_gpu_times = 1.4;
+	event.finding.expert_bytes_times = 1.25;
+	event.finding.cause = (char *)"slower GPU kernels (gemm)";
+	event.finding.cause_share = 0.976;
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; its expert took 1.40 times the others' GPU time; slower GPU kernels (gemm): "
+	       "98 % of it");
+}
+
 static void without_steps_it_has_the_time_of_a_collective(void **state)
 {
 	struct watch_event event = event_of(WATCH_EVENT_LATE);
@@ -97,11 +113,11 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"late\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
-	       "\"group\":false,\"ranks\":[5],\"ground\":\"frequency\","
+	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
 	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":0,\"cause\":null,\"cause_"
-	       "share\":null,"
+	       "share\":null,\"expert_gpu_times\":null,\"expert_bytes_times\":null,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -150,14 +166,19 @@ static void json_has_integers_and_all_ranks(void **state)
 	event.finding.is_group = true;
 	event.finding.cause = (char *)"waits (\"poll\")";
 	event.finding.cause_share = 0.75;
+	event.finding.has_stage = true;
+	event.finding.stage = 1;
+	event.finding.expert_gpu_times = 1.4;
+	event.finding.expert_bytes_times = 1.25;
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
-	       "\"group\":true,\"ranks\":[4,5],\"ground\":\"frequency\","
+	       "\"group\":true,\"ranks\":[4,5],\"stage\":1,\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":1,"
 	       "\"step_ns\":47000000,\"step_without_ns\":41200000,\"waiting\":0,"
 	       "\"cause\":\"waits (\\\"poll\\\")\",\"cause_share\":0.750000,"
+	       "\"expert_gpu_times\":1.4000,\"expert_bytes_times\":1.2500,"
 	       "\"text\":\"last in 98.00 % of 50 collectives of all ranks\"}\n");
 }
 
@@ -187,11 +208,12 @@ static void a_missing_rank_says_how_long_others_wait(void **state)
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
-	       "\"group\":false,\"ranks\":[5],\"ground\":null,"
+	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":null,"
 	       "\"communicator\":\"all ranks\",\"collectives\":0,\"last\":0,"
 	       "\"waited_ns\":4000000000,\"share\":0.000000,\"step_collectives\":null,"
 	       "\"step_ns\":null,\"step_without_ns\":null,\"waiting\":7,"
 	       "\"cause\":null,\"cause_share\":null,"
+	       "\"expert_gpu_times\":null,\"expert_bytes_times\":null,"
 	       "\"text\":\"has not come to collective 151 (all_reduce, all ranks); "
 	       "7 ranks wait for it\"}\n");
 }
@@ -211,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_has_the_step_without_the_cause),
 		cmocka_unit_test(a_known_cause_stands_before_the_step),
+		cmocka_unit_test(a_loaded_expert_stands_before_the_cause),
 		cmocka_unit_test(without_steps_it_has_the_time_of_a_collective),
 		cmocka_unit_test(nothing_is_said_of_a_step_that_is_not_known),
 		cmocka_unit_test(recovery_says_how_long_it_was),
