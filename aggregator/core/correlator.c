@@ -71,7 +71,7 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 
 /* A graph's kernels have no delays: one call launched them all, and each waits for earlier ones. */
 static int note_delay(struct correlator *correlator, const struct gpu_record *record,
-		       const struct launch *launch)
+		      const struct launch *launch)
 {
 	if (!correlator->options.delays || !correlator->clock_valid || !launch->time_ns ||
 	    record->kind != RECORD_GPU_KERNEL || launch->flags & (LAUNCH_MANY | LAUNCH_HOST))
@@ -182,13 +182,14 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	struct fold_row *row;
 	int error = find_row(correlator, &key, &row);
 
+	if (!error)
+		error = fold_row_add_one(row, record->end_ns - record->start_ns, record->bytes);
 	if (error)
 		return error;
 	if (key.matched)
 		correlator->counts.matched++;
 	else
 		correlator->counts.unmatched++;
-	fold_row_add(row, 1, record->end_ns - record->start_ns, record->bytes);
 	return account_memory(correlator, record, launch);
 }
 
