@@ -135,7 +135,7 @@ uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list)
 {
 	uint32_t nr = 0;
 
-	if (row->count == 0 || row->near_first == FOLD_NEAR_NONE)
+	if (row->near_first == FOLD_NEAR_NONE)
 		return 0;
 	if (row->bins.first)
 		nr = duration_bins_list(&row->bins, list);

@@ -144,7 +144,10 @@ int store_totals_decode(enum store_totals_kind kind, const struct store_totals_b
 			: block_decode_sums(block->bytes, block->size, *rows, block->count);
 	for (uint32_t i = 0; i < block->count && !error; i++) {
 		(*rows)[i].key.process_id = block->process;
-		if (kind == STORE_TOTALS_SAMPLES && (*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
+		if (kind != STORE_TOTALS_SAMPLES)
+			continue;
+		(*rows)[i].near_first = FOLD_NEAR_NONE;
+		if ((*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
 			error = -EPROTO;
 	}
 	return error && error != -ENOMEM ? -EPROTO : error;
