@@ -64,8 +64,8 @@ void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t by
 /* Adds one activity, with its place in the histogram. 0; -ENOMEM: unchanged. */
 int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes);
 
-/* Fills list, which has room for DURATION_BUCKETS, with the row's histogram, and returns the number of bins; 0: it is not
- * known. */
+/* Fills list, which has room for DURATION_BUCKETS, with the row's histogram. Returns the number of bins; 0: it is not
+ * known, or empty. */
 uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list);
 
 /* Gives the row this histogram of nr bins, not 0, whose counts are the row's count together. 0; -ENOMEM: the row has

@@ -202,7 +202,7 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 		{CSV(write_failures)}},
 	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, {0}, NULL,
 		{CSV(write_configurations)}},
-	[REPORT_SUBJECT_DURATIONS] = {"--rows durations", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_TIMES] = {"--rows times", REPORT_CSV, LEAVES, {0}, NULL,
 		{CSV(write_durations)}},
 	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES),
 		{[REPORT_SAMPLES] = STACKS}, NULL,

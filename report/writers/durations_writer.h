@@ -1,6 +1,6 @@
 /* Writes how long kernels, copies and other activities took: for each name the buckets of its durations
- * (duration_bins.h), and of three percentiles. A percentile is a bucket, from the least to the greatest duration that it
- * may be. Activities whose histogram is not known are left out. Any thread. */
+ * (duration_bins.h), and of three percentiles. A percentile is a bucket, which has a least and a greatest duration.
+ * Activities whose histogram is not known are left out. Any thread. */
 #ifndef DURATIONS_WRITER_H
 #define DURATIONS_WRITER_H
 
