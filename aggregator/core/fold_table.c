@@ -119,13 +119,21 @@ void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t by
 	add_sums(row, count, ns, bytes);
 }
 
-int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes)
+/* Counts a duration that is not near, or the first one. */
+static int add_far(struct fold_row *row, uint32_t bucket)
 {
-	const uint32_t bucket = duration_bucket(ns);
-
 	if (row->count == 0)
 		begin_bins(row, bucket);
-	if (row->near_first != FOLD_NEAR_NONE && add_bin(row, bucket, 1))
+	return row->near_first == FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
+}
+
+int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes)
+{
+	const uint32_t bucket = duration_bucket(ns), i = bucket - row->near_first;
+
+	if (i < FOLD_NEAR && row->near[i] < UINT8_MAX)
+		row->near[i]++;
+	else if (add_far(row, bucket))
 		return -ENOMEM;
 	add_sums(row, 1, ns, bytes);
 	return 0;
