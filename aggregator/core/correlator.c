@@ -182,13 +182,14 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	struct fold_row *row;
 	int error = find_row(correlator, &key, &row);
 
+	if (!error)
+		error = fold_row_add_one(row, record->end_ns - record->start_ns, record->bytes);
 	if (error)
 		return error;
 	if (key.matched)
 		correlator->counts.matched++;
 	else
 		correlator->counts.unmatched++;
-	fold_row_add(row, 1, record->end_ns - record->start_ns, record->bytes);
 	return account_memory(correlator, record, launch);
 }
 

@@ -1,9 +1,11 @@
 /* Exact totals: GPU activities, or samples of host threads, with equal keys become one row of count, nanoseconds and
- * bytes. Pure; one table is used by one thread. */
+ * bytes, and of GPU activities a histogram of their durations. Pure; one table is used by one thread. */
 #ifndef FOLD_TABLE_H
 #define FOLD_TABLE_H
 
 #include <stdint.h>
+
+#include "duration_bins.h"
 
 /* Every byte counts for equality, so fill it from a zeroed struct. Ids are of the caller's scope. */
 struct fold_key {
@@ -20,10 +22,18 @@ struct fold_key {
 	uint8_t reserved; /* 0 */
 };
 
-/* Sums stick at UINT64_MAX instead of wrapping. */
+#define FOLD_NEAR      8u
+#define FOLD_NEAR_NONE DURATION_BUCKETS /* fold_row.near_first: the histogram is not known */
+
+/* Sums stick at UINT64_MAX instead of wrapping. The histogram has `count` durations. Those of neighbouring buckets are
+ * counted in the row, because most rows have no others, and a look elsewhere waits for memory. Where such a count would
+ * wrap, it moves to bins. */
 struct fold_row {
 	struct fold_key key;
+	uint32_t near_first; /* the bucket of near[0]; or as above */
 	uint64_t count, ns, bytes;
+	uint8_t near[FOLD_NEAR];
+	struct duration_bins bins; /* durations that near has not */
 };
 
 struct fold_table;
@@ -32,10 +42,14 @@ struct fold_table;
 struct fold_table *fold_table_create(void);
 void fold_table_destroy(struct fold_table *table);
 
-/* Adds count activities that took ns and moved bytes together. 0, or -ENOMEM: the table is
- * unchanged. */
+/* Adds count activities that took ns and moved bytes together, and of which no histogram is known: afterwards none of
+ * the row is. 0, or -ENOMEM: the table is unchanged. */
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes);
+
+/* Adds another table's row, with its histogram, to the row of its key. Of a count above INT64_MAX no histogram is
+ * known. 0, or -ENOMEM: the table is not exact any more. */
+int fold_table_join(struct fold_table *table, const struct fold_row *row);
 
 /* fold_table_add() in steps, for callers that need the hash for more. find() returns the key's row; NULL: there is
  * none, and append() may make it. append() returns NULL: out of memory, the table is unchanged. Rows are borrowed until
@@ -46,6 +60,20 @@ struct fold_row *fold_table_find(const struct fold_table *table, const struct fo
 struct fold_row *fold_table_append(struct fold_table *table, const struct fold_key *key,
 				   uint32_t hash);
 void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes);
+
+/* Adds one activity, with its place in the histogram. 0; -ENOMEM: unchanged. */
+int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes);
+
+/* Fills list, which has room for DURATION_BUCKETS, with the row's histogram. Returns the number of bins; 0: it is not
+ * known, or empty. */
+uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list);
+
+/* Gives the row this histogram of nr bins, not 0, whose counts are the row's count together. 0; -ENOMEM: the row has
+ * none. */
+int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t nr);
+
+/* Frees what a row owns that is in no table. */
+void fold_row_fini(struct fold_row *row);
 
 /* Fetch the keys' rows into the processor's cache, so that a lookup soon after does not wait for memory. Changes
  * nothing. */

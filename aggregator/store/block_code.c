@@ -88,28 +88,19 @@ static const struct field work_fields[] = {
 };
 
 static const struct field total_fields[] = {
-	FIELD(struct fold_row, key.device_id),
-	FIELD(struct fold_row, key.context_id),
-	FIELD(struct fold_row, key.stream_id),
-	FIELD(struct fold_row, key.tid),
-	FIELD(struct fold_row, key.stack_id),
-	FIELD(struct fold_row, key.capture_stack_id),
-	FIELD(struct fold_row, key.name_id),
-	FIELD(struct fold_row, key.kind),
-	FIELD(struct fold_row, key.copy_kind),
-	FIELD(struct fold_row, key.matched),
-	FIELD(struct fold_row, count),
-	FIELD(struct fold_row, ns),
+	FIELD(struct fold_row, key.device_id), FIELD(struct fold_row, key.context_id),
+	FIELD(struct fold_row, key.stream_id), FIELD(struct fold_row, key.tid),
+	FIELD(struct fold_row, key.stack_id),  FIELD(struct fold_row, key.capture_stack_id),
+	FIELD(struct fold_row, key.name_id),   FIELD(struct fold_row, key.kind),
+	FIELD(struct fold_row, key.copy_kind), FIELD(struct fold_row, key.matched),
+	FIELD(struct fold_row, count),         FIELD(struct fold_row, ns),
 	FIELD(struct fold_row, bytes),
 };
 
 static const struct field sum_fields[] = {
-	FIELD(struct fold_row, key.tid),
-	FIELD(struct fold_row, key.kind),
-	FIELD(struct fold_row, key.stack_id),
-	FIELD(struct fold_row, key.name_id),
-	FIELD(struct fold_row, count),
-	FIELD(struct fold_row, ns),
+	FIELD(struct fold_row, key.tid),      FIELD(struct fold_row, key.kind),
+	FIELD(struct fold_row, key.stack_id), FIELD(struct fold_row, key.name_id),
+	FIELD(struct fold_row, count),        FIELD(struct fold_row, ns),
 };
 
 static const struct field bucket_fields[] = {
@@ -129,10 +120,9 @@ void block_code_fini(struct block_code *code)
 	*code = (struct block_code){0};
 }
 
-static int encode(struct block_code *code, const struct field *fields, size_t nr_fields,
+static int append(struct block_code *code, const struct field *fields, size_t nr_fields,
 		  const void *array, size_t stride_bytes, uint32_t count)
 {
-	code->size = 0;
 	for (size_t i = 0; i < nr_fields && count; i++) {
 		const size_t most = LENGTH_BYTES + (size_t)count * COLUMN_VALUE_BYTES_MAX;
 
@@ -154,19 +144,25 @@ static int encode(struct block_code *code, const struct field *fields, size_t nr
 	return 0;
 }
 
-static int decode(const uint8_t *bytes, size_t size, const struct field *fields, size_t nr_fields,
-		  void *array, size_t stride_bytes, uint32_t count)
+static int encode(struct block_code *code, const struct field *fields, size_t nr_fields,
+		  const void *array, size_t stride_bytes, uint32_t count)
 {
-	if (count)
-		memset(array, 0, count * stride_bytes);
+	code->size = 0;
+	return append(code, fields, nr_fields, array, stride_bytes, count);
+}
+
+/* Decodes the first fields of what *bytes and *size are left with, and moves them behind these. */
+static int take(const uint8_t **bytes, size_t *size, const struct field *fields, size_t nr_fields,
+		void *array, size_t stride_bytes, uint32_t count)
+{
 	for (size_t i = 0; i < nr_fields && count; i++) {
-		if (size < LENGTH_BYTES)
+		const uint8_t *at = *bytes;
+
+		if (*size < LENGTH_BYTES)
 			return -EBADMSG;
-		size_t length = (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 |
-				(size_t)bytes[3] << 24;
-		bytes += LENGTH_BYTES;
-		size -= LENGTH_BYTES;
-		if (length > size)
+		size_t length = (size_t)at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16 |
+				(size_t)at[3] << 24;
+		if (length > *size - LENGTH_BYTES)
 			return -EBADMSG;
 		struct column_target target = {
 			.values = (uint8_t *)array + fields[i].offset,
@@ -175,12 +171,160 @@ static int decode(const uint8_t *bytes, size_t size, const struct field *fields,
 			.count = count,
 			.max = UINT64_MAX >> (64 - 8 * fields[i].width_bytes),
 		};
-		if (column_decode_deltas(bytes, length, &target))
+		if (column_decode_deltas(at + LENGTH_BYTES, length, &target))
 			return -EBADMSG;
-		bytes += length;
-		size -= length;
+		*bytes += LENGTH_BYTES + length;
+		*size -= LENGTH_BYTES + length;
 	}
-	return size ? -EBADMSG : 0;
+	return 0;
+}
+
+static int decode(const uint8_t *bytes, size_t size, const struct field *fields, size_t nr_fields,
+		  void *array, size_t stride_bytes, uint32_t count)
+{
+	if (count)
+		memset(array, 0, count * stride_bytes);
+	int error = take(&bytes, &size, fields, nr_fields, array, stride_bytes, count);
+	return error || size == 0 ? error : -EBADMSG;
+}
+
+/* ---- histograms of totals */
+
+/* All bins of all rows, in the rows' order. Of each row the last bin has no place in counts: it has what the others
+ * leave of the row's count, so that they always are the row's count together. */
+struct bin_lists {
+	uint32_t *numbers; /* of each row, its number of bins; 0: its histogram is not known */
+	uint32_t *buckets;
+	uint64_t *counts;
+	uint32_t nr_buckets, nr_counts;
+};
+
+static const struct field count_fields[] = {{0, sizeof(uint64_t)}};
+
+static void bin_lists_fini(struct bin_lists *lists)
+{
+	free(lists->numbers);
+	free(lists->buckets);
+	free(lists->counts);
+}
+
+/* Makes room for so many bins of so many rows. 0 or -ENOMEM: call bin_lists_fini() also then. */
+static int bin_lists_init(struct bin_lists *lists, uint32_t nr_rows, uint64_t nr_bins)
+{
+	*lists = (struct bin_lists){
+		.numbers = calloc(nr_rows + 1ull, sizeof(*lists->numbers)),
+	};
+	if (nr_bins > UINT32_MAX)
+		return -ENOMEM;
+	lists->buckets = malloc((nr_bins + 1) * sizeof(*lists->buckets));
+	lists->counts = malloc((nr_bins + 1) * sizeof(*lists->counts));
+	return lists->numbers && lists->buckets && lists->counts ? 0 : -ENOMEM;
+}
+
+static int fill_lists(struct bin_lists *lists, const struct fold_row *rows, uint32_t nr_rows)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	uint64_t nr_bins = 0;
+
+	for (uint32_t i = 0; i < nr_rows; i++)
+		nr_bins += fold_row_list(&rows[i], list);
+	int error = bin_lists_init(lists, nr_rows, nr_bins);
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const uint32_t nr = fold_row_list(&rows[i], list);
+
+		lists->numbers[i] = nr;
+		for (uint32_t j = 0; j < nr; j++) {
+			lists->buckets[lists->nr_buckets++] = list[j].bucket;
+			if (j + 1 < nr)
+				lists->counts[lists->nr_counts++] = list[j].count;
+		}
+	}
+	return error;
+}
+
+int block_code_totals(struct block_code *code, const struct fold_row *rows, uint32_t nr_rows)
+{
+	struct bin_lists lists;
+	int error = fill_lists(&lists, rows, nr_rows);
+
+	if (!error)
+		error = encode(code, total_fields, COUNT(total_fields), rows, sizeof(*rows),
+			       nr_rows);
+	if (!error)
+		error = append(code, id_fields, 1, lists.numbers, sizeof(*lists.numbers), nr_rows);
+	if (!error)
+		error = append(code, id_fields, 1, lists.buckets, sizeof(*lists.buckets),
+			       lists.nr_buckets);
+	if (!error)
+		error = append(code, count_fields, 1, lists.counts, sizeof(*lists.counts),
+			       lists.nr_counts);
+	bin_lists_fini(&lists);
+	return error;
+}
+
+/* Gives a row its next nr bins of the lists, from *bucket and *count on. */
+static int give_bins(struct fold_row *row, uint32_t nr, const struct bin_lists *lists,
+		     uint32_t *bucket, uint32_t *count)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	uint64_t left = row->count;
+
+	if (nr > DURATION_BUCKETS)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < nr; i++) {
+		list[i].bucket = lists->buckets[(*bucket)++];
+		list[i].count = i + 1 < nr ? lists->counts[(*count)++] : left;
+		if (list[i].count == 0 || list[i].count > left ||
+		    list[i].bucket >= DURATION_BUCKETS ||
+		    (i && list[i].bucket <= list[i - 1].bucket))
+			return -EBADMSG;
+		left -= list[i].count;
+	}
+	return fold_row_set(row, list, nr);
+}
+
+static int take_bins(const uint8_t *bytes, size_t size, struct fold_row *rows, uint32_t nr_rows)
+{
+	struct bin_lists lists;
+	uint32_t bucket = 0, count = 0;
+	uint64_t nr_bins = 0;
+	/* Each bin takes a byte or more, so a damaged number cannot cause a large allocation. */
+	int error = bin_lists_init(&lists, nr_rows, size);
+
+	if (!error)
+		error = take(&bytes, &size, id_fields, 1, lists.numbers, sizeof(*lists.numbers),
+			     nr_rows);
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		nr_bins += lists.numbers[i];
+		lists.nr_counts += lists.numbers[i] ? lists.numbers[i] - 1 : 0;
+		if (nr_bins > size)
+			error = -EBADMSG;
+	}
+	if (!error)
+		error = take(&bytes, &size, id_fields, 1, lists.buckets, sizeof(*lists.buckets),
+			     (uint32_t)nr_bins);
+	if (!error)
+		error = take(&bytes, &size, count_fields, 1, lists.counts, sizeof(*lists.counts),
+			     lists.nr_counts);
+	if (!error && size)
+		error = -EBADMSG;
+	for (uint32_t i = 0; i < nr_rows && !error; i++)
+		if (lists.numbers[i])
+			error = give_bins(&rows[i], lists.numbers[i], &lists, &bucket, &count);
+	bin_lists_fini(&lists);
+	return error;
+}
+
+int block_decode_totals(const uint8_t *bytes, size_t size, struct fold_row *rows, uint32_t nr_rows)
+{
+	if (nr_rows)
+		memset(rows, 0, nr_rows * sizeof(*rows));
+	for (uint32_t i = 0; i < nr_rows; i++)
+		rows[i].near_first = FOLD_NEAR_NONE;
+	int error = take(&bytes, &size, total_fields, COUNT(total_fields), rows, sizeof(*rows),
+			 nr_rows);
+	/* Version 11 of the store had no histograms. */
+	return error || size == 0 ? error : take_bins(bytes, size, rows, nr_rows);
 }
 
 #define BLOCK_CODE(items, type, fields)                                                            \
@@ -200,7 +344,6 @@ BLOCK_CODE(slots, struct memory_slot, slot_fields)
 BLOCK_CODE(intervals, struct timeline_interval, interval_fields)
 BLOCK_CODE(samples, struct host_sample, sample_fields)
 BLOCK_CODE(work, struct idle_work, work_fields)
-BLOCK_CODE(totals, struct fold_row, total_fields)
 BLOCK_CODE(sums, struct fold_row, sum_fields)
 BLOCK_CODE(buckets, struct collective_fold_bucket, bucket_fields)
 BLOCK_CODE(bins, struct collective_bin, bin_fields)

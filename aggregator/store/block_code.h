@@ -37,7 +37,8 @@ BLOCK_CODE_DECLARE(slots, struct memory_slot);
 BLOCK_CODE_DECLARE(intervals, struct timeline_interval);
 BLOCK_CODE_DECLARE(samples, struct host_sample);
 BLOCK_CODE_DECLARE(work, struct idle_work);
-/* Of one process, whose id is left out: totals of GPU work, and sums of host samples. */
+/* Of one process, whose id is left out: totals of GPU work, and sums of host samples. Decoded totals own their bins,
+ * also after an error (fold_row_fini()); the decoder may also return -ENOMEM. */
 BLOCK_CODE_DECLARE(totals, struct fold_row);
 BLOCK_CODE_DECLARE(sums, struct fold_row);
 BLOCK_CODE_DECLARE(buckets, struct collective_fold_bucket);

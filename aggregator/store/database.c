@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aggregator/core/duration_bins.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 
@@ -75,6 +76,52 @@ static int check_files(const char *path, char **error)
 	return 0;
 }
 
+static int add_durations(struct duration_bins *bins, sqlite3_value *durations, sqlite3_value *count)
+{
+	const void *bytes = sqlite3_value_blob(durations);
+	struct duration_bin list[DURATION_BUCKETS];
+	uint32_t nr;
+	int error = duration_list_decode(bytes, (size_t)sqlite3_value_bytes(durations),
+					 (uint64_t)sqlite3_value_int64(count), list, &nr);
+
+	for (uint32_t i = 0; i < nr && !error; i++)
+		error = duration_bins_add(bins, list[i].bucket, list[i].count);
+	return error;
+}
+
+static void return_durations(sqlite3_context *context, const struct duration_bins *bins)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	uint8_t bytes[DURATION_LIST_BYTES_MAX];
+	const uint32_t nr = duration_bins_list(bins, list);
+
+	sqlite3_result_blob(context, bytes, (int)duration_list_encode(list, nr, bytes),
+			    SQLITE_TRANSIENT);
+}
+
+static void join_durations(sqlite3_context *context, int nr_values, sqlite3_value **values)
+{
+	struct duration_bins bins = {.first = NULL};
+
+	(void)nr_values;
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
+	    sqlite3_value_type(values[2]) == SQLITE_NULL ||
+	    sqlite3_value_int64(values[1]) > INT64_MAX - sqlite3_value_int64(values[3])) {
+		sqlite3_result_null(context);
+		return;
+	}
+	int error = add_durations(&bins, values[0], values[1]);
+	if (!error)
+		error = add_durations(&bins, values[2], values[3]);
+	if (!error)
+		return_durations(context, &bins);
+	else if (error == -ENOMEM)
+		sqlite3_result_error_nomem(context);
+	else
+		sqlite3_result_error_code(context, SQLITE_CORRUPT);
+	duration_bins_fini(&bins);
+}
+
 int database_open(const char *path, bool read_only, struct database **database, char **error)
 {
 	const int flags =
@@ -93,6 +140,11 @@ int database_open(const char *path, bool read_only, struct database **database, 
 	int code = sqlite3_open_v2(path, &(*database)->handle, flags, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_busy_timeout((*database)->handle, BUSY_TIMEOUT_MS);
+	if (code == SQLITE_OK)
+		code = sqlite3_create_function((*database)->handle, "join_durations", 4,
+					       SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+						       SQLITE_INNOCUOUS,
+					       NULL, join_durations, NULL, NULL);
 	if (code == SQLITE_OK)
 		return 0;
 	error_text_set(error, 0, "%s: %s", path, database_error(*database));

@@ -12,7 +12,9 @@
 struct database;
 struct statement;
 
-/* On error *database is NULL, and *error, if error is not NULL, is one line, which the caller owns (free()). */
+/* SQL then has the function join_durations(durations, count, durations, count): the sum of two encoded histograms
+ * (duration_bins.h); NULL: one of them is NULL, or their counts are above INT64_MAX together.
+ * On error *database is NULL, and *error, if error is not NULL, is one line, which the caller owns (free()). */
 int database_open(const char *path, bool read_only, struct database **database, char **error);
 
 /* Rolls an open transaction back. Destroy all statements before. Accepts NULL. */

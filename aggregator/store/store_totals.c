@@ -16,9 +16,11 @@ enum command { ADD_TOTAL, ADD_SAMPLE, PUT_BLOCK, CLEAR_BLOCKS, COMMANDS };
 	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
 
 const char *const store_totals_commands[] = {
-	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
-			      "ns") "," ADD_OR_STICK("bytes"),
+			      "ns") "," ADD_OR_STICK("bytes") ", durations ="
+							      " join_durations(durations, count, "
+							      "excluded.durations, excluded.count)",
 	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
 		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 	[PUT_BLOCK] = "INSERT INTO total_blocks SELECT ?1, ?2, ifnull(max(block) + 1, 0), ?3, ?4"
@@ -35,16 +37,22 @@ static int add_row(struct statement_set *set, enum store_totals_kind kind,
 		   const struct fold_row *row)
 {
 	const struct fold_key *key = &row->key;
+	struct database_value durations = {.type = DATABASE_NULL};
+	struct duration_bin list[DURATION_BUCKETS];
+	uint8_t bytes[DURATION_LIST_BYTES_MAX];
 
 	if (kind == STORE_TOTALS_SAMPLES)
 		return RUN(set, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
 			   NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
 			   AMOUNT(row->count), AMOUNT(row->ns));
+	const uint32_t nr = fold_row_list(row, list);
+	if (nr && row->count <= INT64_MAX)
+		durations = database_bytes(bytes, duration_list_encode(list, nr, bytes));
 	return RUN(set, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
 		   NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
 		   NUMBER(key->stack_id), NUMBER(key->capture_stack_id), NUMBER(key->name_id),
 		   NUMBER(key->kind), NUMBER(key->copy_kind), NUMBER(key->matched),
-		   AMOUNT(row->count), AMOUNT(row->ns), AMOUNT(row->bytes));
+		   AMOUNT(row->count), AMOUNT(row->ns), AMOUNT(row->bytes), durations);
 }
 
 static int add_rows(struct statement_set *set, enum store_totals_kind kind,
@@ -136,10 +144,20 @@ int store_totals_decode(enum store_totals_kind kind, const struct store_totals_b
 			: block_decode_sums(block->bytes, block->size, *rows, block->count);
 	for (uint32_t i = 0; i < block->count && !error; i++) {
 		(*rows)[i].key.process_id = block->process;
-		if (kind == STORE_TOTALS_SAMPLES && (*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
+		if (kind != STORE_TOTALS_SAMPLES)
+			continue;
+		(*rows)[i].near_first = FOLD_NEAR_NONE;
+		if ((*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
 			error = -EPROTO;
 	}
-	return error ? -EPROTO : 0;
+	return error && error != -ENOMEM ? -EPROTO : error;
+}
+
+void store_totals_free(const struct store_totals_block *block, struct fold_row *rows)
+{
+	for (uint32_t i = 0; rows && i < block->count; i++)
+		fold_row_fini(&rows[i]);
+	free(rows);
 }
 
 static int add_block(void *context, const struct store_totals_block *block)
@@ -149,9 +167,8 @@ static int add_block(void *context, const struct store_totals_block *block)
 	int error = store_totals_decode(reading->kind, block, &rows);
 
 	for (uint32_t i = 0; i < block->count && !error; i++)
-		error = fold_table_add(reading->table, &rows[i].key, rows[i].count, rows[i].ns,
-				       rows[i].bytes);
-	free(rows);
+		error = fold_table_join(reading->table, &rows[i]);
+	store_totals_free(block, rows);
 	return error;
 }
 
@@ -172,17 +189,35 @@ static int take_block(struct statement *row, void *context)
 	return taker->take(taker->context, &block);
 }
 
-/* Adds a row whose sums begin at a column. Writers let sums stick at INT64_MAX (AMOUNT): none is negative. */
+/* Adds a row whose sums begin at a column. Writers let sums stick at INT64_MAX (AMOUNT): none is negative. A total has
+ * its bytes and its histogram, too. */
 static int add_sums(const struct reading *reading, const struct fold_key *key,
-		    struct statement *row, uint32_t column, bool has_bytes)
+		    struct statement *row, uint32_t column, bool is_total)
 {
-	const uint64_t count = statement_number(row, column);
-	const uint64_t ns = statement_number(row, column + 1);
-	const uint64_t bytes = has_bytes ? statement_number(row, column + 2) : 0;
+	struct fold_row sums = {
+		.key = *key,
+		.count = statement_number(row, column),
+		.ns = statement_number(row, column + 1),
+		.bytes = is_total ? statement_number(row, column + 2) : 0,
+		.near_first = FOLD_NEAR_NONE,
+	};
+	struct duration_bin list[DURATION_BUCKETS];
+	int error = 0;
 
-	if (count > INT64_MAX || ns > INT64_MAX || bytes > INT64_MAX)
+	if (sums.count > INT64_MAX || sums.ns > INT64_MAX || sums.bytes > INT64_MAX)
 		return -EPROTO;
-	return fold_table_add(reading->table, key, count, ns, bytes);
+	if (is_total && !statement_null(row, column + 3)) {
+		uint32_t size, nr;
+		const uint8_t *bytes = statement_bytes(row, column + 3, &size);
+
+		error = duration_list_decode(bytes, size, sums.count, list, &nr);
+		if (!error)
+			error = fold_row_set(&sums, list, nr);
+	}
+	if (!error)
+		error = fold_table_join(reading->table, &sums);
+	fold_row_fini(&sums);
+	return error;
 }
 
 static int take_total(struct statement *row, void *context)

@@ -56,9 +56,11 @@ int store_totals_blocks(struct database *database, enum store_totals_kind kind,
 			int (*take)(void *context, const struct store_totals_block *block),
 			void *context);
 
-/* Decodes the rows of a block; *rows is the caller's, also on error (free()). 0; -EPROTO; -ENOMEM. */
+/* Decodes the rows of a block; *rows is the caller's, also on error (store_totals_free()). 0; -EPROTO; -ENOMEM. */
 int store_totals_decode(enum store_totals_kind kind, const struct store_totals_block *block,
 			struct fold_row **rows);
+void store_totals_free(const struct store_totals_block *block,
+		       struct fold_row *rows); /* accepts NULL */
 
 /* Makes one block of all blocks of a process, where there are at least so many. 0 or an error, as above. */
 int store_totals_join(struct statement_set *set, struct database *database, struct block_code *code,

@@ -10,7 +10,7 @@ static const struct option_row rows[] = {
 	{"memory", 0, "peak|live|allocs|frees", 0,
 	 "Show memory in place of GPU work: at its peak, living now, or all of either."},
 	{"clocks", 0, NULL, 0, "Show how each host's clocks stood to the aggregator's."},
-	{"rows", 0, "activities|calls|failures|configurations|collectives|ranks", 0,
+	{"rows", 0, "activities|calls|failures|configurations|times|collectives|ranks", 0,
 	 "Choose the rows of csv (default: activities)."},
 
 	OPTION_GROUP("How it is shown"),

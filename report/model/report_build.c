@@ -72,7 +72,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->strings);
 	free(report->frameworks);
 	free(report->nodes);
-	free(report->leaves);
+	report_leaves_free(report->leaves, report->tree.nr_leaves);
 	free(report->processes);
 	free(report->losses);
 	free(report->notices);
@@ -218,7 +218,7 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.count = row->count;
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
-	return error ? error : report_leaves_add(&builder->leaves, &leaf);
+	return error ? error : report_leaves_add(&builder->leaves, &leaf, row);
 }
 
 static int take_part(void *context, const struct fold_row *part, enum report_split_part which,

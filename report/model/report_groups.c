@@ -53,6 +53,32 @@ static int by_time(const void *a, const void *b)
 	return order ? order : by_identity(a, b);
 }
 
+/* Adds the histograms of leaves to their groups, which are sorted by identity. */
+static int add_durations(struct report_groups *groups, const struct report_tree *tree,
+			 const struct report_by *split)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	int error = 0;
+
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		groups->groups[i].has_durations = true;
+	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
+		const struct report_group wanted =
+			group_of(tree, &tree->leaves[i], REPORT_GROUP_ACTIVITY, split);
+		const uint32_t nr = duration_bins_list(&tree->leaves[i].durations, list);
+		struct report_group *group = bsearch(&wanted, groups->groups, groups->nr_groups,
+						     sizeof(wanted), by_identity);
+
+		group->has_durations &= tree->leaves[i].has_durations;
+		for (uint32_t j = 0; j < nr && !error; j++)
+			error = duration_bins_add(&group->durations, list[j].bucket, list[j].count);
+	}
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		if (!groups->groups[i].has_durations)
+			duration_bins_fini(&groups->groups[i].durations);
+	return error;
+}
+
 int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
 		       enum report_group_by by, const struct report_by *split)
 {
@@ -78,6 +104,10 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 		last->bytes += group->bytes;
 	}
 	groups->nr_groups = count;
+	if (by == REPORT_GROUP_ACTIVITY && add_durations(groups, tree, split)) {
+		report_groups_fini(groups);
+		return -ENOMEM;
+	}
 	if (count)
 		qsort(groups->groups, count, sizeof(*groups->groups), by_time);
 	return 0;
@@ -85,6 +115,8 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 
 void report_groups_fini(struct report_groups *groups)
 {
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		duration_bins_fini(&groups->groups[i].durations);
 	free(groups->groups);
 	*groups = (struct report_groups){0};
 }

@@ -17,6 +17,9 @@ struct report_group {
 	/* of the dimensions by which groups are split, in their order (report_dimension_value) */
 	uint32_t values[REPORT_DIMENSIONS];
 	uint64_t count, ns, bytes;
+	/* of REPORT_GROUP_ACTIVITY, the histogram of all durations; false: not known, and it is empty */
+	bool has_durations;
+	struct duration_bins durations; /* owns */
 };
 
 struct report_groups {

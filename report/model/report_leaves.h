@@ -8,6 +8,7 @@
 #include "report_dimension.h"
 #include "report_tree.h"
 
+#include "aggregator/core/fold_table.h"
 #include "base/hash_index.h"
 
 /* Zeroed memory is empty and has no limit. The caller may set most and kept before the first leaf. */
@@ -21,9 +22,12 @@ struct report_leaves {
 	struct hash_index index; /* index of a leaf + 1 */
 };
 
-/* Adds the leaf, or its count, ns and bytes to the equal one. All bytes of the leaf count, so zero it before. 0 or
- * -ENOMEM. */
-int report_leaves_add(struct report_leaves *leaves, const struct report_leaf *leaf);
+/* Adds the leaf, or its count, ns and bytes to the equal one, and the histogram of the row that it was made of. The
+ * leaf's own one is empty. All bytes of the leaf count, so zero it before. 0 or -ENOMEM. */
+int report_leaves_add(struct report_leaves *leaves, const struct report_leaf *leaf,
+		      const struct fold_row *row);
+/* Frees leaves that are in no table any more. Accepts NULL. */
+void report_leaves_free(struct report_leaf *leaves, uint32_t nr_leaves);
 void report_leaves_fini(struct report_leaves *leaves);
 
 #endif

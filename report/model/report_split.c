@@ -111,12 +111,22 @@ struct taking {
 	void *context;
 };
 
+/* Leaves an empty histogram; another row has it. */
+static void forget_durations(struct fold_row *row)
+{
+	memset(row->near, 0, sizeof(row->near));
+	row->bins = (struct duration_bins){.first = NULL};
+}
+
 /* Gives up to *ns of the total, less what was given before. */
 static int give(struct taking *taking, uint64_t count, uint64_t ns, uint64_t *given,
 		enum report_split_part which, const char *text)
 {
-	struct fold_row part = {.key = taking->left.key, .count = count};
+	/* The first part has the histogram of the whole. */
+	struct fold_row part = taking->left;
 
+	part.count = count;
+	part.bytes = 0;
 	part.ns = ns - *given < taking->left.ns ? ns - *given : taking->left.ns;
 	if (part.count > taking->left.count)
 		part.count = taking->left.count;
@@ -125,6 +135,8 @@ static int give(struct taking *taking, uint64_t count, uint64_t ns, uint64_t *gi
 	*given += part.ns;
 	taking->left.ns -= part.ns;
 	taking->left.count -= part.count;
+	if (part.near_first != FOLD_NEAR_NONE)
+		forget_durations(&taking->left);
 	return taking->take(taking->context, &part, which, text);
 }
 

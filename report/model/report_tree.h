@@ -11,6 +11,8 @@
 #include "report_kind.h"
 #include "report_plane.h"
 
+#include "aggregator/core/duration_bins.h"
+
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
 #define REPORT_RANK_NONE (-1)
@@ -42,6 +44,10 @@ struct report_leaf {
 	uint32_t step; /* index into strings: "[step] prefill"; 0: other, or not wanted */
 	uint32_t kind; /* enum report_kind */
 	uint64_t count, ns, bytes;
+	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
+	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
+	bool has_durations;
+	struct duration_bins durations; /* the tree's */
 };
 
 struct report_process {

@@ -63,7 +63,7 @@ int profile_totals_each(const struct profile_totals *totals, const struct fold_t
 		error = store_totals_decode(STORE_TOTALS_GPU, &encoded, &decoded);
 		if (!error)
 			error = each_row(decoded, block->count, take, context);
-		free(decoded);
+		store_totals_free(&encoded, decoded);
 	}
 	return error;
 }

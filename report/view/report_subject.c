@@ -13,6 +13,7 @@
 #include "report/writers/collectives_writer.h"
 #include "report/writers/csv_writer.h"
 #include "report/writers/diff_writer.h"
+#include "report/writers/durations_writer.h"
 #include "report/writers/html/html_writer.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/pprof_writer.h"
@@ -123,6 +124,7 @@ WRITE(write_failures_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES))
 WRITE(write_configurations_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
+WRITE(write_durations_csv, tree, durations_writer_csv(out, view->tree))
 WRITE(write_clocks_table, clocks,
       clocks_writer_table(out, view->clocks, view->tree, &request->form))
 WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tree))
@@ -200,6 +202,8 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 		{CSV(write_failures)}},
 	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, {0}, NULL,
 		{CSV(write_configurations)}},
+	[REPORT_SUBJECT_TIMES] = {"--rows times", REPORT_CSV, LEAVES, {0}, NULL,
+		{CSV(write_durations)}},
 	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES),
 		{[REPORT_SAMPLES] = STACKS}, NULL,
 		{[REPORT_SAMPLES] = write_samples}},

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "durations_writer.h"
 #include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
@@ -297,9 +298,10 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	if (ranks)
 		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
 	write_given_up(out, tree);
+	error = durations_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);
 	frame_ranks_destroy(ranks);
-	return text_file_flush(out);
+	return error ? error : text_file_flush(out);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "busy_writer.h"
+#include "durations_writer.h"
 #include "findings_writer.h"
 #include "statistics_writer.h"
 #include "text_file.h"
@@ -54,6 +55,16 @@ static void write_more(FILE *out, uint32_t nr, uint32_t top)
 		fprintf(out, "%14s %s more\n", "", report_summary_count(nr - top, count));
 }
 
+/* Writes the end of a percentile's bucket. */
+static void write_below(struct text_table *table, const struct report_group *group,
+			uint32_t per_mille)
+{
+	const uint64_t below_ns = durations_writer_below(group, per_mille);
+	char text[NUMBER_SIZE];
+
+	text_table_cell(table, "%s", below_ns ? report_summary_time(below_ns, text) : "");
+}
+
 static void write_activities(FILE *out, const struct report_tree *tree,
 			     const struct report_groups *groups,
 			     const struct table_options *options)
@@ -61,14 +72,20 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 	const struct report_by *by = &options->by;
 	const uint32_t width =
 		tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
+	bool has_durations = false;
 	char text[NUMBER_SIZE], split[SPLIT_SIZE];
 	struct text_table table;
 
+	for (uint32_t i = 0; i < groups->nr_groups && i < options->top; i++)
+		has_durations |= groups->groups[i].durations.first != NULL;
 	text_table_begin(&table, out, options->form);
 	text_table_column(&table, &(struct text_column){"time", 14, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"share", 7, 1, false, 0});
 	text_table_column(&table, &(struct text_column){"count", 14, 1, false, 1});
 	text_table_column(&table, &(struct text_column){"average", 14, 1, false, 2});
+	for (uint32_t i = 0; has_durations && i < 2; i++)
+		text_table_column(&table, &(struct text_column){i ? "99% below" : "half below", 14,
+								1, false, 5 - i});
 	text_table_column(&table, &(struct text_column){"kind", width, 2, true, 3});
 	if (by->nr_dimensions)
 		text_table_column(&table, &(struct text_column){"", 0, 2, true, 0});
@@ -82,6 +99,8 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 		text_table_cell(
 			&table, "%s",
 			report_summary_time(group->count ? group->ns / group->count : 0, text));
+		for (uint32_t j = 0; has_durations && j < 2; j++)
+			write_below(&table, group, j ? 990 : 500);
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
 		if (by->nr_dimensions)
 			text_table_cell(&table, "%s", split_text(tree, by, group, split));

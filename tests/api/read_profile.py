@@ -97,10 +97,13 @@ def totals_in_blocks_count():
         rows = profile.query("SELECT * FROM totals")
         want = profile.kernels(), profile.lines()
     assert {row["process"] for row in rows} == {1}
-    data = block([tuple(row.values())[1:] for row in rows])
+    data = block([tuple(row.values())[1:14] for row in rows])
     insert = "INSERT INTO total_blocks (process, kind, block, count, data) VALUES (1, 0, 0, %d, ?)"
     moved = change("blocks.db", ["DELETE FROM totals", insert % len(rows)], (data,))
     with flamegrid.load(moved) as profile:
+        assert (profile.kernels(), profile.lines()) == want
+    histograms = change("histograms.db", ["DELETE FROM totals", insert % len(rows)], (data + block([(1, 9, 0)]),))
+    with flamegrid.load(histograms) as profile:
         assert (profile.kernels(), profile.lines()) == want
     for name, wrong, count in (("cut.db", data[:-1], len(rows)), ("count.db", data, len(rows) + 1), ("rest.db", data + b"x", len(rows)),
                                ("long.db", (20).to_bytes(4, "little") + b"\xff" * 20, 1)):

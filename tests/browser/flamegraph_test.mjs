@@ -91,6 +91,21 @@ test("a hovered frame has a tip, and a selected one its figures", async () => {
 	await finish(page);
 });
 
+test("a selected frame has the histogram of all durations below it", async () => {
+	const page = await open("training"), label = () => page.value("document.querySelector('#durations svg').getAttribute('aria-label')");
+	const bars = () => page.value("Array.from(document.querySelectorAll('#durations title'), (title) => title.textContent)");
+
+	assert.equal(await page.value("document.querySelector('#durations svg').getAttribute('role')"), "img");
+	await clickFrame(page, "loader.py:__next__:55");
+	assert.match(await label(), /^Histogram of 2,406 durations, .* to .* [mµ]s: half within .*, 90 % within .*, 99 % within .*$/);
+	const counts = (await bars()).map((bar) => Number(/: ([\d,]+)$/.exec(bar)[1].replace(/,/g, "")));
+	assert.equal(counts.reduce((sum, count) => sum + count), 2406);
+	assert.ok(counts[0] > 0 && counts[counts.length - 1] > 0);
+	assert.match((await bars())[0], /^\d+\.\d+ µs to \d+\.\d µs: [\d,]+$/);
+	assert.match(await text(page, "durations"), /^2,406 durations, /);
+	await finish(page);
+});
+
 test("search shows the exact share and counts each path once", async () => {
 	const page = await open("training"), { expected } = sample("training");
 

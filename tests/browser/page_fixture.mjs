@@ -54,7 +54,9 @@ export async function shoot(page, name) {
 
 export async function clickElement(page, selector) {
 	const { x, y } = await page.value(`(() => {
-		const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+		const element = document.querySelector(${JSON.stringify(selector)});
+		element.scrollIntoView({ block: "nearest" });
+		const box = element.getBoundingClientRect();
 		return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 	})()`);
 

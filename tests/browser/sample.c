@@ -36,10 +36,24 @@ uint32_t sample_add_node(struct sample *sample, uint32_t parent, const char *tex
 	return sample_append_node(sample, parent, name);
 }
 
+/* Nine tenths of a leaf's durations are in the bucket of their mean, the others three buckets above. */
+static void give_durations(struct report_leaf *leaf)
+{
+	const uint32_t bucket = duration_bucket(leaf->ns / (leaf->count ? leaf->count : 1));
+	const uint64_t rare = leaf->count / 10;
+
+	leaf->has_durations = true;
+	if (duration_bins_add(&leaf->durations, bucket, leaf->count - rare) ||
+	    (rare && duration_bins_add(&leaf->durations, bucket + 3, rare)))
+		abort();
+}
+
 void sample_add_leaf(struct sample *sample, struct report_leaf leaf)
 {
 	struct report_tree *tree = &sample->tree;
 
+	if (leaf.kind <= REPORT_KIND_GRAPH)
+		give_durations(&leaf);
 	if (tree->nr_leaves == MAX_LEAVES)
 		abort();
 	sample->leaves[tree->nr_leaves++] = leaf;

@@ -10,7 +10,7 @@ import stat
 from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 _APPLICATION_ID = 0x464C4752
-_SCHEMA_OLDEST, _SCHEMA = 8, 11
+_SCHEMA_OLDEST, _SCHEMA = 8, 12
 # total_blocks.data, kind 0: further rows of totals. The columns of totals after `process`, in order.
 _BLOCK_FIELDS = 13
 _KINDS = 10
@@ -67,6 +67,8 @@ def _block_rows(process: int, count: int, data: bytes) -> Iterator[Tuple[int, ..
         at += 4 + size
         if size < count:
             raise ValueError("a column is too short")
+    for _ in range(3 if at < len(data) else 0):  # histograms, which no view has
+        at += 4 + int.from_bytes(data[at:at + 4], "little")
     if at != len(data):
         raise ValueError("its columns do not fit")
     nr_rows = 0
@@ -160,9 +162,10 @@ class Profile:
         self._connection.execute("BEGIN")  # A writer moves rows of blocks to totals in one commit.
         blocks = self._connection.execute("SELECT process, count, data FROM total_blocks WHERE kind = 0").fetchall()
         if blocks:
-            self._connection.execute("CREATE TEMP TABLE totals AS SELECT * FROM main.totals")
             # A block has each key once.
             key = ", ".join(f"k{i}" for i in range(_BLOCK_FIELDS - 2))
+            self._connection.execute("CREATE TEMP TABLE totals AS SELECT process, device_id, context_id, stream_id, tid, node, "
+                                     "capture_stack, name, kind, copy_kind, matched, count, ns, bytes FROM main.totals")
             self._connection.execute(f"CREATE TEMP TABLE block ({key}, count, ns, bytes, PRIMARY KEY ({key})) WITHOUT ROWID")
             marks = ", ".join("?" * (1 + _BLOCK_FIELDS))
             for block in blocks:

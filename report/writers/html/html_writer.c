@@ -220,6 +220,42 @@ static void put_before(struct column_writer *writer, const struct report_diff *d
 	end_column(writer);
 }
 
+/* Returns whether there is any histogram. */
+static bool has_durations(const struct report_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (tree->leaves[i].durations.first)
+			return true;
+	return false;
+}
+
+/* Writes for each leaf its number of bins + 1, or 0 if its histogram is not known, then the buckets of all, each as the
+ * difference to the one before, and their counts. */
+static void put_durations(struct column_writer *writer, const struct report_tree *tree)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	const uint32_t nr = tree->nr_leaves;
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		put_value(writer, tree->leaves[i].has_durations
+					  ? duration_bins_list(&tree->leaves[i].durations, list) + 1
+					  : 0);
+	end_column(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		for (uint32_t j = 0, bins = duration_bins_list(&tree->leaves[i].durations, list);
+		     j < bins; j++) {
+			put_signed(writer, (int64_t)list[j].bucket - last);
+			last = list[j].bucket;
+		}
+	end_column(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		for (uint32_t j = 0, bins = duration_bins_list(&tree->leaves[i].durations, list);
+		     j < bins; j++)
+			put_value(writer, list[j].count);
+	end_column(writer);
+}
+
 /* Writes for each string that of its framework, or 0. */
 static void put_frameworks(struct column_writer *writer, const struct report_tree *tree)
 {
@@ -249,6 +285,8 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 		put_before(&writer, diff);
 	if (has_frameworks(tree))
 		put_frameworks(&writer, tree);
+	if (has_durations(tree))
+		put_durations(&writer, tree);
 }
 
 /* 64-bit numbers are written as text, because JavaScript would round them. */
@@ -424,7 +462,8 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 		if (options->unit && options->units > 0)
 			fprintf(out, ",\n\"unit\":[\"%s\",%.17g]", options->unit, options->units);
 	}
-	fprintf(out, ",\n\"frameworks\":%s", has_frameworks(tree) ? "true" : "false");
+	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
+		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
 	write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
 		tree->nr_nodes, table->nr_rows, tree->nr_leaves);

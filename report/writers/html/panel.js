@@ -221,6 +221,7 @@ function showDetails() {
 	$("configs").hidden = configs.length === 0;
 	$("configs").replaceChildren(element("h3", configs.length === 1 ? "Launch configuration" : `${configs.length} launch configurations`),
 		...configs.slice(0, CONFIGS_SHOWN).map(configItem));
+	showDurations(frame);
 	showSpread(frame);
 	showLeaves(frame);
 	showChildren(frame);

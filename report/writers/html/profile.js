@@ -140,6 +140,7 @@ function decodeProfile(profile) {
 	}
 	// For each string that of its framework; 0: it is the user's.
 	profile.frameworkOf = profile.frameworks ? reader.small(profile.strings.length) : [];
+	profile.durations = profile.hasDurations ? decodeDurations(reader, leaves) : null;
 	for (const id of new Set(profile.frameworkOf))
 		if (id)
 			frameworkNames.add(profile.strings[id]);

@@ -21,9 +21,11 @@ function kernelRows() {
 
 	eachLeaf("gpu", (leaf, ns) => {
 		const id = joinedName(profile, profile.leafName[leaf]);
-		const row = rows.get(id) ?? { id, ns: 0, count: 0, bytes: 0 };
+		const row = rows.get(id) ?? { id, ns: 0, count: 0, bytes: 0, durations: profile.durations && new Float64Array(BUCKETS) };
 
 		row.ns += ns;
+		if (row.durations && !addDurations(row.durations, leaf))
+			row.durations = null;
 		row.count += countOf(leaf);
 		row.bytes += bytesOf(leaf);
 		rows.set(id, row);
@@ -52,6 +54,9 @@ function makeKernels() {
 		shareColumn("Share", ({ ns }) => ns, all), timeColumn("Time", ({ ns }) => ns), countColumn("Count", ({ count }) => count),
 		timeColumn("Mean", ({ ns, count }) => count ? ns / count : -1),
 		timeColumn("Min", ({ extremes }) => extremes?.min ?? -1, "of all launches of this kernel"),
+		...(profile.durations ? [["Half within", 500], ["99 % within", 990]].map(([label, perMille]) =>
+			timeColumn(label, ({ durations }) => durations ? bucketFirst(percentileOf(durations, perMille) + 1) : -1,
+				"the end of a bucket that is up to a quarter wide")) : []),
 		timeColumn("Max", ({ extremes }) => extremes?.max ?? -1, "of all launches of this kernel"),
 		{ ...textColumn("Configuration", config, "the one with most time, and how many others there are"),
 			title: ({ configs }) => configs.slice(0, 12).map((each) => `${configText(each)} · ${occupancyText(each)} · ${timeText(each.total_ns)}`).join("\n") },

@@ -303,6 +303,10 @@ static void compare(struct correlator_fixture *fixture, const struct oracle *ora
 	const struct fold_row *rows = fold_table_rows(fixture->table, &nr_rows);
 
 	for (uint32_t i = 0; i < nr_rows; i++) {
+		struct duration_bin list[DURATION_BUCKETS];
+		const uint32_t nr = fold_row_list(&rows[i], list);
+
+		assert_int_equal(duration_list_count(list, nr), rows[i].count);
 		count[rows[i].key.stack_id] += rows[i].count;
 		ns[rows[i].key.stack_id] += rows[i].ns;
 		captured[rows[i].key.stack_id][rows[i].key.capture_stack_id] += rows[i].count;

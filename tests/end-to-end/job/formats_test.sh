@@ -42,6 +42,15 @@ same "CSV: one header, rows of equal width" "$(node -e '
 	const rows = require("fs").readFileSync(process.argv[1], "utf8").trim().split(/\r?\n/)
 	const cells = (row) => row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).filter((c, i, all) => i < all.length - 1 || c).length
 	console.log(new Set(rows.map(cells)).size)' "$scratch/csv")" 1
+same "JSON: each histogram has all durations, and its percentiles are buckets of it" "$(report --format json | node -e '
+	const { durations, totals } = JSON.parse(require("fs").readFileSync(0, "utf8"))
+	const sum = (numbers) => numbers.reduce((a, b) => a + b, 0)
+	const has = (buckets, [first, last]) => buckets.some((bucket) => bucket[0] === first && bucket[1] === last)
+	console.log(durations.length > 0 && durations.every((row) => sum(row.buckets.map((bucket) => bucket[2])) === row.count &&
+		has(row.buckets, row.p50_ns) && has(row.buckets, row.p90_ns) && has(row.buckets, row.p99_ns)),
+		sum(durations.filter((row) => row.kind === "kernel").map((row) => row.count)) === totals.kernels)')" "true true"
+same "CSV: a row for each of them" "$(report --format csv --rows times | wc -l)" \
+	"$(report --format json | node -e 'console.log(JSON.parse(require("fs").readFileSync(0, "utf8")).durations.length + 1)')"
 report --format table >"$scratch/table"
 contains "table: kernels" "$scratch/table" k0
 contains "table: nothing lost" "$scratch/table" "nothing lost"

@@ -75,8 +75,10 @@ for way in node central; do
 	check "$way: nothing lost" "$flamegrid" report "$scratch/$way" --strict -o /dev/null
 	same "$way: files" "$(files_of "$scratch/$way" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 	"$flamegrid" report "$scratch/$way" --by host,rank,gpu --format folded --unit ns -o "$scratch/$way.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/$way" --rows times --format csv -o "$scratch/$way.times" 2>/dev/null
 done
 same_lines "both ways give the same stacks and nanoseconds" "$scratch/node.folded" "$scratch/central.folded"
+same_lines "both ways give the same percentiles" "$scratch/node.times" "$scratch/central.times"
 went_well "rank 0 says how it went" "$scratch/err.0" "$scratch/central"
 same "nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DIR")" "$(printf '%s:\n\n%s:' "$XDG_RUNTIME_DIR" "$scratch/spool")"
 

@@ -40,11 +40,13 @@ static void fill(struct report_leaves *leaves)
 {
 	for (uint32_t i = 0; i < 2 * ALL; i++) {
 		struct report_leaf leaf = leaf_of(i % ALL);
+		struct fold_row row = {.near_first = 0};
 
+		assert_int_equal(fold_row_add_one(&row, leaf.node, 0), 0);
 		leaf.count = 1;
 		leaf.ns = leaf.node;
 		leaf.bytes = 10 * leaf.node;
-		assert_int_equal(report_leaves_add(leaves, &leaf), 0);
+		assert_int_equal(report_leaves_add(leaves, &leaf, &row), 0);
 	}
 }
 
@@ -53,6 +55,11 @@ static void expect_sums(const struct report_leaves *leaves)
 	uint64_t counts[PATHS + 1] = {0}, ns[PATHS + 1] = {0}, bytes[PATHS + 1] = {0};
 
 	for (uint32_t i = 0; i < leaves->nr_leaves; i++) {
+		struct duration_bin list[DURATION_BUCKETS];
+
+		assert_int_equal(duration_bins_list(&leaves->leaves[i].durations, list), 1);
+		assert_int_equal(list->bucket, duration_bucket(leaves->leaves[i].node));
+		assert_int_equal(list->count, leaves->leaves[i].count);
 		counts[leaves->leaves[i].node] += leaves->leaves[i].count;
 		ns[leaves->leaves[i].node] += leaves->leaves[i].ns;
 		bytes[leaves->leaves[i].node] += leaves->leaves[i].bytes;

@@ -154,6 +154,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"stream_priority\":null,\"records\":2,\"busy_ns\":4000,\"idle_ns\":1000,"
 		"\"overlap_ns\":0,"
 		"\"first_ns\":1000,\"last_ns\":6000,\"late\":0,\"late_ns\":0}],\n"
+		"\"durations\":[],\n"
 		"\"leaves\":[\n"
 		"{\"host\":\"node01\",\"process\":0,\"rank\":3,\"gpu\":0,\"context\":1,\"stream\":"
 		"7,"

@@ -1,0 +1,105 @@
+#include "durations_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "row_text.h"
+#include "text_file.h"
+
+static const struct {
+	const char *member, *first, *last; /* the names in JSON, and in CSV */
+	uint32_t per_mille;
+} percentiles[] = {
+	{"p50_ns", "p50_first_ns", "p50_last_ns", 500},
+	{"p90_ns", "p90_first_ns", "p90_last_ns", 900},
+	{"p99_ns", "p99_first_ns", "p99_last_ns", 990},
+};
+
+uint64_t durations_writer_below(const struct report_group *group, uint32_t per_mille)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	const uint32_t nr = duration_bins_list(&group->durations, list);
+
+	return nr ? duration_bucket_last_ns(duration_list_quantile(list, nr, per_mille)) + 1 : 0;
+}
+
+static void write_buckets(FILE *out, const struct duration_bin *list, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		fprintf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i ? "," : "",
+			duration_bucket_first_ns(list[i].bucket),
+			duration_bucket_last_ns(list[i].bucket), list[i].count);
+}
+
+static void write_row(struct row_text *out, const void *of)
+{
+	struct duration_bin list[DURATION_BUCKETS] = {{.count = 0}};
+	const struct report_group *group = of;
+	const uint32_t nr = duration_bins_list(&group->durations, list);
+
+	row_text_string(out, "kind", report_groups_kind(group->kind));
+	row_text_string(out, "name", group->label ? group->label : "");
+	row_text_count(out, "count", group->count);
+	row_text_count(out, "ns", group->ns);
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(*percentiles); i++) {
+		const uint32_t bucket =
+			nr ? duration_list_quantile(list, nr, percentiles[i].per_mille) : 0;
+		const uint64_t first = duration_bucket_first_ns(bucket);
+		const uint64_t last = duration_bucket_last_ns(bucket);
+
+		if (out->form == ROW_JSON) {
+			row_text_print(out, percentiles[i].member, "[%" PRIu64 ",%" PRIu64 "]",
+				       first, last);
+			continue;
+		}
+		row_text_count(out, percentiles[i].first, first);
+		row_text_count(out, percentiles[i].last, last);
+	}
+	if (out->form != ROW_JSON)
+		return;
+	row_text_print(out, "buckets", "[");
+	write_buckets(out->out, list, nr);
+	fputc(']', out->out);
+}
+
+/* Moves the groups that have durations before all others, and returns their number. */
+static uint32_t choose(struct report_groups *groups)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < groups->nr_groups; i++) {
+		const struct report_group group = groups->groups[i];
+
+		if (!group.durations.first)
+			continue;
+		groups->groups[i] = groups->groups[nr];
+		groups->groups[nr++] = group;
+	}
+	return nr;
+}
+
+int durations_writer_json(FILE *out, const struct report_tree *tree)
+{
+	struct report_groups groups;
+
+	if (report_groups_init(&groups, tree, REPORT_GROUP_ACTIVITY, NULL))
+		return -ENOMEM;
+	const uint32_t nr = choose(&groups);
+	row_text_json(out, "durations", write_row, NULL, groups.groups, nr, sizeof(*groups.groups));
+	fputs(",\n", out);
+	report_groups_fini(&groups);
+	return 0;
+}
+
+int durations_writer_csv(FILE *out, const struct report_tree *tree)
+{
+	struct report_groups groups;
+
+	if (report_groups_init(&groups, tree, REPORT_GROUP_ACTIVITY, NULL))
+		return -ENOMEM;
+	const uint32_t nr = choose(&groups);
+	row_text_csv(out, write_row, &(struct report_group){.label = ""}, groups.groups, nr,
+		     sizeof(*groups.groups));
+	report_groups_fini(&groups);
+	return text_file_flush(out);
+}
