@@ -18,7 +18,7 @@ const struct option_table option_table_export = {
 	.verb = "export",
 	.usage = "--to FILE [OPTION...] [PROFILE]",
 	.summary =
-		"Add a profile to a ClickHouse or Pyroscope server, where those of all jobs are.",
+		"Add a profile to a ClickHouse or Pyroscope server.",
 	.closing = "Exit status: 0: the server has everything; 1: failed; 2: usage.",
 	.operand = "profile",
 	.rows = rows,

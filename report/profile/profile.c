@@ -55,8 +55,10 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = store_totals_read(database, STORE_TOTALS_SAMPLES,
 					  profile->collection->samples);
 	if (!error)
-		error = profile_idle_load(database, profile->collection, &profile->idle,
-					  &profile->idle_left_out);
+		error = store_damage_read(database, &profile->damages, &profile->nr_damages);
+	if (!error)
+		error = profile_idle_load(database, profile->collection, profile->nr_damages > 0,
+					  &profile->idle, &profile->idle_left_out);
 	if (!error)
 		error = store_placement_read(database, profile->collection);
 	if (!error)
@@ -69,8 +71,6 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
 		error = load_title(database, &profile->title);
-	if (!error)
-		error = store_damage_read(database, &profile->damages, &profile->nr_damages);
 	if (!error)
 		error = store_life_read(database, life, &profile->nr_nodes);
 	if (!error)

@@ -239,7 +239,7 @@ static int fold_entry(struct folding *folding, const struct timeline_entry *entr
 }
 
 int profile_idle_load(struct database *database, const struct collection *collection,
-		      struct fold_table **idle, uint64_t *left_out)
+		      bool is_damaged, struct fold_table **idle, uint64_t *left_out)
 {
 	struct folding folding = {
 		.database = database, .collection = collection, .idle = fold_table_create()};
@@ -258,9 +258,11 @@ int profile_idle_load(struct database *database, const struct collection *collec
 		return 0;
 	error = database_query_number(
 		database, "SELECT sum(count) FROM sample_blocks WHERE sort = 0", &nr_kept);
-	if (!error && (uint64_t)nr_kept > nr_samples)
+	/* Of a damaged page's sums nothing is there, but single samples may be. */
+	if (!error && (uint64_t)nr_kept > nr_samples && !is_damaged)
 		error = -EPROTO;
-	folding.left_out = nr_samples - (uint64_t)nr_kept;
+	if ((uint64_t)nr_kept < nr_samples)
+		folding.left_out = nr_samples - (uint64_t)nr_kept;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
 		error = fold_entry(&folding, &entries[i]);
 	*left_out = folding.left_out;

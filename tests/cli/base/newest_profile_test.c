@@ -136,7 +136,7 @@ static void make_store(const char *name, bool has_work, time_t time_s)
 	assert_int_equal(database_open(path, false, &database, NULL), 0);
 	if (has_work)
 		assert_int_equal(database_execute(database, "INSERT INTO totals VALUES "
-							    "(1,0,0,0,0,0,0,0,0,0,0,1,1,0)"),
+							    "(1,0,0,0,0,0,0,0,0,0,0,1,1,0,NULL)"),
 				 0);
 	database_close(database);
 	set_time(path, time_s);

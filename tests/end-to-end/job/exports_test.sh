@@ -119,7 +119,7 @@ same "odd names, pprof: the host" "$(get "$scratch/odd.pb.gz.json" 'p.labels.hos
 odd -f speedscope -o "$scratch/odd.speedscope.json" && speedscope "$scratch/odd.speedscope.json"
 same "odd names, speedscope: GPU time" "$(get "$scratch/odd.speedscope.json.json" 'p.profiles.reduce((sum, profile) => sum + profile.sum, 0)')" "$ns"
 same "odd names, speedscope: the kernel" "$(get "$scratch/odd.speedscope.json.json" 'p.leaves[0]')" \
-	"$(printf '[Kernel]"k\\0_\357\277\275:,_#_</script>_')"
+	"$(printf '[Kernel]"k\\0_\357\277\275;,_#_</script>_')"
 odd -f csv | pandas >"$scratch/csv.json"
 same "odd names, pandas: sums" "$(get "$scratch/csv.json" '[p.sums.count, p.sums.ns, p.sums.bytes]')" "$count,$ns,$bytes"
 

@@ -178,6 +178,7 @@ static void the_json_has_a_number_for_each_frame(void **state)
 	assert_string_equal(
 		leaves,
 		"\"rank_count\":2,\n"
+		"\"durations\":[],\n"
 		"\"leaves\":[\n"
 		"{\"host\":\"node01\",\"process\":0,\"rank\":3,\"gpu\":0,\"context\":1,\"stream\":"
 		"7,\"tid\":1234,\"kind\":\"kernel\",\"count\":1,\"ns\":1000,\"bytes\":0,"
