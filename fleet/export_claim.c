@@ -172,11 +172,11 @@ static int claim_writers(struct claiming *claiming, const char *destination)
 static int begin_journal(struct claiming *claiming)
 {
 	uint64_t number[2];
-	int status = -EIO;
 
-	if (getrandom(number, sizeof(number), 0) == sizeof(number))
-		status = export_journal_write(claiming->journal, "profile", claiming->first,
-					      claiming->error);
+	if (getrandom(number, sizeof(number), 0) != sizeof(number))
+		return error_text_set(claiming->error, -EIO, "no random number");
+	int status = export_journal_write(claiming->journal, "profile", claiming->first,
+					  claiming->error);
 	snprintf(claiming->source, EXPORT_JOURNAL_WORD_MAX, "%016" PRIx64 "%016" PRIx64, number[0],
 		 number[1]);
 	return status ? status

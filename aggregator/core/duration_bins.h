@@ -69,8 +69,8 @@ uint32_t duration_list_quantile(const struct duration_bin *list, uint32_t nr, ui
 /* bytes has room for DURATION_LIST_BYTES_MAX. Returns the size. */
 size_t duration_list_encode(const struct duration_bin *list, uint32_t nr, uint8_t *bytes);
 
-/* Decodes a histogram of total durations into list, which has room for DURATION_BUCKETS. 0; -EPROTO: nothing encodes
- * so. */
+/* Decodes a histogram of total durations into list, which has room for DURATION_BUCKETS. 0; -EPROTO: it is no
+ * histogram of so many. */
 int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total,
 			 struct duration_bin *list, uint32_t *nr);
 

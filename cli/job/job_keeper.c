@@ -339,7 +339,6 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	char word;
 
 	process->past->writes = !is_anothers;
-	say(process, KEEPER_WORD_WRITES);
 	bool keeps = is_deleted || is_anothers || write_files(process);
 	output_dir_close(&process->output, keeps);
 	/* The job's aggregator waits for a block's part until then. */
@@ -383,6 +382,7 @@ static int aggregate(void *argument, uint32_t round)
 	prctl(PR_SET_NAME, "flamegrid-job");
 	descriptor_limit_raise();
 	if (process->past->writes) {
+		say(process, KEEPER_WORD_WRITES);
 		write_profile(process, false);
 		return 0;
 	}
@@ -421,7 +421,7 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	return true;
 }
 
-/* Opens the profile's directory, and chooses the store's name in it. 0 or -errno, which is logged. */
+/* Opens the profile's directory, and chooses the store's name in it. 0 or -errno. */
 static int open_output(struct job_keeper_process *process)
 {
 	const struct job_keeper_options *options = process->options;

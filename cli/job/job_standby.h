@@ -1,8 +1,8 @@
 /* A process on each node that waits to start the aggregator of its block (job_keeper.h, node_block.h), in case it is
  * lost: killed with all that would start it again, or cut off. The first one of another block than 0 is started in the
- * same way. All nodes may ask at once. One of them gets a claim, a file beside the
- * rendezvous that only one process can make; the others find the new aggregator there. An aggregator that takes
- * connections is not lost, however long it is silent.
+ * same way. All nodes may ask at once. One of them gets a claim, a file beside the rendezvous that only one process can
+ * make; the others find the new aggregator there. An aggregator that takes connections is not lost, however long it is
+ * silent.
  *
  * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous. Until then each
  * writes files of its own, and all of them are one profile (profile_parts.h). Single-threaded. */
@@ -28,8 +28,7 @@ struct job_standby {
 int job_standby_start(struct job_standby *standby, const struct job_keeper_options *options);
 
 /* Says that the aggregator of this rendezvous does not answer. For a block without an aggregator so far it is the
- * job's own. It returns at once, and does nothing while an earlier
- * question has no answer. Call it again each second as long as that is so. */
+ * job's own. It returns at once, and does nothing while an earlier question has no answer. Call it again each second as long as that is so. */
 void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost);
 
 /* Returns whether this node has the step's aggregator. */

@@ -11,7 +11,7 @@
 #define KEEPER_WORD_LIVES                                                                          \
 	'b' /* to rank 0: nodes have not ended yet; struct keeper_lives has more */
 #define KEEPER_WORD_WRITES                                                                         \
-	'w' /* to rank 0: all nodes have ended, and what follows is writing alone */
+	'w' /* to rank 0: all nodes of its block have ended; the aggregator writes, or waits for other blocks */
 #define KEEPER_WORD_DONE  'd' /* to rank 0: the profile is written, or another aggregator will */
 #define KEEPER_WORD_LEADS 'l' /* to the node that takes over: agents can find the aggregator */
 #define KEEPER_WORD_NONE  'n' /* in place of a word: none has come */

@@ -72,11 +72,9 @@ static uint64_t lost_ns(const struct node_aggregator *aggregator)
 	return aggregator->profile ? node_profile_lost_ns(aggregator->profile) : 0;
 }
 
-/* A killed aggregator is started again on its node within a second. */
-static bool is_lost(const struct node_aggregator *aggregator, uint64_t now_ns)
+/* A killed aggregator is started again on its node within a second. since_ns: of lost_ns(). */
+static bool is_lost(const struct node_aggregator *aggregator, uint64_t since_ns, uint64_t now_ns)
 {
-	const uint64_t since_ns = lost_ns(aggregator);
-
 	return since_ns && (aggregator->block_since_ns || now_ns >= since_ns + LOST_NS);
 }
 
@@ -103,15 +101,15 @@ static void take(struct node_aggregator *aggregator, const char *endpoint,
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
-static void take_job(struct node_aggregator *aggregator)
+static void take_job(struct node_aggregator *aggregator, uint32_t connect_ms)
 {
 	const struct rendezvous *job = &aggregator->job.rendezvous;
 	const struct key_set *keys;
 	const char *endpoint;
 
 	aggregator->step.block = 0;
-	if (!rendezvous_search_again(&aggregator->job, CONNECT_MS, &endpoint, &keys)) {
-		const int found = rendezvous_search_reachable(job, CONNECT_MS);
+	if (!rendezvous_search_again(&aggregator->job, connect_ms, &endpoint, &keys)) {
+		const int found = rendezvous_search_reachable(job, connect_ms);
 
 		endpoint = job->endpoints[found < 0 ? 0 : found];
 		keys = &job->keys;
@@ -132,18 +130,20 @@ static void find_next(struct node_aggregator *aggregator)
 	const uint64_t now_ns = clock_now_ns();
 	struct rendezvous_search *search = own_search(aggregator);
 	const bool is_block = search == &aggregator->block;
+	/* Another thread may find the aggregator again meanwhile. */
+	const uint64_t since_ns = lost_ns(aggregator);
 	const struct key_set *keys;
 	const char *endpoint;
 
-	if (!is_lost(aggregator, now_ns) || now_ns < aggregator->look_ns)
+	if (!is_lost(aggregator, since_ns, now_ns) || now_ns < aggregator->look_ns)
 		return;
 	aggregator->look_ns = now_ns + (aggregator->block_since_ns ? BLOCK_NS : LOST_NS);
 	if (rendezvous_search_again(search, RENDEZVOUS_CONNECT_MS, &endpoint, &keys)) {
 		take(aggregator, endpoint, keys);
-	} else if (is_block && now_ns - lost_ns(aggregator) > NODE_AGGREGATOR_BLOCK_NS) {
+	} else if (is_block && now_ns - since_ns > NODE_AGGREGATOR_BLOCK_NS) {
 		log_warning("no aggregator of this node's block can be reached: the node sends its "
 			    "profile to the job's");
-		take_job(aggregator);
+		take_job(aggregator, CONNECT_MS);
 	} else if (is_block || !*aggregator->block.path) {
 		job_standby_ask(&aggregator->standby, &search->rendezvous);
 	}
@@ -182,13 +182,18 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 
 	if (!aggregator->profile || !aggregator->job.found)
 		return 0;
+	/* A third of the time to connect is for each of the three that may be asked. */
+	const uint32_t connect_ms = aggregator->step.block ? CONNECT_MS / 3 : CONNECT_MS;
+	const uint64_t lost_since_ns = lost_ns(aggregator);
 	job_standby_await(&aggregator->standby,
 			  end_budget_left_ms(&budget, now_ns) - END_BUDGET_ROUND_MS);
-	if (rendezvous_search_again(own_search(aggregator), CONNECT_MS, &endpoint, &keys))
+	if (rendezvous_search_again(own_search(aggregator), connect_ms, &endpoint, &keys))
 		take(aggregator, endpoint, keys);
-	else if (is_lost(aggregator, now_ns) && aggregator->step.block)
-		take_job(aggregator);
-	else if (is_lost(aggregator, now_ns))
+	else if (!is_lost(aggregator, lost_since_ns, now_ns))
+		return END_BUDGET_SEND_MS;
+	else if (aggregator->step.block)
+		take_job(aggregator, connect_ms);
+	else
 		return 0; /* there is none */
 	return END_BUDGET_SEND_MS;
 }

@@ -287,10 +287,8 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 }
 
 /* Tells the job's aggregator whether ranks of this node still run. */
-static void tell_end(struct node_keeper *keeper)
+static void tell_end(struct node_keeper *keeper, uint64_t ended_ns)
 {
-	const uint64_t ended_ns = node_members_ended_ns(keeper->members, keeper->nr_members);
-
 	if (keeper->profile)
 		node_profile_ranks_ended(keeper->profile, ended_ns);
 	else
@@ -312,7 +310,7 @@ static void serve(struct node_keeper *keeper)
 		accept_members(keeper);
 		hear_members(keeper);
 		waits = answer_members(keeper);
-		tell_end(keeper);
+		tell_end(keeper, node_members_ended_ns(keeper->members, keeper->nr_members));
 	}
 }
 
@@ -415,6 +413,8 @@ static void end(struct node_keeper *keeper)
 	aggregator_search_stop(keeper->site_search);
 	if (keeper->lost_member)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
+	/* A killed member has told no end. */
+	tell_end(keeper, budget.since_ns);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	node_profile_agent_ended(keeper->profile);

@@ -38,7 +38,12 @@ static char hear_more(const struct node_member *member, int timeout_ms, bool *is
 {
 	struct pollfd news = {.fd = member->fd, .events = POLLIN};
 	char words[1 + NODE_KEEPER_PLACE_MAX];
-	bool has_news = poll(&news, 1, timeout_ms) == 1;
+	int ready;
+
+	do
+		ready = poll(&news, 1, timeout_ms);
+	while (ready < 0 && errno == EINTR);
+	const bool has_news = ready == 1;
 	ssize_t size = has_news ? recv(member->fd, words, sizeof(words) - 1, 0) : 0;
 
 	memset(more, 0, NODE_KEEPER_PLACE_MAX);

@@ -33,7 +33,7 @@ int node_members_staying(const struct member *members, int nr_members);
 /* Returns the end of the last rank, for which the others may still wait; now_ns: none has told its end. */
 uint64_t node_members_waits_since_ns(const struct member *members, int nr_members, uint64_t now_ns);
 
-/* Returns the end of the last rank; 0: a rank runs, or none has come. */
+/* Returns the end of the last rank; 0: a rank runs, none has come, or those that have were killed. */
 uint64_t node_members_ended_ns(const struct member *members, int nr_members);
 
 #endif

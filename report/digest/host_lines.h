@@ -17,7 +17,7 @@ struct host_line {
 struct host_lines {
 	struct host_line *lines; /* owns; by time, the longest first, then by text */
 	uint32_t nr_lines;
-	uint64_t ns;  /* of all leaves of the plane, with those of no line */
+	uint64_t ns;  /* of all leaves that were wanted, with those of no line */
 	char **texts; /* owns; of the parts */
 	uint32_t nr_texts;
 };
@@ -25,8 +25,9 @@ struct host_lines {
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
 
-/* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
 typedef int host_lines_wanted(const void *context, const struct report_leaf *leaf);
+
+/* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
 		    host_lines_wanted *wanted, const void *context);
 

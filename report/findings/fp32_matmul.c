@@ -1,6 +1,5 @@
 #include "finding_kinds.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text_print.h"
@@ -36,7 +35,7 @@ int fp32_matmul_find(const struct findings_input *input, struct findings *findin
 	const double share = tree->kernel_ns ? (double)ns / (double)tree->kernel_ns : 0;
 	if (!count || share < FP32_MATMUL_SHARE)
 		return 0;
-	int result = host_lines_init(&lines, tree, REPORT_PLANE_GPU, is_fp32_matmul, tree);
+	int result = host_lines_init_divided(&lines, tree, REPORT_PLANE_GPU, is_fp32_matmul, tree);
 	if (result)
 		return result;
 	struct finding finding = {
@@ -47,8 +46,8 @@ int fp32_matmul_find(const struct findings_input *input, struct findings *findin
 		.evidence = text_print("%s kernels, %s on average%s%s",
 				       report_summary_count(count, number),
 				       report_summary_time(ns / count, mean),
-				       lines.nr_lines ? "; most of them from " : "",
-				       lines.nr_lines ? tree->strings[lines.lines[0].name] : ""),
+				       lines.nr_lines ? "; above all from " : "",
+				       lines.nr_lines ? lines.lines[0].text : ""),
 		.cure = "if the accuracy allows it, TF32 "
 			"(torch.set_float32_matmul_precision(\"high\")) or 16-bit numbers "
 			"(torch.autocast)",

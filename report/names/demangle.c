@@ -39,10 +39,11 @@ static void unwrap_cutlass(char *name)
 	size_t length = 0;
 	int depth = 0;
 
-	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]) && !argument; i++) {
-		argument = strstr(name, wrappers[i]);
-		argument = argument ? argument + strlen(wrappers[i]) : NULL;
-	}
+	if (strncmp(name, "void ", strlen("void ")) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]) && !argument; i++)
+		if (strncmp(name + strlen("void "), wrappers[i], strlen(wrappers[i])) == 0)
+			argument = name + strlen("void ") + strlen(wrappers[i]);
 	if (!argument)
 		return;
 	for (; argument[length]; length++) {

@@ -25,7 +25,7 @@ enum idle_cause {
 struct idle_gap {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t tid;              /* 0: not known */
-	bool is_pause;             /* it happens a few times in a run at most, as a start does */
+	bool is_pause;             /* long for the run, as its start (docs/planes.md) */
 };
 
 /* Adds the gaps of one process on one device to the table, with exactly their whole time and with process and device

@@ -22,8 +22,8 @@ struct folding {
 	uint64_t left_out; /* records and samples that were not kept */
 };
 
-/* A gap is a pause from here on, if it is a tenth of the time from the device's first work to its last, too. So a
- * device has nine at most. */
+/* A pause takes this time at least, and a tenth of the time from the device's first work to its last. So a device has
+ * nine at most. */
 #define PAUSE_MIN_NS UINT64_C(1000000000)
 
 /* A gap, and the process whose launch ended it. */

@@ -387,7 +387,7 @@ static void matrix_products_without_tensor_cores_are_found(void **state)
 	assert_finding("fp32_matmul",
 		       "25 % of kernel time is in matrix products of 32-bit numbers without tensor "
 		       "cores",
-		       "300 kernels, 4.000 ms on average; most of them from train.py:forward:3");
+		       "300 kernels, 4.000 ms on average; above all from train.py:forward:3");
 }
 
 static void large_kernels_of_few_warps_are_found(void **state)

@@ -64,6 +64,7 @@ static void simple_names_keep_what_names_the_function(void **state)
 	assert_simple("_ZN7cutlass13device_kernelIN2at6native4GemmIfLi2EEEEEvNT_6ParamsE",
 		      "at::native::Gemm");
 	assert_simple("_ZN7cutlass6KernelEv", "cutlass::Kernel");
+	assert_simple("_Z4mineIN7cutlass6KernelI1GEEEvT_", "mine");
 	assert_simple("_Znotmangled", "_Znotmangled");
 	assert_simple("_ZNK3foo3barIiLi3EEEvRKSt6vectorIiSaIiEE", "foo::bar");
 	assert_simple("_ZlsIiERSoS0_T_", "operator<<");
