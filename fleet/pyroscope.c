@@ -9,6 +9,7 @@
 
 #include "http_post.h"
 
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "report/names/clean_text.h"
 
@@ -71,17 +72,17 @@ int pyroscope_push(struct pyroscope *pyroscope, const void *body, size_t size, b
 						  .size = size,
 						  .is_change = true};
 	struct http_reply *reply = &pyroscope->reply;
+	const uint64_t until_ns =
+		clock_now_ns() + pyroscope->target->timeout_s * UINT64_C(1000000000);
 	int status = http_post_send(pyroscope->post, &request, reply, error);
 
 	/* A server takes only so many bytes a second. */
-	for (uint32_t waited_s = 0; !status && reply->status == TOO_MANY_REQUESTS &&
-				    waited_s < pyroscope->target->timeout_s;
-	     waited_s++) {
+	while (!status && reply->status == TOO_MANY_REQUESTS && clock_now_ns() < until_ns) {
 		sleep(1);
 		status = http_post_send(pyroscope->post, &request, reply, error);
 	}
 	*refused = is_refusal(reply);
-	if (status || reply->status == 200)
+	if (status || reply->status / 100 == 2)
 		return status;
 	char *text = clean_text_of(reply->text, strnlen(reply->text, SAID_MAX));
 	status = error_text_set(error, -EPROTO, "%s: a push: HTTP status %ld: %s",

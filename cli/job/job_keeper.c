@@ -50,6 +50,7 @@
 struct job_keeper_past {
 	bool started; /* agents can find the aggregator, so a restart makes sense */
 	bool writes; /* all agents have ended, and the reports are due: nobody can continue the store */
+	uint32_t blocks_seen;                                /* of struct job_nodes */
 	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* the bound endpoints */
 	uint32_t nr_endpoints;
 };
@@ -183,6 +184,7 @@ static struct job_nodes expected_nodes(const struct job_keeper_process *process)
 		.aggregator = process->aggregator,
 		.first = process->rendezvous.text.first,
 		.has_taken_over = process->lost != NULL,
+		.seen = &process->past->blocks_seen,
 	};
 }
 
@@ -199,12 +201,15 @@ enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
 static enum ending await_rank_0(const struct job_keeper_process *process)
 {
 	struct pollfd news = {.fd = process->control, .events = POLLIN};
+	const struct job_nodes nodes = expected_nodes(process);
 	char word = KEEPER_WORD_FAILED;
 	ssize_t size;
 
-	while (poll(&news, 1, REPLACED_MS) <= 0)
+	while (poll(&news, 1, REPLACED_MS) <= 0) {
 		if (is_replaced(process))
 			return ENDING_REPLACED;
+		job_nodes_look(&nodes);
+	}
 	do
 		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
 	while (size < 0 && errno == EINTR);
@@ -239,6 +244,7 @@ static enum ending await_agents(const struct job_keeper_process *process, enum e
 		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
 		if (since_ms >= beat_ms) {
 			say_who_lives(process);
+			job_nodes_look(&nodes);
 			beat_ms = since_ms + BEAT_MS;
 		}
 		if (since_ms < look_ms)

@@ -62,8 +62,8 @@ void job_keeper_end(struct job_keeper *keeper, bool failed, uint64_t ended_ns);
 
 /* After job_keeper_end(). Returns when the keeper has ended, END_BUDGET_MS after the end of the job at most. That is
  * the end of rank 0's command, or the last word from a node of its block whose ranks ran then; if rank 0 has failed,
- * nobody waits for others. Then the keeper goes on alone, after a line that says so, and a kill only leaves the profile in parts
- * (profile_parts.h). told: NULL: nobody is told. */
+ * nobody waits for others. Then the keeper goes on alone, after a line that says so, and a kill only leaves the profile
+ * in parts (profile_parts.h). told: NULL: nobody is told. */
 void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *context);
 
 #endif

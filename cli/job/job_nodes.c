@@ -25,6 +25,36 @@ static int32_t nr_expected(const struct job_nodes *nodes)
 					    : nodes->step->nr_nodes;
 }
 
+static int count_block(void *context, const char *path, const struct rendezvous *rendezvous)
+{
+	uint32_t *count = context;
+
+	(void)path;
+	(void)rendezvous;
+	++*count;
+	return 0;
+}
+
+void job_nodes_look(const struct job_nodes *nodes)
+{
+	uint32_t count = 0;
+
+	if (!job_nodes_have_blocks(nodes))
+		return;
+	node_block_visit(nodes->output_path, nodes->step->key, nodes->first, count_block, &count);
+	if (count > *nodes->seen)
+		*nodes->seen = count;
+}
+
+/* Returns whether no node of another block can be on its way to the job's aggregator. */
+static bool have_all_blocks(const struct job_nodes *nodes, uint64_t nr_agents)
+{
+	const uint32_t nr_nodes = (uint32_t)nodes->step->nr_nodes;
+
+	return nodes->step->block || !job_nodes_have_blocks(nodes) || nr_agents >= nr_nodes ||
+	       *nodes->seen >= (nr_nodes - 1) / nodes->fan_in;
+}
+
 static int look_at_block(void *context, const char *path, const struct rendezvous *rendezvous)
 {
 	(void)context;
@@ -54,7 +84,7 @@ bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 		return false;
 	if (nr_nodes == JOB_STEP_UNKNOWN ? status.agents == 0 : status.agents < (uint64_t)nr_nodes)
 		return since_ms >= join_ms;
-	return true;
+	return have_all_blocks(nodes, status.agents) || since_ms >= join_ms;
 }
 
 void job_nodes_count(const struct job_nodes *nodes, struct keeper_lives *lives)

@@ -20,10 +20,15 @@ struct job_nodes { /* all is borrowed */
 	struct aggregator *aggregator;
 	const char *first;   /* as in rendezvous.h */
 	bool has_taken_over; /* the aggregator is not the step's first, or another block's */
+	uint32_t *seen;      /* the most aggregators of other blocks that were seen at once */
 };
 
+/* Looks for the aggregators of other blocks. */
+void job_nodes_look(const struct job_nodes *nodes);
+
 /* Returns whether all expected nodes have said goodbye, since_ms after the end of rank 0, or of the aggregator's own
- * node. Nodes that have not come are awaited for some seconds. */
+ * node. Nodes that have not come are awaited for some seconds. So are the aggregators of other blocks: of a short step,
+ * these may start too late, and then their nodes come to the job's. */
 bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms);
 
 /* Returns whether some of the step's nodes are in other blocks. */

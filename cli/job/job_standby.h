@@ -27,8 +27,9 @@ struct job_standby {
  * -errno. */
 int job_standby_start(struct job_standby *standby, const struct job_keeper_options *options);
 
-/* Says that the aggregator of this rendezvous does not answer. For a block without an aggregator so far it is the
- * job's own. It returns at once, and does nothing while an earlier question has no answer. Call it again each second as long as that is so. */
+/* Says that the aggregator of this rendezvous does not answer. For a block without an aggregator so far it is the job's
+ * own. It returns at once, and does nothing while an earlier question has no answer. Call it again each second as long
+ * as that is so. */
 void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost);
 
 /* Returns whether this node has the step's aggregator. */

@@ -59,7 +59,8 @@ bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id);
 struct walk_reads *known_stacks_reads(struct known_stacks *known);
 
 /* Records a stack that was not found, by what is in known_stacks_reads(). The query's epochs are those before the walk
- * and before the id was looked up; the record has the one of walk_reads_collect(). Does nothing if another capture came in between. */
+ * and before the id was looked up; the record has the one of walk_reads_collect(). Does nothing if another capture came
+ * in between. */
 void known_stacks_add(struct known_stacks *known, const struct known_query *query,
 		      uint32_t stack_id);
 
