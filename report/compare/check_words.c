@@ -24,6 +24,9 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 		nr_judged += result->rows[i].state <= CHECK_NOISY;
 	if (result->lossy)
 		text_line_append(text, size, "cannot tell: a profile is not complete");
+	else if (result->unclear)
+		text_line_append(text, size,
+				 "cannot tell: how many steps the runs made is not known");
 	else if (result->verdict == CHECK_REGRESSED)
 		text_line_append(text, size, "regressed: %" PRIu32 " of %" PRIu32 " rows",
 				 result->nr_regressed, nr_judged);
@@ -101,6 +104,13 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 	char text[32];
 
 	note_losses(out, report, prefix);
+	if (result->unclear)
+		fprintf(out,
+			"%sNo steps were found, and some kernels were launched more often by "
+			"another "
+			"factor than others. flamegrid.step() in the program makes the runs "
+			"comparable.\n",
+			prefix);
 	note_lines(out, result, prefix);
 	fprintf(out, "%s%s\n", prefix, units[result->unit]);
 	if (result->alike != 0)

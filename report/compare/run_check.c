@@ -33,8 +33,12 @@ static uint32_t nr_runs(const struct check_question *question)
 
 /* ---- lengths of runs */
 
+#define NEARLY_EQUAL 0.02
+
+/* *is_agreed: more than half of the kernels were launched by nearly *ratio as often. Else a few kernels of much time
+ * decide, and nobody knows whether they or the run have changed. */
 static int launches_ratio(const struct run_work *before, const struct run_work *after,
-			  double *ratio)
+			  double *ratio, bool *is_agreed)
 {
 	struct weighted_value *values = calloc(before->nr_items, sizeof(*values));
 	uint32_t count = 0;
@@ -51,6 +55,10 @@ static int launches_ratio(const struct run_work *before, const struct run_work *
 							(double)of->ns + (double)other->ns};
 	}
 	*ratio = weighted_median(values, count);
+	uint32_t nr_near = 0;
+	for (uint32_t i = 0; i < count; i++)
+		nr_near += fabs(values[i].value / *ratio - 1) <= NEARLY_EQUAL;
+	*is_agreed = count == 0 || 2 * nr_near > count;
 	free(values);
 	return 0;
 }
@@ -63,6 +71,7 @@ static int find_lengths(struct checker *checker, char **error)
 	for (uint32_t i = 0; i < nr_runs(question); i++) {
 		const struct run_work *work = question->runs[i];
 		double launches = 0;
+		bool is_agreed;
 
 		checker->result->lossy |= work->lossy;
 		/* What is missing may be all that tells the GPUs. */
@@ -71,12 +80,13 @@ static int find_lengths(struct checker *checker, char **error)
 					      "the runs had different GPUs: %s, and %s",
 					      *first->device ? first->device : "unknown ones",
 					      *work->device ? work->device : "unknown ones");
-		if (launches_ratio(first, work, &launches))
+		if (launches_ratio(first, work, &launches, &is_agreed))
 			return -ENOMEM;
 		if (launches == 0 && !checker->result->lossy)
 			return error_text_set(error, -EINVAL, "the runs have no kernel in common");
 		struct run_scale scale = run_scale_choose(&first->counts, &work->counts, launches);
 		checker->units[i] = scale.factor;
+		checker->result->unclear |= scale.unit == RUN_LAUNCHES && !is_agreed;
 		if (i == 0 || scale.unit > checker->result->unit) {
 			checker->result->unit = scale.unit;
 			checker->shown = scale.before;
@@ -372,10 +382,12 @@ static void judge(struct checker *checker)
 		result->nr_regressed += row->state == CHECK_REGRESSED;
 		result->nr_noisy += row->state == CHECK_NOISY;
 	}
-	result->verdict = result->lossy || (!result->nr_regressed && result->nr_noisy) ? CHECK_NOISY
-			  : result->nr_regressed ? CHECK_REGRESSED
-			  : result->nr_faster    ? CHECK_FASTER
-						 : CHECK_SAME;
+	result->verdict =
+		result->lossy || result->unclear || (!result->nr_regressed && result->nr_noisy)
+			? CHECK_NOISY
+		: result->nr_regressed ? CHECK_REGRESSED
+		: result->nr_faster    ? CHECK_FASTER
+				       : CHECK_SAME;
 }
 
 /* Finds a change of duration that most kernels share. */

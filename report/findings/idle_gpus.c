@@ -20,7 +20,9 @@
 #define CURE_WAIT   "wait less often for the GPU (.item(), prints of tensors, synchronize())"
 #define CURE_HOST   "do this in another thread, or less often"
 #define CURE_RECORD "flamegrid run --cpu-hz 99 --off-cpu 1ms records why (docs/how-to/idle-gpus.md)"
-#define CURE_LOOK   "flamegrid report --planes idle has all the stacks (docs/how-to/idle-gpus.md)"
+#define CURE_LOOK                                                                                  \
+	"flamegrid report PROFILE --planes idle -f folded has all the stacks "                     \
+	"(docs/how-to/idle-gpus.md)"
 
 struct idle_gpu {
 	const struct gpu_row *row;

@@ -10,6 +10,7 @@
 
 #define PROGRAM_START "[program start]"
 #define THREAD_START  "[thread start]"
+#define NVTX          "[NVTX]"
 
 static const char *const program_symbols[] = {
 	"_start",
@@ -65,8 +66,10 @@ const char *start_frames_name(const struct catalog *catalog, uint32_t node_id)
 {
 	bool program = false;
 
-	/* Outwards of [backward] NODE is the stack of another thread. */
-	for (uint32_t id = node_id; id && !(id != node_id && backward_path_is_node(catalog, id));
+	/* Outwards of [backward] NODE is the stack of another thread. Ranges stand outwards of all frames. */
+	for (uint32_t id = node_id;
+	     id && !(id != node_id && (backward_path_is_node(catalog, id) ||
+				       frame_text_begins(frame_text_mark(catalog, id), NVTX)));
 	     id = frame_text_parent(catalog, id)) {
 		if (!is_start(catalog, id, &program))
 			return NULL;

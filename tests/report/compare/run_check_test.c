@@ -430,6 +430,23 @@ static void scaled_times_are_labelled(void **state)
 	assert_has(CHECK_TEXT, "      before       after  ");
 }
 
+/* One of two kernels is launched twice as often: the run may be longer, or its step may be another one. */
+static void runs_of_unknown_length_are_not_judged(void **state)
+{
+	(void)state;
+	run(&(struct plan){.with_lone_ranks = true});
+	run(&(struct plan){.with_lone_ranks = true, .more = 1});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_NOISY);
+	assert_has(CHECK_TEXT, "cannot tell: how many steps the runs made is not known");
+	run_check_destroy(result);
+	run_work_destroy(runs[1]);
+	nr_runs = 1;
+	run(&(struct plan){.with_lone_ranks = true, .steps = 2 * STEPS});
+	check(1);
+	assert_int_equal(result->verdict, CHECK_SAME);
+}
+
 /* Without marks, the steps are as many as the calls of NCCL say: one each. */
 static void marked_steps_are_the_steps(void **state)
 {
@@ -522,6 +539,7 @@ int main(void)
 		TEST(a_faster_kernel_is_told),
 		TEST(less_than_the_limit_is_not_faster),
 		TEST(scaled_times_are_labelled),
+		TEST(runs_of_unknown_length_are_not_judged),
 		TEST(marked_steps_are_the_steps),
 		TEST(a_copy_is_told_from_another_run),
 		TEST(names_cannot_break_a_format),

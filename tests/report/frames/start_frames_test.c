@@ -53,6 +53,17 @@ static void frames_of_these_files_elsewhere_stay(void **state)
 				     "[thread start];clone_model;[GPU0_Kernel]k 6\n");
 }
 
+static void ranges_stand_outwards_of_the_start(void **state)
+{
+	uint32_t range = report_fixture_push(0, report_fixture_code(NULL, "[NVTX]step", 0));
+	uint32_t node = report_fixture_push(range, report_fixture_code(NULL, "[NVTX]loss", 0));
+
+	(void)state;
+	report_fixture_add_kernel(in_program(in_program(node, "_start"), "main"), "k", 5);
+	report_fixture_assert_folded(
+		"[NVTX]step;[NVTX]loss;[program start];main;[GPU0_Kernel]k 5\n");
+}
+
 /* The outermost frames were left out, so that nobody knows what starts there. */
 static void behind_a_mark_nothing_starts(void **state)
 {
@@ -73,6 +84,7 @@ int main(void)
 		TEST(a_program_starts_with_one_frame),
 		TEST(a_thread_starts_with_one_frame_with_names_or_without),
 		TEST(frames_of_these_files_elsewhere_stay),
+		TEST(ranges_stand_outwards_of_the_start),
 		TEST(behind_a_mark_nothing_starts),
 	};
 
