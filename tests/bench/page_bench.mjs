@@ -25,7 +25,7 @@ const calm = [{ name: "prefers-reduced-motion", value: "reduce" }];
 function decode(path) {
 	const packed = /<script type="text\/plain" id="profile">([^<]*)</.exec(readFileSync(path, "utf8"))[1];
 	const bytes = inflateSync(Buffer.from(packed, "base64")), end = bytes.indexOf(0);
-	const code = ["profile.js", "classes.js"].map((name) => readFileSync(new URL(name, scripts), "utf8")).join("\n");
+	const code = ["durations.js", "profile.js", "classes.js"].map((name) => readFileSync(new URL(name, scripts), "utf8")).join("\n");
 	const context = vm.createContext({ profile: { ...JSON.parse(bytes.subarray(0, end)), columns: bytes.subarray(end + 1) } });
 
 	vm.runInContext(`${code}\ndecodeProfile(profile);`, context);
