@@ -258,10 +258,10 @@ static void write_junit(FILE *out, const struct check_report *report)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 		"  <testsuite name=\"flamegrid check\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32
 		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
-		result->nr_rows + 1, result->nr_regressed, result->nr_noisy + result->lossy,
-		nr_skipped);
+		result->nr_rows + 1, result->nr_regressed,
+		result->nr_noisy + (result->lossy || result->unclear), nr_skipped);
 	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles are complete\"", out);
-	if (result->lossy) {
+	if (result->lossy || result->unclear) {
 		fputs("><error message=\"", out);
 		write_xml(out, check_words_verdict(report, words, sizeof(words)));
 		fputs("\"/></testcase>\n", out);

@@ -33,8 +33,6 @@ static uint32_t nr_runs(const struct check_question *question)
 
 /* ---- lengths of runs */
 
-#define NEARLY_EQUAL 0.02
-
 /* *is_agreed: more than half of the kernels were launched by nearly *ratio as often. Else a few kernels of much time
  * decide, and nobody knows whether they or the run have changed. */
 static int launches_ratio(const struct run_work *before, const struct run_work *after,
@@ -57,7 +55,7 @@ static int launches_ratio(const struct run_work *before, const struct run_work *
 	*ratio = weighted_median(values, count);
 	uint32_t nr_near = 0;
 	for (uint32_t i = 0; i < count; i++)
-		nr_near += fabs(values[i].value / *ratio - 1) <= NEARLY_EQUAL;
+		nr_near += fabs(values[i].value / *ratio - 1) <= RUN_SCALE_NEAR;
 	*is_agreed = count == 0 || 2 * nr_near > count;
 	free(values);
 	return 0;

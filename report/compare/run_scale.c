@@ -14,8 +14,7 @@
 #include "report/profile/profile_collectives.h"
 #include "report/straggler/straggler_period.h"
 
-#define COUNT_MOST   (1ull << 40) /* calls of a rank; more are damage */
-#define NEARLY_EQUAL 0.02
+#define COUNT_MOST (1ull << 40) /* calls of a rank; more are damage */
 
 static uint32_t kind_of(const struct collective *call)
 {
@@ -185,7 +184,7 @@ struct run_scale run_scale_choose(const struct run_counts *before, const struct 
 	else if (launches > 0)
 		scale = (struct run_scale){RUN_LAUNCHES, 1, launches, 0};
 	scale.factor = scale.after / scale.before;
-	if (launches > 0 && fabs(launches / scale.factor - 1) < NEARLY_EQUAL)
+	if (launches > 0 && fabs(launches / scale.factor - 1) < RUN_SCALE_NEAR)
 		scale.factor = launches;
 	return scale;
 }

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#define RUN_SCALE_NEAR 0.02 /* factors that differ by less are the same */
+
 struct profile;
 
 enum run_unit {

@@ -31,6 +31,17 @@ int finding_add(struct findings *findings, struct finding *finding)
 	return 0;
 }
 
+void finding_sum(const struct report_tree *tree, host_lines_wanted *wanted, const void *context,
+		 uint64_t *ns, uint64_t *count)
+{
+	*ns = *count = 0;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (wanted(context, &tree->leaves[i])) {
+			*ns += tree->leaves[i].ns;
+			*count += tree->leaves[i].count;
+		}
+}
+
 uint64_t finding_window_ns(const struct findings_input *input)
 {
 	uint64_t sum_ns = 0;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "report/digest/gpu_rows.h"
+#include "report/digest/host_lines.h"
 #include "report/model/report_ranks.h"
 #include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
@@ -41,6 +42,10 @@ int finding_add(struct findings *findings, struct finding *finding);
 
 /* Frees the texts of all findings, and the array. */
 void finding_list_fini(struct findings *findings);
+
+/* Adds up the leaves that wanted accepts. */
+void finding_sum(const struct report_tree *tree, host_lines_wanted *wanted, const void *context,
+		 uint64_t *ns, uint64_t *count);
 
 /* Returns the time from the first to the last work of all GPUs, added up. */
 uint64_t finding_window_ns(const struct findings_input *input);

@@ -25,13 +25,9 @@ int fp32_matmul_find(const struct findings_input *input, struct findings *findin
 	const struct report_tree *tree = input->work;
 	char mean[NUMBER_SIZE], number[NUMBER_SIZE];
 	struct host_lines lines;
-	uint64_t ns = 0, count = 0;
+	uint64_t ns, count;
 
-	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		if (is_fp32_matmul(tree, &tree->leaves[i])) {
-			ns += tree->leaves[i].ns;
-			count += tree->leaves[i].count;
-		}
+	finding_sum(tree, is_fp32_matmul, tree, &ns, &count);
 	const double share = tree->kernel_ns ? (double)ns / (double)tree->kernel_ns : 0;
 	if (!count || share < FP32_MATMUL_SHARE)
 		return 0;

@@ -12,9 +12,9 @@
 /* Of the idle time outside of pauses. */
 struct idle_reason {
 	uint64_t pause_ns; /* the GPU's pauses: leaves "[GPU0_Idle]pause" */
-	uint32_t line;   /* string of the program's line in hosts; 0: none explains enough */
-	uint32_t within; /* string of a data loader's frame on its path; 0: none */
-	double part;     /* of the GPU's idle time */
+	uint32_t line;     /* string of the program's line in hosts; 0: none explains enough */
+	uint32_t within;   /* string of a data loader's frame on its path; 0: none */
+	double part;       /* of the GPU's idle time */
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
 	bool is_recorded;            /* the idle plane has something of the GPU */
 };

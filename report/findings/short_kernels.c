@@ -31,13 +31,9 @@ int short_kernels_find(const struct findings_input *input, struct findings *find
 	const struct report_tree *tree = input->work;
 	char mean[NUMBER_SIZE], number[NUMBER_SIZE], all[NUMBER_SIZE];
 	struct host_lines lines;
-	uint64_t ns = 0, count = 0;
+	uint64_t ns, count;
 
-	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		if (is_short(NULL, &tree->leaves[i])) {
-			ns += tree->leaves[i].ns;
-			count += tree->leaves[i].count;
-		}
+	finding_sum(tree, is_short, NULL, &ns, &count);
 	const double share = tree->kernel_ns ? (double)ns / (double)tree->kernel_ns : 0;
 	const double idle = idle_share(input);
 	if (!count || share < SHORT_KERNEL_SHARE || idle < SHORT_KERNEL_IDLE)

@@ -251,10 +251,7 @@ static int see_step(const struct measuring *measuring, struct watch_finding *fin
 	for (uint32_t first = 0, end; first < recent->nr_meetings; first = end) {
 		struct watch_pace pace;
 
-		for (end = first + 1; end < recent->nr_meetings; end++)
-			if (recent->meetings[end].communicator !=
-			    recent->meetings[first].communicator)
-				break;
+		end = watch_pace_end(recent, first);
 		if (!has_process(recent, &recent->meetings[first], process))
 			continue;
 		const uint64_t newest_ns = recent->called_ns[end - 1];

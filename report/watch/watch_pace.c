@@ -53,6 +53,16 @@ int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t
 	return error;
 }
 
+uint32_t watch_pace_end(const struct watch_recent *recent, uint32_t first)
+{
+	uint32_t end = first + 1;
+
+	while (end < recent->nr_meetings &&
+	       recent->meetings[end].communicator == recent->meetings[first].communicator)
+		end++;
+	return end;
+}
+
 int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,
 		       uint32_t *count)
 {
@@ -61,10 +71,7 @@ int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **pa
 	for (uint32_t first = 0, end; first < recent->nr_meetings; first = end) {
 		struct watch_pace pace;
 
-		for (end = first + 1; end < recent->nr_meetings; end++)
-			if (recent->meetings[end].communicator !=
-			    recent->meetings[first].communicator)
-				break;
+		end = watch_pace_end(recent, first);
 		int error = watch_pace_since(recent, first, end, 0, &pace);
 		if (!error && pace.step_ns)
 			error = array_append(paces, count, &pace, sizeof(pace));

@@ -23,6 +23,9 @@ struct watch_pace {
 int watch_pace_measure(const struct watch_recent *recent, struct watch_pace **paces,
 		       uint32_t *count);
 
+/* Returns the end of the communicator's meetings that begin with first, as they stand together. */
+uint32_t watch_pace_end(const struct watch_recent *recent, uint32_t first);
+
 /* The pace of the communicator that has the meetings from first to end, by those called since since_ns. step_ns 0: too
  * few are there. 0 or -ENOMEM. */
 int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t end,
