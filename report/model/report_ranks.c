@@ -25,10 +25,13 @@
 #include "report/names/clean_text.h"
 #include "report/names/outlier.h"
 
+#define LONGEST_PART 50u
+
 /* An unfinished row. */
 struct draft {
 	uint32_t process_id, device_id;
 	struct report_ranks_row row;
+	uint64_t *durations; /* owns: of computing kernels, by bucket; NULL: some are not known */
 };
 
 struct drafts {
@@ -208,6 +211,9 @@ static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
 		return error;
 	take_overlap(drafts, draft);
 	take_memory(drafts, draft);
+	draft->durations = calloc(DURATION_BUCKETS, sizeof(*draft->durations));
+	if (!draft->durations)
+		return -ENOMEM;
 	take_delay(drafts, draft);
 	return draft->row.busy_ns <= draft->row.window_ns ? 0 : -EPROTO;
 }
@@ -266,6 +272,34 @@ static int take_part(void *context, const struct fold_row *part, enum report_spl
 	return 0;
 }
 
+static void add_durations(struct draft *draft, const struct fold_row *row)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	const uint32_t nr = fold_row_list(row, list);
+
+	for (uint32_t i = 0; i < nr && draft->durations; i++)
+		draft->durations[list[i].bucket] += list[i].count;
+	if (!nr && row->count) {
+		free(draft->durations);
+		draft->durations = NULL;
+	}
+}
+
+/* Buckets are a quarter wide, so the middle of one stands for its durations. */
+static void find_longest(struct draft *draft)
+{
+	uint64_t left = draft->row.compute.count / LONGEST_PART, ns = 0;
+
+	for (uint32_t i = DURATION_BUCKETS; i-- > 0 && left && draft->durations;) {
+		const uint64_t count = least(draft->durations[i], left);
+		const uint64_t first_ns = duration_bucket_first_ns(i);
+
+		left -= count;
+		ns += count * (first_ns + (duration_bucket_last_ns(i) - first_ns) / 2);
+	}
+	draft->row.longest_ns = least(ns, draft->row.compute.ns);
+}
+
 static int take_total(void *context, const struct fold_row *row)
 {
 	const struct drafts *drafts = context;
@@ -276,6 +310,8 @@ static int take_total(void *context, const struct fold_row *row)
 		work->count += row->count;
 		work->ns += row->ns;
 	}
+	if (work && work == &draft->row.compute)
+		add_durations(draft, row);
 	return work && work == &draft->row.nccl
 		       ? report_split_each(drafts->split, row, take_part, &draft->row)
 		       : 0;
@@ -338,6 +374,23 @@ static uint64_t scale_of(const struct report_ranks *ranks, enum report_ranks_col
 	}
 }
 
+/* A rank does not stand out by a few long kernels: that says something of the run, and --straggler tells of stalls. */
+static int leave_out_longest(const struct report_ranks *ranks, uint64_t *values, bool *out)
+{
+	bool *lasts = calloc(ranks->nr_rows + 1u, sizeof(*lasts));
+	uint64_t median;
+
+	if (!lasts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		values[i] = ranks->rows[i].compute.ns - ranks->rows[i].longest_ns;
+	int error = outlier_find(values, ranks->nr_rows, 0, lasts, &median);
+	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
+		out[i] &= lasts[i];
+	free(lasts);
+	return error;
+}
+
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
 			  uint64_t *values, bool *out)
 {
@@ -349,6 +402,8 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
+	if (!error && column == REPORT_RANKS_COMPUTE)
+		error = leave_out_longest(ranks, values, out);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		if (!ranks->why_not && out[i])
 			mark(&ranks->rows[i], column, ranks->medians_ns[column]);
@@ -423,8 +478,10 @@ static int make_rows(struct drafts *drafts, const struct profile *profile)
 	if (error)
 		return error;
 	take_bus_bytes(drafts, profile);
-	for (uint32_t i = 0; i < drafts->count; i++)
+	for (uint32_t i = 0; i < drafts->count; i++) {
+		find_longest(&drafts->at[i]);
 		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
+	}
 	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
 	for (uint32_t i = 1; i < ranks->nr_rows; i++)
 		ranks->has_jobs |= strcmp(ranks->rows[i].job, ranks->rows[0].job) != 0;
@@ -442,6 +499,8 @@ int report_ranks_create(const struct profile *profile, struct report_ranks **ran
 		return -ENOMEM;
 	error = make_rows(&drafts, profile);
 	report_split_destroy(drafts.split);
+	for (uint32_t i = 0; i < drafts.count; i++)
+		free(drafts.at[i].durations);
 	free(drafts.at);
 	if (!error)
 		error = report_placement_create(profile, &(*ranks)->placement);
