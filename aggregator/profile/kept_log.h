@@ -6,6 +6,8 @@
  *     there. Where GPU work has half the room, its level is 1 from the beginning; where it has a quarter, 2; and so on.
  *   - Windows of samples are of CLOCK_REALTIME. A sample is in each window in which it has a part.
  *   - Windows of GPU work are of CUPTI's clock, which is CLOCK_REALTIME, too. A piece is in the window of its start.
+ *   - Of processes that send or receive, as the stages of pipelines do, the newest GPU work is kept once more
+ *     (kept_newest.h). It goes when its process ends.
  * One log is used by one thread. */
 #ifndef KEPT_LOG_H
 #define KEPT_LOG_H
@@ -13,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aggregator/core/kept_newest.h"
 #include "aggregator/core/kept_window.h"
 #include "proto/host_sample.h"
 #include "proto/record.h"
@@ -21,18 +24,24 @@ enum kept_sort {
 	KEPT_HOST = 0, /* samples on and off the CPU */
 	KEPT_GPU = 1,  /* kernels, copies, memsets, graphs of processes that have communicators */
 	KEPT_LONE = 2, /* the same of processes that have none yet */
+	KEPT_LISTS,
+	KEPT_NEWEST =
+		KEPT_LISTS, /* the newest one of KEPT_GPU, of processes that send or receive; in no list */
 	KEPT_SORTS,
 };
 
-#define KEPT_LOG_HOST_MAX (1u << 22) /* samples of a process */
-#define KEPT_LOG_GPU_MAX  (1u << 17) /* pieces of GPU work of a process */
-#define KEPT_LOG_GPU_MIN  (1u << 14) /* the same of a process of a large job */
-#define KEPT_LOG_GPU_JOB  (1u << 23) /* pieces of a job of some hundred ranks, in all */
-#define KEPT_LOG_LONE_MAX (1u << 14) /* the three of KEPT_LONE */
-#define KEPT_LOG_LONE_MIN (1u << 9)
-#define KEPT_LOG_LONE_JOB (1u << 20)
-#define KEPT_LOG_HOST_NS  1000000000u /* length of a window */
-#define KEPT_LOG_GPU_NS   100000000u
+#define KEPT_LOG_HOST_MAX   (1u << 22) /* samples of a process */
+#define KEPT_LOG_GPU_MAX    (1u << 17) /* pieces of GPU work of a process */
+#define KEPT_LOG_GPU_MIN    (1u << 14) /* the same of a process of a large job */
+#define KEPT_LOG_GPU_JOB    (1u << 23) /* pieces of a job of some hundred ranks, in all */
+#define KEPT_LOG_LONE_MAX   (1u << 14) /* the three of KEPT_LONE */
+#define KEPT_LOG_LONE_MIN   (1u << 9)
+#define KEPT_LOG_LONE_JOB   (1u << 20)
+#define KEPT_LOG_NEWEST_MAX (1u << 16) /* the three of KEPT_NEWEST */
+#define KEPT_LOG_NEWEST_MIN (1u << 12)
+#define KEPT_LOG_NEWEST_JOB (1u << 21)
+#define KEPT_LOG_HOST_NS    1000000000u /* length of a window */
+#define KEPT_LOG_GPU_NS     100000000u
 
 /* A piece. GPU work has CUPTI's times, the launching thread, the stack of the launch (of a graph's node that of its
  * capture, if known), and as kind both kinds of the record (kept_kind()). Other fields are 0. */
@@ -78,8 +87,12 @@ void kept_log_destroy(struct kept_log *log);
 int kept_log_sample(struct kept_log *log, uint32_t process, const struct host_sample *sample,
 		    int64_t realtime_offset_ns);
 
+/* The process sends or receives: its newest GPU work is kept. It has ended: that work goes. 0 or -ENOMEM. */
+int kept_log_exchanges(struct kept_log *log, uint32_t process);
+void kept_log_end(struct kept_log *log, uint32_t process);
+
 /* Returns whether GPU work that starts at a time stays. kept_log_work() keeps such work; its kind is below
- * RECORD_GPU_SYNC. sort: KEPT_GPU or KEPT_LONE. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
+ * RECORD_GPU_SYNC. sort: not KEPT_HOST. nr_ranks: of the job; 0 or less: not known. 0 or -ENOMEM. */
 bool kept_log_wants(const struct kept_log *log, enum kept_sort sort, uint32_t process,
 		    int32_t nr_ranks, uint64_t start_ns);
 int kept_log_work(struct kept_log *log, enum kept_sort sort, uint32_t process, int32_t nr_ranks,
@@ -89,9 +102,12 @@ int kept_log_work(struct kept_log *log, enum kept_sort sort, uint32_t process, i
 bool kept_log_has_samples(const struct kept_log *log, uint32_t process);
 uint32_t kept_log_level(const struct kept_log *log, enum kept_sort sort, uint32_t process);
 
-/* For the store, by id less one (zeroes: nothing); borrowed until the next call that adds. */
+/* For the store, by id less one (zeroes: nothing); borrowed until the next call that adds. sort: below KEPT_LISTS. */
 const struct kept_list *kept_log_lists(const struct kept_log *log, enum kept_sort sort,
 				       uint32_t *count);
+
+/* The same of KEPT_NEWEST, with NULLs. */
+struct kept_newest *const *kept_log_newest(const struct kept_log *log, uint32_t *count);
 
 /* Returns the levels of recent pieces: bit n is set if some are of level n. */
 uint32_t kept_list_levels(const struct kept_list *list);

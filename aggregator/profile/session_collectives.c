@@ -2,6 +2,7 @@
 
 #include "collection.h"
 #include "collective_log.h"
+#include "kept_log.h"
 #include "roster.h"
 
 #include "aggregator/core/correlator.h"
@@ -52,6 +53,9 @@ int session_collectives_apply(struct agent_session *session, struct collection *
 
 		call.stack_id = agent_session_translate(session, SESSION_NODES, call.stack_id);
 		error = collective_log_add(collection->collectives, id, &call);
+		if (!error &&
+		    (call.function == COLLECTIVE_SEND || call.function == COLLECTIVE_RECV))
+			error = kept_log_exchanges(collection->kept, id);
 	}
 	return error;
 }

@@ -6,6 +6,7 @@
 
 #include "collection.h"
 #include "collective_log.h"
+#include "kept_log.h"
 #include "roster.h"
 
 #include "aggregator/core/correlator.h"
@@ -83,6 +84,7 @@ static int finish_process(struct collection *collection, uint32_t id)
 	process->changed = process->finished = true;
 	timeline_table_close(collection->timelines, id);
 	collective_log_end(collection->collectives, id);
+	kept_log_end(collection->kept, id);
 	if (!process->correlator)
 		return 0;
 	int error = correlator_finish(process->correlator);

@@ -119,13 +119,20 @@ int session_samples_kernel(struct collection *collection, uint32_t process,
 			   const struct gpu_record *record)
 {
 	const struct roster_process *of = roster_process(collection->roster, process);
-	const enum kept_sort sort =
-		collective_log_defined(collection->collectives, process) ? KEPT_GPU : KEPT_LONE;
+	const enum kept_sort sorts[] = {
+		collective_log_defined(collection->collectives, process) ? KEPT_GPU : KEPT_LONE,
+		KEPT_NEWEST,
+	};
 	uint32_t tid, stack_id;
+	int error = 0;
 
-	if (!kept_log_wants(collection->kept, sort, process, of->world_size, record->start_ns))
-		return 0;
-	correlator_launched(of->correlator, record, &tid, &stack_id);
-	return kept_log_work(collection->kept, sort, process, of->world_size, record, tid,
-			     stack_id);
+	for (int i = 0; i < 2 && !error; i++) {
+		if (!kept_log_wants(collection->kept, sorts[i], process, of->world_size,
+				    record->start_ns))
+			continue;
+		correlator_launched(of->correlator, record, &tid, &stack_id);
+		error = kept_log_work(collection->kept, sorts[i], process, of->world_size, record,
+				      tid, stack_id);
+	}
+	return error;
 }

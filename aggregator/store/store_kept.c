@@ -15,12 +15,13 @@
 #define BLOCK_IS_OLD 1           /* no error: the blocks before it are older still */
 #define BLOCK_NS     4000000000u /* the blocks of a commit are not in the order of their times */
 
-enum command { PUT_BLOCK, PUT_LEVEL, DROP_BLOCKS, COMMANDS };
+enum command { PUT_BLOCK, PUT_LEVEL, DROP_BLOCKS, DROP_OLD, COMMANDS };
 
 const char *const store_kept_commands[] = {
 	[PUT_BLOCK] = "INSERT INTO sample_blocks VALUES (?,?,?,?,?,?)",
 	[PUT_LEVEL] = "REPLACE INTO sample_levels VALUES (?,?,?)",
 	[DROP_BLOCKS] = "DELETE FROM sample_blocks WHERE process = ? AND sort = ? AND level < ?",
+	[DROP_OLD] = "DELETE FROM sample_blocks WHERE process = ? AND sort = ? AND block < ?",
 	[COMMANDS] = NULL,
 };
 
@@ -70,17 +71,42 @@ static int write_list(struct statement_set *set, struct block_code *code, enum k
 	return error || list->nr_recent == 0 ? error : write_recent(set, code, sort, process, list);
 }
 
-int store_kept_write(struct statement_set *set, struct block_code *code, const struct kept_log *log)
+static int write_newest(struct statement_set *set, struct block_code *code, uint32_t process,
+			const struct kept_newest *newest)
 {
 	int error = 0;
 
-	for (int sort = 0; sort < KEPT_SORTS; sort++) {
-		uint32_t count;
+	if (newest->raised)
+		error = RUN(set, PUT_LEVEL, NUMBER(process), NUMBER(KEPT_NEWEST),
+			    NUMBER(newest->level));
+	if (newest->dropped && !error)
+		error = RUN(set, DROP_OLD, NUMBER(process), NUMBER(KEPT_NEWEST),
+			    NUMBER(newest->first_block));
+	if (error || !newest->nr_recent)
+		return error;
+	error = block_code_samples(code, newest->recent, newest->nr_recent);
+	return error ? error
+		     : RUN(set, PUT_BLOCK, NUMBER(process), NUMBER(KEPT_NEWEST),
+			   NUMBER(newest->nr_blocks), NUMBER(newest->level),
+			   NUMBER(newest->nr_recent), database_bytes(code->bytes, code->size));
+}
+
+int store_kept_write(struct statement_set *set, struct block_code *code, const struct kept_log *log)
+{
+	uint32_t count;
+	int error = 0;
+
+	for (int sort = 0; sort < KEPT_LISTS; sort++) {
 		const struct kept_list *lists = kept_log_lists(log, sort, &count);
 
 		for (uint32_t i = 0; i < count && !error; i++)
 			error = write_list(set, code, sort, i + 1, &lists[i]);
 	}
+	struct kept_newest *const *newest = kept_log_newest(log, &count);
+
+	for (uint32_t i = 0; i < count && !error; i++)
+		if (newest[i])
+			error = write_newest(set, code, i + 1, newest[i]);
 	return error;
 }
 

@@ -211,8 +211,9 @@ static void find_level(struct comparing *comparing)
 	const struct collection *collection = comparing->input.profile->collection;
 	struct straggler_timeline_input *input = &comparing->input;
 
+	input->level = 0;
 	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++) {
-		uint32_t level = kept_log_level(collection->kept, KEPT_GPU,
+		uint32_t level = kept_log_level(collection->kept, input->sort,
 						pipeline->stages.ranks[i].process);
 
 		input->level = level > input->level ? level : input->level;
@@ -235,7 +236,9 @@ static int choose_window(struct comparing *comparing)
 	input->window_ns = (uint64_t)(look->steps * step_ns);
 	if (input->window_ns < look->window_ns)
 		input->window_ns = look->window_ns;
-	if (input->level)
+	if (input->level && input->sort == KEPT_NEWEST && input->window_ns < KEPT_NEWEST_NS)
+		input->window_ns = KEPT_NEWEST_NS;
+	else if (input->level && input->sort == KEPT_GPU)
 		input->window_ns = (input->window_ns << input->level) * STRAGGLER_PIPELINE_SAMPLED;
 	error = straggler_timeline_read(input, process, &timeline);
 	comparing->pipeline->steps =
@@ -268,6 +271,21 @@ static int compare_stretches(struct comparing *comparing)
 	return comparing->waits && comparing->known ? compare_all(comparing) : -ENOMEM;
 }
 
+/* Long steps need more time than the newest work has. */
+static int choose_work(struct comparing *comparing)
+{
+	static const enum kept_sort sorts[] = {KEPT_NEWEST, KEPT_GPU};
+	int error = 0;
+
+	for (int i = 0; i < 2 && !error && comparing->pipeline->steps < STRAGGLER_PIPELINE_LEAST;
+	     i++) {
+		comparing->input.sort = sorts[i];
+		find_level(comparing);
+		error = choose_window(comparing);
+	}
+	return error;
+}
+
 /* The aggregator goes on writing: levels and pieces must be of one time. */
 static int look_at(struct comparing *comparing)
 {
@@ -277,10 +295,8 @@ static int look_at(struct comparing *comparing)
 	if (error)
 		return error;
 	error = store_kept_load_levels(database, comparing->input.profile->collection);
-	if (!error) {
-		find_level(comparing);
-		error = choose_window(comparing);
-	}
+	if (!error)
+		error = choose_work(comparing);
 	if (!error && comparing->pipeline->steps >= STRAGGLER_PIPELINE_LEAST)
 		error = compare_stretches(comparing);
 	database_execute(database, "COMMIT");
@@ -338,7 +354,8 @@ int straggler_pipeline_create(const struct profile *profile, const char *store_p
 			      const struct collective_folds *folds,
 			      struct straggler_pipeline **pipeline)
 {
-	struct comparing comparing = {.input = {.profile = profile, .folds = folds}};
+	struct comparing comparing = {
+		.input = {.profile = profile, .folds = folds, .sort = KEPT_GPU}};
 
 	return create(&comparing, store_path, pipeline);
 }

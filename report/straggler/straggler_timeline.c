@@ -311,10 +311,10 @@ static int read_pieces(struct reading *reading)
 	const struct straggler_timeline_input *input = reading->input;
 
 	if (input->window_ns)
-		return store_kept_read_newest(input->database, KEPT_GPU, reading->process,
+		return store_kept_read_newest(input->database, input->sort, reading->process,
 					      input->window_ns, &reading->pieces,
 					      &reading->nr_pieces);
-	return store_kept_read(input->database, KEPT_GPU, reading->process, &reading->pieces,
+	return store_kept_read(input->database, input->sort, reading->process, &reading->pieces,
 			       &reading->nr_pieces);
 }
 

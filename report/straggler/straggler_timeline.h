@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "aggregator/profile/kept_log.h"
+
 struct collective_folds;
 struct database;
 struct profile;
@@ -35,6 +37,7 @@ struct straggler_timeline_input {
 	struct database *database; /* of the profile */
 	const struct collective_folds *folds;
 	uint64_t steps;
+	enum kept_sort sort; /* KEPT_GPU or KEPT_NEWEST: what counts */
 	uint32_t shift, level, nr_stretches;
 	uint64_t window_ns; /* so much of the time at most, the newest; 0: all */
 };

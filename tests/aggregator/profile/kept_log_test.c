@@ -316,6 +316,116 @@ static void the_level_rises_when_a_job_turns_out_to_be_large(void **state)
 	assert_int_equal(list_of(KEPT_GPU, 1)->nr_pieces, stay + (kept_window_level(99) >= 3));
 }
 
+/* ---- the newest work */
+
+static const struct kept_newest *newest_of(uint32_t process)
+{
+	uint32_t count;
+	struct kept_newest *const *newest = kept_log_newest(log_, &count);
+
+	return process <= count ? newest[process - 1] : NULL;
+}
+
+/* Works once each step_ns of the common clock, from the number `from` on. */
+static void work_newest(uint32_t from, uint32_t count, uint64_t step_ns, int32_t nr_ranks)
+{
+	for (uint32_t i = from; i < from + count; i++) {
+		const struct gpu_record record = {.start_ns = i * step_ns,
+						  .end_ns = i * step_ns + 10};
+
+		assert_int_equal(kept_log_work(log_, KEPT_NEWEST, 1, nr_ranks, &record, 7, 5), 0);
+	}
+}
+
+static void the_newest_work_is_of_processes_that_exchange(void **state)
+{
+	(void)state;
+	assert_false(kept_log_wants(log_, KEPT_NEWEST, 1, 8, 77));
+	work_newest(0, 1, 1, 8);
+	assert_null(newest_of(1));
+	assert_int_equal(kept_log_exchanges(log_, 1), 0);
+	assert_int_equal(kept_log_exchanges(log_, 1), 0);
+	assert_true(kept_log_wants(log_, KEPT_NEWEST, 1, 8, 77));
+	work_newest(0, 3, 1, 8);
+	assert_int_equal(newest_of(1)->nr_recent, 3);
+	assert_int_equal(newest_of(1)->recent[2].time_ns, 12);
+	kept_log_saved(log_);
+	work_newest(3, 2, 1, 8);
+	assert_int_equal(newest_of(1)->nr_pieces, 5);
+	kept_log_end(log_, 1);
+	assert_int_equal(newest_of(1)->nr_pieces, 0);
+	assert_int_equal(newest_of(1)->nr_recent, 0);
+	assert_int_equal(newest_of(1)->first_block, 1);
+	assert_true(newest_of(1)->dropped);
+}
+
+/* A job of 4,096 ranks has the least room. Slower work than fills it in the time leaves the level alone. */
+static void the_oldest_block_of_the_newest_work_goes(void **state)
+{
+	const uint64_t step_ns = KEPT_NEWEST_NS / (KEPT_LOG_NEWEST_MIN - 1) + 1;
+
+	(void)state;
+	assert_int_equal(kept_log_exchanges(log_, 1), 0);
+	for (uint32_t i = 0; i < 8; i++) {
+		work_newest(i * 1024, 1024, step_ns, 4096);
+		kept_log_saved(log_);
+		assert_int_equal(newest_of(1)->nr_pieces, i < 4 ? (i + 1) * 1024 : 4096);
+	}
+	assert_int_equal(newest_of(1)->first_block, 4);
+	assert_int_equal(newest_of(1)->nr_blocks, 8);
+	assert_int_equal(kept_log_level(log_, KEPT_NEWEST, 1), 0);
+	assert_false(newest_of(1)->dropped);
+	/* Without a commit all that is there is one block. */
+	work_newest(8192, 4097, step_ns, 4096);
+	assert_int_equal(newest_of(1)->first_block, 8);
+	assert_int_equal(newest_of(1)->nr_pieces, 1);
+	assert_true(newest_of(1)->dropped);
+}
+
+static void the_level_of_the_newest_work_rises_until_it_has_room(void **state)
+{
+	(void)state;
+	assert_int_equal(kept_log_exchanges(log_, 1), 0);
+	/* 1,000 pieces a second, of which an average of 341 have room */
+	for (uint32_t i = 0; i < 300; i++) {
+		work_newest(i * 1000, 1000, 1000000, 4096);
+		kept_log_saved(log_);
+		assert_true(newest_of(1)->nr_pieces <= KEPT_LOG_NEWEST_MIN);
+	}
+	assert_int_equal(kept_log_level(log_, KEPT_NEWEST, 1), 2);
+	assert_true(newest_of(1)->nr_pieces > KEPT_LOG_NEWEST_MIN / 2);
+	assert_true(newest_of(1)->nr_blocks - newest_of(1)->first_block < KEPT_NEWEST_BLOCKS);
+}
+
+static void no_more_blocks_of_the_newest_work_stay_than_are_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(kept_log_exchanges(log_, 1), 0);
+	for (uint32_t i = 0; i < 2 * KEPT_NEWEST_BLOCKS; i++) {
+		work_newest(i, 1, KEPT_NEWEST_NS, 8);
+		kept_log_saved(log_);
+	}
+	assert_int_equal(newest_of(1)->nr_blocks, 2 * KEPT_NEWEST_BLOCKS);
+	assert_true(newest_of(1)->nr_blocks - newest_of(1)->first_block < KEPT_NEWEST_BLOCKS);
+	assert_true(newest_of(1)->dropped);
+}
+
+static void what_was_newest_is_dropped_by_the_next_writer(void **state)
+{
+	(void)state;
+	assert_int_equal(kept_log_load_level(log_, KEPT_NEWEST, 1, KEPT_WINDOW_LEVELS), -EINVAL);
+	assert_int_equal(kept_log_load_level(log_, KEPT_NEWEST, 1, 2), 0);
+	assert_int_equal(kept_log_load_level(log_, KEPT_NEWEST, 1, 2), -EINVAL);
+	assert_int_equal(kept_log_load(log_, KEPT_NEWEST, 1, KEPT_WINDOW_LEVELS, 7, 10), -EINVAL);
+	assert_int_equal(kept_log_load(log_, KEPT_NEWEST, 1, 0, 7, 10), 0);
+	assert_int_equal(kept_log_load(log_, KEPT_NEWEST, 1, 2, 5, 10), 0);
+	assert_int_equal(kept_log_level(log_, KEPT_NEWEST, 1), 2);
+	assert_int_equal(newest_of(1)->first_block, 7);
+	assert_int_equal(newest_of(1)->nr_blocks, 7);
+	assert_int_equal(newest_of(1)->nr_pieces, 0);
+	assert_true(newest_of(1)->dropped);
+}
+
 static void what_was_not_saved_is_not_loaded(void **state)
 {
 	(void)state;
@@ -350,6 +460,11 @@ int main(void)
 		TEST(work_without_communicators_has_less_room),
 		TEST(the_level_rises_when_a_job_turns_out_to_be_large),
 		TEST(what_was_not_saved_is_not_loaded),
+		TEST(the_newest_work_is_of_processes_that_exchange),
+		TEST(the_oldest_block_of_the_newest_work_goes),
+		TEST(the_level_of_the_newest_work_rises_until_it_has_room),
+		TEST(no_more_blocks_of_the_newest_work_stay_than_are_counted),
+		TEST(what_was_newest_is_dropped_by_the_next_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,9 +260,9 @@ static const char *const harms[] = {
 	"UPDATE host_samples SET kind = 3 WHERE kind = 2",
 	"UPDATE sample_blocks SET block = 4294967295",
 	"UPDATE sample_blocks SET level = 20",
-	"UPDATE sample_blocks SET sort = sort + 3",
+	"UPDATE sample_blocks SET sort = sort + 4",
 	"INSERT INTO sample_levels VALUES (9, 0, 1)",
-	"INSERT INTO sample_levels VALUES (1, 3, 1)",
+	"INSERT INTO sample_levels VALUES (1, 4, 1)",
 	"INSERT INTO sample_levels VALUES (1, 0, 20)",
 	"INSERT INTO sample_levels SELECT process, sort, max(level) + 1 FROM sample_blocks"
 	" GROUP BY 1, 2",

@@ -6,6 +6,8 @@
 
 #include "tests/support/cmocka_test.h"
 
+#include "aggregator/profile/kept_log.h"
+#include "aggregator/store/database.h"
 #include "report/watch/watch_causes.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_mixture.h"
@@ -149,8 +151,19 @@ static void noise_makes_no_stage_late(void **state)
 	}
 }
 
-/* Of a long run of a large job one window in four or fewer is kept. */
-static void where_little_is_kept_the_time_is_longer(void **state)
+static uint64_t ask(const char *sql)
+{
+	struct database *database;
+	int64_t number;
+
+	assert_int_equal(database_open(job_path(), true, &database, NULL), 0);
+	assert_int_equal(database_query_number(database, sql, &number), 0);
+	database_close(database);
+	return (uint64_t)number;
+}
+
+/* Of a long run of a large job one window in four or fewer is kept, but the newest work is kept whole. */
+static void in_a_long_run_the_slow_stage_is_found_as_soon(void **state)
 {
 	struct parallel parallel = job_of(1, 1, 4);
 
@@ -158,8 +171,36 @@ static void where_little_is_kept_the_time_is_longer(void **state)
 	parallel.world = 4096;
 	parallel.steps = 600;
 	parallel.late_stage = 2;
-	parallel.late = 0.2;
+	parallel.late_from = 600 - 32;
 	parallel_play(&parallel);
+	assert_true(ask("SELECT min(level) FROM sample_levels WHERE sort = 1") >= 2);
+	assert_int_equal(ask("SELECT count(*) FROM sample_levels WHERE sort = 3"), 0);
+	struct watch_look found = look();
+
+	assert_true(found.has_stages);
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "rank 2 on node01");
+	watch_look_fini(&found);
+}
+
+/* More comes than there is room for: half of the newest windows is kept. */
+static void where_little_is_kept_the_time_is_longer(void **state)
+{
+	struct parallel parallel = job_of(1, 1, 4);
+
+	(void)state;
+	parallel.world = 4096;
+	parallel.micro_batches = 16;
+	parallel.forward_ms = 2;
+	parallel.steps = 300;
+	parallel.late_stage = 2;
+	parallel.late = 0.2;
+	parallel.late_from = 300 - 64;
+	parallel_play(&parallel);
+	assert_int_equal(ask("SELECT min(level) FROM sample_levels WHERE sort = 3"), 1);
+	assert_in_range(ask("SELECT max(pieces) FROM (SELECT sum(count) AS pieces"
+			    " FROM sample_blocks WHERE sort = 3 GROUP BY process)"),
+			KEPT_LOG_NEWEST_MIN / 2, KEPT_LOG_NEWEST_MIN);
 	struct watch_look found = look();
 
 	assert_true(found.has_stages);
@@ -286,6 +327,7 @@ int main(void)
 		TEST(a_late_rank_of_a_stage_is_found_alone),
 		TEST(what_was_late_before_the_time_is_over),
 		TEST(noise_makes_no_stage_late),
+		TEST(in_a_long_run_the_slow_stage_is_found_as_soon),
 		TEST(where_little_is_kept_the_time_is_longer),
 		TEST(a_stage_becomes_late_and_recovers),
 		TEST(the_loaded_expert_is_found),
