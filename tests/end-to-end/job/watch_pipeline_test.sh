@@ -13,7 +13,7 @@ recovered) : >until ;;
 esac
 END
 : >late
-timeout 100 "$flamegrid" run --watch "sh hook.sh" --devices "$(devices 4)" -o job -- "$BUILD/tests/fake_ranks" --ranks 4 --ahead --pipeline 4 \
+timeout 100 "$flamegrid" run --watch "sh hook.sh" --devices "$(devices 4)" -o job -- "$BUILD/tests/fake_ranks" --ranks 4 --pipeline 4 \
 	--steps 100000000 --gpu 3000-3060 --late-gpu 2:4200 --late-while late --until until >out 2>err
 same "status" $? 0
 same "events" "$(sed 's/ on .*//' events | paste -sd,)" "late|rank 2,recovered|rank 2"

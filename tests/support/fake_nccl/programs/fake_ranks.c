@@ -18,7 +18,7 @@
  *   --here FIRST:COUNT only these of the ranks, with this host's first devices: others are started elsewhere
  *   --job NAME         by which ranks of one job that are started apart find one another
  *   --wait FILE        each rank ends when the file is there
- *   --until FILE       steps end when the file is there, after as many steps as all ranks have done
+ *   --until FILE       steps end when the file is there, after as many steps as all ranks have done; not with --ahead
  *
  * Ends with the largest status of its ranks. Functions have the names that stacks show; frame pointers keep them exact. */
 #include <fcntl.h>
