@@ -11,6 +11,7 @@
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/module_load.h"
 #include "proto/record.h"
+#include "proto/ring/record_ring.h"
 
 static struct {
 	const struct cupti_library *library;
@@ -81,8 +82,12 @@ void activity_flush_loads(void)
 
 void activity_flush_run(uint32_t flag)
 {
+	uint64_t begin_ns = thread_cpu_ns();
+
 	activity_flush_calibrate();
 	activity_flush_loads();
 	shared_session_flush(self.library, flag);
 	activity_buffers_count_dropped();
+	record_ring_count(self.definitions->ring, LEDGER_DEVICE_NONE, LEDGER_METER_FLUSHES, 1,
+			  thread_cpu_ns() - begin_ns);
 }

@@ -20,6 +20,7 @@ struct guest_options {
 	enum nvtx_digits digits;
 	struct window_options window;
 	bool collectives;
+	bool meter_full; /* the meter reads all launches */
 	const char *api; /* NULL: no calls are counted; borrowed for good */
 };
 

@@ -69,6 +69,7 @@ static struct {
 	enum python_state python_said;
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
+	uint64_t table_bytes, table_ns; /* counted so far */
 } self;
 
 /* Waits until *word differs from `value`, or timeout_ns are over. It may also return early. */
@@ -203,6 +204,19 @@ static bool has_begun(unsigned int events, enum event event)
 	return events & event || activity_buffers_any();
 }
 
+/* Tables are never freed. */
+static void count_tables(void)
+{
+	struct unwind_totals totals;
+
+	unwind_tables_totals(self.parts.tables, &totals);
+	if (totals.bytes > self.table_bytes || totals.build_ns > self.table_ns)
+		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_TABLES,
+				  totals.bytes - self.table_bytes, totals.build_ns - self.table_ns);
+	self.table_bytes = totals.bytes;
+	self.table_ns = totals.build_ns;
+}
+
 static void do_once_a_second(uint64_t now_ns, bool last)
 {
 	if (!last && now_ns < self.next_statistics_ns)
@@ -210,6 +224,7 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	api_statistics_publish(self.parts.definitions, last);
 	program_steps_publish(self.parts.definitions);
 	activity_buffers_define(last);
+	count_tables();
 	if (!last) {
 		record_ring_trim_launches(self.parts.ring);
 		activity_buffers_trim();

@@ -33,6 +33,7 @@
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/autograd_origin.h"
 #include "inject/launch/kernel_context.h"
+#include "inject/launch/launch_meter.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/nccl/nccl_profiler.h"
 #include "inject/nvtx/nvtx_ranges.h"
@@ -157,6 +158,7 @@ static bool wants_python(void)
 
 static bool prepare_launches(void)
 {
+	launch_meter_init(guest.options.meter_full ? 1 : LAUNCH_METER_PERIOD);
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
 	if (wants_python())

@@ -11,6 +11,7 @@
 #include "proto/options/api_options.h"
 #include "proto/options/collectives_option.h"
 #include "proto/options/duration.h"
+#include "proto/options/meter_option.h"
 #include "proto/options/record_options.h"
 
 #define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
@@ -80,6 +81,14 @@ static int take_collectives(struct capture_options *options, const char *origin,
 	if (collectives_option_parse(text, &options->collectives) == 0)
 		return 0;
 	return fail(error, origin, text, "not on or off");
+}
+
+static int take_meter(struct capture_options *options, const char *origin, const char *text,
+		      char **error)
+{
+	if (meter_option_parse(text, &options->meter_full) == 0)
+		return 0;
+	return fail(error, origin, text, "not sampled or full");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -185,6 +194,7 @@ static const struct {
 	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
 	{"api", API_OPTIONS_ENV, take_api},
 	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
+	{"meter", METER_OPTION_ENV, take_meter},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -283,6 +293,9 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0 && (!options->collectives || getenv(COLLECTIVES_OPTION_ENV)))
 		result = job_environment_set(environment, COLLECTIVES_OPTION_ENV,
 					     options->collectives ? "on" : "off");
+	if (result == 0 && (options->meter_full || getenv(METER_OPTION_ENV)))
+		result = job_environment_set(environment, METER_OPTION_ENV,
+					     options->meter_full ? "full" : "sampled");
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result ? result : export_window(options, now_ns, environment);

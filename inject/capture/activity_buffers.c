@@ -385,10 +385,14 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 	if (valid_size > size)
 		valid_size = size;
 	if (valid_size && lifecycle_state() == LIFECYCLE_ON) {
+		uint64_t begin_ns = thread_cpu_ns();
+
 		atomic_store_explicit(&any_record, true, memory_order_relaxed);
 		pthread_mutex_lock(&lock);
 		convert(buffer, valid_size);
 		pthread_mutex_unlock(&lock);
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_METER_BUFFERS, 1,
+				  thread_cpu_ns() - begin_ns);
 	}
 	buffer_pool_give_back(self.pool, buffer, valid_size);
 	errno = saved_errno;

@@ -114,6 +114,11 @@ static bool loads_code(uint32_t cbid)
 void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 			   const struct cupti_callback_data *data)
 {
+	struct launch_meter *meter = launch_thread_meter();
+
+	if (meter)
+		launch_meter_stamp(meter);
+
 	uint64_t now_ns = monotonic_ns();
 	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
 	uint32_t flags = launch_cbid_flags(cbid);
@@ -145,11 +150,17 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 		count_without_lane(launch, flags);
 		return;
 	}
+	meter = &thread->scratch.meter;
+	if (launch_meter_is_due(meter))
+		launch_meter_turn(meter, record_ring_meter(launch->ring, (uint32_t)thread->lane),
+				  now_ns);
 	thread->outer_stack_id =
 		__builtin_expect(launch_probe_is_watched(), 0)
 			? take_watched(launch, thread, cbid, data, now_ns)
 			: stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
+	if (__builtin_expect(meter->on, 0))
+		launch_meter_pause(meter);
 }
 
 static void at_exit(const struct launch_callback *launch, struct launch_thread *thread,
@@ -162,8 +173,8 @@ static void at_exit(const struct launch_callback *launch, struct launch_thread *
 		end_load(thread, launch, data);
 }
 
-void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
-			  const struct cupti_callback_data *data)
+static void leave(const struct launch_callback *launch, uint32_t cbid,
+		  const struct cupti_callback_data *data)
 {
 	bool failed = data->return_value && *data->return_value != 0;
 
@@ -190,4 +201,29 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
 		push(launch, thread, cbid, data->correlation_id, now_ns, RECORD_STACK_NONE,
 		     flags | RECORD_LAUNCH_FAILED);
+}
+
+static __attribute__((noinline)) void leave_metered(const struct launch_callback *launch,
+						    uint32_t cbid,
+						    const struct cupti_callback_data *data)
+{
+	struct launch_thread *thread = launch_thread_tls;
+	struct launch_meter *meter = &thread->scratch.meter;
+
+	launch_meter_go_on(meter);
+	leave(launch, cbid, data);
+	launch_meter_pause(meter);
+	if (thread->outer_correlation_id == 0) /* else it was a call within the metered one */
+		launch_meter_end(meter);
+}
+
+void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
+			  const struct cupti_callback_data *data)
+{
+	const struct launch_meter *meter = launch_thread_meter();
+
+	if (__builtin_expect(meter && meter->open, 0))
+		leave_metered(launch, cbid, data);
+	else
+		leave(launch, cbid, data);
 }

@@ -15,11 +15,8 @@
 #include "proto/ring/record_ring.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
-/* The thread's destructor ran. A launch after it comes from another destructor, and gets no new state. */
-#define ENDED   ((struct launch_thread *)1)
-#define IGNORED ((struct launch_thread *)2)
 
-static __thread struct launch_thread *own __attribute__((tls_model("initial-exec")));
+__thread struct launch_thread *launch_thread_tls __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 
 /* The states that ended threads left for later ones. Their memory is mapped, and their knowledge of code and stacks
@@ -30,11 +27,6 @@ static uint32_t nr_kept;
 static _Atomic uint32_t nr_made;
 static _Atomic uint64_t free_head; /* changes << 32 | number, from 1; 0: none is free */
 static uint32_t generation;
-
-static inline bool is_real(const struct launch_thread *thread)
-{
-	return (uintptr_t)thread > (uintptr_t)IGNORED;
-}
 
 static bool is_kept(const struct launch_thread *thread)
 {
@@ -95,6 +87,7 @@ static void clean(struct launch_thread *thread)
 	}
 	thread->generation = generation;
 	thread->scratch.bounds = (struct stack_bounds){0};
+	thread->scratch.meter = (struct launch_meter){0};
 	thread->scratch.rules.trail.nr = 0;
 	thread->scratch.known.busy = false;
 	thread->scratch.autograd = (struct autograd_thread){0};
@@ -114,7 +107,8 @@ static void give_back(void *user)
 {
 	struct launch_thread *thread = user;
 
-	own = ENDED;
+	/* A launch after this comes from another destructor, and gets no new state. */
+	launch_thread_tls = LAUNCH_THREAD_ENDED;
 	if (lifecycle_state() == LIFECYCLE_FORKED)
 		return; /* the ring is the parent's, and the rest ends with the child */
 	if (thread->api)
@@ -159,16 +153,16 @@ static struct launch_thread *create(struct record_ring *ring)
 
 struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns)
 {
-	struct launch_thread *thread = own;
+	struct launch_thread *thread = launch_thread_tls;
 
-	if (__builtin_expect(is_real(thread) && thread->lane >= 0, 1))
+	if (__builtin_expect(launch_thread_is_real(thread) && thread->lane >= 0, 1))
 		return thread;
-	if (thread && !is_real(thread))
+	if (thread && !launch_thread_is_real(thread))
 		return NULL;
 
 	int saved_errno = errno;
 	if (!thread)
-		thread = own = create(ring);
+		thread = launch_thread_tls = create(ring);
 	if (thread && now_ns >= thread->next_claim_ns) {
 		int lane = record_ring_claim_lane(ring);
 
@@ -181,30 +175,30 @@ struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_n
 
 struct launch_thread *launch_thread_here(struct record_ring *ring)
 {
-	struct launch_thread *thread = own;
+	struct launch_thread *thread = launch_thread_tls;
 
-	if (__builtin_expect(is_real(thread), 1))
+	if (__builtin_expect(launch_thread_is_real(thread), 1))
 		return thread;
 	if (thread)
 		return NULL;
 
 	int saved_errno = errno;
-	thread = own = create(ring);
+	thread = launch_thread_tls = create(ring);
 	errno = saved_errno;
 	return thread;
 }
 
 void launch_thread_ignore(void)
 {
-	own = IGNORED;
+	launch_thread_tls = LAUNCH_THREAD_IGNORED;
 }
 
 bool launch_thread_is_ignored(void)
 {
-	return own == IGNORED;
+	return launch_thread_tls == LAUNCH_THREAD_IGNORED;
 }
 
 bool launch_thread_exists(void)
 {
-	return is_real(own);
+	return launch_thread_is_real(launch_thread_tls);
 }

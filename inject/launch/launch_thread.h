@@ -69,6 +69,26 @@ int launch_thread_init(uint32_t threads);
  * thread-specific keys, the C library allocates here once per thread; nothing else allocates. */
 struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns);
 
+/* The calling thread's state; NULL: it has none. Other values below stand for threads that get none. */
+extern __thread struct launch_thread *launch_thread_tls
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define LAUNCH_THREAD_ENDED   ((struct launch_thread *)1)
+#define LAUNCH_THREAD_IGNORED ((struct launch_thread *)2)
+
+static inline bool launch_thread_is_real(const struct launch_thread *thread)
+{
+	return (uintptr_t)thread > (uintptr_t)LAUNCH_THREAD_IGNORED;
+}
+
+/* Returns the meter of the calling thread; NULL: the thread has no state yet. */
+static inline struct launch_meter *launch_thread_meter(void)
+{
+	struct launch_thread *thread = launch_thread_tls;
+
+	return __builtin_expect(launch_thread_is_real(thread), 1) ? &thread->scratch.meter : NULL;
+}
+
 /* Returns the calling thread's state, made at the first call, without asking for a lane. It is for threads that may
  * never launch. */
 struct launch_thread *launch_thread_here(struct record_ring *ring);

@@ -203,11 +203,17 @@ static __attribute__((noinline)) uint32_t add(const struct stack_capture *captur
 static uint32_t intern(const struct stack_capture *capture, struct stack_scratch *scratch)
 {
 	uint64_t hash;
+
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_INTERN);
 	uint32_t stack_id = stack_table_find(capture->stacks, &scratch->stacks, scratch->keys,
 					     scratch->nr, &hash);
 
-	if (stack_id == RECORD_STACK_NONE && scratch->nr)
+	if (stack_id == RECORD_STACK_NONE && scratch->nr) {
+		uint64_t begin = launch_meter_cycles();
+
 		stack_id = add(capture, scratch, hash);
+		launch_meter_add_stack(&scratch->meter, begin, 1);
+	}
 	if (stack_id == RECORD_STACK_NONE && scratch->nr) {
 		count(capture, LEDGER_STACK_TABLE_FULL);
 		return RECORD_STACK_FULL;
@@ -388,6 +394,7 @@ static __attribute__((noinline)) void record(const struct stack_capture *capture
 {
 	if (!known_stacks_wants(&scratch->known, stack_id))
 		return;
+	uint64_t begin = launch_meter_cycles();
 	if (native->frames != scratch->native)
 		memcpy(scratch->native, native->frames, native->nr * sizeof(*native->frames));
 	scratch->native[native->nr - 1] = native->outermost;
@@ -395,6 +402,7 @@ static __attribute__((noinline)) void record(const struct stack_capture *capture
 			       native->end, scratch->native, native->nr,
 			       known_stacks_reads(&scratch->known)))
 		known_stacks_add(&scratch->known, query, stack_id);
+	launch_meter_add_stack(&scratch->meter, begin, 0);
 }
 
 /* Walks, merges and interns. may_record: the query and the native stack make all of the stack. */
@@ -435,6 +443,7 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 
 	if (known)
 		known_stacks_prefetch(&scratch->known);
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_PYTHON);
 	struct known_query query = {
 		.start = start,
 		.high = capture->options.mode == STACK_MODE_PYTHON
@@ -448,6 +457,7 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 	};
 	if (capture->autograd)
 		look_at_autograd(capture, scratch, query.nr_python > 0, &autograd);
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_NATIVE);
 	known = known && python_marks == 0 && ask_outer(capture, scratch, &query, autograd.word);
 	if (known)
 		stack_id = known_stacks_find(&scratch->known, &query);
@@ -474,5 +484,6 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 
 	if (first)
 		known_stacks_end(&scratch->known);
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_ENTRY);
 	return stack_id;
 }

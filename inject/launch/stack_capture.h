@@ -9,6 +9,7 @@
 
 #include "autograd_origin.h"
 #include "known_stacks.h"
+#include "launch_meter.h"
 
 #include "inject/base/stack_table.h"
 #include "proto/options/stack_options.h"
@@ -42,6 +43,7 @@ struct stack_capture {
 struct stack_scratch {
 	struct unwind_cache rules; /* comes first, so that it starts on a cache line if this does */
 	struct stack_bounds bounds;
+	struct launch_meter meter;
 	struct stack_cache stacks;
 	struct autograd_thread autograd;
 	struct python_standing standing;

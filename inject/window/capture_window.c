@@ -370,6 +370,8 @@ void capture_window_try_to_leave(void)
 			leave_obstacle_outstanding();
 			window_word_open_gate();
 		}
+		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_WINDOWS, 1,
+				  monotonic_ns() - now_ns);
 		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
 		atomic_store(&self.leaving, false);
 	}

@@ -34,6 +34,8 @@ static const struct option_row rows[] = {
 	{"nvtx-digits", 0, "auto|keep|mask", OPTION_EXPERIMENTAL,
 	 "Choose what becomes of numbers in the names of ranges."},
 	ROW_GRAPHS,
+	{"meter", 0, "sampled|full", OPTION_EXPERIMENTAL,
+	 "Measure the guest's own cost on one launch in 64, or on all."},
 
 	OPTION_GROUP("When it is recorded"),
 	{"delay", 0, "TIME", OPTION_DAILY, "Begin this long after the start of the command."},

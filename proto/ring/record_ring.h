@@ -6,7 +6,7 @@
  *   - the stack arena: bodies of interned stacks, append-only and lock-free. A stack's body is in the memfd before the
  *     first launch record that refers to it;
  *   - the code arena: names of Python functions, append-only and lock-free, before the first stack that refers to them;
- *   - counters for the ledger;
+ *   - counters for the ledger, and a meter for each launch lane;
  *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks, and the
  *     agent's marks, which say how far it had read when it sent a message.
  * The memory outlives a killed guest: everything that was published can still be read.
@@ -26,6 +26,7 @@
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,6 +99,24 @@ enum record_ring_capture_state {
 	RECORD_RING_CAPTURE_BLOCKED = 4, /* a window should be open, but CUPTI cannot be used */
 };
 
+/* What the guest costs its launching threads: LEDGER_METER and those after it. Words only grow; times are in ns. */
+enum record_meter_word {
+	RECORD_METER_THREADS,
+	RECORD_METER_THREAD_NS,
+	RECORD_METER_METERED, /* calls that were metered */
+	RECORD_METER_CALLS,   /* and the calls that they stand for, as the five times do */
+	RECORD_METER_ENTRY_NS,
+	RECORD_METER_NATIVE_NS,
+	RECORD_METER_PYTHON_NS,
+	RECORD_METER_INTERN_NS,
+	RECORD_METER_EXIT_NS,
+	RECORD_METER_OUTLIERS,
+	RECORD_METER_OUTLIER_NS,
+	RECORD_METER_STACKS,
+	RECORD_METER_STACK_NS,
+	RECORD_METER_WORDS,
+};
+
 /* ---- guest */
 
 /* Bytes of a ring of these sizes; 0: no ring may have these sizes. */
@@ -156,6 +175,9 @@ uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32
  * the launches for which it had no lane. */
 void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 		       uint64_t count, uint64_t ns);
+
+/* The words of a claimed lane's meter, by enum record_meter_word; only the lane's owner adds. Borrowed for good. */
+_Atomic uint64_t *record_ring_meter(struct record_ring *ring, uint32_t lane);
 
 /* Launches so far that asked the GPU for work and did not fail, recorded or not, by the lanes and the ledger. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);
@@ -263,7 +285,7 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
  * they are acknowledged. Returns the number of lanes. */
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
-/* Copies the ledger's nonzero entries. They include LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL from the lanes, and the
+/* Copies the ledger's nonzero entries. They include LEDGER_LAUNCHES, LEDGER_LAUNCH_RING_FULL and the meters from the lanes, and the
  * records that record_ring_resume() found gone. Returns their number, at most max; (RECORD_DEVICES_MAX + 1) *
  * LEDGER_REASONS always suffices. -EPROTO: a counter cannot be read, or is higher than any guest can have counted. */
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);

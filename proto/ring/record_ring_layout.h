@@ -1,6 +1,6 @@
 /* The bytes of a record ring, shared by record_ring_writer.h and record_ring_reader.h and included nowhere else.
  *
- * header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
+ * header | counters | lane controls | meters | marks | log | stack index | stack arena | code index | code arena | definitions |
  * activity | collectives | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
@@ -17,9 +17,9 @@
 #include "proto/definition.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 6u
+#define RING_VERSION 7u
 #define RING_PAGE    4096u
-#define RING_REASONS 64u /* LEDGER_REASONS of them are in use */
+#define RING_REASONS 128u /* LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last one is the process itself */
 #define RING_LINE    64
 
@@ -39,6 +39,11 @@ struct ring_lane {
 	_Atomic uint32_t owned;   /* launch lanes: 1 while a thread has it */
 	_Alignas(RING_LINE) _Atomic uint64_t read;
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
+};
+
+/* A launch lane's meter. The lane's owner alone writes it. */
+struct ring_meter {
+	_Alignas(RING_LINE) _Atomic uint64_t words[RECORD_METER_WORDS];
 };
 
 /* A sequence lock: command_seq is odd while a command is written, and the reader reads again if it has changed. */
@@ -108,7 +113,7 @@ static inline uint64_t ring_mark_words(const struct record_ring_sizes *sizes)
 }
 
 struct ring_layout {
-	uint64_t counters, lane_controls, marks, log, stack_index, stack_arena, code_index,
+	uint64_t counters, lane_controls, meters, marks, log, stack_index, stack_arena, code_index,
 		code_arena;
 	uint64_t definition, activity, collective, launch;
 	uint64_t size;
@@ -151,8 +156,9 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	layout->counters = RING_PAGE;
 	layout->lane_controls = layout->counters + ring_pages(sizeof(struct ring_counter) *
 							      RING_DEVICES * RING_REASONS);
-	layout->marks =
+	layout->meters =
 		layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
+	layout->marks = layout->meters + ring_pages(sizeof(struct ring_meter) * sizes->launch_lanes);
 	layout->log = layout->marks + ring_pages(8ull * RECORD_RING_MARKS * ring_mark_words(sizes));
 	layout->stack_index = layout->log + ring_pages(sizes->log_bytes);
 	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);

@@ -1,5 +1,7 @@
 #include "record_ring_reader.h"
 
+#include <string.h>
+
 /* Sums the launches of the lanes. Only the lanes count launches, because the launch path touches no shared counter.
  * Returns false if the counts are impossible. */
 static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, uint64_t *full)
@@ -41,16 +43,55 @@ static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
 	}
 }
 
+/* Sums the meters of the lanes. */
+static void sum_meters(const struct record_ring *ring, uint64_t sums[static RECORD_METER_WORDS])
+{
+	memset(sums, 0, RECORD_METER_WORDS * sizeof(*sums));
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
+		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
+			sums[word] = ledger_add_saturating(
+				sums[word], atomic_load_explicit(&ring->meters[i].words[word],
+								 memory_order_relaxed));
+}
+
+/* Adds the meters' sums to the process's entry. */
+static void add_meters(const uint64_t sums[static RECORD_METER_WORDS], struct ledger_entry *entry)
+{
+	static const struct {
+		uint8_t count, ns;
+	} words[LEDGER_REASONS] = {
+		[LEDGER_METER] = {RECORD_METER_CALLS, RECORD_METER_ENTRY_NS},
+		[LEDGER_METER_ENTRY] = {RECORD_METER_METERED, RECORD_METER_ENTRY_NS},
+		[LEDGER_METER_NATIVE] = {RECORD_METER_METERED, RECORD_METER_NATIVE_NS},
+		[LEDGER_METER_PYTHON] = {RECORD_METER_METERED, RECORD_METER_PYTHON_NS},
+		[LEDGER_METER_INTERN] = {RECORD_METER_METERED, RECORD_METER_INTERN_NS},
+		[LEDGER_METER_EXIT] = {RECORD_METER_METERED, RECORD_METER_EXIT_NS},
+		[LEDGER_METER_OUTLIER] = {RECORD_METER_OUTLIERS, RECORD_METER_OUTLIER_NS},
+		[LEDGER_METER_STACKS] = {RECORD_METER_STACKS, RECORD_METER_STACK_NS},
+		[LEDGER_METER_THREADS] = {RECORD_METER_THREADS, RECORD_METER_THREAD_NS},
+	};
+	const uint8_t ns = words[entry->reason].ns;
+
+	if (!ns)
+		return;
+	entry->count = ledger_add_saturating(entry->count, sums[words[entry->reason].count]);
+	entry->ns = ledger_add_saturating(entry->ns, sums[ns]);
+	for (uint32_t word = ns + 1; entry->reason == LEDGER_METER && word <= RECORD_METER_EXIT_NS;
+	     word++)
+		entry->ns = ledger_add_saturating(entry->ns, sums[word]);
+}
+
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
 {
 	struct {
 		uint64_t count, ns;
 	} counters[RING_REASONS];
 	uint64_t counted = atomic_load_explicit(&ring->header->counted, memory_order_relaxed);
-	uint64_t launches, full;
+	uint64_t launches, full, meters[RECORD_METER_WORDS];
 	uint32_t nr = 0;
 
 	static_assert(sizeof(counters[0]) == sizeof(struct ring_counter), "a copy");
+	sum_meters(ring, meters);
 	if (!ledger_of_lanes(ring, &launches, &full))
 		return -EPROTO;
 	for (uint32_t row = 0; row < RING_DEVICES; row++) {
@@ -73,9 +114,11 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 				entry.count += launches;
 			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
 				entry.count += full;
-			if (row == RECORD_DEVICES_MAX)
+			if (row == RECORD_DEVICES_MAX) {
 				entry.count = ledger_add_saturating(entry.count, gone(ring, reason));
-			if (entry.count > LEDGER_COUNT_MAX)
+				add_meters(meters, &entry);
+			}
+			if (entry.count > LEDGER_COUNT_MAX || entry.ns > LEDGER_NS_MAX)
 				return -EPROTO;
 			if ((entry.count || entry.ns) && nr < max)
 				out[nr++] = entry;

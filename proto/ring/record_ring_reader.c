@@ -42,6 +42,7 @@ static void ring_lay_out(struct record_ring *ring)
 {
 	ring->header = (struct ring_header *)ring->base;
 	ring->lane_controls = (struct ring_lane *)(ring->base + ring->layout.lane_controls);
+	ring->meters = (const struct ring_meter *)(ring->base + ring->layout.meters);
 	ring_marks_init(&ring->marks, ring->fd, ring->base, ring->layout.marks,
 			&ring->header->mark_slots, &ring->sizes);
 	record_ring_begin(ring);

@@ -35,6 +35,7 @@ struct record_ring {
 	struct record_ring_sizes sizes;
 	struct ring_header *header;
 	struct ring_lane *lane_controls;
+	const struct ring_meter *meters;
 	uint64_t log_read, log_end; /* of definitions that only the log still has */
 	struct reader_lane activity, definition, collective;
 	struct ring_marks marks;

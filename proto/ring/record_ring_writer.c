@@ -56,6 +56,7 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->header = (struct ring_header *)ring->base;
 	ring->counters = (struct ring_counter *)(ring->base + layout->counters);
 	ring->lane_controls = (struct ring_lane *)(ring->base + layout->lane_controls);
+	ring->meters = (struct ring_meter *)(ring->base + layout->meters);
 	ring->stack_index = (_Atomic uint64_t *)(ring->base + layout->stack_index);
 	ring->stack_arena = (uint64_t *)(ring->base + layout->stack_arena);
 	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
@@ -174,6 +175,11 @@ int record_ring_claim_lane(struct record_ring *ring)
 void record_ring_give_back_lane(struct record_ring *ring, uint32_t lane)
 {
 	atomic_store_explicit(&ring->lane_controls[lane].owned, 0, memory_order_release);
+}
+
+_Atomic uint64_t *record_ring_meter(struct record_ring *ring, uint32_t lane)
+{
+	return ring->meters[lane].words;
 }
 
 /* Adds to a counter that has a single writer, without a locked instruction. */

@@ -37,6 +37,7 @@ struct record_ring {
 	struct ring_header *header;
 	struct ring_counter *counters;
 	struct ring_lane *lane_controls;
+	struct ring_meter *meters;
 	_Atomic uint64_t *stack_index;
 	uint64_t *stack_arena;
 	_Atomic uint64_t *code_index;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/monotonic.h"
 #include "inject/base/stack_table.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/kernel_configs.h"
@@ -37,10 +38,7 @@ static uint32_t depth;
 
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return monotonic_ns();
 }
 
 /* Takes what was pushed, outside of the time that is measured. */
@@ -188,14 +186,16 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static clockid_t clock_used = CLOCK_MONOTONIC;
+
 /* Called at the bottom of a stack of known depth. */
 static __attribute__((noinline)) double measure(void (*step)(uint32_t i))
 {
-	uint64_t before_ns = now_ns();
+	uint64_t before_ns = clock_now_ns(clock_used);
 
 	for (uint32_t i = 0; i < CALLS / 2; i++)
 		step(i);
-	uint64_t took_ns = now_ns() - before_ns;
+	uint64_t took_ns = clock_now_ns(clock_used) - before_ns;
 	drain();
 	return (double)took_ns / (CALLS / 2);
 }
@@ -219,6 +219,43 @@ static void report(const char *what, uint32_t levels, void (*step)(uint32_t i))
 	printf("%-44s %8.1f ns  (%u frames)\n", what, rounds[ROUNDS / 2], depth);
 }
 
+static double scaled(struct ledger_entry entry)
+{
+	return (double)entry.ns / (double)(entry.count ? entry.count : 1);
+}
+
+/* What the meter says of the callbacks since the last call. */
+static struct ledger_entry read_meter(enum ledger_reason reason)
+{
+	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
+	int nr = record_ring_ledger(agent, entries, sizeof(entries) / sizeof(entries[0]));
+
+	for (int i = 0; i < nr; i++)
+		if (entries[i].reason == (uint32_t)reason)
+			return entries[i];
+	return (struct ledger_entry){.reason = reason};
+}
+
+/* The meter's own mean beside an outside count of the same calls. The outside count is CPU time, because a metered call
+ * that was interrupted counts once only. */
+static void report_meter(uint32_t levels)
+{
+	const struct ledger_entry before = read_meter(LEDGER_METER);
+	double outside_ns = 0;
+
+	clock_used = CLOCK_THREAD_CPUTIME_ID;
+	for (int round = 0; round < ROUNDS; round++)
+		outside_ns += nest(levels, callback_step) / ROUNDS;
+	clock_used = CLOCK_MONOTONIC;
+	struct ledger_entry meter = read_meter(LEDGER_METER);
+	meter.count -= before.count;
+	meter.ns -= before.ns;
+	printf("%-44s %8.1f ns  (outside %.1f ns, %+.1f %%; %lu interrupted in all)\n",
+	       "the meter, enter and exit", scaled(meter), outside_ns,
+	       100 * (scaled(meter) / outside_ns - 1),
+	       (unsigned long)read_meter(LEDGER_METER_OUTLIER).count);
+}
+
 static void report_names(struct name_table *names)
 {
 	char name[400];
@@ -239,6 +276,7 @@ int main(int argc, char **argv)
 {
 	int fd;
 
+	launch_meter_init(LAUNCH_METER_PERIOD);
 	if (record_ring_create(&RECORD_RING_SIZES_DEFAULT, &guest, &fd) < 0 ||
 	    record_ring_map(fd, &agent) < 0 || launch_thread_init(LAUNCH_THREADS_KEPT) < 0)
 		return 1;
@@ -270,6 +308,7 @@ int main(int argc, char **argv)
 		report("hash and intern, 4,000 hot stacks", levels, intern_many_step);
 		report("push", levels, push_step);
 		report("whole callback: enter and exit", levels, callback_step);
+		report_meter(levels);
 	}
 	report_names(names);
 	launch.capture.ranges = nvtx_ranges_on(NVTX_DIGITS_AUTO);

@@ -137,6 +137,29 @@ static void launch_has_one_record_with_its_stack(void **state)
 	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 2);
 }
 
+static void launch_two_blocks(struct fixture *fixture)
+{
+	for (uint32_t id = 1; id <= 2 * LAUNCH_METER_PERIOD; id++) {
+		call(fixture, 307, id);
+		call(fixture, 652, id); /* the same call, seen from inside: it is not counted */
+		end(fixture, 652, id, 0);
+		end(fixture, 307, id, 0);
+	}
+}
+
+static void one_launch_of_each_block_is_metered(void **state)
+{
+	struct fixture *fixture = *state;
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	on_a_thread(fixture, launch_two_blocks);
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 2 * LAUNCH_METER_PERIOD);
+	assert_int_equal(count(fixture, LEDGER_METER_THREADS), 1);
+	assert_int_equal(count(fixture, LEDGER_METER_INTERN), 2);
+	assert_int_equal(count(fixture, LEDGER_METER), 2 * LAUNCH_METER_PERIOD);
+	assert_int_equal(count(fixture, LEDGER_METER_STACKS), 1);
+}
+
 static void fail_one(struct fixture *fixture)
 {
 	call(fixture, 307, 5);
@@ -462,6 +485,8 @@ static void table_of_calls_is_sorted_and_knows_what_has_many_records(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_launch_of_each_block_is_metered, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(launch_has_one_record_with_its_stack, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(failed_launch_has_a_second_record_and_counts_once,

@@ -1,0 +1,97 @@
+/* Meters what the guest costs the launching thread. Of each 64 calls one is metered, at a place that changes from block
+ * to block, so that a loop of 64 launches does not always show the same one. With METER_OPTION_ENV=full all calls are.
+ * Stamps are cycles of the processor's counter; the times since the guest's start turn them into ns. Sums go to the
+ * meter of the thread's lane (proto/ring/record_ring.h), which no other thread writes.
+ *
+ * What is metered begins with launch_callback_enter() and ends with launch_callback_exit(). CUPTI's own work is outside,
+ * and so is the way from CUPTI to these functions. A metered call of more than LAUNCH_METER_OUTLIER_NS was interrupted:
+ * it stands for itself alone, and the next call is metered in its place. New stacks are always metered, and are left
+ * out of the parts. So is what the meter itself costs, as launch_meter_init() measured it.
+ *
+ * One thread each, but for launch_meter_init(). */
+#ifndef LAUNCH_METER_H
+#define LAUNCH_METER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LAUNCH_METER_PERIOD     64u
+#define LAUNCH_METER_OUTLIER_NS 100000u
+
+enum launch_meter_part {
+	LAUNCH_METER_ENTRY,
+	LAUNCH_METER_NATIVE,
+	LAUNCH_METER_PYTHON,
+	LAUNCH_METER_INTERN,
+	LAUNCH_METER_EXIT,
+	LAUNCH_METER_PARTS,
+};
+
+struct launch_meter {         /* zeroed: the thread has made no call */
+	int32_t left;         /* calls up to the next metered one, and it */
+	bool on;              /* the guest's work at present is metered */
+	bool open;            /* the metered call has begun, and has not ended */
+	uint8_t part, place;  /* of the stamp; of the metered call in its block */
+	uint16_t resume;      /* value of `left` behind a call that is metered in another one's place; 0: none */
+	uint64_t stamp;       /* cycles */
+	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call */
+	uint64_t since_ns;    /* up to here, the thread's time is counted */
+	_Atomic uint64_t *to; /* the lane's meter; NULL: none */
+	uint64_t cycles[LAUNCH_METER_PARTS];
+};
+
+/* Begins to measure the counter. period: LAUNCH_METER_PERIOD, or 1. Call it before the first launch. */
+void launch_meter_init(uint32_t period);
+
+static inline uint64_t launch_meter_cycles(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t cycles;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(cycles));
+	return cycles;
+#else
+#error "no cycle counter is known for this processor"
+#endif
+}
+
+/* Stamps the beginning of a call that may be the metered one. */
+static inline void launch_meter_stamp(struct launch_meter *meter)
+{
+	if (__builtin_expect(meter->left <= 1, 0))
+		meter->stamp = launch_meter_cycles();
+}
+
+/* Counts a call of a thread that has a lane. Returns whether launch_meter_turn() must be called. */
+static inline bool launch_meter_is_due(struct launch_meter *meter)
+{
+	return __builtin_expect(--meter->left <= 0, 0);
+}
+
+/* Begins with the thread's first call, or meters this call. to: the meter of the thread's lane. */
+void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns);
+
+/* Part of launch_meter_enter_part(). */
+void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part);
+
+/* What follows belongs to this part of the call. */
+static inline void launch_meter_enter_part(struct launch_meter *meter, enum launch_meter_part part)
+{
+	if (__builtin_expect(meter->on, 0))
+		launch_meter_switch(meter, part);
+}
+
+/* Stops the clock while CUDA does its own work, and lets it go on with the exit. */
+void launch_meter_pause(struct launch_meter *meter);
+void launch_meter_go_on(struct launch_meter *meter);
+
+/* Adds the metered call, whose clock is stopped, to the lane's meter. */
+void launch_meter_end(struct launch_meter *meter);
+
+/* Adds work for a new stack that began at the stamp `begin`. stacks: 1, or 0 if it is counted already. */
+void launch_meter_add_stack(struct launch_meter *meter, uint64_t begin, uint32_t stacks);
+
+#endif

@@ -1,0 +1,269 @@
+#include "inject/launch/launch_meter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "inject/base/monotonic.h"
+#include "tests/inject/test_ring.h"
+
+#define BLOCKS 64u
+
+struct fixture {
+	struct test_ring ring;
+	uint64_t now_ns;
+};
+
+/* The clock hardly moves while the counter runs, so that a cycle is far below a ns. Whatever interrupts this program,
+ * no call is an outlier, and all times are 0. */
+static void start(struct fixture *fixture, uint32_t period)
+{
+	launch_meter_init(period);
+	fixture->now_ns = monotonic_ns() + 1;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	test_ring_init(&fixture->ring);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	test_ring_fini(&fixture->ring);
+	free(fixture);
+	return 0;
+}
+
+static _Atomic uint64_t *claim(struct fixture *fixture)
+{
+	int lane = record_ring_claim_lane(fixture->ring.guest);
+
+	assert_true(lane >= 0);
+	return record_ring_meter(fixture->ring.guest, (uint32_t)lane);
+}
+
+static void enter(struct fixture *fixture, struct launch_meter *meter, _Atomic uint64_t *to)
+{
+	launch_meter_stamp(meter);
+	if (launch_meter_is_due(meter))
+		launch_meter_turn(meter, to, fixture->now_ns);
+	launch_meter_enter_part(meter, LAUNCH_METER_PYTHON);
+	launch_meter_enter_part(meter, LAUNCH_METER_NATIVE);
+	launch_meter_enter_part(meter, LAUNCH_METER_INTERN);
+	launch_meter_enter_part(meter, LAUNCH_METER_ENTRY);
+}
+
+/* Returns whether the call was metered. extra: cycles more than the call takes. */
+static bool make_call(struct fixture *fixture, struct launch_meter *meter, _Atomic uint64_t *to,
+		      uint64_t extra)
+{
+	enter(fixture, meter, to);
+	bool metered = meter->on;
+	if (meter->on) {
+		meter->stamp -= extra;
+		launch_meter_pause(meter);
+	}
+	if (meter->open) {
+		launch_meter_go_on(meter);
+		launch_meter_pause(meter);
+		launch_meter_end(meter);
+	}
+	return metered;
+}
+
+static struct ledger_entry entry(struct fixture *fixture, enum ledger_reason reason)
+{
+	return test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, reason);
+}
+
+static void each_block_has_one_metered_call_and_each_place_its_turn(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+	bool seen[LAUNCH_METER_PERIOD] = {false};
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t block = 0; block < BLOCKS; block++) {
+		uint32_t nr = 0;
+
+		for (uint32_t place = 0; place < LAUNCH_METER_PERIOD; place++)
+			if (make_call(fixture, &meter, to, 0)) {
+				assert_false(seen[place]);
+				seen[place] = true;
+				nr++;
+			}
+		assert_int_equal(nr, 1);
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, BLOCKS);
+	assert_int_equal(entry(fixture, LEDGER_METER_EXIT).count, BLOCKS);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, BLOCKS * LAUNCH_METER_PERIOD);
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 1);
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, 0);
+}
+
+static void a_full_meter_reads_every_call(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, 1);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_true(make_call(fixture, &meter, to, 0));
+	assert_int_equal(entry(fixture, LEDGER_METER_PYTHON).count, 100);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 100);
+}
+
+static void a_short_thread_has_no_metered_call(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < LAUNCH_METER_PERIOD / 2 - 1; i++)
+		assert_false(make_call(fixture, &meter, to, 0));
+	assert_true(make_call(fixture, &meter, to, 0));
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 1);
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 0);
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
+}
+
+static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+	uint32_t metered = 0;
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < BLOCKS * LAUNCH_METER_PERIOD; i++)
+		metered += make_call(fixture, &meter, to, i < LAUNCH_METER_PERIOD ? 1ull << 54 : 0);
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count,
+			 metered - entry(fixture, LEDGER_METER_ENTRY).count);
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, LAUNCH_METER_PERIOD / 2 + 1);
+	assert_true(entry(fixture, LEDGER_METER_OUTLIER).ns > LAUNCH_METER_OUTLIER_NS);
+	assert_int_equal(entry(fixture, LEDGER_METER).count,
+			 LAUNCH_METER_PERIOD * entry(fixture, LEDGER_METER_ENTRY).count);
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, BLOCKS);
+}
+
+/* A thread's time is exact, because the caller gives the times. */
+static void threads_add_up(void **state)
+{
+	struct fixture *fixture = *state;
+
+	start(fixture, 1);
+	for (uint64_t thread = 1; thread <= 3; thread++) {
+		struct launch_meter meter = {0};
+		_Atomic uint64_t *to = claim(fixture);
+
+		for (uint32_t i = 0; i < 10; i++) {
+			make_call(fixture, &meter, to, 0);
+			fixture->now_ns += thread;
+		}
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 3);
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 9 * (1 + 2 + 3));
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 30);
+}
+
+static void the_parts_are_the_whole(void **state)
+{
+	static const enum ledger_reason parts[] = {LEDGER_METER_ENTRY, LEDGER_METER_NATIVE,
+						   LEDGER_METER_PYTHON, LEDGER_METER_INTERN,
+						   LEDGER_METER_EXIT};
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+	uint64_t sum_ns = 0;
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < BLOCKS * LAUNCH_METER_PERIOD; i++) {
+		fixture->now_ns = monotonic_ns();
+		make_call(fixture, &meter, to, 20000);
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		assert_int_equal(entry(fixture, parts[i]).ns % LAUNCH_METER_PERIOD, 0);
+		sum_ns += entry(fixture, parts[i]).ns;
+	}
+	assert_true(sum_ns > 0);
+	assert_int_equal(entry(fixture, LEDGER_METER).ns, sum_ns);
+}
+
+static void a_call_without_exit_is_metered_up_to_its_end(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, 1);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < 3; i++) {
+		enter(fixture, &meter, to);
+		launch_meter_pause(&meter);
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 2); /* the third is open */
+}
+
+static void new_stacks_are_counted_on_calls_that_are_not_metered(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	launch_meter_add_stack(&meter, launch_meter_cycles(), 1); /* no lane: not counted */
+	_Atomic uint64_t *to = claim(fixture);
+	make_call(fixture, &meter, to, 0);
+	for (uint32_t i = 0; i < 5; i++)
+		launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 54), 1);
+	launch_meter_add_stack(&meter, launch_meter_cycles(), 0);
+	assert_int_equal(entry(fixture, LEDGER_METER_STACKS).count, 5);
+	assert_true(entry(fixture, LEDGER_METER_STACKS).ns > 0);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 0);
+}
+
+static void a_new_stack_is_no_part_of_its_call(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, 1);
+	_Atomic uint64_t *to = claim(fixture);
+	enter(fixture, &meter, to);
+	meter.stamp -= 1ull << 54;
+	launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 54), 1);
+	launch_meter_pause(&meter);
+	launch_meter_end(&meter);
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, 0);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 1);
+	assert_true(entry(fixture, LEDGER_METER_STACKS).ns > LAUNCH_METER_OUTLIER_NS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_block_has_one_metered_call_and_each_place_its_turn),
+		TEST(a_full_meter_reads_every_call),
+		TEST(a_short_thread_has_no_metered_call),
+		TEST(an_interrupted_call_stands_for_itself_and_the_next_takes_its_place),
+		TEST(threads_add_up),
+		TEST(the_parts_are_the_whole),
+		TEST(a_call_without_exit_is_metered_up_to_its_end),
+		TEST(new_stacks_are_counted_on_calls_that_are_not_metered),
+		TEST(a_new_stack_is_no_part_of_its_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
