@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent_absence.h"
+#include "agent_cost.h"
 #include "agent_endpoint.h"
 #include "agent_exchange.h"
 #include "agent_hello.h"
@@ -309,6 +310,7 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 	*agent = NULL;
 	if (new_agent) {
 		agent_exchange_init(&new_agent->exchange);
+		agent_cost_begin(new_agent, clock_now_ns());
 		agent_pass_init(&new_agent->pass, options->drain_interval_ms);
 		new_agent->end.give_up_ns =
 			(options->give_up_ms ? options->give_up_ms : GIVE_UP_MS) * NS_PER_MS;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "agent_absence.h"
+#include "agent_cost.h"
 #include "agent_socket.h"
 #include "agent_state.h"
 
@@ -80,13 +81,13 @@ int agent_end_drain(struct agent *agent, uint64_t now_ns)
 }
 
 /* No goodbye while processes run that the next agent will read on: the aggregator would close their accounts. */
-static int send_bye(struct agent *agent)
+static int send_bye(struct agent *agent, uint64_t now_ns)
 {
 	struct message message = {.type = MESSAGE_BYE};
 	int r = batch_builder_flush_dictionaries(agent->builder);
 
 	if (r == 0)
-		r = publisher_lag_tell(&agent->lag, agent->publisher, true);
+		r = agent_cost_tell(agent, now_ns, true);
 
 	return r || agent->end.leaves_guests ? r : publisher_send(agent->publisher, &message);
 }
@@ -107,7 +108,7 @@ int agent_end_advance(struct agent *agent, uint64_t now_ns)
 		end->phase = PHASE_NAMING;
 	if (end->phase == PHASE_NAMING &&
 	    (symbolizer_idle(agent->symbolizer) || now_ns >= names_end_ns(end))) {
-		r = send_bye(agent);
+		r = send_bye(agent, now_ns);
 		end->phase = PHASE_LEAVING;
 	}
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent_absence.h"
+#include "agent_cost.h"
 #include "agent_end.h"
 #include "agent_endpoint.h"
 #include "agent_pass.h"
@@ -158,7 +159,7 @@ static int watch_lag(struct agent *agent, uint64_t now_ns)
 	if (news != SLOW_SPELL_SAME)
 		publisher_lag_say(&agent->lag, agent->publisher, news, agent->endpoint.text,
 				  count_lost(agent));
-	return publisher_lag_tell(&agent->lag, agent->publisher, false);
+	return agent_cost_tell(agent, now_ns, false);
 }
 
 static void say_what_hangs(void)

@@ -131,6 +131,7 @@ struct agent {
 	struct agent_unrecorded unrecorded;
 	struct agent_pass pass;
 	struct agent_end end;
+	uint64_t begin_ns, begin_cpu_ns;     /* of agent_cost.c */
 	uint64_t next_step_ns, next_beat_ns; /* of agent_loop.c */
 	uint64_t nr_watches;                 /* calls of agent_watch() that are done */
 	uint64_t lost[LEDGER_REASONS];       /* by all processes, as of the last sum */

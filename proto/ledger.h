@@ -94,22 +94,28 @@ enum ledger_reason {
 	LEDGER_BEHIND = 50,
 	/* launches of a backward pass whose forward stack is not known */
 	LEDGER_ORIGIN_UNKNOWN = 51,
-	/* The meter of the guest's own cost (inject/launch/launch_meter.h). Calls that the metered ones stand for (ns: the
-	 * guest's time in them, the sum of the five parts that follow) */
+	/* calls that the metered ones stand for (inject/launch/launch_meter.h). ns: the guest's time in them, which
+	 * is the sum of the five parts that follow */
 	LEDGER_METER = 52,
-	LEDGER_METER_ENTRY = 53,  /* calls metered (ns: their part, times the calls that each stands for) */
+	/* calls metered (ns: this part, times the calls that each stands for) */
+	LEDGER_METER_ENTRY = 53,
 	LEDGER_METER_NATIVE = 54, /* the same for native frames */
 	LEDGER_METER_PYTHON = 55,
 	LEDGER_METER_INTERN = 56,
 	LEDGER_METER_EXIT = 57,
-	LEDGER_METER_OUTLIER = 58, /* calls metered that took so long that they stand for themselves alone */
-	LEDGER_METER_STACKS = 59,  /* stacks added; all of them are metered */
-	LEDGER_METER_THREADS = 60, /* launching threads (ns: from their first call to their last metered one) */
-	LEDGER_METER_TABLES = 61,  /* bytes of unwind tables (ns: of CPU time to build them) */
-	LEDGER_METER_FLUSHES = 62, /* times that CUPTI was asked for its records (ns: of CPU time, CUPTI's too) */
+	/* calls metered that took too long to be the guest's work alone */
+	LEDGER_METER_OUTLIER = 58,
+	LEDGER_METER_STACKS = 59, /* stacks added; all of them are metered */
+	/* launching threads (ns: from their first call to their last metered one) */
+	LEDGER_METER_THREADS = 60,
+	LEDGER_METER_TABLES = 61, /* bytes of unwind tables (ns: of CPU time to build them) */
+	/* flushes of CUPTI's records (ns: of CPU time, CUPTI's too) */
+	LEDGER_METER_FLUSHES = 62,
 	LEDGER_METER_BUFFERS = 63, /* buffers of records converted (ns: of CPU time) */
-	LEDGER_METER_WINDOWS = 64, /* attempts to end a capture window (ns: that they took, CUPTI's too) */
-	/* bytes: the most memory that an agent's program had (ns: its CPU time); in agents' ledgers alone, as the next */
+	/* attempts to end a capture window (ns: that they took, CUPTI's work included) */
+	LEDGER_METER_WINDOWS = 64,
+	/* bytes: the most memory that an agent's program had (ns: its CPU time). This reason and the next are in
+	 * agents' ledgers alone */
 	LEDGER_METER_AGENT = 65,
 	LEDGER_METER_AGENT_RUN = 66, /* agents (ns: how long they ran) */
 	LEDGER_REASONS,

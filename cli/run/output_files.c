@@ -134,6 +134,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	report_summary_ledger(out, tree, prefix);
 	report_summary_planes(out, tree, prefix);
 	report_summary_memory(out, tree, prefix);
+	report_summary_cost(out, tree, prefix);
 	memory_text_take(&memory, &text, &size);
 	return text;
 }

@@ -3,10 +3,10 @@
  * Stamps are cycles of the processor's counter; the times since the guest's start turn them into ns. Sums go to the
  * meter of the thread's lane (proto/ring/record_ring.h), which no other thread writes.
  *
- * What is metered begins with launch_callback_enter() and ends with launch_callback_exit(). CUPTI's own work is outside,
- * and so is the way from CUPTI to these functions. A metered call of more than LAUNCH_METER_OUTLIER_NS was interrupted:
- * it stands for itself alone, and the next call is metered in its place. New stacks are always metered, and are left
- * out of the parts. So is what the meter itself costs, as launch_meter_init() measured it.
+ * What is metered begins with launch_callback_enter() and ends with launch_callback_exit(). CUPTI's own work is
+ * outside, and so is the way from CUPTI to these functions. A metered call of more than LAUNCH_METER_OUTLIER_NS was
+ * interrupted: it is counted apart, and the next call is metered in its place. New stacks are always metered, and are
+ * left out of the parts. So is what the meter itself costs, as launch_meter_init() measured it.
  *
  * One thread each, but for launch_meter_init(). */
 #ifndef LAUNCH_METER_H
@@ -28,12 +28,13 @@ enum launch_meter_part {
 	LAUNCH_METER_PARTS,
 };
 
-struct launch_meter {         /* zeroed: the thread has made no call */
-	int32_t left;         /* calls up to the next metered one, and it */
-	bool on;              /* the guest's work at present is metered */
-	bool open;            /* the metered call has begun, and has not ended */
-	uint8_t part, place;  /* of the stamp; of the metered call in its block */
-	uint16_t resume;      /* value of `left` behind a call that is metered in another one's place; 0: none */
+struct launch_meter {        /* zeroed: the thread has made no call */
+	int32_t left;        /* calls up to the next metered one, and it */
+	bool on;             /* the guest's work at present is metered */
+	bool open;           /* the metered call has begun, and has not ended */
+	uint8_t part, place; /* of the stamp; of the metered call in its block */
+	uint16_t
+		resume; /* value of `left` behind a call that is metered in another one's place; 0: none */
 	uint64_t stamp;       /* cycles */
 	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call */
 	uint64_t since_ns;    /* up to here, the thread's time is counted */

@@ -101,25 +101,37 @@ void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *
 	}
 }
 
-int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher, bool is_last)
+static uint32_t put_cost(const struct publisher_cost *cost, struct ledger_entry *entries)
+{
+	entries[0] = (struct ledger_entry){LEDGER_DEVICE_NONE, LEDGER_METER_AGENT, cost->peak_bytes,
+					   cost->cpu_ns};
+	entries[1] =
+		(struct ledger_entry){LEDGER_DEVICE_NONE, LEDGER_METER_AGENT_RUN, 1, cost->run_ns};
+	return 2;
+}
+
+int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher,
+		       const struct publisher_cost *cost, bool is_last)
 {
 	const struct slow_spell *spell = &lag->spell;
-	const struct ledger_entry entry = {
-		.device_id = LEDGER_DEVICE_NONE,
-		.reason = LEDGER_BEHIND,
-		.count = spell->count,
-		.ns = spell->most_ns,
-	};
-	struct message message = {.type = MESSAGE_LEDGER,
-				  .ledger = {.nr_entries = 1, .entries = &entry}};
+	struct ledger_entry entries[3];
+	struct message message = {.type = MESSAGE_LEDGER, .ledger = {.entries = entries}};
 
 	if (lag->is_over || (spell->is_late && !is_last))
 		return 0;
 	lag->is_over = is_last;
-	if (entry.count == lag->told_count && entry.ns == lag->told_ns)
+	if (spell->count == lag->told_count && spell->most_ns == lag->told_ns &&
+	    (!cost || (!is_last && cost->run_ns - lag->told_run_ns < PUBLISHER_COST_NS)))
 		return 0;
-	lag->told_count = entry.count;
-	lag->told_ns = entry.ns;
+	lag->told_count = spell->count;
+	lag->told_ns = spell->most_ns;
+	if (spell->count)
+		entries[message.ledger.nr_entries++] = (struct ledger_entry){
+			LEDGER_DEVICE_NONE, LEDGER_BEHIND, spell->count, spell->most_ns};
+	if (cost) {
+		message.ledger.nr_entries += put_cost(cost, entries + message.ledger.nr_entries);
+		lag->told_run_ns = cost->run_ns;
+	}
 	return publisher_send(publisher, &message);
 }
 

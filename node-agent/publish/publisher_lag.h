@@ -19,6 +19,7 @@ struct publisher_lag { /* zeroed: never behind */
 	struct slow_spell spell;
 	uint64_t welcomed_ns;         /* the first look after a WELCOME; 0: none came yet */
 	uint64_t told_count, told_ns; /* the ledger that was sent last */
+	uint64_t told_run_ns;         /* and its cost->run_ns */
 	bool is_over;                 /* the last ledger was sent */
 };
 
@@ -33,9 +34,20 @@ bool publisher_lag_is_own(const char *endpoint);
 void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *publisher,
 		       enum slow_spell_news news, const char *endpoint, uint64_t nr_lost);
 
-/* Sends the ledger to the aggregator if it has changed, as soon as no frame is late. is_last: it does not wait for
- * that, and sends nothing in later calls, since nothing may follow a goodbye. 0 or -errno of publisher_send(). */
-int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher, bool is_last);
+#define PUBLISHER_COST_NS                                                                          \
+	10000000000ull /* between two ledgers in which the cost alone has changed */
+
+/* What the agent's program has cost so far. */
+struct publisher_cost {
+	uint64_t cpu_ns, peak_bytes;
+	uint64_t run_ns; /* since the agent began */
+};
+
+/* Sends the ledger to the aggregator if it has changed, as soon as no frame is late. cost NULL: it is not told.
+ * is_last: the ledger does not wait, and no later call sends one, since nothing may follow a goodbye. 0 or -errno of
+ * publisher_send(). */
+int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher,
+		       const struct publisher_cost *cost, bool is_last);
 
 /* Returns when to look again though nothing happens, by CLOCK_MONOTONIC. */
 uint64_t publisher_lag_deadline_ns(const struct publisher_lag *lag,

@@ -1,7 +1,7 @@
 /* The bytes of a record ring, shared by record_ring_writer.h and record_ring_reader.h and included nowhere else.
  *
- * header | counters | lane controls | meters | marks | log | stack index | stack arena | code index | code arena | definitions |
- * activity | collectives | launch lane 0 | 1 | …
+ * header | counters | lane controls | meters | marks | log | stack index | stack arena | code index | code arena |
+ * definitions | activity | collectives | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
  * itself and believes none. Counters only grow; positions in a lane are counters modulo its size. */
@@ -19,7 +19,7 @@
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
 #define RING_VERSION 7u
 #define RING_PAGE    4096u
-#define RING_REASONS 128u /* LEDGER_REASONS of them are in use */
+#define RING_REASONS 128u                     /* LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last one is the process itself */
 #define RING_LINE    64
 
@@ -28,15 +28,21 @@ static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
 
 /* Kinds of records that are gone: nobody can read them again. They are counted. */
-enum ring_gone_kind { RING_GONE_LAUNCHES, RING_GONE_RECORDS, RING_GONE_COLLECTIVES, RING_GONE_KINDS };
+enum ring_gone_kind {
+	RING_GONE_LAUNCHES,
+	RING_GONE_RECORDS,
+	RING_GONE_COLLECTIVES,
+	RING_GONE_KINDS
+};
 
 /* A lane's two ends, each on its own cache line. */
 struct ring_lane {
 	/* records (definitions: bytes) ever written */
 	_Alignas(RING_LINE) _Atomic uint64_t produced;
 	_Atomic uint64_t dropped; /* launches that found the lane full */
-	_Atomic uint64_t marks;   /* records with RECORD_LAUNCH_FAILED or _HOST, which are no launches */
-	_Atomic uint32_t owned;   /* launch lanes: 1 while a thread has it */
+	_Atomic uint64_t
+		marks; /* records with RECORD_LAUNCH_FAILED or _HOST, which are no launches */
+	_Atomic uint32_t owned; /* launch lanes: 1 while a thread has it */
 	_Alignas(RING_LINE) _Atomic uint64_t read;
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
 };
@@ -48,10 +54,12 @@ struct ring_meter {
 
 /* A sequence lock: command_seq is odd while a command is written, and the reader reads again if it has changed. */
 struct ring_control {
-	_Alignas(RING_LINE) _Atomic uint32_t command_seq; /* the agent writes this and the command */
+	_Alignas(RING_LINE) _Atomic uint32_t
+		command_seq; /* the agent writes this and the command */
 	_Atomic uint32_t action;
 	_Atomic uint64_t from_ns, until_ns;
-	_Alignas(RING_LINE) _Atomic uint32_t capture_state; /* the guest writes this and nr_windows */
+	_Alignas(RING_LINE) _Atomic uint32_t
+		capture_state; /* the guest writes this and nr_windows */
 	_Atomic uint32_t nr_windows;
 };
 
@@ -73,8 +81,10 @@ struct ring_header {
 	/* The agent writes its beat and its epoch (zeros: no agent that keeps marks). */
 	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
 	_Atomic uint64_t owner[2];
-	_Atomic uint32_t probe;      /* 1: the agent gets the stacks of launches from the guest's probe */
-	_Atomic uint32_t mark_slots; /* marks lie in slots below this number; the others were never touched */
+	_Atomic uint32_t
+		probe; /* 1: the agent gets the stacks of launches from the guest's probe */
+	_Atomic uint32_t
+		mark_slots; /* marks lie in slots below this number; the others were never touched */
 	/* records that all agents so far gave back to the guest and that are in no stored message */
 	_Atomic uint64_t gone[RING_GONE_KINDS];
 	struct ring_lane collective; /* produced counts claimed places */
@@ -158,7 +168,8 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 							      RING_DEVICES * RING_REASONS);
 	layout->meters =
 		layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
-	layout->marks = layout->meters + ring_pages(sizeof(struct ring_meter) * sizes->launch_lanes);
+	layout->marks =
+		layout->meters + ring_pages(sizeof(struct ring_meter) * sizes->launch_lanes);
 	layout->log = layout->marks + ring_pages(8ull * RECORD_RING_MARKS * ring_mark_words(sizes));
 	layout->stack_index = layout->log + ring_pages(sizes->log_bytes);
 	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);

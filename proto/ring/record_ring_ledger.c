@@ -16,8 +16,7 @@ static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, 
 		/* A mark is counted just before it is produced. */
 		if (marks == produced + 1)
 			produced++;
-		if (marks > produced || produced > LEDGER_COUNT_MAX ||
-		    dropped > LEDGER_COUNT_MAX)
+		if (marks > produced || produced > LEDGER_COUNT_MAX || dropped > LEDGER_COUNT_MAX)
 			return false;
 		*launches += produced - marks + dropped;
 		*full += dropped;
@@ -115,7 +114,8 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
 				entry.count += full;
 			if (row == RECORD_DEVICES_MAX) {
-				entry.count = ledger_add_saturating(entry.count, gone(ring, reason));
+				entry.count =
+					ledger_add_saturating(entry.count, gone(ring, reason));
 				add_meters(meters, &entry);
 			}
 			if (entry.count > LEDGER_COUNT_MAX || entry.ns > LEDGER_NS_MAX)

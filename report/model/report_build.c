@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -465,12 +464,13 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	if (!report->losses)
 		return -ENOMEM;
 	sum_ledgers(builder, &sums);
+	profile_cost_sum(profile, &report->tree.cost);
 	int error = report_behind_text(builder->collection, report->names, behind,
 				       &sums.ns[LEDGER_BEHIND]);
 	for (uint32_t reason = 0; reason < LEDGER_REASONS && !error; reason++) {
 		enum ledger_class class = ledger_reason_class(reason);
 
-		if (class != LEDGER_PRODUCED)
+		if (class != LEDGER_PRODUCED && class != LEDGER_COST)
 			error = add_loss(builder, ledger_reason_name(reason),
 					 reason == LEDGER_BEHIND ? behind
 								 : ledger_reason_text(reason),

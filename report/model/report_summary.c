@@ -146,6 +146,7 @@ void report_summary_write(FILE *out, const struct report_tree *tree, const char 
 
 	fprintf(out, "%s%s\n", prefix, report_summary_line(tree, line, sizeof(line)));
 	report_summary_ledger(out, tree, prefix);
+	report_summary_cost(out, tree, prefix);
 }
 
 void report_summary_title(FILE *out, const struct report_tree *tree)
@@ -302,4 +303,52 @@ void report_summary_memory(FILE *out, const struct report_tree *tree, const char
 			"%smemory is what CUDA's calls allocate: allocators that cache (PyTorch's) "
 			"show as the segments they take\n",
 			prefix);
+}
+
+static void write_share(FILE *out, uint64_t ns, uint64_t of_ns)
+{
+	uint64_t share = profile_cost_share(ns, of_ns);
+
+	fprintf(out, "%" PRIu64 ".%02" PRIu64 " %% of ", share / 1000, share % 1000 / 10);
+}
+
+static void write_guest(FILE *out, const struct profile_cost *cost)
+{
+	char time[NUMBER_SIZE], count[NUMBER_SIZE], each[NUMBER_SIZE];
+
+	if (!cost->calls.count) {
+		fputs("not known for launches: too few to be metered", out);
+		return;
+	}
+	write_share(out, profile_cost_guest_ns(cost), cost->threads.ns);
+	fprintf(out, "the launching threads' time (guest %s in %s launches, %s each, without CUPTI",
+		report_summary_time(profile_cost_guest_ns(cost), time),
+		report_summary_count(cost->calls.count, count),
+		report_summary_time(cost->calls.ns / cost->calls.count, each));
+	if (cost->outliers.count)
+		fprintf(out, " and %s interrupted launch%s",
+			report_summary_count(cost->outliers.count, count),
+			cost->outliers.count == 1 ? "" : "es");
+	fputc(')', out);
+}
+
+void report_summary_cost(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	const struct profile_cost *cost = &tree->cost;
+	char bytes[NUMBER_SIZE];
+
+	if (!cost->threads.count)
+		return;
+	fprintf(out, "%sprofiling cost: ", prefix);
+	write_guest(out, cost);
+	if (cost->agent_run_ns) {
+		fputs(cost->nr_agents > 1 ? "; agents " : "; agent ", out);
+		write_share(out, cost->agent_cpu_ns, cost->agent_run_ns);
+		fprintf(out, "a core%s, %s at most", cost->nr_agents > 1 ? " each" : "",
+			report_summary_bytes(cost->agent_peak_bytes, bytes));
+	}
+	if (cost->table_bytes)
+		fprintf(out, "; %s of unwind tables",
+			report_summary_bytes(cost->table_bytes, bytes));
+	fputc('\n', out);
 }

@@ -27,7 +27,15 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
  *	"noted: launches for which no GPU record came [launch_expired]: 2" */
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Writes the line of report_summary_line(), then those of report_summary_ledger(), each after prefix. */
+/* Writes what profiling cost, after prefix, if that is known, with the agent's part if it is:
+ *	"profiling cost: 1.42 % of the launching threads' time (guest 290.000 ms in 201,000 launches, 1.443 us each,
+ *	without CUPTI); agent 0.31 % of a core, 41.2 MiB at most; 210.0 MiB of unwind tables"
+ * It calls all metered calls launches. The time each is the mean of the metered calls. If some were interrupted, the
+ * line says that their number is left out: "without CUPTI and 3 interrupted launches". */
+void report_summary_cost(FILE *out, const struct report_tree *tree, const char *prefix);
+
+/* Writes the line of report_summary_line(), then those of report_summary_ledger() and report_summary_cost(), each after
+ * prefix. */
 void report_summary_write(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* Writes the title and an empty line, or nothing where there is no title. */

@@ -12,6 +12,7 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
+#include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
@@ -123,6 +124,7 @@ struct report_tree {
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */
 	uint32_t nr_losses;
+	struct profile_cost cost;            /* of profiling itself */
 	const struct report_notice *notices; /* each text once; the most frequent first */
 	uint32_t nr_notices;
 	/* by host, GPU (none: last), process, space; empty: memory was not recorded */

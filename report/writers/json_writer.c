@@ -40,6 +40,44 @@ static void write_loss(struct row_text *out, const void *row)
 	row_text_flag(out, "lost", loss->lost);
 }
 
+/* The text report has the same figures (report_summary_cost()). */
+static void write_cost(FILE *out, const struct profile_cost *cost)
+{
+	static const char *const parts[] = {
+		[PROFILE_COST_ENTRY] = "entry_ns",   [PROFILE_COST_NATIVE] = "native_ns",
+		[PROFILE_COST_PYTHON] = "python_ns", [PROFILE_COST_INTERN] = "intern_ns",
+		[PROFILE_COST_EXIT] = "exit_ns",
+	};
+	struct row_text row = {.out = out};
+
+	fputs("\"cost\":{", out);
+	row_text_count(&row, "guest_ns", profile_cost_guest_ns(cost));
+	row_text_count(&row, "threads", cost->threads.count);
+	row_text_count(&row, "threads_ns", cost->threads.ns);
+	row_text_count(&row, "launches", cost->calls.count);
+	row_text_count(&row, "launches_ns", cost->calls.ns);
+	row_text_count(&row, "metered", cost->metered);
+	for (uint32_t part = 0; part < PROFILE_COST_PARTS; part++)
+		row_text_count(&row, parts[part], cost->part_ns[part]);
+	row_text_count(&row, "outliers", cost->outliers.count);
+	row_text_count(&row, "outliers_ns", cost->outliers.ns);
+	row_text_count(&row, "stacks", cost->stacks.count);
+	row_text_count(&row, "stacks_ns", cost->stacks.ns);
+	row_text_count(&row, "table_bytes", cost->table_bytes);
+	row_text_count(&row, "tables_ns", cost->table_ns);
+	row_text_count(&row, "flushes", cost->flushes.count);
+	row_text_count(&row, "flushes_ns", cost->flushes.ns);
+	row_text_count(&row, "buffers", cost->buffers.count);
+	row_text_count(&row, "buffers_ns", cost->buffers.ns);
+	row_text_count(&row, "windows", cost->windows.count);
+	row_text_count(&row, "windows_ns", cost->windows.ns);
+	row_text_count(&row, "agents", cost->nr_agents);
+	row_text_count(&row, "agents_cpu_ns", cost->agent_cpu_ns);
+	row_text_count(&row, "agents_run_ns", cost->agent_run_ns);
+	row_text_count(&row, "agent_peak_bytes", cost->agent_peak_bytes);
+	fputs("},\n", out);
+}
+
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
 	char line[REPORT_SUMMARY_SIZE];
@@ -57,6 +95,7 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 	fputc('\n', out);
 	write_rows(out, "ledger", write_loss, tree, tree->losses, tree->nr_losses,
 		   sizeof(*tree->losses));
+	write_cost(out, &tree->cost);
 }
 
 /* Writes the planes that have records, and those that the user asked for. */

@@ -142,9 +142,17 @@ static void every_launch_and_record_arrives_and_matches(void **state)
 			 agent.nr_launches);
 	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_RECORDS), agent.nr_records);
 	for (int reason = LEDGER_LAUNCH_RING_FULL; reason < LEDGER_REASONS; reason++)
-		if (reason != LEDGER_RECORDS)
+		if (reason != LEDGER_RECORDS &&
+		    ledger_reason_class((uint32_t)reason) != LEDGER_COST)
 			assert_int_equal(test_agent_ledger_sum(&agent, (enum ledger_reason)reason),
 					 0);
+	/* One call in each block of 64, on each thread. */
+	const uint64_t metered = test_agent_ledger_sum(&agent, LEDGER_METER_ENTRY);
+	assert_in_range(metered, 4 * (2075 / 64), 4 * (2075 / 64 + 1));
+	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_METER), 64 * metered);
+	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_METER_THREADS), 4);
+	assert_true(test_agent_ledger_sum(&agent, LEDGER_METER_BUFFERS) > 0);
+	assert_true(test_agent_ledger_sum(&agent, LEDGER_METER_FLUSHES) > 0);
 	for (uint32_t i = 0; i < agent.nr_records; i++) {
 		assert_int_equal(agent.records[i].window, 1);
 		assert_true(agent.records[i].start_ns <= agent.records[i].end_ns);

@@ -28,10 +28,8 @@ static char *read_all(const char *path)
 static void every_counter_has_a_row_of_its_own(void **state)
 {
 	static const char *const classes[] = {
-		[LEDGER_PRODUCED] = "produced",
-		[LEDGER_LOST] = "lost",
-		[LEDGER_NOTED] = "noted",
-		[LEDGER_ENDS] = "end",
+		[LEDGER_PRODUCED] = "produced", [LEDGER_LOST] = "lost", [LEDGER_NOTED] = "noted",
+		[LEDGER_ENDS] = "end",          [LEDGER_COST] = "cost",
 	};
 	const char *losses = read_all(losses_path);
 	char row[128];

@@ -8,7 +8,7 @@ import sys
 
 PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "fleet",
            "cli")
-CLASSES = {"PRODUCED": "produced", "LOST": "lost", "NOTED": "noted", "ENDS": "end"}
+CLASSES = {"PRODUCED": "produced", "LOST": "lost", "NOTED": "noted", "ENDS": "end", "COST": "cost"}
 
 
 def read(root, name):
@@ -45,7 +45,7 @@ def product_text(root):
 
 def check_counters(root):
     known = {name: CLASSES[kind] for name, kind in
-             re.findall(r'\{"(\w+)",[^{}]*?LEDGER_(PRODUCED|LOST|NOTED|ENDS)\}', read(root, "proto/ledger.c"))}
+             re.findall(r'\{"(\w+)",[^{}]*?LEDGER_(PRODUCED|LOST|NOTED|ENDS|COST)\}', read(root, "proto/ledger.c"))}
     assert len(known) == len(re.findall(r"^\tLEDGER_\w+ =", read(root, "proto/ledger.h"), re.M)), "ledger.c is read wrongly"
     listed = [(cells[0].strip("`"), cells[1]) for cells in rows(section(read(root, "docs/data-loss.md"), "By counter"))]
     for name in sorted(known):

@@ -12,14 +12,14 @@
 #include <cmocka.h>
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/stack_table.h"
+#include "inject/cupti/module_load.h"
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/launch_probe.h"
 #include "inject/launch/launch_thread.h"
-#include "inject/cupti/module_load.h"
 #include "inject/module_watch.h"
-#include "inject/base/stack_table.h"
-#include "unwind/unwind_table.h"
 #include "tests/inject/test_ring.h"
+#include "unwind/unwind_table.h"
 
 struct fixture {
 	struct test_ring ring;

@@ -132,7 +132,7 @@ static enum slow_spell_news step(struct fixture *fixture, uint64_t ns, uint64_t 
 		publisher_lag_look(&fixture->lag, fixture->publisher, fixture->now_ns);
 
 	publisher_lag_say(&fixture->lag, fixture->publisher, news, "tcp://n1:7", nr_lost);
-	assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, false), 0);
+	assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, NULL, false), 0);
 	return news;
 }
 
@@ -247,13 +247,44 @@ static void the_last_ledger_waits_for_nothing_and_none_follows_it(void **state)
 	step(fixture, S, 0);
 	assert_int_equal(publisher_last_seq(fixture->publisher), 1);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, true), 0);
+		assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, NULL, true),
+				 0);
 	assert_int_equal(publisher_last_seq(fixture->publisher), 2);
 	assert_int_equal(await(fixture, MESSAGE_LEDGER)->ledger.entries[0].ns, 5 * S);
 	step(fixture, S, 0);
 	acknowledge(fixture);
 	step(fixture, S, 0);
 	assert_int_equal(publisher_last_seq(fixture->publisher), 2);
+}
+
+static void the_cost_is_told_every_ten_seconds_and_at_the_end(void **state)
+{
+	struct publisher_cost cost = {.cpu_ns = 3, .peak_bytes = 4096, .run_ns = S};
+	struct fixture *fixture = *state;
+
+	be_welcome(fixture);
+	step(fixture, 0, 0);
+	assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, &cost, false), 0);
+	assert_int_equal(publisher_last_seq(fixture->publisher), 0);
+	cost.run_ns = PUBLISHER_COST_NS;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			publisher_lag_tell(&fixture->lag, fixture->publisher, &cost, false), 0);
+	assert_int_equal(publisher_last_seq(fixture->publisher), 1);
+	cost.run_ns++;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(publisher_lag_tell(&fixture->lag, fixture->publisher, &cost, true),
+				 0);
+	assert_int_equal(publisher_last_seq(fixture->publisher), 2);
+
+	const struct message_ledger *ledger = &await(fixture, MESSAGE_LEDGER)->ledger;
+	assert_int_equal(ledger->nr_entries, 2);
+	assert_int_equal(ledger->entries[0].reason, LEDGER_METER_AGENT);
+	assert_int_equal(ledger->entries[0].count, 4096);
+	assert_int_equal(ledger->entries[0].ns, 3);
+	assert_int_equal(ledger->entries[1].reason, LEDGER_METER_AGENT_RUN);
+	assert_int_equal(ledger->entries[1].count, 1);
+	assert_int_equal(ledger->entries[1].ns, PUBLISHER_COST_NS);
 }
 
 int main(void)
@@ -265,6 +296,7 @@ int main(void)
 		TEST(a_full_window_and_losses_are_named),
 		TEST(an_agent_that_stood_still_blames_no_aggregator),
 		TEST(the_time_before_the_first_welcome_does_not_count),
+		TEST(the_cost_is_told_every_ten_seconds_and_at_the_end),
 		TEST(the_last_ledger_waits_for_nothing_and_none_follows_it),
 	};
 
