@@ -286,8 +286,9 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
 /* Copies the ledger's nonzero entries. They include LEDGER_LAUNCHES, LEDGER_LAUNCH_RING_FULL and the meters from the
- * lanes, and the records that record_ring_resume() found gone. Returns their number, at most max; (RECORD_DEVICES_MAX + 1) *
- * LEDGER_REASONS always suffices. -EPROTO: a counter cannot be read, or is higher than any guest can have counted. */
+ * lanes, and the records that record_ring_resume() found gone. Returns their number, at most max;
+ * (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. -EPROTO: a counter cannot be read, or is higher than any
+ * guest can have counted. */
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
 
 /* ---- from one agent to the next
