@@ -89,6 +89,9 @@ static void take_events(struct aggregator_view *view, const struct message_event
 
 static void take_ledger(struct aggregator_view *view, const struct message_ledger *ledger)
 {
+	if (ledger->process_id == 0)
+		return; /* the agent's own, with its cost */
+
 	struct aggregator_view_process *own = aggregator_view_process(view, ledger->process_id);
 
 	assert_int_equal(own->state, PROCESS_RUNNING);
