@@ -27,10 +27,11 @@ static void set_scale(uint64_t now_ns, uint64_t now_cycles)
 				      memory_order_relaxed);
 }
 
-/* A counter that differs between processors may run backwards, and a part may be shorter than its stamps. */
+/* A counter that differs between processors may run backwards or jump, and a part may be shorter than its stamps. Such
+ * differences are 0: no call takes days. */
 static uint64_t to_ns(uint64_t cycles)
 {
-	if ((int64_t)cycles < 0)
+	if (cycles >> 50)
 		return 0;
 	return (uint64_t)((double)cycles * atomic_load_explicit(&scale, memory_order_relaxed));
 }

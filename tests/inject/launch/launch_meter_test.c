@@ -148,7 +148,7 @@ static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(v
 	start(fixture, LAUNCH_METER_PERIOD);
 	_Atomic uint64_t *to = claim(fixture);
 	for (uint32_t i = 0; i < BLOCKS * LAUNCH_METER_PERIOD; i++)
-		metered += make_call(fixture, &meter, to, i < LAUNCH_METER_PERIOD ? 1ull << 54 : 0);
+		metered += make_call(fixture, &meter, to, i < LAUNCH_METER_PERIOD ? 1ull << 48 : 0);
 	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count,
 			 metered - entry(fixture, LEDGER_METER_ENTRY).count);
 	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, LAUNCH_METER_PERIOD / 2 + 1);
@@ -225,7 +225,7 @@ static void new_stacks_are_counted_on_calls_that_are_not_metered(void **state)
 	_Atomic uint64_t *to = claim(fixture);
 	make_call(fixture, &meter, to, 0);
 	for (uint32_t i = 0; i < 5; i++)
-		launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 54), 1);
+		launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 48), 1);
 	launch_meter_add_stack(&meter, launch_meter_cycles(), 0);
 	assert_int_equal(entry(fixture, LEDGER_METER_STACKS).count, 5);
 	assert_true(entry(fixture, LEDGER_METER_STACKS).ns > 0);
@@ -240,13 +240,27 @@ static void a_new_stack_is_no_part_of_its_call(void **state)
 	start(fixture, 1);
 	_Atomic uint64_t *to = claim(fixture);
 	enter(fixture, &meter, to);
-	meter.stamp -= 1ull << 54;
-	launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 54), 1);
+	meter.stamp -= 1ull << 48;
+	launch_meter_add_stack(&meter, launch_meter_cycles() - (1ull << 48), 1);
 	launch_meter_pause(&meter);
 	launch_meter_end(&meter);
 	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, 0);
 	assert_int_equal(entry(fixture, LEDGER_METER).count, 1);
 	assert_true(entry(fixture, LEDGER_METER_STACKS).ns > LAUNCH_METER_OUTLIER_NS);
+}
+
+static void a_counter_that_jumps_adds_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, 1);
+	_Atomic uint64_t *to = claim(fixture);
+	make_call(fixture, &meter, to, 1ull << 60);
+	make_call(fixture, &meter, to, 0 - (1ull << 40));
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, 0);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 2);
+	assert_int_equal(entry(fixture, LEDGER_METER).ns, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -263,6 +277,7 @@ int main(void)
 		TEST(a_call_without_exit_is_metered_up_to_its_end),
 		TEST(new_stacks_are_counted_on_calls_that_are_not_metered),
 		TEST(a_new_stack_is_no_part_of_its_call),
+		TEST(a_counter_that_jumps_adds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
