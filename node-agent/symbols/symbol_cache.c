@@ -1,21 +1,17 @@
 #include "symbol_cache.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbol_table.h"
 
 #include "base/checksum.h"
+#include "node-agent/files/cache_directory.h"
 #include "proto/batch/message.h"
 
 #define MAGIC         0x316d797367666cull /* "lfgsym1" in memory */
@@ -100,59 +96,6 @@ static bool file_name(char name[static NAME_SIZE], uid_t owner, const uint8_t *b
 	return true;
 }
 
-/* Opens the directory if it is ours and no other user can write to it. */
-static int open_directory(const char *path)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) || status.st_uid != geteuid() || (status.st_mode & 022)) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
-static int make_directory(const char *path)
-{
-	char part[PATH_MAX];
-	size_t size = strlen(path);
-
-	if (size == 0 || size >= sizeof(part))
-		return -ENAMETOOLONG;
-	memcpy(part, path, size + 1);
-	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return mkdir(part, 0700) && errno != EEXIST ? -errno : 0;
-}
-
-/* ---- loading ----------------------------------------------------------------------------------- */
-
-static int read_file(int fd, size_t size, char **data)
-{
-	size_t have = 0;
-
-	*data = malloc(size);
-	if (!*data)
-		return -ENOMEM;
-	while (have < size) {
-		ssize_t got = read(fd, *data + have, size - have);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EBADMSG;
-		have += (size_t)got;
-	}
-	return 0;
-}
-
 static bool is_believable(const struct header *header, size_t size, uid_t owner,
 			  const uint8_t *build_id, uint32_t build_id_size)
 {
@@ -192,135 +135,22 @@ static int restore(char *data, size_t size, uid_t owner, const uint8_t *build_id
 int symbol_cache_load(struct symbol_cache *cache, uid_t owner, const uint8_t *build_id,
 		      uint32_t build_id_size, struct symbol_table **table)
 {
-	char name[NAME_SIZE], *data = NULL;
-	struct stat status;
+	char name[NAME_SIZE], *data;
+	size_t size;
 
 	*table = NULL;
 	if (!file_name(name, owner, build_id, build_id_size))
 		return -ENOENT;
-	int directory = open_directory(cache->directory);
+	int directory = cache_directory_open(cache->directory);
 	if (directory < 0)
 		return directory;
-	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int r = fd < 0 ? -errno : 0;
+	int r = cache_directory_read(directory, name, sizeof(struct header), FILE_SIZE_MAX, &data,
+				     &size);
+	if (r == 0)
+		r = restore(data, size, owner, build_id, build_id_size, table);
+	if (r == 0)
+		cache_directory_use(directory, name);
 	close(directory);
-	if (r)
-		return r;
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode) ||
-	    status.st_size < (off_t)sizeof(struct header) || status.st_size > (off_t)FILE_SIZE_MAX)
-		r = -EBADMSG;
-	if (r == 0)
-		r = read_file(fd, (size_t)status.st_size, &data);
-	if (r == 0) {
-		r = restore(data, (size_t)status.st_size, owner, build_id, build_id_size, table);
-		data = NULL;
-	}
-	if (r == 0)
-		futimens(fd, NULL); /* marks the file as used: the oldest files are deleted first */
-	free(data);
-	close(fd);
-	return r;
-}
-
-/* ---- storing ----------------------------------------------------------------------------------- */
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *bytes = data;
-
-	while (size > 0) {
-		ssize_t put = write(fd, bytes, size);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		bytes += put;
-		size -= (size_t)put;
-	}
-	return 0;
-}
-
-static bool is_ours(const char *name)
-{
-	size_t size = strlen(name);
-
-	return size > strlen(SUFFIX) && strcmp(name + size - strlen(SUFFIX), SUFFIX) == 0;
-}
-
-struct survey {
-	uint64_t bytes;
-	uint32_t nr_files;
-	char oldest[NAME_MAX + 1];
-};
-
-static int survey(int directory, struct survey *result)
-{
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	struct timespec oldest = {0};
-	const struct dirent *entry;
-
-	memset(result, 0, sizeof(*result));
-	if (!stream) {
-		int r = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	while ((entry = readdir(stream))) {
-		struct stat status;
-
-		if (!is_ours(entry->d_name) ||
-		    fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(status.st_mode))
-			continue;
-		result->bytes += (uint64_t)status.st_size;
-		if (result->nr_files++ == 0 || status.st_mtim.tv_sec < oldest.tv_sec ||
-		    (status.st_mtim.tv_sec == oldest.tv_sec &&
-		     status.st_mtim.tv_nsec < oldest.tv_nsec)) {
-			oldest = status.st_mtim;
-			snprintf(result->oldest, sizeof(result->oldest), "%s", entry->d_name);
-		}
-	}
-	closedir(stream);
-	return 0;
-}
-
-/* Each stored file costs one survey. Files are few, since each holds thousands of symbols. */
-static void drop_oldest(const struct symbol_cache *cache, int directory)
-{
-	struct survey found;
-
-	while (survey(directory, &found) == 0 && found.bytes > cache->max_bytes &&
-	       found.nr_files > 1)
-		if (unlinkat(directory, found.oldest, 0))
-			return;
-}
-
-static int write_file(int directory, const char *name, const struct header *header,
-		      const struct symbol_table_content *content)
-{
-	char temporary[NAME_SIZE + 32];
-
-	/* A file without the suffix is neither loaded nor counted. The thread's number makes the name unique. */
-	snprintf(temporary, sizeof(temporary), "%s.%ld", name, syscall(SYS_gettid));
-	unlinkat(directory, temporary, 0);
-	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	int r = write_all(fd, header, sizeof(*header));
-	if (r == 0)
-		r = write_all(fd, content->symbols, content->count * sizeof(*content->symbols));
-	if (r == 0)
-		r = write_all(fd, content->names, content->names_size);
-	if (close(fd) && r == 0)
-		r = -errno;
-	if (r == 0 && renameat(directory, temporary, directory, name))
-		r = -errno;
-	if (r)
-		unlinkat(directory, temporary, 0);
 	return r;
 }
 
@@ -342,15 +172,20 @@ int symbol_cache_store(struct symbol_cache *cache, uid_t owner, const uint8_t *b
 	header.nr_symbols = content.count;
 	header.names_size = content.names_size;
 	header.checksum = checksum_of(&header, &content);
-	int r = make_directory(cache->directory);
+	const struct cache_part parts[] = {
+		{&header, sizeof(header)},
+		{content.symbols, content.count * sizeof(*content.symbols)},
+		{content.names, content.names_size},
+	};
+	int r = cache_directory_make(cache->directory);
 	if (r)
 		return r;
-	int directory = open_directory(cache->directory);
+	int directory = cache_directory_open(cache->directory);
 	if (directory < 0)
 		return directory;
-	r = write_file(directory, name, &header, &content);
+	r = cache_directory_write(directory, name, parts, sizeof(parts) / sizeof(parts[0]));
 	if (r == 0)
-		drop_oldest(cache, directory);
+		cache_directory_trim(directory, SUFFIX, cache->max_bytes);
 	close(directory);
 	return r;
 }
