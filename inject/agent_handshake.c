@@ -209,10 +209,27 @@ static void send_absence(int fd, const struct guest_hello *hello, int error)
 		(void)recv(fd, &absence, sizeof(absence), 0);
 }
 
-static int receive_welcome(int fd, struct guest_welcome *welcome)
+/* *tables_fd: a descriptor that came with the welcome; -1: none. The caller owns it. */
+static int receive_welcome(int fd, struct guest_welcome *welcome, int *tables_fd)
 {
-	ssize_t size = recv(fd, welcome, sizeof(*welcome), 0);
+	struct iovec data = {.iov_base = welcome, .iov_len = sizeof(*welcome)};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	/* By number, as in table_arena.c. */
+	ssize_t size = syscall(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *rights = size < 0 ? NULL : CMSG_FIRSTHDR(&message);
 
+	*tables_fd = -1;
+	if (rights && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(tables_fd, CMSG_DATA(rights), sizeof(int));
 	if (size < 0)
 		return -errno;
 	if (size == 0)
@@ -240,7 +257,7 @@ static int exchange(int fd, struct agent_link *link, int ring_fd, struct guest_w
 	link->agent_pid =
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &size) == 0 ? agent.pid : 0;
 	if (error == 0)
-		error = receive_welcome(fd, welcome);
+		error = receive_welcome(fd, welcome, &link->tables_fd);
 	if (error == 0) {
 		link->answered = true;
 		link->wanted = welcome->flags & HANDSHAKE_KEEP_RING;
@@ -278,6 +295,13 @@ static void keep(struct agent_link *link, int ring_fd)
 	}
 }
 
+void agent_handshake_close_tables(struct agent_link *link)
+{
+	if (link->tables_fd >= 0)
+		close(link->tables_fd);
+	link->tables_fd = -1;
+}
+
 int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		    struct agent_link *link, struct record_ring **ring, uint16_t *window)
 {
@@ -287,7 +311,7 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	*ring = NULL;
 	*window = 0;
 	memset(link, 0, sizeof(*link));
-	link->ring_fd = -1;
+	link->ring_fd = link->tables_fd = -1;
 	if (fd < 0 && !is_unsure(fd) && fd != -ECONNREFUSED)
 		return fd;
 	strcpy(link->path, path); /* it fitted into a socket address, which has the same size */
@@ -311,6 +335,7 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	if (fd >= 0)
 		close(fd);
 	if (error < 0) {
+		agent_handshake_close_tables(link);
 		record_ring_destroy(*ring);
 		*ring = NULL;
 		return error;
@@ -341,6 +366,7 @@ int agent_handshake_again(struct agent_link *link)
 	if (fd < 0)
 		return is_unsure(fd) ? -EAGAIN : fd;
 	error = exchange(fd, link, link->ring_fd, &welcome);
+	agent_handshake_close_tables(link); /* the process has its tables by now */
 	close(fd);
 	if (error == 0 && !link->wanted) {
 		close(link->ring_fd);

@@ -22,13 +22,14 @@ struct agent_link {
 	bool answered;   /* an agent said that it has the memory */
 	pid_t agent_pid; /* of the agent that listened last; 0: not visible from here */
 	int ring_fd;     /* owned; -1: none is kept */
+	int tables_fd; /* owned: the memory of unwind tables that the agent gave (table_arena.h); -1: none */
 	uint64_t device,
 		inode; /* what ring_fd must be: its number may have become another file's */
 };
 
 /* Connects to the agent's socket at `path`, makes a ring of these sizes and hands it over. The caller owns *ring.
- * *window: the first capture window's number. link->ring_fd alone stays open, close-on-exec and with a high number.
- * It does so if the agent asks for it or has not answered, and if there is a number to spare.
+ * *window: the first capture window's number. Besides link->tables_fd, link->ring_fd alone stays open, close-on-exec
+ * and with a high number. It does so if the agent asks for it or has not answered, and if there is a number to spare.
  * An agent may listen and not answer in time, or have no place just now. It may have the ring already or take it
  * later, so that is no error: link->answered is false, the guest records, and agent_handshake_again() asks once more.
  * Returns 0; -ECONNREFUSED, -ENOENT and others of connect(): no agent; -EFBIG, -ENOMEM, -EAGAIN (RLIMIT_MEMLOCK) and
@@ -36,6 +37,9 @@ struct agent_link {
  * error *ring is NULL and *window 0. */
 int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		    struct agent_link *link, struct record_ring **ring, uint16_t *window);
+
+/* Closes link->tables_fd, if it is open. */
+void agent_handshake_close_tables(struct agent_link *link);
 
 /* The inode of this process's pid namespace; 0: not known. */
 uint64_t agent_handshake_pid_namespace(void);

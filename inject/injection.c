@@ -337,6 +337,11 @@ static bool start(const char *socket_path)
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	guest_options_read(&guest.options, &guest.definitions);
 	guest.tables = unwind_tables_create(guest.sizes.table_bytes);
+	/* Shared tables are mapped in addition to those that the sizes allow for. */
+	if (guest.tables && guest.link.tables_fd >= 0 &&
+	    guest.sizes.limit != GUEST_SIZES_ADDRESS_SPACE)
+		unwind_tables_share(guest.tables, guest.link.tables_fd);
+	agent_handshake_close_tables(&guest.link);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
 	if (!guest.tables || !guest.modules) {
 		lacks_memory("unwind tables");

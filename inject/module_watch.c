@@ -10,6 +10,7 @@
 #include "inject/base/definition_writer.h"
 #include "proto/options/cuda_file.h"
 #include "proto/ring/record_ring.h"
+#include "unwind/table_arena.h"
 #include "unwind/unwind_table.h"
 
 struct segment {
@@ -139,6 +140,10 @@ static void add_to_tables(struct module_watch *watch, const struct definition_mo
 		/* This distinguishes builds of a file that have no build id. */
 		segment.identity ^= info->dlpi_phdr[i].p_vaddr << 32 ^ info->dlpi_phdr[i].p_memsz;
 	}
+	const uint64_t layout[] = {module->start - module->bias, module->end - module->start,
+				   segment.eh_frame_hdr - module->bias, segment.eh_frame_hdr_size};
+
+	segment.tag = table_arena_tag(module->build_id, module->build_id_size, layout);
 	if (unwind_tables_add(watch->tables, &segment) < 0)
 		watch->nr_lost++;
 }

@@ -33,10 +33,10 @@ void unwind_notices_write(const struct unwind_tables *tables, struct definition_
 
 	unwind_tables_totals(tables, &totals);
 	definition_writer_notice(definitions, NOTICE_UNWIND_TABLES, (int32_t)totals.failed,
-				 "unwind tables: %u of %u files, %" PRIu64 " rows, %" PRIu64
-				 " KiB, %" PRIu64 " ms",
-				 totals.built, totals.modules, totals.rows, totals.bytes >> 10,
-				 totals.build_ns / 1000000);
+				 "unwind tables: %u of %u files (%u shared), %" PRIu64
+				 " rows, %" PRIu64 " KiB, %" PRIu64 " ms",
+				 totals.built, totals.modules, totals.shared, totals.rows,
+				 totals.bytes >> 10, totals.build_ns / 1000000);
 	for (uint32_t i = 0; unwind_tables_stops(tables, i, &file.start, &file.stops); i++)
 		rank(files, file);
 	for (uint32_t i = 0; i < FILES_MAX && files[i].stops; i++) {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define PAGE_BYTES  4096u
 #define FIRST_BYTES 65536u
 
 void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max)
@@ -52,19 +51,4 @@ void unwind_rows_put(struct unwind_rows *rows, uint32_t pc, uint32_t rule)
 		rows->error = grow(rows);
 	if (rows->error == 0)
 		rows->rows[rows->nr++] = (struct unwind_row){.pc = pc, .rule = rule};
-}
-
-uint64_t unwind_rows_trim(struct unwind_rows *rows)
-{
-	size_t bytes = rows->room * sizeof(struct unwind_row);
-	size_t kept =
-		(rows->nr * sizeof(struct unwind_row) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-
-	if (kept == 0) {
-		unwind_rows_fini(rows);
-		return 0;
-	}
-	if (kept < bytes && mremap(rows->rows, bytes, kept, 0) != MAP_FAILED)
-		rows->room = kept / sizeof(struct unwind_row);
-	return rows->room * sizeof(struct unwind_row);
 }

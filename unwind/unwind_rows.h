@@ -22,7 +22,4 @@ void unwind_rows_fini(struct unwind_rows *rows);
 /* Says that `rule` holds from pc on. pc must not fall from call to call. At the same pc the later rule wins. */
 void unwind_rows_put(struct unwind_rows *rows, uint32_t pc, uint32_t rule);
 
-/* Unmaps the room that is not used. Returns the bytes that stay mapped. */
-uint64_t unwind_rows_trim(struct unwind_rows *rows);
-
 #endif

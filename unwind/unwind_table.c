@@ -8,6 +8,8 @@
 #include "eh_frame.h"
 #include "loaded_object.h"
 #include "segment_map.h"
+#include "table_arena.h"
+#include "unwind_pack.h"
 #include "unwind_row.h"
 #include "unwind_rows.h"
 
@@ -19,9 +21,9 @@ struct table {
 	/* Two segments with these values are the same. */
 	uint64_t identity, size, hdr_offset, hdr_size;
 
-	struct unwind_rows rows;
-	uint64_t bytes;
-	int error; /* why there are no rows */
+	struct unwind_pack pack;
+	bool shared; /* the pack lies in the arena */
+	int error;   /* why there are no rows */
 };
 
 struct slot {
@@ -35,6 +37,7 @@ struct slot {
 	uint32_t read_failures;
 	uint32_t round; /* the round in which it was tried */
 	bool entered;
+	bool busy; /* another process builds its table */
 };
 
 struct unwind_tables {
@@ -45,6 +48,7 @@ struct unwind_tables {
 	atomic_uint missed_epoch;
 	uint32_t nr_slots, nr_tables;
 	uint32_t round; /* of builds */
+	struct table_arena arena;
 	struct segment_map map;
 	struct slot slots[UNWIND_MODULES_MAX];
 	struct table tables[UNWIND_MODULES_MAX];
@@ -69,8 +73,15 @@ void unwind_tables_destroy(struct unwind_tables *tables)
 	if (!tables)
 		return;
 	for (uint32_t i = 0; i < tables->nr_tables; i++)
-		unwind_rows_fini(&tables->tables[i].rows);
+		if (!tables->tables[i].shared)
+			unwind_pack_fini(&tables->tables[i].pack);
+	table_arena_unmap(&tables->arena);
 	munmap(tables, sizeof(*tables));
+}
+
+int unwind_tables_share(struct unwind_tables *tables, int fd)
+{
+	return table_arena_map(fd, &tables->arena);
 }
 
 void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void))
@@ -153,6 +164,7 @@ int unwind_tables_add(struct unwind_tables *tables, const struct unwind_module *
 	if (slot) {
 		slot->module = *module;
 		slot->read_failures = 0;
+		slot->busy = false;
 		slot->entered = true;
 		atomic_store_explicit(&slot->eh_frame_hdr, module->eh_frame_hdr,
 				      memory_order_relaxed);
@@ -189,53 +201,80 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Returns whether the table is to be kept. It is not if the file went away while it was read. */
-static bool compile(struct unwind_tables *tables, struct slot *slot, struct table *table)
+/* Compiles and packs the file's rows. Returns 0 or an error of eh_frame_compile() or unwind_pack_make(). */
+static int compile(const struct unwind_tables *tables, const struct unwind_module *module,
+		   struct unwind_pack *pack)
 {
-	const struct unwind_module *module = &slot->module;
+	/* Shared tables may have taken more than there was. */
+	uint64_t left = tables->bytes < tables->bytes_max ? tables->bytes_max - tables->bytes : 0;
+	struct unwind_rows rows;
+	int error;
+
+	if (!module->eh_frame_hdr)
+		return -ENOENT;
+	unwind_rows_init(&rows, left);
+	error = eh_frame_compile(&module->image, module->eh_frame_hdr, module->eh_frame_hdr_size,
+				 module->start, module->end, &rows);
+	if (error == 0)
+		error = unwind_pack_make(&rows, module->tag, pack);
+	if (unwind_pack_memory(pack) > left) {
+		unwind_pack_fini(pack);
+		error = -ENOSPC;
+	}
+	unwind_rows_fini(&rows);
+	return error;
+}
+
+/* Returns whether the table is to be kept. It is not if the file went away while it was read. */
+static bool make(struct unwind_tables *tables, struct slot *slot, struct table *table,
+		 const struct table_arena_claim *claim)
+{
 	bool verifiable = atomic_load_explicit(&slot->verifiable, memory_order_relaxed);
 
-	*table = (struct table){
-		.identity = module->identity,
-		.size = module->end - module->start,
-		.hdr_offset = module->eh_frame_hdr - module->start,
-		.hdr_size = module->eh_frame_hdr_size,
-		.error = -ENOENT,
-	};
-	unwind_rows_init(&table->rows, tables->bytes_max - tables->bytes);
-	if (module->eh_frame_hdr)
-		table->error = eh_frame_compile(&module->image, module->eh_frame_hdr,
-						module->eh_frame_hdr_size, module->start,
-						module->end, &table->rows);
-	if (table->error == 0)
-		table->bytes = unwind_rows_trim(&table->rows);
-	if (table->bytes > tables->bytes_max - tables->bytes)
-		table->error = -ENOSPC;
-	if ((verifiable && !is_loaded(module)) ||
+	table->error = compile(tables, &slot->module, &table->pack);
+	if ((verifiable && !is_loaded(&slot->module)) ||
 	    (table->error == -EFAULT && ++slot->read_failures < READ_FAILURES_MAX)) {
-		unwind_rows_fini(&table->rows);
+		unwind_pack_fini(&table->pack);
+		table_arena_give_up(claim);
 		return false;
 	}
-	if (table->error) {
-		unwind_rows_fini(&table->rows);
-		table->bytes = 0;
-	}
+	if (table->error)
+		table_arena_give_up(claim);
+	else if (claim->entry)
+		table->shared =
+			table_arena_enter(&tables->arena, claim, slot->module.tag, &table->pack);
 	return true;
 }
 
-static bool build(struct unwind_tables *tables, struct slot *slot)
+/* Takes the table from the arena, or makes it. Returns whether there is one now. While another process makes it there is
+ * none, unless the table is wanted at once. */
+static bool build(struct unwind_tables *tables, struct slot *slot, bool at_once)
 {
-	const struct table *same = find_table(tables, &slot->module);
+	const struct unwind_module *module = &slot->module;
+	const struct table *same = find_table(tables, module);
 	struct table *table = &tables->tables[tables->nr_tables];
+	struct table_arena_claim claim;
+	enum table_arena_answer answer;
 
 	if (same) {
 		atomic_store_explicit(&slot->table, same, memory_order_release);
 		return false;
 	}
-	if (tables->nr_tables == UNWIND_MODULES_MAX || !compile(tables, slot, table))
+	if (tables->nr_tables == UNWIND_MODULES_MAX)
+		return false;
+	*table = (struct table){
+		.identity = module->identity,
+		.size = module->end - module->start,
+		.hdr_offset = module->eh_frame_hdr - module->start,
+		.hdr_size = module->eh_frame_hdr_size,
+	};
+	answer = table_arena_find(&tables->arena, module->tag, &table->pack, &claim);
+	table->shared = answer == TABLE_ARENA_HAS;
+	slot->busy = answer == TABLE_ARENA_BUSY && !at_once;
+	if (slot->busy || (!table->shared && !make(tables, slot, table, &claim)))
 		return false;
 	tables->nr_tables++;
-	tables->bytes += table->bytes;
+	tables->bytes += unwind_pack_memory(&table->pack);
 	atomic_store_explicit(&slot->table, table, memory_order_release);
 	return table->error == 0;
 }
@@ -254,9 +293,10 @@ static uint32_t build_wanted(struct unwind_tables *tables)
 	for (uint32_t i = 0; i < tables->nr_slots; i++) {
 		struct slot *slot = &tables->slots[i];
 
-		if (atomic_exchange_explicit(&slot->wanted, false, memory_order_seq_cst) &&
-		    is_to_be_built(slot))
-			nr += build(tables, slot);
+		bool wanted = atomic_exchange_explicit(&slot->wanted, false, memory_order_seq_cst);
+
+		if ((wanted || slot->busy) && is_to_be_built(slot))
+			nr += build(tables, slot, wanted);
 	}
 	return nr;
 }
@@ -290,7 +330,7 @@ uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
 
 	tables->round++;
 	while (cpu_ns() - begin_ns < budget_ns && (slot = next_to_build(tables, largest))) {
-		nr += build(tables, slot);
+		nr += build(tables, slot, false);
 		/* Building may take long, so tables that are wanted in the meantime go before the rest. */
 		if (atomic_load_explicit(&tables->woken, memory_order_relaxed))
 			nr += build_wanted(tables);
@@ -320,8 +360,9 @@ void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_tota
 	for (uint32_t i = 0; i < tables->nr_tables; i++) {
 		const struct table *table = &tables->tables[i];
 
-		totals->rows += table->rows.nr;
+		totals->rows += table->pack.nr_rows;
 		totals->built += table->error == 0;
+		totals->shared += table->shared;
 		totals->over_budget += table->error == -ENOSPC;
 		totals->failed += table->error != 0 && table->error != -ENOSPC;
 	}
@@ -408,27 +449,6 @@ static bool is_known(const struct unwind_tables *tables, const struct loaded_obj
 				    memory_order_relaxed) == object->eh_frame_hdr;
 }
 
-/* Returns the rule of the last row that begins at or below pc. */
-static uint32_t rule_at(const struct table *table, uint32_t pc)
-{
-	const struct unwind_row *rows = table->rows.rows;
-	size_t low = 0, high = table->rows.nr;
-
-	if (high == 0)
-		return unwind_rule_special(UNWIND_UNSUPPORTED);
-	if (pc < rows[0].pc)
-		return unwind_rule_special(UNWIND_GAP);
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].pc <= pc)
-			low = middle;
-		else
-			high = middle;
-	}
-	return rows[low].rule;
-}
-
 enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t address, uint32_t *rule)
 {
 	struct loaded_object object;
@@ -455,6 +475,6 @@ enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t addr
 	if (address - segment.start > UINT32_MAX)
 		*rule = unwind_rule_special(UNWIND_UNSUPPORTED);
 	else
-		*rule = rule_at(table, (uint32_t)(address - segment.start));
+		*rule = unwind_pack_find(&table->pack, (uint32_t)(address - segment.start));
 	return UNWIND_FOUND;
 }

@@ -18,16 +18,22 @@ struct unwind_tables;
 struct unwind_module {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t identity;   /* of the file's content: equal for the same file at another address */
+	uint64_t tag; /* of its table (table_arena.h), for other processes; 0: it is not shared */
 	uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME; 0: none */
 	uint64_t eh_frame_hdr_size;
 	struct eh_frame_image image; /* of the whole file */
 	uint32_t flags;              /* enum definition_module_flags */
 };
 
-/* bytes_max: of all rows together. Memory comes from mmap(), not malloc(). The caller owns the tables. NULL: out of
+/* bytes_max: of all tables together, and of the rows of the file that is being built. Memory comes from mmap(), not malloc(). The caller owns the tables. NULL: out of
  * memory. unwind_tables_destroy() accepts NULL; no walk may be under way. */
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max);
 void unwind_tables_destroy(struct unwind_tables *tables);
+
+/* Takes tables from the arena that this descriptor is (table_arena.h), and enters there those that it builds. The caller
+ * keeps the descriptor. Once, and before anything is built. Returns 0, or an error of table_arena_map(): tables are then
+ * built for this process alone. */
+int unwind_tables_share(struct unwind_tables *tables, int fd);
 
 /* Enters a segment in place of those that overlap it. Does nothing if the segment is there already. Its table is built
  * later, unless there is a table of the same identity. Returns 0; -EINVAL: the segment is empty; -ENOSPC. */
@@ -42,7 +48,8 @@ void unwind_tables_retire(struct unwind_tables *tables, uint64_t start);
 /* Builds the tables that walks have wanted since the last call. Then builds others, until the calling thread has used
  * budget_ns of CPU time here: small files first, as many as the budget allows. If all are to be built, the largest go
  * first: a table that a walk wants meanwhile goes before the rest, and waits for one file at most. A file's memory is
- * copied in a way that cannot fault if the file is unloaded. Returns the number of tables built. */
+ * copied in a way that cannot fault if the file is unloaded. A table that another process is building is left for a later
+ * call, unless a walk wants it. Returns the number of tables that are there now and were not before. */
 uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns);
 
 /* A walk calls `wake` when it is the first since the last build that wants a table. It also does when it meets a file
@@ -53,6 +60,7 @@ void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void));
 struct unwind_totals {
 	uint32_t modules;     /* entered now */
 	uint32_t built;       /* tables, those of files that are gone too */
+	uint32_t shared;      /* those of them that lie in the arena */
 	uint32_t failed;      /* no .eh_frame, or one that makes no sense */
 	uint32_t over_budget; /* no room below bytes_max: not among failed */
 	uint64_t rows, bytes;
