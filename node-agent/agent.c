@@ -34,12 +34,14 @@
 #include "node-agent/publish/batch_builder.h"
 #include "node-agent/publish/publisher.h"
 #include "node-agent/symbols/symbolizer.h"
+#include "node-agent/tables/table_keeper.h"
 #include "node-agent/watch/bpf_source.h"
 
 #define NS_PER_MS          1000000ull
 #define WINDOW_BYTES       (64ull << 20)
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
+#define TABLES_WAIT_MS     2000u
 #define LINKS_WAIT_MS      2000u
 #define CLOCK_MS           30000u
 #define PING_MS            500u /* by them rank 0 knows that ranks run (job_keeper.h) */
@@ -203,13 +205,18 @@ struct start {
 	char **error;
 };
 
-/* Starts the parts that have threads: ZeroMQ and the symbolizer. */
+/* Starts the parts that have threads: ZeroMQ, the symbolizer and the keeper of unwind tables. */
 static int start_threads(void *context)
 {
 	const struct start *start = context;
 	int r = start_publisher(start->agent, start->options, start->error);
 
-	return r ? r : start_symbolizer(start->agent, start->options);
+	if (r == 0)
+		r = start_symbolizer(start->agent, start->options);
+	if (r)
+		return r;
+	start->agent->tables = table_keeper_start(start->options->symbol_cache);
+	return start->agent->tables ? 0 : -ENOMEM;
 }
 
 static int start_bpf(struct agent *agent, const struct agent_options *options)
@@ -342,6 +349,7 @@ void agent_destroy(struct agent *agent)
 	fair_shares_forget(&agent->process_ids);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
+	table_keeper_stop(agent->tables, TABLES_WAIT_MS);
 	link_reader_destroy(agent->links, LINKS_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);

@@ -31,12 +31,14 @@ struct agent_options {
 	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
 	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
 	const char *devices_path; /* NULL: hwloc */
-	const char *symbol_cache; /* the directory of symbol tables (symbol_cache.h); NULL: none */
-	uint64_t window_bytes;    /* of unacknowledged frames kept in memory; 0: 64 MiB */
+	const char *
+		symbol_cache; /* the directory of symbol tables and unwind tables (symbol_cache.h, table_cache.h); NULL: none */
+	uint64_t window_bytes;      /* of unacknowledged frames kept in memory; 0: 64 MiB */
 	uint32_t drain_interval_ms; /* between passes over busy rings; 0: 10 */
-	uint32_t give_up_ms; /* after agent_stop(), waits so long for the last acknowledgement; 0: 10,000 */
-	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
-	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
+	uint32_t
+		give_up_ms; /* after agent_stop(), waits so long for the last acknowledgement; 0: 10,000 */
+	bool inlines;  /* names hold source lines and inlined functions (symbolizer.h) */
+	bool any_user; /* take guests of other users than our own and root (a site's agent) */
 	/* no line on stderr when the aggregator cannot be reached or refuses our keys: the caller reads that from the
 	 * status and says it */
 	bool leaves_words;

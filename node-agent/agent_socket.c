@@ -18,6 +18,7 @@
 #include "node-agent/guests/process_table.h"
 #include "node-agent/guests/ring_ownership.h"
 #include "node-agent/publish/publisher.h"
+#include "node-agent/tables/table_keeper.h"
 #include "node-agent/watch/bpf_source.h"
 
 #define FULL_INTERVAL_NS 10000000000ull
@@ -140,6 +141,13 @@ static const void *on_control(void *context, uid_t uid, const struct control_req
 	return &agent->control->reply;
 }
 
+static int on_tables(void *context, uid_t uid)
+{
+	const struct agent *agent = context;
+
+	return table_keeper_memory(agent->tables, uid);
+}
+
 /* Without register and offers, the profile lacks processes that came and went while agents were killed. */
 static void open_register(struct agent *agent, const char *path, bool any_user)
 {
@@ -162,6 +170,7 @@ int agent_socket_open(struct agent *agent, const char *path, bool any_user, char
 	if (agent->predecessors)
 		open_register(agent, path, any_user);
 	guest_listener_on_control(agent->socket.listener, on_control);
+	guest_listener_on_tables(agent->socket.listener, on_tables);
 	guest_listener_on_absence(agent->socket.listener, agent_absence_heard);
 	return 0;
 }

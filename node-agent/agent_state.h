@@ -30,6 +30,7 @@ struct publisher;
 struct refused_guests;
 struct run_table;
 struct symbolizer;
+struct table_keeper;
 struct user_shares;
 
 struct agent_endpoint {
@@ -114,6 +115,7 @@ struct agent {
 	struct publisher_lag lag;
 	struct batch_builder *builder;
 	struct symbolizer *symbolizer;
+	struct table_keeper *tables;
 	struct frame_names names;
 	struct bpf_source *bpf;     /* NULL: host threads are not recorded */
 	struct probe_source *probe; /* NULL: guests walk their stacks themselves */

@@ -1,7 +1,7 @@
 /* How a guest offers its ring to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket. Then both sides
  * close the socket.
  *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
- *	agent -> guest: struct guest_welcome
+ *	agent -> guest: struct guest_welcome; with HANDSHAKE_OK there may be a memfd (unwind/table_arena.h) as SCM_RIGHTS
  *
  * Normally the guest closes the memfd, because an application may close or reuse every descriptor that it finds. In
  * three cases the guest keeps the memfd, at a high number, and offers the ring again:
@@ -33,9 +33,10 @@
 struct guest_hello {
 	uint32_t magic, version;
 	uint32_t pid; /* as the guest sees itself */
-	uint32_t run; /* number of the `flamegrid run --agent` that started it, HANDSHAKE_RUN_ENV; 0: none */
-	uint64_t start_ticks;                      /* field 22 of /proc/self/stat: exec keeps it */
-	uint64_t pid_namespace;                    /* inode of /proc/self/ns/pid, 0: not known */
+	uint32_t
+		run; /* number of the `flamegrid run --agent` that started it, HANDSHAKE_RUN_ENV; 0: none */
+	uint64_t start_ticks;   /* field 22 of /proc/self/stat: exec keeps it */
+	uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0: not known */
 	/* random, because exec keeps pid and start time; the next agent gets the same */
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
@@ -47,8 +48,8 @@ struct guest_absence {
 	uint32_t error;          /* errno of what failed */
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
-	uint32_t run;      /* as in struct guest_hello */
-	uint32_t reserved; /* 0 */
+	uint32_t run;                /* as in struct guest_hello */
+	uint32_t reserved;           /* 0 */
 	uint64_t file_limit_bytes;   /* RLIMIT_FSIZE; UINT64_MAX: none */
 	uint64_t memory_limit_bytes; /* RLIMIT_AS; UINT64_MAX: none */
 };

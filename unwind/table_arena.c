@@ -123,11 +123,10 @@ enum table_arena_answer table_arena_find(const struct table_arena *arena, uint64
 }
 
 bool table_arena_enter(const struct table_arena *arena, const struct table_arena_claim *claim,
-		       uint64_t tag, struct unwind_pack *pack)
+		       uint64_t tag, const struct unwind_pack *pack, struct unwind_pack *entered)
 {
 	uint64_t nr = (pack->bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 	uint64_t first = atomic_load(&arena->index->nr_pages), place = claim->place;
-	struct unwind_pack entered;
 
 	if (first < NR_PAGES && nr <= NR_PAGES - first)
 		first = atomic_fetch_add(&arena->index->nr_pages, nr);
@@ -135,15 +134,13 @@ bool table_arena_enter(const struct table_arena *arena, const struct table_arena
 	    protect(page_at(arena, first), nr * PAGE_BYTES, PROT_READ | PROT_WRITE) == 0) {
 		memcpy(page_at(arena, first), pack->data, pack->bytes);
 		protect(page_at(arena, first), nr * PAGE_BYTES, PROT_READ);
-		if (open_place(arena, first << FIRST_SHIFT | nr << 1, tag, &entered) &&
+		if (open_place(arena, first << FIRST_SHIFT | nr << 1, tag, entered) &&
 		    atomic_compare_exchange_strong(&claim->entry->place, &place,
-						   first << FIRST_SHIFT | nr << 1)) {
-			unwind_pack_fini(pack);
-			*pack = entered;
+						   first << FIRST_SHIFT | nr << 1))
 			return true;
-		}
 	}
 	table_arena_give_up(claim);
+	*entered = (struct unwind_pack){0};
 	return false;
 }
 

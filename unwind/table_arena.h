@@ -56,10 +56,10 @@ struct table_arena_claim {
 enum table_arena_answer table_arena_find(const struct table_arena *arena, uint64_t tag,
 					 struct unwind_pack *pack, struct table_arena_claim *claim);
 
-/* Enters a table. *pack then is the shared copy, borrowed as above, and the caller's own is gone. false: there is no
- * room, or another process was faster; *pack is unchanged. */
+/* Enters a copy of a table. *entered is the copy, borrowed as above. false: there is no room, or another process was
+ * faster; the claim is given up, and *entered is zeroed. */
 bool table_arena_enter(const struct table_arena *arena, const struct table_arena_claim *claim,
-		       uint64_t tag, struct unwind_pack *pack);
+		       uint64_t tag, const struct unwind_pack *pack, struct unwind_pack *entered);
 
 /* The table will not come. */
 void table_arena_give_up(const struct table_arena_claim *claim);

@@ -230,6 +230,7 @@ static bool make(struct unwind_tables *tables, struct slot *slot, struct table *
 		 const struct table_arena_claim *claim)
 {
 	bool verifiable = atomic_load_explicit(&slot->verifiable, memory_order_relaxed);
+	struct unwind_pack shared;
 
 	table->error = compile(tables, &slot->module, &table->pack);
 	if ((verifiable && !is_loaded(&slot->module)) ||
@@ -240,9 +241,12 @@ static bool make(struct unwind_tables *tables, struct slot *slot, struct table *
 	}
 	if (table->error)
 		table_arena_give_up(claim);
-	else if (claim->entry)
-		table->shared =
-			table_arena_enter(&tables->arena, claim, slot->module.tag, &table->pack);
+	else if (claim->entry && table_arena_enter(&tables->arena, claim, slot->module.tag,
+						   &table->pack, &shared)) {
+		unwind_pack_fini(&table->pack);
+		table->pack = shared;
+		table->shared = true;
+	}
 	return true;
 }
 

@@ -53,6 +53,7 @@ struct guest_listener {
 	guest_listener_control control;
 	guest_listener_absence absence;
 	guest_listener_settled settled;
+	guest_listener_tables tables;
 	bool paused; /* out of descriptors, or of room to close them; a later step watches again */
 	struct descriptor_closer *closer; /* owns */
 	guest_listener_arrival arrival;
@@ -187,17 +188,41 @@ static void send_answer(const struct peer *peer, const void *answer, size_t size
 	(void)send(peer->source.fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* tables: a descriptor to send along; -1: none. */
+static void send_welcome(const struct peer *peer, const struct guest_welcome *welcome, int tables)
+{
+	struct iovec part = {.iov_base = (void *)(uintptr_t)welcome, .iov_len = sizeof(*welcome)};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.bytes = {0}};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (tables >= 0) {
+		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+						.cmsg_level = SOL_SOCKET,
+						.cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.head), &tables, sizeof(tables));
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+	}
+	(void)sendmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssize_t size, int fd)
 {
 	const struct guest_listener *listener = peer->listener;
 	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
+	int tables = -1;
 
 	welcome.flags = listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
 	welcome.status = decide(peer, hello, size, fd, &welcome.window);
 	if (listener->settled && welcome.status != HANDSHAKE_REFUSED_FULL &&
 	    size >= (ssize_t)sizeof(*hello))
 		listener->settled(listener->context, peer->uid, hello);
-	send_answer(peer, &welcome, sizeof(welcome));
+	if (listener->tables && welcome.status == HANDSHAKE_OK)
+		tables = listener->tables(listener->context, peer->uid);
+	send_welcome(peer, &welcome, tables);
 	return welcome.status == HANDSHAKE_OK;
 }
 
@@ -475,6 +500,11 @@ void guest_listener_on_control(struct guest_listener *listener, guest_listener_c
 void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence)
 {
 	listener->absence = absence;
+}
+
+void guest_listener_on_tables(struct guest_listener *listener, guest_listener_tables tables)
+{
+	listener->tables = tables;
 }
 
 void guest_listener_on_settled(struct guest_listener *listener, guest_listener_settled settled)

@@ -68,6 +68,12 @@ typedef void (*guest_listener_settled)(void *context, uid_t uid, const struct gu
 /* Sets the callback for final answers; the context is guest_listener_create()'s. */
 void guest_listener_on_settled(struct guest_listener *listener, guest_listener_settled settled);
 
+/* Returns a descriptor that guests of this user get with their welcome, borrowed for the call; -1: none. */
+typedef int (*guest_listener_tables)(void *context, uid_t uid);
+
+/* Sets the callback for the memory of unwind tables; the context is guest_listener_create()'s. */
+void guest_listener_on_tables(struct guest_listener *listener, guest_listener_tables tables);
+
 /* Accepts guests of this user, too, and lets all users connect. 0 or -errno. */
 int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 

@@ -1,0 +1,26 @@
+/* Keeps unwind tables on disk, by user, beside the symbol tables. A file is one table. A file that is damaged, or of
+ * another version, name or user, is treated as missing, and is replaced. Any thread calls. Several processes may use
+ * one directory at once. */
+#ifndef TABLE_CACHE_H
+#define TABLE_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TABLE_CACHE_SIZE_MAX (256ull << 20) /* bytes of all files */
+
+struct table_arena;
+
+/* Enters the user's tables into the arena. It claims them first, so that no process builds them meanwhile. Returns the
+ * number of tables; -EPERM: another user can write to the directory; other -errno. */
+int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena);
+
+/* Writes the arena's tables that are not saved yet, and marks them as saved, even if that fails. is_saved: of
+ * TABLE_ARENA_ENTRIES. Each becomes a file of mode 0600, whole or not at all. It copies a table first, because a process
+ * may change it meanwhile, and stores no copy that makes no sense. Then the files that were not used for the longest are
+ * deleted until all have max_bytes. Returns the number of files; -EPERM as above; other -errno. */
+int table_cache_store(const char *directory, uid_t user, const struct table_arena *arena,
+		      bool *is_saved, uint64_t max_bytes);
+
+#endif
