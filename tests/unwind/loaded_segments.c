@@ -3,6 +3,9 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "inject/module_watch.h"
+#include "unwind/table_arena.h"
+
 struct visit {
 	struct unwind_tables *tables;
 	uint64_t address;
@@ -16,6 +19,26 @@ static uint64_t identity_of(const char *path)
 	for (; *path; path++)
 		hash = (hash ^ (unsigned char)*path) * 1099511628211u;
 	return hash;
+}
+
+/* As the guest names tables that processes share. */
+static uint64_t tag_of(const struct dl_phdr_info *info, const struct unwind_module *module)
+{
+	const uint64_t layout[] = {module->start - info->dlpi_addr, module->end - module->start,
+				   module->eh_frame_hdr - info->dlpi_addr,
+				   module->eh_frame_hdr_size};
+	uint8_t build_id[DEFINITION_BUILD_ID_MAX] = {0};
+	uint32_t size = 0;
+
+	for (int i = 0; i < info->dlpi_phnum && size == 0; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_NOTE)
+			size = module_watch_build_id(
+				(const uint8_t *)(info->dlpi_addr + header->p_vaddr),
+				header->p_memsz, header->p_align, build_id);
+	}
+	return table_arena_tag(build_id, size, layout);
 }
 
 static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
@@ -40,6 +63,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
 			continue;
 		module.start = info->dlpi_addr + header->p_vaddr;
 		module.end = module.start + header->p_memsz;
+		module.tag = tag_of(info, &module);
 		if (visit->tables)
 			unwind_tables_add(visit->tables, &module);
 		else if (visit->address >= module.start && visit->address < module.end)

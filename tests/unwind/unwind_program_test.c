@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "loaded_segments.h"
+#include "node-agent/tables/table_memory.h"
 #include "tests/unwind/programs/unwind_program.h"
 #include "unwind/unwind_table.h"
 #include "unwind_check.h"
@@ -278,6 +279,29 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* All tables that can be shared come from another process's. */
+static int set_up_shared(void **state)
+{
+	struct unwind_tables *other = unwind_tables_create(UNWIND_BYTES_MAX);
+	struct unwind_totals totals;
+	int fd = table_memory_create();
+
+	(void)state;
+	tables = unwind_tables_create(UNWIND_BYTES_MAX);
+	assert_int_equal(unwind_tables_share(other, fd), 0);
+	assert_int_equal(unwind_tables_share(tables, fd), 0);
+	close(fd);
+	loaded_segments_enter(other);
+	unwind_tables_build(other, UNWIND_BUILD_ALL);
+	unwind_tables_destroy(other);
+	loaded_segments_enter(tables);
+	unwind_tables_build(tables, UNWIND_BUILD_ALL);
+	unwind_tables_totals(tables, &totals);
+	printf("%u tables, %u of them shared\n", totals.built, totals.shared);
+	assert_true(totals.shared > 0 && totals.shared >= totals.built / 2);
+	return 0;
+}
+
 static int tear_down(void **state)
 {
 	(void)state;
@@ -299,5 +323,6 @@ int main(int argc, char **argv)
 	programs = calloc((size_t)argc, sizeof(*programs));
 	for (nr_programs = 0; nr_programs < argc - 1; nr_programs++)
 		programs[nr_programs].path = argv[nr_programs + 1];
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, tear_down) +
+	       cmocka_run_group_tests(tests, set_up_shared, tear_down);
 }
