@@ -30,9 +30,9 @@ struct unwind_module {
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max);
 void unwind_tables_destroy(struct unwind_tables *tables);
 
-/* Takes tables from the arena that this descriptor is (table_arena.h), and enters there those that it builds. The caller
- * keeps the descriptor. Once, and before anything is built. Returns 0, or an error of table_arena_map(): tables are then
- * built for this process alone. */
+/* Takes tables from the arena that this descriptor is (table_arena.h), and enters there those that it builds. The
+ * caller keeps the descriptor. Once, and before anything is built. Returns 0, or an error of table_arena_map(): tables
+ * are then built for this process alone. */
 int unwind_tables_share(struct unwind_tables *tables, int fd);
 
 /* Enters a segment in place of those that overlap it. Does nothing if the segment is there already. Its table is built
@@ -48,8 +48,8 @@ void unwind_tables_retire(struct unwind_tables *tables, uint64_t start);
 /* Builds the tables that walks have wanted since the last call. Then builds others, until the calling thread has used
  * budget_ns of CPU time here: small files first, as many as the budget allows. If all are to be built, the largest go
  * first: a table that a walk wants meanwhile goes before the rest, and waits for one file at most. A file's memory is
- * copied in a way that cannot fault if the file is unloaded. A table that another process is building is left for a later
- * call, unless a walk wants it. Returns the number of tables that are there now and were not before. */
+ * copied in a way that cannot fault if the file is unloaded. A table that another process is building is left for a
+ * later call, unless a walk wants it. Returns the number of tables that are there now and were not before. */
 uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns);
 
 /* A walk calls `wake` when it is the first since the last build that wants a table. It also does when it meets a file

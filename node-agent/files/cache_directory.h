@@ -1,6 +1,6 @@
-/* A directory of files that can be made anew: symbols, unwind tables. It is this user's alone, each file is written whole
- * or not at all, and the files that were not used for the longest go first. A file's owner checks its content. Any
- * thread calls. Several threads and processes may use one directory at once. */
+/* A directory of files that can be made anew: symbols, unwind tables. It is this user's alone, each file is written
+ * whole or not at all, and the files that were not used for the longest go first. The callers check what is in a file.
+ * Any thread calls. Several threads and processes may use one directory at once. */
 #ifndef CACHE_DIRECTORY_H
 #define CACHE_DIRECTORY_H
 

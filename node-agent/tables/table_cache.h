@@ -17,9 +17,9 @@ struct table_arena;
 int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena);
 
 /* Writes the arena's tables that are not saved yet, and marks them as saved, even if that fails. is_saved: of
- * TABLE_ARENA_ENTRIES. Each becomes a file of mode 0600, whole or not at all. It copies a table first, because a process
- * may change it meanwhile, and stores no copy that makes no sense. Then the files that were not used for the longest are
- * deleted until all have max_bytes. Returns the number of files; -EPERM as above; other -errno. */
+ * TABLE_ARENA_ENTRIES. Each becomes a file of mode 0600, whole or not at all. It copies a table first, because a
+ * process may change it meanwhile, and stores no copy that makes no sense. Then the files that were not used for the
+ * longest are deleted until all have max_bytes. Returns the number of files; -EPERM as above; other -errno. */
 int table_cache_store(const char *directory, uid_t user, const struct table_arena *arena,
 		      bool *is_saved, uint64_t max_bytes);
 

@@ -19,8 +19,8 @@ struct table_keeper *table_keeper_start(const char *directory);
 /* Returns the descriptor of the user's memory, borrowed until the next call; -1: there is none. */
 int table_keeper_memory(struct table_keeper *keeper, uid_t user);
 
-/* Stores what guests have built until now, and ends. If the disk takes longer than wait_ms, it leaves the thread behind.
- * Accepts NULL. */
+/* Stores what guests have built until now, and ends. If the disk takes longer than wait_ms, it leaves the thread
+ * behind. Accepts NULL. */
 void table_keeper_stop(struct table_keeper *keeper, uint32_t wait_ms);
 
 #endif

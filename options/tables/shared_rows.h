@@ -18,7 +18,7 @@
 #define ROW_INLINES {"inlines", 0, NULL, 0, \
 	"Look for source lines and inlined functions of native code: slower."}
 #define ROW_SYMBOL_CACHE {"symbol-cache", 0, "DIR|off", 0, \
-	"Keep symbol tables in DIR for the next time."}
+	"Keep symbol and unwind tables in DIR for the next time."}
 #define ROW_NODE_NAME {"node-name", 0, "NAME", 0, \
 	"Name this host so in reports (default: Slurm's name, else the host's)."}
 #define ROW_DEVICES {"devices", 0, "FILE", 0, \
