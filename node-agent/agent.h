@@ -31,8 +31,8 @@ struct agent_options {
 	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
 	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
 	const char *devices_path; /* NULL: hwloc */
-	const char *
-		symbol_cache; /* the directory of symbol tables and unwind tables (symbol_cache.h, table_cache.h); NULL: none */
+	/* the directory of symbol tables and unwind tables (symbol_cache.h, table_cache.h); NULL: none */
+	const char *symbol_cache;
 	uint64_t window_bytes;      /* of unacknowledged frames kept in memory; 0: 64 MiB */
 	uint32_t drain_interval_ms; /* between passes over busy rings; 0: 10 */
 	uint32_t

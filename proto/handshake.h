@@ -1,7 +1,7 @@
 /* How a guest offers its ring to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket. Then both sides
  * close the socket.
  *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
- *	agent -> guest: struct guest_welcome; with HANDSHAKE_OK there may be a memfd (unwind/table_arena.h) as SCM_RIGHTS
+ *	agent -> guest: struct guest_welcome; with HANDSHAKE_OK maybe a memfd (unwind/table_arena.h) as SCM_RIGHTS
  *
  * Normally the guest closes the memfd, because an application may close or reuse every descriptor that it finds. In
  * three cases the guest keeps the memfd, at a high number, and offers the ring again:

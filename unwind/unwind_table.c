@@ -250,8 +250,8 @@ static bool make(struct unwind_tables *tables, struct slot *slot, struct table *
 	return true;
 }
 
-/* Takes the table from the arena, or makes it. Returns whether there is one now. While another process makes it there is
- * none, unless the table is wanted at once. */
+/* Takes the table from the arena, or makes it. Returns whether there is one now. While another process makes it there
+ * is none, unless the table is wanted at once. */
 static bool build(struct unwind_tables *tables, struct slot *slot, bool at_once)
 {
 	const struct unwind_module *module = &slot->module;
