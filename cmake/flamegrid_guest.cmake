@@ -21,3 +21,8 @@ function(flamegrid_guest_library name)
   list(TRANSFORM GUEST_LIBS APPEND _guest)
   target_link_libraries(${name}_guest PRIVATE flamegrid_guest_options PUBLIC ${GUEST_LIBS})
 endfunction()
+
+# Sources that run once or a few times in a process: small rather than fast, because the guest is to be small.
+function(flamegrid_guest_small)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os)
+endfunction()
