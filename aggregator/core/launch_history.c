@@ -10,7 +10,7 @@ static uint32_t nr_chunks(const struct launch_history *history)
 	return (history->retired_max + LAUNCH_RETIRED_CHUNK - 1) / LAUNCH_RETIRED_CHUNK;
 }
 
-/* Returns NULL if the slot's chunk is an empty one. */
+/* Returns NULL if the slot's chunk was never made. */
 static struct launch_retired *find_retired(const struct launch_history *history, uint64_t order)
 {
 	const uint64_t slot = order % history->retired_max;

@@ -15,9 +15,9 @@ struct interval_list {
 	uint32_t count, room;
 };
 
-/* A record that does not begin before the last open interval joins it, or follows it. All records after one that does go
- * to the end of open, as they come. From time to time, and before each reading, these are sorted and merged. Room for
- * that always exists, so only adding can fail. */
+/* A record that does not begin before the last open interval joins it, or follows it. A record that does begin before
+ * it goes to the end of open, and so do all after that one. From time to time, and before each reading, these are
+ * sorted and merged. Room for that always exists, so only adding can fail. */
 struct stream_timeline {
 	struct timeline_sums sums;
 	struct interval_list open;
