@@ -2,9 +2,33 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NO_BLOCK UINT64_MAX
+
+static uint32_t nr_chunks(const struct launch_history *history)
+{
+	return (history->retired_max + LAUNCH_RETIRED_CHUNK - 1) / LAUNCH_RETIRED_CHUNK;
+}
+
+/* Returns NULL if the slot's chunk was never made. */
+static struct launch_retired *find_retired(const struct launch_history *history, uint64_t order)
+{
+	const uint64_t slot = order % history->retired_max;
+	struct launch_retired *chunk = history->retired[slot / LAUNCH_RETIRED_CHUNK];
+
+	return chunk ? &chunk[slot % LAUNCH_RETIRED_CHUNK] : NULL;
+}
+
+/* Returns NULL if there is no memory. */
+static struct launch_retired *get_retired(struct launch_history *history, uint64_t order)
+{
+	const uint64_t slot = order % history->retired_max;
+	struct launch_retired **chunk = &history->retired[slot / LAUNCH_RETIRED_CHUNK];
+
+	if (!*chunk)
+		*chunk = calloc(LAUNCH_RETIRED_CHUNK, sizeof(**chunk));
+	return *chunk ? &(*chunk)[slot % LAUNCH_RETIRED_CHUNK] : NULL;
+}
 
 int launch_history_init(struct launch_history *history, uint32_t retired_max, bool track_changes)
 {
@@ -13,14 +37,23 @@ int launch_history_init(struct launch_history *history, uint32_t retired_max, bo
 		.track_changes = track_changes,
 	};
 	launch_history_saved(history);
-	history->retired = calloc(retired_max, sizeof(*history->retired));
+	history->retired = calloc(nr_chunks(history), sizeof(struct launch_retired *));
 	return history->retired ? 0 : -ENOMEM;
+}
+
+static void free_chunks(struct launch_history *history)
+{
+	for (uint32_t i = 0; history->retired && i < nr_chunks(history); i++) {
+		free(history->retired[i]);
+		history->retired[i] = NULL;
+	}
 }
 
 void launch_history_fini(struct launch_history *history)
 {
 	launch_map_fini(&history->map);
 	block_set_fini(&history->changed);
+	free_chunks(history);
 	free(history->retired);
 	history->retired = NULL;
 }
@@ -74,9 +107,11 @@ int launch_history_forget(struct launch_history *history, struct launch *launch)
 
 int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order)
 {
-	struct launch_retired *retired = &history->retired[order % history->retired_max];
-	struct launch_retired previous = *retired;
+	struct launch_retired *retired = get_retired(history, order), previous;
 
+	if (!retired)
+		return -ENOMEM;
+	previous = *retired;
 	launch->flags |= LAUNCH_RETIRED;
 	launch->order = order;
 	history->nr_outstanding--;
@@ -95,10 +130,9 @@ int launch_history_retire(struct launch_history *history, struct launch *launch,
 void launch_history_prefetch(const struct launch_history *history, uint64_t order, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const struct launch_retired *previous =
-			&history->retired[(order + i) % history->retired_max];
+		const struct launch_retired *previous = find_retired(history, order + i);
 
-		if (previous->order)
+		if (previous && previous->order)
 			launch_map_prefetch(&history->map, previous->window,
 					    previous->correlation_id);
 	}
@@ -114,7 +148,7 @@ uint64_t launch_history_end(struct launch_history *history)
 			map->slots[i].flags && launch_history_is_unanswered(&map->slots[i]);
 	launch_map_fini(&history->map);
 	history->nr_outstanding = 0;
-	memset(history->retired, 0, history->retired_max * sizeof(*history->retired));
+	free_chunks(history);
 	return nr_unanswered;
 }
 
@@ -145,9 +179,10 @@ int launch_history_load(struct launch_history *history, const struct launch *lau
 	if (!(launch->flags & LAUNCH_RETIRED)) {
 		history->nr_outstanding++;
 	} else {
-		struct launch_retired *retired =
-			&history->retired[launch->order % history->retired_max];
+		struct launch_retired *retired = get_retired(history, launch->order);
 
+		if (!retired)
+			return -ENOMEM;
 		if (retired->order)
 			return -EINVAL;
 		*retired = (struct launch_retired){launch->order + 1, launch->correlation_id,

@@ -21,6 +21,9 @@ enum launch_touch {
 	LAUNCH_TOUCHES,
 };
 
+/* Slots of retired launches are made in chunks, because a process with few launches needs few of them. */
+#define LAUNCH_RETIRED_CHUNK 256u
+
 /* A retired launch. It has the slot (order % retired_max). */
 struct launch_retired {
 	uint64_t order; /* order + 1; 0: empty */
@@ -33,7 +36,7 @@ struct launch_history {
 	struct launch_map map;
 	uint32_t nr_outstanding; /* launches not retired */
 	uint32_t retired_max;
-	struct launch_retired *retired; /* owns */
+	struct launch_retired **retired; /* owns, with the chunks; NULL: all its slots are empty */
 	bool track_changes;
 	struct block_set changed;         /* since launch_history_saved() */
 	uint64_t touched[LAUNCH_TOUCHES]; /* the block that each place changed last */

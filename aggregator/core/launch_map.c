@@ -160,7 +160,7 @@ static int grow(struct launch_map *map)
 
 int launch_map_insert(struct launch_map *map, const struct launch *launch)
 {
-	if (!map->slots || map->count >= (map->mask + 1) / 2) {
+	if (!map->slots || map->count >= (map->mask + 1) / 4 * 3) {
 		int error = grow(map);
 		if (error)
 			return error;

@@ -15,16 +15,16 @@ struct interval_list {
 	uint32_t count, room;
 };
 
-/* Records go to the end of recent, unsorted. From time to time, and before each reading, the unmerged ones are sorted
- * and merged into open. Room for that always exists, so only adding can fail. */
+/* A record that does not begin before the last open interval joins it, or follows it. A record that does begin before
+ * it goes to the end of open, and so do all after that one. From time to time, and before each reading, these are
+ * sorted and merged. Room for that always exists, so only adding can fail. */
 struct stream_timeline {
 	struct timeline_sums sums;
-	struct interval_list open;    /* in order */
-	uint64_t open_ns;             /* sum of the open intervals */
-	struct interval_list recent;  /* records since saved() */
-	uint32_t nr_merged;           /* number of the first ones of recent that are merged */
-	struct interval_list scratch; /* room for half of recent */
-	bool all_unsaved;             /* recent was longer than half of open, and was dropped */
+	struct interval_list open;
+	uint32_t nr_merged; /* the first ones of open, in order */
+	uint32_t nr_saved;  /* the first ones of these, which are as at the last saved() */
+	uint64_t open_ns;   /* sum of the merged ones */
+	struct interval_list scratch; /* room for all that are not merged */
 	uint32_t intervals_max;
 };
 
@@ -59,7 +59,6 @@ struct stream_timeline *stream_timeline_create(uint32_t intervals_max)
 static void free_lists(struct stream_timeline *timeline)
 {
 	free(timeline->open.at);
-	free(timeline->recent.at);
 	free(timeline->scratch.at);
 }
 
@@ -76,17 +75,24 @@ static int reserve(struct interval_list *list, uint32_t count)
 	return array_reserve(&list->at, &list->room, count, sizeof(*list->at));
 }
 
-static int reserve_one(struct stream_timeline *timeline)
+/* Returns whether a record needs no merging. */
+static bool in_order(const struct stream_timeline *timeline, uint64_t start_ns)
 {
-	uint32_t nr_recent = timeline->recent.count + 1;
-	uint32_t nr_open = timeline->open.count + nr_recent - timeline->nr_merged;
+	const struct interval_list *open = &timeline->open;
 
-	if (nr_recent <= timeline->recent.room && nr_open <= timeline->open.room)
-		return 0;
-	/* Room doubles, so nr_recent - 1 is half of the next size. */
-	if (reserve(&timeline->scratch, nr_recent - 1) || reserve(&timeline->recent, nr_recent))
+	return open->count == timeline->nr_merged &&
+	       (open->count == 0 || start_ns >= open->at[open->count - 1].start_ns);
+}
+
+static int reserve_one(struct stream_timeline *timeline, uint64_t start_ns)
+{
+	uint32_t nr_open = timeline->open.count + 1;
+
+	if (nr_open > timeline->open.room && reserve(&timeline->open, nr_open))
 		return -ENOMEM;
-	return reserve(&timeline->open, nr_open);
+	if (in_order(timeline, start_ns))
+		return 0;
+	return reserve(&timeline->scratch, nr_open - timeline->nr_merged);
 }
 
 static uint64_t length_ns(const struct timeline_interval *interval)
@@ -94,11 +100,18 @@ static uint64_t length_ns(const struct timeline_interval *interval)
 	return interval->end_ns - interval->start_ns;
 }
 
-/* Joins intervals in open that touch, from nr_joined on. Those before are sorted. */
+static void note_changed(struct stream_timeline *timeline, uint32_t first)
+{
+	if (first < timeline->nr_saved)
+		timeline->nr_saved = first;
+}
+
+/* Joins intervals in open that touch, from nr_joined on. Those before are as they should be. */
 static void join_open(struct stream_timeline *timeline, uint32_t nr_joined)
 {
 	struct timeline_interval *open = timeline->open.at;
 
+	note_changed(timeline, nr_joined);
 	for (uint32_t i = nr_joined; i < timeline->open.count; i++) {
 		struct timeline_interval *last = nr_joined ? &open[nr_joined - 1] : NULL;
 
@@ -108,23 +121,23 @@ static void join_open(struct stream_timeline *timeline, uint32_t nr_joined)
 		} else if (open[i].end_ns > last->end_ns) {
 			timeline->open_ns += open[i].end_ns - last->end_ns;
 			last->end_ns = open[i].end_ns;
+			note_changed(timeline, nr_joined - 1);
 		}
 	}
-	timeline->open.count = nr_joined;
+	timeline->open.count = timeline->nr_merged = nr_joined;
 }
 
-/* run is sorted, and open has room for it. Merging from the end moves only intervals that run overlaps. */
-static void merge_run(struct stream_timeline *timeline, const struct timeline_interval *run,
-		      uint32_t count)
+/* The last `count` of open are sorted. Merging from the end moves only intervals that they overlap. */
+static void merge_run(struct stream_timeline *timeline, uint32_t count)
 {
-	struct timeline_interval *open = timeline->open.at;
-	uint32_t left = timeline->open.count, out = left + count;
+	struct timeline_interval *open = timeline->open.at, *run = timeline->scratch.at;
+	uint32_t left = timeline->nr_merged, out = left + count;
 
 	timeline->open.count = out;
-	if (count && (left == 0 || open[left - 1].start_ns <= run[0].start_ns)) {
-		memcpy(open + left, run, count * sizeof(*run));
+	if (left == 0 || open[left - 1].start_ns <= open[left].start_ns)
 		count = 0;
-	}
+	else
+		memcpy(run, open + left, count * sizeof(*run));
 	while (count > 0) {
 		if (left > 0 && open[left - 1].start_ns > run[count - 1].start_ns) {
 			open[--out] = open[--left];
@@ -136,19 +149,16 @@ static void merge_run(struct stream_timeline *timeline, const struct timeline_in
 	join_open(timeline, left);
 }
 
-static void merge_recent(struct stream_timeline *timeline)
+static void merge_open(struct stream_timeline *timeline)
 {
-	struct interval_list *recent = &timeline->recent;
-	uint32_t count = recent->count - timeline->nr_merged;
+	uint32_t count = timeline->open.count - timeline->nr_merged;
 
 	if (count == 0)
 		return;
-	struct timeline_interval *run = recent->at + timeline->nr_merged;
+	struct timeline_interval *run = timeline->open.at + timeline->nr_merged;
 	if (!timeline_interval_ordered(run, count))
 		count = timeline_interval_order(run, count, timeline->scratch.at);
-	merge_run(timeline, run, count);
-	recent->count = timeline->nr_merged =
-		timeline->all_unsaved ? 0 : timeline->nr_merged + count;
+	merge_run(timeline, count);
 }
 
 static void close_oldest(struct stream_timeline *timeline, uint32_t count)
@@ -162,6 +172,8 @@ static void close_oldest(struct stream_timeline *timeline, uint32_t count)
 	timeline->sums.closed_ns += closed_ns;
 	timeline->open_ns -= closed_ns;
 	open->count -= count;
+	timeline->nr_merged = open->count;
+	timeline->nr_saved -= count < timeline->nr_saved ? count : timeline->nr_saved;
 	memmove(open->at, open->at + count, open->count * sizeof(*open->at));
 }
 
@@ -179,7 +191,7 @@ static uint32_t nr_aged(const struct stream_timeline *timeline)
 /* It runs at fixed numbers of records, so that readings and saves do not matter. */
 static void close_old(struct stream_timeline *timeline)
 {
-	merge_recent(timeline);
+	merge_open(timeline);
 
 	uint32_t nr_closed = nr_aged(timeline), nr_open = timeline->open.count;
 	uint32_t nr_kept = timeline->intervals_max / 2;
@@ -187,20 +199,33 @@ static void close_old(struct stream_timeline *timeline)
 		nr_closed = nr_open - nr_kept;
 	if (nr_closed)
 		close_oldest(timeline, nr_closed);
-	if (timeline->recent.count > timeline->open.count / 2) {
-		timeline->all_unsaved = true;
-		timeline->recent.count = timeline->nr_merged = 0;
-	}
 	timeline->sums.close_at = timeline->sums.records + step_of(timeline);
+}
+
+/* Adds a record that needs no merging. The caller has made room. */
+static void extend(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns)
+{
+	struct interval_list *open = &timeline->open;
+	struct timeline_interval *last = open->at + open->count;
+
+	if (open->count == 0 || start_ns > last[-1].end_ns) {
+		*last = (struct timeline_interval){start_ns, end_ns};
+		timeline->open_ns += end_ns - start_ns;
+		timeline->nr_merged = ++open->count;
+	} else if (end_ns > last[-1].end_ns) {
+		timeline->open_ns += end_ns - last[-1].end_ns;
+		last[-1].end_ns = end_ns;
+		note_changed(timeline, open->count - 1);
+	}
 }
 
 /* The caller has made room. */
 static void append(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns)
 {
-	struct interval_list *recent = &timeline->recent;
-	struct timeline_interval *last = recent->at + recent->count;
+	struct interval_list *open = &timeline->open;
+	struct timeline_interval *last = open->at + open->count;
 
-	if (recent->count > timeline->nr_merged && start_ns <= last[-1].end_ns &&
+	if (open->count > timeline->nr_merged && start_ns <= last[-1].end_ns &&
 	    end_ns >= last[-1].start_ns) {
 		last--;
 		last->start_ns = start_ns < last->start_ns ? start_ns : last->start_ns;
@@ -208,7 +233,7 @@ static void append(struct stream_timeline *timeline, uint64_t start_ns, uint64_t
 		return;
 	}
 	*last = (struct timeline_interval){start_ns, end_ns};
-	recent->count++;
+	open->count++;
 }
 
 int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns)
@@ -216,7 +241,7 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
 	struct timeline_sums *sums = &timeline->sums;
 
 	assert(start_ns <= end_ns);
-	if (reserve_one(timeline))
+	if (reserve_one(timeline, start_ns))
 		return -ENOMEM;
 
 	if (sums->records == 0 || start_ns < sums->first_ns)
@@ -232,7 +257,9 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
 		sums->late_ns += late_end_ns - start_ns;
 		start_ns = late_end_ns;
 	}
-	if (start_ns < end_ns)
+	if (start_ns < end_ns && in_order(timeline, start_ns))
+		extend(timeline, start_ns, end_ns);
+	else if (start_ns < end_ns)
 		append(timeline, start_ns, end_ns);
 	if (sums->records >= sums->close_at)
 		close_old(timeline);
@@ -247,22 +274,21 @@ void stream_timeline_prefetch(const struct stream_timeline *timeline)
 
 void stream_timeline_prefetch_end(const struct stream_timeline *timeline)
 {
-	if (timeline->recent.count < timeline->recent.room)
-		__builtin_prefetch(&timeline->recent.at[timeline->recent.count], 1);
+	if (timeline->open.count < timeline->open.room)
+		__builtin_prefetch(&timeline->open.at[timeline->open.count], 1);
 }
 
 int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from)
 {
 	assert(to->intervals_max == from->intervals_max && to->sums.records == 0);
-	merge_recent(from);
+	merge_open(from);
 	if (reserve(&to->open, from->open.count))
 		return -ENOMEM;
 	if (from->open.count)
 		memcpy(to->open.at, from->open.at, from->open.count * sizeof(*to->open.at));
-	to->open.count = from->open.count;
+	to->open.count = to->nr_merged = from->open.count;
 	to->open_ns = from->open_ns;
 	to->sums = from->sums;
-	to->all_unsaved = true;
 	return 0;
 }
 
@@ -273,14 +299,14 @@ void stream_timeline_sums(const struct stream_timeline *timeline, struct timelin
 
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline)
 {
-	merge_recent(timeline);
+	merge_open(timeline);
 	return timeline->sums.closed_ns + timeline->open_ns;
 }
 
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
 						     uint32_t *nr_open)
 {
-	merge_recent(timeline);
+	merge_open(timeline);
 	*nr_open = timeline->open.count;
 	return timeline->open.at;
 }
@@ -288,21 +314,16 @@ const struct timeline_interval *stream_timeline_open(struct stream_timeline *tim
 const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *timeline,
 							uint32_t *count, bool *whole)
 {
-	struct interval_list *recent = &timeline->recent;
-
-	merge_recent(timeline);
-	recent->count = timeline->nr_merged =
-		timeline_interval_order(recent->at, recent->count, timeline->scratch.at);
-	*whole = timeline->all_unsaved || recent->count >= timeline->open.count;
-	*count = *whole ? timeline->open.count : recent->count;
-	return *whole ? timeline->open.at : recent->at;
+	merge_open(timeline);
+	*whole = timeline->nr_saved == 0;
+	*count = timeline->open.count - timeline->nr_saved;
+	return timeline->nr_saved ? timeline->open.at + timeline->nr_saved : timeline->open.at;
 }
 
 void stream_timeline_saved(struct stream_timeline *timeline)
 {
-	merge_recent(timeline);
-	timeline->recent.count = timeline->nr_merged = 0;
-	timeline->all_unsaved = false;
+	merge_open(timeline);
+	timeline->nr_saved = timeline->open.count;
 }
 
 void stream_timeline_close(struct stream_timeline *timeline)
@@ -310,10 +331,9 @@ void stream_timeline_close(struct stream_timeline *timeline)
 	timeline->sums.closed_ns = stream_timeline_busy_ns(timeline);
 	timeline->sums.horizon_ns = timeline->sums.last_ns;
 	free_lists(timeline);
-	timeline->open = timeline->recent = timeline->scratch = (struct interval_list){0};
+	timeline->open = timeline->scratch = (struct interval_list){0};
 	timeline->open_ns = 0;
-	timeline->nr_merged = 0;
-	timeline->all_unsaved = true;
+	timeline->nr_merged = timeline->nr_saved = 0;
 }
 
 int stream_timeline_load(struct stream_timeline *timeline,
@@ -321,9 +341,13 @@ int stream_timeline_load(struct stream_timeline *timeline,
 {
 	if (!timeline_interval_ordered(intervals, count) || count > timeline->intervals_max)
 		return -EINVAL;
-	if (reserve(&timeline->open, timeline->open.count + count))
+	if (count == 0)
+		return 0;
+	if (reserve(&timeline->open, timeline->open.count + count) ||
+	    (!in_order(timeline, intervals[0].start_ns) && reserve(&timeline->scratch, count)))
 		return -ENOMEM;
-	merge_run(timeline, intervals, count);
+	memcpy(timeline->open.at + timeline->open.count, intervals, count * sizeof(*intervals));
+	merge_run(timeline, count);
 	return 0;
 }
 
@@ -337,6 +361,7 @@ static void drop_closed(struct stream_timeline *timeline)
 	for (uint32_t i = 0; i < first; i++)
 		timeline->open_ns -= length_ns(&open->at[i]);
 	open->count -= first;
+	timeline->nr_merged = open->count;
 	if (open->count == 0)
 		return;
 	memmove(open->at, open->at + first, open->count * sizeof(*open->at));
@@ -356,5 +381,6 @@ int stream_timeline_restore(struct stream_timeline *timeline, const struct timel
 		return -EINVAL;
 	if (sums->close_at <= sums->records || sums->close_at - sums->records > spare_of(timeline))
 		return -EINVAL;
+	timeline->nr_saved = nr_open;
 	return 0;
 }

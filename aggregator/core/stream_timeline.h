@@ -61,9 +61,8 @@ uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
 						     uint32_t *nr_open);
 
-/* Returns the intervals since stream_timeline_saved(), sorted. If all open intervals are no more than these, it returns
- * all open ones and sets *whole: they replace all that was saved before. It may do so once they are no more than twice
- * these, because it then need not keep the latter apart. Borrowed until the next call. */
+/* Returns the open intervals, sorted, from the first one on that is not as it was at stream_timeline_saved(). *whole:
+ * these are all open ones, and they replace all that was saved before. Borrowed until the next call. */
 const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *timeline,
 							uint32_t *count, bool *whole);
 void stream_timeline_saved(struct stream_timeline *timeline);

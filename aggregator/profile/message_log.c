@@ -1,6 +1,7 @@
 #include "message_log.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 #include "base/array.h"
 
-#define ROOM_KEPT (1u << 20)
+#define ROOM_KEPT (1u << 20) /* more is kept only if a quarter of it was needed */
 
 struct message_log {
 	uint8_t *bytes;
@@ -49,8 +50,10 @@ const uint8_t *message_log_bytes(const struct message_log *log, uint32_t *size)
 
 void message_log_clear(struct message_log *log)
 {
+	const bool roomy = log->room > ROOM_KEPT && log->size < log->room / 4;
+
 	log->size = 0;
-	if (log->room > ROOM_KEPT) {
+	if (roomy) {
 		free(log->bytes);
 		*log = (struct message_log){0};
 	}

@@ -30,6 +30,7 @@ const char *const store_totals_commands[] = {
 };
 
 #define SQL_MAX 160u
+#define AHEAD   8u /* rows to fetch into the cache before they are copied */
 
 /* ---- writing */
 
@@ -79,10 +80,10 @@ static int put_block(struct statement_set *set, struct block_code *code,
 			   NUMBER(nr_rows), database_bytes(code->bytes, code->size));
 }
 
-/* Copies the rows, those of each process together, in their order; ends[process] is where the process's rows end. Both
- * arrays are the caller's (free()). *nr_ends: the highest process id + 1. 0 or -ENOMEM. */
-static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row **grouped,
-		 uint32_t **ends, uint32_t *nr_ends)
+/* Sorts the rows' places by process, in their order; ends[process] is where the process's places end. Both arrays are
+ * the caller's (free()). *nr_ends: the highest process id + 1. 0 or -ENOMEM. */
+static int group(const struct fold_row *rows, uint32_t nr_rows, uint32_t **places, uint32_t **ends,
+		 uint32_t *nr_ends)
 {
 	uint32_t last = 0;
 
@@ -90,8 +91,8 @@ static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row 
 		last = rows[i].key.process_id > last ? rows[i].key.process_id : last;
 	*nr_ends = last + 1;
 	*ends = calloc(last + 2ull, sizeof(**ends));
-	*grouped = malloc((nr_rows + 1ull) * sizeof(**grouped));
-	if (!*ends || !*grouped)
+	*places = malloc((nr_rows + 1ull) * sizeof(**places));
+	if (!*ends || !*places)
 		return -ENOMEM;
 	/* First each process's count stands behind its place; the sums are where the processes begin. */
 	for (uint32_t i = 0; i < nr_rows; i++)
@@ -99,23 +100,47 @@ static int group(const struct fold_row *rows, uint32_t nr_rows, struct fold_row 
 	for (uint32_t process = 1; process <= last; process++)
 		(*ends)[process] += (*ends)[process - 1];
 	for (uint32_t i = 0; i < nr_rows; i++)
-		(*grouped)[(*ends)[rows[i].key.process_id]++] = rows[i];
+		(*places)[(*ends)[rows[i].key.process_id]++] = i;
 	return 0;
+}
+
+/* The rows of one process, side by side. */
+struct gathered {
+	struct fold_row *rows; /* owns */
+	uint32_t room;
+};
+
+static int gather(struct gathered *gathered, const struct fold_row *rows, const uint32_t *places,
+		  uint32_t count)
+{
+	int error = array_reserve(&gathered->rows, &gathered->room, count, sizeof(*rows));
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (i + AHEAD < count)
+			__builtin_prefetch(&rows[places[i + AHEAD]]);
+		gathered->rows[i] = rows[places[i]];
+	}
+	return error;
 }
 
 int store_totals_append(struct statement_set *set, struct block_code *code,
 			enum store_totals_kind kind, const struct fold_row *rows, uint32_t nr_rows)
 {
-	uint32_t nr_ends, begin = 0, *ends;
-	struct fold_row *grouped;
-	int error = group(rows, nr_rows, &grouped, &ends, &nr_ends);
+	uint32_t nr_ends, begin = 0, *ends, *places;
+	struct gathered gathered = {0};
+	int error = group(rows, nr_rows, &places, &ends, &nr_ends);
 
 	for (uint32_t process = 0; !error && process < nr_ends; process++) {
-		if (ends[process] > begin)
-			error = put_block(set, code, kind, grouped + begin, ends[process] - begin);
+		uint32_t count = ends[process] - begin;
+
+		if (count)
+			error = gather(&gathered, rows, places + begin, count);
+		if (count && !error)
+			error = put_block(set, code, kind, gathered.rows, count);
 		begin = ends[process];
 	}
-	free(grouped);
+	free(gathered.rows);
+	free(places);
 	free(ends);
 	return error;
 }

@@ -54,6 +54,28 @@ static void a_retired_launch_stays_until_enough_others_are(void **state)
 	assert_int_equal(history->nr_outstanding, 0);
 }
 
+static void slots_of_several_chunks_are_as_many_as_asked_for(void **state)
+{
+	(void)state;
+	const uint32_t retired_max = 2 * LAUNCH_RETIRED_CHUNK + 3;
+	struct launch_history history;
+
+	assert_int_equal(launch_history_init(&history, retired_max, true), 0);
+	for (uint32_t id = 1; id <= 3 * retired_max; id++) {
+		add(&history, id, 0);
+		assert_int_equal(launch_history_retire(&history, find(&history, id), id - 1), 0);
+		assert_non_null(find(&history, id > retired_max ? id - retired_max + 1 : 1));
+		if (id > retired_max)
+			assert_null(find(&history, id - retired_max));
+	}
+	assert_int_equal(launch_history_end(&history), 0);
+	assert_null(find(&history, 3 * retired_max));
+	add(&history, 1, 0);
+	assert_int_equal(launch_history_retire(&history, find(&history, 1), 0), 0);
+	assert_non_null(find(&history, 1));
+	launch_history_fini(&history);
+}
+
 static void a_key_that_came_again_is_not_forgotten_for_its_forerunner(void **state)
 {
 	struct launch_history *history = *state;
@@ -130,6 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_retired_launch_stays_until_enough_others_are),
+		TEST(slots_of_several_chunks_are_as_many_as_asked_for),
 		TEST(a_key_that_came_again_is_not_forgotten_for_its_forerunner),
 		TEST(the_end_counts_what_was_never_answered),
 		TEST(what_changes_is_saved_by_block_and_comes_back),
