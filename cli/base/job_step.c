@@ -99,7 +99,8 @@ static int32_t find_number(const struct block *block, const char *name, long min
 	return number >= min && number <= INT32_MAX ? (int32_t)number : JOB_STEP_UNKNOWN;
 }
 
-/* Returns the node's number if each node has ranks_per_node ranks, one after the other, as far as this rank can tell. */
+/* Returns the node's number if each node has ranks_per_node ranks, one after the other, as far as this rank can tell.
+ */
 static int32_t index_by_ranks(const struct job_identity *identity, int32_t ranks_per_node)
 {
 	return ranks_per_node > 0 && identity->rank % ranks_per_node == identity->local_rank

@@ -174,7 +174,7 @@ static bool is_unpublished(const char *path)
 	       memcmp(path + size - suffix, RENDEZVOUS_SUFFIX, suffix) == 0;
 }
 
-/* Its owner was killed before it published the file, which is empty or whole then. Another file may have such a name. */
+/* Its owner was killed before it published the file, which is empty or whole then. Others may have such a name. */
 static void remove_if_unowned(const char *path)
 {
 	int lock = rendezvous_lock_dead(path);

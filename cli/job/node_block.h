@@ -14,8 +14,8 @@
 
 #define NODE_BLOCK_NODES 128u /* of a block, by default */
 
-/* Returns the block of this node of the step. 0 also if it is not known which node it is. fan_in: nodes of a block, above
- * 0. */
+/* Returns the block of this node of the step. 0 also if it is not known which node it is. fan_in: nodes of a block,
+ * above 0. */
 uint32_t node_block_of(const struct job_step *step, uint32_t fan_in);
 
 /* Returns how many nodes the step's block (step->block) has, or JOB_STEP_UNKNOWN. */

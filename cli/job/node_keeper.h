@@ -36,8 +36,8 @@ enum node_keeper_word {
 	NODE_KEEPER_FAILED = 'f',
 	NODE_KEEPER_SAID = 'n', /* the keeper: the same, and the error stream says why */
 	/* the keeper, to those that leave last, whenever it changes: this node's own profile is done, and it writes
-	 * the job's or a block's, so their time begins when these nodes' ranks have ended, as far as is known (uint64_t,
-	 * as above) */
+	 * the job's or a block's, so their time begins when these nodes' ranks have ended, as far as is known
+	 * (uint64_t, as above) */
 	NODE_KEEPER_WRITES = 'a',
 };
 

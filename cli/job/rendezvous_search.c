@@ -270,7 +270,7 @@ char *rendezvous_search_obstacle(const struct rendezvous_search *search)
 	case -EPERM:  /* not a regular file, or another user's */
 	case -EACCES: /* another user's */
 	case -EINVAL: /* another text */
-	case -ENXIO: /* a socket */
+	case -ENXIO:  /* a socket */
 	case -ELOOP:
 		return error;
 	default:
