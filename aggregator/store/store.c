@@ -227,13 +227,19 @@ static void close_files(struct store *store, bool compact)
 	store->lock_fd = -1;
 }
 
-static bool has_log(const char *path)
+static bool has_companion(const char *path, const char *suffix)
 {
-	char log[PATH_MAX];
+	char companion[PATH_MAX];
 	struct stat info;
 
-	return snprintf(log, sizeof(log), "%s-wal", path) < (int)sizeof(log) &&
-	       stat(log, &info) == 0 && info.st_size > 0;
+	return snprintf(companion, sizeof(companion), "%s%s", path, suffix) <
+		       (int)sizeof(companion) &&
+	       stat(companion, &info) == 0 && info.st_size > 0;
+}
+
+static bool has_log(const char *path)
+{
+	return has_companion(path, "-wal");
 }
 
 int store_absorb_log(const char *path)
@@ -400,11 +406,27 @@ static int has_left_messages(const char *path, enum store_life *life)
 	return error == -ENOMEM ? error : !error && count && *life != STORE_LIFE_RESTS;
 }
 
+/* A writer that is killed while it closes the store leaves a journal, which a reader without the right to write cannot
+ * undo: so it could read nothing. */
+static void undo_journal(const char *path)
+{
+	struct database *database;
+	int64_t count;
+
+	if (!has_companion(path, "-journal") || access(path, R_OK | W_OK) ||
+	    store_life_is_written(path) || database_open(path, false, &database, NULL))
+		return;
+	database_query_number(database, "SELECT count(*) FROM sqlite_master", &count);
+	database_close(database);
+}
+
 int store_recover(const char *path)
 {
 	struct collection *collection;
 	struct store *store;
 	enum store_life life;
+
+	undo_journal(path);
 	int error = has_left_messages(path, &life);
 
 	if (error <= 0)

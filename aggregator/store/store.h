@@ -61,10 +61,10 @@ int store_commit(struct store *store, struct collection *collection);
  * collection is marked as logged. Returns as store_commit(). */
 int store_commit_messages(struct store *store, struct collection *collection);
 
-/* Applies the messages that a killed writer has left in the store at this path, so that readers see their effects. Call
- * it before the path is opened for reading. It changes nothing where there are no such messages, where a process writes
- * the store, or where this process may not. A process that opens the store, or recovers it, at the same moment waits
- * until this is done. 0; -ENOMEM: nothing has changed. */
+/* Undoes what a killed writer has not finished, and applies the messages that it has left in the store at this path, so
+ * that readers see their effects. Call it before the path is opened for reading. It changes nothing where there is
+ * neither, where a process writes the store, or where this process may not. A process that opens the store, or recovers
+ * it, at the same moment waits until this is done. 0; -ENOMEM: nothing has changed. */
 int store_recover(const char *path);
 
 /* Moves SQLite's log, which a reader may have kept beside a closed store, into its file. No process may write the

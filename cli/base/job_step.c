@@ -17,23 +17,32 @@ static const struct launcher {
 	const char *parts[3];   /* of the key; the first one must be set */
 	const char *nr_nodes;   /* NULL: the launcher does not set it */
 	const char *node_index; /* the same */
+	const char *local_size; /* the number of ranks on this node; the same */
 } launchers[] = {
 	/* The id is "none" unless the user chose one, so rank 0's address is part of the key
 	 * (docs.pytorch.org/docs/stable/elastic/run.html). */
 	{"TORCHELASTIC_RUN_ID",
 	 {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
 	 "GROUP_WORLD_SIZE",
-	 "GROUP_RANK"},
-	{"OMPI_COMM_WORLD_RANK", {"PMIX_NAMESPACE"}, NULL, NULL},
-	{"PALS_RANKID", {"PALS_APID"}, NULL, NULL},
-	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES", NULL},
-	{"PMI_PORT", {"PMI_PORT"}, NULL, NULL},
+	 "GROUP_RANK",
+	 NULL},
+	/* docs.open-mpi.org/en/v5.0.x/tuning-apps/environment-var.html */
+	{"OMPI_COMM_WORLD_RANK", {"PMIX_NAMESPACE"}, NULL, NULL, "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	/* Slurm's src/plugins/mpi/cray_shasta sets the same. */
+	{"PALS_RANKID", {"PALS_APID"}, NULL, "PALS_NODEID", NULL},
+	{"FLUX_TASK_RANK",
+	 {"FLUX_JOB_ID"},
+	 "FLUX_JOB_NNODES",
+	 NULL,
+	 NULL}, /* flux-environment(7) */
+	{"PMI_PORT", {"PMI_PORT"}, NULL, NULL, "MPI_LOCALNRANKS"},
 	/* A requeued job numbers its steps anew, so the restart count is part of the key. */
 	{"SLURM_STEP_ID",
 	 {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"},
 	 "SLURM_STEP_NUM_NODES",
-	 "SLURM_NODEID"},
-	{"PMIX_NAMESPACE", {"PMIX_NAMESPACE"}, NULL, NULL},
+	 "SLURM_NODEID",
+	 NULL},
+	{"PMIX_NAMESPACE", {"PMIX_NAMESPACE"}, NULL, NULL, NULL},
 };
 
 struct block {
@@ -90,7 +99,31 @@ static int32_t find_number(const struct block *block, const char *name, long min
 	return number >= min && number <= INT32_MAX ? (int32_t)number : JOB_STEP_UNKNOWN;
 }
 
-static void read_key(const struct block *block, struct job_step *step)
+/* Returns the node's number if each node has ranks_per_node ranks, one after the other, as far as this rank can tell.
+ */
+static int32_t index_by_ranks(const struct job_identity *identity, int32_t ranks_per_node)
+{
+	return ranks_per_node > 0 && identity->rank % ranks_per_node == identity->local_rank
+		       ? identity->rank / ranks_per_node
+		       : JOB_STEP_UNKNOWN;
+}
+
+static void read_nodes(const struct block *block, const struct launcher *launcher,
+		       const struct job_identity *identity, struct job_step *step)
+{
+	step->nr_nodes = find_number(block, launcher->nr_nodes, 1);
+	step->node_index = find_number(block, launcher->node_index, 0);
+	if (launcher->node_index)
+		return;
+	if (step->nr_nodes > 0 && identity->world_size % step->nr_nodes == 0)
+		step->node_index = index_by_ranks(identity, identity->world_size / step->nr_nodes);
+	else if (launcher->local_size)
+		step->node_index =
+			index_by_ranks(identity, find_number(block, launcher->local_size, 1));
+}
+
+static void read_key(const struct block *block, const struct job_identity *identity,
+		     struct job_step *step)
 {
 	size_t size;
 
@@ -102,8 +135,7 @@ static void read_key(const struct block *block, struct job_step *step)
 			continue;
 		for (size_t part = 1; part < 3 && launcher->parts[part]; part++)
 			append(step->key, block, launcher->parts[part]);
-		step->nr_nodes = find_number(block, launcher->nr_nodes, 1);
-		step->node_index = find_number(block, launcher->node_index, 0);
+		read_nodes(block, launcher, identity, step);
 		return;
 	}
 }
@@ -121,7 +153,7 @@ bool job_step_read(const char *environment, size_t size, struct job_step *step)
 	step->rank = identity.rank;
 	step->world_size = identity.world_size;
 	snprintf(step->job, sizeof(step->job), "%s", identity.job);
-	read_key(&block, step);
+	read_key(&block, &identity, step);
 	return true;
 }
 

@@ -18,8 +18,10 @@ struct job_step {
 	char job[JOB_STEP_KEY_SIZE]; /* the job's name for people; "": none */
 	/* the rank among world_size processes; 0 <= rank < world_size */
 	int32_t rank, world_size;
-	int32_t nr_nodes;   /* JOB_STEP_UNKNOWN */
-	int32_t node_index; /* this node's, from 0; JOB_STEP_UNKNOWN */
+	int32_t nr_nodes; /* JOB_STEP_UNKNOWN */
+	/* This node's, from 0; JOB_STEP_UNKNOWN. If the launcher tells only its ranks, it is right where each node has
+	 * as many, one after the other; else it may be another node's, too. */
+	int32_t node_index;
 	/* the block of nodes whose aggregator is meant (node_block.h); 0 as it is read: the job's own */
 	uint32_t block;
 };

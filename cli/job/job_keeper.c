@@ -19,6 +19,7 @@
 #include "job_nodes.h"
 #include "keeper_word.h"
 #include "leftovers.h"
+#include "node_block.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
 #include "respawn.h"
@@ -515,6 +516,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	struct job_keeper_process process = {.options = options, .output.mark = -1};
 
 	*keeper = (struct job_keeper){.fd = -1, .folds_on_nodes = options->folds_on_nodes};
+	keeper->has_blocks = options->folds_on_nodes &&
+			     node_block_is_one_of_several(options->step, options->fan_in);
 	return background_start_talking(keep, &process, &process.control, READY_MS, &keeper->fd,
 					&keeper->group);
 }
@@ -541,6 +544,10 @@ void job_keeper_await(struct job_keeper *keeper, keeper_word_told told, void *co
 	if (last == KEEPER_WORD_WRITES && keeper->writes_part)
 		log_notice("this node's part of the profile is still being written; flamegrid "
 			   "report reads the profile at any time");
+	else if (last == KEEPER_WORD_WRITES && keeper->has_blocks)
+		log_notice("other blocks of nodes may still write their parts of the profile, and "
+			   "the reports come after that; flamegrid report reads the profile at any "
+			   "time");
 	else
 		keeper_word_say_left(last, &lives, keeper->folds_on_nodes);
 	if (last && last != KEEPER_WORD_DONE)

@@ -33,6 +33,7 @@ struct job_keeper {
 	int fd; /* -1: there is none */
 	bool folds_on_nodes;
 	bool writes_part;  /* of another block than 0 */
+	bool has_blocks;   /* other blocks write parts */
 	uint64_t ended_ns; /* of job_keeper_end() */
 	bool failed;       /* the same */
 	pid_t group;       /* of background_leave() */

@@ -15,8 +15,7 @@
 
 bool job_nodes_have_blocks(const struct job_nodes *nodes)
 {
-	return nodes->folds_on_nodes &&
-	       node_block_size(nodes->step, nodes->fan_in) != nodes->step->nr_nodes;
+	return nodes->folds_on_nodes && node_block_is_one_of_several(nodes->step, nodes->fan_in);
 }
 
 static int32_t nr_expected(const struct job_nodes *nodes)
@@ -51,7 +50,8 @@ static bool have_all_blocks(const struct job_nodes *nodes, uint64_t nr_agents)
 {
 	const uint32_t nr_nodes = (uint32_t)nodes->step->nr_nodes;
 
-	return nodes->step->block || !job_nodes_have_blocks(nodes) || nr_agents >= nr_nodes ||
+	return nodes->step->block || !job_nodes_have_blocks(nodes) ||
+	       nodes->step->nr_nodes == JOB_STEP_UNKNOWN || nr_agents >= nr_nodes ||
 	       *nodes->seen >= (nr_nodes - 1) / nodes->fan_in;
 }
 

@@ -62,6 +62,10 @@ void keeper_word_say_left(char last, const struct keeper_lives *lives, bool fold
 	if (last == KEEPER_WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");
+	else if (last == KEEPER_WORD_LIVES && lives->nr_agents && !lives->nr_absent &&
+		 !lives->nr_silent)
+		log_notice("the aggregator goes on alone, because it waits for other blocks of "
+			   "nodes; flamegrid report reads the profile at any time");
 	else if (last == KEEPER_WORD_LIVES)
 		log_notice("the aggregator goes on alone, because it waits for these nodes; "
 			   "flamegrid report reads the profile at any time");

@@ -164,10 +164,39 @@ static void remove_if_claim(const char *path)
 		unlink(path);
 }
 
+/* Returns whether it is the name under which a rendezvous file is written (rendezvous_create()). */
+static bool is_unpublished(const char *path)
+{
+	const char *process = strrchr(path, '.') + 1;
+	const size_t size = (size_t)(process - 1 - path), suffix = strlen(RENDEZVOUS_SUFFIX);
+
+	return *process && process[strspn(process, "0123456789")] == '\0' && size > suffix &&
+	       memcmp(path + size - suffix, RENDEZVOUS_SUFFIX, suffix) == 0;
+}
+
+/* Its owner was killed before it published the file, which is empty or whole then. Others may have such a name. */
+static void remove_if_unowned(const char *path)
+{
+	int lock = rendezvous_lock_dead(path);
+	struct rendezvous rendezvous;
+	struct stat status;
+	char *error = NULL;
+
+	if (lock < 0)
+		return;
+	if (fstat(lock, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    (status.st_size == 0 || rendezvous_read(path, &rendezvous, &error) == 0))
+		unlink(path);
+	free(error);
+	close(lock);
+}
+
 static void remove_leftover(const char *path)
 {
 	if (is_rendezvous(path))
 		remove_if_nobodys(path);
+	else if (is_unpublished(path))
+		remove_if_unowned(path);
 	else
 		remove_if_claim(path);
 }

@@ -10,7 +10,8 @@
  * locks need not hold between hosts there. */
 void leftovers_remove_sockets(void);
 
-/* Removes rendezvous files in the parent directory of output_path, and claims whose rendezvous file is gone. Files
+/* Removes rendezvous files in the parent directory of output_path, those that were never published, too, and claims
+ * whose rendezvous file is gone. Files
  * whose aggregator still answers, or whose lock cannot be had, are left. Each file whose host is gone may take a
  * second. Once there is news from stop (a descriptor; -1: none), it ends before the next file. */
 void leftovers_remove_rendezvous(const char *output_path, int stop);

@@ -1,6 +1,8 @@
 #include "node_aggregator.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "end_budget.h"
@@ -124,6 +126,23 @@ static void begin_block(struct node_aggregator *aggregator)
 	aggregator->block_since_ns = clock_now_ns();
 }
 
+/* Takes the job's aggregator if the block's file cannot be what nodes meet by. Returns whether it did. */
+static bool avoid_obstacle(struct node_aggregator *aggregator, uint32_t connect_ms)
+{
+	char *obstacle =
+		aggregator->step.block ? rendezvous_search_obstacle(&aggregator->block) : NULL;
+
+	if (!obstacle)
+		return false;
+	log_warning(
+		"%s: so the nodes of this block cannot meet there, and this node sends its "
+		"profile to the job's aggregator: remove it, or choose another place (--output)",
+		obstacle);
+	free(obstacle);
+	take_job(aggregator, connect_ms);
+	return true;
+}
+
 /* Takes another aggregator in place of the lost one. If there is none, this node may start it. */
 static void find_next(struct node_aggregator *aggregator)
 {
@@ -140,6 +159,8 @@ static void find_next(struct node_aggregator *aggregator)
 	aggregator->look_ns = now_ns + (aggregator->block_since_ns ? BLOCK_NS : LOST_NS);
 	if (rendezvous_search_again(search, RENDEZVOUS_CONNECT_MS, &endpoint, &keys)) {
 		take(aggregator, endpoint, keys);
+	} else if (avoid_obstacle(aggregator, CONNECT_MS)) {
+		return;
 	} else if (is_block && now_ns - since_ns > NODE_AGGREGATOR_BLOCK_NS) {
 		log_warning("no aggregator of this node's block can be reached: the node sends its "
 			    "profile to the job's");
@@ -173,15 +194,28 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
 	return (int)((aggregator->block_since_ns ? BLOCK_NS : LOST_NS) / NS_PER_MS);
 }
 
+/* Looks for the job's aggregator once more: a step may be shorter than the search. */
+static void await_job(struct node_aggregator *aggregator, const struct end_budget *budget)
+{
+	while (!aggregator->job.found &&
+	       end_budget_left_ms(budget, clock_now_ns()) > END_BUDGET_ROUND_MS) {
+		node_aggregator_look(aggregator);
+		if (!aggregator->job.found)
+			poll(NULL, 0, rendezvous_search_wait_ms(&aggregator->job));
+	}
+}
+
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns)
 {
 	const struct end_budget budget = {since_ns, END_BUDGET_SEND_MS - CONNECT_MS};
-	const uint64_t now_ns = clock_now_ns();
 	const char *endpoint;
 	const struct key_set *keys;
 
+	if (aggregator->profile)
+		await_job(aggregator, &budget);
 	if (!aggregator->profile || !aggregator->job.found)
 		return 0;
+	const uint64_t now_ns = clock_now_ns();
 	/* A third of the time to connect is for each of the three that may be asked. */
 	const uint32_t connect_ms = aggregator->step.block ? CONNECT_MS / 3 : CONNECT_MS;
 	const uint64_t lost_since_ns = lost_ns(aggregator);
@@ -190,6 +224,8 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 	if (rendezvous_search_again(own_search(aggregator), connect_ms, &endpoint, &keys))
 		take(aggregator, endpoint, keys);
 	else if (!is_lost(aggregator, lost_since_ns, now_ns))
+		return END_BUDGET_SEND_MS;
+	else if (avoid_obstacle(aggregator, connect_ms))
 		return END_BUDGET_SEND_MS;
 	else if (aggregator->step.block)
 		take_job(aggregator, connect_ms);

@@ -52,7 +52,7 @@ void node_aggregator_look(struct node_aggregator *aggregator);
 int node_aggregator_wait_ms(const struct node_aggregator *aggregator); /* -1: for ever */
 
 /* The profile's end, since since_ns: takes the aggregator of now, also where the loss of ours has not been noticed, or
- * another is just being started. Returns how long the job's end may be held up for the profile. */
+ * another or the first one is just being started. Returns how long the job's end may be held up for the profile. */
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns);
 
 /* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */

@@ -10,7 +10,8 @@
 
 static bool is_known(const struct job_step *step)
 {
-	return step->nr_nodes > 0 && step->node_index >= 0 && step->node_index < step->nr_nodes;
+	return step->node_index >= 0 &&
+	       (step->nr_nodes == JOB_STEP_UNKNOWN || step->node_index < step->nr_nodes);
 }
 
 uint32_t node_block_of(const struct job_step *step, uint32_t fan_in)
@@ -20,13 +21,19 @@ uint32_t node_block_of(const struct job_step *step, uint32_t fan_in)
 
 int32_t node_block_size(const struct job_step *step, uint32_t fan_in)
 {
-	if (!is_known(step))
+	if (!is_known(step) || step->nr_nodes == JOB_STEP_UNKNOWN)
 		return step->nr_nodes;
 	const uint32_t before = step->block * fan_in;
 	const uint32_t left =
 		(uint32_t)step->nr_nodes > before ? (uint32_t)step->nr_nodes - before : 0;
 
 	return (int32_t)(left < fan_in ? left : fan_in);
+}
+
+bool node_block_is_one_of_several(const struct job_step *step, uint32_t fan_in)
+{
+	return is_known(step) && (step->nr_nodes == JOB_STEP_UNKNOWN ||
+				  node_block_size(step, fan_in) != step->nr_nodes);
 }
 
 /* Calls visit for one name in the folder, if it is that of a block's file. */

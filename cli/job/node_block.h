@@ -6,6 +6,7 @@
 #ifndef NODE_BLOCK_H
 #define NODE_BLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/base/job_step.h"
@@ -13,12 +14,15 @@
 
 #define NODE_BLOCK_NODES 128u /* of a block, by default */
 
-/* Returns the block of this node of the step. 0 also if the launcher does not tell which node it is, and of how many.
- * fan_in: nodes of a block, above 0. */
+/* Returns the block of this node of the step. 0 also if it is not known which node it is. fan_in: nodes of a block,
+ * above 0. */
 uint32_t node_block_of(const struct job_step *step, uint32_t fan_in);
 
 /* Returns how many nodes the step's block (step->block) has, or JOB_STEP_UNKNOWN. */
 int32_t node_block_size(const struct job_step *step, uint32_t fan_in);
+
+/* Returns whether nodes of this step may be in other blocks. */
+bool node_block_is_one_of_several(const struct job_step *step, uint32_t fan_in);
 
 /* Calls visit with the rendezvous of each aggregator of another block than 0 that agents of this step could find now:
  * output_path as the user named it, step and first as in rendezvous.h. Returns the first result that is not 0. */

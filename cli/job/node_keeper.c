@@ -429,6 +429,8 @@ static void end(struct node_keeper *keeper)
 	step_dir_remove(&keeper->dir);
 	close(keeper->listener);
 	job_standby_end(standby, keeper->lost_member, budget.since_ns);
+	if (standby->ended) /* the node's own profile is where it belongs */
+		say_writes(keeper, budget.since_ns);
 	job_standby_finish(standby, say_writes, keeper);
 	for (int i = 0; i < keeper->nr_members; i++)
 		close(keeper->members[i].fd);

@@ -35,8 +35,9 @@ enum node_keeper_word {
 	/* the keeper: the data will not be stored, because the agent has failed */
 	NODE_KEEPER_FAILED = 'f',
 	NODE_KEEPER_SAID = 'n', /* the keeper: the same, and the error stream says why */
-	/* the keeper, to those that leave last, whenever it changes: it writes the job's profile, so their time begins
-	 * when the job has ended, as far as is known (uint64_t, as above) */
+	/* the keeper, to those that leave last, whenever it changes: this node's own profile is done, and it writes
+	 * the job's or a block's, so their time begins when these nodes' ranks have ended, as far as is known
+	 * (uint64_t, as above) */
 	NODE_KEEPER_WRITES = 'a',
 };
 

@@ -145,13 +145,13 @@ void node_member_drain(struct node_member *member, uint64_t ended_ns,
 	answer->said = heard == NODE_KEEPER_SAID;
 }
 
-bool node_member_leave(struct node_member *member, uint64_t ended_ns)
+enum node_member_end node_member_leave(struct node_member *member, uint64_t ended_ns)
 {
 	char more[NODE_KEEPER_PLACE_MAX];
-	bool is_gone = false;
+	bool is_gone = false, writes = false;
 
 	if (member->fd < 0)
-		return true;
+		return NODE_MEMBER_DONE;
 	shutdown(member->fd, SHUT_WR); /* the keeper closes its end at once, or after its work */
 	while (!is_gone) {
 		char word = hear_more(
@@ -160,12 +160,16 @@ bool node_member_leave(struct node_member *member, uint64_t ended_ns)
 
 		if (!word)
 			break;
-		if (word == NODE_KEEPER_WRITES)
-			memcpy(&ended_ns, more, sizeof(ended_ns));
+		if (word != NODE_KEEPER_WRITES)
+			continue;
+		writes = true;
+		memcpy(&ended_ns, more, sizeof(ended_ns));
 	}
 	if (!is_gone)
 		leave_keeper(member);
 	close(member->fd);
 	member->fd = -1;
-	return is_gone;
+	if (is_gone)
+		return NODE_MEMBER_DONE;
+	return writes ? NODE_MEMBER_WRITES : NODE_MEMBER_SENDS;
 }

@@ -33,9 +33,16 @@ struct node_member_answer {
 void node_member_drain(struct node_member *member, uint64_t ended_ns,
 		       struct node_member_answer *answer);
 
+/* How a membership ends. Unless all is done, the keeper goes on alone (background_leave()). */
+enum node_member_end {
+	NODE_MEMBER_DONE,
+	NODE_MEMBER_SENDS,  /* the node's profile is on its way */
+	NODE_MEMBER_WRITES, /* that is done, but the node's own aggregator is at work on others' */
+};
+
 /* Ends the membership. The last member waits until all work of the node is done, END_BUDGET_MS from ended_ns at most.
- * If the node writes the job's profile, because the job's aggregator was lost, it waits as rank 0 does
- * (job_keeper_await()). false: the keeper goes on alone (background_leave()). */
-bool node_member_leave(struct node_member *member, uint64_t ended_ns);
+ * If the node has an aggregator, of its block or in place of a lost one, it waits as rank 0 does (job_keeper_await()).
+ */
+enum node_member_end node_member_leave(struct node_member *member, uint64_t ended_ns);
 
 #endif

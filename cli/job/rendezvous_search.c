@@ -261,6 +261,24 @@ int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms
 	return 1;
 }
 
+char *rendezvous_search_obstacle(const struct rendezvous_search *search)
+{
+	struct rendezvous now;
+	char *error = NULL;
+
+	switch (rendezvous_read(search->path, &now, &error)) {
+	case -EPERM:  /* not a regular file, or another user's */
+	case -EACCES: /* another user's */
+	case -EINVAL: /* another text */
+	case -ENXIO:  /* a socket */
+	case -ELOOP:
+		return error;
+	default:
+		free(error);
+		return NULL;
+	}
+}
+
 int rendezvous_search_directory(const char *output_path, const struct rendezvous *rendezvous,
 				char directory[static PATH_MAX])
 {

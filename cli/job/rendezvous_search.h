@@ -57,6 +57,10 @@ int rendezvous_search_directory(const char *output_path, const struct rendezvous
 int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms,
 			    const char **endpoint, const struct key_set **keys);
 
+/* Returns why nobody can publish the file of search->path, or read it: it is another user's, no file, or has another
+ * text. NULL: nothing is known against it. The caller owns the line, which names the path. */
+char *rendezvous_search_obstacle(const struct rendezvous_search *search);
+
 #define RENDEZVOUS_CONNECT_MS 1000u
 
 /* Tries all endpoints at once. Returns the number of the first one, in their order, that answers within_ms; -1: none.

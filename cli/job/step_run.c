@@ -87,7 +87,11 @@ void step_run_finish(struct step_run *run, bool failed)
 	else if (answer.stored && run->site_endpoint)
 		log_notice("the profile is with the aggregator at %s, which has not said where",
 			   run->site_endpoint);
-	if (!node_member_leave(&run->member, ended_ns) && run->folds_on_nodes)
+	const enum node_member_end end = node_member_leave(&run->member, ended_ns);
+	if (end == NODE_MEMBER_WRITES)
+		log_notice("the aggregator of other nodes, which is beside this rank, goes on "
+			   "alone; flamegrid report reads the profile at any time");
+	else if (end == NODE_MEMBER_SENDS && run->folds_on_nodes)
 		log_notice(
 			"the profile of this node goes on alone to the job's: until it is there, "
 			"it is in its directory, flamegrid-node-… (--spool, else $TMPDIR or "

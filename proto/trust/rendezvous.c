@@ -12,6 +12,8 @@
 
 #include "base/error_text.h"
 
+#define CREATE_TRIES 3u
+
 static int take_text(char *to, size_t size, const char *value, const char **why)
 {
 	*why = *to ? "is there twice" : "too long";
@@ -90,22 +92,39 @@ struct rendezvous_file {
 	FILE *file;             /* owns; all processes that have inherited it share its lock */
 };
 
-int rendezvous_create(const char *path, struct rendezvous_file **file)
+/* Returns whether the file has its lock, or can have none, and still has its name: somebody may have taken it for one
+ * that a killed process has left. */
+static bool is_kept(const struct rendezvous_file *self)
 {
 	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	struct rendezvous_file *self = calloc(1, sizeof(*self));
+	struct stat opened, named;
+
+	if (fcntl(fileno(self->file), F_OFD_SETLK, &all) < 0 &&
+	    (errno == EAGAIN || errno == EACCES))
+		return false;
+	return fstat(fileno(self->file), &opened) == 0 && lstat(self->temporary, &named) == 0 &&
+	       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+int rendezvous_create(const char *path, struct rendezvous_file **file)
+{
 	int status = -ENOMEM;
 
 	*file = NULL;
-	if (self && (self->path = strdup(path)) != NULL)
-		status = key_file_replace(path, &self->file, &self->temporary);
-	if (status) {
+	for (uint32_t i = 0; i < CREATE_TRIES; i++) {
+		struct rendezvous_file *self = calloc(1, sizeof(*self));
+
+		if (self && (self->path = strdup(path)) != NULL)
+			status = key_file_replace(path, &self->file, &self->temporary);
+		if (status == 0 && is_kept(self)) {
+			*file = self;
+			return 0;
+		}
 		rendezvous_close(self);
-		return status;
+		if (status)
+			return status;
 	}
-	(void)fcntl(fileno(self->file), F_OFD_SETLK, &all); /* not on each file system */
-	*file = self;
-	return 0;
+	return -EBUSY;
 }
 
 int rendezvous_publish(const struct rendezvous_file *file, const struct rendezvous *rendezvous)

@@ -7,7 +7,8 @@ import re
 import sys
 
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "s": 10**9, "ms": 10**6}
-PRODUCT = ("base", "http", "metrics", "proto", "inject", "unwind", "node-agent", "aggregator", "report", "fleet")
+PRODUCT = ("base", "http", "metrics", "proto", "inject", "unwind", "node-agent", "aggregator", "report", "fleet",
+           "cli")
 
 
 def read(root, name):

@@ -6,10 +6,12 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,6 +223,41 @@ static void a_writer_waits_for_a_reader_that_recovers(void **state)
 	expect_report(expected);
 }
 
+/* SQLite undoes what such a journal says, but only if it may write. */
+static void a_reader_undoes_the_journal_of_a_killed_writer(void **state)
+{
+	static const char *const half_done =
+		"PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; DELETE FROM strings; "
+		"CREATE TABLE filler AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+		"FROM n "
+		"WHERE i < 300) SELECT randomblob(2000) FROM n";
+	char journal[512];
+	sqlite3 *database;
+	struct stat info;
+	int status;
+
+	(void)state;
+	char *expected = store_fixture_undisturbed();
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+	pid_t child = fork();
+	if (child == 0) {
+		if (sqlite3_open(store_fixture.path, &database) == SQLITE_OK &&
+		    sqlite3_exec(database, half_done, NULL, NULL, NULL) == SQLITE_OK)
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	snprintf(journal, sizeof(journal), "%s-journal", store_fixture.path);
+	assert_int_equal(stat(journal, &info), 0);
+	assert_true(info.st_size > 0);
+	expect_report(expected);
+	assert_int_equal(stat(journal, &info), -1);
+}
+
 static int go_on(const char *path)
 {
 	struct collection *collection = collection_create();
@@ -279,6 +316,7 @@ int main(int argc, char **argv)
 		TEST(messages_left_at_a_clean_end_are_seen_too),
 		TEST(a_reader_leaves_the_messages_of_a_living_writer_alone),
 		TEST(raw_samples_among_the_messages_are_kept),
+		TEST(a_reader_undoes_the_journal_of_a_killed_writer),
 		TEST(a_writer_waits_for_a_reader_that_recovers),
 		TEST(damaged_messages_are_refused),
 	};

@@ -140,6 +140,42 @@ static void ranks_of_a_node_have_ended_when_the_last_one_has(void **state)
 	assert_int_equal(node_members_waits_since_ns(members + 1, 1, 100), 100);
 }
 
+/* What is said to the error stream. */
+static void said(char last, const struct keeper_lives *lives, char text[static 1024])
+{
+	const int errors = dup(STDERR_FILENO);
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	keeper_word_say_left(last, lives, true);
+	assert_true(dup2(errors, STDERR_FILENO) >= 0);
+	close(errors);
+	close(ends[1]);
+	const ssize_t size = read(ends[0], text, 1023);
+	close(ends[0]);
+	assert_true(size >= 0);
+	text[size] = '\0';
+}
+
+static void only_nodes_that_are_missing_are_called_so(void **state)
+{
+	struct keeper_lives lives = {.word = KEEPER_WORD_LIVES, .nr_agents = 2};
+	char text[1024];
+
+	(void)state;
+	said(KEEPER_WORD_LIVES, &lives, text);
+	assert_non_null(strstr(text, "it waits for other blocks of nodes"));
+	assert_null(strstr(text, "goodbye"));
+	assert_null(strstr(text, "these nodes"));
+	lives.nr_silent = 1;
+	said(KEEPER_WORD_LIVES, &lives, text);
+	assert_non_null(strstr(text, "1 node did not say goodbye"));
+	assert_non_null(strstr(text, "it waits for these nodes"));
+	said(KEEPER_WORD_DONE, &lives, text);
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +184,7 @@ int main(void)
 		cmocka_unit_test(a_keeper_that_ends_without_a_word_is_told_apart),
 		cmocka_unit_test(a_rank_that_failed_waits_for_no_others),
 		cmocka_unit_test(ranks_of_a_node_have_ended_when_the_last_one_has),
+		cmocka_unit_test(only_nodes_that_are_missing_are_called_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "cli/job/leftovers.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -262,6 +263,77 @@ static void a_claim_goes_with_its_rendezvous(void **state)
 	assert_false(is_there(claim));
 }
 
+static void create_rendezvous(void)
+{
+	if (rendezvous_create(place, &file))
+		_exit(1);
+}
+
+/* Writes the name of the only file in the folder that begins as place does, and is longer. */
+static void find_unpublished(char path[static 512])
+{
+	const struct dirent *entry;
+	const char *name = strrchr(place, '/') + 1;
+	DIR *directory = opendir(folder);
+
+	assert_non_null(directory);
+	*path = '\0';
+	while ((entry = readdir(directory)) != NULL)
+		if (strncmp(entry->d_name, name, strlen(name)) == 0 && strcmp(entry->d_name, name))
+			snprintf(path, 512, "%s/%s", folder, entry->d_name);
+	closedir(directory);
+}
+
+static void a_rendezvous_that_was_not_published_goes_with_its_writer(void **state)
+{
+	char output[128], path[512];
+
+	(void)state;
+	snprintf(output, sizeof(output), "%s/prof", folder);
+	snprintf(place, sizeof(place), "%s/prof" RENDEZVOUS_SUFFIX, folder);
+	do_and_die(create_rendezvous);
+	find_unpublished(path);
+	assert_true(is_there(path));
+	leftovers_remove_rendezvous(output, quiet[0]);
+	assert_false(is_there(path));
+
+	create_rendezvous();
+	find_unpublished(path);
+	leftovers_remove_rendezvous(output, quiet[0]);
+	assert_true(is_there(path)); /* its writer lives */
+	rendezvous_close(file);
+	assert_false(is_there(path));
+}
+
+static void files_that_only_look_unpublished_stay(void **state)
+{
+	static const char *const names[] = {"a" RENDEZVOUS_SUFFIX ".1", "b" RENDEZVOUS_SUFFIX ".2x",
+					    "c.3", "d" RENDEZVOUS_SUFFIX "."};
+	char output[128], path[256];
+
+	(void)state;
+	snprintf(output, sizeof(output), "%s/prof", folder);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		touch(folder, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		if (i == 0) {
+			FILE *text = fopen(path, "w");
+
+			assert_non_null(text);
+			fputs("mine\n", text);
+			fclose(text);
+		}
+	}
+	snprintf(path, sizeof(path), "%s/e" RENDEZVOUS_SUFFIX ".4", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	leftovers_remove_rendezvous(output, quiet[0]);
+	assert_true(is_there(path));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		assert_true(is_there(path));
+	}
+}
+
 static void it_ends_with_the_first_news(void **state)
 {
 	char output[128];
@@ -288,6 +360,8 @@ int main(void)
 		TEST(a_rendezvous_goes_if_its_writer_is_gone_and_nobody_answers),
 		TEST(other_files_with_such_a_name_stay),
 		TEST(a_claim_goes_with_its_rendezvous),
+		TEST(a_rendezvous_that_was_not_published_goes_with_its_writer),
+		TEST(files_that_only_look_unpublished_stay),
 		TEST(it_ends_with_the_first_news),
 	};
 

@@ -75,7 +75,6 @@ static void a_node_without_a_place_is_in_the_jobs_block(void **state)
 	static const struct {
 		int32_t index, nr_nodes;
 	} cases[] = {{JOB_STEP_UNKNOWN, 100},
-		     {50, JOB_STEP_UNKNOWN},
 		     {JOB_STEP_UNKNOWN, JOB_STEP_UNKNOWN},
 		     {100, 100},
 		     {INT32_MAX, 2}};
@@ -86,7 +85,25 @@ static void a_node_without_a_place_is_in_the_jobs_block(void **state)
 
 		assert_int_equal(node_block_of(&step, 2), 0);
 		assert_int_equal(node_block_size(&step, 2), cases[i].nr_nodes);
+		assert_false(node_block_is_one_of_several(&step, 2));
 	}
+}
+
+static void a_node_is_in_its_block_however_many_there_are(void **state)
+{
+	struct job_step step = node(50, JOB_STEP_UNKNOWN);
+
+	(void)state;
+	assert_int_equal(node_block_of(&step, 2), 25);
+	assert_int_equal(node_block_size(&step, 2), JOB_STEP_UNKNOWN);
+	assert_true(node_block_is_one_of_several(&step, 2));
+	step.node_index = 0;
+	assert_int_equal(node_block_of(&step, 2), 0);
+	assert_true(node_block_is_one_of_several(&step, 2));
+	step.nr_nodes = 2;
+	assert_false(node_block_is_one_of_several(&step, 2));
+	step.nr_nodes = 3;
+	assert_true(node_block_is_one_of_several(&step, 2));
 }
 
 /* ---- files */
@@ -221,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_node_is_in_one_block_and_their_sizes_are_all_nodes),
+		cmocka_unit_test(a_node_is_in_its_block_however_many_there_are),
 		cmocka_unit_test(a_node_without_a_place_is_in_the_jobs_block),
 		cmocka_unit_test(each_block_has_a_file_of_its_own),
 		cmocka_unit_test_setup_teardown(blocks_of_this_attempt_alone_are_visited, set_up,

@@ -340,9 +340,9 @@ class Round(Trial):
         wrong = []
         parts = sum('.part-' in name for name in os.listdir(self.prof()))
         left = [name for name in os.listdir(self.output.path) if name.startswith('prof.')]
-        # The next step removes the file of an aggregator that was killed last, which has made no reports.
+        # The next step removes the files and claims of aggregators that were killed last: none has made reports.
         has_reports = os.path.exists(os.path.join(self.prof(), 'flame.html'))
-        if any(has_reports or not name.endswith('.rendezvous') for name in left):
+        if any(has_reports or '.rendezvous' not in name for name in left):
             wrong.append(f'left: {left}')
         may_stay = self.dead | self.agentless | self.filled
         stay = [node for node, disk in enumerate(self.disks) if disk.profiles() and node not in may_stay]

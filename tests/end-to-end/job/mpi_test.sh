@@ -50,6 +50,21 @@ at_once() { # NAME COMMAND...
 	same "$name, at once: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
 	rm -rf once once.2 truth.* up go
 }
+# Three nodes, which are names here, in blocks of one: the launcher's ranks tell them apart.
+blocks() { # NAME COMMAND...
+	local name=$1
+	shift
+	"$@" -np 3 sh -c "OMPI_COMM_WORLD_LOCAL_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0 exec \"$flamegrid\" run --aggregate node --fan-in 1 \
+		--node-name node\$OMPI_COMM_WORLD_RANK --devices \"$list\" --spool \"$scratch\" -o $name -- \
+		sh -c 'until [ \$(ls $name.*-[12].rendezvous 2>/dev/null | wc -l) = 2 ]; do :; done
+		FAKE_CUDA_TRUTH=truth.\$\$ exec $work'" >"$name.out" 2>"$name.err"
+	same "$name: status" $? 0
+	await_keepers
+	same "$name: ns" "$(total_ns "$name")" "$(truth_sum valid_ns truth.*)"
+	same "$name: hosts" "$(groups "$name" host)" "node0 node1 node2"
+	check "$name: nothing lost" "$flamegrid" report "$name" --strict -o /dev/null
+	rm -f truth.*
+}
 root=
 [ "$(id -u)" = 0 ] && root=--allow-run-as-root
 # Its own checks of where ranks may run are not what this is about.
@@ -57,3 +72,4 @@ launcher open-mpi mpirun.openmpi $root --oversubscribe
 launcher mpich mpiexec.hydra
 at_once open-mpi mpirun.openmpi $root --oversubscribe
 at_once mpich mpiexec.hydra
+blocks open-mpi-blocks mpirun.openmpi $root --oversubscribe
