@@ -16,12 +16,14 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Functions of the kernel end in "_[k]". */
+/* Functions of the kernel end in "_[k]". An address in a library says nothing to a reader. */
 static bool is_of_system(const char *text)
 {
 	const size_t size = strlen(text);
+	const char *library = strstr(text, ".so");
 
-	return (size > 4 && strcmp(text + size - 4, "_[k]") == 0) || begins(text, "__vdso_");
+	return (size > 4 && strcmp(text + size - 4, "_[k]") == 0) || begins(text, "__vdso_") ||
+	       (library && strstr(library, "+0x"));
 }
 
 static bool is_own(const struct report_tree *tree, uint32_t name)

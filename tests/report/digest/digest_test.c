@@ -86,7 +86,7 @@ static const char *const deep_strings[] = {
 	"ops.py:launch:8",
 	"read_file",
 	"ksys_read_[k]",
-	"__vdso_clock_gettime",
+	"libcuda.so.580+0x1f",
 };
 static const uint32_t deep_frameworks[] = {0, 0, 0, 0, 0, 0, 6, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0};
 #define DEEP_STRINGS 17u
