@@ -6,6 +6,7 @@
  *   - Below the limit: it has not.
  *   - Below 0, and not above the limit with a minus: it has become faster.
  *   - Neither: the runs are too noisy to say.
+ * If steps are known, the time of a step is judged, too: it is more than the kernels'.
  * Together, all kernels of equal runs have an alarm in at most 1 % of the cases. A change of the limit is found, or is
  * too noisy, but for 0.1 % of the cases. Used by one thread. */
 #ifndef RUN_CHECK_H
@@ -23,6 +24,7 @@
 #define RUN_CHECK_UNSEEN       0.001
 #define RUN_CHECK_UNSEEN_DRIFT 0.01
 #define RUN_CHECK_OTHER_GPU    0.03
+#define RUN_CHECK_UNSEEN_STEP  0.02 /* of the time of a step */
 
 /* Where the noise is known from: what varies. */
 enum check_source {
@@ -50,6 +52,7 @@ struct check_row {
 	const char *name; /* borrowed from the runs */
 	enum run_kind kind;
 	double share; /* of the GPU time without NCCL's kernels, on the side where it is greater */
+	double share_after; /* of all GPU time after; NAN: it is not there */
 	double before_ns,
 		after_ns; /* a step or collective; without these a run, as long as the first one before */
 	double change, count_change, duration_change;
@@ -61,6 +64,19 @@ struct check_row {
 	enum check_state state;
 };
 
+/* The time of a step by the wall clock, on average. NAN: not known. */
+struct check_step {
+	bool is_known; /* the runs' steps are, and single launches tell their pace */
+	double before_ns, after_ns, change;
+	double low, high;  /* the interval of change */
+	double kernels_ns; /* what kernels take more of it, without NCCL's */
+	double idle_ns;    /* what the rank's GPUs idle more; pauses do not count */
+	const char *line; /* borrowed; where they do so; NULL: not known, or in several functions */
+	int32_t gpu;      /* REPORT_GPU_NONE: several */
+	enum check_source source;
+	enum check_state state; /* CHECK_NOISY changes no verdict: hosts vary more than kernels */
+};
+
 struct check_question {
 	const struct run_work *const *runs; /* those before, then those after */
 	uint32_t nr_before, nr_after;       /* 1 or more, each */
@@ -68,6 +84,7 @@ struct check_question {
 };
 
 struct check_result {
+	struct check_step step;
 	struct check_row *rows; /* owns; all kernels together first, then by share */
 	uint32_t nr_rows, nr_faster, nr_regressed, nr_noisy;
 	enum run_unit unit;

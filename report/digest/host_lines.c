@@ -26,14 +26,16 @@ static bool is_of_system(const char *text)
 	       (library && strstr(library, "+0x"));
 }
 
+bool host_lines_is_own(const char *name)
+{
+	return *name && *name != '[' && cuda_name_of(name, strlen(name)) == CUDA_NAME_NONE &&
+	       !begins(name, "nccl") && !begins(name, "pnccl") && !is_of_system(name);
+}
+
 static bool is_own(const struct report_tree *tree, uint32_t name)
 {
-	const char *text = tree->strings[name];
-
-	if (!*text || *text == '[' || (tree->frameworks && tree->frameworks[name]))
-		return false;
-	return cuda_name_of(text, strlen(text)) == CUDA_NAME_NONE && !begins(text, "nccl") &&
-	       !begins(text, "pnccl") && !is_of_system(text);
+	return !(tree->frameworks && tree->frameworks[name]) &&
+	       host_lines_is_own(tree->strings[name]);
 }
 
 /* Returns the program's own frame on the path of a node, from this one outward: the first that has a line, else the

@@ -4,6 +4,7 @@
 #ifndef HOST_LINES_H
 #define HOST_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/model/report_tree.h"
@@ -23,6 +24,9 @@ struct host_lines {
 	char **texts; /* owns; with callers */
 	uint32_t nr_texts;
 };
+
+/* Returns whether a frame that is no framework's may be the program's own, by its name. */
+bool host_lines_is_own(const char *name);
 
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
