@@ -25,8 +25,8 @@ struct run_idle {
 /* Plain data. Zeroed: nothing is known. */
 struct run_pace {
 	/* Tenths of seconds with the work that began in them, of all processes that have enough of them. ns is the wall
-	 * time, usual_ns the work without NCCL's; item is not used. By number; owns, as all. Pauses are left out, and so
-	 * are the first and the last tenth, which have only a part. */
+	 * time, usual_ns the work without NCCL's; item is not used. By number; owns, as all. Pauses are left out, and
+	 * so are the first and the last tenth, which have only a part. */
 	struct run_window *tenths;
 	uint32_t nr_tenths, room;
 	double wall_ns, work_ns; /* their sums */

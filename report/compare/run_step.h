@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run_check.h"
+#include "run_verdict.h"
 
 /* Fills *step from the runs of the question, whose unit is that of its check. nr_rows: rows that are judged beside. */
 void run_step_compare(const struct check_question *question, enum run_unit unit, bool is_damaged,

@@ -24,8 +24,8 @@ struct idle_reason {
 int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 		     struct idle_reason *reason);
 
-/* Sums up the idle time of these GPUs outside of pauses by the program's lines, with the callers of helpers. hosts NULL:
- * there are none. 0; -ENOMEM: *lines is empty. */
+/* Sums up the idle time of these GPUs outside of pauses by the program's lines, with the callers of helpers. hosts
+ * NULL: there are none. 0; -ENOMEM: *lines is empty. */
 int idle_reason_lines(const struct report_tree *hosts, const struct gpu_row *const *rows,
 		      uint32_t nr_rows, struct host_lines *lines);
 

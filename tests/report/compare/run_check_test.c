@@ -441,6 +441,44 @@ static void a_slower_host_has_regressed_though_kernels_are_the_same(void **state
 	assert_has(CHECK_JUNIT, "name=\"time of a step\"><failure");
 }
 
+/* 100 steps of 47 ms, of which 40 ms are kernels, and 100 of 52.1 ms. */
+static void more_idle_time_is_told_with_its_function(void **state)
+{
+	struct run_item all[2] = {{.ns = 4000000000}, {.ns = 4030000000}};
+	struct run_idle before[] = {{"train.py:load_batch", "train.py:load_batch:12", 500000000, 1},
+				    {"train.py:save", "train.py:save:30", 200000000, 1}};
+	struct run_idle after[] = {{"train.py:load_batch", "train.py:load_batch:14", 970000000, 1},
+				   {"train.py:save", "train.py:save:32", 210000000, 1}};
+	const struct run_work works[2] = {{.items = &all[0],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 4.7e9,
+						    .work_ns = 4e9,
+						    .idle_ns = 700000000,
+						    .idle = before,
+						    .nr_idle = 2}},
+					  {.items = &all[1],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 5.21e9,
+						    .work_ns = 4.03e9,
+						    .idle_ns = 1180000000,
+						    .idle = after,
+						    .nr_idle = 2}}};
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	assert_int_equal(step.state, CHECK_NOT_JUDGED); /* no windows tell the noise */
+	assert_string_equal(
+		run_step_text(&step, text, sizeof(text)),
+		"a step takes 52.100 ms instead of 47.000 ms (+10.85 %): +300.000 us in kernels, "
+		"+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
+	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
+	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
+}
+
 static void pauses_are_no_part_of_a_step(void **state)
 {
 	struct run_window windows[100] = {0};
@@ -605,6 +643,7 @@ int main(void)
 		TEST(a_faster_kernel_is_told),
 		TEST(less_than_the_limit_is_not_faster),
 		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
+		TEST(more_idle_time_is_told_with_its_function),
 		TEST(pauses_are_no_part_of_a_step),
 		TEST(shares_add_up),
 		TEST(scaled_times_are_labelled),
