@@ -13,6 +13,8 @@
 #include "options/option_line.h"
 #include "report/compare/change_table.h"
 #include "report/compare/pair_tree.h"
+#include "report/compare/run_step.h"
+#include "report/compare/run_work.h"
 #include "report/model/report_summary.h"
 #include "report/names/clean_text.h"
 #include "report/view/report_subject.h"
@@ -53,6 +55,7 @@ struct diff {
 	struct pair_tree *pair;
 	struct change_table *table;
 	struct change_report report;
+	char step[REPORT_SUMMARY_SIZE];
 };
 
 /* ---- options */
@@ -258,6 +261,32 @@ static int find_scale(struct diff *diff)
 	return 0;
 }
 
+/* Tells how long a step takes, of which the changes are only a part. */
+static int compare_steps(struct diff *diff)
+{
+	struct run_work *runs[2] = {0};
+	const struct check_question question = {(const struct run_work *const *)runs, 1, 1, 0, 0};
+	struct check_step step;
+	char *error = NULL;
+	int result = 0;
+
+	if (diff->report.scale.unit > RUN_STEPS || diff->request.format != REPORT_TABLE)
+		return 0;
+	for (int i = 0; i < 2 && result == 0; i++)
+		result = run_work_create(diff->views[i].profile, diff->views[i].tree,
+					 diff->views[i].store_path, &runs[i], &error);
+	if (error)
+		log_error("%s", error);
+	free(error);
+	if (result == 0) {
+		run_step_compare(&question, diff->report.scale.unit, true, 0, &step);
+		diff->report.step = run_step_text(&step, diff->step, sizeof(diff->step));
+	}
+	run_work_destroy(runs[0]);
+	run_work_destroy(runs[1]);
+	return result;
+}
+
 /* Returns 0, or -errno after an error. */
 static int compare_profiles(struct diff *diff)
 {
@@ -277,6 +306,8 @@ static int compare_profiles(struct diff *diff)
 	}
 	if (result == 0)
 		result = find_scale(diff);
+	if (result == 0)
+		result = compare_steps(diff);
 	if (result == 0 && !has_rows && diff->report.scale.factor != 1)
 		result = make_pair(diff, diff->report.scale.factor);
 	if (result < 0)

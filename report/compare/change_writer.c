@@ -178,6 +178,8 @@ int change_writer_table(FILE *out, const struct change_report *report, const str
 
 	write_side(out, report, "before", &report->before, report->scale.before);
 	write_side(out, report, "after", &report->after, report->scale.after);
+	if (report->step && *report->step)
+		fprintf(out, "%s\n", report->step);
 	write_scale(out, &report->scale);
 	fputc('\n', out);
 	begin_rows(&rows, out, report, form, headings);

@@ -21,7 +21,8 @@ struct change_report {
 	const struct change_table *table;
 	struct change_side before, after;
 	struct run_scale scale;
-	const char *by; /* "frame", "kernel", "line", "class" */
+	const char *step; /* run_step_text(); NULL or "": not known */
+	const char *by;   /* "frame", "kernel", "line", "class" */
 };
 
 /* top: rows of the table, and of the lists of new and vanished ones; 0: 20. form NULL: lines have no limit. 0; -errno

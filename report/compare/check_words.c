@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "run_step.h"
+
 #include "report/names/text_line.h"
 
 const char *check_words_percent(double part, char text[static 32])
@@ -12,6 +14,16 @@ const char *check_words_percent(double part, char text[static 32])
 	else
 		snprintf(text, 32, "-");
 	return text;
+}
+
+/* Writes "regressed: the time of a step, and 1 of 4 rows". */
+static void append_count(char *text, size_t size, uint32_t count, uint32_t of, bool has_step,
+			 const char *verdict)
+{
+	text_line_append(text, size, "%s: %s", verdict, has_step ? "the time of a step" : "");
+	if (count)
+		text_line_append(text, size, "%s%" PRIu32 " of %" PRIu32 " rows",
+				 has_step ? ", and " : "", count, of);
 }
 
 const char *check_words_verdict(const struct check_report *report, char *text, size_t size)
@@ -28,17 +40,22 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 		text_line_append(text, size,
 				 "cannot tell: how many steps the runs made is not known");
 	else if (result->verdict == CHECK_REGRESSED)
-		text_line_append(text, size, "regressed: %" PRIu32 " of %" PRIu32 " rows",
-				 result->nr_regressed, nr_judged);
+		append_count(text, size, result->nr_regressed, nr_judged,
+			     result->step.state == CHECK_REGRESSED, "regressed");
 	else if (result->verdict == CHECK_NOISY)
 		text_line_append(text, size, "too noisy to tell: %" PRIu32 " of %" PRIu32 " rows",
 				 result->nr_noisy, nr_judged);
 	else if (result->verdict == CHECK_FASTER)
-		text_line_append(text, size, "faster: %" PRIu32 " of %" PRIu32 " rows",
-				 result->nr_faster, nr_judged);
+		append_count(text, size, result->nr_faster, nr_judged,
+			     result->step.state == CHECK_FASTER, "faster");
 	else
 		text_line_append(text, size, "the same: %" PRIu32 " rows", nr_judged);
 	return text;
+}
+
+const char *check_words_step(const struct check_report *report, char *text, size_t size)
+{
+	return run_step_text(&report->result->step, text, size);
 }
 
 const char *check_words_row(const struct check_row *row, char *text, size_t size)
@@ -104,6 +121,11 @@ void check_words_notes(FILE *out, const struct check_report *report, const char 
 	char text[32];
 
 	note_losses(out, report, prefix);
+	if (result->step.state == CHECK_REGRESSED && isnan(result->step.idle_ns))
+		fprintf(out,
+			"%sflamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does "
+			"while GPUs are idle.\n",
+			prefix);
 	if (result->unclear)
 		fprintf(out,
 			"%sNo steps were found, and some kernels were launched more often by "

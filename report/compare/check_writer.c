@@ -45,12 +45,12 @@ static void begin_rows(struct text_table *table, FILE *out, const struct check_r
 	static const char *const scaled[2] = {"scaled before", "scaled after"};
 	const char *const *times = report->result->scaled ? scaled : headings[report->result->unit];
 	const struct text_column columns[] = {
-		{"change", 10, 0, false, 0},   {"from", 10, 1, false, 4},
-		{"to", 10, 1, false, 3},       {"launches", 10, 1, false, 2},
-		{"duration", 10, 1, false, 1}, {"resolves", 10, 1, false, 8},
-		{"share", 7, 1, false, 5},     {times[0], 11, 1, false, 7},
-		{times[1], 11, 1, false, 6},   {"noise of", 8, 2, true, 9},
-		{"verdict", 10, 2, true, 0},   {"kernel", 0, 2, true, 0},
+		{"change", 10, 0, false, 0},      {"from", 10, 1, false, 4},
+		{"to", 10, 1, false, 3},          {"launches", 10, 1, false, 2},
+		{"duration", 10, 1, false, 1},    {"resolves", 10, 1, false, 8},
+		{"share after", 11, 1, false, 5}, {times[0], 11, 1, false, 7},
+		{times[1], 11, 1, false, 6},      {"noise of", 8, 2, true, 9},
+		{"verdict", 10, 2, true, 0},      {"kernel", 0, 2, true, 0},
 	};
 
 	text_table_begin(table, out, form);
@@ -68,7 +68,7 @@ static void add_row(struct text_table *table, const struct check_row *row)
 		check_words_percent(row->count_change, texts[3]),
 		check_words_percent(row->duration_change, texts[4]),
 		check_words_percent(row->resolves, texts[5]) + (*texts[5] == '+'),
-		check_words_percent(row->share, texts[6]) + (*texts[6] == '+'),
+		check_words_percent(row->share_after, texts[6]) + (*texts[6] == '+'),
 		time_text(row->before_ns, texts[7]),
 		time_text(row->after_ns, texts[8]),
 		check_source_name(row->source),
@@ -88,7 +88,10 @@ static int write_text(FILE *out, const struct check_report *report, const struct
 	for (uint32_t i = 0; i < nr_runs(report); i++)
 		fprintf(out, "%-9s %s\n", i < report->question->nr_before ? "baseline" : "profile",
 			report->labels[i]);
-	fprintf(out, "%s\n\n", check_words_verdict(report, words, sizeof(words)));
+	fprintf(out, "%s\n", check_words_verdict(report, words, sizeof(words)));
+	if (*check_words_step(report, words, sizeof(words)))
+		fprintf(out, "%s\n", words);
+	fputc('\n', out);
 	begin_rows(&table, out, report, form);
 	for (uint32_t i = 0; i < report->result->nr_rows; i++)
 		add_row(&table, &report->result->rows[i]);
@@ -113,7 +116,7 @@ static void write_json_row(FILE *out, const struct check_row *row)
 	fputc('{', out);
 	json_text_member(out, "kind", kind_names[row->kind]);
 	json_text_member(out, "name", row->name);
-	write_number(out, "share", row->share);
+	write_number(out, "share", row->share_after);
 	write_number(out, "before_ns", row->before_ns);
 	write_number(out, "after_ns", row->after_ns);
 	write_number(out, "change", row->change);
@@ -131,6 +134,28 @@ static void write_json_row(FILE *out, const struct check_row *row)
 	fprintf(out, "\"verdict\":\"%s\"}", check_state_name(row->state));
 }
 
+static void write_json_step(FILE *out, const struct check_step *step)
+{
+	if (!step->is_known) {
+		fputs("\"step\":null,", out);
+		return;
+	}
+	fputs("\n\"step\":{", out);
+	write_number(out, "before_ns", step->before_ns);
+	write_number(out, "after_ns", step->after_ns);
+	write_number(out, "change", step->change);
+	write_number(out, "low", step->low);
+	write_number(out, "high", step->high);
+	write_number(out, "kernels_ns", step->kernels_ns);
+	write_number(out, "idle_ns", step->idle_ns);
+	if (step->line)
+		json_text_member(out, "line", step->line);
+	else
+		fputs("\"line\":null,", out);
+	json_text_member(out, "noise_of", check_source_name(step->source));
+	fprintf(out, "\"verdict\":\"%s\"},", check_state_name(step->state));
+}
+
 static void write_json(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
@@ -143,6 +168,7 @@ static void write_json(FILE *out, const struct check_report *report)
 	write_number(out, "max_regress", report->question->max_regress);
 	write_number(out, "min_share", report->question->min_share);
 	write_number(out, "alike", result->alike != 0 ? result->alike : NAN);
+	write_json_step(out, &result->step);
 	fputs("\n\"runs\":[", out);
 	for (uint32_t i = 0; i < nr_runs(report); i++) {
 		fputs(i ? ",\n{" : "\n{", out);
@@ -178,7 +204,9 @@ static void write_markdown(FILE *out, const struct check_report *report)
 	char words[CHECK_WORDS_SIZE], texts[6][NUMBER_SIZE];
 
 	fprintf(out, "### GPU time: %s\n\n", check_words_verdict(report, words, sizeof(words)));
-	fputs("| verdict | kernel | change | from | to | launches | duration | share |\n"
+	if (*check_words_step(report, words, sizeof(words)))
+		fprintf(out, "%s\n\n", words);
+	fputs("| verdict | kernel | change | from | to | launches | duration | share after |\n"
 	      "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
 	      out);
 	for (uint32_t i = 0; i < report->result->nr_rows; i++) {
@@ -195,7 +223,7 @@ static void write_markdown(FILE *out, const struct check_report *report)
 			check_words_percent(row->high, texts[2]),
 			check_words_percent(row->count_change, texts[3]),
 			check_words_percent(row->duration_change, texts[4]),
-			check_words_percent(row->share, texts[5]) + (*texts[5] == '+'));
+			check_words_percent(row->share_after, texts[5]) + (*texts[5] == '+'));
 	}
 	fputc('\n', out);
 	check_words_notes(out, report, "- ");
@@ -246,6 +274,22 @@ static void write_case(FILE *out, const struct check_row *row)
 	fputs("\"/></testcase>\n", out);
 }
 
+static void write_step_case(FILE *out, const struct check_report *report)
+{
+	char words[CHECK_WORDS_SIZE];
+
+	if (!*check_words_step(report, words, sizeof(words)))
+		return;
+	fputs("    <testcase classname=\"flamegrid.check\" name=\"time of a step\"", out);
+	if (report->result->step.state == CHECK_REGRESSED) {
+		fputs("><failure message=\"regressed: ", out);
+		write_xml(out, words);
+		fputs("\"/></testcase>\n", out);
+	} else {
+		fputs("/>\n", out);
+	}
+}
+
 static void write_junit(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
@@ -258,7 +302,8 @@ static void write_junit(FILE *out, const struct check_report *report)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 		"  <testsuite name=\"flamegrid check\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32
 		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
-		result->nr_rows + 1, result->nr_regressed,
+		result->nr_rows + 1 + result->step.is_known,
+		result->nr_regressed + (result->step.state == CHECK_REGRESSED),
 		result->nr_noisy + (result->lossy || result->unclear), nr_skipped);
 	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles are complete\"", out);
 	if (result->lossy || result->unclear) {
@@ -268,6 +313,7 @@ static void write_junit(FILE *out, const struct check_report *report)
 	} else {
 		fputs("/>\n", out);
 	}
+	write_step_case(out, report);
 	for (uint32_t i = 0; i < result->nr_rows; i++)
 		write_case(out, &result->rows[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);

@@ -7,6 +7,7 @@
 
 #include "noise.h"
 #include "run_noise.h"
+#include "run_step.h"
 #include "weighted_median.h"
 
 #include "base/error_text.h"
@@ -19,8 +20,8 @@
 struct checker {
 	const struct check_question *question;
 	struct check_result *result;
-	double *units,
-		*whole_ns; /* own; by run: how long it is, and its time without NCCL's kernels */
+	/* own; by run: how long it is, its time without NCCL's kernels, and all of it */
+	double *units, *whole_ns, *all_ns;
 	const struct run_item **items; /* owns; of the row, by run; NULL: the run has none */
 	struct noise *noises;          /* owns; by row */
 	double shown;                  /* steps of the first run; 1: not known */
@@ -89,9 +90,11 @@ static int find_lengths(struct checker *checker, char **error)
 			checker->result->unit = scale.unit;
 			checker->shown = scale.before;
 		}
-		for (uint32_t j = RUN_WORK_ALL + 1; j < work->nr_items; j++)
+		for (uint32_t j = RUN_WORK_ALL + 1; j < work->nr_items; j++) {
+			checker->all_ns[i] += (double)work->items[j].ns;
 			if (!work->items[j].is_nccl)
 				checker->whole_ns[i] += (double)work->items[j].ns;
+		}
 	}
 	if (checker->result->unit >= RUN_LAUNCHES) {
 		checker->shown = 1;
@@ -137,6 +140,12 @@ static double share(const struct checker *checker, uint32_t run)
 {
 	return checker->whole_ns[run] > 0 ? (double)checker->items[run]->ns / checker->whole_ns[run]
 					  : 0;
+}
+
+static double share_of_all(const struct checker *checker, uint32_t run)
+{
+	return checker->all_ns[run] > 0 ? (double)checker->items[run]->ns / checker->all_ns[run]
+					: 0;
 }
 
 static double time_of_unit(const struct checker *checker, uint32_t run)
@@ -281,6 +290,7 @@ static int add_row(struct checker *checker, const struct run_item *item)
 		.name = item->name,
 		.kind = item->kind,
 		.share = fmax(mean_of(checker, false, share), mean_of(checker, true, share)),
+		.share_after = after ? mean_of(checker, true, share_of_all) : NAN,
 		.before_ns = mean_of(checker, false, time_of_unit),
 		.after_ns = mean_of(checker, true, time_of_unit),
 		.change = NAN,
@@ -380,12 +390,14 @@ static void judge(struct checker *checker)
 		result->nr_regressed += row->state == CHECK_REGRESSED;
 		result->nr_noisy += row->state == CHECK_NOISY;
 	}
-	result->verdict =
-		result->lossy || result->unclear || (!result->nr_regressed && result->nr_noisy)
-			? CHECK_NOISY
-		: result->nr_regressed ? CHECK_REGRESSED
-		: result->nr_faster    ? CHECK_FASTER
-				       : CHECK_SAME;
+	run_step_compare(checker->question, result->unit, result->lossy, nr_judged, &result->step);
+	const bool regressed = result->nr_regressed || result->step.state == CHECK_REGRESSED;
+	const bool faster = result->nr_faster || result->step.state == CHECK_FASTER;
+	result->verdict = result->lossy || result->unclear || (!regressed && result->nr_noisy)
+				  ? CHECK_NOISY
+			  : regressed ? CHECK_REGRESSED
+			  : faster    ? CHECK_FASTER
+				      : CHECK_SAME;
 }
 
 /* Finds a change of duration that most kernels share. */
@@ -443,13 +455,14 @@ int run_check_create(const struct check_question *question, struct check_result 
 		.result = calloc(1, sizeof(*checker.result)),
 		.units = calloc(nr, sizeof(*checker.units)),
 		.whole_ns = calloc(nr, sizeof(*checker.whole_ns)),
+		.all_ns = calloc(nr, sizeof(*checker.all_ns)),
 		.items = calloc(nr, sizeof(*checker.items)),
 	};
 	int status = -ENOMEM;
 
 	*result = NULL;
 	*error = NULL;
-	if (checker.result && checker.units && checker.whole_ns && checker.items)
+	if (checker.result && checker.units && checker.whole_ns && checker.all_ns && checker.items)
 		status = find_lengths(&checker, error);
 	if (status == 0) {
 		find_gpus(&checker);
@@ -464,6 +477,7 @@ int run_check_create(const struct check_question *question, struct check_result 
 		      sizeof(*checker.result->rows), by_share);
 	free(checker.units);
 	free(checker.whole_ns);
+	free(checker.all_ns);
 	free(checker.items);
 	free(checker.noises);
 	if (status)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "run_pace.h"
 #include "run_scale.h"
 
 #define RUN_WORK_ALL 0u /* items[0]: all kernels but NCCL's */
@@ -45,14 +46,6 @@ struct run_part {
 	uint64_t count, ns;
 };
 
-/* Single launches that began in one tenth of a second (kept_log.h), on all ranks. */
-struct run_window {
-	uint32_t item;
-	uint64_t number; /* of the tenth */
-	double ns;       /* what these launches took */
-	double usual_ns; /* the same if each took the mean of its kernel, stack and process */
-};
-
 struct run_work {
 	struct run_item *items; /* owns, as all arrays */
 	uint32_t nr_items;
@@ -64,6 +57,7 @@ struct run_work {
 	struct run_window *windows; /* by item, then by number */
 	uint32_t nr_windows;
 	struct run_counts counts;
+	struct run_pace pace;
 	char *device;  /* owns; clean name of the GPUs; "": not known, or of several types */
 	bool lossy;    /* something is missing, or is not there yet */
 	char *summary; /* owns; the closing line of its report */

@@ -103,6 +103,16 @@ static int add_alike(struct reader *reader, const struct piece *launches, uint32
 	return 0;
 }
 
+/* The windows of RUN_WORK_ALL come first. */
+static int add_pace(struct run_work *work, uint32_t first)
+{
+	uint32_t nr = 0;
+
+	while (first + nr < work->nr_windows && work->windows[first + nr].item == RUN_WORK_ALL)
+		nr++;
+	return run_pace_add(&work->pace, work->windows + first, nr);
+}
+
 static int take_pieces(struct reader *reader, const struct host_sample *pieces, uint32_t count,
 		       struct piece *launches)
 {
@@ -136,7 +146,7 @@ static int take_pieces(struct reader *reader, const struct host_sample *pieces, 
 		error = add_alike(reader, &launches[i], end - i);
 	}
 	merge(reader->work, first);
-	return error;
+	return error ? error : add_pace(reader->work, first);
 }
 
 static int read_process(struct reader *reader, struct database *database, uint32_t process)
@@ -168,8 +178,10 @@ int run_windows_read(const struct profile *profile, const char *store_path,
 
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		error = read_process(&reader, database, id);
-	if (!error)
+	if (!error) {
 		merge(work, 0);
+		run_pace_finish(&work->pace);
+	}
 	database_close(database);
 	return error;
 }

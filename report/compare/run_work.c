@@ -354,6 +354,8 @@ static int build(struct builder *builder, const char *store_path, char **error)
 		result = run_windows_read(builder->profile, store_path, find_item, builder, work);
 	if (result == 0)
 		result = sort_names(work);
+	if (result == 0)
+		result = run_pace_read_idle(&work->pace, builder->profile);
 	return result ? result
 		      : run_counts_read(builder->profile, store_path, &work->counts, error);
 }
@@ -397,6 +399,7 @@ void run_work_destroy(struct run_work *work)
 	free(work->members);
 	free(work->parts);
 	free(work->windows);
+	run_pace_fini(&work->pace);
 	free(work->device);
 	free(work->summary);
 	free(work);

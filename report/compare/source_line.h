@@ -1,5 +1,6 @@
-/* Finds the source line that launches: the innermost frame with a number that is no framework's, else the innermost one
- * with a number. Any thread. */
+/* Finds the source line that launches: the innermost frame with a number that is no framework's; else the innermost one
+ * with a number; else, of programs without debug information, the innermost function of their own (host_lines.h). Any
+ * thread. */
 #ifndef SOURCE_LINE_H
 #define SOURCE_LINE_H
 
@@ -16,8 +17,8 @@ struct source_frameworks {
 	uint32_t nr; /* strings that is_framework has */
 };
 
-/* Returns the string with the line's name, "train.py:step:41", of a node's path; SOURCE_LINE_NONE: no frame has a
- * number. chain is room to work in. */
+/* Returns the string with the line's name, "train.py:step:41", or of its function, of a node's path;
+ * SOURCE_LINE_NONE: there is none. chain is room to work in. */
 uint32_t source_line_find(const struct report_tree *tree,
 			  const struct source_frameworks *frameworks, uint32_t node,
 			  uint32_t chain[static REPORT_DEPTH_MAX]);

@@ -5,25 +5,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_callers.h"
+
 #include "base/text_print.h"
 #include "report/names/cuda_name.h"
+#include "report/names/source_name.h"
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Functions of the kernel end in "_[k]". An address in a library says nothing to a reader. */
+static bool is_of_system(const char *text)
+{
+	const size_t size = strlen(text);
+	const char *library = strstr(text, ".so");
+
+	return (size > 4 && strcmp(text + size - 4, "_[k]") == 0) || begins(text, "__vdso_") ||
+	       (library && strstr(library, "+0x"));
+}
+
+bool host_lines_is_own(const char *name)
+{
+	return *name && *name != '[' && cuda_name_of(name, strlen(name)) == CUDA_NAME_NONE &&
+	       !begins(name, "nccl") && !begins(name, "pnccl") && !is_of_system(name);
+}
 
 static bool is_own(const struct report_tree *tree, uint32_t name)
 {
-	const char *text = tree->strings[name];
-
-	if (!*text || *text == '[' || (tree->frameworks && tree->frameworks[name]))
-		return false;
-	return cuda_name_of(text, strlen(text)) == CUDA_NAME_NONE &&
-	       strncmp(text, "nccl", 4) != 0 && strncmp(text, "pnccl", 5) != 0;
+	return !(tree->frameworks && tree->frameworks[name]) &&
+	       host_lines_is_own(tree->strings[name]);
 }
 
-/* Returns the program's own frame on the path of a node, from this one outward; REPORT_NODE_ROOT: there is none. */
+/* Returns the program's own frame on the path of a node, from this one outward: the first that has a line, else the
+ * first. REPORT_NODE_ROOT: there is none. */
 static uint32_t own_node(const struct report_tree *tree, uint32_t node)
 {
-	while (node != REPORT_NODE_ROOT && !is_own(tree, tree->nodes[node].name))
-		node = tree->nodes[node].parent;
-	return node;
+	uint32_t first = REPORT_NODE_ROOT;
+
+	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent) {
+		const uint32_t name = tree->nodes[node].name;
+
+		if (!is_own(tree, name))
+			continue;
+		if (source_name_has_line(tree->strings[name]))
+			return node;
+		if (first == REPORT_NODE_ROOT)
+			first = node;
+	}
+	return first;
 }
 
 static uint32_t name_at(const struct report_tree *tree, uint32_t node)
@@ -73,6 +104,51 @@ int host_lines_init(struct host_lines *lines, const struct report_tree *tree, ui
 	qsort(all, lines->nr_lines, sizeof(*all), by_time);
 	lines->lines = all;
 	return 0;
+}
+
+/* ---- helpers */
+
+/* Gives a line of a helper the text of its caller, too. Lines that are divided have theirs. */
+static int name_callers(struct host_lines *lines, const struct report_tree *tree,
+			const struct host_callers *callers)
+{
+	const size_t room = lines->nr_texts + lines->nr_lines + 1ul;
+	char **texts = realloc(lines->texts, room * sizeof(*texts));
+
+	if (!texts)
+		return -ENOMEM;
+	lines->texts = texts;
+	for (uint32_t i = 0; i < lines->nr_lines; i++) {
+		struct host_line *line = &lines->lines[i];
+		const uint32_t caller = host_callers_of(callers, line->name);
+
+		if (!caller || line->text != tree->strings[line->name])
+			continue;
+		char *text = text_print("%s > %s", tree->strings[caller], line->text);
+		if (!text)
+			return -ENOMEM;
+		lines->texts[lines->nr_texts++] = text;
+		line->text = text;
+	}
+	return 0;
+}
+
+int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree, uint32_t plane)
+{
+	struct host_callers callers;
+	bool *owns = calloc(tree->nr_strings + 1ul, sizeof(*owns));
+
+	if (!owns)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < tree->nr_strings; i++)
+		owns[i] = is_own(tree, i);
+	int error = host_callers_init(&callers, tree, plane, owns);
+	free(owns);
+	if (error)
+		return error;
+	error = name_callers(lines, tree, &callers);
+	host_callers_fini(&callers);
+	return error;
 }
 
 /* ---- dividing */
@@ -178,15 +254,12 @@ static int divide(struct host_lines *lines, const struct report_tree *tree, stru
 	return error;
 }
 
-int host_lines_init_divided(struct host_lines *lines, const struct report_tree *tree,
-			    uint32_t plane, host_lines_wanted *wanted, const void *context)
+static int divide_first(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
+			host_lines_wanted *wanted, const void *context)
 {
-	int error = host_lines_init(lines, tree, plane, wanted, context);
+	struct piece *pieces = malloc((tree->nr_leaves + 1ul) * sizeof(*pieces));
 	uint32_t count = 0;
 
-	if (error || !lines->nr_lines || !has_most(lines, lines->lines[0].ns))
-		return error;
-	struct piece *pieces = malloc((tree->nr_leaves + 1ul) * sizeof(*pieces));
 	for (uint32_t i = 0; pieces && i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
 		const uint32_t node = own_node(tree, leaf->node);
@@ -195,8 +268,20 @@ int host_lines_init_divided(struct host_lines *lines, const struct report_tree *
 		    node != REPORT_NODE_ROOT && tree->nodes[node].name == lines->lines[0].name)
 			pieces[count++] = (struct piece){leaf, node, 0};
 	}
-	error = pieces ? divide(lines, tree, pieces, count) : -ENOMEM;
+	int error = pieces ? divide(lines, tree, pieces, count) : -ENOMEM;
 	free(pieces);
+	return error;
+}
+
+int host_lines_init_divided(struct host_lines *lines, const struct report_tree *tree,
+			    uint32_t plane, host_lines_wanted *wanted, const void *context)
+{
+	int error = host_lines_init(lines, tree, plane, wanted, context);
+
+	if (!error && lines->nr_lines && has_most(lines, lines->lines[0].ns))
+		error = divide_first(lines, tree, plane, wanted, context);
+	if (!error && lines->nr_lines)
+		error = host_lines_add_callers(lines, tree, plane);
 	if (error)
 		host_lines_fini(lines);
 	return error;

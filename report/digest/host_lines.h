@@ -1,16 +1,19 @@
-/* Sums of leaves by the program's own line: of each stack the innermost frame that is neither a framework's, CUDA's or
- * NCCL's nor a mark in brackets. Used by one thread. */
+/* Sums of leaves by the program's own line: of each stack the innermost frame with a number that is neither a
+ * framework's, CUDA's, NCCL's or the kernel's nor a mark in brackets; without numbers the innermost such frame. Used by
+ * one thread. */
 #ifndef HOST_LINES_H
 #define HOST_LINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report/model/report_tree.h"
 
 struct host_line {
 	uint32_t name; /* index into the tree's strings: "train.py:step:88" */
-	const char *
-		text; /* the name; of a part its caller, too: "train.py:step:88 > ops.py:launch:3" */
+	/* the name; of a part, and of a helper's line (host_callers.h), its caller, too:
+	 * "train.py:step:88 > ops.py:launch:3" */
+	const char *text;
 	uint64_t count, ns;
 };
 
@@ -18,9 +21,12 @@ struct host_lines {
 	struct host_line *lines; /* owns; by time, the longest first, then by text */
 	uint32_t nr_lines;
 	uint64_t ns;  /* of all leaves that were wanted, with those of no line */
-	char **texts; /* owns; of the parts */
+	char **texts; /* owns; with callers */
 	uint32_t nr_texts;
 };
+
+/* Returns whether a frame that is no framework's may be the program's own, by its name. */
+bool host_lines_is_own(const char *name);
 
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
@@ -31,7 +37,11 @@ typedef int host_lines_wanted(const void *context, const struct report_leaf *lea
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
 		    host_lines_wanted *wanted, const void *context);
 
-/* Does the same, and divides the line that has more than half of the time, as a helper does that launches everything.
+/* Names callers in the texts of lines that stand in helpers (host_callers.h). 0; -ENOMEM: some have none. */
+int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree,
+			   uint32_t plane);
+
+/* Does both, and divides the line that has more than half of the time, as a helper does that launches everything.
  * Its parts are by the program's lines that call it. A part that still has more than half goes on outward. The cell has
  * the outermost of these callers that divides, and the line itself. */
 int host_lines_init_divided(struct host_lines *lines, const struct report_tree *tree,

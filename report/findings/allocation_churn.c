@@ -49,8 +49,12 @@ int allocation_churn_find(const struct findings_input *input, struct findings *f
 		return 0;
 	struct host_lines lines;
 	int result = host_lines_init(&lines, tree, REPORT_PLANE_MEMORY, is_device_alloc, tree);
-	if (result)
+	if (!result)
+		result = host_lines_add_callers(&lines, tree, REPORT_PLANE_MEMORY);
+	if (result) {
+		host_lines_fini(&lines);
 		return result;
+	}
 	uint32_t most = 0; /* allocations take no time, so the lines are not in order */
 	for (uint32_t i = 1; i < lines.nr_lines; i++)
 		if (lines.lines[i].count > lines.lines[most].count)
@@ -59,7 +63,7 @@ int allocation_churn_find(const struct findings_input *input, struct findings *f
 		.kind = "allocation_churn",
 		.text = text_print("device memory is allocated and freed in every step%s%s",
 				   lines.nr_lines ? ", most in " : "",
-				   lines.nr_lines ? tree->strings[lines.lines[most].name] : ""),
+				   lines.nr_lines ? lines.lines[most].text : ""),
 		.evidence = text_print("%s calls of cudaMalloc beside %s kernels, %.0f %% of them "
 				       "freed again",
 				       report_summary_count(count, number),

@@ -15,10 +15,14 @@
 
 #define NUMBER_SIZE 32u
 #define NAME_SIZE   192u
+#define LINES_TOLD  3u
 #define CURE_LOADER                                                                                \
 	"more loader workers, prefetching (prefetch_factor), or a faster place for the data"
-#define CURE_WAIT   "wait less often for the GPU (.item(), prints of tensors, synchronize())"
-#define CURE_HOST   "do this in another thread, or less often"
+#define CURE_WAIT "wait less often for the GPU (.item(), prints of tensors, synchronize())"
+#define CURE_HOST "do this in another thread, or less often"
+#define CURE_LINES                                                                                 \
+	"each of these lines keeps the GPU waiting: do it in another thread or process, ahead "    \
+	"of time, or less often"
 #define CURE_RECORD "flamegrid run --cpu-hz 99 --off-cpu 1ms records why (docs/how-to/idle-gpus.md)"
 #define CURE_LOOK                                                                                  \
 	"flamegrid report PROFILE --planes idle -f folded has all the stacks "                     \
@@ -29,6 +33,14 @@ struct idle_gpu {
 	struct idle_reason reason;
 	double share;
 	bool is_told;
+};
+
+/* GPUs that idle alike, added up. */
+struct idle_group {
+	uint32_t nr;
+	double share, least, most; /* the mean, and its range */
+	uint64_t idle_ns, pause_ns;
+	struct host_lines lines;
 };
 
 /* A start, or a checkpoint of an hour, is none of the steps that can be made faster. */
@@ -46,8 +58,10 @@ static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 			 row->busy->host);
 }
 
-static const char *cure_of(const struct idle_reason *reason)
+static const char *cure_of(const struct idle_reason *reason, const struct host_lines *lines)
 {
+	if (!reason->line && lines->nr_lines)
+		return reason->is_loading ? CURE_LOADER : CURE_LINES;
 	if (!reason->line)
 		return reason->is_recorded ? CURE_LOOK : CURE_RECORD;
 	if (reason->within)
@@ -55,24 +69,50 @@ static const char *cure_of(const struct idle_reason *reason)
 	return strcmp(reason->what, "waits for the GPU") == 0 ? CURE_WAIT : CURE_HOST;
 }
 
-/* Writes ": rank 3 waits in its loader (fetch_batch)", or "" if no reason is known. */
+/* Returns the text of the reason's line. */
+static const char *line_text(const struct findings_input *input, const struct idle_reason *reason,
+			     const struct host_lines *lines)
+{
+	for (uint32_t i = 0; i < lines->nr_lines; i++)
+		if (lines->lines[i].name == reason->line)
+			return lines->lines[i].text;
+	return input->hosts->strings[reason->line];
+}
+
+/* Returns ": the loader; most in train.py:load:12 (36 %), train.py:read:30 (24 %)"; "": no line is known. */
+static char *top_text(const struct host_lines *lines, uint64_t idle_ns, bool is_loading)
+{
+	char *text = strdup(is_loading ? ": the data loader" : "");
+
+	for (uint32_t i = 0; text && i < lines->nr_lines && i < LINES_TOLD; i++) {
+		char *longer = text_print(
+			"%s%s%s (%.0f %%)", text, i ? ", " : ", most in ", lines->lines[i].text,
+			idle_ns ? 100 * (double)lines->lines[i].ns / (double)idle_ns : 0);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* Returns ": rank 3 waits in its loader (fetch_batch)", or the lines that have most. */
 static char *reason_text(const struct findings_input *input, const struct idle_gpu *gpu,
-			 bool is_of_many)
+			 const struct idle_group *group)
 {
 	const struct idle_reason *reason = &gpu->reason;
 	char rank[NUMBER_SIZE] = "its process";
 
-	if (is_of_many)
+	if (group->nr > 1)
 		snprintf(rank, sizeof(rank), "each %s", gpu->row->rank >= 0 ? "rank" : "process");
 	else if (gpu->row->rank >= 0)
 		snprintf(rank, sizeof(rank), "rank %" PRId32, gpu->row->rank);
 
 	if (!reason->line)
-		return strdup("");
+		return top_text(&group->lines, group->idle_ns, reason->is_loading);
 	if (reason->within)
 		return text_print(": %s %s in its loader (%s)", rank, reason->what,
 				  input->hosts->strings[reason->within]);
-	return text_print(": %s %s in %s", rank, reason->what, input->hosts->strings[reason->line]);
+	return text_print(": %s %s in %s", rank, reason->what,
+			  line_text(input, reason, &group->lines));
 }
 
 /* Returns "72" or "30 to 37". */
@@ -87,59 +127,88 @@ static const char *range_text(double least, double most, char text[static NUMBER
 	return text;
 }
 
-/* Tells of the GPU, and of all later ones that idle for the same reason. */
+static bool is_alike(const struct idle_gpu *a, const struct idle_gpu *b)
+{
+	return a->reason.line == b->reason.line && a->reason.is_recorded == b->reason.is_recorded &&
+	       a->reason.is_loading == b->reason.is_loading &&
+	       strcmp(a->reason.what, b->reason.what) == 0;
+}
+
+/* Takes the GPU, and all later ones that idle for the same reason. */
+static int group_init(struct idle_group *group, const struct findings_input *input,
+		      struct idle_gpu *gpus, uint32_t nr, uint32_t first)
+{
+	const struct gpu_row **rows = calloc(nr, sizeof(*rows));
+
+	*group = (struct idle_group){.least = 1};
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t i = first; i < nr; i++) {
+		if (gpus[i].is_told || !is_alike(&gpus[i], &gpus[first]))
+			continue;
+		gpus[i].is_told = true;
+		rows[group->nr++] = gpus[i].row;
+		group->share += gpus[i].share;
+		group->least = fmin(group->least, gpus[i].share);
+		group->most = fmax(group->most, gpus[i].share);
+		group->idle_ns += idle_ns_of(&gpus[i]);
+		group->pause_ns += gpus[i].reason.pause_ns;
+	}
+	group->share /= group->nr;
+	int error = idle_reason_lines(input->hosts, rows, group->nr, &group->lines);
+	free(rows);
+	return error;
+}
+
+static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group)
+{
+	char idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
+	const char *unknown = "";
+
+	if (gpu->reason.line)
+		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
+	else if (!gpu->reason.is_recorded)
+		unknown = "; nothing of the host was recorded";
+	else if (!group->lines.nr_lines)
+		unknown = "; no line of the program explains it";
+	return text_print("%s idle%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
+			  group->nr > 1 ? ", added up" : "", part, unknown,
+			  group->pause_ns ? "; without pauses of " : "",
+			  group->pause_ns ? report_summary_time(group->pause_ns, pause) : "");
+}
+
 static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint32_t nr,
 		uint32_t first, struct findings *findings)
 {
 	struct idle_gpu *gpu = &gpus[first];
-	char name[NAME_SIZE], idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
-	char range[NUMBER_SIZE];
-	uint32_t alike = 0;
-	uint64_t idle_ns = 0, pause_ns = 0;
-	double sum = 0, least = 1, most = 0;
+	char name[NAME_SIZE], range[NUMBER_SIZE];
+	struct idle_group group;
+	int error = group_init(&group, input, gpus, nr, first);
+	char *reason = error ? NULL : reason_text(input, gpu, &group);
 
-	for (uint32_t i = first; i < nr; i++) {
-		if (gpus[i].is_told || gpus[i].reason.line != gpu->reason.line ||
-		    gpus[i].reason.is_recorded != gpu->reason.is_recorded ||
-		    strcmp(gpus[i].reason.what, gpu->reason.what) != 0)
-			continue;
-		gpus[i].is_told = true;
-		alike++;
-		sum += gpus[i].share;
-		least = gpus[i].share < least ? gpus[i].share : least;
-		most = gpus[i].share > most ? gpus[i].share : most;
-		idle_ns += idle_ns_of(&gpus[i]);
-		pause_ns += gpus[i].reason.pause_ns;
-	}
-	char *reason = reason_text(input, gpu, alike > 1);
-	if (!reason)
+	if (!reason) {
+		host_lines_fini(&group.lines);
 		return -ENOMEM;
+	}
 	name_gpu(gpu->row, name);
-	if (gpu->reason.line)
-		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
+	const bool is_one = group.nr == 1;
 	struct finding finding = {
 		.kind = "idle_gpus",
-		.text = alike == 1 ? text_print("%s is idle %.0f %%%s", name, 100 * sum, reason)
-				   : text_print("%" PRIu32 " of %" PRIu32 " GPUs are idle %s %%%s",
-						alike, input->gpus->nr_rows,
-						range_text(least, most, range), reason),
-		.evidence =
-			text_print("%s idle%s%s%s%s%s", report_summary_time(idle_ns, idle),
-				   alike > 1 ? ", added up" : "", part,
-				   gpu->reason.line          ? ""
-				   : gpu->reason.is_recorded ? "; no line explains half of it"
-							     : "; nothing of the host was recorded",
-				   pause_ns ? "; without pauses of " : "",
-				   pause_ns ? report_summary_time(pause_ns, pause) : ""),
-		.cure = cure_of(&gpu->reason),
-		.share = sum / alike,
+		.text = is_one ? text_print("%s is idle %.0f %%%s", name, 100 * group.share, reason)
+			       : text_print("%" PRIu32 " of %" PRIu32 " GPUs are idle %s %%%s",
+					    group.nr, input->gpus->nr_rows,
+					    range_text(group.least, group.most, range), reason),
+		.evidence = evidence_text(gpu, &group),
+		.cure = cure_of(&gpu->reason, &group.lines),
+		.share = group.share,
 		.threshold = IDLE_SHARE,
-		.ns = idle_ns,
-		.host = alike == 1 ? strdup(gpu->row->busy->host) : NULL,
-		.rank = alike == 1 ? gpu->row->rank : REPORT_RANK_NONE,
-		.gpu = alike == 1 ? gpu->row->busy->gpu : REPORT_GPU_NONE,
+		.ns = group.idle_ns,
+		.host = is_one ? strdup(gpu->row->busy->host) : NULL,
+		.rank = is_one ? gpu->row->rank : REPORT_RANK_NONE,
+		.gpu = is_one ? gpu->row->busy->gpu : REPORT_GPU_NONE,
 	};
 	free(reason);
+	host_lines_fini(&group.lines);
 	return finding_add(findings, &finding);
 }
 

@@ -13,16 +13,6 @@ struct of_gpu {
 	const struct gpu_row *row;
 };
 
-static bool is_pause(const struct of_gpu *of, const struct report_leaf *leaf)
-{
-	static const char ending[] = "_Idle]pause";
-	const char *name = of->hosts->strings[leaf->name];
-	const size_t length = strlen(name);
-
-	return length >= sizeof(ending) - 1 &&
-	       strcmp(name + length - (sizeof(ending) - 1), ending) == 0;
-}
-
 static bool is_idle_of_gpu(const struct of_gpu *of, const struct report_leaf *leaf)
 {
 	return leaf->kind == REPORT_KIND_IDLE && leaf->gpu == of->row->busy->gpu &&
@@ -31,7 +21,7 @@ static bool is_idle_of_gpu(const struct of_gpu *of, const struct report_leaf *le
 
 static int is_of_gpu(const void *context, const struct report_leaf *leaf)
 {
-	return is_idle_of_gpu(context, leaf) && !is_pause(context, leaf);
+	return is_idle_of_gpu(context, leaf) && !leaf->is_pause;
 }
 
 static uint64_t pause_ns_of(const struct of_gpu *of)
@@ -41,7 +31,7 @@ static uint64_t pause_ns_of(const struct of_gpu *of)
 	for (uint32_t i = 0; i < of->hosts->nr_leaves; i++) {
 		const struct report_leaf *leaf = &of->hosts->leaves[i];
 
-		if (is_idle_of_gpu(of, leaf) && is_pause(of, leaf))
+		if (is_idle_of_gpu(of, leaf) && leaf->is_pause)
 			ns += leaf->ns;
 	}
 	return ns < of->row->busy->idle_ns ? ns : of->row->busy->idle_ns;
@@ -60,6 +50,26 @@ static bool is_loader(const char *name)
 	return false;
 }
 
+/* Returns the innermost loader's frame on the path; 0: there is none. */
+static uint32_t loader_of(const struct report_tree *tree, uint32_t node)
+{
+	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent)
+		if (is_loader(tree->strings[tree->nodes[node].name]))
+			return tree->nodes[node].name;
+	return 0;
+}
+
+static bool has_most_in_loader(const struct of_gpu *of, double idle_ns)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < of->hosts->nr_leaves; i++)
+		if (is_of_gpu(of, &of->hosts->leaves[i]) &&
+		    loader_of(of->hosts, of->hosts->leaves[i].node))
+			ns += of->hosts->leaves[i].ns;
+	return ns && (double)ns >= IDLE_CAUSE_SHARE * idle_ns;
+}
+
 /* Takes what the thread did for the longest under the line. */
 static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 {
@@ -71,10 +81,8 @@ static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 
 		if (!is_of_gpu(of, leaf) || host_lines_of(tree, leaf->node) != reason->line)
 			continue;
-		for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT;
-		     node = tree->nodes[node].parent)
-			if (is_loader(tree->strings[tree->nodes[node].name]))
-				reason->within = tree->nodes[node].name;
+		const uint32_t loader = loader_of(tree, leaf->node);
+		reason->within = loader ? loader : reason->within;
 		if (leaf->ns <= most_ns)
 			continue;
 		const char *what = tree->strings[tree->nodes[leaf->node].name];
@@ -105,7 +113,41 @@ int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 		reason->line = lines.lines[0].name;
 		reason->part = (double)lines.lines[0].ns / idle_ns;
 		look_at_paths(&of, reason);
+	} else {
+		reason->is_loading = has_most_in_loader(&of, idle_ns);
 	}
 	host_lines_fini(&lines);
 	return 0;
+}
+
+struct of_gpus {
+	const struct report_tree *hosts;
+	const struct gpu_row *const *rows;
+	uint32_t nr_rows;
+};
+
+static int is_of_gpus(const void *context, const struct report_leaf *leaf)
+{
+	const struct of_gpus *of = context;
+
+	for (uint32_t i = 0; i < of->nr_rows; i++)
+		if (is_of_gpu(&(struct of_gpu){of->hosts, of->rows[i]}, leaf))
+			return 1;
+	return 0;
+}
+
+int idle_reason_lines(const struct report_tree *hosts, const struct gpu_row *const *rows,
+		      uint32_t nr_rows, struct host_lines *lines)
+{
+	const struct of_gpus of = {hosts, rows, nr_rows};
+
+	memset(lines, 0, sizeof(*lines));
+	if (!hosts)
+		return 0;
+	int error = host_lines_init(lines, hosts, REPORT_PLANE_IDLE, is_of_gpus, &of);
+	if (!error)
+		error = host_lines_add_callers(lines, hosts, REPORT_PLANE_IDLE);
+	if (error)
+		host_lines_fini(lines);
+	return error;
 }

@@ -11,16 +11,22 @@
 
 /* Of the idle time outside of pauses. */
 struct idle_reason {
-	uint64_t pause_ns; /* the GPU's pauses: leaves "[GPU0_Idle]pause" */
+	uint64_t pause_ns; /* the GPU's pauses */
 	uint32_t line;     /* string of the program's line in hosts; 0: none explains enough */
 	uint32_t within;   /* string of a data loader's frame on its path; 0: none */
 	double part;       /* of the GPU's idle time */
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
+	bool is_loading;             /* no line explains enough, but the data loader's lines do */
 	bool is_recorded;            /* the idle plane has something of the GPU */
 };
 
 /* hosts may be NULL: nothing is known. 0 or -ENOMEM. */
 int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 		     struct idle_reason *reason);
+
+/* Sums up the idle time of these GPUs outside of pauses by the program's lines, with the callers of helpers. hosts
+ * NULL: there are none. 0; -ENOMEM: *lines is empty. */
+int idle_reason_lines(const struct report_tree *hosts, const struct gpu_row *const *rows,
+		      uint32_t nr_rows, struct host_lines *lines);
 
 #endif

@@ -55,6 +55,22 @@ static char *text_of(const struct report_config *config, double share)
 			  occupancy_limits_text(config->occupancy.limits, limits));
 }
 
+static bool is_short(const struct report_config *config)
+{
+	return config->count && config->total_ns / config->count < SHORT_KERNEL_NS;
+}
+
+static const char *cure_of(const struct report_config *config)
+{
+	if (is_short(config))
+		return "it takes no longer than its launch: fuse it with its neighbours, or launch "
+		       "them in CUDA graphs";
+	if (grid_part(config) < SMALL_GRID)
+		return "give it more blocks (larger batches, split reductions), or run it beside "
+		       "other kernels";
+	return "fewer registers or less shared memory a block (__launch_bounds__, smaller tiles)";
+}
+
 static int add(const struct report_config *config, double share, struct findings *findings)
 {
 	const bool by_grid = grid_part(config) < SMALL_GRID;
@@ -70,10 +86,7 @@ static int add(const struct report_config *config, double share, struct findings
 			config->shape.block_y, config->shape.block_z, config->shape.registers,
 			report_summary_time(config->count ? config->total_ns / config->count : 0,
 					    mean)),
-		.cure = by_grid ? "give it more blocks (larger batches, split reductions), or run "
-				  "it beside other kernels"
-				: "fewer registers or less shared memory a block "
-				  "(__launch_bounds__, smaller tiles)",
+		.cure = cure_of(config),
 		.share = by_grid ? grid_part(config) : occupancy_part(config),
 		.threshold = by_grid ? SMALL_GRID : LOW_OCCUPANCY,
 		.ns = config->total_ns,
@@ -88,7 +101,7 @@ static int add(const struct report_config *config, double share, struct findings
  * and longer kernels; smaller tiles or more blocks would be the contrary. */
 static bool is_told_as_short(const struct report_config *config, const struct findings *findings)
 {
-	if (!config->count || config->total_ns / config->count >= SHORT_KERNEL_NS)
+	if (!is_short(config))
 		return false;
 	for (uint32_t i = 0; i < findings->nr_findings; i++)
 		if (strcmp(findings->findings[i].kind, "short_kernels") == 0)

@@ -201,6 +201,7 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
 	leaf.kind = key->kind;
+	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
@@ -491,13 +492,11 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 /* A simulated device has a mark in its name. */
 static int is_simulated(const struct collection *collection)
 {
-	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++) {
-		const char *name = catalog_string(
-			collection->catalog, roster_device(collection->roster, id)->name, NULL);
-
-		if (strcasestr(name, "simulated"))
+	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++)
+		if (strcasestr(catalog_string(collection->catalog,
+					      roster_device(collection->roster, id)->name, NULL),
+			       "simulated"))
 			return 1;
-	}
 	return 0;
 }
 
@@ -574,6 +573,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	if (builder.memory != REPORT_MEMORY_NONE)
 		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
 	report->tree.steps = options && options->steps;
+	report->tree.pause_ns = report_samples_pause_ns(profile);
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	const bool split = !options || options->nccl == REPORT_NCCL_SPLIT;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kind_name.h"
+#include "report_samples.h"
 #include "report_tree.h"
 
 #include "aggregator/profile/catalog.h"
@@ -22,7 +23,6 @@
 #include "report/names/line_list.h"
 #include "report/names/source_name.h"
 #include "report/names/symbol_part.h"
-#include "report/profile/idle_fold.h"
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"
@@ -358,7 +358,7 @@ static int leaf_text(struct report_names *names, const struct fold_key *key, con
 	uint32_t index = 0;
 
 	*text = kind_name_detail(key->kind, key->copy_kind);
-	if (key->kind == REPORT_KIND_IDLE && key->copy_kind & IDLE_PAUSE)
+	if (report_samples_is_pause(key))
 		*text = "pause";
 	if (key->kind != RECORD_GPU_KERNEL && key->kind != RECORD_GPU_MODULE)
 		return 0;

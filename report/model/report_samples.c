@@ -46,3 +46,19 @@ int report_samples_each(const struct profile *profile, report_samples_take *take
 		error = take_idle(idle[i], take, context);
 	return error;
 }
+
+bool report_samples_is_pause(const struct fold_key *key)
+{
+	return key->kind == REPORT_KIND_IDLE && key->copy_kind & IDLE_PAUSE;
+}
+
+uint64_t report_samples_pause_ns(const struct profile *profile)
+{
+	uint32_t nr_idle;
+	const struct fold_row *idle = idle_rows(profile, &nr_idle);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < nr_idle; i++)
+		ns += idle[i].key.kind & IDLE_PAUSE ? idle[i].ns : 0;
+	return ns;
+}

@@ -3,6 +3,7 @@
 #ifndef REPORT_SAMPLES_H
 #define REPORT_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aggregator/core/fold_table.h"
@@ -14,5 +15,11 @@ typedef int report_samples_take(void *context, const struct fold_row *row);
  * kinds are an enum report_kind. Samples have no device. The device of idle time is the roster's, and its copy_kind
  * an enum idle_cause. -EPROTO: a kind is not known. */
 int report_samples_each(const struct profile *profile, report_samples_take *take, void *context);
+
+/* Returns whether a row of this key, as handed to take, is idle time in a pause. */
+bool report_samples_is_pause(const struct fold_key *key);
+
+/* Returns the idle time that is in pauses. */
+uint64_t report_samples_pause_ns(const struct profile *profile);
 
 #endif

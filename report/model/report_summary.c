@@ -161,6 +161,21 @@ void report_summary_ledger(FILE *out, const struct report_tree *tree, const char
 	write_losses(out, tree, 0, prefix);
 }
 
+/* Idle time is counted in parts of gaps, whose number tells nothing. */
+static const char *idle_line(const struct report_tree *tree, char *line, size_t size)
+{
+	const uint64_t ns = tree->plane_totals[REPORT_PLANE_IDLE].ns;
+	char time[NUMBER_SIZE];
+
+	snprintf(line, size, "%s: %s", report_plane_label(REPORT_PLANE_IDLE),
+		 report_summary_time(ns, time));
+	if (tree->pause_ns)
+		text_line_append(line, size,
+				 ", of it %s in pauses, such as the start of the program",
+				 report_summary_time(tree->pause_ns, time));
+	return line;
+}
+
 /* A plane's own total, shown or not: "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any. */
 static const char *plane_line(const struct report_tree *tree, enum report_plane plane, char *line,
 			      size_t size)
@@ -168,6 +183,8 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 	const struct report_plane_total *total = &tree->plane_totals[plane];
 	char count[NUMBER_SIZE], time[NUMBER_SIZE];
 
+	if (plane == REPORT_PLANE_IDLE)
+		return idle_line(tree, line, size);
 	snprintf(line, size, "%s: %s in %s", report_plane_label(plane),
 		 report_summary_count(total->count, count), report_summary_time(total->ns, time));
 	if (total->bytes)

@@ -44,6 +44,7 @@ struct report_leaf {
 	uint32_t context;
 	uint32_t step; /* index into strings: "[step] prefill"; 0: other, or not wanted */
 	uint32_t kind; /* enum report_kind */
+	bool is_pause; /* of idle time: it is in a pause (idle_fold.h) */
 	uint64_t count, ns, bytes;
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
@@ -133,6 +134,7 @@ struct report_tree {
 
 	uint32_t planes; /* planes whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];
+	uint64_t pause_ns; /* of the idle time: in pauses */
 
 	/* Sums of GPU work, whether or not its leaves are here, and totals of the ledger, for the closing line of every
 	 * report. */

@@ -458,7 +458,8 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 	double all_ns = 0;
 	char time[NUMBER_SIZE];
 
-	text_line_append(line, size, "late: no rank, beyond chance");
+	text_line_append(line, size,
+			 "late: no rank stands out: delays differ no more than by chance");
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
 		all_ns += straggler->ranks[i].others_mean_ns;
 		if (!most || straggler->ranks[i].others_mean_ns > most->others_mean_ns)

@@ -1,6 +1,8 @@
 #include "table_writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "busy_writer.h"
@@ -104,7 +106,9 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
 		if (by->nr_dimensions)
 			text_table_cell(&table, "%s", split_text(tree, by, group, split));
-		text_table_cell(&table, "%s", group->label);
+		text_table_cell(&table, "%s",
+				*group->label || group->kind != REPORT_KIND_IDLE ? group->label
+										 : "gap");
 	}
 	text_table_end(&table);
 	write_more(out, groups->nr_groups, options->top);
@@ -145,13 +149,21 @@ static const char *name_of_lines(const struct report_tree *tree, const struct ho
 					    : "line or function of the program";
 }
 
-/* Writes the program's own lines by what the GPUs did for them. */
-static int write_lines(FILE *out, const struct report_tree *tree,
+/* Returns the only plane that the tree has, but of memory none; else REPORT_PLANES. */
+static uint32_t only_plane(const struct report_tree *tree)
+{
+	if (report_planes_count(tree->planes) != 1 || tree->planes & 1u << REPORT_PLANE_MEMORY)
+		return REPORT_PLANES;
+	return (uint32_t)__builtin_ctz(tree->planes);
+}
+
+/* Writes the program's own lines by what the GPUs did for them, or by another plane's time. */
+static int write_lines(FILE *out, const struct report_tree *tree, uint32_t plane,
 		       const struct table_options *options)
 {
 	struct host_lines lines;
 	struct text_table table;
-	int error = host_lines_init_divided(&lines, tree, REPORT_PLANE_GPU, NULL, NULL);
+	int error = host_lines_init_divided(&lines, tree, plane, NULL, NULL);
 
 	if (error)
 		return error;
@@ -164,6 +176,45 @@ static int write_lines(FILE *out, const struct report_tree *tree,
 		write_more(out, lines.nr_lines, options->top);
 	}
 	host_lines_fini(&lines);
+	return error;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct host_line *x = a, *y = b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+/* Writes what the launching threads did while GPUs were idle: the innermost frames, "[CPU]". */
+static int write_causes(FILE *out, const struct report_tree *tree,
+			const struct table_options *options)
+{
+	struct host_line *causes = calloc(tree->nr_strings + 1ul, sizeof(*causes));
+	uint32_t nr_causes = 0;
+	struct text_table table;
+
+	if (!causes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		struct host_line *cause = &causes[tree->nodes[tree->leaves[i].node].name];
+
+		cause->ns += tree->leaves[i].ns;
+		cause->count += tree->leaves[i].count;
+	}
+	for (uint32_t i = 0; i < tree->nr_strings; i++)
+		if (causes[i].count) {
+			causes[nr_causes] = causes[i];
+			causes[nr_causes++].text = tree->strings[i];
+		}
+	qsort(causes, nr_causes, sizeof(*causes), by_ns);
+	begin_parts(&table, out, options->form, "the host meanwhile");
+	for (uint32_t i = 0; i < nr_causes && i < options->top; i++)
+		write_part(&table, causes[i].ns, tree->plane_totals[REPORT_PLANE_IDLE].ns,
+			   causes[i].count, causes[i].text);
+	free(causes);
+	int error = text_table_end(&table);
+	write_more(out, nr_causes, options->top);
 	return error;
 }
 
@@ -205,16 +256,21 @@ static void write_ranges(FILE *out, const struct report_tree *tree,
 	write_more(out, ranges->nr_ranges, options->top);
 }
 
-/* Writes what a reader wants to know first about GPU work. */
+/* Writes what a reader wants to know first: of GPU work, and of another plane its lines. */
 static int write_digest(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 			const struct table_options *options)
 {
 	struct gpu_rows own;
 	int error;
 
-	if (!(tree->planes & 1u << REPORT_PLANE_GPU))
-		return 0;
-	error = write_lines(out, tree, options);
+	if (!(tree->planes & 1u << REPORT_PLANE_GPU)) {
+		const uint32_t plane = only_plane(tree);
+
+		error = plane < REPORT_PLANES ? write_lines(out, tree, plane, options) : 0;
+		return error || plane != REPORT_PLANE_IDLE ? error
+							   : write_causes(out, tree, options);
+	}
+	error = write_lines(out, tree, REPORT_PLANE_GPU, options);
 	if (error)
 		return error;
 	if (options->gpus) {
@@ -295,8 +351,9 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	}
 	if (!error) {
 		if (options.statistics) {
-			statistics_writer_configs(out, options.statistics, options.form,
-						  options.top);
+			if (tree->planes & 1u << REPORT_PLANE_GPU)
+				statistics_writer_configs(out, options.statistics, options.form,
+							  options.top);
 			statistics_writer_calls(out, options.statistics, options.form, options.top);
 		}
 		write_memory(out, tree, options.form);

@@ -18,6 +18,7 @@
 #include "proto/batch/statistics_table.h"
 #include "proto/definition.h"
 #include "report/compare/check_writer.h"
+#include "report/compare/run_step.h"
 #include "report/model/report_build.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
@@ -30,16 +31,17 @@ static struct check_result *result;
 
 /* A run of two ranks. Durations vary by a pattern that is the same in each run, and by some ns of the run's. */
 struct plan {
-	uint32_t steps;       /* 0: STEPS */
-	uint64_t planted_ns;  /* more in each launch of "planted" */
-	uint64_t run_ns;      /* more in each launch */
-	uint32_t more;        /* more launches of "planted" a step */
-	const char *renamed;  /* in place of "gemm" */
-	uint32_t ranks;       /* 0: RANKS */
-	uint32_t others;      /* further kernels, of 1 ms */
-	uint32_t slower;      /* thousandths more of each of these */
-	bool with_lone_ranks; /* no communicator */
-	uint32_t marks;       /* steps that rank 0 marks; the others mark none */
+	uint32_t steps;        /* 0: STEPS */
+	uint64_t planted_ns;   /* more in each launch of "planted" */
+	uint64_t run_ns;       /* more in each launch */
+	uint32_t more;         /* more launches of "planted" a step */
+	const char *renamed;   /* in place of "gemm" */
+	uint32_t ranks;        /* 0: RANKS */
+	uint32_t others;       /* further kernels, of 1 ms */
+	uint32_t slower;       /* thousandths more of each of these */
+	bool with_lone_ranks;  /* no communicator */
+	uint32_t marks;        /* steps that rank 0 marks; the others mark none */
+	uint64_t more_host_ns; /* more in each step on the host, in load_batch() */
 };
 
 static uint64_t varied(uint32_t step, uint32_t rank, uint64_t ns)
@@ -50,7 +52,7 @@ static uint64_t varied(uint32_t step, uint32_t rank, uint64_t ns)
 static void play_step(const struct plan *plan, uint32_t process, uint32_t rank, uint32_t step,
 		      uint32_t *id)
 {
-	uint64_t now_ns = 1000000000ull + step * 50000000ull;
+	uint64_t now_ns = 1000000000ull + step * (50000000ull + plan->more_host_ns);
 	struct job_kernel kernel = {.stack = "train.py:main", .tid = 1};
 
 	if (!plan->with_lone_ranks) {
@@ -412,6 +414,107 @@ static void less_than_the_limit_is_not_faster(void **state)
 	assert_int_equal(result->verdict, CHECK_SAME);
 }
 
+static const char *step_text(void)
+{
+	static char text[512];
+
+	return run_step_text(&result->step, text, sizeof(text));
+}
+
+static void a_slower_host_has_regressed_though_kernels_are_the_same(void **state)
+{
+	(void)state;
+	run(&(struct plan){.steps = 200});
+	run(&(struct plan){.steps = 240, .more_host_ns = 5000000});
+	check(1);
+	assert_int_equal(result->nr_regressed, 0);
+	assert_int_equal(row_of("all kernels")->state, CHECK_SAME);
+	assert_int_equal(result->step.state, CHECK_REGRESSED);
+	assert_int_equal(result->verdict, CHECK_REGRESSED);
+	assert_true(fabs(result->step.before_ns - 50e6) < 0.5e6);
+	assert_true(fabs(result->step.after_ns - 55e6) < 0.5e6);
+	assert_true(isnan(result->step.idle_ns)); /* no samples of the host */
+	assert_non_null(strstr(step_text(), "a step takes 5"));
+	assert_has(CHECK_TEXT, "\nregressed: the time of a step\n");
+	assert_has(CHECK_TEXT, "--cpu-hz 99");
+	assert_has(CHECK_JSON, "\"idle_ns\":null,\"line\":null,\"noise_of\":\"windows\",");
+	assert_has(CHECK_JUNIT, "name=\"time of a step\"><failure");
+}
+
+/* 100 steps of 47 ms, of which 40 ms are kernels, and 100 of 52.1 ms. */
+static void more_idle_time_is_told_with_its_function(void **state)
+{
+	struct run_item all[2] = {{.ns = 4000000000}, {.ns = 4030000000}};
+	struct run_idle before[] = {{"train.py:load_batch", "train.py:load_batch:12", 500000000, 1},
+				    {"train.py:save", "train.py:save:30", 200000000, 1}};
+	struct run_idle after[] = {{"train.py:load_batch", "train.py:load_batch:14", 970000000, 1},
+				   {"train.py:save", "train.py:save:32", 210000000, 1}};
+	const struct run_work works[2] = {{.items = &all[0],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 4.7e9,
+						    .work_ns = 4e9,
+						    .idle_ns = 700000000,
+						    .idle = before,
+						    .nr_idle = 2}},
+					  {.items = &all[1],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 5.21e9,
+						    .work_ns = 4.03e9,
+						    .idle_ns = 1180000000,
+						    .idle = after,
+						    .nr_idle = 2}}};
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	assert_int_equal(step.state, CHECK_NOT_JUDGED); /* no windows tell the noise */
+	assert_string_equal(
+		run_step_text(&step, text, sizeof(text)),
+		"a step takes 52.100 ms instead of 47.000 ms (+10.85 %): +300.000 us in kernels, "
+		"+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
+	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
+	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
+}
+
+static void pauses_are_no_part_of_a_step(void **state)
+{
+	struct run_window windows[100] = {0};
+	struct run_pace pace = {0};
+
+	(void)state;
+	/* 40 tenths, a pause of 30, 40 tenths, of which one is empty */
+	for (uint32_t i = 0; i < 80; i++)
+		windows[i] = (struct run_window){
+			.number = 1000 + i + (i >= 40 ? 30 : 0) + (i >= 60), .usual_ns = 7};
+	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
+	run_pace_finish(&pace);
+	assert_int_equal(pace.nr_tenths, 76); /* without the parts at both ends and at the pause */
+	assert_true(pace.work_ns == 76 * 7);
+	assert_true(pace.wall_ns == 77e8);
+	run_pace_fini(&pace);
+	windows[79].number = UINT64_MAX;
+	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
+	assert_int_equal(pace.nr_tenths, 0); /* damage */
+}
+
+/* Shares are of all GPU time after, so they add up. */
+static void shares_add_up(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	run(&(struct plan){0});
+	run(&(struct plan){.renamed = "other_gemm"});
+	check(1);
+	for (uint32_t i = 1; i < result->nr_rows; i++)
+		sum += isnan(result->rows[i].share_after) ? 0 : result->rows[i].share_after;
+	assert_true(fabs(sum - 1) < 1e-9);
+	assert_true(isnan(row_of("gemm")->share_after));
+}
+
 static void scaled_times_are_labelled(void **state)
 {
 	(void)state;
@@ -491,7 +594,7 @@ static void names_cannot_break_a_format(void **state)
 	assert_has(CHECK_TEXT, "regressed: 2 of 3 rows");
 	assert_has(CHECK_MARKDOWN, "`f<a\\|b>(\"'&`");
 	assert_has(CHECK_JUNIT, "name=\"f&lt;a|b&gt;(&quot;`&amp;\"/>");
-	assert_has(CHECK_JUNIT, "tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\"");
+	assert_has(CHECK_JUNIT, "tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"0\"");
 	assert_has(CHECK_JUNIT, "<failure message=\"regressed: +100.00 %");
 	assert_has(CHECK_JSON, "\"name\":\"f<a|b>(\\\"`&\"");
 	assert_has(CHECK_JSON, "\"verdict\":\"regressed\"");
@@ -539,6 +642,10 @@ int main(void)
 		TEST(damaged_windows_are_refused),
 		TEST(a_faster_kernel_is_told),
 		TEST(less_than_the_limit_is_not_faster),
+		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
+		TEST(more_idle_time_is_told_with_its_function),
+		TEST(pauses_are_no_part_of_a_step),
+		TEST(shares_add_up),
 		TEST(scaled_times_are_labelled),
 		TEST(runs_of_unknown_length_are_not_judged),
 		TEST(marked_steps_are_the_steps),

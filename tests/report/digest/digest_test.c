@@ -82,9 +82,14 @@ static const char *const deep_strings[] = {
 	"cudaLaunchKernel",
 	"[GPU0_Kernel]gemm",
 	"model.py:tail:50",
+	"model.py:attention:13",
+	"ops.py:launch:8",
+	"read_file",
+	"ksys_read_[k]",
+	"libcuda.so.580+0x1f",
 };
-static const uint32_t deep_frameworks[] = {0, 0, 0, 0, 0, 0, 6, 0, 8, 0, 0, 0};
-#define DEEP_STRINGS 12u
+static const uint32_t deep_frameworks[] = {0, 0, 0, 0, 0, 0, 6, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0};
+#define DEEP_STRINGS 17u
 
 static struct report_node deep[512];
 static uint32_t nr_deep;
@@ -187,6 +192,42 @@ static void a_line_with_one_caller_or_half_of_the_time_stays_whole(void **state)
 	assert_string_equal(divided(), "");
 }
 
+static void a_helper_with_one_caller_is_told_with_that_line(void **state)
+{
+	(void)state;
+	/* "model.py:attention:12" has another line of its function beside it, as most callers have. */
+	LAUNCH(30, 1, 4, 7);
+	LAUNCH(70, 1, 12);
+	assert_string_equal(divided(), "70 model.py:attention:13\n"
+				       "30 model.py:attention:12 > ops.py:launch:7\n");
+	/* A helper of a helper is told with the line that calls both. */
+	LAUNCH(30, 1, 4, 5, 7);
+	LAUNCH(70, 1, 12);
+	assert_string_equal(divided(), "70 model.py:attention:13\n"
+				       "30 model.py:attention:12 > ops.py:launch:7\n");
+	/* A second line of little time makes it no less of a helper, one of much does. */
+	LAUNCH(30, 1, 4, 7);
+	LAUNCH(1, 1, 4, 13);
+	LAUNCH(69, 1, 12);
+	assert_string_equal(divided(), "69 model.py:attention:13\n"
+				       "30 model.py:attention:12 > ops.py:launch:7\n"
+				       "1 ops.py:launch:8\n");
+	LAUNCH(20, 1, 4, 7);
+	LAUNCH(10, 1, 4, 13);
+	LAUNCH(70, 1, 12);
+	assert_string_equal(divided(), "70 model.py:attention:13\n"
+				       "20 ops.py:launch:7\n"
+				       "10 ops.py:launch:8\n");
+}
+
+static void lines_come_before_functions_without_and_before_the_kernels(void **state)
+{
+	(void)state;
+	LAUNCH(60, 1, 14, 15, 16);
+	LAUNCH(40, 14, 15, 16);
+	assert_string_equal(divided(), "60 train.py:main:120\n40 read_file\n");
+}
+
 /* ---- GPUs */
 
 static struct report_busy_row busy_rows[GPUS];
@@ -276,6 +317,8 @@ int main(void)
 		cmocka_unit_test(a_helper_that_launches_most_is_divided_by_its_callers),
 		cmocka_unit_test(a_part_that_still_has_most_goes_on_outward),
 		cmocka_unit_test(a_line_with_one_caller_or_half_of_the_time_stays_whole),
+		cmocka_unit_test(a_helper_with_one_caller_is_told_with_that_line),
+		cmocka_unit_test(lines_come_before_functions_without_and_before_the_kernels),
 		cmocka_unit_test(few_gpus_are_rows_of_their_own),
 		cmocka_unit_test(of_many_gpus_those_that_differ_stay_apart),
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),

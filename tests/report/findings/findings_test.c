@@ -86,6 +86,7 @@ static void plant_leaf(struct plant *plant, uint32_t kind, const char *line, con
 				     .gpu = gpu,
 				     .rank = gpu,
 				     .kind = kind,
+				     .is_pause = strcmp(name, "[GPU1_Idle]pause") == 0,
 				     .count = count,
 				     .ns = ns};
 	if (kind == REPORT_KIND_KERNEL) {
@@ -277,7 +278,7 @@ static void an_idle_gpu_is_found_with_its_loader(void **state)
 		       "410.000 ms idle, 95 % of it there");
 }
 
-static void an_idle_gpu_that_no_line_explains_is_told_without_one(void **state)
+static void an_idle_gpu_that_no_line_explains_is_told_with_several(void **state)
 {
 	(void)state;
 	plant_gpu(1, 590 * MS, 410 * MS);
@@ -286,8 +287,25 @@ static void an_idle_gpu_that_no_line_explains_is_told_without_one(void **state)
 	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:save:2", "[CPU]", "[GPU1_Idle]", 1, 5,
 		   190 * MS);
 	run.input.hosts = &run.hosts.tree;
-	assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
-		       "410.000 ms idle; no line explains half of it");
+	assert_finding("idle_gpus",
+		       "GPU 1 on node0 is idle 41 %, most in train.py:load:1 (49 %), "
+		       "train.py:save:2 (46 %)",
+		       "410.000 ms idle");
+}
+
+static void lines_of_a_loader_are_told_together(void **state)
+{
+	(void)state;
+	plant_gpu(1, 590 * MS, 410 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:next_batch:69", "[CPU]", "[GPU1_Idle]",
+		   1, 5, 150 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:next_batch:70", "[CPU]", "[GPU1_Idle]",
+		   1, 5, 140 * MS);
+	run.input.hosts = &run.hosts.tree;
+	assert_finding("idle_gpus",
+		       "GPU 1 on node0 is idle 41 %: the data loader, most in "
+		       "train.py:next_batch:69 (37 %), train.py:next_batch:70 (34 %)",
+		       "410.000 ms idle");
 }
 
 static void pauses_are_left_out(void **state)
@@ -418,12 +436,20 @@ static void large_kernels_of_few_blocks_are_found(void **state)
 
 static void kernels_as_short_as_their_launches_get_one_cure(void **state)
 {
+	struct findings *findings;
+
 	(void)state;
 	plant_leaf(&run.work, REPORT_KIND_KERNEL, "train.py:optimizer:60", "cudaLaunchKernel",
 		   "[GPU1_Kernel]tiny", 1, 100000, 252 * MS);
 	plant_config(2, "tiny", 252 * MS, 16, 8);
 	run.configs[2].count = 100000;
-	assert_finding("small_grid", NULL, NULL); /* the GPUs are busy: launches cost nothing */
+	/* The GPUs are busy, so launches keep up. More blocks would not help a kernel that is as short as a launch. */
+	assert_int_equal(findings_create(&run.input, &findings), 0);
+	assert_int_equal(findings->nr_findings, 1);
+	assert_string_equal(findings->findings[0].kind, "small_grid");
+	assert_non_null(strstr(findings->findings[0].cure, "CUDA graphs"));
+	assert_null(strstr(findings->findings[0].cure, "more blocks"));
+	findings_destroy(findings);
 	plant_gpu(0, 880 * MS, 120 * MS);
 	plant_gpu(1, 880 * MS, 120 * MS);
 	assert_finding("short_kernels", NULL, NULL);
@@ -455,7 +481,8 @@ int main(void)
 		TEST(copies_within_a_device_keep_nobody_waiting),
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
 		TEST(an_idle_gpu_is_found_with_its_loader),
-		TEST(an_idle_gpu_that_no_line_explains_is_told_without_one),
+		TEST(an_idle_gpu_that_no_line_explains_is_told_with_several),
+		TEST(lines_of_a_loader_are_told_together),
 		TEST(pauses_are_left_out),
 		TEST(gpus_that_idle_alike_are_one_finding),
 		TEST(idle_time_between_capture_windows_is_none),

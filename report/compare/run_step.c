@@ -1,0 +1,212 @@
+#include "run_step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "noise.h"
+#include "run_pace.h"
+
+#include "report/model/report_summary.h"
+#include "report/names/text_line.h"
+
+#define NUMBER_SIZE 32u
+#define RUNS_MAX    64u
+#define EXACT       1e-9
+#define LINE_PART   0.5 /* of the idle time that is more, so that one function explains it */
+
+/* One run, of one step of one rank. NAN: not known. */
+struct pace {
+	double step_ns, kernels_ns, idle_ns;
+};
+
+static double steps_of(const struct run_work *work, enum run_unit unit)
+{
+	return unit == RUN_MARKS ? (double)work->counts.marks : (double)work->counts.steps;
+}
+
+static struct pace pace_of(const struct run_work *work, enum run_unit unit)
+{
+	const double steps = steps_of(work, unit);
+	const double work_ns = (double)work->items[RUN_WORK_ALL].ns;
+
+	if (!(steps > 0) || !(work->pace.work_ns > 0))
+		return (struct pace){NAN, NAN, NAN};
+	return (struct pace){
+		.step_ns = work->pace.wall_ns / work->pace.work_ns * work_ns / steps,
+		.kernels_ns = work_ns / steps,
+		.idle_ns = work->pace.idle_ns ? (double)work->pace.idle_ns / steps : NAN,
+	};
+}
+
+static struct pace mean_of(const struct check_question *question, enum run_unit unit, bool after)
+{
+	const uint32_t from = after ? question->nr_before : 0;
+	const uint32_t nr = after ? question->nr_after : question->nr_before;
+	struct pace mean = {0, 0, 0};
+
+	for (uint32_t i = from; i < from + nr; i++) {
+		const struct pace of = pace_of(question->runs[i], unit);
+
+		mean.step_ns += of.step_ns / nr;
+		mean.kernels_ns += of.kernels_ns / nr;
+		mean.idle_ns += of.idle_ns / nr;
+	}
+	return mean;
+}
+
+/* Finds the function below which most of the growth of the last run over the first one is. */
+static void find_line(const struct check_question *question, enum run_unit unit,
+		      struct check_step *step)
+{
+	const struct run_work *before = question->runs[0];
+	const struct run_work *after = question->runs[question->nr_before + question->nr_after - 1];
+	const double steps_before = steps_of(before, unit), steps_after = steps_of(after, unit);
+	double most = 0;
+
+	for (uint32_t i = 0; i < after->pace.nr_idle; i++) {
+		const struct run_idle *idle = &after->pace.idle[i];
+		const struct run_idle *was = run_pace_find(&before->pace, idle->name);
+		const double grown =
+			(double)idle->ns / steps_after - (was ? (double)was->ns / steps_before : 0);
+
+		if (grown <= most)
+			continue;
+		most = grown;
+		step->line = idle->line;
+	}
+	if (most < LINE_PART * step->idle_ns)
+		step->line = NULL;
+	step->gpu = after->pace.gpu;
+}
+
+static double deviation_of(const double *values, uint32_t nr)
+{
+	double mean = 0, sum = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		mean += values[i] / nr;
+	for (uint32_t i = 0; i < nr; i++)
+		sum += pow(values[i] - mean, 2);
+	return sum;
+}
+
+/* Of whole runs, as run_check.c has it for kernels. */
+static bool noise_of_runs(const struct check_question *question, enum run_unit unit,
+			  struct noise *noise)
+{
+	const uint32_t nr_before = question->nr_before, nr_after = question->nr_after;
+	double values[RUNS_MAX];
+
+	if (nr_before + nr_after < 4 || nr_before + nr_after > RUNS_MAX)
+		return false;
+	for (uint32_t i = 0; i < nr_before + nr_after; i++)
+		values[i] = log(pace_of(question->runs[i], unit).step_ns);
+	*noise = (struct noise){.freedom = nr_before + nr_after - 2};
+	noise->deviation = sqrt(
+		(deviation_of(values, nr_before) + deviation_of(values + nr_before, nr_after)) /
+		noise->freedom * (1.0 / nr_before + 1.0 / nr_after));
+	return true;
+}
+
+static bool noise_of_tenths(const struct check_question *question, struct noise *noise)
+{
+	*noise = (struct noise){.freedom = INFINITY};
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++) {
+		const uint32_t nr =
+			i < question->nr_before ? question->nr_before : question->nr_after;
+		const struct run_pace *pace = &question->runs[i]->pace;
+		struct noise of;
+
+		if (!noise_of_windows(pace->tenths, pace->nr_tenths, &of))
+			return false;
+		of.deviation /= nr;
+		*noise = noise_add(*noise, of);
+	}
+	noise->bound = RUN_CHECK_UNSEEN_STEP;
+	return true;
+}
+
+static void judge(const struct check_question *question, const struct noise *noise,
+		  uint32_t nr_rows, struct check_step *step)
+{
+	const double limit = log1p(question->max_regress), change = log1p(step->change);
+	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_rows);
+	const double above = noise_width(noise, RUN_CHECK_MISSES);
+	const double either = fmax(above, below);
+
+	step->low = expm1(change - below);
+	step->high = expm1(change + above);
+	if (change + either < -EXACT && change - either < EXACT - limit)
+		step->state = CHECK_FASTER;
+	else if (change + above < limit - EXACT)
+		step->state = CHECK_SAME;
+	else
+		step->state = change - below > EXACT ? CHECK_REGRESSED : CHECK_NOISY;
+}
+
+void run_step_compare(const struct check_question *question, enum run_unit unit, bool is_damaged,
+		      uint32_t nr_rows, struct check_step *step)
+{
+	struct noise noise;
+
+	*step = (struct check_step){.low = NAN, .high = NAN, .state = CHECK_NOT_JUDGED};
+	if (unit > RUN_STEPS)
+		return;
+	const struct pace before = mean_of(question, unit, false);
+	const struct pace after = mean_of(question, unit, true);
+	step->is_known = before.step_ns > 0 && after.step_ns > 0;
+	if (!step->is_known)
+		return;
+	step->before_ns = before.step_ns;
+	step->after_ns = after.step_ns;
+	step->change = after.step_ns / before.step_ns - 1;
+	step->kernels_ns = after.kernels_ns - before.kernels_ns;
+	step->idle_ns = after.idle_ns - before.idle_ns;
+	step->source = CHECK_FROM_RUNS;
+	if (step->idle_ns > 0)
+		find_line(question, unit, step);
+	if (is_damaged)
+		return;
+	bool has_noise = noise_of_runs(question, unit, &noise);
+	if (!has_noise) {
+		step->source = CHECK_FROM_WINDOWS;
+		has_noise = noise_of_tenths(question, &noise);
+	}
+	if (has_noise)
+		judge(question, &noise, nr_rows + 1, step);
+	else
+		step->source = CHECK_FROM_NOTHING;
+}
+
+/* Writes ", +0.300 ms in kernels". */
+static void append_part(char *text, size_t size, const char *before, double ns, const char *after)
+{
+	char time[NUMBER_SIZE];
+
+	text_line_append(text, size, "%s%s%s %s", before, ns < 0 ? "-" : "+",
+			 report_summary_time((uint64_t)llround(fabs(ns)), time), after);
+}
+
+const char *run_step_text(const struct check_step *step, char *text, size_t size)
+{
+	char after[NUMBER_SIZE], before[NUMBER_SIZE];
+
+	*text = '\0';
+	if (!step->is_known)
+		return text;
+	text_line_append(text, size, "a step takes %s instead of %s (%+.2f %%)",
+			 report_summary_time((uint64_t)llround(step->after_ns), after),
+			 report_summary_time((uint64_t)llround(step->before_ns), before),
+			 100 * step->change);
+	append_part(text, size, ": ", step->kernels_ns, "in kernels");
+	if (!isfinite(step->idle_ns))
+		return text;
+	append_part(text, size, ", ", step->idle_ns, "idle");
+	if (step->gpu >= 0)
+		text_line_append(text, size, " on GPU %" PRId32, step->gpu);
+	if (step->line)
+		text_line_append(text, size, ", most of it in %s", step->line);
+	return text;
+}
