@@ -83,11 +83,13 @@ void fold_row_fini(struct fold_row *row)
 	duration_bins_fini(&row->bins);
 }
 
-static void forget_bins(struct fold_row *row)
+/* instead: FOLD_NEAR_NONE or FOLD_NEAR_DAMAGED. A damaged histogram stays one. */
+static void forget_bins(struct fold_row *row, uint32_t instead)
 {
 	duration_bins_fini(&row->bins);
 	memset(row->near, 0, sizeof(row->near));
-	row->near_first = FOLD_NEAR_NONE;
+	if (row->near_first != FOLD_NEAR_DAMAGED)
+		row->near_first = instead;
 }
 
 /* Begins a row's histogram around this bucket. */
@@ -115,7 +117,7 @@ static int add_bin(struct fold_row *row, uint32_t bucket, uint64_t count)
 
 void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	forget_bins(row);
+	forget_bins(row, FOLD_NEAR_NONE);
 	add_sums(row, count, ns, bytes);
 }
 
@@ -124,7 +126,7 @@ static int add_far(struct fold_row *row, uint32_t bucket)
 {
 	if (row->count == 0)
 		begin_bins(row, bucket);
-	return row->near_first == FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
+	return row->near_first >= FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
 }
 
 int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes)
@@ -143,7 +145,7 @@ uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list)
 {
 	uint32_t nr = 0;
 
-	if (row->near_first == FOLD_NEAR_NONE)
+	if (row->near_first >= FOLD_NEAR_NONE)
 		return 0;
 	if (row->bins.first)
 		nr = duration_bins_list(&row->bins, list);
@@ -168,12 +170,16 @@ int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t
 {
 	int error = 0;
 
-	forget_bins(row);
+	if (nr == 0 || !duration_list_holds(list, nr, row->ns)) {
+		forget_bins(row, FOLD_NEAR_DAMAGED);
+		return 0;
+	}
+	forget_bins(row, FOLD_NEAR_NONE);
 	begin_bins(row, list->bucket);
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = add_bin(row, list[i].bucket, list[i].count);
 	if (error)
-		forget_bins(row);
+		forget_bins(row, FOLD_NEAR_NONE);
 	return error;
 }
 
@@ -184,14 +190,17 @@ static int join_bins(struct fold_row *row, const struct fold_row *other)
 	const uint32_t nr = fold_row_list(other, list);
 	int error = 0;
 
-	if (other->count == 0 || (row->count && row->near_first == FOLD_NEAR_NONE))
+	if (other->near_first == FOLD_NEAR_DAMAGED)
+		forget_bins(row, FOLD_NEAR_DAMAGED);
+	if (other->count == 0 || row->near_first == FOLD_NEAR_DAMAGED ||
+	    (row->count && row->near_first == FOLD_NEAR_NONE))
 		return 0;
 	if (!nr || other->count > INT64_MAX || row->count > INT64_MAX - other->count) {
-		forget_bins(row);
+		forget_bins(row, FOLD_NEAR_NONE);
 		return 0;
 	}
 	if (row->count == 0)
-		return fold_row_set(row, list, nr);
+		begin_bins(row, list->bucket);
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = add_bin(row, list[i].bucket, list[i].count);
 	return error;

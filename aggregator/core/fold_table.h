@@ -22,15 +22,17 @@ struct fold_key {
 	uint8_t reserved; /* 0 */
 };
 
-#define FOLD_NEAR      8u
-#define FOLD_NEAR_NONE DURATION_BUCKETS /* fold_row.near_first: the histogram is not known */
+#define FOLD_NEAR 8u
+/* fold_row.near_first, in place of a histogram: it is not known; it was damaged, or is a sum with one that was */
+#define FOLD_NEAR_NONE    DURATION_BUCKETS
+#define FOLD_NEAR_DAMAGED (DURATION_BUCKETS + 1u)
 
 /* Sums stick at UINT64_MAX instead of wrapping. The histogram has `count` durations. Those of neighbouring buckets are
  * counted in the row, because most rows have no others, and a look elsewhere waits for memory. Where such a count would
  * wrap, it moves to bins. */
 struct fold_row {
 	struct fold_key key;
-	uint32_t near_first; /* the bucket of near[0]; or as above */
+	uint32_t near_first; /* the bucket of near[0]; or as above, from FOLD_NEAR_NONE on */
 	uint64_t count, ns, bytes;
 	uint8_t near[FOLD_NEAR];
 	struct duration_bins bins; /* durations that near has not */
@@ -68,8 +70,8 @@ int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes);
  * known, or empty. */
 uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list);
 
-/* Gives the row this histogram of nr bins, not 0, whose counts are the row's count together. 0; -ENOMEM: the row has
- * none. */
+/* Gives the row this histogram of nr bins, whose counts are the row's count together. It is damaged if nr is 0, or if
+ * such durations cannot take the row's ns. 0; -ENOMEM: the row has none. */
 int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t nr);
 
 /* Frees what a row owns that is in no table. */

@@ -193,11 +193,14 @@ static int decode(const uint8_t *bytes, size_t size, const struct field *fields,
 /* All bins of all rows, in the rows' order. Of each row the last bin has no place in counts: it has what the others
  * leave of the row's count, so that they always are the row's count together. */
 struct bin_lists {
-	uint32_t *numbers; /* of each row, its number of bins; 0: its histogram is not known */
+	uint32_t *
+		numbers; /* of each row, its number of bins; 0: its histogram is not known; or as follows */
 	uint32_t *buckets;
 	uint64_t *counts;
 	uint32_t nr_buckets, nr_counts;
 };
+
+#define NUMBER_DAMAGED FOLD_NEAR_DAMAGED /* no bins: the histogram was damaged */
 
 static const struct field count_fields[] = {{0, sizeof(uint64_t)}};
 
@@ -232,7 +235,7 @@ static int fill_lists(struct bin_lists *lists, const struct fold_row *rows, uint
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		const uint32_t nr = fold_row_list(&rows[i], list);
 
-		lists->numbers[i] = nr;
+		lists->numbers[i] = rows[i].near_first == FOLD_NEAR_DAMAGED ? NUMBER_DAMAGED : nr;
 		for (uint32_t j = 0; j < nr; j++) {
 			lists->buckets[lists->nr_buckets++] = list[j].bucket;
 			if (j + 1 < nr)
@@ -262,55 +265,74 @@ int block_code_totals(struct block_code *code, const struct fold_row *rows, uint
 	return error;
 }
 
-/* Gives a row its next nr bins of the lists, from *bucket and *count on. */
-static int give_bins(struct fold_row *row, uint32_t nr, const struct bin_lists *lists,
-		     uint32_t *bucket, uint32_t *count)
+/* Gives a row its nr bins: these buckets, and these counts of all but the last one. The histogram is damaged if they
+ * are not in order, or not the row's count. 0 or -ENOMEM. */
+static int give_bins(struct fold_row *row, uint32_t nr, const uint32_t *buckets,
+		     const uint64_t *counts)
 {
 	struct duration_bin list[DURATION_BUCKETS];
 	uint64_t left = row->count;
 
-	if (nr > DURATION_BUCKETS)
-		return -EBADMSG;
 	for (uint32_t i = 0; i < nr; i++) {
-		list[i].bucket = lists->buckets[(*bucket)++];
-		list[i].count = i + 1 < nr ? lists->counts[(*count)++] : left;
+		list[i].bucket = buckets[i];
+		list[i].count = i + 1 < nr ? counts[i] : left;
 		if (list[i].count == 0 || list[i].count > left ||
 		    list[i].bucket >= DURATION_BUCKETS ||
 		    (i && list[i].bucket <= list[i - 1].bucket))
-			return -EBADMSG;
+			return fold_row_set(row, list, 0);
 		left -= list[i].count;
 	}
 	return fold_row_set(row, list, nr);
 }
 
+/* Decodes all numbers, buckets and counts. 0; -EBADMSG: it is not known which bins are of which row; -ENOMEM. */
+static int take_lists(const uint8_t *bytes, size_t size, struct bin_lists *lists, uint32_t nr_rows)
+{
+	const size_t most = size;
+	int error =
+		take(&bytes, &size, id_fields, 1, lists->numbers, sizeof(*lists->numbers), nr_rows);
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const uint32_t nr = lists->numbers[i];
+
+		if (nr == NUMBER_DAMAGED || nr == 0)
+			continue;
+		/* Each bin takes a byte or more. */
+		if (nr > DURATION_BUCKETS || lists->nr_buckets + nr > most)
+			error = -EBADMSG;
+		lists->nr_buckets += nr;
+		lists->nr_counts += nr - 1;
+	}
+	if (!error)
+		error = take(&bytes, &size, id_fields, 1, lists->buckets, sizeof(*lists->buckets),
+			     lists->nr_buckets);
+	if (!error)
+		error = take(&bytes, &size, count_fields, 1, lists->counts, sizeof(*lists->counts),
+			     lists->nr_counts);
+	return error || size == 0 ? error : -EBADMSG;
+}
+
+/* Damage to what follows the sums costs histograms, and no more. 0 or -ENOMEM. */
 static int take_bins(const uint8_t *bytes, size_t size, struct fold_row *rows, uint32_t nr_rows)
 {
 	struct bin_lists lists;
 	uint32_t bucket = 0, count = 0;
-	uint64_t nr_bins = 0;
-	/* Each bin takes a byte or more, so a damaged number cannot cause a large allocation. */
+	/* A damaged number cannot cause a large allocation. */
 	int error = bin_lists_init(&lists, nr_rows, size);
+	const bool is_damaged = !error && take_lists(bytes, size, &lists, nr_rows);
 
-	if (!error)
-		error = take(&bytes, &size, id_fields, 1, lists.numbers, sizeof(*lists.numbers),
-			     nr_rows);
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		nr_bins += lists.numbers[i];
-		lists.nr_counts += lists.numbers[i] ? lists.numbers[i] - 1 : 0;
-		if (nr_bins > size)
-			error = -EBADMSG;
+		const uint32_t nr = lists.numbers[i];
+
+		if (is_damaged || nr == NUMBER_DAMAGED) {
+			error = give_bins(&rows[i], 0, NULL, NULL);
+		} else if (nr) {
+			error = give_bins(&rows[i], nr, lists.buckets + bucket,
+					  lists.counts + count);
+			bucket += nr;
+			count += nr - 1;
+		}
 	}
-	if (!error)
-		error = take(&bytes, &size, id_fields, 1, lists.buckets, sizeof(*lists.buckets),
-			     (uint32_t)nr_bins);
-	if (!error)
-		error = take(&bytes, &size, count_fields, 1, lists.counts, sizeof(*lists.counts),
-			     lists.nr_counts);
-	if (!error && size)
-		error = -EBADMSG;
-	for (uint32_t i = 0; i < nr_rows && !error; i++)
-		if (lists.numbers[i])
-			error = give_bins(&rows[i], lists.numbers[i], &lists, &bucket, &count);
 	bin_lists_fini(&lists);
 	return error;
 }

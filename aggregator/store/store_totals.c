@@ -20,7 +20,8 @@ const char *const store_totals_commands[] = {
 		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
 			      "ns") "," ADD_OR_STICK("bytes") ", durations ="
 							      " join_durations(durations, count, "
-							      "excluded.durations, excluded.count)",
+							      "ns, excluded.durations, "
+							      "excluded.count, excluded.ns)",
 	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
 		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 	[PUT_BLOCK] = "INSERT INTO total_blocks SELECT ?1, ?2, ifnull(max(block) + 1, 0), ?3, ?4"
@@ -46,7 +47,7 @@ static int add_row(struct statement_set *set, enum store_totals_kind kind,
 			   NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
 			   AMOUNT(row->count), AMOUNT(row->ns));
 	const uint32_t nr = fold_row_list(row, list);
-	if (nr && row->count <= INT64_MAX)
+	if (row->near_first == FOLD_NEAR_DAMAGED || (nr && row->count <= INT64_MAX))
 		durations = database_bytes(bytes, duration_list_encode(list, nr, bytes));
 	return RUN(set, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
 		   NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
@@ -210,9 +211,8 @@ static int add_sums(const struct reading *reading, const struct fold_key *key,
 		uint32_t size, nr;
 		const uint8_t *bytes = statement_bytes(row, column + 3, &size);
 
-		error = duration_list_decode(bytes, size, sums.count, list, &nr);
-		if (!error)
-			error = fold_row_set(&sums, list, nr);
+		duration_list_decode(bytes, size, sums.count, sums.ns, list, &nr);
+		error = fold_row_set(&sums, list, nr);
 	}
 	if (!error)
 		error = fold_table_join(reading->table, &sums);

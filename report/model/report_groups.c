@@ -6,6 +6,8 @@
 
 #include "kind_name.h"
 
+#include "proto/ledger.h"
+
 const char *report_groups_activity(const char *name)
 {
 	const char *end = strchr(name, ']');
@@ -99,9 +101,9 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 			groups->groups[count++] = *group;
 			continue;
 		}
-		last->count += group->count;
-		last->ns += group->ns;
-		last->bytes += group->bytes;
+		last->count = ledger_add_saturating(last->count, group->count);
+		last->ns = ledger_add_saturating(last->ns, group->ns);
+		last->bytes = ledger_add_saturating(last->bytes, group->bytes);
 	}
 	groups->nr_groups = count;
 	if (by == REPORT_GROUP_ACTIVITY && add_durations(groups, tree, split)) {

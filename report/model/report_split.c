@@ -135,7 +135,7 @@ static int give(struct taking *taking, uint64_t count, uint64_t ns, uint64_t *gi
 	*given += part.ns;
 	taking->left.ns -= part.ns;
 	taking->left.count -= part.count;
-	if (part.near_first != FOLD_NEAR_NONE)
+	if (part.near_first < FOLD_NEAR_NONE)
 		forget_durations(&taking->left);
 	return taking->take(taking->context, &part, which, text);
 }
