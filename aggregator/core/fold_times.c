@@ -210,8 +210,7 @@ int fold_times_set(struct fold_times *times, uint64_t first_ns, uint64_t last_ns
 		fold_times_forget(times, FOLD_TIMES_DAMAGED);
 		return 0;
 	}
-	const int error =
-		keep_slices(times, first_ns, shift_of(first_ns, last_ns), slices, nr);
+	const int error = keep_slices(times, first_ns, shift_of(first_ns, last_ns), slices, nr);
 	if (error)
 		fold_times_forget(times, FOLD_TIMES_NONE);
 	return error;

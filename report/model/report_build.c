@@ -477,8 +477,8 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 				 false, profile->idle_left_out, 0);
 	if (!error)
 		error = add_loss(builder, "histogram_damaged",
-				 "totals' histograms or times were damaged, and are not shown", false,
-				 builder->damaged, 0);
+				 "totals' histograms or times were damaged, and are not shown",
+				 false, builder->damaged, 0);
 	return error;
 }
 

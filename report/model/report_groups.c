@@ -23,8 +23,11 @@ const char *report_groups_kind(uint32_t kind)
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,
 				    enum report_group_by by, const struct report_by *split)
 {
-	struct report_group group = {
-		.label = "", .count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes, .times = leaf->times};
+	struct report_group group = {.label = "",
+				     .count = leaf->count,
+				     .ns = leaf->ns,
+				     .bytes = leaf->bytes,
+				     .times = leaf->times};
 
 	if (by == REPORT_GROUP_ACTIVITY) {
 		group.label = report_groups_activity(tree->strings[leaf->name]);

@@ -75,4 +75,3 @@ void launch_times_add(struct launch_times *times, const struct launch_times *oth
 	add(&times->late_ns, others->late_ns);
 	add(&times->late_as_early_ns, others->late_as_early_ns);
 }
-

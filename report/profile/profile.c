@@ -44,8 +44,7 @@ static int load_title(struct database *database, char **title)
 static int map_clocks(struct profile *profile)
 {
 	uint32_t count;
-	const struct clock_offset *offsets =
-		clock_log_offsets(profile->collection->clocks, &count);
+	const struct clock_offset *offsets = clock_log_offsets(profile->collection->clocks, &count);
 
 	profile->clocks = clock_map_create(offsets, count);
 	return profile->clocks ? 0 : -ENOMEM;

@@ -121,17 +121,17 @@ static void bytes_are_the_same_times(void **state)
 			add(&row, pieces[i]);
 		const size_t size = fold_times_encode(&row.times, fold_row_total(&row), bytes);
 		read = (struct fold_row){.count = row.count, .ns = row.ns};
-		assert_int_equal(
-			fold_times_decode(&read.times, fold_row_total(&read), bytes, size), 0);
+		assert_int_equal(fold_times_decode(&read.times, fold_row_total(&read), bytes, size),
+				 0);
 		expect(&read, pieces, PIECES);
 		/* What is read is a total's, or damaged: never times with other sums. */
 		for (size_t at = 0; at < size; at++) {
 			struct fold_slice slices[FOLD_SLICES], sum = {.count = 0};
 
 			bytes[at] ^= (uint8_t)(1 + random_of(&seed) % 255);
-			assert_int_equal(fold_times_decode(&read.times, fold_row_total(&read),
-							   bytes, size),
-					 0);
+			assert_int_equal(
+				fold_times_decode(&read.times, fold_row_total(&read), bytes, size),
+				0);
 			const uint32_t nr =
 				fold_times_list(&read.times, fold_row_total(&read), slices);
 			for (uint32_t i = 0; i < nr; i++) {

@@ -150,8 +150,9 @@ static void fill(struct fold_row rows[ROWS])
 	for (uint32_t i = 0; i < ROWS; i++) {
 		rows[i].key.stack_id = i + 1;
 		for (uint64_t n = 1 + random_of(&seed) % 9; n > 0; n--)
-			assert_int_equal(
-				fold_row_add_one(&rows[i], random_of(&seed) << 9, 1ull << random_of(&seed) % 30, 1), 0);
+			assert_int_equal(fold_row_add_one(&rows[i], random_of(&seed) << 9,
+							  1ull << random_of(&seed) % 30, 1),
+					 0);
 	}
 	fold_row_fini(&rows[7]);
 	fold_row_add(&rows[7], 1, 5, 0);

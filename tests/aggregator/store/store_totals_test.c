@@ -53,7 +53,9 @@ static void add_row(struct fold_table *table, const struct fold_key *key, uint64
 	struct fold_row row = {.key = *key};
 
 	for (uint64_t i = 0; i < count; i++)
-		assert_int_equal(fold_row_add_one(&row, i * 5000000000u + ns * 1000, ns + i * ns / 2, i ? 0 : bytes), 0);
+		assert_int_equal(fold_row_add_one(&row, i * 5000000000u + ns * 1000,
+						  ns + i * ns / 2, i ? 0 : bytes),
+				 0);
 	assert_int_equal(fold_table_join(table, &row), 0);
 	fold_row_fini(&row);
 }
