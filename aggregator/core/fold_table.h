@@ -51,8 +51,8 @@ void fold_table_destroy(struct fold_table *table);
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes);
 
-/* Adds another table's row, with its histogram and times, to the row of its key. Of a count above INT64_MAX no histogram is
- * known. 0, or -ENOMEM: the table is not exact any more. */
+/* Adds another table's row, with its histogram and times, to the row of its key. Of a count above INT64_MAX no
+ * histogram is known. 0, or -ENOMEM: the table is not exact any more. */
 int fold_table_join(struct fold_table *table, const struct fold_row *row);
 
 /* fold_table_add() in steps, for callers that need the hash for more. find() returns the key's row; NULL: there is

@@ -1,4 +1,4 @@
-/* When the launches of totals ran, and whether they took longer at the end than at the start. Sums in any order. Pure. */
+/* When the launches of totals ran, and what they took at the start and at the end. Sums in any order. Pure. */
 #ifndef LAUNCH_TIMES_H
 #define LAUNCH_TIMES_H
 

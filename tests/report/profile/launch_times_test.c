@@ -91,9 +91,10 @@ static void without_a_part_nothing_is_known(void **state)
 {
 	const struct fold_row row = {
 		.key = {.process_id = 1}, .count = 1, .times = {.first_ns = FOLD_TIME_NONE}};
-	struct launch_times none = {.has_some = false}, times = none, known = {true, true};
+	struct launch_times none = {.has_some = false}, times = none, known = none;
 
 	(void)state;
+	known.has_some = known.is_known = true;
 	launch_times_add(&times, &known);
 	launch_times_add(&times, &none);
 	assert_true(times.is_known);
