@@ -1,5 +1,6 @@
 /* Exact totals: GPU activities, or samples of host threads, with equal keys become one row of count, nanoseconds and
- * bytes, and of GPU activities a histogram of their durations and the times of their begins. Pure; one table is used by one thread. */
+ * bytes. GPU activities also have a histogram of their durations, and the times of their begins. Pure; one table is
+ * used by one thread. */
 #ifndef FOLD_TABLE_H
 #define FOLD_TABLE_H
 
