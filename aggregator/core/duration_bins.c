@@ -97,6 +97,19 @@ uint32_t duration_list_quantile(const struct duration_bin *list, uint32_t nr, ui
 	return list[i].bucket;
 }
 
+/* Counts are total's at most, so that no sum of 128 bits wraps. */
+bool duration_list_holds(const struct duration_bin *list, uint32_t nr, uint64_t ns)
+{
+	unsigned __int128 least = 0, most = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		least +=
+			(unsigned __int128)list[i].count * duration_bucket_first_ns(list[i].bucket);
+		most += (unsigned __int128)list[i].count * duration_bucket_last_ns(list[i].bucket);
+	}
+	return ns <= most && (ns >= least || ns >= INT64_MAX);
+}
+
 size_t duration_list_encode(const struct duration_bin *list, uint32_t nr, uint8_t *bytes)
 {
 	uint8_t *at = bytes;
@@ -131,12 +144,11 @@ static int take_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
 	return -EPROTO;
 }
 
-int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total,
-			 struct duration_bin *list, uint32_t *nr)
+static int decode(const uint8_t *bytes, size_t size, uint64_t total, struct duration_bin *list,
+		  uint32_t *nr)
 {
 	const uint8_t *at = bytes, *end = bytes + size;
 
-	*nr = 0;
 	while (at < end) {
 		const uint8_t bucket = *at++;
 		const bool is_last = at == end;
@@ -152,5 +164,15 @@ int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total,
 		list[(*nr)++] = (struct duration_bin){.bucket = bucket, .count = count};
 		total -= count;
 	}
+	return 0;
+}
+
+int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total, uint64_t ns,
+			 struct duration_bin *list, uint32_t *nr)
+{
+	*nr = 0;
+	if (size == 0 || decode(bytes, size, total, list, nr) ||
+	    !duration_list_holds(list, *nr, ns))
+		*nr = 0;
 	return *nr ? 0 : -EPROTO;
 }

@@ -63,15 +63,18 @@ uint64_t duration_list_count(const struct duration_bin *list, uint32_t nr);
  * ceil(N * per_mille / 1000). nr is not 0; per_mille: 1 to 1000. */
 uint32_t duration_list_quantile(const struct duration_bin *list, uint32_t nr, uint32_t per_mille);
 
+/* Returns whether durations with this histogram can sum up to ns. A sum of INT64_MAX or more is one that stuck. */
+bool duration_list_holds(const struct duration_bin *list, uint32_t nr, uint64_t ns);
+
 /* Bytes for a row of the store: a byte of each bucket, rising, and behind it, but for the last one, its count as a
  * varint (proto/batch/column.h). The last count is what is missing to the total. */
 #define DURATION_LIST_BYTES_MAX (DURATION_BUCKETS * 11u)
 /* bytes has room for DURATION_LIST_BYTES_MAX. Returns the size. */
 size_t duration_list_encode(const struct duration_bin *list, uint32_t nr, uint8_t *bytes);
 
-/* Decodes a histogram of total durations into list, which has room for DURATION_BUCKETS. 0; -EPROTO: it is no
- * histogram of so many. */
-int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total,
+/* Decodes a histogram of total durations, which took ns together, into list, which has room for DURATION_BUCKETS.
+ * 0; -EPROTO: it is no histogram of so many, or cannot have this sum. Then *nr is 0. */
+int duration_list_decode(const uint8_t *bytes, size_t size, uint64_t total, uint64_t ns,
 			 struct duration_bin *list, uint32_t *nr);
 
 #endif

@@ -81,13 +81,16 @@ static void add_sums(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t
 void fold_row_fini(struct fold_row *row)
 {
 	duration_bins_fini(&row->bins);
+	fold_times_fini(&row->times);
 }
 
-static void forget_bins(struct fold_row *row)
+/* instead: FOLD_NEAR_NONE or FOLD_NEAR_DAMAGED. A damaged histogram stays one. */
+static void forget_bins(struct fold_row *row, uint32_t instead)
 {
 	duration_bins_fini(&row->bins);
 	memset(row->near, 0, sizeof(row->near));
-	row->near_first = FOLD_NEAR_NONE;
+	if (row->near_first != FOLD_NEAR_DAMAGED)
+		row->near_first = instead;
 }
 
 /* Begins a row's histogram around this bucket. */
@@ -115,7 +118,8 @@ static int add_bin(struct fold_row *row, uint32_t bucket, uint64_t count)
 
 void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	forget_bins(row);
+	forget_bins(row, FOLD_NEAR_NONE);
+	fold_times_forget(&row->times, FOLD_TIMES_NONE);
 	add_sums(row, count, ns, bytes);
 }
 
@@ -124,16 +128,18 @@ static int add_far(struct fold_row *row, uint32_t bucket)
 {
 	if (row->count == 0)
 		begin_bins(row, bucket);
-	return row->near_first == FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
+	return row->near_first >= FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
 }
 
-int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes)
+int fold_row_add_one(struct fold_row *row, uint64_t start_ns, uint64_t ns, uint64_t bytes)
 {
 	const uint32_t bucket = duration_bucket(ns), i = bucket - row->near_first;
 
 	if (i < FOLD_NEAR && row->near[i] < UINT8_MAX)
 		row->near[i]++;
 	else if (add_far(row, bucket))
+		return -ENOMEM;
+	if (fold_times_add(&row->times, start_ns, ns, row->count, row->ns))
 		return -ENOMEM;
 	add_sums(row, 1, ns, bytes);
 	return 0;
@@ -143,7 +149,7 @@ uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list)
 {
 	uint32_t nr = 0;
 
-	if (row->near_first == FOLD_NEAR_NONE)
+	if (row->near_first >= FOLD_NEAR_NONE)
 		return 0;
 	if (row->bins.first)
 		nr = duration_bins_list(&row->bins, list);
@@ -168,12 +174,16 @@ int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t
 {
 	int error = 0;
 
-	forget_bins(row);
+	if (nr == 0 || !duration_list_holds(list, nr, row->ns)) {
+		forget_bins(row, FOLD_NEAR_DAMAGED);
+		return 0;
+	}
+	forget_bins(row, FOLD_NEAR_NONE);
 	begin_bins(row, list->bucket);
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = add_bin(row, list[i].bucket, list[i].count);
 	if (error)
-		forget_bins(row);
+		forget_bins(row, FOLD_NEAR_NONE);
 	return error;
 }
 
@@ -184,14 +194,17 @@ static int join_bins(struct fold_row *row, const struct fold_row *other)
 	const uint32_t nr = fold_row_list(other, list);
 	int error = 0;
 
-	if (other->count == 0 || (row->count && row->near_first == FOLD_NEAR_NONE))
+	if (other->near_first == FOLD_NEAR_DAMAGED)
+		forget_bins(row, FOLD_NEAR_DAMAGED);
+	if (other->count == 0 || row->near_first == FOLD_NEAR_DAMAGED ||
+	    (row->count && row->near_first == FOLD_NEAR_NONE))
 		return 0;
 	if (!nr || other->count > INT64_MAX || row->count > INT64_MAX - other->count) {
-		forget_bins(row);
+		forget_bins(row, FOLD_NEAR_NONE);
 		return 0;
 	}
 	if (row->count == 0)
-		return fold_row_set(row, list, nr);
+		begin_bins(row, list->bucket);
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = add_bin(row, list[i].bucket, list[i].count);
 	return error;
@@ -223,6 +236,9 @@ int fold_table_join(struct fold_table *table, const struct fold_row *other)
 	if (!row)
 		return -ENOMEM;
 	int error = join_bins(row, other);
+	if (!error)
+		error = fold_times_join(&row->times, fold_row_total(row), &other->times,
+					fold_row_total(other));
 	add_sums(row, other->count, other->ns, other->bytes);
 	return error;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/ledger.h"
+
 static void fini(struct finding *finding)
 {
 	free(finding->text);
@@ -37,8 +39,8 @@ void finding_sum(const struct report_tree *tree, host_lines_wanted *wanted, cons
 	*ns = *count = 0;
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
 		if (wanted(context, &tree->leaves[i])) {
-			*ns += tree->leaves[i].ns;
-			*count += tree->leaves[i].count;
+			*ns = ledger_add_saturating(*ns, tree->leaves[i].ns);
+			*count = ledger_add_saturating(*count, tree->leaves[i].count);
 		}
 }
 

@@ -53,13 +53,8 @@ struct builder {
 	struct report_split *split; /* owns; NULL: totals are shown as a whole */
 	struct step_paths *steps;   /* owns; NULL: they are not wanted */
 	enum report_memory memory;
-	uint64_t unmatched;
+	uint64_t unmatched, damaged; /* records; histograms */
 };
-
-static enum report_plane plane_of(const struct fold_key *key)
-{
-	return report_plane_of(key->kind);
-}
 
 void report_tree_destroy(struct report_tree *tree)
 {
@@ -135,13 +130,19 @@ static int name_stream(struct builder *builder, const struct roster_process *pro
 	return report_names_text(builder->report->names, whole, text);
 }
 
+static void add(uint64_t *sum, uint64_t more)
+{
+	*sum = ledger_add_saturating(*sum, more);
+}
+
 static void add_to_plane(struct builder *builder, const struct fold_row *row)
 {
-	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
+	struct report_plane_total *total =
+		&builder->report->tree.plane_totals[report_plane_of(row->key.kind)];
 
-	total->count += row->count;
-	total->ns += row->ns;
-	total->bytes += row->bytes;
+	add(&total->count, row->count);
+	add(&total->ns, row->ns);
+	add(&total->bytes, row->bytes);
 }
 
 static void add_to_sums(struct builder *builder, const struct fold_row *row)
@@ -151,21 +152,15 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	add_to_plane(builder, row);
 	/* Much overhead comes from calls that are not recorded, so it does not count as unmatched. */
 	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
-		builder->unmatched += row->count;
-	if (plane_of(&row->key) != REPORT_PLANE_GPU)
+		add(&builder->unmatched, row->count);
+	if (report_plane_of(row->key.kind) != REPORT_PLANE_GPU)
 		return;
-	if (row->key.kind == RECORD_GPU_KERNEL) {
-		tree->kernels += row->count;
-		tree->kernel_ns += row->ns;
-	} else if (row->key.kind == RECORD_GPU_GRAPH) {
-		tree->graphs += row->count;
-		tree->graph_ns += row->ns;
-	} else {
-		tree->copies += row->count;
-		tree->copy_ns += row->ns;
-	}
+	const bool is_kernel = row->key.kind == RECORD_GPU_KERNEL;
+	const bool is_graph = row->key.kind == RECORD_GPU_GRAPH;
+	add(is_kernel ? &tree->kernels : is_graph ? &tree->graphs : &tree->copies, row->count);
+	add(is_kernel ? &tree->kernel_ns : is_graph ? &tree->graph_ns : &tree->copy_ns, row->ns);
 	if (row->key.matched)
-		tree->matched += row->count;
+		add(&tree->matched, row->count);
 }
 
 static bool is_memory(const struct fold_key *key)
@@ -218,6 +213,7 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.count = row->count;
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
+	launch_times_of(builder->profile, row, &leaf.times);
 	return error ? error : report_leaves_add(&builder->leaves, &leaf, row);
 }
 
@@ -250,7 +246,7 @@ static int add_memory_row(struct builder *builder, const struct fold_row *row)
 	bool is_free = row->key.kind == RECORD_GPU_FREE;
 
 	if (!row->key.matched)
-		builder->unmatched += row->count;
+		add(&builder->unmatched, row->count);
 	if (builder->memory != (is_free ? REPORT_MEMORY_FREES : REPORT_MEMORY_ALLOCS))
 		return 0;
 	return add_memory_leaf(builder, row);
@@ -263,9 +259,10 @@ static int take_row(void *context, const struct fold_row *row)
 
 	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
+	builder->damaged += fold_row_is_damaged(row);
 	if (is_memory(&row->key))
 		return add_memory_row(builder, row);
-	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+	if (builder->report->tree.planes & 1u << report_plane_of(row->key.kind))
 		error = add_row_leaf(builder, row);
 	if (!error)
 		add_to_sums(builder, row);
@@ -287,7 +284,7 @@ static int take_sample_row(void *context, const struct fold_row *row)
 
 	if (!is_held(builder, &row->key))
 		return -EPROTO;
-	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+	if (builder->report->tree.planes & 1u << report_plane_of(row->key.kind))
 		error = add_row_leaf(builder, row);
 	if (!error)
 		add_to_plane(builder, row);
@@ -357,11 +354,6 @@ static int add_processes(struct builder *builder)
 struct ledger_sums {
 	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
 };
-
-static void add(uint64_t *sum, uint64_t more)
-{
-	*sum = ledger_add_saturating(*sum, more);
-}
 
 static void add_entries(struct ledger_sums *sums, const struct ledger_entry *entries,
 			uint32_t nr_entries)
@@ -461,7 +453,7 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	struct ledger_sums sums;
 	char behind[REPORT_BEHIND_SIZE];
 
-	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
+	report->losses = calloc(LEDGER_REASONS + 2, sizeof(*report->losses));
 	if (!report->losses)
 		return -ENOMEM;
 	sum_ledgers(builder, &sums);
@@ -484,6 +476,10 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 				 "records and samples that found no room where idle time is "
 				 "explained",
 				 false, profile->idle_left_out, 0);
+	if (!error)
+		error = add_loss(builder, "histogram_damaged",
+				 "totals' histograms or times were damaged, and are not shown",
+				 false, builder->damaged, 0);
 	return error;
 }
 

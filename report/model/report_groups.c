@@ -6,6 +6,8 @@
 
 #include "kind_name.h"
 
+#include "proto/ledger.h"
+
 const char *report_groups_activity(const char *name)
 {
 	const char *end = strchr(name, ']');
@@ -21,8 +23,11 @@ const char *report_groups_kind(uint32_t kind)
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,
 				    enum report_group_by by, const struct report_by *split)
 {
-	struct report_group group = {
-		.label = "", .count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes};
+	struct report_group group = {.label = "",
+				     .count = leaf->count,
+				     .ns = leaf->ns,
+				     .bytes = leaf->bytes,
+				     .times = leaf->times};
 
 	if (by == REPORT_GROUP_ACTIVITY) {
 		group.label = report_groups_activity(tree->strings[leaf->name]);
@@ -99,9 +104,10 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 			groups->groups[count++] = *group;
 			continue;
 		}
-		last->count += group->count;
-		last->ns += group->ns;
-		last->bytes += group->bytes;
+		last->count = ledger_add_saturating(last->count, group->count);
+		last->ns = ledger_add_saturating(last->ns, group->ns);
+		launch_times_add(&last->times, &group->times);
+		last->bytes = ledger_add_saturating(last->bytes, group->bytes);
 	}
 	groups->nr_groups = count;
 	if (by == REPORT_GROUP_ACTIVITY && add_durations(groups, tree, split)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "proto/ledger.h"
 
 #define SET(dimension) (1u << (REPORT_BY_##dimension))
 
@@ -69,9 +70,10 @@ static struct report_leaf *add(struct report_leaves *leaves, const struct report
 	if (id) {
 		struct report_leaf *found = &leaves->leaves[id - 1];
 
-		found->count += leaf->count;
-		found->ns += leaf->ns;
-		found->bytes += leaf->bytes;
+		found->count = ledger_add_saturating(found->count, leaf->count);
+		found->ns = ledger_add_saturating(found->ns, leaf->ns);
+		launch_times_add(&found->times, &leaf->times);
+		found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
 		return found;
 	}
 	if (array_reserve(&leaves->leaves, &leaves->room, leaves->nr_leaves + 1ull,
@@ -138,7 +140,7 @@ int report_leaves_add(struct report_leaves *leaves, const struct report_leaf *le
 	struct report_leaf *found = add(leaves, &wanted, &is_new);
 	if (!found)
 		return -ENOMEM;
-	return add_durations(found, !is_new, row->near_first != FOLD_NEAR_NONE, list,
+	return add_durations(found, !is_new, row->near_first < FOLD_NEAR_NONE, list,
 			     fold_row_list(row, list));
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/ledger.h"
+
 #define PREFIX    "[NVTX]"
 #define SEPARATOR " > "
 
@@ -39,8 +41,8 @@ static void add_leaf(const struct report_tree *tree, struct sums *sums,
 	     node = tree->nodes[node].parent) {
 		if (!sums[node].range)
 			continue;
-		sums[node].count += leaf->count;
-		sums[node].ns += leaf->ns;
+		sums[node].count = ledger_add_saturating(sums[node].count, leaf->count);
+		sums[node].ns = ledger_add_saturating(sums[node].ns, leaf->ns);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash_index.h"
+#include "proto/ledger.h"
 
 struct order {
 	const struct report_tree *tree;
@@ -121,9 +122,10 @@ static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
 			return -ENOMEM;
 		sums->sums[sums->nr_sums++] = sum;
 	}
-	sums->sums[id - 1].count += leaf->count;
-	sums->sums[id - 1].ns += leaf->ns;
-	sums->sums[id - 1].bytes += leaf->bytes;
+	struct leaf_sum *found = &sums->sums[id - 1];
+	found->count = ledger_add_saturating(found->count, leaf->count);
+	found->ns = ledger_add_saturating(found->ns, leaf->ns);
+	found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
 	return 0;
 }
 

@@ -80,15 +80,18 @@ static void bytes_have_the_total_or_are_refused(void **state)
 	uint64_t seed = 1;
 	uint32_t nr, decoded = 0;
 
-	assert_int_equal(duration_list_decode(bytes, 0, 1, list, &nr), -EPROTO);
+	assert_int_equal(duration_list_decode(bytes, 0, 1, 1, list, &nr), -EPROTO);
 	for (uint32_t round = 0; round < 200000; round++) {
 		uint8_t input[6], size = (uint8_t)(1 + random_of(&seed) % sizeof(input));
 		const uint64_t total = 1 + random_of(&seed) % 40;
 
 		for (uint32_t i = 0; i < size; i++)
 			input[i] = (uint8_t)(random_of(&seed) % (i % 2 ? 24 : 256));
-		if (duration_list_decode(input, size, total, list, &nr))
+		/* A sum that stuck fits any durations. */
+		if (duration_list_decode(input, size, total, INT64_MAX, list, &nr)) {
+			assert_int_equal(nr, 0);
 			continue;
+		}
 		decoded++;
 		assert_int_equal(duration_list_count(list, nr), total);
 		assert_int_equal(duration_list_encode(list, nr, bytes), size);
@@ -119,8 +122,33 @@ static void damaged_bytes_are_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		assert_int_equal(duration_list_decode(wrong[i].bytes, wrong[i].size, wrong[i].total,
-						      list, &nr),
+						      INT64_MAX, list, &nr),
 				 -EPROTO);
+}
+
+static void a_sum_must_fit_its_durations(void **state)
+{
+	(void)state;
+	/* 10 to 11 ns, and twice 1792 to 2047 ns */
+	const struct duration_bin two[] = {{1, 9}, {2, 39}};
+	const struct duration_bin longest[] = {{INT64_MAX, DURATION_BUCKETS - 1}};
+	uint8_t bytes[DURATION_LIST_BYTES_MAX];
+	struct duration_bin list[2];
+	uint32_t nr;
+
+	assert_true(duration_list_holds(two, 2, 10 + 2 * 1792));
+	assert_false(duration_list_holds(two, 2, 10 + 2 * 1792 - 1));
+	assert_true(duration_list_holds(two, 2, 11 + 2 * 2047));
+	assert_false(duration_list_holds(two, 2, 11 + 2 * 2047 + 1));
+	/* sums that stuck, in memory and in a store */
+	assert_true(duration_list_holds(longest, 1, UINT64_MAX));
+	assert_true(duration_list_holds(longest, 1, INT64_MAX));
+	assert_false(duration_list_holds(longest, 1, INT64_MAX - 1));
+	assert_false(duration_list_holds(two, 2, INT64_MAX));
+	const size_t size = duration_list_encode(two, 2, bytes);
+	assert_int_equal(duration_list_decode(bytes, size, 3, 4000, list, &nr), 0);
+	assert_int_equal(duration_list_decode(bytes, size, 3, 5000, list, &nr), -EPROTO);
+	assert_int_equal(nr, 0);
 }
 
 /* A recount of what the rows say, by an array. */
@@ -159,7 +187,7 @@ static void parts_of_a_row_add_up_in_any_order(void **state)
 
 				ns += random_of(&seed) % ns;
 				counts[duration_bucket(ns)]++;
-				assert_int_equal(fold_row_add_one(&row, ns, 1), 0);
+				assert_int_equal(fold_row_add_one(&row, 0, ns, 1), 0);
 			}
 			assert_int_equal(fold_table_join(parts[i], &row), 0);
 			fold_row_fini(&row);
@@ -191,16 +219,23 @@ static void without_a_part_nothing_is_known(void **state)
 	struct fold_row row = {.key = {.process_id = 1}};
 	const struct fold_row many = {
 		.key = {.process_id = 2}, .count = INT64_MAX, .near_first = 9};
+	const struct fold_row damaged = {
+		.key = {.process_id = 1}, .count = 2, .near_first = FOLD_NEAR_DAMAGED};
 	struct duration_bin list[DURATION_BUCKETS];
 	uint32_t nr_rows;
 
-	assert_int_equal(fold_row_add_one(&row, 1000, 0), 0);
+	assert_int_equal(fold_row_add_one(&row, 0, 1000, 0), 0);
 	assert_int_equal(fold_row_list(&row, list), 1);
 	assert_int_equal(fold_table_join(table, &row), 0);
 	assert_int_equal(fold_table_add(table, &row.key, 1, 1000, 0), 0);
 	assert_int_equal(fold_table_join(table, &row), 0);
 	assert_int_equal(fold_row_list(fold_table_rows(table, &nr_rows), list), 0);
 	assert_int_equal(fold_table_rows(table, &nr_rows)->count, 3);
+	/* damage is not forgotten, whatever comes before or after it */
+	assert_int_equal(fold_table_join(table, &damaged), 0);
+	assert_int_equal(fold_table_join(table, &row), 0);
+	assert_int_equal(fold_table_rows(table, &nr_rows)->near_first, FOLD_NEAR_DAMAGED);
+	assert_int_equal(fold_table_rows(table, &nr_rows)->count, 6);
 	/* more than a store counts */
 	row.key.process_id = 2;
 	assert_int_equal(fold_table_join(table, &row), 0);
@@ -218,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_percentile_is_the_bucket_of_that_duration),
 		cmocka_unit_test(bytes_have_the_total_or_are_refused),
 		cmocka_unit_test(damaged_bytes_are_refused),
+		cmocka_unit_test(a_sum_must_fit_its_durations),
 		cmocka_unit_test(parts_of_a_row_add_up_in_any_order),
 		cmocka_unit_test(without_a_part_nothing_is_known),
 	};
