@@ -175,7 +175,8 @@ static int show(const struct timeline *timeline, const char *store_path,
 	else if (error)
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
 	else if (events.nr_launches == 0 && events.nr_work == 0)
-		log_error("no event of these ranks was kept in this time: the profile has events of %.3f s",
+		log_error("no event of these ranks was kept in this time: the profile has events "
+			  "of %.3f s",
 			  (double)(events.last_ns - events.first_ns) * 1e-9);
 	else if (write_file(timeline, profile, clocks, &events) == 0) {
 		say_clocks(clocks);

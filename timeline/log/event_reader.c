@@ -23,9 +23,10 @@ struct reader {
 	void *context;
 	struct event_sums *sums;
 	int fd;
-	uint64_t size;                   /* of the file */
-	uint64_t lost;                   /* that the file's last head names */
-	uint8_t *stored, *plain;         /* owns; of one block */
+	uint64_t size;           /* of the file */
+	uint64_t lost;           /* that the file's last head names */
+	uint8_t *stored, *plain; /* owns; of one block */
+	uint32_t room_stored, room_plain;
 	struct batch_decoder *decoder;   /* owns */
 	const struct zstd_library *zstd; /* NULL: there is none */
 	void *decompressor;              /* owns */
@@ -55,7 +56,7 @@ static const uint8_t *unpack(struct reader *reader, const struct event_block_hea
 		return NULL;
 	}
 	if (head->codec == EVENT_FORMAT_ZSTD &&
-	    reader->zstd->decompress(reader->decompressor, reader->plain, EVENT_FORMAT_PLAIN,
+	    reader->zstd->decompress(reader->decompressor, reader->plain, head->plain_bytes,
 				     reader->stored, head->stored_bytes) == head->plain_bytes)
 		return reader->plain;
 	reader->sums->damaged++;
@@ -97,6 +98,11 @@ static int take_block(struct reader *reader, const struct event_block_head *head
 		reader->sums->records += head->nr_records;
 		return 0;
 	}
+	/* No more than the file can have, and than a block has. */
+	if (head->stored_bytes <= reader->size &&
+	    (array_reserve(&reader->stored, &reader->room_stored, head->stored_bytes + 1ull, 1) ||
+	     array_reserve(&reader->plain, &reader->room_plain, head->plain_bytes + 1ull, 1)))
+		return -ENOMEM;
 	if (!read_at(reader, reader->stored, head->stored_bytes, at) ||
 	    checksum_add(0, reader->stored, head->stored_bytes) != head->data_checksum) {
 		reader->sums->damaged++;
@@ -207,10 +213,8 @@ static int init(struct reader *reader, event_take *take, void *context, struct e
 	free(error);
 	if (!reader->decompressor)
 		reader->zstd = NULL;
-	reader->stored = malloc(EVENT_FORMAT_STORED);
-	reader->plain = malloc(EVENT_FORMAT_PLAIN);
 	reader->decoder = batch_decoder_create();
-	return reader->stored && reader->plain && reader->decoder ? 0 : -ENOMEM;
+	return reader->decoder ? 0 : -ENOMEM;
 }
 
 uint32_t event_reader_number(const char *name)

@@ -137,7 +137,9 @@ def main():
         offset = min(item[2] for item in truth) - min(item["start"] for item in work)
     shown = sorted((item["path"][2], item["name"], item["start"] + offset, item["end"] + offset) for item in work)
     print("work", len(shown), "ns", sum(end - start for _, _, start, end in shown))
-    print("launches", len(launches), "first", min(item["start"] for item in slices), "offset", offset)
+    first, starts = min(item["start"] for item in slices), sorted(item["start"] for item in work)
+    print("launches", len(launches), "first", first, "offset", offset)
+    print("quarters", starts[len(starts) // 4] - first, starts[len(starts) * 3 // 4] - first)
     print("bytes", round(os.path.getsize(trace) / len(slices), 1))
     assert shown == sorted(truth), f"{len(shown)} events are not the {len(truth)} of the truth"
     print("exact")
