@@ -55,3 +55,23 @@ same "--ranks 3-1: status" $? 2
 FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline 1h -o "$scratch/m" --devices "$list" -- "$fake_launches" --launches 100 >/dev/null 2>&1
 "$flamegrid" run --timeline all -o "$scratch/m" -- true 2>/dev/null
 same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)" "m/profile.db.timeline/00000001.events"
+
+# ---- the ranks of a step
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+for r in 0 1; do
+	env PMIX_NAMESPACE=step OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
+		FAKE_CUDA_DEVICES=2 FAKE_CUDA_RECORDS="$scratch/records.$r" "$flamegrid" run --timeline all --node-name "node$r" -o "$scratch/step" --devices "$list" \
+		-- "$fake_launches" --devices 1 --launches 2000 >/dev/null 2>"$scratch/err.$r" &
+done
+wait
+await_keepers
+check "two ranks" timeline "$scratch/step"
+contains "two ranks: both are there" "$scratch/err" "of 2 processes"
+contains "two ranks: how well their clocks agree" "$scratch/err" "2 hosts on one clock, give or take"
+for r in 0 1; do
+	check "rank $r" timeline "$scratch/step" --ranks $r
+	mv "$scratch/records.$r" "$scratch/records"
+	compare
+	contains "rank $r: each event is the truth's" "$scratch/out" exact
+done
