@@ -104,8 +104,7 @@ static bool say_losses(const struct timeline_events *events)
 			    " events are of processes that the profile does not know (yet)",
 			    events->unknown);
 	if (events->unclocked)
-		log_warning("%" PRIu64
-			    " pieces of GPU work are left out: their clock was never compared",
+		log_warning("%" PRIu64 " events are left out: their clock was never compared",
 			    events->unclocked);
 	if (events->others)
 		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",

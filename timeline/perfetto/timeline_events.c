@@ -28,16 +28,33 @@ struct loader {
 	bool selects;            /* the second pass */
 };
 
+/* Finds the state of a host's clock. Nodes that share a kernel, as its boot id says, share its clock. */
+static bool find_clock(const struct loader *loader, uint32_t host, uint64_t time_ns,
+		       struct clock_map_place *found)
+{
+	const struct roster *roster = loader->profile->collection->roster;
+	const struct roster_host *known = roster_host(roster, host);
+
+	if (!loader->map)
+		return false;
+	if (clock_map_find(loader->map, host, time_ns, found))
+		return true;
+	for (uint32_t id = 1; known && known->boot_id && id <= loader->nr_hosts; id++)
+		if (roster_host(roster, id)->boot_id == known->boot_id &&
+		    clock_map_find(loader->map, id, time_ns, found))
+			return true;
+	return false;
+}
+
 /* Puts a time of a host's CLOCK_MONOTONIC on the common clock. false: nobody knows how. */
 static bool place(const struct loader *loader, uint32_t host, uint64_t *time_ns)
 {
 	struct clock_map_place found;
 
-	if (loader->map && clock_map_find(loader->map, host, *time_ns, &found)) {
-		*time_ns -= (uint64_t)found.offset_ns;
-		return true;
-	}
-	return loader->nr_hosts == 1;
+	if (!find_clock(loader, host, *time_ns, &found))
+		return loader->nr_hosts == 1;
+	*time_ns -= (uint64_t)found.offset_ns;
+	return true;
 }
 
 static bool is_wanted(const struct loader *loader, const struct roster_process *process)
@@ -72,8 +89,12 @@ static int take_launches(struct loader *loader, const struct message_events *fro
 		const struct launch_record *launch = &from->launches[i];
 		uint64_t time_ns = launch->time_ns;
 
-		if (launch->flags & RECORD_LAUNCH_FAILED || !place(loader, host, &time_ns))
+		if (launch->flags & RECORD_LAUNCH_FAILED)
 			continue;
+		if (!place(loader, host, &time_ns)) {
+			events->unclocked += loader->selects;
+			continue;
+		}
 		if (!loader->selects)
 			note_time(loader, time_ns, time_ns);
 		else if (time_ns >= loader->from_ns && time_ns < loader->to_ns)

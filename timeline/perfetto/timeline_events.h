@@ -45,7 +45,7 @@ struct timeline_events {
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
 	struct event_sums sums;
 	uint64_t unknown;   /* events of processes that the profile does not know */
-	uint64_t unclocked; /* GPU work whose clock, or host's clock, was never compared */
+	uint64_t unclocked; /* events whose clock, or host's clock, was never compared */
 	uint64_t others;    /* records that are neither GPU work nor waits */
 };
 
