@@ -21,6 +21,7 @@ static const struct verb {
 	{&option_table_diff, verb_diff},
 	{&option_table_check, verb_check},
 	{&option_table_watch, verb_watch},
+	{&option_table_timeline, verb_timeline},
 	{&option_table_merge, verb_merge},
 	{&option_table_export, verb_export},
 	{&option_table_fetch, verb_fetch},

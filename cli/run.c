@@ -146,6 +146,7 @@ static int start_ranks(struct run *run)
 		.watch = run->options.watch,
 		.raw_samples = run->options.raw_samples,
 		.bytes_max = (uint64_t)run->options.max_mib << 20,
+		.timeline = run->options.timeline,
 		.task = run->options.task,
 		.strict = run->options.strict,
 		.folds_on_nodes = folds_on_nodes(run),
@@ -201,6 +202,9 @@ static int start_own(struct run *run)
 		if (result)
 			return result;
 	}
+	if (run->in_step && run->options.timeline.keeps && folds_on_nodes(run))
+		log_warning("--timeline: none is kept where each node folds its own profile "
+			    "(--aggregate central sends all events)");
 	if (run->in_step)
 		return start_ranks(run);
 	result = private_dir_create(&run->sockets);
@@ -226,6 +230,7 @@ static int start_own(struct run *run)
 		.bpf = run->options.bpf,
 		.raw_samples = run->options.raw_samples,
 		.bytes_max = (uint64_t)run->options.max_mib << 20,
+		.timeline = run->options.timeline,
 		.stack_source = run->options.stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
@@ -253,6 +258,16 @@ static int prepare_guest(struct run *run, const char *program)
 	return 0;
 }
 
+/* Only the step's own aggregator keeps single events, where they come to it. */
+static void check_timeline(struct run *run)
+{
+	const struct run_options *options = &run->options;
+
+	if (options->timeline.keeps &&
+	    (options->agent_path || options->dormant || options->aggregator))
+		log_warning("--timeline needs an aggregator of this run's own, and it has none");
+}
+
 /* Does all work that must precede the job's start. 0 or -errno after a warning. */
 static int prepare(struct run *run, const char *program)
 {
@@ -265,6 +280,7 @@ static int prepare(struct run *run, const char *program)
 	if (run->options.raw_samples && (run->options.agent_path || run->options.dormant))
 		log_warning("--raw-samples is an option of the aggregator, and this run has none "
 			    "of its own");
+	check_timeline(run);
 	if (run->options.watch && !run->options.capture.collectives)
 		log_warning("--watch: nobody can be seen to be late, because --collectives is off");
 	if (run->options.watch &&

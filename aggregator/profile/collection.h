@@ -12,6 +12,7 @@ struct agent_session;
 struct catalog;
 struct clock_log;
 struct collective_log;
+struct event_packer;
 struct fold_table;
 struct idle_log;
 struct kept_log;
@@ -35,9 +36,10 @@ struct collection {
 	struct placement_log *placements;
 	struct raw_log *raw;
 	struct message_log *messages;    /* that were applied since the last commit */
+	struct event_packer *events;     /* borrowed; gets launches and GPU records; NULL: none */
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
-	uint32_t nr_writers; /* ROSTER_WRITER alone; a merged profile has more */
+	uint32_t nr_writers;      /* ROSTER_WRITER alone; a merged profile has more */
 	struct hash_index epochs; /* session ids */
 };
 

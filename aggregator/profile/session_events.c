@@ -9,6 +9,7 @@
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/timeline_table.h"
+#include "timeline/log/event_packer.h"
 
 static int check_events(const struct agent_session *session, const struct message_events *events,
 			const char **reason)
@@ -123,7 +124,7 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 }
 
 static int apply_launches(const struct agent_session *session, struct correlator *correlator,
-			  const struct message_events *events)
+			  struct event_packer *packer, const struct message_events *events)
 {
 	int error = 0;
 
@@ -137,6 +138,8 @@ static int apply_launches(const struct agent_session *session, struct correlator
 						   &events->launches[i + CORRELATOR_PREFETCH_MAX]);
 		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
 		error = correlator_launch(correlator, &launch);
+		if (packer)
+			event_packer_launch(packer, &launch);
 	}
 	return error;
 }
@@ -181,6 +184,8 @@ static int apply_records(const struct agent_session *session, struct collection 
 		     count++)
 			records[count] = translate(session, process, &events->gpu[at + count]);
 		correlator_prefetch(process->correlator, records, count);
+		for (uint32_t i = 0; collection->events && i < count; i++)
+			event_packer_record(collection->events, &records[i]);
 		for (uint32_t i = 0; i < count && !error; i++)
 			error = apply_record(collection, process, id, events, &records[i]);
 	}
@@ -218,10 +223,13 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 		timeline_table_expect(collection->timelines, id);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
+	if (collection->events)
+		event_packer_begin(collection->events, id, events->clock_offset_ns,
+				   events->clock_valid);
 	if (!error) {
 		correlator_set_clock(process->correlator, events->clock_offset_ns,
 				     events->clock_valid);
-		error = apply_launches(session, process->correlator, events);
+		error = apply_launches(session, process->correlator, collection->events, events);
 	}
 	if (!error)
 		error = apply_records(session, collection, process, id, events);

@@ -133,6 +133,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.raw_samples = options->raw_samples,
 		.totals_as_blocks = options->totals_as_blocks,
 		.bytes_max = options->bytes_max,
+		.timeline = options->timeline,
 		.board = options->board,
 		.compact = !options->totals_as_blocks, /* the job's profile gets what is in it */
 		.receiver = aggregator->receiver,

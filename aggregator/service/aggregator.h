@@ -10,6 +10,8 @@
 
 #include "job_retention.h"
 
+#include "timeline/log/event_log.h"
+
 struct aggregator;
 struct key_set;
 
@@ -35,6 +37,7 @@ struct aggregator_options {
 	bool raw_samples;      /* samples of host threads are also kept one by one (store.md) */
 	bool totals_as_blocks; /* store.h */
 	uint64_t bytes_max;    /* of the store, or of each job's (store.h); 0: no limit */
+	struct event_log_options timeline; /* beside the store; jobs have none */
 	/* the directory in which each job that agents name has a profile (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "timeline/log/event_format.h"
 
 static int explain(char **error, const char *path, const char *what, int status)
 {
@@ -42,6 +43,20 @@ static int open_nodes(struct open_profile *profile, const char *path, char **err
 				       status == -EPROTO ? "damaged, or of a newer version"
 							 : strerror(-status))
 		      : 0;
+}
+
+/* Loading applies messages whose events are in the log, so the log comes after it. */
+static int open_events(struct open_profile *profile, const struct open_profile_options *options,
+		       char **error)
+{
+	if (!options->timeline.keeps)
+		return 0;
+	int status = event_log_open(options->store_path, &options->timeline, &profile->events);
+
+	if (status)
+		return explain(error, options->store_path, EVENT_FORMAT_FOLDER ": ", status);
+	profile->collection->events = event_log_packer(profile->events);
+	return 0;
 }
 
 static void find_place(struct open_profile *profile, const char *path)
@@ -98,6 +113,8 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 	if (!status)
 		status = open_nodes(profile, options->pages_path, error);
 	if (!status)
+		status = open_events(profile, options, error);
+	if (!status)
 		metrics_board_join(options->board, &profile->metrics, profile->collection,
 				   profile->store,
 				   profile->nodes ? node_profiles_pages(profile->nodes) : NULL,
@@ -110,6 +127,7 @@ void open_profile_close(struct open_profile *profile)
 	metrics_board_leave(&profile->metrics, profile->collection, profile->store);
 	node_profiles_close(profile->nodes);
 	collection_destroy(profile->collection);
+	event_log_close(profile->events);
 	store_close(profile->store);
 	if (profile->store_path)
 		store_life_want_no_more(profile->store_path);
@@ -119,6 +137,7 @@ void open_profile_close(struct open_profile *profile)
 	page_share_leave(&profile->pages);
 	profile->nodes = NULL;
 	profile->collection = NULL;
+	profile->events = NULL;
 	profile->store = NULL;
 	profile->store_path = NULL;
 	profile->clocks = (struct clock_service){0};
@@ -170,6 +189,8 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 		commit_schedule_done(schedule, now_ns, clock_thread_ns() - cpu_ns);
 	else
 		commit_schedule_logged(schedule, now_ns, is_whole_due);
+	if (!error && profile->events)
+		event_log_write(profile->events, now_ns);
 	if (!error && is_whole)
 		store_life_want_no_more(profile->store_path);
 	return error;

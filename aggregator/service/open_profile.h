@@ -17,6 +17,7 @@
 #include "aggregator/workers/page_room.h"
 #include "aggregator/workers/worker_pool.h"
 #include "base/slow_spell.h"
+#include "timeline/log/event_log.h"
 
 struct collection;
 struct node_profiles;
@@ -54,6 +55,7 @@ struct profile_turn {
 struct open_profile {                  /* zeroed: not open */
 	struct collection *collection; /* owns */
 	struct store *store;           /* owns */
+	struct event_log *events;      /* owns; NULL: none is wanted */
 	struct node_profiles
 		*nodes; /* owns; of nodes that fold their own; NULL: links are refused */
 	struct clock_service clocks;
@@ -89,6 +91,7 @@ struct open_profile_options { /* borrowed for the call, except the receiver and 
 	bool compact; /* store.h, as the next one */
 	bool totals_as_blocks;
 	uint64_t bytes_max;
+	struct event_log_options timeline;
 	struct metrics_board *board; /* borrowed until the profile is closed; NULL: no metrics */
 	struct page_room
 		*page_room; /* borrowed until the profile is closed; NULL: pages are not bounded */

@@ -249,12 +249,27 @@ static int move_files(const char *from, const char *to)
 	return visit_files(from, move_file, &move);
 }
 
+/* The timeline is a folder of files. */
+static void remove_folder(const char *path)
+{
+	char file[PATH_MAX];
+	const struct dirent *entry;
+	DIR *files = opendir(path);
+
+	while (files && (entry = readdir(files)) != NULL)
+		if (entry->d_type != DT_DIR && join(file, path, entry->d_name) == 0)
+			unlink(file);
+	if (files)
+		closedir(files);
+	rmdir(path);
+}
+
 static int remove_file(void *directory, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (join(path, directory, name) == 0)
-		unlink(path);
+	if (join(path, directory, name) == 0 && unlink(path) < 0 && errno == EISDIR)
+		remove_folder(path);
 	return 0;
 }
 

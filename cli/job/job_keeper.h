@@ -14,6 +14,7 @@
 #include "cli/base/job_step.h"
 #include "proto/trust/rendezvous.h"
 #include "report/model/report_build.h"
+#include "timeline/log/event_log.h"
 
 struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
@@ -26,6 +27,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 	const char *watch;  /* as of job_watch.h */
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
+	struct event_log_options timeline;
 	bool folds_on_nodes; /* each node keeps a profile of its own */
 };
 

@@ -27,6 +27,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.watch = options->watch,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.timeline = options->timeline,
 		.folds_on_nodes = options->folds_on_nodes,
 	};
 	struct node_keeper_options node = {

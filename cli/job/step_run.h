@@ -10,6 +10,7 @@
 #include "site_aggregator.h"
 
 #include "cli/base/job_step.h"
+#include "timeline/log/event_log.h"
 
 struct step_run_options { /* strings are borrowed for the call */
 	/* the same in all processes of the step, on a file system that all nodes see */
@@ -21,8 +22,9 @@ struct step_run_options { /* strings are borrowed for the call */
 	struct report_options names;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
-	const char *watch;          /* as of job_watch.h */
-	bool strict;                /* fails where no node would find the aggregator */
+	struct event_log_options timeline; /* where the step's aggregator gets all events */
+	const char *watch;                 /* as of job_watch.h */
+	bool strict;                       /* fails where no node would find the aggregator */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
 	uint32_t fan_in;            /* then: nodes of a block (node_block.h) */
 	const char *spool;          /* as in node_profile.h */

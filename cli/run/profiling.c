@@ -69,6 +69,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.title = options->title,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.timeline = options->timeline,
 	};
 	char *symbol_cache = symbol_cache_directory(options->symbol_cache);
 	struct agent_options agent = {

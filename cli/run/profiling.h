@@ -7,6 +7,7 @@
 
 #include "aggregator/service/aggregator.h"
 #include "node-agent/agent.h"
+#include "timeline/log/event_log.h"
 
 struct profiling;
 
@@ -25,6 +26,7 @@ struct profiling_options {
 	struct bpf_options bpf;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
+	struct event_log_options timeline;
 };
 
 /* Starts both. 0 or -errno. On error *profiling is NULL, and *error is one line, which the caller owns (free()). */

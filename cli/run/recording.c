@@ -34,6 +34,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.bpf = options->bpf,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.timeline = options->timeline,
 	};
 	job_watch_start(&recording->watch, recording->output.path, options->watch);
 	result = profiling_start(&profiling, &recording->profiling, &error);

@@ -11,6 +11,7 @@
 #include "cli/base/output_dir.h"
 #include "cli/watch/job_watch.h"
 #include "report/model/report_build.h"
+#include "timeline/log/event_log.h"
 
 struct recording_options {       /* strings are borrowed until the end */
 	const char *verb;        /* for warnings */
@@ -23,6 +24,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	enum stack_source stack_source;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
+	struct event_log_options timeline;
 	bool attached; /* as in struct agent_options, with the next member */
 	uid_t guest_uid;
 	struct bpf_options bpf;

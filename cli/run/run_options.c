@@ -13,6 +13,7 @@
 #include "cli/base/verbs.h"
 #include "node-agent/watch/bpf_options.h"
 #include "options/option_line.h"
+#include "proto/options/duration.h"
 #include "proto/options/record_options.h"
 
 /* Logs the error, if there is one. Returns whether there was none. */
@@ -33,8 +34,22 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
+static int take_timeline(void *context, const char *name, const char *value, char **error)
+{
+	struct event_log_options *timeline = context;
+	uint64_t keep_ns = 0;
+
+	if (strcmp(value, "all") != 0 && (duration_parse(value, &keep_ns, NULL) || keep_ns == 0))
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: neither `all` nor a time such as 30s or 2m", name,
+				      value);
+	timeline->keeps = true;
+	timeline->keep_ns = keep_ns;
+	return 0;
+}
+
 #define FAN_IN_MAX  65536u
-#define TARGETS_MAX 29u
+#define TARGETS_MAX 30u
 
 /* Fills in the targets. The last one takes all options that no other target names. */
 static size_t find_targets(struct run_options *options,
@@ -54,6 +69,7 @@ static size_t find_targets(struct run_options *options,
 		{"nvtx", .flag = &options->nvtx},
 		{"watch", .text = &options->watch, .least = 1},
 		{"raw-samples", .flag = &options->raw_samples},
+		{"timeline", .take = take_timeline, .context = &options->timeline},
 		{"max-size", .number = &options->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"dormant", .flag = &options->dormant},
 		{"stack-source", .choice = &options->stack_source, .first = STACK_SOURCE_GUEST},
@@ -253,6 +269,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		options->capture.window = (struct window_options){.dormant = true};
 	if (options->nvtx)
 		options->capture.record |= RECORD_OPTION_NVTX;
+	options->timeline.bytes_max = (uint64_t)options->max_mib << 20;
 	options->command = argv + optind;
 	return OPTION_LINE_GO;
 }

@@ -13,6 +13,7 @@
 #include "node-agent/watch/bpf_options.h"
 #include "proto/stack_source.h"
 #include "report/model/report_build.h"
+#include "timeline/log/event_log.h"
 
 /* the default for a task of Slurm */
 #define RUN_OUTPUT_STEP OUTPUT_DEFAULT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
@@ -37,8 +38,10 @@ struct run_options { /* strings belong to the command line or the configuration 
 	struct bpf_options bpf;
 	enum stack_source stack_source;
 	enum run_aggregate aggregate;
-	uint32_t max_mib; /* of the profile's store; 0: no limit */
-	uint32_t fan_in;  /* nodes of an aggregator (node_block.h); 0: not given */
+	uint32_t
+		max_mib; /* of the profile's store, and of its timeline; 0: as without the option */
+	struct event_log_options timeline;
+	uint32_t fan_in; /* nodes of an aggregator (node_block.h); 0: not given */
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

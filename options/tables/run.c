@@ -31,6 +31,8 @@ static const struct option_row rows[] = {
 	ROW_API,
 	{"collectives", 0, "on|off", 0, "Record calls of NCCL (default: on)."},
 	ROW_RAW_SAMPLES,
+	{"timeline", 0, "TIME|all", 0,
+	 "Keep each launch and piece of GPU work of the last TIME, or all, for flamegrid timeline."},
 	{"nvtx-digits", 0, "auto|keep|mask", OPTION_EXPERIMENTAL,
 	 "Choose what becomes of numbers in the names of ranges."},
 	ROW_GRAPHS,

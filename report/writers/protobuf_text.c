@@ -1,5 +1,6 @@
 #include "protobuf_text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,9 @@
 
 #define NUMBER_SIZE_MAX 10u /* bytes of a number */
 
-enum wire_type { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
+enum wire_type { WIRE_NUMBER = 0, WIRE_FIXED = 1, WIRE_BYTES = 2 };
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fixed numbers are copied");
 
 /* Seven bits a byte, the lowest first; the highest bit says that more follow. Returns the number of bytes. */
 static uint32_t encode(uint8_t bytes[static NUMBER_SIZE_MAX], uint64_t number)
@@ -59,10 +62,20 @@ void protobuf_text_clear(struct protobuf_text *text)
 
 void protobuf_text_number(struct protobuf_text *text, uint32_t field, uint64_t number)
 {
-	if (number == 0)
-		return;
+	if (number)
+		protobuf_text_whole(text, field, number);
+}
+
+void protobuf_text_whole(struct protobuf_text *text, uint32_t field, uint64_t number)
+{
 	append_number(text, tag(field, WIRE_NUMBER));
 	append_number(text, number);
+}
+
+void protobuf_text_fixed(struct protobuf_text *text, uint32_t field, uint64_t number)
+{
+	append_number(text, tag(field, WIRE_FIXED));
+	append(text, &number, sizeof(number)); /* little-endian, as the encoding is */
 }
 
 void protobuf_text_bytes(struct protobuf_text *text, uint32_t field, const void *bytes,

@@ -28,6 +28,12 @@ void protobuf_text_clear(struct protobuf_text *text);
 /* Appends a number; 0, which is the default, is left out. */
 void protobuf_text_number(struct protobuf_text *text, uint32_t field, uint64_t number);
 
+/* Appends a number, 0 included. */
+void protobuf_text_whole(struct protobuf_text *text, uint32_t field, uint64_t number);
+
+/* Appends a number in eight bytes. */
+void protobuf_text_fixed(struct protobuf_text *text, uint32_t field, uint64_t number);
+
 /* Appends bytes with their length, such as a string or another message. */
 void protobuf_text_bytes(struct protobuf_text *text, uint32_t field, const void *bytes,
 			 uint32_t size);

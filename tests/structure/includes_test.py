@@ -8,7 +8,7 @@ import re
 import sys
 
 PRODUCT = ("base", "http", "metrics", "proto", "unwind", "python", "inject", "bpf", "options", "node-agent",
-           "aggregator", "report", "fleet", "cli")
+           "aggregator", "report", "timeline", "fleet", "cli")
 
 
 def read(path):

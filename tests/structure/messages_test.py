@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "fleet",
+PRODUCT = ("base", "http", "metrics", "proto", "inject", "node-agent", "aggregator", "report", "timeline", "fleet",
            "cli")
 CLASSES = {"PRODUCED": "produced", "LOST": "lost", "NOTED": "noted", "ENDS": "end", "COST": "cost"}
 

@@ -11,7 +11,7 @@ import re
 import sys
 
 PRODUCT = ("base", "http", "metrics", "proto", "unwind", "python", "inject", "bpf", "options", "node-agent", "aggregator",
-           "report", "fleet", "cli", "deploy", "api")
+           "report", "timeline", "fleet", "cli", "deploy", "api")
 DOCUMENTS = (".", "docs", "docs/how-to", "proto")  # not docs/measurements, which tell of one day each
 COLUMNS, FILE_LINES, FUNCTION_LINES, FOLDER_FILES, WORDS = 120, 600, 80, 60, 35
 

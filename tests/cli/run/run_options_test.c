@@ -36,6 +36,7 @@ static const char *value_of(const struct option_row *row)
 		{"N", "9"},
 		{"ON/PERIOD", "1s/30s"},
 		{"TIME", "1s"},
+		{"TIME|all", "30s"},
 	};
 	static char word[64];
 

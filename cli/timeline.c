@@ -1,0 +1,210 @@
+/* The verb `timeline`: writes what `run --timeline` kept for Perfetto. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error_text.h"
+#include "base/log.h"
+#include "cli/base/output_dir.h"
+#include "cli/base/verbs.h"
+#include "options/option_line.h"
+#include "report/model/report_clocks.h"
+#include "report/profile/profile.h"
+#include "timeline/log/event_format.h"
+#include "timeline/perfetto/perfetto_writer.h"
+
+#define RANKS_MAX 65536u
+
+struct timeline {
+	const char *output_path;
+	struct timeline_range range;
+	uint8_t *ranks; /* owns; NULL: all */
+};
+
+/* "0,8-15" */
+static int take_ranks(void *context, const char *name, const char *value, char **error)
+{
+	struct timeline *timeline = context;
+	const char *at = value;
+	char *end;
+
+	free(timeline->ranks);
+	timeline->ranks = calloc(RANKS_MAX, 1);
+	if (!timeline->ranks)
+		return -ENOMEM;
+	timeline->range.ranks = timeline->ranks;
+	timeline->range.nr_ranks = RANKS_MAX;
+	do {
+		const unsigned long first =
+			*at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : RANKS_MAX;
+		unsigned long last = first;
+
+		if (first < RANKS_MAX && *end == '-' && end[1] >= '0' && end[1] <= '9')
+			last = strtoul(end + 1, &end, 10);
+		if (first >= RANKS_MAX || last >= RANKS_MAX || last < first ||
+		    (*end && *end != ','))
+			return error_text_set(
+				error, -EINVAL,
+				"--%s %s: must be ranks and spans of them, such as 0,8-15", name,
+				value);
+		memset(timeline->ranks + first, 1, last - first + 1);
+		at = *end ? end + 1 : NULL;
+	} while (at);
+	return 0;
+}
+
+/* OPTION_LINE_GO; otherwise the exit status. */
+static int parse(struct timeline *timeline, int argc, char **argv)
+{
+	const struct option_table *table = &option_table_timeline;
+	const struct option_target targets[] = {
+		{"output", .text = &timeline->output_path, .least = 1},
+		{"from", .time_ns = &timeline->range.from_ns},
+		{"to", .time_ns = &timeline->range.to_ns, .least = 1},
+		{"ranks", .take = take_ranks, .context = timeline},
+	};
+	int status =
+		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
+
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (!timeline->output_path)
+		return option_line_lacks(table, "--output is missing");
+	if (timeline->range.to_ns && timeline->range.to_ns <= timeline->range.from_ns)
+		return option_line_refuse(table, "--to is not after --from");
+	return OPTION_LINE_GO;
+}
+
+/* Returns whether something was damaged. */
+static bool say_losses(const struct timeline_events *events)
+{
+	const struct event_sums *sums = &events->sums;
+
+	if (sums->dropped_events)
+		log_notice("%" PRIu64
+			   " older events were dropped as --timeline and --max-size asked",
+			   sums->dropped_events);
+	if (sums->lost_events)
+		log_warning("%" PRIu64 " events are missing: the disk did not take them",
+			    sums->lost_events);
+	if (sums->damaged)
+		log_warning("%" PRIu64 " damaged parts of the timeline's files were left out",
+			    sums->damaged);
+	if (sums->compressed)
+		log_warning("%" PRIu64
+			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",
+			    sums->compressed);
+	if (events->unknown)
+		log_warning("%" PRIu64
+			    " events are of processes that the profile does not know (yet)",
+			    events->unknown);
+	if (events->unclocked)
+		log_warning("%" PRIu64 " events are left out: their clock was never compared",
+			    events->unclocked);
+	if (events->others)
+		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
+			   events->others);
+	return sums->lost_events || sums->damaged || sums->compressed || events->unclocked;
+}
+
+static void say_result(const struct timeline *timeline, const struct timeline_events *events,
+		       long size)
+{
+	const double s = 1e-9;
+	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work;
+
+	log_notice("%" PRIu32 " launches and %" PRIu32 " pieces of GPU work of %" PRIu32
+		   " process%s, %" PRIu32 " flows; %.1f bytes an event in %s",
+		   events->nr_launches, events->nr_work, events->nr_ranks,
+		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
+		   nr_events ? (double)size / (double)nr_events : 0.0, timeline->output_path);
+	log_notice("the profile has events of %.3f s, in %.1f MiB",
+		   (double)(events->last_ns - events->first_ns) * s,
+		   (double)events->sums.bytes / (1 << 20));
+}
+
+static void say_clocks(const struct report_clocks *clocks)
+{
+	uint64_t bound_ns = 0;
+
+	for (uint32_t i = 0; i < clocks->nr_rows; i++)
+		if (clocks->rows[i].bound_ns > bound_ns)
+			bound_ns = clocks->rows[i].bound_ns;
+	if (clocks->nr_rows > 1)
+		log_notice("%" PRIu32 " hosts on one clock, give or take %" PRIu64 " ns at most",
+			   clocks->nr_rows, bound_ns);
+}
+
+/* A file that is not complete does not stay. */
+static int write_file(const struct timeline *timeline, const struct profile *profile,
+		      const struct report_clocks *clocks, const struct timeline_events *events)
+{
+	FILE *out = fopen(timeline->output_path, "we");
+	int error = out ? perfetto_writer_write(out, profile, clocks, events) : -errno;
+	const long size = out ? ftell(out) : 0;
+
+	if (out && fclose(out) && !error)
+		error = -errno;
+	if (error && out)
+		unlink(timeline->output_path);
+	if (error)
+		log_error("%s: %s", timeline->output_path, strerror(-error));
+	else
+		say_result(timeline, events, size);
+	return error;
+}
+
+static int show(const struct timeline *timeline, const char *store_path,
+		const struct profile *profile)
+{
+	struct report_clocks *clocks;
+	struct timeline_events events = {0};
+	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
+
+	if (!error)
+		error = timeline_events_read(store_path, profile, clocks->map, &timeline->range,
+					     &events);
+	if (error == -ENOENT)
+		log_error("%s has no timeline: flamegrid run --timeline all keeps one", store_path);
+	else if (error)
+		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
+	else if (events.nr_launches == 0 && events.nr_work == 0)
+		log_error("no event of these ranks was kept in this time: the profile has events "
+			  "of %.3f s",
+			  (double)(events.last_ns - events.first_ns) * 1e-9);
+	else if (write_file(timeline, profile, clocks, &events) == 0) {
+		say_clocks(clocks);
+		status = say_losses(&events) ? EXIT_LOSS : EXIT_OK;
+	}
+	timeline_events_fini(&events);
+	report_clocks_destroy(clocks);
+	return status;
+}
+
+int verb_timeline(const char *program, int argc, char **argv)
+{
+	struct timeline timeline = {0};
+	struct profile *profile = NULL;
+	char store[PATH_MAX], *error = NULL;
+	int status = parse(&timeline, argc, argv);
+
+	(void)program;
+	if (status == OPTION_LINE_GO) {
+		const char *path = output_dir_store(argv[optind], store);
+
+		status = EXIT_FAILED;
+		if (profile_load(path, &profile, &error))
+			log_error("%s", error ? error : path);
+		else
+			status = show(&timeline, path, profile);
+	}
+	free(error);
+	profile_destroy(profile);
+	free(timeline.ranks);
+	return status;
+}

@@ -1,0 +1,23 @@
+#include "shared_rows.h"
+
+static const struct option_row rows[] = {
+	OPTION_GROUP("Options"),
+	{"output", 'o', "FILE", OPTION_DAILY, "Write the timeline into FILE, which ui.perfetto.dev opens."},
+	{"from", 0, "TIME", OPTION_DAILY, "Begin this long after the first event that was kept."},
+	{"to", 0, "TIME", OPTION_DAILY, "End this long after the first event that was kept."},
+	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
+	OPTION_ROW_HELP,
+	{0},
+};
+
+const struct option_table option_table_timeline = {
+	.program = "flamegrid",
+	.verb = "timeline",
+	.usage = "-o FILE [OPTION...] PROFILE",
+	.summary = "Show launches and GPU work one by one, for Perfetto.",
+	.closing = "Exit status: 0; 1: failed; 2: usage; 3: without what was damaged.",
+	.operand = "profile",
+	.example = "flamegrid timeline prof --from 10s --to 12s -o step.perfetto",
+	.rows = rows,
+	.usage_status = 2,
+};

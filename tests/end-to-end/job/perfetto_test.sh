@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# `run --timeline` and `timeline`: each event is the fake CUDA's truth, to the nanosecond, also of a part of the time; flows lead
+# from the right launches; what is damaged or was dropped is counted.
+. "$(dirname "$0")/../support/harness.sh"
+readers=$(cd "$(dirname "$0")/../readers" && pwd)
+list=$(devices 2)
+timeline() { "$flamegrid" timeline "$@" -o "$scratch/t.perfetto" 2>"$scratch/err"; }
+compare() { python3 "$readers/read_perfetto.py" "$scratch/t.perfetto" "$scratch/records" "$@" >"$scratch/out" 2>&1 || tail -n 3 "$scratch/out"; }
+word() { awk -v key="$1" '$1 == key { print $'"$2"' }' "$scratch/out"; }
+
+FAKE_CUDA_DEVICES=2 FAKE_CUDA_RECORDS=$scratch/records RANK=3 "$flamegrid" run --timeline all -o "$scratch/p" --devices "$list" \
+	--node-name "host a" -- "$fake_launches" --devices 2 --streams 2 --threads 2 --launches 20000 --kernels 3 --copies 50 \
+	>/dev/null 2>"$scratch/err"
+same "run: status" $? 0
+check "all" timeline "$scratch/p"
+compare
+contains "each event is the truth's" "$scratch/out" exact
+same "a flow for each piece of work" "$(word flows 2) $(word flows 4)" "$(word work 2) 0"
+same "a launch for each of them" "$(word launches 2)" "$(wc -l <"$scratch/records")"
+check "at most 50 bytes an event" [ "$(word bytes 2 | cut -d. -f1)" -lt 50 ]
+check "at most 6 bytes an event on the node" [ "$(cat "$scratch"/p/profile.db.timeline/* | wc -c)" -lt $((6 * 2 * $(word work 2))) ]
+contains "tracks" "$scratch/out" "paths host/rank/GPU/stream host/rank/thread"
+same "its sum is the profile's" "$(word work 4)" "$("$flamegrid" report "$scratch/p" --unit ns -f folded 2>/dev/null | sum_folded)"
+
+first=$(word launches 4) offset=$(word launches 6) from=$(word quarters 2) to=$(word quarters 3) all=$(word work 2)
+check "a part" timeline "$scratch/p" --from "${from}ns" --to "${to}ns"
+compare "$offset" $((first + from)) $((first + to))
+check "a part: about half" [ "$(word work 2)" -lt $((all * 3 / 4)) ]
+contains "a part: each event is the truth's, and no other" "$scratch/out" exact
+timeline "$scratch/p" --ranks 0-2,4
+same "no such rank: status" $? 1
+contains "no such rank" "$scratch/err" "no event of these ranks"
+check "this rank" timeline "$scratch/p" --ranks 1,3
+compare
+contains "this rank: all of it" "$scratch/out" exact
+
+# ---- what does not go well
+file=$(ls "$scratch"/p/profile.db.timeline/*.events)
+printf 'damage' | dd of="$file" bs=1 seek=200 conv=notrunc 2>/dev/null
+timeline "$scratch/p"
+same "damaged: status" $? "$(grep -q 'no event' "$scratch/err" && echo 1 || echo 3)"
+rm -r "$scratch/p/profile.db.timeline"
+timeline "$scratch/p"
+same "none was kept: status" $? 1
+contains "none was kept" "$scratch/err" "run --timeline all keeps one"
+for bad in never 0s; do
+	"$flamegrid" run --timeline $bad -o "$scratch/q" true 2>"$scratch/err"
+	same "--timeline $bad: status" $? 125
+	contains "--timeline $bad" "$scratch/err" "neither \`all\` nor a time"
+done
+"$flamegrid" timeline "$scratch/p" --ranks 3-1 -o "$scratch/t" 2>"$scratch/err"
+same "--ranks 3-1: status" $? 2
+
+# ---- an earlier profile is moved with its timeline, and one without a result leaves none
+FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline 1h -o "$scratch/m" --devices "$list" -- "$fake_launches" --launches 100 >/dev/null 2>&1
+"$flamegrid" run --timeline all -o "$scratch/m" -- true 2>/dev/null
+same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)" "m/profile.db.timeline/00000001.events"
+
+# ---- the ranks of a step
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+for r in 0 1; do
+	env PMIX_NAMESPACE=step OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
+		FAKE_CUDA_DEVICES=2 FAKE_CUDA_RECORDS="$scratch/records.$r" "$flamegrid" run --timeline all --node-name "node$r" -o "$scratch/step" --devices "$list" \
+		-- "$fake_launches" --devices 1 --launches 2000 >/dev/null 2>"$scratch/err.$r" &
+done
+wait
+await_keepers
+check "two ranks" timeline "$scratch/step"
+contains "two ranks: both are there" "$scratch/err" "of 2 processes"
+contains "two ranks: how well their clocks agree" "$scratch/err" "2 hosts on one clock, give or take"
+for r in 0 1; do
+	check "rank $r" timeline "$scratch/step" --ranks $r
+	mv "$scratch/records.$r" "$scratch/records"
+	compare
+	contains "rank $r: each event is the truth's" "$scratch/out" exact
+done

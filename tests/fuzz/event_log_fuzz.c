@@ -1,0 +1,85 @@
+/* A file of an event log, as it is and with the checksums mended, which nobody finds by chance. */
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz_file.h"
+#include "timeline/log/event_format.h"
+#include "timeline/log/event_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int take(void *context, const struct message_events *events)
+{
+	uint64_t *sum = context;
+
+	for (uint32_t i = 0; i < events->nr_gpu; i++)
+		*sum += events->gpu[i].end_ns;
+	return 0;
+}
+
+static void read_file(const uint8_t *bytes, size_t size)
+{
+	char folder[4096], name[4096];
+	const char *path = fuzz_file_write(bytes, size);
+	struct event_sums sums = {0}, heads = {0};
+	uint64_t sum = 0;
+	bool begins;
+
+	strncpy(folder, path, sizeof(folder) - 1);
+	folder[sizeof(folder) - 1] = '\0';
+	memcpy(name, folder, sizeof(name));
+	int directory = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 ||
+	    event_reader_file(directory, basename(name), take, &sum, &sums, &begins) ||
+	    event_reader_file(directory, basename(name), NULL, NULL, &heads, &begins) ||
+	    sums.files != 1)
+		abort();
+	close(directory);
+}
+
+/* The first block begins behind the file's head; the others follow. */
+static void mend(uint8_t *bytes, size_t size)
+{
+	struct event_file_head file;
+	struct event_block_head head;
+	size_t at = sizeof(file);
+
+	if (size < at)
+		return;
+	memcpy(&file, bytes, sizeof(file));
+	memcpy(file.magic, EVENT_FORMAT_MAGIC, sizeof(file.magic));
+	file.version = EVENT_FORMAT_VERSION;
+	file.checksum = EVENT_FORMAT_CHECKSUM(&file);
+	memcpy(bytes, &file, sizeof(file));
+	while (size - at >= sizeof(head)) {
+		memcpy(&head, bytes + at, sizeof(head));
+		head.magic = EVENT_FORMAT_BLOCK;
+		head.codec &= 1;
+		head.stored_bytes %= (uint32_t)(size - at - sizeof(head) + 1);
+		if (head.codec == EVENT_FORMAT_COPY)
+			head.plain_bytes = head.stored_bytes;
+		head.data_checksum = checksum_add(0, bytes + at + sizeof(head), head.stored_bytes);
+		head.checksum = EVENT_FORMAT_CHECKSUM(&head);
+		memcpy(bytes + at, &head, sizeof(head));
+		at += sizeof(head) + head.stored_bytes;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *mended = malloc(size + 1);
+
+	if (!mended)
+		abort();
+	memcpy(mended, data, size);
+	read_file(data, size);
+	mend(mended, size);
+	read_file(mended, size);
+	free(mended);
+	return 0;
+}

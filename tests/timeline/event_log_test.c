@@ -1,0 +1,291 @@
+#include "tests/support/cmocka_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "timeline/log/event_format.h"
+#include "timeline/log/event_log.h"
+#include "timeline/log/event_packer.h"
+#include "timeline/log/event_reader.h"
+
+#define SECOND 1000000000ull
+
+struct fixture {
+	char store[64];
+	struct event_log *log;
+	uint64_t next; /* number of the next event */
+	uint64_t now_ns;
+	/* as read */
+	uint64_t first, last, count, ns;
+	struct event_sums sums;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	snprintf(fixture->store, sizeof(fixture->store), "/tmp/flamegrid-events.XXXXXX");
+	assert_non_null(mkdtemp(fixture->store));
+	strcat(fixture->store, "/profile.db");
+	fixture->now_ns = 1000 * SECOND;
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+	char command[128];
+
+	event_log_close(fixture->log);
+	*strrchr(fixture->store, '/') = '\0';
+	snprintf(command, sizeof(command), "rm -r %s", fixture->store);
+	assert_int_equal(system(command), 0);
+	free(fixture);
+	return 0;
+}
+
+static void open_log(struct fixture *fixture, const struct event_log_options *options)
+{
+	assert_int_equal(event_log_open(fixture->store, options, &fixture->log), 0);
+}
+
+/* Event n is a launch at n us and a kernel 3 us later. */
+static uint64_t duration_of(uint64_t n)
+{
+	n = (n ^ n >> 7) * 0x9e3779b97f4a7c15ull;
+	n = (n ^ n >> 29) * 0x9e3779b97f4a7c15ull;
+	return 1 + (n >> 32) % 100000;
+}
+
+static void add(struct fixture *fixture, uint32_t count)
+{
+	struct event_packer *packer = event_log_packer(fixture->log);
+
+	event_packer_begin(packer, 7, -12345, true);
+	for (uint32_t i = 0; i < count; i++, fixture->next++) {
+		const uint64_t n = fixture->next;
+
+		event_packer_launch(packer, &(struct launch_record){.time_ns = n * 1000,
+								    .correlation_id = (uint32_t)n,
+								    .stack_id = (uint32_t)(n % 100),
+								    .tid = 12,
+								    .window = 1});
+		event_packer_record(packer,
+				    &(struct gpu_record){.start_ns = n * 1000 + 3000,
+							 .end_ns = n * 1000 + 3000 + duration_of(n),
+							 .correlation_id = (uint32_t)n,
+							 .name_id = 1 + (uint32_t)(n % 10),
+							 .window = 1});
+	}
+}
+
+static void write_log(struct fixture *fixture)
+{
+	event_log_write(fixture->log, fixture->now_ns);
+}
+
+static int take(void *context, const struct message_events *events)
+{
+	struct fixture *fixture = context;
+
+	assert_int_equal(events->process_id, 7);
+	assert_int_equal(events->clock_offset_ns, -12345);
+	for (uint32_t i = 0; i < events->nr_gpu; i++) {
+		const struct gpu_record *record = &events->gpu[i];
+		const uint64_t n = (record->start_ns - 3000) / 1000;
+
+		assert_int_equal(record->end_ns, n * 1000 + 3000 + duration_of(n));
+		assert_int_equal(record->correlation_id, (uint32_t)n);
+		if (fixture->count++ == 0)
+			fixture->first = n;
+		fixture->last = n;
+		fixture->ns += record->end_ns - record->start_ns;
+	}
+	for (uint32_t i = 0; i < events->nr_launches; i++)
+		assert_int_equal(events->launches[i].time_ns,
+				 events->launches[i].correlation_id * 1000ull);
+	return 0;
+}
+
+static void read_log(struct fixture *fixture)
+{
+	fixture->count = fixture->ns = 0;
+	fixture->sums = (struct event_sums){0};
+	assert_int_equal(event_reader_read(fixture->store, take, fixture, &fixture->sums), 0);
+}
+
+static void path_of(const struct fixture *fixture, uint32_t number, char path[static 128])
+{
+	snprintf(path, 128, "%s.timeline/%08u.events", fixture->store, number);
+}
+
+/* ---- tests */
+
+static void everything_that_is_written_is_read(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 100000);
+	write_log(fixture);
+	add(fixture, 1);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 100001);
+	assert_int_equal(fixture->sums.launches, 100001);
+	for (uint64_t n = 0; n <= 100000; n++)
+		fixture->ns -= duration_of(n);
+	assert_int_equal(fixture->ns, 0);
+	assert_int_equal(fixture->sums.damaged + fixture->sums.lost_events +
+				 fixture->sums.dropped_events,
+			 0);
+	assert_in_range(fixture->sums.bytes, 1, 6 * 200002);
+}
+
+static void what_is_not_written_is_not_there_after_a_crash(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	add(fixture, 10);
+	event_log_close(fixture->log);
+	fixture->next = 10;
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 20);
+	assert_int_equal(fixture->sums.files, 2);
+}
+
+static void the_oldest_files_of_a_full_log_go_first_and_are_counted(void **state)
+{
+	const struct event_log_options options = {.keeps = true, .bytes_max = 2u << 20};
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &options);
+	for (uint32_t i = 0; i < 200; i++) {
+		add(fixture, 10000);
+		write_log(fixture);
+		if (i == 150) {
+			event_log_close(fixture->log);
+			open_log(fixture, &options);
+		}
+	}
+	read_log(fixture);
+	assert_in_range(fixture->sums.bytes, 1 << 20, (2u << 20) + (256u << 10));
+	assert_int_equal(fixture->last, fixture->next - 1);
+	assert_int_equal(fixture->count, fixture->last - fixture->first + 1);
+	assert_true(fixture->first > 0);
+	assert_int_equal(fixture->sums.dropped_events, 2 * fixture->first);
+	assert_int_equal(fixture->sums.damaged, 0);
+}
+
+static void at_least_the_wanted_time_stays(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true, .keep_ns = 8 * SECOND});
+	for (uint32_t second = 0; second < 30; second++) {
+		add(fixture, 10);
+		write_log(fixture);
+		fixture->now_ns += SECOND;
+	}
+	read_log(fixture);
+	assert_int_equal(fixture->last, 299);
+	assert_in_range(fixture->first, 190, 219);
+	assert_int_equal(fixture->sums.dropped_events, 2 * fixture->first);
+}
+
+static void a_damaged_block_is_counted_and_skipped(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[128];
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	for (uint32_t i = 0; i < 3; i++) {
+		add(fixture, 1000);
+		write_log(fixture);
+	}
+	path_of(fixture, 1, path);
+	int fd = open(path, O_RDWR);
+	struct event_block_head head;
+	off_t at = sizeof(struct event_file_head);
+	assert_int_equal(pread(fd, &head, sizeof(head), at), sizeof(head));
+	at += (off_t)(sizeof(head) + head.stored_bytes);
+	/* the second block's bytes, then also its head, then also the file's head, then its end */
+	assert_int_equal(pwrite(fd, "damage", 6, at + 60), 6);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 2000);
+	assert_int_equal(fixture->sums.damaged, 1);
+	assert_int_equal(pwrite(fd, "damage", 6, at), 6);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 2000);
+	assert_int_equal(fixture->sums.damaged, 1);
+	assert_int_equal(pwrite(fd, "damage", 6, 10), 6);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 2000);
+	assert_int_equal(fixture->sums.damaged, 2);
+	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 1), 0);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 1000);
+	assert_int_equal(fixture->sums.damaged, 3);
+	close(fd);
+}
+
+static void without_a_folder_there_is_no_log(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(event_reader_read(fixture->store, take, fixture, &fixture->sums), -ENOENT);
+}
+
+static void events_that_the_disk_does_not_take_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[128];
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	path_of(fixture, 1, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	add(fixture, 10);
+	write_log(fixture);
+	assert_int_equal(event_packer_lost(event_log_packer(fixture->log)), 20);
+	assert_int_equal(rmdir(path), 0);
+	add(fixture, 10);
+	write_log(fixture);
+	add(fixture, 10);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 20);
+	assert_int_equal(fixture->sums.lost_events, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(everything_that_is_written_is_read, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_not_written_is_not_there_after_a_crash,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_oldest_files_of_a_full_log_go_first_and_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(at_least_the_wanted_time_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_damaged_block_is_counted_and_skipped, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(without_a_folder_there_is_no_log, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(events_that_the_disk_does_not_take_are_counted,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

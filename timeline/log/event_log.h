@@ -1,0 +1,36 @@
+/* A bounded log of single launches and GPU records in files beside a store (event_format.h). The oldest files go first,
+ * and their events are counted. What was written survives the writer's end of any kind. One thread; one writer. */
+#ifndef EVENT_LOG_H
+#define EVENT_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_log;
+struct event_packer;
+
+#define EVENT_LOG_BYTES_MAX (1ull << 30) /* the default */
+
+struct event_log_options {
+	bool keeps;       /* false: no log is wanted */
+	uint64_t keep_ns; /* at least the events of so long a time stay; 0: all */
+	uint64_t
+		bytes_max; /* of all files, within a sixteenth and a block; 0: EVENT_LOG_BYTES_MAX */
+};
+
+/* Opens the log of the store at this path, and makes its folder (mode 0700). Files that are there stay and count. 0 or
+ * -errno, with *log NULL. */
+int event_log_open(const char *store_path, const struct event_log_options *options,
+		   struct event_log **log);
+
+/* Drops what was not written. Accepts NULL. */
+void event_log_close(struct event_log *log);
+
+/* Gets the events; borrowed until close. */
+struct event_packer *event_log_packer(struct event_log *log);
+
+/* Writes what the packer has. Call it when the store has the same events, so that no event is written twice after a
+ * restart. now_ns: CLOCK_MONOTONIC. What cannot be written is lost and counted, with a warning at the first time. */
+void event_log_write(struct event_log *log, uint64_t now_ns);
+
+#endif

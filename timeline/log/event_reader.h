@@ -1,0 +1,35 @@
+/* Reads an event log (event_format.h), also while it is written. The files may be damaged or hostile: what is not sound
+ * is counted and left out. Ids are as the file has them: the caller checks that its store knows them. One thread. */
+#ifndef EVENT_READER_H
+#define EVENT_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/batch/message.h"
+
+struct event_sums {
+	uint64_t files, bytes;
+	uint64_t launches, records; /* that were read; without take(): that heads of blocks name */
+	uint64_t damaged;           /* parts of files: a head, a block, or what lies between two */
+	uint64_t dropped_files, dropped_events; /* because they were too old, or the log was full */
+	uint64_t lost_events;                   /* that could not be written */
+	uint64_t compressed; /* blocks that cannot be read, because there is no libzstd */
+};
+
+/* Gets the events of one process; borrowed for the call. Nonzero ends the reading. */
+typedef int event_take(void *context, const struct message_events *events);
+
+/* Reads the log of the store at this path, the oldest file first, and adds to *sums. take NULL: reads heads alone. 0;
+ * -ENOENT: there is no log; -EACCES, -EIO, -ENOMEM; or what take() returned. */
+int event_reader_read(const char *store_path, event_take *take, void *context,
+		      struct event_sums *sums);
+
+/* The same for one file of the folder that is open as directory. *begins: its head is sound. */
+int event_reader_file(int directory, const char *name, event_take *take, void *context,
+		      struct event_sums *sums, bool *begins);
+
+/* Returns the number in the name of a log's file; 0: it is none. */
+uint32_t event_reader_number(const char *name);
+
+#endif

@@ -1,0 +1,377 @@
+#include "perfetto_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timeline_lanes.h"
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+#include "base/array.h"
+#include "proto/batch/message.h"
+#include "report/model/report_names.h"
+#include "report/model/report_paths.h"
+#include "report/writers/leaf_sums.h"
+#include "report/writers/text_file.h"
+
+#define LABEL_SIZE 512u
+
+/* Which of a sequence's ids are interned: marks[id] is the sequence. */
+struct marks {
+	uint32_t *marks; /* owns */
+	uint32_t room;
+};
+
+struct writer {
+	const struct profile *profile;
+	const struct report_clocks *clocks;
+	const struct timeline_events *events;
+	struct report_names *names; /* owns, as all below */
+	struct report_paths *paths;
+	struct perfetto_stream stream;
+	struct marks texts, frames, stacks;
+	uint32_t *kernels; /* by string: its text + 1; 0: not made yet */
+	uint32_t *hosts;   /* [id - 1]: its track; 0: not defined yet */
+	uint32_t *lanes;   /* of the process: their tracks */
+	uint32_t nr_tracks;
+	uint64_t chain[REPORT_DEPTH_MAX];
+};
+
+/* ---- names */
+
+/* Returns 1 if the id was not interned in this sequence, and now is; 0: it was; -ENOMEM. */
+static int mark(struct writer *writer, struct marks *marks, uint32_t id)
+{
+	int error =
+		array_reserve_zeroed(&marks->marks, &marks->room, id + 1ull, sizeof(*marks->marks));
+
+	if (error)
+		return error;
+	if (marks->marks[id] == writer->stream.sequence)
+		return 0;
+	marks->marks[id] = writer->stream.sequence;
+	return 1;
+}
+
+/* Gives a text the id of an event's name. */
+static int intern_name(struct writer *writer, uint32_t text, uint32_t *id)
+{
+	int is_new = mark(writer, &writer->texts, text);
+
+	*id = text + 1;
+	if (is_new > 0)
+		perfetto_stream_name(&writer->stream, *id, report_names_get(writer->names, text));
+	return is_new < 0 ? is_new : 0;
+}
+
+/* "gemm" of "[GPU0_Kernel]gemm", "Memcpy HtoD" of "[GPU0_Memcpy]HtoD", "Memset" of "[GPU0_Memset]". */
+static int name_work(struct writer *writer, const struct fold_key *key, uint32_t *text)
+{
+	char label[LABEL_SIZE], first;
+	uint32_t leaf;
+	int error = report_names_leaf(writer->names, key, 0, &leaf);
+
+	if (error)
+		return error;
+	const char *name = leaf_sums_name(report_names_get(writer->names, leaf), &first);
+	const char *end = strchr(name, ']');
+	if (!first || !end) {
+		*text = leaf;
+		return 0;
+	}
+	const bool is_named_kernel = key->kind == RECORD_GPU_KERNEL && end[1];
+	if (is_named_kernel)
+		return report_names_text(writer->names, end + 1, text);
+	snprintf(label, sizeof(label), "%.*s%s%s", (int)(end - name), name, end[1] ? " " : "",
+		 end + 1);
+	return report_names_text(writer->names, label, text);
+}
+
+static int find_work_name(struct writer *writer, const struct timeline_work *work, uint32_t *id)
+{
+	const struct catalog_size size = catalog_size(writer->profile->collection->catalog);
+	const bool is_known = work->name_id <= size.strings;
+	const struct fold_key key = {.process_id = work->process_id,
+				     .device_id = work->device_id,
+				     .name_id = is_known ? work->name_id : 0,
+				     .kind = work->kind,
+				     .copy_kind = work->copy_kind};
+	uint32_t *made = work->kind == RECORD_GPU_KERNEL ? &writer->kernels[key.name_id] : NULL,
+		 text;
+
+	if (made && *made)
+		return intern_name(writer, *made - 1, id);
+	int error = name_work(writer, &key, &text);
+	if (!error && made)
+		*made = text + 1;
+	return error ? error : intern_name(writer, text, id);
+}
+
+/* ---- stacks */
+
+static int intern_stack(struct writer *writer, uint32_t node)
+{
+	uint32_t nr = 0, at = REPORT_DEPTH_MAX;
+
+	for (; node != REPORT_NODE_ROOT && at > 0;
+	     node = report_paths_node(writer->paths, node)->parent) {
+		const uint32_t text = report_paths_node(writer->paths, node)->name;
+		int is_new = mark(writer, &writer->frames, text);
+
+		if (is_new < 0)
+			return is_new;
+		if (is_new)
+			perfetto_stream_frame(&writer->stream, text + 1,
+					      report_names_get(writer->names, text));
+		writer->chain[--at] = text + 1;
+		nr++;
+	}
+	return (int)nr;
+}
+
+/* The innermost function of a launch's stack is the one of CUDA that was called. */
+static int fill_launch(struct writer *writer, const struct timeline_launch *launch,
+		       struct perfetto_event *event)
+{
+	const struct catalog_size size = catalog_size(writer->profile->collection->catalog);
+	const struct fold_key key = {.process_id = launch->process_id,
+				     .tid = launch->tid,
+				     .stack_id = launch->stack_id,
+				     .kind = RECORD_GPU_KERNEL,
+				     .matched = 1};
+	uint32_t node = REPORT_NODE_ROOT, text;
+
+	event->flow = launch->flow;
+	if (launch->stack_id && launch->stack_id <= size.nodes) {
+		int error = report_paths_find(writer->paths, &key, &node);
+
+		if (error)
+			return error;
+	}
+	if (node == REPORT_NODE_ROOT) {
+		int error = report_names_text(writer->names, "launch", &text);
+
+		return error ? error : intern_name(writer, text, &event->name);
+	}
+	event->stack = node;
+	int is_new = mark(writer, &writer->stacks, node);
+	int nr = is_new > 0 ? intern_stack(writer, node) : is_new;
+	if (nr < 0)
+		return nr;
+	if (is_new)
+		perfetto_stream_stack(&writer->stream, node, writer->chain + REPORT_DEPTH_MAX - nr,
+				      (uint32_t)nr);
+	return intern_name(writer, report_paths_node(writer->paths, node)->name, &event->name);
+}
+
+/* ---- tracks */
+
+static uint32_t add_track(struct writer *writer, uint32_t parent, const char *name)
+{
+	perfetto_stream_track(&writer->stream, ++writer->nr_tracks, parent, name);
+	return writer->nr_tracks;
+}
+
+/* Says the worst bound of the host's clock, if it was compared with another one. */
+static void name_host(const struct writer *writer, uint32_t id, char label[static LABEL_SIZE])
+{
+	for (uint32_t i = 0; i < writer->clocks->nr_rows; i++) {
+		const struct report_clocks_row *row = &writer->clocks->rows[i];
+
+		if (row->id != id)
+			continue;
+		if (row->measured)
+			snprintf(label, LABEL_SIZE, "host %s (clock +/- %" PRIu64 " ns)", row->host,
+				 row->bound_ns);
+		else
+			snprintf(label, LABEL_SIZE, "host %s", row->host);
+		return;
+	}
+	snprintf(label, LABEL_SIZE, "host");
+}
+
+static uint32_t find_host(struct writer *writer, uint32_t id)
+{
+	char label[LABEL_SIZE] = "";
+
+	if (!writer->hosts[id - 1]) {
+		name_host(writer, id, label);
+		writer->hosts[id - 1] = add_track(writer, 0, label);
+	}
+	return writer->hosts[id - 1];
+}
+
+static uint32_t add_rank(struct writer *writer, uint32_t process_id)
+{
+	const struct roster_process *process =
+		roster_process(writer->profile->collection->roster, process_id);
+	char label[LABEL_SIZE], rank[32] = "";
+
+	if (process->rank >= 0)
+		snprintf(rank, sizeof(rank), "rank %" PRId32 ", ", process->rank);
+	snprintf(label, sizeof(label), "%sprocess %" PRIu32, rank, process->identity.pid);
+	return add_track(writer, find_host(writer, process->identity.host), label);
+}
+
+static uint32_t add_gpu(struct writer *writer, uint32_t process_id, uint32_t ordinal,
+			uint32_t rank_track)
+{
+	const struct roster *roster = writer->profile->collection->roster;
+	const uint32_t id = roster_process_device(roster_process(roster, process_id), ordinal);
+	const struct roster_device *device = roster_device(roster, id);
+	char label[LABEL_SIZE];
+
+	if (device && device->index >= 0)
+		snprintf(label, sizeof(label), "GPU %" PRId32, device->index);
+	else
+		snprintf(label, sizeof(label), "GPU ? (device %" PRIu32 " of the process)",
+			 ordinal);
+	return add_track(writer, rank_track, label);
+}
+
+static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane, uint32_t parent)
+{
+	char label[LABEL_SIZE], more[32] = "";
+
+	if (lane->number)
+		snprintf(more, sizeof(more), " (%" PRIu32 ")", lane->number + 1);
+	if (lane->kind == TIMELINE_STREAM)
+		snprintf(label, sizeof(label), "stream %" PRIu32 " of context %" PRIu32 "%s",
+			 lane->ids[2], lane->ids[1], more);
+	else if (lane->kind == TIMELINE_THREAD)
+		snprintf(label, sizeof(label), "thread %" PRIu32 "%s", lane->ids[0], more);
+	else
+		snprintf(label, sizeof(label), "waits%s", more);
+	return add_track(writer, parent, label);
+}
+
+/* Lanes of one GPU follow one another. */
+static int add_lanes(struct writer *writer, uint32_t process_id, const struct timeline_lanes *lanes)
+{
+	const uint32_t rank = add_rank(writer, process_id);
+	uint32_t gpu = 0, ordinal = 0;
+
+	free(writer->lanes);
+	writer->lanes = malloc((lanes->nr_lanes + 1ull) * sizeof(*writer->lanes));
+	if (!writer->lanes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < lanes->nr_lanes; i++) {
+		const struct timeline_lane *lane = &lanes->lanes[i];
+
+		if (lane->kind == TIMELINE_STREAM && (!gpu || lane->ids[0] != ordinal)) {
+			ordinal = lane->ids[0];
+			gpu = add_gpu(writer, process_id, ordinal, rank);
+		}
+		writer->lanes[i] =
+			add_lane(writer, lane, lane->kind == TIMELINE_STREAM ? gpu : rank);
+	}
+	return 0;
+}
+
+/* ---- events */
+
+static int write_point(struct writer *writer, const struct timeline_point *point)
+{
+	const struct timeline_events *events = writer->events;
+	struct perfetto_event event = {.time_ns = point->time_ns,
+				       .type = point->type,
+				       .track = writer->lanes[point->lane]};
+	int error = 0;
+
+	if (point->is_launch) {
+		error = fill_launch(writer, &events->launches[point->event], &event);
+	} else if (point->type != PERFETTO_END) {
+		const struct timeline_work *work = &events->work[point->event];
+
+		error = find_work_name(writer, work, &event.name);
+		if (work->launch != TIMELINE_EVENTS_NONE && work->kind != RECORD_GPU_SYNC)
+			event.flow = events->launches[work->launch].flow;
+	}
+	if (!error)
+		perfetto_stream_event(&writer->stream, &event);
+	return error || !writer->stream.failed ? error : -ENOMEM;
+}
+
+static int write_process(struct writer *writer, uint32_t process_id,
+			 const struct timeline_lanes *lanes)
+{
+	perfetto_stream_begin(&writer->stream, writer->stream.sequence + 1,
+			      lanes->points[0].time_ns);
+	int error = add_lanes(writer, process_id, lanes);
+
+	for (uint32_t i = 0; i < lanes->nr_points && !error; i++)
+		error = write_point(writer, &lanes->points[i]);
+	return error ? error : ferror(writer->stream.out) ? text_file_flush(writer->stream.out) : 0;
+}
+
+static int write_processes(struct writer *writer)
+{
+	const struct timeline_events *events = writer->events;
+	uint32_t launch = 0, work = 0;
+	int error = 0;
+
+	while (!error && (launch < events->nr_launches || work < events->nr_work)) {
+		const uint32_t first_launch = launch, first_work = work;
+		struct timeline_lanes lanes;
+		uint32_t id = UINT32_MAX;
+
+		if (launch < events->nr_launches)
+			id = events->launches[launch].process_id;
+		if (work < events->nr_work && events->work[work].process_id < id)
+			id = events->work[work].process_id;
+		while (launch < events->nr_launches && events->launches[launch].process_id == id)
+			launch++;
+		while (work < events->nr_work && events->work[work].process_id == id)
+			work++;
+		error = timeline_lanes_init(&lanes, events, first_launch, launch, first_work, work);
+		if (!error)
+			error = write_process(writer, id, &lanes);
+		timeline_lanes_fini(&lanes);
+	}
+	return error;
+}
+
+static void fini(struct writer *writer)
+{
+	report_paths_destroy(writer->paths);
+	report_names_destroy(writer->names);
+	perfetto_stream_fini(&writer->stream);
+	free(writer->texts.marks);
+	free(writer->frames.marks);
+	free(writer->stacks.marks);
+	free(writer->kernels);
+	free(writer->hosts);
+	free(writer->lanes);
+	free(writer);
+}
+
+int perfetto_writer_write(FILE *out, const struct profile *profile,
+			  const struct report_clocks *clocks, const struct timeline_events *events)
+{
+	const struct collection *collection = profile->collection;
+	struct writer *writer = calloc(1, sizeof(*writer));
+	int error = -ENOMEM;
+
+	if (!writer)
+		return error;
+	writer->profile = profile;
+	writer->clocks = clocks;
+	writer->events = events;
+	writer->stream.out = out;
+	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);
+	if (writer->names)
+		writer->paths = report_paths_create(collection->catalog, writer->names,
+						    &(struct report_paths_view){0});
+	writer->kernels =
+		calloc(catalog_size(collection->catalog).strings + 1ull, sizeof(*writer->kernels));
+	writer->hosts =
+		calloc(roster_size(collection->roster).hosts + 1ull, sizeof(*writer->hosts));
+	if (writer->paths && writer->kernels && writer->hosts)
+		error = write_processes(writer);
+	if (!error)
+		error = text_file_flush(out);
+	fini(writer);
+	return error;
+}

@@ -1,0 +1,21 @@
+/* Writes a Perfetto trace of a timeline: a track for each host, below it each rank, below that its GPUs with their
+ * streams, and its threads.
+ *   - A kernel, copy, memset or graph is a slice on its stream; a wait that the profile has is one on its thread.
+ *   - A launch is an instant on its thread, with its stack, because no record says when the call returned. It is named
+ *     after the function of CUDA that was called. A flow leads from it to its GPU work.
+ *   - A host's name says how far its clock may be off. */
+#ifndef PERFETTO_WRITER_H
+#define PERFETTO_WRITER_H
+
+#include <stdio.h>
+
+#include "timeline_events.h"
+
+#include "report/model/report_clocks.h"
+#include "report/profile/profile.h"
+
+/* 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
+int perfetto_writer_write(FILE *out, const struct profile *profile,
+			  const struct report_clocks *clocks, const struct timeline_events *events);
+
+#endif

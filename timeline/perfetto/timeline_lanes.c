@@ -1,0 +1,162 @@
+#include "timeline_lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct item {
+	struct timeline_lane lane; /* without its number */
+	uint64_t start_ns, end_ns;
+	uint32_t event;
+	bool is_launch;
+};
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int compare_lanes(const struct timeline_lane *a, const struct timeline_lane *b)
+{
+	int order = COMPARE(a->kind, b->kind);
+
+	for (uint32_t i = 0; i < 3 && order == 0; i++)
+		order = COMPARE(a->ids[i], b->ids[i]);
+	return order;
+}
+
+static int by_lane(const void *a, const void *b)
+{
+	const struct item *left = a, *right = b;
+	int order = compare_lanes(&left->lane, &right->lane);
+
+	order = order ? order : COMPARE(left->start_ns, right->start_ns);
+	order = order ? order : COMPARE(left->is_launch, right->is_launch);
+	order = order ? order : COMPARE(left->end_ns, right->end_ns);
+	return order ? order : COMPARE(left->event, right->event);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct timeline_point *left = a, *right = b;
+	int order = COMPARE(left->time_ns, right->time_ns);
+
+	order = order ? order : COMPARE(left->type != PERFETTO_END, right->type != PERFETTO_END);
+	order = order ? order : COMPARE(left->is_launch, right->is_launch);
+	return order ? order : COMPARE(left->event, right->event);
+}
+
+static struct item launch_item(const struct timeline_events *events, uint32_t i)
+{
+	const struct timeline_launch *launch = &events->launches[i];
+
+	return (struct item){.lane = {.kind = TIMELINE_THREAD, .ids = {launch->tid}},
+			     .start_ns = launch->time_ns,
+			     .end_ns = launch->time_ns,
+			     .event = i,
+			     .is_launch = true};
+}
+
+static struct item work_item(const struct timeline_events *events, uint32_t i)
+{
+	const struct timeline_work *work = &events->work[i];
+	struct item item = {.lane = {.kind = TIMELINE_STREAM,
+				     .ids = {work->device_id, work->context_id, work->stream_id}},
+			    .start_ns = work->start_ns,
+			    .end_ns = work->end_ns,
+			    .event = i};
+
+	if (work->kind != RECORD_GPU_SYNC)
+		return item;
+	item.lane = (struct timeline_lane){.kind = TIMELINE_WAITS};
+	if (work->launch != TIMELINE_EVENTS_NONE)
+		item.lane = (struct timeline_lane){.kind = TIMELINE_THREAD,
+						   .ids = {events->launches[work->launch].tid}};
+	return item;
+}
+
+/* Finds the lane of an item, whose first lane is *first. A launch takes no time, so it is always on the first. */
+static int find_lane(struct timeline_lanes *lanes, const struct item *item, uint32_t *first,
+		     uint32_t *found)
+{
+	struct timeline_lane lane = item->lane;
+
+	if (lanes->nr_lanes == 0 || compare_lanes(&lanes->lanes[*first], &lane) != 0)
+		*first = lanes->nr_lanes;
+	for (uint32_t i = *first; i < lanes->nr_lanes; i++)
+		if (item->is_launch || lanes->lanes[i].last_ns <= item->start_ns) {
+			if (!item->is_launch)
+				lanes->lanes[i].last_ns = item->end_ns;
+			*found = i;
+			return 0;
+		}
+	if (array_reserve(&lanes->lanes, &lanes->room_lanes, lanes->nr_lanes + 1ull, sizeof(lane)))
+		return -ENOMEM;
+	lane.number = lanes->nr_lanes - *first;
+	lane.last_ns = item->end_ns;
+	*found = lanes->nr_lanes++;
+	lanes->lanes[*found] = lane;
+	return 0;
+}
+
+static void add_point(struct timeline_lanes *lanes, const struct item *item, uint32_t lane,
+		      enum perfetto_type type)
+{
+	lanes->points[lanes->nr_points++] = (struct timeline_point){
+		.time_ns = type == PERFETTO_END ? item->end_ns : item->start_ns,
+		.lane = lane,
+		.event = item->event,
+		.type = type,
+		.is_launch = item->is_launch,
+	};
+}
+
+/* What takes no time is no slice: its end would come before its begin. */
+static int add_items(struct timeline_lanes *lanes, const struct item *items, uint32_t nr_items)
+{
+	uint32_t first = 0, lane;
+
+	for (uint32_t i = 0; i < nr_items; i++) {
+		if (find_lane(lanes, &items[i], &first, &lane))
+			return -ENOMEM;
+		if (items[i].start_ns == items[i].end_ns) {
+			add_point(lanes, &items[i], lane, PERFETTO_INSTANT);
+			continue;
+		}
+		add_point(lanes, &items[i], lane, PERFETTO_BEGIN);
+		add_point(lanes, &items[i], lane, PERFETTO_END);
+	}
+	return 0;
+}
+
+int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
+			uint32_t first_launch, uint32_t end_launch, uint32_t first_work,
+			uint32_t end_work)
+{
+	const uint32_t nr_launches = end_launch - first_launch, nr_work = end_work - first_work;
+	const uint64_t nr_items = (uint64_t)nr_launches + nr_work;
+	struct item *items =
+		nr_items < UINT32_MAX / 2 ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
+	int error = -ENOMEM;
+
+	*lanes = (struct timeline_lanes){0};
+	if (items)
+		lanes->points = malloc((nr_launches + 2ull * nr_work + 1) * sizeof(*lanes->points));
+	if (lanes->points) {
+		for (uint32_t i = 0; i < nr_launches; i++)
+			items[i] = launch_item(events, first_launch + i);
+		for (uint32_t i = 0; i < nr_work; i++)
+			items[nr_launches + i] = work_item(events, first_work + i);
+		qsort(items, nr_items, sizeof(*items), by_lane);
+		error = add_items(lanes, items, (uint32_t)nr_items);
+		qsort(lanes->points, lanes->nr_points, sizeof(*lanes->points), by_time);
+	}
+	free(items);
+	return error;
+}
+
+void timeline_lanes_fini(struct timeline_lanes *lanes)
+{
+	free(lanes->lanes);
+	free(lanes->points);
+	*lanes = (struct timeline_lanes){0};
+}

@@ -1,0 +1,39 @@
+/* Puts a rank's events on lanes, and its begins and ends in order. A lane is a track of a viewer: slices on it must not
+ * overlap. A stream or a thread has one lane, and further ones for events that overlap, as kernels that start before
+ * the last one has ended. Pure. */
+#ifndef TIMELINE_LANES_H
+#define TIMELINE_LANES_H
+
+#include "perfetto_packet.h"
+#include "timeline_events.h"
+
+struct timeline_lane {
+	/* of a stream: its device, context and stream; of a thread: tid and 0; of waits of no known thread: 0 */
+	enum timeline_lane_kind { TIMELINE_THREAD, TIMELINE_WAITS, TIMELINE_STREAM } kind;
+	uint32_t ids[3];
+	uint32_t number;  /* among lanes of the same ids, from 0 */
+	uint64_t last_ns; /* end of its last event */
+};
+
+struct timeline_point { /* the begin or end of an event */
+	uint64_t time_ns;
+	uint32_t lane, event; /* event: an index of launches or work */
+	enum perfetto_type type;
+	bool is_launch;
+};
+
+struct timeline_lanes {              /* owns both */
+	struct timeline_lane *lanes; /* sorted by kind, ids and number */
+	struct timeline_point
+		*points; /* in order of time; where times are equal, ends come first */
+	uint32_t nr_lanes, room_lanes, nr_points;
+};
+
+/* Takes the launches [first_launch, end_launch) and the work [first_work, end_work), of one process. 0 or -ENOMEM.
+ * Call timeline_lanes_fini() in any case. */
+int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
+			uint32_t first_launch, uint32_t end_launch, uint32_t first_work,
+			uint32_t end_work);
+void timeline_lanes_fini(struct timeline_lanes *lanes);
+
+#endif
