@@ -210,10 +210,10 @@ static void count_tables(void)
 	struct unwind_totals totals;
 
 	unwind_tables_totals(self.parts.tables, &totals);
-	if (totals.bytes > self.table_bytes || totals.build_ns > self.table_ns)
+	if (totals.made_bytes > self.table_bytes || totals.build_ns > self.table_ns)
 		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_TABLES,
-				  totals.bytes - self.table_bytes, totals.build_ns - self.table_ns);
-	self.table_bytes = totals.bytes;
+				  totals.made_bytes - self.table_bytes, totals.build_ns - self.table_ns);
+	self.table_bytes = totals.made_bytes;
 	self.table_ns = totals.build_ns;
 }
 

@@ -157,7 +157,7 @@ static const struct {
 	[LEDGER_METER_STACKS] = {"meter_stacks", "new stacks, all metered", LEDGER_COST},
 	[LEDGER_METER_THREADS] = {"meter_threads", "launching threads that the meter saw",
 				  LEDGER_COST},
-	[LEDGER_METER_TABLES] = {"meter_tables", "bytes of unwind tables", LEDGER_COST},
+	[LEDGER_METER_TABLES] = {"meter_tables", "bytes of unwind tables that processes built", LEDGER_COST},
 	[LEDGER_METER_FLUSHES] = {"meter_flushes", "flushes of CUPTI's records", LEDGER_COST},
 	[LEDGER_METER_BUFFERS] = {"meter_buffers", "buffers of GPU records converted", LEDGER_COST},
 	[LEDGER_METER_WINDOWS] = {"meter_windows", "attempts to end a capture window", LEDGER_COST},

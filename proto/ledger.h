@@ -108,7 +108,7 @@ enum ledger_reason {
 	LEDGER_METER_STACKS = 59, /* stacks added; all of them are metered */
 	/* launching threads (ns: from their first call to their last metered one) */
 	LEDGER_METER_THREADS = 60,
-	LEDGER_METER_TABLES = 61, /* bytes of unwind tables (ns: of CPU time to build them) */
+	LEDGER_METER_TABLES = 61, /* bytes of unwind tables that processes built (ns: of CPU time to build them) */
 	/* flushes of CUPTI's records (ns: of CPU time, CUPTI's too) */
 	LEDGER_METER_FLUSHES = 62,
 	LEDGER_METER_BUFFERS = 63, /* buffers of records converted (ns: of CPU time) */

@@ -41,7 +41,7 @@ struct slot {
 };
 
 struct unwind_tables {
-	uint64_t bytes_max, bytes, build_ns;
+	uint64_t bytes_max, bytes, made_bytes, build_ns;
 	_Atomic(void (*)(void)) wake;
 	atomic_bool woken; /* since the last build */
 	/* the epoch in which a walk last met a file that is not in the map, plus 1 */
@@ -273,12 +273,14 @@ static bool build(struct unwind_tables *tables, struct slot *slot, bool at_once)
 		.hdr_size = module->eh_frame_hdr_size,
 	};
 	answer = table_arena_find(&tables->arena, module->tag, &table->pack, &claim);
-	table->shared = answer == TABLE_ARENA_HAS;
+	const bool found = answer == TABLE_ARENA_HAS;
+	table->shared = found;
 	slot->busy = answer == TABLE_ARENA_BUSY && !at_once;
-	if (slot->busy || (!table->shared && !make(tables, slot, table, &claim)))
+	if (slot->busy || (!found && !make(tables, slot, table, &claim)))
 		return false;
 	tables->nr_tables++;
 	tables->bytes += unwind_pack_memory(&table->pack);
+	tables->made_bytes += found ? 0 : unwind_pack_memory(&table->pack);
 	atomic_store_explicit(&slot->table, table, memory_order_release);
 	return table->error == 0;
 }
@@ -359,6 +361,7 @@ void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_tota
 	*totals = (struct unwind_totals){
 		.modules = tables->map.nr,
 		.bytes = tables->bytes,
+		.made_bytes = tables->made_bytes,
 		.build_ns = tables->build_ns,
 	};
 	for (uint32_t i = 0; i < tables->nr_tables; i++) {

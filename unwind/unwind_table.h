@@ -65,6 +65,7 @@ struct unwind_totals {
 	uint32_t failed;      /* no .eh_frame, or one that makes no sense */
 	uint32_t over_budget; /* no room below bytes_max: not among failed */
 	uint64_t rows, bytes;
+	uint64_t made_bytes; /* of bytes: of tables built here, also those in the arena */
 	uint64_t build_ns; /* CPU time of the building thread */
 };
 /* For the thread that builds. */

@@ -177,7 +177,7 @@ static void insert(uint64_t *values, uint32_t nr, uint64_t value)
 	values[nr] = value;
 }
 
-/* Learns what the stamps cost, and the branches that the processor expects to go the other way. It takes 20 us. */
+/* Learns what the stamps cost, and the branches that the processor expects to go the other way. */
 static void measure_own(void)
 {
 	_Atomic uint64_t words[RECORD_METER_WORDS] = {0};

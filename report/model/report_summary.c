@@ -365,7 +365,7 @@ void report_summary_cost(FILE *out, const struct report_tree *tree, const char *
 			report_summary_bytes(cost->agent_peak_bytes, bytes));
 	}
 	if (cost->table_bytes)
-		fprintf(out, "; %s of unwind tables",
+		fprintf(out, "; %s of unwind tables built",
 			report_summary_bytes(cost->table_bytes, bytes));
 	fputc('\n', out);
 }

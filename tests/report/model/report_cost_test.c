@@ -84,7 +84,7 @@ static void the_line_names_the_guests_and_the_agents_part(void **state)
 	assert_cost(
 		"profiling cost: 1.00 % of the launching threads' time (guest 70.000 ms in 64,000 "
 		"launches, 1.000 us each, without CUPTI); agent 0.30 % of a core, 41.0 MiB at "
-		"most; 3.0 MiB of unwind tables\n");
+		"most; 3.0 MiB of unwind tables built\n");
 	assert_int_equal(report_fixture.tree->nr_losses, 0); /* costs are no notes */
 }
 
@@ -104,7 +104,7 @@ static void processes_and_agents_add_up(void **state)
 	add_agent(2, 20 << 20, 10 * MS, 10000 * MS);
 	assert_cost("profiling cost: 1.00 % of the launching threads' time (guest 134.000 ms in "
 		    "128,000 launches, 1.000 us each, without CUPTI and 3 interrupted launches); "
-		    "agents 0.20 % of a core each, 41.0 MiB at most; 3.0 MiB of unwind tables\n");
+		    "agents 0.20 % of a core each, 41.0 MiB at most; 3.0 MiB of unwind tables built\n");
 	const struct profile_cost *cost = &report_fixture.tree->cost;
 	assert_int_equal(cost->metered, 2000);
 	assert_int_equal(cost->threads.count, 3);
