@@ -69,13 +69,6 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 	correlator->clock_valid = valid;
 }
 
-/* Returns when a record began, of CLOCK_MONOTONIC. */
-static uint64_t time_of(const struct correlator *correlator, const struct gpu_record *record)
-{
-	return correlator->clock_valid ? record->start_ns + (uint64_t)correlator->clock_offset_ns
-				       : FOLD_TIME_NONE;
-}
-
 /* A graph's kernels have no delays: one call launched them all, and each waits for earlier ones. */
 static int note_delay(struct correlator *correlator, const struct gpu_record *record,
 		      const struct launch *launch)
@@ -84,7 +77,7 @@ static int note_delay(struct correlator *correlator, const struct gpu_record *re
 	    record->kind != RECORD_GPU_KERNEL || launch->flags & (LAUNCH_MANY | LAUNCH_HOST))
 		return 0;
 	return launch_delays_add(correlator->options.delays, record->device_id, launch->time_ns,
-				 time_of(correlator, record));
+				 record->start_ns + (uint64_t)correlator->clock_offset_ns);
 }
 
 /* launch NULL: the launch is not known. */
@@ -190,8 +183,7 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	int error = find_row(correlator, &key, &row);
 
 	if (!error)
-		error = fold_row_add_one(row, time_of(correlator, record),
-					 record->end_ns - record->start_ns, record->bytes);
+		error = fold_row_add_one(row, record->end_ns - record->start_ns, record->bytes);
 	if (error)
 		return error;
 	if (key.matched)

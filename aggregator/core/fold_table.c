@@ -81,7 +81,6 @@ static void add_sums(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t
 void fold_row_fini(struct fold_row *row)
 {
 	duration_bins_fini(&row->bins);
-	fold_times_fini(&row->times);
 }
 
 /* instead: FOLD_NEAR_NONE or FOLD_NEAR_DAMAGED. A damaged histogram stays one. */
@@ -119,7 +118,6 @@ static int add_bin(struct fold_row *row, uint32_t bucket, uint64_t count)
 void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes)
 {
 	forget_bins(row, FOLD_NEAR_NONE);
-	fold_times_forget(&row->times, FOLD_TIMES_NONE);
 	add_sums(row, count, ns, bytes);
 }
 
@@ -131,15 +129,13 @@ static int add_far(struct fold_row *row, uint32_t bucket)
 	return row->near_first >= FOLD_NEAR_NONE ? 0 : add_bin(row, bucket, 1);
 }
 
-int fold_row_add_one(struct fold_row *row, uint64_t start_ns, uint64_t ns, uint64_t bytes)
+int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes)
 {
 	const uint32_t bucket = duration_bucket(ns), i = bucket - row->near_first;
 
 	if (i < FOLD_NEAR && row->near[i] < UINT8_MAX)
 		row->near[i]++;
 	else if (add_far(row, bucket))
-		return -ENOMEM;
-	if (fold_times_add(&row->times, start_ns, ns, row->count, row->ns))
 		return -ENOMEM;
 	add_sums(row, 1, ns, bytes);
 	return 0;
@@ -236,9 +232,6 @@ int fold_table_join(struct fold_table *table, const struct fold_row *other)
 	if (!row)
 		return -ENOMEM;
 	int error = join_bins(row, other);
-	if (!error)
-		error = fold_times_join(&row->times, fold_row_total(row), &other->times,
-					fold_row_total(other));
 	add_sums(row, other->count, other->ns, other->bytes);
 	return error;
 }

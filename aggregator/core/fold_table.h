@@ -1,13 +1,11 @@
 /* Exact totals: GPU activities, or samples of host threads, with equal keys become one row of count, nanoseconds and
- * bytes. GPU activities also have a histogram of their durations, and the times of their begins. Pure; one table is
- * used by one thread. */
+ * bytes, and of GPU activities a histogram of their durations. Pure; one table is used by one thread. */
 #ifndef FOLD_TABLE_H
 #define FOLD_TABLE_H
 
 #include <stdint.h>
 
 #include "duration_bins.h"
-#include "fold_times.h"
 
 /* Every byte counts for equality, so fill it from a zeroed struct. Ids are of the caller's scope. */
 struct fold_key {
@@ -36,7 +34,6 @@ struct fold_row {
 	struct fold_key key;
 	uint32_t near_first; /* the bucket of near[0]; or as above, from FOLD_NEAR_NONE on */
 	uint64_t count, ns, bytes;
-	struct fold_times times;
 	uint8_t near[FOLD_NEAR];
 	struct duration_bins bins; /* durations that near has not */
 };
@@ -47,13 +44,13 @@ struct fold_table;
 struct fold_table *fold_table_create(void);
 void fold_table_destroy(struct fold_table *table);
 
-/* Adds count activities that took ns and moved bytes together, and of which no histogram and no times are known:
- * afterwards none of the row are. 0, or -ENOMEM: the table is unchanged. */
+/* Adds count activities that took ns and moved bytes together, and of which no histogram is known: afterwards none of
+ * the row is. 0, or -ENOMEM: the table is unchanged. */
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes);
 
-/* Adds another table's row, with its histogram and times, to the row of its key. Of a count above INT64_MAX no
- * histogram is known. 0, or -ENOMEM: the table is not exact any more. */
+/* Adds another table's row, with its histogram, to the row of its key. Of a count above INT64_MAX no histogram is
+ * known. 0, or -ENOMEM: the table is not exact any more. */
 int fold_table_join(struct fold_table *table, const struct fold_row *row);
 
 /* fold_table_add() in steps, for callers that need the hash for more. find() returns the key's row; NULL: there is
@@ -66,9 +63,8 @@ struct fold_row *fold_table_append(struct fold_table *table, const struct fold_k
 				   uint32_t hash);
 void fold_row_add(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes);
 
-/* Adds one activity, with its place in the histogram and its begin, or FOLD_TIME_NONE. 0; -ENOMEM: its histogram and
- * times are not exact any more. */
-int fold_row_add_one(struct fold_row *row, uint64_t start_ns, uint64_t ns, uint64_t bytes);
+/* Adds one activity, with its place in the histogram. 0; -ENOMEM: unchanged. */
+int fold_row_add_one(struct fold_row *row, uint64_t ns, uint64_t bytes);
 
 /* Fills list, which has room for DURATION_BUCKETS, with the row's histogram. Returns the number of bins; 0: it is not
  * known, or empty. */
@@ -77,18 +73,6 @@ uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list);
 /* Gives the row this histogram of nr bins, whose counts are the row's count together. It is damaged if nr is 0, or if
  * such durations cannot take the row's ns. 0; -ENOMEM: the row has none. */
 int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t nr);
-
-static inline struct fold_slice fold_row_total(const struct fold_row *row)
-{
-	return (struct fold_slice){row->count, row->ns};
-}
-
-/* Returns whether the row's histogram or times were damaged. */
-static inline bool fold_row_is_damaged(const struct fold_row *row)
-{
-	return row->near_first == FOLD_NEAR_DAMAGED ||
-	       (!fold_times_known(&row->times) && row->times.last_ns == FOLD_TIMES_DAMAGED);
-}
 
 /* Frees what a row owns that is in no table. */
 void fold_row_fini(struct fold_row *row);

@@ -245,139 +245,6 @@ static int fill_lists(struct bin_lists *lists, const struct fold_row *rows, uint
 	return error;
 }
 
-/* ---- times of totals */
-
-/* Those of all rows, in the rows' order, and all their slices but each row's last one. */
-struct time_lists {
-	struct row_times {
-		uint64_t first_ns; /* FOLD_TIME_NONE: not known, and span_ns is 0, or 1: damaged */
-		uint64_t span_ns;
-	} * times;
-	struct fold_slice *slices;
-	uint32_t nr_slices;
-};
-
-static const struct field time_fields[] = {
-	FIELD(struct row_times, first_ns),
-	FIELD(struct row_times, span_ns),
-};
-
-static const struct field slice_fields[] = {
-	FIELD(struct fold_slice, count),
-	FIELD(struct fold_slice, ns),
-};
-
-/* Makes room for so many slices of so many rows. 0 or -ENOMEM: call time_lists_fini() also then. */
-static int time_lists_init(struct time_lists *lists, uint32_t nr_rows, uint64_t nr_slices)
-{
-	*lists = (struct time_lists){
-		.times = calloc(nr_rows + 1ull, sizeof(*lists->times)),
-	};
-	if (nr_slices > UINT32_MAX)
-		return -ENOMEM;
-	lists->slices = calloc(nr_slices + 1, sizeof(*lists->slices));
-	return lists->times && lists->slices ? 0 : -ENOMEM;
-}
-
-static void time_lists_fini(struct time_lists *lists)
-{
-	free(lists->times);
-	free(lists->slices);
-}
-
-static int code_times(struct block_code *code, const struct fold_row *rows, uint32_t nr_rows)
-{
-	struct fold_slice slices[FOLD_SLICES];
-	struct time_lists lists;
-	int error = time_lists_init(&lists, nr_rows, (uint64_t)nr_rows * (FOLD_SLICES - 1));
-
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		const struct fold_times *times = &rows[i].times;
-		const uint32_t nr = fold_times_list(times, fold_row_total(&rows[i]), slices);
-
-		lists.times[i] =
-			(struct row_times){FOLD_TIME_NONE, times->last_ns == FOLD_TIMES_DAMAGED};
-		if (!nr)
-			continue;
-		lists.times[i] =
-			(struct row_times){times->first_ns, times->last_ns - times->first_ns};
-		for (uint32_t j = 0; j + 1 < nr; j++)
-			lists.slices[lists.nr_slices++] = slices[j];
-	}
-	if (!error)
-		error = append(code, time_fields, COUNT(time_fields), lists.times,
-			       sizeof(*lists.times), nr_rows);
-	if (!error)
-		error = append(code, slice_fields, COUNT(slice_fields), lists.slices,
-			       sizeof(*lists.slices), lists.nr_slices);
-	time_lists_fini(&lists);
-	return error;
-}
-
-/* Decodes all times and slices. numbers gets each row's number of slices, less the last one. 0 or -EBADMSG. */
-static int take_time_lists(const uint8_t *bytes, size_t size, struct time_lists *lists,
-			   uint8_t *numbers, uint32_t nr_rows)
-{
-	const size_t most = size;
-	int error = take(&bytes, &size, time_fields, COUNT(time_fields), lists->times,
-			 sizeof(*lists->times), nr_rows);
-
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		const struct row_times *times = &lists->times[i];
-
-		if (times->first_ns == FOLD_TIME_NONE && times->span_ns <= 1)
-			continue;
-		if (times->first_ns > INT64_MAX || times->span_ns > INT64_MAX - times->first_ns)
-			return -EBADMSG;
-		numbers[i] = (uint8_t)(fold_times_slices(times->first_ns,
-							 times->first_ns + times->span_ns) -
-				       1);
-		lists->nr_slices += numbers[i];
-		/* Each slice takes two bytes or more. */
-		if (lists->nr_slices > most)
-			return -EBADMSG;
-	}
-	if (!error)
-		error = take(&bytes, &size, slice_fields, COUNT(slice_fields), lists->slices,
-			     sizeof(*lists->slices), lists->nr_slices);
-	return error || size == 0 ? error : -EBADMSG;
-}
-
-/* Damage costs times, and no more. 0 or -ENOMEM. */
-static int take_times(const uint8_t *bytes, size_t size, bool is_damaged, struct fold_row *rows,
-		      uint32_t nr_rows)
-{
-	const struct fold_slice *slices;
-	struct time_lists lists;
-	uint8_t *numbers = calloc(nr_rows + 1ull, 1);
-	int error = time_lists_init(&lists, nr_rows, size);
-
-	if (!numbers)
-		error = -ENOMEM;
-	if (!error && !is_damaged)
-		is_damaged = take_time_lists(bytes, size, &lists, numbers, nr_rows);
-	slices = lists.slices;
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		const struct row_times *times = &lists.times[i];
-
-		if (is_damaged || times->first_ns == FOLD_TIME_NONE) {
-			fold_times_forget(&rows[i].times, is_damaged || times->span_ns
-								  ? FOLD_TIMES_DAMAGED
-								  : FOLD_TIMES_NONE);
-			continue;
-		}
-		error = fold_times_set(&rows[i].times, times->first_ns,
-				       times->first_ns + times->span_ns, fold_row_total(&rows[i]),
-				       slices);
-		slices += numbers[i];
-	}
-	time_lists_fini(&lists);
-	free(numbers);
-	return error;
-}
-
-/* ---- totals */
-
 int block_code_totals(struct block_code *code, const struct fold_row *rows, uint32_t nr_rows)
 {
 	struct bin_lists lists;
@@ -395,7 +262,7 @@ int block_code_totals(struct block_code *code, const struct fold_row *rows, uint
 		error = append(code, count_fields, 1, lists.counts, sizeof(*lists.counts),
 			       lists.nr_counts);
 	bin_lists_fini(&lists);
-	return error ? error : code_times(code, rows, nr_rows);
+	return error;
 }
 
 /* Gives a row its nr bins: these buckets, and these counts of all but the last one. The histogram is damaged if they
@@ -419,12 +286,11 @@ static int give_bins(struct fold_row *row, uint32_t nr, const uint32_t *buckets,
 }
 
 /* Decodes all numbers, buckets and counts. 0; -EBADMSG: it is not known which bins are of which row; -ENOMEM. */
-static int take_lists(const uint8_t **bytes, size_t *size, struct bin_lists *lists,
-		      uint32_t nr_rows)
+static int take_lists(const uint8_t *bytes, size_t size, struct bin_lists *lists, uint32_t nr_rows)
 {
-	const size_t most = *size;
+	const size_t most = size;
 	int error =
-		take(bytes, size, id_fields, 1, lists->numbers, sizeof(*lists->numbers), nr_rows);
+		take(&bytes, &size, id_fields, 1, lists->numbers, sizeof(*lists->numbers), nr_rows);
 
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		const uint32_t nr = lists->numbers[i];
@@ -438,22 +304,22 @@ static int take_lists(const uint8_t **bytes, size_t *size, struct bin_lists *lis
 		lists->nr_counts += nr - 1;
 	}
 	if (!error)
-		error = take(bytes, size, id_fields, 1, lists->buckets, sizeof(*lists->buckets),
+		error = take(&bytes, &size, id_fields, 1, lists->buckets, sizeof(*lists->buckets),
 			     lists->nr_buckets);
 	if (!error)
-		error = take(bytes, size, count_fields, 1, lists->counts, sizeof(*lists->counts),
+		error = take(&bytes, &size, count_fields, 1, lists->counts, sizeof(*lists->counts),
 			     lists->nr_counts);
-	return error;
+	return error || size == 0 ? error : -EBADMSG;
 }
 
-/* Damage to what follows the sums costs histograms and times, and no more. 0 or -ENOMEM. */
+/* Damage to what follows the sums costs histograms, and no more. 0 or -ENOMEM. */
 static int take_bins(const uint8_t *bytes, size_t size, struct fold_row *rows, uint32_t nr_rows)
 {
 	struct bin_lists lists;
 	uint32_t bucket = 0, count = 0;
 	/* A damaged number cannot cause a large allocation. */
 	int error = bin_lists_init(&lists, nr_rows, size);
-	const bool is_damaged = !error && take_lists(&bytes, &size, &lists, nr_rows);
+	const bool is_damaged = !error && take_lists(bytes, size, &lists, nr_rows);
 
 	for (uint32_t i = 0; i < nr_rows && !error; i++) {
 		const uint32_t nr = lists.numbers[i];
@@ -468,10 +334,7 @@ static int take_bins(const uint8_t *bytes, size_t size, struct fold_row *rows, u
 		}
 	}
 	bin_lists_fini(&lists);
-	/* Version 12 of the store had no times. */
-	return error || (size == 0 && !is_damaged)
-		       ? error
-		       : take_times(bytes, size, is_damaged, rows, nr_rows);
+	return error;
 }
 
 int block_decode_totals(const uint8_t *bytes, size_t size, struct fold_row *rows, uint32_t nr_rows)
@@ -479,7 +342,7 @@ int block_decode_totals(const uint8_t *bytes, size_t size, struct fold_row *rows
 	if (nr_rows)
 		memset(rows, 0, nr_rows * sizeof(*rows));
 	for (uint32_t i = 0; i < nr_rows; i++)
-		fold_row_add(&rows[i], 0, 0, 0);
+		rows[i].near_first = FOLD_NEAR_NONE;
 	int error = take(&bytes, &size, total_fields, COUNT(total_fields), rows, sizeof(*rows),
 			 nr_rows);
 	/* Version 11 of the store had no histograms. */

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "aggregator/core/duration_bins.h"
-#include "aggregator/core/fold_times.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 
@@ -125,57 +124,6 @@ static void join_durations(sqlite3_context *context, int nr_values, sqlite3_valu
 	duration_bins_fini(&bins);
 }
 
-/* values: encoded times, their count, their ns. */
-static int take_times(struct fold_times *times, struct fold_slice *total, sqlite3_value **values)
-{
-	*total = (struct fold_slice){(uint64_t)sqlite3_value_int64(values[1]),
-				     (uint64_t)sqlite3_value_int64(values[2])};
-	return fold_times_decode(times, *total, sqlite3_value_blob(values[0]),
-				 (size_t)sqlite3_value_bytes(values[0]));
-}
-
-static void join_times(sqlite3_context *context, int nr_values, sqlite3_value **values)
-{
-	struct fold_times times = {.kept = NULL}, others = {.kept = NULL};
-	struct fold_slice total, other_total;
-	uint8_t bytes[FOLD_TIMES_BYTES_MAX];
-
-	(void)nr_values;
-	if (sqlite3_value_type(values[0]) == SQLITE_NULL ||
-	    sqlite3_value_type(values[3]) == SQLITE_NULL ||
-	    sqlite3_value_int64(values[1]) > INT64_MAX - sqlite3_value_int64(values[4])) {
-		sqlite3_result_null(context);
-		return;
-	}
-	int error = take_times(&times, &total, values);
-	if (!error)
-		error = take_times(&others, &other_total, values + 3);
-	if (!error)
-		error = fold_times_join(&times, total, &others, other_total);
-	if (error) {
-		sqlite3_result_error_nomem(context);
-	} else {
-		total.count += other_total.count;
-		total.ns = total.ns > INT64_MAX - other_total.ns ? INT64_MAX
-								 : total.ns + other_total.ns;
-		sqlite3_result_blob(context, bytes, (int)fold_times_encode(&times, total, bytes),
-				    SQLITE_TRANSIENT);
-	}
-	fold_times_fini(&times);
-	fold_times_fini(&others);
-}
-
-static int add_functions(sqlite3 *handle)
-{
-	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-	const int code = sqlite3_create_function(handle, "join_durations", 6, flags, NULL,
-						 join_durations, NULL, NULL);
-
-	return code != SQLITE_OK ? code
-				 : sqlite3_create_function(handle, "join_times", 6, flags, NULL,
-							   join_times, NULL, NULL);
-}
-
 int database_open(const char *path, bool read_only, struct database **database, char **error)
 {
 	const int flags =
@@ -195,7 +143,10 @@ int database_open(const char *path, bool read_only, struct database **database, 
 	if (code == SQLITE_OK)
 		code = sqlite3_busy_timeout((*database)->handle, BUSY_TIMEOUT_MS);
 	if (code == SQLITE_OK)
-		code = add_functions((*database)->handle);
+		code = sqlite3_create_function((*database)->handle, "join_durations", 6,
+					       SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+						       SQLITE_INNOCUOUS,
+					       NULL, join_durations, NULL, NULL);
 	if (code == SQLITE_OK)
 		return 0;
 	error_text_set(error, 0, "%s: %s", path, database_error(*database));

@@ -14,7 +14,7 @@ struct statement;
 
 /* SQL then has the function join_durations(durations, count, ns, durations, count, ns): the sum of two encoded
  * histograms (duration_bins.h); NULL: one of them is NULL, or their counts are above INT64_MAX together; no bytes: one
- * of them is no histogram of its count and ns. join_times() is the same of times (fold_times.h).
+ * of them is no histogram of its count and ns.
  * On error *database is NULL, and *error, if error is not NULL, is one line, which the caller owns (free()). */
 int database_open(const char *path, bool read_only, struct database **database, char **error);
 

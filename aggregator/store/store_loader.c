@@ -522,8 +522,9 @@ static int take_pending(struct collection *collection, struct statement *row)
 
 static int end_process(struct roster_process *process)
 {
-	int error = process->correlator ? correlator_load_end(process->correlator, &process->counts)
-					: 0;
+	int error = process->correlator
+			    ? correlator_load_end(process->correlator, &process->counts)
+			    : 0;
 
 	if (!error && process->memory)
 		error = memory_account_load_end(process->memory);
@@ -539,8 +540,7 @@ static int end_processes(struct collection *collection)
 	return error;
 }
 
-static const struct store_table names[] = {
-	/* those of stacks come last */
+static const struct store_table names[] = { /* those of stacks come last */
 	{"SELECT * FROM strings ORDER BY id", take_string},
 	{"SELECT * FROM writers ORDER BY id", take_writer},
 	{"SELECT * FROM hosts ORDER BY id", take_host},

@@ -61,7 +61,6 @@ static const char schema[] =
 	" node INTEGER NOT NULL, capture_stack INTEGER NOT NULL, name INTEGER NOT NULL,"
 	" kind INTEGER NOT NULL, copy_kind INTEGER NOT NULL, matched INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, ns INTEGER NOT NULL, bytes INTEGER NOT NULL, durations BLOB,"
-	" times BLOB,"
 	" PRIMARY KEY (process, device_id, context_id, stream_id, tid, node, capture_stack, name,"
 	" kind, copy_kind, matched)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE ledger (epoch INTEGER NOT NULL, process INTEGER NOT NULL,"
@@ -244,10 +243,8 @@ static const char *const views[] = {
 	" data FROM main.sample_blocks;"
 	"CREATE TEMP VIEW sample_levels AS SELECT NULL AS process, NULL AS sort, NULL AS level"
 	" WHERE false;",
-	/* 11: no histogram of durations was known, and no time of a total */
-	"CREATE TEMP VIEW totals AS SELECT *, NULL AS durations, NULL AS times FROM main.totals;",
-	/* 12: no time of a total was known; version 11 has its view already */
-	"CREATE TEMP VIEW IF NOT EXISTS totals AS SELECT *, NULL AS times FROM main.totals;",
+	/* 11: no histogram of durations was known */
+	"CREATE TEMP VIEW totals AS SELECT *, NULL AS durations FROM main.totals;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

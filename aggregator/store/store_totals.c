@@ -16,16 +16,12 @@ enum command { ADD_TOTAL, ADD_SAMPLE, PUT_BLOCK, CLEAR_BLOCKS, COMMANDS };
 	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
 
 const char *const store_totals_commands[] = {
-	[ADD_TOTAL] =
-		"INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-		" ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
-			"ns") "," ADD_OR_STICK("bytes") ", durations ="
-							" join_durations(durations, count, "
-							"ns, excluded.durations, "
-							"excluded.count, excluded.ns), times ="
-							" join_times(times, count, ns,"
-							" excluded.times, excluded.count,"
-							" excluded.ns)",
+	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
+			      "ns") "," ADD_OR_STICK("bytes") ", durations ="
+							      " join_durations(durations, count, "
+							      "ns, excluded.durations, "
+							      "excluded.count, excluded.ns)",
 	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
 		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 	[PUT_BLOCK] = "INSERT INTO total_blocks SELECT ?1, ?2, ifnull(max(block) + 1, 0), ?3, ?4"
@@ -45,8 +41,7 @@ static int add_row(struct statement_set *set, enum store_totals_kind kind,
 	const struct fold_key *key = &row->key;
 	struct database_value durations = {.type = DATABASE_NULL};
 	struct duration_bin list[DURATION_BUCKETS];
-	struct database_value times = {.type = DATABASE_NULL};
-	uint8_t bytes[DURATION_LIST_BYTES_MAX], time_bytes[FOLD_TIMES_BYTES_MAX];
+	uint8_t bytes[DURATION_LIST_BYTES_MAX];
 
 	if (kind == STORE_TOTALS_SAMPLES)
 		return RUN(set, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
@@ -55,16 +50,11 @@ static int add_row(struct statement_set *set, enum store_totals_kind kind,
 	const uint32_t nr = fold_row_list(row, list);
 	if (row->near_first == FOLD_NEAR_DAMAGED || (nr && row->count <= INT64_MAX))
 		durations = database_bytes(bytes, duration_list_encode(list, nr, bytes));
-	if (row->count <= INT64_MAX &&
-	    (fold_times_known(&row->times) || row->times.last_ns == FOLD_TIMES_DAMAGED))
-		times = database_bytes(
-			time_bytes,
-			fold_times_encode(&row->times, fold_row_total(row), time_bytes));
 	return RUN(set, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
 		   NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
 		   NUMBER(key->stack_id), NUMBER(key->capture_stack_id), NUMBER(key->name_id),
 		   NUMBER(key->kind), NUMBER(key->copy_kind), NUMBER(key->matched),
-		   AMOUNT(row->count), AMOUNT(row->ns), AMOUNT(row->bytes), durations, times);
+		   AMOUNT(row->count), AMOUNT(row->ns), AMOUNT(row->bytes), durations);
 }
 
 static int add_rows(struct statement_set *set, enum store_totals_kind kind,
@@ -183,7 +173,6 @@ int store_totals_decode(enum store_totals_kind kind, const struct store_totals_b
 		if (kind != STORE_TOTALS_SAMPLES)
 			continue;
 		(*rows)[i].near_first = FOLD_NEAR_NONE;
-		fold_times_forget(&(*rows)[i].times, FOLD_TIMES_NONE);
 		if ((*rows)[i].key.kind >= HOST_SAMPLE_KINDS)
 			error = -EPROTO;
 	}
@@ -237,7 +226,6 @@ static int add_sums(const struct reading *reading, const struct fold_key *key,
 		.ns = statement_number(row, column + 1),
 		.bytes = is_total ? statement_number(row, column + 2) : 0,
 		.near_first = FOLD_NEAR_NONE,
-		.times = {.first_ns = FOLD_TIME_NONE, .last_ns = FOLD_TIMES_NONE},
 	};
 	struct duration_bin list[DURATION_BUCKETS];
 	int error = 0;
@@ -250,12 +238,6 @@ static int add_sums(const struct reading *reading, const struct fold_key *key,
 
 		duration_list_decode(bytes, size, sums.count, sums.ns, list, &nr);
 		error = fold_row_set(&sums, list, nr);
-	}
-	if (!error && is_total && !statement_null(row, column + 4)) {
-		uint32_t size;
-		const uint8_t *bytes = statement_bytes(row, column + 4, &size);
-
-		error = fold_times_decode(&sums.times, fold_row_total(&sums), bytes, size);
 	}
 	if (!error)
 		error = fold_table_join(reading->table, &sums);

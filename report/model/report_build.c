@@ -213,7 +213,6 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.count = row->count;
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
-	launch_times_of(builder->profile, row, &leaf.times);
 	return error ? error : report_leaves_add(&builder->leaves, &leaf, row);
 }
 
@@ -259,7 +258,7 @@ static int take_row(void *context, const struct fold_row *row)
 
 	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
-	builder->damaged += fold_row_is_damaged(row);
+	builder->damaged += row->near_first == FOLD_NEAR_DAMAGED;
 	if (is_memory(&row->key))
 		return add_memory_row(builder, row);
 	if (builder->report->tree.planes & 1u << report_plane_of(row->key.kind))
@@ -478,8 +477,8 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 				 false, profile->idle_left_out, 0);
 	if (!error)
 		error = add_loss(builder, "histogram_damaged",
-				 "totals' histograms or times were damaged, and are not shown",
-				 false, builder->damaged, 0);
+				 "histograms of durations were damaged, and are not shown", false,
+				 builder->damaged, 0);
 	return error;
 }
 

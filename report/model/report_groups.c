@@ -23,11 +23,8 @@ const char *report_groups_kind(uint32_t kind)
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,
 				    enum report_group_by by, const struct report_by *split)
 {
-	struct report_group group = {.label = "",
-				     .count = leaf->count,
-				     .ns = leaf->ns,
-				     .bytes = leaf->bytes,
-				     .times = leaf->times};
+	struct report_group group = {
+		.label = "", .count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes};
 
 	if (by == REPORT_GROUP_ACTIVITY) {
 		group.label = report_groups_activity(tree->strings[leaf->name]);
@@ -106,7 +103,6 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 		}
 		last->count = ledger_add_saturating(last->count, group->count);
 		last->ns = ledger_add_saturating(last->ns, group->ns);
-		launch_times_add(&last->times, &group->times);
 		last->bytes = ledger_add_saturating(last->bytes, group->bytes);
 	}
 	groups->nr_groups = count;

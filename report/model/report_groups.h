@@ -20,7 +20,6 @@ struct report_group {
 	/* of REPORT_GROUP_ACTIVITY, the histogram of all durations; false: not known, and it is empty */
 	bool has_durations;
 	struct duration_bins durations; /* owns */
-	struct launch_times times;
 };
 
 struct report_groups {

@@ -72,7 +72,6 @@ static struct report_leaf *add(struct report_leaves *leaves, const struct report
 
 		found->count = ledger_add_saturating(found->count, leaf->count);
 		found->ns = ledger_add_saturating(found->ns, leaf->ns);
-		launch_times_add(&found->times, &leaf->times);
 		found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
 		return found;
 	}

@@ -40,7 +40,6 @@ int report_memory_each(const struct collection *collection, enum report_memory w
 				.count = peak ? rows[i].peak_count : rows[i].live_count,
 				.bytes = peak ? rows[i].peak_bytes : rows[i].live_bytes,
 				.near_first = FOLD_NEAR_NONE,
-				.times = {.first_ns = FOLD_TIME_NONE},
 			};
 
 			if (row.count || row.bytes)

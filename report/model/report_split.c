@@ -135,8 +135,6 @@ static int give(struct taking *taking, uint64_t count, uint64_t ns, uint64_t *gi
 	*given += part.ns;
 	taking->left.ns -= part.ns;
 	taking->left.count -= part.count;
-	/* Slices are of whole kernels. */
-	part.times.kept = NULL;
 	if (part.near_first < FOLD_NEAR_NONE)
 		forget_durations(&taking->left);
 	return taking->take(taking->context, &part, which, text);
@@ -189,7 +187,6 @@ int report_split_each(struct report_split *split, const struct fold_row *row,
 		key->tid,        key->stack_id,  key->name_id,
 	};
 	struct taking taking = {*row, take, context};
-	taking.left.times.kept = NULL;
 	const struct collective_split *found = NULL;
 	int error = 0;
 

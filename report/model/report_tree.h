@@ -12,7 +12,6 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
-#include "report/profile/launch_times.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -51,7 +50,6 @@ struct report_leaf {
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
 	struct duration_bins durations; /* the tree's */
-	struct launch_times times;
 };
 
 struct report_process {

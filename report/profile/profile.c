@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "clock_map.h"
 #include "profile_accounts.h"
 #include "profile_collectives.h"
 #include "profile_idle.h"
@@ -41,15 +40,6 @@ static int load_title(struct database *database, char **title)
 	return *title ? 0 : -ENOMEM;
 }
 
-static int map_clocks(struct profile *profile)
-{
-	uint32_t count;
-	const struct clock_offset *offsets = clock_log_offsets(profile->collection->clocks, &count);
-
-	profile->clocks = clock_map_create(offsets, count);
-	return profile->clocks ? 0 : -ENOMEM;
-}
-
 /* One transaction makes totals, dictionaries and waiting records belong to the same moment. */
 static int load_all(struct database *database, struct profile *profile, enum store_life *life)
 {
@@ -73,8 +63,6 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = store_placement_read(database, profile->collection);
 	if (!error)
 		error = store_clocks_read(database, profile->collection);
-	if (!error)
-		error = map_clocks(profile);
 	if (!error)
 		error = store_raw_newest(database, &profile->raw_samples);
 	if (!error)
@@ -187,7 +175,6 @@ void profile_destroy(struct profile *profile)
 {
 	if (!profile)
 		return;
-	clock_map_destroy(profile->clocks);
 	collection_destroy(profile->collection);
 	profile_totals_fini(&profile->totals);
 	fold_table_destroy(profile->idle);

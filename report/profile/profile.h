@@ -29,8 +29,7 @@ struct profile {
 	struct fold_table *idle;
 	/* row of the newest sample that was kept by itself (sample_writer.h); 0: there is none */
 	uint64_t raw_samples;
-	uint64_t idle_left_out;   /* records and samples that were not kept to explain idle time */
-	struct clock_map *clocks; /* owns; of collection.clocks */
+	uint64_t idle_left_out; /* records and samples that were not kept to explain idle time */
 	struct collective_splits splits; /* of the kernels of all calls */
 	struct store_damage *damages; /* owns; parts that were damaged when several were merged */
 	uint32_t nr_damages;

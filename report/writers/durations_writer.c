@@ -31,21 +31,6 @@ static void write_buckets(FILE *out, const struct duration_bin *list, uint32_t n
 			duration_bucket_last_ns(list[i].bucket), list[i].count);
 }
 
-/* Times that are not known are all 0. */
-static void write_times(struct row_text *out, const struct launch_times *times)
-{
-	const struct launch_times none = {.has_some = false};
-
-	times = times->is_known ? times : &none;
-	row_text_count(out, "first_ns", times->first_ns);
-	row_text_count(out, "last_ns", times->last_ns);
-	row_text_count(out, "early_count", times->early_count);
-	row_text_count(out, "early_ns", times->early_ns);
-	row_text_count(out, "late_count", times->late_count);
-	row_text_count(out, "late_ns", times->late_ns);
-	row_text_count(out, "late_as_early_ns", times->late_as_early_ns);
-}
-
 static void write_row(struct row_text *out, const void *of)
 {
 	struct duration_bin list[DURATION_BUCKETS] = {{.count = 0}};
@@ -70,7 +55,6 @@ static void write_row(struct row_text *out, const void *of)
 		row_text_count(out, percentiles[i].first, first);
 		row_text_count(out, percentiles[i].last, last);
 	}
-	write_times(out, &group->times);
 	if (out->form != ROW_JSON)
 		return;
 	row_text_print(out, "buckets", "[");

@@ -187,7 +187,7 @@ static void parts_of_a_row_add_up_in_any_order(void **state)
 
 				ns += random_of(&seed) % ns;
 				counts[duration_bucket(ns)]++;
-				assert_int_equal(fold_row_add_one(&row, 0, ns, 1), 0);
+				assert_int_equal(fold_row_add_one(&row, ns, 1), 0);
 			}
 			assert_int_equal(fold_table_join(parts[i], &row), 0);
 			fold_row_fini(&row);
@@ -224,7 +224,7 @@ static void without_a_part_nothing_is_known(void **state)
 	struct duration_bin list[DURATION_BUCKETS];
 	uint32_t nr_rows;
 
-	assert_int_equal(fold_row_add_one(&row, 0, 1000, 0), 0);
+	assert_int_equal(fold_row_add_one(&row, 1000, 0), 0);
 	assert_int_equal(fold_row_list(&row, list), 1);
 	assert_int_equal(fold_table_join(table, &row), 0);
 	assert_int_equal(fold_table_add(table, &row.key, 1, 1000, 0), 0);

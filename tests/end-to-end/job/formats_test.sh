@@ -49,10 +49,6 @@ same "JSON: each histogram has all durations, and its percentiles are buckets of
 	console.log(durations.length > 0 && durations.every((row) => sum(row.buckets.map((bucket) => bucket[2])) === row.count &&
 		has(row.buckets, row.p50_ns) && has(row.buckets, row.p90_ns) && has(row.buckets, row.p99_ns)),
 		sum(durations.filter((row) => row.kind === "kernel").map((row) => row.count)) === totals.kernels)')" "true true"
-same "JSON: all begins are known" "$(report --format json | node -e '
-	const { durations } = JSON.parse(require("fs").readFileSync(0, "utf8"))
-	console.log(durations.every((row) => row.first_ns > 0 && row.first_ns <= row.last_ns &&
-		(row.early_count > 0) === (row.late_count > 0)))')" true
 same "CSV: a row for each of them" "$(report --format csv --rows times | wc -l)" \
 	"$(report --format json | node -e 'console.log(JSON.parse(require("fs").readFileSync(0, "utf8")).durations.length + 1)')"
 report --format table >"$scratch/table"

@@ -42,7 +42,7 @@ static void fill(struct report_leaves *leaves)
 		struct report_leaf leaf = leaf_of(i % ALL);
 		struct fold_row row = {.near_first = 0};
 
-		assert_int_equal(fold_row_add_one(&row, 0, leaf.node, 0), 0);
+		assert_int_equal(fold_row_add_one(&row, leaf.node, 0), 0);
 		leaf.count = 1;
 		leaf.ns = leaf.node;
 		leaf.bytes = 10 * leaf.node;
