@@ -14,17 +14,20 @@ static struct {
 	uint64_t own[LAUNCH_METER_PARTS]; /* cycles of the stamps themselves */
 } self = {.period = LAUNCH_METER_PERIOD};
 
-/* ns a cycle, from the newest pair of times; any thread may write it. */
-static _Atomic double scale;
+/* ns a cycle, times 2^SCALE_SHIFT, from the newest pair of times; any thread may write it. Floating point would change
+ * the program's exception flags. */
+#define SCALE_SHIFT 24
+static _Atomic uint64_t scale;
 
 /* The guest starts long before the first launch, so the scale is exact to far less than the metered times are. */
 static void set_scale(uint64_t now_ns, uint64_t now_cycles)
 {
 	if (now_ns > self.start_ns && now_cycles > self.start_cycles)
-		atomic_store_explicit(&scale,
-				      (double)(now_ns - self.start_ns) /
-					      (double)(now_cycles - self.start_cycles),
-				      memory_order_relaxed);
+		atomic_store_explicit(
+			&scale,
+			(uint64_t)(((unsigned __int128)(now_ns - self.start_ns) << SCALE_SHIFT) /
+				   (now_cycles - self.start_cycles)),
+			memory_order_relaxed);
 }
 
 /* A counter that differs between processors may run backwards or jump, and a part may be shorter than its stamps. Such
@@ -33,7 +36,9 @@ static uint64_t to_ns(uint64_t cycles)
 {
 	if (cycles >> 50)
 		return 0;
-	return (uint64_t)((double)cycles * atomic_load_explicit(&scale, memory_order_relaxed));
+	return (uint64_t)(((unsigned __int128)cycles *
+			   atomic_load_explicit(&scale, memory_order_relaxed)) >>
+			  SCALE_SHIFT);
 }
 
 static void add(struct launch_meter *meter, enum record_meter_word word, uint64_t more)

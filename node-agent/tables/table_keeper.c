@@ -89,6 +89,7 @@ static void *run(void *argument)
 {
 	struct table_keeper *keeper = argument;
 
+	pthread_setname_np(pthread_self(), "unwind-tables");
 	pthread_mutex_lock(&keeper->lock);
 	load_new(keeper);
 	while (!keeper->stops) {

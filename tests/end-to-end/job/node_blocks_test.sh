@@ -105,7 +105,7 @@ until [ -n "$(holder headless 2 3)" ]; do :; done
 lost=$(holder headless 2 3)
 check "a block's aggregator, and its keeper" kill -KILL "$(process_of headless "$lost" keep)" "$(process_of headless "$lost" job)"
 until grep -q "of this node's block cannot be reached any more: this node starts another" "$scratch"/err.[23]; do :; done
-until [ "$(cat "$scratch"/err.[45] | grep -c "the node sends its profile to the job's")" = 2 ]; do :; done
+until [ "$(cat "$scratch"/err.[45] | grep -c "this node sends its profile to the job's")" = 2 ]; do :; done
 ok "the nodes of the other block take the job's"
 await_ns headless "$(begun_ns)"
 check "the directory is still there" rmdir "$taken"

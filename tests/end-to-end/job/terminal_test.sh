@@ -20,7 +20,7 @@ cd "$scratch" || exit 1
 same "record is run: status" $? 0
 contains "one line at its start" err "flamegrid: run: profiling into flamegrid-profile"
 contains "one at its end, with the page" err "nothing lost; flamegrid-profile/flame.html"
-same "and no more in a pipe" "$(wc -l <err)" 2
+same "and what profiling cost, and no more in a pipe" "$(wc -l <err)" 3
 mkdir side
 on_terminal 80 24 "$flamegrid run --devices $list -o side/shown -- $fake_launches >/dev/null"
 check "on a terminal also the kernels" grep -q 'time.*share.*count.*name' screen
