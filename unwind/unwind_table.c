@@ -329,7 +329,7 @@ static struct slot *next_to_build(struct unwind_tables *tables, bool largest)
 	return found;
 }
 
-/* Takes what another process has built by now. What it still builds is built here, too, if it takes less than budget_ns. */
+/* Takes what another process has built by now. What it still builds is built here, too, if that fits into budget_ns. */
 static uint32_t build_busy(struct unwind_tables *tables, uint64_t begin_ns, uint64_t budget_ns)
 {
 	uint32_t nr = 0;
