@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error_text.h"
@@ -122,7 +123,8 @@ static void say_result(const struct timeline *timeline, const struct timeline_ev
 		   " process%s, %" PRIu32 " flows; %.1f bytes an event in %s",
 		   events->nr_launches, events->nr_work, events->nr_ranks,
 		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
-		   nr_events ? (double)size / (double)nr_events : 0.0, timeline->output_path);
+		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
+		   timeline->output_path);
 	log_notice("the profile has events of %.3f s, in %.1f MiB",
 		   (double)(events->last_ns - events->first_ns) * s,
 		   (double)events->sums.bytes / (1 << 20));
@@ -140,18 +142,28 @@ static void say_clocks(const struct report_clocks *clocks)
 			   clocks->nr_rows, bound_ns);
 }
 
-/* A file that is not complete does not stay. */
+/* A file that is not complete does not stay, and one that was there stays until then. */
 static int write_file(const struct timeline *timeline, const struct profile *profile,
 		      const struct report_clocks *clocks, const struct timeline_events *events)
 {
-	FILE *out = fopen(timeline->output_path, "we");
+	struct stat status;
+	const bool is_file = stat(timeline->output_path, &status) || S_ISREG(status.st_mode);
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s%s", timeline->output_path, is_file ? ".part" : "") >=
+	    (int)sizeof(path))
+		return log_error("%s: %s", timeline->output_path, strerror(ENAMETOOLONG)),
+		       -ENAMETOOLONG;
+	FILE *out = fopen(path, "we");
 	int error = out ? perfetto_writer_write(out, profile, clocks, events) : -errno;
 	const long size = out ? ftell(out) : 0;
 
 	if (out && fclose(out) && !error)
 		error = -errno;
-	if (error && out)
-		unlink(timeline->output_path);
+	if (!error && is_file && rename(path, timeline->output_path))
+		error = -errno;
+	if (error && out && is_file)
+		unlink(path);
 	if (error)
 		log_error("%s: %s", timeline->output_path, strerror(-error));
 	else

@@ -49,7 +49,8 @@ int table_arena_map(int fd, struct table_arena *arena)
 	uint8_t *base;
 
 	arena->index = NULL;
-	if (!(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) ||
+	int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) ||
 	    syscall(SYS_lseek, fd, 0L, SEEK_END) != (long)TABLE_ARENA_BYTES)
 		return -EPROTO;
 	base = mmap(NULL, TABLE_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,

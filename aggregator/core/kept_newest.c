@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kept_window.h"
 
@@ -25,8 +26,12 @@ static void drop_oldest(struct kept_newest *newest)
 		newest->nr_pieces -= newest->counts[newest->first_block++ % KEPT_NEWEST_BLOCKS];
 		newest->dropped = true;
 	} else {
-		newest->nr_pieces -= newest->nr_recent;
-		newest->nr_recent = 0;
+		const uint32_t nr = (newest->nr_recent + 1) / 2;
+
+		newest->nr_recent -= nr;
+		newest->nr_pieces -= nr;
+		memmove(newest->recent, newest->recent + nr,
+			newest->nr_recent * sizeof(*newest->recent));
 	}
 }
 

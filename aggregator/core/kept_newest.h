@@ -1,7 +1,8 @@
 /* The newest GPU work of one process, whole, for a look at a job that runs. What is kept of a long run
  * (aggregator/profile/kept_log.h) becomes too thin for that. Room is bounded: when it is full, the oldest block
- * goes. If it fills in less than KEPT_NEWEST_NS, the level rises, and only work in windows of this level is kept from
- * then on (kept_window.h). It never falls. The store has a block for each commit. One thread. */
+ * goes, or the older half of what no commit wrote yet. If it fills in less than KEPT_NEWEST_NS, the level rises, and
+ * only work in windows of this level is kept from then on (kept_window.h). It never falls.
+ * The store has a block for each commit. One thread. */
 #ifndef KEPT_NEWEST_H
 #define KEPT_NEWEST_H
 

@@ -126,7 +126,7 @@ void launch_meter_end(struct launch_meter *meter)
 	if (sum_ns > LAUNCH_METER_OUTLIER_NS) {
 		add(meter, RECORD_METER_OUTLIERS, 1);
 		add(meter, RECORD_METER_OUTLIER_NS, sum_ns);
-		meter->resume = (uint16_t)(meter->left - 1);
+		meter->resume = meter->left > 1 ? (uint16_t)(meter->left - 1) : 0;
 		meter->left = 1;
 		return;
 	}

@@ -3,13 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 int cache_directory_make(const char *path)
@@ -125,11 +126,14 @@ int cache_directory_write(int directory, const char *name, const struct cache_pa
 {
 	char temporary[NAME_MAX + 1];
 
-	/* A file with another suffix is neither loaded nor counted. The thread's number makes the name unique. */
-	if (snprintf(temporary, sizeof(temporary), "%s.%ld", name, syscall(SYS_gettid)) >=
+	uint64_t random;
+
+	/* A file with another suffix is neither loaded nor counted. Hosts may share the directory. */
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EAGAIN;
+	if (snprintf(temporary, sizeof(temporary), "%s.%016" PRIx64, name, random) >=
 	    (int)sizeof(temporary))
 		return -ENAMETOOLONG;
-	unlinkat(directory, temporary, 0);
 	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -190,7 +194,7 @@ static int survey(int directory, const char *suffix, struct survey *result)
 	return 0;
 }
 
-/* Each stored file costs one survey. Files are few. */
+/* Each deleted file costs one survey. Files are few. */
 void cache_directory_trim(int directory, const char *suffix, uint64_t max_bytes)
 {
 	struct survey found;

@@ -114,7 +114,8 @@ static bool load(int directory, uid_t user, const struct table_arena *arena,
 	return is_entered;
 }
 
-int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena)
+int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena,
+		     bool *is_saved)
 {
 	int fd = cache_directory_open(directory);
 	struct wanted *wanted;
@@ -123,8 +124,12 @@ int table_cache_load(const char *directory, uid_t user, const struct table_arena
 	if (fd < 0)
 		return fd;
 	uint32_t nr = claim_all(fd, user, arena, &wanted);
-	for (uint32_t i = 0; i < nr; i++)
-		nr_entered += load(fd, user, arena, &wanted[i]);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!load(fd, user, arena, &wanted[i]))
+			continue;
+		is_saved[wanted[i].claim.entry - arena->index->entries] = true;
+		nr_entered++;
+	}
 	free(wanted);
 	close(fd);
 	return nr_entered;

@@ -12,9 +12,11 @@
 
 struct table_arena;
 
-/* Enters the user's tables into the arena. It claims them first, so that no process builds them meanwhile. Returns the
- * number of tables; -EPERM: another user can write to the directory; other -errno. */
-int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena);
+/* Enters the user's tables into the arena, and marks them as saved (below). It claims them first, so that no process
+ * builds them meanwhile. Returns the number of tables; -EPERM: another user can write to the directory; other
+ * -errno. */
+int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena,
+		     bool *is_saved);
 
 /* Writes the arena's tables that are not saved yet, and marks them as saved, even if that fails. is_saved: of
  * TABLE_ARENA_ENTRIES. Each becomes a file of mode 0600, whole or not at all. It copies a table first, because a

@@ -45,18 +45,12 @@ static time_t now_s(void)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
-/* Tables that came from disk are saved. Others that come meanwhile are stored once more, which does no harm. */
 static void load(struct table_keeper *keeper, struct user *user)
 {
-	struct unwind_pack pack;
-	uint64_t tag;
-
 	user->is_new = false;
 	user->is_busy = true;
 	pthread_mutex_unlock(&keeper->lock);
-	if (table_cache_load(keeper->directory, user->uid, &user->arena) > 0)
-		for (uint32_t i = 0; i < TABLE_ARENA_ENTRIES; i++)
-			user->is_saved[i] = table_arena_entry(&user->arena, i, &tag, &pack);
+	table_cache_load(keeper->directory, user->uid, &user->arena, user->is_saved);
 	pthread_mutex_lock(&keeper->lock);
 	user->is_busy = false;
 }

@@ -20,7 +20,7 @@ struct check_report {
 const char *check_words_verdict(const struct check_report *report, char *text, size_t size);
 const char *check_words_row(const struct check_row *row, char *text, size_t size);
 
-/* Writes "a step takes 52.1 ms instead of 47.0 ms …" (run_step.h); "": it is not known. */
+/* Writes "the run takes 52.1 ms a step instead of 47.0 ms …" (run_step.h); "": it is not known. */
 const char *check_words_step(const struct check_report *report, char *text, size_t size);
 
 /* Writes a line for each thing that a reader must know, after prefix. */

@@ -151,7 +151,7 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 {
 	struct noise noise;
 
-	*step = (struct check_step){.low = NAN, .high = NAN, .state = CHECK_NOT_JUDGED};
+	*step = (struct check_step){.gpu = -1, .low = NAN, .high = NAN, .state = CHECK_NOT_JUDGED};
 	if (unit > RUN_STEPS)
 		return;
 	const struct pace before = mean_of(question, unit, false);
@@ -196,16 +196,20 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 	*text = '\0';
 	if (!step->is_known)
 		return text;
-	text_line_append(text, size, "a step takes %s instead of %s (%+.2f %%)",
+	text_line_append(text, size, "the run takes %s a step instead of %s (%+.2f %%)",
 			 report_summary_time((uint64_t)llround(step->after_ns), after),
 			 report_summary_time((uint64_t)llround(step->before_ns), before),
 			 100 * step->change);
+	if (step->state == CHECK_NOISY)
+		text_line_append(text, size, ", too noisy to say");
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");
 	if (!isfinite(step->idle_ns))
 		return text;
 	append_part(text, size, ", ", step->idle_ns, "idle");
 	if (step->gpu >= 0)
 		text_line_append(text, size, " on GPU %" PRId32, step->gpu);
+	else
+		text_line_append(text, size, " on all GPUs together");
 	if (step->line)
 		text_line_append(text, size, ", most of it in %s", step->line);
 	return text;

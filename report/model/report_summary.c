@@ -338,10 +338,17 @@ static void write_guest(FILE *out, const struct profile_cost *cost)
 		return;
 	}
 	write_share(out, profile_cost_guest_ns(cost), cost->threads.ns);
-	fprintf(out, "the launching threads' time (guest %s in %s launches, %s each, without CUPTI",
+	fprintf(out, "the launching threads' time (guest %s: %s%s launches of %s each",
 		report_summary_time(profile_cost_guest_ns(cost), time),
+		cost->metered < cost->calls.count ? "about " : "",
 		report_summary_count(cost->calls.count, count),
 		report_summary_time(cost->calls.ns / cost->calls.count, each));
+	if (cost->stacks.count)
+		fprintf(out, ", %s new stack%s of %s in all",
+			report_summary_count(cost->stacks.count, count),
+			cost->stacks.count == 1 ? "" : "s",
+			report_summary_time(cost->stacks.ns, each));
+	fputs("; without CUPTI", out);
 	if (cost->outliers.count)
 		fprintf(out, " and %s interrupted launch%s",
 			report_summary_count(cost->outliers.count, count),

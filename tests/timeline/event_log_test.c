@@ -203,6 +203,16 @@ static void at_least_the_wanted_time_stays(void **state)
 	assert_int_equal(fixture->last, 299);
 	assert_in_range(fixture->first, 190, 219);
 	assert_int_equal(fixture->sums.dropped_events, 2 * fixture->first);
+
+	/* A writer that goes on does not know how old the files are. */
+	event_log_close(fixture->log);
+	open_log(fixture, &(struct event_log_options){.keeps = true, .keep_ns = 8 * SECOND});
+	const uint64_t first = fixture->first;
+	add(fixture, 10);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->first, first);
+	assert_int_equal(fixture->last, 309);
 }
 
 static void a_damaged_block_is_counted_and_skipped(void **state)
@@ -269,6 +279,29 @@ static void events_that_the_disk_does_not_take_are_counted(void **state)
 	assert_int_equal(fixture->sums.lost_events, 20);
 }
 
+/* Also if nothing follows them, and by two writers. */
+static void losses_at_the_end_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[128];
+
+	for (uint32_t writer = 1; writer <= 2; writer++) {
+		open_log(fixture, &(struct event_log_options){.keeps = true});
+		path_of(fixture, writer, path);
+		assert_int_equal(mkdir(path, 0700), 0);
+		add(fixture, 10);
+		write_log(fixture);
+		assert_int_equal(rmdir(path), 0);
+		write_log(fixture);
+		read_log(fixture);
+		assert_int_equal(fixture->count, 0);
+		assert_int_equal(fixture->sums.lost_events, 20 * writer);
+		assert_int_equal(fixture->sums.damaged, 0);
+		event_log_close(fixture->log);
+		fixture->log = NULL;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +318,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(events_that_the_disk_does_not_take_are_counted,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(losses_at_the_end_are_told, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ struct event_log {
 	struct file *files;          /* owns; the oldest first */
 	uint32_t nr_files, room_files;
 	uint64_t bytes, dropped_files, dropped_events;
+	uint64_t lost_before; /* by earlier writers */
 	uint32_t last_number;
 	int directory, fd; /* owns; fd: of the last file; -1: none is begun */
 	bool has_warned;
@@ -74,6 +75,8 @@ static int find_file(struct event_log *log, const char *name, uint64_t *newest)
 		log->dropped_files = sums.dropped_files;
 		log->dropped_events = sums.dropped_events;
 	}
+	if (sums.lost_events > log->lost_before)
+		log->lost_before = sums.lost_events;
 	return error ? error : add_file(log, &file);
 }
 
@@ -92,6 +95,7 @@ static int find_files(struct event_log *log)
 	closedir(entries);
 	if (log->nr_files)
 		qsort(log->files, log->nr_files, sizeof(*log->files), by_number);
+	event_packer_lost_before(log->packer, log->lost_before);
 	return error;
 }
 
@@ -190,6 +194,10 @@ static int begin_file(struct event_log *log, uint64_t now_ns)
 
 	if (log->fd >= 0)
 		close(log->fd);
+	log->fd = -1;
+	for (uint32_t i = 0; i < log->nr_files; i++)
+		if (!log->files[i].written_ns) /* an earlier writer's, whose clock is not known */
+			log->files[i].written_ns = now_ns;
 	while (log->nr_files && (log->bytes + bytes_of_file(log) > log->options.bytes_max ||
 				 is_too_old(log, now_ns)))
 		drop_oldest(log);
@@ -204,9 +212,10 @@ static int begin_file(struct event_log *log, uint64_t now_ns)
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
 	if (log->fd < 0)
 		return -errno;
-	int error = write(log->fd, &head, sizeof(head)) == (ssize_t)sizeof(head)
-			    ? add_file(log, &file)
-			    : -EIO;
+	ssize_t written = write(log->fd, &head, sizeof(head));
+	int error = written < 0 ? -errno : written == (ssize_t)sizeof(head) ? 0 : -ENOSPC;
+	if (!error)
+		error = add_file(log, &file);
 	if (error) {
 		unlinkat(log->directory, name, 0);
 		close(log->fd);

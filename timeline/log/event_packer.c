@@ -25,7 +25,7 @@ struct event_packer {
 	struct message frame;       /* of these two, which is not encoded yet */
 	struct bytes plain, blocks; /* of the block that is not complete, and those that are */
 	uint32_t launches_of_block, records_of_block;
-	uint64_t lost;
+	uint64_t lost, told; /* told: of lost, what blocks name */
 };
 
 struct event_packer *event_packer_create(void)
@@ -84,6 +84,10 @@ static size_t store(struct event_packer *packer, enum event_format_codec *codec)
 	struct bytes *blocks = &packer->blocks;
 	const struct bytes *plain = &packer->plain;
 	const size_t at = sizeof(struct event_block_head);
+	if (!plain->size) {
+		*codec = EVENT_FORMAT_COPY;
+		return 0;
+	}
 	const size_t bound = packer->zstd ? packer->zstd->bound(plain->size) : plain->size;
 
 	if (blocks->size + at + bound > EVENT_PACKER_ROOM || !reserve(blocks, at + bound))
@@ -114,10 +118,11 @@ static void end_block(struct event_packer *packer)
 	enum event_format_codec codec;
 	struct bytes *blocks = &packer->blocks;
 
-	if (packer->plain.size == 0)
+	if (packer->plain.size == 0 && packer->told == packer->lost)
 		return;
 	head.stored_bytes = (uint32_t)store(packer, &codec);
-	if (head.stored_bytes) {
+	if (head.stored_bytes || (!packer->plain.size && reserve(blocks, sizeof(head)))) {
+		packer->told = packer->lost;
 		head.codec = codec;
 		head.data_checksum = checksum_add(0, blocks->data + blocks->size + sizeof(head),
 						  head.stored_bytes);
@@ -202,6 +207,12 @@ void event_packer_clear(struct event_packer *packer)
 void event_packer_lose(struct event_packer *packer, uint64_t events)
 {
 	packer->lost += events;
+	packer->told = packer->lost + 1; /* the block that named some was refused */
+}
+
+void event_packer_lost_before(struct event_packer *packer, uint64_t events)
+{
+	packer->lost = packer->told = events;
 }
 
 uint64_t event_packer_lost(const struct event_packer *packer)

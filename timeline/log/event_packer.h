@@ -33,6 +33,9 @@ void event_packer_clear(struct event_packer *packer);
 
 /* Counts events of blocks that could not be written. */
 void event_packer_lose(struct event_packer *packer, uint64_t events);
+
+/* Counts events that earlier writers of the log lost. Call it before all others. */
+void event_packer_lost_before(struct event_packer *packer, uint64_t events);
 uint64_t event_packer_lost(const struct event_packer *packer);
 
 #endif

@@ -22,7 +22,7 @@ agree() { # NAME
 	same "$1: lines at the end of the run" "$(grep -c 'profiling cost: ' "$scratch/$1.err")" 1
 	same "$1: the run says what the report says" "$(sed -n 's/.*\(profiling cost: \)/\1/p' "$scratch/$1.err")" \
 		"$(grep '^profiling cost: ' "$scratch/$1.table")"
-	contains "$1: launches" "$scratch/$1.table" "in $(cost "$1" 'format(c["launches"], ",")') launches, "
+	contains "$1: launches" "$scratch/$1.table" "$(cost "$1" 'format(c["launches"], ",")') launches of "
 	contains "$1: share" "$scratch/$1.table" \
 		"cost: $(cost "$1" '"%d.%02d" % divmod(c["guest_ns"] * 10000 // c["threads_ns"], 100)') % of the launching"
 	same "$1: the parts are the whole" "$(cost "$1" 'c["entry_ns"] + c["native_ns"] + c["python_ns"] + c["intern_ns"] + c["exit_ns"]')" \

@@ -56,6 +56,19 @@ FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline 1h -o "$scratch/m" --devices "$l
 "$flamegrid" run --timeline all -o "$scratch/m" -- true 2>/dev/null
 same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)" "m/profile.db.timeline/00000001.events"
 
+# ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
+echo mine >"$scratch/kept"
+mkdir "$scratch/kept.part" "$scratch/dev"
+"$flamegrid" timeline "$scratch/p" -o "$scratch/kept" >/dev/null 2>"$scratch/err"
+same "no room for a part: status" $? 1
+same "no room for a part: the file" "$(cat "$scratch/kept")" mine
+if [ "$(id -u)" = 0 ] && mknod "$scratch/dev/full" c 1 7; then
+	"$flamegrid" timeline "$scratch/p" -o "$scratch/dev/full" 2>"$scratch/err"
+	same "a full device: status" $? 1
+	contains "a full device: said" "$scratch/err" "No space left on device"
+	check "a full device: is still there" [ -c "$scratch/dev/full" ]
+fi
+
 # ---- the ranks of a step
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"

@@ -215,14 +215,14 @@ static void a_table_comes_back_as_it_was(void **state)
 	struct stat status;
 
 	(void)state;
-	assert_int_equal(table_cache_load(directory, USER, &arena), -ENOENT);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), -ENOENT);
 	store(9, 3);
 	file_path(path, 9);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(table_cache_load(directory, USER + 1, &arena), 0);
+	assert_int_equal(table_cache_load(directory, USER + 1, &arena, is_saved), 0);
 	assert_int_equal(words_of(&arena, 9), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena), 1);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 1);
 	assert_int_equal(words_of(&arena, 9), 3);
 	table_arena_unmap(&arena);
 }
@@ -244,16 +244,16 @@ static void damaged_and_truncated_files_are_refused_and_replaced(void **state)
 		assert_int_equal(pread(fd, &byte, 1, at), 1);
 		other = byte ^ 0x10;
 		assert_int_equal(pwrite(fd, &other, 1, at), 1);
-		assert_int_equal(table_cache_load(directory, USER, &arena), 0);
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 	}
 	for (off_t size = status.st_size; size-- > 0;) {
 		assert_int_equal(ftruncate(fd, size), 0);
-		assert_int_equal(table_cache_load(directory, USER, &arena), 0);
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
 	}
 	close(fd);
 	store(9, 4);
-	assert_int_equal(table_cache_load(directory, USER, &arena), 1);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 1);
 	assert_int_equal(words_of(&arena, 9), 4);
 	table_arena_unmap(&arena);
 }
@@ -269,15 +269,15 @@ static void files_and_directories_of_others_are_refused(void **state)
 	file_path(link, 10);
 	assert_int_equal(symlink(path, link), 0);
 	assert_int_equal(chmod(path, 0620), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena), 0);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
 	assert_int_equal(chmod(path, 0600), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
-		assert_int_equal(table_cache_load(directory, USER, &arena), 0);
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
 		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
 	}
 	assert_int_equal(chmod(directory, 0770), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena), -EPERM);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), -EPERM);
 	enter(&arena, 11, 3);
 	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, TABLE_CACHE_SIZE_MAX),
 			 -EPERM);
@@ -302,7 +302,7 @@ static void oldest_files_go_first(void **state)
 	assert_int_equal(
 		table_cache_store(directory, USER, &arena, is_saved, (uint64_t)status.st_size * 3),
 		1);
-	assert_int_equal(table_cache_load(directory, USER, &arena), 2);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 2);
 	assert_int_equal(words_of(&arena, 1), 1);
 	assert_int_equal(words_of(&arena, 2), 0);
 	assert_int_equal(words_of(&arena, 3), 3);

@@ -81,10 +81,10 @@ static void the_line_names_the_guests_and_the_agents_part(void **state)
 	(void)state;
 	add_process("n1", metered, NR_METERED);
 	add_agent(1, 41 << 20, 30 * MS, 10000 * MS);
-	assert_cost(
-		"profiling cost: 1.00 % of the launching threads' time (guest 70.000 ms in 64,000 "
-		"launches, 1.000 us each, without CUPTI); agent 0.30 % of a core, 41.0 MiB at "
-		"most; 3.0 MiB of unwind tables built\n");
+	assert_cost("profiling cost: 1.00 % of the launching threads' time (guest 70.000 ms: about "
+		    "64,000 launches of 1.000 us each, 20 new stacks of 6.000 ms in all; without "
+		    "CUPTI); agent 0.30 % of a core, 41.0 MiB at "
+		    "most; 3.0 MiB of unwind tables built\n");
 	assert_int_equal(report_fixture.tree->nr_losses, 0); /* costs are no notes */
 }
 
@@ -102,9 +102,12 @@ static void processes_and_agents_add_up(void **state)
 	add_process("n2", interrupted, sizeof(interrupted) / sizeof(interrupted[0]));
 	add_agent(1, 41 << 20, 30 * MS, 10000 * MS);
 	add_agent(2, 20 << 20, 10 * MS, 10000 * MS);
-	assert_cost("profiling cost: 1.00 % of the launching threads' time (guest 134.000 ms in "
-		    "128,000 launches, 1.000 us each, without CUPTI and 3 interrupted launches); "
-		    "agents 0.20 % of a core each, 41.0 MiB at most; 3.0 MiB of unwind tables built\n");
+	assert_cost(
+		"profiling cost: 1.00 % of the launching threads' time (guest 134.000 ms: "
+		"about 128,000 launches of 1.000 us each, 20 new stacks of 6.000 ms in all; "
+		"without "
+		"CUPTI and 3 interrupted launches); "
+		"agents 0.20 % of a core each, 41.0 MiB at most; 3.0 MiB of unwind tables built\n");
 	const struct profile_cost *cost = &report_fixture.tree->cost;
 	assert_int_equal(cost->metered, 2000);
 	assert_int_equal(cost->threads.count, 3);
