@@ -142,6 +142,26 @@ static void say_clocks(const struct report_clocks *clocks)
 			   clocks->nr_rows, bound_ns);
 }
 
+/* Whether the output is the profile's store, or would lie among the files of its timeline. */
+static bool is_profile(const char *output_path, const char *store_path)
+{
+	const char *slash = strrchr(output_path, '/');
+	struct stat output, store, folder, events;
+	char path[PATH_MAX];
+
+	if (stat(output_path, &output) == 0 && stat(store_path, &store) == 0 &&
+	    output.st_dev == store.st_dev && output.st_ino == store.st_ino)
+		return true;
+	if (snprintf(path, sizeof(path), "%.*s", slash ? (int)(slash - output_path) + 1 : 1,
+		     slash ? output_path : ".") >= (int)sizeof(path) ||
+	    stat(path, &folder) ||
+	    snprintf(path, sizeof(path), "%s" EVENT_FORMAT_FOLDER, store_path) >=
+		    (int)sizeof(path) ||
+	    stat(path, &events))
+		return false;
+	return folder.st_dev == events.st_dev && folder.st_ino == events.st_ino;
+}
+
 /* A file that is not complete does not stay, and one that was there stays until then. */
 static int write_file(const struct timeline *timeline, const struct profile *profile,
 		      const struct report_clocks *clocks, const struct timeline_events *events)
@@ -178,6 +198,12 @@ static int show(const struct timeline *timeline, const char *store_path,
 	struct timeline_events events = {0};
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
+	if (!error && is_profile(timeline->output_path, store_path)) {
+		log_error("%s: the profile itself, which a timeline must not replace",
+			  timeline->output_path);
+		report_clocks_destroy(clocks);
+		return EXIT_FAILED;
+	}
 	if (!error)
 		error = timeline_events_read(store_path, profile, clocks->map, &timeline->range,
 					     &events);
@@ -185,6 +211,8 @@ static int show(const struct timeline *timeline, const char *store_path,
 		log_error("%s has no timeline: flamegrid run --timeline all keeps one", store_path);
 	else if (error)
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
+	else if (events.nr_launches == 0 && events.nr_work == 0 && say_losses(&events))
+		status = EXIT_LOSS;
 	else if (events.nr_launches == 0 && events.nr_work == 0)
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",

@@ -167,8 +167,8 @@ static void remove_if_claim(const char *path)
 /* Returns whether it is the name under which a rendezvous file is written (rendezvous_create()). */
 static bool is_unpublished(const char *path)
 {
-	const char *process = strrchr(path, '.') + 1;
-	const size_t size = (size_t)(process - 1 - path), suffix = strlen(RENDEZVOUS_SUFFIX);
+	const char *dot = strrchr(path, '.'), *process = dot ? dot + 1 : "";
+	const size_t size = dot ? (size_t)(dot - path) : 0, suffix = strlen(RENDEZVOUS_SUFFIX);
 
 	return *process && process[strspn(process, "0123456789")] == '\0' && size > suffix &&
 	       memcmp(path + size - suffix, RENDEZVOUS_SUFFIX, suffix) == 0;

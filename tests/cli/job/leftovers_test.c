@@ -30,7 +30,7 @@ static int quiet[2]; /* nothing ever comes from quiet[0] */
 static int set_up(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/leftovers_test.XXXXXX");
+	strcpy(folder, "/tmp/leftovers_test_XXXXXX"); /* no dot: paths may have none */
 	assert_non_null(mkdtemp(folder));
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	unsetenv("TMPDIR");
@@ -308,7 +308,7 @@ static void a_rendezvous_that_was_not_published_goes_with_its_writer(void **stat
 static void files_that_only_look_unpublished_stay(void **state)
 {
 	static const char *const names[] = {"a" RENDEZVOUS_SUFFIX ".1", "b" RENDEZVOUS_SUFFIX ".2x",
-					    "c.3", "d" RENDEZVOUS_SUFFIX "."};
+					    "c.3", "d" RENDEZVOUS_SUFFIX ".", "notes"};
 	char output[128], path[256];
 
 	(void)state;

@@ -22,6 +22,24 @@ check "at most 6 bytes an event on the node" [ "$(cat "$scratch"/p/profile.db.ti
 contains "tracks" "$scratch/out" "paths host/rank/GPU/stream host/rank/thread"
 same "its sum is the profile's" "$(word work 4)" "$("$flamegrid" report "$scratch/p" --unit ns -f folded 2>/dev/null | sum_folded)"
 
+# ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
+echo mine >"$scratch/kept"
+mkdir "$scratch/kept.part" "$scratch/dev"
+"$flamegrid" timeline "$scratch/p" -o "$scratch/kept" >/dev/null 2>"$scratch/err"
+same "no room for a part: status" $? 1
+same "no room for a part: the file" "$(cat "$scratch/kept")" mine
+for output in profile.db profile.db.timeline/00000001.events; do
+	"$flamegrid" timeline "$scratch/p" -o "$scratch/p/$output" >/dev/null 2>"$scratch/err"
+	same "$output: status" $? 1
+	contains "$output: said" "$scratch/err" "the profile itself"
+done
+if [ "$(id -u)" = 0 ] && mknod "$scratch/dev/full" c 1 7; then
+	"$flamegrid" timeline "$scratch/p" -o "$scratch/dev/full" 2>"$scratch/err"
+	same "a full device: status" $? 1
+	contains "a full device: said" "$scratch/err" "No space left on device"
+	check "a full device: is still there" [ -c "$scratch/dev/full" ]
+fi
+
 first=$(word launches 4) offset=$(word launches 6) from=$(word quarters 2) to=$(word quarters 3) all=$(word work 2)
 check "a part" timeline "$scratch/p" --from "${from}ns" --to "${to}ns"
 compare "$offset" $((first + from)) $((first + to))
@@ -55,19 +73,6 @@ same "--ranks 3-1: status" $? 2
 FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline 1h -o "$scratch/m" --devices "$list" -- "$fake_launches" --launches 100 >/dev/null 2>&1
 "$flamegrid" run --timeline all -o "$scratch/m" -- true 2>/dev/null
 same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)" "m/profile.db.timeline/00000001.events"
-
-# ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
-echo mine >"$scratch/kept"
-mkdir "$scratch/kept.part" "$scratch/dev"
-"$flamegrid" timeline "$scratch/p" -o "$scratch/kept" >/dev/null 2>"$scratch/err"
-same "no room for a part: status" $? 1
-same "no room for a part: the file" "$(cat "$scratch/kept")" mine
-if [ "$(id -u)" = 0 ] && mknod "$scratch/dev/full" c 1 7; then
-	"$flamegrid" timeline "$scratch/p" -o "$scratch/dev/full" 2>"$scratch/err"
-	same "a full device: status" $? 1
-	contains "a full device: said" "$scratch/err" "No space left on device"
-	check "a full device: is still there" [ -c "$scratch/dev/full" ]
-fi
 
 # ---- the ranks of a step
 export XDG_RUNTIME_DIR=$scratch/runtime
