@@ -13,8 +13,9 @@
 #include "unwind_row.h"
 #include "unwind_rows.h"
 
-#define HDR_ROW_SIZE      8u    /* of .eh_frame_hdr, for each function */
-#define FUNCTION_NS       1500u /* to build its rows, with room: 1,100 were measured */
+#define HDR_ROW_SIZE      8u        /* of .eh_frame_hdr, for each function */
+#define BUSY_NS           50000000u /* where all are to be built: for what others still build */
+#define FUNCTION_NS       1500u     /* to build its rows, with room: 1,100 were measured */
 #define READ_FAILURES_MAX 3u
 
 /* The rows of one segment of one file, for all places where it is loaded. A table does not change once it is published
@@ -329,8 +330,9 @@ static struct slot *next_to_build(struct unwind_tables *tables, bool largest)
 	return found;
 }
 
-/* Takes what another process has built by now. What it still builds is built here, too, if that fits into budget_ns. */
-static uint32_t build_busy(struct unwind_tables *tables, uint64_t begin_ns, uint64_t budget_ns)
+/* Takes what another process has built by now. What it still builds is built here, too, if that fits into until_ns of
+ * the thread's CPU time, because the first launches may come at once. */
+static uint32_t build_busy(struct unwind_tables *tables, uint64_t until_ns)
 {
 	uint32_t nr = 0;
 
@@ -339,10 +341,7 @@ static uint32_t build_busy(struct unwind_tables *tables, uint64_t begin_ns, uint
 		const uint64_t functions = slot->module.eh_frame_hdr_size / HDR_ROW_SIZE;
 
 		if (slot->busy && is_to_be_built(slot))
-			nr += build(tables, slot,
-				    budget_ns != UNWIND_BUILD_ALL &&
-					    cpu_ns() - begin_ns + functions * FUNCTION_NS <
-						    budget_ns);
+			nr += build(tables, slot, cpu_ns() + functions * FUNCTION_NS < until_ns);
 	}
 	return nr;
 }
@@ -362,7 +361,7 @@ uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
 			nr += build_wanted(tables);
 	}
 	if (budget_ns != UNWIND_BUILD_WANTED)
-		nr += build_busy(tables, begin_ns, budget_ns);
+		nr += build_busy(tables, largest ? cpu_ns() + BUSY_NS : begin_ns + budget_ns);
 	tables->build_ns += cpu_ns() - begin_ns;
 	return nr;
 }

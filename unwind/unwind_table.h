@@ -50,8 +50,8 @@ void unwind_tables_retire(struct unwind_tables *tables, uint64_t start);
  * budget_ns of CPU time here: small files first, as many as the budget allows. If all are to be built, the largest go
  * first: a table that a walk wants meanwhile goes before the rest, and waits for one file at most. A file's memory is
  * copied in a way that cannot fault if the file is unloaded. A table that another process is building is left for a
- * later call, unless a walk wants it, or the budget allows to build it here, too. Returns the number of tables that are
- * there now and were not before. */
+ * later call, unless a walk wants it, or it takes little time to build it here, too. Returns the number of tables that
+ * are there now and were not before. */
 uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns);
 
 /* A walk calls `wake` when it is the first since the last build that wants a table. It also does when it meets a file
