@@ -15,7 +15,6 @@
 #define ALIKE_ROWS  4u
 #define ALIKE_LEAST 0.002
 #define ALIKE_PART  0.25
-#define EXACT       1e-9
 
 struct checker {
 	const struct check_question *question;
@@ -357,20 +356,10 @@ static bool is_judged(const struct check_row *row)
 static void judge_row(const struct checker *checker, struct check_row *row,
 		      const struct noise *noise, uint32_t nr_judged)
 {
-	const double limit = log1p(checker->question->max_regress), change = log1p(row->change);
-	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_judged);
-	const double above = noise_width(noise, RUN_CHECK_MISSES);
-	const double either = fmax(above, below);
-
-	row->low = expm1(change - below);
-	row->high = expm1(change + above);
-	row->resolves = expm1(below + above);
-	if (change + either < -EXACT && change - either < EXACT - limit)
-		row->state = CHECK_FASTER;
-	else if (change + above < limit - EXACT)
-		row->state = CHECK_SAME;
-	else
-		row->state = change - below > EXACT ? CHECK_REGRESSED : CHECK_NOISY;
+	row->resolves = expm1(noise_width(noise, RUN_CHECK_ALARMS / nr_judged) +
+			      noise_width(noise, RUN_CHECK_MISSES));
+	row->state = run_verdict_judge(checker->question, noise, row->change, nr_judged, &row->low,
+				       &row->high);
 }
 
 static void judge(struct checker *checker)

@@ -9,11 +9,11 @@
 #include "run_pace.h"
 
 #include "report/model/report_summary.h"
+#include "report/model/report_tree.h"
 #include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
 #define RUNS_MAX    64u
-#define EXACT       1e-9
 #define LINE_PART   0.5 /* of the idle time that is more, so that one function explains it */
 
 /* One run, of one step of one rank. NAN: not known. */
@@ -128,30 +128,13 @@ static bool noise_of_tenths(const struct check_question *question, struct noise 
 	return true;
 }
 
-static void judge(const struct check_question *question, const struct noise *noise,
-		  uint32_t nr_rows, struct check_step *step)
-{
-	const double limit = log1p(question->max_regress), change = log1p(step->change);
-	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_rows);
-	const double above = noise_width(noise, RUN_CHECK_MISSES);
-	const double either = fmax(above, below);
-
-	step->low = expm1(change - below);
-	step->high = expm1(change + above);
-	if (change + either < -EXACT && change - either < EXACT - limit)
-		step->state = CHECK_FASTER;
-	else if (change + above < limit - EXACT)
-		step->state = CHECK_SAME;
-	else
-		step->state = change - below > EXACT ? CHECK_REGRESSED : CHECK_NOISY;
-}
-
 void run_step_compare(const struct check_question *question, enum run_unit unit, bool is_damaged,
 		      uint32_t nr_rows, struct check_step *step)
 {
 	struct noise noise;
 
-	*step = (struct check_step){.gpu = -1, .low = NAN, .high = NAN, .state = CHECK_NOT_JUDGED};
+	*step = (struct check_step){
+		.gpu = REPORT_GPU_NONE, .low = NAN, .high = NAN, .state = CHECK_NOT_JUDGED};
 	if (unit > RUN_STEPS)
 		return;
 	const struct pace before = mean_of(question, unit, false);
@@ -175,7 +158,8 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 		has_noise = noise_of_tenths(question, &noise);
 	}
 	if (has_noise)
-		judge(question, &noise, nr_rows + 1, step);
+		step->state = run_verdict_judge(question, &noise, step->change, nr_rows + 1,
+						&step->low, &step->high);
 	else
 		step->source = CHECK_FROM_NOTHING;
 }

@@ -1,4 +1,4 @@
-/* What a check asks, and what it answers (run_check.h). Plain data. */
+/* What a check asks, and what it answers (run_check.h). */
 #ifndef RUN_VERDICT_H
 #define RUN_VERDICT_H
 
@@ -86,5 +86,12 @@ struct check_result {
 	double alike;
 	enum check_state verdict; /* CHECK_SAME, CHECK_FASTER, CHECK_REGRESSED or CHECK_NOISY */
 };
+
+struct noise;
+
+/* Judges a relative change, one of nr_rows that are judged. *low and *high become its interval. Returns CHECK_SAME,
+ * CHECK_FASTER, CHECK_REGRESSED or CHECK_NOISY. Pure; any thread. */
+enum check_state run_verdict_judge(const struct check_question *question, const struct noise *noise,
+				   double relative, uint32_t nr_rows, double *low, double *high);
 
 #endif
