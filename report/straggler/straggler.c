@@ -86,7 +86,13 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 {
 	const uint64_t used = work->input->fold->used;
 	const uint32_t shift = work->input->fold->shift;
-	const struct straggler_phase_question question = {equal_chance(work, index), work->p_max};
+	/* Of a phase that costs enough, at least one part that is looked at holds a quarter. */
+	const struct straggler_phase_question question = {
+		.equal = equal_chance(work, index),
+		.p_max = work->p_max,
+		.worst = STRAGGLER_PHASE_WORST,
+		.least_ns = STRAGGLER_STALL_MIN / 4 * (double)work->input->span_ns *
+			    (work->lateness.nr_members - 1)};
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);
@@ -139,7 +145,9 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->p_lumps =
 		straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part, work->nr_apart);
 	subject->ground = ground_of(work, index, subject);
-	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
+	/* What looks like a long stall may be late again and again: its causes are in each collective, not in one. */
+	if ((!subject->ground || subject->ground == STRAGGLER_STALL) &&
+	    subject->share > STRAGGLER_SHARE_MIN)
 		find_phase(work, index, subject);
 }
 

@@ -16,7 +16,8 @@
  *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A
  *     lump is a number of stretches in a row for which the same subject kept the others waiting longest.
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the span, and costs STRAGGLER_STALL_TIMES as much a
- *     stretch as the rest of the run. That is a fact about the run, not about the subject: it may happen to any.
+ *     stretch as the rest of the run. That is a fact about the run, not about the subject: it may happen to any. A
+ *     phase that holds there is named instead.
  *   - PHASE: the same as COST holds in a part of the run, and what the others waited for it there is more than
  *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN, and they
  *     waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for all in the

@@ -148,6 +148,18 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 	};
 }
 
+/* Returns whether a phase may lie in a span. */
+static bool is_suspect(const struct straggler_lateness *lateness, uint32_t subject,
+		       struct span span, const struct straggler_phase_question *question,
+		       uint32_t tests)
+{
+	const uint32_t worst = count_worst(lateness, subject, span);
+
+	return tests * binomial_tail(worst, span.count, question->equal) < question->p_max ||
+	       (worst >= question->worst * span.count &&
+		(double)kept_in(lateness, subject, span) >= question->least_ns);
+}
+
 void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 			  const struct straggler_phase_question *question,
 			  struct straggler_phase *phase)
@@ -162,10 +174,8 @@ void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 		for (uint32_t i = 0; i < 2 * part - 1; i++) {
 			const struct span span = {i * nr_stretches / (2 * part),
 						  nr_stretches / part};
-			const uint32_t worst = count_worst(lateness, subject, span);
 
-			if (tests * binomial_tail(worst, span.count, question->equal) <
-			    question->p_max)
+			if (is_suspect(lateness, subject, span, question, tests))
 				judge(lateness, subject, span, question, tests, phase);
 		}
 }

@@ -9,6 +9,9 @@
 struct straggler_phase_question {
 	double equal; /* the chance of one of equal subjects of this size */
 	double p_max; /* below it, chance does not explain a phase */
+	/* A part of the run is judged as well, however likely it is by chance, if the others waited longest for the
+	 * subject in so much of it (worst), and so long (least_ns). */
+	double worst, least_ns;
 };
 
 struct straggler_phase {
@@ -21,10 +24,11 @@ struct straggler_phase {
 };
 
 /* Looks at halves, quarters, eighths and sixteenths of the run, each beginning in the middle of another one, of at
- * least 8 stretches. Of the phases that chance does not explain, and else of all, it finds that in which the others
- * waited longest. p counts all that are looked at as tests. Neighbouring stretches of the others count as fewer where
- * they are alike (straggler_lateness_independent()). There each subject's usual lateness is that of the phase within
- * it, and that of the rest outside: the lateness of one moves the median by which others are measured. */
+ * least 8 stretches. It judges those that chance does not explain, and those that cost much: of few stretches and two
+ * subjects, chance explains any. Of the phases that chance does not explain, and else of all, it finds that in which
+ * the others waited longest. p counts all that are looked at as tests. Neighbouring stretches of the others count as
+ * fewer where they are alike (straggler_lateness_independent()). There each subject's usual lateness is that of the
+ * phase within it, and that of the rest outside: the lateness of one moves the median by which others are measured. */
 void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 			  const struct straggler_phase_question *question,
 			  struct straggler_phase *phase);

@@ -110,16 +110,18 @@ parallel() {
 	done
 }
 
-# watch_check NAME LATE RERUN: LATE alone is named within 10 s of the onset, and let go; the predicted step against RERUN's.
+# watch_check NAME LATE RERUN...: LATE alone is named within 10 s of the onset, and let go; the predicted step against the
+# mean of the RERUNs', which are before and after it, as runs themselves differ by more than the prediction may.
 watch_check() {
-	python3 - "$out/$1.events" "$out/$1.stdout" "$@" "$out/$3.stdout" <<'PY' || failed=1
+	python3 - "$out" "$@" <<'PY' || failed=1
 import datetime, json, re, sys
-events = [json.loads(line) for line in open(sys.argv[1])]
-said, rerun = open(sys.argv[2]).read(), open(sys.argv[6]).read()
-name, late = sys.argv[3], sys.argv[4]
+out, name, late, reruns = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+events = [json.loads(line) for line in open('%s/%s.events' % (out, name))]
+said = open('%s/%s.stdout' % (out, name)).read()
 onset, over = [float(at) for at in re.findall(r'^step \d+ at ([\d.]+)', said, re.M)][:2]
 step = {what: float(ms) for what, ms in re.findall(r'^ms a step, (\w+): ([\d.]+)', said, re.M)}
-without = float(re.search(r'^ms a step, planted: ([\d.]+)', rerun, re.M)[1])
+clean = [float(re.search(r'^ms a step, planted: ([\d.]+)', open('%s/%s.stdout' % (out, rerun)).read(), re.M)[1]) for rerun in reruns]
+without = sum(clean) / len(clean)
 
 def at(event):
     return datetime.datetime.fromisoformat(event['time'].replace('Z', '+00:00')).timestamp()
@@ -135,23 +137,33 @@ for what, held in good:
     print('%s %s: %s' % ('ok     ' if held else 'NOT OK ', name, what))
 if named and named[0]['step_without_ns']:
     predicted = named[0]['step_without_ns'] / 1e6
-    print('        %s: ms a step: late %.3f (seen %.3f), without, predicted %.3f; rerun %.3f (%+.1f %%), this run outside %.3f (%+.1f %%)' % (
-        name, step['planted'], named[0]['step_ns'] / 1e6, predicted, without, 100 * (predicted / without - 1), step['without'],
+    print('        %s: ms a step: late %.3f (seen %.3f), without, predicted %.3f; reruns %s, mean %.3f (%+.1f %%), this run outside %.3f (%+.1f %%)' % (
+        name, step['planted'], named[0]['step_ns'] / 1e6, predicted, ', '.join('%.3f' % ms for ms in clean), without,
+        100 * (predicted / without - 1), step['without'],
         100 * (predicted / step['without'] - 1)))
 sys.exit(not all(held for _, held in good))
 PY
 }
 
+# watch_clean NUMBER: the same without a plant.
+watch_clean() {
+	STEPS=1500 FROM=300 TO=1500 PLANT=none train_ranks "watch_none$1" straggler_train.py --watch "cat >>'$out/watch_none.events'"
+}
+
 # What flamegrid run --watch says of a rank that is late for 1,200 steps.
 watch() {
 	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
-	local plant
+	local plant clean=1
 	: >"$out/watch_none.events"
-	STEPS=1500 FROM=300 TO=1500 PLANT=none train_ranks watch_none straggler_train.py --watch "cat >>'$out/watch_none.events'"
-	for plant in host loader kernels; do
+	watch_clean 1
+	for plant in ${WATCH_PLANTS:-host loader kernels}; do
 		STEPS=3000 FROM=900 TO=2100 PLANT=$plant LATE=1 train_ranks "watch_$plant" straggler_train.py \
 			--watch "cat >>'$out/watch_$plant.events'"
-		watch_check "watch_$plant" 1 watch_none
+		watch_clean $((clean + 1))
+		watch_check "watch_$plant" 1 "watch_none$clean" "watch_none$((clean + 1))"
+		clean=$((clean + 1))
+		# The report on the whole run says the same.
+		straggler_check "watch_$plant" "$plant" 1 "$(straggler_words "$plant")"
 	done
 	same "watch none: events" "$(wc -l <"$out/watch_none.events")" 0
 }
