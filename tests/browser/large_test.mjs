@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import test from "node:test";
 
-import { choose, clickElement, finish, open, sample, settled, shoot, state, sums } from "./page_fixture.mjs";
+import { choose, clickElement, finish, open, press, sample, settled, shoot, state, sums } from "./page_fixture.mjs";
 
 test("100,000 nodes are drawn, searched and split with exact sums", async () => {
 	const page = await open("large"), { expected } = sample("large");
@@ -71,6 +71,30 @@ test("a million frames are drawn, and a split does not stop the page", async () 
 	assert.deepEqual(sums((await state(page)).total), expected.all);
 	console.log(`# ${frames} frames, ${size} bytes: painted after ${paint.toFixed(0)} ms, drawn after ${firstDrawMs.toFixed(0)} ms, whole before ${ready.toFixed(0)} ms, redrawn in ` +
 		`${draws[0].toFixed(1)} to ${draws[15].toFixed(1)} ms, split after ${sketched.toFixed(0)} ms, wholly after ${whole.toFixed(0)} ms, at most ${longest.toFixed(0)} ms at once`);
+	await finish(page);
+});
+
+// The panel does not pass over all leaves: its sums are those of the frames all the same.
+test("the panel's sums of a million frames are exact", async () => {
+	const page = await open("million"), { expected } = sample("million");
+	const seen = [], textOf = (selector) => page.value(`document.querySelector("${selector}").textContent`);
+
+	for (const key of ["Home", "ArrowDown", "ArrowDown", ...new Array(6).fill("ArrowRight"), "ArrowDown"]) {
+		const { focus } = await press(page, key), number = /^([\d,]+) durations/.exec(await textOf("#durations h3"))[1];
+
+		assert.equal(number.replaceAll(",", ""), focus.count, focus.path.join(";"));
+		assert.match(await textOf("#spread p:last-child"), / rank \d: /);
+		seen.push(focus.count);
+	}
+	assert.equal(seen[0], expected.all.count);
+	assert.ok(new Set(seen).size > 4, seen.join());
+	await choose(page, "split", "rank");
+	await page.value("document.getElementById('graph').focus()");
+	for (const key of ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"])
+		await press(page, key);
+	assert.deepEqual(sums((await state(page)).focus), expected.rank3);
+	assert.match(await textOf("#spread"), /^On 1 of 4 ranks/);
+	assert.ok((await textOf("#spread p:last-child")).startsWith(`most rank 3: ${await textOf("#figures dd")} `));
 	await finish(page);
 });
 

@@ -196,6 +196,7 @@ function onKey(event) {
 // A link with the page's state. Without leave to use the clipboard, the link stands where it can be copied by hand.
 async function copyLink() {
 	try {
+		writeState();
 		await navigator.clipboard.writeText(location.href);
 		say("Link copied: it opens the page as it is now.");
 	} catch {

@@ -38,12 +38,10 @@ function addDurations(counts, leaf) {
 function durationsOf(frame) {
 	if (!profile.durations || isPartOfKernel(frame))
 		return null;
-	const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, inside = insideOf(frames, frame);
-	const counts = new Float64Array(BUCKETS);
+	const { sums } = leafSums(frame, "duration"), counts = sums.subarray(0, BUCKETS);
 
-	for (let leaf = 0; leaf < place.length; leaf++)
-		if (place[leaf] >= 0 && inside[place[leaf]] && !addDurations(counts, leaf))
-			return null;
+	if (sums[BUCKETS] > 0)
+		return null;
 	return counts.some((count) => count > 0) ? counts : null;
 }
 
@@ -85,7 +83,7 @@ function durationBars(counts, label) {
 }
 
 function showDurations(frame) {
-	const counts = profile.diff ? null : durationsOf(frame);
+	const counts = profile.diff || tree.isSketch ? null : durationsOf(frame);
 
 	$("durations").hidden = !counts;
 	if (!counts)

@@ -164,7 +164,19 @@ const defaults = () => ({ weight: profile.weight, split: profile.split.join(",")
 	join: profile.nrGpus > 1 && !profile.split.includes("gpu"),
 	plane: profile.shownPlanes.length > 1 ? profile.shownPlanes[0] : "" });
 
+const SAVE_MS = 250; // browsers refuse an address that changes more often
+let savedAt = -SAVE_MS, saveTimer = 0;
+
 function saveState() {
+	if (saveTimer)
+		return;
+	if (performance.now() - savedAt >= SAVE_MS)
+		writeState();
+	else
+		saveTimer = setTimeout(writeState, SAVE_MS);
+}
+
+function writeState() {
 	const state = new URLSearchParams(), split = DIMENSIONS.filter((dimension) => choice.split.has(dimension)).join(",");
 
 	if (choice.weight !== defaults().weight)
@@ -196,6 +208,9 @@ function saveState() {
 		state.set("zoom", zoomPath());
 	if (focus !== zoom)
 		state.set("at", pathText(focus));
+	clearTimeout(saveTimer);
+	saveTimer = 0;
+	savedAt = performance.now();
 	if (location.hash.slice(1) !== String(state))
 		history.replaceState(null, "", String(state) ? `#${state}` : location.pathname + location.search);
 }
@@ -204,6 +219,8 @@ function loadState(done) {
 	const state = new URLSearchParams(location.hash.slice(1));
 	const split = (state.get("split") ?? defaults().split).split(",");
 
+	clearTimeout(saveTimer);
+	saveTimer = 0;
 	choice.weight = WEIGHTS.includes(state.get("weight")) ? state.get("weight") : defaults().weight;
 	choice.split = new Set(DIMENSIONS.filter((dimension) => split.includes(dimension)));
 	choice.only = {};
@@ -252,7 +269,7 @@ const inspection = {
 		isSketch: tree.isSketch, drawMs, firstDrawMs,
 		search: { query: search.query, frames: search.hits, error: search.error, at: search.at,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),
-	settled: () => Boolean(layout) && !drawQueued && !detailsQueued && !zoomStart && !task,
+	settled: () => Boolean(layout) && !drawQueued && !detailsQueued && !saveTimer && !zoomStart && !task,
 	frameAt: (x, y) => describeBox(boxAt(x, y)),
 	find: (...path) => describe(Array.from({ length: frames.nr }, (_, frame) => frame).find((frame) =>
 		nameOf(frame) === path[path.length - 1] && (path.length === 1 ||

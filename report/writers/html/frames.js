@@ -145,7 +145,7 @@ function* mergeFrames(profile, chosen, isSketch = false) {
 			yield;
 	}
 	return { parent: table.parent.subarray(0, table.nr), name: table.name.subarray(0, table.nr), nrGroups, nr: table.nr,
-		leafFrame, isSketch, ranks: new Map(), sums: {}, before: {}, center: 0, firstCaller: table.nr };
+		leafFrame, isSketch, orders: {}, sums: {}, before: {}, center: 0, firstCaller: table.nr };
 }
 
 function joinedName(profile, id) {
@@ -189,39 +189,6 @@ function sumFrames(values, frames) {
 }
 
 const exact = (sums, frame) => BigInt(sums.hi[frame]) * BigInt(PART) + BigInt(sums.lo[frame]);
-
-// For each frame whether it is a frame itself or below it: a parent's number is below its children's.
-function insideOf(frames, frame) {
-	if (frames.inside?.frame === frame)
-		return frames.inside.marks;
-	const marks = new Uint8Array(frames.nr), { parent } = frames;
-
-	marks[frame] = 1;
-	for (let at = frame + 1; at < frames.nr; at++)
-		marks[at] = marks[parent[at]];
-	frames.inside = { frame, marks };
-	return marks;
-}
-
-// The sums of each rank in a frame, made when they are asked for.
-function ranksOf(frames, frame) {
-	const key = `${choice.weight} ${frame}`;
-
-	if (!frames.ranks.has(key)) {
-		const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, inside = insideOf(frames, frame);
-		const { lo, hi } = profile.values[choice.weight], { leafRow } = profile;
-		const sums = new Float64Array(profile.rows.length), has = new Uint8Array(profile.rows.length), ranks = new Map();
-
-		for (let leaf = 0; leaf < place.length; leaf++)
-			if (place[leaf] >= 0 && inside[place[leaf]]) {
-				sums[leafRow[leaf]] += lo[leaf] + hi[leaf] * PART;
-				has[leafRow[leaf]] = 1;
-			}
-		profile.rows.forEach(({ rank }, row) => rank >= 0 && has[row] && ranks.set(rank, (ranks.get(rank) ?? 0) + sums[row]));
-		frames.ranks.set(key, ranks);
-	}
-	return frames.ranks.get(key);
-}
 
 const FULL_CHANGE = 0.25;
 
@@ -285,5 +252,5 @@ function* sandwichFrames(tree, id) {
 			yield;
 	}
 	return { parent: table.parent.subarray(0, table.nr), name: table.name.subarray(0, table.nr), nrGroups: 1, nr: table.nr,
-		leafFrame, callerLeaf, firstCaller, ranks: new Map(), sums: {}, before: {} };
+		leafFrame, callerLeaf, firstCaller, orders: {}, sums: {}, before: {} };
 }

@@ -91,7 +91,10 @@ const medianOf = (numbers) => {
 
 // All ranks of the profile; those without the frame have 0.
 function spreadOf(frame) {
-	const ranks = ranksOf(frames, frame), all = profile.ranks.map((rank) => [rank, ranks.get(rank) ?? 0]);
+	const { sums } = leafSums(frame, "row"), nr = profile.rows.length, ranks = new Map();
+
+	profile.rows.forEach(({ rank }, row) => rank >= 0 && sums[nr + row] > 0 && ranks.set(rank, (ranks.get(rank) ?? 0) + sums[row]));
+	const all = profile.ranks.map((rank) => [rank, ranks.get(rank) ?? 0]);
 	const by = all.slice().sort((a, b) => a[1] - b[1]);
 
 	return { all, has: ranks.size, min: by[0], max: by[by.length - 1], median: medianOf(all.map(([, value]) => value)) };
@@ -129,7 +132,7 @@ function deviationText(value, median) {
 }
 
 function showSpread(frame) {
-	const spread = profile.ranks.length > 1 && !profile.diff ? spreadOf(frame) : null;
+	const spread = profile.ranks.length > 1 && !profile.diff && !tree.isSketch ? spreadOf(frame) : null;
 
 	$("spread").hidden = !spread;
 	if (!spread)
@@ -178,18 +181,15 @@ function frameButton(label, title, share, open) {
 	return button;
 }
 
-// The leaves below a frame that have most of its time, wherever they are.
+// The leaves below a frame that have most of its time, wherever they are. A sketch lacks small ones.
 function showLeaves(frame) {
-	const place = frame >= frames.firstCaller ? frames.callerLeaf : frames.leafFrame, sums = new Map();
-	const { lo, hi } = profile.values[choice.weight], inside = insideOf(frames, frame), ofName = new Float64Array(profile.names.length);
-
-	for (let leaf = 0; leaf < place.length; leaf++)
-		if (place[leaf] > frame && inside[place[leaf]])
-			ofName[frames.name[place[leaf]]] += lo[leaf] + hi[leaf] * PART;
-	ofName.forEach((value, id) => value > 0 && sums.set(id, value));
-	const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
-	$("leaves").hidden = sums.size < 2 || frame >= frames.firstCaller;
-	$("leaves").replaceChildren(element("h3", sums.size > most.length ? `Most time in, of ${grouped(sums.size)}` : "Most time in"),
+	$("leaves").hidden = true;
+	if (tree.isSketch || frame >= frames.firstCaller)
+		return;
+	const { ids, sums } = leafSums(frame, "name", true), all = ids.map((id, i) => [id, sums[i]]).filter(([, value]) => value > 0);
+	const most = all.sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
+	$("leaves").hidden = all.length < 2;
+	$("leaves").replaceChildren(element("h3", all.length > most.length ? `Most time in, of ${grouped(all.length)}` : "Most time in"),
 		...most.map(([id, value]) => frameButton(labelsOfId(profile, id)[0], visibleText(profile.names[id]),
 			percentText(BigInt(Math.round(value)), sumOf(frame)), () => openSandwich(id))));
 }
