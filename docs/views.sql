@@ -59,6 +59,40 @@ SELECT job, host, rank, gpu, context, stream, name AS kernel, sum(count) AS laun
 	sum(ns) * 1.0 / sum(count) AS mean_ns
 FROM work WHERE kind = 'kernel' GROUP BY process, gpu, context, stream, name;
 
+-- A kernel's launches by how long they took, under each stack: from first_ns to last_ns. Add launches up to have the
+-- histogram of anything. first_ns is NULL where durations are not known, or damaged. A profile before version 12 has none.
+CREATE TEMP VIEW kernel_durations AS
+WITH RECURSIVE bins (durations, total, hex, at, byte, bucket, value, scale, rest, count) AS (
+	-- Reads a histogram (store.md) byte by byte. count: of a bucket that was read whole; NULL: its varint goes on.
+	SELECT durations, total, hex, 1,
+		16 * instr('0123456789ABCDEF', substr(hex, 1, 1)) + instr('0123456789ABCDEF', substr(hex, 2, 1)) - 17,
+		NULL, 0, 1, total, 0
+	FROM (SELECT DISTINCT durations, count AS total, hex(durations) AS hex FROM totals WHERE kind = 0 AND length(durations))
+	UNION ALL
+	SELECT durations, total, hex, at + 2,
+		16 * instr('0123456789ABCDEF', substr(hex, at + 2, 1)) + instr('0123456789ABCDEF', substr(hex, at + 3, 1)) - 17,
+		CASE WHEN count IS NULL THEN bucket ELSE byte END,
+		CASE WHEN count IS NULL THEN value + (byte & 127) * scale ELSE 0 END,
+		CASE WHEN count IS NULL THEN scale * 128 ELSE 1 END,
+		CASE WHEN count IS NULL AND byte < 128 THEN rest - value - byte * scale ELSE rest END,
+		CASE WHEN count IS NULL AND byte < 128 THEN value + byte * scale
+			WHEN count IS NOT NULL AND at + 2 > length(hex) THEN rest END
+	FROM bins WHERE at <= length(hex)),
+whole AS (
+	SELECT durations, total, bucket, count, min(count) OVER one AS least, sum(count) OVER one AS sum FROM bins
+	WHERE bucket IS NOT NULL AND count IS NOT NULL WINDOW one AS (PARTITION BY durations, total))
+SELECT r.job, r.host, r.rank, d.device_index AS gpu, t.context_id AS context, t.stream_id AS stream, t.node,
+	CAST(s.data AS TEXT) AS kernel,
+	CASE WHEN b.bucket < 4 THEN b.bucket ELSE (4 + b.bucket % 4) << (b.bucket / 4 - 1) END AS first_ns,
+	CASE WHEN b.bucket < 3 THEN b.bucket ELSE ((4 + (b.bucket + 1) % 4) << ((b.bucket + 1) / 4 - 1)) - 1 END AS last_ns,
+	coalesce(b.count, t.count) AS launches
+FROM totals t JOIN ranks r USING (process)
+LEFT JOIN whole b ON b.durations = t.durations AND b.total = t.count AND b.least > 0 AND b.sum = b.total
+LEFT JOIN process_devices pd ON pd.process = t.process AND pd.device_id = t.device_id
+LEFT JOIN devices d ON d.id = pd.device
+LEFT JOIN strings s ON s.id = t.name
+WHERE t.kind = 0;
+
 -- Frames. A native frame may be of several inlined functions, outermost first, with their source lines.
 CREATE TEMP VIEW frame_names AS
 SELECT f.id AS frame,

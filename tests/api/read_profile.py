@@ -44,6 +44,39 @@ def kernels_are_those_of_the_report():
         assert rows[0]["ns"] == rows[0]["launches"] * rows[0]["mean_ns"]
 
 
+def durations_are_those_of_the_report():
+    for profile in (PYTHON, RANKS):
+        text = subprocess.run([FLAMEGRID, "report", profile, "-f", "json", "--demangle", "none"], check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        want = {(row["name"], first, last): count for row in json.loads(text)["durations"] if row["kind"] == "kernel"
+                for first, last, count in row["buckets"]}
+        with flamegrid.load(profile) as opened:
+            rows, kernels = opened.durations(), opened.kernels()
+        assert want and sums(((row["kernel"], row["first_ns"], row["last_ns"]), row["launches"]) for row in rows) == want
+        assert list(rows[0]) == "job host rank gpu context stream kernel first_ns last_ns launches".split()
+        stream = "host rank gpu context stream kernel".split()
+        assert sums((tuple(map(row.get, stream)), row["launches"]) for row in rows) == sums(
+            (tuple(map(row.get, stream)), row["launches"]) for row in kernels)
+
+
+def durations_that_are_not_known_have_no_bucket():
+    with flamegrid.load(PYTHON) as profile:
+        launches = sum(row["launches"] for row in profile.kernels())
+    for name, statements in (("none.db", ["UPDATE totals SET durations = NULL"]), ("damaged.db", ["UPDATE totals SET durations = x''"]),
+                             ("more.db", ["UPDATE totals SET count = 1, durations = x'280529'"]),
+                             ("end.db", ["UPDATE totals SET durations = x'2885'"]),
+                             ("eleven.db", ["ALTER TABLE totals DROP COLUMN durations", "PRAGMA user_version = 11"])):
+        with flamegrid.load(change(name, statements)) as profile:
+            rows = profile.durations()
+            assert {(row["first_ns"], row["last_ns"]) for row in rows} == {(None, None)}, (name, rows)
+            assert sum(row["launches"] for row in rows) == sum(row["launches"] for row in profile.kernels())
+            assert name == "more.db" or sum(row["launches"] for row in rows) == launches
+    with flamegrid.load(change("bins.db", ["UPDATE totals SET count = 1000, durations = x'00ac02048f05f3'"])) as profile:
+        have = sums(((row["first_ns"], row["last_ns"]), row["launches"]) for row in profile.durations())
+        totals = sum(have.values()) // 1000
+        assert have == {(0, 0): 300 * totals, (4, 4): 655 * totals, (7 << 59, (1 << 62) - 1): 45 * totals}, have
+
+
 def lines_are_where_the_kernels_were_launched():
     script = pathlib.Path(__file__).with_name("api_launches.py")
     text = script.read_text().split("\n")
@@ -92,19 +125,37 @@ def block(rows):
     return data
 
 
+def histograms(rows):
+    """The columns of a block behind those of the sums."""
+    buckets, counts, numbers = [], [], []
+    for row in rows:
+        data, last = list(row["durations"]), len(buckets)
+        while data:
+            buckets.append(data.pop(0))
+            if data:
+                end = next(i for i, byte in enumerate(data) if byte < 128) + 1
+                counts.append(sum((byte & 127) << 7 * i for i, byte in enumerate(data[:end])))
+                del data[:end]
+        numbers.append(len(buckets) - last)
+    return b"".join(block([(number,) for number in column]) or bytes(4) for column in (numbers, buckets, counts))
+
+
 def totals_in_blocks_count():
     with flamegrid.load(PYTHON) as profile:
         rows = profile.query("SELECT * FROM totals")
-        want = profile.kernels(), profile.lines()
+        want, durations = (profile.kernels(), profile.lines()), profile.durations()
     assert {row["process"] for row in rows} == {1}
     data = block([tuple(row.values())[1:14] for row in rows])
     insert = "INSERT INTO total_blocks (process, kind, block, count, data) VALUES (1, 0, 0, %d, ?)"
     moved = change("blocks.db", ["DELETE FROM totals", insert % len(rows)], (data,))
     with flamegrid.load(moved) as profile:
         assert (profile.kernels(), profile.lines()) == want
-    histograms = change("histograms.db", ["DELETE FROM totals", insert % len(rows)], (data + block([(1, 9, 0)]),))
-    with flamegrid.load(histograms) as profile:
-        assert (profile.kernels(), profile.lines()) == want
+        assert {row["first_ns"] for row in profile.durations()} == {None}
+    for name, bins in (("histograms.db", histograms(rows)), ("other.db", block([(1, 9, 0)])), ("fewer.db", histograms(rows[1:]))):
+        with flamegrid.load(change(name, ["DELETE FROM totals", insert % len(rows)], (data + bins,))) as profile:
+            assert (profile.kernels(), profile.lines()) == want
+            has = profile.durations()
+        assert has == durations if name == "histograms.db" else {row["first_ns"] for row in has} == {None}, (name, has)
     for name, wrong, count in (("cut.db", data[:-1], len(rows)), ("count.db", data, len(rows) + 1), ("rest.db", data + b"x", len(rows)),
                                ("long.db", (20).to_bytes(4, "little") + b"\xff" * 20, 1)):
         refused(change(name, [insert % count], (wrong,)), "damaged")
@@ -203,6 +254,8 @@ def the_package_is_of_this_version():
 
 
 kernels_are_those_of_the_report()
+durations_are_those_of_the_report()
+durations_that_are_not_known_have_no_bucket()
 lines_are_where_the_kernels_were_launched()
 ranks_and_gpus_are_named()
 totals_in_blocks_count()

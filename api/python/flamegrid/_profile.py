@@ -7,12 +7,14 @@ import pathlib
 import shlex
 import sqlite3
 import stat
-from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 _APPLICATION_ID = 0x464C4752
 _SCHEMA_OLDEST, _SCHEMA = 8, 12
-# total_blocks.data, kind 0: further rows of totals. The columns of totals after `process`, in order.
-_BLOCK_FIELDS = 13
+_SCHEMA_DURATIONS = 12  # the first with histograms
+_TOTALS = "process device_id context_id stream_id tid node capture_stack name kind copy_kind matched count ns bytes".split()
+# total_blocks.data, kind 0: further rows of totals. Their columns after `process`, in order, and three of histograms.
+_BLOCK_FIELDS = len(_TOTALS) - 1
 _KINDS = 10
 # Files beside a store, as in report/profile/profile_parts.c: these hold more of the profile, but for the ends of others.
 _NODES, _PART = ".nodes", ".part-"
@@ -25,7 +27,8 @@ _REFERENCES = (
     ("processes", "hosts", "host"), ("processes", "strings", "job command"), ("hosts", "strings", "node"),
     ("devices", "hosts", "host"), ("devices", "strings", "name pci"), ("process_devices", "devices", "device"),
     ("collectives", "processes", "process"), ("memory_stacks", "processes", "process"))
-_VIEWS = "profile ranks gpus work kernels frame_names stacks lines collective_calls allocations".split()
+_VIEWS = "profile ranks gpus work kernels kernel_durations frame_names stacks lines collective_calls allocations".split()
+_BUCKETS, _DAMAGED = 252, 253  # of a histogram; in place of the number of its bins
 
 Row = Dict[str, Any]
 
@@ -58,25 +61,58 @@ def _column(data: bytes, end: int) -> Iterator[int]:
         yield last
 
 
-def _block_rows(process: int, count: int, data: bytes) -> Iterator[Tuple[int, ...]]:
+def _varint(number: int) -> bytes:
+    data = bytearray()
+    while number > 127:
+        data.append(number & 127 | 128)
+        number >>= 7
+    return bytes(data + bytes([number]))
+
+
+def _histogram(number: int, buckets: Iterator[int], counts: Iterator[int]) -> bytes:
+    """What totals.durations of a row is, of so many bins."""
+    data = bytearray()
+    for i in range(number):
+        data.append(next(buckets))
+        if i + 1 < number:
+            data += _varint(next(counts))
+    return bytes(data)
+
+
+def _histograms(columns: Sequence[bytes], nr_rows: int) -> List[Optional[bytes]]:
+    """totals.durations of each row. None: not known; no bytes: it is damaged. Damage here costs histograms, and no more."""
+    if not columns:
+        return [None] * nr_rows
+    numbers, buckets, counts = (_column(data, end) for data, end in zip(columns, (_DAMAGED + 1, _BUCKETS, 1 << 63)))
+    try:
+        rows = [None if number == 0 else _histogram(number % _DAMAGED, buckets, counts)
+                for number in itertools.islice(numbers, nr_rows)]
+        if len(rows) == nr_rows and next(numbers, None) is next(buckets, None) is next(counts, None) is None:
+            return rows
+    except (StopIteration, ValueError):
+        pass
+    return [b""] * nr_rows
+
+
+def _block_rows(process: int, count: int, data: bytes) -> Iterator[Tuple[Any, ...]]:
     """Decodes row by row, so that whoever takes them may stop at the first bad one."""
     columns, at = [], 0
-    for end in (1 << 32,) * 7 + (_KINDS, 1 << 8, 2) + (1 << 63,) * 3:
+    while at < len(data):
         size = int.from_bytes(data[at:at + 4], "little")
-        columns.append(_column(data[at + 4:at + 4 + size], end))
+        columns.append(data[at + 4:at + 4 + size])
         at += 4 + size
-        if size < count:
-            raise ValueError("a column is too short")
-    for _ in range(3 if at < len(data) else 0):  # histograms, which no view has
-        at += 4 + int.from_bytes(data[at:at + 4], "little")
-    if at != len(data):
+    if at != len(data) or len(columns) not in (_BLOCK_FIELDS, _BLOCK_FIELDS + 3):
         raise ValueError("its columns do not fit")
+    if any(len(column) < count for column in columns[:_BLOCK_FIELDS]):
+        raise ValueError("a column is too short")
+    ends = (1 << 32,) * 7 + (_KINDS, 1 << 8, 2) + (1 << 63,) * 3
+    histograms = _histograms(columns[_BLOCK_FIELDS:], count)
     nr_rows = 0
-    for row in itertools.zip_longest(*columns):
+    for row in itertools.zip_longest(*map(_column, columns, ends)):
         nr_rows += 1
         if nr_rows > count or None in row:
             break
-        yield (process,) + row
+        yield (process,) + row + (histograms[nr_rows - 1],)
     if nr_rows != count or None in row:
         raise ValueError("its columns do not fit")
 
@@ -159,15 +195,16 @@ class Profile:
 
     def _make_views(self) -> None:
         """The views take the rows of temp.totals, where there are some, before those of the file."""
+        durations = "durations" if self._pragma("user_version") >= _SCHEMA_DURATIONS else "NULL AS durations"
+        columns = f"{', '.join(_TOTALS)}, {durations}"
         self._connection.execute("BEGIN")  # A writer moves rows of blocks to totals in one commit.
         blocks = self._connection.execute("SELECT process, count, data FROM total_blocks WHERE kind = 0").fetchall()
         if blocks:
             # A block has each key once.
             key = ", ".join(f"k{i}" for i in range(_BLOCK_FIELDS - 2))
-            self._connection.execute("CREATE TEMP TABLE totals AS SELECT process, device_id, context_id, stream_id, tid, node, "
-                                     "capture_stack, name, kind, copy_kind, matched, count, ns, bytes FROM main.totals")
-            self._connection.execute(f"CREATE TEMP TABLE block ({key}, count, ns, bytes, PRIMARY KEY ({key})) WITHOUT ROWID")
-            marks = ", ".join("?" * (1 + _BLOCK_FIELDS))
+            self._connection.execute(f"CREATE TEMP TABLE totals AS SELECT {columns} FROM main.totals")
+            self._connection.execute(f"CREATE TEMP TABLE block ({key}, count, ns, bytes, durations, PRIMARY KEY ({key})) WITHOUT ROWID")
+            marks = ", ".join("?" * (2 + _BLOCK_FIELDS))
             for block in blocks:
                 try:
                     self._connection.executemany(f"INSERT INTO temp.block VALUES ({marks})", _block_rows(*block))
@@ -176,6 +213,8 @@ class Profile:
                 self._connection.execute("INSERT INTO temp.totals SELECT * FROM temp.block")
                 self._connection.execute("DELETE FROM temp.block")
             self._connection.execute("DROP TABLE temp.block")
+        elif durations != "durations":
+            self._connection.execute(f"CREATE TEMP VIEW totals AS SELECT {columns} FROM main.totals")
         # executescript() ends the transaction.
         views = pathlib.Path(__file__).with_name("views.sql").read_text(encoding="utf-8")
         self._connection.executescript(views)
@@ -211,6 +250,15 @@ class Profile:
 
         job, host, rank, gpu (index on the host), context, stream (CUDA's number), kernel, launches, ns, mean_ns."""
         return self.query("SELECT * FROM kernels ORDER BY ns DESC, kernel, host, rank, gpu, context, stream")
+
+    def durations(self) -> List[Row]:
+        """How long kernels took: the histogram of each kernel on a rank's stream, the shortest first.
+
+        job, host, rank, gpu, context, stream, kernel, first_ns, last_ns, launches: so many took from first_ns to last_ns,
+        which is at most a quarter longer. first_ns is None for launches whose durations are not known."""
+        key = "job, host, rank, gpu, context, stream, kernel, first_ns, last_ns"
+        return self.query(f"SELECT {key}, sum(launches) AS launches FROM kernel_durations GROUP BY {key} "
+                          "ORDER BY kernel, host, rank, gpu, context, stream, first_ns")
 
     def lines(self) -> List[Row]:
         """GPU time under each line of Python, whatever it called, the longest first. Lines must not be added up.

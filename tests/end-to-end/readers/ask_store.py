@@ -184,6 +184,9 @@ def main():
         assert row == (1, 0)
         assert [tuple(one) for one in ask(profile, "SELECT sum(count), sum(ns) FROM work WHERE plane = 'gpu'")] == \
             [(sum(leaf["count"] for leaf in leaves(profile)), sum(leaf["ns"] for leaf in leaves(profile)))]
+        assert sorted(ask(profile, "SELECT kernel, first_ns, last_ns, sum(launches) FROM kernel_durations GROUP BY 1, 2")) == \
+            sorted((row["name"], *bucket) for row in json.loads(report(profile, "-f", "json"))["durations"]
+                   if row["kind"] == "kernel" for bucket in row["buckets"])
     return 1 if failed else 0
 
 
