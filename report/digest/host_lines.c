@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host_callers.h"
-
 #include "base/text_print.h"
 #include "report/names/cuda_name.h"
 #include "report/names/source_name.h"
@@ -133,17 +131,26 @@ static int name_callers(struct host_lines *lines, const struct report_tree *tree
 	return 0;
 }
 
-int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree, uint32_t plane)
+int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
+			    uint32_t plane)
 {
-	struct host_callers callers;
 	bool *owns = calloc(tree->nr_strings + 1ul, sizeof(*owns));
 
+	*callers = (struct host_callers){0};
 	if (!owns)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < tree->nr_strings; i++)
 		owns[i] = is_own(tree, i);
-	int error = host_callers_init(&callers, tree, plane, owns);
+	int error = host_callers_init(callers, tree, plane, owns);
 	free(owns);
+	return error;
+}
+
+int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree, uint32_t plane)
+{
+	struct host_callers callers;
+	int error = host_lines_callers_init(&callers, tree, plane);
+
 	if (error)
 		return error;
 	error = name_callers(lines, tree, &callers);

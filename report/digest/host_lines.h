@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "host_callers.h"
+
 #include "report/model/report_tree.h"
 
 struct host_line {
@@ -36,6 +38,10 @@ typedef int host_lines_wanted(const void *context, const struct report_leaf *lea
 /* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
 		    host_lines_wanted *wanted, const void *context);
+
+/* Finds the callers of helpers among the program's own lines. 0; -ENOMEM: *callers is empty. */
+int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
+			    uint32_t plane);
 
 /* Names callers in the texts of lines that stand in helpers (host_callers.h). 0; -ENOMEM: some have none. */
 int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree,

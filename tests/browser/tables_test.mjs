@@ -101,14 +101,16 @@ test("lines have what they launched themselves, and what is below them", async (
 	await finish(page);
 });
 
-test("a line that launches nearly everything is divided by its callers, as in the text", async () => {
+test("a line that launches most is divided by its callers, and a helper has its caller, as in the text", async () => {
 	const page = await open("helper", { hash: "#tab=lines" });
 	const own = (await rowsOf(page)).map(([name, share, time]) => [name, share, time]).filter(([, , time]) => time !== "0 ns");
 
 	assert.deepEqual(own, [
-		["train.py:step:88 > ops.py:launch:7", "45.00 %", "45.00 µs"],
-		["train.py:warm_up:40 > ops.py:launch:7", "40.00 %", "40.00 µs"],
-		["model.py:attention:12 > ops.py:launch:7", "15.00 %", "15.00 µs"],
+		["train.py:step:88 > ops.py:launch:7", "36.00 %", "45.00 µs"],
+		["train.py:warm_up:40 > ops.py:launch:7", "32.00 %", "40.00 µs"],
+		["model.py:norm:50 > ops.py:to_float:21", "16.00 %", "20.00 µs"],
+		["model.py:attention:12 > ops.py:launch:7", "12.00 %", "15.00 µs"],
+		["model.py:norm:51", "4.00 %", "5.000 µs"],
 	]);
 	await finish(page);
 });

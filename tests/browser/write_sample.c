@@ -389,22 +389,26 @@ static void fill_steps(struct sample *sample)
 	sample->tree.matched = 4;
 }
 
-/* A line of the program through which nearly all launches go. */
+/* A line of the program through which most launches go, and a helper with one caller. */
 static void fill_helper(struct sample *sample)
 {
-	static const char *const callers[] = {"model.py:attention:12", "model.py:mlp:30",
-					      "model.py:mlp:30"};
-	static const char *const steps[] = {"train.py:step:88", "train.py:step:88",
-					    "train.py:warm_up:40"};
-	static const uint64_t ns[] = {15, 45, 40};
+	static const struct {
+		const char *path[4];
+		uint32_t count, us;
+	} launches[] = {
+		{{"train.py:step:88", "model.py:attention:12", "ops.py:launch:7"}, 1, 15},
+		{{"train.py:step:88", "model.py:mlp:30", "ops.py:launch:7"}, 2, 45},
+		{{"train.py:warm_up:40", "model.py:mlp:30", "ops.py:launch:7"}, 3, 40},
+		{{"train.py:step:88", "model.py:norm:50", "ops.py:to_float:21"}, 4, 20},
+		{{"train.py:step:88", "model.py:norm:51"}, 5, 5},
+	};
 
 	sample->tree.title = "a helper";
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < 5; i++) {
 		uint32_t node = sample_add_node(sample, REPORT_NODE_ROOT, "train.py:main:120");
 
-		node = sample_add_node(sample, node, steps[i]);
-		node = sample_add_node(sample, node, callers[i]);
-		node = sample_add_node(sample, node, "ops.py:launch:7");
+		for (const char *const *name = launches[i].path; *name; name++)
+			node = sample_add_node(sample, node, *name);
 		node = sample_add_node(sample, node, "cudaLaunchKernel");
 		sample_add_leaf(sample,
 				(struct report_leaf){.node = node,
@@ -412,10 +416,10 @@ static void fill_helper(struct sample *sample)
 							     sample, 0, REPORT_KIND_KERNEL, "gemm"),
 						     .host = sample_add_string(sample, "node01"),
 						     .tid = i,
-						     .count = 1 + i,
-						     .ns = 1000 * ns[i]});
+						     .count = launches[i].count,
+						     .ns = 1000ul * launches[i].us});
+		sample->tree.matched += launches[i].count;
 	}
-	sample->tree.matched = 6;
 }
 
 /* Sums that no double holds. */

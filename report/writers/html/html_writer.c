@@ -12,6 +12,7 @@
 
 #include "base/hash_index.h"
 #include "proto/record.h"
+#include "report/digest/host_lines.h"
 #include "report/names/kernel_class.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/deflate_file.h"
@@ -420,6 +421,23 @@ static void write_classes(FILE *out)
 	putc(']', out);
 }
 
+/* Writes the lines of helpers, each with the line that calls it. */
+static void write_callers(FILE *out, const struct host_callers *callers)
+{
+	const char *before = "";
+
+	fputs(",\n\"callers\":[", out);
+	for (uint32_t i = 0; i < callers->nr; i++) {
+		const uint32_t caller = host_callers_of(callers, i);
+
+		if (caller == 0)
+			continue;
+		fprintf(out, "%s[%" PRIu32 ",%" PRIu32 "]", before, i, caller);
+		before = ",";
+	}
+	putc(']', out);
+}
+
 /* Writes what the page's tables show beside the leaves. Numbers above 2^53 are rounded there. */
 static void write_tables(FILE *out, const struct report_tree *tree,
 			 const struct html_options *options)
@@ -439,7 +457,8 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 }
 
 static void write_profile(FILE *out, const struct report_tree *tree,
-			  const struct dimension_table *table, const struct html_options *options)
+			  const struct dimension_table *table, const struct host_callers *callers,
+			  const struct html_options *options)
 {
 	fputs("{\"version\":1,\"title\":", out);
 	html_text_json(out, tree->title);
@@ -464,6 +483,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	}
 	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
 		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
+	write_callers(out, callers);
 	write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
 		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
@@ -519,7 +539,8 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 {
 	static const struct html_options defaults = {.weight = FOLDED_TIME};
 	struct dimension_table table;
-	FILE *base64, *stream;
+	struct host_callers callers;
+	FILE *base64 = NULL, *stream = NULL;
 
 	if (!options)
 		options = &defaults;
@@ -527,12 +548,15 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;
-	/* Neither writes before the profile does. */
-	base64 = base64_file_open(out);
-	stream = base64 ? deflate_file_open(base64, DEFLATE_ZLIB) : NULL;
+	/* Neither file writes before the profile does. */
+	if (host_lines_callers_init(&callers, tree, REPORT_PLANE_GPU) == 0)
+		base64 = base64_file_open(out);
+	if (base64)
+		stream = deflate_file_open(base64, DEFLATE_ZLIB);
 	if (!stream) {
 		if (base64)
 			fclose(base64);
+		host_callers_fini(&callers);
 		dimension_table_fini(&table);
 		return -ENOMEM;
 	}
@@ -540,10 +564,11 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 	write_part(out, &html_page_before_title);
 	html_text_write(out, tree->title);
 	write_part(out, &html_page_before_profile);
-	write_profile(stream, tree, &table, options);
+	write_profile(stream, tree, &table, &callers, options);
 	fclose(stream);
 	fclose(base64);
 	write_part(out, &html_page_end);
+	host_callers_fini(&callers);
 	dimension_table_fini(&table);
 	return text_file_flush(out);
 }

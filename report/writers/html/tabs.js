@@ -154,10 +154,13 @@ function hasAbove(node, id) {
 }
 
 function makeLines() {
-	const { rows, whole } = lineRows();
+	const { rows, whole } = lineRows(), callerOf = new Map(profile.callers);
 
-	for (const row of rows)
-		row.name = visibleText((row.caller >= 0 ? `${profile.names[row.caller]} > ` : "") + profile.names[row.id]);
+	for (const row of rows) {
+		const caller = row.caller >= 0 ? row.caller : callerOf.get(row.id); // what divides a line says more
+
+		row.name = visibleText((caller >= 0 ? `${profile.names[caller]} > ` : "") + profile.names[row.id]);
+	}
 	return [makeTable("GPU work by line of Python. Click a line for its callers and callees.", [
 		{ ...textColumn("Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
 		shareColumn("Share, own", ({ own }) => own, whole),
