@@ -106,6 +106,12 @@ static int take_time(const struct option_target *target, const char *value, char
 			      target->name, value);
 }
 
+/* Returns whether the value of -o FILE is "-": no file, as without the option. */
+static bool is_standard_output(const struct option_row *row, const char *value)
+{
+	return row->letter == 'o' && strcmp(row->argument, "FILE") == 0 && strcmp(value, "-") == 0;
+}
+
 static int set_target(const struct option_row *row, const struct option_target *target,
 		      const char *value, char **error)
 {
@@ -134,7 +140,7 @@ static int set_target(const struct option_row *row, const struct option_target *
 	if (target->text && strlen(value) < target->least)
 		return error_text_set(error, -EINVAL, "--%s: its value is empty", row->name);
 	if (target->text)
-		*target->text = value;
+		*target->text = is_standard_output(row, value) ? NULL : value;
 	if (target->flag)
 		*target->flag = target->choice || word <= 0; /* no word, or "on" */
 	return 0;

@@ -19,7 +19,7 @@ struct option_target {
 	const char *name; /* a row's name; NULL in the last target: all other rows */
 	/* Becomes true, or the argument's value (on|off). Together with choice it says that the option was given. */
 	bool *flag;
-	const char **text;
+	const char **text; /* -o FILE: NULL for "-", standard output */
 	void *choice;     /* an enum: first + the index of the word in the row's argument */
 	uint32_t *number; /* a decimal from least to most; a word counts as it does for choice */
 	uint32_t first, least, most; /* least is 1, too, for a text that must not be empty */

@@ -37,7 +37,7 @@
 #define ROW_WEIGHT {"weight", 'w', "time|count|bytes", 0, \
 	"Choose what folded stacks weigh (default: time)."}
 #define ROW_OUTPUT_FILE {"output", 'o', "FILE", OPTION_DAILY, \
-	"Write to FILE, not to standard output."}
+	"Write to FILE, not to standard output (-)."}
 #define ROW_PID {"pid", 'p', "PID", OPTION_DAILY, "Take this process."}
 #define ROWS_MESSAGES \
 	{"quiet", 'q', NULL, OPTION_DAILY, "Print warnings and errors alone."}, \

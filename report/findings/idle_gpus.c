@@ -108,11 +108,19 @@ static char *reason_text(const struct findings_input *input, const struct idle_g
 
 	if (!reason->line)
 		return top_text(&group->lines, group->idle_ns, reason->is_loading);
-	if (reason->within)
-		return text_print(": %s %s in its loader (%s)", rank, reason->what,
-				  input->hosts->strings[reason->within]);
-	return text_print(": %s %s in %s", rank, reason->what,
-			  line_text(input, reason, &group->lines));
+	const char *line = line_text(input, reason, &group->lines);
+	const char *within = input->hosts->strings[reason->within];
+
+	if (!reason->within)
+		return text_print(": %s %s in %s", rank, reason->what, line);
+	/* The reader changes the line, and knows the loader by its name. */
+	if (reason->within == reason->line)
+		return text_print(": %s %s in its loader (%s)", rank, reason->what, line);
+	if (reason->is_below)
+		return text_print(": %s %s in its loader (%s > %s)", rank, reason->what, line,
+				  within);
+	return text_print(": %s %s in its loader (%s > %s)", rank, reason->what, within,
+			  input->hosts->strings[reason->line]);
 }
 
 /* Returns "72" or "30 to 37". */

@@ -50,22 +50,29 @@ static bool is_loader(const char *name)
 	return false;
 }
 
-/* Returns the innermost loader's frame on the path; 0: there is none. */
-static uint32_t loader_of(const struct report_tree *tree, uint32_t node)
+/* Returns the innermost loader's frame on the path; 0: there is none. *is_below: the line calls it. */
+static uint32_t loader_of(const struct report_tree *tree, uint32_t node, uint32_t line,
+			  bool *is_below)
 {
-	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent)
-		if (is_loader(tree->strings[tree->nodes[node].name]))
-			return tree->nodes[node].name;
+	*is_below = true;
+	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent) {
+		const uint32_t name = tree->nodes[node].name;
+
+		*is_below &= name != line;
+		if (is_loader(tree->strings[name]))
+			return name;
+	}
 	return 0;
 }
 
 static bool has_most_in_loader(const struct of_gpu *of, double idle_ns)
 {
 	uint64_t ns = 0;
+	bool is_below;
 
 	for (uint32_t i = 0; i < of->hosts->nr_leaves; i++)
 		if (is_of_gpu(of, &of->hosts->leaves[i]) &&
-		    loader_of(of->hosts, of->hosts->leaves[i].node))
+		    loader_of(of->hosts, of->hosts->leaves[i].node, 0, &is_below))
 			ns += of->hosts->leaves[i].ns;
 	return ns && (double)ns >= IDLE_CAUSE_SHARE * idle_ns;
 }
@@ -81,8 +88,12 @@ static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 
 		if (!is_of_gpu(of, leaf) || host_lines_of(tree, leaf->node) != reason->line)
 			continue;
-		const uint32_t loader = loader_of(tree, leaf->node);
-		reason->within = loader ? loader : reason->within;
+		bool is_below;
+		const uint32_t loader = loader_of(tree, leaf->node, reason->line, &is_below);
+		if (loader) {
+			reason->within = loader;
+			reason->is_below = is_below;
+		}
 		if (leaf->ns <= most_ns)
 			continue;
 		const char *what = tree->strings[tree->nodes[leaf->node].name];

@@ -14,6 +14,7 @@ struct idle_reason {
 	uint64_t pause_ns; /* the GPU's pauses */
 	uint32_t line;     /* string of the program's line in hosts; 0: none explains enough */
 	uint32_t within;   /* string of a data loader's frame on its path; 0: none */
+	bool is_below;     /* the line calls that frame; else it is that frame, or called by it */
 	double part;       /* of the GPU's idle time */
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
 	bool is_loading;             /* no line explains enough, but the data loader's lines do */

@@ -19,6 +19,7 @@ static const struct option_row rows[] = {
 	{"lines", 0, "on|off", 0, "Shows lines."},
 	{"cache", 0, "DIR|off", 0, "Keeps a cache."},
 	{"name", 0, "TEXT", 0, "Names it."},
+	{"output", 'o', "FILE", 0, "Writes it."},
 	ROWS_MESSAGES,
 	{"never", 'n', NULL, 0, "Is refused."},
 	OPTION_ROW_HELP,
@@ -43,7 +44,7 @@ static struct values {
 	uint32_t top;
 	pid_t pid;
 	uint64_t delay_ns;
-	const char *cache, *name;
+	const char *cache, *name, *output;
 	enum log_level level;
 	char said[512]; /* on both streams */
 } values;
@@ -68,6 +69,7 @@ static int parse_table(const struct option_table *parsed, const char *const *wor
 		{"lines", .flag = &values.lines},
 		{"cache", .text = &values.cache},
 		{"name", .text = &values.name, .least = 1},
+		{"output", .text = &values.output, .least = 1},
 		OPTION_TARGETS_MESSAGES(&values.level),
 		{"never", .take = refuse_all, .context = (void *)(uintptr_t) "not today"},
 	};
@@ -96,6 +98,16 @@ static int parse_table(const struct option_table *parsed, const char *const *wor
 }
 
 #define PARSE(...) parse_table(&table, (const char *const[]){"test", __VA_ARGS__, NULL})
+
+static void a_minus_is_standard_output_and_no_file(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-o", "a", "--name", "-"), OPTION_LINE_GO);
+	assert_string_equal(values.output, "a");
+	assert_string_equal(values.name, "-");
+	assert_int_equal(PARSE("-o", "a", "-o", "-"), OPTION_LINE_GO);
+	assert_null(values.output);
+}
 
 static void values_go_to_their_targets(void **state)
 {
@@ -337,6 +349,7 @@ static void a_word_is_near_another_by_a_third_of_its_letters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_minus_is_standard_output_and_no_file),
 		cmocka_unit_test(values_go_to_their_targets),
 		cmocka_unit_test(a_shortened_name_is_taken_if_it_is_of_one_option),
 		cmocka_unit_test(a_value_that_cannot_be_is_refused_with_those_that_can),

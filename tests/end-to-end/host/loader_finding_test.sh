@@ -15,7 +15,7 @@ FAKE_CUDA_DEVICES=1 "$flamegrid" run -o "$scratch/idle" --devices "$list" --cpu-
 same "status" $? 0
 valid_report "$scratch/idle"
 same "one finding" "$(found idle '[x["kind"] for x in f]')" "['idle_gpus']"
-check "it names the loader" grep -q 'waits in its loader (loader_launches.py:fetch_batch:' <(found idle 'f[0]["text"]')
+check "it names the loader" grep -q 'waits in its loader (loader_launches.py:<module>:[0-9]* > loader_launches.py:fetch_batch:' <(found idle 'f[0]["text"]')
 same "it names the GPU" "$(found idle 'f[0]["gpu"], f[0]["threshold"]')" "0 0.2"
 "$flamegrid" report "$scratch/idle" --format table >"$scratch/table" 2>/dev/null
 contains "the table has it, too" "$scratch/table" "waits in its loader"

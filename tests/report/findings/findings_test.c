@@ -69,13 +69,14 @@ static uint32_t plant_node(struct plant *plant, uint32_t parent, const char *nam
 	return plant->tree.nr_nodes++;
 }
 
-/* Adds a leaf under line;call, or under the line alone (call NULL). */
-static void plant_leaf(struct plant *plant, uint32_t kind, const char *line, const char *call,
-		       const char *name, int32_t gpu, uint64_t count, uint64_t ns)
+/* Adds a leaf under line;call, or under the line alone (call NULL). node: what calls the line. */
+static void plant_below(struct plant *plant, uint32_t node, uint32_t kind, const char *line,
+			const char *call, const char *name, int32_t gpu, uint64_t count,
+			uint64_t ns)
 {
-	uint32_t node = plant_node(plant, REPORT_NODE_ROOT, line);
 	struct report_tree *tree = &plant->tree;
 
+	node = plant_node(plant, node, line);
 	if (call)
 		node = plant_node(plant, node, call);
 	assert_true(tree->nr_leaves < LEAVES_MAX);
@@ -96,6 +97,12 @@ static void plant_leaf(struct plant *plant, uint32_t kind, const char *line, con
 		tree->copies += count;
 		tree->copy_ns += ns;
 	}
+}
+
+static void plant_leaf(struct plant *plant, uint32_t kind, const char *line, const char *call,
+		       const char *name, int32_t gpu, uint64_t count, uint64_t ns)
+{
+	plant_below(plant, REPORT_NODE_ROOT, kind, line, call, name, gpu, count, ns);
 }
 
 static void plant_gpu(uint32_t number, uint64_t busy_ns, uint64_t idle_ns)
@@ -276,6 +283,54 @@ static void an_idle_gpu_is_found_with_its_loader(void **state)
 		       "GPU 1 on node0 is idle 41 %: rank 1 waits in its loader "
 		       "(train.py:fetch_batch:30)",
 		       "410.000 ms idle, 95 % of it there");
+}
+
+static void plant_loader(const char *outer, const char *inner)
+{
+	plant_gpu(1, 590 * MS, 410 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:main:9", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   20 * MS);
+	plant_below(&run.hosts,
+		    plant_node(&run.hosts, plant_node(&run.hosts, REPORT_NODE_ROOT, "train.py:main:12"),
+			       outer),
+		    REPORT_KIND_IDLE, inner, "[Off-CPU]futex", "[GPU1_Idle]", 1, 100, 390 * MS);
+	run.input.hosts = &run.hosts.tree;
+}
+
+static void a_loader_that_is_a_helper_is_told_with_its_caller(void **state)
+{
+	(void)state;
+	plant_loader("train.py:fetch_batch:30", "[native code]");
+	assert_finding("idle_gpus",
+		       "GPU 1 on node0 is idle 41 %: rank 1 waits in its loader "
+		       "(train.py:main:12 > train.py:fetch_batch:30)",
+		       "410.000 ms idle, 95 % of it there");
+}
+
+static void a_loader_is_told_with_the_line_that_waits_in_it(void **state)
+{
+	(void)state;
+	plant_loader("train.py:fetch_batch:30", "io.py:read:3");
+	assert_finding("idle_gpus",
+		       "GPU 1 on node0 is idle 41 %: rank 1 waits in its loader "
+		       "(train.py:fetch_batch:30 > io.py:read:3)",
+		       "410.000 ms idle, 95 % of it there");
+}
+
+static void a_frameworks_loader_is_told_with_the_line_that_calls_it(void **state)
+{
+	uint32_t frameworks[NAMES_MAX] = {0};
+
+	(void)state;
+	plant_loader("dataloader.py:__next__:9", "dataloader.py:_next_data:20");
+	for (uint32_t i = 0; i < run.hosts.tree.nr_strings; i++)
+		frameworks[i] = strncmp(run.hosts.strings[i], "dataloader", 10) == 0;
+	run.hosts.tree.frameworks = frameworks;
+	assert_finding("idle_gpus",
+		       "GPU 1 on node0 is idle 41 %: rank 1 waits in its loader "
+		       "(train.py:main:12 > dataloader.py:_next_data:20)",
+		       "410.000 ms idle, 95 % of it there");
+	run.hosts.tree.frameworks = NULL;
 }
 
 static void an_idle_gpu_that_no_line_explains_is_told_with_several(void **state)
@@ -481,6 +536,9 @@ int main(void)
 		TEST(copies_within_a_device_keep_nobody_waiting),
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
 		TEST(an_idle_gpu_is_found_with_its_loader),
+		TEST(a_loader_that_is_a_helper_is_told_with_its_caller),
+		TEST(a_loader_is_told_with_the_line_that_waits_in_it),
+		TEST(a_frameworks_loader_is_told_with_the_line_that_calls_it),
 		TEST(an_idle_gpu_that_no_line_explains_is_told_with_several),
 		TEST(lines_of_a_loader_are_told_together),
 		TEST(pauses_are_left_out),
