@@ -55,7 +55,7 @@ struct diff {
 	struct pair_tree *pair;
 	struct change_table *table;
 	struct change_report report;
-	char step[REPORT_SUMMARY_SIZE];
+	struct run_work *runs[2]; /* has the names in report.step */
 };
 
 /* ---- options */
@@ -264,26 +264,21 @@ static int find_scale(struct diff *diff)
 /* Tells how long a step takes, of which the changes are only a part. */
 static int compare_steps(struct diff *diff)
 {
-	struct run_work *runs[2] = {0};
-	const struct check_question question = {(const struct run_work *const *)runs, 1, 1, 0, 0};
-	struct check_step step;
+	const struct check_question question = {
+		.runs = (const struct run_work *const *)diff->runs, .nr_before = 1, .nr_after = 1};
 	char *error = NULL;
 	int result = 0;
 
-	if (diff->report.scale.unit > RUN_STEPS || diff->request.format != REPORT_TABLE)
+	if (diff->report.scale.unit > RUN_STEPS || diff->request.format == REPORT_FOLDED)
 		return 0;
 	for (int i = 0; i < 2 && result == 0; i++)
 		result = run_work_create(diff->views[i].profile, diff->views[i].tree,
-					 diff->views[i].store_path, &runs[i], &error);
+					 diff->views[i].store_path, &diff->runs[i], &error);
 	if (error)
 		log_error("%s", error);
 	free(error);
-	if (result == 0) {
-		run_step_compare(&question, diff->report.scale.unit, true, 0, &step);
-		diff->report.step = run_step_text(&step, diff->step, sizeof(diff->step));
-	}
-	run_work_destroy(runs[0]);
-	run_work_destroy(runs[1]);
+	if (result == 0)
+		run_step_compare(&question, diff->report.scale.unit, true, 0, &diff->report.step);
 	return result;
 }
 
@@ -421,6 +416,8 @@ int verb_diff(const char *program, int argc, char **argv)
 	report_view_close(&diff->views[0]);
 	change_table_destroy(diff->table);
 	pair_tree_destroy(diff->pair);
+	run_work_destroy(diff->runs[0]);
+	run_work_destroy(diff->runs[1]);
 	free(diff->labels[0]);
 	free(diff->labels[1]);
 	free(diff);

@@ -132,6 +132,8 @@ static void sum_up(struct builder *builder, enum change_by by)
 			add_line(builder, i, &no_line);
 		} else if (by == CHANGE_BY_KERNEL) {
 			add_string(builder, leaf->name, bare_name(name), i);
+			builder->table->rows[builder->row_of[leaf->name] - 1].is_kernel =
+				leaf->kind == REPORT_KIND_KERNEL;
 		} else if (leaf->kind == REPORT_KIND_KERNEL) {
 			enum kernel_class of = kernel_class_of(bare_name(name));
 
@@ -329,7 +331,7 @@ int change_table_launches(const struct change_table *by_kernel, double *ratio)
 	for (uint32_t i = 0; i < by_kernel->nr_rows; i++) {
 		const struct change_row *row = &by_kernel->rows[i];
 
-		if (row->before.count && row->after.count)
+		if (row->is_kernel && row->before.count && row->after.count)
 			values[count++] = (struct weighted_value){
 				(double)row->after.count / (double)row->before.count,
 				(double)row->before.ns + (double)row->after.ns};

@@ -23,6 +23,7 @@ struct change_row {
 	/* of a frame; the name of its only caller, as the difference has it; NULL: there are several, or none */
 	const char *caller;
 	struct report_diff_amount before, after;
+	bool is_kernel; /* of CHANGE_BY_KERNEL: no copy, memset, or work of another plane */
 };
 
 struct change_table {
@@ -47,8 +48,8 @@ void change_table_destroy(struct change_table *table); /* accepts NULL */
 int change_table_fold(struct change_table *table);
 
 /* Returns how often kernels were launched after, for each time before: the median over the kernels of both sides,
- * weighted by time. A kernel that is launched more often in each step changes it little. 0: no kernel is in both.
- * -ENOMEM: *ratio is 0. by_kernel: a table of CHANGE_BY_KERNEL. */
+ * weighted by time. A kernel that is launched more often in each step changes it little. 0: no kernel is in both, as of
+ * planes without kernels. -ENOMEM: *ratio is 0. by_kernel: a table of CHANGE_BY_KERNEL. */
 int change_table_launches(const struct change_table *by_kernel, double *ratio);
 
 #endif

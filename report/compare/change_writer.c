@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "check_writer.h"
+#include "run_step.h"
+
 #include "report/model/report_summary.h"
 #include "report/writers/json_text.h"
 #include "report/writers/text_file.h"
@@ -171,15 +174,16 @@ int change_writer_table(FILE *out, const struct change_report *report, const str
 			uint32_t top)
 {
 	const struct change_table *table = report->table;
-	const struct change_row whole = {"all", NULL, table->before, table->after};
-	char headings[2][TEXT_SIZE];
+	const struct change_row whole = {
+		.name = "all", .before = table->before, .after = table->after};
+	char headings[2][TEXT_SIZE], step[REPORT_SUMMARY_SIZE];
 	struct text_table rows;
 	uint32_t most = top ? top : TOP_USUAL;
 
 	write_side(out, report, "before", &report->before, report->scale.before);
 	write_side(out, report, "after", &report->after, report->scale.after);
-	if (report->step && *report->step)
-		fprintf(out, "%s\n", report->step);
+	if (report->step.is_known)
+		fprintf(out, "%s\n", run_step_text(&report->step, step, sizeof(step)));
 	write_scale(out, &report->scale);
 	fputc('\n', out);
 	begin_rows(&rows, out, report, form, headings);
@@ -245,20 +249,23 @@ static void write_json_side(FILE *out, const char *name, const struct change_sid
 
 int change_writer_json(FILE *out, const struct change_report *report)
 {
-	const struct change_row whole = {"all", NULL, report->table->before, report->table->after};
+	const struct change_table *table = report->table;
+	const struct change_row whole = {
+		.name = "all", .before = table->before, .after = table->after};
 
 	fputs("{\"schema\":1,", out);
 	json_text_member(out, "by", report->by);
 	json_text_member(out, "unit", run_unit_name(report->scale.unit));
 	write_number(out, "factor", report->scale.factor);
+	check_writer_step(out, &report->step);
 	write_json_side(out, "before", &report->before, report, report->scale.before);
 	write_json_side(out, "after", &report->after, report, report->scale.after);
 	fputs("\"all\":", out);
 	write_object(out, report, &whole);
 	fputs(",\n\"rows\":[", out);
-	for (uint32_t i = 0; i < report->table->nr_rows; i++) {
+	for (uint32_t i = 0; i < table->nr_rows; i++) {
 		fputs(i ? ",\n" : "\n", out);
-		write_object(out, report, &report->table->rows[i]);
+		write_object(out, report, &table->rows[i]);
 	}
 	fputs("]}\n", out);
 	return text_file_flush(out);

@@ -7,6 +7,7 @@
 
 #include "change_table.h"
 #include "run_scale.h"
+#include "run_verdict.h"
 
 #include "report/writers/text_table.h"
 
@@ -21,8 +22,8 @@ struct change_report {
 	const struct change_table *table;
 	struct change_side before, after;
 	struct run_scale scale;
-	const char *step; /* run_step_text(); NULL or "": not known */
-	const char *by;   /* "frame", "kernel", "line", "class" */
+	struct check_step step; /* of profiles; zeroed: not known */
+	const char *by;         /* "frame", "kernel", "line", "class" */
 };
 
 /* top: rows of the table, and of the lists of new and vanished ones; 0: 20. form NULL: lines have no limit. 0; -errno

@@ -134,7 +134,7 @@ static void write_json_row(FILE *out, const struct check_row *row)
 	fprintf(out, "\"verdict\":\"%s\"}", check_state_name(row->state));
 }
 
-static void write_json_step(FILE *out, const struct check_step *step)
+void check_writer_step(FILE *out, const struct check_step *step)
 {
 	if (!step->is_known) {
 		fputs("\"step\":null,", out);
@@ -168,7 +168,7 @@ static void write_json(FILE *out, const struct check_report *report)
 	write_number(out, "max_regress", report->question->max_regress);
 	write_number(out, "min_share", report->question->min_share);
 	write_number(out, "alike", result->alike != 0 ? result->alike : NAN);
-	write_json_step(out, &result->step);
+	check_writer_step(out, &result->step);
 	fputs("\n\"runs\":[", out);
 	for (uint32_t i = 0; i < nr_runs(report); i++) {
 		fputs(i ? ",\n{" : "\n{", out);

@@ -15,4 +15,7 @@ enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_MARKDOWN, CHECK_JUNIT };
 int check_writer_write(FILE *out, const struct check_report *report, enum check_format format,
 		       const struct text_form *form);
 
+/* Writes "step": its object or null, and a comma. */
+void check_writer_step(FILE *out, const struct check_step *step);
+
 #endif

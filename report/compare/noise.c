@@ -20,6 +20,28 @@ struct noise noise_of_values(const double *values, uint32_t n)
 	return (struct noise){sqrt(sum / (n - 1) / n), n - 1, 0};
 }
 
+void noise_side_add(struct noise_side *side, double value)
+{
+	const double distance = value - side->mean;
+
+	side->mean += distance / ++side->nr;
+	side->squares += distance * (value - side->mean);
+}
+
+bool noise_of_sides(const struct noise_side *before, const struct noise_side *after,
+		    struct noise *noise)
+{
+	const uint32_t nr = before->nr + after->nr;
+
+	*noise = (struct noise){0};
+	if (nr < 4)
+		return false;
+	noise->freedom = nr - 2;
+	noise->deviation = sqrt((before->squares + after->squares) / noise->freedom *
+				(1.0 / before->nr + 1.0 / after->nr));
+	return true;
+}
+
 /* Makes means of batches. Returns their number. */
 static uint32_t make_batches(const struct run_window *windows, uint32_t n,
 			     double batches[static NOISE_BATCHES])

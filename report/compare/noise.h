@@ -23,6 +23,19 @@ struct noise {
  * all are equal. */
 struct noise noise_of_values(const double *values, uint32_t n);
 
+/* One side of a comparison: whole runs, which are alike but for the change. Zeroed: there is none. */
+struct noise_side {
+	double mean, squares; /* of the values; of their distances from the mean */
+	uint32_t nr;
+};
+
+void noise_side_add(struct noise_side *side, double value);
+
+/* Of the difference of the means of both sides, which are as noisy as one another. It is 0 only if the values of each
+ * side are equal. false: there are fewer than four values. */
+bool noise_of_sides(const struct noise_side *before, const struct noise_side *after,
+		    struct noise *noise);
+
 /* Of a run's time in n windows, in order (run_item.h). Windows make batches of about equal work. Batches that follow
  * one another may be alike: with first-order correlation r they count as (1 - r) / (1 + r) of their number. false:
  * there are too few windows. */

@@ -175,23 +175,14 @@ static double difference(const struct checker *checker,
 
 /* ---- noise */
 
-/* Of whole runs, which are alike on both sides but for the change. */
 static bool noise_of_runs(const struct checker *checker, struct noise *noise)
 {
 	const struct check_question *question = checker->question;
-	const double nr_before = question->nr_before, nr_after = question->nr_after;
-	double sum = 0;
+	struct noise_side sides[2] = {0};
 
-	*noise = (struct noise){.freedom = nr_before + nr_after - 2};
-	if (noise->freedom < 2)
-		return false;
-	for (uint32_t i = 0; i < nr_runs(question); i++) {
-		double mean = mean_of(checker, i >= question->nr_before, log_time);
-
-		sum += pow(log_time(checker, i) - mean, 2);
-	}
-	noise->deviation = sqrt(sum / noise->freedom * (1 / nr_before + 1 / nr_after));
-	return true;
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		noise_side_add(&sides[i >= question->nr_before], log_time(checker, i));
+	return noise_of_sides(&sides[0], &sides[1], noise);
 }
 
 static bool noise_of_side(const struct checker *checker, bool after,

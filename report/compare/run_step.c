@@ -13,7 +13,6 @@
 #include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
-#define RUNS_MAX    64u
 #define LINE_PART   0.5 /* of the idle time that is more, so that one function explains it */
 
 /* One run, of one step of one rank. NAN: not known. */
@@ -81,33 +80,15 @@ static void find_line(const struct check_question *question, enum run_unit unit,
 	step->gpu = after->pace.gpu;
 }
 
-static double deviation_of(const double *values, uint32_t nr)
-{
-	double mean = 0, sum = 0;
-
-	for (uint32_t i = 0; i < nr; i++)
-		mean += values[i] / nr;
-	for (uint32_t i = 0; i < nr; i++)
-		sum += pow(values[i] - mean, 2);
-	return sum;
-}
-
-/* Of whole runs, as run_check.c has it for kernels. */
 static bool noise_of_runs(const struct check_question *question, enum run_unit unit,
 			  struct noise *noise)
 {
-	const uint32_t nr_before = question->nr_before, nr_after = question->nr_after;
-	double values[RUNS_MAX];
+	struct noise_side sides[2] = {0};
 
-	if (nr_before + nr_after < 4 || nr_before + nr_after > RUNS_MAX)
-		return false;
-	for (uint32_t i = 0; i < nr_before + nr_after; i++)
-		values[i] = log(pace_of(question->runs[i], unit).step_ns);
-	*noise = (struct noise){.freedom = nr_before + nr_after - 2};
-	noise->deviation = sqrt(
-		(deviation_of(values, nr_before) + deviation_of(values + nr_before, nr_after)) /
-		noise->freedom * (1.0 / nr_before + 1.0 / nr_after));
-	return true;
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++)
+		noise_side_add(&sides[i >= question->nr_before],
+			       log(pace_of(question->runs[i], unit).step_ns));
+	return noise_of_sides(&sides[0], &sides[1], noise);
 }
 
 static bool noise_of_tenths(const struct check_question *question, struct noise *noise)
@@ -147,11 +128,11 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 	step->change = after.step_ns / before.step_ns - 1;
 	step->kernels_ns = after.kernels_ns - before.kernels_ns;
 	step->idle_ns = after.idle_ns - before.idle_ns;
-	step->source = CHECK_FROM_RUNS;
 	if (step->idle_ns > 0)
 		find_line(question, unit, step);
 	if (is_damaged)
 		return;
+	step->source = CHECK_FROM_RUNS;
 	bool has_noise = noise_of_runs(question, unit, &noise);
 	if (!has_noise) {
 		step->source = CHECK_FROM_WINDOWS;

@@ -415,7 +415,8 @@ const struct run_item *run_work_find(const struct run_work *work, const struct r
 
 bool run_work_equals(const struct run_work *a, const struct run_work *b)
 {
-	if (a->nr_items != b->nr_items || !run_noise_same_gpus(a, b))
+	if (a->nr_items != b->nr_items || !run_noise_same_gpus(a, b) ||
+	    a->pace.wall_ns != b->pace.wall_ns || a->pace.idle_ns != b->pace.idle_ns)
 		return false;
 	for (uint32_t i = 0; i < a->nr_items; i++) {
 		const struct run_item *x = a->by_name[i], *y = b->by_name[i];

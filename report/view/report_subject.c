@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/error_text.h"
+#include "report/compare/run_step.h"
+#include "report/model/report_summary.h"
 #include "report/profile/profile_collectives.h"
 #include "report/writers/clocks_writer.h"
 #include "report/writers/collectives_writer.h"
@@ -33,6 +35,7 @@ static int write_html(const struct report_view *view, FILE *out,
 		      const struct report_request *request)
 {
 	const struct report_by *by = &request->folded.by;
+	char step[REPORT_SUMMARY_SIZE];
 	struct html_options html = {.weight = request->folded.weight,
 				    .subtitle = request->subtitle,
 				    .user_frames = request->user_frames,
@@ -50,6 +53,8 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.unit = run_unit_name(view->changes->scale.unit);
 		html.units = view->changes->scale.before * view->changes->scale.factor;
 	}
+	if (view->changes && view->changes->step.is_known)
+		html.step = run_step_text(&view->changes->step, step, sizeof(step));
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
 	return html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);

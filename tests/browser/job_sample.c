@@ -500,5 +500,7 @@ void job_sample_diff(struct sample *sample)
 	sample->options = (struct html_options){.diff = &diff,
 						.unit = "step",
 						.units = 3840,
+						.step = "the run takes 52.100 ms a step "
+							"instead of 47.000 ms (+10.85 %)",
 						.subtitle = "prof-1207 against prof-1203"};
 }

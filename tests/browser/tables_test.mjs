@@ -207,6 +207,8 @@ test("a difference lists what changed most, absolute, relative and by step", asy
 	assert.deepEqual(await tabs(page), ["flame", "changes"]);
 	assert.equal(await page.value("document.getElementById('split').hidden"), false);
 	await openTab(page, "changes");
+	assert.equal(await page.value("document.querySelector('#table .lead').textContent"),
+		"The run takes 52.100 ms a step instead of 47.000 ms (+10.85 %).");
 	const rows = await rowsOf(page), row = (name) => rows.find(([label]) => label.includes(name));
 	assert.match(row("flash_fwd").join("|"), /^flash::flash_fwd_kernel<.*\|\+[\d.]+ s\|new\|0 ns\|[\d.]+ s\|0 ns\|[\d.]+ ms\|new$/);
 	assert.match(row("flash_bwd").join("|"), /\|−[\d.]+ s\|gone\|[\d.]+ s\|0 ns\|[\d.]+ ms\|0 ns\|gone$/);

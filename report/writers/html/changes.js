@@ -62,6 +62,7 @@ function makeChanges() {
 	], rows, 1);
 
 	table.classList.add("heat");
-	return [element("p", `${signedText(change(whole), timeText)} (${relativeText(whole.before, whole.after) || "as before"}): ` +
+	const step = profile.step ? [element("p", visibleText(`${profile.step[0].toUpperCase()}${profile.step.slice(1)}.`), "lead")] : [];
+	return [...step, element("p", `${signedText(change(whole), timeText)} (${relativeText(whole.before, whole.after) || "as before"}): ` +
 		`${timeText(whole.after)} in ${visibleText(after)}, ${timeText(whole.before)} in ${visibleText(before)}`, "lead"), table];
 }

@@ -480,6 +480,10 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 		putc(']', out);
 		if (options->unit && options->units > 0)
 			fprintf(out, ",\n\"unit\":[\"%s\",%.17g]", options->unit, options->units);
+		if (options->step) {
+			fputs(",\n\"step\":", out);
+			html_text_json(out, options->step);
+		}
 	}
 	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
 		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");

@@ -33,6 +33,7 @@ struct html_options {
 	const struct report_diff *diff;
 	const char *unit; /* of a difference: "step", for times of one; NULL: not known */
 	double units;     /* of the side after */
+	const char *step; /* of a difference: a sentence on the time of a step; NULL: not known */
 	/* the input of the page's tables of kernels, collectives and devices; borrowed as above; NULL: none */
 	const struct report_statistics *statistics;
 	const struct report_collectives *collectives;

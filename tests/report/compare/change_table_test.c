@@ -82,6 +82,16 @@ static const struct report_tree chain_tree = {
 	.nr_leaves = 2,
 };
 
+/* A job that idled three times as often, and made twice as many copies. */
+static const char *const idle_strings[] = {"", "[GPU0_Idle]", "[GPU0_Memcpy]HtoD"};
+static const struct report_node idle_nodes[] = {{0, 0}};
+static const struct report_leaf idle_leaves[][2] = {
+	{{.name = 1, .rank = -1, .kind = REPORT_KIND_IDLE, .count = 100, .ns = 5000},
+	 {.name = 2, .rank = -1, .kind = REPORT_KIND_MEMCPY, .count = 10, .ns = 10}},
+	{{.name = 1, .rank = -1, .kind = REPORT_KIND_IDLE, .count = 300, .ns = 5000},
+	 {.name = 2, .rank = -1, .kind = REPORT_KIND_MEMCPY, .count = 20, .ns = 20}},
+};
+
 static struct pair_tree *pair;
 static struct report_diff *diff;
 static struct change_table *table;
@@ -131,6 +141,28 @@ static void kernels_match_whatever_the_gpu(void **state)
 	assert_int_equal(table->after.ns, 30100);
 	assert_int_equal(change_table_launches(table, &launches), 0);
 	assert_true(launches == 2);
+	part();
+}
+
+static void only_kernels_tell_how_much_longer_a_run_is(void **state)
+{
+	struct report_tree sides[2];
+	double launches = 1;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		sides[i] = (struct report_tree){.strings = idle_strings,
+						.nr_strings = 3,
+						.nodes = idle_nodes,
+						.nr_nodes = 1,
+						.leaves = idle_leaves[i],
+						.nr_leaves = 2};
+	assert_int_equal(pair_tree_create(&sides[0], &sides[1], 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	list_by(CHANGE_BY_KERNEL, 1);
+	assert_int_equal(table->nr_rows, 2);
+	assert_int_equal(change_table_launches(table, &launches), 0);
+	assert_true(launches == 0);
 	part();
 }
 
@@ -323,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_match_whatever_the_gpu),
+		cmocka_unit_test(only_kernels_tell_how_much_longer_a_run_is),
 		cmocka_unit_test(a_function_without_a_symbol_matches_by_its_file),
 		cmocka_unit_test(frames_with_the_same_work_become_one_row),
 		cmocka_unit_test(a_line_is_the_users_even_below_a_framework),

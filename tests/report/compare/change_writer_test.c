@@ -1,0 +1,81 @@
+#include "report/compare/change_writer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct check_step slower = {
+	.is_known = true,
+	.before_ns = 47e6,
+	.after_ns = 52.1e6,
+	.change = 0.125,
+	.low = NAN,
+	.high = NAN,
+	.kernels_ns = 300e3,
+	.idle_ns = 4.8e6,
+	.line = "train.py:load_batch:14",
+	.state = CHECK_NOT_JUDGED,
+};
+
+static void assert_has(const struct check_step *step, bool as_json, const char *part)
+{
+	struct change_row row = {.name = "gemm", .before = {1, 10, 0}, .after = {1, 12, 0}};
+	struct change_table table = {
+		.rows = &row, .nr_rows = 1, .before = row.before, .after = row.after};
+	const struct change_report report = {.table = &table,
+					     .before = {.label = "old"},
+					     .after = {.label = "new"},
+					     .scale = {RUN_STEPS, 1, 1, 1},
+					     .step = *step,
+					     .by = "kernel"};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(as_json ? change_writer_json(out, &report)
+				 : change_writer_table(out, &report, NULL, 0),
+			 0);
+	fclose(out);
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+	free(text);
+}
+
+static void the_time_of_a_step_is_in_the_table_and_in_json(void **state)
+{
+	(void)state;
+	assert_has(&slower, false,
+		   "the run takes 52.100 ms a step instead of 47.000 ms (+12.50 %): +300.000 us in "
+		   "kernels, +4.800 ms idle on GPU 0, most of it in train.py:load_batch:14\n");
+	assert_has(&slower, true,
+		   "\"step\":{\"before_ns\":47000000,\"after_ns\":52100000,\"change\":0.125,"
+		   "\"low\":null,\"high\":null,\"kernels_ns\":300000,\"idle_ns\":4800000,"
+		   "\"line\":\"train.py:load_batch:14\",\"noise_of\":\"nothing\","
+		   "\"verdict\":\"not judged\"},");
+}
+
+static void a_step_that_is_not_known_is_null(void **state)
+{
+	const struct check_step none = {0};
+
+	(void)state;
+	assert_has(&none, true, "\"factor\":1,\"step\":null,");
+	assert_has(&none, false, "after   new\n\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_time_of_a_step_is_in_the_table_and_in_json),
+		cmocka_unit_test(a_step_that_is_not_known_is_null),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

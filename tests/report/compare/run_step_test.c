@@ -1,0 +1,170 @@
+#include "report/compare/run_step.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run_fixture.h"
+
+static const char *step_text(void)
+{
+	static char text[512];
+
+	return run_step_text(&run_fixture.result->step, text, sizeof(text));
+}
+
+static void a_slower_host_has_regressed_though_kernels_are_the_same(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.steps = 200});
+	run_fixture_play(&(struct run_plan){.steps = 240, .more_host_ns = 5000000});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->nr_regressed, 0);
+	assert_int_equal(run_fixture_row("all kernels")->state, CHECK_SAME);
+	assert_int_equal(run_fixture.result->step.state, CHECK_REGRESSED);
+	assert_int_equal(run_fixture.result->verdict, CHECK_REGRESSED);
+	assert_true(fabs(run_fixture.result->step.before_ns - 50e6) < 0.5e6);
+	assert_true(fabs(run_fixture.result->step.after_ns - 55e6) < 0.5e6);
+	assert_true(isnan(run_fixture.result->step.idle_ns)); /* no samples of the host */
+	assert_non_null(strstr(step_text(), "the run takes 5"));
+	run_fixture_assert_has(CHECK_TEXT, "\nregressed: the time of a step\n");
+	run_fixture_assert_has(CHECK_TEXT, "--cpu-hz 99");
+	run_fixture_assert_has(CHECK_JSON,
+			       "\"idle_ns\":null,\"line\":null,\"noise_of\":\"windows\",");
+	run_fixture_assert_has(CHECK_JUNIT, "name=\"time of a step\"><failure");
+}
+
+/* 100 steps of 47 ms, of which 40 ms are kernels, and 100 of 52.1 ms. */
+static void more_idle_time_is_told_with_its_function(void **state)
+{
+	struct run_item all[2] = {{.ns = 4000000000}, {.ns = 4030000000}};
+	struct run_idle before[] = {{"train.py:load_batch", "train.py:load_batch:12", 500000000, 1},
+				    {"train.py:save", "train.py:save:30", 200000000, 1}};
+	struct run_idle after[] = {{"train.py:load_batch", "train.py:load_batch:14", 970000000, 1},
+				   {"train.py:save", "train.py:save:32", 210000000, 1}};
+	const struct run_work works[2] = {{.items = &all[0],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 4.7e9,
+						    .work_ns = 4e9,
+						    .idle_ns = 700000000,
+						    .idle = before,
+						    .nr_idle = 2}},
+					  {.items = &all[1],
+					   .counts.marks = 100,
+					   .pace = {.wall_ns = 5.21e9,
+						    .work_ns = 4.03e9,
+						    .idle_ns = 1180000000,
+						    .idle = after,
+						    .nr_idle = 2}}};
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	assert_int_equal(step.state, CHECK_NOT_JUDGED); /* no windows tell the noise */
+	assert_string_equal(run_step_text(&step, text, sizeof(text)),
+			    "the run takes 52.100 ms a step instead of 47.000 ms (+10.85 %): "
+			    "+300.000 us in kernels, "
+			    "+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
+	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
+	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
+}
+
+static void pauses_are_no_part_of_a_step(void **state)
+{
+	struct run_window windows[100] = {0};
+	struct run_pace pace = {0};
+
+	(void)state;
+	/* 40 tenths, a pause of 30, 40 tenths, of which one is empty */
+	for (uint32_t i = 0; i < 80; i++)
+		windows[i] = (struct run_window){
+			.number = 1000 + i + (i >= 40 ? 30 : 0) + (i >= 60), .usual_ns = 7};
+	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
+	run_pace_finish(&pace);
+	assert_int_equal(pace.nr_tenths, 76); /* without the parts at both ends and at the pause */
+	assert_true(pace.work_ns == 76 * 7);
+	assert_true(pace.wall_ns == 77e8);
+	run_pace_fini(&pace);
+	windows[79].number = UINT64_MAX;
+	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
+	assert_int_equal(pace.nr_tenths, 0); /* damage */
+}
+
+/* Without marks, the steps are as many as the calls of NCCL say: one each. */
+static void marked_steps_are_the_steps(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.marks = RUN_FIXTURE_STEPS / 2});
+	run_fixture_play(
+		&(struct run_plan){.marks = RUN_FIXTURE_STEPS, .steps = 2 * RUN_FIXTURE_STEPS});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->unit, RUN_MARKS);
+	assert_int_equal(run_fixture.runs[0]->counts.nr_marked,
+			 RUN_FIXTURE_RANKS); /* rank 1 counts as many as rank 0 */
+	assert_int_equal(run_fixture.runs[0]->counts.marks,
+			 RUN_FIXTURE_RANKS * (RUN_FIXTURE_STEPS / 2));
+	assert_true(run_fixture_row("gemm")->change == 0);
+	run_fixture_assert_has(CHECK_TEXT, "as the program marks its steps");
+	run_fixture_assert_has(CHECK_JSON, "\"unit\":\"step\"");
+	const double marked_ns = run_fixture_row("gemm")->before_ns;
+	run_check_destroy(run_fixture.result);
+	run_work_destroy(run_fixture.runs[--run_fixture.nr_runs]);
+	run_fixture_play(&(struct run_plan){.steps = 2 * RUN_FIXTURE_STEPS});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->unit, RUN_STEPS);
+	assert_true(fabs(run_fixture_row("gemm")->before_ns * 2 / marked_ns - 1) < 1e-9);
+}
+
+/* Four runs tell of themselves how much steps vary, and the tenths of a second within them do not count. */
+static void whole_runs_tell_the_noise_of_steps_once_there_are_enough(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.steps = 200});
+	run_fixture_play(&(struct run_plan){.steps = 200, .more_host_ns = 100000});
+	run_fixture_play(&(struct run_plan){.steps = 200, .more_host_ns = 200000});
+	run_fixture_play(&(struct run_plan){.steps = 200, .more_host_ns = 10000000});
+	run_fixture_check(3);
+	assert_int_equal(run_fixture.result->step.source, CHECK_FROM_RUNS);
+	assert_int_equal(run_fixture.result->step.state, CHECK_REGRESSED);
+	assert_true(run_fixture.result->step.low > 0.01);
+	assert_true(run_fixture.result->step.high < 0.40);
+}
+
+static void a_step_that_is_not_judged_has_no_noise(void **state)
+{
+	struct check_step step;
+
+	(void)state;
+	run_fixture_play(&(struct run_plan){.steps = 200});
+	run_fixture_play(&(struct run_plan){.steps = 200, .more_host_ns = 5000000});
+	run_step_compare(run_fixture_question(1), RUN_STEPS, true, 0, &step);
+	assert_true(step.is_known);
+	assert_true(fabs(step.change - 0.1) < 0.01);
+	assert_int_equal(step.state, CHECK_NOT_JUDGED);
+	assert_int_equal(step.source, CHECK_FROM_NOTHING);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, run_fixture_forget)
+	const struct CMUnitTest tests[] = {
+		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
+		TEST(more_idle_time_is_told_with_its_function),
+		TEST(pauses_are_no_part_of_a_step),
+		TEST(marked_steps_are_the_steps),
+		TEST(whole_runs_tell_the_noise_of_steps_once_there_are_enough),
+		TEST(a_step_that_is_not_judged_has_no_noise),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
