@@ -500,7 +500,8 @@ void job_sample_diff(struct sample *sample)
 	sample->options = (struct html_options){.diff = &diff,
 						.unit = "step",
 						.units = 3840,
-						.step = "the run takes 52.100 ms a step "
-							"instead of 47.000 ms (+10.85 %)",
+						.step = "the run takes 221.300 ms a step instead "
+							"of 216.100 ms (+2.41 %): +4.422 ms in "
+							"kernels, +778.000 us idle on GPU 0",
 						.subtitle = "prof-1207 against prof-1203"};
 }

@@ -36,15 +36,16 @@ uint32_t sample_add_node(struct sample *sample, uint32_t parent, const char *tex
 	return sample_append_node(sample, parent, name);
 }
 
-/* Nine tenths of a leaf's durations are in the bucket of their mean, the others three buckets above. */
+/* Nine tenths of a leaf's durations are in the bucket of their mean, and the others in that of a fifth more. */
 static void give_durations(struct report_leaf *leaf)
 {
-	const uint32_t bucket = duration_bucket(leaf->ns / (leaf->count ? leaf->count : 1));
+	const uint64_t mean_ns = leaf->ns / (leaf->count ? leaf->count : 1);
 	const uint64_t rare = leaf->count / 10;
 
 	leaf->has_durations = true;
-	if (duration_bins_add(&leaf->durations, bucket, leaf->count - rare) ||
-	    (rare && duration_bins_add(&leaf->durations, bucket + 3, rare)))
+	if (duration_bins_add(&leaf->durations, duration_bucket(mean_ns), leaf->count - rare) ||
+	    (rare &&
+	     duration_bins_add(&leaf->durations, duration_bucket(mean_ns + mean_ns / 5), rare)))
 		abort();
 }
 

@@ -50,7 +50,8 @@ test("kernels can be sorted, and have all their figures", async () => {
 	const rows = await rowsOf(page);
 	assert.equal(rows.length, 16);
 	assert.deepEqual([rows[0][0], rows[0][1]], ["nvjet_tst_128x256_64x4_2x1_v_bz_coopB_NTT", "GEMM, convolution"]);
-	assert.match(rows[0].slice(2).join(" "), /^\d\d\.\d\d % 2\d\d\.\d s 245,760 1\.\d+ ms 914\.1 µs 1\.049 ms 2\.097 ms 1\.219 ms grid 528 · block 384 19 %$/);
+	assert.match(rows[0].slice(2).join(" "), /^\d\d\.\d\d % 2\d\d\.\d s 245,760 1\.\d+ ms 914\.1 µs 1\.049 ms 1\.219 ms 1\.219 ms grid 528 · block 384 19 %$/);
+	assert.equal(await page.value("document.getElementById('table').scrollWidth <= document.getElementById('table').clientWidth"), true);
 	assert.equal(await page.value("document.querySelector('#table th[aria-sort=descending]').textContent"), "Share");
 	await sortBy(page, "Count");
 	const counts = (await column(page, 4)).map((count) => Number(count.replaceAll(",", "")));
@@ -208,7 +209,7 @@ test("a difference lists what changed most, absolute, relative and by step", asy
 	assert.equal(await page.value("document.getElementById('split').hidden"), false);
 	await openTab(page, "changes");
 	assert.equal(await page.value("document.querySelector('#table .lead').textContent"),
-		"The run takes 52.100 ms a step instead of 47.000 ms (+10.85 %).");
+		"The run takes 221.300 ms a step instead of 216.100 ms (+2.41 %): +4.422 ms in kernels, +778.000 us idle on GPU 0.");
 	const rows = await rowsOf(page), row = (name) => rows.find(([label]) => label.includes(name));
 	assert.match(row("flash_fwd").join("|"), /^flash::flash_fwd_kernel<.*\|\+[\d.]+ s\|new\|0 ns\|[\d.]+ s\|0 ns\|[\d.]+ ms\|new$/);
 	assert.match(row("flash_bwd").join("|"), /\|−[\d.]+ s\|gone\|[\d.]+ s\|0 ns\|[\d.]+ ms\|0 ns\|gone$/);

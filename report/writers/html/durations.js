@@ -55,6 +55,9 @@ function percentileOf(counts, perMille) {
 	return bucket;
 }
 
+// What a part of all durations is not longer than: a bucket's end, or the longest of all if that is less and known.
+const mostWithin = (counts, perMille, extremes) => Math.min(bucketFirst(percentileOf(counts, perMille) + 1), extremes?.max ?? Infinity);
+
 const rangeText = (bucket) => `${timeText(bucketFirst(bucket))} to ${timeText(bucketFirst(bucket + 1))}`;
 
 // A bar for each bucket from the first to the last one that has durations; rare ones stay visible.
@@ -88,9 +91,10 @@ function showDurations(frame) {
 	$("durations").hidden = !counts;
 	if (!counts)
 		return;
+	const extremes = extremesOf(configsOf(nameOf(frame)));
 	const lines = [["half within", 500], ["90 % within", 900], ["99 % within", 990]].map(([words, perMille]) =>
-		`${words} ${timeText(bucketFirst(percentileOf(counts, perMille) + 1))}`);
-	const from = bucketFirst(counts.findIndex((count) => count > 0)), end = bucketFirst(counts.findLastIndex((count) => count > 0) + 1);
+		`${words} ${timeText(mostWithin(counts, perMille, extremes))}`);
+	const from = Math.max(bucketFirst(counts.findIndex((count) => count > 0)), extremes?.min ?? 0), end = mostWithin(counts, 1000, extremes);
 	const range = `${timeText(from)} to ${timeText(end)}`, number = grouped(counts.reduce((sum, count) => sum + count, 0));
 
 	$("durations").replaceChildren(element("h3", `${number} durations, ${range}`),

@@ -43,7 +43,7 @@ function makeKernels() {
 			work: CLASS_LABELS[classOfId(profile, row.id)], extremes: extremesOf(configs), configs });
 	}
 	const config = ({ configs }) => configs.length === 0 ? "" : configText(configs[0]) + (configs.length > 1 ? ` +${configs.length - 1}` : "");
-	return [makeTable("GPU work by kernel, copy and memset. Click a name for its callers.", [
+	const table = makeTable("GPU work by kernel, copy and memset. Click a name for its callers.", [
 		{ ...textColumn("Name", ({ label }) => label), title: ({ name }) => name, fill: linkCell(({ label }) => label, ({ id }) => openSandwich(id)) },
 		{ ...textColumn("Class", ({ work }) => work), fill: ({ id, work }, cell) => {
 			const swatch = element("i", undefined, "swatch");
@@ -54,16 +54,19 @@ function makeKernels() {
 		shareColumn("Share", ({ ns }) => ns, all), timeColumn("Time", ({ ns }) => ns), countColumn("Count", ({ count }) => count),
 		timeColumn("Mean", ({ ns, count }) => count ? ns / count : -1),
 		timeColumn("Min", ({ extremes }) => extremes?.min ?? -1, "of all launches of this kernel"),
-		...(profile.durations ? [["Half within", 500], ["99 % within", 990]].map(([label, perMille]) =>
-			timeColumn(label, ({ durations }) => durations ? bucketFirst(percentileOf(durations, perMille) + 1) : -1,
-				"the end of a bucket that is up to a quarter wide")) : []),
+		...(profile.durations ? [["p50", 500, "half"], ["p99", 990, "99 %"]].map(([label, perMille, part]) =>
+			timeColumn(label, ({ durations, extremes }) => durations ? mostWithin(durations, perMille, extremes) : -1,
+				`${part} of the launches took this at most: the end of a bucket that is up to a quarter wide, or the maximum`)) : []),
 		timeColumn("Max", ({ extremes }) => extremes?.max ?? -1, "of all launches of this kernel"),
 		{ ...textColumn("Configuration", config, "the one with most time, and how many others there are"),
 			title: ({ configs }) => configs.slice(0, 12).map((each) => `${configText(each)} · ${occupancyText(each)} · ${timeText(each.total_ns)}`).join("\n") },
 		{ label: "Occupancy", value: ({ configs }) => configs[0]?.occupancy ? configs[0].occupancy.warps / configs[0].occupancy.warps_max : -1,
 			text: ({ configs }) => configs[0]?.occupancy ? `${(100 * configs[0].occupancy.warps / configs[0].occupancy.warps_max).toFixed(0)} %` : "–",
 			title: ({ configs }) => configs[0] ? occupancyText(configs[0]) : "" },
-	], rows, 2)];
+	], rows, 2);
+
+	table.classList.add("wide");
+	return [table];
 }
 
 // ---- Lines ----
