@@ -90,13 +90,18 @@ function tableRow(columns, row) {
 	return made;
 }
 
+const TAIL = 12; // characters of a name that stay when its cell is too narrow: the end tells kernels apart
+
 // A cell with a button that opens something.
 function linkCell(text, open) {
 	return (row, cell) => {
-		const button = element("button", undefined, "link"), name = element("bdi", text(row));
+		const button = element("button", undefined, "link"), name = text(row), chars = Array.from(name);
+		const cut = chars.length > 2 * TAIL ? chars.length - TAIL : chars.length;
 
 		button.type = "button";
-		button.append(name);
+		button.append(...[chars.slice(0, cut), chars.slice(cut)].filter(({ length }) => length > 0)
+			.map((part) => element("bdi", part.join(""))));
+		button.ariaLabel = name;
 		button.addEventListener("click", () => open(row));
 		cell.append(button);
 	};
