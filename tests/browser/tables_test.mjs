@@ -207,7 +207,9 @@ test("a difference lists what changed most, absolute, relative and by step", asy
 
 	assert.deepEqual(await tabs(page), ["flame", "changes"]);
 	assert.equal(await page.value("document.getElementById('split').hidden"), false);
-	await openTab(page, "changes");
+	assert.match(await text(page, "advice"), /^the run takes 221\.300 ms a step/);
+	await clickElement(page, "#advice button");
+	assert.equal((await state(page)).tab, "changes");
 	assert.equal(await page.value("document.querySelector('#table .lead').textContent"),
 		"The run takes 221.300 ms a step instead of 216.100 ms (+2.41 %): +4.422 ms in kernels, +778.000 us idle on GPU 0.");
 	const rows = await rowsOf(page), row = (name) => rows.find(([label]) => label.includes(name));

@@ -103,6 +103,8 @@ function showWindows() {
 function showAdvice() {
 	const { straggler, findings } = profile, advice = [];
 
+	if (profile.step)
+		advice.push([profile.step, "changes"]);
 	if (straggler && straggler.late.length + straggler.others.length > 0)
 		advice.push([straggler.line, "ranks"]);
 	if (findings?.length > 0)
