@@ -171,12 +171,22 @@ function lastLine(frame) {
 	return null;
 }
 
+const TAIL = 12; // characters
+
+// A name in one or two parts. Where there is no room the first one is cut, because the end tells kernels apart.
+function nameParts(name) {
+	const chars = Array.from(name), cut = chars.length > 2 * TAIL ? chars.length - TAIL : chars.length;
+
+	return [chars.slice(0, cut), chars.slice(cut)].filter(({ length }) => length > 0).map((part) => element("bdi", part.join("")));
+}
+
 function frameButton(label, title, share, open) {
 	const button = element("button");
 
 	button.type = "button";
 	button.title = title;
-	button.append(element("span", share), element("bdi", label));
+	button.append(element("span", share), ...nameParts(label));
+	button.ariaLabel = `${share} ${label}`;
 	button.addEventListener("click", open);
 	return button;
 }

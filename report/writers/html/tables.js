@@ -90,18 +90,14 @@ function tableRow(columns, row) {
 	return made;
 }
 
-const TAIL = 12; // characters of a name that stay when its cell is too narrow: the end tells kernels apart
-
 // A cell with a button that opens something.
 function linkCell(text, open) {
 	return (row, cell) => {
-		const button = element("button", undefined, "link"), name = text(row), chars = Array.from(name);
-		const cut = chars.length > 2 * TAIL ? chars.length - TAIL : chars.length;
+		const button = element("button", undefined, "link");
 
 		button.type = "button";
-		button.append(...[chars.slice(0, cut), chars.slice(cut)].filter(({ length }) => length > 0)
-			.map((part) => element("bdi", part.join(""))));
-		button.ariaLabel = name;
+		button.append(...nameParts(text(row)));
+		button.ariaLabel = text(row);
 		button.addEventListener("click", () => open(row));
 		cell.append(button);
 	};
