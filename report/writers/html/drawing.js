@@ -207,23 +207,24 @@ function endOfRun(depth, at, edge, scale) {
 	}
 }
 
-// Calls visit(at, end, left, right) for each box of a row from left to right, until it returns true. Returns the ends of
-// its runs' owners, for the row that is further from the root; edges: those of the row that is nearer, null: not known.
+// Calls visit(at, end, left, right) for each box of a row from left to right, until it returns true. Returns the edges of
+// this row, for the one that is further from the root: ends of its boxes, or of the owners of its runs. isAll: of all
+// boxes; else only of runs, as the widest frames need not come first. edges: those of the row that is nearer, null: not
+// known. They spare looks at parents, which lie far apart in memory.
 function visitBoxes(depth, { from, span }, visit, edges = null) {
 	const row = layout.rows[depth], left = layout.left[depth], right = layout.right[depth];
-	const scale = canvasSize.width / span, narrow = MIN_FRAME_PX / scale, own = [];
+	const scale = canvasSize.width / span, narrow = MIN_FRAME_PX / scale;
+	const own = { ends: [], isAll: !choice.byName && row[0] >= frames.nrGroups }, nearEnds = edges?.ends;
 	let near = 0;
 
 	// Where the narrow frames of one owner end; -1: their order does not say.
 	const edgeOf = (at) => {
-		let owner = frames.parent[row[at]];
-
-		if (layout.value[owner] < narrow && edges) {
-			while (near < edges.length && edges[near] <= left[at])
+		if (edges && (edges.isAll || layout.value[frames.parent[row[at]]] < narrow)) {
+			while (near < nearEnds.length && nearEnds[near] <= left[at])
 				near++;
-			return edges[near] ?? -1;
+			return nearEnds[near] ?? -1;
 		}
-		owner = ownerOf(row[at], scale);
+		const owner = ownerOf(row[at], scale);
 		return choice.byName || owner < frames.nrGroups ? -1 : layout.x[owner] + layout.value[owner];
 	};
 
@@ -237,7 +238,9 @@ function visitBoxes(depth, { from, span }, visit, edges = null) {
 			const edge = edgeOf(at);
 
 			end = endOfRun(depth, at, edge, scale);
-			own.push(edge < 0 ? right[end - 1] : edge);
+			own.ends.push(edge < 0 ? right[end - 1] : edge);
+		} else if (own.isAll) {
+			own.ends.push(right[at]);
 		}
 		if (visit(at, end, Math.max(0, start), Math.min(canvasSize.width, (right[end - 1] - from) * scale)))
 			break;
@@ -354,15 +357,17 @@ function drawRow(depth, top, near) {
 
 // A run of narrow frames: a lower box with stripes, and their number if there is room.
 function drawRun(nr, left, width, from, to, texts) {
-	const { line } = pixels, paper = pixelOf("paper", 1), stripe = pixelOf("smallLine", 1), text = `+${nr}`;
-	const wide = textWidth(text, width), ratio = canvas.width / canvasSize.width;
+	const { line } = pixels, stripe = pixelOf("smallLine", 1);
 
 	line.fill(pixelOf("small", 1), from, to);
 	for (let x = from + 1; x < to - 1; x += 3)
 		line[x] = stripe;
+	if (width < MIN_TEXT_PX)
+		return;
+	const text = `+${nr}`, wide = textWidth(text, width), ratio = canvas.width / canvasSize.width;
 	if (width < wide + 2 * TEXT_PAD_PX)
 		return;
-	line.fill(paper, from + Math.round(3 * ratio), from + Math.round((wide + 7) * ratio));
+	line.fill(pixelOf("paper", 1), from + Math.round(3 * ratio), from + Math.round((wide + 7) * ratio));
 	texts.push({ left: left + TEXT_PAD_PX, alpha: 1, color: theme.text, text });
 }
 
