@@ -284,6 +284,19 @@ const inspection = {
 		});
 		return found;
 	},
+	// Where the boxes of all rows end, as drawing finds them, or each row by itself.
+	ends: (drawn) => {
+		let edges = null;
+
+		return layout.rows.map((row, depth) => {
+			const found = [];
+
+			edges = visitBoxes(depth, target(), (at, end) => {
+				found.push(end);
+			}, drawn && depth > layout.center ? edges : null);
+			return found;
+		});
+	},
 	measure: () => {
 		draw();
 		return drawMs;
