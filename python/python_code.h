@@ -89,18 +89,27 @@ static inline uint64_t python_code_sample_string(const struct python_layout *lay
 
 /* Tells a code from another that lay at the same address before. Uses the interpreter's own number of it. Without
  * one it uses samples of the objects that the code points to, since they may be at old addresses, too. */
-static inline uint64_t python_code_extra(const struct python_layout *layout, uint64_t code,
-					 uint64_t name, uint64_t file, uint64_t lines)
+static inline uint64_t python_code_extra(const struct python_layout *layout, bool numbered,
+					 uint64_t code, uint64_t name, uint64_t file,
+					 uint64_t lines)
 {
-	if (layout->code_version != PYTHON_LAYOUT_NONE)
+	if (numbered)
 		return python_load(code + layout->code_version) << 32;
 	return python_mix(python_code_sample_string(layout, name) ^ PYTHON_MIX_C,
 			  python_code_sample_string(layout, file) ^ PYTHON_MIX_D) ^
 	       python_code_sample(lines, PYTHON_BYTES_DATA) << 1;
 }
 
-/* The result is equal for equal code: by its contents, too, and not by its address alone. */
-static inline uint64_t python_code_identity(const struct python_layout *layout, uint64_t code)
+/* Returns whether the interpreter numbers its codes. */
+static inline bool python_code_is_numbered(const struct python_layout *layout)
+{
+	return layout->code_version != PYTHON_LAYOUT_NONE;
+}
+
+/* The result is equal for equal code: by its contents, too, and not by its address alone. numbered:
+ * python_code_is_numbered(). */
+static inline uint64_t python_code_identity_by(const struct python_layout *layout, bool numbered,
+					       uint64_t code)
 {
 	uint64_t name = python_load(code + layout->code_qualified_name);
 	uint64_t file = python_load(code + layout->code_file);
@@ -109,7 +118,12 @@ static inline uint64_t python_code_identity(const struct python_layout *layout, 
 
 	return python_mix(python_mix(code ^ PYTHON_MIX_A, name ^ PYTHON_MIX_B) ^ lines,
 			  python_mix(file ^ PYTHON_MIX_C, first_line ^ PYTHON_MIX_D) ^
-				  python_code_extra(layout, code, name, file, lines));
+				  python_code_extra(layout, numbered, code, name, file, lines));
+}
+
+static inline uint64_t python_code_identity(const struct python_layout *layout, uint64_t code)
+{
+	return python_code_identity_by(layout, python_code_is_numbered(layout), code);
 }
 
 #endif

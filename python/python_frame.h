@@ -60,4 +60,27 @@ static inline bool python_frame_is_incomplete(const struct python_layout *layout
 	       instruction < 2 * python_load_int(code + layout->code_first_traceable);
 }
 
+/* Returns the bytes of a frame that say what it is: who owns it, and whether it ends a segment. */
+static inline uint16_t python_frame_kind(const struct python_layout *layout, uint64_t frame)
+{
+	switch ((enum python_segment)layout->segment) {
+	case PYTHON_SEGMENT_SHIM:
+		return python_load_byte(frame + layout->segment_mark);
+	case PYTHON_SEGMENT_ENTRY:
+		return (uint16_t)(python_load_byte(frame + layout->segment_mark) |
+				  python_load_byte(frame + layout->frame_owner) << 8);
+	case PYTHON_SEGMENT_EVERY:
+	default:
+		return 0;
+	}
+}
+
+/* Returns a word that is equal for equal code and instruction. code is read. numbered: python_code_is_numbered() */
+static inline uint64_t python_frame_key(const struct python_layout *layout, bool numbered,
+					uint64_t code, int32_t instruction)
+{
+	return python_mix(python_code_identity_by(layout, numbered, code) ^ PYTHON_MIX_B,
+			  (uint32_t)instruction ^ PYTHON_MIX_C);
+}
+
 #endif

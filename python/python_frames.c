@@ -99,6 +99,11 @@ enum python_state python_frames_find(struct python_frames *python)
 	return python_frames_state(python);
 }
 
+const struct python_layout *python_frames_layout(const struct python_frames *python)
+{
+	return &python->library.layout;
+}
+
 const struct unwind_stops *python_frames_stops(const struct python_frames *python)
 {
 	return &python->stops;
@@ -140,8 +145,8 @@ static inline void store_frame(struct walk *walk, uint64_t code, int32_t instruc
 			       bool segment_end)
 {
 	walk->frames[walk->nr++] = (struct python_frame){
-		.key = python_mix(python_code_identity(walk->layout, code) ^ PYTHON_MIX_B,
-				  (uint32_t)instruction ^ PYTHON_MIX_C),
+		.key = python_frame_key(walk->layout, python_code_is_numbered(walk->layout), code,
+					instruction),
 		.code = code,
 		.instruction = (uint32_t)instruction,
 		.segment_end = segment_end,
@@ -214,13 +219,10 @@ static uint64_t own_thread_state(struct python_frames *python)
 	return thread_state;
 }
 
-uint32_t python_frames_walk(struct python_frames *python, struct python_frame *frames, uint32_t max,
-			    bool *cut)
+uint64_t python_frames_first(struct python_frames *python)
 {
 	const struct python_layout *layout = &python->library.layout;
-	struct walk walk = {.layout = layout, .frames = frames, .max = max};
 
-	*cut = false;
 	if (python_frames_state(python) != PYTHON_READY)
 		return 0;
 	uint64_t thread_state = own_thread_state(python);
@@ -230,7 +232,17 @@ uint32_t python_frames_walk(struct python_frames *python, struct python_frame *f
 	uint64_t frame = python_load(thread_state + layout->thread_frame);
 	if (frame && layout->c_frame_frame != PYTHON_LAYOUT_NONE)
 		frame = python_load(frame + layout->c_frame_frame);
-	for (; frame; frame = python_load(frame + layout->frame_back)) {
+	return frame;
+}
+
+uint32_t python_frames_walk(const struct python_frames *python, uint64_t first,
+			    struct python_frame *frames, uint32_t max, bool *cut)
+{
+	const struct python_layout *layout = &python->library.layout;
+	struct walk walk = {.layout = layout, .frames = frames, .max = max};
+
+	*cut = false;
+	for (uint64_t frame = first; frame; frame = python_load(frame + layout->frame_back)) {
 		if (!walk_frame(&walk, frame)) {
 			*cut = true;
 			break;

@@ -37,6 +37,9 @@ enum python_state python_frames_state(const struct python_frames *python);
  * python_frames_destroy(). */
 const char *python_frames_text(const struct python_frames *python);
 
+/* Where the interpreter keeps its fields. Only in the state PYTHON_READY. Borrowed until python_frames_destroy(). */
+const struct python_layout *python_frames_layout(const struct python_frames *python);
+
 /* Where the evaluation loop's code lies; nr is 0 if it was not found. Only in the state PYTHON_READY. Borrowed until
  * python_frames_destroy(). */
 const struct unwind_stops *python_frames_stops(const struct python_frames *python);
@@ -49,11 +52,15 @@ struct python_frame {
 	bool incomplete; /* it has not begun, so the interpreter hides it; its loop has no other frame */
 };
 
-/* Stores the thread's frames, leaf first. *cut: there are more than max. Leaves out frames of the interpreter itself.
- * Leaves out frames that have not begun, unless their loop has no other. Returns the number of frames; 0 for a thread
- * without Python, and in a state other than PYTHON_READY. */
-uint32_t python_frames_walk(struct python_frames *python, struct python_frame *frames, uint32_t max,
-			    bool *cut);
+/* Returns the address of the calling thread's innermost frame. 0: the thread has no Python, or the state is another one
+ * than PYTHON_READY. */
+uint64_t python_frames_first(struct python_frames *python);
+
+/* Stores the frames from the thread's first one outwards. *cut: there are more than max. Leaves out frames of the
+ * interpreter itself. Leaves out frames that have not begun, unless their loop has no other. Returns the number of
+ * frames; 0 if first is 0. */
+uint32_t python_frames_walk(const struct python_frames *python, uint64_t first,
+			    struct python_frame *frames, uint32_t max, bool *cut);
 
 /* Writes the stack words of the one other thread that stands in a call of such a function (python_standing.h), leaf
  * first. remembered: of the calling thread. Returns their number; 0 also in a state other than PYTHON_READY, and for an

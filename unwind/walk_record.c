@@ -174,9 +174,11 @@ static bool add_steps(struct walk_reads *reads, const struct unwind_start *start
 	return true;
 }
 
-bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache,
-			const struct unwind_start *start, uint64_t high, enum unwind_end end,
-			const uint64_t *frames, uint32_t nr, struct walk_reads *reads)
+__attribute__((cold)) bool walk_reads_collect(struct unwind_tables *tables,
+					      struct unwind_cache *cache,
+					      const struct unwind_start *start, uint64_t high,
+					      enum unwind_end end, const uint64_t *frames,
+					      uint32_t nr, struct walk_reads *reads)
 {
 	struct rewalk walk;
 
@@ -211,7 +213,8 @@ bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache
 
 /* ---- the record */
 
-void walk_record_head(struct walk_record *record, const struct walk_reads *reads)
+__attribute__((cold)) void walk_record_head(struct walk_record *record,
+					    const struct walk_reads *reads)
 {
 	uint32_t nr_places = 0;
 
@@ -227,7 +230,8 @@ void walk_record_head(struct walk_record *record, const struct walk_reads *reads
 	};
 }
 
-void walk_record_write(struct walk_record *record, const struct walk_reads *reads)
+__attribute__((cold)) void walk_record_write(struct walk_record *record,
+					     const struct walk_reads *reads)
 {
 	uint32_t word = 0, place = 0;
 

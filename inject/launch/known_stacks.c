@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "proto/record.h"
+#include "python/python_record.h"
 
 #define UNIT    64u
 #define BUCKETS 1024u
@@ -33,8 +34,8 @@ struct bucket {
 	struct place places[WAYS]; /* filled in turn; record 0: free */
 };
 
-/* Starts on a cache line. Behind the walk's record stand uint64_t keys[nr_python], uint64_t outer[nr_outer] and uint8_t
- * ends[nr_python]. It does not change once it is written. */
+/* Starts on a cache line. Behind the walk's record stand struct python_read python[nr_python] and uint64_t
+ * outer[nr_outer]. It does not change once it is written. */
 struct known_record {
 	uint32_t stack_id, stack_epoch;
 	uint32_t options;
@@ -82,7 +83,7 @@ static bool map(struct known_stacks *known)
 	return known->memory != NULL;
 }
 
-void known_stacks_clear(struct known_stacks *known)
+__attribute__((cold)) void known_stacks_clear(struct known_stacks *known)
 {
 	if (known->memory)
 		memset(known->memory, 0, offsetof(struct known_memory, reads));
@@ -156,39 +157,38 @@ void known_stacks_prefetch(const struct known_stacks *known)
 /* The layout of the stack is mostly that of its distance from the page's start, on a fiber's stack, too. */
 static inline uint64_t hash_of(const struct known_query *query)
 {
-	uint64_t words = query->nr_python;
+	uint64_t words = python_record_hash(query->layout, query->python);
 
-	for (uint32_t i = 0; i < query->nr_python; i++)
-		words = (words << 5 | words >> 59) ^ query->python[i].key;
 	for (uint32_t i = 0; i < query->nr_outer; i++)
 		words = (words << 5 | words >> 59) ^ query->outer[i];
 	return mix(query->start->pc ^ (query->start->sp & 0xfff8) << 48, words ^ query->options);
 }
 
-static inline const uint64_t *keys_of(const struct known_record *record)
+static inline const struct python_read *python_of(const struct known_record *record)
 {
-	return (const uint64_t *)((const char *)&record->walk + walk_record_bytes(&record->walk));
+	return (const struct python_read *)((const char *)&record->walk +
+					    walk_record_bytes(&record->walk));
 }
 
 /* Proves that the stack is the record's. */
 static inline bool holds(const struct known_record *record, const struct known_query *query)
 {
-	uint64_t differs =
-		(record->stack_epoch ^ query->stack_epoch) | (record->options ^ query->options) |
-		(record->nr_python ^ query->nr_python) | (record->nr_outer ^ query->nr_outer);
+	const struct python_read *python = python_of(record);
+	const uint64_t *outer = (const uint64_t *)(python + record->nr_python);
+	uint64_t differs = (record->stack_epoch ^ query->stack_epoch) |
+			   (record->options ^ query->options) |
+			   (record->nr_outer ^ query->nr_outer);
 
-	if (differs)
+	if (differs || record->walk.pc != query->start->pc)
 		return false;
-	const uint64_t *keys = keys_of(record);
-	const uint64_t *outer = keys + record->nr_python;
-	const uint8_t *ends = (const uint8_t *)(outer + record->nr_outer);
-	for (uint32_t i = 0; i < record->nr_python; i++)
-		differs |= (keys[i] ^ query->python[i].key) |
-			   (ends[i] ^ (uint64_t)query->python[i].segment_end);
 	for (uint32_t i = 0; i < record->nr_outer; i++)
 		differs |= outer[i] ^ query->outer[i];
-	return differs == 0 &&
-	       walk_record_holds(&record->walk, query->start, query->high, query->table_epoch);
+	launch_meter_enter_part(query->meter, LAUNCH_METER_PYTHON);
+	if (differs ||
+	    !python_record_holds(query->layout, query->python, python, record->nr_python))
+		return false;
+	launch_meter_enter_part(query->meter, LAUNCH_METER_NATIVE);
+	return walk_record_holds(&record->walk, query->start, query->high, query->table_epoch);
 }
 
 static inline struct bucket *bucket_of(struct known_memory *memory, uint64_t hash, uint32_t probe)
@@ -264,7 +264,7 @@ static bool make_room(struct known_stacks *known)
 	return true;
 }
 
-bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id)
+__attribute__((cold)) bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id)
 {
 	uint8_t *tries;
 
@@ -284,9 +284,9 @@ bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id)
 
 /* Tells the place of a new record from that of an older one with the same tag: by the first return address in which
  * they differ, at the same place of the stack. *chosen: words of the new record that were passed. */
-static void tell_apart(const struct known_record *record, struct place *place,
-		       const struct known_record *older, struct place *older_place,
-		       uint32_t *chosen)
+static __attribute__((cold)) void tell_apart(const struct known_record *record, struct place *place,
+					     const struct known_record *older,
+					     struct place *older_place, uint32_t *chosen)
 {
 	const struct walk_record *a = &record->walk, *b = &older->walk;
 
@@ -313,8 +313,9 @@ static void tell_apart(const struct known_record *record, struct place *place,
 }
 
 /* Enters the record in the first free place, or in place of another one if all are taken. */
-static void enter(struct known_memory *memory, const struct known_record *record, uint32_t number,
-		  uint64_t hash)
+static __attribute__((cold)) void enter(struct known_memory *memory,
+					const struct known_record *record, uint32_t number,
+					uint64_t hash)
 {
 	struct place place = {.tag = (uint32_t)hash, .record = number};
 	struct place *free_place = NULL;
@@ -344,24 +345,25 @@ struct walk_reads *known_stacks_reads(struct known_stacks *known)
 	return &known->memory->reads;
 }
 
-void known_stacks_add(struct known_stacks *known, const struct known_query *query,
-		      uint32_t stack_id)
+__attribute__((cold)) void known_stacks_add(struct known_stacks *known,
+					    const struct known_query *query, uint32_t stack_id)
 {
+	uint32_t nr_python = python_record_count(query->layout, query->python);
 	struct known_record head = {
 		.stack_id = stack_id,
 		.stack_epoch = query->stack_epoch,
 		.options = query->options,
-		.nr_python = (uint16_t)query->nr_python,
+		.nr_python = (uint16_t)nr_python,
 		.nr_outer = (uint16_t)query->nr_outer,
 	};
 	const struct walk_reads *reads = known_stacks_reads(known);
 
-	if (known->disturbed)
+	if (known->disturbed || nr_python > PYTHON_RECORD_MAX)
 		return;
 	walk_record_head(&head.walk, reads);
-	uint64_t keys_at = offsetof(struct known_record, walk) + walk_record_bytes(&head.walk);
-	uint64_t bytes = keys_at + (query->nr_python + query->nr_outer) * sizeof(uint64_t) +
-			 query->nr_python * sizeof(uint8_t);
+	uint64_t python_at = offsetof(struct known_record, walk) + walk_record_bytes(&head.walk);
+	uint64_t outer_at = python_at + nr_python * sizeof(struct python_read);
+	uint64_t bytes = outer_at + query->nr_outer * sizeof(uint64_t);
 	uint32_t units = (uint32_t)((bytes + UNIT - 1) / UNIT);
 	if (units > UNITS - known->used && !make_room(known))
 		return;
@@ -371,15 +373,10 @@ void known_stacks_add(struct known_stacks *known, const struct known_query *quer
 	struct known_record *record = (struct known_record *)memory;
 	*record = head;
 	walk_record_write(&record->walk, reads);
-	uint64_t *keys = (uint64_t *)(memory + keys_at);
-	uint64_t *outer = keys + query->nr_python;
-	uint8_t *ends = (uint8_t *)(outer + query->nr_outer);
-	for (uint32_t i = 0; i < query->nr_python; i++) {
-		keys[i] = query->python[i].key;
-		ends[i] = query->python[i].segment_end;
-	}
-	for (uint32_t i = 0; i < query->nr_outer; i++)
-		outer[i] = query->outer[i];
+	python_record_write(query->layout, query->python,
+			    (struct python_read *)(memory + python_at), nr_python);
+	if (query->nr_outer)
+		memcpy(memory + outer_at, query->outer, query->nr_outer * sizeof(uint64_t));
 	known->used += units;
 	known->nr_records++;
 	enter(known->memory, record, number, hash_of(query));

@@ -1,5 +1,5 @@
 /* Recognises stacks that a thread has captured before. A known stack is one contiguous record: all that its walk read
- * (unwind/walk_record.h), the keys of its Python frames, and its id. A few words of a stack choose a record, and all
+ * (unwind/walk_record.h, python/python_record.h), and its id. A few words of a stack choose a record, and all
  * words of the record prove it. Each thread has its own; it takes no lock. Memory is mapped once, when a stack
  * of the thread was not found. */
 #ifndef KNOWN_STACKS_H
@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "python/python_frames.h"
+#include "launch_meter.h"
+
+#include "python/python_layout.h"
 #include "unwind/unwind.h"
 #include "unwind/walk_record.h"
 
@@ -28,16 +30,17 @@ struct known_stacks {
 	volatile bool disturbed; /* and another one came in between, in a signal's handler */
 };
 
-/* What a stack is, apart from the memory that the native walk reads. */
+/* What a stack is, apart from the memory that the walks read. */
 struct known_query {
 	const struct unwind_start *start;
 	uint64_t high;                     /* end of the thread's stack */
 	uint32_t table_epoch, stack_epoch; /* of unwind tables and of the table of stacks */
 	uint32_t options;                  /* all that decides how stacks are walked and merged */
-	uint32_t nr_python;
-	const struct python_frame *python;
+	const struct python_layout *layout;
+	uint64_t python;       /* the innermost Python frame; 0: none */
 	const uint64_t *outer; /* words that stand outside of all frames: ranges, and the origin */
 	uint32_t nr_outer;     /* at most UINT16_MAX */
+	struct launch_meter *meter;
 };
 
 /* Begins and ends a capture. Between them the known stacks may be used if begin returned true. false: this capture is

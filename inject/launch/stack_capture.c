@@ -172,8 +172,8 @@ static __attribute__((noinline, cold)) void count_lacks(const struct stack_captu
 }
 
 /* Adds a new stack with its body. */
-static __attribute__((noinline)) uint32_t add(const struct stack_capture *capture,
-					      struct stack_scratch *scratch, uint64_t hash)
+static __attribute__((noinline, cold)) uint32_t add(const struct stack_capture *capture,
+						    struct stack_scratch *scratch, uint64_t hash)
 {
 	const uint64_t full = stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
 	bool nameless = false, unranged = false;
@@ -239,17 +239,14 @@ static void walk_native(const struct stack_capture *capture, struct stack_scratc
 	native->outermost = native->nr ? frames[native->nr - 1] : 0;
 }
 
-/* Walks the thread's Python frames, if they are wanted and available. */
-static uint32_t walk_python(const struct stack_capture *capture, struct stack_scratch *scratch,
-			    uint32_t *marks)
+/* Returns the thread's first Python frame, if Python frames are wanted and available; else 0. */
+static uint64_t first_python(const struct stack_capture *capture)
 {
-	bool cut = false;
-
 	if (capture->options.mode == STACK_MODE_NATIVE)
 		return 0;
 	switch (python_frames_state(capture->python)) {
 	case PYTHON_READY:
-		break;
+		return python_frames_first(capture->python);
 	case PYTHON_REFUSED:
 		count(capture, LEDGER_PYTHON_OFF);
 		return 0;
@@ -257,12 +254,18 @@ static uint32_t walk_python(const struct stack_capture *capture, struct stack_sc
 	default:
 		return 0;
 	}
-	uint32_t nr = python_frames_walk(capture->python, scratch->python,
+}
+
+/* Walks the thread's Python frames. *marks: says that there are more. */
+static uint32_t walk_python(const struct stack_capture *capture, struct stack_scratch *scratch,
+			    uint64_t first, uint32_t *marks)
+{
+	bool cut = false;
+	uint32_t nr = python_frames_walk(capture->python, first, scratch->python,
 					 capture->options.python_depth, &cut);
+
 	if (cut)
 		*marks |= 1u << STACK_MARK_TRUNCATED;
-	if (nr && python_frames_ambiguous(capture->python))
-		*marks |= 1u << STACK_MARK_SUBINTERPRETER;
 	return nr;
 }
 
@@ -304,10 +307,10 @@ static uint32_t take_ranges(const struct stack_capture *capture, struct stack_sc
 
 /* Walks the native frames and merges all frames into scratch->keys. Returns the marks that were set. */
 static uint32_t walk_stack(const struct stack_capture *capture, struct stack_scratch *scratch,
-			   const struct known_query *query, struct native_walk *native)
+			   const struct known_query *query, uint32_t nr_python,
+			   struct native_walk *native)
 {
 	const struct unwind_stops *stops = python_frames_stops(capture->python);
-	uint32_t nr_python = query->nr_python;
 
 	scratch->nr = 0;
 	*native = (struct native_walk){.end = UNWIND_ROOT};
@@ -387,10 +390,9 @@ static bool ask_outer(const struct stack_capture *capture, struct stack_scratch 
 }
 
 /* Records a stack that was just walked, whose frames all are there. */
-static __attribute__((noinline)) void record(const struct stack_capture *capture,
-					     struct stack_scratch *scratch,
-					     const struct known_query *query,
-					     const struct native_walk *native, uint32_t stack_id)
+static __attribute__((noinline, cold)) void
+record(const struct stack_capture *capture, struct stack_scratch *scratch,
+       const struct known_query *query, const struct native_walk *native, uint32_t stack_id)
 {
 	if (!known_stacks_wants(&scratch->known, stack_id))
 		return;
@@ -413,7 +415,11 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 							  bool may_record)
 {
 	struct native_walk native;
-	uint32_t marks = walk_stack(capture, scratch, query, &native);
+
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_PYTHON);
+	uint32_t nr_python = walk_python(capture, scratch, query->python, &python_marks);
+	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_NATIVE);
+	uint32_t marks = walk_stack(capture, scratch, query, nr_python, &native);
 
 	marks |= put_outer(capture, scratch, query, python_marks, origin);
 	if (__builtin_expect(marks != 0, 0))
@@ -452,12 +458,14 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 		.table_epoch = unwind_tables_epoch(capture->tables),
 		.stack_epoch = stack_table_epoch(capture->stacks),
 		.options = options_word(&capture->options),
-		.nr_python = walk_python(capture, scratch, &python_marks),
-		.python = scratch->python,
+		.layout = python_frames_layout(capture->python),
+		.python = first_python(capture),
+		.meter = &scratch->meter,
 	};
+	if (query.python && python_frames_ambiguous(capture->python))
+		python_marks = 1u << STACK_MARK_SUBINTERPRETER;
 	if (capture->autograd)
-		look_at_autograd(capture, scratch, query.nr_python > 0, &autograd);
-	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_NATIVE);
+		look_at_autograd(capture, scratch, query.python != 0, &autograd);
 	known = known && python_marks == 0 && ask_outer(capture, scratch, &query, autograd.word);
 	if (known)
 		stack_id = known_stacks_find(&scratch->known, &query);

@@ -113,7 +113,8 @@ static void put_frame(struct fixture *fixture, const struct fake_code *code, uin
 
 static uint32_t walk(struct fixture *fixture, uint32_t max, bool *cut)
 {
-	return python_frames_walk(fixture->python, fixture->walked, max, cut);
+	return python_frames_walk(fixture->python, python_frames_first(fixture->python),
+				  fixture->walked, max, cut);
 }
 
 static void assert_refused(struct fixture *fixture, const char *text)
@@ -135,7 +136,8 @@ static void process_without_interpreter_has_none(void **state)
 	struct python_frames *python = python_frames_create(ring.guest);
 	assert_int_equal(python_frames_find(python), PYTHON_NONE);
 	assert_string_equal(python_frames_text(python), "");
-	assert_int_equal(python_frames_walk(python, &frame, 1, &cut), 0);
+	assert_int_equal(python_frames_walk(python, python_frames_first(python), &frame, 1, &cut),
+			 0);
 	assert_false(cut);
 	assert_false(python_frames_ambiguous(python));
 	python_frames_destroy(python);

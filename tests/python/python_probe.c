@@ -159,7 +159,7 @@ PROBE int probe_walk(uint64_t *words, uint64_t *keys, uint8_t *flags, int max, i
 {
 	struct python_frame frames[FRAMES_MAX];
 	bool cut;
-	int nr = (int)python_frames_walk(python, frames,
+	int nr = (int)python_frames_walk(python, python_frames_first(python), frames,
 					 (uint32_t)(max < FRAMES_MAX ? max : FRAMES_MAX), &cut);
 
 	for (int i = 0; i < nr; i++) {
@@ -182,7 +182,8 @@ PROBE void probe_walk_forever(int fd)
 	bool cut;
 
 	for (bool begun = false;; begun = true) {
-		uint32_t nr = python_frames_walk(python, frames, FRAMES_MAX, &cut);
+		uint32_t nr = python_frames_walk(python, python_frames_first(python), frames,
+						 FRAMES_MAX, &cut);
 
 		if (!begun && write(fd, "w", 1) != 1)
 			return;
@@ -216,7 +217,8 @@ PROBE double probe_time(int rounds, int what)
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (int round = 0; round < rounds; round++) {
-		uint32_t nr = python_frames_walk(python, frames, FRAMES_MAX, &cut);
+		uint32_t nr = python_frames_walk(python, python_frames_first(python), frames,
+						 FRAMES_MAX, &cut);
 
 		for (uint32_t i = 0; what && i < nr; i++)
 			sum += python_frames_word(python, &frames[i]);

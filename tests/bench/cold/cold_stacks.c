@@ -15,21 +15,28 @@
 #include "cold_frames.h"
 #include "cold_python.h"
 
-#define THREADS   2u
-#define STACKS    500u
-#define OUTERS    24u /* paths that several stacks share */
-#define CODES     200u
-#define NATIVE    24u /* frames of one part of a stack at most */
-#define PYTHON    40u
-#define CAPTURES  6000u
-#define WARM      8u /* captures of the same stack, of which the first are not counted */
-#define WARM_SKIP 3u
+#define THREADS       2u
+#define STACKS        500u
+#define OUTERS        24u /* paths that several stacks share */
+#define CODES         200u
+#define NATIVE        24u /* frames of one part of a stack at most */
+#define PYTHON        40u
+#define CAPTURES      6000u
+#define STEP_CAPTURES 600u
+#define STEP_RANDOM   362436069u
+#define WARM          8u /* captures of the same stack, of which the first are not counted */
+#define WARM_SKIP     3u
 /* Another program had the processor meanwhile. Such captures are left out. */
 #define INTERRUPTED 60000u
 
 /* Between two captures. More of either makes the walk slower than real programs do (docs/measurements). */
 #define WORK_CALLS 50u
 #define WORK_LINES (32u << 10 >> 6)
+
+/* Frames lie close together. Codes lie anywhere, so that they do not share the sets of a cache. */
+#define FRAME_BYTES 176u
+#define CODE_SLACK  2048u
+#define CODE_BYTES  (sizeof(struct fake_code) + CODE_SLACK)
 
 struct part {
 	cold_frame *frames[NATIVE + 2];
@@ -43,7 +50,7 @@ struct stack {
 	struct part inner;
 };
 
-enum setting { SETTING_PARTS, SETTING_WALKS, SETTING_RECOGNISES, SETTINGS };
+enum setting { SETTING_PARTS, SETTING_WALKS, SETTING_RECOGNISES, SETTING_STEPS, SETTINGS };
 
 enum series {
 	SERIES_PYTHON,
@@ -53,13 +60,14 @@ enum series {
 	SERIES_WALKS_WARM,
 	SERIES_RECOGNISES,
 	SERIES_RECOGNISES_WARM,
+	SERIES_STEPS,
 	SERIES_NR
 };
 
 static const char *const series_names[SERIES_NR] = {"Python walk",   "native walk",
 						    "interning",     "capture that walks",
 						    "  again, warm", "capture that recognises",
-						    "  again, warm"};
+						    "  again, warm", "  in a fixed order"};
 
 /* One thread's program. */
 struct job {
@@ -69,8 +77,10 @@ struct job {
 	struct stack stacks[STACKS];
 	uint32_t of_outer[OUTERS][STACKS], nr_of_outer[OUTERS];
 	struct python_library library;
-	struct fake_code codes[CODES];
-	struct fake_object thread_state, c_frame, frames[PYTHON + 1];
+	struct fake_code *codes[CODES]; /* in code_memory */
+	struct fake_object thread_state, c_frame;
+	_Alignas(16) char code_memory[CODES * CODE_BYTES];
+	_Alignas(16) char frames[(PYTHON + 1) * FRAME_BYTES + sizeof(struct fake_object)];
 	char work[COLD_WORK_BYTES];
 	_Alignas(64) struct stack_scratch scratch;
 	uint64_t random, sink, overhead;
@@ -141,7 +151,9 @@ static __attribute__((noinline)) void take_parts(struct job *job)
 
 	uint64_t high = stack_bounds_high(&scratch->bounds, start.sp, 1);
 	uint64_t t0 = cycles_now();
-	uint32_t nr_python = python_frames_walk(capture->python, scratch->python, PYTHON, &cut);
+	uint32_t nr_python =
+		python_frames_walk(capture->python, python_frames_first(capture->python),
+				   scratch->python, PYTHON, &cut);
 	uint64_t t1 = cycles_now();
 	scratch->nr = unwind_walk(capture->tables, &scratch->rules, &start, high,
 				  nr_python ? python_frames_stops(capture->python) : NULL,
@@ -174,6 +186,8 @@ static void capture_frame(struct cold_path *path)
 
 	if (job->setting == SETTING_PARTS) {
 		take_parts(job);
+	} else if (job->setting == SETTING_STEPS) {
+		take_whole(job, SERIES_STEPS);
 	} else {
 		enum series series =
 			job->setting == SETTING_WALKS ? SERIES_WALKS : SERIES_RECOGNISES;
@@ -193,28 +207,34 @@ static void capture_frame(struct cold_path *path)
 
 /* ---- the program */
 
+static struct fake_object *frame_at(struct job *job, uint32_t i)
+{
+	return (struct fake_object *)(job->frames + i * FRAME_BYTES);
+}
+
 /* The interpreter would have written the frames while it ran. */
 static __attribute__((noinline)) void enter_python(struct job *job, const struct stack *stack)
 {
 	const struct python_layout *layout = &job->library.layout;
 
 	for (uint32_t i = 0; i < stack->nr_python; i++) {
-		struct fake_object *frame = &job->frames[i];
-		uint64_t code = fake_object_address(&job->codes[stack->code[i]].code);
+		struct fake_object *frame = frame_at(job, i);
+		uint64_t code = fake_object_address(&job->codes[stack->code[i]]->code);
 
 		fake_object_put64(frame, layout->frame_code, code);
 		fake_object_put64(frame, layout->frame_instruction,
 				  code + layout->code_bytecode + 2u * stack->instruction[i]);
-		fake_object_put64(frame, layout->frame_back, fake_object_address(frame + 1));
+		fake_object_put64(frame, layout->frame_back,
+				  fake_object_address(frame_at(job, i + 1)));
 		fake_object_put8(frame, layout->frame_owner, 0);
 	}
 	/* The loop's own frame. */
-	struct fake_object *shim = &job->frames[stack->nr_python];
+	struct fake_object *shim = frame_at(job, stack->nr_python);
 
 	fake_object_put8(shim, layout->frame_owner, layout->shim_owner);
 	fake_object_put64(shim, layout->frame_back, 0);
 	fake_object_put64(&job->c_frame, layout->c_frame_frame,
-			  stack->nr_python ? fake_object_address(&job->frames[0]) : 0);
+			  stack->nr_python ? fake_object_address(frame_at(job, 0)) : 0);
 	fake_object_put64(&job->thread_state, layout->thread_frame,
 			  fake_object_address(&job->c_frame));
 	cold_python_set_state(stack->nr_python ? &job->thread_state : NULL);
@@ -252,8 +272,15 @@ static void choose(struct cold_path *path)
 
 static __attribute__((noinline)) void run(struct job *job, uint32_t captures)
 {
+	uint32_t step = 0;
+
 	job->captures = 0;
 	while (job->captures < captures) {
+		/* Each step of a training has the same stacks in the same order. */
+		if (job->setting == SETTING_STEPS && job->captures >= step) {
+			job->random = STEP_RANDOM;
+			step += STEP_CAPTURES;
+		}
 		struct stack any = {.outer = below(job, OUTERS)};
 		struct part *outer = &job->outers[any.outer];
 		struct cold_path path = {outer->frames, outer->sites, job, 1, 0};
@@ -305,8 +332,10 @@ static void make(struct job *job, uint32_t number)
 		.bytes_type = (uint64_t)(uintptr_t)PyBytes_Type,
 	};
 	for (uint32_t i = 0; i < CODES; i++) {
-		fake_code_fill(&job->codes[i], &job->library, "model.py", "Model.step", 10 + i);
-		fake_object_put32(&job->codes[i].code, job->library.layout.code_version,
+		job->codes[i] = (struct fake_code *)(job->code_memory + i * CODE_BYTES +
+						     below(job, CODE_SLACK / 16) * 16);
+		fake_code_fill(job->codes[i], &job->library, "model.py", "Model.step", 10 + i);
+		fake_object_put32(&job->codes[i]->code, job->library.layout.code_version,
 				  1 + i + number * CODES);
 	}
 	for (uint32_t i = 0; i < OUTERS; i++) {
@@ -349,7 +378,7 @@ static void *run_job(void *user)
 	for (uint32_t round = 0; round < 2 * SETTINGS; round++) {
 		job->setting = (enum setting)(round / 2);
 		job->counts = round % 2;
-		job->capture = job->setting == SETTING_RECOGNISES ? job->recognises : job->walks;
+		job->capture = job->setting >= SETTING_RECOGNISES ? job->recognises : job->walks;
 		pthread_barrier_wait(job->start);
 		run(job, CAPTURES);
 	}
