@@ -139,6 +139,27 @@ static void a_short_thread_has_no_metered_call(void **state)
 	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
 }
 
+static void the_meters_own_turn_is_no_part_of_the_call(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+	_Atomic uint64_t *to = claim(fixture);
+
+	launch_meter_init(1);
+	launch_meter_stamp(&meter);
+	assert_true(launch_meter_is_due(&meter));
+	meter.part = LAUNCH_METER_EXIT; /* as the call before left it */
+	meter.stamp = launch_meter_cycles() - 1000;
+	uint64_t before = launch_meter_cycles();
+	launch_meter_turn(&meter, to, fixture->now_ns);
+	assert_true(meter.on);
+	assert_int_equal(meter.part, LAUNCH_METER_ENTRY);
+	assert_true(meter.stamp >= before); /* the clock began anew at the end of the turn, */
+	assert_true(meter.cycles[LAUNCH_METER_ENTRY] <= meter.stamp - before + 1000);
+	assert_int_equal(meter.cycles[LAUNCH_METER_EXIT], 0); /* which counts nowhere */
+	launch_meter_init(LAUNCH_METER_PERIOD);
+}
+
 static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(void **state)
 {
 	struct fixture *fixture = *state;
@@ -271,6 +292,7 @@ int main(void)
 		TEST(each_block_has_one_metered_call_and_each_place_its_turn),
 		TEST(a_full_meter_reads_every_call),
 		TEST(a_short_thread_has_no_metered_call),
+		TEST(the_meters_own_turn_is_no_part_of_the_call),
 		TEST(an_interrupted_call_stands_for_itself_and_the_next_takes_its_place),
 		TEST(threads_add_up),
 		TEST(the_parts_are_the_whole),
