@@ -6,7 +6,7 @@ target_compile_options(flamegrid_guest_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   $<$<BOOL:${FLAMEGRID_WERROR}>:-Werror>
   -O2 -fno-omit-frame-pointer -fvisibility=hidden -ftls-model=initial-exec
-  -fno-stack-protector -U_FORTIFY_SOURCE
+  -fno-stack-protector -U_FORTIFY_SOURCE -fno-plt
   -include ${CMAKE_SOURCE_DIR}/inject/base/glibc_compat.h)
 
 # flamegrid_guest_library(NAME SOURCES <file>... [LIBS <guest library>...])

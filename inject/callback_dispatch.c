@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "inject/base/launch_word.h"
 #include "inject/base/lifecycle.h"
 #include "inject/beside/shared_subscriber.h"
 #include "inject/capture/graph_callback.h"
@@ -13,9 +14,10 @@
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/window_word.h"
 #include "inject/window/window_callback.h"
+#include "proto/launch_path.h"
 #include "proto/options/record_options.h"
 
-static struct callback_dispatch_parts self;
+static LAUNCH_WORD _Alignas(64) struct callback_dispatch_parts self;
 
 void callback_dispatch_init(const struct callback_dispatch_parts *parts)
 {
@@ -79,7 +81,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 }
 
 /* A call that matters for the window's end may be a launch or not. */
-static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
@@ -129,7 +131,8 @@ static void on_state(uint32_t cbid)
 	self.events->failed();
 }
 
-void callback_dispatch_receive(void *user, uint32_t domain, uint32_t cbid, const void *data)
+LAUNCH_PATH void callback_dispatch_receive(void *user, uint32_t domain, uint32_t cbid,
+					   const void *data)
 {
 	(void)user;
 	if (lifecycle_state() != LIFECYCLE_ON) {

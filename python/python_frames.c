@@ -12,6 +12,8 @@
 #include "python_frame.h"
 #include "python_library.h"
 
+#include "proto/launch_path.h"
+
 #define TEXT_MAX          256u
 #define HIDDEN_FRAMES_MAX 4096u /* frames of one walk: more are no stack, but a circle */
 
@@ -46,7 +48,7 @@ void python_frames_destroy(struct python_frames *python)
 		munmap(python, sizeof(*python));
 }
 
-enum python_state python_frames_state(const struct python_frames *python)
+LAUNCH_PATH enum python_state python_frames_state(const struct python_frames *python)
 {
 	return (enum python_state)atomic_load_explicit(&python->state, memory_order_acquire);
 }
@@ -99,7 +101,7 @@ enum python_state python_frames_find(struct python_frames *python)
 	return python_frames_state(python);
 }
 
-const struct python_layout *python_frames_layout(const struct python_frames *python)
+LAUNCH_PATH const struct python_layout *python_frames_layout(const struct python_frames *python)
 {
 	return &python->library.layout;
 }
@@ -219,7 +221,7 @@ static uint64_t own_thread_state(struct python_frames *python)
 	return thread_state;
 }
 
-uint64_t python_frames_first(struct python_frames *python)
+LAUNCH_PATH uint64_t python_frames_first(struct python_frames *python)
 {
 	const struct python_layout *layout = &python->library.layout;
 
@@ -264,7 +266,7 @@ uint32_t python_frames_standing(struct python_frames *python, struct python_stan
 
 /* New interpreters are put before the others, and the main one was first. The walk follows neither pointer, because the
  * interpreter could be freed meanwhile. */
-bool python_frames_ambiguous(const struct python_frames *python)
+LAUNCH_PATH bool python_frames_ambiguous(const struct python_frames *python)
 {
 	const struct python_library *library = &python->library;
 

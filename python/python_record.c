@@ -2,6 +2,8 @@
 
 #include "python_frame.h"
 
+#include "proto/launch_path.h"
+
 #define KIND_BITS     16  /* of a read's place */
 #define HASHED_FRAMES 12u /* the innermost ones tell nearly all stacks apart */
 
@@ -36,7 +38,7 @@ static inline uint64_t follow(uint64_t frame, uint64_t guess)
 	return guess;
 }
 
-uint64_t python_record_hash(const struct python_layout *layout, uint64_t first)
+LAUNCH_PATH uint64_t python_record_hash(const struct python_layout *layout, uint64_t first)
 {
 	uint64_t frame = first, words = 0;
 
@@ -108,8 +110,8 @@ static __attribute__((noinline)) bool holds_old(const struct python_layout *layo
 	return holds(layout, false, first, reads, nr);
 }
 
-bool python_record_holds(const struct python_layout *layout, uint64_t first,
-			 const struct python_read *reads, uint32_t nr)
+LAUNCH_PATH bool python_record_holds(const struct python_layout *layout, uint64_t first,
+				     const struct python_read *reads, uint32_t nr)
 {
 	return __builtin_expect(is_new(layout), 1) ? holds(layout, true, first, reads, nr)
 						   : holds_old(layout, first, reads, nr);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "proto/launch_path.h"
+
 uint32_t segment_map_first_above(const struct segment_map *map, uint64_t address)
 {
 	uint32_t low = 0, high = map->nr;
@@ -54,7 +56,7 @@ void segment_map_publish(struct segment_map *map)
 	atomic_store_explicit(&map->epoch, epoch, memory_order_release);
 }
 
-uint32_t segment_map_epoch(const struct segment_map *map)
+LAUNCH_PATH uint32_t segment_map_epoch(const struct segment_map *map)
 {
 	return atomic_load_explicit(&map->epoch, memory_order_acquire);
 }

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proto/launch_path.h"
+
 #define PAGE_BYTES        4096u
 #define QUERY_INTERVAL_NS 100000000u
 /* The kernel maps nothing else within this distance below the main thread's stack. */
@@ -144,7 +146,7 @@ static void query_thread(struct stack_bounds *bounds, uintptr_t sp)
 	close(fd);
 }
 
-uintptr_t stack_bounds_high(struct stack_bounds *bounds, uintptr_t sp, uint64_t now_ns)
+LAUNCH_PATH uintptr_t stack_bounds_high(struct stack_bounds *bounds, uintptr_t sp, uint64_t now_ns)
 {
 	if (sp - bounds->low < bounds->high - bounds->low)
 		return bounds->high;

@@ -13,6 +13,8 @@
 #include "unwind_row.h"
 #include "unwind_rows.h"
 
+#include "proto/launch_path.h"
+
 #define HDR_ROW_SIZE      8u        /* of .eh_frame_hdr, for each function */
 #define BUSY_NS           50000000u /* where all are to be built: for what others still build */
 #define FUNCTION_NS       1500u     /* to build its rows, with room: 1,100 were measured */
@@ -409,7 +411,7 @@ bool unwind_tables_stops(const struct unwind_tables *tables, uint32_t i, uint64_
 
 /* ---- the walk's questions */
 
-uint32_t unwind_tables_epoch(const struct unwind_tables *tables)
+LAUNCH_PATH uint32_t unwind_tables_epoch(const struct unwind_tables *tables)
 {
 	return segment_map_epoch(&tables->map);
 }

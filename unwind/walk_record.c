@@ -3,6 +3,8 @@
 #include "unwind_row.h"
 #include "unwind_table.h"
 
+#include "proto/launch_path.h"
+
 #define WORD      8u
 #define REACH_MAX ((UINT16_MAX + 1u) * WORD)
 
@@ -259,8 +261,9 @@ uint64_t walk_record_word(const struct walk_record *record, uint32_t i, uint32_t
 }
 
 /* Compares all words without a branch for each, because nearly always all are equal. */
-READS_STACK bool walk_record_holds(const struct walk_record *record,
-				   const struct unwind_start *start, uint64_t high, uint32_t epoch)
+READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
+					       const struct unwind_start *start, uint64_t high,
+					       uint32_t epoch)
 {
 	const uint64_t sp = start->sp, *stack = (const uint64_t *)(uintptr_t)sp;
 	const uint64_t *words = words_of(record);

@@ -4,13 +4,15 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "launch_word.h"
+
 /* The C library's own functions. The usual wrappers are linked statically, and need newer libraries. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 int __cxa_at_quick_exit(void (*handler)(void *), void *library);
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 		      void *library);
 
-atomic_int lifecycle_word;
+LAUNCH_WORD atomic_int lifecycle_word;
 
 static void (*end_handler)(void);
 static atomic_flag ended = ATOMIC_FLAG_INIT;

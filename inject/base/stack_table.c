@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 
 /* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are twice as
@@ -42,7 +43,7 @@ void stack_table_new_epoch(struct stack_table *table)
 	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
 }
 
-uint32_t stack_table_epoch(const struct stack_table *table)
+LAUNCH_PATH uint32_t stack_table_epoch(const struct stack_table *table)
 {
 	return atomic_load_explicit(&table->epoch, memory_order_relaxed);
 }

@@ -9,6 +9,7 @@
 #include "launch_thread.h"
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/launch_word.h"
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
 #include "proto/options/api_options.h"
@@ -30,7 +31,7 @@ struct failure {
 	uint64_t ended, all, said;
 };
 
-bool api_statistics_on;
+LAUNCH_WORD bool api_statistics_on;
 
 static struct {
 	struct record_ring *ring;

@@ -11,6 +11,7 @@
 #include "autograd_node.h"
 
 #include "proto/backward_frame.h"
+#include "proto/launch_path.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
@@ -419,8 +420,9 @@ static bool is_in_pass(const struct autograd_origin *origin, const struct autogr
 	       origin->functions.graph_task() >= 0;
 }
 
-void autograd_origin_look(struct autograd_origin *origin, struct autograd_thread *thread,
-			  bool has_python, struct autograd_launch *launch)
+LAUNCH_PATH void autograd_origin_look(struct autograd_origin *origin,
+				      struct autograd_thread *thread, bool has_python,
+				      struct autograd_launch *launch)
 {
 	const struct autograd_functions *functions = &origin->functions;
 

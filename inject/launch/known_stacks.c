@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "proto/launch_path.h"
 #include "proto/record.h"
 #include "python/python_record.h"
 
@@ -105,7 +106,7 @@ void known_stacks_fini(struct known_stacks *known)
 
 /* ---- finding */
 
-bool known_stacks_begin(struct known_stacks *known)
+LAUNCH_PATH bool known_stacks_begin(struct known_stacks *known)
 {
 	if (known->busy) {
 		known->disturbed = true;
@@ -117,7 +118,7 @@ bool known_stacks_begin(struct known_stacks *known)
 	return true;
 }
 
-void known_stacks_end(struct known_stacks *known)
+LAUNCH_PATH void known_stacks_end(struct known_stacks *known)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	known->busy = false;
@@ -148,7 +149,7 @@ static inline uint32_t *follower(const struct known_stacks *known)
 	return &known->memory->follow[(mix(known->last, known->last_but_one) >> 32) % FOLLOWS];
 }
 
-void known_stacks_prefetch(const struct known_stacks *known)
+LAUNCH_PATH void known_stacks_prefetch(const struct known_stacks *known)
 {
 	if (known->memory)
 		fetch(record_at(known->memory, *follower(known)));
@@ -208,7 +209,8 @@ may_be(const struct place *place, const struct known_query *query)
 }
 
 /* Returns the record's number; 0: there is none. */
-static uint32_t look_up(struct known_memory *memory, const struct known_query *query)
+static __attribute__((noinline)) uint32_t look_up(struct known_memory *memory,
+						  const struct known_query *query)
 {
 	uint64_t hash = hash_of(query);
 
@@ -230,7 +232,7 @@ static uint32_t look_up(struct known_memory *memory, const struct known_query *q
 	return 0;
 }
 
-uint32_t known_stacks_find(struct known_stacks *known, const struct known_query *query)
+LAUNCH_PATH uint32_t known_stacks_find(struct known_stacks *known, const struct known_query *query)
 {
 	struct known_memory *memory = known->memory;
 

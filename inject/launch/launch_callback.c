@@ -9,6 +9,7 @@
 #include "inject/base/monotonic.h"
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/module_load.h"
+#include "proto/launch_path.h"
 #include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 
@@ -46,10 +47,9 @@ static bool is_walked_by_kernel(const struct launch_callback *launch)
 	       mode != STACK_MODE_PYTHON;
 }
 
-static __attribute__((noinline)) uint32_t take_watched(const struct launch_callback *launch,
-						       struct launch_thread *thread, uint32_t cbid,
-						       const struct cupti_callback_data *data,
-						       uint64_t now_ns)
+static __attribute__((noinline, cold)) uint32_t
+take_watched(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
+	     const struct cupti_callback_data *data, uint64_t now_ns)
 {
 	bool by_kernel = is_walked_by_kernel(launch);
 
@@ -67,7 +67,8 @@ uint32_t launch_callback_stack(const struct launch_callback *launch, struct laun
 	return thread->outer_stack_id;
 }
 
-static void count_without_lane(const struct launch_callback *launch, uint32_t flags)
+static __attribute__((noinline, cold)) void count_without_lane(const struct launch_callback *launch,
+							       uint32_t flags)
 {
 	if (flags & RECORD_LAUNCH_HOST)
 		return; /* no launch: its records are then under [unknown stack] */
@@ -111,8 +112,8 @@ static bool loads_code(uint32_t cbid)
 	return row && row->option == RECORD_OPTION_MODULES;
 }
 
-void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
-			   const struct cupti_callback_data *data)
+LAUNCH_PATH void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
+				       const struct cupti_callback_data *data)
 {
 	struct launch_meter *meter = launch_thread_meter();
 
@@ -173,8 +174,8 @@ static void at_exit(const struct launch_callback *launch, struct launch_thread *
 		end_load(thread, launch, data);
 }
 
-static void leave(const struct launch_callback *launch, uint32_t cbid,
-		  const struct cupti_callback_data *data)
+static __attribute__((noinline, cold)) void
+leave(const struct launch_callback *launch, uint32_t cbid, const struct cupti_callback_data *data)
 {
 	bool failed = data->return_value && *data->return_value != 0;
 
@@ -203,27 +204,28 @@ static void leave(const struct launch_callback *launch, uint32_t cbid,
 		     flags | RECORD_LAUNCH_FAILED);
 }
 
-static __attribute__((noinline)) void leave_metered(const struct launch_callback *launch,
-						    uint32_t cbid,
-						    const struct cupti_callback_data *data)
+LAUNCH_PATH void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
+				      const struct cupti_callback_data *data)
 {
 	struct launch_thread *thread = launch_thread_tls;
-	struct launch_meter *meter = &thread->scratch.meter;
 
-	launch_meter_go_on(meter);
-	leave(launch, cbid, data);
-	launch_meter_pause(meter);
-	if (thread->outer_correlation_id == 0) /* else it was a call within the metered one */
-		launch_meter_end(meter);
-}
-
-void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
-			  const struct cupti_callback_data *data)
-{
-	const struct launch_meter *meter = launch_thread_meter();
-
-	if (__builtin_expect(meter && meter->open, 0))
-		leave_metered(launch, cbid, data);
-	else
+	if (__builtin_expect(!launch_thread_is_real(thread), 0)) {
 		leave(launch, cbid, data);
+		return;
+	}
+	struct launch_meter *meter = &thread->scratch.meter;
+	if (__builtin_expect(meter->open, 0))
+		launch_meter_go_on(meter);
+	if (__builtin_expect(thread->nested || thread->exit_counts ||
+				     (data->return_value && *data->return_value != 0),
+			     0))
+		leave(launch, cbid, data);
+	else
+		thread->outer_correlation_id = 0; /* as at most exits */
+	if (__builtin_expect(meter->on, 0)) {
+		launch_meter_pause(meter);
+		if (thread->outer_correlation_id ==
+		    0) /* else it was a call within the metered one */
+			launch_meter_end(meter);
+	}
 }

@@ -230,7 +230,7 @@ const struct launch_cbid *launch_cbid_find(uint32_t cbid)
 	return low < LAUNCH_CBIDS && launch_cbids[low].cbid == cbid ? &launch_cbids[low] : NULL;
 }
 
-uint32_t launch_cbid_flags(uint32_t cbid)
+uint32_t launch_cbid_find_flags(uint32_t cbid)
 {
 	const struct launch_cbid *launch = launch_cbid_find(cbid);
 

@@ -19,14 +19,24 @@ struct launch_cbid {
 
 extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
 
-#define LAUNCH_CBID_KERNEL  307u /* cuLaunchKernel */
-#define LAUNCH_CBID_GRAPH   514u /* cuGraphLaunch */
-#define LAUNCH_CBID_GRAPH_T 515u
+#define LAUNCH_CBID_KERNEL    307u /* cuLaunchKernel */
+#define LAUNCH_CBID_KERNEL_EX 652u /* cuLaunchKernelEx */
+#define LAUNCH_CBID_GRAPH     514u /* cuGraphLaunch */
+#define LAUNCH_CBID_GRAPH_T   515u
 
 /* Returns the call's row; NULL: the call is not in the table. */
 const struct launch_cbid *launch_cbid_find(uint32_t cbid);
 
-/* Returns the flags of a cbid; 0 if it is not in the table. */
-uint32_t launch_cbid_flags(uint32_t cbid);
+/* Part of launch_cbid_flags(). */
+uint32_t launch_cbid_find_flags(uint32_t cbid);
+
+/* Returns the flags of a cbid; 0 if it is not in the table. Nearly all launches are of two kinds, which need no
+ * search. */
+static inline uint32_t launch_cbid_flags(uint32_t cbid)
+{
+	return cbid == LAUNCH_CBID_KERNEL || cbid == LAUNCH_CBID_KERNEL_EX
+		       ? 0
+		       : launch_cbid_find_flags(cbid);
+}
 
 #endif

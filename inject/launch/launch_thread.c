@@ -12,6 +12,7 @@
 
 #include "inject/base/lifecycle.h"
 #include "inject/cupti/graph_copies.h"
+#include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
@@ -151,7 +152,7 @@ static struct launch_thread *create(struct record_ring *ring)
 	return thread;
 }
 
-struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns)
+LAUNCH_PATH struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns)
 {
 	struct launch_thread *thread = launch_thread_tls;
 

@@ -7,6 +7,7 @@
 
 #include "inject/nvtx/nvtx_ranges.h"
 #include "proto/backward_frame.h"
+#include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 #include "unwind/unwind_table.h"
@@ -367,21 +368,30 @@ static uint32_t put_outer(const struct stack_capture *capture, struct stack_scra
 
 static_assert(NVTX_RANGES_DEPTH + 2 <= STACK_OUTER_MAX, "ranges and the origin have room");
 
-/* Gives the query the words that put_outer() would put. Returns false if that is not known before the walk. */
-static bool ask_outer(const struct stack_capture *capture, struct stack_scratch *scratch,
-		      struct known_query *query, uint64_t origin)
+/* Writes the words of the open ranges. Returns false if some have no name. */
+static __attribute__((noinline)) bool ask_ranges(struct stack_scratch *scratch, uint32_t *nr)
 {
-	uint32_t names[NVTX_RANGES_DEPTH + 1], nr = 0;
+	uint32_t names[NVTX_RANGES_DEPTH + 1];
 
-	if (has_lines(capture))
-		return false;
-	if (has_ranges(capture))
-		nr = nvtx_ranges_open(names, NVTX_RANGES_DEPTH + 1);
-	for (uint32_t i = 0; i < nr; i++) {
+	*nr = nvtx_ranges_open(names, NVTX_RANGES_DEPTH + 1);
+	for (uint32_t i = 0; i < *nr; i++) {
 		if (names[i] == NVTX_NAME_LOST)
 			return false;
 		scratch->outer[i] = stack_word_range(names[i]);
 	}
+	return true;
+}
+
+/* Gives the query the words that put_outer() would put. Returns false if that is not known before the walk. */
+static bool ask_outer(const struct stack_capture *capture, struct stack_scratch *scratch,
+		      struct known_query *query, uint64_t origin)
+{
+	uint32_t nr = 0;
+
+	if (has_lines(capture))
+		return false;
+	if (has_ranges(capture) && !ask_ranges(scratch, &nr))
+		return false;
 	if (origin)
 		scratch->outer[nr++] = origin;
 	query->outer = scratch->outer;
@@ -478,9 +488,9 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 }
 
 /* The walk begins at this function's own frame, so it must have one: it is not inlined. */
-__attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture *capture,
-						      struct stack_scratch *scratch,
-						      uint64_t now_ns)
+LAUNCH_PATH __attribute__((noinline)) uint32_t
+stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
+		   uint64_t now_ns)
 {
 	const struct unwind_start start = UNWIND_START_HERE();
 

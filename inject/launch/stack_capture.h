@@ -41,13 +41,14 @@ struct stack_capture {
 
 /* What one thread keeps for its captures. A new one is zeroed. */
 struct stack_scratch {
-	struct unwind_cache rules; /* comes first, so that it starts on a cache line if this does */
+	/* what each launch touches comes first, side by side */
 	struct stack_bounds bounds;
+	struct known_stacks known;
 	struct launch_meter meter;
-	struct stack_cache stacks;
 	struct autograd_thread autograd;
 	struct python_standing standing;
-	struct known_stacks known;
+	_Alignas(64) struct unwind_cache rules; /* has cache lines of its own */
+	struct stack_cache stacks;
 	uint64_t outer[STACK_OUTER_MAX]; /* ranges and the origin of the present stack */
 	uint32_t nr;                     /* number of keys */
 	/* keys of the present stack; a native frame or a mark is its own key */

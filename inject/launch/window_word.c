@@ -10,11 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/base/launch_word.h"
 #include "inject/base/monotonic.h"
 
 #define LET_OUT_NS 1000000 /* for the way from the gate out of a callback */
 
-atomic_uint window_word;
+LAUNCH_WORD atomic_uint window_word;
 
 static _Atomic uint32_t nr_waiting; /* at the gate */
 

@@ -10,6 +10,8 @@
 
 #include "record_ring_writer.h"
 
+#include "proto/launch_path.h"
+
 /* memfd_create() is younger than the oldest libc that the guest supports, and so are these flags. */
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC       0x1u
@@ -212,8 +214,8 @@ static __attribute__((noinline)) bool extend(const struct record_ring *ring,
 	return produced < limit;
 }
 
-bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
-			     const struct launch_record *record)
+LAUNCH_PATH bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
+					 const struct launch_record *record)
 {
 	struct launch_lane *own = &ring->lanes[lane];
 	struct ring_lane *control = own->control;

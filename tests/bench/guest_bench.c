@@ -256,6 +256,29 @@ static void report_meter(uint32_t levels)
 	       (unsigned long)read_meter(LEDGER_METER_OUTLIER).count);
 }
 
+/* Afterwards the meter's own parts, of the launches of the last series. */
+static int report_cold(void)
+{
+	static const struct {
+		const char *name;
+		enum ledger_reason reason;
+	} parts[] = {{"entry", LEDGER_METER_ENTRY},
+		     {"native", LEDGER_METER_NATIVE},
+		     {"Python", LEDGER_METER_PYTHON},
+		     {"interning", LEDGER_METER_INTERN},
+		     {"exit", LEDGER_METER_EXIT}};
+
+	if (cold_stacks_report(&launch) < 0)
+		return -1;
+	printf("the meter, ns a launch:");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		printf(" %s %.0f", parts[i].name,
+		       (double)read_meter(parts[i].reason).ns /
+			       (double)read_meter(LEDGER_METER).count);
+	printf("\n");
+	return 0;
+}
+
 static void report_names(struct name_table *names)
 {
 	char name[400];
@@ -298,7 +321,7 @@ int main(int argc, char **argv)
 	module_watch_poll(modules, false);
 	unwind_tables_build(launch.capture.tables, UNWIND_BUILD_ALL);
 	if (argc > 1 && strcmp(argv[1], "--cold") == 0)
-		return cold_stacks_report(&launch.capture) < 0;
+		return report_cold() < 0;
 	report("clock_gettime", 0, clock_step);
 	report("stack bounds, known", 0, bounds_step);
 	for (uint32_t levels = 8; levels <= 64; levels *= 2) {

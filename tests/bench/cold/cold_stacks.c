@@ -10,6 +10,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "inject/launch/launch_cbid.h"
 #include "tests/python/fake_objects.h"
 
 #include "cold_frames.h"
@@ -50,7 +51,14 @@ struct stack {
 	struct part inner;
 };
 
-enum setting { SETTING_PARTS, SETTING_WALKS, SETTING_RECOGNISES, SETTING_STEPS, SETTINGS };
+enum setting {
+	SETTING_PARTS,
+	SETTING_WALKS,
+	SETTING_RECOGNISES,
+	SETTING_STEPS,
+	SETTING_LAUNCHES,
+	SETTINGS
+};
 
 enum series {
 	SERIES_PYTHON,
@@ -61,16 +69,18 @@ enum series {
 	SERIES_RECOGNISES,
 	SERIES_RECOGNISES_WARM,
 	SERIES_STEPS,
+	SERIES_LAUNCHES,
 	SERIES_NR
 };
 
-static const char *const series_names[SERIES_NR] = {"Python walk",   "native walk",
-						    "interning",     "capture that walks",
-						    "  again, warm", "capture that recognises",
-						    "  again, warm", "  in a fixed order"};
+static const char *const series_names[SERIES_NR] = {
+	"Python walk",        "native walk",        "interning",
+	"capture that walks", "  again, warm",      "capture that recognises",
+	"  again, warm",      "  in a fixed order", "whole launch, a fixed order"};
 
 /* One thread's program. */
 struct job {
+	const struct launch_callback *launch;
 	const struct stack_capture *walks, *recognises, *capture;
 	struct part outers[OUTERS];
 	bool has_python[OUTERS];
@@ -180,6 +190,19 @@ static __attribute__((noinline)) void take_whole(struct job *job, enum series se
 	note(job, series, before, cycles_now());
 }
 
+static __attribute__((noinline)) void launch(struct job *job)
+{
+	const int result = 0;
+	struct cupti_callback_data data = {.correlation_id = job->captures + 1,
+					   .return_value = &result};
+	uint64_t before = cycles_now();
+
+	launch_callback_enter(job->launch, LAUNCH_CBID_KERNEL, &data);
+	data.site = CUPTI_ABI_API_EXIT;
+	launch_callback_exit(job->launch, LAUNCH_CBID_KERNEL, &data);
+	note(job, SERIES_LAUNCHES, before, cycles_now());
+}
+
 static void capture_frame(struct cold_path *path)
 {
 	struct job *job = path->user;
@@ -188,6 +211,8 @@ static void capture_frame(struct cold_path *path)
 		take_parts(job);
 	} else if (job->setting == SETTING_STEPS) {
 		take_whole(job, SERIES_STEPS);
+	} else if (job->setting == SETTING_LAUNCHES) {
+		launch(job);
 	} else {
 		enum series series =
 			job->setting == SETTING_WALKS ? SERIES_WALKS : SERIES_RECOGNISES;
@@ -277,7 +302,7 @@ static __attribute__((noinline)) void run(struct job *job, uint32_t captures)
 	job->captures = 0;
 	while (job->captures < captures) {
 		/* Each step of a training has the same stacks in the same order. */
-		if (job->setting == SETTING_STEPS && job->captures >= step) {
+		if (job->setting >= SETTING_STEPS && job->captures >= step) {
 			job->random = STEP_RANDOM;
 			step += STEP_CAPTURES;
 		}
@@ -413,8 +438,9 @@ static void print(struct job *jobs[THREADS], enum series series)
 	}
 }
 
-int cold_stacks_report(const struct stack_capture *capture)
+int cold_stacks_report(const struct launch_callback *launch)
 {
+	const struct stack_capture *capture = &launch->capture;
 	struct stack_capture walks = *capture;
 	struct job *jobs[THREADS];
 	pthread_t threads[THREADS];
@@ -429,6 +455,7 @@ int cold_stacks_report(const struct stack_capture *capture)
 		if (!jobs[i])
 			return -1;
 		memset(jobs[i], 0, sizeof(*jobs[i]));
+		jobs[i]->launch = launch;
 		jobs[i]->walks = &walks;
 		jobs[i]->recognises = capture;
 		jobs[i]->start = &start;
