@@ -52,6 +52,16 @@ bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache
 			const struct unwind_start *start, uint64_t high, enum unwind_end end,
 			const uint64_t *frames, uint32_t nr, struct walk_reads *reads);
 
+/* Fills *reads for no walk, which starts here and reads nothing. */
+static inline void walk_reads_none(struct walk_reads *reads, const struct unwind_start *start,
+				   uint32_t epoch)
+{
+	reads->pc = start->pc;
+	reads->epoch = epoch;
+	reads->reach = reads->nr = reads->nr_steps = 0;
+	reads->fp_distance = WALK_RECORD_FP_ANY;
+}
+
 /* Behind it stand:
  *	uint64_t words[nr_words]               values that must be equal
  *	int32_t  places[nr_places]             distances from sp that must be equal

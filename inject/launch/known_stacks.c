@@ -25,11 +25,14 @@
 /* Where a record may be found. */
 struct place {
 	uint32_t tag;
-	uint16_t at; /* a word above sp that tells the record from its neighbours */
+	uint16_t
+		at; /* a word above sp that tells the record from its neighbours; PLACE_ANY: none */
 	uint16_t unused;
 	uint32_t low; /* the low half of that word */
 	uint32_t record;
 };
+
+#define PLACE_ANY UINT16_MAX
 
 struct bucket {
 	struct place places[WAYS]; /* filled in turn; record 0: free */
@@ -203,6 +206,8 @@ may_be(const struct place *place, const struct known_query *query)
 {
 	const uint64_t sp = query->start->sp, at = place->at * sizeof(uint64_t);
 
+	if (place->at == PLACE_ANY)
+		return true;
 	return sp % sizeof(uint64_t) == 0 && sp <= query->high && at < query->high - sp &&
 	       query->high - sp - at >= sizeof(uint64_t) &&
 	       (uint32_t) * (const uint64_t *)(uintptr_t)(sp + at) == place->low;
@@ -319,7 +324,7 @@ static __attribute__((cold)) void enter(struct known_memory *memory,
 					const struct known_record *record, uint32_t number,
 					uint64_t hash)
 {
-	struct place place = {.tag = (uint32_t)hash, .record = number};
+	struct place place = {.tag = (uint32_t)hash, .at = PLACE_ANY, .record = number};
 	struct place *free_place = NULL;
 	uint32_t at = 0, chosen = 0;
 

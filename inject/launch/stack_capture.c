@@ -406,15 +406,31 @@ record(const struct stack_capture *capture, struct stack_scratch *scratch,
 {
 	if (!known_stacks_wants(&scratch->known, stack_id))
 		return;
+	struct walk_reads *reads = known_stacks_reads(&scratch->known);
 	uint64_t begin = launch_meter_cycles();
-	if (native->frames != scratch->native)
-		memcpy(scratch->native, native->frames, native->nr * sizeof(*native->frames));
-	scratch->native[native->nr - 1] = native->outermost;
-	if (walk_reads_collect(capture->tables, &scratch->rules, query->start, query->high,
-			       native->end, scratch->native, native->nr,
-			       known_stacks_reads(&scratch->known)))
+	bool holds = true;
+
+	if (capture->options.mode == STACK_MODE_PYTHON) {
+		walk_reads_none(reads, query->start, query->table_epoch);
+	} else {
+		if (native->frames != scratch->native)
+			memcpy(scratch->native, native->frames,
+			       native->nr * sizeof(*native->frames));
+		scratch->native[native->nr - 1] = native->outermost;
+		holds = walk_reads_collect(capture->tables, &scratch->rules, query->start,
+					   query->high, native->end, scratch->native, native->nr,
+					   reads);
+	}
+	if (holds)
 		known_stacks_add(&scratch->known, query, stack_id);
 	launch_meter_add_stack(&scratch->meter, begin, 0);
+}
+
+/* Returns whether the native frames, if any are asked for, are all there. */
+static bool is_whole(const struct stack_capture *capture, const struct native_walk *native)
+{
+	return capture->options.mode == STACK_MODE_PYTHON ||
+	       (native->nr > 0 && native->nr < capture->options.native_depth);
 }
 
 /* Walks, merges and interns. may_record: the query and the native stack make all of the stack. */
@@ -435,9 +451,9 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 	if (__builtin_expect(marks != 0, 0))
 		count_lacks(capture, marks, native.end);
 	uint32_t stack_id = intern(capture, scratch);
-	if (may_record && marks == 0 && native.nr > 0 &&
-	    native.nr < capture->options.native_depth && scratch->nr < RECORD_STACK_DEPTH &&
-	    stack_id != RECORD_STACK_NONE && stack_id != RECORD_STACK_FULL)
+	if (may_record && marks == 0 && is_whole(capture, &native) &&
+	    scratch->nr < RECORD_STACK_DEPTH && stack_id != RECORD_STACK_NONE &&
+	    stack_id != RECORD_STACK_FULL)
 		record(capture, scratch, query, &native, stack_id);
 	return stack_id;
 }
@@ -497,7 +513,7 @@ stack_capture_take(const struct stack_capture *capture, struct stack_scratch *sc
 	if (capture->options.mode == STACK_MODE_NONE)
 		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
 	bool first = known_stacks_begin(&scratch->known);
-	bool known = first && !capture->walks_always && capture->options.mode != STACK_MODE_PYTHON;
+	bool known = first && !capture->walks_always;
 	uint32_t stack_id = take(capture, scratch, &start, now_ns, known);
 
 	if (first)

@@ -271,6 +271,14 @@ static void stacks_of_all_frames_are_recognised_rightly(void **state)
 	capture_in_threads(fixture);
 }
 
+static void stacks_of_python_alone_are_recognised_rightly(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->recognises.options.mode = fixture->walks.options.mode = STACK_MODE_PYTHON;
+	capture_in_threads(fixture);
+}
+
 /* ---- one stack */
 
 static NOINLINE uint32_t again(struct captor *captor, uint32_t times)
@@ -488,6 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(recognised_stacks_have_the_ids_of_walked_ones),
 		TEST(stacks_of_all_frames_are_recognised_rightly),
+		TEST(stacks_of_python_alone_are_recognised_rightly),
 		TEST(stack_is_recognised_when_it_comes_for_the_third_time),
 		TEST(records_of_other_modules_do_not_hold),
 		TEST(stacks_of_another_epoch_get_other_ids),
