@@ -11,6 +11,7 @@
 #include "proto/attach.h"
 #include "proto/options/api_options.h"
 #include "proto/options/collectives_option.h"
+#include "proto/options/cost_option.h"
 #include "proto/options/meter_option.h"
 #include "proto/options/record_options.h"
 
@@ -71,6 +72,8 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 		misunderstood(notices, COLLECTIVES_OPTION_ENV, by_default);
 	if (meter_option_parse(text_of(METER_OPTION_ENV), &options->meter_full) < 0)
 		misunderstood(notices, METER_OPTION_ENV, by_default);
+	if (cost_option_parse(text_of(COST_OPTION_ENV), &options->max_cost) < 0)
+		misunderstood(notices, COST_OPTION_ENV, "there is no limit");
 	options->api = text_of(API_OPTIONS_ENV);
 	/* A user who attaches begins the capture by a command, when all is ready. */
 	if (self.from_file)

@@ -20,8 +20,9 @@ struct guest_options {
 	enum nvtx_digits digits;
 	struct window_options window;
 	bool collectives;
-	bool meter_full; /* the meter reads all launches */
-	const char *api; /* NULL: no calls are counted; borrowed for good */
+	bool meter_full;   /* the meter reads all launches */
+	uint32_t max_cost; /* cost_option.h; 0: no limit */
+	const char *api;   /* NULL: no calls are counted; borrowed for good */
 };
 
 /* Reads a file of lines NAME=VALUE, which replace the environment from then on. If the file is missing or too large,

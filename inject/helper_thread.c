@@ -28,6 +28,7 @@
 #include "inject/cupti/unified_memory.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/autograd_origin.h"
+#include "inject/launch/cost_limit.h"
 #include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/window/capture_window.h"
@@ -41,6 +42,7 @@
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
 #define STATISTICS_NS 1000000000u /* sums, launch configurations, memory of lanes that rest */
+#define COST_NOTICES  20u         /* changes of a level that are told */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
 #define LAST_ROOM_NS  1000000000u /* of STOP_NS, for room in the activity lane, if an agent reads */
 #define CLOSE_NS      100000000u  /* of STOP_NS, for the work after that */
@@ -70,6 +72,9 @@ static struct {
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 	uint64_t table_bytes, table_ns; /* counted so far */
+	struct cost_limit cost;
+	uint32_t cost_changes;
+	uint64_t start_ns;
 } self;
 
 /* Waits until *word differs from `value`, or timeout_ns are over. It may also return early. */
@@ -161,6 +166,27 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
+/* Launches take less of their stacks while they cost too much. */
+static void watch_cost(uint64_t now_ns)
+{
+	uint64_t sums[RECORD_METER_WORDS], ms = (now_ns - self.start_ns) / 1000000u;
+
+	if (!self.cost.allowed)
+		return;
+	record_ring_own_meters(self.parts.ring, sums);
+	if (!cost_limit_judge(&self.cost, sums))
+		return;
+	atomic_store_explicit(&cost_limit_word, self.cost.level, memory_order_relaxed);
+	if (self.cost_changes++ >= COST_NOTICES)
+		return;
+	definition_writer_notice(
+		self.parts.definitions, NOTICE_COST_LIMIT, 0,
+		"launches take %s from %u.%03u s on: they cost %u.%03u %% of their "
+		"threads' time (--max-cost)",
+		cost_limit_text(self.cost.level), (unsigned)(ms / 1000), (unsigned)(ms % 1000),
+		self.cost.share / 1000, self.cost.share % 1000);
+}
+
 /* A refused request is not repeated. */
 static void start_unified_memory(void)
 {
@@ -212,7 +238,8 @@ static void count_tables(void)
 	unwind_tables_totals(self.parts.tables, &totals);
 	if (totals.made_bytes > self.table_bytes || totals.build_ns > self.table_ns)
 		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_TABLES,
-				  totals.made_bytes - self.table_bytes, totals.build_ns - self.table_ns);
+				  totals.made_bytes - self.table_bytes,
+				  totals.build_ns - self.table_ns);
 	self.table_bytes = totals.made_bytes;
 	self.table_ns = totals.build_ns;
 }
@@ -259,6 +286,7 @@ static void work(unsigned int events)
 		return;
 	watch_modules(false);
 	watch_python();
+	watch_cost(now_ns);
 	do_once_a_second(now_ns, false);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
@@ -354,6 +382,8 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
+	self.cost.allowed = parts->max_cost;
+	self.start_ns = monotonic_ns();
 	activity_flush_init(parts->library, parts->definitions);
 	window_watch_init(parts->ring, parts->definitions, parts->library);
 	/* A launch calls it when its walk met a file whose unwind table is not built yet. */

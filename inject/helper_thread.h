@@ -31,6 +31,7 @@ struct helper_thread_parts { /* all borrowed for good */
 	bool soon;          /* a window may open at any moment: have everything ready */
 	bool late;          /* CUDA may have been used before the first capture window */
 	uint32_t record;    /* a set of enum record_option */
+	uint32_t max_cost;  /* what launches may cost (cost_option.h); 0: no limit */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

@@ -278,6 +278,8 @@ static int start_helper_thread(bool late)
 		.late = late,
 		.soon = opens_suddenly(),
 		.record = guest.options.record,
+		.max_cost =
+			guest.options.stacks.mode == STACK_MODE_NONE ? 0 : guest.options.max_cost,
 	};
 
 	return helper_thread_start(&parts);

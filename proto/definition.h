@@ -82,6 +82,7 @@ enum definition_notice_code {
 	NOTICE_NOT_CAPTURED = 15,     /* no capture window opened, and why (not a fault) */
 	NOTICE_AUTOGRAD_REFUSED = 16, /* the forward lines of backward work cannot be read */
 	NOTICE_CONTEXTS = 17,         /* some of AOTInductor's lines cannot be read */
+	NOTICE_COST_LIMIT = 18,       /* launches take less or more of their stacks (not a fault) */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
 };

@@ -164,6 +164,12 @@ static const struct {
 	[LEDGER_METER_AGENT] = {"meter_agent", "bytes of memory of the agents' programs at most",
 				LEDGER_COST},
 	[LEDGER_METER_AGENT_RUN] = {"meter_agent_run", "agents that told their cost", LEDGER_COST},
+	[LEDGER_LESS_PYTHON] = {"less_python", "launches with Python frames alone, for --max-cost",
+				LEDGER_NOTED},
+	[LEDGER_LESS_LEAF] = {"less_leaf", "launches with one frame alone, for --max-cost",
+			      LEDGER_NOTED},
+	[LEDGER_LESS_NONE] = {"less_none", "launches without a stack, for --max-cost",
+			      LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -118,6 +118,11 @@ enum ledger_reason {
 	 * agents' ledgers alone */
 	LEDGER_METER_AGENT = 65,
 	LEDGER_METER_AGENT_RUN = 66, /* agents (ns: how long they ran) */
+	/* launches with Python frames alone, with one frame and without a stack, because the guest cost more than
+	 * --max-cost (inject/launch/cost_limit.h) */
+	LEDGER_LESS_PYTHON = 67,
+	LEDGER_LESS_LEAF = 68,
+	LEDGER_LESS_NONE = 69,
 	LEDGER_REASONS,
 };
 

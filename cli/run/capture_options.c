@@ -10,6 +10,7 @@
 #include "cli/base/job_environment.h"
 #include "proto/options/api_options.h"
 #include "proto/options/collectives_option.h"
+#include "proto/options/cost_option.h"
 #include "proto/options/duration.h"
 #include "proto/options/meter_option.h"
 #include "proto/options/record_options.h"
@@ -89,6 +90,15 @@ static int take_meter(struct capture_options *options, const char *origin, const
 	if (meter_option_parse(text, &options->meter_full) == 0)
 		return 0;
 	return fail(error, origin, text, "not sampled or full");
+}
+
+static int take_max_cost(struct capture_options *options, const char *origin, const char *text,
+			 char **error)
+{
+	if (cost_option_parse(text, &options->max_cost) == 0)
+		return 0;
+	return fail(error, origin, text,
+		    "not a percentage above 0 and up to 100, such as 2% or 0.5%");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -195,6 +205,7 @@ static const struct {
 	{"api", API_OPTIONS_ENV, take_api},
 	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
 	{"meter", METER_OPTION_ENV, take_meter},
+	{"max-cost", COST_OPTION_ENV, take_max_cost},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -275,7 +286,7 @@ static int export_window(const struct capture_options *options, uint64_t now_ns,
 int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment)
 {
-	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE];
+	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE], max_cost[16];
 	int result;
 
 	stack_options_format(&options->stacks, stacks);
@@ -296,6 +307,11 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0 && (options->meter_full || getenv(METER_OPTION_ENV)))
 		result = job_environment_set(environment, METER_OPTION_ENV,
 					     options->meter_full ? "full" : "sampled");
+	if (result == 0 && options->max_cost) {
+		snprintf(max_cost, sizeof(max_cost), "%u.%03u%%", options->max_cost / 1000,
+			 options->max_cost % 1000);
+		result = job_environment_set(environment, COST_OPTION_ENV, max_cost);
+	}
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result ? result : export_window(options, now_ns, environment);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cost_limit.h"
 #include "launch_cbid.h"
 #include "launch_probe.h"
 #include "launch_thread.h"
@@ -57,6 +58,43 @@ take_watched(const struct launch_callback *launch, struct launch_thread *thread,
 			  data->context_id, stream_of(cbid, data));
 	return by_kernel ? RECORD_STACK_PROBE
 			 : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+}
+
+/* Takes less of a stack than was asked for, and counts that. */
+static __attribute__((noinline)) uint32_t take_less(const struct launch_callback *launch,
+						    struct launch_thread *thread, uint32_t level,
+						    uint64_t now_ns)
+{
+	_Atomic uint64_t *counts =
+		record_ring_meter(launch->ring, (uint32_t)thread->lane) + RECORD_METER_LESS;
+	struct stack_capture capture = launch->capture;
+	bool has_python = level != COST_LEVEL_NONE && capture.options.mode != STACK_MODE_NATIVE &&
+			  python_frames_first(capture.python) != 0;
+
+	capture.options.mode = level == COST_LEVEL_NONE ? STACK_MODE_NONE
+			       : has_python             ? STACK_MODE_PYTHON
+							: STACK_MODE_NATIVE;
+	if (level == COST_LEVEL_LEAF) {
+		capture.options.native_depth = capture.options.python_depth = 1;
+		capture.leaf_only = true;
+	}
+	if (level != COST_LEVEL_PYTHON || has_python) {
+		_Atomic uint64_t *count = &counts[level - COST_LEVEL_PYTHON];
+
+		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	}
+	return stack_capture_take(&capture, &thread->scratch, now_ns);
+}
+
+static uint32_t take(const struct launch_callback *launch, struct launch_thread *thread,
+		     uint64_t now_ns)
+{
+	uint32_t level = atomic_load_explicit(&cost_limit_word, memory_order_relaxed);
+
+	return __builtin_expect(level != COST_LEVEL_WHOLE, 0)
+		       ? take_less(launch, thread, level, now_ns)
+		       : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 }
 
 uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread)
@@ -155,10 +193,9 @@ LAUNCH_PATH void launch_callback_enter(const struct launch_callback *launch, uin
 	if (launch_meter_is_due(meter))
 		launch_meter_turn(meter, record_ring_meter(launch->ring, (uint32_t)thread->lane),
 				  now_ns);
-	thread->outer_stack_id =
-		__builtin_expect(launch_probe_is_watched(), 0)
-			? take_watched(launch, thread, cbid, data, now_ns)
-			: stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+	thread->outer_stack_id = __builtin_expect(launch_probe_is_watched(), 0)
+					 ? take_watched(launch, thread, cbid, data, now_ns)
+					 : take(launch, thread, now_ns);
 	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
 	if (__builtin_expect(meter->on, 0))
 		launch_meter_pause(meter);

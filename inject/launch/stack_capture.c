@@ -448,7 +448,7 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 	uint32_t marks = walk_stack(capture, scratch, query, nr_python, &native);
 
 	marks |= put_outer(capture, scratch, query, python_marks, origin);
-	if (__builtin_expect(marks != 0, 0))
+	if (__builtin_expect(marks != 0, 0) && !capture->leaf_only)
 		count_lacks(capture, marks, native.end);
 	uint32_t stack_id = intern(capture, scratch);
 	if (may_record && marks == 0 && is_whole(capture, &native) &&

@@ -36,6 +36,7 @@ struct stack_capture {
 	struct autograd_origin *autograd; /* backward stacks get an origin; NULL: they do not */
 	struct kernel_contexts
 		*contexts; /* compiled code has lines of its model; NULL: it has not */
+	bool leaf_only;    /* one frame is asked for, so that others are missing is not counted */
 	bool walks_always; /* recognises no stack; for tests and measurements */
 };
 

@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
 	ROW_GRAPHS,
 	{"meter", 0, "sampled|full", OPTION_EXPERIMENTAL,
 	 "Measure the guest's own cost on one launch in 64, or on all."},
+	{"max-cost", 0, "PERCENT", 0,
+	 "Take less of the stacks while the guest costs the launching threads more of their time: 2%."},
 
 	OPTION_GROUP("When it is recorded"),
 	{"delay", 0, "TIME", OPTION_DAILY, "Begin this long after the start of the command."},

@@ -114,7 +114,8 @@ enum record_meter_word {
 	RECORD_METER_OUTLIER_NS,
 	RECORD_METER_STACKS,
 	RECORD_METER_STACK_NS,
-	RECORD_METER_WORDS,
+	RECORD_METER_LESS, /* launches with less of their stack: a word for each level from COST_LEVEL_PYTHON on */
+	RECORD_METER_WORDS = RECORD_METER_LESS + 3,
 };
 
 /* ---- guest */
@@ -178,6 +179,9 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 
 /* The words of a claimed lane's meter, by enum record_meter_word; only the lane's owner adds. Borrowed for good. */
 _Atomic uint64_t *record_ring_meter(struct record_ring *ring, uint32_t lane);
+
+/* Sums the meters of all lanes. Any thread of the guest. */
+void record_ring_own_meters(const struct record_ring *ring, uint64_t sums[RECORD_METER_WORDS]);
 
 /* Launches so far that asked the GPU for work and did not fail, recorded or not, by the lanes and the ledger. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);

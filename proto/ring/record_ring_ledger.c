@@ -68,12 +68,16 @@ static void add_meters(const uint64_t sums[static RECORD_METER_WORDS], struct le
 		[LEDGER_METER_OUTLIER] = {RECORD_METER_OUTLIERS, RECORD_METER_OUTLIER_NS},
 		[LEDGER_METER_STACKS] = {RECORD_METER_STACKS, RECORD_METER_STACK_NS},
 		[LEDGER_METER_THREADS] = {RECORD_METER_THREADS, RECORD_METER_THREAD_NS},
+		[LEDGER_LESS_PYTHON] = {RECORD_METER_LESS, 0},
+		[LEDGER_LESS_LEAF] = {RECORD_METER_LESS + 1, 0},
+		[LEDGER_LESS_NONE] = {RECORD_METER_LESS + 2, 0},
 	};
-	const uint8_t ns = words[entry->reason].ns;
+	const uint8_t count = words[entry->reason].count, ns = words[entry->reason].ns;
 
+	if (count || ns)
+		entry->count = ledger_add_saturating(entry->count, sums[count]);
 	if (!ns)
 		return;
-	entry->count = ledger_add_saturating(entry->count, sums[words[entry->reason].count]);
 	entry->ns = ledger_add_saturating(entry->ns, sums[ns]);
 	for (uint32_t word = ns + 1; entry->reason == LEDGER_METER && word <= RECORD_METER_EXIT_NS;
 	     word++)

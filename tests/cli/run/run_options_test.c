@@ -35,6 +35,7 @@ static const char *value_of(const struct option_row *row)
 		{"MODE[,NATIVE[,PYTHON]]", "native,7"},
 		{"N", "9"},
 		{"ON/PERIOD", "1s/30s"},
+		{"PERCENT", "2%"},
 		{"TIME", "1s"},
 		{"TIME|all", "30s"},
 	};

@@ -14,10 +14,12 @@
 #include "inject/base/definition_writer.h"
 #include "inject/base/stack_table.h"
 #include "inject/cupti/module_load.h"
+#include "inject/launch/cost_limit.h"
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/launch_probe.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
+#include "proto/stack_word.h"
 #include "tests/inject/test_ring.h"
 #include "unwind/unwind_table.h"
 
@@ -135,6 +137,43 @@ static void launch_has_one_record_with_its_stack(void **state)
 	assert_true(record_ring_read_stack(fixture->ring.agent, records[0].stack_id, frames) >= 4);
 	assert_int_equal(records[0].stack_id, records[1].stack_id);
 	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 2);
+}
+
+/* In a thread without Python. */
+static void launches_take_less_while_they_cost_too_much(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[2];
+	uint64_t frames[COST_LEVELS][RECORD_STACK_DEPTH];
+	int depths[COST_LEVELS];
+
+	for (uint32_t level = 0; level < COST_LEVELS; level++) {
+		atomic_store(&cost_limit_word, level);
+		on_a_thread(fixture, launch_twice);
+		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
+		assert_int_equal(records[0].stack_id, records[1].stack_id);
+		depths[level] =
+			records[0].stack_id == RECORD_STACK_NONE
+				? 0
+				: record_ring_read_stack(fixture->ring.agent, records[0].stack_id,
+							 frames[level]);
+	}
+	atomic_store(&cost_limit_word, COST_LEVEL_WHOLE);
+	/* The guest's own frames differ, and those of the program are the same. */
+	assert_true(depths[COST_LEVEL_WHOLE] >= 4);
+	assert_true(depths[COST_LEVEL_PYTHON] >= depths[COST_LEVEL_WHOLE]);
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(frames[COST_LEVEL_WHOLE][depths[COST_LEVEL_WHOLE] - i],
+				 frames[COST_LEVEL_PYTHON][depths[COST_LEVEL_PYTHON] - i]);
+	assert_int_equal(depths[COST_LEVEL_LEAF], 2);
+	assert_true(stack_word_is_native(frames[COST_LEVEL_LEAF][0]));
+	assert_int_equal(frames[COST_LEVEL_LEAF][1], stack_word_mark(STACK_MARK_TRUNCATED));
+	assert_int_equal(depths[COST_LEVEL_NONE], 0);
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 2 * COST_LEVELS);
+	assert_int_equal(count(fixture, LEDGER_LESS_PYTHON), 0); /* nothing was left out */
+	assert_int_equal(count(fixture, LEDGER_LESS_LEAF), 2);
+	assert_int_equal(count(fixture, LEDGER_LESS_NONE), 2);
+	assert_int_equal(count(fixture, LEDGER_STACK_TRUNCATED), 0);
 }
 
 static void launch_two_blocks(struct fixture *fixture)
@@ -488,6 +527,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_launch_of_each_block_is_metered, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(launch_has_one_record_with_its_stack, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(launches_take_less_while_they_cost_too_much, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(failed_launch_has_a_second_record_and_counts_once,
 						set_up, tear_down),
