@@ -195,14 +195,29 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
 }
 
 /* Looks for the job's aggregator once more: a step may be shorter than the search. */
-static void await_job(struct node_aggregator *aggregator, const struct end_budget *budget)
+static void await_job(struct node_aggregator *aggregator, uint64_t until_ns)
 {
-	while (!aggregator->job.found &&
-	       end_budget_left_ms(budget, clock_now_ns()) > END_BUDGET_ROUND_MS) {
+	while (!aggregator->job.found && clock_now_ns() < until_ns) {
 		node_aggregator_look(aggregator);
 		if (!aggregator->job.found)
 			poll(NULL, 0, rendezvous_search_wait_ms(&aggregator->job));
 	}
+}
+
+/* Steps without a key share their file, so that of another step may come. */
+bool node_aggregator_may_come(const struct node_aggregator *aggregator)
+{
+	if (!aggregator->profile || aggregator->job.found || !*aggregator->step.key)
+		return false;
+	char *obstacle = rendezvous_search_obstacle(&aggregator->job);
+	free(obstacle);
+	return !obstacle;
+}
+
+bool node_aggregator_await_first(struct node_aggregator *aggregator)
+{
+	await_job(aggregator, clock_now_ns() + NODE_AGGREGATOR_LATE_MS * (uint64_t)NS_PER_MS);
+	return aggregator->job.found;
 }
 
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns)
@@ -212,7 +227,8 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 	const struct key_set *keys;
 
 	if (aggregator->profile)
-		await_job(aggregator, &budget);
+		await_job(aggregator,
+			  since_ns + (budget.limit_ms - END_BUDGET_ROUND_MS) * (uint64_t)NS_PER_MS);
 	if (!aggregator->profile || !aggregator->job.found)
 		return 0;
 	const uint64_t now_ns = clock_now_ns();

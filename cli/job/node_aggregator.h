@@ -17,6 +17,9 @@
 /* Without an aggregator of its block for so long, a node takes the job's. */
 #define NODE_AGGREGATOR_BLOCK_NS 10000000000u
 
+/* How long a node whose ranks have ended waits for the job's first aggregator, in a process for which no rank waits. */
+#define NODE_AGGREGATOR_LATE_MS 10000u
+
 struct node_aggregator {
 	const char *output_path;        /* borrowed */
 	struct rendezvous_search job;   /* the job's aggregator */
@@ -54,6 +57,12 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator); /* -1: fo
 /* The profile's end, since since_ns: takes the aggregator of now, also where the loss of ours has not been noticed, or
  * another or the first one is just being started. Returns how long the job's end may be held up for the profile. */
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns);
+
+/* Returns whether the job's first aggregator may still come: none has been seen, and it could be found. */
+bool node_aggregator_may_come(const struct node_aggregator *aggregator);
+
+/* Waits for it. Returns whether it has come within NODE_AGGREGATOR_LATE_MS. */
+bool node_aggregator_await_first(struct node_aggregator *aggregator);
 
 /* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */
 const char *node_aggregator_directory(const struct node_aggregator *aggregator,

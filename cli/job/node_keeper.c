@@ -33,6 +33,7 @@
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
 #define SITE_MS        1500 /* wait for a site's aggregator; a member waits longer */
 #define NS_PER_MS      1000000u
+#define MS_PER_S       1000u
 #define AGENT_RUNS     1 /* an exit status is 0 or -errno */
 
 struct node_keeper {
@@ -400,6 +401,36 @@ static void say_writes(void *context, uint64_t since_ns)
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Lets other processes of the step start an agent of their own. */
+static void leave_node(struct node_keeper *keeper)
+{
+	if (keeper->listener < 0)
+		return;
+	step_dir_remove(&keeper->dir);
+	close(keeper->listener);
+	keeper->listener = -1;
+}
+
+static void leave_members(struct node_keeper *keeper)
+{
+	for (int i = 0; i < keeper->nr_members; i++)
+		close(keeper->members[i].fd);
+	keeper->nr_members = 0;
+}
+
+/* A short step may be over on this node before rank 0 has started. */
+static void follow_alone(struct node_keeper *keeper, struct end_budget *budget)
+{
+	node_profile_rest(keeper->profile, NODE_AGGREGATOR_LATE_MS / MS_PER_S);
+	leave_node(keeper);
+	leave_members(keeper);
+	background_leave(getpgrp());
+	if (!node_aggregator_await_first(&keeper->aggregator))
+		return;
+	budget->since_ns = clock_now_ns();
+	budget->limit_ms = node_aggregator_follow(&keeper->aggregator, budget->since_ns);
+}
+
 static void end(struct node_keeper *keeper)
 {
 	char job_directory[PATH_MAX];
@@ -421,19 +452,19 @@ static void end(struct node_keeper *keeper)
 	agent_destroy(keeper->agent);
 	if (!keeper->site) {
 		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
+		if (node_aggregator_may_come(&keeper->aggregator))
+			follow_alone(keeper, &budget);
 		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
 	} else if (keeper->profile) {
 		budget.limit_ms = END_BUDGET_SEND_MS;
 	}
 	node_profile_finish(keeper->profile, found, is_marked, &budget);
-	step_dir_remove(&keeper->dir);
-	close(keeper->listener);
+	leave_node(keeper);
 	job_standby_end(standby, keeper->lost_member, budget.since_ns);
 	if (standby->ended) /* the node's own profile is where it belongs */
 		say_writes(keeper, budget.since_ns);
 	job_standby_finish(standby, say_writes, keeper);
-	for (int i = 0; i < keeper->nr_members; i++)
-		close(keeper->members[i].fd);
+	leave_members(keeper);
 }
 
 /* Prepares for the step's aggregator, if the site's is not used. 0 or -errno after a warning. */

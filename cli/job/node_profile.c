@@ -258,6 +258,20 @@ static void end_aggregator(struct node_profile *profile)
 				    profile->store_path, strerror(-profile->aggregator_result));
 	}
 	aggregator_destroy(profile->aggregator);
+	profile->aggregator = NULL;
+	profile->aggregator_runs = false;
+}
+
+void node_profile_rest(struct node_profile *profile, uint32_t seconds)
+{
+	const struct message_text *node = &profile->hello.hello.node;
+
+	end_aggregator(profile);
+	log_warning(
+		"no aggregator of the job has been seen, as if rank 0 had not started: the "
+		"profile of node %.*s is in %s. It goes to the job's if that comes within %u s; "
+		"else flamegrid merge adds it",
+		(int)node->size, node->data, profile->directory, seconds);
 }
 
 static int end_link(struct node_profile *profile, uint32_t give_up_ms)
@@ -282,6 +296,12 @@ static int end_log(const char *store_path)
 	return r;
 }
 
+/* why: an errno of profile_link_run(). */
+static const char *reason(int why)
+{
+	return why == ENOTCONN ? "none has been seen" : strerror(why);
+}
+
 /* Puts the profile into the job's, because the aggregator did not take all of it: `why` is an errno. Returns whether it
  * is there. */
 static bool add_to_job(const struct node_profile *profile, const char *job_directory, int why)
@@ -304,11 +324,11 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 		log_notice("the job's aggregator did not take all of the profile of node %.*s "
 			   "(%s): it is %s now. flamegrid report has it, but reports that were "
 			   "written before may not",
-			   (int)node->size, node->data, strerror(why), part);
+			   (int)node->size, node->data, reason(why), part);
 	else
 		log_warning("the job's aggregator does not have all of the profile of node %.*s "
 			    "(%s): it stays there in %s, and flamegrid merge adds it%s%s",
-			    (int)node->size, node->data, strerror(why), profile->directory,
+			    (int)node->size, node->data, reason(why), profile->directory,
 			    job_directory ? "; beside the job's it could not be written: " : "",
 			    job_directory ? strerror(-r) : "");
 	return r == 0;

@@ -56,6 +56,10 @@ uint64_t node_profile_lost_ns(const struct node_profile *profile);
 /* As profile_link_place(). */
 bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX]);
 
+/* Closes the profile, after the agent has ended, and says that it waits on the node for the job's aggregator, of which
+ * nothing has been seen: so many seconds, for which no rank waits. */
+void node_profile_rest(struct node_profile *profile, uint32_t seconds);
+
 /* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
  * take everything within the budget, the profile is copied into the directory of the job's (NULL: not known). That must
  * be marked as the job's, or have an earlier state of this profile. If that fails, too, it stays, and a warning says
