@@ -93,9 +93,16 @@ int merge_damages_add(struct merge_damages *damages, uint32_t profile,
 		return error;
 	name_part(source, database, name);
 	write_key(source, database, name, own.key);
-	snprintf(own.text, sizeof(own.text), "%s (%" PRIu32 " of %" PRIu64 " pages)", name,
-		 source->nr_lost, (uint64_t)source->nr_lost + source->nr_pages);
-	return add(damages, profile, &own);
+	int size = snprintf(own.text, sizeof(own.text), "%s (%" PRIu32 " of %" PRIu64 " pages",
+			    name, source->nr_lost, (uint64_t)source->nr_lost + source->nr_pages);
+	if (source->nr_lost_records)
+		size += snprintf(own.text + size, sizeof(own.text) - (size_t)size,
+				 ", %" PRIu64 " records", source->nr_lost_records);
+	snprintf(own.text + size, sizeof(own.text) - (size_t)size, ")");
+	error = add(damages, profile, &own);
+	if (!error)
+		damages->damages[damages->count - 1].is_all_of_it = !source->writer;
+	return error;
 }
 
 int merge_damages_add_whole(struct merge_damages *damages, uint32_t profile,
@@ -112,6 +119,8 @@ int merge_damages_add_whole(struct merge_damages *damages, uint32_t profile,
 
 static bool is_of(const struct merge_damage *damage, const struct merge_candidate *candidate)
 {
+	if (damage->is_all_of_it && damage->profile == candidate->profile)
+		return true;
 	return damage->has_writer &&
 	       memcmp(damage->writer, candidate->writer, sizeof(damage->writer)) == 0;
 }
@@ -128,11 +137,17 @@ void merge_damages_mark(const struct merge_damages *damages, struct merge_choice
 /* Whether the merged profile has the same part from a profile that has all of it. */
 static bool is_mended(const struct merge_damage *damage, const struct merge_choice *choice)
 {
-	for (uint32_t i = 0; i < choice->count; i++)
-		if (choice->candidates[i].is_chosen && !choice->candidates[i].is_damaged &&
-		    is_of(damage, &choice->candidates[i]))
-			return true;
-	return false;
+	bool is_chosen = false, is_whole = false;
+
+	for (uint32_t i = 0; i < choice->count; i++) {
+		const struct merge_candidate *candidate = &choice->candidates[i];
+
+		if (!candidate->is_chosen)
+			continue;
+		is_chosen |= candidate->profile == damage->profile;
+		is_whole |= !candidate->is_damaged && is_of(damage, candidate);
+	}
+	return is_whole || (damage->is_all_of_it && !is_chosen);
 }
 
 int merge_damages_write(const struct merge_damages *damages, const struct merge_choice *choice,

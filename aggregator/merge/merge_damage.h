@@ -12,7 +12,8 @@
 #include "aggregator/store/store_damage.h"
 
 struct merge_damage {
-	uint32_t profile; /* where it is, from 0 */
+	uint32_t profile;  /* where it is, from 0 */
+	bool is_all_of_it; /* the note is of the whole profile, of whichever writer */
 	bool has_writer;
 	uint8_t writer[STORE_WRITER_SIZE]; /* whose part it is, if the key tells */
 	struct store_damage note;

@@ -22,6 +22,7 @@ struct merge_source {
 	void *context;
 	const uint8_t *writer;      /* its only one, STORE_WRITER_SIZE bytes; NULL: not known */
 	uint32_t nr_pages, nr_lost; /* of its pages: those that are there, and damaged ones */
+	uint64_t nr_lost_records;   /* known to be on these; 0: none, or not known */
 	bool *is_left_out;          /* becomes true if the source is; NULL: nobody asks */
 };
 

@@ -21,6 +21,7 @@
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
+#include "aggregator/store/store_salvage.h"
 #include "aggregator/store/store_schema.h"
 #include "aggregator/store/store_totals.h"
 #include "base/error_text.h"
@@ -28,7 +29,7 @@
 #define TITLE_MAX 4096u
 
 struct merging {
-	const struct merge_source *sources;
+	struct merge_source *sources; /* owns; those that are given, or what is whole of them */
 	uint32_t nr_sources;
 	bool of_one_job;
 	const char *merged_path;
@@ -36,9 +37,10 @@ struct merging {
 	struct merge_map *maps; /* of each source; owns */
 	struct merge_choice choice;
 	struct merge_damages damages;
-	/* damaged sources, which the next attempt leaves out */
+	/* damaged sources, which the next attempt leaves out, or of which it takes what is whole */
 	bool *is_left_out; /* for each source; owns */
-	uint32_t nr_left_out;
+	char **salvaged;   /* for each source the path of what is whole of it; NULL: none; owns */
+	uint32_t nr_left_out, nr_salvaged;
 	struct merge_damages left_out;
 	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
@@ -62,7 +64,7 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 		      struct database **database)
 {
 	const struct merge_source *source = &merging->sources[profile];
-	const char *path = source->path;
+	const char *path = merging->salvaged[profile] ? merging->salvaged[profile] : source->path;
 	struct stat info;
 	int status;
 
@@ -87,19 +89,52 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 	return status ? fail(merging, path, status, database_error(*database)) : 0;
 }
 
+/* Returns how many sources will be taken otherwise than in this attempt. */
+static uint32_t nr_changes(const struct merging *merging)
+{
+	return merging->nr_left_out + merging->nr_salvaged;
+}
+
+/* Takes what is whole of a damaged store in its place. 0; -EPROTO: too little is. */
+static int salvage_source(struct merging *merging, uint32_t profile)
+{
+	struct merge_source *source = &merging->sources[profile];
+	struct store_salvage salvage;
+	char *path;
+
+	if (source->open || merging->salvaged[profile])
+		return -EPROTO;
+	if (asprintf(&path, "%s.%d-%u", merging->merged_path, (int)getpid(), profile) < 0)
+		return -EPROTO;
+	if (store_salvage(source->path, path, &salvage)) {
+		free(path);
+		return -EPROTO;
+	}
+	merging->salvaged[profile] = path;
+	merging->nr_salvaged++;
+	source->nr_lost = salvage.nr_lost;
+	source->nr_pages = salvage.nr_pages - salvage.nr_lost;
+	source->nr_lost_records = salvage.nr_lost_records;
+	free(*merging->error);
+	*merging->error = NULL;
+	return 0;
+}
+
 /* Takes the line about a damaged source as the reason. */
 static int leave_source_out(struct merging *merging, uint32_t profile)
 {
 	struct database *database;
 
+	if (merging->sources[profile].is_left_out)
+		*merging->sources[profile].is_left_out = true;
+	if (!salvage_source(merging, profile))
+		return 0;
 	if (merging->reason)
 		free(*merging->error);
 	else
 		merging->reason = *merging->error;
 	*merging->error = NULL;
 	merging->is_left_out[profile] = true;
-	if (merging->sources[profile].is_left_out)
-		*merging->sources[profile].is_left_out = true;
 	merging->nr_left_out++;
 	/* It may still tell its host. */
 	if (open_input(merging, profile, MERGE_PART_NAMES, &database)) {
@@ -144,7 +179,7 @@ static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 	struct collection *collection = NULL;
 	struct database *database;
 
-	int error = source->open ? 0 : store_recover(path);
+	int error = source->open || merging->salvaged[profile] ? 0 : store_recover(path);
 	if (error)
 		return fail(merging, path, error, strerror(-error));
 	error = open_input(merging, profile, MERGE_PART_NAMES, &database);
@@ -184,7 +219,9 @@ static int survey_all(struct merging *merging)
 		if (merging->is_left_out[i])
 			continue;
 		error = survey(merging, i, &is_store);
-		if (error == -EPROTO && (is_store || merging->of_one_job))
+		if (error == -EPROTO && !is_store && !merging->of_one_job)
+			error = salvage_source(merging, i);
+		else if (error == -EPROTO)
 			error = leave_source_out(merging, i);
 	}
 	return error;
@@ -322,7 +359,7 @@ static int check(struct database *database)
 /* Leaves out the sources that no reader accepts. -EPROTO: there is none. */
 static int find_damaged(struct merging *merging)
 {
-	const uint32_t before = merging->nr_left_out;
+	const uint32_t before = nr_changes(merging);
 	int error = 0;
 
 	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
@@ -338,7 +375,7 @@ static int find_damaged(struct merging *merging)
 		if (error == -EPROTO)
 			error = leave_source_out(merging, i);
 	}
-	return error || merging->nr_left_out > before ? error : -EPROTO;
+	return error || nr_changes(merging) > before ? error : -EPROTO;
 }
 
 static int copy_all(struct merging *merging, struct merge_copy *copy)
@@ -365,7 +402,7 @@ static int write_damages(const struct merging *merging, struct database *databas
 /* -EAGAIN: sources were left out meanwhile. */
 static int write_merged(struct merging *merging, struct database *database)
 {
-	const uint32_t nr_left_out = merging->nr_left_out;
+	const uint32_t before = nr_changes(merging);
 	struct merge_copy *copy = NULL;
 	/* Without a journal: until it is whole, the file has another name. */
 	int error = database_execute(database, "PRAGMA journal_mode = OFF;"
@@ -385,11 +422,11 @@ static int write_merged(struct merging *merging, struct database *database)
 		error = write_damages(merging, database);
 	if (!error)
 		error = copy_all(merging, copy);
-	if (!error && merging->nr_left_out == nr_left_out)
+	if (!error && nr_changes(merging) == before)
 		error = merge_copy_end(copy,
 				       merging->of_one_job ? STORE_TOTALS_SPREAD_MAX : INT64_MAX);
 	merge_copy_destroy(copy);
-	if (!error && merging->nr_left_out > nr_left_out)
+	if (!error && nr_changes(merging) > before)
 		return -EAGAIN;
 	if (!error && merging->of_one_job)
 		error = store_life_unite(database);
@@ -446,10 +483,25 @@ static int write_file(struct merging *merging)
 	return error;
 }
 
+/* Leaves out what is whole of a damaged source if others have all of its writers: its names are in part made up.
+ * Returns whether there was such a source. */
+static bool leave_out_needless(struct merging *merging)
+{
+	const uint32_t before = merging->nr_left_out;
+
+	for (uint32_t i = 0; i < merging->nr_sources; i++) {
+		if (!merging->salvaged[i] || merging->is_left_out[i] || has_chosen(merging, i))
+			continue;
+		merging->is_left_out[i] = true;
+		merging->nr_left_out++;
+	}
+	return merging->nr_left_out > before;
+}
+
 /* -EAGAIN: sources were left out, and what they brought has to go: once more. */
 static int merge_once(struct merging *merging)
 {
-	const uint32_t nr_left_out = merging->nr_left_out;
+	const uint32_t before = nr_changes(merging);
 	uint32_t one, other;
 	int error = survey_all(merging);
 
@@ -457,7 +509,7 @@ static int merge_once(struct merging *merging)
 		return error;
 	if (merging->nr_left_out == merging->nr_sources)
 		return error_text_set(merging->error, -EPROTO, "%s", merging->reason);
-	if (merging->nr_left_out > nr_left_out)
+	if (nr_changes(merging) > before)
 		return -EAGAIN;
 	if (!merging->choice.count)
 		return fail(merging, merging->merged_path, -EPROTO, "all its parts are empty");
@@ -468,6 +520,8 @@ static int merge_once(struct merging *merging)
 				      "%s and %s went on from copies of one profile, each with "
 				      "data of its own: they cannot be added up",
 				      merging->sources[one].path, merging->sources[other].path);
+	if (!error && leave_out_needless(merging))
+		return -EAGAIN;
 	if (!error)
 		error = merge_union_order(merging->whole);
 	return error ? fail(merging, merging->merged_path, error, strerror(-error))
@@ -484,7 +538,7 @@ static void forget(struct merging *merging)
 	*merging->title = '\0';
 }
 
-/* Each attempt but the last one leaves out one source at least. */
+/* Each attempt but the last one leaves out one source at least, or takes what is whole of one. */
 static int merge(struct merging *merging)
 {
 	int status;
@@ -499,24 +553,40 @@ static int merge(struct merging *merging)
 	return status;
 }
 
+static void forget_salvaged(struct merging *merging)
+{
+	for (uint32_t i = 0; i < merging->nr_sources && merging->salvaged; i++) {
+		if (merging->salvaged[i])
+			unlink(merging->salvaged[i]);
+		free(merging->salvaged[i]);
+	}
+	free(merging->salvaged);
+}
+
 int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool of_one_job,
 		  const char *merged_path, char **error)
 {
-	struct merging merging = {.sources = sources,
+	struct merging merging = {.sources = calloc(nr_sources + 1ull, sizeof(*sources)),
 				  .nr_sources = nr_sources,
 				  .of_one_job = of_one_job,
 				  .merged_path = merged_path,
 				  .maps = calloc(nr_sources + 1ull, sizeof(*merging.maps)),
 				  .is_left_out = calloc(nr_sources + 1ull, sizeof(bool)),
+				  .salvaged = calloc(nr_sources + 1ull, sizeof(char *)),
 				  .error = error};
 
 	*error = NULL;
-	int status = merging.maps && merging.is_left_out
-			     ? merge(&merging)
-			     : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
+	const bool has_room =
+		merging.sources && merging.maps && merging.is_left_out && merging.salvaged;
+	if (has_room && nr_sources)
+		memcpy(merging.sources, sources, nr_sources * sizeof(*sources));
+	int status =
+		has_room ? merge(&merging) : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
 	merge_damages_fini(&merging.left_out);
 	free(merging.reason);
+	forget_salvaged(&merging);
 	free(merging.is_left_out);
 	free(merging.maps);
+	free(merging.sources);
 	return status;
 }

@@ -10,6 +10,7 @@
 
 #include "profile_parts.h"
 
+#include "aggregator/merge/profile_merge.h"
 #include "aggregator/pages/page_set.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_life.h"
@@ -140,6 +141,23 @@ int whole_profile_open(struct whole_profile *whole, const char *store_path, char
 void whole_profile_close(struct whole_profile *whole)
 {
 	merged_dir_remove(&whole->merged);
+}
+
+int whole_profile_salvage(struct whole_profile *whole)
+{
+	char damaged_path[PATH_MAX], *why = NULL;
+	const struct merge_source source = {.path = damaged_path};
+
+	if (whole->is_written || *whole->merged.path)
+		return -EPROTO;
+	strcpy(damaged_path, whole->path);
+	int status = merged_dir_create(&whole->merged, &why);
+	if (!status)
+		status = join(whole->path, whole->merged.path, "/" MERGED_DIR_FILE, &why);
+	if (!status)
+		status = profile_merge(&source, 1, true, whole->path, &why);
+	free(why);
+	return status ? -EPROTO : 0;
 }
 
 bool whole_profile_is_closed(const char *store_path)

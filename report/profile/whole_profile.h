@@ -21,6 +21,10 @@ struct whole_profile {
 int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error);
 void whole_profile_close(struct whole_profile *whole);
 
+/* The store at whole->path could not be read (-EPROTO). Makes one of what is whole of it, at another whole->path. 0;
+ * -EPROTO: too little is whole, or no page is damaged. */
+int whole_profile_salvage(struct whole_profile *whole);
+
 /* Returns whether the process that wrote this store has closed it, and none writes it now. */
 bool whole_profile_is_closed(const char *store_path);
 

@@ -1,6 +1,7 @@
 #include "report_view.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error_text.h"
@@ -17,6 +18,22 @@ int report_view_explain(const struct report_view *view, int result, char **error
 			  : 0;
 }
 
+/* If the store is damaged, loads what is whole of it. */
+static int load(struct report_view *view, char **error)
+{
+	char *why = NULL;
+	int result = profile_load(view->store_path, &view->profile, error);
+
+	if (result != -EPROTO || whole_profile_salvage(&view->whole) ||
+	    profile_load(view->store_path, &view->profile, &why)) {
+		free(why);
+		return result;
+	}
+	free(*error);
+	*error = NULL;
+	return 0;
+}
+
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error)
 {
@@ -28,7 +45,7 @@ int report_view_open(struct report_view *view, const char *store_path,
 
 	int result = whole_profile_open(&view->whole, store_path, error);
 	if (result == 0)
-		result = profile_load(view->store_path, &view->profile, error);
+		result = load(view, error);
 	if (result < 0)
 		return result;
 	/* Nobody writes the merged copy. */

@@ -55,6 +55,31 @@ merge "$scratch/most" "$scratch/two" -o "$scratch/mended"
 same "nanoseconds once the sound copy came" "$(sum mended time)" "$(sum all time)"
 contains "it is whole then" "$scratch/merge.out" "nothing lost"
 
+# A damaged page costs what stands on it. Reports say so, too, and count the records that no total has.
+cp -r "$scratch/two" "$scratch/torn"
+read -r pages records < <(python3 - "$scratch/torn/profile.db" "$scratch/two/profile.db" <<-'END'
+	import sqlite3, sys
+	database = sqlite3.connect(sys.argv[2])
+	(page,), = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'totals'")
+	(size,), (pages,) = *database.execute("PRAGMA page_size"), *database.execute("PRAGMA page_count")
+	(records,), = database.execute("SELECT sum(matched + unmatched) FROM processes")
+	with open(sys.argv[1], "r+b") as file:
+	    file.seek((page - 1) * size)
+	    file.write(b"\xff" * size)
+	print(pages, records)
+END
+)
+merge "$scratch/one" "$scratch/torn" -o "$scratch/whole"
+same "status of a merge with a damaged page" $? 3
+contains "it is counted" "$scratch/merge.out" "what it held is missing: torn/profile.db (1 of $pages pages, $records records)"
+same "nanoseconds of the other" "$(sum whole time)" "$(sum one time)"
+"$flamegrid" report "$scratch/torn" --strict -o /dev/null 2>"$scratch/err"
+same "status of a report of it" $? 3
+contains "the report counts, too" "$scratch/err" "torn/profile.db (1 of $pages pages, $records records)"
+merge "$scratch/whole" "$scratch/two" -o "$scratch/healed"
+contains "with the sound copy it is whole" "$scratch/merge.out" "nothing lost"
+same "nanoseconds then" "$(sum healed time)" $(($(sum one time) + $(sum two time)))
+
 # Order, repetition and nesting make no difference.
 merge "$scratch/three" "$scratch/one" -o "$scratch/some"
 check "a merged profile is merged again, beside its own parts" merge "$scratch/two" "$scratch/some" "$scratch/one" -o "$scratch/again"
@@ -89,6 +114,10 @@ same "their ranks are not compared: status" $? 1
 contains "their ranks are not compared" "$scratch/err" \
 	"/jobs has ranks of several jobs: compare those of one job, in its profile"
 same "jobs stay apart" "$("$flamegrid" report "$scratch/jobs" --by job 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "job 17 job 18 "
+
+for step in 0 1; do SLURM_JOB_ID=19 SLURM_STEP_ID=$step record "step$step" node1 100; done
+merge "$scratch/step0" "$scratch/step1" -o "$scratch/steps"
+same "steps of a job stay apart" "$("$flamegrid" report "$scratch/steps" --by job 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "job 19.0 job 19.1 "
 
 # Refusals: the words, the status, and nothing is left.
 refused() {
