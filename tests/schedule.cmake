@@ -111,7 +111,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_maps_test 2
   profile_idle_test 2
   publisher_test 3
-  store_salvage_test 9
+  store_salvage_test 3
   report_straggler_test 6
   ring_model_test 4
   session_limits_test 2

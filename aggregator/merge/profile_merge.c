@@ -13,6 +13,7 @@
 #include "merge_choice.h"
 #include "merge_copy.h"
 #include "merge_damage.h"
+#include "merge_salvage.h"
 #include "merge_union.h"
 
 #include "aggregator/profile/collection.h"
@@ -21,7 +22,6 @@
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
-#include "aggregator/store/store_salvage.h"
 #include "aggregator/store/store_schema.h"
 #include "aggregator/store/store_totals.h"
 #include "base/error_text.h"
@@ -39,8 +39,8 @@ struct merging {
 	struct merge_damages damages;
 	/* damaged sources, which the next attempt leaves out, or of which it takes what is whole */
 	bool *is_left_out; /* for each source; owns */
-	char **salvaged;   /* for each source the path of what is whole of it; NULL: none; owns */
-	uint32_t nr_left_out, nr_salvaged;
+	uint32_t nr_left_out;
+	struct merge_salvage salvage;
 	struct merge_damages left_out;
 	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
@@ -64,7 +64,7 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 		      struct database **database)
 {
 	const struct merge_source *source = &merging->sources[profile];
-	const char *path = merging->salvaged[profile] ? merging->salvaged[profile] : source->path;
+	const char *path = merge_salvage_path(&merging->salvage, profile, source);
 	struct stat info;
 	int status;
 
@@ -92,29 +92,18 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 /* Returns how many sources will be taken otherwise than in this attempt. */
 static uint32_t nr_changes(const struct merging *merging)
 {
-	return merging->nr_left_out + merging->nr_salvaged;
+	return merging->nr_left_out + merging->salvage.nr_taken;
 }
 
-/* Takes what is whole of a damaged store in its place. 0; -EPROTO: too little is. */
-static int salvage_source(struct merging *merging, uint32_t profile)
+/* Takes another store in place of one that could not be read for this error. 0, or the error. */
+static int salvage_source(struct merging *merging, uint32_t profile, int error)
 {
 	struct merge_source *source = &merging->sources[profile];
-	struct store_salvage salvage;
-	char *path;
 
-	if (source->open || merging->salvaged[profile])
-		return -EPROTO;
-	if (asprintf(&path, "%s.%d-%u", merging->merged_path, (int)getpid(), profile) < 0)
-		return -EPROTO;
-	if (store_salvage(source->path, path, &salvage)) {
-		free(path);
-		return -EPROTO;
-	}
-	merging->salvaged[profile] = path;
-	merging->nr_salvaged++;
-	source->nr_lost = salvage.nr_lost;
-	source->nr_pages = salvage.nr_pages - salvage.nr_lost;
-	source->nr_lost_records = salvage.nr_lost_records;
+	if (merge_salvage_take(&merging->salvage, profile, source, error))
+		return error;
+	if (error == -EPROTO && source->is_left_out)
+		*source->is_left_out = true;
 	free(*merging->error);
 	*merging->error = NULL;
 	return 0;
@@ -127,7 +116,7 @@ static int leave_source_out(struct merging *merging, uint32_t profile)
 
 	if (merging->sources[profile].is_left_out)
 		*merging->sources[profile].is_left_out = true;
-	if (!salvage_source(merging, profile))
+	if (!salvage_source(merging, profile, -EPROTO))
 		return 0;
 	if (merging->reason)
 		free(*merging->error);
@@ -179,7 +168,8 @@ static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 	struct collection *collection = NULL;
 	struct database *database;
 
-	int error = source->open || merging->salvaged[profile] ? 0 : store_recover(path);
+	const bool is_salvaged = merge_salvage_path(&merging->salvage, profile, source) != path;
+	int error = source->open || is_salvaged ? 0 : store_recover(path);
 	if (error)
 		return fail(merging, path, error, strerror(-error));
 	error = open_input(merging, profile, MERGE_PART_NAMES, &database);
@@ -219,9 +209,9 @@ static int survey_all(struct merging *merging)
 		if (merging->is_left_out[i])
 			continue;
 		error = survey(merging, i, &is_store);
-		if (error == -EPROTO && !is_store && !merging->of_one_job)
-			error = salvage_source(merging, i);
-		else if (error == -EPROTO)
+		if (error)
+			error = salvage_source(merging, i, error);
+		if (error == -EPROTO && (is_store || merging->of_one_job))
 			error = leave_source_out(merging, i);
 	}
 	return error;
@@ -490,7 +480,8 @@ static bool leave_out_needless(struct merging *merging)
 	const uint32_t before = merging->nr_left_out;
 
 	for (uint32_t i = 0; i < merging->nr_sources; i++) {
-		if (!merging->salvaged[i] || merging->is_left_out[i] || has_chosen(merging, i))
+		if (!merging->salvage.list[i].path || merging->is_left_out[i] ||
+		    has_chosen(merging, i))
 			continue;
 		merging->is_left_out[i] = true;
 		merging->nr_left_out++;
@@ -553,16 +544,6 @@ static int merge(struct merging *merging)
 	return status;
 }
 
-static void forget_salvaged(struct merging *merging)
-{
-	for (uint32_t i = 0; i < merging->nr_sources && merging->salvaged; i++) {
-		if (merging->salvaged[i])
-			unlink(merging->salvaged[i]);
-		free(merging->salvaged[i]);
-	}
-	free(merging->salvaged);
-}
-
 int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool of_one_job,
 		  const char *merged_path, char **error)
 {
@@ -572,19 +553,18 @@ int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool 
 				  .merged_path = merged_path,
 				  .maps = calloc(nr_sources + 1ull, sizeof(*merging.maps)),
 				  .is_left_out = calloc(nr_sources + 1ull, sizeof(bool)),
-				  .salvaged = calloc(nr_sources + 1ull, sizeof(char *)),
 				  .error = error};
 
 	*error = NULL;
-	const bool has_room =
-		merging.sources && merging.maps && merging.is_left_out && merging.salvaged;
+	const bool has_room = !merge_salvage_init(&merging.salvage, merged_path, nr_sources) &&
+			      merging.sources && merging.maps && merging.is_left_out;
 	if (has_room && nr_sources)
 		memcpy(merging.sources, sources, nr_sources * sizeof(*sources));
 	int status =
 		has_room ? merge(&merging) : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
 	merge_damages_fini(&merging.left_out);
 	free(merging.reason);
-	forget_salvaged(&merging);
+	merge_salvage_fini(&merging.salvage);
 	free(merging.is_left_out);
 	free(merging.maps);
 	free(merging.sources);

@@ -13,6 +13,7 @@
 
 #include "database.h"
 #include "database_pages.h"
+#include "store_life.h"
 #include "store_loader.h"
 #include "store_schema.h"
 #include "store_totals.h"
@@ -91,9 +92,7 @@ static int copy_store(const char *path, const char *to_path)
 	if (snprintf(log, sizeof(log), "%s" LOG, path) >= (int)sizeof(log) ||
 	    snprintf(to_log, sizeof(to_log), "%s" LOG, to_path) >= (int)sizeof(to_log))
 		return -ENAMETOOLONG;
-	int error = check_head(path);
-	if (!error)
-		error = copy_file(path, to_path);
+	int error = copy_file(path, to_path);
 	if (!error && access(log, F_OK) == 0)
 		error = copy_file(log, to_log);
 	if (!error)
@@ -418,6 +417,21 @@ static int copy_sound(const char *from_path, const char *to_path, struct store_s
 	return error;
 }
 
+int store_salvage_log(const char *path, const char *copy_path)
+{
+	char log[PATH_MAX];
+	struct stat status;
+
+	if (snprintf(log, sizeof(log), "%s" LOG, path) >= (int)sizeof(log))
+		return -ENAMETOOLONG;
+	if (stat(log, &status) || status.st_size == 0 || store_life_is_written(path))
+		return -ENOENT;
+	int error = copy_store(path, copy_path);
+	if (error)
+		remove_store(copy_path);
+	return error;
+}
+
 int store_salvage(const char *path, const char *copy_path, struct store_salvage *salvage)
 {
 	struct salvaging salvaging = {.salvage = salvage};
@@ -427,7 +441,9 @@ int store_salvage(const char *path, const char *copy_path, struct store_salvage 
 	if (snprintf(pages_path, sizeof(pages_path), "%s-pages", copy_path) >=
 	    (int)sizeof(pages_path))
 		return -ENAMETOOLONG;
-	int error = copy_store(path, pages_path);
+	int error = check_head(path);
+	if (!error)
+		error = copy_store(path, pages_path);
 	if (!error)
 		error = empty_all_damaged(&salvaging, pages_path);
 	if (!error)

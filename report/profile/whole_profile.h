@@ -21,8 +21,8 @@ struct whole_profile {
 int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error);
 void whole_profile_close(struct whole_profile *whole);
 
-/* The store at whole->path could not be read (-EPROTO). Makes one of what is whole of it, at another whole->path. 0;
- * -EPROTO: too little is whole, or no page is damaged. */
+/* The store at whole->path could not be read. Makes one that can, at another whole->path, as a merge does
+ * (merge_salvage.h). 0; -EPROTO: there is none. */
 int whole_profile_salvage(struct whole_profile *whole);
 
 /* Returns whether the process that wrote this store has closed it, and none writes it now. */

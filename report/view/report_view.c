@@ -18,13 +18,13 @@ int report_view_explain(const struct report_view *view, int result, char **error
 			  : 0;
 }
 
-/* If the store is damaged, loads what is whole of it. */
+/* If the store is damaged, loads what is whole of it; if its log needs a file beside it, a copy. */
 static int load(struct report_view *view, char **error)
 {
 	char *why = NULL;
 	int result = profile_load(view->store_path, &view->profile, error);
 
-	if (result != -EPROTO || whole_profile_salvage(&view->whole) ||
+	if (result == 0 || whole_profile_salvage(&view->whole) ||
 	    profile_load(view->store_path, &view->profile, &why)) {
 		free(why);
 		return result;

@@ -5,7 +5,7 @@ fake_windows=$BUILD/tests/fake_windows
 list=$(devices 2)
 export FAKE_CUDA_DEVICES=2
 pid=
-at_end() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; }
+at_end() { [ -z "$pid" ] || kill -9 $pid 2>/dev/null; umount "$scratch/sealed" 2>/dev/null; chmod -f 700 "$scratch/sealed"; }
 
 # record NAME NODE LAUNCHES
 record() {
@@ -79,6 +79,28 @@ contains "the report counts, too" "$scratch/err" "torn/profile.db (1 of $pages p
 merge "$scratch/whole" "$scratch/two" -o "$scratch/healed"
 contains "with the sound copy it is whole" "$scratch/merge.out" "nothing lost"
 same "nanoseconds then" "$(sum healed time)" $(($(sum one time) + $(sum two time)))
+
+# A killed aggregator leaves a log. To read it where nobody can write, a copy is made.
+mkdir "$scratch/sealed"
+[ "$(id -u)" != 0 ] || mount -t tmpfs sealed "$scratch/sealed"
+python3 - "$scratch/two" "$scratch/sealed" <<-'END'
+	import shutil, sqlite3, sys
+	database = sqlite3.connect(shutil.copy(sys.argv[1] + "/profile.db", sys.argv[2]))
+	database.execute("PRAGMA journal_mode = WAL")
+	database.execute("UPDATE meta SET value = 'from the log' WHERE key = 'title'")
+	database.commit()
+	for name in "/profile.db", "/profile.db-wal":
+	    shutil.copy(sys.argv[2] + name, sys.argv[2] + name + ".killed")
+	database.close()
+	for name in "/profile.db", "/profile.db-wal":
+	    shutil.move(sys.argv[2] + name + ".killed", sys.argv[2] + name)
+END
+if [ "$(id -u)" = 0 ]; then mount -o remount,ro "$scratch/sealed"; else chmod 500 "$scratch/sealed"; fi
+same "nanoseconds of a killed aggregator's profile where nobody can write" "$(sum sealed time)" "$(sum two time)"
+json sealed >"$scratch/sealed.json"
+contains "what only the log has" "$scratch/sealed.json" '"from the log"'
+check "it is merged" merge "$scratch/sealed" "$scratch/one" -o "$scratch/unsealed"
+same "nanoseconds of both" "$(sum unsealed time)" $(($(sum one time) + $(sum two time)))
 
 # Order, repetition and nesting make no difference.
 merge "$scratch/three" "$scratch/one" -o "$scratch/some"
