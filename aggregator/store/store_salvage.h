@@ -18,7 +18,8 @@ struct store_salvage {
 int store_salvage(const char *path, const char *copy_path, struct store_salvage *salvage);
 
 /* Copies the store at path, which nobody writes, with its log in it, to copy_path, which must not exist. To read a
- * store with a log SQLite writes a file beside it. 0; -ENOENT: it has no log, or is written; other -errno, and no copy. */
+ * store with a log SQLite writes a file beside it. 0; -ENOENT: it has no log, or is written; other -errno. On error
+ * there is no copy. */
 int store_salvage_log(const char *path, const char *copy_path);
 
 #endif

@@ -207,7 +207,7 @@ static void await_job(struct node_aggregator *aggregator, uint64_t until_ns)
 /* Steps without a key share their file, so that of another step may come. */
 bool node_aggregator_may_come(const struct node_aggregator *aggregator)
 {
-	if (!aggregator->profile || aggregator->job.found || !*aggregator->step.key)
+	if (aggregator->job.found || !*aggregator->step.key)
 		return false;
 	char *obstacle = rendezvous_search_obstacle(&aggregator->job);
 	free(obstacle);

@@ -418,14 +418,30 @@ static void leave_members(struct node_keeper *keeper)
 	keeper->nr_members = 0;
 }
 
-/* A short step may be over on this node before rank 0 has started. */
-static void follow_alone(struct node_keeper *keeper, struct end_budget *budget)
+/* A short step may be over on this node before rank 0 has started. Returns whether the job's aggregator has come. */
+static bool await_alone(struct node_keeper *keeper)
 {
-	node_profile_rest(keeper->profile, NODE_AGGREGATOR_LATE_MS / MS_PER_S);
 	leave_node(keeper);
 	leave_members(keeper);
 	background_leave(getpgrp());
-	if (!node_aggregator_await_first(&keeper->aggregator))
+	return node_aggregator_await_first(&keeper->aggregator);
+}
+
+/* The agent has the records until it is stopped. */
+static void await_before_end(struct node_keeper *keeper)
+{
+	if (keeper->site || keeper->profile || !node_aggregator_may_come(&keeper->aggregator))
+		return;
+	log_warning("no aggregator of the job has been seen, as if rank 0 had not started: this "
+		    "node waits for it alone, %u s; without it, what its ranks recorded is lost",
+		    NODE_AGGREGATOR_LATE_MS / MS_PER_S);
+	await_alone(keeper);
+}
+
+static void follow_alone(struct node_keeper *keeper, struct end_budget *budget)
+{
+	node_profile_rest(keeper->profile, NODE_AGGREGATOR_LATE_MS / MS_PER_S);
+	if (!await_alone(keeper))
 		return;
 	budget->since_ns = clock_now_ns();
 	budget->limit_ms = node_aggregator_follow(&keeper->aggregator, budget->since_ns);
@@ -446,13 +462,14 @@ static void end(struct node_keeper *keeper)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	/* A killed member has told no end. */
 	tell_end(keeper, budget.since_ns);
+	await_before_end(keeper);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	node_profile_agent_ended(keeper->profile);
 	agent_destroy(keeper->agent);
 	if (!keeper->site) {
 		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
-		if (node_aggregator_may_come(&keeper->aggregator))
+		if (keeper->profile && node_aggregator_may_come(&keeper->aggregator))
 			follow_alone(keeper, &budget);
 		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
 	} else if (keeper->profile) {

@@ -83,14 +83,16 @@ went_well "rank 0 says how it went" "$scratch/err.0" "$scratch/central"
 same "nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DIR")" "$(printf '%s:\n\n%s:' "$XDG_RUNTIME_DIR" "$scratch/spool")"
 
 # ---- a node's rank has ended before rank 0 starts: the node waits for it alone
-rank early 1 2 1 --aggregate node -- $work --launches 300
-await 1 0
-contains "its rank says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: the profile of node node1 is in $scratch/spool/flamegrid-node-"
-rank early 0 2 0 --aggregate node -- $work --launches 700
-await 0 0
-await_keepers
-is_whole "$scratch/early" 0 1
-check "early: nothing lost" "$flamegrid" report "$scratch/early" --strict -o /dev/null
+for way in node central; do
+	rank early-$way 1 2 1 --aggregate $way -- $work --launches 300
+	await 1 0
+	contains "its rank says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: "
+	rank early-$way 0 2 0 --aggregate $way -- $work --launches 700
+	await 0 0
+	await_keepers
+	is_whole "$scratch/early-$way" 0 1
+	check "early-$way: nothing lost" "$flamegrid" report "$scratch/early-$way" --strict -o /dev/null
+done
 same "early: nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DIR")" "$(printf '%s:\n\n%s:' "$XDG_RUNTIME_DIR" "$scratch/spool")"
 
 # ---- while it runs, a report shows what came; the aggregator is killed, and its successor has all
