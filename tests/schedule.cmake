@@ -109,6 +109,7 @@ set(FLAMEGRID_SLOW_TESTS
   metrics_test 24
   probe_source_test 2
   process_maps_test 2
+  page_store_test 5
   profile_idle_test 2
   publisher_test 3
   store_salvage_test 3

@@ -17,6 +17,7 @@
 #include "aggregator/pages/page_reader.h"
 #include "aggregator/pages/page_store.h"
 #include "aggregator/pages/page_tables.h"
+#include "aggregator/store/store.h"
 
 /* Copies of pages. */
 struct copies {
@@ -136,6 +137,89 @@ static void pages_make_an_equal_store_but_for_open_intervals(void **state)
 	free(path);
 }
 
+/* Returns the number of the table whose blocks commits cut: these tell how often there was one. */
+static uint32_t table_of_samples(struct database *database)
+{
+	struct page_tables tables;
+	uint32_t number = 0;
+
+	assert_int_equal(page_tables_read(database, &tables), 0);
+	while (strcmp(tables.tables[number].name, "sample_blocks") != 0)
+		assert_true(++number < tables.count);
+	return number;
+}
+
+struct position {
+	struct copies pages;
+	uint32_t samples_table;
+	int64_t nr_samples;
+};
+
+/* Without the writer's random name. */
+static struct position read_position(const char *path)
+{
+	struct position position;
+	struct database *database;
+
+	assert_int_equal(store_recover(path), 0);
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, "UPDATE writers SET writer = zeroblob(16)"), 0);
+	position.samples_table = table_of_samples(database);
+	assert_int_equal(database_query_number(database,
+					       "SELECT coalesce(sum(count), 0) FROM sample_blocks",
+					       &position.nr_samples),
+			 0);
+	database_close(database);
+	position.pages = read_pages(path);
+	return position;
+}
+
+static void expect_equal_positions(const struct position *position, const struct position *expected)
+{
+	const struct copies *pages = &position->pages, *others = &expected->pages;
+
+	assert_int_equal(position->nr_samples, expected->nr_samples);
+	assert_int_equal(pages->count, others->count);
+	for (uint32_t i = 0; i < pages->count; i++) {
+		const struct profile_page *page = &pages->pages[i], *other = &others->pages[i];
+
+		assert_int_equal(page->table, other->table);
+		assert_int_equal(page->number, other->number);
+		if (page->table == position->samples_table)
+			continue;
+		assert_int_equal(page->size, other->size);
+		assert_memory_equal(page->bytes, other->bytes, page->size);
+	}
+}
+
+/* All at once; or some, then the rest by another process, which loads the tables, or replays the messages that a killed
+ * one has stored: the seed decides. */
+static void pages_of_one_position_are_equal_however_it_was_reached(void **state)
+{
+	const uint32_t step = getenv("FLAMEGRID_NIGHTLY") ? 4 : 64;
+	char *live = merge_fixture_path("live"), *continued = merge_fixture_path("continued");
+
+	(void)state;
+	for (uint32_t agent = 0; agent < MERGE_FIXTURE_AGENTS; agent++) {
+		merge_fixture_write(live, 1u << agent, 1);
+		struct position expected = read_position(live);
+
+		for (uint32_t share = 0; share <= 256; share += step)
+			for (uint64_t seed = 1; seed <= 2; seed++) {
+				merge_fixture_write_both(continued, NULL, share, 1u << agent, seed);
+				struct position position = read_position(continued);
+
+				expect_equal_positions(&position, &expected);
+				free_pages(&position.pages);
+				unlink(continued);
+			}
+		free_pages(&expected.pages);
+		unlink(live);
+	}
+	free(live);
+	free(continued);
+}
+
 static void pages_come_by_table_and_number(void **state)
 {
 	char *path = merge_fixture_path("store");
@@ -236,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_make_an_equal_store_but_for_open_intervals),
+		cmocka_unit_test(pages_of_one_position_are_equal_however_it_was_reached),
 		cmocka_unit_test(pages_come_by_table_and_number),
 		cmocka_unit_test(stores_of_pages_merge_as_the_stores_do),
 		cmocka_unit_test(damaged_pages_are_refused_or_harmless),
