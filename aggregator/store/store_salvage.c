@@ -441,7 +441,8 @@ int store_salvage(const char *path, const char *copy_path, struct store_salvage 
 	if (snprintf(pages_path, sizeof(pages_path), "%s-pages", copy_path) >=
 	    (int)sizeof(pages_path))
 		return -ENAMETOOLONG;
-	int error = check_head(path);
+	/* The file of a writer may change while it is copied. */
+	int error = store_life_is_written(path) ? -EBUSY : check_head(path);
 	if (!error)
 		error = copy_store(path, pages_path);
 	if (!error)

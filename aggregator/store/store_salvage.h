@@ -13,8 +13,8 @@ struct store_salvage {
 
 /* Writes a store at copy_path, which must not exist, with all rows on sound pages of the store at path and of its log.
  * What they name and nobody can read becomes "[damaged]". Nobody can go on with the copy: it can be read and merged.
- * The store at path does not change. 0; -EPROTO: too little is whole, or no page is damaged; -EIO, -ENOSPC, and so on.
- * On error there is no copy. */
+ * The store at path does not change. 0; -EPROTO: too little is whole, or no page is damaged; -EBUSY: a process writes
+ * it; -EIO, -ENOSPC, and so on. On error there is no copy. */
 int store_salvage(const char *path, const char *copy_path, struct store_salvage *salvage);
 
 /* Copies the store at path, which nobody writes, with its log in it, to copy_path, which must not exist. To read a
