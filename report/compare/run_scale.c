@@ -10,9 +10,9 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/definition.h"
+#include "report/names/call_period.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
-#include "report/straggler/straggler_period.h"
 
 #define COUNT_MOST (1ull << 40) /* calls of a rank; more are damage */
 
@@ -47,7 +47,7 @@ static uint32_t find_period(const struct collective_log_call **calls, uint32_t c
 		first--;
 	for (uint32_t i = first; i < count; i++)
 		kinds[i - first] = kind_of(&calls[i]->call);
-	return straggler_period_find(kinds, count - first);
+	return call_period_find(kinds, count - first);
 }
 
 static uint64_t count_calls(const struct collective_folds *folds, uint32_t process,

@@ -8,6 +8,7 @@
 #include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
 #include "report_straggler_experts.h"
+#include "report_straggler_spans.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
 #include "straggler_places.h"
@@ -17,7 +18,6 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "report/names/clean_text.h"
-#include "report/names/outlier.h"
 
 struct builder {
 	const struct profile *profile;
@@ -38,27 +38,6 @@ static uint32_t count_all(const struct report_straggler *report)
 }
 
 /* ---- communicators */
-
-/* Each member's span is on its own clock: the GPU's if all times are of kernels. */
-static int find_spans(struct report_straggler_communicator *communicator)
-{
-	const struct collective_fold *fold = communicator->fold;
-	uint64_t *spans = calloc(fold->nr_members + 1ul, sizeof(*spans));
-	bool by_gpu = fold->by_gpu == fold->used;
-
-	if (!spans)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < fold->nr_members && fold->used; i++) {
-		const struct collective_fold_member *member = &fold->members[i];
-		uint64_t start = by_gpu ? member->gpu_start_ns : member->start_ns;
-		uint64_t end = by_gpu ? member->gpu_end_ns : member->end_ns;
-
-		spans[i] = communicator->members[i].span_ns = end > start ? end - start : 0;
-	}
-	communicator->span_ns = outlier_median(spans, fold->nr_members);
-	free(spans);
-	return 0;
-}
 
 /* A process that is younger than the profile is in no report. */
 static bool is_known(const struct builder *builder, const struct collective_fold *fold)
@@ -88,7 +67,7 @@ static int add_communicator(struct builder *builder, const struct collective_fol
 	if (!added->members)
 		return -ENOMEM;
 	report->nr_communicators++;
-	return find_spans(added);
+	return report_straggler_spans_find(added);
 }
 
 /* What a sum says of its rank. The bins of all sums of a rank are put together. */
@@ -189,15 +168,17 @@ static int by_waits(const void *a, const void *b)
 }
 
 /* Judges the ranks and groups of a communicator. */
-static int judge(const struct report_straggler_communicator *communicator, uint32_t nr_tests,
-		 const struct straggler_place *places, struct straggler_subject *found,
-		 struct straggler_group **groups, uint32_t *nr_groups)
+static int judge(const struct report_straggler_communicator *communicator, uint64_t run_ns,
+		 uint32_t nr_tests, const struct straggler_place *places,
+		 struct straggler_subject *found, struct straggler_group **groups,
+		 uint32_t *nr_groups)
 {
 	const uint32_t count = communicator->fold->nr_members;
 	uint32_t *of = calloc(count, sizeof(*of));
 	const struct straggler_input input = {
 		.fold = communicator->fold,
 		.span_ns = communicator->span_ns,
+		.run_ns = run_ns > communicator->span_ns ? run_ns : communicator->span_ns,
 		.nr_tests = nr_tests,
 		.division = {of, count},
 	};
@@ -213,22 +194,28 @@ static int judge(const struct report_straggler_communicator *communicator, uint3
 	return error;
 }
 
-static int judge_communicator(struct report_straggler_communicator *communicator, uint32_t nr_tests,
+static int judge_communicator(const struct builder *builder,
+			      struct report_straggler_communicator *communicator, uint32_t nr_tests,
 			      const struct straggler_place *places)
 {
 	const uint32_t count = communicator->fold->nr_members;
 	struct straggler_subject *found = calloc(count, sizeof(*found));
+	uint64_t run_ns;
+	int error = report_straggler_spans_run(builder->report, builder->rank_of, communicator,
+					       &run_ns);
 
-	if (!found)
+	if (error || !found) {
+		free(found);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct report_straggler_member *member = &communicator->members[i];
 
 		found[i] = member->found;
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
-	int error = judge(communicator, nr_tests, places, found, &communicator->groups,
-			  &communicator->nr_groups);
+	error = judge(communicator, run_ns, nr_tests, places, found, &communicator->groups,
+		      &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
 	for (uint32_t i = 0; i < communicator->nr_groups; i++)
@@ -270,7 +257,7 @@ static int judge_all(const struct builder *builder)
 				    builder->looks;
 	}
 	for (uint32_t i = 0; i < count && !error; i++)
-		error = judge_communicator(&report->communicators[i], nr_tests, places[i]);
+		error = judge_communicator(builder, &report->communicators[i], nr_tests, places[i]);
 	for (uint32_t i = 0; i < count && places; i++)
 		free(places[i]);
 	free(places);
@@ -426,6 +413,7 @@ static int sort_ranks(struct builder *builder)
 	return link_members(builder);
 }
 
+/* The ranks of all communicators, before any is judged. */
 static int make_ranks(struct builder *builder)
 {
 	struct report_straggler *report = builder->report;
@@ -438,15 +426,23 @@ static int make_ranks(struct builder *builder)
 	for (uint32_t i = 0; i < count_all(report); i++) {
 		const struct collective_fold *of = report->communicators[i].fold;
 
-		for (uint32_t j = 0; j < of->nr_members && !error; j++) {
+		for (uint32_t j = 0; j < of->nr_members && !error; j++)
 			if (!builder->rank_of[of->members[j].process])
 				error = add_rank(builder, of->members[j].process);
-			if (!error)
-				add_member(builder, i, j);
-		}
 	}
-	if (!error)
-		error = sort_ranks(builder);
+	return error ? error
+		     : report_straggler_spans_of_ranks(report, builder->rank_of,
+						       builder->nr_processes);
+}
+
+static int judge_ranks(struct builder *builder)
+{
+	struct report_straggler *report = builder->report;
+
+	for (uint32_t i = 0; i < count_all(report); i++)
+		for (uint32_t j = 0; j < report->communicators[i].fold->nr_members; j++)
+			add_member(builder, i, j);
+	int error = sort_ranks(builder);
 	while (report->nr_named < report->nr_ranks && report->ranks[report->nr_named].named)
 		report->nr_named++;
 	return error;
@@ -500,11 +496,13 @@ static int fill(struct builder *builder)
 	if (!error)
 		error = add_all(builder);
 	if (!error)
+		error = make_ranks(builder);
+	if (!error)
 		error = judge_all(builder);
 	if (!error)
 		report_straggler_victims_excuse(builder->report);
 	if (!error)
-		error = make_ranks(builder);
+		error = judge_ranks(builder);
 	if (!error)
 		error = take_places(builder);
 	if (!error)

@@ -57,6 +57,7 @@ struct report_straggler_rank {
 	uint32_t process; /* the first process of the rank */
 	uint32_t pid;
 	const char *host;    /* borrowed from texts */
+	uint64_t run_ns; /* of its processes, from the first collective to the last one, added up */
 	uint64_t last, used; /* over all its communicators */
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */

@@ -46,12 +46,22 @@ static void count_stretches(const struct work *work, struct straggler_subject *s
 	}
 }
 
-/* The share of the span that the mean of the other ranks waited. */
+/* The part of a time that the mean of the other ranks waited. */
+static double part_of(const struct work *work, uint64_t waited_ns, uint64_t time_ns)
+{
+	return time_ns ? (double)waited_ns / (work->lateness.nr_members - 1) / (double)time_ns : 0;
+}
+
 static double share_of(const struct work *work, uint64_t waited_ns)
 {
-	if (!work->input->span_ns)
-		return 0;
-	return (double)waited_ns / (work->lateness.nr_members - 1) / (double)work->input->span_ns;
+	return part_of(work, waited_ns, work->input->span_ns);
+}
+
+/* Returns whether the others waited so long that it is a fact about the run, whatever chance says. A communicator that
+ * was there for a small part of the run has a large part of its time in one pause. */
+static bool is_fact(const struct work *work, uint64_t waited_ns)
+{
+	return part_of(work, waited_ns, work->input->run_ns) > STRAGGLER_STALL_MIN;
 }
 
 /* Returns whether the subject's costliest lump is a stall. */
@@ -76,9 +86,8 @@ static enum straggler_ground ground_of(const struct work *work, uint32_t index,
 		return subject->p < work->p_max ? STRAGGLER_FREQUENCY : STRAGGLER_COST;
 	if (subject->p_lumps < work->p_max)
 		return STRAGGLER_LUMPS;
-	return share_of(work, subject->lump_ns) > STRAGGLER_STALL_MIN && is_stall(work, index)
-		       ? STRAGGLER_STALL
-		       : STRAGGLER_NOT_NAMED;
+	return is_fact(work, subject->lump_ns) && is_stall(work, index) ? STRAGGLER_STALL
+									: STRAGGLER_NOT_NAMED;
 }
 
 /* Names a subject that was late for a part of the run. */
@@ -101,7 +110,7 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	const bool by_chance = phase.p >= work->p_max || share <= STRAGGLER_SHARE_MIN ||
 			       work->lateness.nr_subjects < 3;
 	/* As of a stall, so much is a fact about the run. */
-	const bool costs = share > STRAGGLER_STALL_MIN && phase.worst >= STRAGGLER_PHASE_WORST &&
+	const bool costs = is_fact(work, phase.kept_ns) && phase.worst >= STRAGGLER_PHASE_WORST &&
 			   phase.times > STRAGGLER_PHASE_TIMES;
 
 	if (phase.z <= STRAGGLER_Z_MIN || (by_chance && !costs))

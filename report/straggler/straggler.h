@@ -15,9 +15,9 @@
  *     stretches, so that hiccups of a rank neither name a rank nor hide one.
  *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A
  *     lump is a number of stretches in a row for which the same subject kept the others waiting longest.
- *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the span, and costs STRAGGLER_STALL_TIMES as much a
- *     stretch as the rest of the run. That is a fact about the run, not about the subject: it may happen to any. A
- *     phase that holds there is named instead.
+ *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the ranks' whole run, with what was before a restart,
+ *     and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator. That is a fact about the run,
+ *     not about the subject: it may happen to any. A phase that holds there is named instead.
  *   - PHASE: the same as COST holds in a part of the run, and what the others waited for it there is more than
  *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN, and they
  *     waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for all in the

@@ -4,9 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "straggler_period.h"
-
 #include "aggregator/profile/collective_folds.h"
+#include "report/names/call_period.h"
 
 #define STEPS_LEAST 3u
 #define STEPS_MOST  (1ull << 40) /* more are damage */
@@ -131,7 +130,7 @@ static uint32_t find_period(const struct step_call *calls, uint32_t count, const
 	const uint32_t nr = list_kernels(&calls[first], count - first, room->kernels);
 	for (uint32_t i = 0; i < nr; i++)
 		room->kinds[i] = room->kernels[i].kind;
-	const uint32_t period = straggler_period_find(room->kinds, nr);
+	const uint32_t period = call_period_find(room->kinds, nr);
 	*nr_calls = 0;
 	for (uint32_t i = 0; i < period; i++)
 		*nr_calls += room->kernels[nr - 1 - i].nr_calls;

@@ -1,5 +1,5 @@
 /* Counts the steps of a process that sends and receives: a step is the pattern of its calls of NCCL on a communicator
- * that comes again and again (straggler_period.h). A pattern of few kernels is one micro-batch or one layer. Then
+ * that comes again and again (call_period.h). A pattern of few kernels is one micro-batch or one layer. Then
  * another communicator, with fewer patterns in the run, tells the steps. Pure; any thread. */
 #ifndef STRAGGLER_STEPS_H
 #define STRAGGLER_STEPS_H

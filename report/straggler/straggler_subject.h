@@ -59,6 +59,8 @@ struct straggler_division {
 struct straggler_input {
 	const struct collective_fold *fold; /* with at least 2 members, which are the ranks */
 	uint64_t span_ns;                   /* of all collectives together */
+	/* of the ranks' whole run, with their other communicators and before a restart: span_ns or more */
+	uint64_t run_ns;
 	uint32_t nr_tests; /* subjects that are tested in all communicators together */
 	struct straggler_division division; /* at least 2 subjects, each with a member */
 };

@@ -10,8 +10,8 @@
 #include "watch_pace.h"
 #include "watch_replay.h"
 
+#include "report/names/call_period.h"
 #include "report/names/robust.h"
-#include "report/straggler/straggler_period.h"
 
 #define STEP_MAX_NS 1e15 /* more is no step */
 #define AGE_MAX_NS  1e18
@@ -64,7 +64,7 @@ static int find_period(const struct measuring *measuring, uint32_t *period)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		kinds[i] = measuring->recent->meetings[first + i].kind;
-	*period = straggler_period_find(kinds, count);
+	*period = call_period_find(kinds, count);
 	free(kinds);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "report/names/call_period.h"
 #include "report/names/robust.h"
-#include "report/straggler/straggler_period.h"
 
 #define STEP_MAX_NS 1e18
 
@@ -38,7 +38,7 @@ int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t
 	if (kinds && steps) {
 		for (uint32_t i = 0; i < count; i++)
 			kinds[i] = recent->meetings[first + i].kind;
-		pace->collectives = straggler_period_find(kinds, count);
+		pace->collectives = call_period_find(kinds, count);
 		uint32_t from = first;
 
 		while (from < end && recent->called_ns[from] < since_ns)

@@ -6,7 +6,9 @@
  *   - plants: jobs with further causes (late/late_plants.h);
  *   - unseen, unseen-clean: jobs with random parameters (late/late_unseen.h), six times as many as of each kind.
  *
- *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE]]]     (20, 1, all) */
+ *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE [FOLDER]]]]     (20, 1, all)
+ *
+ * Stores of plants and of unseen jobs that are not right are kept in FOLDER, which is to be in /tmp. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "late/late_judge.h"
 #include "late/late_plants.h"
 #include "late/late_ranks.h"
 #include "late/late_unseen.h"
@@ -314,6 +317,7 @@ int main(int argc, char **argv)
 	const uint32_t jobs = argc > 1 ? (uint32_t)atoi(argv[1]) : 20;
 	const char *table = argc > 3 ? argv[3] : NULL;
 
+	late_judge_keep(argc > 4 ? argv[4] : NULL);
 	if (argc > 2)
 		first_seed = strtoull(argv[2], NULL, 10);
 	if (!table || strcmp(table, "planted") == 0)
@@ -325,9 +329,9 @@ int main(int argc, char **argv)
 	if (!table || strcmp(table, "plants") == 0)
 		late_plants_print(jobs, first_seed);
 	if (!table || strcmp(table, "pipelines") == 0)
-		late_pipeline_run(jobs);
+		late_pipeline_run(jobs, first_seed);
 	if (!table || strcmp(table, "experts") == 0)
-		late_experts_run(jobs);
+		late_experts_run(jobs, first_seed);
 	if (!table || strcmp(table, "unseen") == 0)
 		late_unseen_planted(6 * jobs, first_seed);
 	if (!table || strcmp(table, "unseen-clean") == 0)

@@ -50,7 +50,7 @@ static void judge(const struct mixture *job, uint32_t *right, uint32_t *innocent
 	report_straggler_destroy(found);
 }
 
-void late_experts_run(uint32_t jobs)
+void late_experts_run(uint32_t jobs, uint64_t first_seed)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		uint32_t right = 0, innocent = 0;
@@ -59,7 +59,7 @@ void late_experts_run(uint32_t jobs)
 			struct mixture job = kinds[i].job;
 			void *state = NULL;
 
-			job.seed = j + 1;
+			job.seed = first_seed + j;
 			job.noise = job.noise > 0 ? job.noise : 0.04;
 			job_set_up(&state);
 			mixture_play(&job);

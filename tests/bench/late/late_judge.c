@@ -1,5 +1,6 @@
 #include "late_judge.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,16 @@ static void judge_ranks(const struct late_job *job, struct late_found *found)
 	profile_destroy(profile);
 }
 
+static const char *kept_folder;
+
+void late_judge_keep(const char *folder)
+{
+	kept_folder = folder;
+}
+
 void late_judge(const struct late_job *job, struct late_found *found)
 {
+	char kept_path[512];
 	void *state = NULL;
 
 	*found = (struct late_found){0};
@@ -127,5 +136,9 @@ void late_judge(const struct late_job *job, struct late_found *found)
 	late_job_play(job);
 	judge_straggler(job, found);
 	judge_ranks(job, found);
+	snprintf(kept_path, sizeof(kept_path), "%s/%" PRIu64 ".db", kept_folder ? kept_folder : "",
+		 job->seed);
+	if (kept_folder && (!found->cause || found->innocent || found->marked_innocent))
+		job_keep(kept_path);
 	job_tear_down(&state);
 }

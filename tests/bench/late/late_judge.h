@@ -18,6 +18,10 @@ struct late_found {
 	char line[512], ranks_line[512]; /* the closing lines of the two reports, cut */
 };
 
+/* Stores of jobs that are not right, or in which --ranks marks others, are kept in that folder of /tmp as SEED.db. NULL:
+ * none, as at first. Borrowed until the next call. */
+void late_judge_keep(const char *folder);
+
 void late_judge(const struct late_job *job, struct late_found *found);
 
 #endif

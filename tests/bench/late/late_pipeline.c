@@ -82,7 +82,7 @@ static void judge(const struct parallel *job, uint32_t *right, uint32_t *innocen
 	report_straggler_destroy(found);
 }
 
-void late_pipeline_run(uint32_t jobs)
+void late_pipeline_run(uint32_t jobs, uint64_t first_seed)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		uint32_t right = 0, innocent = 0;
@@ -91,7 +91,7 @@ void late_pipeline_run(uint32_t jobs)
 			struct parallel job = kinds[i].job;
 			void *state = NULL;
 
-			job.seed = j + 1;
+			job.seed = first_seed + j;
 			job.steps = job.steps ? job.steps : 60;
 			job.noise = job.noise > 0 ? job.noise : 0.04;
 			job_set_up(&state);

@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* Prints a row of late_bench's first table for each kind of job. */
-void late_pipeline_run(uint32_t jobs);
+void late_pipeline_run(uint32_t jobs, uint64_t first_seed);
 
 #endif

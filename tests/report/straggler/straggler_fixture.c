@@ -35,6 +35,7 @@ struct agent {
 };
 
 static char folder[64], path[96];
+static const char *kept_path; /* NULL: the store is removed */
 static struct store *store;
 static struct collection *collection;
 static bool keep_samples;
@@ -124,6 +125,11 @@ void job_node(const char *node)
 	assert_int_equal(hello(node), 0);
 }
 
+void job_keep(const char *file_path)
+{
+	kept_path = file_path;
+}
+
 int job_tear_down(void **state)
 {
 	(void)state;
@@ -134,7 +140,11 @@ int job_tear_down(void **state)
 		for (uint32_t j = 0; j < agents[i].nr_nodes; j++)
 			free(agents[i].paths[j]);
 	}
-	unlink(path);
+	if (kept_path)
+		assert_int_equal(rename(path, kept_path), 0);
+	else
+		unlink(path);
+	kept_path = NULL;
 	return rmdir(folder);
 }
 

@@ -14,6 +14,10 @@
 int job_set_up(void **state);
 int job_tear_down(void **state);
 
+/* The next tear-down moves the store to that file, of the same file system, instead of removing it. The caller owns
+ * file_path until then. */
+void job_keep(const char *file_path);
+
 /* The store's file. */
 const char *job_path(void);
 

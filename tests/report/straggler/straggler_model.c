@@ -69,6 +69,7 @@ struct model_result model_judge(const uint64_t *times, const struct model *model
 	const struct straggler_input input = {
 		.fold = &fold,
 		.span_ns = (uint64_t)(span_ms * MS),
+		.run_ns = (uint64_t)(span_ms * MS),
 		.nr_tests = model->ranks + straggler_groups_tests(result.places, model->ranks),
 		.division = {each, model->ranks},
 	};

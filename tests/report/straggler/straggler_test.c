@@ -86,8 +86,11 @@ static struct straggler_subject *find(const uint64_t *times, uint32_t collective
 	uint32_t *each = calloc(ranks, sizeof(*each));
 	for (uint32_t i = 0; i < ranks; i++)
 		each[i] = i;
-	const struct straggler_input input = {
-		.fold = &fold, .span_ns = span_ns, .nr_tests = ranks, .division = {each, ranks}};
+	const struct straggler_input input = {.fold = &fold,
+					      .span_ns = span_ns,
+					      .run_ns = span_ns,
+					      .nr_tests = ranks,
+					      .division = {each, ranks}};
 	assert_int_equal(straggler_find(&input, found), 0);
 	free(each);
 	collective_fold_fini(&fold);

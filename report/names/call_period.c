@@ -1,10 +1,10 @@
-#include "straggler_period.h"
+#include "call_period.h"
 
 #include <stdbool.h>
 
 static bool is_alike(const uint32_t *kinds, uint32_t count, uint32_t period)
 {
-	const double most = (1 - STRAGGLER_PERIOD_ALIKE) * (count - period);
+	const double most = (1 - CALL_PERIOD_ALIKE) * (count - period);
 	uint32_t others = 0;
 
 	for (uint32_t i = period; i < count && others <= most; i++)
@@ -12,10 +12,10 @@ static bool is_alike(const uint32_t *kinds, uint32_t count, uint32_t period)
 	return others <= most;
 }
 
-uint32_t straggler_period_find(const uint32_t *kinds, uint32_t count)
+uint32_t call_period_find(const uint32_t *kinds, uint32_t count)
 {
 	for (uint32_t period = 1;
-	     period <= count / STRAGGLER_PERIOD_TIMES && period <= STRAGGLER_PERIOD_MAX; period++)
+	     period <= count / CALL_PERIOD_TIMES && period <= CALL_PERIOD_MAX; period++)
 		if (is_alike(kinds, count, period))
 			return period;
 	return 0;

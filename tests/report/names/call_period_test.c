@@ -1,4 +1,4 @@
-#include "report/straggler/straggler_period.h"
+#include "report/names/call_period.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ static void one_kind_makes_steps_of_one(void **state)
 	static const uint32_t kinds[] = {7, 7, 7, 7};
 
 	(void)state;
-	assert_int_equal(straggler_period_find(kinds, COUNT(kinds)), 1);
+	assert_int_equal(call_period_find(kinds, COUNT(kinds)), 1);
 }
 
 static void a_pattern_that_comes_again_is_a_step(void **state)
@@ -22,8 +22,8 @@ static void a_pattern_that_comes_again_is_a_step(void **state)
 	static const uint32_t kinds[] = {1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2};
 
 	(void)state;
-	assert_int_equal(straggler_period_find(kinds, COUNT(kinds)), 3);
-	assert_int_equal(straggler_period_find(kinds + 1, COUNT(kinds) - 1), 3);
+	assert_int_equal(call_period_find(kinds, COUNT(kinds)), 3);
+	assert_int_equal(call_period_find(kinds + 1, COUNT(kinds) - 1), 3);
 }
 
 static void it_must_be_there_three_times(void **state)
@@ -31,8 +31,8 @@ static void it_must_be_there_three_times(void **state)
 	static const uint32_t kinds[] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
 
 	(void)state;
-	assert_int_equal(straggler_period_find(kinds, 8), 0);
-	assert_int_equal(straggler_period_find(kinds, 9), 3);
+	assert_int_equal(call_period_find(kinds, 8), 0);
+	assert_int_equal(call_period_find(kinds, 9), 3);
 }
 
 static void few_collectives_may_differ(void **state)
@@ -43,7 +43,7 @@ static void few_collectives_may_differ(void **state)
 	for (uint32_t i = 0; i < COUNT(kinds); i++)
 		kinds[i] = i % 2;
 	kinds[30] = 9; /* two of 58 pairs differ */
-	assert_int_equal(straggler_period_find(kinds, COUNT(kinds)), 2);
+	assert_int_equal(call_period_find(kinds, COUNT(kinds)), 2);
 }
 
 static void without_order_there_is_no_step(void **state)
@@ -51,9 +51,9 @@ static void without_order_there_is_no_step(void **state)
 	static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
 	(void)state;
-	assert_int_equal(straggler_period_find(kinds, COUNT(kinds)), 0);
-	assert_int_equal(straggler_period_find(kinds, 0), 0);
-	assert_int_equal(straggler_period_find(kinds, 2), 0);
+	assert_int_equal(call_period_find(kinds, COUNT(kinds)), 0);
+	assert_int_equal(call_period_find(kinds, 0), 0);
+	assert_int_equal(call_period_find(kinds, 2), 0);
 }
 
 int main(void)

@@ -1,0 +1,125 @@
+/* A job whose ranks start again as other processes, on another communicator. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/support/cmocka_test.h"
+
+#include "report/straggler/report_straggler.h"
+#include "straggler_fixture.h"
+
+#define RANKS   4u
+#define MS      1000000ull
+#define STEP_MS 10u
+#define STALLED 2u  /* a rank */
+#define STALL   20u /* a collective */
+
+struct attempt {
+	uint32_t collectives, stall_ms;
+};
+
+/* Each rank is up to a millisecond late by chance. Returns the time of the last collective's end. */
+static uint64_t play_attempt(const struct attempt *attempt, uint32_t number, uint64_t start_ns,
+			     uint64_t *seed)
+{
+	uint32_t processes[RANKS];
+	uint64_t now_ns = start_ns;
+
+	for (uint32_t i = 0; i < RANKS; i++) {
+		processes[i] = job_process((int32_t)i);
+		job_communicator(processes[i], 1, 100 + number, i, RANKS);
+	}
+	for (uint32_t step = 0; step < attempt->collectives; step++) {
+		uint64_t ready_ns[RANKS], last_ns = 0;
+
+		for (uint32_t i = 0; i < RANKS; i++) {
+			const bool stalls = i == STALLED && step == STALL;
+
+			ready_ns[i] = now_ns + STEP_MS * MS + (uint64_t)(job_uniform(seed) * MS) +
+				      (stalls ? attempt->stall_ms * MS : 0);
+			last_ns = ready_ns[i] > last_ns ? ready_ns[i] : last_ns;
+		}
+		for (uint32_t i = 0; i < RANKS; i++) {
+			const struct collective call = job_all_reduce(
+				1, step + 1, 0, ready_ns[i], last_ns + MS / 10 - ready_ns[i]);
+
+			job_call(processes[i], &call);
+		}
+		now_ns = last_ns + MS / 10;
+	}
+	for (uint32_t i = 0; i < RANKS; i++)
+		job_end(processes[i]);
+	return now_ns;
+}
+
+static struct report_straggler *play(const struct attempt *attempts, uint32_t count)
+{
+	uint64_t now_ns = 1000 * MS, seed = 5;
+
+	for (uint32_t i = 0; i < count; i++)
+		now_ns = play_attempt(&attempts[i], i, now_ns + 500 * MS, &seed);
+	job_commit();
+	return job_straggler();
+}
+
+static void a_pause_of_a_fifth_of_the_run_is_a_stall(void **state)
+{
+	const struct attempt attempt = {.collectives = 40, .stall_ms = 100};
+	struct report_straggler *found = play(&attempt, 1);
+
+	(void)state;
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, STALLED);
+	assert_int_equal(found->communicators[0].members[STALLED].found.ground, STRAGGLER_STALL);
+	report_straggler_destroy(found);
+}
+
+/* The same pause, when the ranks have run for ten times as long before a restart. */
+static void a_pause_counts_as_a_part_of_all_attempts(void **state)
+{
+	const struct attempt attempts[] = {{.collectives = 400},
+					   {.collectives = 40, .stall_ms = 100}};
+	struct report_straggler *found = play(attempts, 2);
+
+	(void)state;
+	assert_int_equal(found->nr_communicators, 2);
+	assert_int_equal(found->nr_ranks, RANKS);
+	assert_int_equal(found->nr_named, 0);
+	report_straggler_destroy(found);
+}
+
+/* 400 and 40 steps of about 11 ms, without the half second between both. */
+static void a_ranks_run_is_the_sum_of_its_processes(void **state)
+{
+	const struct attempt attempts[] = {{.collectives = 400}, {.collectives = 40}};
+	struct report_straggler *found = play(attempts, 2);
+
+	(void)state;
+	for (uint32_t i = 0; i < RANKS; i++) {
+		uint64_t spans_ns = 0, run_ns = 0;
+
+		for (uint32_t j = 0; j < found->nr_communicators; j++) {
+			const struct report_straggler_member *member =
+				&found->communicators[j].members[i];
+
+			spans_ns += member->span_ns;
+			run_ns = found->ranks[member->of_rank].run_ns;
+		}
+		assert_true(spans_ns > 430ull * STEP_MS * MS);
+		assert_int_equal(run_ns, spans_ns);
+	}
+	report_straggler_destroy(found);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_pause_of_a_fifth_of_the_run_is_a_stall),
+		TEST(a_pause_counts_as_a_part_of_all_attempts),
+		TEST(a_ranks_run_is_the_sum_of_its_processes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
