@@ -177,44 +177,43 @@ static int read_clocks(struct report_view *view, struct collective_folds **folds
 		[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE)                                     \
 	}
 
-/* Each row has the option, the usual format, the options that it takes, those of its formats, its input, and its
- * writers. CSV's rows have no leaves to split or select. They take those options all the same, because scripts give
- * both. */
+/* Each row has the option, the usual format, the options that it takes, its formats without leaves, the options of its
+ * formats, its input, and its writers. */
 /* clang-format off */
 const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
-	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES,
+	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES, 0,
 		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS, [REPORT_HTML] = DETAIL(WEIGHT) | STACKS,
 		[REPORT_TABLE] = DETAIL(TOP), [REPORT_JSON] = STACKS, [REPORT_CSV] = STACKS,
 		[REPORT_PPROF] = STACKS, [REPORT_SPEEDSCOPE] = DETAIL(WEIGHT) | STACKS}, NULL,
 		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write),
 		[REPORT_PPROF] = write_pprof, [REPORT_SPEEDSCOPE] = write_speedscope}},
-	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0,
+	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0, 0,
 		{[REPORT_TABLE] = DETAIL(TOP) | DETAIL(VERBOSE) | DETAIL(TOPOLOGY),
 		[REPORT_JSON] = DETAIL(TOPOLOGY), [REPORT_CSV] = DETAIL(TOPOLOGY)}, read_straggler,
 		{DATA(write_straggler)}},
-	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), {0}, NULL,
+	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), 0, {0}, NULL,
 		{DATA(write_ranks)}},
-	[REPORT_SUBJECT_RANK_ROWS] = {"--rows ranks", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_RANK_ROWS] = {"--rows ranks", REPORT_CSV, 0, 0, {0}, NULL,
 		{CSV(write_ranks)}},
-	[REPORT_SUBJECT_COLLECTIVES] = {"--collectives", REPORT_TABLE, LEAVES | SET(COLLECTIVE_ROWS), ROWS,
-		read_collectives, {[REPORT_TABLE] = write_collectives_table, [REPORT_JSON] = write_json,
+	[REPORT_SUBJECT_COLLECTIVES] = {"--collectives", REPORT_TABLE, LEAVES | SET(COLLECTIVE_ROWS),
+		1u << REPORT_TABLE | 1u << REPORT_CSV, ROWS, read_collectives, {[REPORT_TABLE] = write_collectives_table, [REPORT_JSON] = write_json,
 		CSV(write_collectives)}},
-	[REPORT_SUBJECT_COLLECTIVE_ROWS] = {"--rows collectives", REPORT_CSV, LEAVES, {0},
+	[REPORT_SUBJECT_COLLECTIVE_ROWS] = {"--rows collectives", REPORT_CSV, 0, 0, {0},
 		read_collectives, {CSV(write_collectives)}},
-	[REPORT_SUBJECT_CALLS] = {"--rows calls", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_CALLS] = {"--rows calls", REPORT_CSV, 0, 0, {0}, NULL,
 		{[REPORT_TABLE] = write_calls_table, CSV(write_calls)}},
-	[REPORT_SUBJECT_FAILURES] = {"--rows failures", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_FAILURES] = {"--rows failures", REPORT_CSV, 0, 0, {0}, NULL,
 		{CSV(write_failures)}},
-	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, 0, 0, {0}, NULL,
 		{CSV(write_configurations)}},
-	[REPORT_SUBJECT_TIMES] = {"--rows times", REPORT_CSV, LEAVES, {0}, NULL,
+	[REPORT_SUBJECT_TIMES] = {"--rows times", REPORT_CSV, SET(MEMORY) | SET(PLANES), 0, {0}, NULL,
 		{CSV(write_durations)}},
-	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES),
+	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES), 0,
 		{[REPORT_SAMPLES] = STACKS}, NULL,
 		{[REPORT_SAMPLES] = write_samples}},
-	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, {[REPORT_SAMPLES] = STACKS}, read_clocks,
+	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, 0, {[REPORT_SAMPLES] = STACKS}, read_clocks,
 		{DATA(write_clocks), [REPORT_SAMPLES] = write_samples}},
-	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0,
+	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0, 0,
 		{[REPORT_FOLDED] = DETAIL(WEIGHT) | DETAIL(UNIT) | STACKS,
 		[REPORT_HTML] = DETAIL(WEIGHT) | STACKS}, NULL,
 		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html,
@@ -282,6 +281,26 @@ static int refuse_detail(const struct report_subject *subject, enum report_forma
 	return -EINVAL;
 }
 
+/* Says in which formats the subject has leaves to split or select. */
+static int refuse_leaves(const struct report_subject *subject, enum report_format format,
+			 uint32_t refused, char **error)
+{
+	const char *before = " (--format ";
+	size_t size;
+	FILE *text = open_memstream(error, &size);
+
+	if (!text)
+		return -EINVAL;
+	fprintf(text, "%s --format %s does not take %s", subject->option,
+		report_format_names[format], report_subjects[__builtin_ctz(refused)].option);
+	for (uint32_t i = 0; i < REPORT_FORMATS; i++)
+		if (subject->write[i] && !(subject->leafless & 1u << i))
+			say(text, &before, report_format_names[i]);
+	fputs(*before == ',' ? ")" : "", text);
+	fclose(text);
+	return -EINVAL;
+}
+
 /* Only frames that are folded need to know frameworks. A page of HTML can fold them at any time. */
 static int check_frameworks(const struct report_request *request, char **error)
 {
@@ -303,6 +322,9 @@ int report_subject_check(const struct report_request *request, char **error)
 
 	*error = NULL;
 	if (subject->write[request->format] && !refused) {
+		refused = request->asked & LEAVES;
+		if (refused && subject->leafless & 1u << request->format)
+			return refuse_leaves(subject, request->format, refused, error);
 		refused = request->details & ~subject->details[request->format];
 		if (refused)
 			return refuse_detail(subject, request->format, refused, error);

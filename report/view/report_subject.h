@@ -80,6 +80,8 @@ struct report_subject {
 	const char *option;               /* "--ranks", "--rows calls" */
 	enum report_format usual;         /* the format if none is given */
 	uint32_t takes;                   /* subjects that it takes as options: a set as above */
+	/* Formats without leaves: 1u << enum report_format. --by, --memory and --planes change nothing there. */
+	uint32_t leafless;
 	uint32_t details[REPORT_FORMATS]; /* those that each format uses: sets as above */
 	/* Reads the calls of collective libraries, or takes ownership of *folds and leaves NULL. NULL: the subject
 	 * needs no calls. */

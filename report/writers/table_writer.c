@@ -114,6 +114,21 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 	write_more(out, groups->nr_groups, options->top);
 }
 
+/* Instead of tables without a row: says what records the planes that were asked for. */
+static void write_nothing(FILE *out, const struct report_tree *tree)
+{
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
+		const char *options = report_plane_options((enum report_plane)plane);
+
+		if (!(tree->planes & 1u << plane & REPORT_PLANES_ALL))
+			continue;
+		fprintf(out, "nothing of %s is here", report_plane_name((enum report_plane)plane));
+		if (options)
+			fprintf(out, ": `flamegrid run %s` records it", options);
+		fputc('\n', out);
+	}
+}
+
 /* Begins a table of parts of one total. */
 static void begin_parts(struct text_table *table, FILE *out, const struct text_form *form,
 			const char *what)
@@ -336,15 +351,19 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		report_summary_title(out, tree);
-		write_activities(out, tree, &activities, &options);
-		write_split(out, tree, &parts, &options.by, &options, options.top);
+		if (activities.nr_groups) {
+			write_activities(out, tree, &activities, &options);
+			write_split(out, tree, &parts, &options.by, &options, options.top);
+		} else {
+			write_nothing(out, tree);
+		}
 		error = write_digest(out, tree, busy, &options);
 	}
 	if (!error) {
 		write_ranges(out, tree, &ranges, &options);
 		if (tree->leaves_given_up & 1u << REPORT_BY_HOST)
 			fputs("\nmore stacks than a table adds up by host: --by host does\n", out);
-		else
+		else if (activities.nr_groups)
 			write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
 		if (tree->planes & 1u << REPORT_PLANE_GPU)
 			error = busy_writer_streams(out, busy, options.form, options.top);

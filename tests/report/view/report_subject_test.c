@@ -163,13 +163,18 @@ static void every_option_is_taken_or_refused(void **state)
 
 			if (id == REPORT_SUBJECT_WORK && other < REPORT_SUBJECTS)
 				continue; /* the report is about the other one */
-			if (report_subjects[id].takes & 1u << other) {
+			const bool has_no_leaves =
+				report_subjects[id].leafless & 1u << request.format &&
+				other >= REPORT_SUBJECT_BY;
+			if (report_subjects[id].takes & 1u << other && !has_no_leaves) {
 				assert_taken(&request);
 				continue;
 			}
 			assert_int_equal(report_subject_check(&request, &error), -EINVAL);
-			snprintf(start, sizeof(start), "%s does not take %s",
-				 report_subjects[id].option, report_subjects[other].option);
+			snprintf(start, sizeof(start), "%s%s%s does not take %s",
+				 report_subjects[id].option, has_no_leaves ? " --format " : "",
+				 has_no_leaves ? report_format_names[request.format] : "",
+				 report_subjects[other].option);
 			assert_int_equal(strncmp(error, start, strlen(start)), 0);
 			free(error);
 		}
@@ -208,6 +213,14 @@ static void options_that_change_nothing_are_refused(void **state)
 						.details = 1u << REPORT_DETAIL_VERBOSE,
 						.format = REPORT_JSON},
 		       "--straggler --format json does not take --verbose (--format table)");
+	assert_refused(&(struct report_request){.asked = 1u << REPORT_SUBJECT_COLLECTIVES |
+							 1u << REPORT_SUBJECT_BY,
+						.format = REPORT_TABLE},
+		       "--collectives --format table does not take --by (--format json)");
+	assert_refused(&(struct report_request){.asked = 1u << REPORT_SUBJECT_CALLS |
+							 1u << REPORT_SUBJECT_BY,
+						.format = REPORT_CSV},
+		       "--rows calls does not take --by");
 	assert_refused(&(struct report_request){.details = 1u << REPORT_DETAIL_FRAMEWORKS},
 		       "--frameworks changes nothing without --frames user");
 }
