@@ -23,7 +23,6 @@
 #define CAPTURED_AT   "[captured at]"
 #define NO_CALL_CUPTI "[CUPTI]"          /* overhead without a known call */
 #define NO_CALL_UM    "[unified memory]" /* work that the driver started itself */
-#define NO_SAMPLE     "[unknown]"        /* a host thread while a GPU was idle */
 #define SHORT_GAPS    "[gaps below 10 us]"
 #define NOT_ON_CPU    "[not on a CPU]" /* and in no recorded wait */
 
@@ -420,7 +419,7 @@ static int find_idle(struct report_paths *paths, const struct fold_key *key, uin
 	uint32_t name;
 
 	if (cause == IDLE_UNKNOWN)
-		return add_text(paths, REPORT_NODE_ROOT, NO_SAMPLE, node);
+		return add_text(paths, REPORT_NODE_ROOT, REPORT_PATHS_NO_SAMPLE, node);
 	if (cause == IDLE_SHORT)
 		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
 	if (cause == IDLE_NOT_ON_CPU)

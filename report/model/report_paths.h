@@ -17,6 +17,8 @@
 #include "report/frames/backward_path.h"
 #include "report/frames/frame_class.h"
 
+#define REPORT_PATHS_NO_SAMPLE "[unknown]" /* the host of an idle GPU, of which there is no sample */
+
 struct report_paths;
 
 /* What readers see of stacks; zeroed: everything, and backward work under its forward lines. */

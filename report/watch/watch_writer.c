@@ -45,7 +45,8 @@ static void write_cause(FILE *out, const struct watch_finding *finding)
 	if (*text)
 		fprintf(out, "; %s", text);
 	if (finding->cause)
-		fprintf(out, "; %s: %.0f %% of it", finding->cause, 100 * finding->cause_share);
+		fprintf(out, "; %s: %.0f %% of it", finding->cause,
+			straggler_text_percent(finding->cause_share));
 }
 
 static void write_step(FILE *out, const struct watch_finding *finding)

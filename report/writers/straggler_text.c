@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler_experts.h"
@@ -30,6 +31,23 @@ const char *straggler_text_ground(enum straggler_ground ground)
 	return names[ground];
 }
 
+const char *straggler_text_reason(enum straggler_ground ground)
+{
+	static const char *const reasons[] = {
+		[STRAGGLER_NOT_NAMED] = "",
+		[STRAGGLER_FREQUENCY] = "it is last more often than chance makes one of equals",
+		[STRAGGLER_COST] = "in more parts of the run than by chance the others waited "
+				   "longest for it",
+		[STRAGGLER_LUMPS] = "more of the longest waits are for it than by chance",
+		[STRAGGLER_STALL] = "that wait is more than a tenth of the run; any rank can stop "
+				    "once",
+		[STRAGGLER_PHASE] = "it is late all along in that part of the run",
+		[STRAGGLER_HIDDEN] = "without the others that are late it is late all along",
+	};
+
+	return reasons[ground];
+}
+
 void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank)
 {
 	if (rank->rank >= 0)
@@ -40,6 +58,11 @@ void straggler_text_rank(char *line, size_t size, const struct report_straggler_
 }
 
 /* ---- in words */
+
+double straggler_text_percent(double share)
+{
+	return share < 1 ? 100 * share : 100;
+}
 
 /* Appends one text, or both with a comma between; "?": there is neither. */
 static void append_places(char *text, size_t size, const char *first, const char *second)
@@ -74,7 +97,10 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 		break;
 	default:
 		text_line_append(text, size, "an idle GPU");
-		append_places(text, size, cause->what, cause->function);
+		if (strcmp(cause->what, REPORT_PATHS_NO_SAMPLE) == 0)
+			text_line_append(text, size, " (no host thread was seen meanwhile)");
+		else
+			append_places(text, size, cause->what, cause->function);
 	}
 	return text;
 }
@@ -123,9 +149,11 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 	}
 	switch (found->ground) {
 	case STRAGGLER_STALL:
-		text_line_append(line, size,
-				 "once, at collectives %" PRIu64 " to %" PRIu64 " of %s",
-				 found->lump_from + 1, found->lump_to, on->name);
+		text_line_append(line, size, "stopped once, at collective %" PRIu64,
+				 found->lump_from + 1);
+		if (found->lump_to > found->lump_from + 1)
+			text_line_append(line, size, " to %" PRIu64, found->lump_to);
+		text_line_append(line, size, " of %s", on->name);
 		break;
 	case STRAGGLER_PHASE:
 		text_line_append(line, size,
@@ -244,12 +272,12 @@ static void append_first_cause(char *line, size_t size, const struct straggler_c
 	straggler_text_cause(&causes[0], text, sizeof(text));
 	text_line_append(begin, sizeof(begin), "%s", text);
 	text_line_append(line, size, "; %s%s: %.0f %% of it", begin,
-			 strlen(text) > strlen(begin) ? "…" : "", 100 * causes[0].share);
+			 strlen(text) > strlen(begin) ? "…" : "",
+			 straggler_text_percent(causes[0].share));
 }
 
-/* Returns whether another rank is to blame, and appends which. */
-static bool append_keeper(char *line, size_t size, const struct report_straggler *straggler,
-			  const struct report_straggler_rank *rank)
+bool straggler_text_keeper(char *line, size_t size, const struct report_straggler *straggler,
+			   const struct report_straggler_rank *rank)
 {
 	for (uint32_t i = 0; i < straggler->nr_ranks && rank->kept_by; i++) {
 		if (straggler->ranks[i].id != rank->kept_by)
@@ -313,7 +341,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	append_stage(line, size, straggler, rank);
 	straggler_text_rank(line, size, rank);
 	text_line_append(line, size, " (");
-	if (append_keeper(line, size, straggler, rank)) {
+	if (straggler_text_keeper(line, size, straggler, rank)) {
 		text_line_append(line, size, ")");
 		return;
 	}
@@ -482,13 +510,15 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	*line = '\0';
 	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown) {
 		text_line_append(line, size,
-				 "late: not known: no call of NCCL is here (a job of one rank, "
-				 "--collectives off, or NCCL before 2.23)");
+				 "late: not known: no call of NCCL is here: `flamegrid run "
+				 "--collectives on` records them, from NCCL 2.23 on (a job of one "
+				 "rank makes none)");
 		return line;
 	}
 	if (!count_used(straggler) && !straggler->nr_missing) {
 		text_line_append(line, size,
-				 "late: not known: no collective of which all ranks are here");
+				 "late: not known: no collective of which all ranks are here: "
+				 "record all ranks of the job into one profile");
 		return line;
 	}
 	if (straggler->nr_missing)

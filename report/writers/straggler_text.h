@@ -2,6 +2,7 @@
 #ifndef STRAGGLER_TEXT_H
 #define STRAGGLER_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "report/straggler/report_straggler.h"
@@ -14,8 +15,19 @@
  * not known. Returns line. */
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size);
 
-/* Names how the lateness of a named one shows: "frequency". Constant. */
+/* Names how the lateness of a named one shows: "frequency"; and says it: "it is last more often than chance makes one
+ * of equals". Constant. */
 const char *straggler_text_ground(enum straggler_ground ground);
+const char *straggler_text_reason(enum straggler_ground ground);
+
+/* Returns whether another rank is to blame, and appends which: "kept waiting by rank 5 on node2 in collectives of ranks
+ * 4-7". */
+bool straggler_text_keeper(char *line, size_t size, const struct report_straggler *straggler,
+			   const struct report_straggler_rank *rank);
+
+/* Returns the share of a cause in the lateness in percent, 100 at most: what takes longer than the rank is late explains
+ * all of it. */
+double straggler_text_percent(double share);
 
 /* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns
  * text. */

@@ -16,6 +16,8 @@
 #include "report/names/text_line.h"
 
 #define TOP_DEFAULT 20u
+#define ALIKE_MAX   16u /* so many ranks all have a row */
+#define COMPARED    4u  /* rows of ranks that are not marked, of more */
 #define NUMBER_SIZE 32u
 #define MISSING_MAX 8u
 #define LINE_SIZE   512u
@@ -140,7 +142,7 @@ static void write_cause(FILE *out, const struct straggler_cause *cause,
 	char time[NUMBER_SIZE], text[STRAGGLER_TEXT_SIZE];
 
 	fprintf(out, "    %12s %6.1f %%  %-6s  %s", report_summary_time(cause->excess_ns, time),
-		100 * cause->share, report_plane_name(cause->plane),
+		straggler_text_percent(cause->share), report_plane_name(cause->plane),
 		straggler_text_cause(cause, text, sizeof(text)));
 	if (cause->plane == REPORT_PLANE_GPU && fabs(cause->launches) >= 0.005)
 		fprintf(out, ", %+.2f launches", cause->launches);
@@ -170,7 +172,8 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		return;
 	}
 	char late[NUMBER_SIZE];
-	fprintf(out, "  more than the median of the others, each time (%s, by %s on average):\n",
+	fprintf(out,
+		"  it did more of this than the median rank %s, when it was %s late on average:\n",
 		extents[scope->extent], report_summary_time(scope->late_ns, late));
 	for (uint32_t i = 0; i < nr_causes; i++)
 		write_cause(out, &causes[i], scope->extent);
@@ -184,21 +187,43 @@ static void write_found(const struct table *table, const struct report_straggler
 
 	straggler_text_waits(line, sizeof(line), on, found);
 	fprintf(out, "  %s\n", line);
-	fprintf(out, "  by %s each time against the median; named by %s\n",
-		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
-		straggler_text_ground(found->ground));
+	if (found->ground != STRAGGLER_STALL && found->late_ns > 0) {
+		fprintf(out, "  %s behind the median rank on average",
+			report_summary_time((uint64_t)found->late_ns, late));
+		if (!on->is_pipeline && found->behind_ns)
+			fprintf(out, "; where it was last, usually %s behind the one before it",
+				report_summary_time(found->behind_ns, late));
+		fputc('\n', out);
+	}
+	fprintf(out, "  named by %s: %s\n", straggler_text_ground(found->ground),
+		straggler_text_reason(found->ground));
 	if (table->verbose)
 		fprintf(out,
 			"  chance of equal ranks: %.1e, in %" PRIu32
 			" of the run's stretches the last: %.1e, of the costliest lumps: %.1e; "
 			"z %.1f\n",
 			found->p, found->stretches, found->p_stretches, found->p_lumps, found->z);
-	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL)
+	if (found->ground == STRAGGLER_LUMPS)
 		fprintf(out,
-			"  the costliest lump: at collectives %" PRIu64 " to %" PRIu64
-			" the others waited %s, added up\n",
+			"  the longest of these waits: at collectives %" PRIu64 " to %" PRIu64
+			" each other rank waited %s\n",
 			found->lump_from + 1, found->lump_to,
-			report_summary_time(found->lump_ns, lump));
+			report_summary_time(found->lump_ns / (on->fold->nr_members - 1), lump));
+}
+
+/* A rank that is late because another one keeps it waiting elsewhere. */
+static bool write_victim(const struct table *table, const struct report_straggler_rank *rank,
+			 const struct report_straggler_communicator *on)
+{
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	straggler_text_rank(line, sizeof(line), rank);
+	text_line_append(line, sizeof(line), ": ");
+	if (!straggler_text_keeper(line, sizeof(line), table->straggler, rank))
+		return false;
+	fprintf(table->out, "\n%s; so it comes late to %s%s, and is not the cause\n", line,
+		on->is_pipeline ? "" : "those of ", on->name);
+	return true;
 }
 
 static void write_named(const struct table *table, const struct report_straggler_rank *rank)
@@ -206,16 +231,13 @@ static void write_named(const struct table *table, const struct report_straggler
 	const struct report_straggler_communicator *on =
 		&table->straggler->communicators[rank->communicator];
 	const struct straggler_subject *found = &on->members[rank->member].found;
-	char line[STRAGGLER_TEXT_SIZE] = "", behind[NUMBER_SIZE];
+	char line[STRAGGLER_TEXT_SIZE] = "";
 
+	if (write_victim(table, rank, on))
+		return;
 	straggler_text_rank(line, sizeof(line), rank);
-	if (on->is_pipeline)
-		fprintf(table->out, "\n%s is late in %s\n", line, on->name);
-	else
-		fprintf(table->out,
-			"\n%s is late in collectives of %s, where it was last %s behind the one "
-			"before it\n",
-			line, on->name, report_summary_time(found->behind_ns, behind));
+	fprintf(table->out, "\n%s is late in %s%s\n", line,
+		on->is_pipeline ? "" : "collectives of ", on->name);
 	write_found(table, on, found);
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
@@ -302,9 +324,9 @@ static int write_communicators(const struct table *table, uint32_t top)
 		text_table_column(&rows, &(struct text_column){"key", 16, 2, true, 0});
 	text_table_column(&rows, &(struct text_column){"ranks", 10, 1, false, 0});
 	text_table_column(&rows, &(struct text_column){"collectives", 12, 1, false, 4});
-	text_table_column(&rows, &(struct text_column){"all ranks", 9, 1, false, 3});
+	text_table_column(&rows, &(struct text_column){"complete", 9, 1, false, 3});
 	text_table_column(&rows, &(struct text_column){"compared", 12, 1, false, 0});
-	text_table_column(&rows, &(struct text_column){"by", 9, 1, false, 1});
+	text_table_column(&rows, &(struct text_column){"timed by", 9, 1, false, 1});
 	text_table_column(&rows, &(struct text_column){"span", 12, 1, false, 2});
 	text_table_column(&rows, &(struct text_column){"", 0, 0, true, 0});
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
@@ -315,26 +337,62 @@ static int write_communicators(const struct table *table, uint32_t top)
 	return result;
 }
 
+/* Returns how many ranks have a row: of many, those that are marked, and a few to compare with. top 0: the usual. */
+static uint32_t count_rows(const struct report_straggler *straggler, uint32_t top)
+{
+	uint32_t marked = 0;
+
+	if (top)
+		return top < straggler->nr_ranks ? top : straggler->nr_ranks;
+	if (straggler->nr_ranks <= ALIKE_MAX)
+		return straggler->nr_ranks;
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
+		if (straggler->ranks[i].named || straggler->ranks[i].groups)
+			marked = i + 1;
+	return marked + COMPARED < TOP_DEFAULT ? marked + COMPARED : TOP_DEFAULT;
+}
+
+/* Says of the ranks without a row how late they are at most. */
+static void write_others(FILE *out, const struct report_straggler *straggler, uint32_t rows)
+{
+	double share = 0, mean_ns = 0;
+	char time[NUMBER_SIZE];
+
+	if (rows == straggler->nr_ranks)
+		return;
+	for (uint32_t i = rows; i < straggler->nr_ranks; i++) {
+		const struct report_straggler_rank *rank = &straggler->ranks[i];
+
+		share = fmax(share, percent((double)rank->last, (double)rank->used));
+		mean_ns = fmax(mean_ns, rank->others_mean_ns);
+	}
+	fprintf(out,
+		"%" PRIu32 " more ranks: each was last in %.2f %% at most, and each other rank "
+		"waited %s for it at most\n",
+		straggler->nr_ranks - rows, share,
+		report_summary_time((uint64_t)llround(mean_ns), time));
+}
+
 static int write_ranks(const struct table *table, uint32_t top)
 {
 	static const struct text_column columns[] = {
-		{"rank ", 6, 0, false, 0},   {"last", 10, 1, false, 0},
-		{"share", 8, 1, false, 0},   {"others waited", 14, 1, false, 2},
-		{"mean", 12, 1, false, 0},   {"each time", 12, 1, false, 1},
-		{"waited", 12, 1, false, 3}, {"", 0, 2, true, 0},
+		{"rank ", 6, 0, false, 0},        {"last", 10, 1, false, 0},
+		{"share", 8, 1, false, 0},        {"others waited", 14, 1, false, 2},
+		{"each waited", 12, 1, false, 0}, {"each time", 12, 1, false, 1},
+		{"it waited", 12, 1, false, 3},   {"", 0, 2, true, 0},
 	};
 	const struct report_straggler *straggler = table->straggler;
+	const uint32_t count = count_rows(straggler, top);
 	struct text_table rows;
 
 	fputc('\n', table->out);
 	text_table_begin(&rows, table->out, table->form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&rows, &columns[i]);
-	for (uint32_t i = 0; i < straggler->nr_ranks && i < top; i++)
+	for (uint32_t i = 0; i < count; i++)
 		write_rank(&rows, &straggler->ranks[i]);
 	int result = text_table_end(&rows);
-	if (straggler->nr_ranks > top)
-		fprintf(table->out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+	write_others(table->out, straggler, count);
 	return result;
 }
 
@@ -345,6 +403,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	const struct table table = {
 		.out = out, .straggler = straggler, .form = form, .verbose = verbose};
 	char line[STRAGGLER_TEXT_SIZE];
+	const uint32_t rows = top;
 	int result = 0;
 
 	if (top == 0)
@@ -353,7 +412,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	if (straggler->nr_communicators)
 		result = write_communicators(&table, top);
 	if (result == 0 && straggler->nr_ranks)
-		result = write_ranks(&table, top);
+		result = write_ranks(&table, rows);
 	if (result)
 		return result;
 	parallel_writer_table(out, straggler);
@@ -363,7 +422,8 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
 		write_named(&table, &straggler->ranks[i]);
-	fputc('\n', out);
+	if (straggler->nr_communicators)
+		fputc('\n', out);
 	for (uint32_t i = 0; i < straggler->nr_links && i < top; i++)
 		write_link(&table, &straggler->links[i]);
 	write_notes(out, straggler);

@@ -143,7 +143,7 @@ function heatStrip(units, { words, median }) {
 // ---- Who holds up the others: the words of report --straggler ----
 
 function causeItem({ text, share, stack }) {
-	const item = element("li", `${(100 * share).toFixed(0)} % of it: ${visibleText(text)}`);
+	const item = element("li", `${(100 * Math.min(share, 1)).toFixed(0)} % of it: ${visibleText(text)}`);
 
 	item.append(element("small", visibleText(stack).replaceAll(";", " › ")));
 	return item;

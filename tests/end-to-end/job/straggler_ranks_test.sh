@@ -121,7 +121,7 @@ valid_report "$scratch/mix" --collectives
 # ---- without ----
 job off --collectives off -- --steps 5
 straggler off
-contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no call of NCCL is here (a job of one rank, --collectives off, or NCCL before 2.23)"'
+contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no call of NCCL is here: `flamegrid run --collectives on` records them, from NCCL 2.23 on (a job of one rank makes none)"'
 "$flamegrid" report "$scratch/gpu" --straggler -f folded >/dev/null 2>"$scratch/err"
 same "--straggler of folded stacks: status" $? 2
 contains "--straggler of folded stacks: said" "$scratch/err" "--straggler cannot be written as folded (--format table, json, csv)"

@@ -253,7 +253,8 @@ static void what_is_not_known_is_said(void **state)
 	assert_int_equal(found->nr_alone, 1);
 	assert_int_equal(found->unknown, 1);
 	assert_string_equal(straggler_text_line(found, line, sizeof(line)),
-			    "late: not known: no collective of which all ranks are here");
+			    "late: not known: no collective of which all ranks are here: record all "
+			    "ranks of the job into one profile");
 	report_straggler_destroy(found);
 }
 

@@ -496,7 +496,7 @@ static void every_format_says_who_and_why(void **state)
 	assert_non_null(
 		strstr(text, "\nranks 0-7     000000000000feed     8 of 8           80   1"));
 	assert_non_null(
-		strstr(text, "rank 5 on node01 is late in collectives of ranks 0-7, where "));
+		strstr(text, "rank 5 on node01 is late in collectives of ranks 0-7\n  last in "));
 	assert_non_null(strstr(text, "\n  chance of equal ranks: "));
 	assert_non_null(strstr(text, " collectives of ranks 0-7; each other rank waited "));
 	assert_non_null(
@@ -512,6 +512,37 @@ static void every_format_says_who_and_why(void **state)
 			       "\"plane\":\"gpu\",\"function\":\"train.py:forward\",\"what\":"
 			       "\"gemm\",\"stack\":\"train.py:main;train.py:forward;"
 			       "cudaLaunchKernel;[GPU?_Kernel]gemm\",\"excess_ns\":9000000,"));
+	free(text);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	report_straggler_destroy(found);
+}
+
+/* Of 24 ranks: the late one, and four to compare with. */
+static void of_many_ranks_those_alike_are_one_line(void **state)
+{
+	const struct training training = {.ranks = 24,
+					  .steps = 80,
+					  .plant = TRAINING_KERNELS,
+					  .late_rank = 5,
+					  .noise_ms = 1,
+					  .seed = 4};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	training_play(&training);
+	struct report_straggler *found = job_straggler();
+	struct profile *profile = job_profile();
+	struct report_tree *tree;
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
+	fflush(out);
+	assert_non_null(strstr(text, "\n19 more ranks: each was last in "));
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 7, false), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "\n17 more ranks: each was last in "));
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);
@@ -539,6 +570,7 @@ int main(void)
 		TEST(only_times_that_all_ranks_have_kept_are_compared),
 		TEST(waits_for_the_own_gpu_are_no_cause),
 		TEST(what_the_host_does_while_the_gpu_works_is_no_cause),
+		TEST(of_many_ranks_those_alike_are_one_line),
 		TEST(a_stall_is_compared_by_itself),
 		TEST(of_a_stall_a_kernel_counts_that_began_before_it),
 		TEST(lateness_that_is_long_over_has_its_cause),

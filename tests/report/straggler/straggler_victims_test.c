@@ -1,11 +1,15 @@
 #include "report/straggler/report_straggler.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka_test.h"
 
+#include "report/model/report_build.h"
 #include "report/writers/straggler_text.h"
+#include "report/writers/straggler_writer.h"
 #include "straggler_fixture.h"
 
 #define RANKS 4u
@@ -87,6 +91,31 @@ static void a_rank_that_was_kept_waiting_is_said_to_be(void **state)
 	report_straggler_destroy(found);
 }
 
+static void in_tables_a_rank_that_was_kept_waiting_is_no_cause(void **state)
+{
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	train(3);
+	struct report_straggler *found = job_straggler();
+	struct profile *profile = job_profile();
+	struct report_tree *tree;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "\nrank 3 on node01 is late in collectives of ranks 2-3\n"));
+	assert_non_null(strstr(text, "\nrank 2 on node01: kept waiting by rank 3 on node01 in "
+				     "collectives of ranks 2-3; so it comes late to those of "));
+	assert_null(strstr(text, "rank 2 on node01 is late"));
+	free(text);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+	report_straggler_destroy(found);
+}
+
 /* Two communicators have all ranks. Rank 1 is late to the first, rank 2 to the second: each waits for the other, but so
  * do all. */
 static void what_all_ranks_waited_for_excuses_nobody(void **state)
@@ -145,6 +174,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_rank_that_was_kept_waiting_is_said_to_be),
+		TEST(in_tables_a_rank_that_was_kept_waiting_is_no_cause),
 		TEST(what_all_ranks_waited_for_excuses_nobody),
 		TEST(without_a_late_rank_nobody_is_named),
 	};

@@ -1,0 +1,62 @@
+#include "report/writers/straggler_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/support/cmocka_test.h"
+
+static void assert_said(const struct straggler_cause *cause, const char *expected)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+
+	assert_string_equal(straggler_text_cause(cause, text, sizeof(text)), expected);
+}
+
+static void an_idle_gpu_is_named_by_what_its_host_did(void **state)
+{
+	(void)state;
+	assert_said(&(struct straggler_cause){.plane = REPORT_PLANE_IDLE,
+					      .sort = STRAGGLER_IDLE,
+					      .what = (char *)"[CPU]",
+					      .function = (char *)"train.py:step"},
+		    "an idle GPU ([CPU], train.py:step)");
+}
+
+static void an_idle_gpu_without_samples_of_its_host_has_no_name(void **state)
+{
+	(void)state;
+	assert_said(&(struct straggler_cause){.plane = REPORT_PLANE_IDLE,
+					      .sort = STRAGGLER_IDLE,
+					      .what = (char *)"[unknown]",
+					      .function = (char *)""},
+		    "an idle GPU (no host thread was seen meanwhile)");
+}
+
+/* A rank may do more of something than it is late, because it does less of something else. */
+static void a_cause_explains_all_of_the_lateness_at_most(void **state)
+{
+	(void)state;
+	assert_true(straggler_text_percent(0.25) > 24.99 && straggler_text_percent(0.25) < 25.01);
+	assert_true(straggler_text_percent(1.36) > 99.99 && straggler_text_percent(1.36) < 100.01);
+}
+
+static void every_ground_has_a_reason(void **state)
+{
+	(void)state;
+	for (int ground = STRAGGLER_FREQUENCY; ground <= STRAGGLER_HIDDEN; ground++)
+		assert_true(*straggler_text_reason((enum straggler_ground)ground));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_idle_gpu_is_named_by_what_its_host_did),
+		cmocka_unit_test(an_idle_gpu_without_samples_of_its_host_has_no_name),
+		cmocka_unit_test(a_cause_explains_all_of_the_lateness_at_most),
+		cmocka_unit_test(every_ground_has_a_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
