@@ -230,19 +230,29 @@ static int by_distance(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void write_alike(FILE *out, const struct report_ranks *ranks, uint32_t count)
+/* The medians of all rows, below those that stand out. */
+static void write_alike(struct text_table *table, const struct report_ranks *ranks, uint32_t count)
 {
+	const uint64_t *medians_ns = ranks->medians_ns, window_ns = ranks->median_window_ns;
 	char time[NUMBER_SIZE];
 
-	fprintf(out, "%" PRIu32 " rows do not stand out; medians of all rows: window %s", count,
-		report_summary_time(ranks->median_window_ns, time));
-	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++)
-		fprintf(out, ", %s %s", report_ranks_name((enum report_ranks_column)i),
-			report_summary_time(ranks->medians_ns[i], time));
-	fputc('\n', out);
+	text_table_cell(table, "%s", "");
+	text_table_cell(table, "%s", report_summary_time(window_ns, time));
+	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_BUSY], time));
+	text_table_cell(table, "%.2f%%", share_of(medians_ns[REPORT_RANKS_BUSY], window_ns));
+	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_COMPUTE], time));
+	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_NCCL], time));
+	for (unsigned int i = 0; i < 8; i++) /* waits to memset */
+		text_table_cell(table, "%s", "");
+	text_table_cell(table, "%.2f%% ", share_of(medians_ns[REPORT_RANKS_IDLE], window_ns));
+	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_DELAY], time));
+	text_table_cell(table, "%s", "");
+	text_table_cell(table, "%s", "");
+	text_table_cell(table, "%" PRIu32 " alike, %" PRIu32 " not: the medians of all", count,
+			ranks->nr_rows - count);
 }
 
-/* Who stands out comes first. Of many others a reader learns the medians alone. 0 or -ENOMEM. */
+/* Rows that stand out come first. Of many others a reader learns the medians alone. 0 or -ENOMEM. */
 static int write_table_rows(FILE *out, const struct report_ranks *ranks,
 			    const struct text_form *form)
 {
@@ -264,9 +274,9 @@ static int write_table_rows(FILE *out, const struct report_ranks *ranks,
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		if (rows[i]->outliers || !is_one_line)
 			write_table_row(&table, ranks, rows[i]);
-	int result = text_table_end(&table);
 	if (is_one_line)
-		write_alike(out, ranks, alike);
+		write_alike(&table, ranks, alike);
+	int result = text_table_end(&table);
 	free(rows);
 	return result;
 }

@@ -25,6 +25,7 @@
 #define NCCL "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
 
 static struct report_ranks *ranks;
+static uint32_t processes[64]; /* by rank */
 
 static int tear_down(void **state)
 {
@@ -40,6 +41,19 @@ static void build(void)
 	report_fixture_build(DEMANGLE_FULL);
 }
 
+/* With its duration in the row's histogram. */
+static void add_one(const struct fold_key *key, uint64_t ns)
+{
+	struct fold_table *totals = report_fixture.collection->totals;
+	const uint32_t hash = fold_table_hash(key);
+	struct fold_row *row = fold_table_find(totals, key, hash);
+
+	if (!row)
+		row = fold_table_append(totals, key, hash);
+	assert_non_null(row);
+	assert_int_equal(fold_row_add_one(row, ns, 0), 0);
+}
+
 /* A record, in its process's timelines and in the totals. */
 static void add(uint32_t process_id, uint8_t kind, const char *name, uint64_t start_ns,
 		uint64_t end_ns)
@@ -50,7 +64,7 @@ static void add(uint32_t process_id, uint8_t kind, const char *name, uint64_t st
 
 	key.process_id = process_id;
 	key.kind = kind;
-	report_fixture_add_row(key, 1, end_ns - start_ns, 0);
+	add_one(&key, end_ns - start_ns);
 	assert_int_equal(timeline_table_add(timelines, &work, start_ns, end_ns), 0);
 	if (kind == RECORD_GPU_KERNEL)
 		assert_int_equal(timeline_table_add_kernel(timelines, process_id, 0,
@@ -73,6 +87,7 @@ static void add_job(int32_t nr_ranks, uint64_t seed, int32_t slow, uint64_t perm
 		char node[16];
 		snprintf(node, sizeof(node), "node%d", rank / 2);
 		uint32_t id = report_fixture_process(node, (uint32_t)(500 + rank), rank, rank % 2);
+		processes[rank] = id;
 		uint64_t at_ns = 1 + (uint64_t)rank * 1000000000000u;
 
 		for (int round = 0; round < 100; round++, at_ns += 10000000) {
@@ -192,6 +207,37 @@ static void none_is_named_where_all_are_alike(void **state)
 		assert_int_equal(report_fixture_tear_down(state), 0);
 		assert_int_equal(report_fixture_set_up(state), 0);
 	}
+}
+
+/* Rank 5 has so many more kernels of that length, beside its others. */
+static void add_long_kernels(uint32_t count, uint64_t ns)
+{
+	const uint64_t start_ns = 1 + 5 * 1000000000000u;
+
+	add_job(8, 1, -1, 1000);
+	for (uint32_t i = 0; i < count; i++)
+		add(processes[5], RECORD_GPU_KERNEL, "gemm", start_ns + i * ns,
+		    start_ns + (i + 1) * ns);
+	build();
+}
+
+/* Two kernels in a hundred are a fiftieth: without them its compute time is the others'. */
+static void a_few_long_kernels_make_nobody_stand_out(void **state)
+{
+	(void)state;
+	add_long_kernels(2, 40000000);
+	assert_int_equal(ranks->rows[5].compute.count, 102);
+	assert_true(ranks->rows[5].compute.ns * 10 > ranks->medians_ns[REPORT_RANKS_COMPUTE] * 11);
+	assert_int_equal(nr_outliers(), 0);
+}
+
+/* As much time in more kernels. */
+static void more_long_kernels_than_a_fiftieth_stand_out(void **state)
+{
+	(void)state;
+	add_long_kernels(6, 14000000);
+	assert_int_equal(nr_outliers(), 1);
+	assert_int_equal(ranks->rows[5].outliers, 1u << REPORT_RANKS_COMPUTE);
 }
 
 static void three_ranks_are_not_compared(void **state)
@@ -440,7 +486,7 @@ static void more_rows_that_are_alike_are_one_line(void **state)
 	char *text = text_of(write_table);
 	assert_holds(text, "\n    5 ");
 	assert_null(strstr(text, "\n   16 "));
-	assert_holds(text, "\n17 rows do not stand out; medians of all rows: window ");
+	assert_holds(text, "  17 alike, 1 not: the medians of all\n");
 	free(text);
 	text = text_of(write_csv);
 	assert_holds(text, "\n16,");
@@ -488,6 +534,8 @@ int main(void)
 		TEST(rows_are_in_the_order_of_ranks_those_without_one_last),
 		TEST(one_that_is_a_tenth_less_busy_is_named),
 		TEST(none_is_named_where_all_are_alike),
+		TEST(a_few_long_kernels_make_nobody_stand_out),
+		TEST(more_long_kernels_than_a_fiftieth_stand_out),
 		TEST(three_ranks_are_not_compared),
 		TEST(several_programs_of_a_rank_are_no_more_ranks),
 		TEST(the_peak_is_that_of_device_memory),
