@@ -374,8 +374,10 @@ static uint64_t scale_of(const struct report_ranks *ranks, enum report_ranks_col
 	}
 }
 
-/* A rank does not stand out by a few long kernels: that says something of the run, and --straggler tells of stalls. */
-static int leave_out_longest(const struct report_ranks *ranks, uint64_t *values, bool *out)
+/* A rank does not stand out by a few long kernels: that says something of the run, and --straggler tells of stalls. The
+ * others wait for such a kernel within NCCL's, so it is missing in the rank's own time there. */
+static int leave_out_longest(const struct report_ranks *ranks, enum report_ranks_column column,
+			     uint64_t scale, uint64_t *values, bool *out)
 {
 	bool *lasts = calloc(ranks->nr_rows + 1u, sizeof(*lasts));
 	uint64_t median;
@@ -383,8 +385,10 @@ static int leave_out_longest(const struct report_ranks *ranks, uint64_t *values,
 	if (!lasts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
-		values[i] = ranks->rows[i].compute.ns - ranks->rows[i].longest_ns;
-	int error = outlier_find(values, ranks->nr_rows, 0, lasts, &median);
+		values[i] = column == REPORT_RANKS_NCCL
+				    ? ranks->rows[i].nccl.ns + ranks->rows[i].longest_ns
+				    : ranks->rows[i].compute.ns - ranks->rows[i].longest_ns;
+	int error = outlier_find(values, ranks->nr_rows, scale, lasts, &median);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		out[i] &= lasts[i];
 	free(lasts);
@@ -402,8 +406,8 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
-	if (!error && column == REPORT_RANKS_COMPUTE)
-		error = leave_out_longest(ranks, values, out);
+	if (!error && (column == REPORT_RANKS_COMPUTE || column == REPORT_RANKS_NCCL))
+		error = leave_out_longest(ranks, column, scale, values, out);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		if (!ranks->why_not && out[i])
 			mark(&ranks->rows[i], column, ranks->medians_ns[column]);

@@ -8,6 +8,7 @@
 
 #include "aggregator/profile/collective_fold.h"
 #include "base/array.h"
+#include "report/names/robust.h"
 
 /* How many times the spread within the parts they are apart. Parts are chosen by what they are tested for. */
 #define PARTS_APART 6
@@ -128,14 +129,48 @@ static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
 	return count;
 }
 
+/* Returns twice a member's usual lateness in the phase of a subject. */
+static double late_in_phase(const struct collective_fold *fold, uint32_t member,
+			    const struct straggler_subject *found)
+{
+	const struct collective_fold_bucket *buckets = fold->members[member].buckets;
+	const uint32_t first = (uint32_t)(found->lump_from >> fold->shift);
+	double values[COLLECTIVE_FOLD_BUCKETS];
+	uint32_t count = 0;
+
+	for (uint32_t i = first; i < collective_fold_buckets(fold); i++)
+		if ((uint64_t)i << fold->shift < found->lump_to)
+			values[count++] = (double)buckets[i].late_twice_ns /
+					  collective_fold_in_bucket(fold, i);
+	return robust_mean(values, count);
+}
+
+/* Counts the ranks of a subject that are late by at least half of its usual lateness in its phase. In its costliest
+ * stretches a rank beside a late one has hiccups of its own. */
+static uint32_t count_in_phase(const struct search *search, uint32_t subject,
+			       const struct straggler_subject *found)
+{
+	const struct collective_fold *fold = search->input->fold;
+	double sum = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < fold->nr_members; i++)
+		sum += search->of[i] == subject ? late_in_phase(fold, i, found) : 0;
+	for (uint32_t i = 0; i < fold->nr_members; i++)
+		count += search->of[i] == subject &&
+			 late_in_phase(fold, i, found) >= sum / found->size / 2;
+	return count;
+}
+
 /* Returns whether the ranks of a subject are late together. */
 static bool is_shared(const struct search *search, uint32_t subject,
 		      const struct straggler_subject *found)
 {
 	uint32_t late = found->late_size;
 
-	if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL ||
-	    found->ground == STRAGGLER_PHASE)
+	if (found->ground == STRAGGLER_PHASE)
+		late = count_in_phase(search, subject, found);
+	else if (found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_STALL)
 		late = count_in_lumps(search, subject, found);
 	return late >= 2 && late * 4 >= found->size * 3;
 }
@@ -177,8 +212,7 @@ static int test_division(struct search *search, enum straggler_group_kind kind,
 		 * the worst of two in nearly all stretches of several collectives, by chance. */
 		if (subjects[i].size * 2 > search->input->fold->nr_members)
 			continue;
-		if (subjects[i].ground != STRAGGLER_NOT_NAMED &&
-		    is_shared(search, i, &subjects[i]))
+		if (subjects[i].ground != STRAGGLER_NOT_NAMED && is_shared(search, i, &subjects[i]))
 			error = add_group(search, kind, i, &subjects[i]);
 	}
 	free(subjects);

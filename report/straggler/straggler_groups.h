@@ -2,6 +2,7 @@
  * hosts with like names, of a host, or of a local rank on all hosts; else a part of the ranks that is apart from the
  * rest. Each is tested as a rank is (straggler.h). A group is named only if it, and not one of its ranks, is late:
  *   - three quarters of its ranks, and two at least, are late by at least half of its lateness; or
+ *   - if it is late in a phase, that holds of what is usual there; or
  *   - if it is late in lumps, its costliest stretches show that, which hold half of what the others waited for it; of a
  *     stall, half of that.
  * It has half of the ranks at most. Of two named groups with ranks in common the larger one stays. A part stays only
