@@ -19,9 +19,9 @@
  *     and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator. That is a fact about the run,
  *     not about the subject: it may happen to any. A phase that holds there is named instead.
  *   - PHASE: the same as COST holds in a part of the run, and what the others waited for it there is more than
- *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN, and they
- *     waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for all in the
- *     rest: a fact as of a stall.
+ *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN of the whole
+ *     run, they waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for
+ *     all in the rest, and chance makes such a phase less often than STRAGGLER_PHASE_P_MAX: a fact as of a stall.
  *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_HIDDEN_MIN. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H

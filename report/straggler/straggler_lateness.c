@@ -219,6 +219,16 @@ static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 	       apart > APART * spread_of_others(lateness, subject);
 }
 
+double straggler_lateness_part(double products, double squares, uint32_t means, uint32_t n)
+{
+	if (products <= 0)
+		return 1;
+	const double r = products / squares;
+	const double alike = fmin(r + (1 + 3 * r) * means / n, 1 - 1.0 / n);
+
+	return (1 - alike) / (1 + alike);
+}
+
 double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject)
 {
 	const uint32_t nr_stretches = lateness->nr_stretches;
@@ -236,10 +246,9 @@ double straggler_lateness_independent(struct straggler_lateness *lateness, uint3
 			before = residual;
 		}
 	}
-	if (products <= 0 || is_apart(lateness, subject))
+	if (is_apart(lateness, subject))
 		return nr_stretches;
-	double alike = products / squares;
-	return nr_stretches * (1 - alike) / (1 + alike);
+	return nr_stretches * straggler_lateness_part(products, squares, 1, nr_stretches);
 }
 
 double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,

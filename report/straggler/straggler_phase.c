@@ -97,8 +97,7 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 	others->median = robust_median(lateness->usual_inside, count);
 	others->between = robust_spread(lateness->usual_inside, count);
 	others->spread = sqrt(squares / ((double)count * nr_stretches));
-	const double alike = products > 0 ? products / squares : 0;
-	others->part = (1 - alike) / (1 + alike);
+	others->part = straggler_lateness_part(products, squares, 2, nr_stretches);
 }
 
 static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subject,

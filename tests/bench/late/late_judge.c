@@ -126,9 +126,18 @@ void late_judge_keep(const char *folder)
 	kept_folder = folder;
 }
 
+void late_judge_keep_job(uint64_t seed)
+{
+	static char path[512];
+
+	if (!kept_folder)
+		return;
+	snprintf(path, sizeof(path), "%s/%" PRIu64 ".db", kept_folder, seed);
+	job_keep(path);
+}
+
 void late_judge(const struct late_job *job, struct late_found *found)
 {
-	char kept_path[512];
 	void *state = NULL;
 
 	*found = (struct late_found){0};
@@ -136,9 +145,7 @@ void late_judge(const struct late_job *job, struct late_found *found)
 	late_job_play(job);
 	judge_straggler(job, found);
 	judge_ranks(job, found);
-	snprintf(kept_path, sizeof(kept_path), "%s/%" PRIu64 ".db", kept_folder ? kept_folder : "",
-		 job->seed);
-	if (kept_folder && (!found->cause || found->innocent || found->marked_innocent))
-		job_keep(kept_path);
+	if (!found->cause || found->innocent || found->marked_innocent)
+		late_judge_keep_job(job->seed);
 	job_tear_down(&state);
 }

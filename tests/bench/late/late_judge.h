@@ -22,6 +22,9 @@ struct late_found {
  * none, as at first. Borrowed until the next call. */
 void late_judge_keep(const char *folder);
 
+/* The next tear-down keeps the store as SEED.db, if there is such a folder. */
+void late_judge_keep_job(uint64_t seed);
+
 void late_judge(const struct late_job *job, struct late_found *found);
 
 #endif

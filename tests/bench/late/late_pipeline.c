@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tests/bench/late/late_judge.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_parallel.h"
 
@@ -59,8 +60,8 @@ static bool is_planted(const struct parallel *job, int32_t rank)
 	return rank == job->late_rank || rank / in_stage == job->late_stage;
 }
 
-/* Counts what of the result is right, and what is named beside it. A stage with several ranks is named as one. */
-static void judge(const struct parallel *job, uint32_t *right, uint32_t *innocent)
+/* Returns whether the result is right, and counts what is named beside it. A stage with several ranks is named as one. */
+static bool judge(const struct parallel *job, uint32_t *innocent)
 {
 	struct report_straggler *found = job_straggler();
 	const bool one = job->tensor * job->data == 1;
@@ -77,9 +78,10 @@ static void judge(const struct parallel *job, uint32_t *right, uint32_t *innocen
 	for (uint32_t i = 0; i < found->nr_groups; i++)
 		beside |= found->groups[i].group->kind != STRAGGLER_GROUP_STAGE ||
 			  (int32_t)found->groups[i].group->number != job->late_stage;
-	*right += named == rank && found->nr_groups == group && !beside;
+	const bool is_right = named == rank && found->nr_groups == group && !beside;
 	*innocent += beside;
 	report_straggler_destroy(found);
+	return is_right;
 }
 
 void late_pipeline_run(uint32_t jobs, uint64_t first_seed)
@@ -96,7 +98,10 @@ void late_pipeline_run(uint32_t jobs, uint64_t first_seed)
 			job.noise = job.noise > 0 ? job.noise : 0.04;
 			job_set_up(&state);
 			parallel_play(&job);
-			judge(&job, &right, &innocent);
+			const bool is_right = judge(&job, &innocent);
+			right += is_right;
+			if (!is_right)
+				late_judge_keep_job(job.seed);
 			job_tear_down(&state);
 		}
 		printf("| %s | %u | %u | %u |\n", kinds[i].name, jobs, right, innocent);

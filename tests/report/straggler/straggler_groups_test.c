@@ -5,6 +5,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/straggler/straggler_lumps.h"
+#include "straggler_fixture.h"
 #include "straggler_model.h"
 
 #define STEPS 300
@@ -213,6 +214,46 @@ static void lumps_of_a_host_are_those_of_most_of_its_ranks(void **state)
 	}
 }
 
+/* In 2 % of the steps of each rank a burst of three steps begins that take up to twice as long. */
+static void add_bursts(const struct model *model, double *work)
+{
+	uint64_t seed = model->seed + 1000;
+
+	for (uint32_t j = 0; j < model->ranks; j++)
+		for (uint32_t i = 0, left = 0; i < model->collectives; i++) {
+			left = left > 0 ? left - 1 : job_uniform(&seed) < 0.02 ? 3 : 0;
+			if (left > 0)
+				work[(size_t)i * model->ranks + j] +=
+					model->work_ms * job_uniform(&seed);
+		}
+}
+
+/* The other rank of its host has bursts of its own in the costliest stretches. */
+static void a_phase_of_a_rank_is_not_its_hosts(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		const struct model model = {.ranks = 12,
+					    .ranks_per_host = 2,
+					    .collectives = 1000,
+					    .work_ms = 84,
+					    .noise_ms = 1.3,
+					    .plants = {{2, 2, 15, 450, 0, 0}},
+					    .seed = seed};
+		double *work = model_work(&model);
+
+		add_bursts(&model, work);
+		struct model_result result = model_play_work(&model, work);
+
+		assert_int_equal(result.nr_groups, 0);
+		for (uint32_t i = 0; i < model.ranks; i++)
+			if (i != 2)
+				assert_int_equal(result.ranks[i].ground, STRAGGLER_NOT_NAMED);
+		model_free(&result);
+		free(work);
+	}
+}
+
 static void a_twentieth_of_the_steps_is_enough(void **state)
 {
 	(void)state;
@@ -362,6 +403,7 @@ int main(void)
 		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
+		cmocka_unit_test(a_phase_of_a_rank_is_not_its_hosts),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
 		cmocka_unit_test(a_stall_of_a_host_is_the_hosts),
 		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),
