@@ -41,8 +41,8 @@ double straggler_lateness_times(const struct straggler_lateness *lateness, uint3
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 
-/* Returns the part of n stretches that is independent: (1 - r) / (1 + r), where r is the correlation of neighbours, as in
- * an autoregressive process of first order. products and squares: sums of neighbouring residuals' products, and of
+/* Returns the part of n stretches that is independent: (1 - r) / (1 + r), where r is the correlation of neighbours, as
+ * in an autoregressive process of first order. products and squares: sums of neighbouring residuals' products, and of
  * residuals' squares. Residuals from `means` means of such stretches show an r that is too low by (1 + 3 r) means / n
  * (Kendall, Note on Bias in the Estimation of Autocorrelation, 1954), which is added. 1: r is not positive. */
 double straggler_lateness_part(double products, double squares, uint32_t means, uint32_t n);
