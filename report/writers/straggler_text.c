@@ -479,13 +479,19 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 				 straggler->nr_missing - 1);
 }
 
-/* Nobody is named: says for whom the others waited most all the same. */
+/* Nobody is named: names a slow link, or says for whom the others waited most all the same. */
 static void append_most(char *line, size_t size, const struct report_straggler *straggler)
 {
 	const struct report_straggler_rank *most = NULL;
 	double all_ns = 0;
 	char time[NUMBER_SIZE];
 
+	if (straggler->nr_links) {
+		text_line_append(line, size, "late: no rank stands out, but a slow link: %s",
+				 communicator_names_of(straggler->names,
+						       straggler->links[0].fold->key));
+		return;
+	}
 	text_line_append(line, size,
 			 "late: no rank stands out: delays differ no more than by chance");
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
