@@ -112,7 +112,23 @@ static void write_communicator(struct text_table *rows, const struct table *tabl
 
 /* ---- table: ranks */
 
-static void write_rank(struct text_table *rows, const struct report_straggler_rank *rank)
+/* Says where the rank runs, and of one that is no cause why it comes late. */
+static void write_place(struct text_table *rows, const struct report_straggler *straggler,
+			const struct report_straggler_rank *rank)
+{
+	char line[LINE_SIZE] = "", keeper[LINE_SIZE] = "";
+
+	text_line_append(line, sizeof(line), "%s pid %" PRIu32, rank->host, rank->pid);
+	if (straggler_text_keeper(keeper, sizeof(keeper), straggler, rank))
+		text_line_append(line, sizeof(line), "; %s", keeper);
+	else if (rank->excused)
+		text_line_append(line, sizeof(line),
+				 "; last as the schedule of its pipeline has it");
+	text_table_cell(rows, "%s", line);
+}
+
+static void write_rank(struct text_table *rows, const struct report_straggler *straggler,
+		       const struct report_straggler_rank *rank)
 {
 	char text[NUMBER_SIZE] = "-";
 	const double each = rank->used ? rank->others_mean_ns / (double)rank->used : 0;
@@ -127,7 +143,7 @@ static void write_rank(struct text_table *rows, const struct report_straggler_ra
 			report_summary_time((uint64_t)llround(rank->others_mean_ns), text));
 	text_table_cell(rows, "%s", report_summary_time((uint64_t)llround(each), text));
 	text_table_cell(rows, "%s", report_summary_time(rank->waited_ns, text));
-	text_table_cell(rows, "%s pid %" PRIu32, rank->host, rank->pid);
+	write_place(rows, straggler, rank);
 }
 
 static const char *const extents[] = {
@@ -390,7 +406,7 @@ static int write_ranks(const struct table *table, uint32_t top)
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&rows, &columns[i]);
 	for (uint32_t i = 0; i < count; i++)
-		write_rank(&rows, &straggler->ranks[i]);
+		write_rank(&rows, straggler, &straggler->ranks[i]);
 	int result = text_table_end(&rows);
 	write_others(table->out, straggler, count);
 	return result;

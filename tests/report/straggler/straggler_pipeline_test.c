@@ -5,9 +5,11 @@
 
 #include "tests/support/cmocka_test.h"
 
+#include "report/model/report_build.h"
 #include "report/straggler/straggler_stages.h"
 #include "report/writers/parallel_writer.h"
 #include "report/writers/straggler_text.h"
+#include "report/writers/straggler_writer.h"
 #include "straggler_fixture.h"
 #include "straggler_parallel.h"
 
@@ -44,6 +46,23 @@ static void text_of(const struct report_straggler *found, char **text)
 	parallel_writer_table(out, found);
 	parallel_writer_json(out, found);
 	fclose(out);
+}
+
+static void assert_table_says(const struct report_straggler *found, const char *expected)
+{
+	struct profile *profile = job_profile();
+	struct report_tree *tree;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
+	fclose(out);
+	assert_non_null(strstr(text, expected));
+	free(text);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
 }
 
 /* ---- the stages */
@@ -293,6 +312,7 @@ static void nobody_is_late_at_the_end_of_a_schedule(void **state)
 	assert_non_null(strstr(line, " of all waiting, as the schedule of its pipeline has it"));
 	assert_int_equal(found->nr_named, 0);
 	assert_int_equal(found->nr_groups, 0);
+	assert_table_says(found, "; last as the schedule of its pipeline has it\n");
 	for (uint32_t i = 0; i < found->nr_ranks; i++) {
 		assert_int_equal(found->ranks[i].kept_by, 0);
 		if (found->ranks[i].rank == 0)

@@ -110,6 +110,8 @@ static void in_tables_a_rank_that_was_kept_waiting_is_no_cause(void **state)
 	assert_non_null(strstr(text, "\nrank 2 on node01: kept waiting by rank 3 on node01 in "
 				     "collectives of ranks 2-3; so it comes late to those of "));
 	assert_null(strstr(text, "rank 2 on node01 is late"));
+	assert_non_null(strstr(text, "; kept waiting by rank 3 on node01 in collectives of ranks "
+				     "2-3\n"));
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);
