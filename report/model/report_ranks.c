@@ -31,7 +31,8 @@
 struct draft {
 	uint32_t process_id, device_id;
 	struct report_ranks_row row;
-	uint64_t *durations; /* owns: of computing kernels, by bucket; NULL: some are not known */
+	uint64_t *compute,
+		*nccl; /* own: durations of kernels, by bucket; NULL: some are not known */
 };
 
 struct drafts {
@@ -211,8 +212,9 @@ static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
 		return error;
 	take_overlap(drafts, draft);
 	take_memory(drafts, draft);
-	draft->durations = calloc(DURATION_BUCKETS, sizeof(*draft->durations));
-	if (!draft->durations)
+	draft->compute = calloc(DURATION_BUCKETS, sizeof(*draft->compute));
+	draft->nccl = calloc(DURATION_BUCKETS, sizeof(*draft->nccl));
+	if (!draft->compute || !draft->nccl)
 		return -ENOMEM;
 	take_delay(drafts, draft);
 	return draft->row.busy_ns <= draft->row.window_ns ? 0 : -EPROTO;
@@ -272,32 +274,32 @@ static int take_part(void *context, const struct fold_row *part, enum report_spl
 	return 0;
 }
 
-static void add_durations(struct draft *draft, const struct fold_row *row)
+static void add_durations(uint64_t **durations, const struct fold_row *row)
 {
 	struct duration_bin list[DURATION_BUCKETS];
 	const uint32_t nr = fold_row_list(row, list);
 
-	for (uint32_t i = 0; i < nr && draft->durations; i++)
-		draft->durations[list[i].bucket] += list[i].count;
+	for (uint32_t i = 0; i < nr && *durations; i++)
+		(*durations)[list[i].bucket] += list[i].count;
 	if (!nr && row->count) {
-		free(draft->durations);
-		draft->durations = NULL;
+		free(*durations);
+		*durations = NULL;
 	}
 }
 
 /* Buckets are a quarter wide, so the middle of one stands for its durations. */
-static void find_longest(struct draft *draft)
+static void find_longest(const uint64_t *durations, struct report_ranks_work *work)
 {
-	uint64_t left = draft->row.compute.count / LONGEST_PART, ns = 0;
+	uint64_t left = work->count / LONGEST_PART, ns = 0;
 
-	for (uint32_t i = DURATION_BUCKETS; i-- > 0 && left && draft->durations;) {
-		const uint64_t count = least(draft->durations[i], left);
+	for (uint32_t i = DURATION_BUCKETS; i-- > 0 && left && durations;) {
+		const uint64_t count = least(durations[i], left);
 		const uint64_t first_ns = duration_bucket_first_ns(i);
 
 		left -= count;
 		ns += count * (first_ns + (duration_bucket_last_ns(i) - first_ns) / 2);
 	}
-	draft->row.longest_ns = least(ns, draft->row.compute.ns);
+	work->longest_ns = least(ns, work->ns);
 }
 
 static int take_total(void *context, const struct fold_row *row)
@@ -311,7 +313,9 @@ static int take_total(void *context, const struct fold_row *row)
 		work->ns += row->ns;
 	}
 	if (work && work == &draft->row.compute)
-		add_durations(draft, row);
+		add_durations(&draft->compute, row);
+	if (work && work == &draft->row.nccl)
+		add_durations(&draft->nccl, row);
 	return work && work == &draft->row.nccl
 		       ? report_split_each(drafts->split, row, take_part, &draft->row)
 		       : 0;
@@ -374,8 +378,26 @@ static uint64_t scale_of(const struct report_ranks *ranks, enum report_ranks_col
 	}
 }
 
-/* A rank does not stand out by a few long kernels: that says something of the run, and --straggler tells of stalls. The
- * others wait for such a kernel within NCCL's, so it is missing in the rank's own time there. */
+/* Returns a value without what a few long kernels make of it. Where a rank pauses once, the other ranks have a long
+ * kernel of NCCL's, in which they wait: they are busy, and it is idle. */
+static uint64_t without_longest(const struct report_ranks_row *row, enum report_ranks_column column)
+{
+	const uint64_t value = report_ranks_value(row, column);
+
+	switch (column) {
+	case REPORT_RANKS_COMPUTE:
+		return value - row->compute.longest_ns;
+	case REPORT_RANKS_BUSY:
+	case REPORT_RANKS_NCCL:
+		return value - least(value, row->nccl.longest_ns);
+	case REPORT_RANKS_IDLE:
+		return value + row->nccl.longest_ns;
+	default:
+		return value;
+	}
+}
+
+/* A rank does not stand out by that alone: it says something of the run, and --straggler tells of stalls. */
 static int leave_out_longest(const struct report_ranks *ranks, enum report_ranks_column column,
 			     uint64_t scale, uint64_t *values, bool *out)
 {
@@ -385,9 +407,7 @@ static int leave_out_longest(const struct report_ranks *ranks, enum report_ranks
 	if (!lasts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
-		values[i] = column == REPORT_RANKS_NCCL
-				    ? ranks->rows[i].nccl.ns + ranks->rows[i].longest_ns
-				    : ranks->rows[i].compute.ns - ranks->rows[i].longest_ns;
+		values[i] = without_longest(&ranks->rows[i], column);
 	int error = outlier_find(values, ranks->nr_rows, scale, lasts, &median);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		out[i] &= lasts[i];
@@ -406,7 +426,7 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
-	if (!error && (column == REPORT_RANKS_COMPUTE || column == REPORT_RANKS_NCCL))
+	if (!error)
 		error = leave_out_longest(ranks, column, scale, values, out);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		if (!ranks->why_not && out[i])
@@ -483,7 +503,8 @@ static int make_rows(struct drafts *drafts, const struct profile *profile)
 		return error;
 	take_bus_bytes(drafts, profile);
 	for (uint32_t i = 0; i < drafts->count; i++) {
-		find_longest(&drafts->at[i]);
+		find_longest(drafts->at[i].compute, &drafts->at[i].row.compute);
+		find_longest(drafts->at[i].nccl, &drafts->at[i].row.nccl);
 		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
 	}
 	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
@@ -503,8 +524,10 @@ int report_ranks_create(const struct profile *profile, struct report_ranks **ran
 		return -ENOMEM;
 	error = make_rows(&drafts, profile);
 	report_split_destroy(drafts.split);
-	for (uint32_t i = 0; i < drafts.count; i++)
-		free(drafts.at[i].durations);
+	for (uint32_t i = 0; i < drafts.count; i++) {
+		free(drafts.at[i].compute);
+		free(drafts.at[i].nccl);
+	}
 	free(drafts.at);
 	if (!error)
 		error = report_placement_create(profile, &(*ranks)->placement);

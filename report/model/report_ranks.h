@@ -23,6 +23,8 @@ enum report_ranks_column {
 
 struct report_ranks_work {
 	uint64_t count, ns; /* the sum of durations, whether or not they overlap */
+	/* about: the part of ns of the longest kernels, one of fifty; 0: not known, or no kernels */
+	uint64_t longest_ns;
 };
 
 struct report_ranks_row {
@@ -38,8 +40,6 @@ struct report_ranks_row {
 	/* time in which work ran; window_ns - busy_ns is idle */
 	uint64_t busy_ns;
 	struct report_ranks_work compute; /* kernels except NCCL's */
-	uint64_t
-		longest_ns; /* about: the part of compute.ns of its longest kernels, one of fifty */
 	struct report_ranks_work nccl;
 	/* parts of nccl.ns, as far as they are known (report_split.h), and what bus bandwidth counts as moved */
 	uint64_t nccl_waits_ns, nccl_moves_ns, nccl_bus_bytes;

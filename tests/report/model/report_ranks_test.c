@@ -240,6 +240,41 @@ static void more_long_kernels_than_a_fiftieth_stand_out(void **state)
 	assert_int_equal(ranks->rows[5].outliers, 1u << REPORT_RANKS_COMPUTE);
 }
 
+/* Rank 5 pauses so many times, behind its other work: the others wait that long in a kernel of NCCL's. */
+static void add_pauses(uint32_t count, uint64_t ns)
+{
+	const uint64_t start_ns = 1000000001;
+
+	add_job(8, 1, -1, 1000);
+	for (uint32_t rank = 0; rank < 8; rank++)
+		for (uint32_t i = 0; i < count; i++) {
+			const uint64_t from_ns = start_ns + rank * 1000000000000u + i * ns;
+			const uint64_t length_ns = rank == 5 ? 2000000 : ns;
+
+			add(processes[rank], RECORD_GPU_KERNEL, NCCL, from_ns + ns - length_ns,
+			    from_ns + ns);
+		}
+	build();
+}
+
+/* Two in a hundred kernels are a fiftieth. */
+static void a_pause_makes_nobody_stand_out(void **state)
+{
+	(void)state;
+	add_pauses(1, 60000000);
+	assert_true(ranks->rows[5].nccl.ns * 5 < ranks->medians_ns[REPORT_RANKS_NCCL] * 4);
+	assert_true(ranks->rows[5].busy_ns * 20 < ranks->medians_ns[REPORT_RANKS_BUSY] * 19);
+	assert_int_equal(nr_outliers(), 0);
+}
+
+static void more_pauses_than_a_fiftieth_stand_out(void **state)
+{
+	(void)state;
+	add_pauses(8, 10000000);
+	assert_int_equal(nr_outliers(), 1);
+	assert_true(ranks->rows[5].outliers & 1u << REPORT_RANKS_NCCL);
+}
+
 static void three_ranks_are_not_compared(void **state)
 {
 	(void)state;
@@ -536,6 +571,8 @@ int main(void)
 		TEST(none_is_named_where_all_are_alike),
 		TEST(a_few_long_kernels_make_nobody_stand_out),
 		TEST(more_long_kernels_than_a_fiftieth_stand_out),
+		TEST(a_pause_makes_nobody_stand_out),
+		TEST(more_pauses_than_a_fiftieth_stand_out),
 		TEST(three_ranks_are_not_compared),
 		TEST(several_programs_of_a_rank_are_no_more_ranks),
 		TEST(the_peak_is_that_of_device_memory),
