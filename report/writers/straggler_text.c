@@ -292,6 +292,20 @@ bool straggler_text_keeper(char *line, size_t size, const struct report_straggle
 	return false;
 }
 
+/* What is beyond chance, if anything is. */
+static const char *chance_of(const struct straggler_subject *found)
+{
+	switch (found->ground) {
+	case STRAGGLER_FREQUENCY:
+		return ", beyond chance by frequency";
+	case STRAGGLER_COST:
+	case STRAGGLER_LUMPS:
+		return ", beyond chance by cost";
+	default:
+		return "";
+	}
+}
+
 /* Appends how much shorter the run is without a subject, at most. */
 static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
 			const struct straggler_subject *found)
@@ -304,9 +318,12 @@ static void append_cost(char *line, size_t size, const struct report_straggler_c
 		text_line_append(line, size, "behind others that are late, too, by %s each time",
 				 report_summary_time((uint64_t)found->late_ns, time));
 	else
-		text_line_append(line, size, "%swithout it up to %s less, %.2f %% of the time",
-				 found->ground == STRAGGLER_STALL ? "once; " : "",
-				 report_summary_time(waited_ns, time), 100 * share);
+		text_line_append(line, size, "%swithout it up to %s less, %.2f %% of the time%s",
+				 found->ground == STRAGGLER_STALL   ? "once; "
+				 : found->ground == STRAGGLER_PHASE ? "for a part of the run; "
+								    : "",
+				 report_summary_time(waited_ns, time), 100 * share,
+				 chance_of(found));
 }
 
 /* Of further subjects. */
@@ -487,9 +504,9 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 	char time[NUMBER_SIZE];
 
 	if (straggler->nr_links) {
-		text_line_append(line, size, "late: no rank stands out, but a slow link: %s",
-				 communicator_names_of(straggler->names,
-						       straggler->links[0].fold->key));
+		text_line_append(
+			line, size, "late: no rank stands out, but a slow link: %s",
+			communicator_names_of(straggler->names, straggler->links[0].fold->key));
 		return;
 	}
 	text_line_append(line, size,

@@ -141,7 +141,7 @@ test("the tab of ranks says who holds up the others, and why", async () => {
 	const page = await open("job64", { hash: "#tab=ranks" });
 
 	assert.equal(await page.value("document.querySelector('.verdicts .lead').textContent"),
-		"late: rank 5 on node01 (without it up to 4.800 s less, 4.80 % of the time; " +
+		"late: rank 5 on node01 (without it up to 4.800 s less, 4.80 % of the time, beyond chance by frequency; " +
 		"slower GPU kernels (nvjet_tst_128x128_64x6_2x1_v_bz_coopA_NNT): 94 % of it)");
 	const [verdict] = await page.value("Array.from(document.querySelectorAll('.verdicts > ul > li'), (item) => item.innerText)");
 	assert.match(verdict, /^rank 5 on node01\s+last in 98\.98 % of 3,840 collectives of all ranks; each other rank waited 4\.800 s for it/);

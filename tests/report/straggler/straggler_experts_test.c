@@ -104,7 +104,7 @@ static void the_rank_is_named_whose_expert_the_others_wait_for(void **state)
 	assert_non_null(strstr(
 		line,
 		" times the others' GPU time; slower GPU kernels (gemm, experts.py:forward): "));
-	assert_true(strlen(line) <= 200);
+	assert_true(strlen(line) <= 220);
 	text_of(found, &text);
 	assert_non_null(
 		strstr(text, "rank 5 on node01, in exchanges of all ranks: its expert took "));

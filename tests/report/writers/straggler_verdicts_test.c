@@ -50,7 +50,8 @@ static void late_rank_has_the_sentences_of_the_table(void **state)
 
 	(void)state;
 	assert_non_null(strstr(text, "\"straggler\":{\"line\":\"late: rank 3 on node1 (without it "
-				     "up to 1.000 s less, 7.00 % of the time; slower GPU kernels "
+				     "up to 1.000 s less, 7.00 % of the time, beyond chance by "
+				     "frequency; slower GPU kernels "
 				     "(ge\\\"mm): 50 % of it)\","));
 	assert_non_null(strstr(text,
 			       "\"name\":\"rank 3 on node1\",\"more\":\"\",\"text\":\"last in "
