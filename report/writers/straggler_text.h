@@ -10,9 +10,9 @@
 #define STRAGGLER_TEXT_SIZE 4096u
 
 /* Names ranks that never came, and at most three groups and ranks, groups first; of the first one it tells most:
- * "late: node2 (8 ranks: 8-15; without it up to 2.780 s less, 9.30 % of the time, beyond chance by frequency; slower GPU
- * kernels (gemm): 98 % of it); rank 3 on node1 (2.10 %)". If none is named, the line says for which rank the others waited most, or why that is
- * not known. Returns line. */
+ * "late: node2 (8 ranks: 8-15; without it up to 2.780 s less, 9.30 % of the time, beyond chance by frequency; slower
+ * GPU kernels (gemm): 98 % of it); rank 3 on node1 (2.10 %)". If none is named, it names a slow link, or says for which
+ * rank the others waited most, or why that is not known. Returns line. */
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size);
 
 /* Names how the lateness of a named one shows: "frequency"; and says it: "it is last more often than chance makes one
