@@ -25,8 +25,8 @@ const char *straggler_text_reason(enum straggler_ground ground);
 bool straggler_text_keeper(char *line, size_t size, const struct report_straggler *straggler,
 			   const struct report_straggler_rank *rank);
 
-/* Returns the share of a cause in the lateness in percent, 100 at most: what takes longer than the rank is late explains
- * all of it. */
+/* Returns the share of a cause in the lateness in percent, 100 at most: what takes longer than the rank is late
+ * explains all of it. */
 double straggler_text_percent(double share);
 
 /* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns

@@ -43,7 +43,7 @@ valid_report "$scratch/gpu" --clocks
 contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
 contains "gpu: the communicator's name in it" "$scratch/table" " of 239 collectives of all ranks; each other rank waited "
 key=$(field "$scratch/gpu.json" 'r["communicators"][0]["communicator"]')
-same "gpu: lines of the table with the key, or with chances" "$(grep -cE "$key|chance" "$scratch/table")" 0
+same "gpu: lines of the table with the key, or with chances" "$(grep -cE "$key|chance of" "$scratch/table")" 0
 same "gpu: with -v" "$("$flamegrid" report "$scratch/gpu" --straggler -v | grep -oE "^all ranks +$key|chance of equal ranks" | tr -s ' ' | tr '\n' ',')" \
 	"all ranks $key,chance of equal ranks,"
 "$flamegrid" report "$scratch/gpu" --straggler -f csv >"$scratch/csv"
