@@ -168,7 +168,7 @@ int straggler_places_name(const struct profile *profile, const struct collective
 		size = asprintf(name, "local rank %" PRIu32 " of each host", group->number);
 		break;
 	default:
-		size = asprintf(name, "a part of the ranks");
+		size = asprintf(name, "the later of two groups");
 	}
 	return size < 0 ? -ENOMEM : 0;
 }
