@@ -397,22 +397,23 @@ static uint64_t without_longest(const struct report_ranks_row *row, enum report_
 	}
 }
 
-/* A rank does not stand out by that alone: it says something of the run, and --straggler tells of stalls. */
-static int leave_out_longest(const struct report_ranks *ranks, enum report_ranks_column column,
-			     uint64_t scale, uint64_t *values, bool *out)
+/* A rank does not stand out by that alone: it says something of the run, and --straggler tells of stalls. So three
+ * quarters of its distance from the median must be left without it. It changes the values. */
+static void leave_out_longest(const struct report_ranks *ranks, enum report_ranks_column column,
+			      uint64_t *values, bool *out)
 {
-	bool *lasts = calloc(ranks->nr_rows + 1u, sizeof(*lasts));
-	uint64_t median;
+	const double raw = (double)ranks->medians_ns[column];
 
-	if (!lasts)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = without_longest(&ranks->rows[i], column);
-	int error = outlier_find(values, ranks->nr_rows, scale, lasts, &median);
-	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
-		out[i] &= lasts[i];
-	free(lasts);
-	return error;
+	const double median = (double)outlier_median(values, ranks->nr_rows);
+	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
+		const struct report_ranks_row *row = &ranks->rows[i];
+		const double far = (double)report_ranks_value(row, column) - raw;
+		const double left = (double)without_longest(row, column) - median;
+
+		out[i] &= far > 0 ? 4 * left >= 3 * far : 4 * left <= 3 * far;
+	}
 }
 
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
@@ -427,7 +428,7 @@ static int compare_column(struct report_ranks *ranks, enum report_ranks_column c
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
 	if (!error)
-		error = leave_out_longest(ranks, column, scale, values, out);
+		leave_out_longest(ranks, column, values, out);
 	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
 		if (!ranks->why_not && out[i])
 			mark(&ranks->rows[i], column, ranks->medians_ns[column]);
