@@ -13,6 +13,7 @@
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/window_word.h"
+#include "inject/window/capture_window.h"
 #include "inject/window/window_callback.h"
 #include "proto/launch_path.h"
 #include "proto/options/record_options.h"
@@ -27,6 +28,13 @@ void callback_dispatch_init(const struct callback_dispatch_parts *parts)
 void callback_dispatch_set_window(uint16_t window)
 {
 	self.launch.window = window;
+}
+
+void callback_dispatch_mark(enum record_mark mark, uint32_t number)
+{
+	if (lifecycle_state() == LIFECYCLE_ON && self.record & RECORD_OPTION_MARKS &&
+	    capture_window_is_open())
+		launch_callback_mark(&self.launch, mark, number);
 }
 
 /* Notes a context's device, because records of waits and of loaded code name only the context. */

@@ -31,6 +31,10 @@ void callback_dispatch_init(const struct callback_dispatch_parts *parts);
 /* Sets the window that launches belong to from now on. Only between windows. */
 void callback_dispatch_set_window(uint16_t window);
 
+/* Notes a mark of the program in the calling thread (proto/record.h), if marks are recorded and a window is open. Any
+ * of the application's threads, outside of CUPTI. */
+void callback_dispatch_mark(enum record_mark mark, uint32_t number);
+
 /* For cuptiSubscribe(): a cupti_callback_fn. */
 void callback_dispatch_receive(void *user, uint32_t domain, uint32_t cbid, const void *data);
 

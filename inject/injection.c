@@ -156,6 +156,11 @@ static bool wants_python(void)
 	       guest.options.stacks.mode != STACK_MODE_NATIVE;
 }
 
+static void mark_ranges(void)
+{
+	callback_dispatch_mark(RECORD_MARK_RANGES, 0);
+}
+
 static bool prepare_launches(void)
 {
 	launch_meter_init(guest.options.meter_full ? 1 : LAUNCH_METER_PERIOD);
@@ -167,6 +172,8 @@ static bool prepare_launches(void)
 		guest.contexts = kernel_contexts_create(guest.ring);
 	if (guest.options.record & RECORD_OPTION_NVTX)
 		guest.ranges = nvtx_ranges_on(guest.options.digits);
+	if (guest.options.record & RECORD_OPTION_MARKS)
+		nvtx_ranges_tell(mark_ranges);
 	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && (guest.autograd || !wants_python()) &&

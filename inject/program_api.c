@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "callback_dispatch.h"
 #include "program_ranges.h"
 #include "program_steps.h"
 
@@ -31,13 +32,14 @@ static void step(void)
 	program_steps_end();
 	nvtx_text_ascii(&text, "step");
 	nvtx_ranges_step(&text);
-	program_steps_begin();
+	callback_dispatch_mark(RECORD_MARK_STEP, program_steps_begin());
 }
 
 static void step_end(void)
 {
 	program_steps_end();
 	nvtx_ranges_step_end();
+	callback_dispatch_mark(RECORD_MARK_STEP_END, 0);
 }
 
 static void name_stream(const void *stream, const char *name)

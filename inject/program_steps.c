@@ -12,6 +12,7 @@
 #define NAME "flamegrid_step"
 
 static _Atomic uint64_t count;
+static _Atomic uint32_t nr_begun;
 static atomic_bool is_waiting; /* a step began outside of windows */
 static uint64_t said;          /* the helper's */
 
@@ -26,12 +27,15 @@ void program_steps_end(void)
 		atomic_fetch_add(&count, 1);
 }
 
-void program_steps_begin(void)
+uint32_t program_steps_begin(void)
 {
+	const uint32_t number = atomic_fetch_add(&nr_begun, 1) + 1;
+
 	if (is_captured())
 		atomic_fetch_add(&count, 1);
 	else
 		atomic_store(&is_waiting, true);
+	return number;
 }
 
 void program_steps_publish(struct definition_writer *definitions)

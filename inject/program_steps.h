@@ -6,11 +6,14 @@
 
 struct definition_writer;
 
+#include <stdint.h>
+
 /* Tells that a step ends; without one it does nothing. Any thread. */
 void program_steps_end(void);
 
-/* Tells that a step begins. Call program_steps_end() first. Any thread. */
-void program_steps_begin(void);
+/* Tells that a step begins. Call program_steps_end() first. Returns its number in the process, from 1, captured or not.
+ * Any thread. */
+uint32_t program_steps_begin(void);
 
 /* Helper: writes the count, if it has changed, as calls of flamegrid_step (DEFINITION_STEP_CBID). */
 void program_steps_publish(struct definition_writer *definitions);

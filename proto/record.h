@@ -12,17 +12,17 @@
 #define RECORD_NAME_NONE  0u          /* no name, or it was lost */
 #define RECORD_STACK_FULL 0xffffffffu /* in a ring: there was no room for another stack */
 /* in a ring: a BPF program walked the stack at the guest's probe, and the agent has it from there (launch_probe.h) */
-#define RECORD_STACK_PROBE    0xfffffffeu
+#define RECORD_STACK_PROBE 0xfffffffeu
 #define RECORD_STACK_DEPTH 255u       /* words (stack_word.h) of one stack at most */
 #define RECORD_CODES_MAX   (1u << 16) /* Python functions of one process */
 /* bytes of a file's name, and of a function's; a longer one loses its front */
-#define RECORD_CODE_TEXT_MAX  4096u
-#define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
-#define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
+#define RECORD_CODE_TEXT_MAX 4096u
+#define RECORD_STACKS_MAX    (1u << 18) /* stacks of one process */
+#define RECORD_NAME_MAX      65535u     /* bytes of a name; a longer one is cut */
 /* the record belongs to no single GPU, or its GPU is not known; never of GPU work */
-#define RECORD_DEVICE_NONE    0xffffffffu
+#define RECORD_DEVICE_NONE 0xffffffffu
 /* CUDA ordinals of one process; a higher one is counted under the last */
-#define RECORD_DEVICES_MAX    64u
+#define RECORD_DEVICES_MAX 64u
 
 enum record_launch_flags {
 	/* written at the call's exit: the launch with this correlation_id failed and has no GPU record */
@@ -31,12 +31,22 @@ enum record_launch_flags {
 	RECORD_LAUNCH_MANY = 1u << 1,
 	/* not a launch, but a call without GPU work (a wait, an allocation), recorded for its stack */
 	RECORD_LAUNCH_HOST = 1u << 2,
+	/* with RECORD_LAUNCH_HOST: no call, but a mark of the program (enum record_mark, in place of cbid), whose
+	 * stack_id has the thread's open ranges alone */
+	RECORD_LAUNCH_MARK = 1u << 3,
+};
+
+enum record_mark {
+	RECORD_MARK_RANGES = 0,   /* a range was opened or closed */
+	RECORD_MARK_STEP = 1,     /* a step begins: correlation_id is its number, from 1 */
+	RECORD_MARK_STEP_END = 2, /* the thread's step ends */
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */
 struct launch_record {
-	uint64_t time_ns;        /* CLOCK_MONOTONIC, at the call's entry */
-	uint32_t correlation_id; /* CUPTI's; it wraps, and may start again in a new capture window */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, at the call's entry */
+	uint32_t
+		correlation_id; /* CUPTI's; it wraps, and may start again in a new capture window */
 	uint32_t stack_id; /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
 	uint32_t tid;      /* of the calling thread, in its own pid namespace */
 	uint16_t cbid;     /* CUpti_driver_api_trace_cbid */

@@ -137,7 +137,8 @@ static int apply_launches(const struct agent_session *session, struct correlator
 			correlator_prefetch_launch(correlator,
 						   &events->launches[i + CORRELATOR_PREFETCH_MAX]);
 		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
-		error = correlator_launch(correlator, &launch);
+		if (!(launch.flags & RECORD_LAUNCH_MARK))
+			error = correlator_launch(correlator, &launch);
 		if (packer)
 			event_packer_launch(packer, &launch);
 	}

@@ -269,6 +269,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		options->capture.window = (struct window_options){.dormant = true};
 	if (options->nvtx)
 		options->capture.record |= RECORD_OPTION_NVTX;
+	if (options->timeline.keeps && !options->agent_path && !options->aggregator)
+		options->capture.record |= RECORD_OPTION_MARKS;
 	options->timeline.bytes_max = (uint64_t)options->max_mib << 20;
 	options->command = argv + optind;
 	return OPTION_LINE_GO;

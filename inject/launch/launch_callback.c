@@ -266,3 +266,15 @@ LAUNCH_PATH void launch_callback_exit(const struct launch_callback *launch, uint
 			launch_meter_end(meter);
 	}
 }
+
+void launch_callback_mark(const struct launch_callback *launch, enum record_mark mark,
+			  uint32_t number)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
+
+	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
+		push(launch, thread, mark, number, now_ns,
+		     stack_capture_ranges(&launch->capture, &thread->scratch),
+		     RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK);
+}

@@ -503,6 +503,11 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 	return stack_id;
 }
 
+uint32_t stack_capture_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
+{
+	return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
+}
+
 /* The walk begins at this function's own frame, so it must have one: it is not inlined. */
 LAUNCH_PATH __attribute__((noinline)) uint32_t
 stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
@@ -511,7 +516,7 @@ stack_capture_take(const struct stack_capture *capture, struct stack_scratch *sc
 	const struct unwind_start start = UNWIND_START_HERE();
 
 	if (capture->options.mode == STACK_MODE_NONE)
-		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
+		return stack_capture_ranges(capture, scratch);
 	bool first = known_stacks_begin(&scratch->known);
 	bool known = first && !capture->walks_always;
 	uint32_t stack_id = take(capture, scratch, &start, now_ns, known);

@@ -68,6 +68,10 @@ struct stack_scratch {
 uint32_t stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,
 			    uint64_t now_ns);
 
+/* Returns the id of a stack that has the calling thread's open ranges alone; RECORD_STACK_NONE: none is open, or they
+ * are no frames. */
+uint32_t stack_capture_ranges(const struct stack_capture *capture, struct stack_scratch *scratch);
+
 /* Merges native frames (leaf first, as unwind_walk() ended with `end`) and Python frames into scratch->keys. Each
  * native frame within `stops` is replaced by the Python frames up to the end of their segment. Pure but for scratch.
  * Returns the marks that were set, one bit each (1 << enum stack_mark). */

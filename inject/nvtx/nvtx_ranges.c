@@ -50,6 +50,7 @@ static _Atomic uint32_t ends_elsewhere;
 static struct watch watch; /* constant while watching is set */
 static atomic_bool watching;
 static _Atomic uint32_t nr_watched; /* open */
+static void (*_Atomic tell)(void);  /* NULL: nobody is told */
 
 /* ---- the watched name */
 
@@ -92,6 +93,19 @@ static void watched_closes(void)
 {
 	if (atomic_fetch_sub(&nr_watched, 1) == 1)
 		watch.closed();
+}
+
+void nvtx_ranges_tell(void (*changed)(void))
+{
+	atomic_store(&tell, changed);
+}
+
+static void tell_change(void)
+{
+	void (*changed)(void) = atomic_load_explicit(&tell, memory_order_acquire);
+
+	if (__builtin_expect(changed != NULL, 0))
+		changed();
 }
 
 /* ---- a thread's ranges */
@@ -230,19 +244,28 @@ static int push(uint32_t domain, uint32_t name, bool watched)
 	return level;
 }
 
+static int push_told(uint32_t domain, uint32_t name, bool watched)
+{
+	int level = push(domain, name, watched);
+
+	tell_change();
+	return level;
+}
+
 int nvtx_ranges_push(uint32_t domain, struct nvtx_text *text)
 {
 	if (!is_on())
 		return NVTX_ABI_NO_TRACKING;
 	bool watched = is_watched(domain, text);
-	return push(domain, nvtx_names_intern(atomic_load(&names), domain, text), watched);
+	return push_told(domain, nvtx_names_intern(atomic_load(&names), domain, text), watched);
 }
 
 int nvtx_ranges_push_name(uint32_t domain, uint32_t name)
 {
 	if (!is_on())
 		return NVTX_ABI_NO_TRACKING;
-	return push(domain, name, is_watched(domain, nvtx_names_text(atomic_load(&names), name)));
+	return push_told(domain, name,
+			 is_watched(domain, nvtx_names_text(atomic_load(&names), name)));
 }
 
 int nvtx_ranges_pop(uint32_t domain)
@@ -263,6 +286,7 @@ int nvtx_ranges_pop(uint32_t domain)
 		remove_at(thread, i);
 		if (watched)
 			watched_closes();
+		tell_change();
 		return count_of(thread, domain);
 	}
 	return NVTX_ABI_NO_TRACKING;
@@ -344,6 +368,7 @@ static uint64_t start(uint32_t domain, uint32_t name, bool watched)
 			(struct open_range){range_id, name, (uint16_t)domain, watched};
 	if (watched)
 		watched_opens();
+	tell_change();
 	return watched ? range_id | WATCHED : range_id;
 }
 
@@ -391,6 +416,7 @@ void nvtx_ranges_end(uint64_t range_id)
 		atomic_fetch_add_explicit(&ends_elsewhere, 1, memory_order_release);
 	if (watched)
 		watched_closes();
+	tell_change();
 }
 
 /* ---- launches */

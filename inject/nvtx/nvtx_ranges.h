@@ -26,6 +26,10 @@ struct nvtx_names *nvtx_ranges_on(enum nvtx_digits digits);
 /* Stops remembering ranges in this process, for good. */
 void nvtx_ranges_off(void);
 
+/* Calls changed() on the application's thread after it has opened or closed a range, but not for steps. Call it before
+ * the first range. */
+void nvtx_ranges_tell(void (*changed)(void));
+
 /* Copies the n-th name, from 1, of all names that opened ranges, cut to NVTX_TEXT_MAX bytes. Returns false if there are
  * fewer. */
 bool nvtx_ranges_name(uint32_t n, char text[static NVTX_TEXT_MAX + 1]);

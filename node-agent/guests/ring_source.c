@@ -117,8 +117,23 @@ static int find_probed(struct ring_source *source, const struct launch_record *l
 	return stack_resolver_words(source->stacks, number, words, depth, launch->cbid, node_id);
 }
 
+/* The ranges of a mark are a stack without a call. */
+static int translate_mark(struct ring_source *source, struct launch_record *launch)
+{
+	const bool has_ranges = launch->stack_id != RECORD_STACK_NONE;
+	int r = stack_resolver_capture(source->stacks, launch->stack_id, &launch->stack_id);
+
+	launch->flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK;
+	launch->reserved = 0;
+	if (r == 0 && has_ranges && launch->stack_id == STACK_NODE_NONE)
+		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
+	return r;
+}
+
 static int translate_launch(struct ring_source *source, struct launch_record *launch)
 {
+	if (launch->flags & RECORD_LAUNCH_MARK)
+		return translate_mark(source, launch);
 	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY | RECORD_LAUNCH_HOST;
 	launch->reserved = 0;
 	/* The launch failed, and needs no stack. */
