@@ -18,12 +18,16 @@
 #include "report/profile/profile.h"
 #include "timeline/log/event_format.h"
 #include "timeline/perfetto/perfetto_writer.h"
+#include "timeline/perfetto/timeline_choice.h"
+#include "timeline/perfetto/timeline_events.h"
 
 #define RANKS_MAX 65536u
 
 struct timeline {
 	const char *output_path;
-	struct timeline_range range;
+	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
+	uint32_t step;           /* 0: none */
+	bool around_worst;
 	uint8_t *ranks; /* owns; NULL: all */
 };
 
@@ -38,8 +42,6 @@ static int take_ranks(void *context, const char *name, const char *value, char *
 	timeline->ranks = calloc(RANKS_MAX, 1);
 	if (!timeline->ranks)
 		return -ENOMEM;
-	timeline->range.ranks = timeline->ranks;
-	timeline->range.nr_ranks = RANKS_MAX;
 	do {
 		const unsigned long first =
 			*at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : RANKS_MAX;
@@ -65,8 +67,10 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 	const struct option_table *table = &option_table_timeline;
 	const struct option_target targets[] = {
 		{"output", .text = &timeline->output_path, .least = 1},
-		{"from", .time_ns = &timeline->range.from_ns},
-		{"to", .time_ns = &timeline->range.to_ns, .least = 1},
+		{"from", .time_ns = &timeline->from_ns},
+		{"to", .time_ns = &timeline->to_ns, .least = 1},
+		{"step", .number = &timeline->step, .least = 1, .most = UINT32_MAX},
+		{"around-worst", .flag = &timeline->around_worst},
 		{"ranks", .take = take_ranks, .context = timeline},
 	};
 	int status =
@@ -76,16 +80,39 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		return status;
 	if (!timeline->output_path)
 		return option_line_lacks(table, "--output is missing");
-	if (timeline->range.to_ns && timeline->range.to_ns <= timeline->range.from_ns)
+	if (timeline->to_ns && timeline->to_ns <= timeline->from_ns)
 		return option_line_refuse(table, "--to is not after --from");
+	if ((timeline->step != 0) + timeline->around_worst +
+		    (timeline->from_ns || timeline->to_ns) >
+	    1)
+		return option_line_refuse(table, "--step, --around-worst, and --from or --to: "
+						 "each chooses the time, so only one is possible");
 	return OPTION_LINE_GO;
 }
+
+struct extent { /* of all events of the log */
+	uint64_t first_ns, last_ns;
+};
 
 /* Returns whether something was damaged. */
 static bool say_losses(const struct timeline_events *events)
 {
-	const struct event_sums *sums = &events->sums;
+	const struct timeline_counts *counts = &events->counts;
+	const struct event_sums *sums = &counts->log;
 
+	if (events->nr_launchless)
+		log_notice("%" PRIu64
+			   " pieces of GPU work have no launch here: it came before this time, "
+			   "or before what was kept, or was not seen",
+			   events->nr_launchless);
+	if (sums->foreign)
+		log_notice("%" PRIu64 " files beside the timeline's are of another profile, or no "
+			   "regular files: they are left out",
+			   sums->foreign);
+	if (sums->nameless)
+		log_notice("%" PRIu64 " files were written by an older version, and do not say of "
+			   "which profile they are",
+			   sums->nameless);
 	if (sums->dropped_events)
 		log_notice("%" PRIu64
 			   " older events were dropped as --timeline and --max-size asked",
@@ -100,34 +127,38 @@ static bool say_losses(const struct timeline_events *events)
 		log_warning("%" PRIu64
 			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",
 			    sums->compressed);
-	if (events->unknown)
+	if (counts->unknown)
 		log_warning("%" PRIu64
 			    " events are of processes that the profile does not know (yet)",
-			    events->unknown);
-	if (events->unclocked)
+			    counts->unknown);
+	if (counts->unclocked)
 		log_warning("%" PRIu64 " events are left out: their clock was never compared",
-			    events->unclocked);
-	if (events->others)
+			    counts->unclocked);
+	if (counts->others)
 		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
-			   events->others);
-	return sums->lost_events || sums->damaged || sums->compressed || events->unclocked;
+			   counts->others);
+	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked;
 }
 
-static void say_result(const struct timeline *timeline, const struct timeline_events *events,
-		       long size)
+static void say_result(const struct timeline *timeline, const struct extent *extent,
+		       const struct timeline_events *events, uint64_t nr_ranges, long size)
 {
-	const double s = 1e-9;
-	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work;
+	const struct event_sums *log = &events->counts.log;
+	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work + nr_ranges;
+	char ranges[64] = "";
 
+	if (nr_ranges)
+		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " ranges and steps", nr_ranges);
 	log_notice("%" PRIu32 " launches and %" PRIu32 " pieces of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flows; %.1f bytes an event in %s",
+		   " process%s, %" PRIu32 " flows%s; %.1f bytes an event in %s",
 		   events->nr_launches, events->nr_work, events->nr_ranks,
-		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
+		   events->nr_ranks == 1 ? "" : "es", events->nr_flows, ranges,
 		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
 		   timeline->output_path);
-	log_notice("the profile has events of %.3f s, in %.1f MiB",
-		   (double)(events->last_ns - events->first_ns) * s,
-		   (double)events->sums.bytes / (1 << 20));
+	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
+		   " blocks were read",
+		   (double)(extent->last_ns - extent->first_ns) * 1e-9,
+		   (double)log->bytes / (1 << 20), log->blocks_read, log->blocks);
 }
 
 static void say_clocks(const struct report_clocks *clocks)
@@ -164,7 +195,8 @@ static bool is_profile(const char *output_path, const char *store_path)
 
 /* A file that is not complete does not stay, and one that was there stays until then. */
 static int write_file(const struct timeline *timeline, const struct profile *profile,
-		      const struct report_clocks *clocks, const struct timeline_events *events)
+		      const struct report_clocks *clocks, const struct extent *extent,
+		      const struct timeline_events *events)
 {
 	struct stat status;
 	const bool is_file = stat(timeline->output_path, &status) || S_ISREG(status.st_mode);
@@ -174,8 +206,9 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	    (int)sizeof(path))
 		return log_error("%s: %s", timeline->output_path, strerror(ENAMETOOLONG)),
 		       -ENAMETOOLONG;
+	uint64_t nr_ranges = 0;
 	FILE *out = fopen(path, "we");
-	int error = out ? perfetto_writer_write(out, profile, clocks, events) : -errno;
+	int error = out ? perfetto_writer_write(out, profile, clocks, events, &nr_ranges) : -errno;
 	const long size = out ? ftell(out) : 0;
 
 	if (out && fclose(out) && !error)
@@ -187,15 +220,88 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	if (error)
 		log_error("%s: %s", timeline->output_path, strerror(-error));
 	else
-		say_result(timeline, events, size);
+		say_result(timeline, extent, events, nr_ranges, size);
 	return error;
+}
+
+/* Finds the time to show. 0 or -errno; *choice: whether GPU work may end later, and why. */
+static int find_range(const struct timeline *timeline, struct timeline_source *source,
+		      const struct extent *extent, struct timeline_request *request,
+		      struct timeline_choice *choice)
+{
+	int error = 0;
+
+	*request = (struct timeline_request){
+		.from_ns = timeline->from_ns ? extent->first_ns + timeline->from_ns : 0,
+		.to_ns = timeline->to_ns ? extent->first_ns + timeline->to_ns : UINT64_MAX,
+		.ranks = timeline->ranks,
+		.nr_ranks = RANKS_MAX,
+	};
+	*choice = (struct timeline_choice){0};
+	if (!timeline->step && !timeline->around_worst)
+		return 0;
+	error = timeline->step ? timeline_choice_step(source, request, timeline->step, choice)
+			       : timeline_choice_worst(source, request, choice);
+	if (choice->from_ns < extent->first_ns)
+		choice->from_ns = extent->first_ns;
+	request->from_ns = choice->from_ns;
+	request->to_ns = choice->to_ns;
+	if (error == 0)
+		log_notice("%s; from %.6f s to %.6f s", choice->text,
+			   (double)(choice->from_ns - extent->first_ns) * 1e-9,
+			   (double)(choice->to_ns - extent->first_ns) * 1e-9);
+	return error;
+}
+
+static int read_events(const struct timeline *timeline, struct timeline_source *source,
+		       struct extent *extent, struct timeline_choice *choice,
+		       struct timeline_events *events)
+{
+	struct timeline_request request;
+	int error = timeline_source_extent(source, &extent->first_ns, &extent->last_ns);
+
+	if (!error)
+		error = find_range(timeline, source, extent, &request, choice);
+	return error ? error : timeline_events_read(source, &request, choice->is_step, events);
+}
+
+static void explain(const char *store_path, int error, const struct timeline_choice *choice)
+{
+	if (error == -ENOENT)
+		log_error("%s has no timeline: flamegrid run --timeline all keeps one", store_path);
+	else if (error == -ENODATA)
+		log_error("%s: %s", store_path, choice->text);
+	else
+		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
+}
+
+/* Returns the exit status. */
+static int write_events(const struct timeline *timeline, const struct profile *profile,
+			const struct report_clocks *clocks, const struct extent *extent,
+			const struct timeline_events *events)
+{
+	if (events->nr_launches == 0 && events->nr_work == 0) {
+		if (say_losses(events))
+			return EXIT_LOSS;
+		log_error("no event of these ranks was kept in this time: the profile has events "
+			  "of %.3f s",
+			  (double)(extent->last_ns - extent->first_ns) * 1e-9);
+		return EXIT_FAILED;
+	}
+	if (write_file(timeline, profile, clocks, extent, events))
+		return EXIT_FAILED;
+	say_clocks(clocks);
+	return say_losses(events) ? EXIT_LOSS : EXIT_OK;
 }
 
 static int show(const struct timeline *timeline, const char *store_path,
 		const struct profile *profile)
 {
-	struct report_clocks *clocks;
+	struct timeline_choice choice = {0};
 	struct timeline_events events = {0};
+	struct timeline_source *source = NULL;
+	struct report_clocks *clocks;
+	struct extent extent;
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
 	if (!error && is_profile(timeline->output_path, store_path)) {
@@ -204,24 +310,16 @@ static int show(const struct timeline *timeline, const char *store_path,
 		report_clocks_destroy(clocks);
 		return EXIT_FAILED;
 	}
-	if (!error)
-		error = timeline_events_read(store_path, profile, clocks->map, &timeline->range,
-					     &events);
-	if (error == -ENOENT)
-		log_error("%s has no timeline: flamegrid run --timeline all keeps one", store_path);
-	else if (error)
-		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
-	else if (events.nr_launches == 0 && events.nr_work == 0 && say_losses(&events))
-		status = EXIT_LOSS;
-	else if (events.nr_launches == 0 && events.nr_work == 0)
-		log_error("no event of these ranks was kept in this time: the profile has events "
-			  "of %.3f s",
-			  (double)(events.last_ns - events.first_ns) * 1e-9);
-	else if (write_file(timeline, profile, clocks, &events) == 0) {
-		say_clocks(clocks);
-		status = say_losses(&events) ? EXIT_LOSS : EXIT_OK;
+	if (!error) {
+		source = timeline_source_create(store_path, profile, clocks->map);
+		error = source ? read_events(timeline, source, &extent, &choice, &events) : -ENOMEM;
 	}
+	if (error)
+		explain(store_path, error, &choice);
+	else
+		status = write_events(timeline, profile, clocks, &extent, &events);
 	timeline_events_fini(&events);
+	timeline_source_destroy(source);
 	report_clocks_destroy(clocks);
 	return status;
 }

@@ -51,7 +51,11 @@ static int open_events(struct open_profile *profile, const struct open_profile_o
 {
 	if (!options->timeline.keeps)
 		return 0;
-	int status = event_log_open(options->store_path, &options->timeline, &profile->events);
+	struct event_log_options timeline = options->timeline;
+	int status = store_timeline_id(profile->store, timeline.profile);
+
+	if (!status)
+		status = event_log_open(options->store_path, &timeline, &profile->events);
 
 	if (status)
 		return explain(error, options->store_path, EVENT_FORMAT_FOLDER ": ", status);

@@ -242,6 +242,11 @@ static bool has_log(const char *path)
 	return has_companion(path, "-wal");
 }
 
+int store_timeline_id(struct store *store, uint8_t id[static STORE_TIMELINE_ID])
+{
+	return store_timeline_make(store->database, id);
+}
+
 int store_absorb_log(const char *path)
 {
 	struct database *database;

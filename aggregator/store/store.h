@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store_timeline.h"
+
 #include "aggregator/profile/collection.h"
 
 struct store;
@@ -46,6 +48,9 @@ void store_close(struct store *store);
  * for the mark of store_life_keep(). The caller must provide for both. */
 void store_rest(struct store *store);
 bool store_rests(const struct store *store);
+
+/* The id of the store's timeline (store_timeline.h), made if there is none. 0 or an error of store_commit(). */
+int store_timeline_id(struct store *store, uint8_t id[static STORE_TIMELINE_ID]);
 
 /* Reads everything into a fresh collection. The messages that a killed writer left are applied, and committed. 0;
  * -EPROTO: damaged; -EIO; -ENOMEM; or an error of the commit. store_error() describes the error. */

@@ -5,6 +5,8 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE", OPTION_DAILY, "Write the timeline into FILE, which ui.perfetto.dev opens."},
 	{"from", 0, "TIME", OPTION_DAILY, "Begin this long after the first event that was kept."},
 	{"to", 0, "TIME", OPTION_DAILY, "End this long after the first event that was kept."},
+	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
+	{"around-worst", 0, NULL, OPTION_DAILY, "Show the slowest step; without steps the longest gap or wait."},
 	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
 	OPTION_ROW_HELP,
 	{0},

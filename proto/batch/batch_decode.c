@@ -32,6 +32,11 @@ struct batch_decoder *batch_decoder_create(void)
 	return decoder;
 }
 
+void batch_decoder_widen(struct batch_decoder *decoder)
+{
+	decoder->rooms.wide_ids = true;
+}
+
 void batch_decoder_destroy(struct batch_decoder *decoder)
 {
 	if (!decoder)

@@ -16,6 +16,9 @@ struct batch_decoder;
 struct batch_decoder *batch_decoder_create(void);
 void batch_decoder_destroy(struct batch_decoder *decoder);
 
+/* Takes ids of events above WIRE_ID_MAX, too (batch_encoder_widen()). */
+void batch_decoder_widen(struct batch_decoder *decoder);
+
 /* Checks (frame_check) and decodes one frame. Everything in *message is borrowed until the next call on this decoder,
  * or until the frame is freed. Unknown trailing elements are ignored.
  * 0; -EPROTONOSUPPORT: an unknown or reserved type (message->type is set: count it and go on), or a version other than

@@ -8,8 +8,9 @@
 
 /* This takes two passes. Fields that are the same in all records are gathered in one record, which is then copied to
  * all. Fields that differ are written over it. Fields that are not sent are 0. */
-static void read_records(struct batch_reader *reader, const struct event_field *fields,
-			 uint32_t nr_fields, uint8_t *records, size_t record_bytes, uint32_t count)
+static void read_records(struct batch_reader *reader, bool wide_ids,
+			 const struct event_field *fields, uint32_t nr_fields, uint8_t *records,
+			 size_t record_bytes, uint32_t count)
 {
 	uint8_t template[sizeof(struct gpu_record)] = {0};
 	struct batch_reader columns = *reader;
@@ -22,7 +23,8 @@ static void read_records(struct batch_reader *reader, const struct event_field *
 	for (uint32_t i = 0; i < nr_fields && !reader->fault->err; i++) {
 		const struct event_field *field = &fields[i];
 		struct column_target one = {template + field->offset_bytes, record_bytes,
-					    field->width_bytes, 1, field->max};
+					    field->width_bytes, 1,
+					    wide_ids ? event_field_wide(field) : field->max};
 
 		if (reader->next[i].type == MSGPACK_OBJECT_POSITIVE_INTEGER)
 			batch_reader_column(
@@ -34,7 +36,8 @@ static void read_records(struct batch_reader *reader, const struct event_field *
 	for (uint32_t i = 0; i < nr_fields && !reader->fault->err; i++) {
 		const struct event_field *field = &fields[i];
 		struct column_target target = {records + field->offset_bytes, record_bytes,
-					       field->width_bytes, count, field->max};
+					       field->width_bytes, count,
+					       wide_ids ? event_field_wide(field) : field->max};
 
 		if (columns.next->type == MSGPACK_OBJECT_POSITIVE_INTEGER)
 			columns.next++;
@@ -51,8 +54,8 @@ static const struct launch_record *read_launches(struct batch_rooms *rooms,
 		batch_rooms_get(rooms, reader->fault, 0, count, sizeof(*records));
 
 	if (records)
-		read_records(&columns, event_fields_launch, EVENT_FIELDS_LAUNCH, (uint8_t *)records,
-			     sizeof(*records), count);
+		read_records(&columns, rooms->wide_ids, event_fields_launch, EVENT_FIELDS_LAUNCH,
+			     (uint8_t *)records, sizeof(*records), count);
 	return records;
 }
 
@@ -66,8 +69,8 @@ static const struct gpu_record *read_gpu(struct batch_rooms *rooms, struct batch
 
 	if (!records)
 		return NULL;
-	read_records(&columns, event_fields_gpu, EVENT_FIELDS_GPU, (uint8_t *)records,
-		     sizeof(*records), count);
+	read_records(&columns, rooms->wide_ids, event_fields_gpu, EVENT_FIELDS_GPU,
+		     (uint8_t *)records, sizeof(*records), count);
 	if (reader->fault->err)
 		return records;
 	for (uint32_t i = 0; i < count; i++) {

@@ -27,6 +27,11 @@ struct batch_encoder *batch_encoder_create(void)
 	return encoder;
 }
 
+void batch_encoder_widen(struct batch_encoder *encoder)
+{
+	encoder->writer.wide_ids = true;
+}
+
 void batch_encoder_destroy(struct batch_encoder *encoder)
 {
 	if (!encoder)

@@ -20,4 +20,7 @@ void batch_encoder_destroy(struct batch_encoder *encoder);
 int batch_encode(struct batch_encoder *encoder, const struct message *message,
 		 const uint8_t **frame, size_t *size);
 
+/* Allows ids of events up to UINT32_MAX, as a store has them; for files, which batch_decoder_widen() reads. */
+void batch_encoder_widen(struct batch_encoder *encoder);
+
 #endif

@@ -39,9 +39,10 @@ static void put_field(struct batch_writer *writer, const struct event_field *fie
 {
 	uint64_t differs = column_load(varying->bytes + field->offset_bytes, field->width_bytes);
 	uint64_t first = column_load(source->values, field->width_bytes);
+	const uint64_t max = writer->wide_ids ? event_field_wide(field) : field->max;
 
 	/* Every bit of every value is in the first value or differs from it. Mostly that bounds all values. */
-	if ((first | differs) > field->max && column_exceeds(source, field->max))
+	if ((first | differs) > max && column_exceeds(source, max))
 		batch_writer_fail_field(writer, field);
 	if (differs)
 		batch_writer_column(writer, source);

@@ -3,6 +3,7 @@
 #ifndef BATCH_ROOMS_H
 #define BATCH_ROOMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct batch_rooms {
 		void *memory; /* owns */
 		size_t size;
 	} rooms[BATCH_ROOMS];
+	bool wide_ids; /* batch_decoder_widen() */
 };
 
 void batch_rooms_fini(struct batch_rooms *rooms);

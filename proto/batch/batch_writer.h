@@ -20,6 +20,7 @@ struct batch_writer {
 	size_t packed_capacity;
 	uint32_t nr_elements; /* so far, as frame_check() counts them */
 	int err;              /* -EINVAL, -EMSGSIZE, -ENOMEM */
+	bool wide_ids;        /* batch_encoder_widen() */
 };
 
 void batch_writer_init(struct batch_writer *writer);

@@ -43,3 +43,8 @@ const struct event_field event_fields_sample[EVENT_FIELDS_SAMPLE] = {
 	{"sample cpu", offsetof(struct host_sample, cpu), 4, UINT32_MAX, false},
 	{"sample command_id", offsetof(struct host_sample, command_id), 4, WIRE_ID_MAX, false},
 };
+
+uint64_t event_field_wide(const struct event_field *field)
+{
+	return field->max == WIRE_ID_MAX ? UINT32_MAX : field->max;
+}

@@ -18,6 +18,9 @@ struct event_field {
 	bool from_start;
 };
 
+/* Returns the largest value of a field where ids may be as large as a store's. */
+uint64_t event_field_wide(const struct event_field *field);
+
 extern const struct event_field event_fields_launch[EVENT_FIELDS_LAUNCH];
 extern const struct event_field event_fields_gpu[EVENT_FIELDS_GPU];
 extern const struct event_field event_fields_sample[EVENT_FIELDS_SAMPLE];

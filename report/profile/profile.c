@@ -23,6 +23,7 @@
 #include "aggregator/store/store_placement.h"
 #include "aggregator/store/store_raw.h"
 #include "aggregator/store/store_schema.h"
+#include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_totals.h"
 #include "base/clock.h"
 #include "base/error_text.h"
@@ -71,6 +72,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
 		error = load_title(database, &profile->title);
+	if (!error)
+		error = store_timeline_read(database, profile->timeline_id, &profile->has_timeline);
 	if (!error)
 		error = store_life_read(database, life, &profile->nr_nodes);
 	if (!error)

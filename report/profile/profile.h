@@ -11,6 +11,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_split.h"
 #include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_timeline.h"
 
 /* Owns all of it; callers only read. profile_each_total() gives all totals. GPU records that still wait for their
  * launch are among them as unmatched ones, so that nothing is missing while the job runs. collection.samples holds
@@ -31,6 +32,8 @@ struct profile {
 	uint64_t raw_samples;
 	uint64_t idle_left_out; /* records and samples that were not kept to explain idle time */
 	struct collective_splits splits; /* of the kernels of all calls */
+	bool has_timeline;                      /* the store's id is known to its timeline */
+	uint8_t timeline_id[STORE_TIMELINE_ID]; /* that id */
 	struct store_damage *damages; /* owns; parts that were damaged when several were merged */
 	uint32_t nr_damages;
 };

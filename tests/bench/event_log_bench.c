@@ -98,7 +98,9 @@ int main(int argc, char **argv)
 	const double in_s = (double)(clock_thread_ns() - began_ns) / 1e9;
 	event_log_close(log);
 	began_ns = clock_thread_ns();
-	if (event_reader_read(store, take, &count, &sums))
+	const uint8_t profile[EVENT_FORMAT_ID] = {0};
+	const struct event_asks asks = {.take = take, .context = &count, .profile = profile};
+	if (event_reader_read(store, &asks, &sums))
 		return 1;
 	const double out_s = (double)(clock_thread_ns() - began_ns) / 1e9;
 	printf("in   %6.1f million events/s\nout  %6.1f million events/s\nsize %6.2f bytes an "

@@ -22,6 +22,16 @@ static int take(void *context, const struct message_events *events)
 	return 0;
 }
 
+static bool wants(void *context, const struct event_block_head *head,
+		  const struct event_span *spans)
+{
+	uint64_t *sum = context;
+
+	for (uint32_t i = 0; i < head->nr_spans; i++)
+		*sum += spans[i].last_ns;
+	return true;
+}
+
 static void read_file(const uint8_t *bytes, size_t size)
 {
 	char folder[4096], name[4096];
@@ -34,10 +44,14 @@ static void read_file(const uint8_t *bytes, size_t size)
 	folder[sizeof(folder) - 1] = '\0';
 	memcpy(name, folder, sizeof(name));
 	int directory = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 ||
-	    event_reader_file(directory, basename(name), take, &sum, &sums, &begins) ||
-	    event_reader_file(directory, basename(name), NULL, NULL, &heads, &begins) ||
-	    sums.files != 1)
+	const uint8_t profile[EVENT_FORMAT_ID] = {0};
+	struct event_asks asks = {
+		.take = take, .wants = wants, .context = &sum, .profile = profile};
+	if (directory < 0 || event_reader_file(directory, basename(name), &asks, &sums, &begins) ||
+	    sums.files + sums.foreign != 1)
+		abort();
+	asks = (struct event_asks){.profile = profile};
+	if (event_reader_file(directory, basename(name), &asks, &heads, &begins))
 		abort();
 	close(directory);
 }
@@ -54,19 +68,27 @@ static void mend(uint8_t *bytes, size_t size)
 	memcpy(&file, bytes, sizeof(file));
 	memcpy(file.magic, EVENT_FORMAT_MAGIC, sizeof(file.magic));
 	file.version = EVENT_FORMAT_VERSION;
+	memset(file.profile, 0, sizeof(file.profile));
 	file.checksum = EVENT_FORMAT_CHECKSUM(&file);
 	memcpy(bytes, &file, sizeof(file));
 	while (size - at >= sizeof(head)) {
 		memcpy(&head, bytes + at, sizeof(head));
 		head.magic = EVENT_FORMAT_BLOCK;
 		head.codec &= 1;
-		head.stored_bytes %= (uint32_t)(size - at - sizeof(head) + 1);
+		const size_t left = size - at - sizeof(head);
+		head.nr_spans %= 3;
+		if (head.nr_spans * sizeof(struct event_span) > left)
+			head.nr_spans = 0;
+		const size_t spans_bytes = head.nr_spans * sizeof(struct event_span);
+		head.stored_bytes %= (uint32_t)(left - spans_bytes + 1);
+		head.spans_checksum = checksum_add(0, bytes + at + sizeof(head), spans_bytes);
 		if (head.codec == EVENT_FORMAT_COPY)
 			head.plain_bytes = head.stored_bytes;
-		head.data_checksum = checksum_add(0, bytes + at + sizeof(head), head.stored_bytes);
+		head.data_checksum =
+			checksum_add(0, bytes + at + sizeof(head) + spans_bytes, head.stored_bytes);
 		head.checksum = EVENT_FORMAT_CHECKSUM(&head);
 		memcpy(bytes + at, &head, sizeof(head));
-		at += sizeof(head) + head.stored_bytes;
+		at += sizeof(head) + spans_bytes + head.stored_bytes;
 	}
 }
 

@@ -23,7 +23,11 @@ struct fixture {
 	/* as read */
 	uint64_t first, last, count, ns;
 	struct event_sums sums;
+	uint64_t from_ns, to_ns; /* if to_ns is not 0: blocks with a part of it are wanted */
+	uint32_t id;             /* is added to ids */
 };
+
+static const uint8_t profile[EVENT_FORMAT_ID] = "a test's profile";
 
 static int set_up(void **state)
 {
@@ -52,7 +56,10 @@ static int tear_down(void **state)
 
 static void open_log(struct fixture *fixture, const struct event_log_options *options)
 {
-	assert_int_equal(event_log_open(fixture->store, options, &fixture->log), 0);
+	struct event_log_options all = *options;
+
+	memcpy(all.profile, profile, sizeof(profile));
+	assert_int_equal(event_log_open(fixture->store, &all, &fixture->log), 0);
 }
 
 /* Event n is a launch at n us and a kernel 3 us later. */
@@ -73,15 +80,16 @@ static void add(struct fixture *fixture, uint32_t count)
 
 		event_packer_launch(packer, &(struct launch_record){.time_ns = n * 1000,
 								    .correlation_id = (uint32_t)n,
-								    .stack_id = (uint32_t)(n % 100),
+								    .stack_id = fixture->id +
+										(uint32_t)(n % 100),
 								    .tid = 12,
 								    .window = 1});
-		event_packer_record(packer,
-				    &(struct gpu_record){.start_ns = n * 1000 + 3000,
-							 .end_ns = n * 1000 + 3000 + duration_of(n),
-							 .correlation_id = (uint32_t)n,
-							 .name_id = 1 + (uint32_t)(n % 10),
-							 .window = 1});
+		event_packer_record(packer, &(struct gpu_record){
+						    .start_ns = n * 1000 + 3000,
+						    .end_ns = n * 1000 + 3000 + duration_of(n),
+						    .correlation_id = (uint32_t)n,
+						    .name_id = fixture->id + 1 + (uint32_t)(n % 10),
+						    .window = 1});
 	}
 }
 
@@ -102,6 +110,7 @@ static int take(void *context, const struct message_events *events)
 
 		assert_int_equal(record->end_ns, n * 1000 + 3000 + duration_of(n));
 		assert_int_equal(record->correlation_id, (uint32_t)n);
+		assert_int_equal(record->name_id, fixture->id + 1 + (uint32_t)(n % 10));
 		if (fixture->count++ == 0)
 			fixture->first = n;
 		fixture->last = n;
@@ -113,11 +122,26 @@ static int take(void *context, const struct message_events *events)
 	return 0;
 }
 
+static bool wants(void *context, const struct event_block_head *head,
+		  const struct event_span *spans)
+{
+	const struct fixture *fixture = context;
+
+	assert_true(head->nr_spans <= 1);
+	if (!head->nr_spans || !fixture->to_ns)
+		return true;
+	assert_int_equal(spans->process_id, 7);
+	return spans->last_ns >= fixture->from_ns && spans->first_ns < fixture->to_ns;
+}
+
 static void read_log(struct fixture *fixture)
 {
+	const struct event_asks asks = {
+		.take = take, .wants = wants, .context = fixture, .profile = profile};
+
 	fixture->count = fixture->ns = 0;
 	fixture->sums = (struct event_sums){0};
-	assert_int_equal(event_reader_read(fixture->store, take, fixture, &fixture->sums), 0);
+	assert_int_equal(event_reader_read(fixture->store, &asks, &fixture->sums), 0);
 }
 
 static void path_of(const struct fixture *fixture, uint32_t number, char path[static 128])
@@ -230,9 +254,9 @@ static void a_damaged_block_is_counted_and_skipped(void **state)
 	struct event_block_head head;
 	off_t at = sizeof(struct event_file_head);
 	assert_int_equal(pread(fd, &head, sizeof(head), at), sizeof(head));
-	at += (off_t)(sizeof(head) + head.stored_bytes);
+	at += (off_t)(sizeof(head) + head.nr_spans * sizeof(struct event_span) + head.stored_bytes);
 	/* the second block's bytes, then also its head, then also the file's head, then its end */
-	assert_int_equal(pwrite(fd, "damage", 6, at + 60), 6);
+	assert_int_equal(pwrite(fd, "damage", 6, at + 120), 6);
 	read_log(fixture);
 	assert_int_equal(fixture->count, 2000);
 	assert_int_equal(fixture->sums.damaged, 1);
@@ -255,7 +279,9 @@ static void without_a_folder_there_is_no_log(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_int_equal(event_reader_read(fixture->store, take, fixture, &fixture->sums), -ENOENT);
+	const struct event_asks asks = {.take = take, .context = fixture, .profile = profile};
+
+	assert_int_equal(event_reader_read(fixture->store, &asks, &fixture->sums), -ENOENT);
 }
 
 static void events_that_the_disk_does_not_take_are_counted(void **state)
@@ -287,7 +313,7 @@ static void losses_at_the_end_are_told(void **state)
 
 	for (uint32_t writer = 1; writer <= 2; writer++) {
 		open_log(fixture, &(struct event_log_options){.keeps = true});
-		path_of(fixture, writer, path);
+		path_of(fixture, 2 * writer - 1, path); /* the next one has the loss */
 		assert_int_equal(mkdir(path, 0700), 0);
 		add(fixture, 10);
 		write_log(fixture);
@@ -300,6 +326,151 @@ static void losses_at_the_end_are_told(void **state)
 		event_log_close(fixture->log);
 		fixture->log = NULL;
 	}
+}
+
+/* Links, folders and pipes with names of the log's files, and files of another profile. */
+static void what_is_none_of_the_log_is_left_out_and_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_log_options other = {.keeps = true, .profile = "another profile"};
+	struct event_log *log;
+	char path[128], target[128];
+
+	assert_int_equal(event_log_open(fixture->store, &other, &log), 0);
+	event_packer_begin(event_log_packer(log), 9, 0, true);
+	event_packer_launch(event_log_packer(log), &(struct launch_record){.time_ns = 5});
+	event_log_write(log, fixture->now_ns);
+	event_log_close(log);
+	path_of(fixture, 2, path);
+	path_of(fixture, 1, target);
+	assert_int_equal(symlink(target, path), 0);
+	path_of(fixture, 3, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	path_of(fixture, 4, path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 10);
+	assert_int_equal(fixture->sums.foreign, 4);
+	assert_int_equal(fixture->sums.files, 1);
+	assert_int_equal(fixture->sums.damaged + fixture->sums.lost_events, 0);
+	path_of(fixture, 5, path);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+/* Its files have no id and no spans. */
+static void files_of_the_first_version_are_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_file_head_1 file = {.magic = EVENT_FORMAT_MAGIC, .version = 1, .number = 2};
+	struct event_block_head head;
+	struct event_span span;
+	char path[128];
+	size_t size;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	struct event_packer *packer = event_log_packer(fixture->log);
+	const uint8_t *block = event_packer_blocks(packer, &size);
+	memcpy(&head, block, sizeof(head));
+	assert_int_equal(head.nr_spans, 1);
+	struct event_block_head_1 old = {.magic = EVENT_FORMAT_BLOCK_1,
+					 .codec = head.codec,
+					 .plain_bytes = head.plain_bytes,
+					 .stored_bytes = head.stored_bytes,
+					 .nr_launches = head.nr_launches,
+					 .nr_records = head.nr_records,
+					 .data_checksum = head.data_checksum};
+	old.checksum = EVENT_FORMAT_CHECKSUM(&old);
+	file.checksum = EVENT_FORMAT_CHECKSUM(&file);
+	path_of(fixture, 2, path);
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	assert_int_equal(fwrite(&file, sizeof(file), 1, out), 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(fwrite(&old, sizeof(old), 1, out), 1);
+		assert_int_equal(
+			fwrite(block + sizeof(head) + sizeof(span), head.stored_bytes, 1, out), 1);
+	}
+	assert_int_equal(fclose(out), 0);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 30);
+	assert_int_equal(fixture->sums.nameless, 1);
+	assert_int_equal(fixture->sums.files, 2);
+	assert_int_equal(fixture->sums.damaged + fixture->sums.foreign, 0);
+}
+
+static void ids_above_those_of_a_wire_are_kept(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	fixture->id = 0xfffff000u;
+	add(fixture, 1000);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 1000);
+	assert_int_equal(fixture->sums.damaged + fixture->sums.lost_events, 0);
+}
+
+/* Kernel n ends at most 103 us after n us, by CUPTI's clock, which is 12345 ns ahead. */
+static void a_part_of_the_time_needs_few_blocks(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	fixture->next = 1000;
+	for (uint32_t i = 0; i < 100; i++) {
+		add(fixture, 10000);
+		write_log(fixture);
+	}
+	read_log(fixture);
+	assert_int_equal(fixture->sums.blocks, 100);
+	assert_int_equal(fixture->sums.blocks_read, 100);
+	fixture->from_ns = 505 * 1000 * 1000;
+	fixture->to_ns = 506 * 1000 * 1000;
+	read_log(fixture);
+	assert_int_equal(fixture->sums.blocks, 100);
+	assert_int_equal(fixture->sums.blocks_read, 1);
+	assert_int_equal(fixture->first, 501000);
+	assert_int_equal(fixture->count, 10000);
+	/* within the last kernels of the block before */
+	fixture->from_ns = 511 * 1000 * 1000 + 20 * 1000;
+	fixture->to_ns = fixture->from_ns + 1;
+	read_log(fixture);
+	assert_int_equal(fixture->sums.blocks_read, 2);
+	fixture->from_ns = 2000 * 1000 * 1000;
+	fixture->to_ns = fixture->from_ns + 1;
+	read_log(fixture);
+	assert_int_equal(fixture->sums.blocks_read, 0);
+}
+
+/* The clocks are compared again and again, with errors that differ. */
+static void offsets_that_hardly_change_stay_as_they_are(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_packer *packer;
+	struct event_block_head head;
+	size_t size;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	packer = event_log_packer(fixture->log);
+	for (int i = 0; i < 1000; i++) {
+		event_packer_begin(packer, 7, -12345 + (i % 7) * 1000, true);
+		event_packer_launch(packer,
+				    &(struct launch_record){.time_ns = 1000, .correlation_id = 1});
+	}
+	const uint8_t *block = event_packer_blocks(packer, &size);
+	memcpy(&head, block, sizeof(head));
+	assert_int_equal(head.nr_launches, 1000);
+	assert_true(head.plain_bytes < 200); /* one frame */
+	write_log(fixture);
+	read_log(fixture); /* take() checks the offset */
+	assert_int_equal(fixture->sums.launches, 1000);
 }
 
 int main(void)
@@ -319,6 +490,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(events_that_the_disk_does_not_take_are_counted,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(losses_at_the_end_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_none_of_the_log_is_left_out_and_counted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(files_of_the_first_version_are_read, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(ids_above_those_of_a_wire_are_kept, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_part_of_the_time_needs_few_blocks, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(offsets_that_hardly_change_stay_as_they_are, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

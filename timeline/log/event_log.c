@@ -63,13 +63,16 @@ static int by_number(const void *a, const void *b)
 
 static int find_file(struct event_log *log, const char *name, uint64_t *newest)
 {
+	const struct event_asks asks = {.profile = log->options.profile};
 	struct event_sums sums = {0};
 	bool begins = false;
-	int error = event_reader_file(log->directory, name, NULL, NULL, &sums, &begins);
+	int error = event_reader_file(log->directory, name, &asks, &sums, &begins);
 	const struct file file = {.number = event_reader_number(name),
 				  .bytes = sums.bytes,
 				  .events = sums.launches + sums.records};
 
+	if (file.number > log->last_number)
+		log->last_number = file.number;
 	if (!error && begins && file.number >= *newest) {
 		*newest = file.number;
 		log->dropped_files = sums.dropped_files;
@@ -77,7 +80,7 @@ static int find_file(struct event_log *log, const char *name, uint64_t *newest)
 	}
 	if (sums.lost_events > log->lost_before)
 		log->lost_before = sums.lost_events;
-	return error ? error : add_file(log, &file);
+	return error || !sums.files ? error : add_file(log, &file);
 }
 
 static int find_files(struct event_log *log)
@@ -206,12 +209,16 @@ static int begin_file(struct event_log *log, uint64_t now_ns)
 				       .number = file.number,
 				       .dropped_files = log->dropped_files,
 				       .dropped_events = log->dropped_events};
+	memcpy(head.profile, log->options.profile, sizeof(head.profile));
 	head.checksum = EVENT_FORMAT_CHECKSUM(&head);
 	name_of(file.number, name);
 	log->fd = openat(log->directory, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
-	if (log->fd < 0)
+	if (log->fd < 0) {
+		if (errno == EEXIST) /* none of ours; the next block finds another name */
+			log->last_number = file.number;
 		return -errno;
+	}
 	ssize_t written = write(log->fd, &head, sizeof(head));
 	int error = written < 0 ? -errno : written == (ssize_t)sizeof(head) ? 0 : -ENOSPC;
 	if (!error)
@@ -265,7 +272,8 @@ void event_log_write(struct event_log *log, uint64_t now_ns)
 
 	while (left) {
 		memcpy(&head, bytes, sizeof(head));
-		const size_t size = sizeof(head) + head.stored_bytes;
+		const size_t size = sizeof(head) + head.nr_spans * sizeof(struct event_span) +
+				    head.stored_bytes;
 		const uint64_t events = (uint64_t)head.nr_launches + head.nr_records;
 		int error = write_block(log, bytes, size, events, now_ns);
 

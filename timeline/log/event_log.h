@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event_format.h"
+
 struct event_log;
 struct event_packer;
 
@@ -16,10 +18,11 @@ struct event_log_options {
 	uint64_t keep_ns; /* at least the events of so long a time stay; 0: all */
 	uint64_t
 		bytes_max; /* of all files, within a sixteenth and a block; 0: EVENT_LOG_BYTES_MAX */
+	uint8_t profile[EVENT_FORMAT_ID]; /* the store's id; event_log_open() alone needs it */
 };
 
-/* Opens the log of the store at this path, and makes its folder (mode 0700). Files that are there stay and count. 0 or
- * -errno, with *log NULL. */
+/* Opens the log of the store at this path, and makes its folder (mode 0700). The profile's files that are there stay
+ * and count. Others stay, too, and do not count. 0 or -errno, with *log NULL. */
 int event_log_open(const char *store_path, const struct event_log_options *options,
 		   struct event_log **log);
 

@@ -19,14 +19,14 @@
 #define WINDOW_BYTES 65536u /* in which the head of the next block is looked for */
 
 struct reader {
-	event_take *take; /* NULL: heads alone */
-	void *context;
+	struct event_asks asks;
 	struct event_sums *sums;
 	int fd;
-	uint64_t size;           /* of the file */
-	uint64_t lost;           /* that the file's last head names */
-	uint8_t *stored, *plain; /* owns; of one block */
-	uint32_t room_stored, room_plain;
+	uint64_t size;            /* of the file */
+	uint64_t lost;            /* that the file's last head names */
+	uint8_t *stored, *plain;  /* owns; of one block */
+	struct event_span *spans; /* owns; of one block */
+	uint32_t room_stored, room_plain, room_spans;
 	struct batch_decoder *decoder;   /* owns */
 	const struct zstd_library *zstd; /* NULL: there is none */
 	void *decompressor;              /* owns */
@@ -40,10 +40,54 @@ static bool read_at(const struct reader *reader, void *to, size_t size, uint64_t
 	       pread(reader->fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
-static bool is_sound(const struct event_block_head *head)
+/* Reads a block's head of either version. Returns its size; 0: it is none. */
+static uint32_t take_head(const uint8_t *bytes, size_t size, struct event_block_head *head)
 {
-	return head->magic == EVENT_FORMAT_BLOCK && head->checksum == EVENT_FORMAT_CHECKSUM(head) &&
-	       head->plain_bytes <= EVENT_FORMAT_PLAIN && head->stored_bytes <= EVENT_FORMAT_STORED;
+	struct event_block_head_1 old;
+	uint32_t used = 0;
+
+	if (size >= sizeof(*head)) {
+		memcpy(head, bytes, sizeof(*head));
+		if (head->magic == EVENT_FORMAT_BLOCK &&
+		    head->checksum == EVENT_FORMAT_CHECKSUM(head) &&
+		    head->nr_spans <= EVENT_FORMAT_SPANS)
+			used = sizeof(*head);
+	}
+	if (!used && size >= sizeof(old)) {
+		memcpy(&old, bytes, sizeof(old));
+		if (old.magic == EVENT_FORMAT_BLOCK_1 &&
+		    old.checksum == EVENT_FORMAT_CHECKSUM(&old)) {
+			*head = (struct event_block_head){.codec = old.codec,
+							  .plain_bytes = old.plain_bytes,
+							  .stored_bytes = old.stored_bytes,
+							  .nr_launches = old.nr_launches,
+							  .nr_records = old.nr_records,
+							  .lost_events = old.lost_events,
+							  .data_checksum = old.data_checksum};
+			used = sizeof(old);
+		}
+	}
+	return head->plain_bytes <= EVENT_FORMAT_PLAIN && head->stored_bytes <= EVENT_FORMAT_STORED
+		       ? used
+		       : 0;
+}
+
+/* Damaged spans are none, so the block is read. 0 or -ENOMEM. */
+static int read_spans(struct reader *reader, struct event_block_head *head, uint64_t at)
+{
+	const size_t size = head->nr_spans * sizeof(*reader->spans);
+
+	if (!head->nr_spans)
+		return 0;
+	if (array_reserve(&reader->spans, &reader->room_spans, head->nr_spans,
+			  sizeof(*reader->spans)))
+		return -ENOMEM;
+	if (!read_at(reader, reader->spans, size, at) ||
+	    checksum_add(0, reader->spans, size) != head->spans_checksum) {
+		reader->sums->damaged++;
+		head->nr_spans = 0;
+	}
+	return 0;
 }
 
 /* Returns the block's frames; NULL: they cannot be read, which was counted. */
@@ -82,7 +126,7 @@ static int take_frames(struct reader *reader, const uint8_t *bytes, size_t left)
 		reader->sums->records += message.events.nr_gpu;
 		bytes += sizeof(size) + size;
 		left -= sizeof(size) + size;
-		status = reader->take(reader->context, &message.events);
+		status = reader->asks.take(reader->asks.context, &message.events);
 		if (status)
 			return status;
 	}
@@ -90,14 +134,26 @@ static int take_frames(struct reader *reader, const uint8_t *bytes, size_t left)
 	return 0;
 }
 
-static int take_block(struct reader *reader, const struct event_block_head *head, uint64_t at)
+/* at: where the block's spans are. */
+static int take_block(struct reader *reader, struct event_block_head *head, uint64_t at)
 {
+	const struct event_asks *asks = &reader->asks;
+	const uint64_t spans_bytes = head->nr_spans * sizeof(*reader->spans);
+	int error = asks->wants ? read_spans(reader, head, at) : 0;
+
+	at += spans_bytes;
 	reader->lost = head->lost_events;
-	if (!reader->take) {
+	reader->sums->blocks++;
+	if (error)
+		return error;
+	if (asks->wants && !asks->wants(asks->context, head, reader->spans))
+		return 0;
+	if (!asks->take) {
 		reader->sums->launches += head->nr_launches;
 		reader->sums->records += head->nr_records;
 		return 0;
 	}
+	reader->sums->blocks_read++;
 	/* No more than the file can have, and than a block has. */
 	if (head->stored_bytes <= reader->size &&
 	    (array_reserve(&reader->stored, &reader->room_stored, head->stored_bytes + 1ull, 1) ||
@@ -114,23 +170,26 @@ static int take_block(struct reader *reader, const struct event_block_head *head
 
 /* ---- a file */
 
+static bool is_magic(const uint8_t *bytes)
+{
+	uint32_t magic;
+
+	memcpy(&magic, bytes, sizeof(magic));
+	return magic == EVENT_FORMAT_BLOCK || magic == EVENT_FORMAT_BLOCK_1;
+}
+
 /* Returns where the next sound head of a block is, from here on; the file's size: there is none. */
 static uint64_t find_block(const struct reader *reader, uint64_t at)
 {
-	const uint32_t magic = EVENT_FORMAT_BLOCK;
-	struct event_block_head head;
+	struct event_block_head head = {0};
 	uint8_t window[WINDOW_BYTES];
 
 	while (at < reader->size) {
 		ssize_t got = pread(reader->fd, window, sizeof(window), (off_t)at);
 
-		for (ssize_t i = 0; i + (ssize_t)sizeof(head) <= got; i++) {
-			if (memcmp(window + i, &magic, sizeof(magic)) != 0)
-				continue;
-			memcpy(&head, window + i, sizeof(head));
-			if (is_sound(&head))
+		for (ssize_t i = 0; i + (ssize_t)sizeof(struct event_block_head_1) <= got; i++)
+			if (is_magic(window + i) && take_head(window + i, (size_t)(got - i), &head))
 				return at + (uint64_t)i;
-		}
 		if (got < (ssize_t)sizeof(window))
 			break;
 		at += (uint64_t)got - sizeof(head) + 1;
@@ -140,50 +199,100 @@ static uint64_t find_block(const struct reader *reader, uint64_t at)
 
 static int read_blocks(struct reader *reader, uint64_t at)
 {
-	struct event_block_head head;
+	struct event_block_head head = {0};
+	uint8_t bytes[sizeof(head)];
 	int status = 0;
 
 	while (at < reader->size && status == 0) {
-		if (!read_at(reader, &head, sizeof(head), at) || !is_sound(&head)) {
+		const ssize_t got = pread(reader->fd, bytes, sizeof(bytes), (off_t)at);
+		const uint32_t size = got > 0 ? take_head(bytes, (size_t)got, &head) : 0;
+
+		if (!size) {
 			reader->sums->damaged++;
 			at = find_block(reader, at + 1);
 			continue;
 		}
-		at += sizeof(head);
-		status = take_block(reader, &head, at);
-		at += head.stored_bytes;
+		const uint64_t end =
+			at + size + head.nr_spans * sizeof(*reader->spans) + head.stored_bytes;
+		status = take_block(reader, &head, at + size);
+		at = end;
 	}
 	return status;
 }
 
+enum begin { BEGIN_DAMAGED, BEGIN_OURS, BEGIN_FOREIGN };
+
+/* Reads a file's head of either version. *first: where the first block is. */
+static enum begin read_begin(struct reader *reader, struct event_file_head *head, uint64_t *first)
+{
+	const uint8_t *profile = reader->asks.profile;
+	struct event_file_head_1 old;
+
+	if (!read_at(reader, &old, sizeof(old), 0) ||
+	    memcmp(old.magic, EVENT_FORMAT_MAGIC, sizeof(old.magic)) != 0)
+		return BEGIN_DAMAGED;
+	if (old.version == 1 && old.checksum == EVENT_FORMAT_CHECKSUM(&old)) {
+		*head = (struct event_file_head){.dropped_files = old.dropped_files,
+						 .dropped_events = old.dropped_events};
+		*first = sizeof(old);
+		reader->sums->nameless++;
+		return BEGIN_OURS;
+	}
+	if (!read_at(reader, head, sizeof(*head), 0) || head->version != EVENT_FORMAT_VERSION ||
+	    head->checksum != EVENT_FORMAT_CHECKSUM(head))
+		return BEGIN_DAMAGED;
+	*first = sizeof(*head);
+	return profile && memcmp(head->profile, profile, EVENT_FORMAT_ID) == 0 ? BEGIN_OURS
+									       : BEGIN_FOREIGN;
+}
+
+/* Reads an open file. */
+static int read_regular(struct reader *reader, bool *begins)
+{
+	struct event_sums *sums = reader->sums;
+	struct event_file_head head;
+	uint64_t first = 0;
+	const enum begin begin = read_begin(reader, &head, &first);
+
+	if (begin == BEGIN_FOREIGN) {
+		sums->foreign++;
+		return 0;
+	}
+	*begins = begin == BEGIN_OURS;
+	sums->files++;
+	sums->bytes += reader->size;
+	sums->damaged += !*begins;
+	if (*begins) { /* later files have the sums of earlier ones */
+		sums->dropped_files = head.dropped_files;
+		sums->dropped_events = head.dropped_events;
+	}
+	int error = read_blocks(reader, *begins ? first : find_block(reader, 0));
+	if (reader->lost > sums->lost_events)
+		sums->lost_events = reader->lost;
+	return error;
+}
+
+/* Nobody but the log's writer has a use for other files here, so none of them keeps its files from being read. */
 static int read_file(struct reader *reader, int directory, const char *name, bool *begins)
 {
-	struct event_file_head head;
-	struct event_sums *sums = reader->sums;
 	struct stat status;
 	int error = 0;
 
 	*begins = false;
 	reader->lost = 0;
 	reader->fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (reader->fd < 0) /* a writer deletes its oldest files */
-		return errno == ENOENT ? 0 : -errno;
+	if (reader->fd < 0) {
+		error = -errno;
+		reader->sums->foreign += error == -ELOOP || error == -ENXIO;
+		reader->sums->damaged += error == -EACCES || error == -EIO;
+		/* A writer deletes its oldest files. */
+		return error == -ENOMEM || error == -EMFILE || error == -ENFILE ? error : 0;
+	}
 	if (fstat(reader->fd, &status) == 0 && S_ISREG(status.st_mode)) {
 		reader->size = (uint64_t)status.st_size;
-		sums->files++;
-		sums->bytes += reader->size;
-		*begins = read_at(reader, &head, sizeof(head), 0) &&
-			  memcmp(head.magic, EVENT_FORMAT_MAGIC, 8) == 0 &&
-			  head.version == EVENT_FORMAT_VERSION &&
-			  head.checksum == EVENT_FORMAT_CHECKSUM(&head);
-		if (*begins) { /* later files have the sums of earlier ones */
-			sums->dropped_files = head.dropped_files;
-			sums->dropped_events = head.dropped_events;
-		}
-		sums->damaged += !*begins;
-		error = read_blocks(reader, *begins ? sizeof(head) : find_block(reader, 0));
-		if (reader->lost > sums->lost_events)
-			sums->lost_events = reader->lost;
+		error = read_regular(reader, begins);
+	} else {
+		reader->sums->foreign++;
 	}
 	close(reader->fd);
 	return error;
@@ -198,15 +307,16 @@ static void fini(struct reader *reader)
 	batch_decoder_destroy(reader->decoder);
 	free(reader->stored);
 	free(reader->plain);
+	free(reader->spans);
 }
 
 /* 0 or -ENOMEM. Call fini() in either case. */
-static int init(struct reader *reader, event_take *take, void *context, struct event_sums *sums)
+static int init(struct reader *reader, const struct event_asks *asks, struct event_sums *sums)
 {
 	char *error = NULL;
 
-	*reader = (struct reader){.take = take, .context = context, .sums = sums, .fd = -1};
-	if (!take)
+	*reader = (struct reader){.asks = *asks, .sums = sums, .fd = -1};
+	if (!asks->take)
 		return 0;
 	if (zstd_library_open(&reader->zstd, &error) == 0)
 		reader->decompressor = reader->zstd->create_decompressor();
@@ -214,6 +324,8 @@ static int init(struct reader *reader, event_take *take, void *context, struct e
 	if (!reader->decompressor)
 		reader->zstd = NULL;
 	reader->decoder = batch_decoder_create();
+	if (reader->decoder)
+		batch_decoder_widen(reader->decoder);
 	return reader->decoder ? 0 : -ENOMEM;
 }
 
@@ -227,11 +339,11 @@ uint32_t event_reader_number(const char *name)
 		       : 0;
 }
 
-int event_reader_file(int directory, const char *name, event_take *take, void *context,
+int event_reader_file(int directory, const char *name, const struct event_asks *asks,
 		      struct event_sums *sums, bool *begins)
 {
 	struct reader reader;
-	int error = init(&reader, take, context, sums);
+	int error = init(&reader, asks, sums);
 
 	if (!error)
 		error = read_file(&reader, directory, name, begins);
@@ -252,7 +364,7 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return (left > right) - (left < right);
 }
 
-int event_reader_read(const char *store_path, event_take *take, void *context,
+int event_reader_read(const char *store_path, const struct event_asks *asks,
 		      struct event_sums *sums)
 {
 	struct dirent **names = NULL;
@@ -271,7 +383,7 @@ int event_reader_read(const char *store_path, event_take *take, void *context,
 			close(directory);
 		return error;
 	}
-	int error = init(&reader, take, context, sums);
+	int error = init(&reader, asks, sums);
 	for (int i = 0; i < nr; i++) {
 		if (!error)
 			error = read_file(&reader, directory, names[i]->d_name, &begins);

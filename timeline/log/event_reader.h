@@ -6,10 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event_format.h"
+
 #include "proto/batch/message.h"
 
 struct event_sums {
 	uint64_t files, bytes;
+	uint64_t blocks, blocks_read;
+	uint64_t
+		foreign; /* files that are no regular files, or of another profile: they are left out */
+	uint64_t nameless;          /* files of version 1, which do not say whose they are */
 	uint64_t launches, records; /* that were read; without take(): that heads of blocks name */
 	uint64_t damaged;           /* parts of files: a head, a block, or what lies between two */
 	uint64_t dropped_files, dropped_events; /* because they were too old, or the log was full */
@@ -20,13 +26,26 @@ struct event_sums {
 /* Gets the events of one process; borrowed for the call. Nonzero ends the reading. */
 typedef int event_take(void *context, const struct message_events *events);
 
-/* Reads the log of the store at this path, the oldest file first, and adds to *sums. take NULL: reads heads alone. 0;
- * -ENOENT: there is no log; -EACCES, -EIO, -ENOMEM; or what take() returned. */
-int event_reader_read(const char *store_path, event_take *take, void *context,
+/* Says whether a block is wanted. nr_spans 0: nothing is known of it. */
+typedef bool event_wants(void *context, const struct event_block_head *head,
+			 const struct event_span *spans);
+
+struct event_asks {
+	event_take *take;   /* NULL: heads and spans alone are read */
+	event_wants *wants; /* NULL: all are */
+	void *context;      /* of both */
+	/* EVENT_FORMAT_ID bytes: files of other profiles are foreign; NULL: the log's writer is not known to the store,
+	 * and only files of version 1 are believed */
+	const uint8_t *profile;
+};
+
+/* Reads the log of the store at this path, the oldest file first, and adds to *sums. 0; -ENOENT: there is no log;
+ * -EACCES, -EIO, -ENOMEM; or what take() returned. */
+int event_reader_read(const char *store_path, const struct event_asks *asks,
 		      struct event_sums *sums);
 
-/* The same for one file of the folder that is open as directory. *begins: its head is sound. */
-int event_reader_file(int directory, const char *name, event_take *take, void *context,
+/* The same for one file of the folder that is open as directory. *begins: its head is sound, and of this profile. */
+int event_reader_file(int directory, const char *name, const struct event_asks *asks,
 		      struct event_sums *sums, bool *begins);
 
 /* Returns the number in the name of a log's file; 0: it is none. */

@@ -32,9 +32,11 @@ struct writer {
 	struct report_paths *paths;
 	struct perfetto_stream stream;
 	struct marks texts, frames, stacks;
-	uint32_t *kernels; /* by string: its text + 1; 0: not made yet */
-	uint32_t *hosts;   /* [id - 1]: its track; 0: not defined yet */
-	uint32_t *lanes;   /* of the process: their tracks */
+	uint32_t *kernels;             /* by string: its text + 1; 0: not made yet */
+	uint32_t *hosts;               /* [id - 1]: its track; 0: not defined yet */
+	uint32_t *lanes;               /* of the process: their tracks */
+	struct timeline_ranges ranges; /* of the process */
+	uint64_t nr_ranges;            /* of all */
 	uint32_t nr_tracks;
 	uint64_t chain[REPORT_DEPTH_MAX];
 };
@@ -240,6 +242,8 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 	if (lane->kind == TIMELINE_STREAM)
 		snprintf(label, sizeof(label), "stream %" PRIu32 " of context %" PRIu32 "%s",
 			 lane->ids[2], lane->ids[1], more);
+	else if (lane->kind == TIMELINE_RANGES)
+		snprintf(label, sizeof(label), "ranges of thread %" PRIu32, lane->ids[0]);
 	else if (lane->kind == TIMELINE_THREAD)
 		snprintf(label, sizeof(label), "thread %" PRIu32 "%s", lane->ids[0], more);
 	else
@@ -280,13 +284,17 @@ static int write_point(struct writer *writer, const struct timeline_point *point
 				       .track = writer->lanes[point->lane]};
 	int error = 0;
 
-	if (point->is_launch) {
+	if (point->kind == TIMELINE_LAUNCH) {
 		error = fill_launch(writer, &events->launches[point->event], &event);
+	} else if (point->kind == TIMELINE_RANGE) {
+		if (point->type != PERFETTO_END)
+			error = intern_name(writer, writer->ranges.ranges[point->event].name,
+					    &event.name);
 	} else if (point->type != PERFETTO_END) {
 		const struct timeline_work *work = &events->work[point->event];
 
 		error = find_work_name(writer, work, &event.name);
-		if (work->launch != TIMELINE_EVENTS_NONE && work->kind != RECORD_GPU_SYNC)
+		if (work->launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC)
 			event.flow = events->launches[work->launch].flow;
 	}
 	if (!error)
@@ -306,30 +314,74 @@ static int write_process(struct writer *writer, uint32_t process_id,
 	return error ? error : ferror(writer->stream.out) ? text_file_flush(writer->stream.out) : 0;
 }
 
-static int write_processes(struct writer *writer)
+/* Finds the next process's part, which begins at the ends of the last one's. false: there is none. */
+static bool find_part(const struct timeline_events *events, struct timeline_part *part,
+		      uint32_t *process_id)
+{
+	uint32_t id = UINT32_MAX;
+
+	part->first_launch = part->end_launch;
+	part->first_work = part->end_work;
+	part->first_mark = part->end_mark;
+	if (part->end_launch < events->nr_launches)
+		id = events->launches[part->end_launch].process_id;
+	if (part->end_work < events->nr_work && events->work[part->end_work].process_id < id)
+		id = events->work[part->end_work].process_id;
+	if (part->end_mark < events->nr_marks && events->marks[part->end_mark].process_id < id)
+		id = events->marks[part->end_mark].process_id;
+	while (part->end_launch < events->nr_launches &&
+	       events->launches[part->end_launch].process_id == id)
+		part->end_launch++;
+	while (part->end_work < events->nr_work && events->work[part->end_work].process_id == id)
+		part->end_work++;
+	while (part->end_mark < events->nr_marks && events->marks[part->end_mark].process_id == id)
+		part->end_mark++;
+	*process_id = id;
+	return id != UINT32_MAX;
+}
+
+/* Ranges are of the host, so they end no later than its last event. */
+static uint64_t last_of(const struct timeline_events *events, const struct timeline_part *part)
+{
+	uint64_t last_ns = 0;
+
+	if (part->end_launch > part->first_launch)
+		last_ns = events->launches[part->end_launch - 1].time_ns;
+	if (part->end_mark > part->first_mark &&
+	    events->marks[part->end_mark - 1].time_ns > last_ns)
+		last_ns = events->marks[part->end_mark - 1].time_ns;
+	return last_ns;
+}
+
+static int write_part(struct writer *writer, const struct timeline_part *part, uint32_t process_id)
 {
 	const struct timeline_events *events = writer->events;
-	uint32_t launch = 0, work = 0;
+	const struct timeline_range_names names = {
+		.names = writer->names,
+		.paths = writer->paths,
+		.nr_nodes = catalog_size(writer->profile->collection->catalog).nodes};
+	struct timeline_lanes lanes = {0};
+	int error = timeline_ranges_init(&writer->ranges, &names, events->marks + part->first_mark,
+					 part->end_mark - part->first_mark, last_of(events, part));
+
+	if (!error)
+		error = timeline_lanes_init(&lanes, events, part, &writer->ranges);
+	if (!error && lanes.nr_points)
+		error = write_process(writer, process_id, &lanes);
+	writer->nr_ranges += writer->ranges.nr_ranges;
+	timeline_lanes_fini(&lanes);
+	timeline_ranges_fini(&writer->ranges);
+	return error;
+}
+
+static int write_processes(struct writer *writer)
+{
+	struct timeline_part part = {0};
+	uint32_t process_id;
 	int error = 0;
 
-	while (!error && (launch < events->nr_launches || work < events->nr_work)) {
-		const uint32_t first_launch = launch, first_work = work;
-		struct timeline_lanes lanes;
-		uint32_t id = UINT32_MAX;
-
-		if (launch < events->nr_launches)
-			id = events->launches[launch].process_id;
-		if (work < events->nr_work && events->work[work].process_id < id)
-			id = events->work[work].process_id;
-		while (launch < events->nr_launches && events->launches[launch].process_id == id)
-			launch++;
-		while (work < events->nr_work && events->work[work].process_id == id)
-			work++;
-		error = timeline_lanes_init(&lanes, events, first_launch, launch, first_work, work);
-		if (!error)
-			error = write_process(writer, id, &lanes);
-		timeline_lanes_fini(&lanes);
-	}
+	while (!error && find_part(writer->events, &part, &process_id))
+		error = write_part(writer, &part, process_id);
 	return error;
 }
 
@@ -348,12 +400,14 @@ static void fini(struct writer *writer)
 }
 
 int perfetto_writer_write(FILE *out, const struct profile *profile,
-			  const struct report_clocks *clocks, const struct timeline_events *events)
+			  const struct report_clocks *clocks, const struct timeline_events *events,
+			  uint64_t *nr_ranges)
 {
 	const struct collection *collection = profile->collection;
 	struct writer *writer = calloc(1, sizeof(*writer));
 	int error = -ENOMEM;
 
+	*nr_ranges = 0;
 	if (!writer)
 		return error;
 	writer->profile = profile;
@@ -372,6 +426,7 @@ int perfetto_writer_write(FILE *out, const struct profile *profile,
 		error = write_processes(writer);
 	if (!error)
 		error = text_file_flush(out);
+	*nr_ranges = writer->nr_ranges;
 	fini(writer);
 	return error;
 }

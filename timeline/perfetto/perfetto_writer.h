@@ -3,6 +3,7 @@
  *   - A kernel, copy, memset or graph is a slice on its stream; a wait that the profile has is one on its thread.
  *   - A launch is an instant on its thread, with its stack, because no record says when the call returned. It is named
  *     after the function of CUDA that was called. A flow leads from it to its GPU work.
+ *   - Ranges and steps that the program marks are slices on a track of their thread.
  *   - A host's name says how far its clock may be off. */
 #ifndef PERFETTO_WRITER_H
 #define PERFETTO_WRITER_H
@@ -14,8 +15,10 @@
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
 
-/* 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
+/* Sorts events->marks of each process by thread. *nr_ranges: ranges and steps that were written. 0; -ENOMEM; -EPROTO:
+ * the profile is damaged; or what out said. */
 int perfetto_writer_write(FILE *out, const struct profile *profile,
-			  const struct report_clocks *clocks, const struct timeline_events *events);
+			  const struct report_clocks *clocks, const struct timeline_events *events,
+			  uint64_t *nr_ranges);
 
 #endif

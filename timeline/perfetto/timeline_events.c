@@ -2,187 +2,36 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "aggregator/profile/roster.h"
 #include "base/array.h"
 
-/* The offset of a process's clocks is measured again and again. A difference above this is a clock that was set. */
-#define STEP_NS 1000000
 /* A call of the runtime and the launch within it have one correlation id. */
 #define NEIGHBOURS 4u
 
-struct process {
-	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, as it is used */
-	bool has_offset;
-};
+/* ---- what comes */
 
-struct loader {
-	const struct profile *profile;
-	const struct clock_map *map;
-	const struct timeline_range *range;
-	struct timeline_events *events;
-	struct process *processes; /* owns; [id - 1] */
-	uint32_t nr_processes, nr_hosts;
-	uint64_t from_ns, to_ns; /* on the common clock; used in the second pass */
-	bool selects;            /* the second pass */
-};
-
-/* Finds the state of a host's clock. Nodes that share a kernel, as its boot id says, share its clock. */
-static bool find_clock(const struct loader *loader, uint32_t host, uint64_t time_ns,
-		       struct clock_map_place *found)
+static int take_launch(void *context, const struct timeline_launch *launch)
 {
-	const struct roster *roster = loader->profile->collection->roster;
-	const struct roster_host *known = roster_host(roster, host);
+	struct timeline_events *events = context;
+	const bool is_mark = launch->flags & RECORD_LAUNCH_MARK;
+	struct timeline_launch **list = is_mark ? &events->marks : &events->launches;
+	uint32_t *nr = is_mark ? &events->nr_marks : &events->nr_launches;
+	uint32_t *room = is_mark ? &events->room_marks : &events->room_launches;
 
-	if (!loader->map)
-		return false;
-	if (clock_map_find(loader->map, host, time_ns, found))
-		return true;
-	for (uint32_t id = 1; known && known->boot_id && id <= loader->nr_hosts; id++)
-		if (roster_host(roster, id)->boot_id == known->boot_id &&
-		    clock_map_find(loader->map, id, time_ns, found))
-			return true;
-	return false;
-}
-
-/* Puts a time of a host's CLOCK_MONOTONIC on the common clock. false: nobody knows how. */
-static bool place(const struct loader *loader, uint32_t host, uint64_t *time_ns)
-{
-	struct clock_map_place found;
-
-	if (!find_clock(loader, host, *time_ns, &found))
-		return loader->nr_hosts == 1;
-	*time_ns -= (uint64_t)found.offset_ns;
-	return true;
-}
-
-static bool is_wanted(const struct loader *loader, const struct roster_process *process)
-{
-	const struct timeline_range *range = loader->range;
-
-	return !range->ranks || (process->rank >= 0 && (uint32_t)process->rank < range->nr_ranks &&
-				 range->ranks[process->rank]);
-}
-
-static void note_time(struct loader *loader, uint64_t start_ns, uint64_t end_ns)
-{
-	struct timeline_events *events = loader->events;
-
-	if (start_ns < events->first_ns)
-		events->first_ns = start_ns;
-	if (end_ns > events->last_ns)
-		events->last_ns = end_ns;
-}
-
-/* ---- launches */
-
-static int take_launches(struct loader *loader, const struct message_events *from, uint32_t host)
-{
-	struct timeline_events *events = loader->events;
-
-	if (loader->selects && array_reserve(&events->launches, &events->room_launches,
-					     (uint64_t)events->nr_launches + from->nr_launches,
-					     sizeof(*events->launches)))
+	if (array_reserve(list, room, *nr + 1ull, sizeof(**list)))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < from->nr_launches; i++) {
-		const struct launch_record *launch = &from->launches[i];
-		uint64_t time_ns = launch->time_ns;
-
-		if (launch->flags & RECORD_LAUNCH_FAILED)
-			continue;
-		if (!place(loader, host, &time_ns)) {
-			events->unclocked += loader->selects;
-			continue;
-		}
-		if (!loader->selects)
-			note_time(loader, time_ns, time_ns);
-		else if (time_ns >= loader->from_ns && time_ns < loader->to_ns)
-			events->launches[events->nr_launches++] = (struct timeline_launch){
-				.time_ns = time_ns,
-				.process_id = from->process_id,
-				.tid = launch->tid,
-				.stack_id = launch->stack_id,
-				.correlation_id = launch->correlation_id,
-				.window = launch->window,
-				.flags = (uint16_t)launch->flags,
-			};
-	}
+	(*list)[(*nr)++] = *launch;
 	return 0;
 }
 
-/* ---- GPU work */
-
-static int64_t offset_of(struct loader *loader, const struct message_events *from)
+static int take_work(void *context, const struct timeline_work *work)
 {
-	struct process *process = &loader->processes[from->process_id - 1];
-	const int64_t change_ns = from->clock_offset_ns - process->clock_offset_ns;
+	struct timeline_events *events = context;
 
-	if (!process->has_offset || change_ns > STEP_NS || change_ns < -STEP_NS)
-		process->clock_offset_ns = from->clock_offset_ns;
-	process->has_offset = true;
-	return process->clock_offset_ns;
-}
-
-static int take_work(struct loader *loader, const struct message_events *from, uint32_t host)
-{
-	struct timeline_events *events = loader->events;
-	const uint64_t offset_ns = from->clock_valid ? (uint64_t)offset_of(loader, from) : 0;
-
-	if (loader->selects &&
-	    array_reserve(&events->work, &events->room_work,
-			  (uint64_t)events->nr_work + from->nr_gpu, sizeof(*events->work)))
+	if (array_reserve(&events->work, &events->room_work, events->nr_work + 1ull, sizeof(*work)))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < from->nr_gpu; i++) {
-		const struct gpu_record *record = &from->gpu[i];
-		uint64_t start_ns = record->start_ns + offset_ns;
-
-		if (record->kind > RECORD_GPU_SYNC) {
-			events->others += loader->selects;
-			continue;
-		}
-		if (!from->clock_valid || !place(loader, host, &start_ns)) {
-			events->unclocked += loader->selects;
-			continue;
-		}
-		const uint64_t end_ns = start_ns + (record->end_ns - record->start_ns);
-		if (!loader->selects)
-			note_time(loader, start_ns, end_ns);
-		else if (end_ns >= loader->from_ns && start_ns < loader->to_ns)
-			events->work[events->nr_work++] = (struct timeline_work){
-				.start_ns = start_ns,
-				.end_ns = end_ns,
-				.bytes = record->bytes,
-				.process_id = from->process_id,
-				.device_id = record->device_id,
-				.context_id = record->context_id,
-				.stream_id = record->stream_id,
-				.name_id = record->name_id,
-				.correlation_id = record->correlation_id,
-				.window = record->window,
-				.kind = record->kind,
-				.copy_kind = record->copy_kind,
-				.launch = TIMELINE_EVENTS_NONE,
-			};
-	}
+	events->work[events->nr_work++] = *work;
 	return 0;
-}
-
-static int take(void *context, const struct message_events *from)
-{
-	struct loader *loader = context;
-	const struct roster_process *process =
-		roster_process(loader->profile->collection->roster, from->process_id);
-
-	if (!process) {
-		loader->events->unknown +=
-			loader->selects ? (uint64_t)from->nr_launches + from->nr_gpu : 0;
-		return 0;
-	}
-	if (loader->selects && !is_wanted(loader, process))
-		return 0;
-	int error = take_launches(loader, from, process->identity.host);
-	return error ? error : take_work(loader, from, process->identity.host);
 }
 
 /* ---- order and flows */
@@ -256,7 +105,7 @@ static uint32_t find_launch(const struct timeline_events *events, const uint32_t
 			return order[low - back];
 	return low < events->nr_launches && can_be_of(&events->launches[order[low]], work)
 		       ? order[low]
-		       : TIMELINE_EVENTS_NONE;
+		       : TIMELINE_SOURCE_NONE;
 }
 
 static int join(struct timeline_events *events)
@@ -273,7 +122,9 @@ static int join(struct timeline_events *events)
 		const uint32_t launch = find_launch(events, order, work);
 
 		work->launch = launch;
-		if (launch != TIMELINE_EVENTS_NONE && work->kind != RECORD_GPU_SYNC &&
+		events->nr_launchless +=
+			launch == TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC;
+		if (launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC &&
 		    !events->launches[launch].flow)
 			events->launches[launch].flow = ++events->nr_flows;
 	}
@@ -301,58 +152,85 @@ static void count_ranks(struct timeline_events *events)
 	}
 }
 
+/* ---- the time of a step */
+
+/* Ends the range with the last work that its launches have caused. */
+static uint64_t find_end(const struct timeline_events *events, const struct timeline_request *range)
+{
+	uint64_t end_ns = range->to_ns;
+
+	for (uint32_t i = 0; i < events->nr_work; i++) {
+		const struct timeline_work *work = &events->work[i];
+
+		if (work->launch != TIMELINE_SOURCE_NONE && work->end_ns > end_ns &&
+		    events->launches[work->launch].time_ns < range->to_ns)
+			end_ns = work->end_ns;
+	}
+	return end_ns;
+}
+
+static void trim_launches(struct timeline_launch *launches, uint32_t *nr, uint64_t end_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < *nr; i++)
+		if (launches[i].time_ns < end_ns)
+			launches[kept++] = launches[i];
+	*nr = kept;
+}
+
+static void trim(struct timeline_events *events, uint64_t end_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < events->nr_work; i++)
+		if (events->work[i].start_ns < end_ns)
+			events->work[kept++] = events->work[i];
+	events->nr_work = kept;
+	trim_launches(events->launches, &events->nr_launches, end_ns);
+	trim_launches(events->marks, &events->nr_marks, end_ns);
+	for (uint32_t i = 0; i < events->nr_launches; i++)
+		events->launches[i].flow = 0;
+	events->nr_flows = 0;
+	events->nr_launchless = 0;
+}
+
 static int arrange(struct timeline_events *events)
 {
 	if (events->nr_launches)
 		qsort(events->launches, events->nr_launches, sizeof(*events->launches), by_time);
+	if (events->nr_marks)
+		qsort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
 	if (events->nr_work)
 		qsort(events->work, events->nr_work, sizeof(*events->work), by_start);
-	count_ranks(events);
 	return join(events);
 }
 
-static int read_twice(struct loader *loader, const char *store_path)
+int timeline_events_read(struct timeline_source *source, const struct timeline_request *range,
+			 bool reaches, struct timeline_events *events)
 {
-	struct timeline_events *events = loader->events;
-	const struct timeline_range *range = loader->range;
-	int error = event_reader_read(store_path, take, loader, &events->sums);
+	const struct timeline_sink sink = {take_launch, take_work, events};
+	struct timeline_request request = *range;
 
-	if (events->first_ns == UINT64_MAX)
-		events->first_ns = events->last_ns;
-	loader->from_ns = events->first_ns + range->from_ns;
-	loader->to_ns = range->to_ns ? events->first_ns + range->to_ns : UINT64_MAX;
-	loader->selects = true;
-	memset(loader->processes, 0, loader->nr_processes * sizeof(*loader->processes));
-	events->sums = (struct event_sums){0};
-	return error ? error : event_reader_read(store_path, take, loader, &events->sums);
-}
-
-int timeline_events_read(const char *store_path, const struct profile *profile,
-			 const struct clock_map *map, const struct timeline_range *range,
-			 struct timeline_events *events)
-{
-	const struct roster_size size = roster_size(profile->collection->roster);
-	struct loader loader = {
-		.profile = profile,
-		.map = map,
-		.range = range,
-		.events = events,
-		.nr_processes = size.processes,
-		.nr_hosts = size.hosts,
-		.processes = calloc(size.processes + 1ull, sizeof(*loader.processes)),
-	};
-
-	*events = (struct timeline_events){.first_ns = UINT64_MAX};
-	int error = loader.processes ? read_twice(&loader, store_path) : -ENOMEM;
+	*events = (struct timeline_events){0};
+	if (reaches)
+		request.to_ns += TIMELINE_EVENTS_REACH_NS;
+	int error = timeline_source_read(source, &request, &sink, &events->counts);
 	if (!error)
 		error = arrange(events);
-	free(loader.processes);
+	if (!error && reaches) {
+		trim(events, find_end(events, range));
+		error = arrange(events);
+	}
+	if (!error)
+		count_ranks(events);
 	return error;
 }
 
 void timeline_events_fini(struct timeline_events *events)
 {
 	free(events->launches);
+	free(events->marks);
 	free(events->work);
 	*events = (struct timeline_events){0};
 }

@@ -1,59 +1,29 @@
-/* The events of a log (timeline/log) within a time and of some ranks, with all times on one clock. That is
- * CLOCK_MONOTONIC of the host that the profile's clocks were compared with; where there is but one host, it is that
- * host's. Within a process, times between pieces of GPU work are as CUPTI measured them, to the nanosecond, unless
- * CLOCK_REALTIME was set meanwhile. Used by one thread. */
+/* The events of a log within a time and of some ranks, in order, with the flows from launches to their GPU work. Used
+ * by one thread. */
 #ifndef TIMELINE_EVENTS_H
 #define TIMELINE_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/record.h"
-#include "report/profile/clock_map.h"
-#include "report/profile/profile.h"
-#include "timeline/log/event_reader.h"
+#include "timeline_source.h"
 
-#define TIMELINE_EVENTS_NONE UINT32_MAX
-
-struct timeline_launch {
-	uint64_t time_ns;
-	uint32_t process_id, tid, stack_id, correlation_id;
-	uint16_t window, flags;
-	uint32_t flow; /* number of the flow to its GPU work; 0: that is not here */
-};
-
-struct timeline_work {
-	uint64_t start_ns, end_ns, bytes;
-	uint32_t process_id, device_id, context_id, stream_id, name_id, correlation_id;
-	uint16_t window;
-	uint8_t kind, copy_kind;
-	uint32_t launch; /* index of its launch; TIMELINE_EVENTS_NONE: that is not here */
-};
-
-struct timeline_range {
-	uint64_t from_ns, to_ns; /* from the first event of the log on; to_ns 0: to the end */
-	const uint8_t *ranks;    /* nonzero: wanted; NULL: all processes */
-	uint32_t nr_ranks;
-};
+#define TIMELINE_EVENTS_REACH_NS 1000000000u /* how far GPU work is looked for behind its launch */
 
 struct timeline_events {
 	/* Sorted by process, then by time. GPU work is there as a whole if a part of it is within the range. */
-	struct timeline_launch *launches;
-	struct timeline_work *work;
-	uint32_t nr_launches, room_launches, nr_work, room_work;
-	uint64_t first_ns, last_ns;  /* of all events in the log */
+	struct timeline_launch *launches, *marks; /* owns both */
+	struct timeline_work *work;               /* owns */
+	uint32_t nr_launches, room_launches, nr_marks, room_marks, nr_work, room_work;
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
-	struct event_sums sums;
-	uint64_t unknown;   /* events of processes that the profile does not know */
-	uint64_t unclocked; /* events whose clock, or host's clock, was never compared */
-	uint64_t others;    /* records that are neither GPU work nor waits */
+	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
+	struct timeline_counts counts;
 };
 
-/* Reads the log beside the store. map may be NULL or without comparisons. 0; -ENOENT: there is no log; -ENOMEM; other
- * -errno. Call timeline_events_fini() in any case. */
-int timeline_events_read(const char *store_path, const struct profile *profile,
-			 const struct clock_map *map, const struct timeline_range *range,
-			 struct timeline_events *events);
+/* reaches: the range is that of host work, and is extended to the end of the GPU work that this has launched. Errors as
+ * timeline_source_read(). Call timeline_events_fini() in any case. */
+int timeline_events_read(struct timeline_source *source, const struct timeline_request *range,
+			 bool reaches, struct timeline_events *events);
 void timeline_events_fini(struct timeline_events *events);
 
 #endif

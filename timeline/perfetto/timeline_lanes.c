@@ -41,7 +41,10 @@ static int by_time(const void *a, const void *b)
 	int order = COMPARE(left->time_ns, right->time_ns);
 
 	order = order ? order : COMPARE(left->type != PERFETTO_END, right->type != PERFETTO_END);
-	order = order ? order : COMPARE(left->is_launch, right->is_launch);
+	order = order ? order : COMPARE(left->kind, right->kind);
+	/* Ranges that begin or end together nest. */
+	if (!order && left->type == PERFETTO_END && left->kind == TIMELINE_RANGE)
+		return COMPARE(right->event, left->event);
 	return order ? order : COMPARE(left->event, right->event);
 }
 
@@ -68,7 +71,7 @@ static struct item work_item(const struct timeline_events *events, uint32_t i)
 	if (work->kind != RECORD_GPU_SYNC)
 		return item;
 	item.lane = (struct timeline_lane){.kind = TIMELINE_WAITS};
-	if (work->launch != TIMELINE_EVENTS_NONE)
+	if (work->launch != TIMELINE_SOURCE_NONE)
 		item.lane = (struct timeline_lane){.kind = TIMELINE_THREAD,
 						   .ids = {events->launches[work->launch].tid}};
 	return item;
@@ -106,7 +109,7 @@ static void add_point(struct timeline_lanes *lanes, const struct item *item, uin
 		.lane = lane,
 		.event = item->event,
 		.type = type,
-		.is_launch = item->is_launch,
+		.kind = item->is_launch ? TIMELINE_LAUNCH : TIMELINE_WORK,
 	};
 }
 
@@ -128,26 +131,55 @@ static int add_items(struct timeline_lanes *lanes, const struct item *items, uin
 	return 0;
 }
 
-int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			uint32_t first_launch, uint32_t end_launch, uint32_t first_work,
-			uint32_t end_work)
+static int add_ranges(struct timeline_lanes *lanes, const struct timeline_ranges *ranges)
 {
-	const uint32_t nr_launches = end_launch - first_launch, nr_work = end_work - first_work;
+	for (uint32_t i = 0; i < ranges->nr_ranges; i++) {
+		const struct timeline_range *range = &ranges->ranges[i];
+		const struct timeline_lane lane = {.kind = TIMELINE_RANGES, .ids = {range->tid}};
+		struct timeline_point point = {
+			.time_ns = range->begin_ns, .event = i, .kind = TIMELINE_RANGE};
+
+		if (i == 0 || ranges->ranges[i - 1].tid != range->tid) {
+			if (array_reserve(&lanes->lanes, &lanes->room_lanes, lanes->nr_lanes + 1ull,
+					  sizeof(lane)))
+				return -ENOMEM;
+			lanes->lanes[lanes->nr_lanes++] = lane;
+		}
+		point.lane = lanes->nr_lanes - 1;
+		point.type = range->begin_ns < range->end_ns ? PERFETTO_BEGIN : PERFETTO_INSTANT;
+		lanes->points[lanes->nr_points++] = point;
+		if (point.type == PERFETTO_INSTANT)
+			continue;
+		point.time_ns = range->end_ns;
+		point.type = PERFETTO_END;
+		lanes->points[lanes->nr_points++] = point;
+	}
+	return 0;
+}
+
+int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
+			const struct timeline_part *part, const struct timeline_ranges *ranges)
+{
+	const uint32_t nr_launches = part->end_launch - part->first_launch;
+	const uint32_t nr_work = part->end_work - part->first_work;
 	const uint64_t nr_items = (uint64_t)nr_launches + nr_work;
+	const uint64_t nr_points = nr_launches + 2ull * nr_work + 2ull * ranges->nr_ranges;
 	struct item *items =
-		nr_items < UINT32_MAX / 2 ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
+		nr_points < UINT32_MAX ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
 	int error = -ENOMEM;
 
 	*lanes = (struct timeline_lanes){0};
 	if (items)
-		lanes->points = malloc((nr_launches + 2ull * nr_work + 1) * sizeof(*lanes->points));
+		lanes->points = malloc((nr_points + 1) * sizeof(*lanes->points));
 	if (lanes->points) {
 		for (uint32_t i = 0; i < nr_launches; i++)
-			items[i] = launch_item(events, first_launch + i);
+			items[i] = launch_item(events, part->first_launch + i);
 		for (uint32_t i = 0; i < nr_work; i++)
-			items[nr_launches + i] = work_item(events, first_work + i);
+			items[nr_launches + i] = work_item(events, part->first_work + i);
 		qsort(items, nr_items, sizeof(*items), by_lane);
 		error = add_items(lanes, items, (uint32_t)nr_items);
+		if (!error)
+			error = add_ranges(lanes, ranges);
 		qsort(lanes->points, lanes->nr_points, sizeof(*lanes->points), by_time);
 	}
 	free(items);

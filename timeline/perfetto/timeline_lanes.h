@@ -1,15 +1,21 @@
-/* Puts a rank's events on lanes, and its begins and ends in order. A lane is a track of a viewer: slices on it must not
- * overlap. A stream or a thread has one lane, and further ones for events that overlap, as kernels that start before
- * the last one has ended. Pure. */
+/* Puts a process's events on lanes, and its begins and ends in order. A lane is a track of a viewer: slices on it must
+ * not overlap. A stream or a thread has one lane, and further ones for events that overlap, as kernels that start
+ * before the last one has ended. Pure. */
 #ifndef TIMELINE_LANES_H
 #define TIMELINE_LANES_H
 
 #include "perfetto_packet.h"
 #include "timeline_events.h"
+#include "timeline_ranges.h"
 
 struct timeline_lane {
 	/* of a stream: its device, context and stream; of a thread: tid and 0; of waits of no known thread: 0 */
-	enum timeline_lane_kind { TIMELINE_THREAD, TIMELINE_WAITS, TIMELINE_STREAM } kind;
+	enum timeline_lane_kind {
+		TIMELINE_THREAD,
+		TIMELINE_WAITS,
+		TIMELINE_RANGES, /* of a thread: they nest, so there is one lane */
+		TIMELINE_STREAM,
+	} kind;
 	uint32_t ids[3];
 	uint32_t number;  /* among lanes of the same ids, from 0 */
 	uint64_t last_ns; /* end of its last event */
@@ -17,9 +23,13 @@ struct timeline_lane {
 
 struct timeline_point { /* the begin or end of an event */
 	uint64_t time_ns;
-	uint32_t lane, event; /* event: an index of launches or work */
+	uint32_t lane, event; /* event: an index of launches, work or ranges */
 	enum perfetto_type type;
-	bool is_launch;
+	enum timeline_point_kind { TIMELINE_WORK, TIMELINE_LAUNCH, TIMELINE_RANGE } kind;
+};
+
+struct timeline_part { /* the events of one process */
+	uint32_t first_launch, end_launch, first_work, end_work, first_mark, end_mark;
 };
 
 struct timeline_lanes {              /* owns both */
@@ -29,11 +39,9 @@ struct timeline_lanes {              /* owns both */
 	uint32_t nr_lanes, room_lanes, nr_points;
 };
 
-/* Takes the launches [first_launch, end_launch) and the work [first_work, end_work), of one process. 0 or -ENOMEM.
- * Call timeline_lanes_fini() in any case. */
+/* Takes the part's launches and work, and these ranges. 0 or -ENOMEM. Call timeline_lanes_fini() in any case. */
 int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			uint32_t first_launch, uint32_t end_launch, uint32_t first_work,
-			uint32_t end_work);
+			const struct timeline_part *part, const struct timeline_ranges *ranges);
 void timeline_lanes_fini(struct timeline_lanes *lanes);
 
 #endif

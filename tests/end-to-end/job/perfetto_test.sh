@@ -93,3 +93,43 @@ for r in 0 1; do
 	compare
 	contains "rank $r: each event is the truth's" "$scratch/out" exact
 done
+
+# ---- hosts whose clocks are seconds apart: CUPTI's clock, which they have in common, is as far from the timeline's on both
+if unshare -T --monotonic 5 --boottime 5 true 2>/dev/null; then
+	ahead=(5 -5)
+	mkfifo "$scratch/nothing"
+	# The job goes on until the clocks of both hosts were compared.
+	cat >"$scratch/job" <<-JOB
+		"$fake_launches" --devices 1 --launches 2000
+		until [ -e "$scratch/compared" ]; do read -r -t 0.05 _ <>"$scratch/nothing"; done
+	JOB
+	for r in 0 1; do
+		env PMIX_NAMESPACE=skew OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_DEVICES=2 \
+			FAKE_CUDA_RECORDS="$scratch/records.$r" unshare -T --monotonic ${ahead[r]} --boottime ${ahead[r]} \
+			"$flamegrid" run --timeline all --node-name "skewed$r" -o "$scratch/skew" --devices "$list" \
+			-- bash "$scratch/job" >/dev/null 2>"$scratch/err.$r" &
+	done
+	until [ "$("$flamegrid" report "$scratch/skew" --clocks --format csv 2>/dev/null | awk -F, '$2 > 0 { n++ } END { print n - 1 }')" = 2 ]; do
+		read -r -t 0.05 _ <>"$scratch/nothing"
+	done
+	touch "$scratch/compared"
+	wait
+	await_keepers
+	offsets=
+	for r in 0 1; do
+		check "skewed: rank $r" timeline "$scratch/skew" --ranks $r
+		mv "$scratch/records.$r" "$scratch/records"
+		compare
+		contains "skewed: rank $r: each event is the truth's" "$scratch/out" exact
+		offsets="$offsets $(word launches 6)"
+	done
+	bound=$(sed -n 's/.*give or take \([0-9]*\) ns.*/\1/p' "$scratch/err")
+	check "skewed: $offsets are within $bound ns" awk -v offsets="$offsets" -v bound="$bound" \
+		'BEGIN { split(offsets, at, " "); apart = at[1] - at[2]; exit !(bound > 0 && apart <= 2 * bound && apart >= -2 * bound) }'
+	"$flamegrid" report "$scratch/skew" --clocks --format csv 2>/dev/null >"$scratch/clocks"
+	check "skewed: their clocks are 10 s apart" awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ apart = $at["offset_ns"] < 0 ? -$at["offset_ns"] : $at["offset_ns"]; if (apart > most) most = apart }
+		END { exit !(most > 9e9 && most < 11e9) }' "$scratch/clocks"
+else
+	ok "no time namespaces here: skewed clocks are left out"
+fi

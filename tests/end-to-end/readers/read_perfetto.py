@@ -122,7 +122,8 @@ def main():
     work, launches = [], []
     for item in slices:
         item["path"] = path_of(tracks, item["track"])
-        (work if "stream" in item["path"][-1] else launches).append(item)
+        if not item["path"][-1].startswith("ranges of"):
+            (work if "stream" in item["path"][-1] else launches).append(item)
     truth = []
     with open(records, encoding="utf-8") as file:
         for line in file:
@@ -159,4 +160,5 @@ def main():
     print("paths", *sorted({"/".join(part.split(" ")[0] for part in item["path"]) for item in slices}))
 
 
-main()
+if __name__ == "__main__":
+    main()

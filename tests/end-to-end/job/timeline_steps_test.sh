@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# `timeline --step` and `--around-worst`: the program's steps and ranges are there with their launches, the slowest step or the
+# largest gap is found, and what cannot be shown is said.
+. "$(dirname "$0")/../support/harness.sh"
+readers=$(cd "$(dirname "$0")/../readers" && pwd)
+list=$(devices 1)
+program=$BUILD/tests/api_program
+export FAKE_CUDA_DEVICES=1
+# run NAME PROGRAM-ARGUMENTS OPTION...
+run() {
+	local name=$1 arguments=$2
+	shift 2
+	"$flamegrid" run --timeline all "$@" -o "$scratch/$name" --devices "$list" -- "$program" $arguments >/dev/null 2>"$scratch/$name.err"
+	same "$name: status" $? 0
+}
+# show NAME STATUS OPTION...: writes t.perfetto, and what was said into err; reads the file if there is one.
+show() {
+	local name=$1 status=$2
+	shift 2
+	rm -f "$scratch/t.perfetto"
+	"$flamegrid" timeline "$scratch/$name" "$@" -o "$scratch/t.perfetto" 2>"$scratch/err"
+	same "$name $*: status" $? "$status"
+	: >"$scratch/out"
+	[ ! -e "$scratch/t.perfetto" ] || python3 "$readers/read_ranges.py" "$scratch/t.perfetto" $nvtx >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
+}
+line() { awk -v key="$1" '$1 == key { $1 = ""; print substr($0, 2) }' "$scratch/out"; }
+
+# ---- steps, without --nvtx: step 1 began before CUDA was there
+nvtx=
+run training "training 23"
+show training 0
+same "all steps" "$(line steps)" "$(seq -s ' ' 2 23)"
+slowest=$(line slowest)
+show training 0 --step 5
+same "step 5: its work, and no other" "$(line work)" in_step_5
+same "step 5: its launch" "$(line checked)" 1
+contains "step 5: said" "$scratch/err" "step 5 of 1 process: "
+show training 0 --around-worst
+same "the slowest step: its work" "$(line work)" "in_step_$slowest"
+contains "the slowest step: why" "$scratch/err" "step $slowest of process "
+contains "the slowest step: of how many" "$scratch/err" "is the slowest of 21: "
+contains "the slowest step: the first one" "$scratch/err" "the first step of each process does not count"
+for step in 1 99; do
+	show training 1 --step $step
+	contains "step $step: which there are" "$scratch/err" "step $step is not there: steps 2 to 23 have both"
+done
+show training 2 --step 0
+show training 2 --step 3 --from 1s
+show training 2 --step 3 --around-worst
+contains "one choice" "$scratch/err" "only one is possible"
+show training 1 --step 3 --ranks 4
+contains "no such rank" "$scratch/err" "no step was kept"
+
+# ---- ranges
+nvtx=--nvtx
+run ranges ranges --nvtx
+show ranges 0
+same "ranges: those of each launch, but the one before the first mark" "$(line checked)" 9
+same "ranges: names" "$(line names)" "before_CUDA forward inner step_1 step_2 step_3"
+contains "ranges: said" "$scratch/err" "8 ranges and steps"
+run threads "threads 4" --nvtx
+show threads 0
+check "threads: each launch in its range, but for those before CUDA was there" [ "$(line checked)" -ge $((4 * 199)) ]
+same "threads: names" "$(line names)" "thread_0 thread_1 thread_2 thread_3"
+
+# ---- no steps
+nvtx=
+run windows "windows 9" --record sync
+show windows 0
+gap=$(line gap)
+show windows 1 --step 1
+contains "no step: said" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
+show windows 0 --around-worst
+contains "no step: the largest gap" "$scratch/err" "no step is marked, so this is the largest gap of a GPU: $gap ms"
+contains "no step: the longest wait" "$scratch/err" "the longest wait of a host takes "
+same "no step: the gap is shown" "$(line gap)" "$gap"
+
+# ---- what lies in the folder beside the timeline's files
+folder=$scratch/training/profile.db.timeline
+ln -s 00000001.events "$folder/00000002.events"
+mkdir "$folder/00000003.events"
+echo note >"$folder/note"
+cp "$scratch/windows/profile.db.timeline/00000001.events" "$folder/00000004.events"
+show training 0
+same "others: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
+contains "others: said" "$scratch/err" "3 files beside the timeline's are of another profile, or no regular files"
+rm -r "$folder/00000001.events"
+show training 1
+contains "others alone" "$scratch/err" "no event of these ranks"

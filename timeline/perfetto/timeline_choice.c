@@ -1,0 +1,209 @@
+#include "timeline_choice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "timeline_gaps.h"
+#include "timeline_steps.h"
+
+#include "aggregator/profile/roster.h"
+
+#define AROUND_NS 100000u /* at least so much is shown before and behind a wait or gap */
+#define NAME_SIZE 64u
+#define NO_STEPS                                                                                   \
+	"no step was kept: programs mark steps by flamegrid_step(), and --timeline notes the "     \
+	"marks"
+
+struct looker {
+	struct timeline_steps steps;
+	struct timeline_gaps *gaps; /* owns; NULL: only steps are looked for */
+	struct timeline_work wait;  /* the longest; its kind is 0 if there is none */
+};
+
+static int take_launch(void *context, const struct timeline_launch *launch)
+{
+	struct looker *looker = context;
+
+	return timeline_steps_add(&looker->steps, launch);
+}
+
+static int take_work(void *context, const struct timeline_work *work)
+{
+	struct looker *looker = context;
+
+	if (!looker->gaps)
+		return 0;
+	if (work->kind == RECORD_GPU_SYNC &&
+	    (!looker->wait.kind ||
+	     work->end_ns - work->start_ns > looker->wait.end_ns - looker->wait.start_ns))
+		looker->wait = *work;
+	return timeline_gaps_add(looker->gaps, work);
+}
+
+/* Call fini() in any case. */
+static int look(struct timeline_source *source, const struct timeline_request *request,
+		bool wants_gaps, struct looker *looker)
+{
+	const struct timeline_sink sink = {take_launch, take_work, looker};
+	struct timeline_request all = *request;
+	struct timeline_counts counts;
+
+	*looker = (struct looker){0};
+	if (wants_gaps && !(looker->gaps = timeline_gaps_create(timeline_source_profile(source))))
+		return -ENOMEM;
+	all.from_ns = 0;
+	all.to_ns = UINT64_MAX;
+	all.marks_alone = !wants_gaps;
+	int error = timeline_source_read(source, &all, &sink, &counts);
+	return error ? error : timeline_steps_finish(&looker->steps);
+}
+
+static void fini(struct looker *looker)
+{
+	timeline_steps_fini(&looker->steps);
+	timeline_gaps_destroy(looker->gaps);
+}
+
+/* "rank 3", or "process 1234". */
+static void name_process(struct timeline_source *source, uint32_t id, char name[static NAME_SIZE])
+{
+	const struct roster_process *process =
+		roster_process(timeline_source_profile(source)->collection->roster, id);
+
+	if (process->rank >= 0)
+		snprintf(name, NAME_SIZE, "rank %" PRId32, process->rank);
+	else
+		snprintf(name, NAME_SIZE, "process %" PRIu32, process->identity.pid);
+}
+
+static double ms(uint64_t from_ns, uint64_t to_ns)
+{
+	return (double)(to_ns - from_ns) / 1e6;
+}
+
+static int say_no_step(const struct timeline_steps *steps, uint32_t number,
+		       struct timeline_choice *choice)
+{
+	uint32_t first = UINT32_MAX, last = 0;
+
+	for (uint32_t i = 0; i < steps->nr_steps; i++) {
+		first = steps->steps[i].number < first ? steps->steps[i].number : first;
+		last = steps->steps[i].number > last ? steps->steps[i].number : last;
+	}
+	if (!steps->nr_steps)
+		snprintf(choice->text, sizeof(choice->text), "%s",
+			 steps->nr_open ? "no step has both its begin and its end in the timeline"
+					: NO_STEPS);
+	else
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " is not there: steps %" PRIu32 " to %" PRIu32
+			 " have both their begin and their end in the timeline",
+			 number, first, last);
+	return -ENODATA;
+}
+
+int timeline_choice_step(struct timeline_source *source, const struct timeline_request *request,
+			 uint32_t number, struct timeline_choice *choice)
+{
+	struct looker looker;
+
+	*choice = (struct timeline_choice){.is_step = true};
+	int error = look(source, request, false, &looker);
+	if (!error) {
+		const uint32_t nr = timeline_steps_find(&looker.steps, number, &choice->from_ns,
+							&choice->to_ns);
+
+		if (!nr)
+			error = say_no_step(&looker.steps, number, choice);
+		else
+			snprintf(choice->text, sizeof(choice->text),
+				 "step %" PRIu32 " of %" PRIu32 " process%s: %.3f ms", number, nr,
+				 nr == 1 ? "" : "es", ms(choice->from_ns, choice->to_ns));
+	}
+	fini(&looker);
+	return error;
+}
+
+static void choose_step(struct timeline_source *source, const struct timeline_steps *steps,
+			const struct timeline_step *step, uint64_t median_ns, uint32_t nr,
+			struct timeline_choice *choice)
+{
+	char name[NAME_SIZE];
+
+	name_process(source, step->process_id, name);
+	choice->from_ns = step->begin_ns;
+	choice->to_ns = step->end_ns;
+	choice->is_step = true;
+	snprintf(choice->text, sizeof(choice->text),
+		 "step %" PRIu32 " of %s is the slowest of %" PRIu32
+		 ": %.3f ms, where the median is %.3f ms%s",
+		 step->number, name, nr, ms(step->begin_ns, step->end_ns), ms(0, median_ns),
+		 nr < steps->nr_steps ? "; the first step of each process does not count" : "");
+}
+
+static void choose_around(uint64_t start_ns, uint64_t end_ns, struct timeline_choice *choice)
+{
+	const uint64_t long_ns = end_ns - start_ns;
+	const uint64_t around_ns = long_ns > AROUND_NS ? long_ns : AROUND_NS;
+
+	choice->from_ns = start_ns > around_ns ? start_ns - around_ns : 0;
+	choice->to_ns = end_ns + around_ns;
+}
+
+static int choose_other(struct timeline_source *source, struct looker *looker,
+			struct timeline_choice *choice)
+{
+	const struct timeline_work *wait = &looker->wait;
+	struct timeline_gap gap;
+	char name[NAME_SIZE], other[128] = "";
+	const bool has_gap = timeline_gaps_largest(looker->gaps, &gap);
+
+	if (has_gap &&
+	    (!wait->kind || ms(gap.start_ns, gap.end_ns) >= ms(wait->start_ns, wait->end_ns))) {
+		name_process(source, gap.process_id, name);
+		if (wait->kind)
+			snprintf(other, sizeof(other), "; the longest wait of a host takes %.3f ms",
+				 ms(wait->start_ns, wait->end_ns));
+		snprintf(choice->text, sizeof(choice->text),
+			 "no step is marked, so this is the largest gap of a GPU: %.3f ms without "
+			 "work before %s went on with device %" PRIu32 "%s",
+			 ms(gap.start_ns, gap.end_ns), name, gap.device_id, other);
+		choose_around(gap.start_ns, gap.end_ns, choice);
+		return 0;
+	}
+	if (!wait->kind) {
+		snprintf(choice->text, sizeof(choice->text), "%s; nor has a GPU a gap", NO_STEPS);
+		return -ENODATA;
+	}
+	name_process(source, wait->process_id, name);
+	if (has_gap)
+		snprintf(other, sizeof(other), "; the largest gap of a GPU is %.3f ms",
+			 ms(gap.start_ns, gap.end_ns));
+	snprintf(choice->text, sizeof(choice->text),
+		 "no step is marked, so this is the longest wait of a host for its GPU: %.3f ms of "
+		 "%s%s",
+		 ms(wait->start_ns, wait->end_ns), name, other);
+	choose_around(wait->start_ns, wait->end_ns, choice);
+	return 0;
+}
+
+int timeline_choice_worst(struct timeline_source *source, const struct timeline_request *request,
+			  struct timeline_choice *choice)
+{
+	struct looker looker;
+	uint64_t median_ns;
+	uint32_t nr;
+
+	*choice = (struct timeline_choice){0};
+	int error = look(source, request, true, &looker);
+	const struct timeline_step *slowest =
+		error ? NULL : timeline_steps_slowest(&looker.steps, &median_ns, &nr);
+
+	if (slowest)
+		choose_step(source, &looker.steps, slowest, median_ns, nr, choice);
+	else if (!error)
+		error = choose_other(source, &looker, choice);
+	fini(&looker);
+	return error;
+}

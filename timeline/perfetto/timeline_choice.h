@@ -1,0 +1,26 @@
+/* Chooses the part of a timeline that is shown where the user names no time: a step by its number, or the worst moment.
+ * Used by one thread. */
+#ifndef TIMELINE_CHOICE_H
+#define TIMELINE_CHOICE_H
+
+#include "timeline_source.h"
+
+#define TIMELINE_CHOICE_TEXT 320u
+
+struct timeline_choice {
+	uint64_t from_ns, to_ns;         /* on the common clock */
+	bool is_step;                    /* the time of host work: GPU work of it may end later */
+	char text[TIMELINE_CHOICE_TEXT]; /* which, and why */
+};
+
+/* Both take ranks from *request, and ignore its times. 0; -ENODATA: there is none, and text says why; errors of
+ * timeline_source_read(). */
+int timeline_choice_step(struct timeline_source *source, const struct timeline_request *request,
+			 uint32_t number, struct timeline_choice *choice);
+
+/* The slowest step, where steps are marked. Else the longest wait of the host or gap of a GPU, whichever is longer,
+ * with as much time before and behind it. */
+int timeline_choice_worst(struct timeline_source *source, const struct timeline_request *request,
+			  struct timeline_choice *choice);
+
+#endif

@@ -1,0 +1,345 @@
+#include "timeline_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+
+/* The offset of a process's clocks is measured again and again. A difference above this is a clock that was set. Files
+ * of version 2 have offsets that hold (event_packer.c), but for those of another start of the aggregator. */
+#define STEADY_NS 1000000
+
+struct process {
+	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, as it is used */
+	bool has_offset;
+};
+
+struct timeline_source {
+	const char *store_path;
+	const struct profile *profile;
+	const struct clock_map *map;
+	struct process *processes; /* owns; [id - 1] */
+	bool *are_local;           /* owns; [host - 1]: it has the kernel of the common clock */
+	uint32_t nr_processes, nr_hosts;
+	/* of the present reading */
+	const struct timeline_request *request;
+	const struct timeline_sink *sink;
+	struct timeline_counts *counts;
+	uint64_t first_ns, last_ns;
+};
+
+/* ---- clocks */
+
+/* The reference is named by a boot id, and behind a blank by more. */
+static void find_local_hosts(struct timeline_source *source)
+{
+	const struct collection *collection = source->profile->collection;
+	const uint32_t reference_id = source->map ? clock_map_reference(source->map) : 0;
+	uint32_t size = 0, length;
+	const char *reference =
+		reference_id ? catalog_string(collection->catalog, reference_id, &size) : NULL;
+
+	for (uint32_t id = 1; reference && id <= source->nr_hosts; id++) {
+		const char *boot_id = catalog_string(
+			collection->catalog, roster_host(collection->roster, id)->boot_id, &length);
+
+		source->are_local[id - 1] = boot_id && length && length <= size &&
+					    memcmp(boot_id, reference, length) == 0 &&
+					    (length == size || reference[length] == ' ');
+	}
+}
+
+/* Finds the state of a host's clock. Nodes that share a kernel, as its boot id says, share its clock. */
+static bool find_clock(const struct timeline_source *source, uint32_t host, uint64_t time_ns,
+		       struct clock_map_place *found)
+{
+	const struct roster *roster = source->profile->collection->roster;
+	const struct roster_host *known = roster_host(roster, host);
+
+	if (!source->map)
+		return false;
+	if (clock_map_find(source->map, host, time_ns, found))
+		return true;
+	for (uint32_t id = 1; known && known->boot_id && id <= source->nr_hosts; id++)
+		if (roster_host(roster, id)->boot_id == known->boot_id &&
+		    clock_map_find(source->map, id, time_ns, found))
+			return true;
+	return false;
+}
+
+/* Puts a time of a host's CLOCK_MONOTONIC on the common clock. The same kernel has the same clock, unless a time
+ * namespace shifts it by more than the comparison's error. false: nobody knows how. */
+static bool place(const struct timeline_source *source, uint32_t host, uint64_t *time_ns)
+{
+	struct clock_map_place found;
+
+	if (!find_clock(source, host, *time_ns, &found))
+		return source->nr_hosts == 1;
+	if (source->are_local[host - 1] && llabs(found.offset_ns) <= (int64_t)found.bound_ns)
+		return true;
+	*time_ns -= (uint64_t)found.offset_ns;
+	return true;
+}
+
+static int64_t offset_of(struct timeline_source *source, const struct message_events *from)
+{
+	struct process *process = &source->processes[from->process_id - 1];
+	const int64_t change_ns = from->clock_offset_ns - process->clock_offset_ns;
+
+	if (!process->has_offset || change_ns > STEADY_NS || change_ns < -STEADY_NS)
+		process->clock_offset_ns = from->clock_offset_ns;
+	process->has_offset = true;
+	return process->clock_offset_ns;
+}
+
+/* ---- events */
+
+static bool is_wanted(const struct timeline_source *source, const struct roster_process *process)
+{
+	const struct timeline_request *request = source->request;
+
+	return !request->ranks ||
+	       (process->rank >= 0 && (uint32_t)process->rank < request->nr_ranks &&
+		request->ranks[process->rank]);
+}
+
+static int take_launches(struct timeline_source *source, const struct message_events *from,
+			 uint32_t host)
+{
+	const struct timeline_request *request = source->request;
+	int error = 0;
+
+	for (uint32_t i = 0; i < from->nr_launches && !error; i++) {
+		const struct launch_record *launch = &from->launches[i];
+		struct timeline_launch placed = {
+			.time_ns = launch->time_ns,
+			.process_id = from->process_id,
+			.tid = launch->tid,
+			.stack_id = launch->stack_id,
+			.correlation_id = launch->correlation_id,
+			.window = launch->window,
+			.flags = (uint16_t)launch->flags,
+			.mark = (uint8_t)launch->cbid,
+		};
+
+		if (launch->flags & RECORD_LAUNCH_FAILED)
+			continue;
+		if (!place(source, host, &placed.time_ns))
+			source->counts->unclocked++;
+		else if (placed.time_ns >= request->from_ns && placed.time_ns < request->to_ns)
+			error = source->sink->launch(source->sink->context, &placed);
+	}
+	return error;
+}
+
+static int take_work(struct timeline_source *source, const struct message_events *from,
+		     uint32_t host)
+{
+	const struct timeline_request *request = source->request;
+	const uint64_t offset_ns = from->clock_valid ? (uint64_t)offset_of(source, from) : 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < from->nr_gpu && !error; i++) {
+		const struct gpu_record *record = &from->gpu[i];
+		struct timeline_work placed = {
+			.start_ns = record->start_ns + offset_ns,
+			.bytes = record->bytes,
+			.process_id = from->process_id,
+			.device_id = record->device_id,
+			.context_id = record->context_id,
+			.stream_id = record->stream_id,
+			.name_id = record->name_id,
+			.correlation_id = record->correlation_id,
+			.window = record->window,
+			.kind = record->kind,
+			.copy_kind = record->copy_kind,
+			.launch = TIMELINE_SOURCE_NONE,
+		};
+
+		if (record->kind > RECORD_GPU_SYNC) {
+			source->counts->others++;
+			continue;
+		}
+		if (!from->clock_valid || !place(source, host, &placed.start_ns)) {
+			source->counts->unclocked++;
+			continue;
+		}
+		placed.end_ns = placed.start_ns + (record->end_ns - record->start_ns);
+		if (placed.end_ns >= request->from_ns && placed.start_ns < request->to_ns)
+			error = source->sink->work(source->sink->context, &placed);
+	}
+	return error;
+}
+
+static int take(void *context, const struct message_events *from)
+{
+	struct timeline_source *source = context;
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, from->process_id);
+
+	if (!process) {
+		source->counts->unknown += (uint64_t)from->nr_launches + from->nr_gpu;
+		return 0;
+	}
+	if (!is_wanted(source, process))
+		return 0;
+	int error = take_launches(source, from, process->identity.host);
+	return error ? error : take_work(source, from, process->identity.host);
+}
+
+/* ---- blocks */
+
+/* Puts a span on the common clock. false: nobody knows how, or it has no time. */
+static bool place_span(const struct timeline_source *source, const struct event_span *span,
+		       const struct roster_process **process, uint64_t *first_ns, uint64_t *last_ns)
+{
+	*process = roster_process(source->profile->collection->roster, span->process_id);
+	*first_ns = span->first_ns;
+	*last_ns = span->last_ns;
+	return *process && span->first_ns <= span->last_ns &&
+	       place(source, (*process)->identity.host, first_ns) &&
+	       place(source, (*process)->identity.host, last_ns);
+}
+
+static bool wants(void *context, const struct event_block_head *head,
+		  const struct event_span *spans)
+{
+	const struct timeline_source *source = context;
+	const struct timeline_request *request = source->request;
+	const bool wants_all = request->from_ns == 0 && request->to_ns == UINT64_MAX;
+	const struct roster_process *process;
+	uint64_t first_ns, last_ns;
+	bool is_wanted_one = head->nr_spans == 0;
+
+	if (request->marks_alone && head->nr_spans && !head->nr_marks)
+		return false;
+	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
+		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
+			is_wanted_one = wants_all; /* so that it is counted */
+		else
+			is_wanted_one = is_wanted(source, process) &&
+					last_ns + STEADY_NS >= request->from_ns &&
+					(wants_all || first_ns < request->to_ns + STEADY_NS);
+	}
+	return is_wanted_one;
+}
+
+int timeline_source_read(struct timeline_source *source, const struct timeline_request *request,
+			 const struct timeline_sink *sink, struct timeline_counts *counts)
+{
+	const struct event_asks asks = {
+		.take = take,
+		.wants = wants,
+		.context = source,
+		.profile = source->profile->has_timeline ? source->profile->timeline_id : NULL,
+	};
+
+	*counts = (struct timeline_counts){0};
+	source->request = request;
+	source->sink = sink;
+	source->counts = counts;
+	memset(source->processes, 0, source->nr_processes * sizeof(*source->processes));
+	return event_reader_read(source->store_path, &asks, &counts->log);
+}
+
+/* ---- the extent */
+
+static void note_time(struct timeline_source *source, uint64_t first_ns, uint64_t last_ns)
+{
+	if (first_ns < source->first_ns)
+		source->first_ns = first_ns;
+	if (last_ns > source->last_ns)
+		source->last_ns = last_ns;
+}
+
+static int note_launch(void *context, const struct timeline_launch *launch)
+{
+	note_time(context, launch->time_ns, launch->time_ns);
+	return 0;
+}
+
+static int note_work(void *context, const struct timeline_work *work)
+{
+	note_time(context, work->start_ns, work->end_ns);
+	return 0;
+}
+
+/* Blocks without spans alone are read. */
+static bool note_spans(void *context, const struct event_block_head *head,
+		       const struct event_span *spans)
+{
+	struct timeline_source *source = context;
+	const struct roster_process *process;
+	uint64_t first_ns, last_ns;
+
+	for (uint32_t i = 0; i < head->nr_spans; i++)
+		if (place_span(source, &spans[i], &process, &first_ns, &last_ns))
+			note_time(source, first_ns, last_ns);
+	return head->nr_spans == 0;
+}
+
+int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns)
+{
+	const struct timeline_sink sink = {note_launch, note_work, source};
+	const struct event_asks asks = {
+		.take = take,
+		.wants = note_spans,
+		.context = source,
+		.profile = source->profile->has_timeline ? source->profile->timeline_id : NULL,
+	};
+	struct timeline_counts counts = {0};
+
+	source->request = &TIMELINE_REQUEST_ALL;
+	source->sink = &sink;
+	source->counts = &counts;
+	source->first_ns = UINT64_MAX;
+	source->last_ns = 0;
+	int error = event_reader_read(source->store_path, &asks, &counts.log);
+	*first_ns = source->first_ns == UINT64_MAX ? 0 : source->first_ns;
+	*last_ns = source->last_ns;
+	return error;
+}
+
+/* ---- life */
+
+struct timeline_source *timeline_source_create(const char *store_path,
+					       const struct profile *profile,
+					       const struct clock_map *map)
+{
+	const struct roster_size size = roster_size(profile->collection->roster);
+	struct timeline_source *source = calloc(1, sizeof(*source));
+
+	if (!source)
+		return NULL;
+	*source = (struct timeline_source){
+		.store_path = store_path,
+		.profile = profile,
+		.map = map,
+		.nr_processes = size.processes,
+		.nr_hosts = size.hosts,
+		.processes = calloc(size.processes + 1ull, sizeof(*source->processes)),
+		.are_local = calloc(size.hosts + 1ull, sizeof(*source->are_local)),
+	};
+	if (!source->processes || !source->are_local) {
+		timeline_source_destroy(source);
+		return NULL;
+	}
+	find_local_hosts(source);
+	return source;
+}
+
+void timeline_source_destroy(struct timeline_source *source)
+{
+	if (!source)
+		return;
+	free(source->processes);
+	free(source->are_local);
+	free(source);
+}
+
+const struct profile *timeline_source_profile(const struct timeline_source *source)
+{
+	return source->profile;
+}

@@ -1,0 +1,75 @@
+/* Reads an event log with all times on one clock. That is CLOCK_MONOTONIC of the host that the profile's clocks were
+ * compared with; where there is but one host, it is that host's. Within a process, times between pieces of GPU work are
+ * as CUPTI measured them, to the nanosecond, unless CLOCK_REALTIME was set meanwhile. Blocks of the log that lie
+ * outside of the wanted time are not read. Used by one thread. */
+#ifndef TIMELINE_SOURCE_H
+#define TIMELINE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile/clock_map.h"
+#include "report/profile/profile.h"
+#include "timeline/log/event_reader.h"
+
+#define TIMELINE_SOURCE_NONE UINT32_MAX
+
+struct timeline_launch {
+	uint64_t time_ns;
+	uint32_t process_id, tid, stack_id;
+	uint32_t correlation_id; /* of a mark: the step's number */
+	uint16_t window, flags;  /* enum record_launch_flags; RECORD_LAUNCH_MARK: a mark */
+	uint32_t flow;           /* number of the flow to its GPU work; 0: that is not here */
+	uint8_t mark;            /* enum record_mark */
+};
+
+struct timeline_work {
+	uint64_t start_ns, end_ns, bytes;
+	uint32_t process_id, device_id, context_id, stream_id, name_id, correlation_id;
+	uint16_t window;
+	uint8_t kind, copy_kind;
+	uint32_t launch; /* index of its launch; TIMELINE_SOURCE_NONE: that is not here */
+};
+
+struct timeline_request {
+	uint64_t from_ns, to_ns; /* on the common clock: events with a part in [from_ns, to_ns) */
+	bool marks_alone;        /* only blocks with marks are wanted */
+	const uint8_t *ranks;    /* nonzero: wanted; NULL: all processes */
+	uint32_t nr_ranks;
+};
+
+#define TIMELINE_REQUEST_ALL ((struct timeline_request){.to_ns = UINT64_MAX})
+
+struct timeline_counts { /* of what was read */
+	struct event_sums log;
+	uint64_t unknown;   /* events of processes that the profile does not know */
+	uint64_t unclocked; /* events whose clock, or host's clock, was never compared */
+	uint64_t others;    /* records that are neither GPU work nor waits */
+};
+
+/* Get single events, in the log's order; nonzero ends the reading. */
+struct timeline_sink {
+	int (*launch)(void *context, const struct timeline_launch *launch);
+	int (*work)(void *context, const struct timeline_work *work);
+	void *context;
+};
+
+struct timeline_source;
+
+/* The first two and map are borrowed until destroy. map: NULL, or without comparisons, is allowed. NULL: out of memory.
+ * destroy() accepts NULL. */
+struct timeline_source *timeline_source_create(const char *store_path,
+					       const struct profile *profile,
+					       const struct clock_map *map);
+void timeline_source_destroy(struct timeline_source *source);
+
+const struct profile *timeline_source_profile(const struct timeline_source *source);
+
+/* Finds the time of all events; both are 0 where there is none. Errors as timeline_source_read(). */
+int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);
+
+/* 0; -ENOENT: there is no log; -ENOMEM; other -errno; or what the sink returned. *counts is set anew. */
+int timeline_source_read(struct timeline_source *source, const struct timeline_request *request,
+			 const struct timeline_sink *sink, struct timeline_counts *counts);
+
+#endif

@@ -1,0 +1,154 @@
+#include "timeline_steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+int timeline_steps_add(struct timeline_steps *steps, const struct timeline_launch *launch)
+{
+	if (!(launch->flags & RECORD_LAUNCH_MARK) ||
+	    (launch->mark != RECORD_MARK_STEP && launch->mark != RECORD_MARK_STEP_END))
+		return 0;
+	if (array_reserve(&steps->marks, &steps->room_marks, steps->nr_marks + 1ull,
+			  sizeof(*steps->marks)))
+		return -ENOMEM;
+	steps->marks[steps->nr_marks++] = *launch;
+	return 0;
+}
+
+/* Where times are equal, ends come first. */
+static int by_thread(const void *a, const void *b)
+{
+	const struct timeline_launch *left = a, *right = b;
+	int order = COMPARE(left->process_id, right->process_id);
+
+	order = order ? order : COMPARE(left->tid, right->tid);
+	order = order ? order : COMPARE(left->time_ns, right->time_ns);
+	order = order ? order : COMPARE(right->mark, left->mark);
+	return order ? order : COMPARE(left->correlation_id, right->correlation_id);
+}
+
+static int add_step(struct timeline_steps *steps, const struct timeline_launch *begin,
+		    uint64_t end_ns)
+{
+	if (array_reserve(&steps->steps, &steps->room_steps, steps->nr_steps + 1ull,
+			  sizeof(*steps->steps)))
+		return -ENOMEM;
+	steps->steps[steps->nr_steps++] = (struct timeline_step){
+		.begin_ns = begin->time_ns,
+		.end_ns = end_ns,
+		.process_id = begin->process_id,
+		.tid = begin->tid,
+		.number = begin->correlation_id,
+	};
+	return 0;
+}
+
+/* Steps of several threads of a process may overlap; the first one is that of the lowest number. */
+static void find_firsts(struct timeline_steps *steps)
+{
+	for (uint32_t i = 0, end; i < steps->nr_steps; i = end) {
+		struct timeline_step *first = &steps->steps[i];
+
+		for (end = i; end < steps->nr_steps &&
+			      steps->steps[end].process_id == steps->steps[i].process_id;
+		     end++)
+			if (steps->steps[end].number < first->number)
+				first = &steps->steps[end];
+		first->is_first = true;
+		steps->nr_processes++;
+	}
+}
+
+int timeline_steps_finish(struct timeline_steps *steps)
+{
+	const struct timeline_launch *open = NULL;
+	int error = 0;
+
+	if (steps->nr_marks)
+		qsort(steps->marks, steps->nr_marks, sizeof(*steps->marks), by_thread);
+	for (uint32_t i = 0; i < steps->nr_marks && !error; i++) {
+		const struct timeline_launch *mark = &steps->marks[i];
+
+		if (open && (open->process_id != mark->process_id || open->tid != mark->tid)) {
+			steps->nr_open++;
+			open = NULL;
+		}
+		if (open)
+			error = add_step(steps, open, mark->time_ns);
+		open = mark->mark == RECORD_MARK_STEP ? mark : NULL;
+	}
+	steps->nr_open += open != NULL;
+	find_firsts(steps);
+	return error;
+}
+
+void timeline_steps_fini(struct timeline_steps *steps)
+{
+	free(steps->marks);
+	free(steps->steps);
+	*steps = (struct timeline_steps){0};
+}
+
+uint32_t timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
+			     uint64_t *begin_ns, uint64_t *end_ns)
+{
+	uint32_t nr = 0;
+
+	*begin_ns = *end_ns = 0;
+	for (uint32_t i = 0; i < steps->nr_steps; i++) {
+		const struct timeline_step *step = &steps->steps[i];
+
+		if (step->number != number)
+			continue;
+		if (!nr || step->begin_ns < *begin_ns)
+			*begin_ns = step->begin_ns;
+		if (step->end_ns > *end_ns)
+			*end_ns = step->end_ns;
+		nr++;
+	}
+	return nr;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	return COMPARE(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* Whether the step counts; a process's steps follow one another. */
+static bool counts(const struct timeline_steps *steps, uint32_t i)
+{
+	const struct timeline_step *step = &steps->steps[i];
+
+	return !step->is_first ||
+	       ((i == 0 || step[-1].process_id != step->process_id) &&
+		(i + 1 == steps->nr_steps || step[1].process_id != step->process_id));
+}
+
+const struct timeline_step *timeline_steps_slowest(const struct timeline_steps *steps,
+						   uint64_t *median_ns, uint32_t *nr)
+{
+	uint64_t *times = malloc((steps->nr_steps + 1ull) * sizeof(*times));
+	const struct timeline_step *slowest = NULL;
+
+	*median_ns = 0;
+	*nr = 0;
+	for (uint32_t i = 0; times && i < steps->nr_steps; i++) {
+		const struct timeline_step *step = &steps->steps[i];
+
+		if (!counts(steps, i))
+			continue;
+		times[(*nr)++] = step->end_ns - step->begin_ns;
+		if (!slowest || times[*nr - 1] > slowest->end_ns - slowest->begin_ns)
+			slowest = step;
+	}
+	if (slowest) {
+		qsort(times, *nr, sizeof(*times), by_time);
+		*median_ns = times[*nr / 2];
+	}
+	free(times);
+	return slowest;
+}

@@ -1,0 +1,40 @@
+/* Steps that programs mark by flamegrid_step(), from the marks in an event log. A step belongs to a thread: it ends
+ * where the thread's next one begins, or at flamegrid_step_end(). Pure; used by one thread. */
+#ifndef TIMELINE_STEPS_H
+#define TIMELINE_STEPS_H
+
+#include "timeline_source.h"
+
+struct timeline_step {
+	uint64_t begin_ns, end_ns;
+	uint32_t process_id, tid;
+	uint32_t number; /* in its process, from 1 */
+	bool is_first;   /* of those of its process */
+};
+
+struct timeline_steps {
+	struct timeline_launch *marks; /* owns, as they came */
+	uint32_t nr_marks, room_marks;
+	struct timeline_step *steps; /* owns; by process, thread and time; those that ended */
+	uint32_t nr_steps, room_steps;
+	uint32_t nr_processes, nr_open; /* open: steps whose end was not kept */
+};
+
+/* Takes a launch; those that are no marks of steps are ignored. 0 or -ENOMEM. */
+int timeline_steps_add(struct timeline_steps *steps, const struct timeline_launch *launch);
+
+/* Makes the steps, after the last mark. 0 or -ENOMEM. */
+int timeline_steps_finish(struct timeline_steps *steps);
+
+void timeline_steps_fini(struct timeline_steps *steps);
+
+/* Finds the time from the first begin to the last end of the steps of this number. Returns their number. */
+uint32_t timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
+			     uint64_t *begin_ns, uint64_t *end_ns);
+
+/* Returns the longest step; the first one of a process counts only if it has no other. NULL: there is none.
+ * *median_ns: of all that count, which are *nr. */
+const struct timeline_step *timeline_steps_slowest(const struct timeline_steps *steps,
+						   uint64_t *median_ns, uint32_t *nr);
+
+#endif
