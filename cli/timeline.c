@@ -16,8 +16,10 @@
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_collectives.h"
 #include "timeline/log/event_format.h"
 #include "timeline/perfetto/perfetto_writer.h"
+#include "timeline/perfetto/timeline_calls.h"
 #include "timeline/perfetto/timeline_choice.h"
 #include "timeline/perfetto/timeline_events.h"
 
@@ -94,6 +96,14 @@ struct extent { /* of all events of the log */
 	uint64_t first_ns, last_ns;
 };
 
+struct shown {
+	struct extent extent;
+	struct timeline_request request;
+	struct timeline_choice choice;
+	struct timeline_events events;
+	struct timeline_calls calls;
+};
+
 /* Returns whether something was damaged. */
 static bool say_losses(const struct timeline_events *events)
 {
@@ -140,24 +150,29 @@ static bool say_losses(const struct timeline_events *events)
 	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked;
 }
 
-static void say_result(const struct timeline *timeline, const struct extent *extent,
-		       const struct timeline_events *events, uint64_t nr_ranges, long size)
+static void say_result(const struct timeline *timeline, const struct shown *shown,
+		       uint64_t nr_ranges, long size)
 {
+	const struct timeline_events *events = &shown->events;
 	const struct event_sums *log = &events->counts.log;
-	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work + nr_ranges;
-	char ranges[64] = "";
+	const uint64_t nr_events =
+		(uint64_t)events->nr_launches + events->nr_work + shown->calls.nr_calls + nr_ranges;
+	char ranges[64] = "", calls[64] = "";
 
 	if (nr_ranges)
 		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " ranges and steps", nr_ranges);
+	if (shown->calls.nr_calls)
+		snprintf(calls, sizeof(calls), ", %" PRIu32 " calls of NCCL",
+			 shown->calls.nr_calls);
 	log_notice("%" PRIu32 " launches and %" PRIu32 " pieces of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flows%s; %.1f bytes an event in %s",
+		   " process%s, %" PRIu32 " flows%s%s; %.1f bytes an event in %s",
 		   events->nr_launches, events->nr_work, events->nr_ranks,
-		   events->nr_ranks == 1 ? "" : "es", events->nr_flows, ranges,
+		   events->nr_ranks == 1 ? "" : "es", events->nr_flows, ranges, calls,
 		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
 		   timeline->output_path);
 	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
 		   " blocks were read",
-		   (double)(extent->last_ns - extent->first_ns) * 1e-9,
+		   (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9,
 		   (double)log->bytes / (1 << 20), log->blocks_read, log->blocks);
 }
 
@@ -195,8 +210,7 @@ static bool is_profile(const char *output_path, const char *store_path)
 
 /* A file that is not complete does not stay, and one that was there stays until then. */
 static int write_file(const struct timeline *timeline, const struct profile *profile,
-		      const struct report_clocks *clocks, const struct extent *extent,
-		      const struct timeline_events *events)
+		      const struct report_clocks *clocks, const struct shown *shown)
 {
 	struct stat status;
 	const bool is_file = stat(timeline->output_path, &status) || S_ISREG(status.st_mode);
@@ -208,7 +222,9 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 		       -ENAMETOOLONG;
 	uint64_t nr_ranges = 0;
 	FILE *out = fopen(path, "we");
-	int error = out ? perfetto_writer_write(out, profile, clocks, events, &nr_ranges) : -errno;
+	int error = out ? perfetto_writer_write(out, profile, clocks, &shown->events, &shown->calls,
+						&nr_ranges)
+			: -errno;
 	const long size = out ? ftell(out) : 0;
 
 	if (out && fclose(out) && !error)
@@ -220,7 +236,7 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	if (error)
 		log_error("%s: %s", timeline->output_path, strerror(-error));
 	else
-		say_result(timeline, extent, events, nr_ranges, size);
+		say_result(timeline, shown, nr_ranges, size);
 	return error;
 }
 
@@ -253,16 +269,38 @@ static int find_range(const struct timeline *timeline, struct timeline_source *s
 	return error;
 }
 
-static int read_events(const struct timeline *timeline, struct timeline_source *source,
-		       struct extent *extent, struct timeline_choice *choice,
-		       struct timeline_events *events)
+/* Calls that cannot be read are left out, and said. 0 or -ENOMEM. */
+static int read_calls(const char *store_path, struct timeline_source *source, struct shown *shown)
 {
-	struct timeline_request request;
+	struct collective_folds *folds;
+	char *why = NULL;
+	int error = profile_collectives_load(store_path, &folds, &why);
+
+	if (error && error != -ENOMEM)
+		log_warning("calls of NCCL are left out: %s", why ? why : strerror(-error));
+	free(why);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	/* Calls are kept longer than events. */
+	if (shown->events.from_ns < shown->extent.first_ns)
+		shown->events.from_ns = shown->extent.first_ns;
+	error = timeline_calls_init(&shown->calls, source, &shown->request, folds, &shown->events);
+	collective_folds_destroy(folds);
+	return error;
+}
+
+static int read_events(const struct timeline *timeline, const char *store_path,
+		       struct timeline_source *source, struct shown *shown)
+{
+	struct extent *extent = &shown->extent;
 	int error = timeline_source_extent(source, &extent->first_ns, &extent->last_ns);
 
 	if (!error)
-		error = find_range(timeline, source, extent, &request, choice);
-	return error ? error : timeline_events_read(source, &request, choice->is_step, events);
+		error = find_range(timeline, source, extent, &shown->request, &shown->choice);
+	if (!error)
+		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
+					     &shown->events);
+	return error ? error : read_calls(store_path, source, shown);
 }
 
 static void explain(const char *store_path, int error, const struct timeline_choice *choice)
@@ -277,18 +315,19 @@ static void explain(const char *store_path, int error, const struct timeline_cho
 
 /* Returns the exit status. */
 static int write_events(const struct timeline *timeline, const struct profile *profile,
-			const struct report_clocks *clocks, const struct extent *extent,
-			const struct timeline_events *events)
+			const struct report_clocks *clocks, const struct shown *shown)
 {
+	const struct timeline_events *events = &shown->events;
+
 	if (events->nr_launches == 0 && events->nr_work == 0) {
 		if (say_losses(events))
 			return EXIT_LOSS;
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",
-			  (double)(extent->last_ns - extent->first_ns) * 1e-9);
+			  (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9);
 		return EXIT_FAILED;
 	}
-	if (write_file(timeline, profile, clocks, extent, events))
+	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
 	say_clocks(clocks);
 	return say_losses(events) ? EXIT_LOSS : EXIT_OK;
@@ -297,11 +336,9 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 static int show(const struct timeline *timeline, const char *store_path,
 		const struct profile *profile)
 {
-	struct timeline_choice choice = {0};
-	struct timeline_events events = {0};
+	struct shown shown = {0};
 	struct timeline_source *source = NULL;
 	struct report_clocks *clocks;
-	struct extent extent;
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
 	if (!error && is_profile(timeline->output_path, store_path)) {
@@ -312,13 +349,14 @@ static int show(const struct timeline *timeline, const char *store_path,
 	}
 	if (!error) {
 		source = timeline_source_create(store_path, profile, clocks->map);
-		error = source ? read_events(timeline, source, &extent, &choice, &events) : -ENOMEM;
+		error = source ? read_events(timeline, store_path, source, &shown) : -ENOMEM;
 	}
 	if (error)
-		explain(store_path, error, &choice);
+		explain(store_path, error, &shown.choice);
 	else
-		status = write_events(timeline, profile, clocks, &extent, &events);
-	timeline_events_fini(&events);
+		status = write_events(timeline, profile, clocks, &shown);
+	timeline_calls_fini(&shown.calls);
+	timeline_events_fini(&shown.events);
 	timeline_source_destroy(source);
 	report_clocks_destroy(clocks);
 	return status;

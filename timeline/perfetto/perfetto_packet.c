@@ -137,8 +137,9 @@ void perfetto_stream_event(struct perfetto_stream *stream, const struct perfetto
 	protobuf_text_number(part, EVENT_TYPE, event->type);
 	protobuf_text_number(part, EVENT_NAME, event->name);
 	protobuf_text_number(part, EVENT_TRACK, event->track);
-	if (event->flow)
-		protobuf_text_fixed(part, EVENT_FLOW, event->flow);
+	for (uint32_t i = 0; i < 2; i++)
+		if (event->flows[i])
+			protobuf_text_fixed(part, EVENT_FLOW, event->flows[i]);
 	protobuf_text_number(part, EVENT_CALLSTACK, event->stack);
 	end_message(stream, &stream->packet, PACKET_TRACK_EVENT, part);
 	end_packet(stream);

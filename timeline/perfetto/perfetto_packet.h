@@ -17,7 +17,7 @@ struct perfetto_event {
 	uint64_t time_ns; /* not before that of the sequence's last event */
 	enum perfetto_type type;
 	uint32_t track, name, stack; /* name, stack: 0: none */
-	uint32_t flow;               /* 0: none */
+	uint32_t flows[2];           /* 0: none */
 };
 
 struct perfetto_stream { /* zeroed but for out */

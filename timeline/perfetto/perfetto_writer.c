@@ -28,6 +28,7 @@ struct writer {
 	const struct profile *profile;
 	const struct report_clocks *clocks;
 	const struct timeline_events *events;
+	const struct timeline_calls *calls;
 	struct report_names *names; /* owns, as all below */
 	struct report_paths *paths;
 	struct perfetto_stream stream;
@@ -145,7 +146,7 @@ static int fill_launch(struct writer *writer, const struct timeline_launch *laun
 				     .matched = 1};
 	uint32_t node = REPORT_NODE_ROOT, text;
 
-	event->flow = launch->flow;
+	event->flows[0] = launch->flow;
 	if (launch->stack_id && launch->stack_id <= size.nodes) {
 		int error = report_paths_find(writer->paths, &key, &node);
 
@@ -166,6 +167,23 @@ static int fill_launch(struct writer *writer, const struct timeline_launch *laun
 		perfetto_stream_stack(&writer->stream, node, writer->chain + REPORT_DEPTH_MAX - nr,
 				      (uint32_t)nr);
 	return intern_name(writer, report_paths_node(writer->paths, node)->name, &event->name);
+}
+
+/* "all_reduce of 4194304 bytes" */
+static int fill_call(struct writer *writer, const struct timeline_call *call,
+		     struct perfetto_event *event)
+{
+	char label[128];
+	uint32_t text;
+
+	event->flows[0] = call->flow;
+	if (call->bytes)
+		snprintf(label, sizeof(label), "%s of %" PRIu64 " bytes",
+			 collective_function_name(call->function), call->bytes);
+	else
+		snprintf(label, sizeof(label), "%s", collective_function_name(call->function));
+	int error = report_names_text(writer->names, label, &text);
+	return error ? error : intern_name(writer, text, &event->name);
 }
 
 /* ---- tracks */
@@ -244,6 +262,9 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 			 lane->ids[2], lane->ids[1], more);
 	else if (lane->kind == TIMELINE_RANGES)
 		snprintf(label, sizeof(label), "ranges of thread %" PRIu32, lane->ids[0]);
+	else if (lane->kind == TIMELINE_CALLS)
+		snprintf(label, sizeof(label), "collectives of thread %" PRIu32 "%s", lane->ids[0],
+			 more);
 	else if (lane->kind == TIMELINE_THREAD)
 		snprintf(label, sizeof(label), "thread %" PRIu32 "%s", lane->ids[0], more);
 	else
@@ -286,6 +307,9 @@ static int write_point(struct writer *writer, const struct timeline_point *point
 
 	if (point->kind == TIMELINE_LAUNCH) {
 		error = fill_launch(writer, &events->launches[point->event], &event);
+	} else if (point->kind == TIMELINE_CALL) {
+		if (point->type != PERFETTO_END)
+			error = fill_call(writer, &writer->calls->calls[point->event], &event);
 	} else if (point->kind == TIMELINE_RANGE) {
 		if (point->type != PERFETTO_END)
 			error = intern_name(writer, writer->ranges.ranges[point->event].name,
@@ -295,7 +319,8 @@ static int write_point(struct writer *writer, const struct timeline_point *point
 
 		error = find_work_name(writer, work, &event.name);
 		if (work->launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC)
-			event.flow = events->launches[work->launch].flow;
+			event.flows[0] = events->launches[work->launch].flow;
+		event.flows[1] = work->flow;
 	}
 	if (!error)
 		perfetto_stream_event(&writer->stream, &event);
@@ -315,20 +340,24 @@ static int write_process(struct writer *writer, uint32_t process_id,
 }
 
 /* Finds the next process's part, which begins at the ends of the last one's. false: there is none. */
-static bool find_part(const struct timeline_events *events, struct timeline_part *part,
-		      uint32_t *process_id)
+static bool find_part(const struct writer *writer, struct timeline_part *part, uint32_t *process_id)
 {
+	const struct timeline_events *events = writer->events;
+	const struct timeline_calls *calls = writer->calls;
 	uint32_t id = UINT32_MAX;
 
 	part->first_launch = part->end_launch;
 	part->first_work = part->end_work;
 	part->first_mark = part->end_mark;
+	part->first_call = part->end_call;
 	if (part->end_launch < events->nr_launches)
 		id = events->launches[part->end_launch].process_id;
 	if (part->end_work < events->nr_work && events->work[part->end_work].process_id < id)
 		id = events->work[part->end_work].process_id;
 	if (part->end_mark < events->nr_marks && events->marks[part->end_mark].process_id < id)
 		id = events->marks[part->end_mark].process_id;
+	if (part->end_call < calls->nr_calls && calls->calls[part->end_call].process_id < id)
+		id = calls->calls[part->end_call].process_id;
 	while (part->end_launch < events->nr_launches &&
 	       events->launches[part->end_launch].process_id == id)
 		part->end_launch++;
@@ -336,6 +365,8 @@ static bool find_part(const struct timeline_events *events, struct timeline_part
 		part->end_work++;
 	while (part->end_mark < events->nr_marks && events->marks[part->end_mark].process_id == id)
 		part->end_mark++;
+	while (part->end_call < calls->nr_calls && calls->calls[part->end_call].process_id == id)
+		part->end_call++;
 	*process_id = id;
 	return id != UINT32_MAX;
 }
@@ -365,7 +396,7 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 					 part->end_mark - part->first_mark, last_of(events, part));
 
 	if (!error)
-		error = timeline_lanes_init(&lanes, events, part, &writer->ranges);
+		error = timeline_lanes_init(&lanes, events, writer->calls, part, &writer->ranges);
 	if (!error && lanes.nr_points)
 		error = write_process(writer, process_id, &lanes);
 	writer->nr_ranges += writer->ranges.nr_ranges;
@@ -380,7 +411,7 @@ static int write_processes(struct writer *writer)
 	uint32_t process_id;
 	int error = 0;
 
-	while (!error && find_part(writer->events, &part, &process_id))
+	while (!error && find_part(writer, &part, &process_id))
 		error = write_part(writer, &part, process_id);
 	return error;
 }
@@ -401,7 +432,7 @@ static void fini(struct writer *writer)
 
 int perfetto_writer_write(FILE *out, const struct profile *profile,
 			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  uint64_t *nr_ranges)
+			  const struct timeline_calls *calls, uint64_t *nr_ranges)
 {
 	const struct collection *collection = profile->collection;
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -413,6 +444,7 @@ int perfetto_writer_write(FILE *out, const struct profile *profile,
 	writer->profile = profile;
 	writer->clocks = clocks;
 	writer->events = events;
+	writer->calls = calls;
 	writer->stream.out = out;
 	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);
 	if (writer->names)

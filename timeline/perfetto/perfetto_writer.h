@@ -4,12 +4,15 @@
  *   - A launch is an instant on its thread, with its stack, because no record says when the call returned. It is named
  *     after the function of CUDA that was called. A flow leads from it to its GPU work.
  *   - Ranges and steps that the program marks are slices on a track of their thread.
+ *   - Calls of collective libraries are slices on a track of their thread. A flow leads through the calls of a
+ *     collective and their kernels on all ranks.
  *   - A host's name says how far its clock may be off. */
 #ifndef PERFETTO_WRITER_H
 #define PERFETTO_WRITER_H
 
 #include <stdio.h>
 
+#include "timeline_calls.h"
 #include "timeline_events.h"
 
 #include "report/model/report_clocks.h"
@@ -19,6 +22,6 @@
  * the profile is damaged; or what out said. */
 int perfetto_writer_write(FILE *out, const struct profile *profile,
 			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  uint64_t *nr_ranges);
+			  const struct timeline_calls *calls, uint64_t *nr_ranges);
 
 #endif

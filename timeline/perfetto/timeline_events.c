@@ -212,14 +212,15 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 	const struct timeline_sink sink = {take_launch, take_work, events};
 	struct timeline_request request = *range;
 
-	*events = (struct timeline_events){0};
+	*events = (struct timeline_events){.from_ns = range->from_ns, .to_ns = range->to_ns};
 	if (reaches)
 		request.to_ns += TIMELINE_EVENTS_REACH_NS;
 	int error = timeline_source_read(source, &request, &sink, &events->counts);
 	if (!error)
 		error = arrange(events);
 	if (!error && reaches) {
-		trim(events, find_end(events, range));
+		events->to_ns = find_end(events, range);
+		trim(events, events->to_ns);
 		error = arrange(events);
 	}
 	if (!error)

@@ -15,6 +15,7 @@ struct timeline_events {
 	struct timeline_launch *launches, *marks; /* owns both */
 	struct timeline_work *work;               /* owns */
 	uint32_t nr_launches, room_launches, nr_marks, room_marks, nr_work, room_work;
+	uint64_t from_ns, to_ns;     /* the range */
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
 	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
 	struct timeline_counts counts;

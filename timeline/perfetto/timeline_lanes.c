@@ -10,7 +10,7 @@ struct item {
 	struct timeline_lane lane; /* without its number */
 	uint64_t start_ns, end_ns;
 	uint32_t event;
-	bool is_launch;
+	enum timeline_point_kind kind;
 };
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
@@ -30,7 +30,7 @@ static int by_lane(const void *a, const void *b)
 	int order = compare_lanes(&left->lane, &right->lane);
 
 	order = order ? order : COMPARE(left->start_ns, right->start_ns);
-	order = order ? order : COMPARE(left->is_launch, right->is_launch);
+	order = order ? order : COMPARE(left->kind, right->kind);
 	order = order ? order : COMPARE(left->end_ns, right->end_ns);
 	return order ? order : COMPARE(left->event, right->event);
 }
@@ -56,7 +56,7 @@ static struct item launch_item(const struct timeline_events *events, uint32_t i)
 			     .start_ns = launch->time_ns,
 			     .end_ns = launch->time_ns,
 			     .event = i,
-			     .is_launch = true};
+			     .kind = TIMELINE_LAUNCH};
 }
 
 static struct item work_item(const struct timeline_events *events, uint32_t i)
@@ -77,6 +77,17 @@ static struct item work_item(const struct timeline_events *events, uint32_t i)
 	return item;
 }
 
+static struct item call_item(const struct timeline_calls *calls, uint32_t i)
+{
+	const struct timeline_call *call = &calls->calls[i];
+
+	return (struct item){.lane = {.kind = TIMELINE_CALLS, .ids = {call->tid}},
+			     .start_ns = call->begin_ns,
+			     .end_ns = call->end_ns,
+			     .event = i,
+			     .kind = TIMELINE_CALL};
+}
+
 /* Finds the lane of an item, whose first lane is *first. A launch takes no time, so it is always on the first. */
 static int find_lane(struct timeline_lanes *lanes, const struct item *item, uint32_t *first,
 		     uint32_t *found)
@@ -86,8 +97,8 @@ static int find_lane(struct timeline_lanes *lanes, const struct item *item, uint
 	if (lanes->nr_lanes == 0 || compare_lanes(&lanes->lanes[*first], &lane) != 0)
 		*first = lanes->nr_lanes;
 	for (uint32_t i = *first; i < lanes->nr_lanes; i++)
-		if (item->is_launch || lanes->lanes[i].last_ns <= item->start_ns) {
-			if (!item->is_launch)
+		if (item->kind == TIMELINE_LAUNCH || lanes->lanes[i].last_ns <= item->start_ns) {
+			if (item->kind != TIMELINE_LAUNCH)
 				lanes->lanes[i].last_ns = item->end_ns;
 			*found = i;
 			return 0;
@@ -109,7 +120,7 @@ static void add_point(struct timeline_lanes *lanes, const struct item *item, uin
 		.lane = lane,
 		.event = item->event,
 		.type = type,
-		.kind = item->is_launch ? TIMELINE_LAUNCH : TIMELINE_WORK,
+		.kind = item->kind,
 	};
 }
 
@@ -158,26 +169,30 @@ static int add_ranges(struct timeline_lanes *lanes, const struct timeline_ranges
 }
 
 int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			const struct timeline_part *part, const struct timeline_ranges *ranges)
+			const struct timeline_calls *calls, const struct timeline_part *part,
+			const struct timeline_ranges *ranges)
 {
-	const uint32_t nr_launches = part->end_launch - part->first_launch;
-	const uint32_t nr_work = part->end_work - part->first_work;
-	const uint64_t nr_items = (uint64_t)nr_launches + nr_work;
-	const uint64_t nr_points = nr_launches + 2ull * nr_work + 2ull * ranges->nr_ranges;
+	const uint64_t nr_launches = part->end_launch - part->first_launch;
+	const uint64_t nr_items = nr_launches + (part->end_work - part->first_work) +
+				  (part->end_call - part->first_call);
+	const uint64_t nr_points = 2 * nr_items - nr_launches + 2ull * ranges->nr_ranges;
 	struct item *items =
 		nr_points < UINT32_MAX ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
+	uint32_t nr = 0;
 	int error = -ENOMEM;
 
 	*lanes = (struct timeline_lanes){0};
 	if (items)
 		lanes->points = malloc((nr_points + 1) * sizeof(*lanes->points));
 	if (lanes->points) {
-		for (uint32_t i = 0; i < nr_launches; i++)
-			items[i] = launch_item(events, part->first_launch + i);
-		for (uint32_t i = 0; i < nr_work; i++)
-			items[nr_launches + i] = work_item(events, part->first_work + i);
-		qsort(items, nr_items, sizeof(*items), by_lane);
-		error = add_items(lanes, items, (uint32_t)nr_items);
+		for (uint32_t i = part->first_launch; i < part->end_launch; i++)
+			items[nr++] = launch_item(events, i);
+		for (uint32_t i = part->first_work; i < part->end_work; i++)
+			items[nr++] = work_item(events, i);
+		for (uint32_t i = part->first_call; i < part->end_call; i++)
+			items[nr++] = call_item(calls, i);
+		qsort(items, nr, sizeof(*items), by_lane);
+		error = add_items(lanes, items, nr);
 		if (!error)
 			error = add_ranges(lanes, ranges);
 		qsort(lanes->points, lanes->nr_points, sizeof(*lanes->points), by_time);

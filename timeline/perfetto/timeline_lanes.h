@@ -5,6 +5,7 @@
 #define TIMELINE_LANES_H
 
 #include "perfetto_packet.h"
+#include "timeline_calls.h"
 #include "timeline_events.h"
 #include "timeline_ranges.h"
 
@@ -13,6 +14,7 @@ struct timeline_lane {
 	enum timeline_lane_kind {
 		TIMELINE_THREAD,
 		TIMELINE_WAITS,
+		TIMELINE_CALLS,  /* of a collective library, by a thread */
 		TIMELINE_RANGES, /* of a thread: they nest, so there is one lane */
 		TIMELINE_STREAM,
 	} kind;
@@ -23,13 +25,19 @@ struct timeline_lane {
 
 struct timeline_point { /* the begin or end of an event */
 	uint64_t time_ns;
-	uint32_t lane, event; /* event: an index of launches, work or ranges */
+	uint32_t lane, event; /* event: an index of launches, work, calls or ranges */
 	enum perfetto_type type;
-	enum timeline_point_kind { TIMELINE_WORK, TIMELINE_LAUNCH, TIMELINE_RANGE } kind;
+	enum timeline_point_kind {
+		TIMELINE_WORK,
+		TIMELINE_LAUNCH,
+		TIMELINE_CALL,
+		TIMELINE_RANGE,
+	} kind;
 };
 
 struct timeline_part { /* the events of one process */
 	uint32_t first_launch, end_launch, first_work, end_work, first_mark, end_mark;
+	uint32_t first_call, end_call;
 };
 
 struct timeline_lanes {              /* owns both */
@@ -39,9 +47,10 @@ struct timeline_lanes {              /* owns both */
 	uint32_t nr_lanes, room_lanes, nr_points;
 };
 
-/* Takes the part's launches and work, and these ranges. 0 or -ENOMEM. Call timeline_lanes_fini() in any case. */
+/* Takes the part's launches, work and calls, and these ranges. 0 or -ENOMEM. Call timeline_lanes_fini() in any case. */
 int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			const struct timeline_part *part, const struct timeline_ranges *ranges);
+			const struct timeline_calls *calls, const struct timeline_part *part,
+			const struct timeline_ranges *ranges);
 void timeline_lanes_fini(struct timeline_lanes *lanes);
 
 #endif

@@ -96,10 +96,8 @@ static int64_t offset_of(struct timeline_source *source, const struct message_ev
 
 /* ---- events */
 
-static bool is_wanted(const struct timeline_source *source, const struct roster_process *process)
+static bool is_wanted(const struct timeline_request *request, const struct roster_process *process)
 {
-	const struct timeline_request *request = source->request;
-
 	return !request->ranks ||
 	       (process->rank >= 0 && (uint32_t)process->rank < request->nr_ranks &&
 		request->ranks[process->rank]);
@@ -183,7 +181,7 @@ static int take(void *context, const struct message_events *from)
 		source->counts->unknown += (uint64_t)from->nr_launches + from->nr_gpu;
 		return 0;
 	}
-	if (!is_wanted(source, process))
+	if (!is_wanted(source->request, process))
 		return 0;
 	int error = take_launches(source, from, process->identity.host);
 	return error ? error : take_work(source, from, process->identity.host);
@@ -219,7 +217,7 @@ static bool wants(void *context, const struct event_block_head *head,
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
-			is_wanted_one = is_wanted(source, process) &&
+			is_wanted_one = is_wanted(source->request, process) &&
 					last_ns + STEADY_NS >= request->from_ns &&
 					(wants_all || first_ns < request->to_ns + STEADY_NS);
 	}
@@ -342,4 +340,15 @@ void timeline_source_destroy(struct timeline_source *source)
 const struct profile *timeline_source_profile(const struct timeline_source *source)
 {
 	return source->profile;
+}
+
+bool timeline_source_place(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id,
+			   uint64_t *time_ns)
+{
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, process_id);
+
+	return process && is_wanted(request, process) &&
+	       place(source, process->identity.host, time_ns);
 }

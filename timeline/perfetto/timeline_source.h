@@ -29,6 +29,7 @@ struct timeline_work {
 	uint16_t window;
 	uint8_t kind, copy_kind;
 	uint32_t launch; /* index of its launch; TIMELINE_SOURCE_NONE: that is not here */
+	uint32_t flow;   /* number of the flow to the collective's other ranks; 0: none */
 };
 
 struct timeline_request {
@@ -64,6 +65,12 @@ struct timeline_source *timeline_source_create(const char *store_path,
 void timeline_source_destroy(struct timeline_source *source);
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
+
+/* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process, or
+ * the request does not want it. */
+bool timeline_source_place(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id,
+			   uint64_t *time_ns);
 
 /* Finds the time of all events; both are 0 where there is none. Errors as timeline_source_read(). */
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);

@@ -75,6 +75,18 @@ contains "no step: the largest gap" "$scratch/err" "no step is marked, so this i
 contains "no step: the longest wait" "$scratch/err" "the longest wait of a host takes "
 same "no step: the gap is shown" "$(line gap)" "$gap"
 
+# ---- collectives
+rm -rf "$scratch/t.perfetto"
+LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \
+	--devices "$(devices 4)" -- "$BUILD/tests/fake_ranks" --ranks 4 --steps 30 >/dev/null 2>"$scratch/ranks.err"
+same "ranks: status" $? 0
+"$flamegrid" report "$scratch/ranks" --format csv --rows collectives >"$scratch/calls.csv" 2>"$scratch/err"
+"$flamegrid" timeline "$scratch/ranks" -o "$scratch/t.perfetto" 2>"$scratch/err"
+same "ranks: timeline" $? 0
+python3 "$readers/read_calls.py" "$scratch/t.perfetto" "$scratch/calls.csv" >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
+same "each call, a flow for each collective, and each kernel in one" "$(cat "$scratch/out")" "calls 120 joined 30 kernels 120"
+contains "ranks: said" "$scratch/err" "120 calls of NCCL"
+
 # ---- what lies in the folder beside the timeline's files
 folder=$scratch/training/profile.db.timeline
 ln -s 00000001.events "$folder/00000002.events"

@@ -100,7 +100,7 @@ def read(path):
             stacks[track].pop()["end"] = sequence.now
             continue
         made = {"track": track, "name": sequence.names[event[10][0]], "start": sequence.now, "end": sequence.now,
-                "flow": (event[47] or [0])[0], "stack": sequence.stacks[event[56][0]] if event[56] else None}
+                "flow": (event[47] or [0])[0], "flows": event[47], "stack": sequence.stacks[event[56][0]] if event[56] else None}
         slices.append(made)
         if kind == 1:
             stacks[track].append(made)
@@ -122,7 +122,7 @@ def main():
     work, launches = [], []
     for item in slices:
         item["path"] = path_of(tracks, item["track"])
-        if not item["path"][-1].startswith("ranges of"):
+        if not item["path"][-1].startswith(("ranges of", "collectives of")):
             (work if "stream" in item["path"][-1] else launches).append(item)
     truth = []
     with open(records, encoding="utf-8") as file:
