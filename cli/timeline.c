@@ -151,16 +151,17 @@ static bool say_losses(const struct timeline_events *events)
 }
 
 static void say_result(const struct timeline *timeline, const struct shown *shown,
-		       uint64_t nr_ranges, long size)
+		       const struct perfetto_counts *counts, long size)
 {
 	const struct timeline_events *events = &shown->events;
 	const struct event_sums *log = &events->counts.log;
-	const uint64_t nr_events =
-		(uint64_t)events->nr_launches + events->nr_work + shown->calls.nr_calls + nr_ranges;
+	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work +
+				   shown->calls.nr_calls + counts->ranges + counts->idle +
+				   counts->loads;
 	char ranges[64] = "", calls[64] = "";
 
-	if (nr_ranges)
-		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " ranges and steps", nr_ranges);
+	if (counts->ranges)
+		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " ranges and steps", counts->ranges);
 	if (shown->calls.nr_calls)
 		snprintf(calls, sizeof(calls), ", %" PRIu32 " calls of NCCL",
 			 shown->calls.nr_calls);
@@ -220,10 +221,10 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	    (int)sizeof(path))
 		return log_error("%s: %s", timeline->output_path, strerror(ENAMETOOLONG)),
 		       -ENAMETOOLONG;
-	uint64_t nr_ranges = 0;
+	struct perfetto_counts counts = {0};
 	FILE *out = fopen(path, "we");
 	int error = out ? perfetto_writer_write(out, profile, clocks, &shown->events, &shown->calls,
-						&nr_ranges)
+						&counts)
 			: -errno;
 	const long size = out ? ftell(out) : 0;
 
@@ -236,7 +237,7 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	if (error)
 		log_error("%s: %s", timeline->output_path, strerror(-error));
 	else
-		say_result(timeline, shown, nr_ranges, size);
+		say_result(timeline, shown, &counts, size);
 	return error;
 }
 

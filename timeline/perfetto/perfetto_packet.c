@@ -31,10 +31,17 @@ enum event_field_number {
 	EVENT_TYPE = 9,
 	EVENT_NAME = 10,
 	EVENT_TRACK = 11,
+	EVENT_COUNTER = 44, /* a double */
 	EVENT_FLOW = 47,
 	EVENT_CALLSTACK = 56,
 };
-enum descriptor_field { DESCRIPTOR_UUID = 1, DESCRIPTOR_NAME = 2, DESCRIPTOR_PARENT = 5 };
+enum descriptor_field {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
+};
+enum counter_field { COUNTER_UNIT_NAME = 6 };
 
 #define CLOCK_BOOTTIME_NUMBER 6u  /* the trace's own clock */
 #define CLOCK_OWN             64u /* the first of those that a sequence may define */
@@ -84,15 +91,35 @@ void perfetto_stream_begin(struct perfetto_stream *stream, uint32_t sequence, ui
 	end_packet(stream);
 }
 
-void perfetto_stream_track(struct perfetto_stream *stream, uint32_t track, uint32_t parent,
-			   const char *name)
+static void put_track(struct perfetto_stream *stream, uint32_t track, uint32_t parent,
+		      const char *name)
 {
 	protobuf_text_number(&stream->part, DESCRIPTOR_UUID, track);
 	protobuf_text_bytes(&stream->part, DESCRIPTOR_NAME, name, (uint32_t)strlen(name));
 	protobuf_text_number(&stream->part, DESCRIPTOR_PARENT, parent);
+}
+
+static void end_track(struct perfetto_stream *stream)
+{
 	end_message(stream, &stream->packet, PACKET_TRACK_DESCRIPTOR, &stream->part);
 	protobuf_text_number(&stream->packet, PACKET_SEQUENCE, stream->sequence);
 	end_packet(stream);
+}
+
+void perfetto_stream_track(struct perfetto_stream *stream, uint32_t track, uint32_t parent,
+			   const char *name)
+{
+	put_track(stream, track, parent, name);
+	end_track(stream);
+}
+
+void perfetto_stream_counter(struct perfetto_stream *stream, uint32_t track, uint32_t parent,
+			     const char *name, const char *unit)
+{
+	put_track(stream, track, parent, name);
+	protobuf_text_bytes(&stream->inner, COUNTER_UNIT_NAME, unit, (uint32_t)strlen(unit));
+	end_message(stream, &stream->part, DESCRIPTOR_COUNTER, &stream->inner);
+	end_track(stream);
 }
 
 static void put_text(struct perfetto_stream *stream, uint32_t field, uint32_t id, const char *text)
@@ -127,6 +154,7 @@ void perfetto_stream_stack(struct perfetto_stream *stream, uint32_t id, const ui
 void perfetto_stream_event(struct perfetto_stream *stream, const struct perfetto_event *event)
 {
 	struct protobuf_text *part = &stream->part;
+	uint64_t value;
 
 	protobuf_text_whole(&stream->packet, PACKET_TIMESTAMP, event->time_ns - stream->last_ns);
 	stream->last_ns = event->time_ns;
@@ -140,6 +168,10 @@ void perfetto_stream_event(struct perfetto_stream *stream, const struct perfetto
 	for (uint32_t i = 0; i < 2; i++)
 		if (event->flows[i])
 			protobuf_text_fixed(part, EVENT_FLOW, event->flows[i]);
+	if (event->type == PERFETTO_COUNTER) {
+		memcpy(&value, &event->value, sizeof(value));
+		protobuf_text_fixed(part, EVENT_COUNTER, value);
+	}
 	protobuf_text_number(part, EVENT_CALLSTACK, event->stack);
 	end_message(stream, &stream->packet, PACKET_TRACK_EVENT, part);
 	end_packet(stream);

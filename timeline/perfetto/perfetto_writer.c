@@ -24,6 +24,10 @@ struct marks {
 	uint32_t room;
 };
 
+struct gpu { /* of a rank: its track */
+	uint32_t rank, ordinal, track;
+};
+
 struct writer {
 	const struct profile *profile;
 	const struct report_clocks *clocks;
@@ -33,11 +37,14 @@ struct writer {
 	struct report_paths *paths;
 	struct perfetto_stream stream;
 	struct marks texts, frames, stacks;
-	uint32_t *kernels;             /* by string: its text + 1; 0: not made yet */
+	uint32_t *kernels; /* by string: its text + 1; 0: not made yet */
+	struct gpu *gpus;
+	uint32_t nr_gpus, room_gpus;
 	uint32_t *hosts;               /* [id - 1]: its track; 0: not defined yet */
 	uint32_t *lanes;               /* of the process: their tracks */
 	struct timeline_ranges ranges; /* of the process */
-	uint64_t nr_ranges;            /* of all */
+	struct timeline_busy busy;     /* of the process */
+	struct perfetto_counts counts;
 	uint32_t nr_tracks;
 	uint64_t chain[REPORT_DEPTH_MAX];
 };
@@ -255,11 +262,17 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 {
 	char label[LABEL_SIZE], more[32] = "";
 
+	if (lane->kind == TIMELINE_LOAD) {
+		perfetto_stream_counter(&writer->stream, ++writer->nr_tracks, parent, "busy", "%");
+		return writer->nr_tracks;
+	}
 	if (lane->number)
 		snprintf(more, sizeof(more), " (%" PRIu32 ")", lane->number + 1);
 	if (lane->kind == TIMELINE_STREAM)
 		snprintf(label, sizeof(label), "stream %" PRIu32 " of context %" PRIu32 "%s",
 			 lane->ids[2], lane->ids[1], more);
+	else if (lane->kind == TIMELINE_IDLE)
+		snprintf(label, sizeof(label), "idle");
 	else if (lane->kind == TIMELINE_RANGES)
 		snprintf(label, sizeof(label), "ranges of thread %" PRIu32, lane->ids[0]);
 	else if (lane->kind == TIMELINE_CALLS)
@@ -272,11 +285,24 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 	return add_track(writer, parent, label);
 }
 
-/* Lanes of one GPU follow one another. */
+/* Finds the track of a process's GPU; tracks of another rank do not count. 0: no memory. */
+static uint32_t find_gpu(struct writer *writer, uint32_t process_id, uint32_t ordinal,
+			 uint32_t rank)
+{
+	for (uint32_t i = writer->nr_gpus; i > 0 && writer->gpus[i - 1].rank == rank; i--)
+		if (writer->gpus[i - 1].ordinal == ordinal)
+			return writer->gpus[i - 1].track;
+	if (array_reserve(&writer->gpus, &writer->room_gpus, writer->nr_gpus + 1ull,
+			  sizeof(*writer->gpus)))
+		return 0;
+	const uint32_t track = add_gpu(writer, process_id, ordinal, rank);
+	writer->gpus[writer->nr_gpus++] = (struct gpu){rank, ordinal, track};
+	return track;
+}
+
 static int add_lanes(struct writer *writer, uint32_t process_id, const struct timeline_lanes *lanes)
 {
 	const uint32_t rank = add_rank(writer, process_id);
-	uint32_t gpu = 0, ordinal = 0;
 
 	free(writer->lanes);
 	writer->lanes = malloc((lanes->nr_lanes + 1ull) * sizeof(*writer->lanes));
@@ -284,44 +310,68 @@ static int add_lanes(struct writer *writer, uint32_t process_id, const struct ti
 		return -ENOMEM;
 	for (uint32_t i = 0; i < lanes->nr_lanes; i++) {
 		const struct timeline_lane *lane = &lanes->lanes[i];
+		const uint32_t parent = lane->kind < TIMELINE_STREAM
+						? rank
+						: find_gpu(writer, process_id, lane->ids[0], rank);
 
-		if (lane->kind == TIMELINE_STREAM && (!gpu || lane->ids[0] != ordinal)) {
-			ordinal = lane->ids[0];
-			gpu = add_gpu(writer, process_id, ordinal, rank);
-		}
-		writer->lanes[i] =
-			add_lane(writer, lane, lane->kind == TIMELINE_STREAM ? gpu : rank);
+		if (!parent)
+			return -ENOMEM;
+		writer->lanes[i] = add_lane(writer, lane, parent);
 	}
 	return 0;
 }
 
 /* ---- events */
 
+static int fill_work(struct writer *writer, const struct timeline_work *work,
+		     struct perfetto_event *event)
+{
+	if (work->launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC)
+		event->flows[0] = writer->events->launches[work->launch].flow;
+	event->flows[1] = work->flow;
+	return find_work_name(writer, work, &event->name);
+}
+
+static int fill_idle(struct writer *writer, struct perfetto_event *event)
+{
+	uint32_t text;
+	int error = report_names_text(writer->names, "idle", &text);
+
+	return error ? error : intern_name(writer, text, &event->name);
+}
+
+/* Fills in what begins at the point. */
+static int fill_point(struct writer *writer, const struct timeline_point *point,
+		      struct perfetto_event *event)
+{
+	const uint32_t i = point->event;
+
+	switch (point->kind) {
+	case TIMELINE_WORK:
+		return fill_work(writer, &writer->events->work[i], event);
+	case TIMELINE_LAUNCH:
+		return fill_launch(writer, &writer->events->launches[i], event);
+	case TIMELINE_CALL:
+		return fill_call(writer, &writer->calls->calls[i], event);
+	case TIMELINE_RANGE:
+		return intern_name(writer, writer->ranges.ranges[i].name, &event->name);
+	case TIMELINE_IDLE_TIME:
+		return fill_idle(writer, event);
+	case TIMELINE_BUSY_TIME:
+	default:
+		event->value =
+			(double)writer->busy.loads[i].busy_ns * 100 / (double)writer->busy.step_ns;
+		return 0;
+	}
+}
+
 static int write_point(struct writer *writer, const struct timeline_point *point)
 {
-	const struct timeline_events *events = writer->events;
 	struct perfetto_event event = {.time_ns = point->time_ns,
 				       .type = point->type,
 				       .track = writer->lanes[point->lane]};
-	int error = 0;
+	int error = point->type == PERFETTO_END ? 0 : fill_point(writer, point, &event);
 
-	if (point->kind == TIMELINE_LAUNCH) {
-		error = fill_launch(writer, &events->launches[point->event], &event);
-	} else if (point->kind == TIMELINE_CALL) {
-		if (point->type != PERFETTO_END)
-			error = fill_call(writer, &writer->calls->calls[point->event], &event);
-	} else if (point->kind == TIMELINE_RANGE) {
-		if (point->type != PERFETTO_END)
-			error = intern_name(writer, writer->ranges.ranges[point->event].name,
-					    &event.name);
-	} else if (point->type != PERFETTO_END) {
-		const struct timeline_work *work = &events->work[point->event];
-
-		error = find_work_name(writer, work, &event.name);
-		if (work->launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC)
-			event.flows[0] = events->launches[work->launch].flow;
-		event.flows[1] = work->flow;
-	}
 	if (!error)
 		perfetto_stream_event(&writer->stream, &event);
 	return error || !writer->stream.failed ? error : -ENOMEM;
@@ -395,12 +445,19 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 	int error = timeline_ranges_init(&writer->ranges, &names, events->marks + part->first_mark,
 					 part->end_mark - part->first_mark, last_of(events, part));
 
+	const struct timeline_shown shown = {events, writer->calls, &writer->ranges, &writer->busy};
 	if (!error)
-		error = timeline_lanes_init(&lanes, events, writer->calls, part, &writer->ranges);
+		error = timeline_busy_init(&writer->busy, events->work + part->first_work,
+					   part->end_work - part->first_work);
+	if (!error)
+		error = timeline_lanes_init(&lanes, &shown, part);
 	if (!error && lanes.nr_points)
 		error = write_process(writer, process_id, &lanes);
-	writer->nr_ranges += writer->ranges.nr_ranges;
+	writer->counts.ranges += writer->ranges.nr_ranges;
+	writer->counts.idle += writer->busy.nr_idle;
+	writer->counts.loads += writer->busy.nr_loads;
 	timeline_lanes_fini(&lanes);
+	timeline_busy_fini(&writer->busy);
 	timeline_ranges_fini(&writer->ranges);
 	return error;
 }
@@ -426,19 +483,20 @@ static void fini(struct writer *writer)
 	free(writer->stacks.marks);
 	free(writer->kernels);
 	free(writer->hosts);
+	free(writer->gpus);
 	free(writer->lanes);
 	free(writer);
 }
 
 int perfetto_writer_write(FILE *out, const struct profile *profile,
 			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  const struct timeline_calls *calls, uint64_t *nr_ranges)
+			  const struct timeline_calls *calls, struct perfetto_counts *counts)
 {
 	const struct collection *collection = profile->collection;
 	struct writer *writer = calloc(1, sizeof(*writer));
 	int error = -ENOMEM;
 
-	*nr_ranges = 0;
+	*counts = (struct perfetto_counts){0};
 	if (!writer)
 		return error;
 	writer->profile = profile;
@@ -458,7 +516,7 @@ int perfetto_writer_write(FILE *out, const struct profile *profile,
 		error = write_processes(writer);
 	if (!error)
 		error = text_file_flush(out);
-	*nr_ranges = writer->nr_ranges;
+	*counts = writer->counts;
 	fini(writer);
 	return error;
 }

@@ -6,6 +6,7 @@
  *   - Ranges and steps that the program marks are slices on a track of their thread.
  *   - Calls of collective libraries are slices on a track of their thread. A flow leads through the calls of a
  *     collective and their kernels on all ranks.
+ *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time.
  *   - A host's name says how far its clock may be off. */
 #ifndef PERFETTO_WRITER_H
 #define PERFETTO_WRITER_H
@@ -18,10 +19,15 @@
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
 
-/* Sorts events->marks of each process by thread. *nr_ranges: ranges and steps that were written. 0; -ENOMEM; -EPROTO:
- * the profile is damaged; or what out said. */
+struct perfetto_counts { /* of what was written beside the events and calls */
+	uint64_t ranges; /* and steps */
+	uint64_t idle;   /* stretches of idle time */
+	uint64_t loads;  /* values of counters */
+};
+
+/* Sorts events->marks of each process by thread. 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
 int perfetto_writer_write(FILE *out, const struct profile *profile,
 			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  const struct timeline_calls *calls, uint64_t *nr_ranges);
+			  const struct timeline_calls *calls, struct perfetto_counts *counts);
 
 #endif

@@ -168,33 +168,92 @@ static int add_ranges(struct timeline_lanes *lanes, const struct timeline_ranges
 	return 0;
 }
 
-int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			const struct timeline_calls *calls, const struct timeline_part *part,
-			const struct timeline_ranges *ranges)
+/* Finds the one lane of a device. */
+static int device_lane(struct timeline_lanes *lanes, enum timeline_lane_kind kind,
+		       uint32_t device_id, uint32_t *lane)
+{
+	const struct timeline_lane made = {.kind = kind, .ids = {device_id}};
+
+	if (lanes->nr_lanes && compare_lanes(&lanes->lanes[lanes->nr_lanes - 1], &made) == 0) {
+		*lane = lanes->nr_lanes - 1;
+		return 0;
+	}
+	if (array_reserve(&lanes->lanes, &lanes->room_lanes, lanes->nr_lanes + 1ull, sizeof(made)))
+		return -ENOMEM;
+	*lane = lanes->nr_lanes++;
+	lanes->lanes[*lane] = made;
+	return 0;
+}
+
+static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *busy)
+{
+	uint32_t lane;
+
+	for (uint32_t i = 0; i < busy->nr_idle; i++) {
+		struct timeline_point point = {.time_ns = busy->idle[i].begin_ns,
+					       .event = i,
+					       .type = PERFETTO_BEGIN,
+					       .kind = TIMELINE_IDLE_TIME};
+
+		if (device_lane(lanes, TIMELINE_IDLE, busy->idle[i].device_id, &lane))
+			return -ENOMEM;
+		point.lane = lane;
+		lanes->points[lanes->nr_points++] = point;
+		point.time_ns = busy->idle[i].end_ns;
+		point.type = PERFETTO_END;
+		lanes->points[lanes->nr_points++] = point;
+	}
+	for (uint32_t i = 0; i < busy->nr_loads; i++) {
+		if (device_lane(lanes, TIMELINE_LOAD, busy->loads[i].device_id, &lane))
+			return -ENOMEM;
+		lanes->points[lanes->nr_points++] =
+			(struct timeline_point){.time_ns = busy->loads[i].time_ns,
+						.lane = lane,
+						.event = i,
+						.type = PERFETTO_COUNTER,
+						.kind = TIMELINE_BUSY_TIME};
+	}
+	return 0;
+}
+
+static uint32_t fill_items(const struct timeline_shown *shown, const struct timeline_part *part,
+			   struct item *items)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = part->first_launch; i < part->end_launch; i++)
+		items[nr++] = launch_item(shown->events, i);
+	for (uint32_t i = part->first_work; i < part->end_work; i++)
+		items[nr++] = work_item(shown->events, i);
+	for (uint32_t i = part->first_call; i < part->end_call; i++)
+		items[nr++] = call_item(shown->calls, i);
+	return nr;
+}
+
+int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_shown *shown,
+			const struct timeline_part *part)
 {
 	const uint64_t nr_launches = part->end_launch - part->first_launch;
 	const uint64_t nr_items = nr_launches + (part->end_work - part->first_work) +
 				  (part->end_call - part->first_call);
-	const uint64_t nr_points = 2 * nr_items - nr_launches + 2ull * ranges->nr_ranges;
+	const uint64_t nr_points = 2 * nr_items - nr_launches + 2ull * shown->ranges->nr_ranges +
+				   2ull * shown->busy->nr_idle + shown->busy->nr_loads;
 	struct item *items =
 		nr_points < UINT32_MAX ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
-	uint32_t nr = 0;
 	int error = -ENOMEM;
 
 	*lanes = (struct timeline_lanes){0};
 	if (items)
 		lanes->points = malloc((nr_points + 1) * sizeof(*lanes->points));
 	if (lanes->points) {
-		for (uint32_t i = part->first_launch; i < part->end_launch; i++)
-			items[nr++] = launch_item(events, i);
-		for (uint32_t i = part->first_work; i < part->end_work; i++)
-			items[nr++] = work_item(events, i);
-		for (uint32_t i = part->first_call; i < part->end_call; i++)
-			items[nr++] = call_item(calls, i);
+		const uint32_t nr = fill_items(shown, part, items);
+
 		qsort(items, nr, sizeof(*items), by_lane);
 		error = add_items(lanes, items, nr);
 		if (!error)
-			error = add_ranges(lanes, ranges);
+			error = add_ranges(lanes, shown->ranges);
+		if (!error)
+			error = add_busy(lanes, shown->busy);
 		qsort(lanes->points, lanes->nr_points, sizeof(*lanes->points), by_time);
 	}
 	free(items);

@@ -5,18 +5,22 @@
 #define TIMELINE_LANES_H
 
 #include "perfetto_packet.h"
+#include "timeline_busy.h"
 #include "timeline_calls.h"
 #include "timeline_events.h"
 #include "timeline_ranges.h"
 
 struct timeline_lane {
-	/* of a stream: its device, context and stream; of a thread: tid and 0; of waits of no known thread: 0 */
+	/* of a stream: its device, context and stream; of a device: that and 0; of a thread: tid and 0; of waits of no
+	 * known thread: 0 */
 	enum timeline_lane_kind {
 		TIMELINE_THREAD,
 		TIMELINE_WAITS,
 		TIMELINE_CALLS,  /* of a collective library, by a thread */
 		TIMELINE_RANGES, /* of a thread: they nest, so there is one lane */
 		TIMELINE_STREAM,
+		TIMELINE_IDLE, /* of a device */
+		TIMELINE_LOAD, /* of a device: a counter */
 	} kind;
 	uint32_t ids[3];
 	uint32_t number;  /* among lanes of the same ids, from 0 */
@@ -25,13 +29,15 @@ struct timeline_lane {
 
 struct timeline_point { /* the begin or end of an event */
 	uint64_t time_ns;
-	uint32_t lane, event; /* event: an index of launches, work, calls or ranges */
+	uint32_t lane, event; /* event: an index of what kind names */
 	enum perfetto_type type;
 	enum timeline_point_kind {
 		TIMELINE_WORK,
 		TIMELINE_LAUNCH,
 		TIMELINE_CALL,
 		TIMELINE_RANGE,
+		TIMELINE_IDLE_TIME,
+		TIMELINE_BUSY_TIME,
 	} kind;
 };
 
@@ -47,10 +53,16 @@ struct timeline_lanes {              /* owns both */
 	uint32_t nr_lanes, room_lanes, nr_points;
 };
 
-/* Takes the part's launches, work and calls, and these ranges. 0 or -ENOMEM. Call timeline_lanes_fini() in any case. */
-int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_events *events,
-			const struct timeline_calls *calls, const struct timeline_part *part,
-			const struct timeline_ranges *ranges);
+struct timeline_shown { /* borrowed; all but the first two of the part's process */
+	const struct timeline_events *events;
+	const struct timeline_calls *calls;
+	const struct timeline_ranges *ranges;
+	const struct timeline_busy *busy;
+};
+
+/* Takes the part's events. 0 or -ENOMEM. Call timeline_lanes_fini() in any case. */
+int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_shown *shown,
+			const struct timeline_part *part);
 void timeline_lanes_fini(struct timeline_lanes *lanes);
 
 #endif

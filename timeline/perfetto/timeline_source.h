@@ -66,8 +66,8 @@ void timeline_source_destroy(struct timeline_source *source);
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
 
-/* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process, or
- * the request does not want it. */
+/* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process,
+ * or the request does not want it. */
 bool timeline_source_place(const struct timeline_source *source,
 			   const struct timeline_request *request, uint32_t process_id,
 			   uint64_t *time_ns);

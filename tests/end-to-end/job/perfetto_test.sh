@@ -19,7 +19,8 @@ same "a flow for each piece of work" "$(word flows 2) $(word flows 4)" "$(word w
 same "a launch for each of them" "$(word launches 2)" "$(wc -l <"$scratch/records")"
 check "at most 50 bytes an event" [ "$(word bytes 2 | cut -d. -f1)" -lt 50 ]
 check "at most 6 bytes an event on the node" [ "$(cat "$scratch"/p/profile.db.timeline/* | wc -c)" -lt $((6 * 2 * $(word work 2))) ]
-contains "tracks" "$scratch/out" "paths host/rank/GPU/stream host/rank/thread"
+contains "tracks" "$scratch/out" "paths host/rank/GPU/idle host/rank/GPU/stream host/rank/thread"
+check "busy time and idle time of both GPUs: a recount's" [ "$(word busy 2)" -gt 100 ]
 same "its sum is the profile's" "$(word work 4)" "$("$flamegrid" report "$scratch/p" --unit ns -f folded 2>/dev/null | sum_folded)"
 
 # ---- a file that cannot be written: what was there stays, and a device is none of ours to remove

@@ -77,6 +77,12 @@ class Sequence:
 
 def read(path):
     """(slices, tracks): a slice is a dict; tracks: uuid to (parent, name)."""
+    return read_all(path)[:2]
+
+
+def read_all(path):
+    """The same, and counters: uuid to a list of (time, value)."""
+    counters, units = collections.defaultdict(list), {}
     tracks, slices, sequences, stacks = {}, [], collections.defaultdict(Sequence), collections.defaultdict(list)
     with open(path, "rb") as file:
         packets = message(file.read())[1]
@@ -87,6 +93,8 @@ def read(path):
         if packet[60]:
             track = message(packet[60][0])
             tracks[track[1][0]] = ((track[5] or [0])[0], track[2][0].decode())
+            if track[8]:
+                units[track[1][0]] = message(track[8][0])[6][0].decode()
         if packet[12]:
             sequence.intern(packet[12][0])
         if not packet[11]:
@@ -96,6 +104,10 @@ def read(path):
         sequence.now += packet[8][0]
         kind, track = event[9][0], event[11][0]
         assert track in tracks, "an event before its track"
+        if kind == 4:
+            assert track in units, "a value of a track that is no counter"
+            counters[track].append((sequence.now, struct.unpack("<d", struct.pack("<Q", event[44][0]))[0]))
+            continue
         if kind == 2:
             stacks[track].pop()["end"] = sequence.now
             continue
@@ -105,7 +117,7 @@ def read(path):
         if kind == 1:
             stacks[track].append(made)
     assert not any(stacks.values()), "a slice has no end"
-    return slices, tracks
+    return slices, tracks, counters
 
 
 def path_of(tracks, uuid):
@@ -116,13 +128,57 @@ def path_of(tracks, uuid):
     return names
 
 
+def unite(work):
+    """The stretches of time with work."""
+    stretches = []
+    for start, end in sorted(work):
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1][1] = max(stretches[-1][1], end)
+        else:
+            stretches.append([start, end])
+    return stretches
+
+
+def check_busy(slices, tracks, counters):
+    """A GPU's counter and idle time are those of a recount. Returns the number of values, and of idle times."""
+    step, idle = 1000, 0
+    units = [number * 10**power for power in range(3, 18) for number in (1, 2, 5)]
+    for uuid, values in counters.items():
+        parent = tracks[uuid][0]
+        work = [(item["start"], item["end"]) for item in slices if tracks[item["track"]][0] == parent and "stream" in item["path"][-1]]
+        rank = tracks[parent][0]
+        span = [(item["start"], item["end"]) for item in slices
+                if "stream" in item["path"][-1] and tracks[tracks[item["track"]][0]][0] == rank]
+        span = max(end for _, end in span) - min(start for start, _ in span)
+        step = next(unit for unit in units if span // unit < 998)
+        stretches = unite(work)
+        want = collections.Counter()
+        for start, end in stretches:
+            while start < end:
+                until = min(end, (start // step + 1) * step)
+                want[start // step] += until - start
+                start = until
+        have = collections.Counter()
+        for (time, value), (until, _) in zip(values, values[1:] + [(values[-1][0], 0)]):
+            assert time % step == 0, "a counter changes between steps"
+            for number in range(time // step, until // step) if value else ():
+                have[number] = round(value * step / 100)
+        assert values[-1][1] == 0 and have == +want, "a counter is not the recount"
+        gaps = [(left[1], right[0]) for left, right in zip(stretches, stretches[1:]) if right[0] - left[1] >= 10000]
+        shown = sorted((item["start"], item["end"]) for item in slices
+                       if tracks[item["track"]] == (parent, "idle") and item["name"] == "idle")
+        assert shown == gaps, "idle time is not the recount"
+        idle += len(gaps)
+    return sum(map(len, counters.values())), idle
+
+
 def main():
     trace, records = sys.argv[1:3]
-    slices, tracks = read(trace)
+    slices, tracks, counters = read_all(trace)
     work, launches = [], []
     for item in slices:
         item["path"] = path_of(tracks, item["track"])
-        if not item["path"][-1].startswith(("ranges of", "collectives of")):
+        if not item["path"][-1].startswith(("ranges of", "collectives of", "idle")):
             (work if "stream" in item["path"][-1] else launches).append(item)
     truth = []
     with open(records, encoding="utf-8") as file:
@@ -141,7 +197,9 @@ def main():
     first, starts = min(item["start"] for item in slices), sorted(item["start"] for item in work)
     print("launches", len(launches), "first", first, "offset", offset)
     print("quarters", starts[len(starts) // 4] - first, starts[len(starts) * 3 // 4] - first)
-    print("bytes", round(os.path.getsize(trace) / len(slices), 1))
+    values, idle = check_busy(slices, tracks, counters)
+    print("busy", values, "idle", idle)
+    print("bytes", round(os.path.getsize(trace) / (len(slices) + values), 1))
     assert shown == sorted(truth), f"{len(shown)} events are not the {len(truth)} of the truth"
     print("exact")
     flows = collections.defaultdict(list)

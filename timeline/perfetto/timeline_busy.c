@@ -1,0 +1,150 @@
+#include "timeline_busy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define STEP_LEAST_NS 1000u
+
+struct maker {
+	struct timeline_busy *made;
+	uint32_t device_id;
+	uint64_t begin_ns, end_ns; /* of the stretch of work; both 0: none yet */
+	uint64_t step, busy_ns;    /* number of the present step, and what is in it so far */
+	uint64_t last_ns;          /* the last load */
+};
+
+/* Finds the shortest step with which the time has few enough. */
+static uint64_t find_step(uint64_t span_ns)
+{
+	static const uint64_t times[] = {1, 2, 5};
+
+	for (uint64_t unit_ns = STEP_LEAST_NS;; unit_ns *= 10)
+		for (uint32_t i = 0; i < 3; i++)
+			if (span_ns / (unit_ns * times[i]) < TIMELINE_BUSY_STEPS - 2)
+				return unit_ns * times[i];
+}
+
+static int add_load(struct maker *maker, uint64_t step, uint64_t busy_ns)
+{
+	struct timeline_busy *made = maker->made;
+
+	if (busy_ns == maker->last_ns)
+		return 0;
+	maker->last_ns = busy_ns;
+	if (array_reserve(&made->loads, &made->room_loads, made->nr_loads + 1ull,
+			  sizeof(*made->loads)))
+		return -ENOMEM;
+	made->loads[made->nr_loads++] =
+		(struct timeline_load){step * made->step_ns, busy_ns, maker->device_id};
+	return 0;
+}
+
+/* Ends the steps before this one. Those between are idle. */
+static int go_to(struct maker *maker, uint64_t step)
+{
+	int error = 0;
+
+	if (step == maker->step)
+		return 0;
+	error = add_load(maker, maker->step, maker->busy_ns);
+	if (!error && step > maker->step + 1)
+		error = add_load(maker, maker->step + 1, 0);
+	maker->step = step;
+	maker->busy_ns = 0;
+	return error;
+}
+
+static int add_stretch(struct maker *maker)
+{
+	const uint64_t step_ns = maker->made->step_ns;
+	int error = 0;
+
+	for (uint64_t at_ns = maker->begin_ns, next_ns; at_ns < maker->end_ns && !error;
+	     at_ns = next_ns) {
+		const uint64_t step = at_ns / step_ns;
+
+		next_ns =
+			(step + 1) * step_ns < maker->end_ns ? (step + 1) * step_ns : maker->end_ns;
+		error = go_to(maker, step);
+		maker->busy_ns += next_ns - at_ns;
+	}
+	return error;
+}
+
+static int add_idle(struct maker *maker, uint64_t end_ns)
+{
+	struct timeline_busy *made = maker->made;
+
+	if (end_ns - maker->end_ns < TIMELINE_BUSY_IDLE_NS)
+		return 0;
+	if (array_reserve(&made->idle, &made->room_idle, made->nr_idle + 1ull, sizeof(*made->idle)))
+		return -ENOMEM;
+	made->idle[made->nr_idle++] =
+		(struct timeline_idle){maker->end_ns, end_ns, maker->device_id};
+	return 0;
+}
+
+static int add_work(struct maker *maker, const struct timeline_work *work)
+{
+	int error = 0;
+
+	if (maker->end_ns && work->start_ns > maker->end_ns) {
+		error = add_stretch(maker);
+		if (!error)
+			error = add_idle(maker, work->start_ns);
+		maker->begin_ns = work->start_ns;
+	} else if (!maker->end_ns) {
+		maker->begin_ns = work->start_ns;
+		maker->step = work->start_ns / maker->made->step_ns;
+	}
+	if (work->end_ns > maker->end_ns)
+		maker->end_ns = work->end_ns;
+	return error;
+}
+
+static int add_device(struct timeline_busy *busy, const struct timeline_work *work,
+		      uint32_t nr_work, uint32_t device_id)
+{
+	struct maker maker = {.made = busy, .device_id = device_id};
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_work && !error; i++)
+		if (work[i].device_id == device_id && work[i].kind != RECORD_GPU_SYNC)
+			error = add_work(&maker, &work[i]);
+	if (!error)
+		error = add_stretch(&maker);
+	if (!error)
+		error = add_load(&maker, maker.step, maker.busy_ns);
+	return error ? error : add_load(&maker, maker.step + 1, 0);
+}
+
+int timeline_busy_init(struct timeline_busy *busy, const struct timeline_work *work,
+		       uint32_t nr_work)
+{
+	uint32_t devices[RECORD_DEVICES_MAX + 1], nr = 0, known;
+	uint64_t last_ns = 0;
+	int error = 0;
+
+	*busy = (struct timeline_busy){0};
+	for (uint32_t i = 0; i < nr_work; i++) {
+		last_ns = work[i].end_ns > last_ns ? work[i].end_ns : last_ns;
+		for (known = 0; known < nr && devices[known] != work[i].device_id; known++)
+			;
+		if (known == nr && nr <= RECORD_DEVICES_MAX && work[i].kind != RECORD_GPU_SYNC)
+			devices[nr++] = work[i].device_id;
+	}
+	if (nr)
+		busy->step_ns = find_step(last_ns - work[0].start_ns);
+	for (uint32_t i = 0; i < nr && !error; i++)
+		error = add_device(busy, work, nr_work, devices[i]);
+	return error;
+}
+
+void timeline_busy_fini(struct timeline_busy *busy)
+{
+	free(busy->idle);
+	free(busy->loads);
+	*busy = (struct timeline_busy){0};
+}
