@@ -17,6 +17,7 @@
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/profile/whole_profile.h"
+#include "timeline/log/event_format.h"
 
 struct merge {
 	const char *output_path;
@@ -61,6 +62,24 @@ static void say_what_is_written(const struct merge *merge, char **argv)
 				"%s is still being written: the merged profile has what is there "
 				"now, and is INCOMPLETE; merge it again at its end",
 				argv[optind + i]);
+}
+
+/* A profile of several parts is merged from a copy of its own, and its timeline does not fit that. */
+static void say_what_is_left_behind(const struct merge *merge, char **argv)
+{
+	char store[PATH_MAX], folder[PATH_MAX];
+
+	for (int i = 0; i < merge->nr_paths; i++) {
+		const char *path = output_dir_store(argv[optind + i], store);
+
+		if (strcmp(path, merge->wholes[i].path) != 0 &&
+		    snprintf(folder, sizeof(folder), "%s" EVENT_FORMAT_FOLDER, path) <
+			    (int)sizeof(folder) &&
+		    access(folder, F_OK) == 0)
+			log_warning("%s: its timeline is left behind, because the profile has "
+				    "several parts: `flamegrid timeline` shows it",
+				    argv[optind + i]);
+	}
 }
 
 /* Returns whether the file with this path is of a profile in this directory: the store, or another one beside it. */
@@ -158,6 +177,8 @@ int verb_merge(const char *program, int argc, char **argv)
 		result = merge_into_output(&merge, &is_damaged);
 	if (status == OPTION_LINE_GO && result >= 0)
 		say_what_is_written(&merge, argv);
+	if (status == OPTION_LINE_GO && result >= 0)
+		say_what_is_left_behind(&merge, argv);
 	for (int i = 0; i < merge.nr_paths && merge.wholes; i++)
 		whole_profile_close(&merge.wholes[i]);
 	free(merge.wholes);

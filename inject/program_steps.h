@@ -4,9 +4,9 @@
 #ifndef PROGRAM_STEPS_H
 #define PROGRAM_STEPS_H
 
-struct definition_writer;
-
 #include <stdint.h>
+
+struct definition_writer;
 
 /* Tells that a step ends; without one it does nothing. Any thread. */
 void program_steps_end(void);

@@ -12,17 +12,17 @@
 #define RECORD_NAME_NONE  0u          /* no name, or it was lost */
 #define RECORD_STACK_FULL 0xffffffffu /* in a ring: there was no room for another stack */
 /* in a ring: a BPF program walked the stack at the guest's probe, and the agent has it from there (launch_probe.h) */
-#define RECORD_STACK_PROBE 0xfffffffeu
+#define RECORD_STACK_PROBE    0xfffffffeu
 #define RECORD_STACK_DEPTH 255u       /* words (stack_word.h) of one stack at most */
 #define RECORD_CODES_MAX   (1u << 16) /* Python functions of one process */
 /* bytes of a file's name, and of a function's; a longer one loses its front */
-#define RECORD_CODE_TEXT_MAX 4096u
-#define RECORD_STACKS_MAX    (1u << 18) /* stacks of one process */
-#define RECORD_NAME_MAX      65535u     /* bytes of a name; a longer one is cut */
+#define RECORD_CODE_TEXT_MAX  4096u
+#define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
+#define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
 /* the record belongs to no single GPU, or its GPU is not known; never of GPU work */
-#define RECORD_DEVICE_NONE 0xffffffffu
+#define RECORD_DEVICE_NONE    0xffffffffu
 /* CUDA ordinals of one process; a higher one is counted under the last */
-#define RECORD_DEVICES_MAX 64u
+#define RECORD_DEVICES_MAX    64u
 
 enum record_launch_flags {
 	/* written at the call's exit: the launch with this correlation_id failed and has no GPU record */

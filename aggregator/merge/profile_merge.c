@@ -14,6 +14,7 @@
 #include "merge_copy.h"
 #include "merge_damage.h"
 #include "merge_salvage.h"
+#include "merge_timeline.h"
 #include "merge_union.h"
 
 #include "aggregator/profile/collection.h"
@@ -42,9 +43,16 @@ struct merging {
 	uint32_t nr_left_out;
 	struct merge_salvage salvage;
 	struct merge_damages left_out;
+	struct merge_timeline timeline;
 	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
 	char **error;
+};
+
+struct merge_output { /* borrowed */
+	struct database *database;
+	const char *path;
+	struct merge_copy *copy;
 };
 
 static int fail(const struct merging *merging, const char *path, int status, const char *why)
@@ -298,7 +306,23 @@ static bool has_chosen(const struct merging *merging, uint32_t profile)
 	return false;
 }
 
-static int copy_profile(const struct merging *merging, uint32_t profile, struct merge_copy *copy)
+/* Parts of one profile have no timelines of their own. */
+static int copy_timeline(struct merging *merging, uint32_t profile,
+			 const struct merge_output *output, struct database *database)
+{
+	const struct merge_source *source = &merging->sources[profile];
+
+	if (merging->of_one_job || source->open)
+		return 0;
+	int error = merge_timeline_add(&merging->timeline, output->database, output->path, database,
+				       source->path, &merging->maps[profile]);
+	return error ? fail(merging, source->path, error == -EPROTO ? -EIO : error,
+			    "its timeline cannot be copied")
+		     : 0;
+}
+
+static int copy_profile(struct merging *merging, uint32_t profile,
+			const struct merge_output *output)
 {
 	const char *path = merging->sources[profile].path;
 	struct merge_map *map = &merging->maps[profile];
@@ -311,13 +335,15 @@ static int copy_profile(const struct merging *merging, uint32_t profile, struct 
 		if (!error)
 			error = leave_out(merging, profile, database, map);
 		if (!error)
-			error = merge_copy_rows(copy, database, map);
+			error = merge_copy_rows(output->copy, database, map);
 		if (error)
 			fail(merging, path, error,
 			     error == -ESTALE   ? "it grew while it was read: merge once more"
 			     : error == -EPROTO ? "damaged: what stands in it cannot be"
 						: strerror(-error));
 	}
+	if (!error)
+		error = copy_timeline(merging, profile, output, database);
 	merge_map_fini(map);
 	close_input(database);
 	return error;
@@ -368,14 +394,14 @@ static int find_damaged(struct merging *merging)
 	return error || nr_changes(merging) > before ? error : -EPROTO;
 }
 
-static int copy_all(struct merging *merging, struct merge_copy *copy)
+static int copy_all(struct merging *merging, const struct merge_output *output)
 {
 	int error = 0;
 
 	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
 		if (!has_chosen(merging, i))
 			continue;
-		error = copy_profile(merging, i, copy);
+		error = copy_profile(merging, i, output);
 		if (error == -EPROTO)
 			error = leave_source_out(merging, i);
 	}
@@ -390,7 +416,7 @@ static int write_damages(const struct merging *merging, struct database *databas
 }
 
 /* -EAGAIN: sources were left out meanwhile. */
-static int write_merged(struct merging *merging, struct database *database)
+static int write_merged(struct merging *merging, struct database *database, const char *path)
 {
 	const uint32_t before = nr_changes(merging);
 	struct merge_copy *copy = NULL;
@@ -411,7 +437,8 @@ static int write_merged(struct merging *merging, struct database *database)
 	if (!error)
 		error = write_damages(merging, database);
 	if (!error)
-		error = copy_all(merging, copy);
+		error = copy_all(merging, &(struct merge_output){database, path, copy});
+	merge_timeline_close(&merging->timeline);
 	if (!error && nr_changes(merging) == before)
 		error = merge_copy_end(copy,
 				       merging->of_one_job ? STORE_TOTALS_SPREAD_MAX : INT64_MAX);
@@ -460,15 +487,20 @@ static int write_file(struct merging *merging)
 	close(fd);
 	int error = database_open(path, false, &database, merging->error);
 	if (!error)
-		error = write_merged(merging, database);
+		error = write_merged(merging, database, path);
 	database_close(database);
 	if (!error) {
 		error = sync_file(path);
-		if (!error && rename(path, merging->merged_path))
+		if (!error)
+			error = merge_timeline_move(path, merging->merged_path);
+		if (!error && rename(path, merging->merged_path)) {
 			error = -errno;
+			merge_timeline_remove(merging->merged_path);
+		}
 		if (error)
 			fail(merging, merging->merged_path, error, strerror(-error));
 	}
+	merge_timeline_remove(path);
 	unlink(path);
 	return error;
 }

@@ -155,6 +155,17 @@ struct event_packer *event_log_packer(struct event_log *log)
 	return log->packer;
 }
 
+/* The next file's head says it. */
+void event_log_dropped_before(struct event_log *log, uint64_t files, uint64_t events)
+{
+	log->dropped_files += files;
+	log->dropped_events += events;
+	if (log->fd >= 0 && (files || events)) {
+		close(log->fd);
+		log->fd = -1;
+	}
+}
+
 /* ---- files */
 
 static void name_of(uint32_t number, char name[static NAME_SIZE])

@@ -32,6 +32,9 @@ void event_log_close(struct event_log *log);
 /* Gets the events; borrowed until close. */
 struct event_packer *event_log_packer(struct event_log *log);
 
+/* Counts what was dropped of logs whose events come next, beside this log's own. */
+void event_log_dropped_before(struct event_log *log, uint64_t files, uint64_t events);
+
 /* Writes what the packer has. Call it when the store has the same events, so that no event is written twice after a
  * restart. now_ns: CLOCK_MONOTONIC. What cannot be written is lost and counted, with a warning at the first time. */
 void event_log_write(struct event_log *log, uint64_t now_ns);

@@ -28,6 +28,8 @@ line() { awk -v key="$1" '$1 == key { $1 = ""; print substr($0, 2) }' "$scratch/
 # ---- steps, without --nvtx: step 1 began before CUDA was there
 nvtx=
 run training "training 23"
+contains "marks are no launches" "$scratch/training.err" "24 kernels, "
+contains "and nothing is lost" "$scratch/training.err" "100.00 % matched; nothing lost"
 show training 0
 same "all steps" "$(line steps)" "$(seq -s ' ' 2 23)"
 slowest=$(line slowest)
@@ -86,6 +88,28 @@ same "ranks: timeline" $? 0
 python3 "$readers/read_calls.py" "$scratch/t.perfetto" "$scratch/calls.csv" >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
 same "each call, a flow for each collective, and each kernel in one" "$(cat "$scratch/out")" "calls 120 joined 30 kernels 120"
 contains "ranks: said" "$scratch/err" "120 calls of NCCL"
+
+# ---- merged: all of both, once, also where a profile comes twice
+"$flamegrid" merge -o "$scratch/merged" "$scratch/ranges" "$scratch/training" "$scratch/ranges" 2>"$scratch/err"
+same "merge: status" $? 0
+nvtx=
+for name in ranges training; do
+	show $name 0
+	line work | tr ' ' '\n' >>"$scratch/work"
+done
+show merged 0
+same "merged: all work of both" "$(line work | tr ' ' '\n' | sort | tr '\n' ' ')" "$(sort "$scratch/work" | tr '\n' ' ')"
+show merged 0 --step 5
+same "merged: step 5" "$(line work)" in_step_5
+"$flamegrid" merge -o "$scratch/again" "$scratch/merged" 2>"$scratch/err"
+"$flamegrid" timeline "$scratch/again" --ranks 0 -o "$scratch/t" 2>"$scratch/err"
+contains "merged twice: no rank is known" "$scratch/err" "no event of these ranks was kept in this time"
+show again 0 --step 23
+same "merged twice: step 23" "$(line work)" in_step_23
+rm "$scratch"/again/profile.db
+cp "$scratch/merged/profile.db" "$scratch/again/"
+show again 1
+contains "the timeline of another merge is not believed" "$scratch/err" "1 files beside the timeline's are of another profile"
 
 # ---- what lies in the folder beside the timeline's files
 folder=$scratch/training/profile.db.timeline

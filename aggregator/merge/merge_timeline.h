@@ -1,0 +1,35 @@
+/* Carries the timelines of merged profiles along (timeline/log/event_format.h), with the merged profile's ids. What
+ * several copies of one profile have comes once. Part of profile_merge; single-threaded. */
+#ifndef MERGE_TIMELINE_H
+#define MERGE_TIMELINE_H
+
+#include <stdint.h>
+
+#include "merge_map.h"
+
+struct database;
+struct event_log;
+
+struct merge_timeline {        /* zeroed: none yet */
+	struct event_log *log; /* owns */
+	uint64_t nr_events;    /* that are not written yet */
+};
+
+/* Adds the timeline beside source_path, if there is one that source knows (store_timeline.h), to the one beside
+ * merged_path. Damaged parts are left out, with a warning. map: without the processes that another copy has. 0 or
+ * -errno. */
+int merge_timeline_add(struct merge_timeline *timeline, struct database *merged,
+		       const char *merged_path, struct database *source, const char *source_path,
+		       const struct merge_map *map);
+
+/* Ends the writing. */
+void merge_timeline_close(struct merge_timeline *timeline);
+
+/* Gives the timeline beside one path to a store at another one, where there is none. Without a timeline it does
+ * nothing. 0 or -errno. */
+int merge_timeline_move(const char *from_path, const char *to_path);
+
+/* Removes the timeline beside a path, if there is one. */
+void merge_timeline_remove(const char *path);
+
+#endif
