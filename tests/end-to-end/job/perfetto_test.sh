@@ -46,6 +46,8 @@ check "a part" timeline "$scratch/p" --from "${from}ns" --to "${to}ns"
 compare "$offset" $((first + from)) $((first + to))
 check "a part: about half" [ "$(word work 2)" -lt $((all * 3 / 4)) ]
 contains "a part: each event is the truth's, and no other" "$scratch/out" exact
+same "a part: work whose launch came before it is counted" \
+	"$(sed -n 's/.*: \([0-9]*\) pieces of GPU work have no launch here.*/\1/p' "$scratch/err" | grep . || echo 0)" "$(word flows 4)"
 timeline "$scratch/p" --ranks 0-2,4
 same "no such rank: status" $? 1
 contains "no such rank" "$scratch/err" "no event of these ranks"
