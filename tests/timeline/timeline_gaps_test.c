@@ -1,0 +1,149 @@
+#include "tests/support/cmocka_test.h"
+
+#include <stdint.h>
+
+#include "aggregator/profile/collection.h"
+#include "report/profile/profile.h"
+#include "timeline/perfetto/timeline_busy.h"
+#include "timeline/perfetto/timeline_gaps.h"
+
+static struct profile profile;
+
+static int set_up(void **state)
+{
+	profile.collection = collection_create();
+	*state = timeline_gaps_create(&profile);
+	return *state ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	timeline_gaps_destroy(*state);
+	collection_destroy(profile.collection);
+	return 0;
+}
+
+static struct timeline_work work_of(uint32_t device_id, uint64_t start_ns, uint64_t end_ns)
+{
+	return (struct timeline_work){.start_ns = start_ns,
+				      .end_ns = end_ns,
+				      .process_id = 1,
+				      .device_id = device_id,
+				      .kind = RECORD_GPU_KERNEL};
+}
+
+static void add(struct timeline_gaps *gaps, uint32_t device_id, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct timeline_work work = work_of(device_id, start_ns, end_ns);
+
+	assert_int_equal(timeline_gaps_add(gaps, &work), 0);
+}
+
+static void work_that_comes_late_closes_a_gap(void **state)
+{
+	struct timeline_gaps *gaps = *state;
+	struct timeline_gap gap;
+
+	add(gaps, 0, 100, 200);
+	add(gaps, 0, 900, 1000);
+	add(gaps, 0, 1050, 1100);
+	add(gaps, 0, 150, 880); /* another stream */
+	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_int_equal(gap.start_ns, 1000);
+	assert_int_equal(gap.end_ns, 1050);
+}
+
+static void gpus_have_gaps_of_their_own(void **state)
+{
+	struct timeline_gaps *gaps = *state;
+	struct timeline_gap gap;
+
+	add(gaps, 0, 100, 200);
+	add(gaps, 1, 200, 300);
+	add(gaps, 0, 250, 300);
+	add(gaps, 1, 370, 400);
+	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_int_equal(gap.device_id, 1);
+	assert_int_equal(gap.start_ns, 300);
+	assert_int_equal(gap.end_ns, 370);
+}
+
+static void waits_are_no_work(void **state)
+{
+	struct timeline_gaps *gaps = *state;
+	struct timeline_work wait = work_of(0, 200, 900);
+	struct timeline_gap gap;
+
+	add(gaps, 0, 100, 200);
+	wait.kind = RECORD_GPU_SYNC;
+	assert_int_equal(timeline_gaps_add(gaps, &wait), 0);
+	assert_false(timeline_gaps_largest(gaps, &gap));
+	add(gaps, 0, 900, 1000);
+	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_int_equal(gap.end_ns - gap.start_ns, 700);
+}
+
+/* Work comes in an order in which most stretches stay apart, and is more than is kept. */
+static void the_largest_gap_outlives_the_small_ones(void **state)
+{
+	const uint64_t nr = TIMELINE_GAPS_KEPT + TIMELINE_GAPS_KEPT / 2, large = nr / 3;
+	struct timeline_gaps *gaps = *state;
+	struct timeline_gap gap;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		const uint64_t n = i * 7919 % nr,
+			       start_ns = 1000 + 100 * n + (n > large ? 5000 : 0);
+
+		add(gaps, 0, start_ns, start_ns + 60 + n % 30);
+	}
+	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_int_equal(gap.start_ns, 1000 + 100 * large + 60 + large % 30);
+	assert_int_equal(gap.end_ns, 1000 + 100 * (large + 1) + 5000);
+}
+
+static void busy_time_is_counted_by_step(void **state)
+{
+	/* two streams that overlap; a gap of two steps; a device beside it */
+	const struct timeline_work work[] = {
+		work_of(0, 10500, 11200),
+		work_of(1, 10600, 10700),
+		work_of(0, 11000, 12500),
+		work_of(0, 40000, 40500),
+	};
+	static const struct timeline_load want[] = {
+		{10000, 500, 0}, {11000, 1000, 0}, {12000, 500, 0}, {13000, 0, 0},
+		{40000, 500, 0}, {41000, 0, 0},    {10000, 100, 1}, {11000, 0, 1}};
+	struct timeline_busy busy;
+
+	(void)state;
+	assert_int_equal(timeline_busy_init(&busy, work, 4), 0);
+	assert_int_equal(busy.step_ns, 1000);
+	assert_int_equal(busy.nr_loads, 8);
+	for (uint32_t i = 0; i < 8; i++) {
+		assert_int_equal(busy.loads[i].time_ns, want[i].time_ns);
+		assert_int_equal(busy.loads[i].busy_ns, want[i].busy_ns);
+		assert_int_equal(busy.loads[i].device_id, want[i].device_id);
+	}
+	assert_int_equal(busy.nr_idle, 1);
+	assert_int_equal(busy.idle[0].begin_ns, 12500);
+	assert_int_equal(busy.idle[0].end_ns, 40000);
+	timeline_busy_fini(&busy);
+	assert_int_equal(timeline_busy_init(&busy, work, 0), 0);
+	assert_int_equal(busy.nr_loads + busy.nr_idle, 0);
+	timeline_busy_fini(&busy);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(work_that_comes_late_closes_a_gap),
+		TEST(gpus_have_gaps_of_their_own),
+		TEST(waits_are_no_work),
+		TEST(the_largest_gap_outlives_the_small_ones),
+		TEST(busy_time_is_counted_by_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

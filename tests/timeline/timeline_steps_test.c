@@ -1,0 +1,166 @@
+#include "tests/support/cmocka_test.h"
+
+#include <stdint.h>
+
+#include "timeline/perfetto/timeline_steps.h"
+
+#define PROCESS 1u
+
+static int set_up(void **state)
+{
+	static struct timeline_steps steps;
+
+	steps = (struct timeline_steps){0};
+	*state = &steps;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	timeline_steps_fini(*state);
+	return 0;
+}
+
+static void mark(struct timeline_steps *steps, uint32_t process_id, uint32_t tid, uint64_t time_ns,
+		 enum record_mark kind, uint32_t number)
+{
+	assert_int_equal(
+		timeline_steps_add(steps, &(struct timeline_launch){.time_ns = time_ns,
+								    .process_id = process_id,
+								    .tid = tid,
+								    .correlation_id = number,
+								    .flags = RECORD_LAUNCH_HOST |
+									     RECORD_LAUNCH_MARK,
+								    .mark = (uint8_t)kind}),
+		0);
+}
+
+static void begin(struct timeline_steps *steps, uint32_t tid, uint64_t time_ns, uint32_t number)
+{
+	mark(steps, PROCESS, tid, time_ns, RECORD_MARK_STEP, number);
+}
+
+static void a_step_ends_where_the_next_one_of_its_thread_begins(void **state)
+{
+	struct timeline_steps *steps = *state;
+
+	begin(steps, 7, 100, 1);
+	begin(steps, 8, 150, 2); /* of another thread */
+	begin(steps, 7, 400, 3);
+	mark(steps, PROCESS, 7, 600, RECORD_MARK_STEP_END, 0);
+	mark(steps, PROCESS, 7, 650, RECORD_MARK_STEP_END, 0); /* of nothing */
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_steps, 2);
+	assert_int_equal(steps->nr_open, 1);
+	assert_int_equal(steps->steps[0].number, 1);
+	assert_int_equal(steps->steps[0].end_ns, 400);
+	assert_int_equal(steps->steps[1].number, 3);
+	assert_int_equal(steps->steps[1].end_ns, 600);
+}
+
+static void marks_come_in_any_order(void **state)
+{
+	struct timeline_steps *steps = *state;
+
+	begin(steps, 7, 300, 3);
+	begin(steps, 7, 100, 1);
+	begin(steps, 7, 200, 2);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_steps, 2);
+	assert_int_equal(steps->steps[0].number, 1);
+	assert_int_equal(steps->steps[1].number, 2);
+}
+
+static void launches_and_ranges_are_no_steps(void **state)
+{
+	struct timeline_steps *steps = *state;
+
+	mark(steps, PROCESS, 7, 100, RECORD_MARK_RANGES, 0);
+	assert_int_equal(
+		timeline_steps_add(
+			steps, &(struct timeline_launch){.time_ns = 1, .mark = RECORD_MARK_STEP}),
+		0);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_marks, 0);
+	assert_int_equal(steps->nr_steps + steps->nr_open, 0);
+}
+
+static void a_number_is_found_in_all_processes(void **state)
+{
+	struct timeline_steps *steps = *state;
+	uint64_t begin_ns, end_ns;
+
+	for (uint32_t process = 1; process <= 3; process++)
+		for (uint32_t number = 1; number <= 4; number++)
+			mark(steps, process, 7, 1000 * number + 10 * process, RECORD_MARK_STEP,
+			     number);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_processes, 3);
+	assert_int_equal(timeline_steps_find(steps, 2, &begin_ns, &end_ns), 3);
+	assert_int_equal(begin_ns, 2010);
+	assert_int_equal(end_ns, 3030);
+	assert_int_equal(timeline_steps_find(steps, 4, &begin_ns, &end_ns), 0);
+	assert_int_equal(timeline_steps_find(steps, 0, &begin_ns, &end_ns), 0);
+}
+
+static void the_first_step_is_not_the_slowest(void **state)
+{
+	struct timeline_steps *steps = *state;
+	uint64_t median_ns;
+	uint32_t nr;
+
+	begin(steps, 7, 0, 5);
+	begin(steps, 7, 1000, 6);
+	begin(steps, 7, 1010, 7);
+	begin(steps, 7, 1040, 8);
+	begin(steps, 7, 1060, 9);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	const struct timeline_step *slowest = timeline_steps_slowest(steps, &median_ns, &nr);
+	assert_non_null(slowest);
+	assert_int_equal(slowest->number, 7);
+	assert_int_equal(nr, 3);
+	assert_int_equal(median_ns, 20);
+}
+
+static void a_single_step_counts(void **state)
+{
+	struct timeline_steps *steps = *state;
+	uint64_t median_ns;
+	uint32_t nr;
+
+	begin(steps, 7, 0, 1);
+	mark(steps, PROCESS, 7, 50, RECORD_MARK_STEP_END, 0);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	const struct timeline_step *slowest = timeline_steps_slowest(steps, &median_ns, &nr);
+	assert_non_null(slowest);
+	assert_int_equal(slowest->number, 1);
+	assert_int_equal(nr, 1);
+}
+
+static void without_marks_there_is_no_step(void **state)
+{
+	struct timeline_steps *steps = *state;
+	uint64_t median_ns;
+	uint32_t nr;
+
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_null(timeline_steps_slowest(steps, &median_ns, &nr));
+	assert_int_equal(nr, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_step_ends_where_the_next_one_of_its_thread_begins),
+		TEST(marks_come_in_any_order),
+		TEST(launches_and_ranges_are_no_steps),
+		TEST(a_number_is_found_in_all_processes),
+		TEST(the_first_step_is_not_the_slowest),
+		TEST(a_single_step_counts),
+		TEST(without_marks_there_is_no_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
