@@ -133,6 +133,21 @@ static void busy_time_is_counted_by_step(void **state)
 	timeline_busy_fini(&busy);
 }
 
+static void times_may_be_any(void **state)
+{
+	const struct timeline_work work[] = {
+		work_of(0, 1, 2),
+		work_of(0, UINT64_MAX - 10, UINT64_MAX),
+	};
+	struct timeline_busy busy;
+
+	(void)state;
+	assert_int_equal(timeline_busy_init(&busy, work, 2), 0);
+	assert_in_range(busy.nr_loads, 1, TIMELINE_BUSY_STEPS);
+	assert_int_equal(busy.nr_idle, 1);
+	timeline_busy_fini(&busy);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -143,6 +158,7 @@ int main(void)
 		TEST(waits_are_no_work),
 		TEST(the_largest_gap_outlives_the_small_ones),
 		TEST(busy_time_is_counted_by_step),
+		TEST(times_may_be_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

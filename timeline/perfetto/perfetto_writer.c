@@ -421,7 +421,7 @@ static bool find_part(const struct writer *writer, struct timeline_part *part, u
 	return id != UINT32_MAX;
 }
 
-/* Ranges are of the host, so they end no later than its last event. */
+/* Ranges that no mark ends last until behind the host's last event. */
 static uint64_t last_of(const struct timeline_events *events, const struct timeline_part *part)
 {
 	uint64_t last_ns = 0;
@@ -431,7 +431,7 @@ static uint64_t last_of(const struct timeline_events *events, const struct timel
 	if (part->end_mark > part->first_mark &&
 	    events->marks[part->end_mark - 1].time_ns > last_ns)
 		last_ns = events->marks[part->end_mark - 1].time_ns;
-	return last_ns;
+	return last_ns + 1;
 }
 
 static int write_part(struct writer *writer, const struct timeline_part *part, uint32_t process_id)

@@ -63,11 +63,10 @@ static int add_stretch(struct maker *maker)
 
 	for (uint64_t at_ns = maker->begin_ns, next_ns; at_ns < maker->end_ns && !error;
 	     at_ns = next_ns) {
-		const uint64_t step = at_ns / step_ns;
+		const uint64_t left_ns = step_ns - at_ns % step_ns;
 
-		next_ns =
-			(step + 1) * step_ns < maker->end_ns ? (step + 1) * step_ns : maker->end_ns;
-		error = go_to(maker, step);
+		next_ns = maker->end_ns - at_ns > left_ns ? at_ns + left_ns : maker->end_ns;
+		error = go_to(maker, at_ns / step_ns);
 		maker->busy_ns += next_ns - at_ns;
 	}
 	return error;

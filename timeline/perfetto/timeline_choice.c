@@ -148,7 +148,7 @@ static void choose_around(uint64_t start_ns, uint64_t end_ns, struct timeline_ch
 	const uint64_t around_ns = long_ns > AROUND_NS ? long_ns : AROUND_NS;
 
 	choice->from_ns = start_ns > around_ns ? start_ns - around_ns : 0;
-	choice->to_ns = end_ns + around_ns;
+	choice->to_ns = end_ns < UINT64_MAX - around_ns ? end_ns + around_ns : UINT64_MAX;
 }
 
 static int choose_other(struct timeline_source *source, struct looker *looker,

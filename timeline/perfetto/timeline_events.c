@@ -213,7 +213,7 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 	struct timeline_request request = *range;
 
 	*events = (struct timeline_events){.from_ns = range->from_ns, .to_ns = range->to_ns};
-	if (reaches)
+	if (reaches && request.to_ns < UINT64_MAX - TIMELINE_EVENTS_REACH_NS)
 		request.to_ns += TIMELINE_EVENTS_REACH_NS;
 	int error = timeline_source_read(source, &request, &sink, &events->counts);
 	if (!error)

@@ -201,6 +201,13 @@ static bool place_span(const struct timeline_source *source, const struct event_
 	       place(source, (*process)->identity.host, last_ns);
 }
 
+/* Whether the span may have a part in the wanted time. */
+static bool touches(const struct timeline_request *request, uint64_t first_ns, uint64_t last_ns)
+{
+	return (last_ns >= request->from_ns || request->from_ns - last_ns <= STEADY_NS) &&
+	       (first_ns < request->to_ns || first_ns - request->to_ns <= STEADY_NS);
+}
+
 static bool wants(void *context, const struct event_block_head *head,
 		  const struct event_span *spans)
 {
@@ -217,9 +224,8 @@ static bool wants(void *context, const struct event_block_head *head,
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
-			is_wanted_one = is_wanted(source->request, process) &&
-					last_ns + STEADY_NS >= request->from_ns &&
-					(wants_all || first_ns < request->to_ns + STEADY_NS);
+			is_wanted_one =
+				is_wanted(request, process) && touches(request, first_ns, last_ns);
 	}
 	return is_wanted_one;
 }

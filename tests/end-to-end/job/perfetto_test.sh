@@ -48,6 +48,12 @@ check "a part: about half" [ "$(word work 2)" -lt $((all * 3 / 4)) ]
 contains "a part: each event is the truth's, and no other" "$scratch/out" exact
 same "a part: work whose launch came before it is counted" \
 	"$(sed -n 's/.*: \([0-9]*\) pieces of GPU work have no launch here.*/\1/p' "$scratch/err" | grep . || echo 0)" "$(word flows 4)"
+check "from some time on" timeline "$scratch/p" --from "${from}ns"
+compare "$offset" $((first + from)) $((first << 1))
+contains "from some time on: each event is the truth's" "$scratch/out" exact
+check "up to some time" timeline "$scratch/p" --to "${to}ns"
+compare "$offset" 0 $((first + to))
+contains "up to some time: each event is the truth's" "$scratch/out" exact
 timeline "$scratch/p" --ranks 0-2,4
 same "no such rank: status" $? 1
 contains "no such rank" "$scratch/err" "no event of these ranks"

@@ -60,6 +60,11 @@ show ranges 0
 same "ranges: those of each launch, but the one before the first mark" "$(line checked)" 9
 same "ranges: names" "$(line names)" "before_CUDA forward inner step_1 step_2 step_3"
 contains "ranges: said" "$scratch/err" "8 ranges and steps"
+run nested "training 9" --nvtx
+show nested 0 --step 5
+same "a step with --nvtx: its launch in its range" "$(line checked) $(line names)" "1 step_5"
+show nested 0
+same "all steps with --nvtx" "$(line steps)" "$(seq -s ' ' 2 9)"
 run threads "threads 4" --nvtx
 show threads 0
 check "threads: each launch in its range, but for those before CUDA was there" [ "$(line checked)" -ge $((4 * 199)) ]
