@@ -326,6 +326,40 @@ static void watch_sees_each_step(void **state)
 	assert_string_equal(trail, "ocococ");
 }
 
+static uint32_t nr_told;
+
+static void count_change(void)
+{
+	nr_told++;
+}
+
+/* The caller of a step knows of it. */
+static void changes_but_steps_are_told(void **state)
+{
+	struct nvtx_text text;
+
+	(void)state;
+	nr_told = 0;
+	nvtx_ranges_tell(count_change);
+	nvtx_text_ascii(&text, "told");
+	nvtx_ranges_push(NVTX_DOMAIN_DEFAULT, &text);
+	assert_int_equal(nr_told, 1);
+	step();
+	assert_int_equal(nr_told, 1);
+	nvtx_ranges_step_end();
+	assert_int_equal(nr_told, 1);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+	assert_int_equal(nr_told, 2);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT); /* of nothing */
+	assert_int_equal(nr_told, 2);
+	nvtx_text_ascii(&text, "started");
+	const uint64_t range_id = nvtx_ranges_start(NVTX_DOMAIN_DEFAULT, &text);
+	assert_int_equal(nr_told, 3);
+	nvtx_ranges_end(range_id);
+	assert_int_equal(nr_told, 4);
+	nvtx_ranges_tell(NULL);
+}
+
 static void after_off_nothing_is_remembered(void **state)
 {
 	(void)state;
@@ -357,6 +391,7 @@ int main(void)
 		TEST(a_step_ends_the_one_before_and_no_range_inside),
 		TEST(a_step_without_room_is_not_remembered),
 		TEST(watch_sees_each_step),
+		TEST(changes_but_steps_are_told),
 		TEST(after_off_nothing_is_remembered),
 	};
 

@@ -40,6 +40,8 @@ static void all_is_every_one(void **state)
 	assert_int_equal(options, RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD |
 					  RECORD_OPTION_UNIFIED | RECORD_OPTION_MODULES |
 					  RECORD_OPTION_MEMORY | RECORD_OPTION_NVTX);
+	assert_int_equal(record_options_parse("all,marks", &options), 0);
+	assert_true(options & RECORD_OPTION_MARKS);
 }
 
 static void other_words_are_refused(void **state)
