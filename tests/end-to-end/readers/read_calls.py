@@ -37,8 +37,9 @@ def main():
     offsets = collections.Counter()
     for row in rows:
         if row["gpu_start_ns"]:
-            for start in work[row["pid"]]:
-                offsets[int(row["gpu_start_ns"]) - start] += 1
+            for start, item in work[row["pid"]].items():
+                if item["name"].startswith("nccl"):  # other kernels may lie as far from one another as these
+                    offsets[int(row["gpu_start_ns"]) - start] += 1
     offset = offsets.most_common(1)[0][0]
     for calls in collectives.values():
         of = {flows[row["pid"], int(row["start_ns"])] for row in calls}
