@@ -173,3 +173,11 @@ int merge_choice_make(struct merge_choice *choice, uint32_t *one, uint32_t *othe
 	}
 	return refuse_shared(choice, one, other);
 }
+
+bool merge_choice_has(const struct merge_choice *choice, uint32_t profile)
+{
+	for (uint32_t i = 0; i < choice->count; i++)
+		if (choice->candidates[i].profile == profile && choice->candidates[i].is_chosen)
+			return true;
+	return false;
+}

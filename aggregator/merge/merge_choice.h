@@ -41,4 +41,7 @@ int merge_choice_add(struct merge_choice *choice, uint32_t profile, struct datab
  * with data of its own, so that their sum would count their common part twice. */
 int merge_choice_make(struct merge_choice *choice, uint32_t *one, uint32_t *other);
 
+/* Returns whether a candidate of the profile is chosen. */
+bool merge_choice_has(const struct merge_choice *choice, uint32_t profile);
+
 #endif

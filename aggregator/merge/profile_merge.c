@@ -297,15 +297,6 @@ static int check_unchanged(const struct merging *merging, uint32_t profile,
 	return error;
 }
 
-static bool has_chosen(const struct merging *merging, uint32_t profile)
-{
-	for (uint32_t i = 0; i < merging->choice.count; i++)
-		if (merging->choice.candidates[i].profile == profile &&
-		    merging->choice.candidates[i].is_chosen)
-			return true;
-	return false;
-}
-
 /* Parts of one profile have no timelines of their own. */
 static int copy_timeline(struct merging *merging, uint32_t profile,
 			 const struct merge_output *output, struct database *database)
@@ -381,7 +372,7 @@ static int find_damaged(struct merging *merging)
 	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
 		struct database *database;
 
-		if (merging->is_left_out[i] || !has_chosen(merging, i))
+		if (merging->is_left_out[i] || !merge_choice_has(&merging->choice, i))
 			continue;
 		error = open_input(merging, i, MERGE_PART_ALL, &database);
 		if (!error && (error = check(database)) != 0)
@@ -399,7 +390,7 @@ static int copy_all(struct merging *merging, const struct merge_output *output)
 	int error = 0;
 
 	for (uint32_t i = 0; i < merging->nr_sources && !error; i++) {
-		if (!has_chosen(merging, i))
+		if (!merge_choice_has(&merging->choice, i))
 			continue;
 		error = copy_profile(merging, i, output);
 		if (error == -EPROTO)
@@ -513,7 +504,7 @@ static bool leave_out_needless(struct merging *merging)
 
 	for (uint32_t i = 0; i < merging->nr_sources; i++) {
 		if (!merging->salvage.list[i].path || merging->is_left_out[i] ||
-		    has_chosen(merging, i))
+		    merge_choice_has(&merging->choice, i))
 			continue;
 		merging->is_left_out[i] = true;
 		merging->nr_left_out++;
