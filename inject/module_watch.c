@@ -30,7 +30,7 @@ struct module_watch {
 	uint32_t pass;       /* passes in which the loader's list was read */
 	uint32_t nr_segments;
 	struct segment segments[MODULE_WATCH_MAX];
-	char path[PATH_MAX];
+	char path[PATH_MAX], real_path[PATH_MAX];
 };
 
 struct module_watch *module_watch_create(struct definition_writer *writer,
@@ -148,6 +148,23 @@ static void add_to_tables(struct module_watch *watch, const struct definition_mo
 		watch->nr_lost++;
 }
 
+/* Returns the path that /proc/PID/maps has, too: the agent may have read the file's name there before, and a file has
+ * one name. The loader's path may be relative, or a link. */
+static const char *real_path(struct module_watch *watch, uint32_t flags)
+{
+	if (flags & (DEFINITION_MODULE_MAIN | DEFINITION_MODULE_VDSO))
+		return watch->path;
+	return realpath(watch->path, watch->real_path) ? watch->real_path : watch->path;
+}
+
+static bool put(struct module_watch *watch, const struct definition_module *module)
+{
+	const char *path = real_path(watch, module->flags);
+
+	return definition_writer_put(watch->writer, DEFINITION_MODULE, module, sizeof(*module),
+				     path, (uint32_t)strlen(path));
+}
+
 /* Announces one segment, unless it is known and still loaded. */
 static void announce(struct module_watch *watch, const struct definition_module *module,
 		     const struct dl_phdr_info *info)
@@ -162,10 +179,7 @@ static void announce(struct module_watch *watch, const struct definition_module 
 		watch->segments[at].pass = watch->pass;
 		return;
 	}
-	if (at == MODULE_WATCH_MAX ||
-	    (!known &&
-	     !definition_writer_put(watch->writer, DEFINITION_MODULE, module, sizeof(*module),
-				    watch->path, (uint32_t)strlen(watch->path)))) {
+	if (at == MODULE_WATCH_MAX || (!known && !put(watch, module))) {
 		watch->nr_lost++;
 		return;
 	}
@@ -191,7 +205,7 @@ static void retire_gone(struct module_watch *watch)
 	}
 }
 
-/* Writes the object's path into watch->path, and returns the flags that follow from it. */
+/* Writes the object's path, as the loader has it, into watch->path, and returns the flags that follow from it. */
 static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info *info)
 {
 	/* The program itself comes first, without a name. */
@@ -202,15 +216,11 @@ static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info 
 		return DEFINITION_MODULE_MAIN;
 	}
 
-	uint32_t flags = cuda_file_flags(info->dlpi_name, strlen(info->dlpi_name));
-	bool relative = info->dlpi_name[0] != '/' && !(flags & DEFINITION_MODULE_VDSO);
-	if (!relative || !realpath(info->dlpi_name, watch->path)) {
-		size_t size = strnlen(info->dlpi_name, sizeof(watch->path) - 1);
+	size_t size = strnlen(info->dlpi_name, sizeof(watch->path) - 1);
 
-		memcpy(watch->path, info->dlpi_name, size);
-		watch->path[size] = '\0';
-	}
-	return flags;
+	memcpy(watch->path, info->dlpi_name, size);
+	watch->path[size] = '\0';
+	return cuda_file_flags(watch->path, size);
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *user)

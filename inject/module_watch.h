@@ -1,6 +1,6 @@
 /* Announces the executable segments of the process's loaded files to the agent and to the unwinder: at first all, later
- * those that are new or gone. One thread at a time: the loading thread, then the helper thread. It takes the loader's
- * lock, so never call it in a CUPTI callback. */
+ * those that are new or gone. Links in their paths are resolved. One thread at a time: the loading thread, then the
+ * helper thread. It takes the loader's lock, so never call it in a CUPTI callback. */
 #ifndef MODULE_WATCH_H
 #define MODULE_WATCH_H
 

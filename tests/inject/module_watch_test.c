@@ -1,11 +1,14 @@
 #include "inject/module_watch.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -118,6 +121,36 @@ static void library_loaded_later_is_announced_by_the_next_poll(void **state)
 	dlclose(library);
 }
 
+/* As libffi.so.8 is a link to libffi.so.8.1.2, whose name /proc/PID/maps has. */
+static void library_loaded_through_a_link_has_the_name_of_its_file(void **state)
+{
+	struct fixture *fixture = *state;
+	char folder[] = "/tmp/module_watch_test.XXXXXX", link[64], real[PATH_MAX];
+	struct module module;
+	int found = 0;
+
+	assert_non_null(mkdtemp(folder));
+	assert_non_null(realpath(LATE_LIBRARY, real));
+	snprintf(link, sizeof(link), "%s/liblink.so.8", folder);
+	assert_int_equal(symlink(real, link), 0);
+	module_watch_poll(fixture->watch, false);
+	while (next(fixture, &module))
+		;
+	void *library = dlopen(link, RTLD_NOW);
+	assert_non_null(library);
+	module_watch_poll(fixture->watch, false);
+	while (next(fixture, &module)) {
+		assert_string_equal(module.path, real);
+		found++;
+	}
+	assert_int_equal(found, 1);
+	module_watch_poll(fixture->watch, false);
+	assert_false(next(fixture, &module));
+	dlclose(library);
+	unlink(link);
+	rmdir(folder);
+}
+
 static void module_without_room_is_announced_later_or_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -201,6 +234,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(library_loaded_later_is_announced_by_the_next_poll,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			library_loaded_through_a_link_has_the_name_of_its_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(module_without_room_is_announced_later_or_counted,
 						set_up, tear_down),
 		cmocka_unit_test(build_id_is_found_among_other_notes),
