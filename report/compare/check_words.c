@@ -42,15 +42,27 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 	else if (result->verdict == CHECK_REGRESSED)
 		append_count(text, size, result->nr_regressed, nr_judged,
 			     result->step.state == CHECK_REGRESSED, "regressed");
+	else if (result->verdict == CHECK_NOISY && result->nr_noisy)
+		append_count(text, size, result->nr_noisy, nr_judged, result->step.is_doubtful,
+			     "too noisy to tell");
 	else if (result->verdict == CHECK_NOISY)
-		text_line_append(text, size, "too noisy to tell: %" PRIu32 " of %" PRIu32 " rows",
-				 result->nr_noisy, nr_judged);
+		text_line_append(text, size,
+				 "cannot tell: kernels are %s (%" PRIu32
+				 " rows), but whether a step takes longer is not known",
+				 result->nr_faster ? "the same or faster" : "the same", nr_judged);
 	else if (result->verdict == CHECK_FASTER)
 		append_count(text, size, result->nr_faster, nr_judged,
 			     result->step.state == CHECK_FASTER, "faster");
 	else
 		text_line_append(text, size, "the same: %" PRIu32 " rows", nr_judged);
+	if (check_words_is_open(&result->step) && result->verdict <= CHECK_FASTER)
+		text_line_append(text, size, "; of the time of a step nothing is known");
 	return text;
+}
+
+bool check_words_is_open(const struct check_step *step)
+{
+	return step->is_known && (step->state == CHECK_NOISY || step->state == CHECK_NOT_JUDGED);
 }
 
 const char *check_words_step(const struct check_report *report, char *text, size_t size)

@@ -2,6 +2,7 @@
 #ifndef CHECK_WORDS_H
 #define CHECK_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,9 @@ struct check_report {
  * +1.20 %): launches +0.00 %, duration +1.02 %; launched by train.py:step:41". */
 const char *check_words_verdict(const struct check_report *report, char *text, size_t size);
 const char *check_words_row(const struct check_row *row, char *text, size_t size);
+
+/* Returns whether the runs have steps whose change chance may explain. */
+bool check_words_is_open(const struct check_step *step);
 
 /* Writes "the run takes 52.1 ms a step instead of 47.0 ms …" (run_step.h); "": it is not known. */
 const char *check_words_step(const struct check_report *report, char *text, size_t size);

@@ -274,12 +274,6 @@ static void write_case(FILE *out, const struct check_row *row)
 	fputs("\"/></testcase>\n", out);
 }
 
-/* Whether nothing can be said of the time of a step. */
-static bool is_open(const struct check_step *step)
-{
-	return step->state == CHECK_NOISY || step->state == CHECK_NOT_JUDGED;
-}
-
 static void write_step_case(FILE *out, const struct check_report *report)
 {
 	char words[CHECK_WORDS_SIZE];
@@ -291,7 +285,11 @@ static void write_step_case(FILE *out, const struct check_report *report)
 		fputs("><failure message=\"regressed: ", out);
 		write_xml(out, words);
 		fputs("\"/></testcase>\n", out);
-	} else if (is_open(&report->result->step)) {
+	} else if (report->result->step.is_doubtful) {
+		fputs("><error message=\"too noisy: ", out);
+		write_xml(out, words);
+		fputs("\"/></testcase>\n", out);
+	} else if (check_words_is_open(&report->result->step)) {
 		fputs("><skipped message=\"", out);
 		write_xml(out, words);
 		fputs("\"/></testcase>\n", out);
@@ -304,7 +302,7 @@ static void write_junit(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
 	char words[CHECK_WORDS_SIZE];
-	uint32_t nr_skipped = result->step.is_known && is_open(&result->step);
+	uint32_t nr_skipped = check_words_is_open(&result->step) && !result->step.is_doubtful;
 
 	for (uint32_t i = 0; i < result->nr_rows; i++)
 		nr_skipped += result->rows[i].state > CHECK_NOISY;
@@ -314,7 +312,8 @@ static void write_junit(FILE *out, const struct check_report *report)
 		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
 		result->nr_rows + 1 + result->step.is_known,
 		result->nr_regressed + (result->step.state == CHECK_REGRESSED),
-		result->nr_noisy + (result->lossy || result->unclear), nr_skipped);
+		result->nr_noisy + (result->lossy || result->unclear) + result->step.is_doubtful,
+		nr_skipped);
 	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles are complete\"", out);
 	if (result->lossy || result->unclear) {
 		fputs("><error message=\"", out);

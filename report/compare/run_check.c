@@ -373,8 +373,8 @@ static void judge(struct checker *checker)
 	run_step_compare(checker->question, result->unit, result->lossy, nr_judged, &result->step);
 	const bool regressed = result->nr_regressed || result->step.state == CHECK_REGRESSED;
 	const bool faster = result->nr_faster || result->step.state == CHECK_FASTER;
-	result->verdict = result->lossy || result->unclear || (!regressed && result->nr_noisy)
-				  ? CHECK_NOISY
+	const bool is_noisy = result->nr_noisy || result->step.is_doubtful;
+	result->verdict = result->lossy || result->unclear || (!regressed && is_noisy) ? CHECK_NOISY
 			  : regressed ? CHECK_REGRESSED
 			  : faster    ? CHECK_FASTER
 				      : CHECK_SAME;

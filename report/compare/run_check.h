@@ -6,7 +6,8 @@
  *   - Below the limit: it has not.
  *   - Below 0, and not above the limit with a minus: it has become faster.
  *   - Neither: the runs are too noisy to say.
- * If steps are known, the time of a step is judged, too: it is more than the kernels'.
+ * If steps are known, the time of a step is judged, too: it is more than the kernels'. It makes the runs too noisy to
+ * say only if it seems longer by more than the limit and than equal runs show (RUN_CHECK_DOUBTS).
  * Together, all kernels of equal runs have an alarm in at most 1 % of the cases. A change of the limit is found, or is
  * too noisy, but for 0.1 % of the cases. Used by one thread. */
 #ifndef RUN_CHECK_H

@@ -109,6 +109,18 @@ static bool noise_of_tenths(const struct check_question *question, struct noise 
 	return true;
 }
 
+/* noise: NULL: none is known. */
+static bool is_doubtful(const struct check_question *question, const struct noise *noise,
+			const struct check_step *step)
+{
+	const double least = !noise                            ? RUN_CHECK_DOUBT_SHORT
+			     : step->source == CHECK_FROM_RUNS ? question->max_regress
+							       : RUN_CHECK_DOUBT_LEAST;
+
+	return step->change > fmax(least, question->max_regress) &&
+	       (!noise || log1p(step->change) > noise_width(noise, RUN_CHECK_DOUBTS));
+}
+
 void run_step_compare(const struct check_question *question, enum run_unit unit, bool is_damaged,
 		      uint32_t nr_rows, struct check_step *step)
 {
@@ -143,6 +155,11 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 						&step->low, &step->high);
 	else
 		step->source = CHECK_FROM_NOTHING;
+	step->is_short = !has_noise;
+	step->is_doubtful = (step->state == CHECK_NOISY || !has_noise) &&
+			    is_doubtful(question, has_noise ? &noise : NULL, step);
+	if (step->is_doubtful)
+		step->state = CHECK_NOISY;
 }
 
 /* Writes ", +0.300 ms in kernels". */
@@ -165,7 +182,9 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 			 report_summary_time((uint64_t)llround(step->after_ns), after),
 			 report_summary_time((uint64_t)llround(step->before_ns), before),
 			 100 * step->change);
-	if (step->state == CHECK_NOISY)
+	if (step->is_short)
+		text_line_append(text, size, ", which runs this short do not tell from chance");
+	else if (step->state == CHECK_NOISY)
 		text_line_append(text, size, ", too noisy to say");
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");
 	if (!isfinite(step->idle_ns))

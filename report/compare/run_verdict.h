@@ -15,6 +15,12 @@
 #define RUN_CHECK_UNSEEN_DRIFT 0.01
 #define RUN_CHECK_OTHER_GPU    0.03
 #define RUN_CHECK_UNSEEN_STEP  0.02 /* of the time of a step */
+/* A check doubts that steps are the same if they seem longer by more than chance explains in all but this part of equal
+ * pairs. Of one run on each side they seem longer by this at least, as hosts vary from run to run; and by this, where
+ * runs are too short to tell how much steps vary. Both are assumed. */
+#define RUN_CHECK_DOUBTS      0.01
+#define RUN_CHECK_DOUBT_LEAST 0.1
+#define RUN_CHECK_DOUBT_SHORT 0.25
 
 /* Where the noise is known from: what varies. */
 enum check_source {
@@ -64,7 +70,11 @@ struct check_step {
 	const char *line; /* borrowed; where they do so; NULL: not known, or in several functions */
 	int32_t gpu;      /* REPORT_GPU_NONE: several */
 	enum check_source source;
-	enum check_state state; /* CHECK_NOISY changes no verdict: hosts vary more than kernels */
+	enum check_state state;
+	bool is_short; /* the runs do not tell how much it varies */
+	/* It seems longer by more than the limit and by more than equal runs do (RUN_CHECK_DOUBTS), but has not
+	 * regressed for sure. Only this makes a check too noisy, since hosts vary more than kernels. */
+	bool is_doubtful;
 };
 
 struct check_question {

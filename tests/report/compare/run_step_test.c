@@ -72,11 +72,103 @@ static void more_idle_time_is_told_with_its_function(void **state)
 	run_step_compare(&question, RUN_MARKS, false, 1, &step);
 	assert_int_equal(step.state, CHECK_NOT_JUDGED); /* no windows tell the noise */
 	assert_string_equal(run_step_text(&step, text, sizeof(text)),
-			    "the run takes 52.100 ms a step instead of 47.000 ms (+10.85 %): "
+			    "the run takes 52.100 ms a step instead of 47.000 ms (+10.85 %), "
+			    "which runs this short do not tell from chance: "
 			    "+300.000 us in kernels, "
 			    "+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
 	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
 	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
+}
+
+/* Returns how the step of two runs is judged that have so many tenths each. Every fourth one of the run after has
+ * more_work in place of 100. */
+static struct check_step judge_tenths(uint32_t nr, double factor, double more_work)
+{
+	struct run_window tenths[2][64] = {0};
+	struct run_item items[2] = {{.ns = 1000000000}, {.ns = 1000000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+
+	for (int i = 0; i < 2; i++) {
+		works[i] = (struct run_work){.items = &items[i], .counts.marks = 100};
+		works[i].pace.tenths = tenths[i];
+		works[i].pace.nr_tenths = nr;
+		for (uint32_t j = 0; j < nr; j++) {
+			tenths[i][j].ns = i ? 100 * factor : 100;
+			tenths[i][j].usual_ns = j % 4 == 0 && i ? more_work : 100;
+			works[i].pace.wall_ns += tenths[i][j].ns;
+			works[i].pace.work_ns += tenths[i][j].usual_ns;
+		}
+	}
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	return step;
+}
+
+/* Without enough tenths, a quarter more is too much for chance. With them, their noise decides, from a tenth on. */
+static void a_step_that_seems_much_longer_is_doubtful(void **state)
+{
+	struct check_step step = judge_tenths(4, 1.24, 100);
+
+	(void)state;
+	assert_true(step.is_short);
+	assert_false(step.is_doubtful);
+	assert_int_equal(step.state, CHECK_NOT_JUDGED);
+	step = judge_tenths(4, 1.26, 100);
+	assert_true(step.is_doubtful);
+	assert_int_equal(step.state, CHECK_NOISY);
+	assert_int_equal(step.source, CHECK_FROM_NOTHING);
+	step = judge_tenths(4, 0.5, 100);
+	assert_false(step.is_doubtful);
+	step = judge_tenths(32, 1.5, 100);
+	assert_int_equal(step.state, CHECK_REGRESSED);
+	assert_false(step.is_doubtful || step.is_short);
+	bool has_same = false, has_doubts = false;
+	for (int i = 0; i < 60; i++) {
+		step = judge_tenths(16, 1.75 * (1.02 + 0.02 * i), 400);
+		assert_false(step.is_short);
+		if (step.is_doubtful) {
+			assert_true(step.change > 0.1 && step.low < 0);
+			assert_int_equal(step.state, CHECK_NOISY);
+		}
+		/* From doubts on they remain, until the step has regressed. */
+		assert_true(!has_doubts || step.is_doubtful || step.state == CHECK_REGRESSED);
+		has_doubts |= step.is_doubtful;
+		has_same |= step.change > 0.1 && step.state == CHECK_NOISY && !step.is_doubtful;
+	}
+	assert_true(has_doubts && has_same);
+}
+
+/* Ten steps of half a second are too few tenths; the host takes a third longer. */
+static void a_doubtful_step_makes_the_check_tell_that_it_cannot_tell(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.steps = 16});
+	run_fixture_play(&(struct run_plan){.steps = 16, .more_host_ns = 20000000});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->nr_noisy, 0);
+	assert_true(run_fixture.result->step.is_doubtful);
+	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
+	run_fixture_assert_has(CHECK_TEXT, "\ncannot tell: kernels are the same (");
+	run_fixture_assert_has(CHECK_TEXT,
+			       " rows), but whether a step takes longer is not known\n");
+	run_fixture_assert_has(CHECK_MARKDOWN, "### GPU time: cannot tell: kernels are the same");
+	run_fixture_assert_has(CHECK_JSON, "\"verdict\":\"too noisy\",\"complete\":true,");
+	run_fixture_assert_has(CHECK_JUNIT, "errors=\"1\" skipped=\"0\"");
+	run_fixture_assert_has(CHECK_JUNIT, "name=\"time of a step\"><error message=\"too noisy: "
+					    "the run takes ");
+}
+
+static void a_short_step_that_differs_by_chance_is_said_to_be_unknown(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.steps = 16});
+	run_fixture_play(&(struct run_plan){.steps = 16, .more_host_ns = 1000000});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->verdict, CHECK_SAME);
+	run_fixture_assert_has(CHECK_TEXT, " rows; of the time of a step nothing is known\n");
+	run_fixture_assert_has(CHECK_JUNIT, "errors=\"0\" skipped=\"1\"");
 }
 
 static void pauses_are_no_part_of_a_step(void **state)
@@ -160,6 +252,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
 		TEST(more_idle_time_is_told_with_its_function),
+		TEST(a_step_that_seems_much_longer_is_doubtful),
+		TEST(a_doubtful_step_makes_the_check_tell_that_it_cannot_tell),
+		TEST(a_short_step_that_differs_by_chance_is_said_to_be_unknown),
 		TEST(pauses_are_no_part_of_a_step),
 		TEST(marked_steps_are_the_steps),
 		TEST(whole_runs_tell_the_noise_of_steps_once_there_are_enough),
