@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "report/digest/host_lines.h"
 #include "report/model/report_build.h"
+#include "report/model/report_busy.h"
 #include "report/model/report_dimension.h"
 #include "report/names/source_name.h"
 
@@ -179,6 +180,21 @@ static int take_idle(struct run_pace *pace, const struct report_tree *tree)
 	return error;
 }
 
+static int read_busy(struct run_pace *pace, const struct profile *profile)
+{
+	struct report_busy *busy;
+	int error = report_busy_create(profile, &busy);
+
+	for (uint32_t i = 0; !error && i < busy->nr_rows; i++) {
+		if (!busy->rows[i].whole_device || !busy->rows[i].busy_ns)
+			continue;
+		pace->busy_ns += busy->rows[i].busy_ns;
+		pace->nr_gpus++;
+	}
+	report_busy_destroy(busy);
+	return error;
+}
+
 int run_pace_read_idle(struct run_pace *pace, const struct profile *profile)
 {
 	const struct report_options options = {
@@ -195,6 +211,8 @@ int run_pace_read_idle(struct run_pace *pace, const struct profile *profile)
 		return error;
 	error = take_idle(pace, tree);
 	report_tree_destroy(tree);
+	if (!error && pace->idle_ns)
+		error = read_busy(pace, profile);
 	return error;
 }
 

@@ -31,6 +31,8 @@ struct run_pace {
 	uint32_t nr_tenths, room;
 	double wall_ns, work_ns; /* their sums */
 	uint64_t idle_ns;        /* of all GPUs, without pauses; 0: not known */
+	uint64_t busy_ns;        /* of all GPUs; 0: as idle_ns */
+	uint32_t nr_gpus;        /* that were busy */
 	struct run_idle *idle;   /* by name */
 	uint32_t nr_idle;
 	int32_t gpu; /* REPORT_GPU_NONE: several */
@@ -42,7 +44,8 @@ int run_pace_add(struct run_pace *pace, const struct run_window *windows, uint32
 /* Brings the tenths into order. */
 void run_pace_finish(struct run_pace *pace);
 
-/* Adds the idle time and its functions, if the profile has samples of host threads. 0 or -errno. */
+/* Adds the busy and the idle time, and the functions of the latter, if the profile has samples of host threads. 0 or
+ * -errno. */
 int run_pace_read_idle(struct run_pace *pace, const struct profile *profile);
 
 /* Returns the function of that name; NULL: none. */

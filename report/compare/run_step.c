@@ -15,7 +15,7 @@
 #define NUMBER_SIZE 32u
 #define LINE_PART   0.5 /* of the idle time that is more, so that one function explains it */
 
-/* One run, of one step of one rank. NAN: not known. */
+/* One run, of one step; the times of GPUs are means of those of a rank. NAN: not known. */
 struct pace {
 	double step_ns, kernels_ns, idle_ns;
 };
@@ -25,6 +25,14 @@ static double steps_of(const struct run_work *work, enum run_unit unit)
 	return unit == RUN_MARKS ? (double)work->counts.marks : (double)work->counts.steps;
 }
 
+/* Returns how many GPUs a rank has, on average. */
+static double gpus_of(const struct run_work *work, enum run_unit unit)
+{
+	const uint32_t nr_ranks = run_counts_ranks(&work->counts, unit);
+
+	return nr_ranks && work->pace.nr_gpus ? (double)work->pace.nr_gpus / nr_ranks : 1;
+}
+
 static struct pace pace_of(const struct run_work *work, enum run_unit unit)
 {
 	const double steps = steps_of(work, unit);
@@ -32,10 +40,16 @@ static struct pace pace_of(const struct run_work *work, enum run_unit unit)
 
 	if (!(steps > 0) || !(work->pace.work_ns > 0))
 		return (struct pace){NAN, NAN, NAN};
+	/* A step has as much work wherever it is, so all but the busy part of it is idle. The idle time of the whole
+	 * run does not tell this part, as it contains the start, which step_ns leaves out. */
+	const double step_ns = work->pace.wall_ns / work->pace.work_ns * work_ns / steps;
+	const double gpu_steps = steps * gpus_of(work, unit);
 	return (struct pace){
-		.step_ns = work->pace.wall_ns / work->pace.work_ns * work_ns / steps,
-		.kernels_ns = work_ns / steps,
-		.idle_ns = work->pace.idle_ns ? (double)work->pace.idle_ns / steps : NAN,
+		.step_ns = step_ns,
+		.kernels_ns = work_ns / gpu_steps,
+		.idle_ns = work->pace.idle_ns && work->pace.busy_ns
+				   ? step_ns - (double)work->pace.busy_ns / gpu_steps
+				   : NAN,
 	};
 }
 
@@ -61,7 +75,8 @@ static void find_line(const struct check_question *question, enum run_unit unit,
 {
 	const struct run_work *before = question->runs[0];
 	const struct run_work *after = question->runs[question->nr_before + question->nr_after - 1];
-	const double steps_before = steps_of(before, unit), steps_after = steps_of(after, unit);
+	const double steps_before = steps_of(before, unit) * gpus_of(before, unit);
+	const double steps_after = steps_of(after, unit) * gpus_of(after, unit);
 	double most = 0;
 
 	for (uint32_t i = 0; i < after->pace.nr_idle; i++) {
@@ -77,7 +92,6 @@ static void find_line(const struct check_question *question, enum run_unit unit,
 	}
 	if (most < LINE_PART * step->idle_ns)
 		step->line = NULL;
-	step->gpu = after->pace.gpu;
 }
 
 static bool noise_of_runs(const struct check_question *question, enum run_unit unit,
@@ -140,6 +154,10 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 	step->change = after.step_ns / before.step_ns - 1;
 	step->kernels_ns = after.kernels_ns - before.kernels_ns;
 	step->idle_ns = after.idle_ns - before.idle_ns;
+	const struct run_pace *last =
+		&question->runs[question->nr_before + question->nr_after - 1]->pace;
+	step->gpu = last->gpu;
+	step->nr_gpus = last->nr_gpus;
 	if (step->idle_ns > 0)
 		find_line(question, unit, step);
 	if (is_damaged)
@@ -187,13 +205,19 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 	else if (step->state == CHECK_NOISY)
 		text_line_append(text, size, ", too noisy to say");
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");
-	if (!isfinite(step->idle_ns))
+	const double rest_ns = step->after_ns - step->before_ns - step->kernels_ns -
+			       (isfinite(step->idle_ns) ? step->idle_ns : 0);
+	if (!isfinite(step->idle_ns)) {
+		append_part(text, size, ", ", rest_ns, "outside of them");
 		return text;
+	}
+	if (llround(rest_ns) != 0)
+		append_part(text, size, ", ", rest_ns, "in copies, NCCL and by overlap");
 	append_part(text, size, ", ", step->idle_ns, "idle");
 	if (step->gpu >= 0)
 		text_line_append(text, size, " on GPU %" PRId32, step->gpu);
-	else
-		text_line_append(text, size, " on all GPUs together");
+	else if (step->nr_gpus > 1)
+		text_line_append(text, size, " on the average GPU");
 	if (step->line)
 		text_line_append(text, size, ", most of it in %s", step->line);
 	return text;

@@ -65,10 +65,11 @@ struct check_step {
 	bool is_known; /* the runs' steps are, and single launches tell their pace */
 	double before_ns, after_ns, change;
 	double low, high;  /* the interval of change */
-	double kernels_ns; /* what kernels take more of it, without NCCL's */
-	double idle_ns;    /* what the rank's GPUs idle more; pauses do not count */
+	double kernels_ns; /* what kernels take more of it, without NCCL's; on the average GPU */
+	double idle_ns; /* what the average GPU idles more; the rest are copies, NCCL's kernels, and overlap */
 	const char *line; /* borrowed; where they do so; NULL: not known, or in several functions */
-	int32_t gpu;      /* REPORT_GPU_NONE: several */
+	int32_t gpu;      /* REPORT_GPU_NONE: several, or not known */
+	uint32_t nr_gpus; /* 0: not known */
 	enum check_source source;
 	enum check_state state;
 	bool is_short; /* the runs do not tell how much it varies */

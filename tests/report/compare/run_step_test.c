@@ -49,20 +49,25 @@ static void more_idle_time_is_told_with_its_function(void **state)
 				    {"train.py:save", "train.py:save:30", 200000000, 1}};
 	struct run_idle after[] = {{"train.py:load_batch", "train.py:load_batch:14", 970000000, 1},
 				   {"train.py:save", "train.py:save:32", 210000000, 1}};
-	const struct run_work works[2] = {{.items = &all[0],
-					   .counts.marks = 100,
-					   .pace = {.wall_ns = 4.7e9,
-						    .work_ns = 4e9,
-						    .idle_ns = 700000000,
-						    .idle = before,
-						    .nr_idle = 2}},
-					  {.items = &all[1],
-					   .counts.marks = 100,
-					   .pace = {.wall_ns = 5.21e9,
-						    .work_ns = 4.03e9,
-						    .idle_ns = 1180000000,
-						    .idle = after,
-						    .nr_idle = 2}}};
+	const struct run_work works[2] = {
+		{.items = &all[0],
+		 .counts = {.marks = 100, .nr_marked = 1},
+		 .pace = {.wall_ns = 4.7e9,
+			  .work_ns = 4e9,
+			  .idle_ns = 2700000000, /* 2 s of it before the steps */
+			  .busy_ns = 4000000000,
+			  .nr_gpus = 1,
+			  .idle = before,
+			  .nr_idle = 2}},
+		{.items = &all[1],
+		 .counts = {.marks = 100, .nr_marked = 1},
+		 .pace = {.wall_ns = 5.21e9,
+			  .work_ns = 4.03e9,
+			  .idle_ns = 1180000000,
+			  .busy_ns = 4030000000,
+			  .nr_gpus = 1,
+			  .idle = after,
+			  .nr_idle = 2}}};
 	const struct run_work *const both[] = {&works[0], &works[1]};
 	const struct check_question question = {both, 1, 1, 0.01, 0.05};
 	struct check_step step;
@@ -78,6 +83,39 @@ static void more_idle_time_is_told_with_its_function(void **state)
 			    "+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
 	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
 	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
+}
+
+/* Runs of two ranks with two GPUs each, of 100 steps, of which kernels of NCCL and copies are a part. */
+static void parts_of_the_change_make_the_whole(void **state)
+{
+	struct run_item all[2] = {{.ns = 16000000000}, {.ns = 16400000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		works[i] = (struct run_work){.items = &all[i],
+					     .counts = {.marks = 200, .nr_marked = 2}};
+		works[i].pace = (struct run_pace){.gpu = REPORT_GPU_NONE,
+						  .wall_ns = i ? 13e9 : 12e9,
+						  .work_ns = (double)all[i].ns,
+						  .idle_ns = i ? 1 : 9000000000,
+						  .busy_ns = i ? 17200000000 : 17000000000,
+						  .nr_gpus = 4};
+	}
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	assert_string_equal(run_step_text(&step, text, sizeof(text)),
+			    "the run takes 65.000 ms a step instead of 60.000 ms (+8.33 %), "
+			    "which runs this short do not tell from chance: "
+			    "+1.000 ms in kernels, -500.000 us in copies, NCCL and by overlap, "
+			    "+4.500 ms idle on the average GPU");
+	works[0].pace.idle_ns = 0; /* no samples of the host */
+	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	assert_string_equal(strstr(run_step_text(&step, text, sizeof(text)), ": "),
+			    ": +1.000 ms in kernels, +4.000 ms outside of them");
 }
 
 /* Returns how the step of two runs is judged that have so many tenths each. Every fourth one of the run after has
@@ -252,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
 		TEST(more_idle_time_is_told_with_its_function),
+		TEST(parts_of_the_change_make_the_whole),
 		TEST(a_step_that_seems_much_longer_is_doubtful),
 		TEST(a_doubtful_step_makes_the_check_tell_that_it_cannot_tell),
 		TEST(a_short_step_that_differs_by_chance_is_said_to_be_unknown),
