@@ -154,6 +154,25 @@ static const char *list_ranks(const struct report_ranks *ranks, char text[static
 	return text;
 }
 
+static int scale_ranks(struct diff *diff)
+{
+	struct run_counts counts;
+	char *error = NULL;
+	int result =
+		run_counts_read(diff->views[1].profile, diff->views[1].store_path, &counts, &error);
+
+	if (error)
+		log_error("%s", error);
+	free(error);
+	if (result == 0)
+		diff->report = (struct change_report){
+			.before = {.label = diff->views[1].diff->label_before},
+			.after = {.label = diff->views[1].diff->label_after},
+			.scale = run_scale_of_ranks(&counts),
+		};
+	return result;
+}
+
 /* Returns 0, or -errno after an error. */
 static int compare_ranks(struct diff *diff)
 {
@@ -176,11 +195,7 @@ static int compare_ranks(struct diff *diff)
 	else if (result < 0)
 		log_error("%s", strerror(-result));
 	else
-		diff->report = (struct change_report){
-			.before = {.label = view->diff->label_before},
-			.after = {.label = view->diff->label_after},
-			.scale = {RUN_WHOLE, 1, 1, 1},
-		};
+		result = scale_ranks(diff);
 	return result;
 }
 
@@ -375,7 +390,7 @@ static int save(struct diff *diff)
 		snprintf(scaled, sizeof(scaled), ", whose times count %.4f times",
 			 diff->report.scale.factor);
 	snprintf(subtitle, sizeof(subtitle), "%s against %s%s%s", view->diff->label_after,
-		 diff->is_of_ranks ? "the " : "", view->diff->label_before, scaled);
+		 view->diff->nr_others > 1 ? "the " : "", view->diff->label_before, scaled);
 	diff->request.subtitle = subtitle;
 	if (!diff->is_of_ranks)
 		view->before_path = diff->views[0].given_path;

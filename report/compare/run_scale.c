@@ -127,6 +127,7 @@ static void count_marks(const struct profile *profile, struct run_counts *counts
 		if (!marks && (process->rank < 0 || nr_configs == 0))
 			continue;
 		counts->marks += marks ? marks : most;
+		counts->differ |= marks && marks != most;
 		counts->nr_marked++;
 	}
 }
@@ -187,6 +188,16 @@ struct run_scale run_scale_choose(const struct run_counts *before, const struct 
 	if (launches > 0 && fabs(launches / scale.factor - 1) < RUN_SCALE_NEAR)
 		scale.factor = launches;
 	return scale;
+}
+
+struct run_scale run_scale_of_ranks(const struct run_counts *counts)
+{
+	const struct run_scale scale = run_scale_choose(counts, counts, 0);
+
+	if (scale.unit > RUN_STEPS || (scale.unit == RUN_MARKS && counts->differ))
+		return (struct run_scale){RUN_WHOLE, 1, 1, 1};
+	const double steps = scale.before / run_counts_ranks(counts, scale.unit);
+	return (struct run_scale){scale.unit, steps, steps, 1};
 }
 
 const char *run_unit_name(enum run_unit unit)

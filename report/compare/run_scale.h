@@ -2,6 +2,7 @@
 #ifndef RUN_SCALE_H
 #define RUN_SCALE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RUN_SCALE_NEAR 0.02 /* factors that differ by less are the same */
@@ -25,6 +26,7 @@ struct run_counts {
 	 * as many as the rank with the most. */
 	uint64_t marks;
 	uint32_t nr_marked; /* processes with such steps */
+	bool differ;        /* some of them mark fewer than others */
 };
 
 struct run_scale {
@@ -47,6 +49,9 @@ uint32_t run_counts_ranks(const struct run_counts *counts, enum run_unit unit);
  * theirs is taken. */
 struct run_scale run_scale_choose(const struct run_counts *before, const struct run_counts *after,
 				  double launches);
+
+/* Makes two ranks of one profile comparable, of which both have as many steps. RUN_WHOLE: that is not known. */
+struct run_scale run_scale_of_ranks(const struct run_counts *counts);
 
 /* Returns "step", "collective", "launch", or "run". Static storage. */
 const char *run_unit_name(enum run_unit unit);

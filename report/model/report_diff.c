@@ -273,12 +273,13 @@ static int build(struct builder *builder)
 		error = make_leaves(builder);
 	diff->nr_others = builder->against == REPORT_DIFF_MEDIAN ? builder->nr_others : 1;
 	snprintf(diff->label_after, sizeof(diff->label_after), "rank %" PRId32, builder->rank);
-	if (builder->against == REPORT_DIFF_MEDIAN)
+	if (diff->nr_others > 1)
 		snprintf(diff->label_before, sizeof(diff->label_before),
 			 "median of %" PRIu32 " ranks", builder->nr_others);
 	else
 		snprintf(diff->label_before, sizeof(diff->label_before), "rank %" PRId32,
-			 builder->against);
+			 builder->against == REPORT_DIFF_MEDIAN ? builder->others[0]
+								: builder->against);
 	return error;
 }
 

@@ -324,6 +324,15 @@ static void marked_steps_count_before_patterns(void **state)
 	assert_true(scale.factor == 2);
 	assert_int_equal(run_counts_ranks(&first, scale.unit), 4);
 	assert_int_equal(run_counts_ranks(&first, RUN_LAUNCHES), 0);
+	scale = run_scale_of_ranks(&first);
+	assert_int_equal(scale.unit, RUN_MARKS);
+	assert_true(scale.before == 50 && scale.after == 50 && scale.factor == 1);
+	scale = run_scale_of_ranks(&unmarked);
+	assert_int_equal(scale.unit, RUN_STEPS);
+	assert_true(scale.before == 200);
+	struct run_counts uneven = first;
+	uneven.differ = true;
+	assert_int_equal(run_scale_of_ranks(&uneven).unit, RUN_WHOLE);
 }
 
 static void the_table_lists_new_and_vanished_rows(void **state)

@@ -108,6 +108,22 @@ static void one_rank_may_be_held_against_another(void **state)
 	close_tree();
 }
 
+static void the_only_other_rank_is_named(void **state)
+{
+	struct report_diff *diff;
+
+	(void)state;
+	run(job_process(0), "gemm", "train.py:main", 10);
+	run(job_process(1), "gemm", "train.py:main", 20);
+	open_tree();
+	assert_int_equal(report_diff_create(tree, 1, REPORT_DIFF_MEDIAN, &diff), 0);
+	assert_string_equal(diff->label_before, "rank 0");
+	assert_string_equal(diff->label_after, "rank 1");
+	assert_int_equal(diff->nr_others, 1);
+	report_diff_destroy(diff);
+	close_tree();
+}
+
 static void a_rank_that_is_not_there_is_refused(void **state)
 {
 	struct report_diff *diff;
@@ -165,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_median_is_of_each_stack_over_all_others),
 		TEST(one_rank_may_be_held_against_another),
+		TEST(the_only_other_rank_is_named),
 		TEST(a_rank_that_is_not_there_is_refused),
 		TEST(a_rank_alone_has_no_others),
 		TEST(the_page_says_what_it_is_held_against),
