@@ -115,7 +115,9 @@ int profile_parts_find(struct profile_parts *parts, const char *store_path, char
 {
 	*parts = (struct profile_parts){.parts = NULL};
 	*error = NULL;
-	int status = find(parts, store_path);
+	/* A store may lack, as long as nodes' profiles are beside it. */
+	struct stat store;
+	int status = stat(store_path, &store) && errno != ENOENT ? -errno : find(parts, store_path);
 	return status ? error_text_set(error, status, "%s: %s", store_path, strerror(-status)) : 0;
 }
 

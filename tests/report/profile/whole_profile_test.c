@@ -107,6 +107,25 @@ static void the_nodes_are_read_while_nobody_can_read_the_store(void **state)
 	assert_int_equal(access(fixture->nodes, F_OK), -1);
 }
 
+/* As a profile in a folder of another user: the folder of this one is a file. */
+static void a_store_that_nobody_can_reach_is_named(void **state)
+{
+	const struct fixture *fixture = *state;
+	char path[PATH_MAX], expected[PATH_MAX + 64], *error;
+	struct whole_profile whole;
+	FILE *file = fopen(fixture->store, "we");
+
+	assert_non_null(file);
+	assert_int_equal(fclose(file), 0);
+	snprintf(path, sizeof(path), "%s/profile.db", fixture->store);
+	snprintf(expected, sizeof(expected), "%s: Not a directory", path);
+	assert_int_equal(whole_profile_open(&whole, path, &error), -ENOTDIR);
+	assert_string_equal(error, expected);
+	free(error);
+	whole_profile_close(&whole);
+	assert_int_equal(unlink(fixture->store), 0);
+}
+
 /* A block of nodes has an aggregator that writes a part. When its nodes have ended, it makes one store of that. */
 static void a_part_with_nodes_becomes_one_store_beside_the_others(void **state)
 {
@@ -304,6 +323,8 @@ int main(void)
 			a_part_with_nodes_becomes_one_store_beside_the_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_nodes_are_read_while_nobody_can_read_the_store,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_store_that_nobody_can_reach_is_named, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_damaged_page_costs_its_node_alone_and_is_told,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
