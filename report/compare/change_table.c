@@ -92,16 +92,75 @@ static void add_frames(struct builder *builder, uint32_t leaf)
 			   i + 1 < depth ? tree->nodes[builder->chain[i + 1]].name : 0);
 }
 
-static void add_line(struct builder *builder, uint32_t leaf, uint32_t *no_line)
-{
-	const struct report_tree *tree = &builder->diff->tree;
-	uint32_t line = source_line_find(tree, builder->frameworks, tree->leaves[leaf].node,
-					 builder->chain);
+/* A leaf and its line. */
+struct launch {
+	struct source_line line;
+	uint32_t leaf;
+};
 
-	if (line == SOURCE_LINE_NONE)
-		add_to(builder, no_line, NO_LINE, leaf);
-	else
-		add_string(builder, line, tree->strings[line], leaf);
+static int by_line(const void *a, const void *b)
+{
+	return source_line_compare(&((const struct launch *)a)->line,
+				   &((const struct launch *)b)->line);
+}
+
+/* Adds the row of some launches by one line. */
+static int add_line(struct builder *builder, const struct launch *launches, uint32_t count)
+{
+	const char *name = NO_LINE;
+	uint32_t row = 0;
+
+	if (launches->line.line != SOURCE_LINE_NONE) {
+		char *text = source_line_text(&builder->diff->tree, &launches->line);
+
+		if (!text)
+			return -ENOMEM;
+		builder->table->made[builder->table->nr_made++] = text;
+		name = text;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		add_to(builder, &row, name, launches[i].leaf);
+	return 0;
+}
+
+/* Which line is a helper's depends on the work of both sides. */
+static int find_lines(struct builder *builder, struct source_line **lines)
+{
+	struct report_tree tree = builder->diff->tree;
+	struct report_leaf *leaves = calloc(tree.nr_leaves + 1ul, sizeof(*leaves));
+	int error = -ENOMEM;
+
+	for (uint32_t i = 0; leaves && i < tree.nr_leaves; i++) {
+		leaves[i] = tree.leaves[i];
+		leaves[i].count += builder->diff->before[i].count;
+		leaves[i].ns += builder->diff->before[i].ns;
+	}
+	tree.leaves = leaves;
+	if (leaves)
+		error = source_line_find_all(&tree, builder->frameworks, lines);
+	free(leaves);
+	return error;
+}
+
+static int add_lines(struct builder *builder)
+{
+	const uint32_t nr = builder->diff->tree.nr_leaves;
+	struct launch *launches = calloc(nr + 1ul, sizeof(*launches));
+	struct source_line *lines = NULL;
+	int error = launches ? find_lines(builder, &lines) : -ENOMEM;
+
+	for (uint32_t i = 0; i < nr && !error; i++)
+		launches[i] = (struct launch){lines[i], i};
+	if (!error)
+		qsort(launches, nr, sizeof(*launches), by_line);
+	for (uint32_t i = 0, end; i < nr && !error; i = end) {
+		for (end = i + 1; end < nr && by_line(&launches[i], &launches[end]) == 0; end++)
+			;
+		error = add_line(builder, &launches[i], end - i);
+	}
+	free(lines);
+	free(launches);
+	return error;
 }
 
 /* Returns "gemm" of "[GPU_Kernel]gemm"; other leaves have their whole names. */
@@ -117,7 +176,7 @@ static const char *bare_name(const char *name)
 static void sum_up(struct builder *builder, enum change_by by)
 {
 	const struct report_tree *tree = &builder->diff->tree;
-	uint32_t classes[KERNEL_CLASSES + REPORT_KINDS] = {0}, no_line = 0;
+	uint32_t classes[KERNEL_CLASSES + REPORT_KINDS] = {0};
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
@@ -128,17 +187,15 @@ static void sum_up(struct builder *builder, enum change_by by)
 		add(&builder->table->after, &after);
 		if (by == CHANGE_BY_FRAME) {
 			add_frames(builder, i);
-		} else if (by == CHANGE_BY_LINE) {
-			add_line(builder, i, &no_line);
 		} else if (by == CHANGE_BY_KERNEL) {
 			add_string(builder, leaf->name, bare_name(name), i);
 			builder->table->rows[builder->row_of[leaf->name] - 1].is_kernel =
 				leaf->kind == REPORT_KIND_KERNEL;
-		} else if (leaf->kind == REPORT_KIND_KERNEL) {
+		} else if (by == CHANGE_BY_CLASS && leaf->kind == REPORT_KIND_KERNEL) {
 			enum kernel_class of = kernel_class_of(bare_name(name));
 
 			add_to(builder, &classes[of], kernel_class_word(of), i);
-		} else {
+		} else if (by == CHANGE_BY_CLASS) {
 			add_to(builder, &classes[KERNEL_CLASSES + leaf->kind],
 			       kind_name_column(leaf->kind), i);
 		}
@@ -175,15 +232,18 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 	*table = NULL;
 	if (made && builder) {
 		const size_t nr_strings = diff->tree.nr_strings + 1ul;
+		const size_t room =
+			nr_strings + diff->tree.nr_leaves + KERNEL_CLASSES + REPORT_KINDS;
 
 		*builder = (struct builder){.diff = diff, .frameworks = frameworks, .table = made};
-		made->rows =
-			calloc(nr_strings + KERNEL_CLASSES + REPORT_KINDS, sizeof(*made->rows));
+		made->rows = calloc(room, sizeof(*made->rows));
+		made->made = calloc(2 * room, sizeof(*made->made));
 		builder->row_of = calloc(nr_strings, sizeof(*builder->row_of));
 		builder->seen = calloc(nr_strings, sizeof(*builder->seen));
 		builder->has_caller = calloc(nr_strings, sizeof(*builder->has_caller));
-		if (made->rows && builder->row_of && builder->seen && builder->has_caller)
-			error = 0;
+		if (made->rows && made->made && builder->row_of && builder->seen &&
+		    builder->has_caller)
+			error = by == CHANGE_BY_LINE ? add_lines(builder) : 0;
 	}
 	if (!error) {
 		sum_up(builder, by);
@@ -284,10 +344,6 @@ int change_table_fold(struct change_table *table)
 	struct change_row **callers = calloc(count + 1ul, sizeof(*callers));
 	int error = names && chain && is_inner && callers ? 0 : -ENOMEM;
 
-	if (!error && !table->made) {
-		table->made = calloc(count + 1ul, sizeof(*table->made));
-		error = table->made ? 0 : -ENOMEM;
-	}
 	for (uint32_t i = 0; i < count && !error; i++)
 		names[i] = &table->rows[i];
 	if (!error)

@@ -14,8 +14,8 @@ enum change_by {
 	/* All work below a frame, in whatever stack, and once where a function calls itself. So rows do not add up. */
 	CHANGE_BY_FRAME,
 	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind */
-	CHANGE_BY_LINE,   /* the line that launches (source_line.h) */
-	CHANGE_BY_CLASS,  /* kernel_class.h */
+	CHANGE_BY_LINE, /* the line that launches (source_line.h), of a helper's line with its caller */
+	CHANGE_BY_CLASS, /* kernel_class.h */
 };
 
 struct change_row {
@@ -30,7 +30,7 @@ struct change_table {
 	struct change_row *
 		rows; /* owns; the greatest change of time first, then the least time, then by name */
 	uint32_t nr_rows;
-	char **made; /* owns */
+	char **made; /* owns; with room for twice as many as rows may be */
 	uint32_t nr_made;
 	struct report_diff_amount before, after; /* of all leaves */
 };

@@ -11,7 +11,8 @@
 
 /* The time of an item that a line launches. */
 struct line {
-	uint32_t item, name;
+	uint32_t item;
+	struct source_line name;
 	uint64_t ns;
 };
 
@@ -21,7 +22,7 @@ static int by_line(const void *a, const void *b)
 
 	if (x->item != y->item)
 		return x->item < y->item ? -1 : 1;
-	return (x->name > y->name) - (x->name < y->name);
+	return source_line_compare(&x->name, &y->name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -50,7 +51,7 @@ static int set_line(struct run_work *work, const struct report_tree *tree, const
 	if (line->ns <= item->line_ns)
 		return 0;
 	free(item->line);
-	item->line = strdup(tree->strings[line->name]);
+	item->line = source_line_text(tree, &line->name);
 	item->line_ns = line->ns;
 	return item->line ? 0 : -ENOMEM;
 }
@@ -73,29 +74,31 @@ static int set_lines(struct run_work *work, const struct report_tree *tree, stru
 int run_lines_find(const struct report_tree *tree, struct run_work *work)
 {
 	bool *is_framework = calloc(tree->nr_strings + 1ul, sizeof(*is_framework));
-	uint32_t *chain = malloc(REPORT_DEPTH_MAX * sizeof(*chain)), count = 0;
+	struct source_line *names = NULL;
+	uint32_t count = 0;
 	struct line *lines = calloc(tree->nr_leaves + 1ul, sizeof(*lines));
 	const struct source_frameworks frameworks = {is_framework, tree->nr_strings};
-	int error = is_framework && chain && lines ? 0 : -ENOMEM;
+	int error = is_framework && lines ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < tree->nr_strings && !error && tree->frameworks; i++)
 		is_framework[i] = tree->frameworks[i] != 0;
+	if (!error)
+		error = source_line_find_all(tree, &frameworks, &names);
 	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
-		const struct line line = {
-			.item = leaf->kind == REPORT_KIND_KERNEL
-					? item_of(work, tree->strings[leaf->name])
-					: 0,
-			.name = source_line_find(tree, &frameworks, leaf->node, chain),
-			.ns = leaf->ns};
+		const struct line line = {.item = leaf->kind == REPORT_KIND_KERNEL
+							  ? item_of(work, tree->strings[leaf->name])
+							  : 0,
+					  .name = names[i],
+					  .ns = leaf->ns};
 
-		if (line.item && line.name != SOURCE_LINE_NONE)
+		if (line.item && line.name.line != SOURCE_LINE_NONE)
 			lines[count++] = line;
 	}
 	if (!error)
 		error = set_lines(work, tree, lines, count);
 	free(is_framework);
-	free(chain);
+	free(names);
 	free(lines);
 	return error;
 }

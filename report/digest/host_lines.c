@@ -261,8 +261,10 @@ static int divide(struct host_lines *lines, const struct report_tree *tree, stru
 	return error;
 }
 
+/* names: NULL, or by leaf; those of the pieces become known. */
 static int divide_first(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
-			host_lines_wanted *wanted, const void *context)
+			host_lines_wanted *wanted, const void *context,
+			struct host_line_name *names)
 {
 	struct piece *pieces = malloc((tree->nr_leaves + 1ul) * sizeof(*pieces));
 	uint32_t count = 0;
@@ -276,6 +278,8 @@ static int divide_first(struct host_lines *lines, const struct report_tree *tree
 			pieces[count++] = (struct piece){leaf, node, 0};
 	}
 	int error = pieces ? divide(lines, tree, pieces, count) : -ENOMEM;
+	for (uint32_t i = 0; i < count && names && !error; i++)
+		names[pieces[i].leaf - tree->leaves].caller = pieces[i].caller;
 	free(pieces);
 	return error;
 }
@@ -286,7 +290,7 @@ int host_lines_init_divided(struct host_lines *lines, const struct report_tree *
 	int error = host_lines_init(lines, tree, plane, wanted, context);
 
 	if (!error && lines->nr_lines && has_most(lines, lines->lines[0].ns))
-		error = divide_first(lines, tree, plane, wanted, context);
+		error = divide_first(lines, tree, plane, wanted, context, NULL);
 	if (!error && lines->nr_lines)
 		error = host_lines_add_callers(lines, tree, plane);
 	if (error)
@@ -301,4 +305,26 @@ void host_lines_fini(struct host_lines *lines)
 	free(lines->texts);
 	free(lines->lines);
 	memset(lines, 0, sizeof(*lines));
+}
+
+int host_lines_names(const struct report_tree *tree, uint32_t plane, struct host_line_name *names)
+{
+	struct host_callers callers = {0};
+	struct host_lines lines;
+	int error = host_lines_init(&lines, tree, plane, NULL, NULL);
+
+	if (!error && lines.nr_lines && has_most(&lines, lines.lines[0].ns))
+		error = divide_first(&lines, tree, plane, NULL, NULL, names);
+	if (!error)
+		error = host_lines_callers_init(&callers, tree, plane);
+	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
+		if (report_plane_of(tree->leaves[i].kind) != plane)
+			continue;
+		names[i].line = host_lines_of(tree, tree->leaves[i].node);
+		if (names[i].line && !names[i].caller)
+			names[i].caller = host_callers_of(&callers, names[i].line);
+	}
+	host_callers_fini(&callers);
+	host_lines_fini(&lines);
+	return error;
 }

@@ -54,4 +54,12 @@ int host_lines_init_divided(struct host_lines *lines, const struct report_tree *
 			    uint32_t plane, host_lines_wanted *wanted, const void *context);
 void host_lines_fini(struct host_lines *lines);
 
+struct host_line_name {
+	uint32_t line, caller; /* strings; 0: there is none */
+};
+
+/* Tells the same of each leaf of a plane: its line, and the caller that its cell has. names: by leaf, zeroed; those of
+ * other planes stay as they are. 0 or -ENOMEM. */
+int host_lines_names(const struct report_tree *tree, uint32_t plane, struct host_line_name *names);
+
 #endif

@@ -224,6 +224,65 @@ static void a_kernel_has_the_line_that_launches_most_of_it(void **state)
 	free(items[2].line);
 }
 
+/* All launches go through one helper. */
+static const char *const helper_strings[] = {"",
+					     "fit.py:norm:18",
+					     "fit.py:mlp:16",
+					     "gpu.py:launch:21",
+					     "[GPU0_Kernel]layer_norm",
+					     "[GPU0_Kernel]gemm"};
+static const struct report_node helper_nodes[] = {{0, 0}, {0, 1}, {1, 3}, {0, 2}, {3, 3}};
+static const struct report_leaf helper_leaves[][2] = {
+	{{.node = 2, .name = 4, .rank = -1, .count = 10, .ns = 100},
+	 {.node = 4, .name = 5, .rank = -1, .count = 20, .ns = 1000}},
+	{{.node = 2, .name = 4, .rank = -1, .count = 10, .ns = 150},
+	 {.node = 4, .name = 5, .rank = -1, .count = 20, .ns = 1000}},
+};
+
+static struct report_tree helper_tree(int side)
+{
+	return (struct report_tree){.strings = helper_strings,
+				    .nr_strings = 6,
+				    .nodes = helper_nodes,
+				    .nr_nodes = 5,
+				    .leaves = helper_leaves[side],
+				    .nr_leaves = 2};
+}
+
+static void a_helpers_line_is_divided_by_its_callers(void **state)
+{
+	const struct report_tree sides[] = {helper_tree(0), helper_tree(1)};
+
+	(void)state;
+	assert_int_equal(pair_tree_create(&sides[0], &sides[1], 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	list_by(CHANGE_BY_LINE, 1);
+	assert_int_equal(table->nr_rows, 2);
+	assert_row(0, "fit.py:norm:18 > gpu.py:launch:21", 100, 150);
+	assert_row(1, "fit.py:mlp:16 > gpu.py:launch:21", 1000, 1000);
+	assert_int_equal(change_table_fold(table), 0);
+	assert_int_equal(table->nr_rows, 2);
+	part();
+}
+
+static void a_kernel_of_a_helper_has_the_line_that_calls_it(void **state)
+{
+	struct run_item items[] = {{.kind = RUN_KIND_ALL, .name = (char *)"all kernels"},
+				   {.kind = RUN_KIND_KERNEL, .name = (char *)"gemm"},
+				   {.kind = RUN_KIND_KERNEL, .name = (char *)"layer_norm"}};
+	const struct run_item *by_name[] = {&items[0], &items[1], &items[2]};
+	struct run_work work = {.items = items, .nr_items = 3, .by_name = by_name};
+	const struct report_tree tree = helper_tree(1);
+
+	(void)state;
+	assert_int_equal(run_lines_find(&tree, &work), 0);
+	assert_string_equal(items[1].line, "fit.py:mlp:16 > gpu.py:launch:21");
+	assert_int_equal(items[1].line_ns, 1000);
+	assert_string_equal(items[2].line, "fit.py:norm:18 > gpu.py:launch:21");
+	free(items[1].line);
+	free(items[2].line);
+}
+
 static void without_a_users_line_it_is_the_frameworks(void **state)
 {
 	static const bool is_framework[16] = {false, true, true, true, true, true, true, true};
@@ -369,6 +428,8 @@ int main(void)
 		cmocka_unit_test(frames_with_the_same_work_become_one_row),
 		cmocka_unit_test(a_line_is_the_users_even_below_a_framework),
 		cmocka_unit_test(a_kernel_has_the_line_that_launches_most_of_it),
+		cmocka_unit_test(a_helpers_line_is_divided_by_its_callers),
+		cmocka_unit_test(a_kernel_of_a_helper_has_the_line_that_calls_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
 		cmocka_unit_test(classes_sum_all_work),
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
