@@ -109,8 +109,9 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	/* Of two, neither is known to be steady: a drift of one is a phase of the other. */
 	const bool by_chance = phase.p >= work->p_max || share <= STRAGGLER_SHARE_MIN ||
 			       work->lateness.nr_subjects < 3;
-	/* Noise that lasts often makes such a phase. Of two subjects that cannot be told. */
-	const bool by_drift = phase.p >= STRAGGLER_PHASE_P_MAX && work->lateness.nr_subjects > 2;
+	/* Noise that lasts often makes such a phase, but none so far above it. Of two subjects that cannot be told. */
+	const bool by_drift = phase.p >= STRAGGLER_PHASE_P_MAX && phase.z < STRAGGLER_PHASE_Z &&
+			      work->lateness.nr_subjects > 2;
 	/* As of a stall, so much is a fact about the run. */
 	const bool costs = is_fact(work, phase.kept_ns) && !by_drift &&
 			   phase.worst >= STRAGGLER_PHASE_WORST &&

@@ -22,7 +22,7 @@
  *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN of the whole
  *     run, they waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for
  *     all in the rest, and of more than two subjects chance makes such a phase less often than
- *     STRAGGLER_PHASE_P_MAX: a fact as of a stall.
+ *     STRAGGLER_PHASE_P_MAX, or z > STRAGGLER_PHASE_Z: a fact as of a stall.
  *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_HIDDEN_MIN. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H

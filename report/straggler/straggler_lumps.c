@@ -111,9 +111,28 @@ static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_
 	return exp(least * part);
 }
 
+/* Returns how many lumps come before the costs drop most, of those that cost a quarter of the costliest; 0: too few. It
+ * looks at no subject, so it is one test. */
+static uint32_t before_drop(const struct straggler_lump *lumps, uint32_t count)
+{
+	uint32_t at = 0;
+	double most = 1;
+
+	for (uint32_t i = FEWEST; i < count && 4 * lumps[i - 1].kept_ns >= lumps[0].kept_ns; i++) {
+		const double drop = (double)lumps[i - 1].kept_ns / (double)(lumps[i].kept_ns + 1);
+
+		if (drop > most) {
+			most = drop;
+			at = i;
+		}
+	}
+	return at;
+}
+
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
 			 double equal, double part, uint32_t apart)
 {
+	const uint32_t drop = before_drop(lumps, count);
 	uint32_t own = 0, tests = 0;
 	double least = 1;
 
@@ -121,7 +140,7 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 		const uint32_t of = i + 1;
 
 		own += lumps[i].subject == subject;
-		if (of != next && (of != apart || of < FEWEST))
+		if (of != next && of != drop && (of != apart || of < FEWEST))
 			continue;
 		const double alone = of <= apart ? 1 : part;
 		double p = binomial_tail((uint64_t)(own * alone), (uint64_t)(of * alone), equal);

@@ -8,11 +8,12 @@
 #include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
+#include "report/names/text_width.h"
 #include "report/straggler/report_straggler_experts.h"
 
-#define NUMBER_SIZE 32u
-#define NAMED_MAX   3u  /* ranks and groups that the line names */
-#define CAUSE_SIZE  72u /* bytes of a cause in it */
+#define NUMBER_SIZE   32u
+#define NAMED_MAX     3u  /* ranks and groups that the line names */
+#define CAUSE_COLUMNS 96u /* of a cause in it */
 
 static double percent(double part, double whole)
 {
@@ -261,18 +262,17 @@ static void append_imbalances(char *line, size_t size, const struct report_strag
 	}
 }
 
-/* A name of a kernel may be as long as the whole line should be. */
+/* A name of a kernel may be as long as the whole line should be. The end names the function. */
 static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
 			       uint32_t nr_causes)
 {
-	char text[STRAGGLER_TEXT_SIZE], begin[CAUSE_SIZE] = "";
+	char text[STRAGGLER_TEXT_SIZE];
 
 	if (!nr_causes)
 		return;
 	straggler_text_cause(&causes[0], text, sizeof(text));
-	text_line_append(begin, sizeof(begin), "%s", text);
-	text_line_append(line, size, "; %s%s: %.0f %% of it", begin,
-			 strlen(text) > strlen(begin) ? "…" : "",
+	text_width_cut(text, CAUSE_COLUMNS);
+	text_line_append(line, size, "; %s: %.0f %% of it", text,
 			 straggler_text_percent(causes[0].share));
 }
 

@@ -174,6 +174,25 @@ static void lumps_are_told_by_their_cost(void **state)
 	assert_true(straggler_lumps_p(lumps, 7, 0, 1.0 / 6, 1, 0) > 0.1);
 }
 
+/* Of two ranks one has the 20 costliest lumps, which is no power of two, and noise of the other is near a tenth of them. */
+static void lumps_before_the_costs_drop_are_one_test(void **state)
+{
+	struct straggler_lump lumps[39];
+
+	(void)state;
+	for (uint32_t i = 0; i < 39; i++)
+		lumps[i] = (struct straggler_lump){.subject = i >= 20,
+						   .nr_stretches = 1,
+						   .kept_ns = i < 20 ? 300000 - 1000 * i
+								     : 130000 - 1000 * i};
+	assert_true(straggler_lumps_p(lumps, 39, 0, 0.5, 1, 0) < 1e-5);
+	assert_true(straggler_lumps_p(lumps, 39, 1, 0.5, 1, 0) > 0.1);
+	/* Without a drop there, none of the first 20 is known to differ from the rest. */
+	for (uint32_t i = 0; i < 39; i++)
+		lumps[i].kept_ns = 300000 - 1000 * i;
+	assert_true(straggler_lumps_p(lumps, 39, 0, 0.5, 1, 0) > 1e-5);
+}
+
 /* Neighbouring stretches of five ranks of six are one lump, so that they cost more than those of the sixth. */
 static void long_lumps_of_most_ranks_are_chance(void **state)
 {
@@ -400,6 +419,7 @@ int main(void)
 		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
 		cmocka_unit_test(lumps_of_one_of_two_ranks_are_enough),
 		cmocka_unit_test(lumps_are_told_by_their_cost),
+		cmocka_unit_test(lumps_before_the_costs_drop_are_one_test),
 		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
