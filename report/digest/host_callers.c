@@ -13,6 +13,7 @@
 /* What is known of the stacks' frames while they are counted. */
 struct nodes {
 	uint64_t *weight; /* below; 0: no leaf of the plane */
+	bool *is_wanted;  /* some leaf below is wanted */
 	/* the nearest frame of the program's own, from this one outward; below lines only lines count */
 	uint32_t *nearest;
 };
@@ -22,17 +23,26 @@ static void join(uint32_t *only, uint32_t name)
 	*only = *only == 0 || *only == name ? name : SEVERAL;
 }
 
-static void find_nodes(const struct host_callers *callers, const struct report_tree *tree,
-		       uint32_t plane, const bool *is_own, struct nodes *nodes)
+static void weigh_nodes(const struct report_tree *tree, uint32_t plane, host_lines_wanted *wanted,
+			const void *context, struct nodes *nodes)
 {
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
 
-		if (report_plane_of(leaf->kind) == plane)
-			nodes->weight[leaf->node] += leaf->ns ? leaf->ns : leaf->count;
+		if (report_plane_of(leaf->kind) != plane)
+			continue;
+		nodes->weight[leaf->node] += leaf->ns ? leaf->ns : leaf->count;
+		nodes->is_wanted[leaf->node] |= !wanted || wanted(context, leaf);
 	}
-	for (uint32_t i = tree->nr_nodes; i-- > 1;)
+	for (uint32_t i = tree->nr_nodes; i-- > 1;) {
 		nodes->weight[tree->nodes[i].parent] += nodes->weight[i];
+		nodes->is_wanted[tree->nodes[i].parent] |= nodes->is_wanted[i];
+	}
+}
+
+static void find_nearest(const struct host_callers *callers, const struct report_tree *tree,
+			 const bool *is_own, struct nodes *nodes)
+{
 	for (uint32_t i = 1; i < tree->nr_nodes; i++) {
 		const uint32_t name = tree->nodes[i].name;
 		const uint32_t outer = nodes->nearest[tree->nodes[i].parent];
@@ -60,8 +70,12 @@ static void find_calls(struct host_callers *callers, const struct report_tree *t
 		callers->lines[name].weight += nodes->weight[i];
 		if (outer == REPORT_NODE_ROOT) {
 			callers->lines[name].outer = SEVERAL;
+			if (nodes->is_wanted[i])
+				callers->lines[name].asker = SEVERAL;
 			continue;
 		}
+		if (nodes->is_wanted[i])
+			join(&callers->lines[name].asker, tree->nodes[outer].name);
 		join(&callers->lines[name].outer, tree->nodes[outer].name);
 		join(&callers->lines[tree->nodes[outer].name].inner, name);
 	}
@@ -134,24 +148,27 @@ static int find_siblings(struct host_callers *callers, const struct report_tree 
 /* ---- the whole */
 
 int host_callers_init(struct host_callers *callers, const struct report_tree *tree, uint32_t plane,
-		      const bool *is_own)
+		      const bool *is_own, host_lines_wanted *wanted, const void *context)
 {
 	struct nodes nodes = {
 		.weight = calloc(tree->nr_nodes + 1ul, sizeof(*nodes.weight)),
+		.is_wanted = calloc(tree->nr_nodes + 1ul, sizeof(*nodes.is_wanted)),
 		.nearest = calloc(tree->nr_nodes + 1ul, sizeof(*nodes.nearest)),
 	};
 	int error = -ENOMEM;
 
 	callers->nr = tree->nr_strings;
 	callers->lines = calloc(tree->nr_strings + 1ul, sizeof(*callers->lines));
-	if (nodes.weight && nodes.nearest && callers->lines) {
+	if (nodes.weight && nodes.is_wanted && nodes.nearest && callers->lines) {
 		for (uint32_t i = 0; i < tree->nr_strings; i++)
 			callers->lines[i].has_line = source_name_has_line(tree->strings[i]);
-		find_nodes(callers, tree, plane, is_own, &nodes);
+		weigh_nodes(tree, plane, wanted, context, &nodes);
+		find_nearest(callers, tree, is_own, &nodes);
 		find_calls(callers, tree, plane, &nodes);
 		error = find_siblings(callers, tree);
 	}
 	free(nodes.weight);
+	free(nodes.is_wanted);
 	free(nodes.nearest);
 	if (error)
 		host_callers_fini(callers);
@@ -169,10 +186,13 @@ uint32_t host_callers_of(const struct host_callers *callers, uint32_t line)
 	if (callers->lines[line].is_minor)
 		return 0;
 	for (uint32_t i = 0; i < CHAIN_MOST; i++) {
-		const uint32_t name = callers->lines[line].outer;
+		const bool has_several = callers->lines[line].outer == SEVERAL;
+		const uint32_t name = callers->lines[line].asker;
 
 		if (name == 0 || name == SEVERAL)
 			return 0;
+		if (has_several)
+			return name;
 		const struct host_caller *caller = &callers->lines[name];
 		if (caller->has_sibling || (caller->inner == SEVERAL && !caller->has_line))
 			return name;

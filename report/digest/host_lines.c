@@ -82,6 +82,8 @@ int host_lines_init(struct host_lines *lines, const struct report_tree *tree, ui
 	memset(lines, 0, sizeof(*lines));
 	if (!all)
 		return -ENOMEM;
+	lines->wanted = wanted;
+	lines->context = context;
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
 
@@ -131,8 +133,8 @@ static int name_callers(struct host_lines *lines, const struct report_tree *tree
 	return 0;
 }
 
-int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
-			    uint32_t plane)
+static int callers_init(struct host_callers *callers, const struct report_tree *tree,
+			uint32_t plane, host_lines_wanted *wanted, const void *context)
 {
 	bool *owns = calloc(tree->nr_strings + 1ul, sizeof(*owns));
 
@@ -141,15 +143,21 @@ int host_lines_callers_init(struct host_callers *callers, const struct report_tr
 		return -ENOMEM;
 	for (uint32_t i = 1; i < tree->nr_strings; i++)
 		owns[i] = is_own(tree, i);
-	int error = host_callers_init(callers, tree, plane, owns);
+	int error = host_callers_init(callers, tree, plane, owns, wanted, context);
 	free(owns);
 	return error;
+}
+
+int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
+			    uint32_t plane)
+{
+	return callers_init(callers, tree, plane, NULL, NULL);
 }
 
 int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree, uint32_t plane)
 {
 	struct host_callers callers;
-	int error = host_lines_callers_init(&callers, tree, plane);
+	int error = callers_init(&callers, tree, plane, lines->wanted, lines->context);
 
 	if (error)
 		return error;

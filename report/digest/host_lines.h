@@ -25,6 +25,9 @@ struct host_lines {
 	uint64_t ns;  /* of all leaves that were wanted, with those of no line */
 	char **texts; /* owns; with callers */
 	uint32_t nr_texts;
+	/* which leaves they sum up, for host_lines_add_callers(); context is borrowed until then */
+	host_lines_wanted *wanted;
+	const void *context;
 };
 
 /* Returns whether a frame that is no framework's may be the program's own, by its name. */
@@ -32,8 +35,6 @@ bool host_lines_is_own(const char *name);
 
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
-
-typedef int host_lines_wanted(const void *context, const struct report_leaf *leaf);
 
 /* Sums up the leaves of one plane (enum report_plane) that wanted (NULL: all) accepts. 0; -ENOMEM: *lines is empty. */
 int host_lines_init(struct host_lines *lines, const struct report_tree *tree, uint32_t plane,
@@ -43,7 +44,7 @@ int host_lines_init(struct host_lines *lines, const struct report_tree *tree, ui
 int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
 			    uint32_t plane);
 
-/* Names callers in the texts of lines that stand in helpers (host_callers.h). 0; -ENOMEM: some have none. */
+/* Names callers of the leaves that are summed up in the texts of lines that stand in helpers (host_callers.h). 0; -ENOMEM: some have none. */
 int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree,
 			   uint32_t plane);
 

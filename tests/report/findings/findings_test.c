@@ -232,6 +232,31 @@ static void short_kernels_are_found_where_gpus_idle(void **state)
 		       "train.py:optimizer:60");
 }
 
+/* Plants a leaf of the helper gpu.py:launch:21, which caller calls. */
+static void plant_launch(const char *caller, const char *name, uint64_t count, uint64_t ns)
+{
+	plant_below(&run.work, plant_node(&run.work, REPORT_NODE_ROOT, caller), REPORT_KIND_KERNEL,
+		    "gpu.py:launch:21", "cuLaunchKernel", name, 0, count, ns);
+}
+
+static void a_helper_is_told_with_its_caller_in_the_finding(void **state)
+{
+	(void)state;
+	plant_gpu(0, 880 * MS, 120 * MS);
+	plant_gpu(1, 880 * MS, 120 * MS);
+	plant_launch("net.py:forward:5", "[GPU0_Kernel]gemm", 100, 40 * MS);
+	plant_launch("net.py:optimizer:7", "[GPU0_Kernel]tiny", 150000, 300 * MS);
+	assert_finding("short_kernels", NULL,
+		       "154,000 of 174,100 kernels, 2.000 us on average; above all from "
+		       "net.py:optimizer:7 > gpu.py:launch:21");
+	plant_launch("net.py:clip:9", "[GPU0_Kernel]tiny", 60000, 120 * MS);
+	plant_launch("net.py:norm:11", "[GPU0_Kernel]tiny", 60000, 120 * MS);
+	plant_launch("net.py:scale:13", "[GPU0_Kernel]tiny", 60000, 120 * MS);
+	assert_finding("short_kernels", NULL,
+		       "334,000 of 354,100 kernels, 2.000 us on average; above all from "
+		       "net.py:optimizer:7 > gpu.py:launch:21");
+}
+
 static void synchronous_copies_are_found_with_their_line(void **state)
 {
 	(void)state;
@@ -532,6 +557,7 @@ int main(void)
 		TEST(a_clean_run_has_none),
 		TEST(a_profile_without_records_has_none),
 		TEST(short_kernels_are_found_where_gpus_idle),
+		TEST(a_helper_is_told_with_its_caller_in_the_finding),
 		TEST(synchronous_copies_are_found_with_their_line),
 		TEST(copies_within_a_device_keep_nobody_waiting),
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
