@@ -16,6 +16,8 @@
 #define NUMBER_SIZE 32u
 #define NAME_SIZE   192u
 #define LINES_TOLD  3u
+#define PART_TOLD                                                                                  \
+	0.10 /* of the idle time: a further line that is told beside the one that has most */
 #define CURE_LOADER                                                                                \
 	"more loader workers, prefetching (prefetch_factor), or a faster place for the data"
 #define CURE_WAIT "wait less often for the GPU (.item(), prints of tensors, synchronize())"
@@ -168,21 +170,48 @@ static int group_init(struct idle_group *group, const struct findings_input *inp
 	return error;
 }
 
+/* Returns ", 17 % in fit.py:block:23 > gpu.py:read:25" for further lines of much idle time; "": there are none. */
+static char *further_text(const struct idle_gpu *gpu, const struct idle_group *group)
+{
+	char *text = strdup("");
+	uint32_t told = 1;
+
+	for (uint32_t i = 0; text && gpu->reason.line && i < group->lines.nr_lines; i++) {
+		const struct host_line *line = &group->lines.lines[i];
+
+		if (line->name == gpu->reason.line)
+			continue;
+		if ((double)line->ns < PART_TOLD * (double)group->idle_ns || told++ == LINES_TOLD)
+			break;
+		char *longer =
+			text_print("%s, %.0f %% in %s", text,
+				   100 * (double)line->ns / (double)group->idle_ns, line->text);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
 static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group)
 {
 	char idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
 	const char *unknown = "";
+	char *further = further_text(gpu, group);
 
+	if (!further)
+		return NULL;
 	if (gpu->reason.line)
 		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
 	else if (!gpu->reason.is_recorded)
 		unknown = "; nothing of the host was recorded";
 	else if (!group->lines.nr_lines)
 		unknown = "; no line of the program explains it";
-	return text_print("%s idle%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
-			  group->nr > 1 ? ", added up" : "", part, unknown,
-			  group->pause_ns ? "; without pauses of " : "",
-			  group->pause_ns ? report_summary_time(group->pause_ns, pause) : "");
+	char *text = text_print("%s idle%s%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
+				group->nr > 1 ? ", added up" : "", part, further, unknown,
+				group->pause_ns ? "; without pauses of " : "",
+				group->pause_ns ? report_summary_time(group->pause_ns, pause) : "");
+	free(further);
+	return text;
 }
 
 static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint32_t nr,

@@ -265,7 +265,16 @@ static void synchronous_copies_are_found_with_their_line(void **state)
 	assert_finding("blocking_copies",
 		       "synchronous copy in train.py:load:88: 7.6 % of GPU time is in copies that "
 		       "the host waits for",
-		       "510 copies by cudaMemcpy or cuMemcpy, 151.000 ms in all");
+		       "510 copies by cudaMemcpy or cuMemcpy, 151.000 ms in all: 500 there "
+		       "(150.000 ms), 10 in train.py:log:41 (1.000 ms)");
+	plant_leaf(&run.work, REPORT_KIND_MEMCPY, "train.py:eval:90", "cudaMemcpy",
+		   "[GPU0_Memcpy]HtoD", 0, 7, 2 * MS);
+	plant_leaf(&run.work, REPORT_KIND_MEMCPY, "train.py:save:99", "cudaMemcpy",
+		   "[GPU0_Memcpy]DtoH", 0, 3, 500000);
+	assert_finding("blocking_copies", NULL,
+		       "520 copies by cudaMemcpy or cuMemcpy, 153.500 ms in all: 500 there "
+		       "(150.000 ms), 7 in train.py:eval:90 (2.000 ms), 10 in train.py:log:41 "
+		       "(1.000 ms), 3 elsewhere");
 }
 
 static void copies_within_a_device_keep_nobody_waiting(void **state)
@@ -316,8 +325,8 @@ static void plant_loader(const char *outer, const char *inner)
 	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:main:9", "[CPU]", "[GPU1_Idle]", 1, 5,
 		   20 * MS);
 	plant_below(&run.hosts,
-		    plant_node(&run.hosts, plant_node(&run.hosts, REPORT_NODE_ROOT, "train.py:main:12"),
-			       outer),
+		    plant_node(&run.hosts,
+			       plant_node(&run.hosts, REPORT_NODE_ROOT, "train.py:main:12"), outer),
 		    REPORT_KIND_IDLE, inner, "[Off-CPU]futex", "[GPU1_Idle]", 1, 100, 390 * MS);
 	run.input.hosts = &run.hosts.tree;
 }
@@ -371,6 +380,21 @@ static void an_idle_gpu_that_no_line_explains_is_told_with_several(void **state)
 		       "GPU 1 on node0 is idle 41 %, most in train.py:load:1 (49 %), "
 		       "train.py:save:2 (46 %)",
 		       "410.000 ms idle");
+}
+
+static void further_lines_of_much_idle_time_are_told_beside_the_first(void **state)
+{
+	(void)state;
+	plant_gpu(1, 590 * MS, 410 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:load:1", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   250 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:loss:2", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   70 * MS);
+	plant_leaf(&run.hosts, REPORT_KIND_IDLE, "train.py:log:3", "[CPU]", "[GPU1_Idle]", 1, 5,
+		   40 * MS);
+	run.input.hosts = &run.hosts.tree;
+	assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %: rank 1 works in train.py:load:1",
+		       "410.000 ms idle, 61 % of it there, 17 % in train.py:loss:2");
 }
 
 static void lines_of_a_loader_are_told_together(void **state)
@@ -566,6 +590,7 @@ int main(void)
 		TEST(a_loader_is_told_with_the_line_that_waits_in_it),
 		TEST(a_frameworks_loader_is_told_with_the_line_that_calls_it),
 		TEST(an_idle_gpu_that_no_line_explains_is_told_with_several),
+		TEST(further_lines_of_much_idle_time_are_told_beside_the_first),
 		TEST(lines_of_a_loader_are_told_together),
 		TEST(pauses_are_left_out),
 		TEST(gpus_that_idle_alike_are_one_finding),
