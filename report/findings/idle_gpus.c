@@ -25,7 +25,11 @@
 #define CURE_LINES                                                                                 \
 	"each of these lines keeps the GPU waiting: do it in another thread or process, ahead "    \
 	"of time, or less often"
-#define CURE_RECORD "flamegrid run --cpu-hz 99 --off-cpu 1ms records why (docs/how-to/idle-gpus.md)"
+/* The profile does not know whether these options were refused. So the cure says what they need. */
+#define CURE_RECORD                                                                                \
+	"sudo flamegrid run --cpu-hz 99 --off-cpu 1ms records why; CAP_BPF and CAP_PERFMON do, "   \
+	"too, and without rights --record sync says where the host waits "                         \
+	"(docs/how-to/idle-gpus.md)"
 #define CURE_LOOK                                                                                  \
 	"flamegrid report PROFILE --planes idle -f folded has all the stacks "                     \
 	"(docs/how-to/idle-gpus.md)"

@@ -319,6 +319,19 @@ static void an_idle_gpu_is_found_with_its_loader(void **state)
 		       "410.000 ms idle, 95 % of it there");
 }
 
+static void the_cure_for_what_was_not_recorded_names_the_rights(void **state)
+{
+	struct findings *findings;
+
+	(void)state;
+	plant_gpu(1, 590 * MS, 410 * MS);
+	assert_int_equal(findings_create(&run.input, &findings), 0);
+	assert_int_equal(findings->nr_findings, 1);
+	assert_non_null(strstr(findings->findings[0].cure, "sudo flamegrid run --cpu-hz 99"));
+	assert_non_null(strstr(findings->findings[0].cure, "CAP_BPF and CAP_PERFMON"));
+	findings_destroy(findings);
+}
+
 static void plant_loader(const char *outer, const char *inner)
 {
 	plant_gpu(1, 590 * MS, 410 * MS);
@@ -586,6 +599,7 @@ int main(void)
 		TEST(copies_within_a_device_keep_nobody_waiting),
 		TEST(waits_in_asynchronous_copies_are_pageable_memory),
 		TEST(an_idle_gpu_is_found_with_its_loader),
+		TEST(the_cure_for_what_was_not_recorded_names_the_rights),
 		TEST(a_loader_that_is_a_helper_is_told_with_its_caller),
 		TEST(a_loader_is_told_with_the_line_that_waits_in_it),
 		TEST(a_frameworks_loader_is_told_with_the_line_that_calls_it),
