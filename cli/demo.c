@@ -15,6 +15,7 @@
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/doctor/diagnosis.h"
+#include "cli/run/run_options.h"
 #include "inject/cupti/cupti_search.h"
 #include "options/option_line.h"
 #include "proto/install_paths.h"
@@ -28,6 +29,7 @@
 struct demo {
 	const char *program; /* argv[0] of the process */
 	const char *output;
+	const char *timeline; /* what `run` gets; NULL: nothing */
 	const char *obstacle; /* to a real GPU; NULL: none */
 	struct install_paths paths;
 	char train[PATH_ROOM];
@@ -80,8 +82,8 @@ static int simulate(const struct demo *demo)
 static int record(struct demo *demo)
 {
 	char devices[PATH_ROOM];
-	char *run[9] = {(char *)"run", (char *)"--strict", (char *)"--quiet", (char *)"-o",
-			(char *)demo->output};
+	char *run[11] = {(char *)"run", (char *)"--strict", (char *)"--quiet", (char *)"-o",
+			 (char *)demo->output};
 	int nr = 5, nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || (demo->obstacle && simulate(demo))) {
@@ -92,6 +94,10 @@ static int record(struct demo *demo)
 		snprintf(devices, sizeof(devices), "--devices=%s/" DEMO_CUDA "/devices",
 			 demo->paths.root);
 		run[nr++] = devices;
+	}
+	if (demo->timeline) {
+		run[nr++] = (char *)"--timeline";
+		run[nr++] = (char *)demo->timeline;
 	}
 	run[nr++] = (char *)"--";
 	run[nr++] = demo->train;
@@ -161,11 +167,21 @@ static void write_outputs(const char *output)
 	printf(" --open)\n  %s/" OUTPUT_FOLDED "\n  %s/" OUTPUT_STORE "\n", output, output);
 }
 
+static int take_timeline(void *context, const char *name, const char *value, char **error)
+{
+	struct demo *demo = context;
+
+	demo->timeline = value;
+	return run_options_take_timeline(&(struct event_log_options){0}, name, value, error);
+}
+
 int verb_demo(const char *program, int argc, char **argv)
 {
 	struct demo demo = {.program = program, .output = DEMO_OUTPUT};
-	const struct option_target targets[] = {{"output", .text = &demo.output}};
-	int status = option_line_parse(&option_table_demo, targets, 1, argc, argv);
+	const struct option_target targets[] = {
+		{"output", .text = &demo.output},
+		{"timeline", .take = take_timeline, .context = &demo}};
+	int status = option_line_parse(&option_table_demo, targets, 2, argc, argv);
 	int r;
 
 	if (status != OPTION_LINE_GO)

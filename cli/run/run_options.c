@@ -34,7 +34,7 @@ static int take_elsewhere(void *context, const char *name, const char *value, ch
 	return result == -ENOENT ? bpf_options_take(&options->bpf, name, value, error) : result;
 }
 
-static int take_timeline(void *context, const char *name, const char *value, char **error)
+int run_options_take_timeline(void *context, const char *name, const char *value, char **error)
 {
 	struct event_log_options *timeline = context;
 	uint64_t keep_ns = 0;
@@ -69,7 +69,7 @@ static size_t find_targets(struct run_options *options,
 		{"nvtx", .flag = &options->nvtx},
 		{"watch", .text = &options->watch, .least = 1},
 		{"raw-samples", .flag = &options->raw_samples},
-		{"timeline", .take = take_timeline, .context = &options->timeline},
+		{"timeline", .take = run_options_take_timeline, .context = &options->timeline},
 		{"max-size", .number = &options->max_mib, .least = 1, .most = STORE_MIB_MAX},
 		{"dormant", .flag = &options->dormant},
 		{"stack-source", .choice = &options->stack_source, .first = STACK_SOURCE_GUEST},

@@ -58,4 +58,7 @@ int run_options_check_config(struct run_options *options, char **error);
  * it is an error. OPTION_LINE_GO (option_line.h); otherwise the exit status, after all messages. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
+/* Takes --timeline TIME|all, for an option_target; context is a struct event_log_options. */
+int run_options_take_timeline(void *context, const char *name, const char *value, char **error);
+
 #endif

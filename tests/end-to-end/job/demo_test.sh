@@ -11,10 +11,16 @@ contains "names the page" out "flamegrid-demo/flame.html"
 "$flamegrid" report flamegrid-demo --format json >json
 # Each of two GPUs takes 700 steps of 51 operations.
 same "records" "$(python3 -c 'import json; print(sum(entry["records"] for entry in json.load(open("json"))["devices"]))')" 71400
-"$flamegrid" demo -o "other/my place's" >out 2>err
+"$flamegrid" demo -o "other/my place's" --timeline all >out 2>err
 same "another directory: status" $? 0
 check "another directory: has the page" [ -s "other/my place's/flame.html" ]
 contains "another directory: the hint is words of a shell" out "(flamegrid report 'other/my place'\\''s' --open)"
+"$flamegrid" timeline "other/my place's" -o timed.perfetto 2>err
+same "a timeline: status" $? 0
+contains "a timeline: has all events" err "timeline: 71400 launches and 71400 pieces of GPU work"
+"$flamegrid" demo --timeline soon >out 2>err
+same "no time: status" $? 2
+contains "no time: says so" err "--timeline"
 "$flamegrid" demo --output -dd >out 2>err
 same "a directory that looks like an option: status" "$? $(cat err)" "0 "
 contains "a directory that looks like an option: has a table" out "16,800"
