@@ -73,6 +73,8 @@ int allocation_churn_find(const struct findings_input *input, struct findings *f
 			"caching allocator): cudaFree waits for the whole device",
 		.share = share,
 		.threshold = ALLOCATIONS_KERNELS,
+		.plane = REPORT_PLANE_MEMORY,
+		.line = lines.nr_lines ? strdup(lines.lines[most].text) : NULL,
 		.rank = REPORT_RANK_NONE,
 		.gpu = REPORT_GPU_NONE,
 	};

@@ -113,6 +113,8 @@ static int find_blocking(const struct findings_input *input, struct findings *fi
 			.share = share,
 			.threshold = BLOCKING_COPY_SHARE,
 			.ns = lines.ns,
+			.plane = REPORT_PLANE_GPU,
+			.line = finding_line(&lines),
 			.rank = REPORT_RANK_NONE,
 			.gpu = REPORT_GPU_NONE,
 		};
@@ -155,6 +157,8 @@ static int find_pageable(const struct findings_input *input, struct findings *fi
 			.share = share,
 			.threshold = BLOCKING_COPY_SHARE,
 			.ns = lines.ns,
+			.plane = REPORT_PLANE_SYNC,
+			.line = finding_line(&lines),
 			.rank = REPORT_RANK_NONE,
 			.gpu = REPORT_GPU_NONE,
 		};

@@ -65,6 +65,7 @@ int exposed_nccl_find(const struct findings_input *input, struct findings *findi
 		.share = share,
 		.threshold = EXPOSED_NCCL_SHARE,
 		.ns = sum_ns,
+		.plane = REPORT_PLANE_GPU,
 		.rank = REPORT_RANK_NONE,
 		.gpu = REPORT_GPU_NONE,
 	};

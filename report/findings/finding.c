@@ -11,6 +11,8 @@ static void fini(struct finding *finding)
 	free(finding->text);
 	free(finding->evidence);
 	free(finding->host);
+	free(finding->line);
+	free(finding->kernel);
 }
 
 int finding_add(struct findings *findings, struct finding *finding)
@@ -31,6 +33,11 @@ int finding_add(struct findings *findings, struct finding *finding)
 	}
 	findings->findings[findings->nr_findings++] = *finding;
 	return 0;
+}
+
+char *finding_line(const struct host_lines *lines)
+{
+	return lines->nr_lines ? strdup(lines->lines[0].text) : NULL;
 }
 
 void finding_sum(const struct report_tree *tree, host_lines_wanted *wanted, const void *context,

@@ -6,6 +6,7 @@
 
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
+#include "report/model/report_plane.h"
 #include "report/model/report_ranks.h"
 #include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
@@ -28,8 +29,11 @@ struct finding {
 	const char *cure;        /* static storage */
 	double share, threshold; /* parts of what the text names, from 0 to 1 */
 	uint64_t ns;             /* the time that the finding is about */
-	char *host;              /* owns; NULL: several, or all */
-	int32_t rank, gpu;       /* REPORT_RANK_NONE, REPORT_GPU_NONE: several, or all */
+	/* where its evidence is: a plane, and in it a line as in host_lines.h or a kernel's name; own; NULL: none */
+	enum report_plane plane;
+	char *line, *kernel;
+	char *host;        /* owns; NULL: several, or all */
+	int32_t rank, gpu; /* REPORT_RANK_NONE, REPORT_GPU_NONE: several, or all */
 };
 
 struct findings {
@@ -42,6 +46,9 @@ int finding_add(struct findings *findings, struct finding *finding);
 
 /* Frees the texts of all findings, and the array. */
 void finding_list_fini(struct findings *findings);
+
+/* Returns a copy of the first line's text, which the caller owns; NULL: there is none, or no memory. */
+char *finding_line(const struct host_lines *lines);
 
 /* Adds up the leaves that wanted accepts. */
 void finding_sum(const struct report_tree *tree, host_lines_wanted *wanted, const void *context,

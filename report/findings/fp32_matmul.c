@@ -50,6 +50,8 @@ int fp32_matmul_find(const struct findings_input *input, struct findings *findin
 		.share = share,
 		.threshold = FP32_MATMUL_SHARE,
 		.ns = ns,
+		.plane = REPORT_PLANE_GPU,
+		.line = finding_line(&lines),
 		.rank = REPORT_RANK_NONE,
 		.gpu = REPORT_GPU_NONE,
 	};

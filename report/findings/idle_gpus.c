@@ -244,6 +244,9 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 		.share = group.share,
 		.threshold = IDLE_SHARE,
 		.ns = group.idle_ns,
+		.plane = REPORT_PLANE_IDLE,
+		.line = gpu->reason.line ? strdup(line_text(input, &gpu->reason, &group.lines))
+					 : finding_line(&group.lines),
 		.host = is_one ? strdup(gpu->row->busy->host) : NULL,
 		.rank = is_one ? gpu->row->rank : REPORT_RANK_NONE,
 		.gpu = is_one ? gpu->row->busy->gpu : REPORT_GPU_NONE,

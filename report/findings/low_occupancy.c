@@ -90,6 +90,8 @@ static int add(const struct report_config *config, double share, struct findings
 		.share = by_grid ? grid_part(config) : occupancy_part(config),
 		.threshold = by_grid ? SMALL_GRID : LOW_OCCUPANCY,
 		.ns = config->total_ns,
+		.plane = REPORT_PLANE_GPU,
+		.kernel = strdup(config->name),
 		.rank = REPORT_RANK_NONE,
 		.gpu = REPORT_GPU_NONE,
 	};

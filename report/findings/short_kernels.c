@@ -57,6 +57,8 @@ int short_kernels_find(const struct findings_input *input, struct findings *find
 		.share = share,
 		.threshold = SHORT_KERNEL_SHARE,
 		.ns = ns,
+		.plane = REPORT_PLANE_GPU,
+		.line = finding_line(&lines),
 		.rank = REPORT_RANK_NONE,
 		.gpu = REPORT_GPU_NONE,
 	};

@@ -44,6 +44,9 @@ static void write_finding(struct row_text *out, const void *of)
 	row_text_print(out, "share", "%.4f", finding->share);
 	row_text_print(out, "threshold", "%.4f", finding->threshold);
 	row_text_count(out, "ns", finding->ns);
+	row_text_string(out, "plane", report_plane_name(finding->plane));
+	write_text_or_null(out, "line", finding->line);
+	write_text_or_null(out, "kernel", finding->kernel);
 	write_text_or_null(out, "host", finding->host);
 	row_text_number(out, "rank", finding->rank != REPORT_RANK_NONE, finding->rank);
 	row_text_number(out, "gpu", finding->gpu != REPORT_GPU_NONE, finding->gpu);

@@ -417,18 +417,46 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	static struct report_statistics statistics;
 	static struct report_busy busy;
 	static struct report_collectives collectives;
-	static struct finding finding = {
-		.kind = "short_kernels",
-		.text = (char *)"12 % of GPU time is in kernels under 5 us: launch-bound",
-		.evidence =
-			(char *)"2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
-		.cure = "CUDA graphs, or fusing (torch.compile), would help",
-		.share = 0.12,
-		.threshold = 0.05,
-		.rank = REPORT_RANK_NONE,
-		.gpu = REPORT_GPU_NONE,
+	static struct finding all[] = {
+		{
+			.kind = "short_kernels",
+			.text = (char *)"12 % of GPU time is in kernels under 5 us: launch-bound",
+			.evidence = (char *)"2,400,000 kernels, 1.9 us on average; below "
+					    "<b>5 %</b> is usual",
+			.cure = "CUDA graphs, or fusing (torch.compile), would help",
+			.share = 0.12,
+			.threshold = 0.05,
+			.plane = REPORT_PLANE_GPU,
+			.line = (char *)"llama.py:mlp:162 > at::native::silu(at::Tensor const&)",
+			.rank = REPORT_RANK_NONE,
+			.gpu = REPORT_GPU_NONE,
+		},
+		{
+			.kind = "low_occupancy",
+			.text = (char *)"triton_poi_fused_mul_silu_3, 11 % of kernel time, fills "
+					"at most 12.5 % of a multiprocessor's warps",
+			.evidence = (char *)"7,680 launches",
+			.cure = "fewer registers",
+			.share = 0.125,
+			.threshold = 0.25,
+			.plane = REPORT_PLANE_GPU,
+			.kernel = (char *)"triton_poi_fused_mul_silu_3",
+			.rank = REPORT_RANK_NONE,
+			.gpu = REPORT_GPU_NONE,
+		},
+		{
+			.kind = "idle_gpus",
+			.text = (char *)"8 of 8 GPUs are idle 30 to 37 %",
+			.evidence = (char *)"2 s idle, added up; nothing of the host was recorded",
+			.cure = "record the host, too",
+			.share = 0.33,
+			.threshold = 0.2,
+			.plane = REPORT_PLANE_IDLE,
+			.rank = REPORT_RANK_NONE,
+			.gpu = REPORT_GPU_NONE,
+		},
 	};
-	static const struct findings findings = {.findings = &finding, .nr_findings = 1};
+	static const struct findings findings = {.findings = all, .nr_findings = 3};
 	static char subtitle[64];
 
 	sample->tree.title = "llama-70b pretrain, job 48213";
@@ -440,6 +468,7 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 		add_rank(sample, rank, nr_ranks);
 	sample->tree.matched = sample->tree.kernels + sample->tree.copies;
 	sample->tree.launches = sample->tree.matched;
+	sample->tree.pause_ns = (uint64_t)nr_ranks * 2000000000;
 	sample_add_notice(sample, "CPython 3.11.2, PyTorch 2.6.0", (uint32_t)nr_ranks);
 	add_configs(&statistics);
 	add_busy(&busy, (uint32_t)nr_ranks);

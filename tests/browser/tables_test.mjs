@@ -20,7 +20,7 @@ test("a tab is there if it has data", async () => {
 
 	assert.deepEqual(await tabs(job), ["flame", "findings", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
 	assert.deepEqual(await tabs(training), ["flame", "kernels", "lines", "ranks"]);
-	assert.deepEqual(await tabs(planes), ["flame", "kernels"]);
+	assert.deepEqual(await tabs(planes), ["flame", "findings", "kernels"]);
 	assert.deepEqual(await tabs(empty), ["flame", "notes"]);
 	for (const page of [job, training, planes, empty])
 		await finish(page);
@@ -29,15 +29,43 @@ test("a tab is there if it has data", async () => {
 test("findings say what somebody should change", async () => {
 	const page = await open("job8");
 
-	assert.equal(await page.value("document.querySelector('#tab-findings b').textContent"), "1");
+	assert.equal(await page.value("document.querySelector('#tab-findings b').textContent"), "3");
 	await openTab(page, "findings");
-	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings li > *')].map((line) => line.textContent)"), [
+	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings li:first-child :is(b, dt, dd, button)')].map((line) => line.textContent)"), [
 		"12 % of GPU time is in kernels under 5 us: launch-bound",
-		"2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
-		"CUDA graphs, or fusing (torch.compile), would help",
+		"Evidence", "2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
+		"Threshold", "5 %",
+		"Cure", "CUDA graphs, or fusing (torch.compile), would help",
+		"Show llama.py:mlp:162",
 	]);
 	await shoot(page, "findings");
 	await finish(page);
+});
+
+test("a finding leads to its line or its kernel, also by the keyboard", async () => {
+	const page = await open("job8", { hash: "#tab=findings&rank=3" });
+	const shown = async () => {
+		const { tab, sandwich, only, total } = await state(page);
+
+		return { tab, sandwich, only, hasTime: total.time !== "0" };
+	};
+
+	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings button')].map((button) => button.textContent)"),
+		["Show llama.py:mlp:162", "Show [GPU_Kernel]triton_poi_fused_mul_silu_3"]); // no line is known of the third
+	await page.value("document.querySelector('.findings li:first-child button').focus()");
+	await press(page, "Enter", { text: "\r" });
+	assert.deepEqual(await shown(), { tab: "flame", sandwich: "llama.py:mlp:162", only: {}, hasTime: true });
+	await openTab(page, "findings");
+	await clickElement(page, ".findings li:nth-child(2) button");
+	await settled(page);
+	assert.deepEqual(await shown(), { tab: "flame", sandwich: "[GPU_Kernel]triton_poi_fused_mul_silu_3", only: {}, hasTime: true });
+	await finish(page);
+	const planes = await open("planes", { hash: "#tab=findings" });
+	await clickElement(planes, ".findings button");
+	await settled(planes);
+	assert.deepEqual((await state(planes)).only, { plane: "sync" });
+	assert.deepEqual((await state(planes)).total.time, "7000000");
+	await finish(planes);
 });
 
 test("kernels can be sorted, and have all their figures", async () => {

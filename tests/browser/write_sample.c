@@ -10,6 +10,8 @@
 #include "job_sample.h"
 #include "sample.h"
 
+#include "report/findings/findings.h"
+
 /* One activity of every rank: times differ by rank so that the ranks can be told apart. */
 struct activity {
 	const char *path[8];
@@ -326,8 +328,22 @@ static void fill_planes(struct sample *sample)
 		      {"main", REPORT_KIND_OFF_CPU, "futex", 90000},
 		      {"main", REPORT_KIND_CALL, "cuLaunchKernel", 400},
 		      {"[unknown]", REPORT_KIND_IDLE, "", 800}};
+	static struct finding finding = {
+		.kind = "pageable_copies",
+		.text = (char *)"copies in main block although they are asynchronous",
+		.evidence = (char *)"2 waits",
+		.cure = "pin the host's memory",
+		.threshold = 0.01,
+		.plane = REPORT_PLANE_SYNC,
+		.line = (char *)"main",
+		.rank = REPORT_RANK_NONE,
+		.gpu = REPORT_GPU_NONE,
+	};
+	static const struct findings findings = {.findings = &finding, .nr_findings = 1};
 
 	sample->tree.title = "several planes";
+	sample->options.findings = &findings;
+	sample->tree.pause_ns = 300;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		sample_add_leaf(
 			sample,

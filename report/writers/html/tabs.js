@@ -220,22 +220,6 @@ function makeMemory() {
 	], profile.memory, 3)];
 }
 
-// ---- Findings ----
-
-// What somebody should change, the longest first: in words, with evidence and cure.
-function makeFindings() {
-	const list = element("ol");
-
-	list.className = "findings";
-	list.append(...profile.findings.map(({ text, evidence, cure }) => {
-		const item = element("li");
-
-		item.append(element("b", visibleText(text)), element("p", visibleText(evidence)), element("p", visibleText(cure)));
-		return item;
-	}));
-	return [list];
-}
-
 function badgeOfRanks() {
 	const differing = differingUnits();
 
