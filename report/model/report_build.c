@@ -159,6 +159,10 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	const bool is_graph = row->key.kind == RECORD_GPU_GRAPH;
 	add(is_kernel ? &tree->kernels : is_graph ? &tree->graphs : &tree->copies, row->count);
 	add(is_kernel ? &tree->kernel_ns : is_graph ? &tree->graph_ns : &tree->copy_ns, row->ns);
+	if (row->key.kind == RECORD_GPU_MEMSET) {
+		add(&tree->fills, row->count);
+		add(&tree->memset_ns, row->ns);
+	}
 	if (row->key.matched)
 		add(&tree->matched, row->count);
 }

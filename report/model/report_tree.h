@@ -140,6 +140,7 @@ struct report_tree {
 	 * report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
+	uint64_t fills, memset_ns;   /* memset records among these */
 	uint64_t graphs, graph_ns;   /* whole graphs folded */
 	uint64_t matched;            /* records of these kinds that have a launch */
 	uint64_t launches,

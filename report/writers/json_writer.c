@@ -84,11 +84,13 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 
 	fprintf(out,
 		"\"totals\":{\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"copies\":%" PRIu64
-		",\"copy_ns\":%" PRIu64 ",\"graphs\":%" PRIu64 ",\"graph_ns\":%" PRIu64
-		",\"matched\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"launches_failed\":%" PRIu64
-		",\"lost\":%" PRIu64 "},\n",
-		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
-		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
+		",\"copy_ns\":%" PRIu64 ",\"fills\":%" PRIu64 ",\"memset_ns\":%" PRIu64
+		",\"graphs\":%" PRIu64 ",\"graph_ns\":%" PRIu64 ",\"matched\":%" PRIu64
+		",\"launches\":%" PRIu64 ",\"launches_failed\":%" PRIu64 ",\"lost\":%" PRIu64
+		"},\n",
+		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->fills,
+		tree->memset_ns, tree->graphs, tree->graph_ns, tree->matched, tree->launches,
+		tree->launches_failed, tree->lost);
 	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	json_text_member(out, "state", states[tree->state]);
 	json_text_member(out, "verdict", tree->verdict ? tree->verdict : "");

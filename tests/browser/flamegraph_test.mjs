@@ -393,6 +393,16 @@ test("the policy forbids any other script, style and request", async () => {
 	await page.close();
 });
 
+test("copies, memsets, and idle time with its pauses are told apart", async () => {
+	const page = await open("job8");
+	const tile = (label) => page.value(`[...document.querySelectorAll('#totals div')].find((div) => div.firstChild.textContent === "${label}").lastChild.textContent`);
+
+	assert.match(await tile("copies"), /^11,520 in /);
+	assert.match(await tile("memsets"), /^7,680 in /);
+	assert.equal(await tile("busy"), "96 %, 98 % without pauses");
+	await finish(page);
+});
+
 test("of several planes the page opens on GPU work, and the others are a choice away", async () => {
 	const page = await open("planes");
 	let now = await state(page);
@@ -400,6 +410,7 @@ test("of several planes the page opens on GPU work, and the others are a choice 
 	assert.deepEqual(now.only, { plane: "gpu" });
 	assert.deepEqual(sums(now.total), { time: "1000", count: "1", bytes: "0" });
 	assert.match(await page.value("document.getElementById('totals').textContent"), /GPU time1\.000 µs.*host waits2 in 7\.000 ms/);
+	assert.match(await text(page, "totals"), /GPUs idle800 ns, 300 ns in pauses/);
 	await select(page, "plane", "sync");
 	now = await state(page);
 	assert.deepEqual(sums(now.total), { time: "7000000", count: "2", bytes: "0" });

@@ -66,6 +66,8 @@ void sample_add_leaf(struct sample *sample, struct report_leaf leaf)
 	} else if (leaf.kind <= REPORT_KIND_GRAPH) {
 		tree->copies += leaf.count;
 		tree->copy_ns += leaf.ns;
+		tree->fills += leaf.kind == REPORT_KIND_MEMSET ? leaf.count : 0;
+		tree->memset_ns += leaf.kind == REPORT_KIND_MEMSET ? leaf.ns : 0;
 	}
 }
 

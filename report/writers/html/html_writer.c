@@ -295,11 +295,13 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 {
 	fprintf(out,
 		",\n\"kernels\":\"%" PRIu64 "\",\"kernelNs\":\"%" PRIu64 "\",\"copies\":\"%" PRIu64
-		"\",\"copyNs\":\"%" PRIu64 "\",\"graphs\":\"%" PRIu64 "\",\"graphNs\":\"%" PRIu64
+		"\",\"copyNs\":\"%" PRIu64 "\",\"fills\":\"%" PRIu64 "\",\"memsetNs\":\"%" PRIu64
+		"\",\"pauseNs\":\"%" PRIu64 "\",\"graphs\":\"%" PRIu64 "\",\"graphNs\":\"%" PRIu64
 		"\",\"matched\":\"%" PRIu64 "\",\"launches\":\"%" PRIu64
 		"\",\"launchesFailed\":\"%" PRIu64 "\",\"lost\":\"%" PRIu64 "\"",
-		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
-		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
+		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->fills,
+		tree->memset_ns, tree->pause_ns, tree->graphs, tree->graph_ns, tree->matched,
+		tree->launches, tree->launches_failed, tree->lost);
 }
 
 /* Writes name, label, count and ns of all planes, in the order of their numbers. */

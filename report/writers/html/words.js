@@ -27,19 +27,26 @@ function showPath() {
 const sumOfDevices = (field) => (profile.devices ?? []).reduce((sum, device) => sum + device[field], 0);
 
 function showTotals() {
-	const { kernels, kernelNs, copies, copyNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
+	const { kernels, kernelNs, copies, copyNs, fills, memsetNs, pauseNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
 	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
 	const gpuNs = BigInt(kernelNs) + BigInt(copyNs) + BigInt(graphNs);
 	const busy = sumOfDevices("busy_ns"), idle = sumOfDevices("idle_ns");
+	const busyText = (idleNs) => busy + idleNs > 0 ? `${(100 * busy / (busy + idleNs)).toFixed(0)} %` : "–";
+	const paused = Math.min(Number(pauseNs), idle), pauses = paused > 0 ? `${timeText(paused)} of it in pauses, such as the start of the program` : "";
 	const totals = [...(profile.devices?.length ? [["GPUs", grouped(profile.devices.length), ""],
-		["busy", busy + idle > 0 ? `${(100 * busy / (busy + idle)).toFixed(0)} %` : "–", `${timeText(idle)} idle between kernels`]] : []),
+		["busy", busyText(idle) + (paused > 0 ? `, ${busyText(idle - paused)} without pauses` : ""),
+			`${timeText(idle)} idle between kernels${pauses && `, ${pauses}`}`]] : []),
 	["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
 		["kernels", `${grouped(kernels)} in ${timeText(kernelNs)}`, `${grouped(kernelNs)} ns`],
-		["copies", `${grouped(copies)} in ${timeText(copyNs)}`, `${grouped(copyNs)} ns in copies and memsets`],
+		["copies", `${grouped(BigInt(copies) - BigInt(fills))} in ${timeText(BigInt(copyNs) - BigInt(memsetNs))}`,
+			`${grouped(BigInt(copyNs) - BigInt(memsetNs))} ns`],
+		...(fills === "0" ? [] : [["memsets", `${grouped(fills)} in ${timeText(memsetNs)}`, `${grouped(memsetNs)} ns`]]),
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
 		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
 		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],
-		...profile.planes.slice(1).filter(([, , count]) => count !== "0").map(([, label, count, ns]) =>
+		...profile.planes.slice(1).filter(([, , count]) => count !== "0").map(([plane, label, count, ns]) => plane === "idle" ?
+			[label, timeText(ns) + (pauseNs === "0" ? "" : `, ${timeText(pauseNs)} in pauses`),
+				`${grouped(ns)} ns${pauses && `, ${pauses}`}; no GPU time`] :
 			[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
 		["processes", grouped(profile.processes), ""]];
 

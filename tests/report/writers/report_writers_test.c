@@ -134,6 +134,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		text,
 		"{\"schema\":1,\n\"title\":\"a \\\"job\\\"\",\n\"simulated\":false,\n"
 		"\"totals\":{\"kernels\":3,\"kernel_ns\":3000,\"copies\":1,\"copy_ns\":1000,"
+		"\"fills\":0,\"memset_ns\":0,"
 		"\"graphs\":0,\"graph_ns\":0,"
 		"\"matched\":4,\"launches\":0,\"launches_failed\":0,\"lost\":0},\n"
 		"\"summary\":\"3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\","
