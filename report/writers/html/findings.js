@@ -26,7 +26,7 @@ function openerOf(finding) {
 		return opener("Show NCCL's kernels", () => setSearch("class:nccl"));
 	if (planes.size === 0)
 		return null;
-	return opener(`Show ${visibleText(profile.names[id])}`, () => {
+	return opener(`Show ${visibleText(finding.kernel ?? profile.names[id])}`, () => {
 		const plane = planes.has(finding.plane) ? finding.plane : [...planes][0];
 
 		choice.only = profile.shownPlanes.length > 1 ? { plane } : {};
