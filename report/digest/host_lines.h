@@ -44,7 +44,8 @@ int host_lines_init(struct host_lines *lines, const struct report_tree *tree, ui
 int host_lines_callers_init(struct host_callers *callers, const struct report_tree *tree,
 			    uint32_t plane);
 
-/* Names callers of the leaves that are summed up in the texts of lines that stand in helpers (host_callers.h). 0; -ENOMEM: some have none. */
+/* Names callers of the leaves that are summed up in the texts of lines that stand in helpers (host_callers.h). 0;
+ * -ENOMEM: some have none. */
 int host_lines_add_callers(struct host_lines *lines, const struct report_tree *tree,
 			   uint32_t plane);
 
