@@ -95,8 +95,11 @@ static int add_call(struct builder *builder, const struct roster_process *proces
 
 	if (!name)
 		return -ENOMEM;
-	if (call->domain == DEFINITION_STEP_DOMAIN && call->cbid == DEFINITION_STEP_CBID)
+	if (call->domain == DEFINITION_STEP_DOMAIN && call->cbid == DEFINITION_STEP_CBID) {
+		if (statistics->marked_steps < call->count)
+			statistics->marked_steps = call->count;
 		return 0;
+	}
 	if (call->error)
 		return add_failure(builder, process, call, name);
 	statistics->calls[statistics->nr_calls++] = (struct report_call){

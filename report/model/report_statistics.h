@@ -49,7 +49,8 @@ struct report_statistics {
 	uint32_t nr_failures;
 	struct report_config *configs; /* the longest first */
 	uint32_t nr_configs;
-	char **texts; /* the texts that the rows borrow */
+	uint64_t marked_steps; /* of the process that marked most (flamegrid_step()) */
+	char **texts;          /* the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 

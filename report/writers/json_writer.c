@@ -11,6 +11,7 @@
 #include "text_file.h"
 
 #include "proto/memory_kind.h"
+#include "report/digest/marked_steps.h"
 #include "report/model/frame_ranks.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
@@ -309,6 +310,20 @@ static void write_leaf(struct row_text *out, const void *row)
 			report_dimension_frame(leaves->tree, REPORT_BY_STEP, leaf->step, NULL, 0));
 }
 
+void json_writer_steps(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+		       const struct report_statistics *statistics)
+{
+	const struct marked_steps steps = marked_steps_of(tree, busy, statistics);
+
+	if (!steps.count)
+		return;
+	fprintf(out, "\"marked_steps\":{\"count\":%" PRIu64 ",\"mean_ns\":", steps.count);
+	if (steps.mean_ns)
+		fprintf(out, "%" PRIu64 "},\n", steps.mean_ns);
+	else
+		fputs("null},\n", out);
+}
+
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
 		      const struct report_collectives *collectives, const struct findings *findings,
@@ -329,8 +344,10 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		   sizeof(*tree->processes));
 	json_writer_devices(out, busy);
 	write_busy(out, busy, "streams", 0);
-	if (statistics)
+	if (statistics) {
+		json_writer_steps(out, tree, busy, statistics);
 		statistics_writer_json(out, statistics);
+	}
 	if (collectives)
 		collectives_writer_json(out, collectives);
 	if (findings)

@@ -13,6 +13,7 @@
 #include "text_table.h"
 
 #include "report/digest/host_lines.h"
+#include "report/digest/marked_steps.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
@@ -330,6 +331,19 @@ static void write_memory(FILE *out, const struct report_tree *tree, const struct
 	text_table_end(&table);
 }
 
+static void write_steps(FILE *out, const struct marked_steps *steps)
+{
+	char number[NUMBER_SIZE];
+
+	if (steps->count == 0)
+		return;
+	fprintf(out, "%s step%s marked", report_summary_count(steps->count, number),
+		steps->count == 1 ? "" : "s");
+	if (steps->mean_ns)
+		fprintf(out, ", %s each on average", report_summary_time(steps->mean_ns, number));
+	fputc('\n', out);
+}
+
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		       const struct table_options *given)
 {
@@ -378,6 +392,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		write_memory(out, tree, options.form);
 		fputc('\n', out);
 		report_summary_write(out, tree, "");
+		const struct marked_steps steps = marked_steps_of(tree, busy, options.statistics);
+		write_steps(out, &steps);
 		report_summary_planes(out, tree, "");
 		report_summary_memory(out, tree, "");
 		if (report_summary_mixed(tree, line, sizeof(line)))

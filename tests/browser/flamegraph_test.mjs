@@ -393,13 +393,14 @@ test("the policy forbids any other script, style and request", async () => {
 	await page.close();
 });
 
-test("copies, memsets, and idle time with its pauses are told apart", async () => {
+test("copies, memsets, idle time with its pauses, and steps are told apart", async () => {
 	const page = await open("job8");
 	const tile = (label) => page.value(`[...document.querySelectorAll('#totals div')].find((div) => div.firstChild.textContent === "${label}").lastChild.textContent`);
 
 	assert.match(await tile("copies"), /^11,520 in /);
 	assert.match(await tile("memsets"), /^7,680 in /);
 	assert.equal(await tile("busy"), "96 %, 98 % without pauses");
+	assert.equal(await tile("steps"), "480, 204.2 ms each");
 	await finish(page);
 });
 

@@ -473,6 +473,7 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	add_configs(&statistics);
 	add_busy(&busy, (uint32_t)nr_ranks);
 	add_collectives(&collectives, (uint32_t)nr_ranks);
+	statistics.marked_steps = 480;
 	sample->options.statistics = &statistics;
 	sample->options.busy = &busy;
 	sample->options.collectives = &collectives;

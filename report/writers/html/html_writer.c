@@ -445,8 +445,10 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 			 const struct html_options *options)
 {
 	fputs(",\n", out);
-	if (options->statistics)
+	if (options->statistics) {
+		json_writer_steps(out, tree, options->busy, options->statistics);
 		statistics_writer_json(out, options->statistics);
+	}
 	if (options->collectives)
 		collectives_writer_json(out, options->collectives);
 	if (options->busy)

@@ -41,6 +41,9 @@ function showTotals() {
 		["copies", `${grouped(BigInt(copies) - BigInt(fills))} in ${timeText(BigInt(copyNs) - BigInt(memsetNs))}`,
 			`${grouped(BigInt(copyNs) - BigInt(memsetNs))} ns`],
 		...(fills === "0" ? [] : [["memsets", `${grouped(fills)} in ${timeText(memsetNs)}`, `${grouped(memsetNs)} ns`]]),
+		...(profile.marked_steps ? [["steps", grouped(profile.marked_steps.count) +
+			(profile.marked_steps.mean_ns ? `, ${timeText(profile.marked_steps.mean_ns)} each` : ""),
+			"that the program marked; their mean time on a GPU, pauses left out"]] : []),
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
 		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
 		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],

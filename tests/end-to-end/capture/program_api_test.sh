@@ -59,6 +59,7 @@ counted() {
 same "counted: marked steps" "$(counted trained longer)" "step 23 1 46 1"
 same "counted: marked steps of windows" "$(counted steps longer)" "step 4 1 46 1"
 same "counted: no step" "$(counted unasked threads)" "run None 0 None 0"
+same "counted: a report says how many" "$("$flamegrid" report "$scratch/trained" -f table | grep -c '^23 steps marked, .* each on average$')" 1
 "$flamegrid" check --baseline "$scratch/trained" "$scratch/longer" >"$scratch/check" 2>&1
 contains "check: steps are the marked ones" "$scratch/check" "Times are those of one step of a rank, as the program marks its steps."
 "$flamegrid" report "$scratch/trained" -f json | grep -q flamegrid_step

@@ -11,7 +11,7 @@ import jsonschema
 
 SUBJECTS = {"leaves": "profile", "compared": "ranks_report", "communicators": "straggler_report",
             "clocks": "clocks_report", "event": "watch_event", "factor": "diff_report", "max_regress": "check_report"}
-OPTIONAL = {"collectives", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads"}
+OPTIONAL = {"collectives", "marked_steps", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads"}
 
 
 def refusal(validator, report):

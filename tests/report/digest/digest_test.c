@@ -1,5 +1,6 @@
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
+#include "report/digest/marked_steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -310,6 +311,33 @@ static void the_share_of_nccl_comes_from_the_ranks(void **state)
 	gpu_rows_fini(&rows);
 }
 
+/* ---- marked steps */
+
+static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **state)
+{
+	const struct report_loss windows = {.reason = 0, .count = 3};
+	const char *const names[] = {"capture_window"};
+	struct report_statistics statistics = {.marked_steps = 100};
+	struct report_tree marked = {.pause_ns = 400 * MS, .strings = names};
+
+	(void)state;
+	make_gpus(2); /* 1,000 ms each */
+	struct marked_steps steps = marked_steps_of(&marked, &busy, &statistics);
+	assert_int_equal(steps.count, 100);
+	assert_int_equal(steps.mean_ns, 8 * MS);
+	busy_rows[1].late = 1;
+	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).mean_ns, 0);
+	busy_rows[1].late = 0;
+	marked.losses = &windows;
+	marked.nr_losses = 1;
+	steps = marked_steps_of(&marked, &busy, &statistics);
+	assert_int_equal(steps.count, 100);
+	assert_int_equal(steps.mean_ns, 0);
+	assert_int_equal(marked_steps_of(&marked, &busy, NULL).count, 0);
+	statistics.marked_steps = 0;
+	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +350,7 @@ int main(void)
 		cmocka_unit_test(few_gpus_are_rows_of_their_own),
 		cmocka_unit_test(of_many_gpus_those_that_differ_stay_apart),
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
+		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

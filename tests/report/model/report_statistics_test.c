@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
-#include "report/names/cuda_error.h"
 #include "aggregator/profile/roster.h"
-#include "report/writers/statistics_writer.h"
 #include "proto/batch/statistics_table.h"
+#include "proto/definition.h"
+#include "report/names/cuda_error.h"
+#include "report/writers/statistics_writer.h"
 #include "report_fixture.h"
 
 static const struct device_limits h200 = {9,      0,    132,   32,    2048,   32,  65536,
@@ -118,6 +119,25 @@ static void calls_of_all_processes_are_one_row(void **state)
 	assert_int_equal(statistics->calls[1].errors, 4);
 	assert_string_equal(statistics->calls[2].name, "cuMemAlloc_v2");
 	assert_int_equal(statistics->calls[2].domain, STATISTICS_DRIVER);
+}
+
+static void marked_steps_are_those_of_the_process_with_most_and_no_call(void **state)
+{
+	const uint32_t ids[] = {report_fixture.process_id,
+				report_fixture_process("node02", 100, 3, 0)};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct message_api_call steps = {.domain = DEFINITION_STEP_DOMAIN,
+						       .cbid = DEFINITION_STEP_CBID,
+						       .name = report_fixture_string("step"),
+						       .count = 200 - i};
+
+		assert_int_equal(statistics_table_put_call(process(ids[i])->statistics, &steps), 0);
+	}
+	make();
+	assert_int_equal(statistics->marked_steps, 200);
+	assert_int_equal(statistics->nr_calls, 0);
 }
 
 static void failed_calls_say_which_process(void **state)
@@ -273,6 +293,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, report_fixture_set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_of_all_processes_are_one_row),
+		TEST(marked_steps_are_those_of_the_process_with_most_and_no_call),
 		TEST(failed_calls_say_which_process),
 		TEST(configurations_on_like_gpus_are_one_row),
 		TEST(tables_have_their_titles_and_say_what_they_leave_out),

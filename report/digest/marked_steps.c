@@ -1,0 +1,31 @@
+#include "marked_steps.h"
+
+#include "report/model/report_summary.h"
+
+/* Returns the mean of all GPUs; 0: not known. */
+static uint64_t window_ns(const struct report_tree *tree, const struct report_busy *busy)
+{
+	uint64_t sum_ns = 0, nr = 0;
+
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		const struct report_busy_row *row = &busy->rows[i];
+
+		if (!row->whole_device)
+			continue;
+		if (row->late || row->is_inexact)
+			return 0;
+		sum_ns += row->busy_ns + row->idle_ns;
+		nr++;
+	}
+	return nr && sum_ns > tree->pause_ns ? (sum_ns - tree->pause_ns) / nr : 0;
+}
+
+struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,
+				    const struct report_statistics *statistics)
+{
+	struct marked_steps steps = {.count = statistics ? statistics->marked_steps : 0};
+
+	if (steps.count && busy && !report_summary_has_windows(tree))
+		steps.mean_ns = window_ns(tree, busy) / steps.count;
+	return steps;
+}

@@ -1,0 +1,21 @@
+/* The steps that a program marks (flamegrid_step() of api/flamegrid.h). Any thread. */
+#ifndef MARKED_STEPS_H
+#define MARKED_STEPS_H
+
+#include <stdint.h>
+
+#include "report/model/report_busy.h"
+#include "report/model/report_statistics.h"
+#include "report/model/report_tree.h"
+
+struct marked_steps {
+	uint64_t count;   /* of the process that marked most; 0: none marks steps */
+	uint64_t mean_ns; /* of the GPUs' windows without pauses, for one step; 0: not known */
+};
+
+/* statistics may be NULL: none marks steps. The time is not known between capture windows, nor where work came too
+ * late. A profile has no times of single steps, so there is no median. */
+struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,
+				    const struct report_statistics *statistics);
+
+#endif
