@@ -452,6 +452,7 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 			.share = 0.33,
 			.threshold = 0.2,
 			.plane = REPORT_PLANE_IDLE,
+			.line = (char *)"train.py:fetch_batch:30",
 			.rank = REPORT_RANK_NONE,
 			.gpu = REPORT_GPU_NONE,
 		},

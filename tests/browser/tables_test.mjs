@@ -51,7 +51,9 @@ test("a finding leads to its line or its kernel, also by the keyboard", async ()
 	};
 
 	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings button')].map((button) => button.textContent)"),
-		["Show llama.py:mlp:162", "Show triton_poi_fused_mul_silu_3"]); // no line is known of the third
+		["Show llama.py:mlp:162", "Show triton_poi_fused_mul_silu_3"]);
+	assert.equal(await page.value("document.querySelector('.findings li:nth-child(3) small').textContent"),
+		"This page lacks its stacks: flamegrid report PROFILE --planes gpu,idle -f html -o FILE");
 	await page.value("document.querySelector('.findings li:first-child button').focus()");
 	await press(page, "Enter", { text: "\r" });
 	assert.deepEqual(await shown(), { tab: "flame", sandwich: "llama.py:mlp:162", only: {}, hasTime: true });

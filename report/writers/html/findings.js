@@ -18,14 +18,15 @@ function makeFindings() {
 	return [list];
 }
 
-// A button that shows where a finding's evidence is; null: this page does not have it.
+// A button that shows where a finding's evidence is, or how to get a page that has it; null: there is no such place.
 function openerOf(finding) {
 	const id = evidenceId(finding), planes = id < 0 ? new Set() : planesOf(id);
 
 	if (finding.kind === "exposed_nccl")
 		return opener("Show NCCL's kernels", () => setSearch("class:nccl"));
 	if (planes.size === 0)
-		return null;
+		return finding.line && finding.plane !== "gpu" &&
+			element("small", `This page lacks its stacks: flamegrid report PROFILE --planes gpu,${finding.plane} -f html -o FILE`);
 	return opener(`Show ${visibleText(finding.kernel ?? profile.names[id])}`, () => {
 		const plane = planes.has(finding.plane) ? finding.plane : [...planes][0];
 
