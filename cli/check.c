@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/pager.h"
 #include "cli/base/verbs.h"
@@ -173,14 +173,11 @@ static int load_all(struct check *check)
 /* Returns whether the output would replace one of the profiles. */
 static bool is_profile(const struct check *check)
 {
-	struct stat output, store;
 	char path[PATH_MAX];
 
-	if (!check->output_path || stat(check->output_path, &output) != 0)
-		return false;
-	for (uint32_t i = 0; i < check->nr_paths; i++)
-		if (stat(output_dir_store(check->paths[i], path), &store) == 0 &&
-		    output.st_dev == store.st_dev && output.st_ino == store.st_ino)
+	for (uint32_t i = 0; i < check->nr_paths && check->output_path; i++)
+		if (output_file_is_of_store(check->output_path,
+					    output_dir_store(check->paths[i], path)))
 			return true;
 	return false;
 }
@@ -207,15 +204,19 @@ static int save(struct check *check)
 	const struct check_report report = {check->result, &check->question,
 					    (const char *const *)check->labels};
 	struct shown shown = {&report, {check->terminal.columns, check->terminal.has_colours}};
-	FILE *out = check->output_path ? fopen(check->output_path, "we") : stdout;
-	int result;
+	struct output_file file;
+	int result = 0;
 
-	if (out == stdout && check->terminal.is_terminal && check->format == CHECK_TEXT)
+	if (check->output_path) {
+		result = output_file_open(&file, check->output_path, OUTPUT_FILE_FOLLOWS, 0666);
+		if (result == 0)
+			result = output_file_close(&file, check_writer_write(file.stream, &report,
+									     check->format, NULL));
+	} else if (check->terminal.is_terminal && check->format == CHECK_TEXT) {
 		result = pager_show_text(&check->terminal, write_shown, &shown);
-	else
-		result = out ? check_writer_write(out, &report, check->format, NULL) : -errno;
-	if (out && check->output_path && fclose(out) != 0 && result == 0)
-		result = -errno;
+	} else {
+		result = check_writer_write(stdout, &report, check->format, NULL);
+	}
 	if (result < 0)
 		log_error("%s: %s", check->output_path ? check->output_path : "standard output",
 			  strerror(-result));

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "options/option_line.h"
@@ -189,51 +189,20 @@ static void say_clocks(const struct report_clocks *clocks)
 			   clocks->nr_rows, bound_ns);
 }
 
-/* Whether the output is the profile's store, or would lie among the files of its timeline. */
-static bool is_profile(const char *output_path, const char *store_path)
-{
-	const char *slash = strrchr(output_path, '/');
-	struct stat output, store, folder, events;
-	char path[PATH_MAX];
-
-	if (stat(output_path, &output) == 0 && stat(store_path, &store) == 0 &&
-	    output.st_dev == store.st_dev && output.st_ino == store.st_ino)
-		return true;
-	if (snprintf(path, sizeof(path), "%.*s", slash ? (int)(slash - output_path) + 1 : 1,
-		     slash ? output_path : ".") >= (int)sizeof(path) ||
-	    stat(path, &folder) ||
-	    snprintf(path, sizeof(path), "%s" EVENT_FORMAT_FOLDER, store_path) >=
-		    (int)sizeof(path) ||
-	    stat(path, &events))
-		return false;
-	return folder.st_dev == events.st_dev && folder.st_ino == events.st_ino;
-}
-
-/* A file that is not complete does not stay, and one that was there stays until then. */
 static int write_file(const struct timeline *timeline, const struct profile *profile,
 		      const struct report_clocks *clocks, const struct shown *shown)
 {
-	struct stat status;
-	const bool is_file = stat(timeline->output_path, &status) || S_ISREG(status.st_mode);
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s%s", timeline->output_path, is_file ? ".part" : "") >=
-	    (int)sizeof(path))
-		return log_error("%s: %s", timeline->output_path, strerror(ENAMETOOLONG)),
-		       -ENAMETOOLONG;
 	struct perfetto_counts counts = {0};
-	FILE *out = fopen(path, "we");
-	int error = out ? perfetto_writer_write(out, profile, clocks, &shown->events, &shown->calls,
-						&counts)
-			: -errno;
-	const long size = out ? ftell(out) : 0;
+	struct output_file file;
+	long size = 0;
+	int error = output_file_open(&file, timeline->output_path, OUTPUT_FILE_FOLLOWS, 0666);
 
-	if (out && fclose(out) && !error)
-		error = -errno;
-	if (!error && is_file && rename(path, timeline->output_path))
-		error = -errno;
-	if (error && out && is_file)
-		unlink(path);
+	if (!error) {
+		error = perfetto_writer_write(file.stream, profile, clocks, &shown->events,
+					      &shown->calls, &counts);
+		size = ftell(file.stream);
+		error = output_file_close(&file, error);
+	}
 	if (error)
 		log_error("%s: %s", timeline->output_path, strerror(-error));
 	else
@@ -342,7 +311,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 	struct report_clocks *clocks;
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
-	if (!error && is_profile(timeline->output_path, store_path)) {
+	if (!error && output_file_is_of_store(timeline->output_path, store_path)) {
 		log_error("%s: the profile itself, which a timeline must not replace",
 			  timeline->output_path);
 		report_clocks_destroy(clocks);

@@ -1,7 +1,6 @@
 #include "output_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/error_text.h"
 #include "base/log.h"
 #include "base/memory_text.h"
+#include "base/output_file.h"
 #include "base/text_print.h"
 #include "cli/base/terminal.h"
 #include "proto/ledger.h"
@@ -29,24 +29,14 @@
 static const struct report_request folded = {.format = REPORT_FOLDED};
 
 /* A report reveals as much as the store, so it gets the store's mode. */
-static FILE *create_file(const struct output_dir *output, const char *path)
+static mode_t mode_of_store(const struct output_dir *output)
 {
-	char store_path[PATH_MAX];
+	char path[PATH_MAX];
 	struct stat store;
-	mode_t mode = 0600;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (output_dir_file(output, OUTPUT_STORE, store_path) == 0 && stat(store_path, &store) == 0)
-		mode = store.st_mode & 0666;
-	/* A file whose mode we cannot set belongs to another user, and is not emptied. */
-	if (file && fchmod(fd, mode) == 0 && ftruncate(fd, 0) == 0)
-		return file;
-	if (file)
-		fclose(file);
-	else if (fd >= 0)
-		close(fd);
-	return NULL;
+	return output_dir_file(output, OUTPUT_STORE, path) == 0 && stat(path, &store) == 0
+		       ? store.st_mode & 0666
+		       : 0600;
 }
 
 static int write_file(const struct output_dir *output, const char *name,
@@ -54,16 +44,14 @@ static int write_file(const struct output_dir *output, const char *name,
 		      char **error)
 {
 	char path[PATH_MAX];
+	struct output_file file;
 	int result = output_dir_file(output, name, path);
-	FILE *file = result == 0 ? create_file(output, path) : NULL;
 
-	if (result == 0 && !file)
-		result = -errno;
-	if (result == 0) {
-		result = report_subject_write(view, file, request);
-		if (fclose(file) != 0 && result == 0)
-			result = -errno;
-	}
+	if (result == 0)
+		result = output_file_open(&file, path, OUTPUT_FILE_REPLACES, mode_of_store(output));
+	if (result == 0)
+		result = output_file_close(&file,
+					   report_subject_write(view, file.stream, request));
 	return result < 0 ? error_text_set(error, result, "%s/%s: %s", output->path, name,
 					   strerror(-result))
 			  : 0;

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error_text.h"
+#include "base/output_file.h"
 #include "report/compare/run_step.h"
 #include "report/model/report_summary.h"
 #include "report/profile/profile_collectives.h"
@@ -438,20 +438,16 @@ void report_subject_remarks(const struct report_view *view, const struct report_
 		fprintf(out, "%s%s\n", prefix, line);
 }
 
-static bool is_store(const char *path, const char *store_path)
-{
-	struct stat output, store;
-
-	return stat(path, &output) == 0 && stat(store_path, &store) == 0 &&
-	       output.st_dev == store.st_dev && output.st_ino == store.st_ino;
-}
-
 int report_subject_save(const struct report_view *view, const char *path,
 			const struct report_request *request, char **error)
 {
+	struct output_file file;
+	int result = 0;
+
 	*error = NULL;
-	if (path && (is_store(path, view->given_path) ||
-		     (view->before_path && is_store(path, view->before_path))))
+	if (path &&
+	    (output_file_is_of_store(path, view->given_path) ||
+	     (view->before_path && output_file_is_of_store(path, view->before_path))))
 		return error_text_set(error, -EEXIST,
 				      "%s: the profile itself, which a report "
 				      "must not replace",
@@ -460,11 +456,15 @@ int report_subject_save(const struct report_view *view, const char *path,
 		return error_text_set(error, -EINVAL,
 				      "pprof's format is no text for a terminal: name a file (-o "
 				      "FILE), or pipe it");
-	FILE *out = path ? fopen(path, "we") : stdout;
-	int result = out ? report_subject_write(view, out, request) : -errno;
-
-	if (out && (path ? fclose(out) : fflush(out)) != 0 && result == 0)
-		result = -errno;
+	if (path)
+		result = output_file_open(&file, path, OUTPUT_FILE_FOLLOWS, 0666);
+	if (result == 0) {
+		result = report_subject_write(view, path ? file.stream : stdout, request);
+		if (path)
+			result = output_file_close(&file, result);
+		else if (fflush(stdout) != 0 && result == 0)
+			result = -errno;
+	}
 	return result < 0 ? error_text_set(error, result, "%s: %s", path ? path : "standard output",
 					   strerror(-result))
 			  : 0;

@@ -168,6 +168,15 @@ test("names are shown without the GPU, the noise of templates, and the middle of
 	// A name of which fewer than eight letters are left says nothing: a narrow box has none, or a whole short one.
 	const narrow = await page.value(`Array.from({ length: 100 }, (_, width) => flamegrid.fit("train.py:train_step:41", width))`);
 	assert.ok(narrow.some((label) => label) && narrow.every((label) => label === "" || label.replace("…", "").length >= 8), narrow.join("|"));
+	// At each width what is left of a name with templates is its begin and its end.
+	const templated = "Op<int, 4>::Fn<float, 3>::run<double>";
+	const cuts = await page.value(`Array.from({ length: 300 }, (_, width) => flamegrid.fit(${JSON.stringify(templated)}, width))`);
+	for (const text of cuts.filter((cut) => cut && cut !== templated && cut !== "Op<…>::Fn<…>::run<…>")) {
+		const [head, tail = ""] = text.split("…");
+
+		assert.ok("Op::Fn::run".startsWith(head) && "Op::Fn::run".endsWith(tail) && text.length <= "Op::Fn::run".length, text);
+	}
+	assert.ok(cuts.includes("Op::Fn::run") && cuts.includes(templated), cuts.join("|"));
 	assert.equal(await page.value(`flamegrid.fit("main", 40)`), "main");
 	assert.equal((await find(page, "[GPU_Memcpy]HtoD")).label, "copy HtoD");
 	await finish(page);

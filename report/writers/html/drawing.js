@@ -114,13 +114,17 @@ function textWidth(text, limit) {
 	return width;
 }
 
-// The full name, else the one without templates, else that with a hole in its middle: the end tells kernels apart.
+// The full name, else the one with "<…>" for templates, else the one without, else that with a hole in its middle: the end
+// tells kernels apart.
 function fitText([full, short], width) {
 	if (textWidth(full, width) <= width)
 		return full;
 	if (textWidth(short, width) <= width)
 		return short;
-	const chars = Array.from(short.replaceAll("<…>", ""));
+	const bare = short.replaceAll("<…>", "");
+	if (textWidth(bare, width) <= width)
+		return bare;
+	const chars = Array.from(bare); // they do not fit, so the hole is met before their end
 	let used = charWidth("…"), head = 0, tail = 0;
 
 	for (;;) {

@@ -1,0 +1,120 @@
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_stream(struct output_file *file, int fd)
+{
+	if (fd < 0)
+		return -errno;
+	file->stream = fdopen(fd, "w");
+	if (file->stream)
+		return 0;
+	int error = -errno;
+
+	close(fd);
+	return error;
+}
+
+/* Opens the new file. The mode of one that follows is that of the old file. */
+static int open_beside(struct output_file *file, mode_t mode, const mode_t *exact)
+{
+	int fd = -1;
+
+	if (snprintf(file->written, sizeof(file->written), "%s.%d", file->path, (int)getpid()) >=
+	    (int)sizeof(file->written))
+		return -ENAMETOOLONG;
+	unlink(file->written); /* of a killed process with our number */
+	fd = open(file->written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	int error = open_stream(file, fd);
+
+	if (!error && exact)
+		(void)!fchmod(fd, *exact);
+	return error;
+}
+
+int output_file_open(struct output_file *file, const char *path, enum output_file_mode how,
+		     mode_t mode)
+{
+	struct stat status;
+	const bool exists = lstat(path, &status) == 0;
+	const bool replaces = how == OUTPUT_FILE_REPLACES;
+	int error = -EACCES;
+
+	*file = (struct output_file){.path = path};
+	if (exists && S_ISDIR(status.st_mode))
+		return -EISDIR;
+	if (replaces || !exists || S_ISREG(status.st_mode)) {
+		if (!replaces && exists)
+			mode = status.st_mode & 0777;
+		error = open_beside(file, mode, replaces || exists ? &mode : NULL);
+	}
+	/* A file may be writable where its folder is not. */
+	if (error && error != -ENAMETOOLONG && !replaces && exists) {
+		*file->written = '\0';
+		error = open_stream(file, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC));
+	}
+	return error;
+}
+
+int output_file_close(struct output_file *file, int result)
+{
+	const bool is_beside = *file->written != '\0';
+
+	if (fclose(file->stream) != 0 && result >= 0)
+		result = -errno;
+	if (is_beside && result >= 0 && rename(file->written, file->path) != 0)
+		result = -errno;
+	if (is_beside && result < 0)
+		unlink(file->written);
+	return result < 0 ? result : 0;
+}
+
+/* Returns the name in a path, and its folder in room. NULL: the path is too long. */
+static const char *split_path(const char *path, char room[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	const int length = slash ? (int)(slash - path) + 1 : 1;
+
+	if (snprintf(room, PATH_MAX, "%.*s", length, slash ? path : ".") >= PATH_MAX)
+		return NULL;
+	return slash ? slash + 1 : path;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+	       of_a.st_ino == of_b.st_ino;
+}
+
+static bool is_companion(const char *name, const char *store)
+{
+	const size_t length = strlen(store);
+
+	return strncmp(name, store, length) == 0 && name[length] != '\0' &&
+	       strchr("-.", name[length]);
+}
+
+bool output_file_is_of_store(const char *path, const char *store_path)
+{
+	char folder[PATH_MAX], store_folder[PATH_MAX], real[PATH_MAX], above[PATH_MAX];
+	const char *name = split_path(path, folder);
+	const char *store = split_path(store_path, store_folder);
+
+	if (is_same(path, store_path))
+		return true;
+	if (!name || !store)
+		return false;
+	if (is_companion(name, store) && is_same(folder, store_folder))
+		return true;
+	if (!realpath(folder, real))
+		return false;
+	name = split_path(real, above);
+	return name && is_companion(name, store) && is_same(above, store_folder);
+}
