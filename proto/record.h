@@ -45,8 +45,8 @@ enum record_mark {
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */
 struct launch_record {
 	uint64_t time_ns; /* CLOCK_MONOTONIC, at the call's entry */
-	uint32_t
-		correlation_id; /* CUPTI's; it wraps, and may start again in a new capture window */
+	/* CUPTI's; it wraps, and may start again in a new capture window */
+	uint32_t correlation_id;
 	uint32_t stack_id; /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
 	uint32_t tid;      /* of the calling thread, in its own pid namespace */
 	uint16_t cbid;     /* CUpti_driver_api_trace_cbid */

@@ -123,7 +123,6 @@ static int translate_mark(struct ring_source *source, struct launch_record *laun
 	const bool has_ranges = launch->stack_id != RECORD_STACK_NONE;
 	int r = stack_resolver_capture(source->stacks, launch->stack_id, &launch->stack_id);
 
-	launch->flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK;
 	launch->reserved = 0;
 	if (r == 0 && has_ranges && launch->stack_id == STACK_NODE_NONE)
 		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
@@ -132,7 +131,8 @@ static int translate_mark(struct ring_source *source, struct launch_record *laun
 
 static int translate_launch(struct ring_source *source, struct launch_record *launch)
 {
-	if (launch->flags & RECORD_LAUNCH_MARK)
+	/* Other flags beside it are none of a guest's. */
+	if (launch->flags == (RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK))
 		return translate_mark(source, launch);
 	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY | RECORD_LAUNCH_HOST;
 	launch->reserved = 0;
