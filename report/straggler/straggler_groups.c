@@ -175,9 +175,29 @@ static bool is_shared(const struct search *search, uint32_t subject,
 	return late >= 2 && late * 4 >= found->size * 3;
 }
 
+/* Returns the host of all ranks of a subject; STRAGGLER_PLACE_NONE: they are on several. */
+static uint32_t host_of(const struct search *search, uint32_t subject)
+{
+	uint32_t host = STRAGGLER_PLACE_NONE;
+
+	for (uint32_t i = 0; i < search->input->fold->nr_members; i++) {
+		const uint32_t number = search->places[i].numbers[STRAGGLER_GROUP_HOST];
+
+		if (search->of[i] != subject)
+			continue;
+		if (host != STRAGGLER_PLACE_NONE && host != number)
+			return STRAGGLER_PLACE_NONE;
+		host = number;
+	}
+	return host;
+}
+
+/* A switch, or hosts of like names, with one host are that host. */
 static int add_group(struct search *search, enum straggler_group_kind kind, uint32_t subject,
 		     const struct straggler_subject *found)
 {
+	const bool has_hosts = kind == STRAGGLER_GROUP_SWITCH || kind == STRAGGLER_GROUP_HOSTS;
+	const uint32_t host = has_hosts ? host_of(search, subject) : STRAGGLER_PLACE_NONE;
 	struct straggler_group group = {
 		.kind = kind,
 		.number = kind == STRAGGLER_GROUP_PART ? 0 : search->numbers[subject],
@@ -187,6 +207,10 @@ static int add_group(struct search *search, enum straggler_group_kind kind, uint
 
 	if (!group.members)
 		return -ENOMEM;
+	if (host != STRAGGLER_PLACE_NONE) {
+		group.kind = STRAGGLER_GROUP_HOST;
+		group.number = host;
+	}
 	for (uint32_t i = 0; i < search->input->fold->nr_members; i++)
 		if (search->of[i] == subject)
 			group.members[group.nr_members++] = i;

@@ -18,8 +18,8 @@
 
 enum straggler_group_kind {
 	STRAGGLER_GROUP_STAGE = 0, /* of a pipeline */
-	STRAGGLER_GROUP_SWITCH,    /* of the network */
-	STRAGGLER_GROUP_HOSTS,     /* hosts whose names differ in their last number alone */
+	STRAGGLER_GROUP_SWITCH,    /* of the network, with several hosts */
+	STRAGGLER_GROUP_HOSTS,     /* several hosts whose names differ in their last number alone */
 	STRAGGLER_GROUP_HOST,
 	STRAGGLER_GROUP_LOCAL_RANK,
 	STRAGGLER_GROUP_PART, /* the late one of two parts */

@@ -15,7 +15,8 @@
 struct host_name {
 	const char *data;
 	uint32_t size;
-	uint32_t stem; /* bytes before its last number; without one: all */
+	/* bytes before the last number of its first label, and before what follows that; without one: all */
+	uint32_t stem, rest;
 };
 
 static const struct roster_process *process_of(const struct profile *profile,
@@ -32,17 +33,30 @@ static bool is_digit(char c)
 static struct host_name name_of(const struct profile *profile, uint32_t host_id)
 {
 	const struct roster_host *host = roster_host(profile->collection->roster, host_id);
-	struct host_name name = {"", 0, 0};
+	struct host_name name = {"", 0, 0, 0};
 
 	if (host)
 		name.data = catalog_string(profile->collection->catalog, host->node, &name.size);
-	uint32_t end = name.size;
+	const char *point = memchr(name.data, '.', name.size);
+	uint32_t end = point ? (uint32_t)(point - name.data) : name.size;
 	while (end > 0 && !is_digit(name.data[end - 1]))
 		end--;
+	name.rest = end;
 	while (end > 0 && is_digit(name.data[end - 1]))
 		end--;
-	name.stem = end ? end : name.size;
+	name.stem = end;
+	if (!end)
+		name.stem = name.rest = name.size;
 	return name;
+}
+
+static bool is_alike(const struct host_name *a, const struct host_name *b)
+{
+	const uint32_t rest = a->size - a->rest;
+
+	return a->stem == b->stem && rest == b->size - b->rest &&
+	       memcmp(a->data, b->data, a->stem) == 0 &&
+	       memcmp(a->data + a->rest, b->data + b->rest, rest) == 0;
 }
 
 /* Returns the first member whose host is like that of this one. */
@@ -55,7 +69,7 @@ static uint32_t first_alike(const struct profile *profile, const struct collecti
 		struct host_name other =
 			name_of(profile, process_of(profile, fold, i)->identity.host);
 
-		if (own.stem == other.stem && memcmp(own.data, other.data, own.stem) == 0)
+		if (is_alike(&own, &other))
 			return i;
 	}
 	return member;
@@ -109,13 +123,24 @@ int straggler_places_find(const struct profile *profile, const struct collective
 	return 0;
 }
 
-static int print_host(const struct profile *profile, uint32_t host, bool alike, char **name)
+static int print_host(const struct profile *profile, uint32_t host, char **name)
 {
-	struct host_name text = name_of(profile, host);
-	char *clean = clean_text_of(text.data, alike ? text.stem : text.size);
-	int size = clean ? asprintf(name, alike ? "hosts %s*" : "%s", clean) : -1;
+	const struct host_name text = name_of(profile, host);
 
-	free(clean);
+	*name = clean_text_of(text.data, text.size);
+	return *name ? 0 : -ENOMEM;
+}
+
+/* Prints the name of hosts that are like this one. */
+static int print_hosts(const struct profile *profile, uint32_t host, char **name)
+{
+	const struct host_name text = name_of(profile, host);
+	char *stem = clean_text_of(text.data, text.stem);
+	char *rest = clean_text_of(text.data + text.rest, text.size - text.rest);
+	const int size = stem && rest ? asprintf(name, "hosts %s*%s", stem, rest) : -1;
+
+	free(stem);
+	free(rest);
 	return size < 0 ? -ENOMEM : 0;
 }
 
@@ -140,9 +165,8 @@ static int print_switch(const struct profile *profile, const struct collective_f
 {
 	const uint32_t count = count_hosts(profile, fold, group);
 
-	return asprintf(name, "%s, %" PRIu32 " host%s",
-			switch_of(profile, fold, switches, group->number), count,
-			count == 1 ? "" : "s");
+	return asprintf(name, "%s, %" PRIu32 " hosts",
+			switch_of(profile, fold, switches, group->number), count);
 }
 
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
@@ -160,10 +184,10 @@ int straggler_places_name(const struct profile *profile, const struct collective
 		size = print_switch(profile, fold, switches, group, name);
 		break;
 	case STRAGGLER_GROUP_HOST:
-		return print_host(profile, group->number, false, name);
+		return print_host(profile, group->number, name);
 	case STRAGGLER_GROUP_HOSTS:
-		return print_host(profile, process_of(profile, fold, group->number)->identity.host,
-				  true, name);
+		return print_hosts(profile, process_of(profile, fold, group->number)->identity.host,
+				   name);
 	case STRAGGLER_GROUP_LOCAL_RANK:
 		size = asprintf(name, "local rank %" PRIu32 " of each host", group->number);
 		break;

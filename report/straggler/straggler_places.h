@@ -12,7 +12,8 @@ struct collective_fold;
 
 /* *places has one place for each member, without a stage; the caller owns it: free(). If the switches of all members
  * are known, these are the groups of hosts. Otherwise hosts are alike if their names differ in their last number alone:
- * r03n1 and r03n12 are, r03n1 and r04n1 are not. 0 or -ENOMEM. */
+ * r03n1 and r03n12 are, r03n1 and r04n1 are not. Numbers behind the first point are of the domain, which is the same.
+ * 0 or -ENOMEM. */
 int straggler_places_find(const struct profile *profile, const struct collective_fold *fold,
 			  const struct straggler_switches *switches,
 			  struct straggler_place **places);

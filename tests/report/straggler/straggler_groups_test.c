@@ -58,6 +58,27 @@ static void hosts_of_a_switch_are_named_as_one(void **state)
 	model_free(&result);
 }
 
+/* The model has one host at each switch, or hosts of which each has a name of its own. */
+static void a_group_of_one_host_is_that_host(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct model model = {.ranks = 16,
+					    .ranks_per_host = 4,
+					    .hosts_per_switch = 1,
+					    .by_topology = i,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 3,
+					    .plants = {{8, 11, 10, 0, 0, 0}},
+					    .seed = 3};
+		struct model_result result = model_play(&model);
+
+		assert_group(&result, STRAGGLER_GROUP_HOST, 2, 4);
+		model_free(&result);
+	}
+}
+
 static void a_late_half_is_named_as_a_part(void **state)
 {
 	(void)state;
@@ -412,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_host_among_any_number_is_named),
 		cmocka_unit_test(hosts_of_a_switch_are_named_as_one),
+		cmocka_unit_test(a_group_of_one_host_is_that_host),
 		cmocka_unit_test(a_late_half_is_named_as_a_part),
 		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
