@@ -47,11 +47,12 @@ struct straggler_absence {
 	uint64_t waits_on;
 	uint64_t
 		waited_ns; /* the shortest time that a rank has waited; 0: not known (straggler_absences.h) */
-	bool is_over;   /* all ranks that waited have ended */
+	bool has_fallen; /* some absent ranks had come, and died there (straggler_deaths.h) */
+	bool is_over;    /* all ranks that waited have ended */
 	bool has_ended; /* all absent ranks have ended by themselves, not by a signal from outside */
 };
 
-/* newest_ns: of each process of the roster, when it made its newest call. Sets *absence, but for its last six
+/* newest_ns: of each process of the roster, when it made its newest call. Sets *absence, but for its last seven
  * members. nr_absent is 0 if nobody waits so. 0 or -ENOMEM; call straggler_absence_fini() in either case. */
 int straggler_absence_find(const struct collective_match *match,
 			   const struct collective_log_call *calls, const struct roster *roster,

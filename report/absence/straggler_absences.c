@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_deaths.h"
+
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_log.h"
 #include "base/array.h"
@@ -135,6 +137,7 @@ static int add_all(struct straggler_absence *to, const struct straggler_absence 
 {
 	int error = 0;
 
+	to->has_fallen |= from->has_fallen;
 	for (uint32_t i = 0; i < from->nr_absent && !error; i++)
 		if (!is_absent(to, from->absent[i].process))
 			error = array_append(&to->absent, &to->nr_absent, &from->absent[i],
@@ -240,7 +243,7 @@ static int take(void *context, struct collective_match *match)
 }
 
 int straggler_absences_find(const struct collective_log *log, const struct roster *roster,
-			    struct straggler_absences *absences)
+			    const struct clock_map *clocks, struct straggler_absences *absences)
 {
 	const uint32_t nr_processes = roster_size(roster).processes;
 	uint32_t nr_calls;
@@ -258,6 +261,11 @@ int straggler_absences_find(const struct collective_log *log, const struct roste
 				finding.calls[i].call.start_ns;
 	if (!error && nr_processes)
 		error = collective_match_each(log, nr_processes, true, take, &finding);
+	if (!error)
+		error = straggler_deaths_find(absences->list, absences->count, roster, clocks);
+	for (uint32_t i = absences->count; i-- > 0;)
+		if (!absences->list[i].nr_waiting)
+			drop(absences, i);
 	if (!error && absences->count) {
 		follow(absences);
 		qsort(absences->list, absences->count, sizeof(*absences->list), by_waiting);
@@ -291,49 +299,18 @@ static uint64_t end_of(const struct judging *judging, const struct roster_proces
 								    : judging->now_ns;
 }
 
-/* The aggregator's CLOCK_REALTIME at a time of a host's CLOCK_MONOTONIC; 0: not known. */
-static uint64_t realtime_of(const struct judging *judging, uint32_t host, uint64_t time_ns)
-{
-	struct clock_map_place place;
-
-	if (!judging->clocks || !clock_map_find(judging->clocks, host, time_ns, &place) ||
-	    !place.reference_realtime_offset_ns)
-		return 0;
-	return time_ns - (uint64_t)place.offset_ns + (uint64_t)place.reference_realtime_offset_ns;
-}
-
-/* The time at which the last of the absent ranks ended: by itself, or by a signal; 0: one has not ended. */
-static uint64_t absent_end(const struct judging *judging, const struct straggler_absence *absence,
-			   bool by_signal)
-{
-	uint64_t last_ns = 0;
-
-	for (uint32_t i = 0; i < absence->nr_absent; i++) {
-		const struct roster_process *process =
-			absence->absent[i].process
-				? roster_process(judging->roster, absence->absent[i].process)
-				: NULL;
-
-		if (!process || !straggler_absence_ended(process) ||
-		    straggler_absence_stopped(process) != by_signal)
-			return 0;
-		if (process->spoke_ns > last_ns)
-			last_ns = process->spoke_ns;
-	}
-	return last_ns;
-}
-
 static void find_wait_time(const struct judging *judging, struct straggler_absence *absence)
 {
-	const uint64_t died_ns = absent_end(judging, absence, false);
-	const uint64_t stopped_ns = absent_end(judging, absence, true);
+	const uint64_t died_ns = straggler_deaths_time(absence, judging->roster, false);
+	const uint64_t stopped_ns = straggler_deaths_time(absence, judging->roster, true);
 
 	absence->waited_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < absence->nr_waiting; i++) {
 		const struct straggler_waiting *waiting = &absence->waiting[i];
 		const struct roster_process *process =
 			roster_process(judging->roster, waiting->process);
-		uint64_t from_ns = realtime_of(judging, process->identity.host, waiting->since_ns);
+		uint64_t from_ns = straggler_deaths_realtime(
+			judging->clocks, process->identity.host, waiting->since_ns);
 		uint64_t end_ns = end_of(judging, process);
 
 		if (!from_ns)
@@ -349,7 +326,7 @@ static void find_wait_time(const struct judging *judging, struct straggler_absen
 /* Returns whether the absent ranks died, and those that waited were ended by signals after that, or much later. */
 static bool has_died_alone(const struct judging *judging, const struct straggler_absence *absence)
 {
-	const uint64_t died_ns = absent_end(judging, absence, false);
+	const uint64_t died_ns = straggler_deaths_time(absence, judging->roster, false);
 
 	for (uint32_t i = 0; i < absence->nr_waiting && died_ns; i++) {
 		const struct roster_process *process =
@@ -357,7 +334,7 @@ static bool has_died_alone(const struct judging *judging, const struct straggler
 
 		if (process->spoke_ns < died_ns ||
 		    (!straggler_absence_stopped(process) &&
-		     process->spoke_ns - died_ns < STRAGGLER_ABSENCES_DIED_NS))
+		     process->spoke_ns - died_ns < STRAGGLER_DEATHS_NS))
 			return false;
 	}
 	return died_ns;

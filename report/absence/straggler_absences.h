@@ -1,6 +1,7 @@
 /* Finds who has not come to collectives in which others wait, in all of a job (straggler_absence.h). A rank that one
- * waits for may itself wait for another one, on another communicator: only the last of such a chain is left. Ranks of
- * one host of which none has come are put together. Pure; one thread. */
+ * waits for may itself wait for another one, on another communicator: only the last of such a chain is left. Ranks that
+ * died there are absent, too (straggler_deaths.h). Ranks of one host of which none has come are put together.
+ * Pure; one thread. */
 #ifndef STRAGGLER_ABSENCES_H
 #define STRAGGLER_ABSENCES_H
 
@@ -14,23 +15,21 @@
 
 struct collective_log;
 
-#define STRAGGLER_ABSENCES_DIED_NS 2000000000ull
-
 struct straggler_absences {
 	struct straggler_absence *list; /* owns; those for which most ranks wait first */
 	uint32_t count;
 };
 
-/* 0 or -ENOMEM; call straggler_absences_fini() in either case. */
+/* clocks: of the hosts; NULL: not known. 0 or -ENOMEM; call straggler_absences_fini() in either case. */
 int straggler_absences_find(const struct collective_log *log, const struct roster *roster,
-			    struct straggler_absences *absences);
+			    const struct clock_map *clocks, struct straggler_absences *absences);
 void straggler_absences_fini(struct straggler_absences *absences);
 
 /* Sets waited_ns, and leaves those of which it is certain that ranks have waited for them:
  *   - for STRAGGLER_ABSENCE_NS, and longer than between any two calls before. What ranks do after a signal has ended
  *     the absent ones is no wait for these;
  *   - or until a signal from outside ended them, as a launcher's when a rank has died by itself; or for
- *     STRAGGLER_ABSENCES_DIED_NS after that, because what ends all ranks does not do so at once.
+ *     STRAGGLER_DEATHS_NS after that, because what ends all ranks does not do so at once.
  * clocks: of the hosts; NULL: not known. now_ns: CLOCK_REALTIME of the aggregator while the job runs; 0: it has ended,
  * and a process that has not said so ended when it last spoke. */
 void straggler_absences_judge(struct straggler_absences *absences, const struct roster *roster,

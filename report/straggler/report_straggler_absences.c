@@ -54,7 +54,7 @@ int report_straggler_absences_find(const struct profile *profile, struct report_
 	uint32_t nr_offsets;
 	const struct clock_offset *offsets = clock_log_offsets(collection->clocks, &nr_offsets);
 	struct clock_map *clocks = clock_map_create(offsets, nr_offsets);
-	int error = clocks ? straggler_absences_find(report->folds->log, collection->roster,
+	int error = clocks ? straggler_absences_find(report->folds->log, collection->roster, clocks,
 						     &report->absences)
 			   : -ENOMEM;
 

@@ -9,6 +9,7 @@
 #include "report/absence/straggler_absences.h"
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
+#include "report/profile/clock_map.h"
 #include "report/writers/straggler_text.h"
 
 static int add_ranks(const struct straggler_absence *from, struct watch_finding *finding)
@@ -28,7 +29,8 @@ static int describe(const struct profile *profile, const struct communicator_nam
 	char name[STRAGGLER_TEXT_SIZE] = "", text[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_absences_name(profile, from, name, sizeof(name));
-	text_line_append(text, sizeof(text), "has not come to collective ");
+	text_line_append(text, sizeof(text), "has not come to%s collective ",
+			 from->has_fallen ? ", or died in," : "");
 	straggler_text_collective(text, sizeof(text), names, from);
 	if (from->has_ended)
 		text_line_append(text, sizeof(text), "; its process%s ended",
@@ -69,10 +71,15 @@ static int add(const struct profile *profile, const struct communicator_names *n
 int watch_absence_find(const struct profile_recent *recent, struct watch_absence **list,
 		       uint32_t *count)
 {
-	const struct roster *roster = recent->profile->collection->roster;
-	struct straggler_absences absences;
+	const struct collection *collection = recent->profile->collection;
+	const struct roster *roster = collection->roster;
+	uint32_t nr_offsets;
+	const struct clock_offset *offsets = clock_log_offsets(collection->clocks, &nr_offsets);
+	struct clock_map *clocks = clock_map_create(offsets, nr_offsets);
+	struct straggler_absences absences = {.list = NULL};
 	struct communicator_names *names = NULL;
-	int error = straggler_absences_find(recent->calls->log, roster, &absences);
+	int error = clocks ? straggler_absences_find(recent->calls->log, roster, clocks, &absences)
+			   : -ENOMEM;
 
 	*list = NULL;
 	*count = 0;
@@ -82,6 +89,7 @@ int watch_absence_find(const struct profile_recent *recent, struct watch_absence
 		error = add(recent->profile, names, &absences.list[i], list, count);
 	communicator_names_destroy(names);
 	straggler_absences_fini(&absences);
+	clock_map_destroy(clocks);
 	return error;
 }
 

@@ -474,7 +474,9 @@ void straggler_text_absence(char *line, size_t size, const struct report_straggl
 	const bool waits = straggler->is_running && !absence->is_over;
 	char time[NUMBER_SIZE];
 
-	text_line_append(line, size, " never came to collective ");
+	text_line_append(line, size,
+			 absence->has_fallen ? " never came to, or died in, collective "
+					     : " never came to collective ");
 	straggler_text_collective(line, size, straggler->names, absence);
 	text_line_append(line, size, "; %" PRIu32 " rank%s %s for it", absence->nr_waiting,
 			 absence->nr_waiting == 1 ? "" : "s", waits ? "wait" : "waited");

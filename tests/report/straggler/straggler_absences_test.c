@@ -190,6 +190,91 @@ static void a_rank_that_died_needs_no_long_wait(void **state)
 	assert_true(report->missing[0].absence->has_ended);
 }
 
+/* Rank 6 had come before it died. */
+static void ranks_that_die_together_are_named_together(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(3u << 5, JOB_DIES, 1);
+	end(ALL & ~(3u << 5), JOB_TERMINATED, 27);
+	const char *line = line_of();
+
+	assert_ptr_equal(strstr(line, "late: ranks 5-6 on node02 never came to, or died in, "
+				      "collective 21 (all_reduce, all ranks); 6 ranks waited for "),
+			 line);
+	assert_non_null(strstr(line, " 27.000 s, until their end"));
+	assert_true(report->missing[0].absence->has_ended);
+}
+
+static void one_of_all_ranks_may_survive(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(ALL & ~1u, JOB_DIES, 1);
+	end(1u, JOB_TERMINATED, 27);
+	find();
+	assert_int_equal(report->nr_missing, 1);
+	assert_int_equal(report->missing[0].absence->nr_absent, 7);
+	assert_int_equal(report->missing[0].absence->nr_waiting, 1);
+}
+
+/* Rank 1 waited in a collective of its pair alone, and is in none of the others'. */
+static void a_rank_that_died_waits_for_nobody(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(DATA, 1u << 1, false);
+	meet(WORLD, ALL & ~0x22u, false);
+	end(0x22, JOB_DIES, 1);
+	end(ALL & ~0x22u, JOB_TERMINATED, 27);
+	find();
+	assert_int_equal(report->nr_missing, 1);
+	assert_int_equal(report->missing[0].absence->nr_absent, 2);
+	assert_int_equal(report->missing[0].absence->absent[0].rank, 1);
+	assert_int_equal(report->missing[0].absence->absent[1].rank, 5);
+	assert_int_equal(report->missing[0].absence->nr_waiting, 6);
+	assert_false(report->missing[0].absence->has_fallen);
+}
+
+/* A library's watchdog ended it after ten minutes. */
+static void a_rank_that_waited_long_before_it_died_has_waited(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(3u << 5, JOB_DIES, 600);
+	end(ALL & ~(3u << 5), JOB_TERMINATED, 601);
+	find();
+	assert_int_equal(report->nr_missing, 1);
+	assert_string_equal(report->missing[0].name, "rank 5 on node02");
+	assert_int_equal(report->missing[0].absence->nr_waiting, 7);
+	assert_int_equal(report->missing[0].absence->waited_ns, 600 * S);
+}
+
+/* Rank 6 saw an error because of rank 5, or all ranks ended: that is not known. */
+static void a_rank_that_said_goodbye_has_not_died(void **state)
+{
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(1u << 5), false);
+	end(1u << 5, JOB_DIES, 1);
+	job_end(job.processes[6]);
+	end(ALL & ~(3u << 5), JOB_TERMINATED, 27);
+	assert_nobody();
+}
+
 /* What ends them is not known, but it came later. */
 static void ranks_that_end_long_after_it_have_waited(void **state)
 {
@@ -501,6 +586,11 @@ int main(void)
 		TEST(a_rank_that_never_comes_is_named),
 		TEST(a_rank_that_still_runs_has_no_end),
 		TEST(a_rank_that_died_needs_no_long_wait),
+		TEST(ranks_that_die_together_are_named_together),
+		TEST(one_of_all_ranks_may_survive),
+		TEST(a_rank_that_died_waits_for_nobody),
+		TEST(a_rank_that_waited_long_before_it_died_has_waited),
+		TEST(a_rank_that_said_goodbye_has_not_died),
 		TEST(ranks_that_end_long_after_it_have_waited),
 		TEST(ranks_that_die_at_about_one_time_have_not),
 		TEST(clocks_that_are_not_known_leave_the_end_of_the_process),

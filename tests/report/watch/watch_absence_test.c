@@ -72,6 +72,25 @@ static void a_rank_that_has_not_come_is_found(void **state)
 	watch_look_fini(&found);
 }
 
+static void ranks_that_die_together_wait_for_nobody(void **state)
+{
+	(void)state;
+	watched_train(40, 0, 1);
+	wait_for(1u << 5);
+	job_end_at(watched.processes[5], JOB_DIES, 5);
+	job_end_at(watched.processes[6], JOB_DIES, 5);
+	struct watch_look found = watched_look();
+
+	assert_int_equal(found.nr_absences, 1);
+	assert_string_equal(found.absences[0].finding.name, "ranks 5-6 on node01");
+	assert_non_null(
+		strstr(found.absences[0].finding.text,
+		       " not come to, or died in, collective 41 (all_reduce, all ranks); "));
+	assert_int_equal(found.absences[0].nr_waiting, 6);
+	assert_true(found.absences[0].has_ended);
+	watch_look_fini(&found);
+}
+
 static void a_rank_that_was_ended_has_not_died(void **state)
 {
 	(void)state;
@@ -148,6 +167,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, watched_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_rank_that_has_not_come_is_found),
+		TEST(ranks_that_die_together_wait_for_nobody),
 		TEST(a_rank_that_was_ended_has_not_died),
 		cmocka_unit_test_setup_teardown(a_host_that_has_not_come_is_found_as_the_host,
 						watched_set_up_hosts, job_tear_down),
