@@ -422,3 +422,8 @@ void straggler_absences_name(const struct profile *profile, const struct straggl
 		append_host(profile, host, text, size);
 	}
 }
+
+bool straggler_absences_several(const struct straggler_absence *absence)
+{
+	return absence->nr_absent > 1 && !absence->host;
+}

@@ -5,6 +5,7 @@
 #ifndef STRAGGLER_ABSENCES_H
 #define STRAGGLER_ABSENCES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +39,8 @@ void straggler_absences_judge(struct straggler_absences *absences, const struct 
 /* Appends "rank 5 on node2", "node2 (4 ranks: 4-7)", "ranks 4-5 on node2". */
 void straggler_absences_name(const struct profile *profile, const struct straggler_absence *absence,
 			     char *text, size_t size);
+
+/* Returns whether that name is one of several: "ranks 4-5 on node2". A host is one. */
+bool straggler_absences_several(const struct straggler_absence *absence);
 
 #endif

@@ -26,17 +26,19 @@ static int add_ranks(const struct straggler_absence *from, struct watch_finding 
 static int describe(const struct profile *profile, const struct communicator_names *names,
 		    const struct straggler_absence *from, struct watch_finding *finding)
 {
+	const bool several = straggler_absences_several(from);
 	char name[STRAGGLER_TEXT_SIZE] = "", text[STRAGGLER_TEXT_SIZE] = "";
 
 	straggler_absences_name(profile, from, name, sizeof(name));
-	text_line_append(text, sizeof(text), "has not come to%s collective ",
-			 from->has_fallen ? ", or died in," : "");
+	text_line_append(text, sizeof(text), "%s not come to%s collective ",
+			 several ? "have" : "has", from->has_fallen ? ", or died in," : "");
 	straggler_text_collective(text, sizeof(text), names, from);
 	if (from->has_ended)
-		text_line_append(text, sizeof(text), "; its process%s ended",
+		text_line_append(text, sizeof(text), "; %s process%s ended",
+				 several ? "their" : "its",
 				 from->nr_absent == 1 ? " has" : "es have");
-	text_line_append(text, sizeof(text), "; %" PRIu32 " rank%s for it", from->nr_waiting,
-			 from->nr_waiting == 1 ? " waits" : "s wait");
+	text_line_append(text, sizeof(text), "; %" PRIu32 " rank%s for %s", from->nr_waiting,
+			 from->nr_waiting == 1 ? " waits" : "s wait", several ? "them" : "it");
 	*finding = (struct watch_finding){
 		.name = strdup(name),
 		.text = strdup(text),

@@ -94,7 +94,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		write_cause(out, finding);
 		break;
 	case WATCH_EVENT_MISSING:
-		fprintf(out, "missing since %s: %s: %s, since %s", since, finding->name,
+		fprintf(out, "missing since %s: %s: %s, for %s", since, finding->name,
 			finding->text, report_summary_time(finding->waited_ns, duration));
 		break;
 	case WATCH_EVENT_CAME:

@@ -306,6 +306,18 @@ static const char *chance_of(const struct straggler_subject *found)
 	}
 }
 
+/* Appends how late a subject is behind others. Returns false if it is not late so. */
+static bool append_hidden(char *line, size_t size, const struct straggler_subject *found)
+{
+	char time[NUMBER_SIZE];
+
+	if (found->ground != STRAGGLER_HIDDEN || found->late_ns <= 0)
+		return false;
+	text_line_append(line, size, "behind others that are late, too, by %s each time",
+			 report_summary_time((uint64_t)found->late_ns, time));
+	return true;
+}
+
 /* Appends how much shorter the run is without a subject, at most. */
 static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
 			const struct straggler_subject *found)
@@ -314,10 +326,7 @@ static void append_cost(char *line, size_t size, const struct report_straggler_c
 	double share;
 	const uint64_t waited_ns = waits_of(on, found, &share);
 
-	if (found->ground == STRAGGLER_HIDDEN && found->late_ns > 0)
-		text_line_append(line, size, "behind others that are late, too, by %s each time",
-				 report_summary_time((uint64_t)found->late_ns, time));
-	else
+	if (!append_hidden(line, size, found))
 		text_line_append(line, size, "%swithout it up to %s less, %.2f %% of the time%s",
 				 found->ground == STRAGGLER_STALL   ? "once; "
 				 : found->ground == STRAGGLER_PHASE ? "for a part of the run; "
@@ -332,6 +341,8 @@ static void append_share(char *line, size_t size, const struct report_straggler_
 {
 	double share;
 
+	if (append_hidden(line, size, found))
+		return;
 	waits_of(on, found, &share);
 	text_line_append(line, size, "%.2f %%", 100 * share);
 }
@@ -372,7 +383,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	text_line_append(line, size, ")");
 }
 
-/* Appends "rank 8 to 15, 17" of a group's ranks of the job. */
+/* Appends "8 ranks: 8-15" of a group's ranks of the job. */
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group)
 {
@@ -462,7 +473,9 @@ static void append_end(char *line, size_t size, const struct report_straggler_ab
 
 	if (missing->ended_ns && localtime_r(&seconds, &local) &&
 	    strftime(time, sizeof(time), "%F %T", &local))
-		text_line_append(line, size, "; its process%s ended at %s", one ? "" : "es", time);
+		text_line_append(line, size, "; %s process%s ended at %s",
+				 straggler_absences_several(missing->absence) ? "their" : "its",
+				 one ? "" : "es", time);
 	else if (one && !missing->absence->absent[0].process)
 		text_line_append(line, size, "; it is not in the profile");
 }
@@ -478,13 +491,18 @@ void straggler_text_absence(char *line, size_t size, const struct report_straggl
 			 absence->has_fallen ? " never came to, or died in, collective "
 					     : " never came to collective ");
 	straggler_text_collective(line, size, straggler->names, absence);
-	text_line_append(line, size, "; %" PRIu32 " rank%s %s for it", absence->nr_waiting,
-			 absence->nr_waiting == 1 ? "" : "s", waits ? "wait" : "waited");
+	text_line_append(line, size, "; %" PRIu32 " rank%s %s for %s", absence->nr_waiting,
+			 absence->nr_waiting == 1 ? "" : "s",
+			 !waits                     ? "waited"
+			 : absence->nr_waiting == 1 ? "waits"
+						    : "wait",
+			 straggler_absences_several(absence) ? "them" : "it");
 	if (absence->waited_ns)
-		text_line_append(line, size, " %s%s", waits ? "since " : "",
+		text_line_append(line, size, "%s%s", waits ? ", for " : " ",
 				 report_summary_time(absence->waited_ns, time));
 	if (!waits)
-		text_line_append(line, size, "%s until their end", absence->waited_ns ? "," : "");
+		text_line_append(line, size, "%s until %s end", absence->waited_ns ? "," : "",
+				 absence->nr_waiting == 1 ? "its" : "their");
 	append_end(line, size, missing);
 }
 

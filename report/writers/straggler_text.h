@@ -39,7 +39,7 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 			  const struct report_straggler_group *group);
 
 /* Appends to the name of ranks that never came to a collective: " never came to collective 151 (all_reduce, all ranks);
- * 7 ranks waited for it for 601.2 s, until their end; its process ended at 14:03:10". */
+ * 7 ranks waited for it 601.2 s, until their end; its process ended at 14:03:10". */
 void straggler_text_absence(char *line, size_t size, const struct report_straggler *straggler,
 			    const struct report_straggler_absence *missing);
 

@@ -123,7 +123,7 @@ printf '%s\n' "$event" >event.json
 check "missing: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$here/../support/valid_report.py" "$here/../../../docs/report.schema.json" event.json
 "$flamegrid" report stopped --straggler >live.table 2>&1
 contains "missing: a report of the running job" live.table "never came to collective "
-contains "missing: for how long" live.table "; 7 ranks wait for it since "
+contains "missing: for how long" live.table "; 7 ranks wait for it, for "
 kill -CONT "$stopped"
 next_event
 same "missing: it has come" "$(field "$event" '(e["event"], e["name"].split(" on ")[0])')" "('came', 'rank 5')"

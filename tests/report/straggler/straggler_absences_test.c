@@ -203,10 +203,30 @@ static void ranks_that_die_together_are_named_together(void **state)
 	const char *line = line_of();
 
 	assert_ptr_equal(strstr(line, "late: ranks 5-6 on node02 never came to, or died in, "
-				      "collective 21 (all_reduce, all ranks); 6 ranks waited for "),
+				      "collective 21 (all_reduce, all ranks); 6 ranks waited "),
 			 line);
-	assert_non_null(strstr(line, " 27.000 s, until their end"));
+	assert_non_null(
+		strstr(line, " for them 27.000 s, until their end; their processes ended "));
 	assert_true(report->missing[0].absence->has_ended);
+}
+
+static void ranks_of_a_running_job_wait_for_so_long(void **state)
+{
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	(void)state;
+	start_all();
+	train(20);
+	job.now_ns += 100 * MS;
+	meet(WORLD, ALL & ~(3u << 5), false);
+	end(ALL, JOB_RUNS, 0);
+	find();
+	assert_int_equal(report->nr_missing, 1);
+	assert_true(report->is_running);
+	report->absences.list[0].waited_ns = 20 * S; /* it is until now */
+	straggler_text_absence(line, sizeof(line), report, &report->missing[0]);
+	assert_string_equal(line, " never came to collective 21 (all_reduce, all ranks); 6 ranks "
+				  "wait for them, for 20.000 s");
 }
 
 static void one_of_all_ranks_may_survive(void **state)
@@ -587,6 +607,7 @@ int main(void)
 		TEST(a_rank_that_still_runs_has_no_end),
 		TEST(a_rank_that_died_needs_no_long_wait),
 		TEST(ranks_that_die_together_are_named_together),
+		TEST(ranks_of_a_running_job_wait_for_so_long),
 		TEST(one_of_all_ranks_may_survive),
 		TEST(a_rank_that_died_waits_for_nobody),
 		TEST(a_rank_that_waited_long_before_it_died_has_waited),

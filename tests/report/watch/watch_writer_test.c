@@ -204,7 +204,7 @@ static void a_missing_rank_says_how_long_others_wait(void **state)
 	(void)state;
 	expect(watch_writer_text, &event,
 	       "missing since 12:03:10: rank 5 on \"a\": has not come to collective 151 "
-	       "(all_reduce, all ranks); 7 ranks wait for it, since 4.000 s");
+	       "(all_reduce, all ranks); 7 ranks wait for it, for 4.000 s");
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","

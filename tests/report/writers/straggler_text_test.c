@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tests/support/cmocka_test.h"
 
@@ -49,6 +50,31 @@ static void every_ground_has_a_reason(void **state)
 		assert_true(*straggler_text_reason((enum straggler_ground)ground));
 }
 
+/* It costs nothing as long as the others are late. */
+static void a_rank_hidden_by_others_has_its_lateness_instead_of_a_share(void **state)
+{
+	struct collective_fold fold = {.nr_members = 8, .used = 300};
+	struct report_straggler_member members[2] = {
+		{.found = {.ground = STRAGGLER_FREQUENCY, .last = 300}},
+		{.found = {.ground = STRAGGLER_HIDDEN, .late_ns = 2000000}},
+	};
+	struct report_straggler_communicator on = {
+		.fold = &fold, .members = members, .name = "all ranks"};
+	struct report_straggler_rank ranks[2] = {{.rank = 3, .host = "node1", .member = 0},
+						 {.rank = 5, .host = "node1", .member = 1}};
+	const struct report_straggler straggler = {.communicators = &on,
+						   .nr_communicators = 1,
+						   .ranks = ranks,
+						   .nr_ranks = 2,
+						   .nr_named = 2};
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	assert_non_null(strstr(straggler_text_line(&straggler, line, sizeof(line)),
+			       "; rank 5 on node1 (behind others that are late, too, by 2.000 ms "
+			       "each time)"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -56,6 +82,7 @@ int main(void)
 		cmocka_unit_test(an_idle_gpu_without_samples_of_its_host_has_no_name),
 		cmocka_unit_test(a_cause_explains_all_of_the_lateness_at_most),
 		cmocka_unit_test(every_ground_has_a_reason),
+		cmocka_unit_test(a_rank_hidden_by_others_has_its_lateness_instead_of_a_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
