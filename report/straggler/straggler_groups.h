@@ -23,7 +23,6 @@ enum straggler_group_kind {
 	STRAGGLER_GROUP_HOST,
 	STRAGGLER_GROUP_LOCAL_RANK,
 	STRAGGLER_GROUP_PART, /* the late one of two parts */
-	STRAGGLER_GROUP_KINDS,
 };
 
 /* Where a member is: a number for each kind but the last. STRAGGLER_PLACE_NONE: not known. */

@@ -18,8 +18,8 @@ int straggler_places_find(const struct profile *profile, const struct collective
 			  const struct straggler_switches *switches,
 			  struct straggler_place **places);
 
-/* Writes the name of a group: "stage 2", "switch s3, 4 hosts", "node2", "hosts r03n*", "local rank 2 of each host", "a
- * part of the ranks". The caller owns *name. 0 or -ENOMEM. */
+/* Writes the name of a group: "stage 2", "switch s3, 4 hosts", "node2", "hosts r03n*", "local rank 2 of each host",
+ * "the later of two groups". The caller owns *name. 0 or -ENOMEM. */
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
 			  const struct straggler_switches *switches,
 			  const struct straggler_group *group, char **name);

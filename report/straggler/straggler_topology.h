@@ -1,10 +1,13 @@
+/* clang-format off: it joins the lines of a table */
 /* The switches of a network and their hosts, by a file in the syntax of Slurm's topology.conf:
- * 
- *   SwitchName=s0 Nodes=n[1-4,07],login1     the leaf switches, which are used SwitchName=top Switches=s[0-3]
- * switches above them, which are not BlockName=b1 Nodes=n[1-8]                blocks take the place of leaf switches
- * 
+ *
+ *   SwitchName=s0 Nodes=n[1-4,07],login1     the leaf switches, which are used
+ *   SwitchName=top Switches=s[0-3]           switches above them, which are not
+ *   BlockName=b1 Nodes=n[1-8]                blocks take the place of leaf switches
+ *
  * '#' begins a comment, and '\' at the end of a line goes on in the next one. LinkSpeed and BlockSizes say nothing
  * here. A reader of it is used by one thread. */
+/* clang-format on */
 #ifndef STRAGGLER_TOPOLOGY_H
 #define STRAGGLER_TOPOLOGY_H
 
