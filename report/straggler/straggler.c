@@ -13,6 +13,8 @@
 
 /* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_SUBJECTS 64u
+#define LUMP_PART  4 /* lumps of a fourth of the costliest count */
+
 /* What is known of all subjects of a division. */
 struct work {
 	const struct straggler_input *input;
@@ -90,6 +92,43 @@ static enum straggler_ground ground_of(const struct work *work, uint32_t index,
 									: STRAGGLER_NOT_NAMED;
 }
 
+/* Marks stretches as those for which a subject is named. */
+static void add_part(uint32_t first, uint32_t nr_stretches, struct straggler_subject *subject)
+{
+	for (uint32_t i = first; i < first + nr_stretches; i++)
+		subject->in_part[i] = true;
+}
+
+/* Adds up what is known of the marked stretches. */
+static void sum_part(const struct work *work, uint32_t index, struct straggler_subject *subject)
+{
+	const size_t row = (size_t)index * work->lateness.nr_stretches;
+	double late = 0, collectives = 0;
+
+	for (uint32_t i = 0; i < work->lateness.nr_stretches; i++) {
+		const double count = collective_fold_in_bucket(work->input->fold, i);
+
+		if (!subject->in_part[i])
+			continue;
+		subject->part_ns += work->lateness.kept_ns[row + i];
+		late += work->lateness.late[row + i] * count;
+		collectives += count;
+	}
+	subject->part_late_ns = collectives > 0 ? (int64_t)llround(late / collectives) : 0;
+}
+
+/* Marks the subject's lumps that cost a good part of its costliest one: others are noise. */
+static void mark_lumps(const struct work *work, uint32_t index, struct straggler_subject *subject)
+{
+	for (uint32_t i = 0; i < work->nr_lumps; i++) {
+		const struct straggler_lump *lump = &work->lumps[i];
+
+		if (lump->subject == index && LUMP_PART * lump->kept_ns >= subject->lump_ns)
+			add_part(lump->first, lump->nr_stretches, subject);
+	}
+	sum_part(work, index, subject);
+}
+
 /* Names a subject that was late for a part of the run. */
 static void find_phase(struct work *work, uint32_t index, struct straggler_subject *subject)
 {
@@ -126,6 +165,8 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	subject->lump_to = (uint64_t)(phase.first + phase.nr_stretches) << shift;
 	if (subject->lump_to > used)
 		subject->lump_to = used;
+	add_part(phase.first, phase.nr_stretches, subject);
+	sum_part(work, index, subject);
 }
 
 static double steady_of(const struct work *work, uint32_t index, double median)
@@ -162,6 +203,8 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if ((!subject->ground || subject->ground == STRAGGLER_STALL) &&
 	    subject->share > STRAGGLER_SHARE_MIN)
 		find_phase(work, index, subject);
+	if (subject->ground == STRAGGLER_LUMPS)
+		mark_lumps(work, index, subject);
 }
 
 /* Names those that another one hides: it is last whenever both are late. */

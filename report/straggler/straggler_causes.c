@@ -478,9 +478,8 @@ static int by_excess(const void *a, const void *b)
 /* Returns whether people read the same of two causes. */
 static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
 {
-	return a->sort == b->sort && a->extent == b->extent && a->effect == b->effect &&
-	       a->more == b->more && strcmp(a->function, b->function) == 0 &&
-	       strcmp(a->what, b->what) == 0;
+	return a->sort == b->sort && a->extent == b->extent && a->more == b->more &&
+	       strcmp(a->function, b->function) == 0 && strcmp(a->what, b->what) == 0;
 }
 
 /* Adds causes up that are the same by other callers. They are in order, and the greatest keeps its stack. */
@@ -579,10 +578,11 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 		straggler_causes_free(causes.list, causes.count);
 		return error;
 	}
-	find_effects(&causes);
 	if (causes.count) {
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
+		/* Only together may small causes explain enough for others to be effects. */
 		join_same(&causes);
+		find_effects(&causes);
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
 	}
 	*list = causes.list;

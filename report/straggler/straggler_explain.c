@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/profile/straggler_rank.h"
 #include "straggler_kept.h"
 #include "straggler_window.h"
+
+#define FEWEST 4u /* collectives of a part of the run: fewer are chance */
 
 static bool is_in_group(const struct straggler_group *group, uint32_t member)
 {
@@ -96,6 +99,101 @@ static uint32_t find_calls(const struct raw_calls *raw, uint32_t member)
 	return COLLECTIVE_FOLD_NONE;
 }
 
+/* ---- lumps and phases */
+
+/* Returns whether a collective lies in the part. Its place among those compared is about that of its number among all
+ * numbers: at the edge of a stretch, it counts to both. */
+static bool is_in_part(const struct collective_fold *fold, const struct straggler_subject *subject,
+		       uint64_t sequence, uint64_t newest)
+{
+	const uint32_t nr_stretches = collective_fold_buckets(fold);
+	const double at = (double)(sequence - 1) / (double)newest * (double)fold->used;
+	const double length = (double)(1ull << fold->shift), edge = 2;
+	const uint32_t from = at > edge ? (uint32_t)((at - edge) / length) : 0;
+
+	for (uint32_t i = from; i < nr_stretches && i <= (uint32_t)((at + edge) / length); i++)
+		if (subject->in_part[i])
+			return true;
+	return false;
+}
+
+static void leave_part(const struct collective_fold *fold, const struct straggler_subject *subject,
+		       struct straggler_calls *calls)
+{
+	struct collective_match_row *rows = calls->match.rows;
+	const uint32_t width = calls->match.nr_members, nr_rows = calls->match.nr_rows;
+	uint64_t newest = 1;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < nr_rows; i++)
+		newest = rows[i].sequence > newest ? rows[i].sequence : newest;
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		if (!is_in_part(fold, subject, rows[i].sequence, newest))
+			continue;
+		memmove(calls->times_ns + (size_t)kept * width, calls->times_ns + (size_t)i * width,
+			width * sizeof(*calls->times_ns));
+		rows[kept++] = rows[i];
+	}
+	calls->match.nr_rows = kept;
+}
+
+static uint64_t collectives_of(const struct collective_fold *fold,
+			       const struct straggler_subject *subject)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < collective_fold_buckets(fold); i++)
+		count += subject->in_part[i] ? collective_fold_in_bucket(fold, i) : 0;
+	return count;
+}
+
+static int by_lateness(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Returns the lateness that the latest collectives reach which hold half of all. One of many collectives of a stretch
+ * makes a lump. */
+static uint64_t usual_of(uint64_t *late_ns, uint32_t count)
+{
+	uint64_t all = 0, sum = 0;
+	uint32_t i = 0;
+
+	for (uint32_t j = 0; j < count; j++)
+		all += late_ns[j];
+	qsort(late_ns, count, sizeof(*late_ns), by_lateness);
+	for (; i + 1 < count && 2 * (sum + late_ns[i]) < all; i++)
+		sum += late_ns[i];
+	return late_ns[i];
+}
+
+/* Leaves in calls only collectives of the part of the run for which the subject is named: outside of it, those in which
+ * it was last are those of chance. Sets calls->least_ns to half of the lateness that is usual there. late: the late
+ * member. 0 or -ENOMEM. */
+static int keep_part(const struct collective_fold *fold, const struct straggler_subject *subject,
+		     uint32_t late, struct straggler_calls *calls)
+{
+	const uint64_t collectives = collectives_of(fold, subject);
+	uint64_t *late_ns = calloc(calls->match.nr_rows + 1ul, sizeof(*late_ns));
+	uint32_t count;
+
+	if (!late_ns)
+		return -ENOMEM;
+	leave_part(fold, subject, calls);
+	if (collectives)
+		calls->least_ns = subject->part_ns / (fold->nr_members - 1) / collectives / 2;
+	int error = straggler_window_late(calls, late, late_ns, &count);
+	if (!error && count && subject->ground == STRAGGLER_LUMPS) {
+		const uint64_t half_ns = usual_of(late_ns, count) / 2;
+
+		calls->least_ns = half_ns > calls->least_ns ? half_ns : calls->least_ns;
+	}
+	free(late_ns);
+	return error;
+}
+
 /* ---- the times that are compared */
 
 /* What is asked, with the parties' places in the fold. */
@@ -123,6 +221,12 @@ static void fini_windows(struct inquiry *inquiry)
 		straggler_windows_fini(&inquiry->parties[i].windows);
 }
 
+/* Returns whether a subject is named for what happened in a part of the run. */
+static bool is_for_part(const struct straggler_subject *found)
+{
+	return found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_PHASE;
+}
+
 /* Sets the windows before the collectives in which the rank was last. */
 static int find_late(struct inquiry *inquiry)
 {
@@ -133,8 +237,17 @@ static int find_late(struct inquiry *inquiry)
 	question->window_late_ns = 0;
 	if (at == COLLECTIVE_FOLD_NONE)
 		return 0;
-	int error = straggler_window_lateness(&inquiry->raw.calls, inquiry->raw.log, at,
-					      &question->window_late_ns);
+	const bool for_part = is_for_part(inquiry->late->found);
+	uint32_t count = 0;
+	int error = 0;
+	if (for_part)
+		error = keep_part(inquiry->late->fold, inquiry->late->found, at,
+				  &inquiry->raw.calls);
+	if (!error)
+		error = straggler_window_lateness(&inquiry->raw.calls, inquiry->raw.log, at,
+						  &question->window_late_ns, &count);
+	if (for_part && count < FEWEST)
+		return error;
 	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
 		uint32_t member = find_calls(&inquiry->raw, inquiry->members[i]);
 
@@ -190,15 +303,17 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 
 /* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
  * first collective to the last one. There it looks at once for a rank that another one hides: it is last only where
- * that other one is not late, and where chance made it so. A stall is looked at by itself. */
+ * that other one is not late, and where chance made it so. A stall is looked at by itself. Of a rank that was late in a
+ * part of the run, a cause in all of it has to explain nearly all of the lateness: less may be what ranks differ by. */
 static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 {
+	const bool for_part = is_for_part(inquiry->late->found);
 	struct finding wider = {0};
 
 	if (inquiry->late->found->ground == STRAGGLER_HIDDEN)
 		return look_in(inquiry, find_span, finding);
 	int error = look_in(inquiry, find_late, finding);
-	if (inquiry->raw.calls.is_stall)
+	if (inquiry->raw.calls.is_stall || for_part)
 		drop_run(finding);
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
@@ -208,8 +323,9 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	error = look_in(inquiry, find_span, &wider);
 	if (error)
 		return error;
-	bool better = finding->scope.extent == STRAGGLER_RUN ||
-		      straggler_causes_most(wider.causes, wider.nr_causes) > most;
+	const double widest = straggler_causes_most(wider.causes, wider.nr_causes);
+	const bool better = for_part ? widest >= STRAGGLER_CAUSES_SHARE
+				     : finding->scope.extent == STRAGGLER_RUN || widest > most;
 	struct finding worse = better ? *finding : wider;
 	if (better)
 		*finding = wider;

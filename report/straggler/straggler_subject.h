@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aggregator/profile/collective_fold.h"
+
 /* Probability below which, and shares of the span above which, a subject is named (straggler.h); a stall's factor. */
 #define STRAGGLER_P_MAX       1e-4
 #define STRAGGLER_SHARE_MIN   0.02
@@ -17,8 +19,6 @@
 #define STRAGGLER_PHASE_TIMES 2.5
 #define STRAGGLER_HIDDEN_MIN  0.04
 #define STRAGGLER_Z_MIN       3.5
-
-struct collective_fold;
 
 enum straggler_ground {
 	STRAGGLER_NOT_NAMED = 0,
@@ -50,6 +50,11 @@ struct straggler_subject {
 	uint64_t lump_ns; /* the others' waits in its costliest lump; of a phase, in that */
 	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
 	enum straggler_ground ground;
+	/* Of one named by lumps or a phase: the stretches of its costly lumps, or of the phase, and what the others
+	 * waited for it there. Only there can be seen why it was late. */
+	bool in_part[COLLECTIVE_FOLD_BUCKETS];
+	uint64_t part_ns;
+	int64_t part_late_ns; /* late_ns there */
 };
 
 /* What the ranks are divided into. */

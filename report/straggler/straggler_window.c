@@ -131,23 +131,40 @@ static bool find_times(const struct straggler_calls *raw, const struct collectiv
 }
 
 int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
-			      uint32_t late, uint64_t *late_ns)
+			      uint32_t late, uint64_t *late_ns, uint32_t *count)
 {
-	uint32_t nr_calls, count = 0;
+	uint32_t nr_calls;
 	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
 	uint64_t *values = calloc(raw->match.nr_members + 1ul, sizeof(*values)), sum = 0;
 	struct between between;
 
+	*count = 0;
+	*late_ns = 0;
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < raw->match.nr_rows; i++) {
 		if (!find_times(raw, calls, i, late, late, values, &between))
 			continue;
 		sum += lateness_of(raw, i, late, values);
-		count++;
+		(*count)++;
 	}
 	free(values);
-	*late_ns = count ? sum / count : 0;
+	*late_ns = *count ? sum / *count : 0;
+	return 0;
+}
+
+int straggler_window_late(const struct straggler_calls *raw, uint32_t late, uint64_t *late_ns,
+			  uint32_t *count)
+{
+	uint64_t *values = calloc(raw->match.nr_members + 1ul, sizeof(*values));
+
+	*count = 0;
+	if (!values)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < raw->match.nr_rows; i++)
+		if (was_last(raw, i, late))
+			late_ns[(*count)++] = lateness_of(raw, i, late, values);
+	free(values);
 	return 0;
 }
 

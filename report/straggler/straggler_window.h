@@ -49,9 +49,14 @@ struct straggler_windows {
 void straggler_windows_fini(struct straggler_windows *windows);
 
 /* *late_ns is the mean time that a member was behind the median of the others in the collectives before which it has a
- * window (straggler_window_find()). 0 or -ENOMEM. */
+ * window (straggler_window_find()), and *count their number. 0 or -ENOMEM. */
 int straggler_window_lateness(const struct straggler_calls *raw, const struct collective_log *log,
-			      uint32_t late, uint64_t *late_ns);
+			      uint32_t late, uint64_t *late_ns, uint32_t *count);
+
+/* Lists how long a member was behind the median of the others in each collective in which it counts as last, also in
+ * those without a window. late_ns has room for all rows. 0 or -ENOMEM, with *count 0. */
+int straggler_window_late(const struct straggler_calls *raw, uint32_t late, uint64_t *late_ns,
+			  uint32_t *count);
 
 /* Finds a member's windows, one before each collective in which the late member was last: from the member's previous
  * call on the communicator to this one. Collectives whose previous call has no raw row have

@@ -203,9 +203,11 @@ static void write_found(const struct table *table, const struct report_straggler
 
 	straggler_text_waits(line, sizeof(line), on, found);
 	fprintf(out, "  %s\n", line);
-	if (found->ground != STRAGGLER_STALL && found->late_ns > 0) {
-		fprintf(out, "  %s behind the median rank on average",
-			report_summary_time((uint64_t)found->late_ns, late));
+	const bool is_phase = found->ground == STRAGGLER_PHASE;
+	const int64_t late_ns = is_phase ? found->part_late_ns : found->late_ns;
+	if (found->ground != STRAGGLER_STALL && late_ns > 0) {
+		fprintf(out, "  %s behind the median rank on average%s",
+			report_summary_time((uint64_t)late_ns, late), is_phase ? " there" : "");
 		if (!on->is_pipeline && found->behind_ns)
 			fprintf(out, "; where it was last, usually %s behind the one before it",
 				report_summary_time(found->behind_ns, late));

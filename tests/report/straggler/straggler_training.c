@@ -38,9 +38,11 @@ static double prepare(const struct training *training, struct trainee *trainee, 
 static double work(const struct training *training, struct trainee *trainee, uint32_t rank,
 		   uint32_t step, double now_ms, uint64_t *seed)
 {
-	bool late = training->plant != TRAINING_NOTHING && rank == training->late_rank &&
-		    (training->late_to == 0 ||
-		     (step >= training->late_from && step < training->late_to));
+	bool late =
+		training->plant != TRAINING_NOTHING && rank == training->late_rank &&
+		(training->late_to == 0 ||
+		 (step >= training->late_from && step < training->late_to)) &&
+		(training->late_each == 0 || step % training->late_each == training->late_each / 2);
 	bool slow_loader =
 		training->plant == TRAINING_LOADER || training->plant == TRAINING_PARTNER;
 	double load_ms = 10 + (late && slow_loader ? 12 : 0);
@@ -53,6 +55,8 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	if (late && training->plant == TRAINING_KERNELS)
 		gemm_ms += training->shard_ms > 0 ? training->shard_ms : 9;
 
+	if (training->gemm_noise_ms > 0)
+		gemm_ms += training->gemm_noise_ms * job_normal(seed);
 	load_ms += training->noise_ms * (0.5 + job_uniform(seed));
 	host_ms += training->noise_ms * job_normal(seed);
 	trainee_waits(trainee, "train.py:main;loader.py:next;poll;do_poll_[k]", "poll", now_ms,

@@ -27,10 +27,12 @@ struct training {
 	enum training_plant plant;
 	uint32_t late_rank;
 	uint32_t late_from, late_to; /* the steps in which it is late; both 0: all */
+	uint32_t late_each;          /* of these, only each such one; 0: all */
 	double noise_ms;
-	double shard_ms;    /* 0: 5 */
-	double host_ms;     /* in numpy.py:resize; 0: 100 */
-	double period_ms;   /* of the sampling clock; 0: 5 */
+	double gemm_noise_ms; /* in gemm */
+	double shard_ms;      /* 0: 5 */
+	double host_ms;       /* in numpy.py:resize; 0: 100 */
+	double period_ms;     /* of the sampling clock; 0: 5 */
 	double start_ms;    /* before the first step: what the late rank's host and GPU do longer */
 	bool gpu_alone;     /* no samples are recorded */
 	bool one_clock;     /* of all ranks */

@@ -1,0 +1,105 @@
+#include "report/straggler/straggler_explain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "report/straggler/report_straggler.h"
+#include "report/writers/straggler_text.h"
+#include "straggler_fixture.h"
+#include "straggler_training.h"
+
+#define LATE_RANK 3
+
+/* Plays a long run, which has kept the rows of few of the collectives, and finds its late rank. Noise of kernels
+ * makes each rank the last in many. */
+static struct report_straggler *find(struct training training, enum straggler_ground ground)
+{
+	training.ranks = 8;
+	training.late_rank = LATE_RANK;
+	training.steps = 3000;
+	training.host_ms = 8;
+	training.noise_ms = 0.2;
+	training.gemm_noise_ms = 0.6;
+	training.seed = 11;
+	training_play(&training);
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 1);
+	const struct report_straggler_rank *rank = &found->ranks[0];
+	assert_int_equal(rank->rank, LATE_RANK);
+	assert_int_equal(found->communicators[0].members[rank->member].found.ground, ground);
+	return found;
+}
+
+static void check(struct training training, enum straggler_ground ground, const char *cause,
+		  enum straggler_extent extent)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	struct report_straggler *found = find(training, ground);
+	const struct report_straggler_rank *rank = &found->ranks[0];
+
+	assert_true(rank->nr_causes >= 1);
+	assert_string_equal(straggler_text_cause(&rank->causes[0], text, sizeof(text)), cause);
+	assert_int_equal(rank->causes[0].extent, extent);
+	if (rank->causes[0].share < 0.8 || rank->causes[0].share > 1.2)
+		fail_msg("%s explains %.3f", text, rank->causes[0].share);
+	report_straggler_destroy(found);
+}
+
+/* No row is kept of the collectives before them. */
+static void of_ten_long_waits_the_whole_run_shows_the_cause(void **state)
+{
+	(void)state;
+	check((struct training){.plant = TRAINING_SHARD, .late_each = 300, .shard_ms = 450},
+	      STRAGGLER_LUMPS, "waits (sleep, train.py:load_shard)", STRAGGLER_COLLECTIVES);
+}
+
+static void of_a_phase_that_is_over_the_whole_run_shows_the_cause(void **state)
+{
+	(void)state;
+	check((struct training){.plant = TRAINING_SHARD,
+				.late_from = 1200,
+				.late_to = 1500,
+				.shard_ms = 20},
+	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_COLLECTIVES);
+}
+
+static void of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause(void **state)
+{
+	(void)state;
+	check((struct training){.plant = TRAINING_SHARD,
+				.late_from = 2700,
+				.late_to = 3000,
+				.shard_ms = 20},
+	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
+}
+
+static void noise_is_no_cause_where_the_cause_was_not_recorded(void **state)
+{
+	struct report_straggler *found = find((struct training){.plant = TRAINING_SHARD,
+								.gpu_alone = true,
+								.late_each = 300,
+								.shard_ms = 450},
+					      STRAGGLER_LUMPS);
+
+	(void)state;
+	assert_int_equal(found->ranks[0].nr_causes, 0);
+	report_straggler_destroy(found);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(of_ten_long_waits_the_whole_run_shows_the_cause),
+		TEST(of_a_phase_that_is_over_the_whole_run_shows_the_cause),
+		TEST(of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause),
+		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
