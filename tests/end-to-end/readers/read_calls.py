@@ -33,14 +33,14 @@ def main():
         if row["function"] not in ("send", "recv", "group") and int(row["sequence"]) > 0:
             collectives[row["communicator"], row["sequence"]].append(row)
     seen, joined, kernels = set(), 0, 0
-    # CUPTI's clock less the trace's: one number.
-    offsets = collections.Counter()
+    # CUPTI's clock less the trace's: one number for each process, which has compared the clocks by itself.
+    offsets = collections.defaultdict(collections.Counter)
     for row in rows:
         if row["gpu_start_ns"]:
             for start, item in work[row["pid"]].items():
                 if item["name"].startswith("nccl"):  # other kernels may lie as far from one another as these
-                    offsets[int(row["gpu_start_ns"]) - start] += 1
-    offset = offsets.most_common(1)[0][0]
+                    offsets[row["pid"]][int(row["gpu_start_ns"]) - start] += 1
+    offset = {pid: counts.most_common(1)[0][0] for pid, counts in offsets.items()}
     for calls in collectives.values():
         of = {flows[row["pid"], int(row["start_ns"])] for row in calls}
         assert len(of) == 1, "calls of a collective have several flows"
@@ -49,7 +49,8 @@ def main():
         seen |= set(flow)
         joined += len(flow)
         for row in calls if flow else []:
-            kernel = work[row["pid"]].get(int(row["gpu_start_ns"]) - offset) if row["gpu_start_ns"] else None
+            start = int(row["gpu_start_ns"]) - offset[row["pid"]] if row["gpu_start_ns"] else None
+            kernel = work[row["pid"]].get(start)
             kernels += kernel is not None and flow[0] in kernel["flows"]
     print("calls", len(shown), "joined", joined, "kernels", kernels)
 
