@@ -25,10 +25,16 @@ same "its sum is the profile's" "$(word work 4)" "$("$flamegrid" report "$scratc
 
 # ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
 echo mine >"$scratch/kept"
-mkdir "$scratch/kept.part" "$scratch/dev"
-"$flamegrid" timeline "$scratch/p" -o "$scratch/kept" >/dev/null 2>"$scratch/err"
-same "no room for a part: status" $? 1
-same "no room for a part: the file" "$(cat "$scratch/kept")" mine
+mkdir "$scratch/dev"
+(
+	ulimit -f 1
+	trap '' XFSZ
+	exec "$flamegrid" timeline "$scratch/p" -o "$scratch/kept" >/dev/null 2>"$scratch/err"
+)
+same "no room: status" $? 1
+contains "no room: said" "$scratch/err" "kept: File too large"
+same "no room: the file of before" "$(cat "$scratch/kept")" mine
+same "no room: nothing else stays" "$(ls "$scratch" | grep -c '^kept')" 1
 for output in profile.db profile.db.timeline/00000001.events; do
 	"$flamegrid" timeline "$scratch/p" -o "$scratch/p/$output" >/dev/null 2>"$scratch/err"
 	same "$output: status" $? 1
