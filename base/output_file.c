@@ -48,15 +48,18 @@ int output_file_open(struct output_file *file, const char *path, enum output_fil
 	*file = (struct output_file){.path = path};
 	if (exists && S_ISDIR(status.st_mode))
 		return -EISDIR;
-	if (replaces || !exists || S_ISREG(status.st_mode)) {
+	const bool is_pipe = exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode);
+
+	if (!is_pipe && (replaces || !exists || S_ISREG(status.st_mode))) {
 		if (!replaces && exists)
 			mode = status.st_mode & 0777;
 		error = open_beside(file, mode, replaces || exists ? &mode : NULL);
 	}
 	/* A file may be writable where its folder is not. */
-	if (error && error != -ENAMETOOLONG && !replaces && exists) {
+	if (is_pipe || (error && error != -ENAMETOOLONG && !replaces && exists)) {
 		*file->written = '\0';
-		error = open_stream(file, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC));
+		error = open_stream(file, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC |
+							     (replaces ? O_NOFOLLOW : 0)));
 	}
 	return error;
 }
