@@ -1,6 +1,6 @@
 /* A file that people read, written as a whole: until it is complete, what was there before stays. It is written beside
- * its path and then renamed. A device or a pipe, or a symbolic link that a caller follows, is written in place. A process
- * that is killed meanwhile may leave "PATH.PID". One thread. */
+ * its path and then renamed. A device or a pipe, or a symbolic link that a caller follows, is written in place. A
+ * process that is killed meanwhile may leave "PATH.PID". One thread. */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
