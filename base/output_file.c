@@ -23,13 +23,12 @@ static int open_stream(struct output_file *file, int fd)
 /* Opens the new file. The mode of one that follows is that of the old file. */
 static int open_beside(struct output_file *file, mode_t mode, const mode_t *exact)
 {
-	int fd = -1;
-
 	if (snprintf(file->written, sizeof(file->written), "%s.%d", file->path, (int)getpid()) >=
 	    (int)sizeof(file->written))
 		return -ENAMETOOLONG;
 	unlink(file->written); /* of a killed process with our number */
-	fd = open(file->written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	const int fd =
+		open(file->written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	int error = open_stream(file, fd);
 
 	if (!error && exact)
@@ -43,23 +42,27 @@ int output_file_open(struct output_file *file, const char *path, enum output_fil
 	struct stat status;
 	const bool exists = lstat(path, &status) == 0;
 	const bool replaces = how == OUTPUT_FILE_REPLACES;
-	int error = -EACCES;
+	int error = 0;
 
 	*file = (struct output_file){.path = path};
 	if (exists && S_ISDIR(status.st_mode))
 		return -EISDIR;
-	const bool is_pipe = exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode);
+	const bool is_device = exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode);
+	const bool is_in_place = is_device || (exists && S_ISLNK(status.st_mode) && !replaces);
 
-	if (!is_pipe && (replaces || !exists || S_ISREG(status.st_mode))) {
+	if (!is_in_place) {
 		if (!replaces && exists)
 			mode = status.st_mode & 0777;
 		error = open_beside(file, mode, replaces || exists ? &mode : NULL);
 	}
-	/* A file may be writable where its folder is not. */
-	if (is_pipe || (error && error != -ENAMETOOLONG && !replaces && exists)) {
+	/* A file may be writable where its folder is not. After another error, what was there before stays. */
+	if (is_in_place ||
+	    (exists && !replaces && (error == -EACCES || error == -EPERM || error == -EROFS))) {
 		*file->written = '\0';
-		error = open_stream(file, open(path, O_WRONLY | O_TRUNC | O_CLOEXEC |
-							     (replaces ? O_NOFOLLOW : 0)));
+		error = open_stream(file, open(path,
+					       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+						       (replaces ? O_NOFOLLOW : 0),
+					       mode));
 	}
 	return error;
 }

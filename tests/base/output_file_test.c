@@ -1,12 +1,14 @@
 #include "base/output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +92,44 @@ static void what_fails_leaves_the_file_of_before(void **state)
 	assert_int_equal(output_file_open(&file, ".", OUTPUT_FILE_FOLLOWS, 0666), -EISDIR);
 }
 
+static void without_a_descriptor_the_file_of_before_stays(void **state)
+{
+	struct rlimit old, none;
+	struct output_file file;
+
+	(void)state;
+	put("page", "before");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	const int error = output_file_open(&file, "page", OUTPUT_FILE_FOLLOWS, 0666);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(error, -EMFILE);
+	assert_text("page", "before");
+}
+
+static void a_pipe_is_written_in_place_by_both(void **state)
+{
+	struct output_file file;
+	char text[8] = "";
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	for (int how = OUTPUT_FILE_FOLLOWS; how <= OUTPUT_FILE_REPLACES; how++) {
+		const int end = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+		assert_true(end >= 0);
+		assert_int_equal(output_file_open(&file, "pipe", (enum output_file_mode)how, 0600),
+				 0);
+		fputs("text", file.stream);
+		assert_int_equal(output_file_close(&file, 0), 0);
+		assert_int_equal(read(end, text, sizeof(text)), 4);
+		close(end);
+		assert_true(S_ISFIFO(mode_of("pipe")));
+	}
+}
+
 static void a_link_is_followed_only_where_the_user_named_it(void **state)
 {
 	struct output_file file;
@@ -111,6 +151,12 @@ static void a_link_is_followed_only_where_the_user_named_it(void **state)
 	assert_int_equal(output_file_close(&file, 0), 0);
 	assert_text("victim", "mine");
 	assert_true(S_ISLNK(mode_of("link")));
+
+	assert_int_equal(unlink("victim"), 0); /* the link leads nowhere yet */
+	assert_int_equal(output_file_open(&file, "link", OUTPUT_FILE_FOLLOWS, 0666), 0);
+	fputs("new", file.stream);
+	assert_int_equal(output_file_close(&file, 0), 0);
+	assert_text("victim", "new");
 }
 
 static void a_device_is_written_in_place(void **state)
@@ -156,6 +202,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_replaced_when_it_is_whole),
 		TEST(what_fails_leaves_the_file_of_before),
+		TEST(without_a_descriptor_the_file_of_before_stays),
+		TEST(a_pipe_is_written_in_place_by_both),
 		TEST(a_link_is_followed_only_where_the_user_named_it),
 		TEST(a_device_is_written_in_place),
 		TEST(a_store_and_what_lies_beside_it_are_known),
