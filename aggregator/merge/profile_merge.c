@@ -21,6 +21,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "aggregator/store/store_check.h"
 #include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_schema.h"
@@ -353,16 +354,6 @@ static int write_title(const struct merging *merging, struct database *database)
 	return error;
 }
 
-/* Whether the database is what a reader accepts. */
-static int check(struct database *database)
-{
-	struct collection *collection = collection_create();
-	int error = collection ? store_loader_load(database, collection) : -ENOMEM;
-
-	collection_destroy(collection);
-	return error;
-}
-
 /* Leaves out the sources that no reader accepts. -EPROTO: there is none. */
 static int find_damaged(struct merging *merging)
 {
@@ -375,7 +366,7 @@ static int find_damaged(struct merging *merging)
 		if (merging->is_left_out[i] || !merge_choice_has(&merging->choice, i))
 			continue;
 		error = open_input(merging, i, MERGE_PART_ALL, &database);
-		if (!error && (error = check(database)) != 0)
+		if (!error && (error = store_check(database)) != 0)
 			fail(merging, merging->sources[i].path, error,
 			     "damaged: what stands in it cannot be");
 		close_input(database);
@@ -439,7 +430,7 @@ static int write_merged(struct merging *merging, struct database *database, cons
 	if (!error && merging->of_one_job)
 		error = store_life_unite(database);
 	if (!error)
-		error = check(database);
+		error = store_check(database);
 	if (error == -EPROTO && !find_damaged(merging))
 		return -EAGAIN;
 	if (!error)

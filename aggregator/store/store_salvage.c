@@ -13,13 +13,12 @@
 
 #include "database.h"
 #include "database_pages.h"
+#include "store_check.h"
 #include "store_life.h"
-#include "store_loader.h"
 #include "store_schema.h"
 #include "store_totals.h"
 
 #include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/collection.h"
 
 #define ROUNDS_MAX     16 /* to look for damage: what hides behind damage comes to light by and by */
 #define PIECE_SIZE     (1u << 20)
@@ -328,20 +327,11 @@ static int fill_gaps(struct database *database, uint32_t nr_behind)
 	return error;
 }
 
-static int check(struct database *database)
-{
-	struct collection *collection = collection_create();
-	int error = collection ? store_loader_load(database, collection) : -ENOMEM;
-
-	collection_destroy(collection);
-	return error;
-}
-
 /* An account of memory must add up, so without one of its rows it cannot be read. */
 static int check_or_forget_memory(struct database *database)
 {
 	char sql[SQL_SIZE];
-	int error = check(database);
+	int error = store_check(database);
 
 	if (error != -EPROTO)
 		return error;
@@ -350,7 +340,7 @@ static int check_or_forget_memory(struct database *database)
 		 "DELETE FROM pending WHERE kind = %d",
 		 STORE_PENDING_MEMORY);
 	error = database_execute(database, sql);
-	return error ? error : check(database);
+	return error ? error : store_check(database);
 }
 
 /* Each record that a process counts as one with a launch, or without, is in one total. */
