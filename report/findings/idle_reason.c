@@ -77,11 +77,11 @@ static bool has_most_in_loader(const struct of_gpu *of, double idle_ns)
 	return ns && (double)ns >= IDLE_CAUSE_SHARE * idle_ns;
 }
 
-/* Takes what the thread did for the longest under the line. */
+/* Takes what the thread did for the longest under the line, and the loader's frame if most of that was in a loader. */
 static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 {
 	const struct report_tree *tree = of->hosts;
-	uint64_t most_ns = 0;
+	uint64_t most_ns = 0, most_loader_ns = 0, loader_ns = 0, all_ns = 0;
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
@@ -90,9 +90,12 @@ static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 			continue;
 		bool is_below;
 		const uint32_t loader = loader_of(tree, leaf->node, reason->line, &is_below);
-		if (loader) {
+		all_ns += leaf->ns;
+		loader_ns += loader ? leaf->ns : 0;
+		if (loader && leaf->ns >= most_loader_ns) {
 			reason->within = loader;
 			reason->is_below = is_below;
+			most_loader_ns = leaf->ns;
 		}
 		if (leaf->ns <= most_ns)
 			continue;
@@ -103,6 +106,8 @@ static void look_at_paths(const struct of_gpu *of, struct idle_reason *reason)
 			 : strcmp(what, "[Off-CPU]gpu") == 0 ? "waits for the GPU"
 							     : "waits");
 	}
+	if (2 * loader_ns < all_ns)
+		reason->within = 0;
 }
 
 int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,

@@ -13,7 +13,7 @@
 struct idle_reason {
 	uint64_t pause_ns; /* the GPU's pauses */
 	uint32_t line;     /* string of the program's line in hosts; 0: none explains enough */
-	uint32_t within;   /* string of a data loader's frame on its path; 0: none */
+	uint32_t within;   /* string of the data loader's frame in which half of it is; 0: none */
 	bool is_below;     /* the line calls that frame; else it is that frame, or called by it */
 	double part;       /* of the GPU's idle time */
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
