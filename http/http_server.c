@@ -16,9 +16,10 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 
-#define BACKLOG   64
-#define LOOK_MS   1000 /* from one look at the connections' time to the next */
-#define NS_PER_MS 1000000u
+#define BACKLOG      64
+#define LOOK_MS      1000 /* from one look at the connections' time to the next */
+#define FULL_LOOK_MS 100  /* the same, while all places are taken */
+#define NS_PER_MS    1000000u
 
 struct client {
 	int fd; /* the library's; -1: the place is free */
@@ -132,15 +133,26 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 	}
 }
 
+static bool is_full(const struct http_server *server)
+{
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
+		if (server->clients[i].fd < 0)
+			return false;
+	return true;
+}
+
 /* The library can only count the time since a connection's last byte, so a client that sends one byte now and then
  * would stay for good. The descriptor stays the library's, which sees the end. */
 static void end_old(struct http_server *server, uint64_t now_ns)
 {
+	const uint32_t time_ms = is_full(server) && server->time_ms > HTTP_SERVER_FULL_MS
+					 ? HTTP_SERVER_FULL_MS
+					 : server->time_ms;
+
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {
 		const struct client *client = &server->clients[i];
 
-		if (client->fd >= 0 &&
-		    now_ns - client->since_ns >= (uint64_t)server->time_ms * NS_PER_MS)
+		if (client->fd >= 0 && now_ns - client->since_ns >= (uint64_t)time_ms * NS_PER_MS)
 			shutdown(client->fd, SHUT_RDWR);
 	}
 }
@@ -162,6 +174,8 @@ static void *serve(void *context)
 		if (server->library->get_timeout(server->daemon, &wait_ms) != MHD_YES ||
 		    wait_ms > most_ms)
 			wait_ms = most_ms;
+		if (is_full(server) && wait_ms > FULL_LOOK_MS)
+			wait_ms = FULL_LOOK_MS;
 		if (server->has_ended)
 			wait_ms = 0;
 		server->has_ended = false;

@@ -10,10 +10,11 @@
 
 #include "http_address.h"
 
-#define HTTP_SERVER_CONNECTIONS   8u     /* at once; further ones wait for a place */
-#define HTTP_SERVER_PER_ADDRESS   4u     /* of one client address; further ones are closed */
+#define HTTP_SERVER_CONNECTIONS   32u    /* at once; further ones wait for a place */
+#define HTTP_SERVER_PER_ADDRESS   8u     /* of one client address; further ones are closed */
 #define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
 #define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
+#define HTTP_SERVER_FULL_MS       500u /* the same, while all places are taken and others may wait */
 
 struct http_server;
 
