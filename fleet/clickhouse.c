@@ -49,7 +49,8 @@ static int send_request(struct clickhouse *clickhouse, const char *task, const v
 						  .is_change = is_insert};
 	int status = http_post_send(clickhouse->post, &request, &clickhouse->reply, error);
 
-	if (!status && clickhouse->reply.status != 200)
+	/* A server that fails late may say so in the body alone. Without an error the answer to an insert is empty. */
+	if (!status && (clickhouse->reply.status != 200 || (is_insert && clickhouse->reply.size)))
 		return refuse(clickhouse, task, error);
 	return status;
 }

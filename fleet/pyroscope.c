@@ -63,6 +63,12 @@ static bool is_refusal(const struct http_reply *reply)
 	       (reply->status >= 300 && reply->status < 500 && reply->status != 408);
 }
 
+/* The answer to a push is a message in JSON. What another server may say is none. */
+static bool is_done(const struct http_reply *reply)
+{
+	return reply->status == 200 && reply->text[strspn(reply->text, " \t\r\n")] == '{';
+}
+
 int pyroscope_push(struct pyroscope *pyroscope, const void *body, size_t size, bool *refused,
 		   char **error)
 {
@@ -82,7 +88,7 @@ int pyroscope_push(struct pyroscope *pyroscope, const void *body, size_t size, b
 		status = http_post_send(pyroscope->post, &request, reply, error);
 	}
 	*refused = is_refusal(reply);
-	if (status || reply->status / 100 == 2)
+	if (status || is_done(reply))
 		return status;
 	char *text = clean_text_of(reply->text, strnlen(reply->text, SAID_MAX));
 	status = error_text_set(error, -EPROTO, "%s: a push: HTTP status %ld: %s",

@@ -163,6 +163,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         assert settings["wait_end_of_query"] == "1" and settings["query_id"]
         if fault == "500":
             return self.reply(500, b"Code: 241. DB::Exception: Memory limit exceeded\n")
+        if fault == "late error":
+            return self.reply(200, b"Code: 241. DB::Exception: Memory limit exceeded\n")
         if fault == "hang":
             server.hanging.set()
             server.release.wait(60)

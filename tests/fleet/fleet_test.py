@@ -11,7 +11,7 @@ import threading
 from clickhouse_front import Front, ModelEngine
 from fleet_fixture import BUILD, FLAMEGRID, Fixture, told, truth
 
-FAULTS = ("500", "close", "no answer", "wrong answer", "long answer", "redirect")
+FAULTS = ("500", "late error", "close", "no answer", "wrong answer", "long answer", "redirect")
 
 
 def exact(test, what, front, profile):

@@ -84,6 +84,8 @@ class Handler(ClickhouseHandler):
             return self.reply(429, b'{"code":"resource_exhausted","message":"rate limit"}')
         if fault == "close":
             return self.cut()
+        if fault == "another server":
+            return self.reply(200, b"<html>Welcome</html>")
         server.pushes.append(push)
         if fault == "no answer":
             return self.cut()

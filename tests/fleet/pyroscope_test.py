@@ -76,7 +76,7 @@ def goes_to_both(test, one):
 
 def answers_are_lost(test, one, both):
     """A push whose answer was lost comes again as it was: an id, labels and time for each."""
-    for fault, repeats in (("no answer", 1), ("500", 1), ("close", 0)):
+    for fault, repeats in (("no answer", 1), ("500", 1), ("close", 0), ("another server", 0)):
         front = PyroscopeFront()
         what = "fault " + fault
         target, here = target_of(test, front), place(test, one, what)
