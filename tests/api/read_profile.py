@@ -5,6 +5,7 @@
 PYTHON: a profile of api_launches.py; RANKS: one of several ranks; SCRATCH: a folder for broken copies."""
 import collections
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -204,7 +205,12 @@ def what_is_no_profile_is_refused():
         refused(pathlib.Path(SCRATCH) / name, "")
     folder = pathlib.Path(SCRATCH) / "folder" / "profile.db"
     folder.mkdir(parents=True)
-    refused(folder.parent, "cannot be opened")
+    refused(folder.parent, "not a regular file")
+    for name in ("pipe.db", "beside.db-wal"):
+        os.mkfifo(pathlib.Path(SCRATCH) / name)
+    refused(pathlib.Path(SCRATCH) / "pipe.db", "not a regular file")
+    beside = change("beside.db", [])
+    refused(beside, "beside.db-wal: not a regular file")
     try:
         flamegrid.load(SCRATCH)
     except FileNotFoundError as error:
@@ -223,6 +229,15 @@ def what_cannot_be_answered_is_an_error_of_the_profile():
                 assert str(error) == f"{large}: {words}", error
             else:
                 raise AssertionError(words)
+    with flamegrid.load(PYTHON) as profile:
+        for question, words in (("SELECT 1; SELECT 2", "one statement at a time"), ("SELECT 1 AS a, 2 AS a", "have one name: a;"),
+                                ("SELECT \0", ""), ("DELETE FROM totals", "readonly database")):
+            try:
+                profile.query(question)
+            except flamegrid.ProfileError as error:
+                assert words in str(error), error
+            else:
+                raise AssertionError(question)
 
 
 def a_part_of_a_profile_is_not_read_as_the_whole():

@@ -18,7 +18,8 @@ _BLOCK_FIELDS = len(_TOTALS) - 1
 _KINDS = 10
 # Files beside a store, as in report/profile/profile_parts.c: these hold more of the profile, but for the ends of others.
 _NODES, _PART = ".nodes", ".part-"
-_NO_PARTS = ("-wal", "-shm", "-journal", ".tmp", "-compact", ".wanted")
+_COMPANIONS = ("-wal", "-shm", "-journal")
+_NO_PARTS = _COMPANIONS + (".tmp", "-compact", ".wanted")
 # What the views refer to: a table's columns are ids of the second table, or NULL, or 0 but for hosts and processes.
 _REFERENCES = (
     ("totals", "strings", "name"), ("totals", "nodes", "node capture_stack"), ("totals", "processes", "process"),
@@ -154,6 +155,9 @@ class Profile:
                                f"make one file with: flamegrid merge -o COPY {shlex.quote(str(path))}")
         if not os.path.exists(self.path):
             raise FileNotFoundError(f"{self.path}: no such profile")
+        for name in [self.path] + [self.path + end for end in _COMPANIONS]:
+            if os.path.exists(name) and not os.path.isfile(name):  # SQLite waits for a writer of a named pipe
+                raise ProfileError(f"{name}: not a regular file")
         try:
             self._connection = sqlite3.connect(pathlib.Path(self.path).absolute().as_uri() + "?mode=ro", uri=True)
         except sqlite3.Error as error:
@@ -237,12 +241,17 @@ class Profile:
                     raise ValueError(f"{column} of {table} is not in {to}")
 
     def query(self, question: str, parameters: Sequence[Any] = ()) -> List[Row]:
-        """The rows that a SELECT finds in the views and tables. A wrong question raises ProfileError, too."""
+        """The rows that a SELECT finds in the views and tables.
+
+        A wrong question raises ProfileError, too; so does one of whose columns two have the same name."""
         try:
             cursor = self._connection.execute(question, parameters)
             names = [column[0] for column in cursor.description or ()]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ProfileError(f"{self.path}: columns of the question have one name: {', '.join(twice)}; AS gives them others")
             return [dict(zip(names, row)) for row in cursor]
-        except sqlite3.Error as error:
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # older versions of Python warn of several statements
             raise ProfileError(f"{self.path}: {error}") from error
 
     def kernels(self) -> List[Row]:
