@@ -17,6 +17,7 @@
 struct database {
 	sqlite3 *handle;
 	char error[256]; /* the error before a rollback; "": SQLite has it */
+	char text[256];  /* what database_error() returned last, where it is not SQLite's own */
 };
 
 struct statement {
@@ -237,9 +238,22 @@ int database_copy(struct database *database, const char *path, uint64_t until_ns
 	return error;
 }
 
+/* SQLite leaves out what the system said. */
+static const char *last_error(struct database *database)
+{
+	const char *text = sqlite3_errmsg(database->handle);
+	const int code = sqlite3_errcode(database->handle) & 0xff;
+	const int cause = database->handle ? sqlite3_system_errno(database->handle) : 0;
+
+	if (!cause || (code != SQLITE_CANTOPEN && code != SQLITE_IOERR))
+		return text;
+	snprintf(database->text, sizeof(database->text), "%s: %s", text, strerror(cause));
+	return database->text;
+}
+
 void database_roll_back(struct database *database)
 {
-	snprintf(database->error, sizeof(database->error), "%s", sqlite3_errmsg(database->handle));
+	snprintf(database->error, sizeof(database->error), "%s", last_error(database));
 	/* SQLite may have rolled back itself. It refuses a second rollback, which does no harm. */
 	sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
@@ -281,9 +295,9 @@ int database_query_text(struct database *database, const char *sql, char *text, 
 	return error;
 }
 
-const char *database_error(const struct database *database)
+const char *database_error(struct database *database)
 {
-	return database->error[0] ? database->error : sqlite3_errmsg(database->handle);
+	return database->error[0] ? database->error : last_error(database);
 }
 
 int statement_create(struct database *database, const char *sql, struct statement **statement)

@@ -42,8 +42,8 @@ int database_query_number(struct database *database, const char *sql, int64_t *n
 /* Reads the first column of the first row as text, cut to size. */
 int database_query_text(struct database *database, const char *sql, char *text, size_t size);
 
-/* Describes the last error. Borrowed until the next call. */
-const char *database_error(const struct database *database);
+/* Describes the last error, and what the system said of it. Borrowed until the next call. */
+const char *database_error(struct database *database);
 
 enum database_type {
 	DATABASE_NULL,
