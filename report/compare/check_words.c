@@ -95,73 +95,97 @@ static bool has_source(const struct check_result *result, enum check_source sour
 	return false;
 }
 
-static void note_losses(FILE *out, const struct check_report *report, const char *prefix)
+static void note_losses(FILE *out, const struct check_report *report)
 {
 	const struct check_question *question = report->question;
 
 	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++)
 		if (question->runs[i]->lossy)
-			fprintf(out, "%s%s is not complete: %s\n", prefix, report->labels[i],
+			fprintf(out, "%s is not complete: %s\n", report->labels[i],
 				question->runs[i]->summary);
 }
 
 /* Says where to look. */
-static void note_lines(FILE *out, const struct check_result *result, const char *prefix)
+static void note_lines(FILE *out, const struct check_result *result)
 {
 	for (uint32_t i = 0; i < result->nr_rows; i++)
 		if (result->rows[i].state == CHECK_REGRESSED && result->rows[i].line)
-			fprintf(out, "%s%s is launched by %s.\n", prefix, result->rows[i].name,
+			fprintf(out, "%s is launched by %s.\n", result->rows[i].name,
 				result->rows[i].line);
 }
 
-void check_words_notes(FILE *out, const struct check_report *report, const char *prefix)
+static const char *steps_of(const struct run_counts *counts)
+{
+	return counts->marks   ? "marks steps"
+	       : counts->steps ? "has steps by its calls of NCCL"
+			       : "has none";
+}
+
+/* Says why times are not those of steps. */
+static void note_no_steps(FILE *out, const struct check_report *report)
+{
+	const struct check_question *question = report->question;
+	const uint32_t nr = question->nr_before + question->nr_after;
+	bool any = false;
+
+	for (uint32_t i = 0; i < nr; i++)
+		any |= question->runs[i]->counts.marks || question->runs[i]->counts.steps;
+	if (!any) {
+		fputs("No steps were found: the program marks none (flamegrid.step()), and calls "
+		      "of NCCL have no pattern.\n",
+		      out);
+		return;
+	}
+	fputs("Steps are not compared, since the runs do not have them in the same way: ", out);
+	for (uint32_t i = 0; i < nr; i++)
+		fprintf(out, "%s%s %s", i ? ", " : "", report->labels[i],
+			steps_of(&question->runs[i]->counts));
+	fputs(".\n", out);
+}
+
+static void note_unit(FILE *out, const struct check_report *report)
 {
 	static const char *const units[] = {
-		[RUN_MARKS] = "Times are those of one step of a rank, as the program marks its "
-			      "steps.",
-		[RUN_STEPS] =
-			"Times are those of one step of a rank, counted by the pattern of its "
-			"calls of NCCL.",
-		[RUN_COLLECTIVES] = "Times are those of one call of NCCL, as steps are not known.",
-		[RUN_LAUNCHES] = "No steps were found: the program marks none (flamegrid.step()), "
-				 "and calls of "
-				 "NCCL have no pattern. Times are those of whole runs, "
-				 "scaled to as many launches as the first baseline made.",
-		[RUN_WHOLE] = "Times are those of whole runs.",
+		[RUN_MARKS] = "one step of a rank, as the program marks its steps",
+		[RUN_STEPS] = "one step of a rank, counted by the pattern of its calls of NCCL",
+		[RUN_COLLECTIVES] = "one call of NCCL",
+		[RUN_LAUNCHES] = "whole runs, scaled to as many launches as the first baseline "
+				 "made",
+		[RUN_WHOLE] = "whole runs",
 	};
+
+	if (report->result->unit > RUN_STEPS)
+		note_no_steps(out, report);
+	fprintf(out, "Times are those of %s.\n", units[report->result->unit]);
+}
+
+void check_words_notes(FILE *out, const struct check_report *report)
+{
 	const struct check_result *result = report->result;
 	char text[32];
 
-	note_losses(out, report, prefix);
+	note_losses(out, report);
 	if (result->step.state == CHECK_REGRESSED && isnan(result->step.idle_ns))
-		fprintf(out,
-			"%sflamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does "
-			"while GPUs are idle.\n",
-			prefix);
+		fputs("flamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does while "
+		      "GPUs are idle.\n",
+		      out);
 	if (result->unclear)
-		fprintf(out,
-			"%sNo steps were found, and some kernels were launched more often by "
-			"another "
-			"factor than others. flamegrid.step() in the program makes the runs "
-			"comparable.\n",
-			prefix);
-	note_lines(out, result, prefix);
-	fprintf(out, "%s%s\n", prefix, units[result->unit]);
+		fputs("Some kernels were launched more often by another factor than others. "
+		      "flamegrid.step() in the program makes the runs comparable.\n",
+		      out);
+	note_lines(out, result);
+	note_unit(out, report);
 	if (result->alike != 0)
 		fprintf(out,
-			"%sKernels' durations changed alike, by %s: the GPUs' clock may be the "
-			"cause; "
-			"profiles do not have it.\n",
-			prefix, check_words_percent(result->alike, text));
+			"Kernels' durations changed alike, by %s: the GPUs' clock may be the "
+			"cause; profiles do not have it.\n",
+			check_words_percent(result->alike, text));
 	if (result->other_gpus)
-		fprintf(out,
-			"%sThe runs had other GPUs of the same type, which may differ by 3 %%: "
-			"give "
-			"several baselines.\n",
-			prefix);
+		fputs("The runs had other GPUs of the same type, which may differ by 3 %: give "
+		      "several baselines.\n",
+		      out);
 	if (has_source(result, CHECK_FROM_LAUNCHES) || has_source(result, CHECK_FROM_NOTHING))
-		fprintf(out,
-			"%sThe profiles have too few single launches to tell how much a run "
-			"varies: give three or more baselines, or longer runs.\n",
-			prefix);
+		fputs("The profiles have too few single launches to tell how much a run varies: "
+		      "give three or more baselines, or longer runs.\n",
+		      out);
 }

@@ -27,8 +27,8 @@ bool check_words_is_open(const struct check_step *step);
 /* Writes "the run takes 52.1 ms a step instead of 47.0 ms …" (run_step.h); "": it is not known. */
 const char *check_words_step(const struct check_report *report, char *text, size_t size);
 
-/* Writes a line for each thing that a reader must know, after prefix. */
-void check_words_notes(FILE *out, const struct check_report *report, const char *prefix);
+/* Writes a line for each thing that a reader must know. */
+void check_words_notes(FILE *out, const struct check_report *report);
 
 /* Writes "+1.02 %"; "-": not known. */
 const char *check_words_percent(double part, char text[static 32]);

@@ -1,9 +1,13 @@
 #include "check_writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "markdown_text.h"
 
 #include "report/model/report_summary.h"
 #include "report/writers/json_text.h"
@@ -97,7 +101,7 @@ static int write_text(FILE *out, const struct check_report *report, const struct
 		add_row(&table, &report->result->rows[i]);
 	int result = text_table_end(&table);
 	fputc('\n', out);
-	check_words_notes(out, report, "");
+	check_words_notes(out, report);
 	return result;
 }
 
@@ -156,7 +160,7 @@ void check_writer_step(FILE *out, const struct check_step *step)
 	fprintf(out, "\"verdict\":\"%s\"},", check_state_name(step->state));
 }
 
-static void write_json(FILE *out, const struct check_report *report)
+static int write_json(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
 
@@ -183,29 +187,43 @@ static void write_json(FILE *out, const struct check_report *report)
 		write_json_row(out, &result->rows[i]);
 	}
 	fputs("]}\n", out);
+	return 0;
 }
 
 /* ---- Markdown */
 
-/* Writes a name as code in a cell of a table. */
-static void write_cell(FILE *out, const char *name)
+/* Writes each line of the notes as an item of a list. */
+static int write_items(FILE *out, const struct check_report *report)
 {
-	fputc('`', out);
-	for (; *name; name++)
-		if (*name == '|')
-			fputs("\\|", out);
-		else
-			fputc(*name == '`' ? '\'' : *name, out);
-	fputc('`', out);
+	char *notes = NULL, *rest;
+	size_t size;
+	FILE *lines = open_memstream(&notes, &size);
+
+	if (!lines)
+		return -errno;
+	check_words_notes(lines, report);
+	if (fclose(lines) == EOF) {
+		free(notes);
+		return -ENOMEM;
+	}
+	for (char *line = strtok_r(notes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		fputs("- ", out);
+		markdown_text_write(out, line);
+		fputc('\n', out);
+	}
+	free(notes);
+	return 0;
 }
 
-static void write_markdown(FILE *out, const struct check_report *report)
+static int write_markdown(FILE *out, const struct check_report *report)
 {
 	char words[CHECK_WORDS_SIZE], texts[6][NUMBER_SIZE];
 
 	fprintf(out, "### GPU time: %s\n\n", check_words_verdict(report, words, sizeof(words)));
-	if (*check_words_step(report, words, sizeof(words)))
-		fprintf(out, "%s\n\n", words);
+	if (*check_words_step(report, words, sizeof(words))) {
+		markdown_text_write(out, words);
+		fputs("\n\n", out);
+	}
 	fputs("| verdict | kernel | change | from | to | launches | duration | share after |\n"
 	      "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
 	      out);
@@ -216,7 +234,7 @@ static void write_markdown(FILE *out, const struct check_report *report)
 		if (row->kind == RUN_KIND_ALL)
 			fputs(row->name, out);
 		else
-			write_cell(out, row->name);
+			markdown_text_code(out, row->name);
 		fprintf(out, " | %s | %s | %s | %s | %s | %s |\n",
 			check_words_percent(row->change, texts[0]),
 			check_words_percent(row->low, texts[1]),
@@ -226,7 +244,7 @@ static void write_markdown(FILE *out, const struct check_report *report)
 			check_words_percent(row->share_after, texts[5]) + (*texts[5] == '+'));
 	}
 	fputc('\n', out);
-	check_words_notes(out, report, "- ");
+	return write_items(out, report);
 }
 
 /* ---- JUnit */
@@ -298,7 +316,7 @@ static void write_step_case(FILE *out, const struct check_report *report)
 	}
 }
 
-static void write_junit(FILE *out, const struct check_report *report)
+static int write_junit(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
 	char words[CHECK_WORDS_SIZE];
@@ -326,21 +344,19 @@ static void write_junit(FILE *out, const struct check_report *report)
 	for (uint32_t i = 0; i < result->nr_rows; i++)
 		write_case(out, &result->rows[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);
+	return 0;
 }
 
 int check_writer_write(FILE *out, const struct check_report *report, enum check_format format,
 		       const struct text_form *form)
 {
-	static void (*const writers[])(FILE * out, const struct check_report *report) = {
+	static int (*const writers[])(FILE * out, const struct check_report *report) = {
 		[CHECK_JSON] = write_json,
 		[CHECK_MARKDOWN] = write_markdown,
 		[CHECK_JUNIT] = write_junit,
 	};
-	int result = 0;
+	const int result =
+		format == CHECK_TEXT ? write_text(out, report, form) : writers[format](out, report);
 
-	if (format == CHECK_TEXT)
-		result = write_text(out, report, form);
-	else
-		writers[format](out, report);
 	return result < 0 ? result : text_file_flush(out);
 }

@@ -14,7 +14,8 @@
 
 #define ALIKE_ROWS  4u
 #define ALIKE_LEAST 0.002
-#define ALIKE_PART  0.25
+#define ALIKE_PART  0.25 /* of the median */
+#define ALIKE_MOST  0.8  /* of the kernels' time */
 
 struct checker {
 	const struct check_question *question;
@@ -360,6 +361,9 @@ static void judge(struct checker *checker)
 
 	for (uint32_t i = 0; i < result->nr_rows; i++)
 		nr_judged += is_judged(&result->rows[i]);
+	run_step_compare(checker->question, result->unit, result->lossy, nr_judged + 1,
+			 &result->step);
+	nr_judged += result->step.is_known;
 	for (uint32_t i = 0; i < result->nr_rows; i++) {
 		struct check_row *row = &result->rows[i];
 
@@ -370,7 +374,6 @@ static void judge(struct checker *checker)
 		result->nr_regressed += row->state == CHECK_REGRESSED;
 		result->nr_noisy += row->state == CHECK_NOISY;
 	}
-	run_step_compare(checker->question, result->unit, result->lossy, nr_judged, &result->step);
 	const bool regressed = result->nr_regressed || result->step.state == CHECK_REGRESSED;
 	const bool faster = result->nr_faster || result->step.state == CHECK_FASTER;
 	const bool is_noisy = result->nr_noisy || result->step.is_doubtful;
@@ -399,7 +402,7 @@ static int find_alike(struct check_result *result)
 		if (fabs(values[i].value - median) <= ALIKE_PART * fabs(median))
 			near += values[i].weight;
 	}
-	if (count >= ALIKE_ROWS && fabs(median) > ALIKE_LEAST && near >= 0.8 * whole)
+	if (count >= ALIKE_ROWS && fabs(median) > ALIKE_LEAST && near >= ALIKE_MOST * whole)
 		result->alike = median;
 	free(values);
 	return 0;

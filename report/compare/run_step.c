@@ -136,7 +136,7 @@ static bool is_doubtful(const struct check_question *question, const struct nois
 }
 
 void run_step_compare(const struct check_question *question, enum run_unit unit, bool is_damaged,
-		      uint32_t nr_rows, struct check_step *step)
+		      uint32_t nr_judged, struct check_step *step)
 {
 	struct noise noise;
 
@@ -169,7 +169,7 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 		has_noise = noise_of_tenths(question, &noise);
 	}
 	if (has_noise)
-		step->state = run_verdict_judge(question, &noise, step->change, nr_rows + 1,
+		step->state = run_verdict_judge(question, &noise, step->change, nr_judged,
 						&step->low, &step->high);
 	else
 		step->source = CHECK_FROM_NOTHING;

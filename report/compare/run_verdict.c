@@ -7,10 +7,10 @@
 #define EXACT 1e-9
 
 enum check_state run_verdict_judge(const struct check_question *question, const struct noise *noise,
-				   double relative, uint32_t nr_rows, double *low, double *high)
+				   double relative, uint32_t nr_judged, double *low, double *high)
 {
 	const double limit = log1p(question->max_regress), change = log1p(relative);
-	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_rows);
+	const double below = noise_width(noise, RUN_CHECK_ALARMS / nr_judged);
 	const double above = noise_width(noise, RUN_CHECK_MISSES);
 	const double either = fmax(above, below);
 

@@ -7,7 +7,7 @@
 
 #include "run_work.h"
 
-#define RUN_CHECK_ALARMS 0.01  /* of all rows together */
+#define RUN_CHECK_ALARMS 0.01  /* of all rows and the step together */
 #define RUN_CHECK_MISSES 0.001 /* of each row */
 /* What runs may differ by beyond what a single run shows: by its windows or ranks; by the least and the greatest
  * duration alone; and where other GPUs of the same type ran. Assumed, not measured. */
@@ -100,9 +100,9 @@ struct check_result {
 
 struct noise;
 
-/* Judges a relative change, one of nr_rows that are judged. *low and *high become its interval. Returns CHECK_SAME,
+/* Judges a relative change, one of nr_judged of the check. *low and *high become its interval. Returns CHECK_SAME,
  * CHECK_FASTER, CHECK_REGRESSED or CHECK_NOISY. Pure; any thread. */
 enum check_state run_verdict_judge(const struct check_question *question, const struct noise *noise,
-				   double relative, uint32_t nr_rows, double *low, double *high);
+				   double relative, uint32_t nr_judged, double *low, double *high);
 
 #endif

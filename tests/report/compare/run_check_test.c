@@ -324,6 +324,7 @@ static void names_cannot_break_a_format(void **state)
 	run_fixture_check(1);
 	run_fixture_assert_has(CHECK_TEXT, "regressed: 2 of 3 rows");
 	run_fixture_assert_has(CHECK_MARKDOWN, "`f<a\\|b>(\"'&`");
+	run_fixture_assert_has(CHECK_MARKDOWN, "\n- planted is launched by train.py:main.\n");
 	run_fixture_assert_has(CHECK_JUNIT, "name=\"f&lt;a|b&gt;(&quot;`&amp;\"/>");
 	run_fixture_assert_has(CHECK_JUNIT,
 			       "tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"1\"");

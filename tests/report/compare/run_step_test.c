@@ -74,14 +74,14 @@ static void more_idle_time_is_told_with_its_function(void **state)
 	char text[512];
 
 	(void)state;
-	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
 	assert_int_equal(step.state, CHECK_NOT_JUDGED); /* no windows tell the noise */
 	assert_string_equal(run_step_text(&step, text, sizeof(text)),
 			    "the run takes 52.100 ms a step instead of 47.000 ms (+10.85 %), "
 			    "which runs this short do not tell from chance: "
 			    "+300.000 us in kernels, "
 			    "+4.800 ms idle on GPU 0, most of it in train.py:load_batch:14");
-	run_step_compare(&question, RUN_LAUNCHES, false, 1, &step);
+	run_step_compare(&question, RUN_LAUNCHES, false, 2, &step);
 	assert_string_equal(run_step_text(&step, text, sizeof(text)), "");
 }
 
@@ -106,14 +106,14 @@ static void parts_of_the_change_make_the_whole(void **state)
 						  .busy_ns = i ? 17200000000 : 17000000000,
 						  .nr_gpus = 4};
 	}
-	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
 	assert_string_equal(run_step_text(&step, text, sizeof(text)),
 			    "the run takes 65.000 ms a step instead of 60.000 ms (+8.33 %), "
 			    "which runs this short do not tell from chance: "
 			    "+1.000 ms in kernels, -500.000 us in copies, NCCL and by overlap, "
 			    "+4.500 ms idle on the average GPU");
 	works[0].pace.idle_ns = 0; /* no samples of the host */
-	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
 	assert_string_equal(strstr(run_step_text(&step, text, sizeof(text)), ": "),
 			    ": +1.000 ms in kernels, +4.000 ms outside of them");
 }
@@ -140,7 +140,7 @@ static struct check_step judge_tenths(uint32_t nr, double factor, double more_wo
 			works[i].pace.work_ns += tenths[i][j].usual_ns;
 		}
 	}
-	run_step_compare(&question, RUN_MARKS, false, 1, &step);
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
 	return step;
 }
 
@@ -230,6 +230,20 @@ static void pauses_are_no_part_of_a_step(void **state)
 	assert_int_equal(pace.nr_tenths, 0); /* damage */
 }
 
+/* One run has steps by its marks alone, the other none at all. */
+static void steps_of_one_side_are_not_called_missing(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.marks = RUN_FIXTURE_STEPS, .with_lone_ranks = true});
+	run_fixture_play(&(struct run_plan){.with_lone_ranks = true});
+	run_fixture_check(1);
+	assert_false(run_fixture.result->step.is_known);
+	run_fixture_assert_has(CHECK_TEXT,
+			       "\nSteps are not compared, since the runs do not have them in "
+			       "the same way: old marks steps, new has none.\n"
+			       "Times are those of whole runs,");
+}
+
 /* Without marks, the steps are as many as the calls of NCCL say: one each. */
 static void marked_steps_are_the_steps(void **state)
 {
@@ -277,7 +291,7 @@ static void a_step_that_is_not_judged_has_no_noise(void **state)
 	(void)state;
 	run_fixture_play(&(struct run_plan){.steps = 200});
 	run_fixture_play(&(struct run_plan){.steps = 200, .more_host_ns = 5000000});
-	run_step_compare(run_fixture_question(1), RUN_STEPS, true, 0, &step);
+	run_step_compare(run_fixture_question(1), RUN_STEPS, true, 1, &step);
 	assert_true(step.is_known);
 	assert_true(fabs(step.change - 0.1) < 0.01);
 	assert_int_equal(step.state, CHECK_NOT_JUDGED);
@@ -295,6 +309,7 @@ int main(void)
 		TEST(a_doubtful_step_makes_the_check_tell_that_it_cannot_tell),
 		TEST(a_short_step_that_differs_by_chance_is_said_to_be_unknown),
 		TEST(pauses_are_no_part_of_a_step),
+		TEST(steps_of_one_side_are_not_called_missing),
 		TEST(marked_steps_are_the_steps),
 		TEST(whole_runs_tell_the_noise_of_steps_once_there_are_enough),
 		TEST(a_step_that_is_not_judged_has_no_noise),
