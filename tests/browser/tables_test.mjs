@@ -20,7 +20,7 @@ test("a tab is there if it has data", async () => {
 
 	assert.deepEqual(await tabs(job), ["flame", "findings", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
 	assert.deepEqual(await tabs(training), ["flame", "kernels", "lines", "ranks"]);
-	assert.deepEqual(await tabs(planes), ["flame", "findings", "kernels"]);
+	assert.deepEqual(await tabs(planes), ["flame", "findings", "kernels", "lines"]);
 	assert.deepEqual(await tabs(empty), ["flame", "notes"]);
 	for (const page of [job, training, planes, empty])
 		await finish(page);
@@ -143,6 +143,35 @@ test("a line that launches most is divided by its callers, and a helper has its 
 		["model.py:attention:12 > ops.py:launch:7", "12.00 %", "15.00 µs"],
 		["model.py:norm:51", "4.00 %", "5.000 µs"],
 	]);
+	await finish(page);
+});
+
+test("a program without Python has functions in place of lines", async () => {
+	const page = await open("native", { hash: "#tab=lines" });
+
+	assert.deepEqual((await rowsOf(page)).map(([name, , own, all]) => [name, own, all]), [
+		["main > solve", "60.00 µs", "60.00 µs"],
+		["main > exchange(Halo const&)", "50.00 µs", "50.00 µs"],
+		["main", "0 ns", "110.0 µs"],
+	]);
+	await finish(page);
+});
+
+test("back leads to the tab before, and filters are no places of their own", async () => {
+	const page = await open("job8"), length = await page.value("history.length");
+	const back = (tab) => page.value("history.back()").then(() => page.until(`flamegrid.state().tab === '${tab}' && flamegrid.settled()`));
+
+	await openTab(page, "kernels");
+	await page.until("location.hash === '#tab=kernels'");
+	await openTab(page, "lines");
+	await page.until("location.hash === '#tab=lines'");
+	await page.value("document.querySelector('#only select[name=rank]').selectedIndex = 2");
+	await page.value("document.querySelector('#only select[name=rank]').dispatchEvent(new Event('change'))");
+	await page.until("flamegrid.settled() && location.hash.includes('rank=')");
+	assert.equal(await page.value("history.length"), length + 2);
+	await back("kernels");
+	await back("flame");
+	assert.equal(await page.value("location.hash"), "");
 	await finish(page);
 });
 
@@ -276,7 +305,7 @@ test("collectives and memory have their tables", async () => {
 test("steps have their table, if the profile has kinds of steps", async () => {
 	const page = await open("steps");
 
-	assert.deepEqual(await tabs(page), ["flame", "kernels", "steps"]);
+	assert.deepEqual(await tabs(page), ["flame", "kernels", "lines", "steps"]);
 	await openTab(page, "steps");
 	assert.deepEqual(await rowsOf(page), [["[step] prefill", "60.00 %", "6.000 µs", "2"], ["[step] decode", "40.00 %", "4.000 µs", "2"]]);
 	await finish(page);

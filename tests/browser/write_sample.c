@@ -405,23 +405,16 @@ static void fill_steps(struct sample *sample)
 	sample->tree.matched = 4;
 }
 
-/* A line of the program through which most launches go, and a helper with one caller. */
-static void fill_helper(struct sample *sample)
-{
-	static const struct {
-		const char *path[4];
-		uint32_t count, us;
-	} launches[] = {
-		{{"train.py:step:88", "model.py:attention:12", "ops.py:launch:7"}, 1, 15},
-		{{"train.py:step:88", "model.py:mlp:30", "ops.py:launch:7"}, 2, 45},
-		{{"train.py:warm_up:40", "model.py:mlp:30", "ops.py:launch:7"}, 3, 40},
-		{{"train.py:step:88", "model.py:norm:50", "ops.py:to_float:21"}, 4, 20},
-		{{"train.py:step:88", "model.py:norm:51"}, 5, 5},
-	};
+struct host_launch {
+	const char *path[4];
+	uint32_t count, us;
+};
 
-	sample->tree.title = "a helper";
-	for (uint32_t i = 0; i < 5; i++) {
-		uint32_t node = sample_add_node(sample, REPORT_NODE_ROOT, "train.py:main:120");
+static void add_launches(struct sample *sample, const char *root,
+			 const struct host_launch *launches, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t node = sample_add_node(sample, REPORT_NODE_ROOT, root);
 
 		for (const char *const *name = launches[i].path; *name; name++)
 			node = sample_add_node(sample, node, *name);
@@ -436,6 +429,34 @@ static void fill_helper(struct sample *sample)
 						     .ns = 1000ul * launches[i].us});
 		sample->tree.matched += launches[i].count;
 	}
+}
+
+/* A line of the program through which most launches go, and a helper with one caller. */
+static void fill_helper(struct sample *sample)
+{
+	static const struct host_launch launches[] = {
+		{{"train.py:step:88", "model.py:attention:12", "ops.py:launch:7"}, 1, 15},
+		{{"train.py:step:88", "model.py:mlp:30", "ops.py:launch:7"}, 2, 45},
+		{{"train.py:warm_up:40", "model.py:mlp:30", "ops.py:launch:7"}, 3, 40},
+		{{"train.py:step:88", "model.py:norm:50", "ops.py:to_float:21"}, 4, 20},
+		{{"train.py:step:88", "model.py:norm:51"}, 5, 5},
+	};
+
+	sample->tree.title = "a helper";
+	add_launches(sample, "train.py:main:120", launches, 5);
+}
+
+/* A program without Python. */
+static void fill_native(struct sample *sample)
+{
+	static const struct host_launch launches[] = {
+		{{"main", "solve", "libsolver.so+0x1a2b"}, 1, 40},
+		{{"main", "solve"}, 2, 20},
+		{{"main", "exchange(Halo const&)"}, 3, 50},
+	};
+
+	sample->tree.title = "a native program";
+	add_launches(sample, "[thread start]", launches, 3);
 }
 
 /* Sums that no double holds. */
@@ -516,23 +537,15 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training},
-		     {"hostile", fill_hostile},
-		     {"large", fill_large},
-		     {"huge", fill_huge},
-		     {"planes", fill_planes},
-		     {"empty", fill_empty},
-		     {"diff", fill_diff},
-		     {"million", fill_million},
-		     {"job8", job_sample_8},
-		     {"job64", job_sample_64},
-		     {"job512", job_sample_512},
-		     {"gpu1", job_sample_1},
-		     {"helper", fill_helper},
-		     {"steps", fill_steps},
-		     {"jobdiff", job_sample_diff},
-		     {"thousand", fill_thousand},
-		     {"fifty_thousand", fill_fifty_thousand}};
+	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile},
+		     {"large", fill_large},       {"huge", fill_huge},
+		     {"planes", fill_planes},     {"empty", fill_empty},
+		     {"diff", fill_diff},         {"million", fill_million},
+		     {"job8", job_sample_8},      {"job64", job_sample_64},
+		     {"job512", job_sample_512},  {"gpu1", job_sample_1},
+		     {"helper", fill_helper},     {"native", fill_native},
+		     {"steps", fill_steps},       {"jobdiff", job_sample_diff},
+		     {"thousand", fill_thousand}, {"fifty_thousand", fill_fifty_thousand}};
 	static struct sample sample;
 
 	if (argc != 3)

@@ -166,6 +166,9 @@ const defaults = () => ({ weight: profile.weight, split: profile.split.join(",")
 
 const SAVE_MS = 250; // browsers refuse an address that changes more often
 let savedAt = -SAVE_MS, saveTimer = 0;
+// Back leads to the tab or the sandwich before; zooms and filters are no places of their own.
+let savedPlace = "";
+const placeOf = () => `${choice.tab} ${choice.sandwich}`;
 
 function saveState() {
 	if (saveTimer)
@@ -211,8 +214,13 @@ function writeState() {
 	clearTimeout(saveTimer);
 	saveTimer = 0;
 	savedAt = performance.now();
-	if (location.hash.slice(1) !== String(state))
-		history.replaceState(null, "", String(state) ? `#${state}` : location.pathname + location.search);
+	const place = placeOf(), address = String(state) ? `#${state}` : location.pathname + location.search;
+
+	if (place !== savedPlace)
+		history.pushState(null, "", address);
+	else if (location.hash.slice(1) !== String(state))
+		history.replaceState(null, "", address);
+	savedPlace = place;
 }
 
 function loadState(done) {
@@ -236,6 +244,7 @@ function loadState(done) {
 	choice.color = state.get("color") === "module" && !profile.diff ? "module" : "class";
 	choice.sandwich = state.get("sandwich") ?? "";
 	choice.tab = state.get("tab") ?? "flame";
+	savedPlace = placeOf();
 	search.query = state.get("search") ?? "";
 	$("search").value = search.query;
 	setSwitches();

@@ -1,14 +1,16 @@
 // The tabs: Flame, changes of a difference, findings, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
 
+const hasGpuWork = () => profile.rows.some(({ plane }) => plane === "gpu");
+
 // A tab is there if it has data. make(): its content, made when it is opened, and again when filters change.
 const TABS = [
 	{ word: "flame", label: "Flame", has: () => true },
 	{ word: "changes", label: "Changes", has: () => Boolean(profile.diff), make: makeChanges },
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
-	{ word: "kernels", label: "Kernels", has: () => profile.rows.some(({ plane }) => plane === "gpu"), make: makeKernels },
-	{ word: "lines", label: "Lines", has: () => profile.hasLines, make: makeLines },
+	{ word: "kernels", label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
+	{ word: "lines", label: "Lines", has: () => profile.lineClass && hasGpuWork(), make: makeLines },
 	{ word: "steps", label: "Steps", has: () => profile.steps, make: makeSteps },
-	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && profile.rows.some(({ plane }) => plane === "gpu"), make: makeRanks, badge: badgeOfRanks },
+	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
 	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
 	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length > 0, make: makeNotes },
@@ -71,7 +73,9 @@ function makeKernels() {
 
 // ---- Lines ----
 
-const isLine = (id) => classOfId(profile, id) === "python" && !profile.frameworkOf[id];
+// A program without Python has functions in place of lines, but for those that are an address in a library.
+const isOwn = (id, word) => classOfId(profile, id) === word && !profile.frameworkOf[id] && !/^\[|\.so\S*\+0x/.test(profile.names[id]);
+const isLine = (id) => isOwn(id, profile.lineClass);
 
 // Of each of the user's lines: what its own calls launched, and what it has with all that it calls.
 function lineRows() {
@@ -164,11 +168,13 @@ function makeLines() {
 
 		row.name = visibleText((caller >= 0 ? `${profile.names[caller]} > ` : "") + profile.names[row.id]);
 	}
-	return [makeTable("GPU work by line of Python. Click a line for its callers and callees.", [
-		{ ...textColumn("Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
+	const what = profile.lineClass === "python" ? "line of Python" : "function";
+
+	return [makeTable(`GPU work by ${what}. Click one for its callers and callees.`, [
+		{ ...textColumn(what === "function" ? "Function" : "Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
 		shareColumn("Share, own", ({ own }) => own, whole),
-		timeColumn("Own", ({ own }) => own, "GPU time that was launched from this line, below no other line"),
-		timeColumn("With callees", ({ all }) => all, "GPU time below this line"),
+		timeColumn("Own", ({ own }) => own, `GPU time that was launched from here, below no other ${what}`),
+		timeColumn("With callees", ({ all }) => all, "all GPU time below it"),
 		countColumn("Count, own", ({ count }) => count),
 	], rows, 1)];
 }
@@ -255,7 +261,7 @@ function makeNotes() {
 // ---- The row of tabs ----
 
 function makeTabs() {
-	profile.hasLines = profile.nodeName.some((id) => isLine(id));
+	profile.lineClass = ["python", "native"].find((word) => profile.nodeName.some((id, node) => node > 0 && isOwn(id, word)));
 	for (const tab of TABS.filter(({ word, has }) => word === "flame" || (profile.diff ? word === "changes" : has()))) {
 		const button = element("button", tab.label), badge = tab.badge?.();
 
