@@ -86,7 +86,7 @@ function showLosses() {
 	note.className = lost || state === "incomplete" ? "note bad" : state === "empty" ? "note warn" : "note";
 	note.replaceChildren(...[lost ? `${grouped(profile.lost)} lost.` : "", verdict && `${verdict}.`].filter((text) => text)
 		.flatMap((text) => [element("b", text), " "]));
-	note.append(state === "complete" && !lost ? `All ${records} GPU records are in this profile. ` : "");
+	note.append(state === "complete" && !lost ? `All ${records} GPU records are in this profile. ${said.length ? "Counted: " : ""}` : "");
 	note.append(...said.flatMap((counter, i) => [i ? "; " : "", counter]));
 	// Their list stands by itself: the verdict names nodes and ranks, this one processes.
 	$("unclean").hidden = profile.unclean.length === 0 || state === "stopped";
