@@ -104,6 +104,11 @@ static int record(struct demo *demo)
 	return verb_run(demo->program, nr, run);
 }
 
+static const char *gpus_of(const struct demo *demo)
+{
+	return demo->obstacle ? "simulated" : "this machine's";
+}
+
 /* Returns whether the program ran to its end. Ctrl-C is for `run`, which then stops the program. */
 static bool record_apart(struct demo *demo)
 {
@@ -126,8 +131,11 @@ static bool record_apart(struct demo *demo)
 	signal(SIGQUIT, SIG_DFL);
 	if (status == 0)
 		return true;
-	log_error("%s failed on %s GPUs", demo->train,
-		  demo->obstacle ? "simulated" : "this machine's");
+	if (WIFSIGNALED(status))
+		log_error("%s was ended on %s GPUs: %s", demo->train, gpus_of(demo),
+			  strsignal(WTERMSIG(status)));
+	else
+		log_error("%s failed on %s GPUs", demo->train, gpus_of(demo));
 	return false;
 }
 

@@ -107,9 +107,12 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
 		if (by->nr_dimensions)
 			text_table_cell(&table, "%s", split_text(tree, by, group, split));
+		/* What has no name is named by its kind, which a narrow table has no column for. */
 		text_table_cell(&table, "%s",
-				*group->label || group->kind != REPORT_KIND_IDLE ? group->label
-										 : "gap");
+				*group->label ? group->label
+				: group->kind == REPORT_KIND_IDLE
+					? "gap"
+					: report_groups_kind(group->kind));
 	}
 	text_table_end(&table);
 	write_more(out, groups->nr_groups, options->top);
