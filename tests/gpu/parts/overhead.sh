@@ -54,3 +54,11 @@ overhead() {
 threads() {
 	overhead_of launch_threads4 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 50000 4 1
 }
+
+# What each part of CUPTI costs a launch by itself, in one process.
+cuptishare() {
+	nvcc -O2 -arch=native -cudart shared "$here/programs/cupti_share.cu" -o "$scratch/programs/cupti_share" \
+		-I/usr/local/cuda/extras/CUPTI/include -I/usr/local/cuda/include -Xlinker -rpath="$(dirname "$cupti")" -Xlinker "$cupti" \
+		2>"$out/nvcc-cupti_share.log" || { not_ok "nvcc: $out/nvcc-cupti_share.log"; return; }
+	"$scratch/programs/cupti_share" 15 | tee "$out/cupti_share"
+}
