@@ -277,6 +277,89 @@ static void stores_of_pages_merge_as_the_stores_do(void **state)
 	}
 }
 
+/* Nodes are writers of their own, and a central store is one. All else must be equal, so all rows get one writer. */
+static const char one_writer[] =
+	"UPDATE epochs SET writer = 1; UPDATE processes SET writer = 1;"
+	"UPDATE timelines SET process = 1 WHERE level = 1; /* those of devices */"
+	"UPDATE idle_blocks SET writer = 1;"
+	"UPDATE idle_devices SET writer = 1; DELETE FROM writers;";
+
+/* Merges, and returns the pages of the merged store. */
+static struct copies merge_to_pages(const struct merge_source *sources, uint32_t nr_sources)
+{
+	char *path = merge_fixture_path("merged"), *error;
+	struct database *database;
+
+	if (profile_merge(sources, nr_sources, false, path, &error))
+		fail_msg("%s", error);
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(database_execute(database, one_writer), 0);
+	database_close(database);
+	struct copies copies = read_pages(path);
+	unlink(path);
+	free(path);
+	return copies;
+}
+
+/* The pages of one merged profile: of a central store that gets all agents' frames up to a share of 256, or of one
+ * store for each agent, whose pages are sent. Each is cut into two runs, too. */
+static struct copies fold_frames(bool central, uint32_t share, uint64_t seed)
+{
+	const uint32_t nr_stores = central ? 1 : MERGE_FIXTURE_AGENTS;
+	char *whole = merge_fixture_path("whole"), *copy = merge_fixture_path("copy");
+	struct merge_source sources[MERGE_FIXTURE_AGENTS] = {{0}};
+	struct copies nodes[MERGE_FIXTURE_AGENTS];
+
+	for (uint32_t i = 0; i < nr_stores; i++) {
+		merge_fixture_write_both(whole, copy, share, central ? MERGE_FIXTURE_ALL : 1u << i,
+					 seed + i);
+		assert_int_equal(store_recover(copy), 0);
+		nodes[i] = read_pages(copy);
+		sources[i] = (struct merge_source){
+			.path = copy, .open = central ? NULL : open_copies, .context = &nodes[i]};
+		unlink(whole);
+		if (!central)
+			unlink(copy);
+	}
+	struct copies merged = merge_to_pages(sources, nr_stores);
+	for (uint32_t i = 0; i < nr_stores; i++)
+		free_pages(&nodes[i]);
+	unlink(copy);
+	free(copy);
+	free(whole);
+	return merged;
+}
+
+static void nodes_pages_are_those_of_a_central_store_of_the_same_frames(void **state)
+{
+	const uint32_t step = getenv("FLAMEGRID_NIGHTLY") ? 4 : 64;
+
+	(void)state;
+	for (uint32_t share = step; share <= 256; share += step) {
+		struct copies expected = fold_frames(true, share, share);
+
+		assert_true(expected.count > 20);
+		for (uint64_t seed = 1; seed <= 2; seed++) {
+			struct copies merged = fold_frames(false, share, seed);
+
+			assert_int_equal(merged.count, expected.count);
+			for (uint32_t i = 0; i < merged.count; i++) {
+				const struct profile_page *page = &merged.pages[i],
+							  *other = &expected.pages[i];
+
+				assert_int_equal(page->table, other->table);
+				assert_int_equal(page->number, other->number);
+				if (page->size != other->size ||
+				    memcmp(page->bytes, other->bytes, page->size) != 0)
+					fail_msg("share %u: page %u of table %u", share,
+						 page->number, page->table);
+			}
+			free_pages(&merged);
+		}
+		free_pages(&expected);
+	}
+}
+
 /* Each page with each byte changed, and each shorter page. What is taken may be wrong, but not dangerous. */
 static void damaged_pages_are_refused_or_harmless(void **state)
 {
@@ -323,6 +406,7 @@ int main(void)
 		cmocka_unit_test(pages_of_one_position_are_equal_however_it_was_reached),
 		cmocka_unit_test(pages_come_by_table_and_number),
 		cmocka_unit_test(stores_of_pages_merge_as_the_stores_do),
+		cmocka_unit_test(nodes_pages_are_those_of_a_central_store_of_the_same_frames),
 		cmocka_unit_test(damaged_pages_are_refused_or_harmless),
 	};
 
