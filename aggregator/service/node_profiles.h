@@ -29,6 +29,9 @@
 #define NODE_PROFILES_ROUND_MS_MAX 10000u
 #define NODE_PROFILES_ROUND_BYTES  50000000u
 
+/* A link's round is to have no more than its share of ten seconds' bytes, but at least so much. */
+#define NODE_PROFILES_SHARE_MIN (256u << 10)
+
 struct agent_session;
 struct node_profiles;
 struct page_set;
@@ -67,6 +70,10 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
 /* Returns the time from one round to the next that links are to keep now (message_ack), as the last step found. 0: as
  * they like. */
 uint32_t node_profiles_round_ms(const struct node_profiles *profiles);
+
+/* Returns the bytes that a round of one of so many links may have. Then it leaves its lightest totals out
+ * (node-agent/link/page_sender.h), but for the last one. */
+uint64_t node_profiles_share(uint64_t nr_links);
 
 /* Saves what is not saved, and waits for it. 0 or -errno, which was logged. */
 int node_profiles_save(struct node_profiles *profiles);

@@ -46,6 +46,13 @@ int store_damage_read(struct database *database, struct store_damage **damages, 
 			     take, &reading);
 }
 
+bool store_damage_is_unsent(const struct store_damage *damage)
+{
+	const size_t size = strlen(damage->text), end = strlen(STORE_DAMAGE_UNSENT);
+
+	return size >= end && strcmp(damage->text + size - end, STORE_DAMAGE_UNSENT) == 0;
+}
+
 int store_damage_write(struct database *database, const struct store_damage *damage)
 {
 	const struct database_value values[] = {

@@ -4,14 +4,23 @@
 #ifndef STORE_DAMAGE_H
 #define STORE_DAMAGE_H
 
+#include <stdbool.h>
+
 #include "database.h"
 
 #define STORE_DAMAGE_SIZE 512u /* of a key, and of a text, with the end */
+
+/* How the text of a note ends whose part is sound, but was too large to be sent at once: a node's part of a profile
+ * that is still written, or whose node was lost. */
+#define STORE_DAMAGE_UNSENT " not sent yet)"
 
 struct store_damage {
 	char key[STORE_DAMAGE_SIZE];
 	char text[STORE_DAMAGE_SIZE]; /* "node07 (3 of 214 pages)": part and amount */
 };
+
+/* Returns whether the note ends so. */
+bool store_damage_is_unsent(const struct store_damage *damage);
 
 /* Of two notes with one key the lesser text stays. 0 or the database's error. */
 int store_damage_write(struct database *database, const struct store_damage *damage);

@@ -5,7 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heavy_totals.h"
+
 #include "aggregator/pages/page_reader.h"
+#include "aggregator/pages/page_tables.h"
 #include "aggregator/store/database.h"
 #include "base/array.h"
 #include "base/hash_index.h"
@@ -13,6 +16,8 @@
 
 #define PART_BYTES   (256u << 10)
 #define PARTS_MAX    4096u
+#define ROW_BYTES    32u   /* of a total in a page: some 15, seldom more */
+#define ROWS_MIN     1024u /* totals that each round may have */
 #define WRITER_QUERY "SELECT hex(writer) FROM writers LIMIT 1"
 
 /* The digests of a table's pages, as they were sent last. */
@@ -87,10 +92,15 @@ static int add_part(struct page_sender *sender, const struct profile_page *page,
 	return 0;
 }
 
+static uint64_t digest_of(const struct profile_page *page)
+{
+	return hash_index_digest(0, page->bytes, page->size);
+}
+
 static int take_page(void *context, const struct profile_page *page)
 {
 	struct page_sender *sender = context;
-	uint64_t digest = hash_index_digest(0, page->bytes, page->size);
+	uint64_t digest = digest_of(page);
 	uint32_t at = 0;
 	int r = 0;
 
@@ -148,12 +158,60 @@ static int read_writer(struct database *database, uint8_t writer[WIRE_EPOCH_SIZE
 	return r;
 }
 
-static int read_pages(struct page_sender *sender, struct database *database)
+/* What a round would be. */
+struct round_size {
+	const struct page_sender *sender;
+	const struct page_tables *tables;
+	uint64_t totals_bytes, other_bytes; /* of pages that have changed */
+};
+
+static int measure_page(void *context, const struct profile_page *page)
+{
+	struct round_size *size = context;
+	const struct sent_table *sent = &size->sender->tables[page->table];
+	const char *name = size->tables->tables[page->table].name;
+
+	if (page->number < sent->count && sent->digests[page->number] == digest_of(page))
+		return 0;
+	if (strcmp(name, "totals") == 0 || strcmp(name, "host_samples") == 0 ||
+	    strcmp(name, "total_blocks") == 0)
+		size->totals_bytes += page->size;
+	else
+		size->other_bytes += page->size;
+	return 0;
+}
+
+/* Leaves the lightest totals out, if the round is too large. */
+static int keep_to(struct page_sender *sender, struct database *database, uint64_t max_bytes)
+{
+	struct page_tables tables;
+	struct round_size size = {sender, &tables, 0, 0};
+	int64_t store_bytes;
+	int r = database_query_number(
+		database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+		&store_bytes);
+
+	if (r || (uint64_t)store_bytes <= max_bytes)
+		return r;
+	r = page_tables_read(database, &tables);
+	if (r == 0)
+		r = page_reader_read(database, measure_page, &size);
+	if (r || size.totals_bytes + size.other_bytes <= max_bytes)
+		return r;
+	uint64_t room = size.other_bytes < max_bytes ? max_bytes - size.other_bytes : 0;
+	uint64_t rows = room / ROW_BYTES;
+	rows = rows < ROWS_MIN ? ROWS_MIN : rows < UINT32_MAX ? rows : UINT32_MAX;
+	return heavy_totals_keep(database, sender->message.pages.writer, (uint32_t)rows);
+}
+
+static int read_pages(struct page_sender *sender, struct database *database, uint64_t max_bytes)
 {
 	int r = database_execute(database, "BEGIN");
 
 	if (r == 0)
 		r = read_writer(database, sender->message.pages.writer);
+	if (r == 0)
+		r = keep_to(sender, database, max_bytes);
 	if (r == 0)
 		r = page_reader_read(database, take_page, sender);
 	if (r == 0)
@@ -162,7 +220,7 @@ static int read_pages(struct page_sender *sender, struct database *database)
 	return r;
 }
 
-int page_sender_send(struct page_sender *sender, const char *store_path,
+int page_sender_send(struct page_sender *sender, const char *store_path, uint64_t max_bytes,
 		     int (*send)(void *context, struct message *message), void *context)
 {
 	struct database *database;
@@ -187,7 +245,7 @@ int page_sender_send(struct page_sender *sender, const char *store_path,
 	sender->has_changed = false;
 	for (uint32_t i = 0; i < PROFILE_TABLES_MAX; i++)
 		sender->tables[i].nr_pages = 0;
-	r = read_pages(sender, database);
+	r = read_pages(sender, database, max_bytes);
 	database_close(database);
 	/* On a file system of several hosts nobody can read the store until it is closed. */
 	return r == -EBUSY && !sender->has_changed ? 1 : r;

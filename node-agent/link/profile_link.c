@@ -179,8 +179,9 @@ static int send_round(struct profile_link *link, uint64_t now_ns)
 		store_life_want_no_more(link->options.store_path);
 	else if (publisher_round_ms(link->publisher))
 		store_life_want(link->options.store_path);
-	int r = page_sender_send(link->sender, link->options.store_path, send_message,
-				 link->publisher);
+	int r = page_sender_send(link->sender, link->options.store_path,
+				 is_last ? UINT64_MAX : publisher_credit_bytes(link->publisher),
+				 send_message, link->publisher);
 	if (r == 1)
 		return is_last ? -EBUSY : 0;
 	return r == 0 && is_last ? send_bye(link) : r;

@@ -563,6 +563,11 @@ uint32_t publisher_round_ms(const struct publisher *publisher)
 	return publisher->round_ms;
 }
 
+uint64_t publisher_credit_bytes(const struct publisher *publisher)
+{
+	return publisher->credit_bytes;
+}
+
 bool publisher_welcomed(const struct publisher *publisher, const char **profile)
 {
 	*profile = publisher->profile;

@@ -82,6 +82,9 @@ bool publisher_connected(const struct publisher *publisher); /* welcomed, and no
 /* The time from one round to the next that the aggregator wishes (message_ack), over this connection. 0: none. */
 uint32_t publisher_round_ms(const struct publisher *publisher);
 
+/* The bytes that the aggregator takes before it acknowledges some, as it said last. */
+uint64_t publisher_credit_bytes(const struct publisher *publisher);
+
 /* Returns whether an aggregator has ever welcomed us. *profile is then the place of the job's profile, as that WELCOME
  * said; "": it said none. Borrowed until destroy, and constant from then on. */
 bool publisher_welcomed(const struct publisher *publisher, const char **profile);

@@ -311,22 +311,48 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, "at");
 }
 
-/* The texts come from a file, and those of the names are clean. */
-static void write_damages(FILE *out, const struct judge *judge, bool *any)
+static uint32_t count_parts(const struct judge *judge, bool unsent)
 {
-	const uint32_t count = judge->profile->nr_damages;
+	uint32_t count = 0;
 
-	if (!count)
-		return;
-	begin_fault(out, any);
+	for (uint32_t i = 0; i < judge->profile->nr_damages; i++)
+		count += store_damage_is_unsent(&judge->profile->damages[i]) == unsent;
+	return count;
+}
+
+/* Writes the parts that were damaged, or those that were not sent. The texts come from a file, and those of the names
+ * are clean. */
+static void write_parts(FILE *out, const struct judge *judge, bool unsent)
+{
+	const uint32_t count = count_parts(judge, unsent);
+	uint32_t nr = 0;
+
 	write_share(out, count, 0, "parts");
-	fprintf(out, " of the profile %s damaged, and what %s held is missing: ",
-		count == 1 ? "was" : "were", count == 1 ? "it" : "they");
-	for (uint32_t i = 0; i < count && i < REPORT_FAULT_PLACES; i++)
-		fprintf(out, "%s%s", i ? ", " : "",
-			report_names_get(judge->names, judge->damages[i]));
+	if (unsent)
+		fprintf(out, " of the profile %s too large to be sent at once: ",
+			count == 1 ? "was" : "were");
+	else
+		fprintf(out, " of the profile %s damaged, and what %s held is missing: ",
+			count == 1 ? "was" : "were", count == 1 ? "it" : "they");
+	for (uint32_t i = 0; i < judge->profile->nr_damages && nr < REPORT_FAULT_PLACES; i++)
+		if (store_damage_is_unsent(&judge->profile->damages[i]) == unsent)
+			fprintf(out, "%s%s", nr++ ? ", " : "",
+				report_names_get(judge->names, judge->damages[i]));
 	if (count > REPORT_FAULT_PLACES)
 		fprintf(out, " and %u more", count - REPORT_FAULT_PLACES);
+}
+
+/* What a part of a live profile has not sent is no fault: it comes. */
+static void write_damages(FILE *out, const struct judge *judge, bool *any)
+{
+	if (count_parts(judge, false)) {
+		begin_fault(out, any);
+		write_parts(out, judge, false);
+	}
+	if (!judge->profile->written && count_parts(judge, true)) {
+		begin_fault(out, any);
+		write_parts(out, judge, true);
+	}
 }
 
 /* Writes all faults. Returns whether there are any. */
@@ -472,6 +498,10 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	if (judge->profile->written) {
 		fprintf(out, "%slive: it is still being recorded, and %s so far",
 			is_stopped ? "; " : "", tree->lost ? "no more is lost" : "nothing is lost");
+		if (count_parts(judge, true)) {
+			fputs("; ", out);
+			write_parts(out, judge, true);
+		}
 		return REPORT_LIVE;
 	}
 	if (is_stopped)

@@ -204,8 +204,10 @@ static int note_damages(const struct profile *profile, struct report_names *name
 	for (uint32_t i = 0; i < profile->nr_damages && !error; i++) {
 		char text[STORE_DAMAGE_SIZE + MISSING_TEXT_SIZE];
 
-		snprintf(text, sizeof(text),
-			 "a part of this profile was damaged, and what it held is missing: %s",
+		snprintf(text, sizeof(text), "a part of this profile was %s: %s",
+			 store_damage_is_unsent(&profile->damages[i])
+				 ? "too large to be sent at once"
+				 : "damaged, and what it held is missing",
 			 profile->damages[i].text);
 		notices[*nr] = (struct report_notice){.nr_processes = 0};
 		error = report_names_text(names, text, &notices[(*nr)++].text);

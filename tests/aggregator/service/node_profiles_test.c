@@ -182,6 +182,15 @@ static void the_file_is_written_soon_after_a_reader_asks(void **state)
 	assert_int_equal(node_profiles_round_ms(fixture->profiles), 0);
 }
 
+static void links_share_the_bytes_of_ten_seconds(void **state)
+{
+	(void)state;
+	assert_int_equal(node_profiles_share(0), 500000000);
+	assert_int_equal(node_profiles_share(1), 500000000);
+	assert_int_equal(node_profiles_share(128), 3906250);
+	assert_int_equal(node_profiles_share(NODE_PROFILES_LINKS_MAX), NODE_PROFILES_SHARE_MIN);
+}
+
 static void pages_come_while_the_file_is_written(void **state)
 {
 	struct fixture *fixture = *state;
@@ -405,6 +414,7 @@ int main(void)
 		TEST(a_later_aggregator_awaits_the_links_that_said_no_goodbye),
 		TEST(agents_are_given_more_time_than_links),
 		TEST(a_file_that_is_none_is_not_replaced),
+		TEST(links_share_the_bytes_of_ten_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

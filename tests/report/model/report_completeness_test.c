@@ -115,6 +115,29 @@ static void a_live_profile_is_live_and_not_incomplete(void **state)
 	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
 }
 
+static void what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes(void **state)
+{
+	struct store_damage note = {.key = "01",
+				    .text = "node07 (1.32 % of its GPU time" STORE_DAMAGE_UNSENT};
+
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	report_fixture.profile.damages = &note;
+	report_fixture.profile.nr_damages = 1;
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 part of the profile was too large to be sent at once: node07 "
+		       "(1.32 % of its GPU time not sent yet)");
+	report_fixture.profile.written = true;
+	assert_verdict(
+		REPORT_LIVE,
+		"live: it is still being recorded, and nothing is lost so far; 1 part of the "
+		"profile was too large to be sent at once: node07 (1.32 % of its GPU time not "
+		"sent yet)");
+	report_fixture.profile.damages = NULL;
+	report_fixture.profile.nr_damages = 0;
+}
+
 static void an_agent_is_made_up_for_by_the_next_one_that_saw_the_end(void **state)
 {
 	(void)state;
@@ -455,6 +478,7 @@ int main(void)
 		TEST(samples_do_not_hide_that_cupti_was_taken),
 		TEST(a_process_that_could_not_be_recorded_is_incomplete),
 		TEST(a_range_that_never_came_is_empty_and_not_incomplete),
+		TEST(what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes),
 		TEST(what_runs_on_after_the_goodbye_is_said),
 		TEST(what_runs_on_is_said_beside_a_fault_and_a_stop),
 		TEST(a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost),

@@ -38,7 +38,7 @@ static void send_node(const char *node, struct page_set *set)
 {
 	struct page_sender *sender = page_sender_create();
 
-	assert_int_equal(page_sender_send(sender, node, take, set), 0);
+	assert_int_equal(page_sender_send(sender, node, UINT64_MAX, take, set), 0);
 	page_sender_destroy(sender);
 }
 

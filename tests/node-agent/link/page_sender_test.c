@@ -1,0 +1,228 @@
+/* A round that is too large has the heaviest totals, and says how much is not in it. */
+#include "node-agent/link/page_sender.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/aggregator/merge/merge_fixture.h"
+#include "tests/aggregator/store/report_text.h"
+
+#include "aggregator/core/fold_table.h"
+#include "aggregator/merge/profile_merge.h"
+#include "aggregator/pages/page_reader.h"
+#include "aggregator/pages/page_set.h"
+#include "aggregator/pages/page_store.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_totals.h"
+#include "proto/record.h"
+
+#define NR_KEPT 1024u /* that each round may have */
+
+static int send_to_set(void *set, struct message *message)
+{
+	const char *reason = "";
+	int r = page_set_take(set, &message->pages, &reason);
+
+	if (r)
+		fail_msg("%s", reason);
+	return r;
+}
+
+static int add_page(void *store, const struct profile_page *page)
+{
+	return page_store_add(store, page);
+}
+
+static struct database *make_store(const struct page_set *set, enum page_store_part part)
+{
+	struct page_store *store;
+
+	assert_int_equal(page_store_create(part, &store), 0);
+	assert_int_equal(page_set_read(set, 0, add_page, store), 0);
+	struct database *database = page_store_finish(store);
+	assert_non_null(database);
+	return database;
+}
+
+static struct fold_table *read_totals(struct database *database, enum store_totals_kind kind)
+{
+	struct fold_table *table = fold_table_create();
+
+	assert_non_null(table);
+	assert_int_equal(store_totals_read(database, kind, table), 0);
+	return table;
+}
+
+/* Returns the number of rows of the first one. Each is a row of the second, and no other row of that is heavier. */
+static uint32_t expect_heaviest(struct fold_table *kept, struct fold_table *all, uint64_t *left_ns)
+{
+	uint32_t nr_kept, nr_all, nr_found = 0;
+	const struct fold_row *kept_rows = fold_table_rows(kept, &nr_kept),
+			      *rows = fold_table_rows(all, &nr_all);
+	uint64_t lightest_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < nr_kept; i++)
+		lightest_ns = kept_rows[i].ns < lightest_ns ? kept_rows[i].ns : lightest_ns;
+	*left_ns = 0;
+	for (uint32_t i = 0; i < nr_all; i++) {
+		const struct fold_row *row =
+			fold_table_find(kept, &rows[i].key, fold_table_hash(&rows[i].key));
+
+		if (row) {
+			assert_int_equal(row->count, rows[i].count);
+			assert_int_equal(row->ns, rows[i].ns);
+			assert_int_equal(row->bytes, rows[i].bytes);
+			nr_found++;
+			continue;
+		}
+		assert_true(rows[i].ns <= lightest_ns);
+		*left_ns += rows[i].key.kind <= RECORD_GPU_GRAPH ? rows[i].ns : 0;
+	}
+	assert_int_equal(nr_found, nr_kept);
+	return nr_kept;
+}
+
+static int open_set(void *context, enum merge_part part, struct database **database, char **error)
+{
+	(void)error;
+	*database =
+		make_store(context, part == MERGE_PART_NAMES ? PAGE_STORE_NAMES : PAGE_STORE_ROWS);
+	return 0;
+}
+
+/* Owns: free(). */
+static char *report(struct page_set *set)
+{
+	const struct merge_source source = {.path = "pages",
+					    .open = open_set,
+					    .context = set,
+					    .writer = page_set_writer(set, 0)};
+	char *path = merge_fixture_path("report"), *error;
+
+	if (profile_merge(&source, 1, false, path, &error))
+		fail_msg("%s", error);
+	char *text = report_json_of(path);
+	unlink(path);
+	free(path);
+	return text;
+}
+
+static void a_round_that_is_too_large_has_the_heaviest_totals(void **state)
+{
+	char *path = merge_fixture_path("profile");
+	struct page_sender *sender = page_sender_create();
+	struct page_set *set = page_set_create();
+	struct store_damage *notes = NULL;
+	struct database *whole;
+	uint32_t nr_notes = 0;
+	uint64_t left_ns, left_samples;
+
+	(void)state;
+	merge_fixture_write(path, MERGE_FIXTURE_ALL, 1);
+	assert_int_equal(page_sender_send(sender, path, 1, send_to_set, set), 0);
+	struct database *database = make_store(set, PAGE_STORE_ALL);
+	assert_int_equal(database_open(path, true, &whole, NULL), 0);
+	uint32_t nr_rows = 0;
+	for (enum store_totals_kind kind = 0; kind < STORE_TOTALS_KINDS; kind++) {
+		struct fold_table *kept = read_totals(database, kind),
+				  *all = read_totals(whole, kind);
+
+		nr_rows += expect_heaviest(kept, all, kind ? &left_samples : &left_ns);
+		fold_table_destroy(kept);
+		fold_table_destroy(all);
+	}
+	assert_int_equal(nr_rows, NR_KEPT);
+	assert_true(left_ns > 0);
+	assert_int_equal(store_damage_read(database, &notes, &nr_notes), 0);
+	assert_int_equal(nr_notes, 1);
+	assert_true(store_damage_is_unsent(&notes[0]));
+	free(notes);
+	database_close(database);
+	database_close(whole);
+	char *text = report(set);
+	assert_non_null(strstr(text,
+			       "INCOMPLETE: 1 part of the profile was too large to be sent at "
+			       "once: node"));
+	free(text);
+	page_set_destroy(set);
+	page_sender_destroy(sender);
+	unlink(path);
+	free(path);
+}
+
+static int write_page(void *out, const struct profile_page *page)
+{
+	fprintf(out, "%u.%u ", page->table, page->number);
+	for (uint32_t i = 0; i < page->size; i++)
+		fprintf(out, "%02x", page->bytes[i]);
+	fputc('\n', out);
+	return 0;
+}
+
+static char *pages_of_store(const char *path)
+{
+	struct database *database;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(database_open(path, true, &database, NULL), 0);
+	assert_int_equal(page_reader_read(database, write_page, out), 0);
+	database_close(database);
+	fclose(out);
+	return text;
+}
+
+static char *pages_of_set(const struct page_set *set)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(page_set_read(set, 0, write_page, out), 0);
+	fclose(out);
+	return text;
+}
+
+/* Each agent has some 370 totals, so three have more than a small round. */
+static void a_round_without_a_bound_has_all(void **state)
+{
+	char *path = merge_fixture_path("profile");
+	struct page_sender *sender = page_sender_create();
+	struct page_set *set = page_set_create();
+
+	(void)state;
+	for (uint32_t round = 1; round <= MERGE_FIXTURE_AGENTS; round++) {
+		const bool is_whole = round % 3 == 0;
+		const uint64_t max_bytes = is_whole ? UINT64_MAX : 4000;
+
+		merge_fixture_continue(path, (1u << round) - 1);
+		assert_int_equal(page_sender_send(sender, path, max_bytes, send_to_set, set), 0);
+		char *sent = pages_of_set(set), *expected = pages_of_store(path);
+		assert_int_equal(strcmp(sent, expected) == 0, is_whole || round < 3);
+		free(expected);
+		free(sent);
+	}
+	unlink(path);
+	page_set_destroy(set);
+	page_sender_destroy(sender);
+	free(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_round_that_is_too_large_has_the_heaviest_totals),
+		cmocka_unit_test(a_round_without_a_bound_has_all),
+	};
+
+	return cmocka_run_group_tests(tests, merge_fixture_set_up, merge_fixture_tear_down);
+}
