@@ -155,6 +155,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_life_others_test 20
   rank_threads_test 6
   lost_aggregator_test 38
+  lost_central_test 60
   lost_node_rounds_test 40
   node_profiles_test 24
   ranks_test 21

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "proto/trust/rendezvous.h"
 #include "report/model/report_plane.h"
 
 #define NUMBER_MAX 10000
@@ -445,6 +446,18 @@ int output_dir_take_over(struct output_dir *output, const char *path, const char
 	if (r)
 		log_error("%s%s: cannot be written: %s", path, number, strerror(-r));
 	return r;
+}
+
+bool output_dir_is_taken_over(const struct output_dir *output, const char *first)
+{
+	char mark[PATH_MAX], *error;
+	struct rendezvous now;
+
+	if (output->mark < 0 || find_mark(output, mark))
+		return false;
+	int r = rendezvous_read(mark, &now, &error);
+	free(error);
+	return r == 0 && strcmp(now.first, first) == 0;
 }
 
 void output_dir_leave(struct output_dir *output)

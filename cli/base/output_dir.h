@@ -55,6 +55,10 @@ int output_dir_take_over(struct output_dir *output, const char *path, const char
  * takes no mark, so output_dir_close() does nothing. 0 or -ENAMETOOLONG. */
 int output_dir_join(struct output_dir *output, const char *path, const char *number);
 
+/* Returns whether another run has taken this one's place since (output_dir_take_over). first: of the rendezvous, a copy
+ * of which is in the mark. */
+bool output_dir_is_taken_over(const struct output_dir *output, const char *first);
+
 /* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the lost
  * run's text. */
 void output_dir_leave(struct output_dir *output);

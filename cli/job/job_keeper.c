@@ -42,6 +42,8 @@
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
+#define STORE_FREE_NS 120000000000u /* limit for the lost aggregator to let go of its store */
+#define STORE_LOOK_MS 200
 #define BEAT_MS       200 /* from one word of life to the next, while rank 0 waits for other nodes */
 #define NS_PER_MS     1000000u
 #define ENDPOINTS     2u
@@ -96,6 +98,23 @@ static int choose_endpoints(const struct job_keeper_process *process)
 	return r;
 }
 
+/* The lost aggregator may live, and closes its store when it sees that another one takes over. A dead host's lock
+ * stays for a while on file systems of several hosts. */
+static int create_when_free(struct job_keeper_process *process,
+			    const struct aggregator_options *options, char **error)
+{
+	const uint64_t until_ns = clock_now_ns() + STORE_FREE_NS;
+	struct pollfd end = {.fd = process->control};
+	int r;
+
+	while ((r = aggregator_create(options, &process->aggregator, error)) == -EBUSY &&
+	       process->lost && clock_now_ns() < until_ns && poll(&end, 1, STORE_LOOK_MS) == 0) {
+		free(*error);
+		*error = NULL;
+	}
+	return r;
+}
+
 static int create_aggregator(struct job_keeper_process *process)
 {
 	struct job_keeper_past *past = process->past;
@@ -123,7 +142,7 @@ static int create_aggregator(struct job_keeper_process *process)
 	if (r)
 		return r;
 	options.nr_endpoints = past->nr_endpoints;
-	r = aggregator_create(&options, &process->aggregator, &error);
+	r = create_when_free(process, &options, &error);
 	if (r && !past->started && options.nr_endpoints > 1) { /* a host without IPv6 */
 		free(error);
 		options.nr_endpoints = past->nr_endpoints = 1;
@@ -190,11 +209,15 @@ static struct job_nodes expected_nodes(const struct job_keeper_process *process)
 	};
 }
 
-/* Returns whether another node has taken over, because it took this aggregator for lost. */
+/* Returns whether another node has taken over, because it took this aggregator for lost. One that goes on with this
+ * store waits until this aggregator has closed it. */
 static bool is_replaced(const struct job_keeper_process *process)
 {
-	return process->options->folds_on_nodes && *process->options->step->key &&
-	       own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED;
+	if (!*process->options->step->key)
+		return false;
+	return own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED ||
+	       (!process->options->folds_on_nodes &&
+		output_dir_is_taken_over(&process->output, process->rendezvous.text.first));
 }
 
 enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
@@ -350,7 +373,8 @@ static void write_profile(struct job_keeper_process *process, bool is_anothers)
 	bool keeps = is_deleted || is_anothers || write_files(process);
 	output_dir_close(&process->output, keeps);
 	/* The job's aggregator waits for a block's part until then. */
-	own_rendezvous_remove(&process->rendezvous);
+	if (!is_anothers)
+		own_rendezvous_remove(&process->rendezvous);
 	/* Closing a socket with unread data resets the connection, and may take back our answer (ECONNRESET). So rank
 	 * 0's word is read first. */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
@@ -404,7 +428,7 @@ static int aggregate(void *argument, uint32_t round)
 	enum ending ending = await_rank_0(process);
 	if (ending != ENDING_REPLACED)
 		ending = await_agents(process, ending);
-	if (is_for_job(process))
+	if (is_for_job(process) && ending != ENDING_REPLACED)
 		own_rendezvous_remove(&process->rendezvous);
 	if (ending != ENDING_REPLACED)
 		say(process, KEEPER_WORD_WRITES);
@@ -439,8 +463,13 @@ static int open_output(struct job_keeper_process *process)
 	strcpy(process->store_name, OUTPUT_STORE);
 	if (!process->lost ||
 	    rendezvous_search_directory(options->output_path, process->lost->rendezvous, directory))
-		return is_for_job(process) ? output_dir_open(&process->output, options->output_path)
-					   : -ENOENT; /* the job has ended */
+		return is_for_job(process) && (options->folds_on_nodes || !process->lost)
+			       ? output_dir_open(&process->output, options->output_path)
+			       : -ENOENT; /* the job has ended, or its store is not there */
+	/* Agents have kept what was not acknowledged, so it goes on in the same store. */
+	if (!options->folds_on_nodes)
+		return output_dir_take_over(&process->output, options->output_path,
+					    process->lost->rendezvous->number);
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
 	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",

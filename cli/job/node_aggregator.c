@@ -40,8 +40,9 @@ void node_aggregator_stand_by(struct node_aggregator *aggregator,
 {
 	struct job_keeper_options own = *options;
 
-	if (!*options->step->key)
+	if (!*options->step->key || (options->step->nr_nodes == 1 && !options->folds_on_nodes))
 		return;
+	aggregator->agent_follows = !options->folds_on_nodes;
 	own.step = &aggregator->step;
 	int r = job_standby_start(&aggregator->standby, &own);
 	if (r)
@@ -71,7 +72,22 @@ static uint64_t lost_ns(const struct node_aggregator *aggregator)
 {
 	if (aggregator->block_since_ns)
 		return aggregator->block_since_ns;
-	return aggregator->profile ? node_profile_lost_ns(aggregator->profile) : 0;
+	return aggregator->profile ? node_profile_lost_ns(aggregator->profile)
+				   : aggregator->agent_lost_ns;
+}
+
+/* Looks whether the agent has its connection. */
+static void look_at_agent(struct node_aggregator *aggregator)
+{
+	struct agent_status status;
+
+	if (!aggregator->agent_follows || aggregator->profile)
+		return;
+	agent_status(aggregator->agent, &status);
+	if (status.connected)
+		aggregator->agent_lost_ns = 0;
+	else if (!aggregator->agent_lost_ns)
+		aggregator->agent_lost_ns = clock_now_ns();
 }
 
 /* A killed aggregator is started again on its node within a second. since_ns: of lost_ns(). */
@@ -175,9 +191,10 @@ void node_aggregator_look(struct node_aggregator *aggregator)
 	const char *endpoint;
 	const struct key_set *keys;
 
-	if (aggregator->job.found)
+	if (aggregator->job.found) {
+		look_at_agent(aggregator);
 		find_next(aggregator);
-	else if (rendezvous_search_step(&aggregator->job, &endpoint, &keys) != 1)
+	} else if (rendezvous_search_step(&aggregator->job, &endpoint, &keys) != 1)
 		return;
 	else if (aggregator->step.block)
 		begin_block(aggregator);
@@ -189,7 +206,7 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
 {
 	const int search_ms = rendezvous_search_wait_ms(&aggregator->job);
 
-	if (search_ms >= 0 || !aggregator->profile)
+	if (search_ms >= 0 || (!aggregator->profile && !aggregator->agent_follows))
 		return search_ms;
 	return (int)((aggregator->block_since_ns ? BLOCK_NS : LOST_NS) / NS_PER_MS);
 }
@@ -218,6 +235,36 @@ bool node_aggregator_await_first(struct node_aggregator *aggregator)
 {
 	await_job(aggregator, clock_now_ns() + NODE_AGGREGATOR_LATE_MS * (uint64_t)NS_PER_MS);
 	return aggregator->job.found;
+}
+
+static bool has_unstored(const struct node_aggregator *aggregator)
+{
+	struct agent_status status;
+
+	agent_status(aggregator->agent, &status);
+	return !status.connected || status.acked_seq < status.sent_seq;
+}
+
+/* An aggregator that has ended has removed its mark. */
+bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
+{
+	const struct rendezvous *job = &aggregator->job.rendezvous;
+	char directory[PATH_MAX];
+
+	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found &&
+	       has_unstored(aggregator) &&
+	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
+	       rendezvous_search_reachable(job, CONNECT_MS) < 0;
+}
+
+void node_aggregator_await_next(struct node_aggregator *aggregator)
+{
+	const uint64_t until_ns = clock_now_ns() + NODE_AGGREGATOR_NEXT_MS * (uint64_t)NS_PER_MS;
+
+	while (has_unstored(aggregator) && clock_now_ns() < until_ns) {
+		node_aggregator_look(aggregator);
+		poll(NULL, 0, BLOCK_NS / NS_PER_MS);
+	}
 }
 
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns)

@@ -20,6 +20,9 @@
 /* How long a node whose ranks have ended waits for the job's first aggregator, in a process for which no rank waits. */
 #define NODE_AGGREGATOR_LATE_MS 10000u
 
+/* How long such a node's agent waits for a successor of the job's lost aggregator, if there is none at the end. */
+#define NODE_AGGREGATOR_NEXT_MS 60000u
+
 struct node_aggregator {
 	const char *output_path;        /* borrowed */
 	struct rendezvous_search job;   /* the job's aggregator */
@@ -34,6 +37,9 @@ struct node_aggregator {
 	struct agent
 		*agent; /* borrowed, as the next; it gets the aggregator if there is no profile */
 	struct node_profile *profile; /* NULL: none */
+	/* The agent follows a successor, which goes on with the store of the lost aggregator. */
+	bool agent_follows;
+	uint64_t agent_lost_ns; /* since when it has no connection; 0: it has one */
 };
 
 /* Chooses the block. options are borrowed until finish. has_profile: this node keeps one. 0 or -ENAMETOOLONG after a
@@ -63,6 +69,13 @@ bool node_aggregator_may_come(const struct node_aggregator *aggregator);
 
 /* Waits for it. Returns whether it has come within NODE_AGGREGATOR_LATE_MS. */
 bool node_aggregator_await_first(struct node_aggregator *aggregator);
+
+/* The end of a node whose agent follows. Returns whether the agent has what no aggregator has stored, and the job's one
+ * is lost, as far as can be seen. */
+bool node_aggregator_is_lost(const struct node_aggregator *aggregator);
+
+/* Waits until a successor has stored it, NODE_AGGREGATOR_NEXT_MS at most. */
+void node_aggregator_await_next(struct node_aggregator *aggregator);
 
 /* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */
 const char *node_aggregator_directory(const struct node_aggregator *aggregator,

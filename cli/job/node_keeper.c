@@ -418,19 +418,30 @@ static void leave_members(struct node_keeper *keeper)
 	keeper->nr_members = 0;
 }
 
-/* A short step may be over on this node before rank 0 has started. Returns whether the job's aggregator has come. */
-static bool await_alone(struct node_keeper *keeper)
+static void go_on_alone(struct node_keeper *keeper)
 {
 	leave_node(keeper);
 	leave_members(keeper);
 	background_leave(getpgrp());
+}
+
+/* A short step may be over on this node before rank 0 has started. Returns whether the job's aggregator has come. */
+static bool await_alone(struct node_keeper *keeper)
+{
+	go_on_alone(keeper);
 	return node_aggregator_await_first(&keeper->aggregator);
 }
 
 /* The agent has the records until it is stopped. */
 static void await_before_end(struct node_keeper *keeper)
 {
-	if (keeper->site || keeper->profile || !node_aggregator_may_come(&keeper->aggregator))
+	if (keeper->site || keeper->profile)
+		return;
+	if (node_aggregator_is_lost(&keeper->aggregator)) {
+		go_on_alone(keeper);
+		node_aggregator_await_next(&keeper->aggregator);
+	}
+	if (!node_aggregator_may_come(&keeper->aggregator))
 		return;
 	log_warning("no aggregator of the job has been seen, as if rank 0 had not started: this "
 		    "node waits for it alone, %u s; without it, what its ranks recorded is lost",
@@ -492,7 +503,7 @@ static int find_aggregator(struct node_keeper *keeper, const struct node_keeper_
 			? 0
 			: node_aggregator_init(&keeper->aggregator, options->job, has_profile);
 
-	if (r == 0 && has_profile && !options->site)
+	if (r == 0 && !options->site)
 		node_aggregator_stand_by(&keeper->aggregator, options->job);
 	return r;
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# All events of a step go to one aggregator, whose node is cut off, or dies: another node goes on with its store, and
+# nothing of the nodes that live is lost. Nodes are network namespaces with one file system. Needs root.
+. "$(dirname "$0")/../support/harness.sh"
+tag=fc subnet=10.213.83 hosts="zero one two"
+. "$(dirname "$0")/../support/hosts.sh"
+for node in 0 1 2; do
+	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
+done
+declare -A rank_pid
+names=(zero one two)
+work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
+mkfifo "$scratch/up" "$scratch/go"
+exec 8<>"$scratch/up" 9<>"$scratch/go"
+
+# rank STEP RANK: in the background, with two processes one after the other.
+rank() {
+	local step=$1 r=$2
+	local before="FAKE_CUDA_TRUTH=$scratch/truth.$2.begin $work --launches 500 >/dev/null"
+
+	mkdir -p -m 700 "$scratch/runtime.$r"
+	XDG_RUNTIME_DIR=$scratch/runtime.$r PMIX_NAMESPACE="$step" OMPI_COMM_WORLD_RANK="$r" OMPI_COMM_WORLD_SIZE=3 \
+		OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$((r + 1)) FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.$r" \
+		ip netns exec "$tag-${names[$r]}" "$flamegrid" run --aggregate central --node-name "${names[$r]}" \
+		--devices "$scratch/devices.$r" -o "$scratch/$step" -- sh -c \
+		"$before; echo >>$scratch/up; read -r _ <$scratch/go; exec $work --launches 700" \
+		>"$scratch/out.$r" 2>"$scratch/err.$r" &
+	rank_pid[$r]=$!
+	daemons="$daemons $!"
+}
+begin() { # STEP: until all that has been launched so far is stored
+	local r
+
+	rm -f "$scratch"/truth.*
+	ip link set "${tag}v1" up
+	for r in 0 1 2; do rank "$1" $r; done
+	for r in 0 1 2; do read -r _ <&8; done
+	until [ "$(total_ns "$scratch/$1" 2>"$scratch/err")" = "$(truth_sum valid_ns "$scratch"/truth.[012].begin)" ]; do :; done
+}
+end() { # STEP RANK...: these end
+	local step=$1 r
+
+	shift
+	for r in "$@"; do echo >&9; done
+	for r in "$@"; do
+		wait "${rank_pid[$r]}"
+		same "$step: rank $r's status" $? 0
+	done
+}
+# port STEP: where its aggregator listens.
+port() { sed -n 's/.*tcp:.*:\([0-9]*\)$/\1/p' "$scratch/$1".*.rendezvous | head -n 1; }
+# Until the profile is whole: where agents are missed, ranks do not wait for that.
+await_reports() { until [ "$(files_of "$scratch/$1" "$scratch"/err.*)" = "flame.html gpu.ns.folded profile.db" ]; do :; done; }
+say() { cat "$scratch"/err.[012]; }
+
+# ---- the first node comes back: its aggregator has stopped, and its agent goes on with the other one
+begin cut
+check "the first node is cut off" ip link set "${tag}v1" down
+until grep -q "this node starts another" "$scratch"/err.[12]; do :; done
+ok "another node starts one"
+until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do :; done
+ok "the first aggregator stops"
+check "the first node is back" ip link set "${tag}v1" up
+until [ -n "$(ip netns exec "$tag-zero" ss -Htn state established dport = ":$(port cut)")" ]; do :; done
+end cut 0 1 2
+await_reports cut
+same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
+check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/cut")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "no rank misses anything" "$(say | grep -c "may be missing")" 0
+same "what is left" "$(ls "$scratch" | grep '^cut\.')" ""
+
+# ---- another node is cut off, and takes over a store that the others write: those take it back
+begin far
+check "the last node is cut off" ip link set "${tag}v3" down
+until grep -q "this node starts another" "$scratch/err.2"; do :; done
+until grep -q "this node starts another" "$scratch"/err.[01]; do :; done
+ok "it starts one, and one of the others does after it"
+until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do :; done
+check "the last node is back" ip link set "${tag}v3" up
+until [ -n "$(ip netns exec "$tag-two" ss -Htn state established dport = ":$(port far)")" ]; do :; done
+end far 0 1 2
+await_reports far
+check "nothing is lost" "$flamegrid" report "$scratch/far" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/far")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^far\.')" ""
+
+# ---- it dies, its agent first, which so says no goodbye: all of the others is there, and what came of it before
+begin dead
+check "the first node is cut off" ip link set "${tag}v1" down
+check "and dies" kill -KILL $(ip netns pids "$tag-zero" | sort -rn)
+wait "${rank_pid[0]}" 2>/dev/null
+until grep -q "this node starts another" "$scratch"/err.[12]; do :; done
+end dead 1 2
+await_reports dead
+for r in 1 2; do
+	rank_ns "$scratch/dead" $r >"$scratch/sum"
+	same "rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r" "$scratch/truth.$r.begin")"
+done
+rank_ns "$scratch/dead" 0 >"$scratch/sum"
+same "rank 0: ns of its first process" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.0.begin")"
+"$flamegrid" report "$scratch/dead" --strict -o /dev/null 2>"$scratch/err"
+same "the profile is not whole" $? 3
+contains "and names the node" "$scratch/err" "zero (rank 0)"
+
+# ---- it dies as the others end: their agents wait alone until one of them goes on
+begin late
+check "the first node is cut off" ip link set "${tag}v1" down
+check "and dies" kill -KILL $(ip netns pids "$tag-zero" | sort -rn)
+wait "${rank_pid[0]}" 2>/dev/null
+end late 1 2
+same "neither rank waits for that" "$(grep -l "the aggregator has not confirmed it" "$scratch"/err.[12] | wc -l)" 2
+await_reports late
+for r in 1 2; do
+	rank_ns "$scratch/late" $r >"$scratch/sum"
+	same "rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r" "$scratch/truth.$r.begin")"
+done
