@@ -73,6 +73,17 @@ struct job_keeper_process {
 	struct own_rendezvous rendezvous; /* has the keys; the parent holds its lock for life */
 };
 
+/* Returns whether another node has taken over, because it took this aggregator for lost. One that goes on with this
+ * store waits until this aggregator has closed it. */
+static bool is_replaced(const struct job_keeper_process *process)
+{
+	if (!*process->options->step->key)
+		return false;
+	return own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED ||
+	       (!process->options->folds_on_nodes &&
+		output_dir_is_taken_over(&process->output, process->rendezvous.text.first));
+}
+
 /* ---- start */
 
 /* The first aggregator listens on all addresses or on one interface's; a restarted one on the same endpoints. */
@@ -108,7 +119,9 @@ static int create_when_free(struct job_keeper_process *process,
 	int r;
 
 	while ((r = aggregator_create(options, &process->aggregator, error)) == -EBUSY &&
-	       process->lost && clock_now_ns() < until_ns && poll(&end, 1, STORE_LOOK_MS) == 0) {
+	       process->lost && clock_now_ns() < until_ns &&
+	       !output_dir_is_taken_over(&process->output, process->rendezvous.text.first) &&
+	       poll(&end, 1, STORE_LOOK_MS) == 0) {
 		free(*error);
 		*error = NULL;
 	}
@@ -207,17 +220,6 @@ static struct job_nodes expected_nodes(const struct job_keeper_process *process)
 		.has_taken_over = process->lost != NULL,
 		.seen = &process->past->blocks_seen,
 	};
-}
-
-/* Returns whether another node has taken over, because it took this aggregator for lost. One that goes on with this
- * store waits until this aggregator has closed it. */
-static bool is_replaced(const struct job_keeper_process *process)
-{
-	if (!*process->options->step->key)
-		return false;
-	return own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED ||
-	       (!process->options->folds_on_nodes &&
-		output_dir_is_taken_over(&process->output, process->rendezvous.text.first));
 }
 
 enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };

@@ -246,15 +246,23 @@ static bool has_unstored(const struct node_aggregator *aggregator)
 }
 
 /* An aggregator that has ended has removed its mark. */
-bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
+bool node_aggregator_is_lost(struct node_aggregator *aggregator)
 {
-	const struct rendezvous *job = &aggregator->job.rendezvous;
+	struct rendezvous_search *job = &aggregator->job;
 	char directory[PATH_MAX];
+	const struct key_set *keys;
+	const char *endpoint;
 
-	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found &&
-	       has_unstored(aggregator) &&
-	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
-	       rendezvous_search_reachable(job, CONNECT_MS) < 0;
+	if (!aggregator->agent_follows || aggregator->profile || !job->found ||
+	    !has_unstored(aggregator))
+		return false;
+	if (rendezvous_search_again(job, CONNECT_MS, &endpoint, &keys)) {
+		take(aggregator, endpoint, keys);
+		return true;
+	}
+	return rendezvous_search_directory(aggregator->output_path, &job->rendezvous, directory) ==
+		       0 &&
+	       rendezvous_search_reachable(&job->rendezvous, CONNECT_MS) < 0;
 }
 
 void node_aggregator_await_next(struct node_aggregator *aggregator)

@@ -71,8 +71,8 @@ bool node_aggregator_may_come(const struct node_aggregator *aggregator);
 bool node_aggregator_await_first(struct node_aggregator *aggregator);
 
 /* The end of a node whose agent follows. Returns whether the agent has what no aggregator has stored, and the job's one
- * is lost, as far as can be seen. */
-bool node_aggregator_is_lost(const struct node_aggregator *aggregator);
+ * is lost, as far as can be seen. If there is a successor, the agent gets it. */
+bool node_aggregator_is_lost(struct node_aggregator *aggregator);
 
 /* Waits until a successor has stored it, NODE_AGGREGATOR_NEXT_MS at most. */
 void node_aggregator_await_next(struct node_aggregator *aggregator);

@@ -49,6 +49,10 @@ end() { # STEP RANK...: these end
 }
 # port STEP: where its aggregator listens.
 port() { sed -n 's/.*tcp:.*:\([0-9]*\)$/\1/p' "$scratch/$1".*.rendezvous | head -n 1; }
+# await_other STEP NAME ADDRESS: until this node's agent has a connection to another one's aggregator.
+await_other() {
+	until [ -n "$(ip netns exec "$tag-$2" ss -Htn state established "dport = :$(port "$1") and not dst $subnet.$3")" ]; do :; done
+}
 # Until the profile is whole: where agents are missed, ranks do not wait for that.
 await_reports() { until [ "$(files_of "$scratch/$1" "$scratch"/err.*)" = "flame.html gpu.ns.folded profile.db" ]; do :; done; }
 say() { cat "$scratch"/err.[012]; }
@@ -61,7 +65,7 @@ ok "another node starts one"
 until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do :; done
 ok "the first aggregator stops"
 check "the first node is back" ip link set "${tag}v1" up
-until [ -n "$(ip netns exec "$tag-zero" ss -Htn state established dport = ":$(port cut)")" ]; do :; done
+await_other cut zero 1
 end cut 0 1 2
 await_reports cut
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
@@ -78,7 +82,7 @@ until grep -q "this node starts another" "$scratch"/err.[01]; do :; done
 ok "it starts one, and one of the others does after it"
 until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do :; done
 check "the last node is back" ip link set "${tag}v3" up
-until [ -n "$(ip netns exec "$tag-two" ss -Htn state established dport = ":$(port far)")" ]; do :; done
+await_other far two 3
 end far 0 1 2
 await_reports far
 check "nothing is lost" "$flamegrid" report "$scratch/far" --strict -o /dev/null
