@@ -31,9 +31,17 @@ static const char *const job_names[] = {
 };
 
 /* An mpirun within a Slurm job starts its ranks itself, and those of other nodes from a step of its own. So their steps
- * tell nothing. */
-static const char *const other_starters[] = {"OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK",
-					     "MPI_LOCALRANKID", "PMI_PORT", "PALS_RANKID"};
+ * tell nothing. Some name each run. */
+static const struct starter {
+	const char *witness;
+	const char *run; /* NULL: it does not name it */
+} other_starters[] = {
+	{"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"},
+	{"MV2_COMM_WORLD_RANK", NULL},
+	{"MPI_LOCALRANKID", "PMI_PORT"},
+	{"PMI_PORT", "PMI_PORT"},
+	{"PALS_RANKID", "PALS_APID"},
+};
 
 static const char *find(const char *environment, size_t size, const char *name, size_t *value_size)
 {
@@ -153,16 +161,48 @@ static void read_switch(const char *environment, size_t size, struct job_identit
 		 (int)kind_size, kind, (int)name_size, name);
 }
 
-static int32_t find_step(const char *environment, size_t size)
+static void read_run(const char *environment, size_t size, const char *name,
+		     char run[static JOB_IDENTITY_JOB_MAX])
+{
+	size_t value_size;
+	const char *value = name ? find(environment, size, name, &value_size) : NULL;
+
+	if (!value)
+		return;
+	if (value_size >= JOB_IDENTITY_JOB_MAX)
+		value_size = JOB_IDENTITY_JOB_MAX - 1;
+	for (size_t i = 0; i < value_size; i++)
+		run[i] = value[i] > ' ' && value[i] < 0x7f ? value[i] : '_';
+}
+
+static void read_step(const char *environment, size_t size, struct job_identity *identity)
 {
 	size_t value_size;
 
+	identity->step = MESSAGE_RANK_NONE;
 	for (size_t i = 0; i < sizeof(other_starters) / sizeof(*other_starters); i++)
-		if (find(environment, size, other_starters[i], &value_size))
-			return MESSAGE_RANK_NONE;
-	return find(environment, size, "SLURM_JOB_ID", &value_size)
-		       ? find_number(environment, size, "SLURM_STEP_ID")
-		       : MESSAGE_RANK_NONE;
+		if (find(environment, size, other_starters[i].witness, &value_size)) {
+			if (*identity->job)
+				read_run(environment, size, other_starters[i].run, identity->run);
+			return;
+		}
+	if (find(environment, size, "SLURM_JOB_ID", &value_size))
+		identity->step = find_number(environment, size, "SLURM_STEP_ID");
+}
+
+static void read_job(const char *environment, size_t size, char job[static JOB_IDENTITY_JOB_MAX])
+{
+	for (size_t i = 0; i < sizeof(job_names) / sizeof(*job_names); i++) {
+		size_t value_size;
+		const char *value = find(environment, size, job_names[i], &value_size);
+
+		if (!value || value_size == 0 || (value_size == 4 && memcmp(value, "none", 4) == 0))
+			continue;
+		if (value_size >= JOB_IDENTITY_JOB_MAX)
+			value_size = JOB_IDENTITY_JOB_MAX - 1;
+		memcpy(job, value, value_size);
+		return;
+	}
 }
 
 void job_identity_read(const char *environment, size_t size, struct job_identity *identity)
@@ -171,17 +211,6 @@ void job_identity_read(const char *environment, size_t size, struct job_identity
 	identity->rank = identity->local_rank = identity->world_size = MESSAGE_RANK_NONE;
 	read_ranks(environment, size, identity);
 	read_switch(environment, size, identity);
-	identity->step = find_step(environment, size);
-
-	for (size_t i = 0; i < sizeof(job_names) / sizeof(*job_names); i++) {
-		size_t value_size;
-		const char *value = find(environment, size, job_names[i], &value_size);
-
-		if (!value || value_size == 0 || (value_size == 4 && memcmp(value, "none", 4) == 0))
-			continue;
-		if (value_size >= sizeof(identity->job))
-			value_size = sizeof(identity->job) - 1;
-		memcpy(identity->job, value, value_size);
-		return;
-	}
+	read_job(environment, size, identity->job);
+	read_step(environment, size, identity);
 }

@@ -32,12 +32,13 @@ struct process_description {
 static void set_job(struct process_description *description, const struct job_identity *identity)
 {
 	struct message_process *process = &description->process;
-	char name[JOB_IDENTITY_JOB_MAX + 16];
+	char name[2 * JOB_IDENTITY_JOB_MAX + 16];
 	uint32_t job = process->job;
 
-	/* Each step of a job has ranks of its own. */
+	/* Each step of a job has ranks of its own, and so has each mpirun in it. */
 	if (identity->step == MESSAGE_RANK_NONE)
-		snprintf(name, sizeof(name), "%s", identity->job);
+		snprintf(name, sizeof(name), "%s%s%s", identity->job, *identity->run ? "." : "",
+			 identity->run);
 	else
 		snprintf(name, sizeof(name), "%s.%" PRId32, identity->job, identity->step);
 	string_dictionary_intern(description->strings, name, strlen(name), &job);

@@ -65,6 +65,23 @@ blocks() { # NAME COMMAND...
 	check "$name: nothing lost" "$flamegrid" report "$name" --strict -o /dev/null
 	rm -f truth.*
 }
+# Two runs of mpirun in a row within one job: the second profile does not touch the first. Merged they are two jobs, if the launcher
+# names its runs.
+in_a_row() { # NAME JOBS COMMAND...
+	local name=$1 jobs=$2 i
+	shift 2
+	for i in 1 2; do
+		"$@" -np 2 sh -c "SLURM_JOB_ID=4711 exec \"$flamegrid\" run --devices \"$list\" -- sh -c 'FAKE_CUDA_TRUTH=truth.$i.\$\$ exec $work'" >"$name.out" 2>"$name.err"
+		same "$name, run $i of a job: status" $? 0
+	done
+	await_keepers
+	same "$name, ns of the newest" "$(total_ns flamegrid-profile-4711)" "$(truth_sum valid_ns truth.2.*)"
+	same "$name, ns of the one before" "$(total_ns flamegrid-profile-4711.2)" "$(truth_sum valid_ns truth.1.*)"
+	check "$name, they are merged" "$flamegrid" merge flamegrid-profile-4711 flamegrid-profile-4711.2 -o both 2>/dev/null
+	same "$name, ns of both" "$(total_ns both)" "$(truth_sum valid_ns truth.*)"
+	same "$name, jobs" "$(groups both job | tr ' ' '\n' | grep -c 4711)" "$jobs"
+	rm -rf flamegrid-profile-4711 flamegrid-profile-4711.2 both truth.*
+}
 root=
 [ "$(id -u)" = 0 ] && root=--allow-run-as-root
 # Its own checks of where ranks may run are not what this is about.
@@ -73,3 +90,5 @@ launcher mpich mpiexec.hydra
 at_once open-mpi mpirun.openmpi $root --oversubscribe
 at_once mpich mpiexec.hydra
 blocks open-mpi-blocks mpirun.openmpi $root --oversubscribe
+in_a_row open-mpi 2 mpirun.openmpi $root --oversubscribe
+in_a_row mpich 1 mpiexec.hydra
