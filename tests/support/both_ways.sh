@@ -9,7 +9,7 @@ both_log() {
 	shift
 	"$@" >"$log" 2>&1 &
 	both_pid=$!
-	until both_place=$(grep -m1 -o 'listening on [^ ]*' "$log"); do kill -0 $both_pid || return 1; done
+	until both_place=$(grep -sm1 -o 'listening on [^ ]*' "$log"); do kill -0 $both_pid || return 1; done
 	both_place=${both_place#listening on }
 }
 
