@@ -80,6 +80,7 @@ void keeper_word_say_left(char last, const struct keeper_lives *lives, bool fold
 			    "the nodes leave their profiles in the directory of the job's "
 			    "(flamegrid report reads them all)");
 	else if (!last)
-		log_warning("the aggregator was ended by somebody: the profile has what had come "
-			    "by then, and no reports (flamegrid report makes them)");
+		log_warning("the aggregator was ended by somebody: another node goes on with the "
+			    "profile, or it has what had come by then, and no reports (flamegrid "
+			    "report makes them)");
 }

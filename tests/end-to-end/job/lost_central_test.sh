@@ -119,3 +119,17 @@ for r in 1 2; do
 	rank_ns "$scratch/late" $r >"$scratch/sum"
 	same "rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r" "$scratch/truth.$r.begin")"
 done
+
+# ---- the aggregator is killed with all that would start it again, and its node lives
+begin killed
+for name in keep job; do
+	kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-$name /proc/{}/comm && echo {}")
+done
+until grep -q "this node starts another" "$scratch"/err.[012]; do :; done
+until [ "$(total_ns "$scratch/killed" 2>"$scratch/err")" = "$(truth_sum valid_ns "$scratch"/truth.[012].begin)" ]; do :; done
+end killed 0 1 2
+await_reports killed
+contains "rank 0 says so" "$scratch/err.0" "the aggregator was ended by somebody: another node goes on"
+check "nothing is lost" "$flamegrid" report "$scratch/killed" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/killed")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^killed\.')" ""
