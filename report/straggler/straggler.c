@@ -48,22 +48,21 @@ static void count_stretches(const struct work *work, struct straggler_subject *s
 	}
 }
 
-/* The part of a time that the mean of the other ranks waited. */
-static double part_of(const struct work *work, uint64_t waited_ns, uint64_t time_ns)
-{
-	return time_ns ? (double)waited_ns / (work->lateness.nr_members - 1) / (double)time_ns : 0;
-}
-
+/* The part of the span that the mean of the other ranks waited. */
 static double share_of(const struct work *work, uint64_t waited_ns)
 {
-	return part_of(work, waited_ns, work->input->span_ns);
+	const double others = (double)work->lateness.nr_members - 1;
+
+	return work->input->span_ns ? (double)waited_ns / others / (double)work->input->span_ns : 0;
 }
 
-/* Returns whether the others waited so long that it is a fact about the run, whatever chance says. A communicator that
- * was there for a small part of the run has a large part of its time in one pause. */
-static bool is_fact(const struct work *work, uint64_t waited_ns)
+/* Returns whether the ranks outside of a subject waited so long that it is a fact about the run, whatever chance says. A
+ * communicator that was there for a small part of the run has a large part of its time in one pause. */
+static bool is_fact(const struct work *work, uint32_t subject, uint64_t waited_ns)
 {
-	return part_of(work, waited_ns, work->input->run_ns) > STRAGGLER_STALL_MIN;
+	const double others = (double)work->lateness.nr_members - work->lateness.sizes[subject];
+
+	return (double)waited_ns > STRAGGLER_STALL_MIN * others * (double)work->input->run_ns;
 }
 
 /* Returns whether the subject's costliest lump is a stall. */
@@ -76,6 +75,17 @@ static bool is_stall(const struct work *work, uint32_t subject)
 	return i < work->nr_lumps && straggler_lumps_is_stall(&work->lateness, &work->lumps[i]);
 }
 
+/* Returns whether the subject's stops cost as much as a stall, and hardly by chance: as of a stall, that is a fact about
+ * the run. */
+static bool are_stops(const struct work *work, uint32_t subject)
+{
+	uint64_t kept_ns;
+	const double p = straggler_lumps_stops_p(work->lumps, work->nr_apart, subject,
+						 equal_chance(work, subject), &kept_ns);
+
+	return p < STRAGGLER_STOPS_P_MAX && is_fact(work, subject, kept_ns);
+}
+
 static enum straggler_ground ground_of(const struct work *work, uint32_t index,
 				       const struct straggler_subject *subject)
 {
@@ -86,10 +96,11 @@ static enum straggler_ground ground_of(const struct work *work, uint32_t index,
 		return STRAGGLER_NOT_NAMED;
 	if (all_along)
 		return subject->p < work->p_max ? STRAGGLER_FREQUENCY : STRAGGLER_COST;
-	if (subject->p_lumps < work->p_max)
+	if (subject->p_lumps < work->p_max || are_stops(work, index))
 		return STRAGGLER_LUMPS;
-	return is_fact(work, subject->lump_ns) && is_stall(work, index) ? STRAGGLER_STALL
-									: STRAGGLER_NOT_NAMED;
+	return is_fact(work, index, subject->lump_ns) && is_stall(work, index)
+		       ? STRAGGLER_STALL
+		       : STRAGGLER_NOT_NAMED;
 }
 
 /* Marks stretches as those for which a subject is named. */
@@ -134,29 +145,18 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 {
 	const uint64_t used = work->input->fold->used;
 	const uint32_t shift = work->input->fold->shift;
+	const double span_ns = (double)work->input->span_ns * (work->lateness.nr_members - 1);
 	/* Of a phase that costs enough, at least one part that is looked at holds a quarter. */
 	const struct straggler_phase_question question = {
 		.equal = equal_chance(work, index),
 		.p_max = work->p_max,
-		.worst = STRAGGLER_PHASE_WORST,
-		.least_ns = STRAGGLER_STALL_MIN / 4 * (double)work->input->span_ns *
-			    (work->lateness.nr_members - 1)};
+		.shift = STRAGGLER_SHIFT_Z + log(fmax(work->input->nr_tests, 1)),
+		.least_ns = STRAGGLER_SHARE_MIN / 4 * span_ns,
+		.least_short_ns = STRAGGLER_SHORT_MIN * span_ns};
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);
-	const double share = share_of(work, phase.kept_ns);
-	/* Of two, neither is known to be steady: a drift of one is a phase of the other. */
-	const bool by_chance = phase.p >= work->p_max || share <= STRAGGLER_SHARE_MIN ||
-			       work->lateness.nr_subjects < 3;
-	/* Noise that lasts often makes such a phase, but none so far above it. Of two subjects that cannot be told. */
-	const bool by_drift = phase.p >= STRAGGLER_PHASE_P_MAX && phase.z < STRAGGLER_PHASE_Z &&
-			      work->lateness.nr_subjects > 2;
-	/* As of a stall, so much is a fact about the run. */
-	const bool costs = is_fact(work, phase.kept_ns) && !by_drift &&
-			   phase.worst >= STRAGGLER_PHASE_WORST &&
-			   phase.times > STRAGGLER_PHASE_TIMES;
-
-	if (phase.z <= STRAGGLER_Z_MIN || (by_chance && !costs))
+	if (!phase.is_sure || share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
 		return;
 	subject->ground = STRAGGLER_PHASE;
 	subject->z = phase.z;
@@ -188,12 +188,12 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 
-	double independent = straggler_lateness_independent(lateness, index);
+	double in_mean, independent = straggler_lateness_independent(lateness, index, &in_mean);
 	double part = independent / lateness->nr_stretches;
 	double median = straggler_lateness_median(lateness, index);
 	subject->p_stretches = binomial_tail((uint64_t)(subject->stretches * part),
 					     (uint64_t)(lateness->nr_stretches * part), equal);
-	subject->z = straggler_lateness_z(lateness, index, independent);
+	subject->z = straggler_lateness_z(lateness, index, in_mean);
 	subject->steady = steady_of(work, index, median);
 	subject->late_size = straggler_lateness_count(lateness, index, median);
 	subject->p_lumps =
@@ -228,10 +228,10 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 		/* Each z score costs a pass over all. */
 		if (subject->steady <= STRAGGLER_HIDDEN_MIN)
 			continue;
-		double independent = straggler_lateness_independent(lateness, i);
+		double in_mean, independent = straggler_lateness_independent(lateness, i, &in_mean);
 		double part = independent / lateness->nr_stretches;
 
-		subject->z = straggler_lateness_z(lateness, i, independent);
+		subject->z = straggler_lateness_z(lateness, i, in_mean);
 		if (subject->z <= STRAGGLER_Z_MIN)
 			continue;
 		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);

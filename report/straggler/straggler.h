@@ -14,15 +14,14 @@
  *     STRAGGLER_STEADY_MIN of the span. What is usual leaves out the best and the worst eighth of each subject's
  *     stretches, so that hiccups of a rank neither name a rank nor hide one.
  *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A
- *     lump is a number of stretches in a row for which the same subject kept the others waiting longest.
- *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the ranks' whole run, with what was before a restart,
- *     and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator. That is a fact about the run,
- *     not about the subject: it may happen to any. A phase that holds there is named instead.
- *   - PHASE: the same as COST holds in a part of the run, and what the others waited for it there is more than
- *     STRAGGLER_SHARE_MIN of the whole span (straggler_phase.h). Or that is more than STRAGGLER_STALL_MIN of the whole
- *     run, they waited longest for it in STRAGGLER_PHASE_WORST of the stretches, STRAGGLER_PHASE_TIMES as long as for
- *     all in the rest, and of more than two subjects chance makes such a phase less often than
- *     STRAGGLER_PHASE_P_MAX, or z > STRAGGLER_PHASE_Z: a fact as of a stall.
+ *     lump is a number of stretches in a row for which the same subject kept the others waiting longest. Or its stops
+ *     together cost as much as a stall, and that as many are its own has a probability below STRAGGLER_STOPS_P_MAX.
+ *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the whole run of the ranks outside of the subject, with
+ *     what was before a restart, and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator. That
+ *     is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named instead.
+ *   - PHASE: it is late in a part of the run, which neither chance nor noise that lasts explains (straggler_phase.h).
+ *     What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole span, and of a phase of fewer
+ *     than 8 stretches STRAGGLER_SHORT_MIN.
  *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_HIDDEN_MIN. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H

@@ -9,7 +9,6 @@
 #include "report/names/robust.h"
 
 #define FEWEST 8  /* stretches of the rest of a run */
-#define HICCUP 3  /* spreads from what is usual */
 #define APART  10 /* spreads that no noise reaches */
 
 static int make_room(struct straggler_lateness *lateness)
@@ -22,6 +21,7 @@ static int make_room(struct straggler_lateness *lateness)
 	lateness->kept_ns = calloc(cells, sizeof(*lateness->kept_ns));
 	lateness->worst = calloc(lateness->nr_stretches + 1ul, sizeof(*lateness->worst));
 	lateness->usual_inside = calloc(lateness->nr_subjects, sizeof(*lateness->usual_inside));
+	lateness->series = calloc(3ul * lateness->nr_stretches + 1, sizeof(*lateness->series));
 	lateness->means = calloc(lateness->nr_subjects, sizeof(*lateness->means));
 	lateness->usual = calloc(lateness->nr_subjects, sizeof(*lateness->usual));
 	lateness->sorted_usual = calloc(lateness->nr_subjects, sizeof(*lateness->sorted_usual));
@@ -30,7 +30,7 @@ static int make_room(struct straggler_lateness *lateness)
 	return lateness->sizes && lateness->late && lateness->kept_ns && lateness->means &&
 			       lateness->usual && lateness->sorted_usual &&
 			       lateness->member_usual && lateness->values && lateness->worst &&
-			       lateness->usual_inside
+			       lateness->usual_inside && lateness->series
 		       ? 0
 		       : -ENOMEM;
 }
@@ -142,6 +142,7 @@ void straggler_lateness_fini(struct straggler_lateness *lateness)
 	free(lateness->values);
 	free(lateness->worst);
 	free(lateness->usual_inside);
+	free(lateness->series);
 }
 
 /* Returns how far another subject is from what is usual in a stretch. Of three subjects the other two have the one that
@@ -156,14 +157,6 @@ static double residual_of(const struct straggler_lateness *lateness, uint32_t su
 		return residual;
 	const uint32_t third = 3 - subject - other;
 	return (residual - lateness->late[third * count + stretch] + lateness->usual[third]) / 2;
-}
-
-double straggler_lateness_without_hiccups(const struct straggler_lateness *lateness,
-					  double residual)
-{
-	const double most = HICCUP * lateness->spread;
-
-	return most > 0 ? fmax(-most, fmin(residual, most)) : residual;
 }
 
 double straggler_lateness_times(const struct straggler_lateness *lateness, uint32_t first,
@@ -219,36 +212,40 @@ static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 	       apart > APART * spread_of_others(lateness, subject);
 }
 
-double straggler_lateness_part(double products, double squares, uint32_t means, uint32_t n)
-{
-	if (products <= 0)
-		return 1;
-	const double r = products / squares;
-	const double alike = fmin(r + (1 + 3 * r) * means / n, 1 - 1.0 / n);
-
-	return (1 - alike) / (1 + alike);
-}
-
-double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject)
+double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject,
+				      double *in_mean)
 {
 	const uint32_t nr_stretches = lateness->nr_stretches;
-	double products = 0, squares = 0;
+	struct straggler_pairs pairs = {0};
 
-	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
-		double before = 0;
-
-		for (uint32_t i = 0; i < nr_stretches && j != subject; i++) {
-			double residual = straggler_lateness_without_hiccups(
-				lateness, residual_of(lateness, subject, j, i));
-
-			squares += residual * residual;
-			products += residual * before;
-			before = residual;
-		}
-	}
+	*in_mean = nr_stretches;
 	if (is_apart(lateness, subject))
 		return nr_stretches;
-	return nr_stretches * straggler_lateness_part(products, squares, 1, nr_stretches);
+	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
+		if (j == subject)
+			continue;
+		for (uint32_t i = 0; i < nr_stretches; i++)
+			lateness->series[i] = residual_of(lateness, subject, j, i);
+		straggler_pairs_add(&pairs, lateness->series, nr_stretches,
+				    STRAGGLER_LATENESS_HICCUP * lateness->spread);
+	}
+	*in_mean *= straggler_pairs_least(&pairs, 1, nr_stretches);
+	return nr_stretches * straggler_pairs_part(&pairs, 1, nr_stretches);
+}
+
+/* Returns the noise of a subject's lateness against the median of the others, by the spread of the others' residuals.
+ * Of two subjects the lateness is twice the difference of both, and the residual is that difference. Of three it is half
+ * of the difference of the other two, and the lateness is that to the mean of these. */
+static double noise_of(const struct straggler_lateness *lateness, double spread)
+{
+	switch (lateness->nr_subjects) {
+	case 2:
+		return 2 * spread;
+	case 3:
+		return sqrt(3) * spread;
+	default:
+		return spread;
+	}
 }
 
 double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
@@ -260,7 +257,8 @@ double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subjec
 	for (uint32_t j = 0; j < nr_subjects; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
 			lateness->values[count++] = residual_of(lateness, subject, j, i);
-	double noise = robust_spread(lateness->values, count) / sqrt(independent);
+	double noise =
+		noise_of(lateness, robust_spread(lateness->values, count)) / sqrt(independent);
 	double between = spread_of_others(lateness, subject);
 	double median = straggler_lateness_median(lateness, subject);
 	double size = lateness->sizes[subject], rest = lateness->nr_members - size;

@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
+#include "straggler_pairs.h"
 #include "straggler_subject.h"
+
+#define STRAGGLER_LATENESS_HICCUP 3 /* spreads from what is usual */
 
 struct straggler_lateness {
 	const struct straggler_input *input; /* borrowed until fini */
@@ -20,18 +23,13 @@ struct straggler_lateness {
 	double *member_usual;  /* owns; of each rank, ns */
 	double within;         /* spread of ranks around their subject, ns */
 	double spread;         /* of stretches around the median of their subject, ns */
-	double *values, *usual_inside; /* own; room to work in */
+	double *values, *usual_inside, *series; /* own; room to work in */
 };
 
 /* 0 or -ENOMEM. fini accepts what init left half-built. */
 int straggler_lateness_init(struct straggler_lateness *lateness,
 			    const struct straggler_input *input);
 void straggler_lateness_fini(struct straggler_lateness *lateness);
-
-/* Returns a distance from what is usual, cut off at three spreads: a few hiccups, which follow no neighbour, would hide
- * how alike all other neighbours are. */
-double straggler_lateness_without_hiccups(const struct straggler_lateness *lateness,
-					  double residual);
 
 /* Returns how many times as much the stretches from first on cost each as all that is outside of them: kept_ns is what
  * is waited in these `count`. 0: fewer than 8 are outside. */
@@ -41,17 +39,12 @@ double straggler_lateness_times(const struct straggler_lateness *lateness, uint3
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 
-/* Returns the part of n stretches that is independent: (1 - r) / (1 + r), where r is the correlation of neighbours, as
- * in an autoregressive process of first order. products and squares: sums of neighbouring residuals' products, and of
- * residuals' squares. Residuals from `means` means of such stretches show an r that is too low by (1 + 3 r) means / n
- * (Kendall, Note on Bias in the Estimation of Autocorrelation, 1954), which is added. 1: r is not positive. */
-double straggler_lateness_part(double products, double squares, uint32_t means, uint32_t n);
-
-/* Returns how many independent stretches the stretches are worth: n (1 - r) / (1 + r). r is the correlation of
- * neighbours in the lateness of the other subjects, as in an autoregressive process of first order. The subject's own
- * lateness is in question, so it is left out. Hiccups count as three spreads. All count as independent if the subject
- * is later than ten spreads of stretches and of the others: noise so small cannot make that, however long it lasts. */
-double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject);
+/* Returns how many independent stretches the stretches are worth, by how alike neighbours are in the lateness of the
+ * other subjects (straggler_pairs_part()). *in_mean: what they are worth in a mean. The subject's own lateness is in
+ * question, so it is left out. All count as independent if the subject is later than ten spreads of stretches and of
+ * the others: noise so small cannot make that, however long it lasts. */
+double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject,
+				      double *in_mean);
 
 /* Returns the modified z score of a subject's usual lateness among the others. The noise is the greatest of three: how
  * the others differ, the error of a mean of independent stretches, and the error of a mean of ranks that differ within

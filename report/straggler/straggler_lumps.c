@@ -7,9 +7,10 @@
 #include "aggregator/profile/collective_fold.h"
 #include "report/names/binomial.h"
 
-#define FEWEST 8u /* lumps that are looked at */
-#define APART  10 /* spreads that no noise reaches */
-#define VALLEY 10 /* times as much on both sides */
+#define FEWEST    8u /* lumps that are looked at */
+#define APART     10 /* spreads that no noise reaches */
+#define VALLEY    10 /* times as much on both sides */
+#define STOP_PART 4  /* of the costliest */
 
 static int by_cost(const void *a, const void *b)
 {
@@ -152,4 +153,20 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 	/* One of two tests. */
 	least = fmin(2 * least * tests, 2 * cost_p(lumps, count, subject, equal, part));
 	return least < 1 && tests ? least : 1;
+}
+
+double straggler_lumps_stops_p(const struct straggler_lump *lumps, uint32_t apart, uint32_t subject,
+			       double equal, uint64_t *kept_ns)
+{
+	uint32_t own = 0, all = 0;
+
+	*kept_ns = 0;
+	for (uint32_t i = 0; i < apart && STOP_PART * lumps[i].kept_ns >= lumps[0].kept_ns; i++) {
+		if (2 * lumps[i].most_ns < lumps[i].kept_ns)
+			continue;
+		all++;
+		own += lumps[i].subject == subject;
+		*kept_ns += lumps[i].subject == subject ? lumps[i].kept_ns : 0;
+	}
+	return binomial_tail(own, all, equal);
 }

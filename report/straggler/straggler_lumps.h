@@ -37,4 +37,10 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,
 			       const struct straggler_lump *lumps, uint32_t count);
 
+/* Returns the probability that as many stops belong to one of equal subjects. Stops are those of the first `apart`
+ * lumps that cost a fourth of the costliest one, and half of which is in one stretch. *kept_ns: what the others waited
+ * for the subject in its own. */
+double straggler_lumps_stops_p(const struct straggler_lump *lumps, uint32_t apart, uint32_t subject,
+			       double equal, uint64_t *kept_ns);
+
 #endif

@@ -5,8 +5,10 @@
 
 #include "report/names/binomial.h"
 #include "report/names/robust.h"
+#include "straggler_shift.h"
 
-#define FEWEST 8u  /* stretches of a phase */
+#define FEWEST 4u  /* stretches of a phase */
+#define SHORT  8u  /* stretches: fewer tell nothing of how often */
 #define LEAST  16u /* part of the run */
 #define APART  10  /* spreads that no noise reaches */
 
@@ -72,12 +74,13 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 			   struct others *others)
 {
 	const uint32_t nr_stretches = lateness->nr_stretches, nr_subjects = lateness->nr_subjects;
-	double products = 0, squares = 0;
+	const double most = STRAGGLER_LATENESS_HICCUP * lateness->spread;
+	struct straggler_pairs pairs = {0};
+	double squares = 0;
 	uint32_t count = 0;
 
 	for (uint32_t j = 0; j < nr_subjects; j++) {
 		const double *late = lateness->late + (size_t)j * nr_stretches;
-		double before = 0;
 
 		if (j == subject)
 			continue;
@@ -85,19 +88,19 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 		const double outside = usual_of(lateness, j, phase, false);
 		for (uint32_t i = 0; i < nr_stretches; i++) {
 			const bool within = i - phase.first < phase.count;
-			double residual = late[i] - (within ? inside : outside);
+			const double residual = late[i] - (within ? inside : outside);
+			const double cut = most > 0 ? fmin(fabs(residual), most) : residual;
 
-			residual = straggler_lateness_without_hiccups(lateness, residual);
-			squares += residual * residual;
-			products += residual * before;
-			before = residual;
+			squares += cut * cut;
+			lateness->series[i] = residual;
 		}
+		straggler_pairs_add(&pairs, lateness->series, nr_stretches, most);
 		lateness->usual_inside[count++] = inside;
 	}
 	others->median = robust_median(lateness->usual_inside, count);
 	others->between = robust_spread(lateness->usual_inside, count);
 	others->spread = sqrt(squares / ((double)count * nr_stretches));
-	others->part = straggler_lateness_part(products, squares, 2, nr_stretches);
+	others->part = straggler_pairs_part(&pairs, 2, nr_stretches);
 }
 
 static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subject,
@@ -110,11 +113,26 @@ static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subj
 	return kept_ns;
 }
 
-/* Judges one span of the run, in which the subject is the worst too often for independent stretches. */
+static bool is_sure(const struct straggler_lateness *lateness, const struct straggler_phase *phase,
+		    const struct straggler_phase_question *question)
+{
+	const bool is_short = phase->nr_stretches < SHORT;
+	const bool often = phase->p < question->p_max && !is_short && lateness->nr_subjects > 2 &&
+			   phase->shift > STRAGGLER_SHIFT_OFTEN;
+	const bool lasts = phase->shift > question->shift &&
+			   phase->worst >= STRAGGLER_PHASE_WORST &&
+			   phase->times > STRAGGLER_PHASE_TIMES &&
+			   (!is_short || (double)phase->kept_ns >= question->least_short_ns);
+
+	return phase->z > STRAGGLER_Z_MIN && (often || lasts);
+}
+
+/* Judges one span of the run, which may lie in a phase. */
 static void judge(struct straggler_lateness *lateness, uint32_t subject, struct span span,
 		  const struct straggler_phase_question *question, uint32_t tests,
 		  struct straggler_phase *phase)
 {
+	const double *late = lateness->late + (size_t)subject * lateness->nr_stretches;
 	const double usual = usual_of(lateness, subject, span, true);
 	const struct span extent = extent_of(lateness, subject, usual / 2);
 	struct others others;
@@ -122,29 +140,31 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 	if (extent.count < FEWEST)
 		return;
 	look_at_others(lateness, subject, extent, &others);
-	const double excess = usual_of(lateness, subject, extent, true) - others.median;
+	const double inside = usual_of(lateness, subject, extent, true);
+	const double outside = fabs(usual_of(lateness, subject, extent, false));
+	const double excess = inside - others.median;
 	if (excess > APART * others.spread && excess > APART * others.between)
 		others.part = 1;
 	const uint32_t worst = count_worst(lateness, subject, span);
-	const double p =
-		tests * binomial_tail((uint64_t)(worst * others.part),
-				      (uint64_t)(span.count * others.part), question->equal);
-	const uint64_t kept_ns = kept_in(lateness, subject, extent);
-	const bool is_sure = p < question->p_max, was_sure = phase->p < question->p_max;
-	if (is_sure == was_sure ? kept_ns <= phase->kept_ns : was_sure)
-		return;
 	const double noise = fmax(others.between, others.spread / sqrt(extent.count * others.part));
-	*phase = (struct straggler_phase){
+	struct straggler_phase found = {
 		.first = extent.first,
 		.nr_stretches = extent.count,
-		.kept_ns = kept_ns,
-		.p = p,
+		.kept_ns = kept_in(lateness, subject, extent),
+		.p = tests * binomial_tail((uint64_t)(worst * others.part),
+					   (uint64_t)(span.count * others.part), question->equal),
 		.z = noise > 0    ? excess / noise
 		     : excess > 0 ? INFINITY
 				  : 0,
+		.shift = straggler_shift_z(late, lateness->nr_stretches, extent.first, extent.count,
+					   lateness->series),
 		.worst = (double)count_worst(lateness, subject, extent) / extent.count,
-		.times = straggler_lateness_times(lateness, extent.first, extent.count, kept_ns),
+		.times = outside > 0 ? inside / outside : INFINITY,
 	};
+
+	found.is_sure = is_sure(lateness, &found, question);
+	if (found.is_sure == phase->is_sure ? found.kept_ns > phase->kept_ns : found.is_sure)
+		*phase = found;
 }
 
 /* Returns whether a phase may lie in a span. */
@@ -155,7 +175,7 @@ static bool is_suspect(const struct straggler_lateness *lateness, uint32_t subje
 	const uint32_t worst = count_worst(lateness, subject, span);
 
 	return tests * binomial_tail(worst, span.count, question->equal) < question->p_max ||
-	       (worst >= question->worst * span.count &&
+	       (worst >= STRAGGLER_PHASE_WORST * span.count &&
 		(double)kept_in(lateness, subject, span) >= question->least_ns);
 }
 

@@ -10,7 +10,6 @@
 
 #include "aggregator/profile/collective_fold.h"
 #include "report/names/binomial.h"
-#include "report/straggler/straggler_lateness.h"
 #include "straggler_fixture.h"
 
 #define MS 1000000.0
@@ -498,26 +497,6 @@ static void too_few_collectives_are_no_evidence(void **state)
 	}
 }
 
-static void assert_part(double products, double squares, uint32_t means, uint32_t n,
-			double expected)
-{
-	const double part = straggler_lateness_part(products, squares, means, n);
-
-	if (fabs(part - expected) > 1e-6)
-		fail_msg("%.7f, not %.7f", part, expected);
-}
-
-/* (1 - r) / (1 + r), where r is what residuals show and (1 + 3 r) means / n. */
-static void neighbours_that_are_alike_count_as_fewer(void **state)
-{
-	(void)state;
-	assert_part(-1, 10, 1, 100, 1);
-	assert_part(0, 10, 1, 100, 1);
-	assert_part(5, 10, 1, 100, (1 - 0.525) / (1 + 0.525));
-	assert_part(5, 10, 2, 100, (1 - 0.55) / (1 + 0.55));
-	assert_part(10, 10, 2, 100, 0.01 / 1.99);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,7 +508,6 @@ int main(void)
 		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
 		cmocka_unit_test(one_that_is_late_for_a_while_is_named_with_its_phase),
 		cmocka_unit_test(stops_of_one_rank_are_named_in_noise_that_lasts),
-		cmocka_unit_test(neighbours_that_are_alike_count_as_fewer),
 		cmocka_unit_test(one_long_hiccup_is_a_stall_and_many_in_a_row_are_a_phase),
 		cmocka_unit_test(one_of_two_that_is_late_for_a_while_is_named),
 		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),

@@ -1,0 +1,156 @@
+/* Who is late for a part of the run, or now and then, and what noise that lasts makes of ranks that are equal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "straggler_model.h"
+
+/* Each model is played with so many seeds. Returns in how many a rank or a group is named. */
+static uint32_t count_jobs(const struct model *model, uint32_t seeds)
+{
+	uint32_t count = 0;
+
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
+		struct model played = *model;
+
+		played.seed = seed * 37;
+		struct model_result result = model_play(&played);
+		count += model_count_named(&result) + result.nr_groups > 0;
+		model_free(&result);
+	}
+	return count;
+}
+
+static void of_equal_ranks_with_noise_that_lasts_none_is_named(void **state)
+{
+	static const struct {
+		uint32_t ranks, seeds;
+	} cases[] = {{2, 60}, {4, 40}, {8, 20}, {16, 10}, {64, 3}};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		for (uint32_t noise_ms = 20; noise_ms <= 30; noise_ms += 10) {
+			const struct model model = {.ranks = cases[i].ranks,
+						    .ranks_per_host = 4,
+						    .collectives = 300,
+						    .work_ms = 100,
+						    .noise_ms = noise_ms,
+						    .drift = 0.98};
+
+			assert_int_equal(count_jobs(&model, cases[i].seeds), 0);
+		}
+}
+
+/* Stalls of all ranks must not hide that the other noise lasts: without that, 2 to 4 jobs would name somebody. */
+static void stalls_do_not_hide_that_noise_lasts(void **state)
+{
+	uint32_t count = 0;
+
+	(void)state;
+	for (uint32_t ranks = 2; ranks <= 8; ranks *= 2) {
+		const struct model model = {.ranks = ranks,
+					    .ranks_per_host = 4,
+					    .collectives = 300,
+					    .work_ms = 100,
+					    .noise_ms = 5,
+					    .drift = 0.98,
+					    .noise = MODEL_STALLS};
+
+		count += count_jobs(&model, 60);
+	}
+	assert_true(count <= 1);
+}
+
+/* Plays the model, and asserts that only its planted ranks are named, or their host if there are several. */
+static void assert_found(const struct model *model, enum straggler_ground ground)
+{
+	const struct model_plant *plant = &model->plants[0];
+	const bool is_host = plant->last > plant->first;
+	struct model_result result = model_play(model);
+
+	assert_int_equal(model_count_named(&result), is_host ? 0 : 1);
+	assert_int_equal(result.nr_groups, is_host);
+	if (is_host) {
+		assert_int_equal(result.groups[0].kind, STRAGGLER_GROUP_HOST);
+		assert_int_equal(result.groups[0].nr_members, plant->last - plant->first + 1);
+		assert_int_equal(result.groups[0].members[0], plant->first);
+		assert_int_equal(result.groups[0].found.ground, ground);
+	} else {
+		assert_int_equal(result.ranks[plant->first].ground, ground);
+	}
+	model_free(&result);
+}
+
+static void one_of_two_that_is_late_for_half_of_the_run_is_named(void **state)
+{
+	static const double drifts[] = {0, 0.5, 0.9};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		for (size_t i = 0; i < 3; i++)
+			for (uint32_t from = 0; from <= 1000; from += 500) {
+				const struct model model = {.ranks = 2,
+							    .ranks_per_host = 2,
+							    .collectives = 2000,
+							    .work_ms = 100,
+							    .noise_ms = 3,
+							    .drift = drifts[i],
+							    .plants = {{1, 1, 20, from, 1, 1000}},
+							    .seed = seed};
+
+				assert_found(&model, STRAGGLER_PHASE);
+			}
+}
+
+static void a_tenth_of_the_run_is_a_phase(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = 520,
+					    .work_ms = 100,
+					    .noise_ms = 5,
+					    .plants = {{3, 3, 100, 20 * (uint32_t)seed, 1, 52}},
+					    .seed = seed};
+
+		assert_found(&model, STRAGGLER_PHASE);
+	}
+}
+
+static void a_host_of_few_that_stops_now_and_then_is_named(void **state)
+{
+	static const uint32_t hosts[] = {2, 4};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		for (size_t i = 0; i < 2; i++)
+			for (uint32_t size = 2; size <= 8; size *= 2) {
+				const struct model model = {
+					.ranks = hosts[i] * size,
+					.ranks_per_host = size,
+					.collectives = 300,
+					.work_ms = 100,
+					.noise_ms = 3,
+					.plants = {{size, 2 * size - 1, 500, 15, 30, 10}},
+					.seed = seed};
+
+				assert_found(&model, STRAGGLER_LUMPS);
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_equal_ranks_with_noise_that_lasts_none_is_named),
+		cmocka_unit_test(stalls_do_not_hide_that_noise_lasts),
+		cmocka_unit_test(one_of_two_that_is_late_for_half_of_the_run_is_named),
+		cmocka_unit_test(a_tenth_of_the_run_is_a_phase),
+		cmocka_unit_test(a_host_of_few_that_stops_now_and_then_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
