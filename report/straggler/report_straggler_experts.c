@@ -61,17 +61,21 @@ static uint64_t bytes_of(const struct collective_folds *folds,
 
 /* ---- a late member */
 
-/* Chooses other members; of many, every n-th. */
-static uint32_t choose_others(const struct collective_fold *fold, uint32_t late,
-			      uint32_t others[static REPORT_STRAGGLER_EXPERTS_OTHERS])
+uint32_t report_straggler_experts_choose(uint32_t nr_members, uint32_t late,
+					 uint32_t others[static REPORT_STRAGGLER_EXPERTS_OTHERS])
 {
-	const uint32_t step = 1 + (fold->nr_members - 2) / REPORT_STRAGGLER_EXPERTS_OTHERS;
-	uint32_t count = 0;
+	uint32_t left = nr_members - 1, count = 0;
+	uint64_t seed = late;
 
-	for (uint32_t i = 0; i < fold->nr_members && count < REPORT_STRAGGLER_EXPERTS_OTHERS;
-	     i += step)
-		if (i != late)
+	/* Each one left is chosen as likely as the others (Knuth, The Art of Computer Programming, 3.4.2, S). */
+	for (uint32_t i = 0; i < nr_members && count < REPORT_STRAGGLER_EXPERTS_OTHERS; i++) {
+		if (i == late)
+			continue;
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		if ((seed >> 33) % left < REPORT_STRAGGLER_EXPERTS_OTHERS - count)
 			others[count++] = i;
+		left--;
+	}
 	return count;
 }
 
@@ -147,7 +151,8 @@ static int compare_member(struct finding *finding, const struct report_straggler
 {
 	struct straggler_expert_work late, works[REPORT_STRAGGLER_EXPERTS_OTHERS] = {{0}};
 	uint32_t others[REPORT_STRAGGLER_EXPERTS_OTHERS];
-	const uint32_t count = choose_others(of->fold, experts->member, others);
+	const uint32_t count =
+		report_straggler_experts_choose(of->fold->nr_members, experts->member, others);
 	const double late_ns = (double)of->members[experts->member].found.late_ns;
 
 	experts->bytes_times = compare_bytes(finding, of->fold, experts->member, others, count);

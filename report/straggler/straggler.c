@@ -56,8 +56,8 @@ static double share_of(const struct work *work, uint64_t waited_ns)
 	return work->input->span_ns ? (double)waited_ns / others / (double)work->input->span_ns : 0;
 }
 
-/* Returns whether the ranks outside of a subject waited so long that it is a fact about the run, whatever chance says. A
- * communicator that was there for a small part of the run has a large part of its time in one pause. */
+/* Returns whether the ranks outside of a subject waited so long that it is a fact about the run, whatever chance says.
+ * A communicator that was there for a small part of the run has a large part of its time in one pause. */
 static bool is_fact(const struct work *work, uint32_t subject, uint64_t waited_ns)
 {
 	const double others = (double)work->lateness.nr_members - work->lateness.sizes[subject];
@@ -75,8 +75,8 @@ static bool is_stall(const struct work *work, uint32_t subject)
 	return i < work->nr_lumps && straggler_lumps_is_stall(&work->lateness, &work->lumps[i]);
 }
 
-/* Returns whether the subject's stops cost as much as a stall, and hardly by chance: as of a stall, that is a fact about
- * the run. */
+/* Returns whether the subject's stops cost as much as a stall, and hardly by chance: as of a stall, that is a fact
+ * about the run. */
 static bool are_stops(const struct work *work, uint32_t subject)
 {
 	uint64_t kept_ns;
@@ -156,7 +156,10 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);
-	if (!phase.is_sure || share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+	if (phase.z <= STRAGGLER_Z_MIN || share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+		return;
+	subject->is_unproven = !phase.is_sure && !subject->ground;
+	if (!phase.is_sure)
 		return;
 	subject->ground = STRAGGLER_PHASE;
 	subject->z = phase.z;
@@ -205,6 +208,10 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 		find_phase(work, index, subject);
 	if (subject->ground == STRAGGLER_LUMPS)
 		mark_lumps(work, index, subject);
+	/* Even if it was last each time, that could be chance. */
+	const bool too_few = pow(equal, (double)work->input->fold->used) >= work->p_max;
+	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
+		subject->is_unproven |= too_few || subject->p < work->p_max;
 }
 
 /* Names those that another one hides: it is last whenever both are late. */

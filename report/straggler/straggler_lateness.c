@@ -234,8 +234,8 @@ double straggler_lateness_independent(struct straggler_lateness *lateness, uint3
 }
 
 /* Returns the noise of a subject's lateness against the median of the others, by the spread of the others' residuals.
- * Of two subjects the lateness is twice the difference of both, and the residual is that difference. Of three it is half
- * of the difference of the other two, and the lateness is that to the mean of these. */
+ * Of two subjects the lateness is twice the difference of both, and the residual is that difference. Of three it is
+ * half of the difference of the other two, and the lateness is that to the mean of these. */
 static double noise_of(const struct straggler_lateness *lateness, double spread)
 {
 	switch (lateness->nr_subjects) {

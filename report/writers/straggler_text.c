@@ -300,6 +300,7 @@ static const char *chance_of(const struct straggler_subject *found)
 		return ", beyond chance by frequency";
 	case STRAGGLER_COST:
 	case STRAGGLER_LUMPS:
+	case STRAGGLER_PHASE:
 		return ", beyond chance by cost";
 	default:
 		return "";
@@ -516,6 +517,19 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 				 straggler->nr_missing - 1);
 }
 
+/* Returns whether somebody looks late, which cannot be proven. */
+static bool is_unproven(const struct report_straggler *straggler)
+{
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
+		const struct report_straggler_communicator *of = &straggler->communicators[i];
+
+		for (uint32_t j = 0; j < of->fold->nr_members; j++)
+			if (of->members[j].found.is_unproven && !of->members[j].excused)
+				return true;
+	}
+	return false;
+}
+
 /* Nobody is named: names a slow link, or says for whom the others waited most all the same. */
 static void append_most(char *line, size_t size, const struct report_straggler *straggler)
 {
@@ -529,8 +543,11 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 			communicator_names_of(straggler->names, straggler->links[0].fold->key));
 		return;
 	}
-	text_line_append(line, size,
-			 "late: no rank stands out: delays differ no more than by chance");
+	text_line_append(
+		line, size,
+		is_unproven(straggler)
+			? "late: not proven: chance may be why one was last so often"
+			: "late: no rank stands out: delays differ no more than by chance");
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
 		all_ns += straggler->ranks[i].others_mean_ns;
 		if (!most || straggler->ranks[i].others_mean_ns > most->others_mean_ns)
