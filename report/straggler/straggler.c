@@ -191,16 +191,16 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 
-	double in_mean, independent = straggler_lateness_independent(lateness, index, &in_mean);
-	double part = independent / lateness->nr_stretches;
+	const struct straggler_parts parts = straggler_lateness_parts(lateness, index);
 	double median = straggler_lateness_median(lateness, index);
-	subject->p_stretches = binomial_tail((uint64_t)(subject->stretches * part),
-					     (uint64_t)(lateness->nr_stretches * part), equal);
-	subject->z = straggler_lateness_z(lateness, index, in_mean);
+	subject->p_stretches =
+		binomial_tail((uint64_t)(subject->stretches * parts.counted),
+			      (uint64_t)(lateness->nr_stretches * parts.counted), equal);
+	subject->z = straggler_lateness_z(lateness, index, parts.in_mean);
 	subject->steady = steady_of(work, index, median);
 	subject->late_size = straggler_lateness_count(lateness, index, median);
-	subject->p_lumps =
-		straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, part, work->nr_apart);
+	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, parts.lumps,
+					     work->nr_apart);
 	subject->ground = ground_of(work, index, subject);
 	/* What looks like a long stall may be late again and again: its causes are in each collective, not in one. */
 	if ((!subject->ground || subject->ground == STRAGGLER_STALL) &&
@@ -235,15 +235,14 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 		/* Each z score costs a pass over all. */
 		if (subject->steady <= STRAGGLER_HIDDEN_MIN)
 			continue;
-		double in_mean, independent = straggler_lateness_independent(lateness, i, &in_mean);
-		double part = independent / lateness->nr_stretches;
+		const struct straggler_parts parts = straggler_lateness_parts(lateness, i);
 
-		subject->z = straggler_lateness_z(lateness, i, in_mean);
+		subject->z = straggler_lateness_z(lateness, i, parts.in_mean);
 		if (subject->z <= STRAGGLER_Z_MIN)
 			continue;
 		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);
-		if (binomial_tail((uint64_t)(latest * part),
-				  (uint64_t)(lateness->nr_stretches * part),
+		if (binomial_tail((uint64_t)(latest * parts.counted),
+				  (uint64_t)(lateness->nr_stretches * parts.counted),
 				  (double)subject->size / seen) < work->p_max)
 			subject->ground = STRAGGLER_HIDDEN;
 	}

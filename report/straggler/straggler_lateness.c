@@ -212,25 +212,31 @@ static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 	       apart > APART * spread_of_others(lateness, subject);
 }
 
-double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject,
-				      double *in_mean)
+struct straggler_parts straggler_lateness_parts(struct straggler_lateness *lateness,
+						uint32_t subject)
 {
+	const double most = STRAGGLER_LATENESS_HICCUP * lateness->spread;
 	const uint32_t nr_stretches = lateness->nr_stretches;
-	struct straggler_pairs pairs = {0};
+	struct straggler_pairs pairs = {0}, with_hiccups = {0};
+	double *series = lateness->series;
 
-	*in_mean = nr_stretches;
 	if (is_apart(lateness, subject))
-		return nr_stretches;
+		return (struct straggler_parts){1, 1, 1};
 	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
 		if (j == subject)
 			continue;
 		for (uint32_t i = 0; i < nr_stretches; i++)
-			lateness->series[i] = residual_of(lateness, subject, j, i);
-		straggler_pairs_add(&pairs, lateness->series, nr_stretches,
-				    STRAGGLER_LATENESS_HICCUP * lateness->spread);
+			series[i] = residual_of(lateness, subject, j, i);
+		straggler_pairs_add(&pairs, series, nr_stretches, most);
+		for (uint32_t i = 0; i < nr_stretches && most > 0; i++)
+			series[i] = fmax(-most, fmin(series[i], most));
+		straggler_pairs_add(&with_hiccups, series, nr_stretches, 0);
 	}
-	*in_mean *= straggler_pairs_least(&pairs, 1, nr_stretches);
-	return nr_stretches * straggler_pairs_part(&pairs, 1, nr_stretches);
+	return (struct straggler_parts){
+		.counted = straggler_pairs_part(&pairs, 1, nr_stretches),
+		.in_mean = straggler_pairs_least(&pairs, 1, nr_stretches),
+		.lumps = straggler_pairs_part(&with_hiccups, 1, nr_stretches),
+	};
 }
 
 /* Returns the noise of a subject's lateness against the median of the others, by the spread of the others' residuals.
@@ -248,8 +254,7 @@ static double noise_of(const struct straggler_lateness *lateness, double spread)
 	}
 }
 
-double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
-			    double independent)
+double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject, double in_mean)
 {
 	const uint32_t nr_subjects = lateness->nr_subjects, nr_stretches = lateness->nr_stretches;
 	uint32_t count = 0;
@@ -257,8 +262,8 @@ double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subjec
 	for (uint32_t j = 0; j < nr_subjects; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != subject; i++)
 			lateness->values[count++] = residual_of(lateness, subject, j, i);
-	double noise =
-		noise_of(lateness, robust_spread(lateness->values, count)) / sqrt(independent);
+	double noise = noise_of(lateness, robust_spread(lateness->values, count)) /
+		       sqrt(in_mean * nr_stretches);
 	double between = spread_of_others(lateness, subject);
 	double median = straggler_lateness_median(lateness, subject);
 	double size = lateness->sizes[subject], rest = lateness->nr_members - size;

@@ -39,18 +39,23 @@ double straggler_lateness_times(const struct straggler_lateness *lateness, uint3
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 
-/* Returns how many independent stretches the stretches are worth, by how alike neighbours are in the lateness of the
- * other subjects (straggler_pairs_part()). *in_mean: what they are worth in a mean. The subject's own lateness is in
- * question, so it is left out. All count as independent if the subject is later than ten spreads of stretches and of
- * the others: noise so small cannot make that, however long it lasts. */
-double straggler_lateness_independent(struct straggler_lateness *lateness, uint32_t subject,
-				      double *in_mean);
+/* The parts of the stretches that are independent. */
+struct straggler_parts {
+	double counted; /* of stretches as they are (straggler_pairs_part()) */
+	double in_mean; /* of stretches in a mean (straggler_pairs_least()) */
+	double lumps; /* as counted; hiccups count as three spreads. What follows a hiccup tells whether lumps last. */
+};
+
+/* Returns the parts by how alike neighbours are in the lateness of the other subjects. The subject's own lateness is in
+ * question, so it is left out. All stretches are independent if the subject is later than ten spreads of stretches and
+ * of the others: noise so small cannot make that, however long it lasts. */
+struct straggler_parts straggler_lateness_parts(struct straggler_lateness *lateness,
+						uint32_t subject);
 
 /* Returns the modified z score of a subject's usual lateness among the others. The noise is the greatest of three: how
  * the others differ, the error of a mean of independent stretches, and the error of a mean of ranks that differ within
  * their subjects. */
-double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject,
-			    double independent);
+double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject, double in_mean);
 
 /* Returns the ranks of a subject that are late by at least half of its lateness. */
 uint32_t straggler_lateness_count(const struct straggler_lateness *lateness, uint32_t subject,

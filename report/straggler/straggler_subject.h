@@ -52,8 +52,8 @@ struct straggler_subject {
 	uint64_t lump_ns; /* the others' waits in its costliest lump; of a phase, in that */
 	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
 	enum straggler_ground ground;
-	/* It is not named, and looks late: it was last more often than independent ones would be, for all of the run or a
-	 * part, and lasting noise may be why. Or there are too few collectives to tell. */
+	/* It is not named, and looks late: it was last more often than independent ones would be, for all of the run
+	 * or a part, and lasting noise may be why. Or there are too few collectives to tell. */
 	bool is_unproven;
 	/* Of one named by lumps or a phase: the stretches of its costly lumps, or of the phase, and what the others
 	 * waited for it there. Only there can be seen why it was late. */
