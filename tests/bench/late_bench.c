@@ -44,6 +44,13 @@ struct kind {
 			{8, 15, late, 0, 0, 0}                                                     \
 		}                                                                                  \
 	}
+#define STOPS(n)                                                                                   \
+	{                                                                                          \
+		.ranks = 8 * (n), .ranks_per_host = 8, .collectives = 300, .work_ms = 100,         \
+		.noise_ms = 3, .plants = {                                                         \
+			{8, 15, 500, 15, 30, 10}                                                   \
+		}                                                                                  \
+	}
 #define RANKS(...)                                                                                 \
 	{                                                                                          \
 		.ranks = 8, .ranks_per_host = 8, .collectives = 300, .work_ms = 100,               \
@@ -64,6 +71,23 @@ static const struct kind planted[] = {
 	  .work_ms = 100,
 	  .noise_ms = 2,
 	  .plants = {{2, 2, 40, 190, 1, 60}}},
+	 -1},
+	{"for a tenth of 520 collectives, twice as long",
+	 {.ranks = 8,
+	  .ranks_per_host = 8,
+	  .collectives = 520,
+	  .work_ms = 100,
+	  .noise_ms = 5,
+	  .plants = {{3, 3, 100, 200, 1, 52}}},
+	 -1},
+	{"one of 2, for half of the run, by 20 %; noise of 3 % keeps 0.5",
+	 {.ranks = 2,
+	  .ranks_per_host = 2,
+	  .collectives = 2000,
+	  .work_ms = 100,
+	  .noise_ms = 3,
+	  .drift = 0.5,
+	  .plants = {{1, 1, 20, 500, 1, 1000}}},
 	 -1},
 	{"two, by 20 and 20 %", RANKS({3, 3, 20, 0, 0, 0}, {5, 5, 20, 0, 0, 0}), -1},
 	{"two, by 20 and 10 %", RANKS({3, 3, 20, 0, 0, 0}, {5, 5, 10, 0, 0, 0}), -1},
@@ -88,6 +112,8 @@ static const struct kind planted[] = {
 	  .noise_ms = 4,
 	  .plants = {{8, 15, 10000, 150, 0, 1}}},
 	 STRAGGLER_GROUP_HOST},
+	{"ten stops of five steps of one of 2 hosts", STOPS(2), STRAGGLER_GROUP_HOST},
+	{"the same of one of 4 hosts", STOPS(4), STRAGGLER_GROUP_HOST},
 	{"one of 64 ranks, by 10 %",
 	 {.ranks = 64,
 	  .ranks_per_host = 8,
@@ -121,6 +147,12 @@ static const struct kind planted[] = {
 	 STRAGGLER_GROUP_SWITCH},
 };
 
+#define LASTING(n, noise_of, kind_of)                                                              \
+	{                                                                                          \
+		.ranks = (n), .ranks_per_host = 4, .collectives = 300, .work_ms = 100,             \
+		.noise_ms = (noise_of), .drift = 0.98, .noise = (kind_of)                          \
+	}
+
 static const struct kind clean[] = {
 	{"clean, noise of 1 %", {.noise_ms = 1}, -1},
 	{"clean, noise of 20 %", {.noise_ms = 20}, -1},
@@ -128,6 +160,11 @@ static const struct kind clean[] = {
 	{"clean, lognormal noise of 40 %", {.noise_ms = 40, .noise = MODEL_LOGNORMAL}, -1},
 	{"clean, with stalls of all ranks", {.noise_ms = 1, .noise = MODEL_STALLS}, -1},
 	{"clean, drifting, with stalls", {.noise_ms = 5, .drift = 0.95, .noise = MODEL_STALLS}, -1},
+	{"clean, noise of 20 % that keeps 0.98", {.noise_ms = 20, .drift = 0.98}, -1},
+	{"the same of 2 ranks", LASTING(2, 20, MODEL_NORMAL), -1},
+	{"30 % of 2 ranks", LASTING(2, 30, MODEL_NORMAL), -1},
+	{"20 % of 4 ranks", LASTING(4, 20, MODEL_NORMAL), -1},
+	{"5 % of 2 ranks, with stalls", LASTING(2, 5, MODEL_STALLS), -1},
 };
 
 static bool is_planted(const struct model *model, uint32_t rank)
