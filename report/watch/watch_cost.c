@@ -261,7 +261,7 @@ static int see_step(const struct measuring *measuring, struct watch_finding *fin
 			return -ENOMEM;
 		if (pace.step_ns <= finding->step.now_ns)
 			continue;
-		finding->step = (struct watch_step){pace.collectives, pace.step_ns, 0};
+		finding->step = (struct watch_step){pace.collectives, pace.step_ns, 0, false};
 		finding->key = pace.key;
 	}
 	return 0;

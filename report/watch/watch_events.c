@@ -60,8 +60,11 @@ static void set_usual_step(const struct watch_events *events, uint64_t since_ns,
 	const uint64_t usual_ns = watch_pace_log_before(&events->paces, before_ns, finding->key,
 							finding->step.collectives);
 
-	if (usual_ns && usual_ns < finding->step.now_ns)
+	const bool is_known = usual_ns && usual_ns < finding->step.now_ns;
+
+	if (is_known)
 		finding->step.without_ns = usual_ns;
+	finding->step.is_least = !is_known;
 	if (!finding->step.without_ns)
 		finding->step = (struct watch_step){0};
 }

@@ -14,6 +14,9 @@ struct watch_step {
 	uint32_t collectives;
 	uint64_t now_ns;     /* mean time, since the onset */
 	uint64_t without_ns; /* the same without the cause (watch_pace.h, watch_replay.h) */
+	/* no usual step is known, and without_ns is the least: what hosts that ran ahead prepared while they waited is
+	 * missing in it */
+	bool is_least;
 };
 
 struct watch_finding {

@@ -56,8 +56,16 @@ static void write_step(FILE *out, const struct watch_finding *finding)
 
 	if (!step->without_ns)
 		return;
-	report_summary_time(step->without_ns, without);
 	report_summary_time(step->now_ns, now);
+	if (step->is_least) {
+		if (step->without_ns >= step->now_ns)
+			return;
+		report_summary_time(step->now_ns - step->without_ns, without);
+		fprintf(out, "; without it up to %s less of %s a %s", without, now,
+			step->collectives ? "step" : "collective");
+		return;
+	}
+	report_summary_time(step->without_ns, without);
 	if (step->collectives)
 		fprintf(out, "; without it a step takes %s instead of %s", without, now);
 	else
@@ -154,7 +162,12 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 		"\"collectives\":%" PRIu64 ",\"last\":%" PRIu64 ",\"waited_ns\":%" PRIu64
 		",\"share\":%.6f,",
 		finding->used, finding->last, finding->waited_ns, finding->share);
-	if (finding->step.without_ns)
+	if (finding->step.without_ns && finding->step.is_least)
+		fprintf(out,
+			"\"step_collectives\":%" PRIu32 ",\"step_ns\":%" PRIu64
+			",\"step_without_ns\":null,",
+			finding->step.collectives, finding->step.now_ns);
+	else if (finding->step.without_ns)
 		fprintf(out,
 			"\"step_collectives\":%" PRIu32 ",\"step_ns\":%" PRIu64
 			",\"step_without_ns\":%" PRIu64 ",",

@@ -79,7 +79,7 @@ static void the_step_without_the_cause_is_that_before_the_onset(void **state)
 
 	(void)state;
 	late.key = 7;
-	late.step = (struct watch_step){3, 47000000, 39000000};
+	late.step = (struct watch_step){3, 47000000, 39000000, false};
 	for (uint32_t i = 0; i < 5; i++)
 		look_at_steps(41000000);
 	/* Onset: the windows of these looks have late steps, and do not count. */
@@ -89,13 +89,15 @@ static void the_step_without_the_cause_is_that_before_the_onset(void **state)
 	assert_int_equal(look(&late, 1), 1);
 	assert_int_equal(list[0].finding.step.now_ns, 47000000);
 	assert_int_equal(list[0].finding.step.without_ns, 41000000);
+	assert_false(list[0].finding.step.is_least);
 	/* Of another communicator nothing was seen before. */
 	late = finding("rank 6 on a", five, 1);
 	late.key = 8;
-	late.step = (struct watch_step){3, 47000000, 39000000};
+	late.step = (struct watch_step){3, 47000000, 39000000, false};
 	assert_int_equal(look(&late, 1), 0);
 	assert_int_equal(look(&late, 1), 1);
 	assert_int_equal(list[0].finding.step.without_ns, 39000000);
+	assert_true(list[0].finding.step.is_least);
 }
 
 static void the_second_look_names_a_rank(void **state)
