@@ -23,8 +23,9 @@ int report_straggler_experts_find(const struct profile *profile, const char *sto
 				  const struct straggler_look *look,
 				  struct report_straggler *report);
 
-/* Chooses other members to compare with, in order; of many, some that are far from regular. Ranks have their places in a
- * node, a stage and so on at equal distances, so that every n-th of them may have one place alone. Returns their number. */
+/* Chooses other members to compare with, in order; of many, some that are far from regular. Ranks have their places in
+ * a node, a stage and so on at equal distances, so that every n-th of them may have one place alone. Returns their
+ * number. */
 uint32_t report_straggler_experts_choose(uint32_t nr_members, uint32_t late,
 					 uint32_t others[static REPORT_STRAGGLER_EXPERTS_OTHERS]);
 

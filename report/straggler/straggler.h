@@ -18,7 +18,8 @@
  *     together cost as much as a stall, and that as many are its own has a probability below STRAGGLER_STOPS_P_MAX.
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the whole run of the ranks outside of the subject, with
  *     what was before a restart, and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator.
- *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named instead.
+ *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named
+ *     instead.
  *   - PHASE: it is late in a part of the run, which neither chance nor noise that lasts explains (straggler_phase.h).
  *     What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole span, and of a phase of fewer
  *     than 8 stretches STRAGGLER_SHORT_MIN.
