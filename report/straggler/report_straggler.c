@@ -353,6 +353,7 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 		rank->waited_ns += from->found.waited_ns;
 		rank->others_mean_ns += mean;
 	}
+	rank->is_unproven |= from->found.is_unproven;
 	if (!from->found.ground)
 		return;
 	rank->named++;

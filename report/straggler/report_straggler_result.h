@@ -62,6 +62,7 @@ struct report_straggler_rank {
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */
 	double others_mean_ns;
+	bool is_unproven; /* it looks late on a communicator, and is not named there */
 	uint32_t named;  /* communicators in which the rank is named */
 	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */

@@ -217,7 +217,7 @@ struct straggler_parts straggler_lateness_parts(struct straggler_lateness *laten
 {
 	const double most = STRAGGLER_LATENESS_HICCUP * lateness->spread;
 	const uint32_t nr_stretches = lateness->nr_stretches;
-	struct straggler_pairs pairs = {0}, with_hiccups = {0};
+	struct lasting_noise pairs = {0}, with_hiccups = {0};
 	double *series = lateness->series;
 
 	if (is_apart(lateness, subject))
@@ -227,15 +227,15 @@ struct straggler_parts straggler_lateness_parts(struct straggler_lateness *laten
 			continue;
 		for (uint32_t i = 0; i < nr_stretches; i++)
 			series[i] = residual_of(lateness, subject, j, i);
-		straggler_pairs_add(&pairs, series, nr_stretches, most);
+		lasting_noise_add(&pairs, series, nr_stretches, most);
 		for (uint32_t i = 0; i < nr_stretches && most > 0; i++)
 			series[i] = fmax(-most, fmin(series[i], most));
-		straggler_pairs_add(&with_hiccups, series, nr_stretches, 0);
+		lasting_noise_add(&with_hiccups, series, nr_stretches, 0);
 	}
 	return (struct straggler_parts){
-		.counted = straggler_pairs_part(&pairs, 1, nr_stretches),
-		.in_mean = straggler_pairs_least(&pairs, 1, nr_stretches),
-		.lumps = straggler_pairs_part(&with_hiccups, 1, nr_stretches),
+		.counted = lasting_noise_part(&pairs, 1, nr_stretches),
+		.in_mean = lasting_noise_least(&pairs, 1, nr_stretches),
+		.lumps = lasting_noise_part(&with_hiccups, 1, nr_stretches),
 	};
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "straggler_pairs.h"
+#include "report/names/lasting_noise.h"
 #include "straggler_subject.h"
 
 #define STRAGGLER_LATENESS_HICCUP 3 /* spreads from what is usual */
@@ -41,8 +41,8 @@ double straggler_lateness_median(const struct straggler_lateness *lateness, uint
 
 /* The parts of the stretches that are independent. */
 struct straggler_parts {
-	double counted; /* of stretches as they are (straggler_pairs_part()) */
-	double in_mean; /* of stretches in a mean (straggler_pairs_least()) */
+	double counted; /* of stretches as they are (lasting_noise_part()) */
+	double in_mean; /* of stretches in a mean (lasting_noise_least()) */
 	double lumps; /* as counted; hiccups count as three spreads. What follows a hiccup tells whether lumps last. */
 };
 

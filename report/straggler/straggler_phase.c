@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "report/names/binomial.h"
+#include "report/names/level_shift.h"
 #include "report/names/robust.h"
-#include "straggler_shift.h"
 
 #define FEWEST 4u  /* stretches of a phase */
 #define SHORT  8u  /* stretches: fewer tell nothing of how often */
@@ -75,7 +75,7 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 {
 	const uint32_t nr_stretches = lateness->nr_stretches, nr_subjects = lateness->nr_subjects;
 	const double most = STRAGGLER_LATENESS_HICCUP * lateness->spread;
-	struct straggler_pairs pairs = {0};
+	struct lasting_noise pairs = {0};
 	double squares = 0;
 	uint32_t count = 0;
 
@@ -94,13 +94,13 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 			squares += cut * cut;
 			lateness->series[i] = residual;
 		}
-		straggler_pairs_add(&pairs, lateness->series, nr_stretches, most);
+		lasting_noise_add(&pairs, lateness->series, nr_stretches, most);
 		lateness->usual_inside[count++] = inside;
 	}
 	others->median = robust_median(lateness->usual_inside, count);
 	others->between = robust_spread(lateness->usual_inside, count);
 	others->spread = sqrt(squares / ((double)count * nr_stretches));
-	others->part = straggler_pairs_part(&pairs, 2, nr_stretches);
+	others->part = lasting_noise_part(&pairs, 2, nr_stretches);
 }
 
 static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subject,
@@ -156,8 +156,8 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 		.z = noise > 0    ? excess / noise
 		     : excess > 0 ? INFINITY
 				  : 0,
-		.shift = straggler_shift_z(late, lateness->nr_stretches, extent.first, extent.count,
-					   lateness->series),
+		.shift = level_shift_z(late, lateness->nr_stretches, extent.first, extent.count,
+				       lateness->series),
 		.worst = (double)count_worst(lateness, subject, extent) / extent.count,
 		.times = outside > 0 ? inside / outside : INFINITY,
 	};

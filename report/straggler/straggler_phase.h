@@ -10,7 +10,7 @@
 struct straggler_phase_question {
 	double equal; /* the chance of one of equal subjects of this size */
 	double p_max; /* below it, chance does not explain a phase */
-	double shift; /* above it, noise that lasts does not explain one (straggler_shift_z()) */
+	double shift; /* above it, noise that lasts does not explain one (level_shift_z()) */
 	/* A part of the run is judged as well, however likely it is by chance, if the others waited longest for the
 	 * subject in STRAGGLER_PHASE_WORST of it, and so long. A phase of fewer than 8 stretches must cost more. */
 	double least_ns, least_short_ns;
@@ -22,7 +22,7 @@ struct straggler_phase {
 	uint64_t kept_ns; /* what the others waited for the subject in these stretches */
 	double p;     /* probability that one of equal subjects is worst as often in such a phase */
 	double z;     /* of its usual lateness there among the others', as straggler_lateness_z() */
-	double shift; /* of its lateness against that outside (straggler_shift_z()) */
+	double shift; /* of its lateness against that outside (level_shift_z()) */
 	double worst; /* the part of the stretches in which the others waited longest for it */
 	double times; /* its usual lateness there, as a multiple of that outside, without signs */
 };

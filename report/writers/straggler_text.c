@@ -517,19 +517,6 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 				 straggler->nr_missing - 1);
 }
 
-/* Returns whether somebody looks late, which cannot be proven. */
-static bool is_unproven(const struct report_straggler *straggler)
-{
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
-		const struct report_straggler_communicator *of = &straggler->communicators[i];
-
-		for (uint32_t j = 0; j < of->fold->nr_members; j++)
-			if (of->members[j].found.is_unproven && !of->members[j].excused)
-				return true;
-	}
-	return false;
-}
-
 /* Nobody is named: names a slow link, or says for whom the others waited most all the same. */
 static void append_most(char *line, size_t size, const struct report_straggler *straggler)
 {
@@ -543,16 +530,16 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 			communicator_names_of(straggler->names, straggler->links[0].fold->key));
 		return;
 	}
-	text_line_append(
-		line, size,
-		is_unproven(straggler)
-			? "late: not proven: chance may be why one was last so often"
-			: "late: no rank stands out: delays differ no more than by chance");
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
 		all_ns += straggler->ranks[i].others_mean_ns;
 		if (!most || straggler->ranks[i].others_mean_ns > most->others_mean_ns)
 			most = &straggler->ranks[i];
 	}
+	const bool is_unproven = most && most->is_unproven && !most->excused;
+	text_line_append(
+		line, size,
+		is_unproven ? "late: not proven: chance may be why one was last so often"
+			    : "late: no rank stands out: delays differ no more than by chance");
 	if (!most || all_ns <= 0)
 		return;
 	text_line_append(line, size, "; most waited for: ");

@@ -1,4 +1,4 @@
-#include "report/straggler/straggler_shift.h"
+#include "report/names/level_shift.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "report/straggler/straggler_pairs.h"
-#include "straggler_fixture.h"
+#include "report/names/lasting_noise.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 #define COUNT 100u
 
@@ -24,24 +24,24 @@ static void assert_near(double value, double wanted)
 static void pairs_of_neighbours_and_of_those_apart_are_added(void **state)
 {
 	const double distances[] = {1, 2, -1, 3, 100, 4};
-	struct straggler_pairs pairs = {{0}, {0}, {0}};
+	struct lasting_noise pairs = {{0}, {0}, {0}};
 
 	(void)state;
-	straggler_pairs_add(&pairs, distances, 6, 50);
+	lasting_noise_add(&pairs, distances, 6, 50);
 	assert_near(pairs.products[0], 1 * 2 - 2 * 1 - 1 * 3);
 	assert_near(pairs.squares[0], (1 + 4 + 4 + 1 + 1 + 9) / 2.0);
 	assert_near(pairs.products[1], 1 * 3 - 1 * 4);
 	assert_near(pairs.squares[1], (1 + 9 + 1 + 16) / 2.0);
-	straggler_pairs_add(&pairs, distances + 3, 2, 0);
+	lasting_noise_add(&pairs, distances + 3, 2, 0);
 	assert_near(pairs.products[0], 1 * 2 - 2 * 1 - 1 * 3 + 300);
 }
 
 static void assert_part(double near, double far, uint32_t means, double part, double least)
 {
-	const struct straggler_pairs pairs = {{COUNT, COUNT}, {near, far}, {10, 10}};
+	const struct lasting_noise pairs = {{COUNT, COUNT}, {near, far}, {10, 10}};
 
-	assert_near(straggler_pairs_part(&pairs, means, COUNT), part);
-	assert_near(straggler_pairs_least(&pairs, means, COUNT), least);
+	assert_near(lasting_noise_part(&pairs, means, COUNT), part);
+	assert_near(lasting_noise_least(&pairs, means, COUNT), least);
 }
 
 /* (1 - r) / (1 + r), where r is what pairs show and (1 + 3 r) means / n. */
@@ -78,7 +78,7 @@ static double shift_of(const double *series, uint32_t first, uint32_t nr_part)
 {
 	double room[3 * COUNT];
 
-	return straggler_shift_z(series, COUNT, first, nr_part, room);
+	return level_shift_z(series, COUNT, first, nr_part, room);
 }
 
 /* Returns how high the part looks that looks highest: any level may be the highest by chance. */
@@ -154,7 +154,7 @@ static void a_part_needs_a_rest(void **state)
 	(void)state;
 	assert_near(shift_of(series, 0, COUNT), -1);
 	assert_near(shift_of(series, 5, 0), -1);
-	assert_near(straggler_shift_z(series, STRAGGLER_SHIFT_FEWEST - 1, 0, 4, room), -1);
+	assert_near(level_shift_z(series, LEVEL_SHIFT_FEWEST - 1, 0, 4, room), -1);
 }
 
 int main(void)

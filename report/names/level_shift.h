@@ -1,16 +1,16 @@
 /* Whether a series has another level in one part of it, or has only noise that lasts. Pure; any thread. */
-#ifndef STRAGGLER_SHIFT_H
-#define STRAGGLER_SHIFT_H
+#ifndef LEVEL_SHIFT_H
+#define LEVEL_SHIFT_H
 
 #include <stdint.h>
 
 /* Returns the z score by which the values of a part are above the others. The noise is taken for an autoregressive
  * process of first order (Cochrane and Orcutt, 1949): the more alike neighbours are, the less counts how long the part
  * is, and the more how sharp its edges are. What is alike beyond that lowers the score (Andrews and Monahan, 1992).
- * Single values that differ from both neighbours do not count. -1: there are fewer than STRAGGLER_SHIFT_FEWEST values,
+ * Single values that differ from both neighbours do not count. -1: there are fewer than LEVEL_SHIFT_FEWEST values,
  * or none on one of the sides. room: for 3 * count values; INFINITY: there is no noise. */
-#define STRAGGLER_SHIFT_FEWEST 16u
-double straggler_shift_z(const double *values, uint32_t count, uint32_t first, uint32_t nr_part,
-			 double *room);
+#define LEVEL_SHIFT_FEWEST 16u
+double level_shift_z(const double *values, uint32_t count, uint32_t first, uint32_t nr_part,
+		     double *room);
 
 #endif

@@ -1,4 +1,4 @@
-#include "straggler_pairs.h"
+#include "lasting_noise.h"
 
 #include <math.h>
 
@@ -6,7 +6,7 @@
 #define ALIKE_MIN 0.2 /* what is less alike tells nothing of how long noise lasts */
 #define ERRORS    2   /* standard errors of a correlation that chance makes */
 
-static void add(struct straggler_pairs *pairs, uint32_t distance, const double *distances,
+static void add(struct lasting_noise *pairs, uint32_t distance, const double *distances,
 		uint32_t count, double most)
 {
 	const uint32_t lag = distance ? FAR : 1;
@@ -22,15 +22,15 @@ static void add(struct straggler_pairs *pairs, uint32_t distance, const double *
 	}
 }
 
-void straggler_pairs_add(struct straggler_pairs *pairs, const double *distances, uint32_t count,
-			 double most)
+void lasting_noise_add(struct lasting_noise *pairs, const double *distances, uint32_t count,
+		       double most)
 {
 	add(pairs, 0, distances, count, most);
 	add(pairs, 1, distances, count, most);
 }
 
 /* Returns a correlation without its bias. */
-static double alike_of(const struct straggler_pairs *pairs, uint32_t distance, uint32_t means,
+static double alike_of(const struct lasting_noise *pairs, uint32_t distance, uint32_t means,
 		       uint32_t n)
 {
 	if (pairs->squares[distance] <= 0)
@@ -40,22 +40,22 @@ static double alike_of(const struct straggler_pairs *pairs, uint32_t distance, u
 	return r > 0 ? fmin(r + (1 + 3 * r) * means / n, 1 - 1.0 / n) : r;
 }
 
-double straggler_pairs_alike(const struct straggler_pairs *pairs, uint32_t means, uint32_t n)
+double lasting_noise_alike(const struct lasting_noise *pairs, uint32_t means, uint32_t n)
 {
 	return alike_of(pairs, 0, means, n);
 }
 
-double straggler_pairs_part(const struct straggler_pairs *pairs, uint32_t means, uint32_t n)
+double lasting_noise_part(const struct lasting_noise *pairs, uint32_t means, uint32_t n)
 {
 	const double near = alike_of(pairs, 0, means, n);
 
 	return near > 0 ? (1 - near) / (1 + near) : 1;
 }
 
-double straggler_pairs_least(const struct straggler_pairs *pairs, uint32_t means, uint32_t n)
+double lasting_noise_least(const struct lasting_noise *pairs, uint32_t means, uint32_t n)
 {
 	const double near = alike_of(pairs, 0, means, n), far = alike_of(pairs, 1, means, n);
-	const double part = straggler_pairs_part(pairs, means, n);
+	const double part = lasting_noise_part(pairs, means, n);
 
 	if (near < ALIKE_MIN || far <= pow(near, FAR) + ERRORS / sqrt(pairs->counts[1]))
 		return part;

@@ -1,10 +1,10 @@
-#include "straggler_shift.h"
+#include "level_shift.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "lasting_noise.h"
 #include "report/names/robust.h"
-#include "straggler_pairs.h"
 
 #define BLOCK_MAX 8u /* values */
 
@@ -55,21 +55,21 @@ static double lasting_of(const double *values, uint32_t count)
 	return most;
 }
 
-double straggler_shift_z(const double *values, uint32_t count, uint32_t first, uint32_t nr_part,
-			 double *room)
+double level_shift_z(const double *values, uint32_t count, uint32_t first, uint32_t nr_part,
+		     double *room)
 {
 	double *smoothed = room, *noise = room + count, *work = room + 2ul * count;
 
-	if (count < STRAGGLER_SHIFT_FEWEST || !nr_part || nr_part >= count)
+	if (count < LEVEL_SHIFT_FEWEST || !nr_part || nr_part >= count)
 		return -1;
 	smooth(values, count, smoothed);
 	const double outside = level_of(smoothed, count, first, nr_part, 0, work);
 	const double shift = level_of(smoothed, count, first, nr_part, 1, work) - outside;
 	for (uint32_t i = 0; i < count; i++)
 		noise[i] = smoothed[i] - outside - (i - first < nr_part ? shift : 0);
-	struct straggler_pairs pairs = {0};
-	straggler_pairs_add(&pairs, noise, count, 0);
-	const double alike = fmax(straggler_pairs_alike(&pairs, 2, count), 0);
+	struct lasting_noise pairs = {0};
+	lasting_noise_add(&pairs, noise, count, 0);
+	const double alike = fmax(lasting_noise_alike(&pairs, 2, count), 0);
 	/* y(t) - r y(t - 1) = level (1 - r) + shift (in(t) - r in(t - 1)) + independent noise: least squares. */
 	double sx = 0, sxx = 0, sy = 0, sxy = 0;
 	const uint32_t n = count - 1;
