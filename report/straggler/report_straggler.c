@@ -169,7 +169,7 @@ static int by_waits(const void *a, const void *b)
 
 /* Judges the ranks and groups of a communicator. */
 static int judge(const struct report_straggler_communicator *communicator, uint64_t run_ns,
-		 uint32_t nr_tests, const struct straggler_place *places,
+		 bool is_window, uint32_t nr_tests, const struct straggler_place *places,
 		 struct straggler_subject *found, struct straggler_group **groups,
 		 uint32_t *nr_groups)
 {
@@ -179,6 +179,7 @@ static int judge(const struct report_straggler_communicator *communicator, uint6
 		.fold = communicator->fold,
 		.span_ns = communicator->span_ns,
 		.run_ns = run_ns > communicator->span_ns ? run_ns : communicator->span_ns,
+		.is_window = is_window,
 		.nr_tests = nr_tests,
 		.division = {of, count},
 	};
@@ -214,8 +215,8 @@ static int judge_communicator(const struct builder *builder,
 		found[i] = member->found;
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
-	error = judge(communicator, run_ns, nr_tests, places, found, &communicator->groups,
-		      &communicator->nr_groups);
+	error = judge(communicator, run_ns, builder->look != NULL, nr_tests, places, found,
+		      &communicator->groups, &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
 	for (uint32_t i = 0; i < communicator->nr_groups; i++)

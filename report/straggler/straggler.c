@@ -152,7 +152,8 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 		.p_max = work->p_max,
 		.shift = STRAGGLER_SHIFT_Z + log(fmax(work->input->nr_tests, 1)),
 		.least_ns = STRAGGLER_SHARE_MIN / 4 * span_ns,
-		.least_short_ns = STRAGGLER_SHORT_MIN * span_ns};
+		.least_short_ns = work->input->is_window ? INFINITY : STRAGGLER_SHORT_MIN * span_ns,
+		.least_lasting_ns = work->input->is_window ? STRAGGLER_STALL_MIN * span_ns : 0};
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);

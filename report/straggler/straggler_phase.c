@@ -122,6 +122,7 @@ static bool is_sure(const struct straggler_lateness *lateness, const struct stra
 	const bool lasts = phase->shift > question->shift &&
 			   phase->worst >= STRAGGLER_PHASE_WORST &&
 			   phase->times > STRAGGLER_PHASE_TIMES &&
+			   (double)phase->kept_ns >= question->least_lasting_ns &&
 			   (!is_short || (double)phase->kept_ns >= question->least_short_ns);
 
 	return phase->z > STRAGGLER_Z_MIN && (often || lasts);

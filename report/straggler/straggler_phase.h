@@ -12,8 +12,10 @@ struct straggler_phase_question {
 	double p_max; /* below it, chance does not explain a phase */
 	double shift; /* above it, noise that lasts does not explain one (level_shift_z()) */
 	/* A part of the run is judged as well, however likely it is by chance, if the others waited longest for the
-	 * subject in STRAGGLER_PHASE_WORST of it, and so long. A phase of fewer than 8 stretches must cost more. */
-	double least_ns, least_short_ns;
+	 * subject in STRAGGLER_PHASE_WORST of it, and so long. */
+	double least_ns;
+	/* Of fewer than 8 stretches, and if chance explains how often: what it must cost. */
+	double least_short_ns, least_lasting_ns;
 };
 
 struct straggler_phase {

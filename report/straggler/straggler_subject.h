@@ -73,6 +73,7 @@ struct straggler_input {
 	uint64_t span_ns;                   /* of all collectives together */
 	/* of the ranks' whole run, with their other communicators and before a restart: span_ns or more */
 	uint64_t run_ns;
+	bool is_window; /* a look at the newest part of a run, in which every machine has short phases */
 	uint32_t nr_tests; /* subjects that are tested in all communicators together */
 	struct straggler_division division; /* at least 2 subjects, each with a member */
 };
