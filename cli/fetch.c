@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error_text.h"
@@ -21,10 +20,10 @@
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
 #include "report/names/clean_text.h"
+#include "report/names/local_time.h"
 #include "report/profile/whole_profile.h"
 
 #define UNFINISHED ".tmp" /* no part of a profile (docs/store.md) */
-#define NS_PER_S   1000000000u
 
 struct fetch {
 	const char *job; /* NULL: list all */
@@ -78,7 +77,7 @@ static void print_name(const char *name, int width)
 static int print_jobs(const struct job_list *list, const char *user)
 {
 	static const char *const states[] = {"running", "reporting", "complete"};
-	char size[32], written[32];
+	char size[32], written[LOCAL_TIME_SIZE];
 	size_t width = strlen("JOB");
 
 	if (list->nr_jobs == 0)
@@ -90,15 +89,11 @@ static int print_jobs(const struct job_list *list, const char *user)
 		printf("%-*s  %-9s  %10s  %s\n", (int)width, "JOB", "STATE", "SIZE", "WRITTEN");
 	for (uint32_t i = 0; i < list->nr_jobs; i++) {
 		const struct job_entry *job = &list->jobs[i];
-		const time_t written_s = (time_t)(job->written_ns / NS_PER_S);
-		struct tm local;
 
-		if (!localtime_r(&written_s, &local) ||
-		    !strftime(written, sizeof(written), "%F %H:%M", &local))
-			strcpy(written, "?");
 		print_name(job->name, (int)width);
 		printf("  %-9s  %10s  %s\n", states[job->state],
-		       report_summary_bytes(job->size_bytes, size), written);
+		       report_summary_bytes(job->size_bytes, size),
+		       local_time_text(job->written_ns, "%F %H:%M", written));
 	}
 	return EXIT_OK;
 }

@@ -16,6 +16,7 @@
 #include "cli/watch/watch_hooks.h"
 #include "cli/watch/watch_loop.h"
 #include "options/option_line.h"
+#include "report/names/local_time.h"
 #include "report/watch/watch_writer.h"
 
 enum watch_format { WATCH_TEXT, WATCH_JSON };
@@ -69,7 +70,7 @@ static int tell(void *context, const struct watch_event *event)
 	const struct watch *watch = context;
 	struct pollfd ready[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
 				 {.fd = stop_pipe[0], .events = POLLIN}};
-	char time[WATCH_WRITER_TIME];
+	char time[LOCAL_TIME_SIZE];
 
 	while (poll(ready, 2, -1) < 0 && errno == EINTR)
 		;
@@ -78,7 +79,7 @@ static int tell(void *context, const struct watch_event *event)
 	if (watch->format == WATCH_JSON) {
 		watch_writer_json(stdout, event);
 	} else {
-		printf("%s ", watch_writer_time(event->time_ns, time));
+		printf("%s ", local_time_text(event->time_ns, "%T", time));
 		watch_writer_text(stdout, event);
 		putchar('\n');
 	}

@@ -4,11 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
-
-#define TIME_SIZE 32u
+#include "report/names/local_time.h"
 
 struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host)
 {
@@ -35,13 +33,9 @@ int report_fault_add_rank(struct report_fault_place *place, int32_t rank)
 
 void report_fault_write_time(uint64_t time_ns, FILE *out)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000u);
-	char text[TIME_SIZE] = "";
-	struct tm parts;
+	char text[LOCAL_TIME_SIZE];
 
-	if (localtime_r(&seconds, &parts))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
-	fputs(text, out);
+	fputs(local_time_text(time_ns, "%F %T", text), out);
 }
 
 static int by_rank(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
 #include "report_straggler_experts.h"
+#include "report_straggler_moments.h"
 #include "report_straggler_spans.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
@@ -515,6 +516,8 @@ static int fill(struct builder *builder)
 		error = sort_ranks(builder);
 	if (!error && builder->store_path)
 		error = report_straggler_absences_find(builder->profile, builder->report);
+	if (!error && builder->store_path)
+		error = report_straggler_moments_find(builder->profile, builder->report);
 	if (!error)
 		error = straggler_links_find(builder->folds, &builder->report->links,
 					     &builder->report->nr_links);

@@ -19,11 +19,17 @@
 
 #define REPORT_STRAGGLER_EXPLAINED 20u /* groups, and ranks: those for whom causes are looked for */
 
+/* About when the collectives of a part of the run were: CLOCK_REALTIME of the aggregator's host; 0: not known. */
+struct report_straggler_moment {
+	uint64_t start_ns, end_ns;
+};
+
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
+	struct report_straggler_moment moment; /* of its part of the run, if it is named for one */
 	bool in_group; /* of one of the communicator's groups */
 	bool excused;  /* it is late, but because of its pipeline: it is not named */
 	struct collective_bin *behind; /* owns */
@@ -45,6 +51,7 @@ struct report_straggler_group {
 	uint32_t communicator;               /* index */
 	const struct straggler_group *group; /* borrowed from the communicator */
 	const char *name;                    /* borrowed from texts; as straggler_places_name() */
+	struct report_straggler_moment moment; /* as of a member */
 	struct straggler_cause *causes; /* owns; of the rank for which the others waited most */
 	uint32_t nr_causes;
 	struct straggler_scope scope;

@@ -163,6 +163,7 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	if (!phase.is_sure)
 		return;
 	subject->ground = STRAGGLER_PHASE;
+	subject->p_phase = phase.p;
 	subject->z = phase.z;
 	subject->lump_ns = phase.kept_ns;
 	subject->lump_from = (uint64_t)phase.first << shift;

@@ -4,9 +4,9 @@
 #define STRAGGLER_PLACES_H
 
 #include "straggler_groups.h"
-#include "straggler_switches.h"
 
 #include "report/profile/profile.h"
+#include "report/topology/straggler_switches.h"
 
 struct collective_fold;
 

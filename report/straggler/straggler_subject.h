@@ -45,6 +45,7 @@ struct straggler_subject {
 	int64_t late_ns;
 	double p, p_stretches; /* probability that one of equal subjects is last as often */
 	double p_lumps;        /* that as many of the costliest lumps are its own */
+	double p_phase;        /* of one named by a phase: that there is such a phase of it */
 	/* of its usual lateness; 0, with p_stretches 1, for one among many that cannot be late */
 	double z;
 	double steady; /* its usual lateness behind the others, of all collectives, as a part of the span */
@@ -61,6 +62,13 @@ struct straggler_subject {
 	uint64_t part_ns;
 	int64_t part_late_ns; /* late_ns there */
 };
+
+/* Returns whether a subject is named for what happened from lump_from to lump_to: of lumps, that is the costliest. */
+static inline bool straggler_subject_has_part(const struct straggler_subject *subject)
+{
+	return subject->ground == STRAGGLER_LUMPS || subject->ground == STRAGGLER_STALL ||
+	       subject->ground == STRAGGLER_PHASE;
+}
 
 /* What the ranks are divided into. */
 struct straggler_division {

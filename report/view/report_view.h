@@ -16,7 +16,7 @@
 #include "report/profile/profile.h"
 #include "report/profile/whole_profile.h"
 #include "report/straggler/report_straggler.h"
-#include "report/straggler/straggler_topology.h"
+#include "report/topology/straggler_topology.h"
 
 /* report_view_open() leaves the last eight members NULL or empty. report_view_find() makes the first two. The caller
  * may set the third. report_subject_read() makes the next two, and the caller sets the last three. report_view_close()

@@ -10,6 +10,7 @@
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
 #include "report/profile/clock_map.h"
+#include "report/writers/absence_text.h"
 #include "report/writers/straggler_text.h"
 
 static int add_ranks(const struct straggler_absence *from, struct watch_finding *finding)
@@ -32,7 +33,7 @@ static int describe(const struct profile *profile, const struct communicator_nam
 	straggler_absences_name(profile, from, name, sizeof(name));
 	text_line_append(text, sizeof(text), "%s not come to%s collective ",
 			 several ? "have" : "has", from->has_fallen ? ", or died in," : "");
-	straggler_text_collective(text, sizeof(text), names, from);
+	absence_text_collective(text, sizeof(text), names, from);
 	if (from->has_ended)
 		text_line_append(text, sizeof(text), "; %s process%s ended",
 				 several ? "their" : "its",

@@ -87,7 +87,7 @@ static void describe(char *text, size_t size, const struct late *late, uint64_t 
 		text_line_append(text, size, "once; each other rank waited %s for it",
 				 report_summary_time(waited_ns, time));
 	else
-		straggler_text_waits(text, size, late->of.on, late->found);
+		straggler_text_waits(text, size, late->of.on, late->found, NULL);
 }
 
 /* Returns whether the window before this one has found it. */

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "report/model/report_summary.h"
+#include "report/names/local_time.h"
 #include "report/writers/json_text.h"
 #include "report/writers/straggler_text.h"
 
@@ -23,17 +24,6 @@ const char *watch_writer_kind(enum watch_event_kind kind)
 }
 
 /* ---- text */
-
-const char *watch_writer_time(uint64_t time_ns, char text[static WATCH_WRITER_TIME])
-{
-	const time_t seconds = (time_t)(time_ns / NS_PER_S);
-	struct tm local;
-
-	if (!localtime_r(&seconds, &local) ||
-	    !strftime(text, WATCH_WRITER_TIME, "%H:%M:%S", &local))
-		snprintf(text, WATCH_WRITER_TIME, "?");
-	return text;
-}
 
 static void write_cause(FILE *out, const struct watch_finding *finding)
 {
@@ -76,9 +66,9 @@ static void write_step(FILE *out, const struct watch_finding *finding)
 void watch_writer_text(FILE *out, const struct watch_event *event)
 {
 	const struct watch_finding *finding = &event->finding;
-	char since[WATCH_WRITER_TIME], duration[TEXT_SIZE];
+	char since[LOCAL_TIME_SIZE], duration[TEXT_SIZE];
 
-	watch_writer_time(event->since_ns, since);
+	local_time_text(event->since_ns, "%T", since);
 	switch (event->kind) {
 	case WATCH_EVENT_LATE:
 		fprintf(out, "late since %s: %s: %s", since, finding->name, finding->text);

@@ -9,11 +9,6 @@
 /* "late", "recovered", "stalled", "slow", "missing", "came". Constant. */
 const char *watch_writer_kind(enum watch_event_kind kind);
 
-#define WATCH_WRITER_TIME 16u
-
-/* Writes the local time, "12:03:10". Returns text. */
-const char *watch_writer_time(uint64_t time_ns, char text[static WATCH_WRITER_TIME]);
-
 /* Writes one line without a newline; times are local. */
 void watch_writer_text(FILE *out, const struct watch_event *event);
 

@@ -46,6 +46,27 @@ static void write_ground(struct row_text *out, enum straggler_ground ground)
 		row_text_number(out, "ground", false, 0);
 }
 
+/* The part of the run for which a subject is named, if it is named for one. */
+static void write_part(struct row_text *out, const struct report_straggler_communicator *on,
+		       const struct straggler_subject *found,
+		       const struct report_straggler_moment *moment)
+{
+	const bool known = straggler_subject_has_part(found);
+	const uint64_t wait_ns = known ? found->lump_ns / (on->fold->nr_members - 1) : 0;
+
+	row_text_number(out, "part_from", known, (int64_t)found->lump_from + 1);
+	row_text_number(out, "part_to", known, (int64_t)found->lump_to);
+	row_text_number(out, "part_wait_ns", known, (int64_t)wait_ns);
+	if (known && found->ground != STRAGGLER_STALL)
+		row_text_print(out, "part_p", "%.3g",
+			       fmin(1, found->ground == STRAGGLER_PHASE ? found->p_phase
+									: found->p_lumps));
+	else
+		row_text_number(out, "part_p", false, 0);
+	row_text_number(out, "part_start_ns", moment->start_ns, (int64_t)moment->start_ns);
+	row_text_number(out, "part_end_ns", moment->start_ns, (int64_t)moment->end_ns);
+}
+
 /* In CSV each member has its communicator's fields, and the communicator's span. The newest column is the last, so that
  * the others keep their places. */
 static void write_member(struct row_text *out,
@@ -84,6 +105,7 @@ static void write_member(struct row_text *out,
 	write_ground(out, found->ground);
 	if (!json)
 		row_text_string(out, "name", communicator->name);
+	write_part(out, communicator, found, &communicator->members[index].moment);
 }
 
 static void write_communicator_row(struct row_text *out, const void *row)
@@ -193,6 +215,7 @@ static void write_group_row(struct row_text *out, const void *row)
 	row_text_count(out, "others_wait_ns", found->others_ns);
 	row_text_number(out, "late_ns", true, found->late_ns);
 	row_text_print(out, "share", "%.6f", found->share);
+	write_part(out, of, found, &group->moment);
 	fputc(',', out->out);
 	row_text_json(out->out, "causes", write_cause_row, NULL, group->causes, group->nr_causes,
 		      sizeof(*group->causes));

@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
+
+#include "absence_text.h"
 
 #include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
+#include "report/names/local_time.h"
 #include "report/names/text_line.h"
 #include "report/names/text_width.h"
 #include "report/straggler/report_straggler_experts.h"
@@ -136,8 +138,22 @@ static void append_stretches(char *line, size_t size,
 			 100 * found->share);
 }
 
+void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment)
+{
+	char from[LOCAL_TIME_SIZE], to[LOCAL_TIME_SIZE];
+
+	if (!moment->start_ns)
+		return;
+	local_time_text(moment->start_ns, "%F", from);
+	const bool same_day = strcmp(from, local_time_text(moment->end_ns, "%F", to)) == 0;
+	text_line_append(line, size, " (from %s to %s)",
+			 local_time_text(moment->start_ns, "%F %T", from),
+			 local_time_text(moment->end_ns, same_day ? "%T" : "%F %T", to));
+}
+
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
-			  const struct straggler_subject *found)
+			  const struct straggler_subject *found,
+			  const struct report_straggler_moment *moment)
 {
 	const struct collective_fold *of = on->fold;
 	double share;
@@ -174,6 +190,8 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 				 percent((double)found->last, (double)of->used),
 				 report_summary_count(of->used, count), on->name);
 	}
+	if (moment && straggler_subject_has_part(found) && found->ground != STRAGGLER_LUMPS)
+		straggler_text_moment(line, size, moment);
 	text_line_append(line, size, "; each other rank waited %s for it, %.2f %% of the time",
 			 report_summary_time(waited_ns, time), 100 * share);
 }
@@ -452,66 +470,11 @@ static uint64_t count_used(const struct report_straggler *straggler)
 	return used + (straggler->pipeline ? straggler->pipeline->fold.used : 0);
 }
 
-/* ---- ranks that never came */
-
-void straggler_text_collective(char *line, size_t size, const struct communicator_names *names,
-			       const struct straggler_absence *absence)
-{
-	text_line_append(line, size, "%" PRIu64 " (%s, %s)", absence->sequence,
-			 collective_function_name(absence->function),
-			 communicator_names_of(names, absence->key));
-	if (absence->waits_on)
-		text_line_append(line, size, ", because of a wait in one of %s",
-				 communicator_names_of(names, absence->waits_on));
-}
-
-static void append_end(char *line, size_t size, const struct report_straggler_absence *missing)
-{
-	const time_t seconds = (time_t)(missing->ended_ns / 1000000000u);
-	const bool one = missing->absence->nr_absent == 1;
-	char time[NUMBER_SIZE];
-	struct tm local;
-
-	if (missing->ended_ns && localtime_r(&seconds, &local) &&
-	    strftime(time, sizeof(time), "%F %T", &local))
-		text_line_append(line, size, "; %s process%s ended at %s",
-				 straggler_absences_several(missing->absence) ? "their" : "its",
-				 one ? "" : "es", time);
-	else if (one && !missing->absence->absent[0].process)
-		text_line_append(line, size, "; it is not in the profile");
-}
-
-void straggler_text_absence(char *line, size_t size, const struct report_straggler *straggler,
-			    const struct report_straggler_absence *missing)
-{
-	const struct straggler_absence *absence = missing->absence;
-	const bool waits = straggler->is_running && !absence->is_over;
-	char time[NUMBER_SIZE];
-
-	text_line_append(line, size,
-			 absence->has_fallen ? " never came to, or died in, collective "
-					     : " never came to collective ");
-	straggler_text_collective(line, size, straggler->names, absence);
-	text_line_append(line, size, "; %" PRIu32 " rank%s %s for %s", absence->nr_waiting,
-			 absence->nr_waiting == 1 ? "" : "s",
-			 !waits                     ? "waited"
-			 : absence->nr_waiting == 1 ? "waits"
-						    : "wait",
-			 straggler_absences_several(absence) ? "them" : "it");
-	if (absence->waited_ns)
-		text_line_append(line, size, "%s%s", waits ? ", for " : " ",
-				 report_summary_time(absence->waited_ns, time));
-	if (!waits)
-		text_line_append(line, size, "%s until %s end", absence->waited_ns ? "," : "",
-				 absence->nr_waiting == 1 ? "its" : "their");
-	append_end(line, size, missing);
-}
-
 /* Names the first absence, and counts the others. */
 static void append_missing(char *line, size_t size, const struct report_straggler *straggler)
 {
 	text_line_append(line, size, "late: %s", straggler->missing[0].name);
-	straggler_text_absence(line, size, straggler, &straggler->missing[0]);
+	absence_text_append(line, size, straggler, &straggler->missing[0]);
 	if (straggler->nr_missing > 1)
 		text_line_append(line, size, "; and %" PRIu32 " more that never came",
 				 straggler->nr_missing - 1);

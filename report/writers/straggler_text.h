@@ -38,20 +38,14 @@ void straggler_text_rank(char *line, size_t size, const struct report_straggler_
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group);
 
-/* Appends to the name of ranks that never came to a collective: " never came to collective 151 (all_reduce, all ranks);
- * 7 ranks waited for it 601.2 s, until their end; its process ended at 14:03:10". */
-void straggler_text_absence(char *line, size_t size, const struct report_straggler *straggler,
-			    const struct report_straggler_absence *missing);
-
-/* Appends the collective alone: "151 (all_reduce, all ranks)"; and if all ranks that lack wait elsewhere
- * themselves: ", because of a wait in one of ranks 4-7". */
-void straggler_text_collective(char *line, size_t size, const struct communicator_names *names,
-			       const struct straggler_absence *absence);
-
 /* Appends what the others waited for a subject, and how its lateness shows: "last in 99.00 % of 300 collectives of all
- * ranks; each other rank waited 2.780 s for it, 9.30 % of the time". */
+ * ranks; each other rank waited 2.780 s for it, 9.30 % of the time". moment: of its part of the run; NULL: not said. */
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,
-			  const struct straggler_subject *found);
+			  const struct straggler_subject *found,
+			  const struct report_straggler_moment *moment);
+
+/* Appends about when a part of the run was, if that is known: " (from 2026-11-26 14:03:10 to 14:05:22)". Local time. */
+void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment);
 
 /* Appends how slow a link is: "move data at 4.20 GB/s, 7 similar communicators at 8.39 (median): all_reduce of 16.0 MiB
  * to 32.0 MiB". */

@@ -1,5 +1,6 @@
 #include "straggler_verdicts.h"
 
+#include "absence_text.h"
 #include "json_text.h"
 #include "row_text.h"
 #include "straggler_text.h"
@@ -12,6 +13,7 @@ struct verdict {
 	const char *name, *more; /* more: the group's ranks */
 	const struct report_straggler_communicator *on;
 	const struct straggler_subject *found;
+	const struct report_straggler_moment *moment;
 	const struct straggler_cause *causes;
 	uint32_t nr_causes;
 };
@@ -35,7 +37,7 @@ static void write_verdict(FILE *out, const struct verdict *verdict, const char *
 	*before = ",\n";
 	json_text_member(out, "name", verdict->name);
 	json_text_member(out, "more", verdict->more);
-	straggler_text_waits(line, sizeof(line), verdict->on, verdict->found);
+	straggler_text_waits(line, sizeof(line), verdict->on, verdict->found, verdict->moment);
 	json_text_member(out, "text", line);
 	row_text_json(out, "causes", write_cause, NULL, verdict->causes, verdict->nr_causes,
 		      sizeof(*verdict->causes));
@@ -49,12 +51,13 @@ static void write_groups(FILE *out, const struct report_straggler *straggler, co
 		char ranks[STRAGGLER_TEXT_SIZE] = "";
 
 		straggler_text_ranks(ranks, sizeof(ranks), straggler, group);
-		write_verdict(out,
-			      &(const struct verdict){
-				      group->name, ranks,
-				      &straggler->communicators[group->communicator],
-				      &group->group->found, group->causes, group->nr_causes},
-			      before);
+		write_verdict(
+			out,
+			&(const struct verdict){group->name, ranks,
+						&straggler->communicators[group->communicator],
+						&group->group->found, &group->moment, group->causes,
+						group->nr_causes},
+			before);
 	}
 }
 
@@ -70,6 +73,7 @@ static void write_ranks(FILE *out, const struct report_straggler *straggler, con
 		write_verdict(out,
 			      &(const struct verdict){name, "", on,
 						      &on->members[rank->member].found,
+						      &on->members[rank->member].moment,
 						      rank->causes, rank->nr_causes},
 			      before);
 	}
@@ -85,7 +89,7 @@ static void write_others(FILE *out, const struct report_straggler *straggler)
 		char line[STRAGGLER_TEXT_SIZE] = "";
 
 		text_line_append(line, sizeof(line), "%s", straggler->missing[i].name);
-		straggler_text_absence(line, sizeof(line), straggler, &straggler->missing[i]);
+		absence_text_append(line, sizeof(line), straggler, &straggler->missing[i]);
 		fputs(before, out);
 		json_text_write(out, line);
 	}

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "absence_text.h"
 #include "json_text.h"
 #include "parallel_writer.h"
 #include "row_text.h"
@@ -195,13 +196,40 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 		write_cause(out, &causes[i], scope->extent);
 }
 
-static void write_found(const struct table *table, const struct report_straggler_communicator *on,
-			const struct straggler_subject *found)
+/* The probabilities by which a subject is named, or not. */
+static void write_chances(FILE *out, const struct straggler_subject *found)
 {
-	char late[NUMBER_SIZE], lump[NUMBER_SIZE], line[STRAGGLER_TEXT_SIZE] = "";
+	fprintf(out,
+		"  chance of equal ranks: %.1e, in %" PRIu32
+		" of the run's stretches the last: %.1e, of the costliest lumps: %.1e",
+		found->p, found->stretches, found->p_stretches, found->p_lumps);
+	if (found->ground == STRAGGLER_PHASE)
+		fprintf(out, ", of such a part of the run: %.1e", fmin(1, found->p_phase));
+	fprintf(out, "; z %.1f\n", found->z);
+}
+
+static void write_longest(FILE *out, const struct report_straggler_communicator *on,
+			  const struct straggler_subject *found,
+			  const struct report_straggler_moment *moment)
+{
+	char when[LINE_SIZE] = "", lump[NUMBER_SIZE];
+
+	straggler_text_moment(when, sizeof(when), moment);
+	fprintf(out,
+		"  the longest of these waits: at %s %" PRIu64 " to %" PRIu64
+		"%s each other rank waited %s\n",
+		on->is_pipeline ? "stretches" : "collectives", found->lump_from + 1, found->lump_to,
+		when, report_summary_time(found->lump_ns / (on->fold->nr_members - 1), lump));
+}
+
+static void write_found(const struct table *table, const struct report_straggler_communicator *on,
+			const struct straggler_subject *found,
+			const struct report_straggler_moment *moment)
+{
+	char late[NUMBER_SIZE], line[STRAGGLER_TEXT_SIZE] = "";
 	FILE *out = table->out;
 
-	straggler_text_waits(line, sizeof(line), on, found);
+	straggler_text_waits(line, sizeof(line), on, found, moment);
 	fprintf(out, "  %s\n", line);
 	const bool is_phase = found->ground == STRAGGLER_PHASE;
 	const int64_t late_ns = is_phase ? found->part_late_ns : found->late_ns;
@@ -216,17 +244,9 @@ static void write_found(const struct table *table, const struct report_straggler
 	fprintf(out, "  named by %s: %s\n", straggler_text_ground(found->ground),
 		straggler_text_reason(found->ground));
 	if (table->verbose)
-		fprintf(out,
-			"  chance of equal ranks: %.1e, in %" PRIu32
-			" of the run's stretches the last: %.1e, of the costliest lumps: %.1e; "
-			"z %.1f\n",
-			found->p, found->stretches, found->p_stretches, found->p_lumps, found->z);
+		write_chances(out, found);
 	if (found->ground == STRAGGLER_LUMPS)
-		fprintf(out,
-			"  the longest of these waits: at collectives %" PRIu64 " to %" PRIu64
-			" each other rank waited %s\n",
-			found->lump_from + 1, found->lump_to,
-			report_summary_time(found->lump_ns / (on->fold->nr_members - 1), lump));
+		write_longest(out, on, found, moment);
 }
 
 /* A rank that is late because another one keeps it waiting elsewhere. */
@@ -256,7 +276,7 @@ static void write_named(const struct table *table, const struct report_straggler
 	straggler_text_rank(line, sizeof(line), rank);
 	fprintf(table->out, "\n%s is late in %s%s\n", line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
-	write_found(table, on, found);
+	write_found(table, on, found, &on->members[rank->member].moment);
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 
@@ -269,7 +289,7 @@ static void write_group(const struct table *table, const struct report_straggler
 	straggler_text_ranks(line, sizeof(line), table->straggler, group);
 	fprintf(table->out, "\n%s (%s) is late in %s%s\n", group->name, line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
-	write_found(table, on, &group->group->found);
+	write_found(table, on, &group->group->found, &group->moment);
 	write_causes(table->out, group->causes, group->nr_causes, &group->scope);
 }
 
@@ -278,7 +298,7 @@ static void write_missing_rank(const struct table *table,
 {
 	char line[STRAGGLER_TEXT_SIZE] = "";
 
-	straggler_text_absence(line, sizeof(line), table->straggler, missing);
+	absence_text_append(line, sizeof(line), table->straggler, missing);
 	fprintf(table->out, "\n%s%s\n", missing->name, line);
 }
 

@@ -48,7 +48,7 @@ same "gpu: with -v" "$("$flamegrid" report "$scratch/gpu" --straggler -v | grep 
 	"all ranks $key,chance of equal ranks,"
 "$flamegrid" report "$scratch/gpu" --straggler -f csv >"$scratch/csv"
 same "gpu: csv has a row a rank" "$(wc -l <"$scratch/csv")" 9
-same "gpu: names in csv" "$(sed 's/.*,//' "$scratch/csv" | uniq | tr '\n' ',')" "name,all ranks,"
+same "gpu: names in csv" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } { print $at["name"] }' "$scratch/csv" | uniq | tr '\n' ',')" "name,all ranks,"
 
 # ---- late on the host ----
 job host -- --ahead --steps 240 --late-host 3:5000

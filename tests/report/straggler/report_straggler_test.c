@@ -501,8 +501,8 @@ static void every_format_says_who_and_why(void **state)
 	assert_non_null(strstr(text, " collectives of ranks 0-7; each other rank waited "));
 	assert_non_null(
 		strstr(text, "{\"communicator\":\"000000000000feed\",\"name\":\"ranks 0-7\","));
-	assert_non_null(strstr(text, ",ground,name\n"));
-	assert_non_null(strstr(text, ",frequency,ranks 0-7\n"));
+	assert_non_null(strstr(text, ",ground,name,part_from,"));
+	assert_non_null(strstr(text, ",frequency,ranks 0-7,,,,,,\n"));
 	assert_non_null(strstr(text, "\nlate: rank 5 on node01 (without it up to "));
 	assert_true(strcspn(strstr(text, "\nlate: ") + 1, "\n") <= 200);
 	assert_non_null(strstr(text, "\n  last in "));

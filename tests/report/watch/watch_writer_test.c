@@ -52,10 +52,8 @@ static void expect(void (*write)(FILE *out, const struct watch_event *event),
 static void late_has_the_step_without_the_cause(void **state)
 {
 	const struct watch_event event = event_of(WATCH_EVENT_LATE);
-	char time[WATCH_WRITER_TIME];
 
 	(void)state;
-	assert_string_equal(watch_writer_time(event.time_ns, time), "12:03:14");
 	expect(watch_writer_text, &event,
 	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
 	       "ranks; without it a step takes 41.200 ms instead of 47.000 ms");

@@ -2,7 +2,7 @@
 #ifndef ABSENT_RANKS_H
 #define ABSENT_RANKS_H
 
-#include "straggler_fixture.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 #define RANKS  8u
 #define MS     1000000ull

@@ -1,4 +1,4 @@
-#include "report/straggler/straggler_topology.h"
+#include "report/topology/straggler_topology.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 
 #include "absent_ranks.h"
 #include "report/model/report_build.h"
+#include "report/writers/absence_text.h"
 #include "report/writers/straggler_text.h"
 #include "report/writers/straggler_writer.h"
 
@@ -60,7 +61,7 @@ static void ranks_of_a_running_job_wait_for_so_long(void **state)
 	assert_int_equal(absent_report->nr_missing, 1);
 	assert_true(absent_report->is_running);
 	absent_report->absences.list[0].waited_ns = 20 * S; /* it is until now */
-	straggler_text_absence(line, sizeof(line), absent_report, &absent_report->missing[0]);
+	absence_text_append(line, sizeof(line), absent_report, &absent_report->missing[0]);
 	assert_string_equal(line, " never came to collective 21 (all_reduce, all ranks); 6 ranks "
 				  "wait for them, for 20.000 s");
 }
