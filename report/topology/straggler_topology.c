@@ -2,7 +2,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error_text.h"
@@ -210,8 +214,19 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reading *re
 /* What a line says. */
 struct words {
 	const char *kind, *name, *nodes, *switches;
-	bool has_sizes;
 };
+
+/* Returns whether a key is one of those of `scontrol show topology`, or of the file, that say nothing here. */
+static bool is_ignored(const char *key)
+{
+	static const char *const keys[] = {"LinkSpeed", "BlockSizes", "Level", "BlockIndex",
+					   "BlockSize"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcasecmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
 
 static int take_word(const struct reading *reading, char *word, struct words *words)
 {
@@ -228,8 +243,7 @@ static int take_word(const struct reading *reading, char *word, struct words *wo
 		place = &words->nodes;
 	} else if (strcasecmp(word, "Switches") == 0) {
 		place = &words->switches;
-	} else if (strcasecmp(word, "LinkSpeed") == 0 || strcasecmp(word, "BlockSizes") == 0) {
-		words->has_sizes = true;
+	} else if (is_ignored(word)) {
 		return 0;
 	} else {
 		return refuse(reading,
@@ -279,18 +293,28 @@ static int take_line(const struct reading *reading, char *line)
 	if (!words.nodes && !words.switches)
 		return refuse(reading, "%s %.64s has neither Nodes nor Switches", words.kind,
 			      words.name);
-	return words.nodes ? add_leaf(reading, &words) : 0;
+	return words.nodes && !words.switches ? add_leaf(reading, &words) : 0;
+}
+
+/* Returns the size of a line's end in front of which a '\\' stands; 0: there is none. */
+static size_t size_of_join(const char *text)
+{
+	if (text[0] != '\\')
+		return 0;
+	return text[1] == '\n' ? 2 : text[1] == '\r' && text[2] == '\n' ? 3 : 0;
 }
 
 /* Finds the end of a line, and takes out each '\' before the end of a line, with that end: so lines are joined.
- * *lines is how many of the file it has. Returns what follows it. */
-static char *cut_line(char *line, uint32_t *lines)
+ * *lines is how many of the file it has, and *size its bytes. Returns what follows it. */
+static char *cut_line(char *line, uint32_t *lines, size_t *size)
 {
 	char *to = line, *from = line;
 
 	for (*lines = 1; *from && *from != '\n'; from++) {
-		if (from[0] == '\\' && from[1] == '\n') {
-			from++;
+		const size_t join = size_of_join(from);
+
+		if (join) {
+			from += join - 1;
 			++*lines;
 			continue;
 		}
@@ -298,6 +322,7 @@ static char *cut_line(char *line, uint32_t *lines)
 	}
 	char *next = *from ? from + 1 : from;
 	*to = '\0';
+	*size = (size_t)(to - line);
 	return next;
 }
 
@@ -305,35 +330,76 @@ static char *cut_line(char *line, uint32_t *lines)
 static int take_text(struct reading *reading, char *text)
 {
 	uint32_t lines;
+	size_t size;
 	int error = 0;
 
 	for (reading->line = 1; *text && !error; reading->line += lines) {
-		char *next = cut_line(text, &lines);
+		char *next = cut_line(text, &lines, &size);
 
-		error = take_line(reading, text);
+		error = size > STRAGGLER_TOPOLOGY_LINE ? refuse(reading, "is longer than %u KiB",
+								STRAGGLER_TOPOLOGY_LINE >> 10)
+						       : take_line(reading, text);
 		text = next;
 	}
 	return error;
 }
 
+/* ---- the file */
+
+/* Reads what there is, up to a size. A pipe whose writer says nothing is not waited for any longer than that.
+ * 0 or -errno. */
+static int read_all(int fd, char *text, size_t room, size_t *size)
+{
+	struct pollfd wanted = {.fd = fd, .events = POLLIN};
+	ssize_t got = 1;
+
+	for (*size = 0; *size < room && got != 0; *size += got > 0 ? (size_t)got : 0) {
+		const int ready = poll(&wanted, 1, STRAGGLER_TOPOLOGY_WAIT_MS);
+
+		if (ready == 0)
+			return -ETIMEDOUT;
+		got = ready < 0 ? -1 : read(fd, text + *size, room - *size);
+		if (got < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Opening a pipe that nobody writes must not wait. */
+static int open_file(const char *path, int *fd, char **error)
+{
+	struct stat status;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (*fd < 0 || fstat(*fd, &status) < 0)
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
+	if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode))
+		return 0;
+	const int wrong = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+	return error_text_set(error, -wrong, "%s: is neither a file nor a pipe", path);
+}
+
 static int read_text(const char *path, char **text, char **error)
 {
-	FILE *file = fopen(path, "re");
 	size_t size = 0;
+	int fd, result = open_file(path, &fd, error);
 
-	*text = NULL;
-	if (!file)
-		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
-	*text = malloc(STRAGGLER_TOPOLOGY_BYTES + 2ul);
-	if (*text)
-		size = fread(*text, 1, STRAGGLER_TOPOLOGY_BYTES + 1ul, file);
-	int failed = ferror(file) ? errno : 0;
-	fclose(file);
-	if (!*text)
-		return -ENOMEM;
-	(*text)[size] = '\0';
-	if (failed)
-		return error_text_set(error, -failed, "%s: %s", path, strerror(failed));
+	*text = result ? NULL : malloc(STRAGGLER_TOPOLOGY_BYTES + 2ul);
+	if (*text) {
+		result = read_all(fd, *text, STRAGGLER_TOPOLOGY_BYTES + 1ul, &size);
+		(*text)[size] = '\0';
+		if (result == -ETIMEDOUT)
+			error_text_set(error, result, "%s: nothing came for %u seconds", path,
+				       STRAGGLER_TOPOLOGY_WAIT_MS / 1000);
+		else if (result)
+			error_text_set(error, result, "%s: %s", path, strerror(-result));
+	} else if (!result) {
+		result = -ENOMEM;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (result)
+		return result;
 	if (size > STRAGGLER_TOPOLOGY_BYTES)
 		return error_text_set(error, -EFBIG, "%s: is larger than %u MiB", path,
 				      STRAGGLER_TOPOLOGY_BYTES >> 20);

@@ -1,11 +1,13 @@
 /* clang-format off: it joins the lines of a table */
-/* The switches of a network and their hosts, by a file in the syntax of Slurm's topology.conf:
+/* The switches of a network and their hosts, by a file in the syntax of Slurm's topology.conf, or by what
+ * `scontrol show topology` prints:
  *
  *   SwitchName=s0 Nodes=n[1-4,07],login1     the leaf switches, which are used
  *   SwitchName=top Switches=s[0-3]           switches above them, which are not
  *   BlockName=b1 Nodes=n[1-8]                blocks take the place of leaf switches
  *
- * '#' begins a comment, and '\' at the end of a line goes on in the next one. LinkSpeed and BlockSizes say nothing
+ * '#' begins a comment, and '\' at the end of a line goes on in the next one. Lines may end as Windows writes them.
+ * Of a switch above others its Nodes are not used. LinkSpeed, BlockSizes, Level, BlockIndex and BlockSize say nothing
  * here. A reader of it is used by one thread. */
 /* clang-format on */
 #ifndef STRAGGLER_TOPOLOGY_H
@@ -13,13 +15,15 @@
 
 #include <stddef.h>
 
-#define STRAGGLER_TOPOLOGY_BYTES    (16u << 20) /* of a file, at most */
+#define STRAGGLER_TOPOLOGY_BYTES    (4u << 20)  /* of a file, at most */
+#define STRAGGLER_TOPOLOGY_LINE     (64u << 10) /* of a line, with those that it goes on in, at most */
 #define STRAGGLER_TOPOLOGY_BRACKETS 4u          /* of a name of hosts, at most */
+#define STRAGGLER_TOPOLOGY_WAIT_MS  10000       /* for the next bytes of a pipe */
 
 struct straggler_topology;
 
-/* Reads a file. 0, or -errno with one line in *error that names the file and the line: free(); NULL: no memory. On
- * error *topology is NULL. */
+/* Reads a file or a pipe. 0, or -errno with one line in *error that names the file and the line: free(); NULL: no
+ * memory. On error *topology is NULL. */
 int straggler_topology_read(const char *path, struct straggler_topology **topology, char **error);
 void straggler_topology_destroy(struct straggler_topology *topology); /* accepts NULL */
 

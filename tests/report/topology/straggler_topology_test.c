@@ -1,9 +1,12 @@
 #include "report/topology/straggler_topology.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_test.h"
@@ -108,6 +111,21 @@ static void hosts_have_their_leaf_switch(void **state)
 	straggler_topology_destroy(topology);
 }
 
+static void what_scontrol_prints_has_the_leaf_switches(void **state)
+{
+	struct straggler_topology *topology =
+		read_file("SwitchName=s0 Level=0 LinkSpeed=1 Nodes=tux[0-3]\n"
+			  "SwitchName=top Level=1 LinkSpeed=1 Nodes=tux[0-7] Switches=s[0-1]\n"
+			  "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=tux[4-7]\n"
+			  "BlockName=b1 BlockIndex=0 Nodes=n1 BlockSize=4\n");
+
+	(void)state;
+	expect(topology, "tux0", "switch s0");
+	expect(topology, "tux5", "switch s1");
+	expect(topology, "n1", "block b1");
+	straggler_topology_destroy(topology);
+}
+
 /* "n1[0-9]" and "n[1-9][0-9]" both need a way back. */
 static void numbers_beside_one_another_match_in_each_way(void **state)
 {
@@ -187,12 +205,103 @@ static void a_file_that_is_not_there_or_too_large_is_refused(void **state)
 	assert_string_equal(error, "/nowhere/x: No such file or directory");
 	free(error);
 	assert_int_equal(straggler_topology_read("/", &topology, &error), -EISDIR);
-	assert_string_equal(error, "/: Is a directory");
+	assert_string_equal(error, "/: is neither a file nor a pipe");
 	free(error);
 	assert_non_null(text);
 	memset(text, '#', size);
-	refuse(text, size, -EFBIG, ": is larger than 16 MiB");
+	refuse(text, size, -EFBIG, ": is larger than 4 MiB");
 	free(text);
+}
+
+static void lines_may_end_as_windows_writes_them(void **state)
+{
+	struct straggler_topology *topology =
+		read_file("SwitchName=a Nodes=n1\r\nSwitchName=b \\\r\nNodes=n2,n3\r\n\r\n");
+
+	(void)state;
+	expect(topology, "n1", "switch a");
+	expect(topology, "n2", "switch b");
+	expect(topology, "n3", "switch b");
+	straggler_topology_destroy(topology);
+	REFUSE("SwitchName=a \\\r\nNodes=n1\r\nNode=n2\r\n",
+	       ": line 3: Node: must be SwitchName, BlockName, Nodes, Switches, LinkSpeed or "
+	       "BlockSizes");
+}
+
+/* "SwitchName=a Nodes=" and hosts, over several lines. */
+static void a_line_has_an_end(void **state)
+{
+	const char *const begin = "\nSwitchName=a Nodes=";
+	const size_t least = STRAGGLER_TOPOLOGY_LINE - strlen(begin) + 1;
+	char *text = malloc(least + 64);
+
+	(void)state;
+	assert_non_null(text);
+	strcpy(text, begin);
+	memset(text + strlen(begin), 'n', least);
+	text[strlen(begin) + least] = '\0';
+	straggler_topology_destroy(read_file(text));
+	memcpy(text + strlen(begin) + 8, "\\\n", 2); /* the two do not count */
+	strcat(text, "nnn\n");
+	refuse(text, strlen(text), -EINVAL, ": line 2: is longer than 64 KiB");
+	free(text);
+}
+
+/* As bash makes one of `<(scontrol show topology)`. */
+static void a_pipe_is_read_to_its_end(void **state)
+{
+	const char text[] = "SwitchName=a Nodes=n1\n";
+	struct straggler_topology *topology;
+	char name[64], *error;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+	close(ends[1]);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	assert_int_equal(straggler_topology_read(name, &topology, &error), 0);
+	expect(topology, "n1", "switch a");
+	straggler_topology_destroy(topology);
+	close(ends[0]);
+}
+
+int __real_poll(struct pollfd *wanted, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *wanted, nfds_t count, int timeout_ms);
+
+static bool time_is_up;
+
+int __wrap_poll(struct pollfd *wanted, nfds_t count, int timeout_ms)
+{
+	return time_is_up ? 0 : __real_poll(wanted, count, timeout_ms);
+}
+
+static void a_pipe_that_nobody_writes_is_refused_when_its_time_is_up(void **state)
+{
+	struct straggler_topology *topology;
+	char *error;
+
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	time_is_up = true;
+	assert_int_equal(straggler_topology_read(path, &topology, &error), -ETIMEDOUT);
+	time_is_up = false;
+	assert_null(topology);
+	assert_non_null(strstr(error, ": nothing came for 10 seconds"));
+	free(error);
+}
+
+static void a_device_is_refused(void **state)
+{
+	struct straggler_topology *topology;
+	char *error;
+
+	(void)state;
+	assert_int_equal(straggler_topology_read("/dev/null", &topology, &error), -EINVAL);
+	assert_null(topology);
+	assert_string_equal(error, "/dev/null: is neither a file nor a pipe");
+	free(error);
 }
 
 int main(void)
@@ -200,10 +309,16 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(hosts_have_their_leaf_switch),
+		TEST(what_scontrol_prints_has_the_leaf_switches),
 		TEST(numbers_beside_one_another_match_in_each_way),
 		TEST(what_is_wrong_is_named_with_its_line),
 		TEST(lists_of_hosts_must_be_whole),
 		TEST(a_file_that_is_not_there_or_too_large_is_refused),
+		TEST(lines_may_end_as_windows_writes_them),
+		TEST(a_line_has_an_end),
+		TEST(a_pipe_is_read_to_its_end),
+		TEST(a_pipe_that_nobody_writes_is_refused_when_its_time_is_up),
+		TEST(a_device_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
