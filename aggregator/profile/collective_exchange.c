@@ -384,15 +384,22 @@ int collective_folding_count(struct collective_sum *sum, uint64_t waited_ns, boo
 	return collective_bins_add(&sum->behind, &sum->nr_behind, &behind);
 }
 
+static void widen(uint64_t from_ns, uint64_t to_ns, uint64_t *start_ns, uint64_t *end_ns)
+{
+	if (!*end_ns || from_ns < *start_ns)
+		*start_ns = from_ns;
+	if (to_ns > *end_ns)
+		*end_ns = to_ns;
+}
+
 void collective_folding_extend(struct collective_fold_member *member,
 			       const struct collective_log_call *call)
 {
-	if (!member->end_ns) {
-		member->start_ns = call->call.start_ns;
-		member->gpu_start_ns = call->gpu.start_ns;
-	}
-	member->end_ns = call->call.start_ns + call->call.duration_ns;
-	member->gpu_end_ns = call->gpu.start_ns + call->gpu.ns;
+	widen(call->call.start_ns, call->call.start_ns + call->call.duration_ns, &member->start_ns,
+	      &member->end_ns);
+	if (call->gpu.known)
+		widen(call->gpu.start_ns, call->gpu.start_ns + call->gpu.ns, &member->gpu_start_ns,
+		      &member->gpu_end_ns);
 }
 
 /* A wait for a kernel that began later. Returns false: it has begun after this one's end, so the clocks are wrong. */
@@ -477,18 +484,6 @@ int collective_exchange_split(struct collective_folding *folding,
 	return error;
 }
 
-/* The begin and the end of a member's collectives. Kernels of exchanges are folded before older ones of collectives, so
- * they tell it only where there are no collectives. */
-static void extend_by_exchange(const struct collective_fold *fold,
-			       struct collective_fold_member *member,
-			       const struct collective_log_call *call)
-{
-	for (uint32_t i = 0; i < COLLECTIVE_FUNCTIONS; i++)
-		if (fold->to[i])
-			return;
-	collective_folding_extend(member, call);
-}
-
 /* Compares an exchange of all ranks, which is an all_to_all; kernels: one of each member. */
 static int compare_exchange(struct collective_folding *folding, struct collective_fold *fold,
 			    const struct collective_exchange_kernel *kernels)
@@ -511,7 +506,7 @@ static int compare_exchange(struct collective_folding *folding, struct collectiv
 		if (!sum || collective_folding_count(sum, folding->times[at] - waits.least_ns,
 						     at == waits.last, &waits))
 			return -ENOMEM;
-		extend_by_exchange(fold, &fold->members[at], &folding->calls[call]);
+		collective_folding_extend(&fold->members[at], &folding->calls[call]);
 	}
 	return 0;
 }

@@ -77,7 +77,7 @@ struct collective_sum *collective_folding_sum(const struct collective_folding *f
 int collective_folding_count(struct collective_sum *sum, uint64_t waited_ns, bool is_last,
 			     const struct collective_fold_waits *waits);
 
-/* Makes a call the last one of a member's collectives. */
+/* Makes the times of a member's collectives reach to those of a call. */
 void collective_folding_extend(struct collective_fold_member *member,
 			       const struct collective_log_call *call);
 

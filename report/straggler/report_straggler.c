@@ -7,6 +7,7 @@
 #include "report/profile/straggler_rank.h"
 #include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
+#include "report_straggler_credible.h"
 #include "report_straggler_experts.h"
 #include "report_straggler_moments.h"
 #include "report_straggler_spans.h"
@@ -146,6 +147,8 @@ static int add_all(struct builder *builder)
 		error = add_communicator(builder, &folds->folds[i]);
 	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
 		error = add_sum(builder, &folds->sums[i]);
+	if (!error)
+		error = report_straggler_credible_keep(report);
 	return error ? error : add_pipeline(builder);
 }
 
@@ -588,6 +591,7 @@ void report_straggler_destroy(struct report_straggler *straggler)
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);
 	array_free_texts(straggler->texts, straggler->nr_texts);
+	array_free_texts(straggler->wrong, straggler->nr_wrong);
 	free(straggler->communicators);
 	free(straggler->ranks);
 	free(straggler);

@@ -128,6 +128,9 @@ struct report_straggler {
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */
 	uint32_t nr_alone;
+	/* own; of communicators that are left out because what the store says of them cannot be: which, and why */
+	char **wrong;
+	uint32_t nr_wrong;
 	uint64_t unknown;     /* calls on communicators whose key is not known */
 	uint64_t without_gpu; /* calls with a launch, but without a known kernel */
 	char **texts;         /* owns */

@@ -189,7 +189,7 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->size = lateness->sizes[index];
 	subject->late_ns = (int64_t)llround(lateness->means[index]);
 	subject->p = binomial_tail(subject->last, work->input->fold->used, equal);
-	subject->share = share_of(work, subject->others_ns);
+	subject->share = fmin(1, share_of(work, subject->others_ns));
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 

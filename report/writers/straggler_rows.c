@@ -263,6 +263,15 @@ static void write_missing_row(struct row_text *out, const void *row)
 	row_text_flag(out, "ended", missing->ended_ns);
 }
 
+static void write_texts(FILE *out, char *const *texts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		fputc(i ? ',' : '[', out);
+		json_text_write(out, texts[i]);
+	}
+	fputs(count ? "]" : "[]", out);
+}
+
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 			  const struct report_tree *tree)
 {
@@ -277,6 +286,8 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	row_text_count(&counts, "alone", straggler->nr_alone);
 	row_text_count(&counts, "unknown_communicator", straggler->unknown);
 	row_text_count(&counts, "without_gpu", straggler->without_gpu);
+	if (row_text_field(&counts, "damaged"))
+		write_texts(out, straggler->wrong, straggler->nr_wrong);
 	fputs(",\n", out);
 	row_text_json(out, "groups", write_group_row, straggler, straggler->groups,
 		      straggler->nr_groups, sizeof(*straggler->groups));

@@ -118,6 +118,7 @@ static uint64_t waits_of(const struct report_straggler_communicator *on,
 	*share = !found->others_ns ? 0
 		 : part ? found->share * (double)found->lump_ns / (double)found->others_ns
 			: found->share;
+	*share = *share < 1 ? *share : 1;
 	return (part ? found->lump_ns : found->others_ns) / (on->fold->nr_members - 1);
 }
 
@@ -518,11 +519,16 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	const uint32_t named = straggler->nr_groups + straggler->nr_named;
 
 	*line = '\0';
-	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown) {
+	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown &&
+	    !straggler->nr_wrong) {
 		text_line_append(line, size,
 				 "late: not known: no call of NCCL is here: `flamegrid run "
 				 "--collectives on` records them, from NCCL 2.23 on (a job of one "
 				 "rank makes none)");
+		return line;
+	}
+	if (!count_used(straggler) && !straggler->nr_missing && straggler->nr_wrong) {
+		text_line_append(line, size, "late: not known: damaged: %s", straggler->wrong[0]);
 		return line;
 	}
 	if (!count_used(straggler) && !straggler->nr_missing) {

@@ -340,6 +340,8 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 		fputs("note: inexact: several aggregators recorded parts of one communicator; "
 		      "ranks of different parts are compared only in the newest collectives\n",
 		      out);
+	for (uint32_t i = 0; i < straggler->nr_wrong; i++)
+		fprintf(out, "note: damaged: %s: left out\n", straggler->wrong[i]);
 	if (straggler->nr_alone)
 		fprintf(out, "note: %" PRIu32 " communicators with one rank here: left out\n",
 			straggler->nr_alone);

@@ -55,7 +55,7 @@ static struct coming *add_call(uint32_t rank, uint8_t function, uint64_t bytes, 
 
 	sequence[rank]++;
 	*added = (struct coming){0};
-	added->call = job_all_reduce(1, sequence[rank], 0, 1000 * sequence[rank], host_ns);
+	added->call = job_all_reduce(1, sequence[rank], 0, 10000 * sequence[rank], host_ns);
 	added->call.function = function;
 	added->call.function_sequence = ++function_sequence[rank][function];
 	added->call.bytes = bytes;
@@ -71,7 +71,7 @@ static void add_kernel(struct coming *to, uint32_t rank, uint64_t ns)
 	to->kernel_first = below(4) == 0;
 	to->kernel = (struct job_kernel){.name = "ncclDevKernel_A",
 					 .correlation_id = to->call.correlation_id,
-					 .start_ns = 1000 * sequence[rank],
+					 .start_ns = 10000 * sequence[rank],
 					 .ns = ns};
 }
 

@@ -114,6 +114,24 @@ static void the_rank_is_named_whose_expert_the_others_wait_for(void **state)
 	report_straggler_destroy(found);
 }
 
+/* The first one of two is not compared, and the other one is over before any exchange. */
+static void a_collective_before_the_exchanges_hides_nobody(void **state)
+{
+	struct mixture mixture = mixture_of(8);
+
+	(void)state;
+	mixture.late_rank = 5;
+	mixture.late = 0.4;
+	mixture.begins_together = true;
+	struct report_straggler *found = play(&mixture);
+
+	assert_int_equal(found->nr_wrong, 0);
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, 5);
+	assert_int_equal(found->nr_experts, 1);
+	report_straggler_destroy(found);
+}
+
 static void a_slow_gpu_is_no_expert_with_more_tokens(void **state)
 {
 	struct mixture mixture = mixture_of(8);
@@ -213,6 +231,7 @@ int main(void)
 		TEST(exchanges_of_all_ranks_are_compared),
 		cmocka_unit_test(of_many_ranks_each_place_is_compared),
 		TEST(the_rank_is_named_whose_expert_the_others_wait_for),
+		TEST(a_collective_before_the_exchanges_hides_nobody),
 		TEST(a_slow_gpu_is_no_expert_with_more_tokens),
 		TEST(an_imbalance_that_moves_is_nobodys),
 		TEST(equal_experts_are_not_mentioned),

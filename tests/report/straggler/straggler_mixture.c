@@ -21,7 +21,8 @@ enum { EXPERTS = 1, ALL };
 
 struct rank {
 	uint32_t process, correlation_id;
-	uint64_t sequences[ALL + 1], functions[2], groups;
+	uint64_t sequences[ALL + 1], functions[3],
+		groups; /* functions: all_to_all, and all_reduce of each */
 	int64_t gpu_skew_ns;
 	double now_ms, tokens; /* as a part of the usual ones */
 };
@@ -147,15 +148,15 @@ static void layer(struct job *job)
 	exchange(job, true);
 }
 
-static void reduce(struct job *job)
+static void reduce(struct job *job, uint32_t communicator)
 {
 	const double end_ms = end_of(job);
 
 	for (uint32_t i = 0; i < job->mixture->ranks; i++) {
 		struct rank *rank = &job->ranks[i];
-		struct collective call = call_of(rank, ALL, COLLECTIVE_ALL_REDUCE);
+		struct collective call = call_of(rank, communicator, COLLECTIVE_ALL_REDUCE);
 
-		call.function_sequence = ++rank->functions[1];
+		call.function_sequence = ++rank->functions[communicator == EXPERTS ? 2 : 1];
 		job_call(rank->process, &call);
 		put_kernel(rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 			   "train.py:main;train.py:reduce", rank->now_ms, end_ms);
@@ -177,10 +178,12 @@ void mixture_play(const struct mixture *mixture)
 		job_communicator(rank->process, EXPERTS, 0x5000, i, mixture->ranks);
 		job_communicator(rank->process, ALL, 0x6000, i, mixture->ranks);
 	}
+	for (uint32_t i = 0; i < 2 && mixture->begins_together; i++)
+		reduce(&job, EXPERTS);
 	for (uint32_t i = 0; i < mixture->steps; i++) {
 		for (uint32_t j = 0; j < LAYERS; j++)
 			layer(&job);
-		reduce(&job);
+		reduce(&job, ALL);
 		if (i % 16 == 15)
 			job_commit();
 	}

@@ -17,6 +17,7 @@ struct mixture {
 	bool wanders;                   /* another rank's experts do, in each layer of each step */
 	bool same_tokens;               /* only its GPU takes longer */
 	bool one_call;                  /* an exchange is a call of ncclAlltoAll */
+	bool begins_together;           /* with two all_reduces among those that exchange */
 	uint64_t seed;
 };
 
