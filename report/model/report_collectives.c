@@ -220,7 +220,7 @@ static int fill(struct builder *builder, const struct collective_log_call *entri
 {
 	const struct collective_folds *folds = builder->report->folds;
 	uint32_t nr_nodes;
-	int error = communicator_names_create(builder->profile->collection->roster, folds,
+	int error = communicator_names_create(builder->profile->collection, folds,
 					      &builder->report->communicators);
 
 	if (!error)

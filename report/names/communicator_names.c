@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clean_text.h"
 #include "text_line.h"
+#include "text_width.h"
 
-#define CUT      " …"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+
+#define CUT " …"
 
 /* One member of a communicator, as one writer recorded it. */
 struct end {
@@ -17,6 +22,7 @@ struct end {
 	int32_t rank, world_size;    /* of the job */
 	uint32_t member, nr_members; /* rank in the communicator, and its ranks; or not known */
 	uint32_t communicator;       /* the process's id of it */
+	uint32_t job;                /* a string id */
 };
 
 struct entry {
@@ -36,6 +42,8 @@ struct builder {
 	uint64_t *used; /* owns; sorted: the keys of communicators with calls */
 	uint32_t nr_used;
 	int32_t *ranks; /* owns; of the communicator that is being named */
+	bool has_jobs;  /* more than one */
+	const struct catalog *catalog;
 	struct communicator_names *names;
 };
 
@@ -176,7 +184,10 @@ static void find_ends(struct builder *builder, const struct roster *roster,
 			.member = of->rank,
 			.nr_members = of->nr_ranks,
 			.communicator = of->communicator_id,
+			.job = process->job,
 		};
+		builder->has_jobs |= process->job && builder->ends[0].job &&
+				     process->job != builder->ends[0].job;
 	}
 	if (builder->nr_ends)
 		qsort(builder->ends, builder->nr_ends, sizeof(*builder->ends), compare_ends);
@@ -221,7 +232,22 @@ static bool collect_ranks(struct builder *builder, const struct end *ends, uint3
 	return true;
 }
 
-static void add_entry(struct builder *builder, const struct end *ends, uint32_t nr_ends)
+static int append_job(const struct builder *builder, uint32_t job, char *text)
+{
+	uint32_t size;
+	const char *bytes = catalog_string(builder->catalog, job, &size);
+	char *clean = clean_text_of(bytes, size);
+
+	if (!clean)
+		return -ENOMEM;
+	text_width_cut(clean, COMMUNICATOR_NAME_COLUMNS);
+	if (*clean)
+		text_line_append(text, COMMUNICATOR_NAME_SIZE, " of job %s", clean);
+	free(clean);
+	return 0;
+}
+
+static int add_entry(struct builder *builder, const struct end *ends, uint32_t nr_ends)
 {
 	struct entry *entry = &builder->names->entries[builder->names->nr_entries++];
 	uint32_t nr_ranks;
@@ -234,6 +260,7 @@ static void add_entry(struct builder *builder, const struct end *ends, uint32_t 
 		communicator_names_write(builder->ranks, nr_ranks, world_size, entry->text);
 	else
 		snprintf(entry->text, sizeof(entry->text), "%016" PRIx64, entry->key);
+	return builder->has_jobs ? append_job(builder, ends[0].job, entry->text) : 0;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -279,22 +306,26 @@ static void number_entries(struct communicator_names *names)
 	qsort(names->entries, names->nr_entries, sizeof(*names->entries), compare_entry_keys);
 }
 
-static void fill(struct builder *builder, const struct roster *roster,
-		 const struct collective_folds *folds,
-		 const struct collective_log_communicator *communicators, uint32_t count)
+static int fill(struct builder *builder, const struct roster *roster,
+		const struct collective_folds *folds,
+		const struct collective_log_communicator *communicators, uint32_t count)
 {
+	int error = 0;
+
 	find_used(builder, folds);
 	find_ends(builder, roster, communicators, count);
-	for (uint32_t i = 0, next; i < builder->nr_ends; i = next) {
+	for (uint32_t i = 0, next; i < builder->nr_ends && !error; i = next) {
 		for (next = i + 1;
 		     next < builder->nr_ends && builder->ends[next].key == builder->ends[i].key;)
 			next++;
-		add_entry(builder, &builder->ends[i], next - i);
+		error = add_entry(builder, &builder->ends[i], next - i);
 	}
 	number_entries(builder->names);
+	return error;
 }
 
-int communicator_names_create(const struct roster *roster, const struct collective_folds *folds,
+int communicator_names_create(const struct collection *collection,
+			      const struct collective_folds *folds,
 			      struct communicator_names **names)
 {
 	uint32_t count, nr_calls;
@@ -306,6 +337,7 @@ int communicator_names_create(const struct roster *roster, const struct collecti
 		.used = calloc((folds->nr_sums ? folds->nr_sums : nr_calls) + 1ul,
 			       sizeof(*builder.used)),
 		.ranks = calloc(count + 1ul, sizeof(*builder.ranks)),
+		.catalog = collection->catalog,
 		.names = calloc(1, sizeof(**names)),
 	};
 	int error = -ENOMEM;
@@ -313,10 +345,8 @@ int communicator_names_create(const struct roster *roster, const struct collecti
 	if (builder.names)
 		builder.names->entries = calloc(count + 1ul, sizeof(*builder.names->entries));
 	if (builder.ends && builder.used && builder.ranks && builder.names &&
-	    builder.names->entries) {
-		fill(&builder, roster, folds, communicators, count);
-		error = 0;
-	}
+	    builder.names->entries)
+		error = fill(&builder, collection->roster, folds, communicators, count);
 	free(builder.ends);
 	free(builder.used);
 	free(builder.ranks);

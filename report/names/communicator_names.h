@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_folds.h"
-#include "aggregator/profile/roster.h"
 
-#define COMMUNICATOR_NAME_COLUMNS 32u /* a longer list is cut, and ends with "…" */
-#define COMMUNICATOR_NAME_SIZE    64u /* bytes of a name with its number, and its NUL */
+#define COMMUNICATOR_NAME_COLUMNS 32u  /* a longer list, or id of a job, is cut */
+#define COMMUNICATOR_NAME_SIZE    256u /* bytes of a name with its job and number, and its NUL */
 
 struct communicator_names;
 
@@ -19,9 +19,13 @@ struct communicator_names;
  * profile is not known, unless the communicator has as many members as the job has ranks. If the number of members is
  * not known, those in the profile are all of them.
  *
+ * If their processes are of several jobs, as in a merged profile, a name ends with the job's id: "all ranks of job
+ * 4711".
+ *
  * If names are equal, the second one gets " #2", the third one " #3". Their order is that in which the process of the
  * lowest rank numbered them. Borrows nothing. 0; -ENOMEM: *names is NULL. */
-int communicator_names_create(const struct roster *roster, const struct collective_folds *folds,
+int communicator_names_create(const struct collection *collection,
+			      const struct collective_folds *folds,
 			      struct communicator_names **names);
 void communicator_names_destroy(struct communicator_names *names); /* accepts NULL */
 

@@ -11,6 +11,7 @@
 #include "report_straggler_experts.h"
 #include "report_straggler_moments.h"
 #include "report_straggler_spans.h"
+#include "report_straggler_sums.h"
 #include "report_straggler_victims.h"
 #include "straggler.h"
 #include "straggler_places.h"
@@ -72,38 +73,16 @@ static int add_communicator(struct builder *builder, const struct collective_fol
 	return report_straggler_spans_find(added);
 }
 
-/* What a sum says of its rank. The bins of all sums of a rank are put together. */
-static int add_sum(struct builder *builder, const struct collective_sum *sum)
+/* Returns whether pipelines are of several jobs: their steps have nothing in common. */
+static bool has_jobs(const struct builder *builder, const struct straggler_stages *stages)
 {
-	const struct collective_folds *folds = builder->folds;
-	const struct communicator *end =
-		collective_folds_end(folds, sum->key.process, sum->key.communicator_id);
-	uint32_t at = COLLECTIVE_FOLD_NONE;
+	const struct roster *roster = builder->profile->collection->roster;
 
-	builder->report->without_gpu += sum->unjoined;
-	if (!end || !end->key) {
-		builder->report->unknown += sum->numbered;
-		return 0;
-	}
-	for (uint32_t i = 0; i < builder->report->nr_communicators && sum->used; i++) {
-		const struct report_straggler_communicator *of = &builder->report->communicators[i];
-
-		if (of->fold->key != end->key || (of->fold->writer == 0) != sum->key.is_across)
-			continue;
-		at = collective_fold_find(of->fold, sum->key.process, sum->key.communicator_id);
-		if (at == COLLECTIVE_FOLD_NONE)
-			continue;
-		struct straggler_subject *found = &of->members[at].found;
-		found->last += sum->last;
-		found->others_ns += sum->others_ns;
-		found->waited_ns += sum->waited_ns;
-		for (uint32_t j = 0; j < sum->nr_behind; j++)
-			if (collective_bins_add(&of->members[at].behind, &of->members[at].nr_behind,
-						&sum->behind[j]))
-				return -ENOMEM;
-		break;
-	}
-	return 0;
+	for (uint32_t i = 1; i < stages->nr_ranks; i++)
+		if (straggler_rank_other_job(roster_process(roster, stages->ranks[0].process),
+					     roster_process(roster, stages->ranks[i].process)))
+			return true;
+	return false;
 }
 
 static int add_pipeline(struct builder *builder)
@@ -122,6 +101,12 @@ static int add_pipeline(struct builder *builder)
 	if (error || !report->pipeline)
 		return error;
 	const struct straggler_pipeline *pipeline = report->pipeline;
+	if (has_jobs(builder, &pipeline->stages)) {
+		straggler_pipeline_destroy(report->pipeline);
+		report->pipeline = NULL;
+		report->pipelines_left_out = true;
+		return 0;
+	}
 	*added = (struct report_straggler_communicator){
 		.fold = &pipeline->fold,
 		.name = pipeline->stages.nr_pipelines > 1 ? "the pipelines" : "the pipeline",
@@ -145,8 +130,8 @@ static int add_all(struct builder *builder)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < folds->nr_folds && !error; i++)
 		error = add_communicator(builder, &folds->folds[i]);
-	for (uint32_t i = 0; i < folds->nr_sums && !error; i++)
-		error = add_sum(builder, &folds->sums[i]);
+	if (!error)
+		error = report_straggler_sums_add(report);
 	if (!error)
 		error = report_straggler_credible_keep(report);
 	return error ? error : add_pipeline(builder);
@@ -307,11 +292,15 @@ static int add_rank(struct builder *builder, uint32_t process)
 					       .process = process,
 					       .pid = added->identity.pid,
 					       .host = "",
+					       .job = "",
 					       .communicator = REPORT_STRAGGLER_NONE,
 					       .member = REPORT_STRAGGLER_NONE,
 					       .kept_on = REPORT_STRAGGLER_NONE};
 	builder->rank_of[process] = ++report->nr_ranks;
-	return host ? keep_text(builder, host->node, &rank->host) : 0;
+	report->has_jobs |=
+		straggler_rank_other_job(roster_process(roster, report->ranks[0].process), added);
+	int error = keep_text(builder, added->job, &rank->job);
+	return !error && host ? keep_text(builder, host->node, &rank->host) : error;
 }
 
 /* Takes pid and host of the process that is late: a rank may have others, on other hosts. */
@@ -493,7 +482,7 @@ static int make_groups(struct builder *builder)
 
 static int fill(struct builder *builder)
 {
-	int error = communicator_names_create(builder->profile->collection->roster, builder->folds,
+	int error = communicator_names_create(builder->profile->collection, builder->folds,
 					      &builder->report->names);
 
 	if (!error)

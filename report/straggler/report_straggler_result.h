@@ -30,8 +30,8 @@ struct report_straggler_member {
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
 	struct report_straggler_moment moment; /* of its part of the run, if it is named for one */
-	bool in_group; /* of one of the communicator's groups */
-	bool excused;  /* it is late, but because of its pipeline: it is not named */
+	bool in_group;                         /* of one of the communicator's groups */
+	bool excused; /* it is late, but because of its pipeline: it is not named */
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };
@@ -48,9 +48,9 @@ struct report_straggler_communicator {
 
 /* Ranks that are late together. */
 struct report_straggler_group {
-	uint32_t communicator;               /* index */
-	const struct straggler_group *group; /* borrowed from the communicator */
-	const char *name;                    /* borrowed from texts; as straggler_places_name() */
+	uint32_t communicator;                 /* index */
+	const struct straggler_group *group;   /* borrowed from the communicator */
+	const char *name;                      /* borrowed from texts; as straggler_places_name() */
 	struct report_straggler_moment moment; /* as of a member */
 	struct straggler_cause *causes; /* owns; of the rank for which the others waited most */
 	uint32_t nr_causes;
@@ -63,7 +63,8 @@ struct report_straggler_rank {
 	int32_t rank;     /* of the job; MESSAGE_RANK_NONE */
 	uint32_t process; /* the first process of the rank */
 	uint32_t pid;
-	const char *host;    /* borrowed from texts */
+	const char *host; /* borrowed from texts */
+	const char *job;  /* borrowed from texts; its id, "": it has none */
 	uint64_t run_ns; /* of its processes, from the first collective to the last one, added up */
 	uint64_t last, used; /* over all its communicators */
 	uint64_t others_ns, waited_ns;
@@ -111,8 +112,9 @@ struct report_straggler {
 	 * nr_communicators does not count */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
-	/* owns; NULL: the job has none, or none was looked for */
+	/* owns; NULL: the job has none, none was looked for, or several jobs have some (pipelines_left_out) */
 	struct straggler_pipeline *pipeline;
+	bool pipelines_left_out;
 	/* owns; named ranks first, those without kept_by before those with it; then in order of others_mean_ns */
 	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
@@ -123,6 +125,7 @@ struct report_straggler {
 	struct straggler_absences absences;       /* owns */
 	struct report_straggler_absence *missing; /* owns; one for each of absences */
 	uint32_t nr_missing;
+	bool has_jobs;                /* ranks are of jobs with different ids, as in a merged profile */
 	bool is_running;              /* the job goes on */
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;

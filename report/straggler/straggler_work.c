@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/profile/straggler_rank.h"
-#include "straggler_gpu_wait.h"
 #include "straggler_question.h"
 #include "straggler_timed.h"
 
@@ -19,6 +18,7 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
+#include "report/names/gpu_wait.h"
 #include "report/model/report_samples.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_kept.h"
@@ -211,7 +211,7 @@ static int find_gpu_wait(struct straggler_work *work, uint32_t node, bool *is_wa
 				 sizeof(*work->gpu_waits)))
 		return -ENOMEM;
 	while (work->gpu_waits[above] == GPU_WAIT_OPEN && above &&
-	       !straggler_gpu_wait_is(
+	       !gpu_wait_is(
 		       report_names_get(work->names, report_paths_node(work->paths, above)->name)))
 		above = report_paths_node(work->paths, above)->parent;
 	*is_wait = work->gpu_waits[above] == GPU_WAIT_OPEN ? above != 0

@@ -1,6 +1,6 @@
 /* Puts the work of some ranks on one tree of stacks. Nodes are frames; below them are leaves, which name the work
  * ("[CPU]", "[GPU?_Kernel]gemm"). The work is that in the question's windows, or of whole runs where there are no
- * windows, or no single pieces of it. A thread's waits for its own GPU are left out (straggler_gpu_wait.h). Part of
+ * windows, or no single pieces of it. A thread's waits for its own GPU are left out (gpu_wait.h). Part of
  * straggler_causes; one thread. */
 #ifndef STRAGGLER_WORK_H
 #define STRAGGLER_WORK_H

@@ -87,7 +87,7 @@ int watch_absence_find(const struct profile_recent *recent, struct watch_absence
 	*list = NULL;
 	*count = 0;
 	if (!error && absences.count)
-		error = communicator_names_create(roster, recent->calls, &names);
+		error = communicator_names_create(collection, recent->calls, &names);
 	for (uint32_t i = 0; i < absences.count && i < WATCH_ABSENCE_MAX && !error; i++)
 		error = add(recent->profile, names, &absences.list[i], list, count);
 	communicator_names_destroy(names);

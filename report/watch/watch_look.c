@@ -250,7 +250,7 @@ static int add_rank(struct looking *looking, const struct report_straggler_rank 
 	};
 	char name[STRAGGLER_TEXT_SIZE] = "";
 
-	straggler_text_rank(name, sizeof(name), rank);
+	straggler_text_rank(name, sizeof(name), looking->straggler, rank);
 	return add_finding(looking, &late, name);
 }
 

@@ -129,7 +129,7 @@ static void write_experts(FILE *out, const struct report_straggler *straggler,
 		const struct report_straggler_communicator *of =
 			&straggler->communicators[experts->communicator];
 
-		straggler_text_rank(line, sizeof(line),
+		straggler_text_rank(line, sizeof(line), straggler,
 				    &straggler->ranks[of->members[experts->member].of_rank]);
 		text_line_append(line, sizeof(line), ", in exchanges of %s: ", of->name);
 	}

@@ -174,6 +174,7 @@ static void write_rank_row(struct row_text *out, const void *row)
 	const struct report_straggler_rank *rank = row;
 
 	write_identity(out, rank);
+	row_text_string(out, "job", rank->job);
 	row_text_flag(out, "late", rank->named);
 	row_text_flag(out, "in_late_group", rank->groups);
 	write_keeper(out, rank);

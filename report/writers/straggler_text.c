@@ -51,12 +51,15 @@ const char *straggler_text_reason(enum straggler_ground ground)
 	return reasons[ground];
 }
 
-void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank)
+void straggler_text_rank(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_rank *rank)
 {
 	if (rank->rank >= 0)
 		text_line_append(line, size, "rank %" PRId32, rank->rank);
 	else
 		text_line_append(line, size, "pid %" PRIu32, rank->pid);
+	if (straggler->has_jobs && *rank->job)
+		text_line_append(line, size, " of job %s", rank->job);
 	text_line_append(line, size, " on %s", rank->host);
 }
 
@@ -302,7 +305,7 @@ bool straggler_text_keeper(char *line, size_t size, const struct report_straggle
 		if (straggler->ranks[i].id != rank->kept_by)
 			continue;
 		text_line_append(line, size, "kept waiting by ");
-		straggler_text_rank(line, size, &straggler->ranks[i]);
+		straggler_text_rank(line, size, straggler, &straggler->ranks[i]);
 		if (rank->kept_on != REPORT_STRAGGLER_NONE)
 			text_line_append(line, size, " in collectives of %s",
 					 straggler->communicators[rank->kept_on].name);
@@ -387,7 +390,7 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	const struct straggler_subject *found = &on->members[rank->member].found;
 
 	append_stage(line, size, straggler, rank);
-	straggler_text_rank(line, size, rank);
+	straggler_text_rank(line, size, straggler, rank);
 	text_line_append(line, size, " (");
 	if (straggler_text_keeper(line, size, straggler, rank)) {
 		text_line_append(line, size, ")");
@@ -507,11 +510,32 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 	if (!most || all_ns <= 0)
 		return;
 	text_line_append(line, size, "; most waited for: ");
-	straggler_text_rank(line, size, most);
+	straggler_text_rank(line, size, straggler, most);
 	text_line_append(line, size, ", %s, %.0f %% of all waiting%s",
 			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
 			 percent(most->others_mean_ns, all_ns),
 			 most->excused ? ", as the schedule of its pipeline has it" : "");
+}
+
+/* The job of the i-th of those that are named, groups first. */
+static const char *job_of(const struct report_straggler *straggler, uint32_t i)
+{
+	if (i >= straggler->nr_groups)
+		return straggler->ranks[i - straggler->nr_groups].job;
+	const struct report_straggler_group *group = &straggler->groups[i];
+	const struct report_straggler_member *members =
+		straggler->communicators[group->communicator].members;
+
+	return straggler->ranks[members[group->group->members[0]].of_rank].job;
+}
+
+/* Of the first one of each job the line tells most. */
+static bool is_first_of_job(const struct report_straggler *straggler, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (!straggler->has_jobs || strcmp(job_of(straggler, j), job_of(straggler, i)) == 0)
+			return false;
+	return !straggler->nr_missing;
 }
 
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)
@@ -542,9 +566,9 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	else if (!named)
 		append_most(line, size, straggler);
 	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
-		const bool is_first = i == 0 && !straggler->nr_missing;
+		const bool is_first = is_first_of_job(straggler, i);
 
-		text_line_append(line, size, is_first ? "late: " : "; ");
+		text_line_append(line, size, i == 0 && is_first ? "late: " : "; ");
 		if (i < straggler->nr_groups)
 			append_group(line, size, straggler, &straggler->groups[i], is_first);
 		else

@@ -33,8 +33,9 @@ double straggler_text_percent(double share);
  * text. */
 const char *straggler_text_cause(const struct straggler_cause *cause, char *text, size_t size);
 
-/* Appends "rank 5 on node2", and "8 ranks: 8-15" of a group. */
-void straggler_text_rank(char *line, size_t size, const struct report_straggler_rank *rank);
+/* Appends "rank 5 on node2", with several jobs "rank 5 of job 4711 on node2", and "8 ranks: 8-15" of a group. */
+void straggler_text_rank(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_rank *rank);
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group);
 

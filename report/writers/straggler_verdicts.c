@@ -69,7 +69,7 @@ static void write_ranks(FILE *out, const struct report_straggler *straggler, con
 			&straggler->communicators[rank->communicator];
 		char name[STRAGGLER_TEXT_SIZE] = "";
 
-		straggler_text_rank(name, sizeof(name), rank);
+		straggler_text_rank(name, sizeof(name), straggler, rank);
 		write_verdict(out,
 			      &(const struct verdict){name, "", on,
 						      &on->members[rank->member].found,

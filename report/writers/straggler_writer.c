@@ -120,6 +120,8 @@ static void write_place(struct text_table *rows, const struct report_straggler *
 	char line[LINE_SIZE] = "", keeper[LINE_SIZE] = "";
 
 	text_line_append(line, sizeof(line), "%s pid %" PRIu32, rank->host, rank->pid);
+	if (straggler->has_jobs && *rank->job)
+		text_line_append(line, sizeof(line), " job %s", rank->job);
 	if (straggler_text_keeper(keeper, sizeof(keeper), straggler, rank))
 		text_line_append(line, sizeof(line), "; %s", keeper);
 	else if (rank->excused)
@@ -255,7 +257,7 @@ static bool write_victim(const struct table *table, const struct report_straggle
 {
 	char line[STRAGGLER_TEXT_SIZE] = "";
 
-	straggler_text_rank(line, sizeof(line), rank);
+	straggler_text_rank(line, sizeof(line), table->straggler, rank);
 	text_line_append(line, sizeof(line), ": ");
 	if (!straggler_text_keeper(line, sizeof(line), table->straggler, rank))
 		return false;
@@ -273,7 +275,7 @@ static void write_named(const struct table *table, const struct report_straggler
 
 	if (write_victim(table, rank, on))
 		return;
-	straggler_text_rank(line, sizeof(line), rank);
+	straggler_text_rank(line, sizeof(line), table->straggler, rank);
 	fprintf(table->out, "\n%s is late in %s%s\n", line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
 	write_found(table, on, found, &on->members[rank->member].moment);
@@ -335,6 +337,10 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 	if (by_host)
 		fputs("note: \"host\": by the calls' own time, which is that of the collective "
 		      "only where the call waits for it\n",
+		      out);
+	if (straggler->pipelines_left_out)
+		fputs("note: pipelines of several jobs are not compared: report each job's own "
+		      "profile\n",
 		      out);
 	if (is_split(straggler))
 		fputs("note: inexact: several aggregators recorded parts of one communicator; "

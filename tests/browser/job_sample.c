@@ -359,7 +359,8 @@ static void add_collectives(struct report_collectives *collectives, uint32_t nr_
 	struct collective_folds *folds = collective_folds_create();
 
 	if (!roster || !folds ||
-	    communicator_names_create(roster, folds, &collectives->communicators) < 0)
+	    communicator_names_create(&(const struct collection){.roster = roster}, folds,
+				      &collectives->communicators) < 0)
 		abort();
 	sums[0] = (struct report_collective_sum){.key = 0x7f31,
 						 .communicator_id = 1,

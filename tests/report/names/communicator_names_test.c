@@ -137,7 +137,7 @@ static struct communicator_names *names_of_job(void)
 	struct collective_folds *folds = job_collectives();
 	struct communicator_names *names;
 
-	assert_int_equal(communicator_names_create(profile->collection->roster, folds, &names), 0);
+	assert_int_equal(communicator_names_create(profile->collection, folds, &names), 0);
 	collective_folds_destroy(folds);
 	profile_destroy(profile);
 	return names;
@@ -316,7 +316,7 @@ static void without_memory_there_are_no_names(void **state)
 
 	for (uint32_t i = 0;; i++) {
 		allocations_left = i;
-		int error = communicator_names_create(profile->collection->roster, folds, &names);
+		int error = communicator_names_create(profile->collection, folds, &names);
 
 		allocations_left = UINT32_MAX;
 		if (!error)

@@ -40,12 +40,14 @@ static struct store *store;
 static struct collection *collection;
 static bool keep_samples;
 static int32_t world_size;
+static const char *of_job;
 
 static struct agent agents[AGENTS_MAX], *agent; /* the one that speaks */
 static uint32_t nr_agents, nr_processes;
 static struct {
 	uint32_t agent, id; /* the agent's */
 	int32_t rank;
+	const char *job;
 } processes[PROCESSES_MAX];
 
 static void open_session(uint32_t index)
@@ -112,6 +114,7 @@ int job_set_up(void **state)
 	memset(agents, 0, sizeof(agents));
 	keep_samples = false;
 	world_size = -1;
+	of_job = NULL;
 	snprintf(folder, sizeof(folder), "/tmp/flamegrid-straggler.XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -248,22 +251,29 @@ static void put_process(uint32_t process, uint32_t state)
 	const struct message_device device = {
 		.index = (int32_t)process, .uuid = {(uint8_t)process, (uint8_t)(process >> 8), 1}};
 
-	apply((struct message){.type = MESSAGE_PROCESS,
-			       .process = {.process_id = id,
-					   .pid = 1000 + process,
-					   .instance = {(uint8_t)process, (uint8_t)(process >> 8)},
-					   .state = state,
-					   .rank = processes[process].rank,
-					   .local_rank = -1,
-					   .world_size = world_size,
-					   .command = string_of("train"),
-					   .nr_devices = 1,
-					   .devices = &device}});
+	apply((struct message){
+		.type = MESSAGE_PROCESS,
+		.process = {.process_id = id,
+			    .pid = 1000 + process,
+			    .instance = {(uint8_t)process, (uint8_t)(process >> 8)},
+			    .state = state,
+			    .rank = processes[process].rank,
+			    .job = processes[process].job ? string_of(processes[process].job) : 0,
+			    .local_rank = -1,
+			    .world_size = world_size,
+			    .command = string_of("train"),
+			    .nr_devices = 1,
+			    .devices = &device}});
 }
 
 void job_world(int32_t size)
 {
 	world_size = size;
+}
+
+void job_id(const char *id)
+{
+	of_job = id;
 }
 
 uint32_t job_process(int32_t rank)
@@ -272,6 +282,7 @@ uint32_t job_process(int32_t rank)
 	processes[++nr_processes].agent = (uint32_t)(agent - agents);
 	processes[nr_processes].id = ++agent->nr_processes;
 	processes[nr_processes].rank = rank;
+	processes[nr_processes].job = of_job;
 	put_process(nr_processes, PROCESS_RUNNING);
 	return nr_processes;
 }

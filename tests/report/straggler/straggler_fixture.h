@@ -30,6 +30,9 @@ void job_keep_samples(void);
 /* The ranks of the job, of all processes that come later; -1 before: not known. */
 void job_world(int32_t size);
 
+/* The job of all processes that come later; NULL, as before: it has no id. Borrowed until the tear-down. */
+void job_id(const char *id);
+
 /* Starts the agent of another node, on which processes are that come later. */
 void job_node(const char *node);
 

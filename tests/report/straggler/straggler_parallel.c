@@ -299,12 +299,12 @@ static void step(struct job *job)
 		assert_int_equal(job->ranks[i].at, job->ranks[i].nr_ops);
 }
 
-static void join(struct rank *rank, uint32_t communicator, uint32_t number, uint32_t place,
-		 uint32_t nr_ranks)
+static void join(const struct job *job, struct rank *rank, uint32_t communicator, uint32_t number,
+		 uint32_t place, uint32_t nr_ranks)
 {
 	rank->ids[communicator] = ++rank->nr_ids;
-	job_communicator(rank->process, rank->nr_ids, communicator * 0x1000 + number, place,
-			 nr_ranks);
+	job_communicator(rank->process, rank->nr_ids,
+			 job->parallel->key + communicator * 0x1000 + number, place, nr_ranks);
 }
 
 static void begin_rank(struct job *job, uint32_t index)
@@ -324,14 +324,14 @@ static void begin_rank(struct job *job, uint32_t index)
 	};
 	schedule(parallel, rank);
 	if (parallel->tensor > 1)
-		join(rank, TENSOR, index / parallel->tensor, rank->tensor, parallel->tensor);
+		join(job, rank, TENSOR, index / parallel->tensor, rank->tensor, parallel->tensor);
 	if (parallel->data > 1)
-		join(rank, DATA, rank->stage * parallel->tensor + rank->tensor, rank->data,
+		join(job, rank, DATA, rank->stage * parallel->tensor + rank->tensor, rank->data,
 		     parallel->data);
-	join(rank, STAGES, rank->data * parallel->tensor + rank->tensor, rank->stage,
+	join(job, rank, STAGES, rank->data * parallel->tensor + rank->tensor, rank->stage,
 	     parallel->stages);
 	if (parallel->all_ranks)
-		join(rank, ALL, 0, index, job->nr_ranks);
+		join(job, rank, ALL, 0, index, job->nr_ranks);
 }
 
 void parallel_play(const struct parallel *parallel)

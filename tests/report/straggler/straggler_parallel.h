@@ -25,6 +25,7 @@ struct parallel {
 	/* ranks that the job says it has, and all clocks are the same; 0: those that there are */
 	int32_t world;
 	void (*committed)(void); /* is called after each 16 steps; NULL: nothing is */
+	uint64_t key; /* of the job's first communicator */
 	uint64_t seed;
 };
 

@@ -65,6 +65,28 @@ static void assert_table_says(const struct report_straggler *found, const char *
 	profile_destroy(profile);
 }
 
+/* Steps of one are twice as long. */
+static void pipelines_of_several_jobs_are_not_compared(void **state)
+{
+	struct parallel parallel = exact(1, 1, 4);
+
+	(void)state;
+	job_id("4711");
+	struct report_straggler *found = play(&parallel);
+	assert_non_null(found->pipeline);
+	assert_false(found->pipelines_left_out);
+	report_straggler_destroy(found);
+	job_id("4712");
+	parallel.key = 0x10000;
+	parallel.forward_ms *= 2;
+	found = play(&parallel);
+	assert_null(found->pipeline);
+	assert_true(found->pipelines_left_out);
+	assert_table_says(found, "\nnote: pipelines of several jobs are not compared: report each "
+				 "job's own profile\n");
+	report_straggler_destroy(found);
+}
+
 /* ---- the stages */
 
 static void stages_are_places_in_pipelines(void **state)
@@ -369,6 +391,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(pipelines_of_several_jobs_are_not_compared),
 		TEST(stages_are_places_in_pipelines),
 		TEST(a_circle_begins_with_the_lowest_rank),
 		TEST(a_ring_whose_kernels_send_and_receive_is_no_pipeline),

@@ -162,7 +162,8 @@ void training_play(const struct training *training)
 			.period_ms = period_ms,
 			.phase_ms = period_ms * job_uniform(&seed),
 		};
-		job_communicator(trainees[i].process, 1, 0xfeed, i, training->ranks);
+		job_communicator(trainees[i].process, 1, training->key ? training->key : 0xfeed, i,
+				 training->ranks);
 	}
 	if (training->start_ms > 0)
 		now_ms = start(training, trainees);

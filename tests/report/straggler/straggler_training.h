@@ -38,6 +38,7 @@ struct training {
 	bool one_clock;     /* of all ranks */
 	bool waits_for_gpu; /* before each collective the host waits for the kernels */
 	bool waits_for_room; /* the same in the GPU's queue, and the stack does not say so */
+	uint64_t key; /* of the communicator; 0: 0xfeed */
 	uint64_t seed;
 };
 

@@ -1,4 +1,4 @@
-#include "report/straggler/straggler_gpu_wait.h"
+#include "report/names/gpu_wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static void calls_that_wait_for_the_gpu_are_known(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		assert_true(straggler_gpu_wait_is(names[i]));
+		assert_true(gpu_wait_is(names[i]));
 }
 
 static void other_names_are_no_waits(void **state)
@@ -33,7 +33,7 @@ static void other_names_are_no_waits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		assert_false(straggler_gpu_wait_is(names[i]));
+		assert_false(gpu_wait_is(names[i]));
 }
 
 int main(void)

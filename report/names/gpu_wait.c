@@ -1,4 +1,4 @@
-#include "straggler_gpu_wait.h"
+#include "gpu_wait.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool begins(const char *name, const char *const *list, size_t count)
 	return false;
 }
 
-bool straggler_gpu_wait_is(const char *name)
+bool gpu_wait_is(const char *name)
 {
 	return begins(name, waits, sizeof(waits) / sizeof(*waits)) ||
 	       (begins(name, copies, sizeof(copies) / sizeof(*copies)) && !strstr(name, "Async"));

@@ -1,11 +1,11 @@
 /* Tells the functions of CUDA in which a thread waits for its GPU: such a wait follows from the GPU's work, whether the
  * thread sleeps or polls. Pure; any thread. */
-#ifndef STRAGGLER_GPU_WAIT_H
-#define STRAGGLER_GPU_WAIT_H
+#ifndef GPU_WAIT_H
+#define GPU_WAIT_H
 
 #include <stdbool.h>
 
 /* name: of a frame in a report, "cudaStreamSynchronize". */
-bool straggler_gpu_wait_is(const char *name);
+bool gpu_wait_is(const char *name);
 
 #endif

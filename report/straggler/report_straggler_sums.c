@@ -1,0 +1,48 @@
+#include "report_straggler_sums.h"
+
+#include <errno.h>
+
+#include "report_straggler_result.h"
+
+/* What a sum says of its rank. The bins of all sums of a rank are put together. */
+static int add_sum(struct report_straggler *report, const struct collective_sum *sum)
+{
+	const struct collective_folds *folds = report->folds;
+	const struct communicator *end =
+		collective_folds_end(folds, sum->key.process, sum->key.communicator_id);
+	uint32_t at = COLLECTIVE_FOLD_NONE;
+
+	report->without_gpu += sum->unjoined;
+	if (!end || !end->key) {
+		report->unknown += sum->numbered;
+		return 0;
+	}
+	for (uint32_t i = 0; i < report->nr_communicators && sum->used; i++) {
+		const struct report_straggler_communicator *of = &report->communicators[i];
+
+		if (of->fold->key != end->key || (of->fold->writer == 0) != sum->key.is_across)
+			continue;
+		at = collective_fold_find(of->fold, sum->key.process, sum->key.communicator_id);
+		if (at == COLLECTIVE_FOLD_NONE)
+			continue;
+		struct straggler_subject *found = &of->members[at].found;
+		found->last += sum->last;
+		found->others_ns += sum->others_ns;
+		found->waited_ns += sum->waited_ns;
+		for (uint32_t j = 0; j < sum->nr_behind; j++)
+			if (collective_bins_add(&of->members[at].behind, &of->members[at].nr_behind,
+						&sum->behind[j]))
+				return -ENOMEM;
+		break;
+	}
+	return 0;
+}
+
+int report_straggler_sums_add(struct report_straggler *report)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < report->folds->nr_sums && !error; i++)
+		error = add_sum(report, &report->folds->sums[i]);
+	return error;
+}
