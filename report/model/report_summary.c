@@ -35,6 +35,11 @@ const char *report_summary_count(uint64_t count, char *text)
 	return text;
 }
 
+double report_summary_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
 const char *report_summary_time(uint64_t ns, char *text)
 {
 	static const char *const units[] = {"us", "ms", "s"};

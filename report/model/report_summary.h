@@ -68,6 +68,9 @@ const char *report_summary_bytes(uint64_t bytes, char *text);
 /* Returns whether there were capture windows: between them nothing was recorded, so nothing is known to be idle. */
 bool report_summary_has_windows(const struct report_tree *tree);
 
+/* Returns 100 * part / whole; 0: there is no whole. */
+double report_summary_percent(double part, double whole);
+
 /* Write "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
 const char *report_summary_count(uint64_t count, char *text);
 const char *report_summary_time(uint64_t ns, char *text);

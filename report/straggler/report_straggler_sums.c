@@ -46,3 +46,12 @@ int report_straggler_sums_add(struct report_straggler *report)
 		error = add_sum(report, &report->folds->sums[i]);
 	return error;
 }
+
+uint64_t report_straggler_sums_compared(const struct report_straggler *report)
+{
+	uint64_t used = report->pipeline ? report->pipeline->fold.used : 0;
+
+	for (uint32_t i = 0; i < report->nr_communicators; i++)
+		used += report->communicators[i].fold->used;
+	return used;
+}

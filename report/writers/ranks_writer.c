@@ -19,11 +19,6 @@
 #define BYTES_PER_GB 1e9
 #define ALIKE_MAX    16u /* rows that do not stand out: more of them are one line of a table */
 
-static double share_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 /* ---- rows that stand out */
 
 static void append_number(char *line, size_t size, const char *what, int32_t number)
@@ -159,7 +154,9 @@ static void write_copies(struct text_table *table, const struct report_ranks_row
 	char time[NUMBER_SIZE];
 
 	if (row->nccl_busy_ns)
-		text_table_cell(table, "%.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
+		text_table_cell(
+			table, "%.2f%%",
+			report_summary_percent((double)row->overlap_ns, (double)row->nccl_busy_ns));
 	else
 		text_table_cell(table, "-");
 	text_table_cell(table, "%s", report_summary_time(row->copies.ns, time));
@@ -205,13 +202,16 @@ static void write_table_row(struct text_table *table, const struct report_ranks 
 	write_number(table, row->rank);
 	text_table_cell(table, "%s", report_summary_time(row->window_ns, time));
 	write_time(table, row, REPORT_RANKS_BUSY);
-	text_table_cell(table, "%.2f%%", share_of(row->busy_ns, row->window_ns));
+	text_table_cell(table, "%.2f%%",
+			report_summary_percent((double)row->busy_ns, (double)row->window_ns));
 	write_time(table, row, REPORT_RANKS_COMPUTE);
 	write_time(table, row, REPORT_RANKS_NCCL);
 	write_split(table, row);
 	write_peak(table, row);
 	write_copies(table, row);
-	text_table_cell(table, "%.2f%%%s", share_of(row->window_ns - row->busy_ns, row->window_ns),
+	text_table_cell(table, "%.2f%%%s",
+			report_summary_percent((double)(row->window_ns - row->busy_ns),
+					       (double)row->window_ns),
 			mark_of(row, REPORT_RANKS_IDLE));
 	write_delay(table, row);
 	text_table_cell(table, "%s",
@@ -239,12 +239,16 @@ static void write_alike(struct text_table *table, const struct report_ranks *ran
 	text_table_cell(table, "%s", "");
 	text_table_cell(table, "%s", report_summary_time(window_ns, time));
 	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_BUSY], time));
-	text_table_cell(table, "%.2f%%", share_of(medians_ns[REPORT_RANKS_BUSY], window_ns));
+	text_table_cell(
+		table, "%.2f%%",
+		report_summary_percent((double)medians_ns[REPORT_RANKS_BUSY], (double)window_ns));
 	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_COMPUTE], time));
 	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_NCCL], time));
 	for (unsigned int i = 0; i < 8; i++) /* waits to memset */
 		text_table_cell(table, "%s", "");
-	text_table_cell(table, "%.2f%% ", share_of(medians_ns[REPORT_RANKS_IDLE], window_ns));
+	text_table_cell(
+		table, "%.2f%% ",
+		report_summary_percent((double)medians_ns[REPORT_RANKS_IDLE], (double)window_ns));
 	text_table_cell(table, "%s ", report_summary_time(medians_ns[REPORT_RANKS_DELAY], time));
 	text_table_cell(table, "%s", "");
 	text_table_cell(table, "%s", "");

@@ -12,15 +12,11 @@
 #include "report/names/text_line.h"
 #include "report/names/text_width.h"
 #include "report/straggler/report_straggler_experts.h"
+#include "report/straggler/report_straggler_sums.h"
 
 #define NUMBER_SIZE   32u
 #define NAMED_MAX     3u  /* ranks and groups that the line names */
 #define CAUSE_COLUMNS 96u /* of a cause in it */
-
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
 
 const char *straggler_text_ground(enum straggler_ground ground)
 {
@@ -39,13 +35,13 @@ const char *straggler_text_reason(enum straggler_ground ground)
 	static const char *const reasons[] = {
 		[STRAGGLER_NOT_NAMED] = "",
 		[STRAGGLER_FREQUENCY] = "it is last more often than chance makes one of equals",
-		[STRAGGLER_COST] = "in more parts of the run than by chance the others waited "
-				   "longest for it",
+		[STRAGGLER_COST] = "the others waited longest for it in more parts of the run than "
+				   "by chance",
 		[STRAGGLER_LUMPS] = "more of the longest waits are for it than by chance",
 		[STRAGGLER_STALL] = "that wait is more than a tenth of the run; any rank can stop "
 				    "once",
 		[STRAGGLER_PHASE] = "it is late all along in that part of the run",
-		[STRAGGLER_HIDDEN] = "without the others that are late it is late all along",
+		[STRAGGLER_HIDDEN] = "it is late all along, apart from those that are later",
 	};
 
 	return reasons[ground];
@@ -133,13 +129,14 @@ static void append_stretches(char *line, size_t size,
 	const struct collective_fold *of = on->fold;
 	char time[NUMBER_SIZE];
 
-	text_line_append(line, size,
-			 "waited least in %.2f %% of %" PRIu32
-			 " stretches of %s; each other rank waited %s for it, %.2f %% of the time",
-			 percent((double)found->stretches, collective_fold_buckets(of)),
-			 collective_fold_buckets(of), on->name,
-			 report_summary_time(found->others_ns / (of->nr_members - 1), time),
-			 100 * found->share);
+	text_line_append(
+		line, size,
+		"waited least in %.2f %% of %" PRIu32
+		" stretches of %s; each other rank waited %s for it, %.2f %% of the time",
+		report_summary_percent((double)found->stretches, collective_fold_buckets(of)),
+		collective_fold_buckets(of), on->name,
+		report_summary_time(found->others_ns / (of->nr_members - 1), time),
+		100 * found->share);
 }
 
 void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment)
@@ -150,8 +147,12 @@ void straggler_text_moment(char *line, size_t size, const struct report_straggle
 		return;
 	local_time_text(moment->start_ns, "%F", from);
 	const bool same_day = strcmp(from, local_time_text(moment->end_ns, "%F", to)) == 0;
-	text_line_append(line, size, " (from %s to %s)",
-			 local_time_text(moment->start_ns, "%F %T", from),
+	local_time_text(moment->start_ns, "%F %T", from);
+	if (strcmp(from, local_time_text(moment->end_ns, "%F %T", to)) == 0) {
+		text_line_append(line, size, " (at %s)", from);
+		return;
+	}
+	text_line_append(line, size, " (from %s to %s)", from,
 			 local_time_text(moment->end_ns, same_day ? "%T" : "%F %T", to));
 }
 
@@ -184,14 +185,14 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 		break;
 	case STRAGGLER_HIDDEN:
 		text_line_append(line, size,
-				 "behind others that are late, too, by %s in each collective of %s",
+				 "late by %s in each collective of %s, though others are later",
 				 report_summary_time(
 					 found->late_ns > 0 ? (uint64_t)found->late_ns : 0, time),
 				 on->name);
 		return;
 	default:
 		text_line_append(line, size, "last in %.2f %% of %s collectives of %s",
-				 percent((double)found->last, (double)of->used),
+				 report_summary_percent((double)found->last, (double)of->used),
 				 report_summary_count(of->used, count), on->name);
 	}
 	if (moment && straggler_subject_has_part(found) && found->ground != STRAGGLER_LUMPS)
@@ -336,7 +337,7 @@ static bool append_hidden(char *line, size_t size, const struct straggler_subjec
 
 	if (found->ground != STRAGGLER_HIDDEN || found->late_ns <= 0)
 		return false;
-	text_line_append(line, size, "behind others that are late, too, by %s each time",
+	text_line_append(line, size, "late by %s each time, though others are later",
 			 report_summary_time((uint64_t)found->late_ns, time));
 	return true;
 }
@@ -345,17 +346,21 @@ static bool append_hidden(char *line, size_t size, const struct straggler_subjec
 static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
 			const struct straggler_subject *found)
 {
-	char time[NUMBER_SIZE];
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 	double share;
 	const uint64_t waited_ns = waits_of(on, found, &share);
 
-	if (!append_hidden(line, size, found))
-		text_line_append(line, size, "%swithout it up to %s less, %.2f %% of the time%s",
-				 found->ground == STRAGGLER_STALL   ? "once; "
-				 : found->ground == STRAGGLER_PHASE ? "for a part of the run; "
-								    : "",
-				 report_summary_time(waited_ns, time), 100 * share,
-				 chance_of(found));
+	if (append_hidden(line, size, found))
+		return;
+	if (found->ground == STRAGGLER_STALL)
+		text_line_append(line, size, "once; ");
+	if (found->ground == STRAGGLER_PHASE)
+		text_line_append(line, size, "in %s %" PRIu64 " to %" PRIu64 " of %s; ",
+				 on->is_pipeline ? "stretches" : "collectives",
+				 found->lump_from + 1, found->lump_to,
+				 report_summary_count(on->fold->used, count));
+	text_line_append(line, size, "without it up to %s less, %.2f %% of the time%s",
+			 report_summary_time(waited_ns, time), 100 * share, chance_of(found));
 }
 
 /* Of further subjects. */
@@ -465,15 +470,6 @@ static void append_victims(char *line, size_t size, const struct report_straggle
 				 count == 1 ? "" : "s");
 }
 
-static uint64_t count_used(const struct report_straggler *straggler)
-{
-	uint64_t used = 0;
-
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		used += straggler->communicators[i].fold->used;
-	return used + (straggler->pipeline ? straggler->pipeline->fold.used : 0);
-}
-
 /* Names the first absence, and counts the others. */
 static void append_missing(char *line, size_t size, const struct report_straggler *straggler)
 {
@@ -482,6 +478,23 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 	if (straggler->nr_missing > 1)
 		text_line_append(line, size, "; and %" PRIu32 " more that never came",
 				 straggler->nr_missing - 1);
+}
+
+/* Appends what each rank waited on average, whoever came last. */
+static void append_all_waits(char *line, size_t size, const struct report_straggler *straggler)
+{
+	double waited_ns = 0, run_ns = 0;
+	char time[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
+		waited_ns += (double)straggler->ranks[i].others_ns;
+		run_ns += (double)straggler->ranks[i].run_ns;
+	}
+	text_line_append(line, size, "; each rank waited %s on average",
+			 report_summary_time((uint64_t)(waited_ns / straggler->nr_ranks), time));
+	if (run_ns > 0)
+		text_line_append(line, size, ", %.2f %% of the time",
+				 fmin(100, report_summary_percent(waited_ns, run_ns)));
 }
 
 /* Nobody is named: names a slow link, or says for whom the others waited most all the same. */
@@ -506,14 +519,15 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 	text_line_append(
 		line, size,
 		is_unproven ? "late: not proven: chance may be why one was last so often"
-			    : "late: no rank stands out: delays differ no more than by chance");
+			    : "late: no rank stands out beyond chance");
 	if (!most || all_ns <= 0)
 		return;
-	text_line_append(line, size, "; most waited for: ");
+	append_all_waits(line, size, straggler);
+	text_line_append(line, size, "; most for ");
 	straggler_text_rank(line, size, straggler, most);
-	text_line_append(line, size, ", %s, %.0f %% of all waiting%s",
+	text_line_append(line, size, ": %s, %.0f %% of all waiting%s",
 			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
-			 percent(most->others_mean_ns, all_ns),
+			 report_summary_percent(most->others_mean_ns, all_ns),
 			 most->excused ? ", as the schedule of its pipeline has it" : "");
 }
 
@@ -551,11 +565,12 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 				 "rank makes none)");
 		return line;
 	}
-	if (!count_used(straggler) && !straggler->nr_missing && straggler->nr_wrong) {
+	if (!report_straggler_sums_compared(straggler) && !straggler->nr_missing &&
+	    straggler->nr_wrong) {
 		text_line_append(line, size, "late: not known: damaged: %s", straggler->wrong[0]);
 		return line;
 	}
-	if (!count_used(straggler) && !straggler->nr_missing) {
+	if (!report_straggler_sums_compared(straggler) && !straggler->nr_missing) {
 		text_line_append(line, size,
 				 "late: not known: no collective of which all ranks are here: "
 				 "record all ranks of the job into one profile");

@@ -45,7 +45,8 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			  const struct straggler_subject *found,
 			  const struct report_straggler_moment *moment);
 
-/* Appends about when a part of the run was, if that is known: " (from 2026-11-26 14:03:10 to 14:05:22)". Local time. */
+/* Appends about when a part of the run was, if that is known: " (from 2026-11-26 14:03:10 to 14:05:22)"; within a second
+ * " (at 2026-11-26 14:03:10)". Local time. */
 void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment);
 
 /* Appends how slow a link is: "move data at 4.20 GB/s, 7 similar communicators at 8.39 (median): all_reduce of 16.0 MiB

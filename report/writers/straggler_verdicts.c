@@ -7,6 +7,7 @@
 
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
+#include "report/straggler/report_straggler_sums.h"
 
 /* A group or a rank that is late. */
 struct verdict {
@@ -106,21 +107,12 @@ static void write_others(FILE *out, const struct report_straggler *straggler)
 	fputc(']', out);
 }
 
-static bool has_compared(const struct report_straggler *straggler)
-{
-	uint64_t used = straggler->pipeline ? straggler->pipeline->fold.used : 0;
-
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		used += straggler->communicators[i].fold->used;
-	return used || straggler->nr_missing;
-}
-
 void straggler_verdicts_json(FILE *out, const struct report_straggler *straggler)
 {
 	const char *before = "";
 	char line[STRAGGLER_TEXT_SIZE];
 
-	if (!has_compared(straggler))
+	if (!report_straggler_sums_compared(straggler) && !straggler->nr_missing)
 		return;
 	fputs("\"straggler\":{", out);
 	json_text_member(out, "line", straggler_text_line(straggler, line, sizeof(line)));

@@ -23,11 +23,6 @@
 #define MISSING_MAX 8u
 #define LINE_SIZE   512u
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 /* ---- table: communicators */
 
 struct table {
@@ -98,7 +93,8 @@ static void write_communicator(struct text_table *rows, const struct table *tabl
 		text_table_cell(rows, "%016" PRIx64, of->key);
 	text_table_cell(rows, "%s", ranks_of(of, text));
 	text_table_cell(rows, "%s", report_summary_count(of->collectives, text));
-	text_table_cell(rows, "%.2f%%", percent((double)of->complete, (double)of->collectives));
+	text_table_cell(rows, "%.2f%%",
+			report_summary_percent((double)of->complete, (double)of->collectives));
 	text_table_cell(rows, "%s", report_summary_count(of->used, text));
 	text_table_cell(rows, "%s", measure_of(of));
 	say_missing(line, sizeof(line), of);
@@ -140,7 +136,8 @@ static void write_rank(struct text_table *rows, const struct report_straggler *s
 		snprintf(text, sizeof(text), "%" PRId32, rank->rank);
 	text_table_cell(rows, "%s%s", text, rank->named || rank->groups ? "*" : " ");
 	text_table_cell(rows, "%s", report_summary_count(rank->last, text));
-	text_table_cell(rows, "%.2f%%", percent((double)rank->last, (double)rank->used));
+	text_table_cell(rows, "%.2f%%",
+			report_summary_percent((double)rank->last, (double)rank->used));
 	text_table_cell(rows, "%s", report_summary_time(rank->others_ns, text));
 	text_table_cell(rows, "%s",
 			report_summary_time((uint64_t)llround(rank->others_mean_ns), text));
@@ -235,7 +232,7 @@ static void write_found(const struct table *table, const struct report_straggler
 	fprintf(out, "  %s\n", line);
 	const bool is_phase = found->ground == STRAGGLER_PHASE;
 	const int64_t late_ns = is_phase ? found->part_late_ns : found->late_ns;
-	if (found->ground != STRAGGLER_STALL && late_ns > 0) {
+	if (found->ground != STRAGGLER_STALL && found->ground != STRAGGLER_HIDDEN && late_ns > 0) {
 		fprintf(out, "  %s behind the median rank on average%s",
 			report_summary_time((uint64_t)late_ns, late), is_phase ? " there" : "");
 		if (!on->is_pipeline && found->behind_ns)
@@ -243,8 +240,8 @@ static void write_found(const struct table *table, const struct report_straggler
 				report_summary_time(found->behind_ns, late));
 		fputc('\n', out);
 	}
-	fprintf(out, "  named by %s: %s\n", straggler_text_ground(found->ground),
-		straggler_text_reason(found->ground));
+	fprintf(out, "  named because %s (%s)\n", straggler_text_reason(found->ground),
+		straggler_text_ground(found->ground));
 	if (table->verbose)
 		write_chances(out, found);
 	if (found->ground == STRAGGLER_LUMPS)
@@ -409,7 +406,7 @@ static void write_others(FILE *out, const struct report_straggler *straggler, ui
 	for (uint32_t i = rows; i < straggler->nr_ranks; i++) {
 		const struct report_straggler_rank *rank = &straggler->ranks[i];
 
-		share = fmax(share, percent((double)rank->last, (double)rank->used));
+		share = fmax(share, report_summary_percent((double)rank->last, (double)rank->used));
 		mean_ns = fmax(mean_ns, rank->others_mean_ns);
 	}
 	fprintf(out,

@@ -24,11 +24,6 @@
 #define NUMBER_SIZE 32u
 #define SPLIT_SIZE  512u /* of a group's values, with NUL; a longer text is cut */
 
-static double share_of(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 static uint64_t plane_ns(const struct report_tree *tree, uint32_t kind)
 {
 	return tree->plane_totals[report_plane_of(kind)].ns;
@@ -97,7 +92,9 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 		const struct report_group *group = &groups->groups[i];
 
 		text_table_cell(&table, "%s", report_summary_time(group->ns, text));
-		text_table_cell(&table, "%.2f%%", share_of(group->ns, plane_ns(tree, group->kind)));
+		text_table_cell(&table, "%.2f%%",
+				report_summary_percent((double)group->ns,
+						       (double)plane_ns(tree, group->kind)));
 		text_table_cell(&table, "%s", report_summary_count(group->count, text));
 		text_table_cell(
 			&table, "%s",
@@ -151,7 +148,7 @@ static void write_part(struct text_table *table, uint64_t ns, uint64_t total_ns,
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", report_summary_time(ns, text));
-	text_table_cell(table, "%.2f%%", share_of(ns, total_ns));
+	text_table_cell(table, "%.2f%%", report_summary_percent((double)ns, (double)total_ns));
 	text_table_cell(table, "%s", report_summary_count(count, text));
 	text_table_cell(table, "%s", name);
 }

@@ -71,8 +71,8 @@ static void a_rank_hidden_by_others_has_its_lateness_instead_of_a_share(void **s
 
 	(void)state;
 	assert_non_null(strstr(straggler_text_line(&straggler, line, sizeof(line)),
-			       "; rank 5 on node1 (behind others that are late, too, by 2.000 ms "
-			       "each time)"));
+			       "; rank 5 on node1 (late by 2.000 ms each time, though others are "
+			       "later)"));
 }
 
 int main(void)
