@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "straggler_causes.h"
 #include "straggler_groups.h"
 #include "straggler_links.h"
 #include "straggler_pipeline.h"
@@ -13,6 +12,7 @@
 
 #include "aggregator/profile/collective_folds.h"
 #include "report/absence/straggler_absences.h"
+#include "report/causes/straggler_causes.h"
 #include "report/names/communicator_names.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
@@ -125,8 +125,8 @@ struct report_straggler {
 	struct straggler_absences absences;       /* owns */
 	struct report_straggler_absence *missing; /* owns; one for each of absences */
 	uint32_t nr_missing;
-	bool has_jobs;                /* ranks are of jobs with different ids, as in a merged profile */
-	bool is_running;              /* the job goes on */
+	bool has_jobs;   /* ranks are of jobs with different ids, as in a merged profile */
+	bool is_running; /* the job goes on */
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */

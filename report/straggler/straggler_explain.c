@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/causes/straggler_kept.h"
+#include "report/causes/straggler_window.h"
 #include "report/profile/straggler_rank.h"
-#include "straggler_kept.h"
-#include "straggler_window.h"
 
 #define FEWEST 4u /* collectives of a part of the run: fewer are chance */
 

@@ -23,8 +23,8 @@
 #include "report/writers/sample_writer.h"
 #include "report/writers/speedscope_writer.h"
 #include "report/writers/statistics_writer.h"
-#include "report/writers/straggler_text.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/straggler_text.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "report/writers/table_writer.h"
 #include "report/writers/text_file.h"
 

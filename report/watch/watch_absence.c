@@ -10,8 +10,8 @@
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
 #include "report/profile/clock_map.h"
-#include "report/writers/absence_text.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/absence_text.h"
+#include "report/writers/straggler/straggler_text.h"
 
 static int add_ranks(const struct straggler_absence *from, struct watch_finding *finding)
 {

@@ -18,7 +18,7 @@
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_stages.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 
 /* The last part of the window, in which a stall may still go on. */
 #define STALL_OPEN_SHARE 0.25

@@ -6,7 +6,8 @@
 #include "report/model/report_summary.h"
 #include "report/names/local_time.h"
 #include "report/writers/json_text.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/experts_text.h"
+#include "report/writers/straggler/straggler_text.h"
 
 #define NS_PER_S  1000000000u
 #define TIME_SIZE 48u
@@ -31,7 +32,7 @@ static void write_cause(FILE *out, const struct watch_finding *finding)
 							.bytes_times = finding->expert_bytes_times};
 	char text[STRAGGLER_TEXT_SIZE] = "";
 
-	straggler_text_expert(text, sizeof(text), &expert);
+	experts_text_reason(text, sizeof(text), &expert);
 	if (*text)
 		fprintf(out, "; %s", text);
 	if (finding->cause)

@@ -22,7 +22,7 @@
 #include "late/late_plants.h"
 #include "late/late_ranks.h"
 #include "late/late_unseen.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "tests/bench/late/late_experts.h"
 #include "tests/bench/late/late_pipeline.h"
 #include "tests/report/straggler/straggler_fixture.h"

@@ -19,7 +19,7 @@
 #include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/statistics_writer.h"
-#include "report/writers/straggler_verdicts.h"
+#include "report/writers/straggler/straggler_verdicts.h"
 #include "report/writers/text_file.h"
 
 #define VERDICT_MAX 4096u

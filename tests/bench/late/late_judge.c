@@ -9,7 +9,7 @@
 
 #include "report/model/report_ranks.h"
 #include "report/writers/ranks_writer.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
 /* The plant that makes a rank late; NULL: none does. */

@@ -4,7 +4,7 @@
 
 #include "tests/support/cmocka_test.h"
 
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 
 struct absent_job absent_job;
 struct report_straggler *absent_report;

@@ -8,9 +8,9 @@
 
 #include "absent_ranks.h"
 #include "report/model/report_build.h"
-#include "report/writers/absence_text.h"
-#include "report/writers/straggler_text.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/absence_text.h"
+#include "report/writers/straggler/straggler_text.h"
+#include "report/writers/straggler/straggler_writer.h"
 
 static void a_rank_that_never_comes_is_named(void **state)
 {

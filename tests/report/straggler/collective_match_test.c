@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
-#include "report/writers/straggler_text.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/straggler_text.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 
 #define HOUR_NS 3600000000000ll

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 
 #define RANKS     4u

@@ -11,8 +11,8 @@
 
 #include "aggregator/store/database.h"
 #include "report/model/report_build.h"
-#include "report/writers/straggler_text.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/straggler_text.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 #include "straggler_training.h"
 

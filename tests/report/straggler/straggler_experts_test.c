@@ -6,8 +6,8 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/straggler/report_straggler_experts.h"
-#include "report/writers/parallel_writer.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/parallel_writer.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "straggler_fixture.h"
 #include "straggler_mixture.h"
 

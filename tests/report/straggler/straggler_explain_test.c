@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "report/straggler/report_straggler.h"
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "straggler_fixture.h"
 #include "straggler_training.h"
 

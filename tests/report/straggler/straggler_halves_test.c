@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka_test.h"
 
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "straggler_fixture.h"
 
 #define RANKS 8u

@@ -7,7 +7,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/model/report_build.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 
 #define PAIRS 8u

@@ -7,9 +7,9 @@
 
 #include "report/model/report_build.h"
 #include "report/straggler/straggler_stages.h"
-#include "report/writers/parallel_writer.h"
-#include "report/writers/straggler_text.h"
-#include "report/writers/straggler_writer.h"
+#include "report/writers/straggler/parallel_writer.h"
+#include "report/writers/straggler/straggler_text.h"
+#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 #include "straggler_parallel.h"
 

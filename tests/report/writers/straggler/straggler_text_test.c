@@ -1,4 +1,4 @@
-#include "report/writers/straggler_text.h"
+#include "report/writers/straggler/straggler_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "absence_text.h"
+#include "experts_text.h"
 
 #include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
 #include "report/names/local_time.h"
 #include "report/names/text_line.h"
 #include "report/names/text_width.h"
-#include "report/straggler/report_straggler_experts.h"
 #include "report/straggler/report_straggler_sums.h"
 
 #define NUMBER_SIZE   32u
@@ -216,49 +216,6 @@ void straggler_text_link(char *line, size_t size, const struct straggler_link *l
 			 report_summary_bytes(1ull << link->size_class, to));
 }
 
-/* Appends a time for each step, or of the whole run. */
-static void append_each_step(char *line, size_t size,
-			     const struct report_straggler_experts *experts)
-{
-	char time[NUMBER_SIZE];
-
-	text_line_append(line, size, "%s%s",
-			 report_summary_time(experts->steps ? experts->waited_ns / experts->steps
-							    : experts->waited_ns,
-					     time),
-			 experts->steps ? " a step" : " in all");
-}
-
-void straggler_text_expert(char *line, size_t size, const struct report_straggler_experts *experts)
-{
-	if (experts->gpu_times > 0 && experts->bytes_times >= REPORT_STRAGGLER_EXPERTS_BYTES_MIN)
-		text_line_append(line, size, "its expert took %.2f times the others' GPU time",
-				 experts->gpu_times);
-	else if (experts->gpu_times > 0)
-		text_line_append(line, size,
-				 "between exchanges its GPU computed %.2f times as long as the "
-				 "others'",
-				 experts->gpu_times);
-}
-
-void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
-			    const struct report_straggler_experts *experts)
-{
-	if (experts->member == REPORT_STRAGGLER_NONE) {
-		text_line_append(line, size,
-				 "imbalance: of %s each time another one holds up the others, ",
-				 straggler->communicators[experts->communicator].name);
-		append_each_step(line, size, experts);
-		text_line_append(line, size, ", %.2f %% of the time", 100 * experts->share);
-		return;
-	}
-	straggler_text_expert(line, size, experts);
-	if (experts->gpu_times > 0)
-		text_line_append(line, size, "; ");
-	text_line_append(line, size, "the others waited ");
-	append_each_step(line, size, experts);
-}
-
 /* What is known of a rank between the exchanges where it is late. */
 static void append_experts(char *line, size_t size, const struct report_straggler *straggler,
 			   const struct report_straggler_rank *rank)
@@ -270,7 +227,7 @@ static void append_experts(char *line, size_t size, const struct report_straggle
 		    experts->member != rank->member || experts->gpu_times <= 0)
 			continue;
 		text_line_append(line, size, "; ");
-		straggler_text_expert(line, size, experts);
+		experts_text_reason(line, size, experts);
 	}
 }
 
@@ -280,7 +237,7 @@ static void append_imbalances(char *line, size_t size, const struct report_strag
 		if (straggler->experts[i].member != REPORT_STRAGGLER_NONE)
 			continue;
 		text_line_append(line, size, "; ");
-		straggler_text_experts(line, size, straggler, &straggler->experts[i]);
+		experts_text_append(line, size, straggler, &straggler->experts[i]);
 		break;
 	}
 }

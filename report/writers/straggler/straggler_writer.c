@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "absence_text.h"
-#include "json_text.h"
 #include "parallel_writer.h"
-#include "row_text.h"
 #include "straggler_text.h"
-#include "text_file.h"
-#include "text_table.h"
 
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
+#include "report/writers/json_text.h"
+#include "report/writers/row_text.h"
+#include "report/writers/text_file.h"
+#include "report/writers/text_table.h"
 
 #define TOP_DEFAULT 20u
 #define ALIKE_MAX   16u /* so many ranks all have a row */

@@ -2,11 +2,12 @@
 
 #include <inttypes.h>
 
-#include "row_text.h"
+#include "experts_text.h"
 #include "straggler_text.h"
 
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
+#include "report/writers/row_text.h"
 
 #define NUMBER_SIZE 32u
 
@@ -133,7 +134,7 @@ static void write_experts(FILE *out, const struct report_straggler *straggler,
 				    &straggler->ranks[of->members[experts->member].of_rank]);
 		text_line_append(line, sizeof(line), ", in exchanges of %s: ", of->name);
 	}
-	straggler_text_experts(line, sizeof(line), straggler, experts);
+	experts_text_append(line, sizeof(line), straggler, experts);
 	fprintf(out, "%s\n", line);
 }
 

@@ -45,21 +45,12 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 			  const struct straggler_subject *found,
 			  const struct report_straggler_moment *moment);
 
-/* Appends about when a part of the run was, if that is known: " (from 2026-11-26 14:03:10 to 14:05:22)"; within a second
- * " (at 2026-11-26 14:03:10)". Local time. */
+/* Appends about when a part of the run was, in local time, if that is known: " (from 2026-11-26 14:03:10 to 14:05:22)";
+ * within a second " (at 2026-11-26 14:03:10)". */
 void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment);
 
 /* Appends how slow a link is: "move data at 4.20 GB/s, 7 similar communicators at 8.39 (median): all_reduce of 16.0 MiB
  * to 32.0 MiB". */
 void straggler_text_link(char *line, size_t size, const struct straggler_link *link);
-
-/* Appends why a rank is late to exchanges: "its expert took 1.40 times the others' GPU time"; nothing if that is not
- * known. */
-void straggler_text_expert(char *line, size_t size, const struct report_straggler_experts *experts);
-
-/* Appends what is known of exchanges: "its expert took 1.40 times the others' GPU time; the others waited 3.100 ms a
- * step", "imbalance: of ranks 0-7 each time another one holds up the others, 3.100 ms a step, 6.00 % of the time". */
-void straggler_text_experts(char *line, size_t size, const struct report_straggler *straggler,
-			    const struct report_straggler_experts *experts);
 
 #endif

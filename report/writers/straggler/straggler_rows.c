@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "json_text.h"
 #include "parallel_writer.h"
-#include "row_text.h"
 #include "straggler_text.h"
 #include "straggler_writer.h"
-#include "text_file.h"
 
 #include "report/model/report_summary.h"
+#include "report/writers/json_text.h"
+#include "report/writers/row_text.h"
+#include "report/writers/text_file.h"
 
 static bool is_known(uint32_t number)
 {

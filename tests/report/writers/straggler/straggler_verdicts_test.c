@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/writers/straggler_verdicts.h"
+#include "report/writers/straggler/straggler_verdicts.h"
 
 static char *written(const struct report_straggler *straggler)
 {

@@ -1,13 +1,13 @@
 #include "straggler_verdicts.h"
 
 #include "absence_text.h"
-#include "json_text.h"
-#include "row_text.h"
 #include "straggler_text.h"
 
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler_sums.h"
+#include "report/writers/json_text.h"
+#include "report/writers/row_text.h"
 
 /* A group or a rank that is late. */
 struct verdict {
