@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/profile/straggler_rank.h"
 #include "straggler_question.h"
 #include "straggler_timed.h"
 
@@ -18,10 +17,11 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
-#include "report/names/gpu_wait.h"
 #include "report/model/report_samples.h"
+#include "report/names/gpu_wait.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_kept.h"
+#include "report/profile/straggler_rank.h"
 
 #define NOBODY    UINT32_MAX
 #define KEPT_MIN  4.0 /* collectives: fewer ones of a run that is kept in part are chance */

@@ -202,20 +202,12 @@ int change_writer_table(FILE *out, const struct change_report *report, const str
 
 /* ---- JSON */
 
-static void write_number(FILE *out, const char *name, double number)
-{
-	if (isfinite(number))
-		fprintf(out, "\"%s\":%.17g,", name, number);
-	else
-		fprintf(out, "\"%s\":null,", name);
-}
-
 static void write_amount(FILE *out, const char *name, const struct report_diff_amount *amount,
 			 double part)
 {
 	fprintf(out, "\"%s\":{\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",", name, amount->count,
 		amount->ns);
-	write_number(out, "unit_ns", part);
+	json_text_number(out, "unit_ns", 17, part);
 	fprintf(out, "\"bytes\":%" PRIu64 "},", amount->bytes);
 }
 
@@ -229,8 +221,8 @@ static void write_object(FILE *out, const struct change_report *report,
 	json_text_member(out, "name", row->name);
 	write_amount(out, "before", &row->before, part_before(scale, &row->before));
 	write_amount(out, "after", &row->after, part_after(scale, &row->after));
-	write_number(out, "change_ns", change_of(report, row));
-	write_number(out, "relative", before > 0 ? change_of(report, row) / before : NAN);
+	json_text_number(out, "change_ns", 17, change_of(report, row));
+	json_text_number(out, "relative", 17, before > 0 ? change_of(report, row) / before : NAN);
 	fprintf(out, "\"state\":\"%s\"}", is_new(row) ? "new" : is_gone(row) ? "vanished" : "both");
 }
 
@@ -243,7 +235,7 @@ static void write_json_side(FILE *out, const char *name, const struct change_sid
 		json_text_member(out, "summary", side->summary);
 	else
 		fputs("\"summary\":null,", out);
-	write_number(out, "units", report->scale.unit <= RUN_COLLECTIVES ? units : NAN);
+	json_text_number(out, "units", 17, report->scale.unit <= RUN_COLLECTIVES ? units : NAN);
 	fprintf(out, "\"ranks\":%" PRIu32 "},\n", side->nr_ranks);
 }
 
@@ -256,7 +248,7 @@ int change_writer_json(FILE *out, const struct change_report *report)
 	fputs("{\"schema\":1,", out);
 	json_text_member(out, "by", report->by);
 	json_text_member(out, "unit", run_unit_name(report->scale.unit));
-	write_number(out, "factor", report->scale.factor);
+	json_text_number(out, "factor", 17, report->scale.factor);
 	check_writer_step(out, &report->step);
 	write_json_side(out, "before", &report->before, report, report->scale.before);
 	write_json_side(out, "after", &report->after, report, report->scale.after);

@@ -107,29 +107,21 @@ static int write_text(FILE *out, const struct check_report *report, const struct
 
 /* ---- JSON */
 
-static void write_number(FILE *out, const char *name, double number)
-{
-	if (isfinite(number))
-		fprintf(out, "\"%s\":%.9g,", name, number);
-	else
-		fprintf(out, "\"%s\":null,", name);
-}
-
 static void write_json_row(FILE *out, const struct check_row *row)
 {
 	fputc('{', out);
 	json_text_member(out, "kind", kind_names[row->kind]);
 	json_text_member(out, "name", row->name);
-	write_number(out, "share", row->share_after);
-	write_number(out, "before_ns", row->before_ns);
-	write_number(out, "after_ns", row->after_ns);
-	write_number(out, "change", row->change);
-	write_number(out, "low", row->low);
-	write_number(out, "high", row->high);
-	write_number(out, "count_change", row->count_change);
-	write_number(out, "duration_change", row->duration_change);
-	write_number(out, "clock_change", NAN);
-	write_number(out, "resolves", row->resolves);
+	json_text_number(out, "share", 9, row->share_after);
+	json_text_number(out, "before_ns", 9, row->before_ns);
+	json_text_number(out, "after_ns", 9, row->after_ns);
+	json_text_number(out, "change", 9, row->change);
+	json_text_number(out, "low", 9, row->low);
+	json_text_number(out, "high", 9, row->high);
+	json_text_number(out, "count_change", 9, row->count_change);
+	json_text_number(out, "duration_change", 9, row->duration_change);
+	json_text_number(out, "clock_change", 9, NAN);
+	json_text_number(out, "resolves", 9, row->resolves);
 	if (row->line)
 		json_text_member(out, "line", row->line);
 	else
@@ -145,13 +137,13 @@ void check_writer_step(FILE *out, const struct check_step *step)
 		return;
 	}
 	fputs("\n\"step\":{", out);
-	write_number(out, "before_ns", step->before_ns);
-	write_number(out, "after_ns", step->after_ns);
-	write_number(out, "change", step->change);
-	write_number(out, "low", step->low);
-	write_number(out, "high", step->high);
-	write_number(out, "kernels_ns", step->kernels_ns);
-	write_number(out, "idle_ns", step->idle_ns);
+	json_text_number(out, "before_ns", 9, step->before_ns);
+	json_text_number(out, "after_ns", 9, step->after_ns);
+	json_text_number(out, "change", 9, step->change);
+	json_text_number(out, "low", 9, step->low);
+	json_text_number(out, "high", 9, step->high);
+	json_text_number(out, "kernels_ns", 9, step->kernels_ns);
+	json_text_number(out, "idle_ns", 9, step->idle_ns);
 	if (step->line)
 		json_text_member(out, "line", step->line);
 	else
@@ -169,9 +161,9 @@ static int write_json(FILE *out, const struct check_report *report)
 	fprintf(out, "\"complete\":%s,\"other_gpus\":%s,", result->lossy ? "false" : "true",
 		result->other_gpus ? "true" : "false");
 	json_text_member(out, "unit", run_unit_name(result->unit));
-	write_number(out, "max_regress", report->question->max_regress);
-	write_number(out, "min_share", report->question->min_share);
-	write_number(out, "alike", result->alike != 0 ? result->alike : NAN);
+	json_text_number(out, "max_regress", 9, report->question->max_regress);
+	json_text_number(out, "min_share", 9, report->question->min_share);
+	json_text_number(out, "alike", 9, result->alike != 0 ? result->alike : NAN);
 	check_writer_step(out, &result->step);
 	fputs("\n\"runs\":[", out);
 	for (uint32_t i = 0; i < nr_runs(report); i++) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/profile/straggler_rank.h"
 #include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
 #include "report_straggler_credible.h"
@@ -21,6 +20,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "report/names/clean_text.h"
+#include "report/profile/straggler_rank.h"
 
 struct builder {
 	const struct profile *profile;
@@ -517,8 +517,8 @@ static int fill(struct builder *builder)
 		error = report_straggler_experts_find(builder->profile, builder->store_path,
 						      builder->look, builder->report);
 	if (!error && builder->store_path)
-		error = report_straggler_explain(builder->profile, builder->store_path,
-						 builder->report);
+		error = report_straggler_causes_find(builder->profile, builder->store_path,
+						     builder->report);
 	return error;
 }
 

@@ -39,8 +39,8 @@ static int explain_group(const struct explaining *explaining, struct report_stra
 				 &group->nr_causes, &group->scope);
 }
 
-int report_straggler_explain(const struct profile *profile, const char *store_path,
-			     struct report_straggler *report)
+int report_straggler_causes_find(const struct profile *profile, const char *store_path,
+				 struct report_straggler *report)
 {
 	const struct explaining explaining = {profile, store_path, report};
 	int error = 0;

@@ -143,14 +143,6 @@ static bool has_stall(const struct watch_look *look, const struct subject *subje
 	return false;
 }
 
-static bool has_rank(const struct watch_finding *finding, int32_t rank)
-{
-	for (uint32_t i = 0; i < finding->nr_ranks; i++)
-		if (finding->ranks[i] == rank)
-			return true;
-	return false;
-}
-
 /* Returns whether a group has these ranks and others. */
 static bool has_part(const struct watch_finding *group, const struct watch_finding *part)
 {
@@ -159,7 +151,7 @@ static bool has_part(const struct watch_finding *group, const struct watch_findi
 	if (group->is_link || part->is_link)
 		return false;
 	for (uint32_t i = 0; i < part->nr_ranks && group->nr_ranks > part->nr_ranks; i++)
-		in += has_rank(group, part->ranks[i]);
+		in += watch_finding_has_rank(group, part->ranks[i]);
 	return in && in == part->nr_ranks;
 }
 

@@ -14,6 +14,14 @@ void watch_finding_fini(struct watch_finding *finding)
 	*finding = (struct watch_finding){.name = NULL};
 }
 
+bool watch_finding_has_rank(const struct watch_finding *finding, int32_t rank)
+{
+	for (uint32_t i = 0; i < finding->nr_ranks; i++)
+		if (finding->ranks[i] == rank)
+			return true;
+	return false;
+}
+
 int watch_finding_copy(const struct watch_finding *from, struct watch_finding *to)
 {
 	*to = *from;

@@ -46,6 +46,9 @@ struct watch_finding {
 
 void watch_finding_fini(struct watch_finding *finding);
 
+/* Returns whether a rank of the job is one of its ranks. */
+bool watch_finding_has_rank(const struct watch_finding *finding, int32_t rank);
+
 /* Copies; 0 or -ENOMEM: *to is empty. */
 int watch_finding_copy(const struct watch_finding *from, struct watch_finding *to);
 

@@ -18,14 +18,6 @@ static bool is_same(const struct watch_absence *a, const struct watch_absence *b
 	       a->sequence == b->sequence;
 }
 
-static bool has_rank(const struct watch_finding *finding, int32_t rank)
-{
-	for (uint32_t i = 0; i < finding->nr_ranks; i++)
-		if (finding->ranks[i] == rank)
-			return true;
-	return false;
-}
-
 /* Returns whether a rank of one is also of the other: the same wait is seen better now. A later collective of the
  * communicator is another wait. */
 static bool overlaps(const struct watch_absence *a, const struct watch_absence *b)
@@ -33,7 +25,7 @@ static bool overlaps(const struct watch_absence *a, const struct watch_absence *
 	if (has_same_communicator(a, b) && a->sequence != b->sequence)
 		return false;
 	for (uint32_t i = 0; i < a->finding.nr_ranks; i++)
-		if (has_rank(&b->finding, a->finding.ranks[i]))
+		if (watch_finding_has_rank(&b->finding, a->finding.ranks[i]))
 			return true;
 	return false;
 }

@@ -1,5 +1,7 @@
 #include "json_text.h"
 
+#include <math.h>
+
 #define JSON_TEXT_SCHEMA 1
 
 /* Clean text holds no control characters, so two escapes suffice. */
@@ -19,6 +21,14 @@ void json_text_member(FILE *out, const char *name, const char *text)
 	fprintf(out, "\"%s\":", name);
 	json_text_write(out, text);
 	fputc(',', out);
+}
+
+void json_text_number(FILE *out, const char *name, int digits, double number)
+{
+	if (isfinite(number))
+		fprintf(out, "\"%s\":%.*g,", name, digits, number);
+	else
+		fprintf(out, "\"%s\":null,", name);
 }
 
 void json_text_begin(FILE *out, const char *title)

@@ -11,6 +11,9 @@ void json_text_write(FILE *out, const char *text);
 /* Writes "name":"text", */
 void json_text_member(FILE *out, const char *name, const char *text);
 
+/* Writes "name":1.25, with so many digits at most; null if the number is not finite. */
+void json_text_number(FILE *out, const char *name, int digits, double number);
+
 /* Begins the document of a report: writes {"schema":1, and the title. "schema" counts up when a reader of the old one
  * would go wrong. */
 void json_text_begin(FILE *out, const char *title);

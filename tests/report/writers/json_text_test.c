@@ -1,5 +1,6 @@
 #include "report/writers/json_text.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,6 +47,16 @@ static void a_document_begins_with_its_schema_and_title(void **state)
 	json_text_begin(out, "a\"b");
 	json_text_member(out, "host", "n1");
 	check(out, "{\"schema\":1,\n\"title\":\"a\\\"b\",\n\"host\":\"n1\",");
+}
+
+static void a_number_has_so_many_digits_or_is_null(void **state)
+{
+	FILE *out = begin();
+
+	(void)state;
+	json_text_number(out, "third", 3, 1.0 / 3);
+	json_text_number(out, "none", 3, INFINITY);
+	check(out, "\"third\":0.333,\"none\":null,");
 }
 
 struct animal {
@@ -123,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_are_quoted_and_escaped),
+		cmocka_unit_test(a_number_has_so_many_digits_or_is_null),
 		cmocka_unit_test(a_document_begins_with_its_schema_and_title),
 		cmocka_unit_test(rows_are_objects_in_json),
 		cmocka_unit_test(rows_are_lines_under_a_heading_in_csv),
