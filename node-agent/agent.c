@@ -23,6 +23,7 @@
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/link_reader.h"
+#include "node-agent/base/telemetry_reader.h"
 #include "node-agent/dictionary/user_shares.h"
 #include "node-agent/guests/guest_control.h"
 #include "node-agent/guests/guest_listener.h"
@@ -43,6 +44,7 @@
 #define SYMBOLIZER_WAIT_MS 2000u
 #define TABLES_WAIT_MS     2000u
 #define LINKS_WAIT_MS      2000u
+#define TELEMETRY_WAIT_MS  2000u
 #define CLOCK_MS           30000u
 #define PING_MS            500u /* by them rank 0 knows that ranks run (job_keeper.h) */
 
@@ -260,8 +262,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
 	agent->links = link_reader_create();
-	if (!agent->links || !agent->strings || !agent->stacks || !agent->shares ||
-	    !agent->processes || !agent->control || !agent->runs ||
+	agent->telemetry = telemetry_reader_create(TELEMETRY_READER_INTERVAL_MS);
+	if (!agent->links || !agent->telemetry || !agent->strings || !agent->stacks ||
+	    !agent->shares || !agent->processes || !agent->control || !agent->runs ||
 	    agent_absence_init(&agent->absence))
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
@@ -290,6 +293,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.devices = &agent->devices,
 		.numa = agent->numa,
 		.links = agent->links,
+		.telemetry = agent->telemetry,
 		.nr_processes = &agent->nr_processes,
 		.process_ids = &agent->process_ids,
 		.module = on_module,
@@ -351,6 +355,7 @@ void agent_destroy(struct agent *agent)
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	table_keeper_stop(agent->tables, TABLES_WAIT_MS);
 	link_reader_destroy(agent->links, LINKS_WAIT_MS);
+	telemetry_reader_destroy(agent->telemetry, TELEMETRY_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);

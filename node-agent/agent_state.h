@@ -31,6 +31,7 @@ struct refused_guests;
 struct run_table;
 struct symbolizer;
 struct table_keeper;
+struct telemetry_reader;
 struct user_shares;
 
 struct agent_endpoint {
@@ -111,6 +112,7 @@ struct agent {
 	struct device_list devices;
 	struct numa_map *numa; /* NULL: the machine has no NUMA nodes to tell apart */
 	struct link_reader *links;
+	struct telemetry_reader *telemetry;
 	struct publisher *publisher;
 	struct publisher_lag lag;
 	struct batch_builder *builder;

@@ -47,6 +47,7 @@ set(FLAMEGRID_THREADED_TESTS
   process_placement_test
   symbolizer_test
   symbolizer_users_test
+  telemetry_reader_test
   # the aggregator's loop, and those who ask it
   munge_worker_test
   proof_service_test

@@ -18,6 +18,20 @@
 	MOST("block_threads") "," MOST("block_registers") "," MOST("block_shared_bytes") ","       \
 	MOST("block_shared_optin_bytes") "," MOST("block_reserved_bytes")
 
+/* Two copies of one agent's row: it only grows, so one of them is a newer state of the other. */
+#define NEWER(column) column " = excluded." column
+#define NEWEST_TELEMETRY                                                                           \
+	"DO UPDATE SET " NEWER("refusal") "," NEWER("last_ns") "," NEWER("readings") ","           \
+	NEWER("observed_ns") "," NEWER("clock_ns") "," NEWER("sm_cycles") ","                      \
+	NEWER("memory_cycles") "," NEWER("sm_min_mhz") "," NEWER("sm_max_mhz") ","                 \
+	NEWER("idle_ns") "," NEWER("hw_thermal_ns") "," NEWER("hw_power_brake_ns") ","             \
+	NEWER("hw_slowdown_ns") "," NEWER("sw_thermal_ns") "," NEWER("sw_power_cap_ns") ","        \
+	NEWER("sync_boost_ns") "," NEWER("set_clocks_ns") "," NEWER("other_ns") ","                \
+	NEWER("free_ns") "," NEWER("power_ns") "," NEWER("power_nj") "," NEWER("energy_ns") ","    \
+	NEWER("energy_mj") "," NEWER("max_celsius") "," NEWER("ecc_ns") ","                        \
+	NEWER("ecc_corrected") "," NEWER("ecc_uncorrected")                                        \
+	" WHERE (excluded.last_ns, excluded.readings) > (last_ns, readings)"
+
 const struct merge_table merge_tables[] = {
 	{"writers", NULL, NULL, {MERGE_WRITER, MERGE_BYTES, N, N}},
 	{"hosts", NULL, "DO NOTHING", {MERGE_HOST, S, S}},
@@ -39,6 +53,10 @@ const struct merge_table merge_tables[] = {
 	 "DO UPDATE SET link = excluded.link, bytes_per_second = excluded.bytes_per_second"
 	 " WHERE (excluded.link, -excluded.bytes_per_second) < (link, -bytes_per_second)",
 	 {MERGE_DEVICE, N, N}},
+	{"device_telemetry",
+	 NULL,
+	 NEWEST_TELEMETRY,
+	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"host_clocks",
 	 NULL,
 	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",

@@ -6,10 +6,11 @@
 #include "base/array.h"
 
 struct placement_log {
-	struct placement_device *devices; /* owns */
-	struct placement_thread *threads; /* owns */
-	struct placement_link *links;     /* owns */
-	uint32_t nr_devices, nr_threads, nr_links;
+	struct placement_device *devices;   /* owns */
+	struct placement_thread *threads;   /* owns */
+	struct placement_link *links;       /* owns */
+	struct device_telemetry *telemetry; /* owns */
+	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry;
 };
 
 struct placement_log *placement_log_create(void)
@@ -24,6 +25,7 @@ void placement_log_destroy(struct placement_log *log)
 	free(log->devices);
 	free(log->threads);
 	free(log->links);
+	free(log->telemetry);
 	free(log);
 }
 
@@ -40,6 +42,11 @@ int placement_log_add_thread(struct placement_log *log, const struct placement_t
 int placement_log_add_link(struct placement_log *log, const struct placement_link *link)
 {
 	return array_append(&log->links, &log->nr_links, link, sizeof(*link));
+}
+
+int placement_log_add_telemetry(struct placement_log *log, const struct device_telemetry *telemetry)
+{
+	return array_append(&log->telemetry, &log->nr_telemetry, telemetry, sizeof(*telemetry));
 }
 
 const struct placement_device *placement_log_devices(const struct placement_log *log,
@@ -62,7 +69,14 @@ const struct placement_link *placement_log_links(const struct placement_log *log
 	return log->links;
 }
 
+const struct device_telemetry *placement_log_telemetry(const struct placement_log *log,
+						       uint32_t *count)
+{
+	*count = log->nr_telemetry;
+	return log->telemetry;
+}
+
 void placement_log_saved(struct placement_log *log)
 {
-	log->nr_devices = log->nr_threads = log->nr_links = 0;
+	log->nr_devices = log->nr_threads = log->nr_links = log->nr_telemetry = 0;
 }

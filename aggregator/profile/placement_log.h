@@ -1,10 +1,12 @@
-/* The NUMA nodes of devices and of threads that launch, and the devices' links: rows since the last commit, or all that
- * a store has. A later row replaces the row with its key. Ids are the store's. Part of the collection;
- * single-threaded. */
+/* The NUMA nodes of devices and of threads that launch, the devices' links and their telemetry: rows since the last
+ * commit, or all that a store has. A later row replaces the row with its key. Ids are the store's. Part of the
+ * collection; single-threaded. */
 #ifndef PLACEMENT_LOG_H
 #define PLACEMENT_LOG_H
 
 #include <stdint.h>
+
+#include "proto/device_telemetry.h"
 
 struct placement_log;
 
@@ -33,6 +35,8 @@ void placement_log_destroy(struct placement_log *log);
 int placement_log_add_device(struct placement_log *log, const struct placement_device *device);
 int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread);
 int placement_log_add_link(struct placement_log *log, const struct placement_link *link);
+int placement_log_add_telemetry(struct placement_log *log,
+				const struct device_telemetry *telemetry);
 
 /* In the order in which they came. Borrowed until the next change. */
 const struct placement_device *placement_log_devices(const struct placement_log *log,
@@ -40,6 +44,8 @@ const struct placement_device *placement_log_devices(const struct placement_log 
 const struct placement_thread *placement_log_threads(const struct placement_log *log,
 						     uint32_t *count);
 const struct placement_link *placement_log_links(const struct placement_log *log, uint32_t *count);
+const struct device_telemetry *placement_log_telemetry(const struct placement_log *log,
+						       uint32_t *count);
 void placement_log_saved(struct placement_log *log); /* empties it */
 
 #endif

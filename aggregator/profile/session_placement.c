@@ -22,7 +22,24 @@ static int check(const struct agent_session *session, const struct collection *c
 	for (uint32_t i = 0; i < message->nr_links; i++)
 		if (roster_process_device(process, message->links[i].device_id) == 0)
 			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_telemetry; i++)
+		if (roster_process_device(process, message->telemetry[i].device_id) == 0)
+			return REFUSE_UNDEFINED;
 	return 0;
+}
+
+static int take_telemetry(const struct roster_process *process, struct placement_log *log,
+			  const struct message_placement *message)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < message->nr_telemetry && !error; i++) {
+		struct device_telemetry telemetry = message->telemetry[i];
+
+		telemetry.device_id = roster_process_device(process, telemetry.device_id);
+		error = placement_log_add_telemetry(log, &telemetry);
+	}
+	return error;
 }
 
 static int take_links(const struct roster_process *process, struct placement_log *log,
@@ -70,5 +87,7 @@ int session_placement_apply(struct agent_session *session, struct collection *co
 
 		error = placement_log_add_thread(collection->placements, &thread);
 	}
-	return error ? error : take_links(process, collection->placements, message);
+	if (!error)
+		error = take_links(process, collection->placements, message);
+	return error ? error : take_telemetry(process, collection->placements, message);
 }

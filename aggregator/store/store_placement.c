@@ -1,6 +1,7 @@
 #include "store_placement.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "statement_set.h"
 #include "store_table.h"
@@ -8,22 +9,43 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
+#include "proto/batch/telemetry_fields.h"
 
-enum command { PUT_DEVICE, PUT_THREAD, PUT_LINK, COMMANDS };
+enum command { PUT_DEVICE, PUT_THREAD, PUT_LINK, PUT_TELEMETRY, COMMANDS };
 
 const char *const store_placement_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO device_topology VALUES (?,?,?)",
 	[PUT_THREAD] = "REPLACE INTO launch_cpus VALUES (?,?,?,?)",
 	[PUT_LINK] = "REPLACE INTO device_links VALUES (?,?,?)",
+	[PUT_TELEMETRY] = "REPLACE INTO device_telemetry VALUES"
+			  " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COMMANDS] = NULL,
 };
 
+static int write_telemetry(struct statement_set *set, const struct device_telemetry *telemetry)
+{
+	struct database_value values[TELEMETRY_FIELDS];
+
+	for (uint32_t i = 0; i < TELEMETRY_FIELDS; i++) {
+		const struct event_field *field = &telemetry_fields[i];
+		const uint8_t *at = (const uint8_t *)telemetry + field->offset_bytes;
+		uint64_t wide;
+		uint32_t narrow;
+
+		memcpy(&narrow, at, sizeof(narrow));
+		memcpy(&wide, at, field->width_bytes == sizeof(wide) ? sizeof(wide) : 0);
+		values[i] = AMOUNT(field->width_bytes == sizeof(wide) ? wide : narrow);
+	}
+	return statement_run(set->statements[PUT_TELEMETRY], values, TELEMETRY_FIELDS);
+}
+
 int store_placement_write(struct statement_set *set, const struct placement_log *log)
 {
-	uint32_t nr_devices, nr_threads, nr_links;
+	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry;
 	const struct placement_device *devices = placement_log_devices(log, &nr_devices);
 	const struct placement_thread *threads = placement_log_threads(log, &nr_threads);
 	const struct placement_link *links = placement_log_links(log, &nr_links);
+	const struct device_telemetry *telemetry = placement_log_telemetry(log, &nr_telemetry);
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
@@ -36,6 +58,8 @@ int store_placement_write(struct statement_set *set, const struct placement_log 
 	for (uint32_t i = 0; i < nr_links && !error; i++)
 		error = RUN(set, PUT_LINK, NUMBER(links[i].device), NUMBER(links[i].link),
 			    NUMBER(links[i].bytes_per_second));
+	for (uint32_t i = 0; i < nr_telemetry && !error; i++)
+		error = write_telemetry(set, &telemetry[i]);
 	return error;
 }
 
@@ -87,12 +111,35 @@ static int take_link(struct collection *collection, struct statement *row)
 	return placement_log_add_link(collection->placements, &link);
 }
 
+static int take_telemetry(struct collection *collection, struct statement *row)
+{
+	struct device_telemetry telemetry = {0};
+
+	for (uint32_t i = 0; i < TELEMETRY_FIELDS; i++) {
+		const struct event_field *field = &telemetry_fields[i];
+		uint8_t *at = (uint8_t *)&telemetry + field->offset_bytes;
+		uint64_t wide = statement_number(row, i);
+		uint32_t narrow = (uint32_t)wide;
+
+		if (wide > field->max)
+			return -EPROTO;
+		if (field->width_bytes == sizeof(wide))
+			memcpy(at, &wide, sizeof(wide));
+		else
+			memcpy(at, &narrow, sizeof(narrow));
+	}
+	if (!roster_device(collection->roster, telemetry.device_id))
+		return -EPROTO;
+	return placement_log_add_telemetry(collection->placements, &telemetry);
+}
+
 int store_placement_read(struct database *database, struct collection *collection)
 {
 	static const struct store_table tables[] = {
 		{"SELECT * FROM device_topology ORDER BY device", take_device},
 		{"SELECT * FROM launch_cpus ORDER BY process, tid, numa_node", take_thread},
 		{"SELECT * FROM device_links ORDER BY device", take_link},
+		{"SELECT * FROM device_telemetry ORDER BY device, begin_ns", take_telemetry},
 	};
 
 	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));

@@ -1,5 +1,5 @@
-/* The store's tables of the NUMA nodes of devices and threads, and of devices' links (placement_log.h); part of the
- * store. Single-threaded. */
+/* The store's tables of the NUMA nodes of devices and threads, and of devices' links and telemetry (placement_log.h);
+ * part of the store. Single-threaded. */
 #ifndef STORE_PLACEMENT_H
 #define STORE_PLACEMENT_H
 

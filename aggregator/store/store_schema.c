@@ -211,6 +211,22 @@ static const char schema[] =
 	" cpus INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE device_links (device INTEGER PRIMARY KEY, link INTEGER NOT NULL,"
 	" bytes_per_second INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE device_telemetry (device INTEGER NOT NULL, "
+	"begin_ns INTEGER NOT NULL, refusal INTEGER NOT NULL, "
+	"last_ns INTEGER NOT NULL, readings INTEGER NOT NULL, "
+	"observed_ns INTEGER NOT NULL, clock_ns INTEGER NOT NULL, "
+	"sm_cycles INTEGER NOT NULL, memory_cycles INTEGER NOT NULL, "
+	"sm_min_mhz INTEGER NOT NULL, sm_max_mhz INTEGER NOT NULL, "
+	"idle_ns INTEGER NOT NULL, hw_thermal_ns INTEGER NOT NULL, "
+	"hw_power_brake_ns INTEGER NOT NULL, hw_slowdown_ns INTEGER NOT NULL, "
+	"sw_thermal_ns INTEGER NOT NULL, sw_power_cap_ns INTEGER NOT NULL, "
+	"sync_boost_ns INTEGER NOT NULL, set_clocks_ns INTEGER NOT NULL, "
+	"other_ns INTEGER NOT NULL, free_ns INTEGER NOT NULL, "
+	"power_ns INTEGER NOT NULL, power_nj INTEGER NOT NULL, "
+	"energy_ns INTEGER NOT NULL, energy_mj INTEGER NOT NULL, "
+	"max_celsius INTEGER NOT NULL, ecc_ns INTEGER NOT NULL, "
+	"ecc_corrected INTEGER NOT NULL, ecc_uncorrected INTEGER NOT NULL, "
+	"PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
@@ -245,6 +261,17 @@ static const char *const views[] = {
 	" WHERE false;",
 	/* 11: no histogram of durations was known */
 	"CREATE TEMP VIEW totals AS SELECT *, NULL AS durations FROM main.totals;",
+	/* 12: nothing of GPUs over time was known */
+	"CREATE TEMP VIEW device_telemetry AS SELECT NULL AS device, "
+	"NULL AS begin_ns, NULL AS refusal, NULL AS last_ns, NULL AS readings, "
+	"NULL AS observed_ns, NULL AS clock_ns, NULL AS sm_cycles, "
+	"NULL AS memory_cycles, NULL AS sm_min_mhz, NULL AS sm_max_mhz, "
+	"NULL AS idle_ns, NULL AS hw_thermal_ns, NULL AS hw_power_brake_ns, "
+	"NULL AS hw_slowdown_ns, NULL AS sw_thermal_ns, NULL AS sw_power_cap_ns, "
+	"NULL AS sync_boost_ns, NULL AS set_clocks_ns, NULL AS other_ns, "
+	"NULL AS free_ns, NULL AS power_ns, NULL AS power_nj, NULL AS energy_ns, "
+	"NULL AS energy_mj, NULL AS max_celsius, NULL AS ecc_ns, "
+	"NULL AS ecc_corrected, NULL AS ecc_uncorrected WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -9,14 +9,21 @@
 #include <string.h>
 
 #include "proto/batch/message.h"
+#include "proto/device_telemetry.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 
 /* The interface, after the reference of NVML's API (nvml.h of CUDA 12). It is declared here, so that the build needs
  * no CUDA; the soname stands for it. */
-struct nvml_device;
-
 #define SUCCESS            0
+#define NOT_SUPPORTED      3 /* nvmlReturn_t */
+#define NO_PERMISSION      4
+#define CLOCK_SM           1 /* nvmlClockType_t */
+#define CLOCK_MEMORY       2
+#define SENSOR_GPU         0 /* nvmlTemperatureSensors_t */
+#define ECC_CORRECTED      0 /* nvmlMemoryErrorType_t */
+#define ECC_UNCORRECTED    1
+#define ECC_VOLATILE       0  /* nvmlEccCounterType_t: since the driver was loaded */
 #define VALUE_UNSIGNED_INT 1u /* nvmlValueType_t */
 #define STATE_UP           1  /* nvmlEnableState_t */
 #define MIG_ON             1u
@@ -45,6 +52,22 @@ _Static_assert(offsetof(struct nvml_field, value) == 32, "nvmlFieldValue_t");
 #define PCIE_LANES_MAX    64u
 #define BITS_PER_BYTE     8u
 
+/* nvmlClocksEventReason… and nvmlClocksThrottleReason… are the same bits. Several may be set. */
+static const struct {
+	uint64_t bit;
+	enum telemetry_reason reason;
+} reasons[] = {
+	{0x1, TELEMETRY_IDLE},
+	{0x40, TELEMETRY_HW_THERMAL},
+	{0x80, TELEMETRY_HW_POWER_BRAKE},
+	{0x8, TELEMETRY_HW_SLOWDOWN},
+	{0x20, TELEMETRY_SW_THERMAL},
+	{0x4, TELEMETRY_SW_POWER_CAP},
+	{0x10, TELEMETRY_SYNC_BOOST},
+	{0x2, TELEMETRY_SET_CLOCKS},
+	{0x100, TELEMETRY_SET_CLOCKS},
+};
+
 struct nvml_library {
 	void *handle; /* owns */
 	int (*init)(void);
@@ -56,6 +79,13 @@ struct nvml_library {
 	int (*mig_mode)(struct nvml_device *device, unsigned int *now, unsigned int *pending);
 	int (*pcie_generation)(struct nvml_device *device, unsigned int *generation);
 	int (*pcie_width)(struct nvml_device *device, unsigned int *lanes);
+	int (*clock)(struct nvml_device *device, int type, unsigned int *mhz);
+	int (*reasons)(struct nvml_device *device, unsigned long long *bits);
+	int (*older_reasons)(struct nvml_device *device, unsigned long long *bits);
+	int (*power)(struct nvml_device *device, unsigned int *mw);
+	int (*energy)(struct nvml_device *device, unsigned long long *mj);
+	int (*temperature)(struct nvml_device *device, int sensor, unsigned int *celsius);
+	int (*ecc)(struct nvml_device *device, int type, int counter, unsigned long long *count);
 };
 
 static const struct {
@@ -72,6 +102,15 @@ static const struct {
 	{"nvmlDeviceGetMaxPcieLinkGeneration", offsetof(struct nvml_library, pcie_generation),
 	 false},
 	{"nvmlDeviceGetMaxPcieLinkWidth", offsetof(struct nvml_library, pcie_width), false},
+	{"nvmlDeviceGetClockInfo", offsetof(struct nvml_library, clock), false},
+	/* Drivers before 535 have the second name alone. */
+	{"nvmlDeviceGetCurrentClocksEventReasons", offsetof(struct nvml_library, reasons), false},
+	{"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml_library, older_reasons),
+	 false},
+	{"nvmlDeviceGetPowerUsage", offsetof(struct nvml_library, power), false},
+	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct nvml_library, energy), false},
+	{"nvmlDeviceGetTemperature", offsetof(struct nvml_library, temperature), false},
+	{"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml_library, ecc), false},
 };
 
 static bool resolve(struct nvml_library *library)
@@ -187,20 +226,33 @@ static bool is_divided(const struct nvml_library *library, struct nvml_device *d
 	       now == MIG_ON;
 }
 
+uint32_t nvml_library_find(const struct nvml_library *library, uint32_t pci_domain,
+			   uint32_t pci_bus, uint32_t pci_device, struct nvml_device **device)
+{
+	struct nvml_device *found = NULL;
+	char pci[32];
+
+	*device = NULL;
+	snprintf(pci, sizeof(pci), "%08x:%02x:%02x.0", pci_domain, pci_bus, pci_device);
+	if (library->find(pci, &found) != SUCCESS)
+		return TELEMETRY_NO_DEVICE;
+	if (is_divided(library, found))
+		return TELEMETRY_DIVIDED;
+	*device = found;
+	return TELEMETRY_ANSWERS;
+}
+
 int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, uint32_t pci_bus,
 		      uint32_t pci_device, struct nvml_link *link)
 {
 	struct nvml_device *device = NULL;
 	struct nvml_link found = {0};
-	char pci[32];
 	uint32_t nr_nvlinks;
 
 	*link = found;
-	snprintf(pci, sizeof(pci), "%08x:%02x:%02x.0", pci_domain, pci_bus, pci_device);
-	if (library->find(pci, &device) != SUCCESS)
-		return -ENODEV;
-	if (is_divided(library, device))
-		return -ENODATA;
+	uint32_t refusal = nvml_library_find(library, pci_domain, pci_bus, pci_device, &device);
+	if (refusal)
+		return refusal == TELEMETRY_DIVIDED ? -ENODATA : -ENODEV;
 	found.kind = DEVICE_LINK_NVLINK;
 	found.bytes_per_second = sum_nvlinks(library, device, &nr_nvlinks) * BYTES_PER_MB;
 	if (nr_nvlinks == 0) {
@@ -211,4 +263,92 @@ int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, u
 		return -ENODATA;
 	*link = found;
 	return 0;
+}
+
+/* ---- readings */
+
+/* Takes the result of a call: sets its bit, or says why it is missing. NULL functions have NOT_SUPPORTED. */
+static bool take(struct nvml_reading *reading, int result, enum nvml_known known)
+{
+	if (result == SUCCESS)
+		reading->known |= known;
+	else if (reading->refusal == TELEMETRY_ANSWERS && known <= NVML_ENERGY)
+		reading->refusal = result == NOT_SUPPORTED   ? TELEMETRY_NOT_SUPPORTED
+				   : result == NO_PERMISSION ? TELEMETRY_NO_PERMISSION
+							     : TELEMETRY_FAILED;
+	return result == SUCCESS;
+}
+
+static int read_clocks(const struct nvml_library *library, struct nvml_device *device,
+		       struct nvml_reading *reading)
+{
+	unsigned int sm = 0, memory = 0;
+
+	if (!library->clock)
+		return NOT_SUPPORTED;
+	int result = library->clock(device, CLOCK_SM, &sm);
+	if (result == SUCCESS)
+		result = library->clock(device, CLOCK_MEMORY, &memory);
+	if (result != SUCCESS)
+		return result;
+	reading->sm_mhz = sm;
+	reading->memory_mhz = memory;
+	return SUCCESS;
+}
+
+static int read_reasons(const struct nvml_library *library, struct nvml_device *device,
+			struct nvml_reading *reading)
+{
+	int (*read)(struct nvml_device *, unsigned long long *) =
+		library->reasons ? library->reasons : library->older_reasons;
+	unsigned long long bits = 0;
+	int result = read ? read(device, &bits) : NOT_SUPPORTED;
+
+	if (result != SUCCESS)
+		return result;
+	reading->reason = bits ? TELEMETRY_OTHER : TELEMETRY_FREE;
+	for (size_t i = sizeof(reasons) / sizeof(*reasons); i > 0; i--)
+		if (bits & reasons[i - 1].bit)
+			reading->reason = reasons[i - 1].reason;
+	return SUCCESS;
+}
+
+static int read_ecc(const struct nvml_library *library, struct nvml_device *device,
+		    struct nvml_reading *reading)
+{
+	unsigned long long corrected = 0, uncorrected = 0;
+
+	if (!library->ecc)
+		return NOT_SUPPORTED;
+	int result = library->ecc(device, ECC_CORRECTED, ECC_VOLATILE, &corrected);
+	if (result == SUCCESS)
+		result = library->ecc(device, ECC_UNCORRECTED, ECC_VOLATILE, &uncorrected);
+	if (result != SUCCESS)
+		return result;
+	reading->ecc_corrected = corrected;
+	reading->ecc_uncorrected = uncorrected;
+	return SUCCESS;
+}
+
+void nvml_library_read(const struct nvml_library *library, struct nvml_device *device,
+		       struct nvml_reading *reading)
+{
+	unsigned int power = 0, celsius = 0;
+	unsigned long long energy = 0;
+
+	*reading = (struct nvml_reading){0};
+	take(reading, read_clocks(library, device, reading), NVML_CLOCKS);
+	take(reading, read_reasons(library, device, reading), NVML_REASONS);
+	if (take(reading, library->power ? library->power(device, &power) : NOT_SUPPORTED,
+		 NVML_POWER))
+		reading->power_mw = power;
+	if (take(reading, library->energy ? library->energy(device, &energy) : NOT_SUPPORTED,
+		 NVML_ENERGY))
+		reading->energy_mj = energy;
+	if (take(reading,
+		 library->temperature ? library->temperature(device, SENSOR_GPU, &celsius)
+				      : NOT_SUPPORTED,
+		 NVML_TEMPERATURE))
+		reading->celsius = celsius;
+	take(reading, read_ecc(library, device, reading), NVML_ECC);
 }

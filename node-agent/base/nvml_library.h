@@ -8,6 +8,30 @@
 
 struct nvml_library;
 
+struct nvml_device;
+
+/* What a reading tells; without its bit a value is 0. */
+enum nvml_known {
+	NVML_CLOCKS = 1,
+	NVML_REASONS = 2,
+	NVML_POWER = 4,
+	NVML_ENERGY = 8,
+	NVML_TEMPERATURE = 16,
+	NVML_ECC = 32,
+};
+
+/* A GPU at one moment. */
+struct nvml_reading {
+	uint32_t known;   /* bits of enum nvml_known */
+	uint32_t refusal; /* enum telemetry_refusal: why one of the first four is missing */
+	uint32_t sm_mhz, memory_mhz;
+	uint32_t reason; /* enum telemetry_reason */
+	uint32_t power_mw;
+	uint64_t energy_mj; /* the board's counter since the driver was loaded */
+	uint32_t celsius;
+	uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
+};
+
 /* The fastest link of a GPU to other GPUs. */
 struct nvml_link {
 	uint32_t kind; /* enum device_link; DEVICE_LINK_NONE: not known */
@@ -26,5 +50,14 @@ void nvml_library_close(struct nvml_library *library); /* accepts NULL */
  * tell, or the GPU is divided (MIG), and its parts share the link. On error *link is zero. */
 int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, uint32_t pci_bus,
 		      uint32_t pci_device, struct nvml_link *link);
+
+/* Finds the GPU at this PCI address (function 0). *device is borrowed until close. Returns enum telemetry_refusal;
+ * TELEMETRY_DIVIDED: *device is NULL, as for each but TELEMETRY_ANSWERS. */
+uint32_t nvml_library_find(const struct nvml_library *library, uint32_t pci_domain,
+			   uint32_t pci_bus, uint32_t pci_device, struct nvml_device **device);
+
+/* Reads the GPU. It takes eight calls. Nothing is set or changed. */
+void nvml_library_read(const struct nvml_library *library, struct nvml_device *device,
+		       struct nvml_reading *reading);
 
 #endif

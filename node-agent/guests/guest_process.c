@@ -85,8 +85,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	/* Without memory the placement stays unknown. Threads have other numbers in another pid namespace. */
 	bool has_pids = arrival->pid > 0 &&
 			arrival->hello->pid_namespace == proc_file_pid_namespace(getpid());
-	new_process->placement = process_placement_create(
-		has_pids ? scope->numa : NULL, scope->links, scope->devices, arrival->pid);
+	const struct process_placement_sources sources = {
+		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->devices};
+	new_process->placement = process_placement_create(&sources, arrival->pid);
 	struct ring_outputs outputs = {
 		.strings = scope->strings,
 		.stacks = scope->stacks,
@@ -402,14 +403,15 @@ static int send_statistics(struct guest_process *process)
 }
 
 /* Rows of placement also replace earlier rows. */
-static int send_placement(struct guest_process *process)
+static int send_placement(struct guest_process *process, uint64_t now_ns)
 {
 	struct publisher *publisher = process->scope->publisher;
 	struct message message;
 
 	if (!process->last_pass && !publisher_has_room(publisher))
 		return 0;
-	int r = process_placement_message(process->placement, process->scope->strings, &message);
+	int r = process_placement_message(process->placement, process->scope->strings, now_ns,
+					  &message);
 	if (r != 1)
 		return r;
 	message.placement.process_id = process->process_id;
@@ -429,7 +431,7 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	process_placement_look(process->placement, now_ns);
 	int r = send_statistics(process);
 	if (r == 0)
-		r = send_placement(process);
+		r = send_placement(process, now_ns);
 	if (r)
 		return r;
 	r = ring_source_update_ledger(process->source);

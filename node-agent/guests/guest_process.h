@@ -31,6 +31,7 @@ struct symbolizer_module;
 struct user_shares;
 struct fair_shares;
 struct link_reader;
+struct telemetry_reader;
 
 /* State that all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
@@ -41,8 +42,9 @@ struct guest_process_scope {
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
-	const struct numa_map *numa; /* NULL: places of threads are not recorded */
-	struct link_reader *links;   /* NULL: links of GPUs are not recorded */
+	const struct numa_map *numa;        /* NULL: places of threads are not recorded */
+	struct link_reader *links;          /* NULL: links of GPUs are not recorded */
+	struct telemetry_reader *telemetry; /* NULL: telemetry of GPUs is not recorded */
 	/* Number of process ids given so far. A process gets its id with its first message. */
 	uint32_t *nr_processes;
 	struct fair_shares *process_ids; /* ids given to each user */

@@ -30,9 +30,7 @@ struct address {
 };
 
 struct process_placement {
-	const struct numa_map *map;
-	struct link_reader *reader;
-	const struct device_list *node_devices;
+	struct process_placement_sources sources;
 	pid_t pid;
 	uint64_t look_ns;
 	uint32_t nr_threads, nr_devices, newest;
@@ -44,32 +42,41 @@ struct process_placement {
 	bool is_asked[RECORD_DEVICES_MAX]; /* the reader has not answered yet */
 	struct nvml_link known_links[RECORD_DEVICES_MAX];
 	struct message_link links[RECORD_DEVICES_MAX];
+	int numbers[RECORD_DEVICES_MAX]; /* the telemetry reader's; -1: not read */
+	struct device_telemetry telemetry[RECORD_DEVICES_MAX];
+	uint64_t last_ns[RECORD_DEVICES_MAX]; /* of the telemetry that was sent */
+	uint32_t refusals[RECORD_DEVICES_MAX];
 };
 
-struct process_placement *process_placement_create(const struct numa_map *map,
-						   struct link_reader *links,
-						   const struct device_list *devices, pid_t pid)
+struct process_placement *process_placement_create(const struct process_placement_sources *sources,
+						   pid_t pid)
 {
 	struct process_placement *placement = calloc(1, sizeof(*placement));
 
 	if (!placement)
 		return NULL;
-	placement->map = map;
-	placement->reader = links;
-	placement->node_devices = devices;
+	placement->sources = *sources;
 	placement->pid = pid;
-	if (map)
+	if (sources->map)
 		placement->threads = calloc(1, sizeof(*placement->threads));
-	if (!map || placement->threads)
+	if (!sources->map || placement->threads)
 		return placement;
 	free(placement);
 	return NULL;
+}
+
+static void leave_telemetry(struct process_placement *placement, uint32_t i)
+{
+	if (placement->numbers[i] >= 0)
+		telemetry_reader_leave(placement->sources.telemetry, placement->numbers[i]);
 }
 
 void process_placement_destroy(struct process_placement *placement)
 {
 	if (!placement)
 		return;
+	for (uint32_t i = 0; i < placement->nr_devices; i++)
+		leave_telemetry(placement, i);
 	free(placement->threads);
 	free(placement);
 }
@@ -82,10 +89,10 @@ static void place(struct process_placement *placement, uint32_t i)
 
 	placement->devices[i].numa_node = NUMA_NODE_NONE;
 	placement->cpus[i] = "";
-	if (!placement->map)
+	if (!placement->sources.map)
 		return;
-	for (uint32_t at = 0; at < placement->map->nr_devices; at++) {
-		const struct numa_map_device *known = &placement->map->devices[at];
+	for (uint32_t at = 0; at < placement->sources.map->nr_devices; at++) {
+		const struct numa_map_device *known = &placement->sources.map->devices[at];
 
 		if (known->pci_domain != address->pci_domain ||
 		    known->pci_bus != address->pci_bus || known->pci_device != address->pci_device)
@@ -96,13 +103,11 @@ static void place(struct process_placement *placement, uint32_t i)
 	placement->changed = true;
 }
 
-/* Returns whether the reader is to read the link of the GPU at this address. */
-static bool has_link(const struct process_placement *placement, const struct address *address)
+/* Returns whether the readers are to read the GPU at this address. */
+static bool is_read(const struct process_placement *placement, const struct address *address)
 {
-	const struct device_list *list = placement->node_devices;
+	const struct device_list *list = placement->sources.devices;
 
-	if (!placement->reader)
-		return false;
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct device_list_entry *entry = &list->entries[i];
 
@@ -122,8 +127,8 @@ static void take_links(struct process_placement *placement)
 
 		if (!placement->is_asked[i])
 			continue;
-		int r = link_reader_find(placement->reader, address->pci_domain, address->pci_bus,
-					 address->pci_device, &link);
+		int r = link_reader_find(placement->sources.links, address->pci_domain,
+					 address->pci_bus, address->pci_device, &link);
 		if (r == -EAGAIN)
 			continue;
 		placement->is_asked[i] = false;
@@ -143,11 +148,20 @@ void process_placement_device(struct process_placement *placement, uint32_t devi
 		i++;
 	if (i == RECORD_DEVICES_MAX)
 		return;
-	placement->nr_devices += i == placement->nr_devices;
+	if (i == placement->nr_devices)
+		placement->nr_devices++;
+	else
+		leave_telemetry(placement, i);
 	placement->devices[i] = (struct message_placed_device){.device_id = device_id};
 	placement->addresses[i] = (struct address){pci_domain, pci_bus, pci_device};
 	placement->known_links[i] = (struct nvml_link){0};
-	placement->is_asked[i] = has_link(placement, &placement->addresses[i]);
+	bool reads = is_read(placement, &placement->addresses[i]);
+	placement->is_asked[i] = placement->sources.links && reads;
+	placement->numbers[i] = -1;
+	if (placement->sources.telemetry && reads)
+		placement->numbers[i] = telemetry_reader_use(placement->sources.telemetry,
+							     pci_domain, pci_bus, pci_device);
+	placement->last_ns[i] = placement->refusals[i] = 0;
 	place(placement, i);
 	take_links(placement);
 }
@@ -217,7 +231,7 @@ void process_placement_look(struct process_placement *placement, uint64_t now_ns
 			continue;
 		thread->launched = false;
 		int cpu = cpu_of(placement->pid, thread->tid);
-		uint32_t node = cpu < 0 ? NUMA_NODE_NONE : placement->map->node_of_cpu[cpu];
+		uint32_t node = cpu < 0 ? NUMA_NODE_NONE : placement->sources.map->node_of_cpu[cpu];
 		if (node >= PROCESS_PLACEMENT_NODES)
 			continue;
 		thread->counts[node]++;
@@ -253,6 +267,30 @@ static uint32_t list_links(struct process_placement *placement)
 	return count;
 }
 
+/* Lists devices whose telemetry has changed since the last message. */
+static uint32_t list_telemetry(struct process_placement *placement, uint64_t now_ns)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < placement->nr_devices; i++) {
+		struct device_telemetry *telemetry = &placement->telemetry[count];
+
+		if (placement->numbers[i] < 0)
+			continue;
+		telemetry_reader_find(placement->sources.telemetry, placement->numbers[i], now_ns,
+				      telemetry);
+		if ((telemetry->readings == 0 && telemetry->refusal == TELEMETRY_ANSWERS) ||
+		    (telemetry->last_ns == placement->last_ns[i] &&
+		     telemetry->refusal == placement->refusals[i]))
+			continue;
+		placement->last_ns[i] = telemetry->last_ns;
+		placement->refusals[i] = telemetry->refusal;
+		telemetry->device_id = placement->devices[i].device_id;
+		count++;
+	}
+	return count;
+}
+
 static int name_cpus(struct process_placement *placement, struct string_dictionary *strings)
 {
 	int r = 0;
@@ -265,22 +303,29 @@ static int name_cpus(struct process_placement *placement, struct string_dictiona
 }
 
 int process_placement_message(struct process_placement *placement,
-			      struct string_dictionary *strings, struct message *message)
+			      struct string_dictionary *strings, uint64_t now_ns,
+			      struct message *message)
 {
 	if (!placement)
 		return 0;
 	take_links(placement);
-	if (!placement->changed)
+	uint32_t nr_telemetry = list_telemetry(placement, now_ns);
+	if (!placement->changed && nr_telemetry == 0)
 		return 0;
 	int r = name_cpus(placement, strings);
 	if (r)
 		return r;
+	bool changed = placement->changed;
 	placement->changed = false;
 	*message = (struct message){
 		.type = MESSAGE_PLACEMENT,
-		.placement = {.nr_links = list_links(placement), .links = placement->links},
+		.placement = {.nr_telemetry = nr_telemetry, .telemetry = placement->telemetry},
 	};
-	if (placement->map) {
+	if (changed) {
+		message->placement.nr_links = list_links(placement);
+		message->placement.links = placement->links;
+	}
+	if (changed && placement->sources.map) {
 		message->placement.nr_devices = placement->nr_devices;
 		message->placement.devices = placement->devices;
 		message->placement.nr_threads = list_threads(placement);

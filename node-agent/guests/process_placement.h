@@ -1,5 +1,6 @@
-/* Records where the launching threads of one process run, where its GPUs are, and how fast their links are. It looks in
- * /proc at a low rate, for threads that have launched since the last look, because a launch itself does not tell.
+/* Records where the launching threads of one process run, where its GPUs are, how fast their links are, and their
+ * telemetry. It looks in /proc at a low rate, for threads that have launched since the last look, because a launch
+ * itself does not tell.
  * Single-threaded: only the agent loop calls it. */
 #ifndef PROCESS_PLACEMENT_H
 #define PROCESS_PLACEMENT_H
@@ -10,6 +11,7 @@
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/link_reader.h"
 #include "node-agent/base/numa_map.h"
+#include "node-agent/base/telemetry_reader.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "proto/batch/message.h"
 
@@ -19,17 +21,23 @@
 
 struct process_placement;
 
-/* Creates the record. map, links and devices are borrowed until destroy. map: NULL: neither threads nor places of GPUs
- * are recorded; links: NULL: links are not. devices: this node's GPUs. Links of other GPUs are not read: a guest
- * may invent addresses. With no GPU in the list, as without /sys, links of all are read. pid: in our pid namespace, as
- * the threads' numbers are; unused without a map. NULL: out of memory. All functions accept NULL as placement, and then
- * do nothing. */
-struct process_placement *process_placement_create(const struct numa_map *map,
-						   struct link_reader *links,
-						   const struct device_list *devices, pid_t pid);
+/* Where the record comes from. All are borrowed until destroy. */
+struct process_placement_sources {
+	const struct numa_map *map; /* NULL: neither threads nor places of GPUs are recorded */
+	struct link_reader *links;  /* NULL: links are not */
+	struct telemetry_reader *telemetry; /* NULL: telemetry is not */
+	/* This node's GPUs. Others are not read: a guest may invent addresses. With no GPU in the list, as without
+	 * /sys, all are read. */
+	const struct device_list *devices;
+};
+
+/* pid: in our pid namespace, as the threads' numbers are; unused without a map. NULL: out of memory. All functions
+ * accept NULL as placement, and then do nothing. */
+struct process_placement *process_placement_create(const struct process_placement_sources *sources,
+						   pid_t pid);
 void process_placement_destroy(struct process_placement *placement);
 
-/* Notes that the process uses the device with this CUDA ordinal, and has its link read. */
+/* Notes that the process uses the device with this CUDA ordinal, and has its link and telemetry read. */
 void process_placement_device(struct process_placement *placement, uint32_t device_id,
 			      uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device);
 
@@ -40,9 +48,11 @@ void process_placement_launch(struct process_placement *placement, uint32_t tid)
 void process_placement_look(struct process_placement *placement, uint64_t now_ns);
 
 /* Fills in a message with all that is known, but without process_id. It is borrowed until the next call of any function
- * here. 1; 0: nothing has changed since the last message; -ENOSPC, -ENOMEM of the dictionary. */
+ * here. now_ns: CLOCK_MONOTONIC. 1; 0: nothing has changed since the last message; -ENOSPC, -ENOMEM of the dictionary.
+ */
 int process_placement_message(struct process_placement *placement,
-			      struct string_dictionary *strings, struct message *message);
+			      struct string_dictionary *strings, uint64_t now_ns,
+			      struct message *message);
 
 /* Reads the CPU from the text of a /proc/PID/task/TID/stat: field 39, behind a name that may hold any byte. -1: the
  * text lacks it. */

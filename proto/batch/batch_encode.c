@@ -149,12 +149,15 @@ static void put_process(struct batch_writer *writer, const struct message_proces
 static void put_lists(struct batch_writer *writer, const struct message *message)
 {
 	const struct message_layout *layout = message_layout(message->type);
+	uint32_t nr_lists = layout->nr_lists;
 
 	batch_writer_seq(writer, message->ledger.seq);
 	batch_writer_require(writer,
 			     message->ledger.process_id > 0 || message->type == MESSAGE_LEDGER);
 	batch_writer_id(writer, message->ledger.process_id);
-	for (uint32_t i = 0; i < layout->nr_lists && !writer->err; i++)
+	while (nr_lists > 0 && batch_list_is_left_out(&layout->lists[nr_lists - 1], message))
+		nr_lists--;
+	for (uint32_t i = 0; i < nr_lists && !writer->err; i++)
 		batch_list_put(writer, &layout->lists[i], message);
 	if (message->type == MESSAGE_SAMPLES)
 		batch_writer_int(writer, message->samples.realtime_offset_ns);
@@ -198,6 +201,8 @@ static uint32_t nr_more_elements(const struct message *message)
 		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;
+	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_telemetry)
+		return 4;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)
 		return 2;
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;

@@ -36,6 +36,11 @@ static bool has_gaps(const struct message_list *list)
 	return sent_bytes < list->row_bytes;
 }
 
+bool batch_list_is_left_out(const struct message_list *list, const struct message *message)
+{
+	return list->empty_is_left_out && *number_at(message, list->count_at) == 0;
+}
+
 void batch_list_put(struct batch_writer *writer, const struct message_list *list,
 		    const struct message *message)
 {
@@ -43,8 +48,6 @@ void batch_list_put(struct batch_writer *writer, const struct message_list *list
 	const void *rows;
 
 	memcpy(&rows, (const uint8_t *)message + list->rows_at, sizeof(rows));
-	if (count == 0 && list->empty_is_left_out)
-		return;
 	if (list->base_at)
 		batch_writer_base(writer, *number_at(message, list->base_at), count);
 	batch_writer_count(writer, count, list->max);

@@ -9,6 +9,9 @@
 #include "message.h"
 #include "message_layout.h"
 
+/* Returns whether a list is left out if no list follows it. */
+bool batch_list_is_left_out(const struct message_list *list, const struct message *message);
+
 /* Writes and reads one list. The header of the list's own array, if it has one, is the caller's. */
 void batch_list_put(struct batch_writer *writer, const struct message_list *list,
 		    const struct message *message);

@@ -15,6 +15,7 @@
 
 #include "proto/collective.h"
 #include "proto/device_limits.h"
+#include "proto/device_telemetry.h"
 #include "proto/host_sample.h"
 #include "proto/kernel_config.h"
 #include "proto/ledger.h"
@@ -421,15 +422,16 @@ struct message_link {
 	uint64_t bytes_per_second; /* its peak in one direction; never 0 */
 };
 
-/* The NUMA nodes of a process's devices, those on which its launching threads run, and the devices' links to other
- * GPUs. A row replaces the row with its key: device_id, or tid and numa_node. */
+/* The NUMA nodes of a process's devices, those on which its launching threads run, the devices' links to other GPUs,
+ * and their telemetry. A row replaces the row with its key: device_id, tid and numa_node, or device_id and begin_ns. */
 struct message_placement {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_devices, nr_threads, nr_links;
+	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry;
 	const struct message_placed_device *devices;
 	const struct message_placed_thread *threads;
 	const struct message_link *links;
+	const struct device_telemetry *telemetry;
 };
 
 enum clock_kind {

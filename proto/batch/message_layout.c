@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "statistics_fields.h"
+#include "telemetry_fields.h"
 
 static const struct event_field module_fields[] = {
 	{"module path", offsetof(struct message_module, path), 4, WIRE_ID_MAX, false},
@@ -186,6 +187,8 @@ static const struct message_list placement_lists[] = {
 	{LIST(placement, nr_threads, threads, placed_thread_fields, WIRE_ITEMS_MAX)},
 	{LIST(placement, nr_links, links, link_fields, WIRE_ITEMS_MAX),
 	 .never_zero = &link_fields[2], .empty_is_left_out = true},
+	{LIST(placement, nr_telemetry, telemetry, telemetry_fields, WIRE_ITEMS_MAX),
+	 .empty_is_left_out = true},
 };
 
 static const struct message_list pages_lists[] = {

@@ -24,7 +24,8 @@ struct message_list {
 	const char *base_name;
 	const struct event_field *never_zero; /* in no row; NULL: there is no such field */
 	bool empty_without_columns;           /* the columns of an empty list are an empty array */
-	bool empty_is_left_out; /* a newer version added the list, behind all other elements */
+	/* A newer version added the list, behind all older elements. An empty one in front of another list is sent. */
+	bool empty_is_left_out;
 };
 
 struct message_layout {

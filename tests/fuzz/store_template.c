@@ -21,6 +21,8 @@ static const char more_hosts[] =
 	" (SELECT 1 AS time_ns UNION SELECT 4000000 UNION SELECT 9000000);"
 	"INSERT INTO device_topology VALUES (1, 0, 1);"
 	"INSERT INTO device_links VALUES (1, 1, 478116000000), (2, 2, 64000000000);"
+	"INSERT INTO device_telemetry SELECT id, 5, 0, 900, 3, 895, 895, 1262, 2344, 1410, 1980,"
+	" 0, 0, 0, 0, 0, 400, 0, 0, 0, 495, 895, 350, 895, 448, 60, 895, 0, 0 FROM devices;"
 	"INSERT INTO sample_levels SELECT process, sort, min(level) FROM sample_blocks"
 	" GROUP BY 1, 2;"
 	"INSERT OR IGNORE INTO host_clocks SELECT id, 1000 * id FROM hosts;"

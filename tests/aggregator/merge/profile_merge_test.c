@@ -172,8 +172,61 @@ static void of_two_links_of_a_gpu_the_faster_one_counts(void **state)
 	expect_link("INSERT INTO device_links VALUES (1, 1, 26562000000)",
 		    "INSERT INTO device_links VALUES (1, 2, 64000000000)", DEVICE_LINK_NVLINK,
 		    26562000000);
-	expect_link("INSERT INTO device_links VALUES (1, 2, 64000000000)", "DELETE FROM device_links",
-		    DEVICE_LINK_PCIE, 64000000000);
+	expect_link("INSERT INTO device_links VALUES (1, 2, 64000000000)",
+		    "DELETE FROM device_links", DEVICE_LINK_PCIE, 64000000000);
+}
+
+#define TELEMETRY(begin, last, readings, energy)                                                   \
+	"INSERT INTO device_telemetry VALUES (1, " begin ", 0, " last ", " readings                \
+	", 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, " energy ", 1, 1, 1, 1)"
+
+static uint64_t merged_energy(const char *one, const char *two, uint32_t rows)
+{
+	struct paths paths = paths_make();
+	const char *const orders[][3] = {{paths.one, paths.two, paths.one},
+					 {paths.two, paths.one, paths.two}};
+	uint64_t sums[2] = {0};
+	uint32_t count;
+	char *error;
+
+	merge_fixture_write(paths.one, 1, 1);
+	merge_fixture_write(paths.two, 4, 1);
+	change(paths.one, "UPDATE devices SET uuid = x'0102030405060708090a0b0c0d0e0f10'");
+	change(paths.two, "UPDATE devices SET uuid = x'0102030405060708090a0b0c0d0e0f10'");
+	change(paths.one, one);
+	change(paths.two, two);
+	for (int i = 0; i < 2; i++) {
+		struct profile *profile;
+
+		merge_fixture_merge(orders[i], 3, paths.merged);
+		if (profile_load(paths.merged, &profile, &error))
+			fail_msg("%s", error);
+		const struct device_telemetry *telemetry =
+			placement_log_telemetry(profile->collection->placements, &count);
+		assert_int_equal(count, rows);
+		for (uint32_t row = 0; row < count; row++)
+			sums[i] += telemetry[row].energy_mj;
+		profile_destroy(profile);
+		unlink(paths.merged);
+	}
+	assert_int_equal(sums[0], sums[1]);
+	paths_free(&paths);
+	return sums[0];
+}
+
+/* The key is the agent's life: of one life the newer state counts, and lives add up. */
+static void telemetry_is_merged_in_any_order_and_twice(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		merged_energy(TELEMETRY("5", "9", "4", "300"), TELEMETRY("5", "7", "2", "100"), 1),
+		300);
+	assert_int_equal(merged_energy(TELEMETRY("5", "9", "4", "300"),
+				       TELEMETRY("11", "12", "2", "100"), 2),
+			 400);
+	assert_int_equal(
+		merged_energy(TELEMETRY("5", "9", "4", "300"), "DELETE FROM device_telemetry", 1),
+		300);
 }
 
 static void the_copy_that_came_further_counts(void **state)
@@ -236,9 +289,9 @@ static void a_file_that_exists_is_left_alone(void **state)
 	(void)state;
 	merge_fixture_write(paths.one, 1, 1);
 	write_text(paths.merged, "mine");
-	assert_int_equal(
-		profile_merge(&(struct merge_source){.path = paths.one}, 1, false, paths.merged, &error),
-		-EEXIST);
+	assert_int_equal(profile_merge(&(struct merge_source){.path = paths.one}, 1, false,
+				       paths.merged, &error),
+			 -EEXIST);
 	assert_non_null(strstr(error, paths.merged));
 	free(error);
 	FILE *file = fopen(paths.merged, "r");
@@ -313,6 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_table_and_column_of_the_store_has_its_place),
 		cmocka_unit_test(of_two_links_of_a_gpu_the_faster_one_counts),
+		cmocka_unit_test(telemetry_is_merged_in_any_order_and_twice),
 		cmocka_unit_test(the_copy_that_came_further_counts),
 		cmocka_unit_test(two_continuations_of_a_copy_are_refused),
 		cmocka_unit_test(what_is_no_profile_is_refused_by_name),

@@ -56,10 +56,13 @@ static void ids_of_a_placement_are_translated(void **state)
 	const struct message_placed_device placed = {1, 3, 1};
 	const struct message_placed_thread ran = {4711, 3, 9};
 	const struct message_link link = {1, DEVICE_LINK_NVLINK, 478116000000};
+	const struct device_telemetry sums = {.device_id = 1, .begin_ns = 7, .energy_mj = 5000};
 	uint32_t count;
 
 	(void)state;
 	assert_int_equal(apply(&(struct message_placement){.process_id = 1,
+							   .nr_telemetry = 1,
+							   .telemetry = &sums,
 							   .nr_devices = 1,
 							   .devices = &placed,
 							   .nr_threads = 1,
@@ -83,8 +86,15 @@ static void ids_of_a_placement_are_translated(void **state)
 	assert_int_equal(links->device, device);
 	assert_int_equal(links->link, DEVICE_LINK_NVLINK);
 	assert_int_equal(links->bytes_per_second, 478116000000);
+	const struct device_telemetry *telemetry =
+		placement_log_telemetry(collection->placements, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(telemetry->device_id, device);
+	assert_int_equal(telemetry->energy_mj, 5000);
 	placement_log_saved(collection->placements);
 	placement_log_links(collection->placements, &count);
+	assert_int_equal(count, 0);
+	placement_log_telemetry(collection->placements, &count);
 	assert_int_equal(count, 0);
 }
 
@@ -104,6 +114,11 @@ static void what_is_not_defined_is_refused(void **state)
 	assert_int_equal(
 		apply(&(struct message_placement){.process_id = 1, .nr_links = 2, .links = links}),
 		REFUSE_UNDEFINED);
+	assert_int_equal(apply(&(struct message_placement){
+				 .process_id = 1,
+				 .nr_telemetry = 1,
+				 .telemetry = &(struct device_telemetry){.device_id = 2}}),
+			 REFUSE_UNDEFINED);
 	placement_log_devices(collection->placements, &count);
 	assert_int_equal(count, 0);
 	placement_log_links(collection->placements, &count);

@@ -134,8 +134,12 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 12 added to version 11. Older programs wrote no other tables into a closed profile of this size. */
-#define TO_VERSION_11 "ALTER TABLE totals DROP COLUMN durations; PRAGMA user_version = 11;"
+/* What version 13 added to version 12. Older programs wrote no other tables into a closed profile of this size. */
+#define TO_VERSION_12 "DROP TABLE device_telemetry; PRAGMA user_version = 12;"
+
+/* What version 12 had added. */
+#define TO_VERSION_11                                                                              \
+	TO_VERSION_12 "ALTER TABLE totals DROP COLUMN durations; PRAGMA user_version = 11;"
 
 /* What version 11 had added. */
 #define TO_VERSION_10                                                                              \
@@ -190,6 +194,12 @@ static void expect_version(const char *to_version)
 	unlink(merged);
 }
 
+static void version_12_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_12);
+}
+
 static void version_11_is_read_and_merged(void **state)
 {
 	(void)state;
@@ -220,9 +230,9 @@ static void version_8_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version_11_is_read_and_merged),          TEST(version_10_is_read_and_merged),
-		TEST(version_9_is_read_and_merged),           TEST(version_8_is_read_and_merged),
-		TEST(a_file_of_version_8_is_read_and_merged),
+		TEST(version_12_is_read_and_merged), TEST(version_11_is_read_and_merged),
+		TEST(version_10_is_read_and_merged), TEST(version_9_is_read_and_merged),
+		TEST(version_8_is_read_and_merged),  TEST(a_file_of_version_8_is_read_and_merged),
 	};
 
 	if (argc != 2)

@@ -6,6 +6,7 @@
 
 #include "node-agent/base/nvml_library.h"
 #include "proto/batch/message.h"
+#include "proto/device_telemetry.h"
 #include "tests/support/fake_nvml/fake_nvml.h"
 
 #define MB 1000000ull
@@ -217,6 +218,115 @@ static void opening_fails_without_memory(void **state)
 	assert_null(library);
 }
 
+static void a_reading_tells_what_the_gpu_tells(void **state)
+{
+	struct nvml_device *device;
+	struct nvml_reading reading;
+
+	(void)state;
+	fake_nvml.gpu.ecc = 3;
+	assert_int_equal(nvml_library_open(&library), 0);
+	assert_int_equal(nvml_library_find(library, 0, 0x17, 0, &device), TELEMETRY_ANSWERS);
+	for (uint64_t i = 0; i < 2; i++) {
+		nvml_library_read(library, device, &reading);
+		assert_int_equal(reading.known, NVML_CLOCKS | NVML_REASONS | NVML_POWER |
+							NVML_ENERGY | NVML_TEMPERATURE | NVML_ECC);
+		assert_int_equal(reading.refusal, TELEMETRY_ANSWERS);
+		assert_int_equal(reading.sm_mhz, 1980);
+		assert_int_equal(reading.memory_mhz, 2619);
+		assert_int_equal(reading.reason, TELEMETRY_FREE);
+		assert_int_equal(reading.power_mw, 500000);
+		assert_int_equal(reading.energy_mj, 1000000000 + i * 125000);
+		assert_int_equal(reading.celsius, 60);
+		assert_int_equal(reading.ecc_corrected, 3 * i);
+	}
+	fake_nvml.divided = true;
+	assert_int_equal(nvml_library_find(library, 0, 0x17, 0, &device), TELEMETRY_DIVIDED);
+	assert_null(device);
+	assert_int_equal(nvml_library_find(library, 0, 0xfe, 0, &device), TELEMETRY_NO_DEVICE);
+}
+
+/* The first in the order of enum telemetry_reason has the time. */
+static void of_several_reasons_one_counts(void **state)
+{
+	static const struct {
+		uint32_t bits;
+		enum telemetry_reason reason;
+	} cases[] = {
+		{0x0, TELEMETRY_FREE},         {0x1, TELEMETRY_IDLE},
+		{0x2, TELEMETRY_SET_CLOCKS},   {0x100, TELEMETRY_SET_CLOCKS},
+		{0x4, TELEMETRY_SW_POWER_CAP}, {0x8, TELEMETRY_HW_SLOWDOWN},
+		{0x10, TELEMETRY_SYNC_BOOST},  {0x20, TELEMETRY_SW_THERMAL},
+		{0x48, TELEMETRY_HW_THERMAL},  {0x88, TELEMETRY_HW_POWER_BRAKE},
+		{0x24, TELEMETRY_SW_THERMAL},  {0x1ff, TELEMETRY_IDLE},
+		{0x800, TELEMETRY_OTHER},      {0x804, TELEMETRY_SW_POWER_CAP},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nvml_device *device;
+		struct nvml_reading reading;
+
+		fake_nvml.gpu.reasons = cases[i].bits;
+		nvml_library_close(library);
+		assert_int_equal(nvml_library_open(&library), 0);
+		fake_nvml.gpu.then = cases[i].bits;
+		assert_int_equal(nvml_library_find(library, 0, 0x17, 0, &device), 0);
+		nvml_library_read(library, device, &reading);
+		assert_int_equal(reading.reason, cases[i].reason);
+	}
+}
+
+static void a_driver_lacks_what_it_lacks(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t lost, refusal;
+	} cases[] = {
+		{"nvmlDeviceGetClockInfo", NVML_CLOCKS, TELEMETRY_NOT_SUPPORTED},
+		{"nvmlDeviceGetCurrentClocksEventReasons", 0, TELEMETRY_ANSWERS},
+		{"nvmlDeviceGetPowerUsage", NVML_POWER, TELEMETRY_NOT_SUPPORTED},
+		{"nvmlDeviceGetTotalEnergyConsumption", NVML_ENERGY, TELEMETRY_NOT_SUPPORTED},
+		{"nvmlDeviceGetTemperature", NVML_TEMPERATURE, TELEMETRY_ANSWERS},
+		{"nvmlDeviceGetTotalEccErrors", NVML_ECC, TELEMETRY_ANSWERS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nvml_device *device;
+		struct nvml_reading reading;
+
+		missing = cases[i].name;
+		nvml_library_close(library);
+		assert_int_equal(nvml_library_open(&library), 0);
+		assert_int_equal(nvml_library_find(library, 0, 0x17, 0, &device), 0);
+		nvml_library_read(library, device, &reading);
+		assert_int_equal(reading.known, 63 & ~cases[i].lost);
+		assert_int_equal(reading.refusal, cases[i].refusal);
+	}
+}
+
+static void a_refusal_is_told_with_its_reason(void **state)
+{
+	static const uint32_t cases[][2] = {{3, TELEMETRY_NOT_SUPPORTED},
+					    {4, TELEMETRY_NO_PERMISSION},
+					    {15, TELEMETRY_FAILED},
+					    {999, TELEMETRY_FAILED}};
+
+	(void)state;
+	assert_int_equal(nvml_library_open(&library), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct nvml_device *device;
+		struct nvml_reading reading;
+
+		fake_nvml.gpu.result = cases[i][0];
+		assert_int_equal(nvml_library_find(library, 0, 0x17, 0, &device), 0);
+		nvml_library_read(library, device, &reading);
+		assert_int_equal(reading.known, 0);
+		assert_int_equal(reading.refusal, cases[i][1]);
+	}
+}
+
 static void closing_ends_nvml(void **state)
 {
 	struct nvml_link link;
@@ -246,6 +356,10 @@ int main(void)
 		TEST(opening_fails_without_the_library_or_what_all_else_needs),
 		TEST(opening_fails_where_nvml_does_not_start),
 		TEST(opening_fails_without_memory),
+		TEST(a_reading_tells_what_the_gpu_tells),
+		TEST(of_several_reasons_one_counts),
+		TEST(a_driver_lacks_what_it_lacks),
+		TEST(a_refusal_is_told_with_its_reason),
 		TEST(closing_ends_nvml),
 	};
 

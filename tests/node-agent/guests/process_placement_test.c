@@ -26,7 +26,8 @@ static int set_up(void **state)
 		map.node_of_cpu[cpu] = 3; /* wherever this test runs */
 	map.devices[0] = (struct numa_map_device){.pci_bus = 0x17, .node = 1, .cpus = "8-15"};
 	strings = string_dictionary_create();
-	placement = process_placement_create(&map, NULL, &devices, getpid());
+	placement = process_placement_create(
+		&(struct process_placement_sources){.map = &map, .devices = &devices}, getpid());
 	assert_non_null(placement);
 	return 0;
 }
@@ -69,7 +70,7 @@ static void threads_that_launched_are_looked_at_once_a_second(void **state)
 		process_placement_look(placement, (10 + (uint64_t)i) * S);
 		process_placement_launch(placement, (uint32_t)getpid());
 		process_placement_look(placement, (10 + (uint64_t)i) * S + S / 2);
-		assert_int_equal(process_placement_message(placement, strings, &message), 1);
+		assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 		assert_int_equal(message.placement.nr_threads, 1);
 		assert_int_equal(message.placement.threads[0].tid, getpid());
 		assert_int_equal(message.placement.threads[0].numa_node, 3);
@@ -86,9 +87,9 @@ static void a_thread_that_launches_no_more_is_not_looked_at(void **state)
 	(void)state;
 	process_placement_launch(placement, (uint32_t)getpid());
 	process_placement_look(placement, S);
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	process_placement_look(placement, 5 * S);
-	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 }
 
 static void a_thread_that_is_gone_is_nowhere(void **state)
@@ -98,7 +99,7 @@ static void a_thread_that_is_gone_is_nowhere(void **state)
 	(void)state;
 	process_placement_launch(placement, UINT32_MAX);
 	process_placement_look(placement, S);
-	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 }
 
 static void devices_are_found_by_their_place_on_the_bus(void **state)
@@ -109,7 +110,7 @@ static void devices_are_found_by_their_place_on_the_bus(void **state)
 	process_placement_device(placement, 0, 0, 0x17, 0);
 	process_placement_device(placement, 1, 0, 0x18, 0);
 	process_placement_device(placement, 0, 0, 0x17, 0); /* once more */
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_devices, 2);
 	assert_int_equal(message.placement.devices[0].numa_node, 1);
 	assert_true(message.placement.devices[0].cpus != 0);
@@ -132,7 +133,10 @@ static struct link_reader *begin_links(const struct numa_map *with)
 
 	fake_nvml_reset();
 	process_placement_destroy(placement);
-	placement = process_placement_create(with, reader, &devices, getpid());
+	placement = process_placement_create(
+		&(struct process_placement_sources){
+			.map = with, .links = reader, .devices = &devices},
+		getpid());
 	assert_non_null(placement);
 	return reader;
 }
@@ -154,11 +158,11 @@ static void links_come_when_they_are_read(void **state)
 	process_placement_device(placement, 0, 0, 0x17, 0);
 	process_placement_device(placement, 1, 0, 0xfe, 0); /* NVML does not see it */
 	process_placement_device(placement, 2, 0, 0x18, 0);
-	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 	fake_nvml_hang(false);
 	while (fake_nvml.nr_inits == 0 || fake_nvml.nr_open > 0)
 		sched_yield();
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_devices, 0); /* there is no map */
 	assert_int_equal(message.placement.nr_threads, 0);
 	assert_int_equal(message.placement.nr_links, 2);
@@ -166,7 +170,7 @@ static void links_come_when_they_are_read(void **state)
 	assert_int_equal(message.placement.links[0].link, DEVICE_LINK_NVLINK);
 	assert_int_equal(message.placement.links[0].bytes_per_second, 478116000000);
 	assert_int_equal(message.placement.links[1].device_id, 2);
-	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 	end_links(reader);
 }
 
@@ -181,12 +185,12 @@ static void invented_gpus_take_no_place_of_the_nodes_gpus(void **state)
 	struct link_reader *reader = begin_links(&map);
 	for (uint32_t bus = 0; bus < 2 * LINK_READER_DEVICES; bus++)
 		process_placement_device(placement, 0, 9, bus, 0);
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_links, 0);
 	process_placement_device(placement, 1, 0, 0x17, 0);
 	while (link_reader_find(reader, 0, 0x17, 0, &link) == -EAGAIN)
 		sched_yield();
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_links, 1);
 	assert_int_equal(message.placement.links[0].device_id, 1);
 	assert_int_equal(fake_nvml.nr_finds, 1);
@@ -203,16 +207,57 @@ static void a_link_that_is_known_comes_with_the_places(void **state)
 	while (link_reader_find(reader, 0, 0x17, 0, &link) == -EAGAIN)
 		sched_yield();
 	process_placement_device(placement, 5, 0, 0x17, 0);
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_devices, 1);
 	assert_int_equal(message.placement.nr_links, 1);
 	assert_int_equal(message.placement.links[0].device_id, 5);
 	process_placement_device(placement, 5, 0, 0xfe, 0); /* it is another GPU now */
 	while (link_reader_find(reader, 0, 0xfe, 0, &link) == -EAGAIN)
 		sched_yield();
-	assert_int_equal(process_placement_message(placement, strings, &message), 1);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_links, 0);
 	end_links(reader);
+}
+
+/* Waits until the message has telemetry with so many readings. */
+static void await_telemetry(struct message *message, uint64_t readings)
+{
+	do
+		while (process_placement_message(placement, strings, 1, message) == 0)
+			sched_yield();
+	while (message->placement.nr_telemetry == 0 ||
+	       message->placement.telemetry->readings < readings);
+}
+
+static void telemetry_comes_alone_once_the_rest_was_sent(void **state)
+{
+	struct telemetry_reader *reader = telemetry_reader_create(1);
+	const struct process_placement_sources sources = {
+		.map = &map, .telemetry = reader, .devices = &devices};
+	struct message message;
+
+	(void)state;
+	fake_nvml_reset();
+	process_placement_destroy(placement);
+	placement = process_placement_create(&sources, getpid());
+	process_placement_device(placement, 5, 0, 0x17, 0);
+	await_telemetry(&message, 1);
+	await_telemetry(&message, 3);
+	assert_int_equal(message.placement.nr_devices, 0);
+	assert_int_equal(message.placement.nr_telemetry, 1);
+	const struct device_telemetry *telemetry = message.placement.telemetry;
+	assert_int_equal(telemetry->device_id, 5);
+	assert_int_equal(telemetry->refusal, TELEMETRY_ANSWERS);
+	assert_int_equal(telemetry->energy_mj, (telemetry->readings - 1) * 125000);
+	process_placement_device(placement, 5, 0, 0xfe, 0); /* it is another GPU now */
+	do
+		await_telemetry(&message, 0);
+	while (message.placement.telemetry->refusal == TELEMETRY_ANSWERS);
+	assert_int_equal(message.placement.telemetry->refusal, TELEMETRY_NO_DEVICE);
+	process_placement_destroy(placement);
+	placement = NULL;
+	telemetry_reader_destroy(reader, WAIT_MS);
+	assert_int_equal(fake_nvml.nr_open, 0);
 }
 
 static void without_a_map_no_thread_is_looked_at(void **state)
@@ -221,11 +266,12 @@ static void without_a_map_no_thread_is_looked_at(void **state)
 
 	(void)state;
 	process_placement_destroy(placement);
-	placement = process_placement_create(NULL, NULL, &devices, 0);
+	placement = process_placement_create(
+		&(struct process_placement_sources){.devices = &devices}, 0);
 	process_placement_device(placement, 0, 0, 0x17, 0);
 	process_placement_launch(placement, (uint32_t)getpid());
 	process_placement_look(placement, S);
-	assert_int_equal(process_placement_message(placement, strings, &message), 0);
+	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 }
 
 static void nothing_is_done_for_nobody(void **state)
@@ -236,7 +282,7 @@ static void nothing_is_done_for_nobody(void **state)
 	process_placement_device(NULL, 0, 0, 0, 0);
 	process_placement_launch(NULL, 1);
 	process_placement_look(NULL, S);
-	assert_int_equal(process_placement_message(NULL, NULL, &message), 0);
+	assert_int_equal(process_placement_message(NULL, NULL, 1, &message), 0);
 	process_placement_destroy(NULL);
 }
 
@@ -271,6 +317,7 @@ int main(void)
 		TEST(links_come_when_they_are_read),
 		TEST(invented_gpus_take_no_place_of_the_nodes_gpus),
 		TEST(a_link_that_is_known_comes_with_the_places),
+		TEST(telemetry_comes_alone_once_the_rest_was_sent),
 		TEST(without_a_map_no_thread_is_looked_at),
 		TEST(nothing_is_done_for_nobody),
 		TEST(hwloc_tells_which_cpus_are_where),

@@ -342,19 +342,26 @@ static void statistics_that_cannot_be_are_malformed(void **state)
 		     -EBADMSG, "STATISTICS: kernel max_ns is missing");
 }
 
-static void links_may_be_missing_but_not_without_a_peak(void **state)
+static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 {
 	struct codec_fixture *codec = *state;
 	struct message message;
 
+#define ZEROS_29                                                                                   \
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"                             \
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define NO_LINKS   "\x00\x93\x00\x00\x00"
 #define NOT_PLACED "\x14\x01\x01\x01\x00\x93\x00\x00\x00\x00\x93\x00\x00\x00"
 	static const char older[] = "\x98" NOT_PLACED;
 	static const char newer[] = "\x9a" NOT_PLACED "\x01\x93\x03\x02\x07";
-	static const char newest[] = "\x9b" NOT_PLACED "\x01\x93\x03\x02\x07\x00";
+	static const char newest[] =
+		"\x9d" NOT_PLACED "\x01\x93\x03\x02\x07\x00\xdc\x00\x1d" ZEROS_29 "\x00";
 
 	assert_int_equal(codec_fixture_decode(codec, older, sizeof(older) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 0);
 	assert_int_equal(codec_fixture_decode(codec, newest, sizeof(newest) - 1, &message), 0);
+	assert_int_equal(message.placement.nr_links, 1);
+	assert_int_equal(message.placement.nr_telemetry, 0);
 	assert_int_equal(codec_fixture_decode(codec, newer, sizeof(newer) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 1);
 	assert_int_equal(message.placement.links[0].device_id, 3);
@@ -367,6 +374,13 @@ static void links_may_be_missing_but_not_without_a_peak(void **state)
 		     "PLACEMENT: bytes_per_second is missing");
 	DECODE_FAILS(codec, "\x9a" NOT_PLACED "\xce\x00\x01\x00\x01\x90", -EMSGSIZE,
 		     "PLACEMENT: nr_links is above 65536");
+	DECODE_FAILS(codec, "\x9b" NOT_PLACED NO_LINKS "\x01", -EBADMSG,
+		     "PLACEMENT: columns is missing");
+	DECODE_FAILS(codec, "\x9c" NOT_PLACED NO_LINKS "\x01\x91\x00", -EBADMSG,
+		     "PLACEMENT: telemetry's begin_ns is missing");
+	DECODE_FAILS(codec,
+		     "\x9c" NOT_PLACED NO_LINKS "\x01\x92\x00\xcf\x80\x00\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "PLACEMENT: telemetry's begin_ns has a value out of range");
 }
 
 static void pages_that_cannot_be_are_malformed(void **state)
@@ -503,7 +517,7 @@ int main(void)
 		cmocka_unit_test(events_that_cannot_be_are_malformed),
 		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
 		cmocka_unit_test(statistics_that_cannot_be_are_malformed),
-		cmocka_unit_test(links_may_be_missing_but_not_without_a_peak),
+		cmocka_unit_test(links_and_telemetry_may_be_missing_but_no_part_of_them),
 		cmocka_unit_test(pages_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_over_a_limit_are_too_large),

@@ -249,7 +249,10 @@ bool message_equal(const struct message *left, const struct message *right)
 				  sizeof(*left->placement.threads)) &&
 		       list_equal(left->placement.links, right->placement.links,
 				  left->placement.nr_links, right->placement.nr_links,
-				  sizeof(*left->placement.links));
+				  sizeof(*left->placement.links)) &&
+		       list_equal(left->placement.telemetry, right->placement.telemetry,
+				  left->placement.nr_telemetry, right->placement.nr_telemetry,
+				  sizeof(*left->placement.telemetry));
 	case MESSAGE_PAGES:
 		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:

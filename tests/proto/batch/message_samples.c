@@ -275,6 +275,14 @@ static const struct message_link links[] = {
 	{1, DEVICE_LINK_PCIE, 1},
 	{UINT32_MAX, UINT32_MAX, UINT64_MAX},
 };
+static const struct device_telemetry telemetry[] = {
+	{UINT32_MAX, UINT32_MAX, INT64_MAX, 0,
+	 1,          INT64_MAX,  2,         3,
+	 4,          UINT32_MAX, 5,         {INT64_MAX, 1, 2, 3, 4, 5, 6, 7, 8, INT64_MAX},
+	 9,          10,         11,        INT64_MAX,
+	 60,         0,          12,        13,
+	 INT64_MAX},
+};
 static const struct message_placed_thread placed_threads[] = {
 	{4711, 0, 1},
 	{4711, 1, UINT64_MAX},
@@ -440,6 +448,8 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		       .devices = placed_devices,
 		       .nr_links = LENGTH(links),
 		       .links = links}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 19, .process_id = 1, .nr_telemetry = 1, .telemetry = telemetry}},
 	{.type = MESSAGE_PLACEMENT, .placement = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_CONTROL,
 	 .control = {.kind = CONTROL_ASK,

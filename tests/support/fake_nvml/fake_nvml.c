@@ -1,7 +1,11 @@
 #include "fake_nvml.h"
 
 #include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIELD_SPEED_COMMON 90u
 #define FIELD_SPEED        164u
@@ -27,13 +31,17 @@ struct nvml_field {
 	} value;
 };
 
+#define DEVICES      256u /* one for each PCI bus */
+#define ENERGY_FIRST 1000000000u
+
 struct nvml_device {
-	int unused;
+	struct fake_nvml_gpu gpu;
+	uint32_t nr_reasons, nr_energy, nr_ecc; /* calls */
 };
 
 struct fake_nvml fake_nvml;
 
-static struct nvml_device the_device;
+static struct nvml_device devices[DEVICES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool hangs;
@@ -49,7 +57,13 @@ __attribute__((constructor)) void fake_nvml_reset(void)
 		.value_type = 1,
 		.pcie_generation = 5,
 		.pcie_lanes = 16,
+		.gpu = {.sm_mhz = 1980,
+			.memory_mhz = 2619,
+			.power_mw = 500000,
+			.energy_mj = 125000,
+			.celsius = 60},
 	};
+	memset(devices, 0, sizeof(devices));
 }
 
 void fake_nvml_hang(bool now)
@@ -68,6 +82,65 @@ bool fake_nvml_waits(void)
 	return waits;
 }
 
+/* ---- telemetry by bus */
+
+static const struct {
+	const char *name;
+	size_t at;
+} keys[] = {
+	{"sm", offsetof(struct fake_nvml_gpu, sm_mhz)},
+	{"memory", offsetof(struct fake_nvml_gpu, memory_mhz)},
+	{"reasons", offsetof(struct fake_nvml_gpu, reasons)},
+	{"then", offsetof(struct fake_nvml_gpu, then)},
+	{"power", offsetof(struct fake_nvml_gpu, power_mw)},
+	{"energy", offsetof(struct fake_nvml_gpu, energy_mj)},
+	{"celsius", offsetof(struct fake_nvml_gpu, celsius)},
+	{"ecc", offsetof(struct fake_nvml_gpu, ecc)},
+	{"result", offsetof(struct fake_nvml_gpu, result)},
+	{"hang", offsetof(struct fake_nvml_gpu, hang)},
+};
+
+static void set(struct fake_nvml_gpu *gpu, char *words)
+{
+	char *rest, *has_then = NULL;
+
+	for (char *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		size_t size = strcspn(word, "="), i = 0;
+
+		while (i < sizeof(keys) / sizeof(*keys) &&
+		       (strncmp(keys[i].name, word, size) != 0 || keys[i].name[size]))
+			i++;
+		if (i == sizeof(keys) / sizeof(*keys) || !word[size]) {
+			fprintf(stderr, "FAKE_NVML: %s is not understood\n", word);
+			abort();
+		}
+		*(uint32_t *)((char *)gpu + keys[i].at) =
+			(uint32_t)strtoul(word + size + 1, NULL, 0);
+		if (strcmp(keys[i].name, "then") == 0)
+			has_then = word;
+	}
+	if (!has_then)
+		gpu->then = gpu->reasons;
+}
+
+/* What the GPU on this bus says. */
+static struct fake_nvml_gpu gpu_of(unsigned int bus)
+{
+	struct fake_nvml_gpu gpu = fake_nvml.gpu;
+	char text[1024], *rest;
+
+	snprintf(text, sizeof(text), "%s", getenv("FAKE_NVML") ? getenv("FAKE_NVML") : "");
+	for (char *entry = strtok_r(text, " ", &rest); entry; entry = strtok_r(NULL, " ", &rest)) {
+		char *words = strchr(entry, ':');
+
+		if (!words || (*entry != '*' && strtoul(entry, NULL, 16) != bus))
+			continue;
+		set(&gpu, words + 1);
+		break;
+	}
+	return gpu;
+}
+
 /* ---- the library */
 
 int nvmlInit_v2(void);
@@ -78,6 +151,11 @@ int nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned int link, int 
 int nvmlDeviceGetMigMode(struct nvml_device *device, unsigned int *now, unsigned int *pending);
 int nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_device *device, unsigned int *generation);
 int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned int *lanes);
+
+static bool is_device(const struct nvml_device *device)
+{
+	return device >= devices && device < devices + DEVICES;
+}
 
 int nvmlInit_v2(void)
 {
@@ -106,9 +184,11 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, struct nvml_device **devic
 	if (fake_nvml.nr_open == 0)
 		return UNINITIALIZED;
 	fake_nvml.nr_finds++;
-	if (strcmp(pci, FAKE_NVML_MISSING) == 0)
+	if (strcmp(pci, FAKE_NVML_MISSING) == 0 || strlen(pci) < 11)
 		return NOT_FOUND;
-	*device = &the_device;
+	unsigned int bus = (unsigned int)strtoul(pci + 9, NULL, 16) % DEVICES;
+	*device = &devices[bus];
+	(*device)->gpu = gpu_of(bus);
 	return SUCCESS;
 }
 
@@ -116,7 +196,7 @@ int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struct nvml_
 {
 	if (fake_nvml.fields_fail)
 		return UNKNOWN;
-	if (device != &the_device || count != 1)
+	if (!is_device(device) || count != 1)
 		return INVALID_ARGUMENT;
 	uint32_t speed = fields->field == FIELD_SPEED          ? fake_nvml.speed
 			 : fields->field == FIELD_SPEED_COMMON ? fake_nvml.common_speed
@@ -129,7 +209,7 @@ int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struct nvml_
 
 int nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned int link, int *state)
 {
-	if (device != &the_device || link >= FAKE_NVML_LINKS)
+	if (!is_device(device) || link >= FAKE_NVML_LINKS)
 		return INVALID_ARGUMENT;
 	if (link >= fake_nvml.nr_links)
 		return NOT_SUPPORTED;
@@ -139,7 +219,7 @@ int nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned int link, int 
 
 int nvmlDeviceGetMigMode(struct nvml_device *device, unsigned int *now, unsigned int *pending)
 {
-	if (device != &the_device)
+	if (!is_device(device))
 		return INVALID_ARGUMENT;
 	*now = *pending = fake_nvml.divided;
 	return SUCCESS;
@@ -148,11 +228,72 @@ int nvmlDeviceGetMigMode(struct nvml_device *device, unsigned int *now, unsigned
 int nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_device *device, unsigned int *generation)
 {
 	*generation = fake_nvml.pcie_generation;
-	return device == &the_device && *generation ? SUCCESS : NOT_SUPPORTED;
+	return is_device(device) && *generation ? SUCCESS : NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned int *lanes)
 {
 	*lanes = fake_nvml.pcie_lanes;
-	return device == &the_device && *lanes ? SUCCESS : NOT_SUPPORTED;
+	return is_device(device) && *lanes ? SUCCESS : NOT_SUPPORTED;
+}
+
+/* ---- readings */
+
+int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz);
+int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsigned long long *bits);
+int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device, unsigned long long *bits);
+int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw);
+int nvmlDeviceGetTotalEnergyConsumption(struct nvml_device *device, unsigned long long *mj);
+int nvmlDeviceGetTemperature(struct nvml_device *device, int sensor, unsigned int *celsius);
+int nvmlDeviceGetTotalEccErrors(struct nvml_device *device, int type, int counter,
+				unsigned long long *count);
+
+static int answer(const struct nvml_device *device)
+{
+	return is_device(device) ? (int)device->gpu.result : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz)
+{
+	while (is_device(device) && device->gpu.hang)
+		pause();
+	fake_nvml.nr_readings += type == 1;
+	*mhz = type == 1 ? device->gpu.sm_mhz : device->gpu.memory_mhz;
+	return type == 1 || type == 2 ? answer(device) : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsigned long long *bits)
+{
+	*bits = device->nr_reasons++ % 2 ? device->gpu.then : device->gpu.reasons;
+	return answer(device);
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device, unsigned long long *bits)
+{
+	return nvmlDeviceGetCurrentClocksEventReasons(device, bits);
+}
+
+int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw)
+{
+	*mw = device->gpu.power_mw;
+	return answer(device);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(struct nvml_device *device, unsigned long long *mj)
+{
+	*mj = ENERGY_FIRST + (unsigned long long)device->nr_energy++ * device->gpu.energy_mj;
+	return answer(device);
+}
+
+int nvmlDeviceGetTemperature(struct nvml_device *device, int sensor, unsigned int *celsius)
+{
+	*celsius = device->gpu.celsius;
+	return sensor == 0 ? answer(device) : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetTotalEccErrors(struct nvml_device *device, int type, int counter,
+				unsigned long long *count)
+{
+	*count = type == 0 ? (unsigned long long)device->nr_ecc++ * device->gpu.ecc : 0;
+	return counter == 0 ? answer(device) : INVALID_ARGUMENT;
 }

@@ -1,6 +1,9 @@
-/* What the fake libnvidia-ml says. It knows each PCI address but one, and all GPUs are alike. Without a word from a test
- * they are H100s with 18 NVLinks. fake_nvml_hang() may be called from any thread; the rest is set while nobody calls
- * NVML. */
+/* What the fake libnvidia-ml says. It knows each PCI address but one, and all GPUs are alike but for their telemetry.
+ * Without a word from a test they are H100s with 18 NVLinks. fake_nvml_hang() may be called from any thread; the rest
+ * is set while nobody calls NVML.
+ *
+ * The variable FAKE_NVML changes telemetry by PCI bus: "17:sm=1410,reasons=4 *:sm=1980,result=3". The first entry that
+ * fits a bus counts; its names are those of the fields of struct fake_nvml_gpu, without units, and "hang". */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
@@ -9,6 +12,17 @@
 
 #define FAKE_NVML_LINKS   18u
 #define FAKE_NVML_MISSING "00000000:fe:00.0" /* no GPU is there */
+
+struct fake_nvml_gpu {
+	uint32_t sm_mhz, memory_mhz;
+	uint32_t reasons, then; /* bits of clock events: of each first and each second reading */
+	uint32_t power_mw;
+	uint32_t energy_mj; /* each call of the counter adds this */
+	uint32_t celsius;
+	uint32_t ecc;    /* each call of the counter of corrected errors adds this */
+	uint32_t result; /* of all these calls */
+	uint32_t hang;   /* not 0: the call for clocks never returns */
+};
 
 struct fake_nvml {
 	int init_result;
@@ -20,8 +34,9 @@ struct fake_nvml {
 	bool fields_fail;                     /* the call itself fails */
 	bool divided;                         /* MIG */
 	uint32_t pcie_generation, pcie_lanes; /* 0: the call fails */
+	struct fake_nvml_gpu gpu;             /* where FAKE_NVML has no entry */
 	/* calls so far; nr_open: of init, without a shutdown */
-	_Atomic uint32_t nr_open, nr_inits, nr_finds;
+	_Atomic uint32_t nr_open, nr_inits, nr_finds, nr_readings;
 };
 
 extern struct fake_nvml fake_nvml;

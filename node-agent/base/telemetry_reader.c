@@ -1,0 +1,266 @@
+#include "telemetry_reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "nvml_library.h"
+#include "telemetry_sums.h"
+
+#include "base/clock.h"
+
+#define MS_PER_S  1000u
+#define NS_PER_MS 1000000u
+#define NS_PER_S  1000000000u
+
+struct device {
+	uint32_t pci_domain, pci_bus, pci_device;
+	uint32_t nr_users;
+	struct nvml_device *handle; /* the thread's; borrowed from the library */
+	struct telemetry_sums sums;
+};
+
+/* Shared with the thread; the last to leave frees it. */
+struct telemetry_reader {
+	uint64_t interval_ns;
+	pthread_mutex_t lock; /* guards all that follows */
+	pthread_cond_t changed;
+	struct device devices[TELEMETRY_READER_DEVICES];
+	uint32_t count;    /* devices that were ever used */
+	uint32_t refusal;  /* of NVML as a whole, for good: enum telemetry_refusal */
+	uint64_t since_ns; /* when the reading that goes on began; 0: none goes on */
+	uint32_t nr_used;  /* devices with users */
+	bool has_new;      /* a device has got its first user, and is to be read at once */
+	bool is_running;   /* there is a thread */
+	bool is_stopped;   /* the thread reads nothing more */
+	bool is_left;      /* the thread frees the reader at its end */
+};
+
+static uint64_t real_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
+
+static void destroy(struct telemetry_reader *reader)
+{
+	pthread_mutex_destroy(&reader->lock);
+	pthread_cond_destroy(&reader->changed);
+	free(reader);
+}
+
+/* ---- the thread; all but read_device() hold the lock */
+
+/* The address of a device does not change, so it is read without the lock. */
+static uint32_t read_device(const struct nvml_library *library, struct device *device,
+			    struct nvml_reading *reading)
+{
+	uint32_t refusal = TELEMETRY_ANSWERS;
+
+	if (!device->handle)
+		refusal = nvml_library_find(library, device->pci_domain, device->pci_bus,
+					    device->pci_device, &device->handle);
+	if (!refusal)
+		nvml_library_read(library, device->handle, reading);
+	return refusal;
+}
+
+static void read_used(struct telemetry_reader *reader, const struct nvml_library *library)
+{
+	for (uint32_t i = 0; i < reader->count && !reader->is_stopped; i++) {
+		struct device *device = &reader->devices[i];
+		struct nvml_reading reading;
+
+		if (device->nr_users == 0)
+			continue;
+		reader->since_ns = clock_now_ns();
+		pthread_mutex_unlock(&reader->lock);
+		uint32_t refusal = read_device(library, device, &reading);
+		pthread_mutex_lock(&reader->lock);
+		reader->since_ns = 0;
+		/* Between two users the sums pause. */
+		if (device->nr_users == 0)
+			continue;
+		if (refusal)
+			telemetry_sums_refuse(&device->sums, refusal, clock_now_ns());
+		else
+			telemetry_sums_add(&device->sums, &reading, clock_now_ns());
+	}
+}
+
+/* Opens NVML, and reads until no device has users. */
+static void serve(struct telemetry_reader *reader)
+{
+	struct nvml_library *library;
+
+	reader->since_ns = clock_now_ns();
+	pthread_mutex_unlock(&reader->lock);
+	int error = nvml_library_open(&library);
+	pthread_mutex_lock(&reader->lock);
+	reader->since_ns = 0;
+	if (error) {
+		reader->refusal = error == -ENOPKG ? TELEMETRY_NO_LIBRARY : TELEMETRY_NO_DRIVER;
+		return;
+	}
+	for (uint32_t i = 0; i < reader->count; i++)
+		reader->devices[i].handle = NULL;
+	while (reader->nr_used > 0 && !reader->is_stopped) {
+		uint64_t begin_ns = clock_now_ns(), wait_ns = reader->interval_ns;
+
+		reader->has_new = false;
+		read_used(reader, library);
+		uint64_t now_ns = clock_now_ns();
+		if ((now_ns - begin_ns) * TELEMETRY_READER_SHARE > wait_ns)
+			wait_ns = (now_ns - begin_ns) * TELEMETRY_READER_SHARE;
+		struct timespec until = to_timespec(now_ns + wait_ns);
+		int late = 0;
+		while (reader->nr_used > 0 && !reader->is_stopped && !reader->has_new && !late)
+			late = pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
+	}
+	pthread_mutex_unlock(&reader->lock);
+	nvml_library_close(library);
+	pthread_mutex_lock(&reader->lock);
+}
+
+static void *run(void *argument)
+{
+	struct telemetry_reader *reader = argument;
+
+	pthread_mutex_lock(&reader->lock);
+	while (!reader->is_stopped && !reader->refusal) {
+		if (reader->nr_used > 0)
+			serve(reader);
+		else
+			pthread_cond_wait(&reader->changed, &reader->lock);
+	}
+	reader->is_running = false;
+	bool is_last = reader->is_left;
+	pthread_cond_broadcast(&reader->changed);
+	pthread_mutex_unlock(&reader->lock);
+	if (is_last)
+		destroy(reader);
+	return NULL;
+}
+
+/* ---- the loop */
+
+struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms)
+{
+	struct telemetry_reader *reader = calloc(1, sizeof(*reader));
+	pthread_condattr_t attributes;
+
+	if (!reader)
+		return NULL;
+	reader->interval_ns = (uint64_t)interval_ms * NS_PER_MS;
+	pthread_mutex_init(&reader->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&reader->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return reader;
+}
+
+void telemetry_reader_destroy(struct telemetry_reader *reader, uint32_t wait_ms)
+{
+	struct timespec until = to_timespec(clock_now_ns() + (uint64_t)wait_ms * NS_PER_MS);
+	int error = 0;
+
+	if (!reader)
+		return;
+	pthread_mutex_lock(&reader->lock);
+	reader->is_stopped = true;
+	pthread_cond_broadcast(&reader->changed);
+	while (reader->is_running && !error)
+		error = pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
+	bool is_last = !reader->is_running;
+	reader->is_left = !is_last;
+	pthread_mutex_unlock(&reader->lock);
+	if (is_last)
+		destroy(reader);
+}
+
+/* The caller holds the lock. */
+static void start_thread(struct telemetry_reader *reader)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (reader->is_running || reader->refusal || pthread_attr_init(&attributes))
+		return;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	reader->is_running = pthread_create(&thread, &attributes, run, reader) == 0;
+	pthread_attr_destroy(&attributes);
+	if (!reader->is_running)
+		reader->refusal = TELEMETRY_FAILED;
+}
+
+/* Finds or adds the device; the caller holds the lock. */
+static int find_device(struct telemetry_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
+		       uint32_t pci_device)
+{
+	uint32_t i = 0;
+
+	for (; i < reader->count; i++) {
+		const struct device *device = &reader->devices[i];
+
+		if (device->pci_domain == pci_domain && device->pci_bus == pci_bus &&
+		    device->pci_device == pci_device)
+			return (int)i;
+	}
+	if (i == TELEMETRY_READER_DEVICES)
+		return -1;
+	reader->devices[i] = (struct device){
+		.pci_domain = pci_domain, .pci_bus = pci_bus, .pci_device = pci_device};
+	telemetry_sums_init(&reader->devices[i].sums, clock_now_ns(), real_now_ns());
+	reader->count++;
+	return (int)i;
+}
+
+int telemetry_reader_use(struct telemetry_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
+			 uint32_t pci_device)
+{
+	pthread_mutex_lock(&reader->lock);
+	int i = find_device(reader, pci_domain, pci_bus, pci_device);
+	if (i >= 0) {
+		start_thread(reader);
+		bool is_first = reader->devices[i].nr_users++ == 0;
+		reader->nr_used += is_first;
+		reader->has_new |= is_first;
+		pthread_cond_broadcast(&reader->changed);
+	}
+	pthread_mutex_unlock(&reader->lock);
+	return i;
+}
+
+void telemetry_reader_leave(struct telemetry_reader *reader, int device)
+{
+	pthread_mutex_lock(&reader->lock);
+	struct device *left = &reader->devices[device];
+	if (--left->nr_users == 0) {
+		reader->nr_used--;
+		telemetry_sums_pause(&left->sums);
+		pthread_cond_broadcast(&reader->changed);
+	}
+	pthread_mutex_unlock(&reader->lock);
+}
+
+void telemetry_reader_find(struct telemetry_reader *reader, int device, uint64_t now_ns,
+			   struct device_telemetry *telemetry)
+{
+	pthread_mutex_lock(&reader->lock);
+	*telemetry = reader->devices[device].sums.total;
+	if (reader->refusal)
+		telemetry->refusal = reader->refusal;
+	else if (reader->since_ns && now_ns > reader->since_ns + TELEMETRY_READER_HANG_NS)
+		telemetry->refusal = TELEMETRY_HANGS;
+	pthread_mutex_unlock(&reader->lock);
+}

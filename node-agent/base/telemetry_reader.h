@@ -1,0 +1,36 @@
+/* Reads GPUs by NVML (nvml_library.h) a few times a second, in a thread of its own: a call takes microseconds to
+ * milliseconds, or never returns. A GPU is read while a process uses it, and NVML is open for that time alone. The
+ * agent loop asks; the thread touches nothing else. Settings of GPUs are never changed. */
+#ifndef TELEMETRY_READER_H
+#define TELEMETRY_READER_H
+
+#include <stdint.h>
+
+#include "proto/device_telemetry.h"
+
+#define TELEMETRY_READER_DEVICES     64u /* GPUs; further ones are not read */
+#define TELEMETRY_READER_INTERVAL_MS 250u
+#define TELEMETRY_READER_SHARE                                                                     \
+	50u /* readings take this part of the time at most: they come later else */
+#define TELEMETRY_READER_HANG_NS 5000000000ull /* a reading that takes longer hangs */
+
+struct telemetry_reader;
+
+/* Reads each interval_ms (above 0). NULL: out of memory. */
+struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms);
+
+/* Waits, at most wait_ms, until the thread has ended. A thread that the driver holds then ends when it can, and frees
+ * the reader. Accepts NULL. */
+void telemetry_reader_destroy(struct telemetry_reader *reader, uint32_t wait_ms);
+
+/* A process begins, and ends, to use the GPU at this PCI address. Calls come in pairs. Without room or a thread the GPU
+ * is not read. use() returns the reader's number of the GPU for the two calls below; -1: there is no room. */
+int telemetry_reader_use(struct telemetry_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
+			 uint32_t pci_device);
+void telemetry_reader_leave(struct telemetry_reader *reader, int device);
+
+/* Tells the sums of a GPU so far; device_id is 0. Never waits. now_ns: CLOCK_MONOTONIC. */
+void telemetry_reader_find(struct telemetry_reader *reader, int device, uint64_t now_ns,
+			   struct device_telemetry *telemetry);
+
+#endif

@@ -1,0 +1,31 @@
+/* Adds readings of a GPU up to its telemetry (device_telemetry.h). Pure, any thread. */
+#ifndef TELEMETRY_SUMS_H
+#define TELEMETRY_SUMS_H
+
+#include "nvml_library.h"
+
+#include "proto/device_telemetry.h"
+
+struct telemetry_sums {
+	struct device_telemetry total; /* device_id is the caller's */
+	struct nvml_reading before;    /* the newest reading */
+	uint64_t before_ns;    /* its time, CLOCK_MONOTONIC; 0: there is none to go on from */
+	uint64_t energy_mj;    /* the board's counter when it was last known */
+	uint64_t energy_at_ns; /* and its time; 0: there is none to go on from */
+	uint64_t begin_ns;     /* total.begin_ns by CLOCK_MONOTONIC */
+};
+
+/* Begins. now_ns is CLOCK_MONOTONIC, real_ns the same moment of CLOCK_REALTIME. */
+void telemetry_sums_init(struct telemetry_sums *sums, uint64_t now_ns, uint64_t real_ns);
+
+/* Adds a reading. The time since the one before has its values. Whole microseconds count. */
+void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *reading,
+			uint64_t now_ns);
+
+/* Says that nothing could be read, and why (enum telemetry_refusal). */
+void telemetry_sums_refuse(struct telemetry_sums *sums, uint32_t refusal, uint64_t now_ns);
+
+/* No process uses the GPU now: the time until the next reading does not count. */
+void telemetry_sums_pause(struct telemetry_sums *sums);
+
+#endif

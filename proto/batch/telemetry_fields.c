@@ -1,0 +1,51 @@
+#include "telemetry_fields.h"
+
+#include <stddef.h>
+
+#include "proto/device_telemetry.h"
+
+#define AT(field) offsetof(struct device_telemetry, field)
+#define NARROW(field)                                                                              \
+	{                                                                                          \
+		"telemetry's " #field, AT(field), 4, UINT32_MAX, false                             \
+	}
+#define WIDE(field)                                                                                \
+	{                                                                                          \
+		"telemetry's " #field, AT(field), 8, INT64_MAX, false                              \
+	}
+#define REASON(number, name)                                                                       \
+	{                                                                                          \
+		"telemetry's " name, AT(reason_ns[number]), 8, INT64_MAX, false                    \
+	}
+
+const struct event_field telemetry_fields[TELEMETRY_FIELDS] = {
+	NARROW(device_id),
+	WIDE(begin_ns),
+	NARROW(refusal),
+	WIDE(last_ns),
+	WIDE(readings),
+	WIDE(observed_ns),
+	WIDE(clock_ns),
+	WIDE(sm_cycles),
+	WIDE(memory_cycles),
+	NARROW(sm_min_mhz),
+	NARROW(sm_max_mhz),
+	REASON(TELEMETRY_IDLE, "idle_ns"),
+	REASON(TELEMETRY_HW_THERMAL, "hw_thermal_ns"),
+	REASON(TELEMETRY_HW_POWER_BRAKE, "hw_power_brake_ns"),
+	REASON(TELEMETRY_HW_SLOWDOWN, "hw_slowdown_ns"),
+	REASON(TELEMETRY_SW_THERMAL, "sw_thermal_ns"),
+	REASON(TELEMETRY_SW_POWER_CAP, "sw_power_cap_ns"),
+	REASON(TELEMETRY_SYNC_BOOST, "sync_boost_ns"),
+	REASON(TELEMETRY_SET_CLOCKS, "set_clocks_ns"),
+	REASON(TELEMETRY_OTHER, "other_ns"),
+	REASON(TELEMETRY_FREE, "free_ns"),
+	WIDE(power_ns),
+	WIDE(power_nj),
+	WIDE(energy_ns),
+	WIDE(energy_mj),
+	NARROW(max_celsius),
+	WIDE(ecc_ns),
+	WIDE(ecc_corrected),
+	WIDE(ecc_uncorrected),
+};

@@ -1,0 +1,12 @@
+/* The columns of telemetry in PLACEMENT messages (wire.md) and of the store's rows, in their order. Encoder and decoder
+ * read the same table, so they agree. Plain data. */
+#ifndef TELEMETRY_FIELDS_H
+#define TELEMETRY_FIELDS_H
+
+#include "event_fields.h"
+
+#define TELEMETRY_FIELDS 29u
+
+extern const struct event_field telemetry_fields[TELEMETRY_FIELDS];
+
+#endif

@@ -1,0 +1,69 @@
+/* What NVML tells of a GPU over time, in sums: clocks, what holds them down, power, energy, temperature, memory errors.
+ * One row is of one GPU and one life of an agent. The agent reads it a few times a second; the time since the reading
+ * before counts as what the newer one says. A row only grows, so a later one replaces an earlier one. Plain data. */
+#ifndef DEVICE_TELEMETRY_H
+#define DEVICE_TELEMETRY_H
+
+#include <assert.h>
+#include <stdint.h>
+
+/* What holds the clocks. If several hold at once, the first in this order has the time, so the times add up. */
+enum telemetry_reason {
+	TELEMETRY_IDLE,           /* the GPU has no work */
+	TELEMETRY_HW_THERMAL,     /* hardware slowdown: too hot */
+	TELEMETRY_HW_POWER_BRAKE, /* hardware slowdown: the power supply asks for it */
+	TELEMETRY_HW_SLOWDOWN,    /* hardware slowdown, for another reason */
+	TELEMETRY_SW_THERMAL,     /* the driver holds a temperature */
+	TELEMETRY_SW_POWER_CAP,   /* the driver holds the power limit */
+	TELEMETRY_SYNC_BOOST,     /* the GPU follows a slower one of its group */
+	TELEMETRY_SET_CLOCKS,     /* somebody has set the clocks: of applications or displays */
+	TELEMETRY_OTHER,
+	TELEMETRY_FREE, /* nothing */
+	TELEMETRY_REASONS,
+};
+
+/* Why some of it is not known. */
+enum telemetry_refusal {
+	TELEMETRY_ANSWERS,       /* all is known */
+	TELEMETRY_NO_LIBRARY,    /* libnvidia-ml is missing, or too old */
+	TELEMETRY_NO_DRIVER,     /* NVML does not start */
+	TELEMETRY_NO_DEVICE,     /* NVML does not see the GPU */
+	TELEMETRY_DIVIDED,       /* MIG: parts share all of this */
+	TELEMETRY_NOT_SUPPORTED, /* the GPU lacks clocks, reasons, power or energy */
+	TELEMETRY_NO_PERMISSION,
+	TELEMETRY_HANGS, /* a call has not returned for seconds */
+	TELEMETRY_FAILED,
+	TELEMETRY_REFUSALS,
+};
+
+/* Each kind of value has the time for which it is known; 0: it is not known at all. */
+struct device_telemetry {
+	uint32_t device_id; /* on the wire: CUDA ordinal; in a store: the device's id */
+	uint32_t refusal;   /* enum telemetry_refusal, or one that a newer agent knows */
+	uint64_t begin_ns;  /* CLOCK_REALTIME at the first try; with device_id, the row's key */
+	uint64_t last_ns;   /* the newest reading or try, as begin_ns */
+	uint64_t readings;
+	/* Time between readings in which a process used the GPU. Longer gaps than TELEMETRY_GAP_NS are in no time but
+	 * energy_ns. */
+	uint64_t observed_ns;
+	uint64_t clock_ns;                 /* time with clocks and without TELEMETRY_IDLE */
+	uint64_t sm_cycles, memory_cycles; /* in clock_ns: clock by time */
+	uint32_t sm_min_mhz, sm_max_mhz;   /* in clock_ns */
+	uint64_t reason_ns[TELEMETRY_REASONS];
+	/* Time with power, and power by time. NVML tells a mean of about a second. */
+	uint64_t power_ns, power_nj;
+	/* Time between readings of the board's counter of energy, and its difference. */
+	uint64_t energy_ns, energy_mj;
+	uint32_t max_celsius; /* 0: not known */
+	uint32_t unused;
+	/* The same for the counters of memory errors since the driver was loaded. */
+	uint64_t ecc_ns;
+	uint64_t ecc_corrected, ecc_uncorrected;
+};
+
+static_assert(sizeof(struct device_telemetry) == (17 + TELEMETRY_REASONS) * 8,
+	      "no hole but unused");
+
+#define TELEMETRY_GAP_NS 2000000000ull
+
+#endif
