@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "nvml_answer.h"
+
 #include "cli/base/job_environment.h"
 #include "cli/base/private_dir.h"
 #include "cli/base/site_config.h"
@@ -25,7 +27,9 @@
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/device_topology.h"
 #include "node-agent/kernel/bpf_rights.h"
+#include "proto/device_telemetry.h"
 #include "proto/install_paths.h"
+#include "report/telemetry/gpu_telemetry.h"
 
 #define FILES_WANTED   1024u
 #define DRIVER_VERSION "/proc/driver/nvidia/version"
@@ -319,6 +323,37 @@ static void ask_kernel(struct diagnosis *diagnosis)
 		       "sysctl kernel.perf_event_paranoid=%d, for CPU samples", PARANOID_MAX);
 }
 
+static void ask_nvml(struct diagnosis *diagnosis)
+{
+	static const char *const remedies[TELEMETRY_REFUSALS] = {
+		[TELEMETRY_NO_LIBRARY] = "install libnvidia-ml.so.1 of NVIDIA's driver; containers "
+					 "need NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+		[TELEMETRY_NO_DRIVER] = "look what nvidia-smi says",
+		[TELEMETRY_NO_DEVICE] = "look what nvidia-smi says",
+		[TELEMETRY_HANGS] = "look what nvidia-smi says, and for Xid in the kernel's log",
+		[TELEMETRY_FAILED] = "look what nvidia-smi says",
+	};
+	struct device_list devices = {0};
+	uint32_t refusal;
+
+	if (device_topology_read(&devices))
+		device_list_fini(&devices);
+	refusal = nvml_answer(&devices);
+	device_list_fini(&devices);
+	if (refusal == TELEMETRY_ANSWERS) {
+		find(diagnosis, "NVML", DIAGNOSIS_GOOD,
+		     "answers: clocks, what holds them down, power and energy of GPUs are "
+		     "recorded");
+		return;
+	}
+	struct diagnosis_finding *finding =
+		find(diagnosis, "NVML", DIAGNOSIS_NOTE,
+		     "%s: clocks, power or energy of GPUs are not recorded",
+		     gpu_telemetry_refusal_words(refusal));
+	if (remedies[refusal])
+		remedy(finding, "%s", remedies[refusal]);
+}
+
 static void ask_rights(struct diagnosis *diagnosis)
 {
 	char text[CAPABILITY_SET_TEXT_MAX];
@@ -390,6 +425,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_job_memory(diagnosis);
 	ask_limits(diagnosis);
 	ask_kernel(diagnosis);
+	ask_nvml(diagnosis);
 	ask_rights(diagnosis);
 	ask_symbols(diagnosis);
 	ask_configuration(diagnosis);

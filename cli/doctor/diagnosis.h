@@ -1,11 +1,11 @@
 /* Finds obstacles to profiling on this machine, for this user, in this environment: one finding for each subject. It
- * only looks: it loads no library and starts no process. Single-threaded. */
+ * only looks: it starts no process, and loads no library but NVML, in a thread (nvml_answer.h). Single-threaded. */
 #ifndef DIAGNOSIS_H
 #define DIAGNOSIS_H
 
 #include <stddef.h>
 
-#define DIAGNOSIS_MAX      16u
+#define DIAGNOSIS_MAX      20u
 #define DIAGNOSIS_TEXT_MAX 1200u
 
 enum diagnosis_verdict {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model/report_tree.h"
+#include "report/telemetry/gpu_telemetry.h"
 
 static double share_of(const struct gpu_row *row, uint64_t part_ns)
 {
@@ -22,6 +23,11 @@ double gpu_rows_busy(const struct gpu_row *row)
 double gpu_rows_nccl(const struct gpu_row *row)
 {
 	return share_of(row, row->nccl_ns);
+}
+
+double gpu_rows_mhz(const struct gpu_row *row)
+{
+	return gpu_telemetry_sm_mhz(&row->busy->telemetry);
 }
 
 /* Adds what the processes did on the GPU. */
@@ -61,9 +67,11 @@ static void find_alike(struct gpu_rows *rows)
 	for (uint32_t i = 0; i < rows->nr_rows; i++) {
 		struct gpu_row *row = &rows->rows[i];
 
-		row->is_alike = fabs(gpu_rows_busy(row) - rows->busy_share) <= GPU_ROWS_ALIKE &&
-				fabs(gpu_rows_nccl(row) - rows->nccl_share) <= GPU_ROWS_ALIKE &&
-				!row->busy->late;
+		row->is_alike =
+			fabs(gpu_rows_busy(row) - rows->busy_share) <= GPU_ROWS_ALIKE &&
+			fabs(gpu_rows_nccl(row) - rows->nccl_share) <= GPU_ROWS_ALIKE &&
+			fabs(gpu_rows_mhz(row) - rows->mhz) <= GPU_ROWS_ALIKE_CLOCK * rows->mhz &&
+			!row->busy->late;
 		rows->nr_alike += row->is_alike;
 	}
 }
@@ -89,10 +97,14 @@ int gpu_rows_init(struct gpu_rows *rows, const struct report_busy *busy,
 		row->rank = REPORT_RANK_NONE;
 		add_ranks(row, ranks);
 		rows->has_nccl |= row->nccl_ns > 0;
+		rows->has_telemetry |= row->busy->telemetry.clock_ns ||
+				       row->busy->telemetry.power_ns ||
+				       row->busy->telemetry.energy_ns;
 		rows->nr_rows++;
 	}
 	rows->busy_share = median_of(rows, room, gpu_rows_busy);
 	rows->nccl_share = median_of(rows, room, gpu_rows_nccl);
+	rows->mhz = median_of(rows, room, gpu_rows_mhz);
 	if (rows->nr_rows > GPU_ROWS_APART)
 		find_alike(rows);
 	free(room);

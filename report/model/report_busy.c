@@ -11,6 +11,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "report/names/clean_text.h"
+#include "report/telemetry/gpu_telemetry.h"
 
 static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
 				uint32_t string_id)
@@ -109,6 +110,7 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 			return 0;
 		}
 		rows_of[entry->key.device_id] = busy->nr_rows + 1;
+		gpu_telemetry_of(collection->placements, entry->key.device_id, &row->telemetry);
 	}
 	busy->nr_rows++;
 	return describe(busy, collection, &entry->key, row);

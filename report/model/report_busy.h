@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/device_telemetry.h"
 #include "report/profile/profile.h"
 
 #define REPORT_PRIORITY_NONE INT32_MIN
@@ -30,9 +31,10 @@ struct report_busy_row {
 	uint64_t busy_ns; /* something ran */
 	/* nothing ran, between the first start and the last end; in a merged profile, of each part */
 	uint64_t idle_ns;
-	uint64_t overlap_ns;        /* sum of all durations beyond busy_ns */
+	uint64_t overlap_ns; /* sum of all durations beyond busy_ns */
 	/* records that came too late to be sorted, and their time, which busy_ns lacks */
 	uint64_t late, late_ns;
+	struct device_telemetry telemetry; /* of a whole device; begin_ns 0: none */
 };
 
 struct report_busy {

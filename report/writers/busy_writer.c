@@ -5,29 +5,36 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "telemetry_writer.h"
+
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/names/text_line.h"
+#include "report/telemetry/gpu_telemetry.h"
 
 #define NUMBER_SIZE 32u
 #define PLACE_SIZE  2048u
 
-static void begin(struct text_table *table, FILE *out, const struct text_form *form, bool has_nccl,
-		  const char *what)
+/* gpus: NULL: rows are of streams. */
+static void begin(struct text_table *table, FILE *out, const struct text_form *form,
+		  const struct gpu_rows *gpus, const char *what)
 {
 	text_table_begin(table, out, form);
 	text_table_column(table, &(struct text_column){"busy", 14, 0, false, 0});
 	text_table_column(table, &(struct text_column){"share", 7, 1, false, 0});
-	if (has_nccl)
+	if (gpus && gpus->has_nccl)
 		text_table_column(table, &(struct text_column){"NCCL", 7, 1, false, 0});
 	text_table_column(table, &(struct text_column){"idle", 14, 1, false, 1});
 	text_table_column(table, &(struct text_column){"overlap", 14, 1, false, 3});
 	text_table_column(table, &(struct text_column){"records", 14, 1, false, 2});
+	if (gpus && gpus->has_telemetry)
+		telemetry_writer_columns(table);
 	text_table_column(table, &(struct text_column){what, 0, 2, true, 0});
 }
 
+/* gpus, gpu: NULL: the row is of a stream. */
 static void write_times(struct text_table *table, const struct report_busy_row *row,
-			const struct gpu_row *gpu)
+			const struct gpu_rows *gpus, const struct gpu_row *gpu)
 {
 	const uint64_t window_ns = row->busy_ns + row->idle_ns;
 	char text[NUMBER_SIZE];
@@ -35,11 +42,13 @@ static void write_times(struct text_table *table, const struct report_busy_row *
 	text_table_cell(table, "%s", report_summary_time(row->busy_ns, text));
 	text_table_cell(table, "%.2f%%",
 			window_ns ? 100.0 * (double)row->busy_ns / (double)window_ns : 0.0);
-	if (gpu)
+	if (gpus && gpus->has_nccl)
 		text_table_cell(table, "%.2f%%", 100 * gpu_rows_nccl(gpu));
 	text_table_cell(table, "%s", report_summary_time(row->idle_ns, text));
 	text_table_cell(table, "%s", report_summary_time(row->overlap_ns, text));
 	text_table_cell(table, "%s", report_summary_count(row->records, text));
+	if (gpus && gpus->has_telemetry)
+		telemetry_writer_cells(table, &row->telemetry);
 }
 
 static void describe_stream(char place[static PLACE_SIZE], const struct report_busy_row *row)
@@ -56,6 +65,13 @@ static void describe_stream(char place[static PLACE_SIZE], const struct report_b
 	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
 		text_line_append(place, PLACE_SIZE, " (priority %" PRId32 ")",
 				 row->stream_priority);
+}
+
+/* A machine without NVML has no line of it in each report: doctor says so. */
+static bool is_refused(const struct device_telemetry *telemetry)
+{
+	return telemetry->refusal != TELEMETRY_ANSWERS &&
+	       telemetry->refusal != TELEMETRY_NO_LIBRARY;
 }
 
 /* Adds the last cell: the GPU or the stream, and what is special about it. */
@@ -76,6 +92,9 @@ static void write_place(struct text_table *table, const struct report_busy_row *
 		text_line_append(place, sizeof(place),
 				 "; %s records came too late to be put in order",
 				 report_summary_count(row->late, count));
+	if (is_refused(&row->telemetry))
+		text_line_append(place, sizeof(place), "; clocks and energy: %s",
+				 gpu_telemetry_refusal_words(row->telemetry.refusal));
 	if (row->is_inexact)
 		text_line_append(
 			place, sizeof(place),
@@ -116,9 +135,10 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 		sum.idle_ns += busy->idle_ns;
 		sum.overlap_ns += busy->overlap_ns;
 		sum.records += busy->records;
+		gpu_telemetry_add(&sum.telemetry, &busy->telemetry);
 		row.nccl_ns += gpus->rows[i].nccl_ns;
 	}
-	write_times(table, &sum, gpus->has_nccl ? &row : NULL);
+	write_times(table, &sum, gpus, &row);
 	text_table_cell(table, "%" PRIu32 " GPUs alike, added up", gpus->nr_alike);
 }
 
@@ -137,11 +157,11 @@ int busy_writer_gpus(FILE *out, const struct gpu_rows *gpus, const struct text_f
 			apart[nr_apart++] = &gpus->rows[i];
 	if (gpus->nr_rows > GPU_ROWS_APART)
 		qsort_r(apart, nr_apart, sizeof(*apart), by_distance, (void *)(uintptr_t)gpus);
-	begin(&table, out, form, gpus->has_nccl, "device");
+	begin(&table, out, form, gpus, "device");
 	if (folds)
 		write_alike(&table, gpus);
 	for (uint32_t i = 0; i < nr_apart && (i < top || !folds); i++) {
-		write_times(&table, apart[i]->busy, gpus->has_nccl ? apart[i] : NULL);
+		write_times(&table, apart[i]->busy, gpus, apart[i]);
 		write_place(&table, apart[i]->busy);
 	}
 	fputc('\n', out);
@@ -161,7 +181,7 @@ int busy_writer_streams(FILE *out, const struct report_busy *busy, const struct 
 	uint32_t written = 0, left_out = 0;
 	struct text_table table;
 
-	begin(&table, out, form, false, "stream");
+	begin(&table, out, form, NULL, "stream");
 	for (uint32_t i = 0; i < busy->nr_rows; i++) {
 		if (busy->rows[i].whole_device)
 			continue;
@@ -169,7 +189,7 @@ int busy_writer_streams(FILE *out, const struct report_busy *busy, const struct 
 			left_out++;
 			continue;
 		}
-		write_times(&table, &busy->rows[i], NULL);
+		write_times(&table, &busy->rows[i], NULL, NULL);
 		write_place(&table, &busy->rows[i]);
 		written++;
 	}

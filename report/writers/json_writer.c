@@ -8,6 +8,7 @@
 #include "json_text.h"
 #include "row_text.h"
 #include "statistics_writer.h"
+#include "telemetry_writer.h"
 #include "text_file.h"
 
 #include "proto/memory_kind.h"
@@ -177,6 +178,8 @@ static void write_busy_row(struct row_text *out, const struct report_busy_row *r
 	row_text_count(out, "late_ns", row->late_ns);
 	if (row->whole_device)
 		row_text_flag(out, "inexact", row->is_inexact);
+	if (row->whole_device)
+		telemetry_writer_json(out, &row->telemetry);
 }
 
 static void write_busy(FILE *out, const struct report_busy *busy, const char *name,

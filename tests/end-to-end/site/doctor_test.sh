@@ -36,6 +36,18 @@ document = json.load(open(sys.argv[1]))
 print(len(document["findings"]), document["verdict"] in ("ok", "note"), all(f["verdict"] in ("ok", "note") for f in document["findings"]))' \
 	"$scratch/sound.json")" "$(grep -c -v '^  do ' "$scratch/sound.out") True True"
 
+FAKE_NVML= LD_LIBRARY_PATH=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH doctor nvml "$flamegrid"
+contains "nvml: answers" "$scratch/nvml.out" "ok       NVML: answers: clocks, what holds them down, power and energy"
+for refusal in 3:"the GPU or its driver does not tell all" 4:"NVML does not permit it" 15:"NVML failed"; do
+	FAKE_NVML="*:result=${refusal%%:*}" LD_LIBRARY_PATH=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH doctor refusal "$flamegrid"
+	same "nvml refuses: status" $status 0
+	contains "nvml refuses: a note" "$scratch/refusal.out" "note     NVML: ${refusal#*:}: clocks, power or energy of GPUs are not recorded"
+done
+FAKE_NVML="*:hang=1" LD_LIBRARY_PATH=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH doctor hang "$flamegrid"
+same "nvml hangs: status" $status 0
+contains "nvml hangs: a note" "$scratch/hang.out" "note     NVML: NVML hangs: "
+contains "nvml hangs: what to do" "$scratch/hang.out" "  do     look what nvidia-smi says, and for Xid"
+
 FLAMEGRID_CUPTI=/nowhere/libcupti.so doctor cupti "$flamegrid"
 planted cupti CUPTI "FLAMEGRID_CUPTI=/nowhere/libcupti.so: no such file" "unset FLAMEGRID_CUPTI"
 # A file that is no library is left out by a run, and so by doctor.

@@ -311,6 +311,41 @@ static void the_share_of_nccl_comes_from_the_ranks(void **state)
 	gpu_rows_fini(&rows);
 }
 
+static void a_gpu_with_a_slower_clock_stays_apart(void **state)
+{
+	struct gpu_rows rows;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	make_gpus(10);
+	for (uint32_t i = 0; i < 10; i++)
+		busy_rows[i].telemetry = (struct device_telemetry){
+			.clock_ns = 1000 * MS,
+			.sm_cycles = 1980000000,
+			.reason_ns = {[TELEMETRY_FREE] = 1000 * MS},
+			.energy_ns = 1000 * MS,
+			.energy_mj = 500500,
+		};
+	busy_rows[7].telemetry.sm_cycles = 1410000000;
+	busy_rows[7].telemetry.reason_ns[TELEMETRY_FREE] = 380 * MS;
+	busy_rows[7].telemetry.reason_ns[TELEMETRY_SW_POWER_CAP] = 620 * MS;
+	assert_int_equal(gpu_rows_init(&rows, &busy, NULL), 0);
+	assert_int_equal(rows.nr_alike, 9);
+	assert_int_equal(busy_writer_gpus(out, &rows, NULL, 1), 0);
+	fclose(out);
+	assert_string_equal(
+		text, "\n          busy   share           idle        overlap        records SM MHz"
+		      "  held down by     power     energy  device\n"
+		      "       8.100 s  90.00%     900.000 ms           0 ns             90   1980"
+		      "  nothing              -   4504.5 J  9 GPUs alike, added up\n"
+		      "    900.000 ms  90.00%     100.000 ms           0 ns             10   1410"
+		      "  power cap 62.0%      -    500.5 J  node0 GPU7\n");
+	free(text);
+	gpu_rows_fini(&rows);
+}
+
 /* ---- marked steps */
 
 static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **state)
@@ -350,6 +385,7 @@ int main(void)
 		cmocka_unit_test(few_gpus_are_rows_of_their_own),
 		cmocka_unit_test(of_many_gpus_those_that_differ_stay_apart),
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
+		cmocka_unit_test(a_gpu_with_a_slower_clock_stays_apart),
 		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
 	};
 

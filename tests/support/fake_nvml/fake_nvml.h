@@ -3,7 +3,8 @@
  * is set while nobody calls NVML.
  *
  * The variable FAKE_NVML changes telemetry by PCI bus: "17:sm=1410,reasons=4 *:sm=1980,result=3". The first entry that
- * fits a bus counts; its names are those of the fields of struct fake_nvml_gpu, without units, and "hang". */
+ * fits a bus counts; its names are those of the fields of struct fake_nvml_gpu, without units. The variable
+ * FAKE_NVML_LOG names a file that gets a line with the bus for each reading. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 

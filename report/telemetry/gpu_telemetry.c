@@ -1,0 +1,155 @@
+#include "gpu_telemetry.h"
+
+#include <stddef.h>
+
+#define NS_PER_US 1000.0
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+void gpu_telemetry_add(struct device_telemetry *sums, const struct device_telemetry *more)
+{
+	if (more->clock_ns && (sums->clock_ns == 0 || more->sm_min_mhz < sums->sm_min_mhz))
+		sums->sm_min_mhz = more->sm_min_mhz;
+	sums->sm_max_mhz = larger(sums->sm_max_mhz, more->sm_max_mhz);
+	sums->max_celsius = larger(sums->max_celsius, more->max_celsius);
+	sums->readings += more->readings;
+	sums->observed_ns += more->observed_ns;
+	sums->clock_ns += more->clock_ns;
+	sums->sm_cycles += more->sm_cycles;
+	sums->memory_cycles += more->memory_cycles;
+	for (unsigned int i = 0; i < TELEMETRY_REASONS; i++)
+		sums->reason_ns[i] += more->reason_ns[i];
+	sums->power_ns += more->power_ns;
+	sums->power_nj += more->power_nj;
+	sums->energy_ns += more->energy_ns;
+	sums->energy_mj += more->energy_mj;
+	sums->ecc_ns += more->ecc_ns;
+	sums->ecc_corrected += more->ecc_corrected;
+	sums->ecc_uncorrected += more->ecc_uncorrected;
+	/* the newest life speaks */
+	sums->refusal = more->refusal;
+	sums->last_ns = more->last_ns;
+	if (sums->begin_ns == 0)
+		sums->begin_ns = more->begin_ns;
+}
+
+void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
+		      struct device_telemetry *sums)
+{
+	const struct device_telemetry *life = NULL;
+	uint64_t until_ns = 0;
+	uint32_t count;
+	const struct device_telemetry *rows = placement_log_telemetry(log, &count);
+
+	*sums = (struct device_telemetry){.device_id = device};
+	for (uint32_t i = 0; i < count; i++) {
+		const struct device_telemetry *row = &rows[i];
+
+		if (row->device_id != device)
+			continue;
+		if (life && row->begin_ns < until_ns) {
+			life = row->observed_ns > life->observed_ns ? row : life;
+		} else {
+			if (life)
+				gpu_telemetry_add(sums, life);
+			life = row;
+		}
+		until_ns = row->last_ns > until_ns ? row->last_ns : until_ns;
+	}
+	if (life)
+		gpu_telemetry_add(sums, life);
+}
+
+/* Cycles by microseconds are MHz. */
+static double mean(uint64_t amount, uint64_t ns)
+{
+	return ns ? (double)amount * NS_PER_US / (double)ns : 0;
+}
+
+double gpu_telemetry_sm_mhz(const struct device_telemetry *sums)
+{
+	return mean(sums->sm_cycles, sums->clock_ns);
+}
+
+double gpu_telemetry_memory_mhz(const struct device_telemetry *sums)
+{
+	return mean(sums->memory_cycles, sums->clock_ns);
+}
+
+double gpu_telemetry_watts(const struct device_telemetry *sums)
+{
+	return sums->power_ns ? (double)sums->power_nj / (double)sums->power_ns : 0;
+}
+
+uint64_t gpu_telemetry_held_ns(const struct device_telemetry *sums, enum telemetry_reason *longest)
+{
+	uint64_t held_ns = 0;
+
+	*longest = TELEMETRY_FREE;
+	for (unsigned int i = TELEMETRY_IDLE + 1; i < TELEMETRY_FREE; i++) {
+		if (sums->reason_ns[i] >
+		    (*longest == TELEMETRY_FREE ? 0 : sums->reason_ns[*longest]))
+			*longest = i;
+		held_ns += sums->reason_ns[i];
+	}
+	return held_ns;
+}
+
+uint64_t gpu_telemetry_working_ns(const struct device_telemetry *sums)
+{
+	enum telemetry_reason longest;
+
+	return gpu_telemetry_held_ns(sums, &longest) + sums->reason_ns[TELEMETRY_FREE];
+}
+
+static const struct {
+	const char *words, *name;
+} reasons[TELEMETRY_REASONS] = {
+	[TELEMETRY_IDLE] = {"idle", "idle"},
+	[TELEMETRY_HW_THERMAL] = {"hardware slowdown, too hot", "hw_thermal"},
+	[TELEMETRY_HW_POWER_BRAKE] = {"hardware slowdown, power brake", "hw_power_brake"},
+	[TELEMETRY_HW_SLOWDOWN] = {"hardware slowdown", "hw_slowdown"},
+	[TELEMETRY_SW_THERMAL] = {"thermal limit", "sw_thermal"},
+	[TELEMETRY_SW_POWER_CAP] = {"power cap", "sw_power_cap"},
+	[TELEMETRY_SYNC_BOOST] = {"sync boost", "sync_boost"},
+	[TELEMETRY_SET_CLOCKS] = {"clocks set", "set_clocks"},
+	[TELEMETRY_OTHER] = {"another reason", "other"},
+	[TELEMETRY_FREE] = {"nothing", "free"},
+};
+
+static const struct {
+	const char *words, *name;
+} refusals[] = {
+	[TELEMETRY_ANSWERS] = {"", "none"},
+	[TELEMETRY_NO_LIBRARY] = {"libnvidia-ml.so.1 is missing, or too old", "no_library"},
+	[TELEMETRY_NO_DRIVER] = {"NVML does not start", "no_driver"},
+	[TELEMETRY_NO_DEVICE] = {"NVML does not see the GPU", "no_device"},
+	[TELEMETRY_DIVIDED] = {"the GPU is divided (MIG)", "divided"},
+	[TELEMETRY_NOT_SUPPORTED] = {"the GPU or its driver does not tell all", "not_supported"},
+	[TELEMETRY_NO_PERMISSION] = {"NVML does not permit it", "no_permission"},
+	[TELEMETRY_HANGS] = {"NVML hangs", "hangs"},
+	[TELEMETRY_FAILED] = {"NVML failed", "failed"},
+};
+
+const char *gpu_telemetry_reason_words(enum telemetry_reason reason)
+{
+	return reasons[reason].words;
+}
+
+const char *gpu_telemetry_reason_name(enum telemetry_reason reason)
+{
+	return reasons[reason].name;
+}
+
+const char *gpu_telemetry_refusal_words(uint32_t refusal)
+{
+	return refusal < TELEMETRY_REFUSALS ? refusals[refusal].words : "the reason is unknown";
+}
+
+const char *gpu_telemetry_refusal_name(uint32_t refusal)
+{
+	return refusal < TELEMETRY_REFUSALS ? refusals[refusal].name : "unknown";
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Clocks, power and energy of GPUs over time, which a fake NVML tells: sums are exact, in one place and folded on nodes, and what NVML refuses is
+# said and stops nothing.
+. "$(dirname "$0")/../support/harness.sh"
+fake_windows=$BUILD/tests/fake_windows
+cuda=$LD_LIBRARY_PATH
+nvml=$BUILD/lib/fake-nvml
+list=$(devices 2)
+bus() { awk -v index_="$1" '$1 == index_ { print tolower(substr($2, 6, 2)) }' "$list"; }
+export FAKE_CUDA_DEVICES=2 FAKE_NVML_LOG=$scratch/log XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+mkfifo "$scratch/nothing"
+jobs=()
+at_end() { [ ${#jobs[@]} -eq 0 ] || kill -9 "${jobs[@]}" 2>/dev/null; }
+
+pause() { read -r -t 0.05 _ <>"$scratch/nothing"; }
+# begin NAME [OPTION...]: a run in the background, until end.
+begin() {
+	local name=$1
+	touch "$scratch/log"
+	shift
+	LD_LIBRARY_PATH=$library:$cuda timeout 120 "$flamegrid" run --devices "$list" "$@" -o "$scratch/$name" -- "$fake_windows" \
+		--until "$scratch/over" >"$scratch/$name.out.$#" 2>"$scratch/$name.err.$#" &
+	jobs+=($!)
+}
+await_readings() { # COUNT: of all GPUs
+	for _ in $(seq 1200); do
+		[ "$(wc -l <"$scratch/log" 2>/dev/null || echo 0)" -ge "$1" ] && return
+		pause
+	done
+}
+end() { # NAME
+	local job
+	touch "$scratch/over"
+	for job in "${jobs[@]}"; do
+		wait "$job"
+		same "$1: status" $? 0
+	done
+	jobs=()
+	rm -f "$scratch/over" "$scratch/log"
+}
+library=$nvml
+# exact NAME GPUS: what FAKE_NVML below says, by SQL.
+exact() {
+	same "$1: rows, all known, read often" "$(sql "$scratch/$1" 'select count(*), max(refusal), min(readings) > 3 from device_telemetry' | tr '\t' ' ')" \
+		"$2 0 1"
+	same "$1: times of reasons add up to the time observed" "$(sql "$scratch/$1" 'select sum(observed_ns - idle_ns - hw_thermal_ns
+		- hw_power_brake_ns - hw_slowdown_ns - sw_thermal_ns - sw_power_cap_ns - sync_boost_ns - set_clocks_ns - other_ns - free_ns),
+		min(observed_ns) > 0 from device_telemetry' | tr '\t' ' ')" "0 1"
+	same "$1: energy is the counter's difference" "$(sql "$scratch/$1" 'select sum(energy_mj - (readings - 1) * iif(device_index = 0, 87500, 125000)),
+		sum(energy_ns - observed_ns) from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0"
+	same "$1: clocks and power by time" "$(sql "$scratch/$1" 'select sum(sm_cycles - clock_ns / 1000 * iif(device_index = 0, 1410, 1980)),
+		sum(memory_cycles - clock_ns / 1000 * 2619), sum(power_nj - power_ns / 1000 * iif(device_index = 0, 350000, 500000))
+		from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0 0"
+}
+
+# ---- one place: the first GPU is at its power limit, the second one is too hot each second time
+export FAKE_NVML="$(bus 0):sm=1410,reasons=4,power=350000,energy=87500,ecc=2 $(bus 1):reasons=0x48,then=0"
+begin run
+await_readings 12
+end run
+exact run 2
+same "run: held by power" "$(sql "$scratch/run" 'select sw_power_cap_ns = observed_ns, sm_min_mhz, sm_max_mhz, max_celsius,
+	ecc_corrected = 2 * (readings - 1) from device_telemetry join devices on id = device where device_index = 0' | tr '\t' ' ')" "1 1410 1410 60 1"
+same "run: held by heat, at times" "$(sql "$scratch/run" 'select hw_thermal_ns > 0, free_ns > 0, hw_thermal_ns + free_ns = observed_ns
+	from device_telemetry join devices on id = device where device_index = 1' | tr '\t' ' ')" "1 1 1"
+"$flamegrid" report "$scratch/run" -f table >"$scratch/table" 2>&1
+contains "run: the table's columns" "$scratch/table" "SM MHz  held down by"
+contains "run: the table's row" "$scratch/table" "   1410  power cap 100.0%  350 W "
+valid_report "$scratch/run"
+same "run: JSON" "$(python3 -c 'import json, sys
+row, = (device["telemetry"] for device in json.load(open(sys.argv[1]))["devices"])
+print(row["refusal"], row["sm_mhz"], row["power_mw"], row["energy_mj"] == (row["readings"] - 1) * 87500, sum(row["reasons_ns"].values()) == row["observed_ns"])' \
+	"$scratch/valid.json")" "none 1410 350000 True True"
+
+# ---- merged, also with itself
+"$flamegrid" merge -o "$scratch/merged" "$scratch/run" 2>/dev/null
+exact merged 2
+same "merged: the same" "$(sql "$scratch/merged" 'select * from device_telemetry')" "$(sql "$scratch/run" 'select * from device_telemetry')"
+
+# ---- two nodes, which fold their profiles or do not
+for way in central node; do
+	for node in 0 1; do
+		export PMIX_NAMESPACE=step$way OMPI_COMM_WORLD_RANK=$node OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0
+		begin $way --aggregate $way --node-name node$node ${node:+--title $node$node}
+		unset PMIX_NAMESPACE OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK
+	done
+	await_readings 24
+	end $way
+	await_keepers
+	exact $way 4
+done
+
+# ---- refusals stop nothing, and are said
+launched() { same "$1: the rest is there" "$("$flamegrid" report "$scratch/$1" --strict -f json 2>/dev/null | python3 -c 'import json, sys
+profile = json.load(sys.stdin)
+print(sum(device["records"] for device in profile["devices"]) > 0, {device["telemetry"]["refusal"] for device in profile["devices"]})')" "True {'$2'}"; }
+for refusal in 3:not_supported 4:no_permission 15:failed; do
+	name=${refusal#*:}
+	export FAKE_NVML="*:result=${refusal%:*}"
+	begin $name
+	await_readings 4
+	end $name
+	launched $name $name
+	same "$name: nothing is claimed" "$(sql "$scratch/$name" 'select sum(clock_ns + power_ns + energy_ns + max_celsius + ecc_ns) from device_telemetry')" 0
+	"$flamegrid" report "$scratch/$name" -f table >"$scratch/table" 2>&1
+	contains "$name: the table says so" "$scratch/table" "; clocks and energy: "
+done
+
+# A call that never returns.
+export FAKE_NVML="*:hang=1"
+begin hangs
+for _ in $(seq 1200); do
+	[ "$(sql "$scratch/hangs" 'select count(*) > 0 and min(refusal) = 7 from device_telemetry' 2>/dev/null)" = 1 ] && break
+	pause
+done
+end hangs
+launched hangs hangs
+"$flamegrid" report "$scratch/hangs" -f table >"$scratch/table" 2>&1
+contains "hangs: the table says so" "$scratch/table" "; clocks and energy: NVML hangs"
+
+# No library.
+library=$BUILD/lib/fake-cuda
+begin missing
+for _ in $(seq 1200); do
+	[ "$(sql "$scratch/missing" 'select count(*) from device_telemetry' 2>/dev/null || echo 0)" -ge 1 ] 2>/dev/null && break
+	pause
+done
+end missing
+launched missing no_library
