@@ -19,6 +19,7 @@
 #include "straggler_work.h"
 
 #include "report/model/report_plane.h"
+#include "report/telemetry/straggler_clocks.h"
 
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8
@@ -52,6 +53,7 @@ struct straggler_cause {
 	 * "" */
 	char *what;
 	char *stack; /* owns; folded, from the root on */
+	struct straggler_clocks clocks; /* of slower GPU work: whether a lower clock explains it */
 };
 
 /* The data that could be compared. */

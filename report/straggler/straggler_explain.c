@@ -333,6 +333,21 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	return 0;
 }
 
+/* Says of slower GPU work whether the GPU's clock explains it. */
+static int explain_clocks(const struct inquiry *inquiry, struct finding *finding)
+{
+	uint32_t processes[1 + STRAGGLER_OTHERS_MAX], nr = inquiry->question.nr_parties;
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		processes[i] = inquiry->parties[i].process;
+	for (uint32_t i = 0; i < finding->nr_causes && !error; i++)
+		if (finding->causes[i].sort == STRAGGLER_GPU_WORK && !finding->causes[i].more)
+			error = straggler_clocks_find(inquiry->profile, processes, nr,
+						      &finding->causes[i].clocks);
+	return error;
+}
+
 int straggler_explain(const struct profile *profile, const char *store_path,
 		      const struct collective_folds *folds, const struct straggler_late *late,
 		      struct straggler_cause **causes, uint32_t *nr_causes,
@@ -372,6 +387,8 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 					  take_calls, &inquiry.raw);
 	if (!error)
 		error = look_at_all(&inquiry, &finding);
+	if (!error)
+		error = explain_clocks(&inquiry, &finding);
 	if (error)
 		straggler_causes_free(finding.causes, finding.nr_causes);
 	*causes = error ? NULL : finding.causes;

@@ -83,6 +83,7 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
 				 is_kernel ? "kernels" : "work");
 		append_places(text, size, cause->what, cause->function);
+		straggler_clocks_text(&cause->clocks, text, size);
 		break;
 	case STRAGGLER_CPU:
 		text_line_append(text, size, *cause->what ? "page faults" : "host code");
@@ -242,7 +243,7 @@ static void append_imbalances(char *line, size_t size, const struct report_strag
 	}
 }
 
-/* A name of a kernel may be as long as the whole line should be. The end names the function. */
+/* A name of a kernel may be as long as the whole line should be. The end names the function. Clocks are not cut. */
 static void append_first_cause(char *line, size_t size, const struct straggler_cause *causes,
 			       uint32_t nr_causes)
 {
@@ -250,8 +251,11 @@ static void append_first_cause(char *line, size_t size, const struct straggler_c
 
 	if (!nr_causes)
 		return;
-	straggler_text_cause(&causes[0], text, sizeof(text));
+	struct straggler_cause bare = causes[0];
+	bare.clocks = (struct straggler_clocks){0};
+	straggler_text_cause(&bare, text, sizeof(text));
 	text_width_cut(text, CAUSE_COLUMNS);
+	straggler_clocks_text(&causes[0].clocks, text, sizeof(text));
 	text_line_append(line, size, "; %s: %.0f %% of it", text,
 			 straggler_text_percent(causes[0].share));
 }

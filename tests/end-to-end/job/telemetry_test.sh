@@ -128,3 +128,24 @@ for _ in $(seq 1200); do
 done
 end missing
 launched missing no_library
+
+# ---- a late rank whose GPU is slower: its kernels take 1.4 times as long, and so does a cycle
+list=$(devices 8)
+export FAKE_CUDA_DEVICES=8 FAKE_NVML="$(bus 5):sm=1410,reasons=4"
+late() { # NAME US. The hosts run ahead, so what holds them up makes nobody late.
+	LD_LIBRARY_PATH=$nvml:$BUILD/lib/fake-nccl:$cuda "$flamegrid" run --devices "$list" -o "$scratch/$1" -- "$BUILD/tests/fake_ranks" \
+		--ranks 8 --ahead --steps 4000 --late-gpu "5:$2" >"$scratch/$1.out" 2>&1
+	same "$1: status" $? 0
+	"$flamegrid" report "$scratch/$1" --straggler -f json >"$scratch/$1.json"
+	python3 -c 'import json, sys
+late = [rank for rank in json.load(open(sys.argv[1]))["ranks"] if rank["late"]]
+print([rank["rank"] for rank in late], late[0]["causes"][0]["cause"])' "$scratch/$1.json"
+}
+cause="slower GPU kernels (fake_compute, rank_compute)"
+same "slow GPU: who is late, and why" "$(late slow 70 | tail -n 1)" \
+	"[5] $cause, its GPU ran at 1,410 MHz, the others at 1,980 (power cap 100 % of the time)"
+"$flamegrid" report "$scratch/slow" --straggler >"$scratch/table"
+contains "slow GPU: the closing line" "$scratch/table" "$cause, its GPU ran at 1,410 MHz, the others at 1,980 (power cap 100 % of the time): "
+valid_report "$scratch/slow" --straggler
+# Forty times as long: the clock explains next to nothing of it.
+same "longer work: who is late, and why" "$(late long 2000 | tail -n 1)" "[5] $cause"

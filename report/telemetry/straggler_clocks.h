@@ -1,0 +1,34 @@
+/* Says whether a late rank's kernels are slower because its GPU ran at a lower clock than the others', and what held it
+ * down. A GPU that waits within NCCL's kernels draws less power and may run faster, so a difference of clocks alone is
+ * no cause. It has to explain at least half of what the rank's kernels take longer. Used by one thread. */
+#ifndef STRAGGLER_CLOCKS_H
+#define STRAGGLER_CLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/device_telemetry.h"
+#include "report/profile/profile.h"
+
+#define STRAGGLER_CLOCKS_LEAST 0.02 /* a lower clock by a smaller part is none */
+#define STRAGGLER_CLOCKS_HELD                                                                      \
+	0.1 /* of its work, more than others': a shorter time in a reason explains nothing */
+
+struct straggler_clocks {
+	/* Means while not idle, of the others the median. 0: the clock is no cause. */
+	uint32_t late_mhz, others_mhz;
+	enum telemetry_reason reason; /* TELEMETRY_FREE: none that held the others for less time */
+	double share;                 /* of its work, in which that reason held */
+};
+
+/* Compares the GPU that does most of the first process's work with those of the others. nr is 2 at least. 0; -ENOMEM. In
+ * any case *clocks is set. */
+int straggler_clocks_find(const struct profile *profile, const uint32_t *processes, uint32_t nr,
+			  struct straggler_clocks *clocks);
+
+/* If the clock is a cause, appends
+ * ", its GPU ran at 1,410 MHz, the others at 1,980 (power cap 62 % of the time)". */
+void straggler_clocks_text(const struct straggler_clocks *clocks, char *text, size_t size);
+
+#endif
