@@ -12,8 +12,8 @@
 #include "report/profile/profile.h"
 
 #define STRAGGLER_CLOCKS_LEAST 0.02 /* a lower clock by a smaller part is none */
-#define STRAGGLER_CLOCKS_HELD                                                                      \
-	0.1 /* of its work, more than others': a shorter time in a reason explains nothing */
+/* A reason that held the late GPU for a part of its work that is not longer by this explains nothing. */
+#define STRAGGLER_CLOCKS_HELD 0.1
 
 struct straggler_clocks {
 	/* Means while not idle, of the others the median. 0: the clock is no cause. */
@@ -22,8 +22,8 @@ struct straggler_clocks {
 	double share;                 /* of its work, in which that reason held */
 };
 
-/* Compares the GPU that does most of the first process's work with those of the others. nr is 2 at least. 0; -ENOMEM. In
- * any case *clocks is set. */
+/* Compares the GPU that does most of the first process's work with those of the others. nr is 2 at least. 0; -ENOMEM.
+ * In any case *clocks is set. */
 int straggler_clocks_find(const struct profile *profile, const uint32_t *processes, uint32_t nr,
 			  struct straggler_clocks *clocks);
 
