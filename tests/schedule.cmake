@@ -148,7 +148,7 @@ set(FLAMEGRID_SLOW_TESTS
   memory_limit_test 4
   mpi_test 8
   placement_test 8
-  telemetry_test 22
+  telemetry_test 30
   process_life_0_test 6
   process_life_1_test 6
   process_life_2_test 4

@@ -42,6 +42,7 @@ struct process_placement {
 	bool is_asked[RECORD_DEVICES_MAX]; /* the reader has not answered yet */
 	struct nvml_link known_links[RECORD_DEVICES_MAX];
 	struct message_link links[RECORD_DEVICES_MAX];
+	uint64_t used;                   /* 1 << CUDA ordinal of each device that does work */
 	int numbers[RECORD_DEVICES_MAX]; /* the telemetry reader's; -1: not read */
 	struct device_telemetry telemetry[RECORD_DEVICES_MAX];
 	uint64_t last_ns[RECORD_DEVICES_MAX]; /* of the telemetry that was sent */
@@ -137,6 +138,29 @@ static void take_links(struct process_placement *placement)
 	}
 }
 
+/* Begins to read the device's telemetry, if it does work. */
+static void use_telemetry(struct process_placement *placement, uint32_t i)
+{
+	const struct address *address = &placement->addresses[i];
+	uint32_t device_id = placement->devices[i].device_id;
+
+	if (placement->sources.telemetry && device_id < RECORD_DEVICES_MAX &&
+	    (placement->used >> device_id & 1) && is_read(placement, address))
+		placement->numbers[i] =
+			telemetry_reader_use(placement->sources.telemetry, address->pci_domain,
+					     address->pci_bus, address->pci_device);
+}
+
+void process_placement_used(struct process_placement *placement, uint32_t device_id)
+{
+	if (!placement || placement->used >> device_id & 1)
+		return;
+	placement->used |= 1ull << device_id;
+	for (uint32_t i = 0; i < placement->nr_devices; i++)
+		if (placement->devices[i].device_id == device_id)
+			use_telemetry(placement, i);
+}
+
 void process_placement_device(struct process_placement *placement, uint32_t device_id,
 			      uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device)
 {
@@ -155,13 +179,11 @@ void process_placement_device(struct process_placement *placement, uint32_t devi
 	placement->devices[i] = (struct message_placed_device){.device_id = device_id};
 	placement->addresses[i] = (struct address){pci_domain, pci_bus, pci_device};
 	placement->known_links[i] = (struct nvml_link){0};
-	bool reads = is_read(placement, &placement->addresses[i]);
-	placement->is_asked[i] = placement->sources.links && reads;
+	placement->is_asked[i] =
+		placement->sources.links && is_read(placement, &placement->addresses[i]);
 	placement->numbers[i] = -1;
-	if (placement->sources.telemetry && reads)
-		placement->numbers[i] = telemetry_reader_use(placement->sources.telemetry,
-							     pci_domain, pci_bus, pci_device);
 	placement->last_ns[i] = placement->refusals[i] = 0;
+	use_telemetry(placement, i);
 	place(placement, i);
 	take_links(placement);
 }

@@ -37,9 +37,13 @@ struct process_placement *process_placement_create(const struct process_placemen
 						   pid_t pid);
 void process_placement_destroy(struct process_placement *placement);
 
-/* Notes that the process uses the device with this CUDA ordinal, and has its link and telemetry read. */
+/* Notes that the process may use the device with this CUDA ordinal, and has its link read. */
 void process_placement_device(struct process_placement *placement, uint32_t device_id,
 			      uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device);
+
+/* Notes that the device with this CUDA ordinal, below RECORD_DEVICES_MAX, does work of the process, and has its
+ * telemetry read from now on. It may be described later. */
+void process_placement_used(struct process_placement *placement, uint32_t device_id);
 
 /* Notes that a thread has launched. */
 void process_placement_launch(struct process_placement *placement, uint32_t tid);

@@ -32,6 +32,7 @@ struct ring_source {
 	bool lane_mad[RECORD_RING_LANES_MAX];
 	uint64_t nr_launches, nr_records;
 	enum phase phase;
+	uint64_t used_devices; /* 1 << CUDA ordinal of each device with a record */
 	struct read_delay delay;
 	bool delays; /* this pass reads definitions alone */
 	uint32_t lane;
@@ -205,6 +206,14 @@ static int translate_capture(struct ring_source *source, struct gpu_record *reco
 	return r;
 }
 
+static void note_device(struct ring_source *source, uint32_t device_id)
+{
+	if (device_id >= RECORD_DEVICES_MAX || (source->used_devices >> device_id & 1))
+		return;
+	source->used_devices |= 1ull << device_id;
+	process_placement_used(source->outputs.placement, device_id);
+}
+
 /* Returns 1: the record is kept; 0: no guest writes such a record; -ENOMEM. */
 static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
@@ -217,6 +226,7 @@ static int translate_record(struct ring_source *source, struct gpu_record *recor
 		count(source, record->device_id, LEDGER_UNTRUSTED_RING);
 		return 0;
 	}
+	note_device(source, record->device_id);
 	translate_name(source, record);
 	int r = translate_capture(source, record);
 	return r ? r : 1;

@@ -20,7 +20,7 @@ begin() {
 	touch "$scratch/log"
 	shift
 	LD_LIBRARY_PATH=$library:$cuda timeout 120 "$flamegrid" run --devices "$list" "$@" -o "$scratch/$name" -- "$fake_windows" \
-		--until "$scratch/over" >"$scratch/$name.out.$#" 2>"$scratch/$name.err.$#" &
+		--threads "$gpus" --devices "$gpus" --until "$scratch/over" >"$scratch/$name.out.$#" 2>"$scratch/$name.err.$#" &
 	jobs+=($!)
 }
 await_readings() { # COUNT: of all GPUs
@@ -39,7 +39,7 @@ end() { # NAME
 	jobs=()
 	rm -f "$scratch/over" "$scratch/log"
 }
-library=$nvml
+library=$nvml gpus=2 # that do work
 # exact NAME GPUS: what FAKE_NVML below says, by SQL.
 exact() {
 	same "$1: rows, all known, read often" "$(sql "$scratch/$1" 'select count(*), max(refusal), min(readings) > 3 from device_telemetry' | tr '\t' ' ')" \
@@ -64,12 +64,12 @@ same "run: held by power" "$(sql "$scratch/run" 'select sw_power_cap_ns = observ
 	ecc_corrected = 2 * (readings - 1) from device_telemetry join devices on id = device where device_index = 0' | tr '\t' ' ')" "1 1410 1410 60 1"
 same "run: held by heat, at times" "$(sql "$scratch/run" 'select hw_thermal_ns > 0, free_ns > 0, hw_thermal_ns + free_ns = observed_ns
 	from device_telemetry join devices on id = device where device_index = 1' | tr '\t' ' ')" "1 1 1"
-"$flamegrid" report "$scratch/run" -f table >"$scratch/table" 2>&1
-contains "run: the table's columns" "$scratch/table" "SM MHz  held down by"
-contains "run: the table's row" "$scratch/table" "   1410  power cap 100.0%  350 W "
+"$flamegrid" report "$scratch/run" -f table 2>&1 | tr -s " " >"$scratch/table"
+contains "run: the table's columns" "$scratch/table" "SM MHz held down by"
+contains "run: the table's row" "$scratch/table" " 1410 power cap 100.0% 350 W "
 valid_report "$scratch/run"
 same "run: JSON" "$(python3 -c 'import json, sys
-row, = (device["telemetry"] for device in json.load(open(sys.argv[1]))["devices"])
+row, = (device["telemetry"] for device in json.load(open(sys.argv[1]))["devices"] if device["gpu"] == 0)
 print(row["refusal"], row["sm_mhz"], row["power_mw"], row["energy_mj"] == (row["readings"] - 1) * 87500, sum(row["reasons_ns"].values()) == row["observed_ns"])' \
 	"$scratch/valid.json")" "none 1410 350000 True True"
 
@@ -91,7 +91,8 @@ for way in central node; do
 	exact $way 4
 done
 
-# ---- refusals stop nothing, and are said
+# ---- refusals stop nothing, and are said; a GPU that does no work is not read
+gpus=1
 launched() { same "$1: the rest is there" "$("$flamegrid" report "$scratch/$1" --strict -f json 2>/dev/null | python3 -c 'import json, sys
 profile = json.load(sys.stdin)
 print(sum(device["records"] for device in profile["devices"]) > 0, {device["telemetry"]["refusal"] for device in profile["devices"]})')" "True {'$2'}"; }
@@ -102,6 +103,7 @@ for refusal in 3:not_supported 4:no_permission 15:failed; do
 	await_readings 4
 	end $name
 	launched $name $name
+	same "$name: GPUs" "$(sql "$scratch/$name" 'select count(*) from device_telemetry')" 1
 	same "$name: nothing is claimed" "$(sql "$scratch/$name" 'select sum(clock_ns + power_ns + energy_ns + max_celsius + ecc_ns) from device_telemetry')" 0
 	"$flamegrid" report "$scratch/$name" -f table >"$scratch/table" 2>&1
 	contains "$name: the table says so" "$scratch/table" "; clocks and energy: "
@@ -132,9 +134,11 @@ launched missing no_library
 # ---- a late rank whose GPU is slower: its kernels take 1.4 times as long, and so does a cycle
 list=$(devices 8)
 export FAKE_CUDA_DEVICES=8 FAKE_NVML="$(bus 5):sm=1410,reasons=4"
-late() { # NAME US. The hosts run ahead, so what holds them up makes nobody late.
+# late NAME STEPS US, where others take 2 ms. The hosts run ahead, so what holds them up makes nobody late. GPUs are read once their first
+# records have come, after half a second, so four seconds are enough.
+late() {
 	LD_LIBRARY_PATH=$nvml:$BUILD/lib/fake-nccl:$cuda "$flamegrid" run --devices "$list" -o "$scratch/$1" -- "$BUILD/tests/fake_ranks" \
-		--ranks 8 --ahead --steps 4000 --late-gpu "5:$2" >"$scratch/$1.out" 2>&1
+		--ranks 8 --ahead --steps "$2" --gpu 2000-2000 --late-gpu "5:$3" >"$scratch/$1.out" 2>&1
 	same "$1: status" $? 0
 	"$flamegrid" report "$scratch/$1" --straggler -f json >"$scratch/$1.json"
 	python3 -c 'import json, sys
@@ -142,10 +146,10 @@ late = [rank for rank in json.load(open(sys.argv[1]))["ranks"] if rank["late"]]
 print([rank["rank"] for rank in late], late[0]["causes"][0]["cause"])' "$scratch/$1.json"
 }
 cause="slower GPU kernels (fake_compute, rank_compute)"
-same "slow GPU: who is late, and why" "$(late slow 70 | tail -n 1)" \
+same "slow GPU: who is late, and why" "$(late slow 1500 2800 | tail -n 1)" \
 	"[5] $cause, its GPU ran at 1,410 MHz, the others at 1,980 (power cap 100 % of the time)"
 "$flamegrid" report "$scratch/slow" --straggler >"$scratch/table"
 contains "slow GPU: the closing line" "$scratch/table" "$cause, its GPU ran at 1,410 MHz, the others at 1,980 (power cap 100 % of the time): "
 valid_report "$scratch/slow" --straggler
-# Forty times as long: the clock explains next to nothing of it.
-same "longer work: who is late, and why" "$(late long 2000 | tail -n 1)" "[5] $cause"
+# Ten times as long: the clock explains next to nothing of it.
+same "longer work: who is late, and why" "$(late long 200 20000 | tail -n 1)" "[5] $cause"

@@ -240,7 +240,9 @@ static void telemetry_comes_alone_once_the_rest_was_sent(void **state)
 	fake_nvml_reset();
 	process_placement_destroy(placement);
 	placement = process_placement_create(&sources, getpid());
+	process_placement_used(placement, 5); /* described later */
 	process_placement_device(placement, 5, 0, 0x17, 0);
+	process_placement_device(placement, 6, 0, 0x18, 0);
 	await_telemetry(&message, 1);
 	await_telemetry(&message, 3);
 	assert_int_equal(message.placement.nr_devices, 0);
@@ -249,6 +251,12 @@ static void telemetry_comes_alone_once_the_rest_was_sent(void **state)
 	assert_int_equal(telemetry->device_id, 5);
 	assert_int_equal(telemetry->refusal, TELEMETRY_ANSWERS);
 	assert_int_equal(telemetry->energy_mj, (telemetry->readings - 1) * 125000);
+	assert_int_equal(fake_nvml.nr_finds, 1); /* the other device does no work */
+	process_placement_used(placement, 6);
+	process_placement_used(placement, 6);
+	do
+		await_telemetry(&message, 0);
+	while (message.placement.telemetry[message.placement.nr_telemetry - 1].device_id != 6);
 	process_placement_device(placement, 5, 0, 0xfe, 0); /* it is another GPU now */
 	do
 		await_telemetry(&message, 0);
@@ -281,6 +289,7 @@ static void nothing_is_done_for_nobody(void **state)
 	(void)state;
 	process_placement_device(NULL, 0, 0, 0, 0);
 	process_placement_launch(NULL, 1);
+	process_placement_used(NULL, 1);
 	process_placement_look(NULL, S);
 	assert_int_equal(process_placement_message(NULL, NULL, 1, &message), 0);
 	process_placement_destroy(NULL);
