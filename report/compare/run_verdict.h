@@ -92,7 +92,7 @@ struct check_result {
 	bool lossy, other_gpus;
 	bool unclear; /* kernels were launched more often by different factors, so nobody knows how long the runs are */
 	bool scaled; /* times are those of runs as long as the first one, and not all runs are */
-	/* Kernels became slower or faster alike, by this: the clock may explain it, which profiles do not have. 0: they
+	/* Kernels became slower or faster alike, by this: the clock may explain it, which is not read. 0: they
 	 * did not. */
 	double alike;
 	enum check_state verdict; /* CHECK_SAME, CHECK_FASTER, CHECK_REGRESSED or CHECK_NOISY */
