@@ -13,6 +13,8 @@
 #include "base/output_file.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
+#include "cli/timeline_losses.h"
+#include "cli/timeline_show_steps.h"
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
@@ -29,8 +31,10 @@ struct timeline {
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
-	bool around_worst;
-	uint8_t *ranks; /* owns; NULL: all */
+	bool around_worst, shows_steps;
+	bool has_format;
+	enum steps_format format; /* of steps */
+	uint8_t *ranks;           /* owns; NULL: all */
 };
 
 /* "0,8-15" */
@@ -73,6 +77,8 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		{"to", .time_ns = &timeline->to_ns, .least = 1},
 		{"step", .number = &timeline->step, .least = 1, .most = UINT32_MAX},
 		{"around-worst", .flag = &timeline->around_worst},
+		{"steps", .flag = &timeline->shows_steps},
+		{"format", .choice = &timeline->format, .flag = &timeline->has_format},
 		{"ranks", .take = take_ranks, .context = timeline},
 	};
 	int status =
@@ -80,8 +86,13 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (!timeline->output_path)
+	if (!timeline->output_path && !timeline->shows_steps)
 		return option_line_lacks(table, "--output is missing");
+	if (timeline->has_format && !timeline->shows_steps)
+		return option_line_refuse(table, "--format is of --steps");
+	if (timeline->shows_steps && (timeline->step || timeline->around_worst))
+		return option_line_refuse(table, "--steps shows all steps, or those between --from "
+						 "and --to");
 	if (timeline->to_ns && timeline->to_ns <= timeline->from_ns)
 		return option_line_refuse(table, "--to is not after --from");
 	if ((timeline->step != 0) + timeline->around_worst +
@@ -103,52 +114,6 @@ struct shown {
 	struct timeline_events events;
 	struct timeline_calls calls;
 };
-
-/* Returns whether something was damaged. */
-static bool say_losses(const struct timeline_events *events)
-{
-	const struct timeline_counts *counts = &events->counts;
-	const struct event_sums *sums = &counts->log;
-
-	if (events->nr_launchless)
-		log_notice("%" PRIu64
-			   " pieces of GPU work have no launch here: it came before this time, "
-			   "or before what was kept, or was not seen",
-			   events->nr_launchless);
-	if (sums->foreign)
-		log_notice("%" PRIu64 " files beside the timeline's are of another profile, or no "
-			   "regular files: they are left out",
-			   sums->foreign);
-	if (sums->nameless)
-		log_notice("%" PRIu64 " files were written by an older version, and do not say of "
-			   "which profile they are",
-			   sums->nameless);
-	if (sums->dropped_events)
-		log_notice("%" PRIu64
-			   " older events were dropped as --timeline and --max-size asked",
-			   sums->dropped_events);
-	if (sums->lost_events)
-		log_warning("%" PRIu64 " events are missing: the disk did not take them",
-			    sums->lost_events);
-	if (sums->damaged)
-		log_warning("%" PRIu64 " damaged parts of the timeline's files were left out",
-			    sums->damaged);
-	if (sums->compressed)
-		log_warning("%" PRIu64
-			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",
-			    sums->compressed);
-	if (counts->unknown)
-		log_warning("%" PRIu64
-			    " events are of processes that the profile does not know (yet)",
-			    counts->unknown);
-	if (counts->unclocked)
-		log_warning("%" PRIu64 " events are left out: their clock was never compared",
-			    counts->unclocked);
-	if (counts->others)
-		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
-			   counts->others);
-	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked;
-}
 
 static void say_result(const struct timeline *timeline, const struct shown *shown,
 		       const struct perfetto_counts *counts, long size)
@@ -210,6 +175,17 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	return error;
 }
 
+static struct timeline_request request_of(const struct timeline *timeline,
+					  const struct extent *extent)
+{
+	return (struct timeline_request){
+		.from_ns = timeline->from_ns ? extent->first_ns + timeline->from_ns : 0,
+		.to_ns = timeline->to_ns ? extent->first_ns + timeline->to_ns : UINT64_MAX,
+		.ranks = timeline->ranks,
+		.nr_ranks = RANKS_MAX,
+	};
+}
+
 /* Finds the time to show. 0 or -errno; *choice: whether GPU work may end later, and why. */
 static int find_range(const struct timeline *timeline, struct timeline_source *source,
 		      const struct extent *extent, struct timeline_request *request,
@@ -217,12 +193,7 @@ static int find_range(const struct timeline *timeline, struct timeline_source *s
 {
 	int error = 0;
 
-	*request = (struct timeline_request){
-		.from_ns = timeline->from_ns ? extent->first_ns + timeline->from_ns : 0,
-		.to_ns = timeline->to_ns ? extent->first_ns + timeline->to_ns : UINT64_MAX,
-		.ranks = timeline->ranks,
-		.nr_ranks = RANKS_MAX,
-	};
+	*request = request_of(timeline, extent);
 	*choice = (struct timeline_choice){0};
 	if (!timeline->step && !timeline->around_worst)
 		return 0;
@@ -290,7 +261,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	const struct timeline_events *events = &shown->events;
 
 	if (events->nr_launches == 0 && events->nr_work == 0) {
-		if (say_losses(events))
+		if (timeline_losses_say(&events->counts, events->nr_launchless))
 			return EXIT_LOSS;
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",
@@ -300,7 +271,29 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
 	say_clocks(clocks);
-	return say_losses(events) ? EXIT_LOSS : EXIT_OK;
+	return timeline_losses_say(&events->counts, events->nr_launchless) ? EXIT_LOSS : EXIT_OK;
+}
+
+/* Returns the exit status. */
+static int show_steps(const struct timeline *timeline, const char *store_path,
+		      struct timeline_source *source)
+{
+	struct extent extent;
+	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
+
+	if (error) {
+		explain(store_path, error, &(struct timeline_choice){0});
+		return EXIT_FAILED;
+	}
+	return timeline_show_steps(
+		&(struct timeline_show_steps){
+			.store_path = store_path,
+			.output_path = timeline->output_path,
+			.request = request_of(timeline, &extent),
+			.format = timeline->format,
+			.first_ns = extent.first_ns,
+		},
+		source);
 }
 
 static int show(const struct timeline *timeline, const char *store_path,
@@ -311,7 +304,8 @@ static int show(const struct timeline *timeline, const char *store_path,
 	struct report_clocks *clocks;
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
-	if (!error && output_file_is_of_store(timeline->output_path, store_path)) {
+	if (!error && timeline->output_path &&
+	    output_file_is_of_store(timeline->output_path, store_path)) {
 		log_error("%s: the profile itself, which a timeline must not replace",
 			  timeline->output_path);
 		report_clocks_destroy(clocks);
@@ -319,9 +313,13 @@ static int show(const struct timeline *timeline, const char *store_path,
 	}
 	if (!error) {
 		source = timeline_source_create(store_path, profile, clocks->map);
-		error = source ? read_events(timeline, store_path, source, &shown) : -ENOMEM;
+		error = source ? 0 : -ENOMEM;
 	}
-	if (error)
+	if (!error && !timeline->shows_steps)
+		error = read_events(timeline, store_path, source, &shown);
+	if (!error && timeline->shows_steps)
+		status = show_steps(timeline, store_path, source);
+	else if (error)
 		explain(store_path, error, &shown.choice);
 	else
 		status = write_events(timeline, profile, clocks, &shown);

@@ -2,11 +2,13 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"output", 'o', "FILE", OPTION_DAILY, "Write the timeline into FILE, which ui.perfetto.dev opens."},
+	{"output", 'o', "FILE", OPTION_DAILY, "Write the timeline, for ui.perfetto.dev, or the steps into FILE."},
 	{"from", 0, "TIME", OPTION_DAILY, "Begin this long after the first event that was kept."},
 	{"to", 0, "TIME", OPTION_DAILY, "End this long after the first event that was kept."},
 	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
 	{"around-worst", 0, NULL, OPTION_DAILY, "Show the slowest step; without steps the longest gap or wait."},
+	{"steps", 0, NULL, OPTION_DAILY, "Print what the steps of each rank consisted of, in place of a timeline."},
+	{"format", 'f', "table|csv", OPTION_DAILY, "Print a row for each rank, or as csv one for each step."},
 	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
 	OPTION_ROW_HELP,
 	{0},
@@ -15,8 +17,8 @@ static const struct option_row rows[] = {
 const struct option_table option_table_timeline = {
 	.program = "flamegrid",
 	.verb = "timeline",
-	.usage = "-o FILE [OPTION...] PROFILE",
-	.summary = "Show launches and GPU work one by one, for Perfetto.",
+	.usage = "-o FILE [OPTION...] PROFILE\n--steps [OPTION...] PROFILE",
+	.summary = "Show launches and GPU work one by one, for Perfetto, or the steps.",
 	.closing = "Exit status: 0; 1: failed; 2: usage; 3: without what was damaged.",
 	.operand = "profile",
 	.example = "flamegrid timeline prof --from 10s --to 12s -o step.perfetto",

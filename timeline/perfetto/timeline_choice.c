@@ -11,9 +11,6 @@
 
 #define AROUND_NS 100000u /* at least so much is shown before and behind a wait or gap */
 #define NAME_SIZE 64u
-#define NO_STEPS                                                                                   \
-	"no step was kept: programs mark steps by flamegrid_step(), and --timeline notes the "     \
-	"marks"
 
 struct looker {
 	struct timeline_steps steps;
@@ -94,7 +91,7 @@ static int say_no_step(const struct timeline_steps *steps, uint32_t number,
 	if (!steps->nr_steps)
 		snprintf(choice->text, sizeof(choice->text), "%s",
 			 steps->nr_open ? "no step has both its begin and its end in the timeline"
-					: NO_STEPS);
+					: TIMELINE_CHOICE_NO_STEPS);
 	else
 		snprintf(choice->text, sizeof(choice->text),
 			 "step %" PRIu32 " is not there: steps %" PRIu32 " to %" PRIu32
@@ -173,7 +170,8 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 		return 0;
 	}
 	if (!wait->kind) {
-		snprintf(choice->text, sizeof(choice->text), "%s; nor has a GPU a gap", NO_STEPS);
+		snprintf(choice->text, sizeof(choice->text), "%s; nor has a GPU a gap",
+			 TIMELINE_CHOICE_NO_STEPS);
 		return -ENODATA;
 	}
 	name_process(source, wait->process_id, name);

@@ -7,6 +7,10 @@
 
 #define TIMELINE_CHOICE_TEXT 320u
 
+#define TIMELINE_CHOICE_NO_STEPS                                                                   \
+	"no step was kept: programs mark steps by flamegrid_step(), and --timeline notes the "     \
+	"marks"
+
 struct timeline_choice {
 	uint64_t from_ns, to_ns;         /* on the common clock */
 	bool is_step;                    /* the time of host work: GPU work of it may end later */

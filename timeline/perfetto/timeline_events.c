@@ -10,6 +10,13 @@
 
 /* ---- what comes */
 
+static bool is_full(const struct timeline_events *events)
+{
+	return events->events_max &&
+	       (uint64_t)events->nr_launches + events->nr_marks + events->nr_work >=
+		       events->events_max;
+}
+
 static int take_launch(void *context, const struct timeline_launch *launch)
 {
 	struct timeline_events *events = context;
@@ -18,6 +25,8 @@ static int take_launch(void *context, const struct timeline_launch *launch)
 	uint32_t *nr = is_mark ? &events->nr_marks : &events->nr_launches;
 	uint32_t *room = is_mark ? &events->room_marks : &events->room_launches;
 
+	if (is_full(events))
+		return -EFBIG;
 	if (array_reserve(list, room, *nr + 1ull, sizeof(**list)))
 		return -ENOMEM;
 	(*list)[(*nr)++] = *launch;
@@ -28,6 +37,8 @@ static int take_work(void *context, const struct timeline_work *work)
 {
 	struct timeline_events *events = context;
 
+	if (is_full(events))
+		return -EFBIG;
 	if (array_reserve(&events->work, &events->room_work, events->nr_work + 1ull, sizeof(*work)))
 		return -ENOMEM;
 	events->work[events->nr_work++] = *work;
@@ -212,7 +223,8 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 	const struct timeline_sink sink = {take_launch, take_work, events};
 	struct timeline_request request = *range;
 
-	*events = (struct timeline_events){.from_ns = range->from_ns, .to_ns = range->to_ns};
+	*events = (struct timeline_events){
+		.from_ns = range->from_ns, .to_ns = range->to_ns, .events_max = range->events_max};
 	if (reaches && request.to_ns < UINT64_MAX - TIMELINE_EVENTS_REACH_NS)
 		request.to_ns += TIMELINE_EVENTS_REACH_NS;
 	int error = timeline_source_read(source, &request, &sink, &events->counts);

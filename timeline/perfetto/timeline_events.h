@@ -16,13 +16,15 @@ struct timeline_events {
 	struct timeline_work *work;               /* owns */
 	uint32_t nr_launches, room_launches, nr_marks, room_marks, nr_work, room_work;
 	uint64_t from_ns, to_ns;     /* the range */
+	uint32_t events_max;         /* as in the request */
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
 	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
 	struct timeline_counts counts;
 };
 
 /* reaches: the range is that of host work, and is extended to the end of the GPU work that this has launched. Errors as
- * timeline_source_read(). Call timeline_events_fini() in any case. */
+ * timeline_source_read(), and -EFBIG: there are more events than range->events_max. Call timeline_events_fini() in any
+ * case. */
 int timeline_events_read(struct timeline_source *source, const struct timeline_request *range,
 			 bool reaches, struct timeline_events *events);
 void timeline_events_fini(struct timeline_events *events);

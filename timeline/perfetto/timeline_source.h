@@ -37,6 +37,7 @@ struct timeline_request {
 	bool marks_alone;        /* only blocks with marks are wanted */
 	const uint8_t *ranks;    /* nonzero: wanted; NULL: all processes */
 	uint32_t nr_ranks;
+	uint32_t events_max; /* for timeline_events_read(); 0: there is no limit */
 };
 
 #define TIMELINE_REQUEST_ALL ((struct timeline_request){.to_ns = UINT64_MAX})

@@ -13,6 +13,7 @@
  *   --pipeline N       the ranks are stages: in each step N micro-batches pass through them and back, with a kernel each time
  *   --experts          an all_to_all stands before and behind the computing kernel
  *   --ahead            the host waits for the last step alone
+ *   --mark             steps are marked
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
  *   --threads          ranks are threads of one process
  *   --here FIRST:COUNT only these of the ranks, with this host's first devices: others are started elsewhere
@@ -35,6 +36,7 @@
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
+#include <flamegrid.h>
 #include <nccl.h>
 
 #include "fake_cuda.h"
@@ -61,7 +63,7 @@ static struct {
 	struct lateness host, gpu, load, work;
 	unsigned int load_us, work_us, gpu_us, gpu_most_us;
 	int first, count; /* of ranks here; count 0: all */
-	bool ahead, mix, threads, experts;
+	bool ahead, mark, mix, threads, experts;
 	const char *wait, *job, *until, *late_while;
 } options = {.ranks = 2,
 	     .steps = 10,
@@ -324,8 +326,12 @@ static int be_rank(int rank, const char *id)
 	for (int i = 0; i < last_step(i); i++) {
 		if (is_late(&options.gpu, rank) != late_gpu)
 			set_kernel(rank, &late_gpu);
+		if (options.mark)
+			flamegrid_step();
 		rank_step(comm, stream, rank, &random);
 	}
+	if (options.mark)
+		flamegrid_step_end();
 	REQUIRE(cudaStreamSynchronize(stream));
 	if (options.mix) {
 		rank_group(comm, stream);
@@ -438,6 +444,7 @@ static void read_options(int argc, char **argv)
 					      {"pipeline", required_argument, NULL, 'p'},
 					      {"experts", no_argument, NULL, 'e'},
 					      {"ahead", no_argument, NULL, 'a'},
+					      {"mark", no_argument, NULL, 'M'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
 					      {"threads", no_argument, NULL, 't'},
@@ -479,6 +486,8 @@ static void read_options(int argc, char **argv)
 			options.experts = true;
 		else if (option == 'a')
 			options.ahead = true;
+		else if (option == 'M')
+			options.mark = true;
 		else if (option == 'm')
 			options.mix = true;
 		else if (option == 't')

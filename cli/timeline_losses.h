@@ -1,0 +1,13 @@
+/* Says what is missing from a timeline, as notices and warnings. Single-threaded. */
+#ifndef TIMELINE_LOSSES_H
+#define TIMELINE_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "timeline/perfetto/timeline_source.h"
+
+/* nr_launchless: pieces of GPU work whose launch is not there. Returns whether something was lost or damaged. */
+bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless);
+
+#endif

@@ -1,0 +1,130 @@
+#include "timeline_show_steps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/output_file.h"
+#include "cli/base/pager.h"
+#include "cli/base/verbs.h"
+#include "cli/timeline_losses.h"
+#include "report/profile/profile_collectives.h"
+#include "timeline/perfetto/timeline_choice.h"
+#include "timeline/steps/step_reader.h"
+
+struct shown {
+	struct steps_view view;
+	enum steps_format format;
+	struct text_form form;
+};
+
+static int write_shown(void *context, FILE *out)
+{
+	const struct shown *shown = context;
+
+	return steps_writer_write(out, &shown->view, shown->format, &shown->form);
+}
+
+/* 0 or -errno. */
+static int write_output(const struct timeline_show_steps *show, struct shown *shown)
+{
+	struct output_file file;
+	struct terminal terminal;
+
+	if (show->output_path) {
+		int error = output_file_open(&file, show->output_path, OUTPUT_FILE_FOLLOWS, 0666);
+
+		return error ? error : output_file_close(&file, write_shown(shown, file.stream));
+	}
+	terminal_read(&terminal, STDOUT_FILENO);
+	if (!terminal.is_terminal || show->format != STEPS_TABLE)
+		return write_shown(shown, stdout);
+	shown->form = (struct text_form){terminal.columns, terminal.has_colours};
+	return pager_show_text(&terminal, write_shown, shown);
+}
+
+/* Waits that cannot be read are not told from moves, which is said. 0 or -ENOMEM. */
+static int read_nccl(const char *store_path, struct step_nccl *nccl)
+{
+	struct collective_folds *folds;
+	char *why = NULL;
+	int error = profile_collectives_load(store_path, &folds, &why);
+
+	if (error && error != -ENOMEM)
+		log_warning("waits of NCCL are not known: %s", why ? why : strerror(-error));
+	free(why);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	error = step_nccl_init(nccl, folds);
+	collective_folds_destroy(folds);
+	return error;
+}
+
+static int explain(const struct timeline_show_steps *show, int error)
+{
+	if (error == -EFBIG)
+		log_error("%s: a microsecond has more events than there is room for",
+			  show->store_path);
+	else
+		log_error("%s: %s", show->store_path, strerror(-error));
+	return EXIT_FAILED;
+}
+
+/* Returns the exit status. */
+static int write_rows(const struct timeline_show_steps *show, struct timeline_source *source,
+		      const struct step_rows *rows, const struct timeline_counts *counts)
+{
+	const struct profile *profile = timeline_source_profile(source);
+	struct step_sums sums = {0};
+	struct shown shown = {.format = show->format};
+	int error = step_sums_init(&sums, rows, profile);
+
+	shown.view = (struct steps_view){
+		.profile = profile,
+		.names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_OFF),
+		.rows = rows,
+		.sums = &sums,
+		.first_ns = show->first_ns,
+	};
+	if (!error)
+		error = shown.view.names ? write_output(show, &shown) : -ENOMEM;
+	report_names_destroy(shown.view.names);
+	step_sums_fini(&sums);
+	if (error) {
+		log_error("%s: %s", show->output_path ? show->output_path : "standard output",
+			  strerror(-error));
+		return EXIT_FAILED;
+	}
+	if (rows->nr_open)
+		log_notice("%" PRIu32 " steps are left out: their end was not kept", rows->nr_open);
+	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;
+}
+
+int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_source *source)
+{
+	struct step_nccl nccl = {0};
+	struct step_rows rows = {0};
+	struct timeline_counts counts = {0};
+	int status = EXIT_FAILED;
+	int error = read_nccl(show->store_path, &nccl);
+
+	if (!error)
+		error = step_reader_read(source, &show->request, &nccl, &rows, &counts);
+	if (error) {
+		explain(show, error);
+	} else if (!rows.nr_rows) {
+		timeline_losses_say(&counts, 0);
+		log_error("%s: %s", show->store_path,
+			  rows.nr_open || rows.nr_outside
+				  ? "no step has both its begin and its end in this time"
+				  : TIMELINE_CHOICE_NO_STEPS);
+	} else {
+		status = write_rows(show, source, &rows, &counts);
+	}
+	step_rows_fini(&rows);
+	step_nccl_fini(&nccl);
+	return status;
+}

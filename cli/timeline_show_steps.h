@@ -1,0 +1,18 @@
+/* `timeline --steps`: shows what the steps of each rank consisted of. Single-threaded. */
+#ifndef TIMELINE_SHOW_STEPS_H
+#define TIMELINE_SHOW_STEPS_H
+
+#include "timeline/perfetto/timeline_source.h"
+#include "timeline/steps/steps_writer.h"
+
+struct timeline_show_steps {
+	const char *store_path, *output_path; /* output_path NULL: standard output */
+	struct timeline_request request;
+	enum steps_format format;
+	uint64_t first_ns; /* of the timeline */
+};
+
+/* Returns the exit status, after any message. */
+int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_source *source);
+
+#endif

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# `timeline --steps`: the parts of each step are the fake CUDA's truth, to the nanosecond, and sum to the step; the waits of NCCL
+# are those of the report; what cannot be shown is said.
+. "$(dirname "$0")/../support/harness.sh"
+readers=$(cd "$(dirname "$0")/../readers" && pwd)
+steps() { "$flamegrid" timeline --steps "$@" >"$scratch/steps" 2>"$scratch/err"; }
+word() { awk -v key="$1" '$1 == key { $1 = ""; print substr($0, 2) }' "$scratch/out"; }
+# column NAME CONDITION: the sum of a column of the rows with that condition, in awk's words; at[NAME] is a column's number.
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } '"$2"' { sum += $at[name] } END { printf "%.0f\n", sum }' "$scratch/steps"; }
+
+# ---- one rank
+FAKE_CUDA_RECORDS=$scratch/records RANK=3 FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/p" --devices "$(devices 1)" \
+	--node-name "host a" -- "$BUILD/tests/step_program" 300 200 >/dev/null 2>"$scratch/err"
+same "run: status" $? 0
+check "csv" steps "$scratch/p" -f csv
+"$flamegrid" timeline "$scratch/p" -o "$scratch/t.perfetto" 2>/dev/null
+python3 "$readers/read_steps.py" "$scratch/t.perfetto" "$scratch/records" "$scratch/steps" >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
+same "each part of each step is the truth's" "$(word steps)" "$(seq -s ' ' 1 300)"
+same "the slow step, and what it did" "$(word slowest)" "200 idle idle_host_ns"
+check "the gap takes as long as the host saved" [ "$(column longest_gap_ns '$at["step"] == 200')" -ge 99000000 ]
+cp "$scratch/steps" "$scratch/all"
+check "table" steps "$scratch/p"
+same "table: a row for each rank" "$(awk '$1 == 3 { print $2 }' "$scratch/steps")" 299
+contains "table: the first step is left out" "$scratch/steps" "the first step of each process is left out"
+check "into a file" steps "$scratch/p" -f csv -o "$scratch/file.csv"
+check "into a file: the same" cmp "$scratch/all" "$scratch/file.csv"
+begin=$(awk -F, 'NR == 102 { print $7 }' "$scratch/file.csv")
+check "from some time on" steps "$scratch/p" -f csv --from "${begin}ns"
+same "from some time on: the rest" "$(wc -l <"$scratch/steps") $(sed -n 2p "$scratch/steps" | cut -d, -f5)" "201 101"
+same "from some time on: the same rows" "$(tail -n 200 "$scratch/all" | cksum)" "$(tail -n 200 "$scratch/steps" | cksum)"
+
+# ---- several ranks: their sums are those of the report
+LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \
+	--devices "$(devices 4)" -- "$BUILD/tests/fake_ranks" --ranks 4 --steps 30 --mark --late-gpu 2:400 >/dev/null 2>"$scratch/err"
+same "ranks: run" $? 0
+check "ranks" steps "$scratch/ranks" -f csv
+"$flamegrid" report "$scratch/ranks" --ranks -f csv >"$scratch/report" 2>/dev/null
+for rank in 0 1 2 3; do
+	for part in nccl_waits nccl_moves compute; do
+		same "rank $rank: $part" "$(column ${part}_ns "\$at[\"rank\"] == $rank")" \
+			"$(awk -F, -v rank=$rank -v name=${part}_ns 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["rank"] == rank { print $at[name] }' "$scratch/report")"
+	done
+done
+same "ranks: all of NCCL is split" "$(column nccl_ns 1)" 0
+check "ranks: rank 1 waits" [ "$(column nccl_waits_ns '$at["rank"] == 1')" -gt 5000000 ]
+check "two ranks" steps "$scratch/ranks" --ranks 1,3
+same "two ranks: rows" "$(awk '$2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
+
+# ---- what does not go well
+steps "$scratch/ranks" --ranks 9
+same "no such rank: status" $? 1
+contains "no such rank" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
+steps "$scratch/p" --from 1h
+same "no step in this time: status" $? 1
+contains "no step in this time" "$scratch/err" "no step has both its begin and its end in this time"
+for wrong in "--step 3" "--around-worst" "-f xml"; do
+	steps "$scratch/p" $wrong
+	same "$wrong: status" $? 2
+done
+"$flamegrid" timeline "$scratch/p" -f csv -o "$scratch/t" 2>"$scratch/err"
+same "a format without --steps: status" $? 2
+steps "$scratch/p" -o "$scratch/p/profile.db"
+same "the profile itself: status" $? 1
+"$flamegrid" timeline --steps "$scratch/p" >/dev/full 2>"$scratch/err"
+same "no room: status" $? 1
+contains "no room" "$scratch/err" "standard output: No space left on device"
+file=$scratch/p/profile.db.timeline/00000001.events
+printf 'damage' | dd of="$file" bs=1 seek=$(($(wc -c <"$file") - 40)) conv=notrunc 2>/dev/null
+steps "$scratch/p" -f csv
+check "damaged: counted" grep -q "damaged parts of the timeline's files were left out" "$scratch/err"
+rm -r "$scratch/p/profile.db.timeline"
+steps "$scratch/p"
+same "none was kept: status" $? 1
+contains "none was kept" "$scratch/err" "run --timeline all keeps one"

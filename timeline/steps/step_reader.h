@@ -1,0 +1,21 @@
+/* Reads the steps of an event log, and what they consist of. The log may be of any length: its events pass in stretches
+ * of time of at most STEP_READER_EVENTS events. Memory grows with the number of steps alone. Used by one thread. */
+#ifndef STEP_READER_H
+#define STEP_READER_H
+
+#include "step_nccl.h"
+#include "step_rows.h"
+
+#include "timeline/perfetto/timeline_source.h"
+
+#define STEP_READER_EVENTS (1u << 20)
+
+/* Fills *rows with the steps of the request's ranks that lie within its time. nccl may be NULL. *counts: of several
+ * readings the most that one of them counted, so what is damaged may be more. request->events_max 0 is
+ * STEP_READER_EVENTS. 0; -EFBIG: a microsecond has more events; or as timeline_source_read(). Call step_rows_fini() in
+ * any case. */
+int step_reader_read(struct timeline_source *source, const struct timeline_request *request,
+		     const struct step_nccl *nccl, struct step_rows *rows,
+		     struct timeline_counts *counts);
+
+#endif
