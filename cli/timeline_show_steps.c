@@ -74,12 +74,27 @@ static int explain(const struct timeline_show_steps *show, int error)
 }
 
 /* Returns the exit status. */
+static int save(const struct timeline_show_steps *show, struct shown *shown)
+{
+	const int error = write_output(show, shown);
+
+	if (!error)
+		return EXIT_OK;
+	log_error("%s: %s", show->output_path ? show->output_path : "standard output",
+		  strerror(-error));
+	return EXIT_FAILED;
+}
+
+/* Returns the exit status. */
 static int write_rows(const struct timeline_show_steps *show, struct timeline_source *source,
 		      const struct step_rows *rows, const struct timeline_counts *counts)
 {
 	const struct profile *profile = timeline_source_profile(source);
 	struct step_sums sums = {0};
+	struct step_findings findings = {0};
+	struct step_places places = {0};
 	struct shown shown = {.format = show->format};
+	int status = EXIT_OK;
 	int error = step_sums_init(&sums, rows, profile);
 
 	shown.view = (struct steps_view){
@@ -87,17 +102,26 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		.names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_OFF),
 		.rows = rows,
 		.sums = &sums,
+		.findings = &findings,
+		.places = &places,
 		.first_ns = show->first_ns,
 	};
 	if (!error)
-		error = shown.view.names ? write_output(show, &shown) : -ENOMEM;
+		error = step_findings_init(&findings, rows, &sums);
+	if (!error)
+		error = shown.view.names ? step_places_init(&places, rows, &findings, source,
+							    show->store_path, shown.view.names)
+					 : -ENOMEM;
+	if (error)
+		status = explain(show, error);
+	else
+		status = save(show, &shown);
 	report_names_destroy(shown.view.names);
+	step_places_fini(&places);
+	step_findings_fini(&findings);
 	step_sums_fini(&sums);
-	if (error) {
-		log_error("%s: %s", show->output_path ? show->output_path : "standard output",
-			  strerror(-error));
-		return EXIT_FAILED;
-	}
+	if (status != EXIT_OK)
+		return status;
 	if (rows->nr_open)
 		log_notice("%" PRIu32 " steps are left out: their end was not kept", rows->nr_open);
 	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;

@@ -2,13 +2,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+
+#include "step_words.h"
 
 #include "aggregator/profile/roster.h"
 #include "report/model/report_summary.h"
+#include "report/writers/json_text.h"
 #include "report/writers/row_text.h"
 #include "report/writers/text_file.h"
 
-#define NUMBER_SIZE 32u
+#define NUMBER_SIZE  32u
+#define OUTLIERS_MAX 10u /* in a table: the slowest */
 
 /* ---- processes */
 
@@ -80,6 +85,50 @@ static void write_sum(struct text_table *table, const struct steps_view *view,
 			process->identity.pid);
 }
 
+/* Of several ranks with a trend the one with the largest is told. */
+static void write_trends(FILE *out, const struct steps_view *view)
+{
+	const struct step_findings *findings = view->findings;
+	char line[STEP_WORDS_SIZE];
+	uint32_t largest = 0;
+	double most = 0;
+
+	for (uint32_t i = 0; i < findings->nr_trends; i++) {
+		const struct step_trend *trend = &findings->trends[i];
+		const double change = fabs(log((double)trend->end_ns / (double)trend->begin_ns));
+
+		if (change > most) {
+			most = change;
+			largest = i;
+		}
+	}
+	if (!findings->has_trends)
+		fprintf(out, "fewer than %u steps: too few to tell whether they get slower\n",
+			STEP_TREND_STEPS);
+	else if (!findings->nr_trends)
+		fputs("the steps get neither slower nor faster\n", out);
+	else
+		fputs(step_words_trend(view, largest, line, sizeof(line)), out);
+	if (findings->nr_trends > 1)
+		fprintf(out, "; those of %" PRIu32 " ranks change", findings->nr_trends);
+	if (findings->nr_trends)
+		fputc('\n', out);
+}
+
+static void write_findings(FILE *out, const struct steps_view *view)
+{
+	const uint32_t nr = view->findings->nr_outliers;
+	char line[STEP_WORDS_SIZE];
+
+	for (uint32_t i = 0; i < nr && i < OUTLIERS_MAX; i++)
+		fprintf(out, "%s\n", step_words_outlier(view, i, line, sizeof(line)));
+	if (nr > OUTLIERS_MAX)
+		fprintf(out, "%" PRIu32 " other steps stand out, too\n", nr - OUTLIERS_MAX);
+	if (!nr)
+		fputs("no step stands out\n", out);
+	write_trends(out, view);
+}
+
 static int write_table(FILE *out, const struct steps_view *view, const struct text_form *form)
 {
 	struct text_table table;
@@ -94,12 +143,34 @@ static int write_table(FILE *out, const struct steps_view *view, const struct te
 	}
 	if (text_table_end(&table))
 		return -ENOMEM;
+	fputc('\n', out);
+	write_findings(out, view);
 	if (has_first)
-		fputs("\nthe first step of each process is left out\n", out);
+		fputs("the first step of each process is left out\n", out);
 	return text_file_flush(out);
 }
 
-/* ---- CSV */
+/* ---- CSV and JSON */
+
+/* view NULL: of the heading. */
+static void write_process(struct row_text *out, const struct steps_view *view, uint32_t id)
+{
+	const struct roster_process *process = view ? process_of(view, id) : NULL;
+
+	row_text_number(out, "rank", process && process->rank >= 0, process ? process->rank : 0);
+	row_text_string(out, "host", process ? host_of(view, id) : "");
+	row_text_count(out, "pid", process ? process->identity.pid : 0);
+}
+
+static void write_parts(struct row_text *out, const uint64_t *parts_ns)
+{
+	for (uint32_t part = 0; part < STEP_PARTS; part++) {
+		char name[NUMBER_SIZE];
+
+		snprintf(name, sizeof(name), "%s_ns", step_rows_name((enum step_part)part));
+		row_text_count(out, name, parts_ns[part]);
+	}
+}
 
 struct step_line {                     /* a row with its process */
 	const struct steps_view *view; /* NULL: of the heading */
@@ -110,35 +181,15 @@ static void write_step(struct row_text *out, const void *of)
 {
 	const struct step_line *line = of;
 	const struct step_row *row = line->row;
-	const struct roster_process *process =
-		line->view ? process_of(line->view, row->process_id) : NULL;
 
-	row_text_number(out, "rank", process && process->rank >= 0, process ? process->rank : 0);
-	row_text_string(out, "host", process ? host_of(line->view, row->process_id) : "");
-	row_text_count(out, "pid", process ? process->identity.pid : 0);
+	write_process(out, line->view, row->process_id);
 	row_text_count(out, "tid", row->tid);
 	row_text_count(out, "step", row->number);
 	row_text_flag(out, "is_first", row->is_first);
 	row_text_count(out, "begin_ns", line->view ? row->begin_ns - line->view->first_ns : 0);
 	row_text_count(out, "step_ns", row->end_ns - row->begin_ns);
-	for (uint32_t part = 0; part < STEP_PARTS; part++) {
-		char name[NUMBER_SIZE];
-
-		snprintf(name, sizeof(name), "%s_ns", step_rows_name((enum step_part)part));
-		row_text_count(out, name, row->parts_ns[part]);
-	}
+	write_parts(out, row->parts_ns);
 	row_text_count(out, "longest_gap_ns", row->gap.end_ns - row->gap.begin_ns);
-}
-
-static void write_steps(FILE *out, const struct steps_view *view, const struct step_sum *sum,
-			enum row_form form, const char *before)
-{
-	for (uint32_t i = sum->first; i < sum->end; i++) {
-		const struct step_line line = {view, &view->rows->rows[i]};
-
-		fputs(before, out);
-		write_step(&(struct row_text){.out = out, .form = form}, &line);
-	}
 }
 
 static int write_csv(FILE *out, const struct steps_view *view)
@@ -147,14 +198,95 @@ static int write_csv(FILE *out, const struct steps_view *view)
 
 	write_step(&(struct row_text){.out = out, .form = ROW_HEADING},
 		   &(struct step_line){NULL, &none});
-	for (uint32_t i = 0; i < view->sums->nr_sums; i++)
-		write_steps(out, view, &view->sums->sums[i], ROW_CSV, "\n");
+	for (uint32_t i = 0; i < view->rows->nr_rows; i++) {
+		const struct step_line line = {view, &view->rows->rows[i]};
+
+		fputc('\n', out);
+		write_step(&(struct row_text){.out = out, .form = ROW_CSV}, &line);
+	}
 	fputc('\n', out);
+	return text_file_flush(out);
+}
+
+static void write_json_sum(struct row_text *out, const void *of)
+{
+	const struct step_sum *sum = of;
+
+	write_process(out, out->context, sum->process_id);
+	row_text_count(out, "steps", sum->nr_steps);
+	row_text_count(out, "sum_ns", sum->sum_ns);
+	row_text_count(out, "median_ns", sum->median_ns);
+	row_text_count(out, "p99_ns", sum->p99_ns);
+	row_text_count(out, "shortest_ns", sum->least_ns);
+	row_text_count(out, "longest_ns", sum->most_ns);
+	write_parts(out, sum->parts_ns);
+}
+
+static void write_json_outlier(struct row_text *out, const void *of)
+{
+	const struct step_outlier *outlier = of;
+	const struct steps_view *view = out->context;
+	const uint32_t index = (uint32_t)(outlier - view->findings->outliers);
+	const struct step_place *place = &view->places->places[index];
+	const struct step_row *row = &view->rows->rows[outlier->row];
+	char line[STEP_WORDS_SIZE];
+
+	write_process(out, view, row->process_id);
+	row_text_count(out, "step", row->number);
+	row_text_count(out, "ranks", outlier->nr_ranks);
+	row_text_count(out, "more_ns", outlier->more_ns);
+	row_text_string(out, "part", step_rows_name(outlier->part));
+	row_text_count(out, "part_more_ns", outlier->part_more_ns);
+	row_text_string(out, "launched_before", report_names_get(view->names, place->before));
+	row_text_string(out, "launched_after", report_names_get(view->names, place->after));
+	row_text_string(out, "within", report_names_get(view->names, place->within));
+	row_text_count(out, "within_ns", place->within_ns);
+	row_text_string(out, "text", step_words_outlier(view, index, line, sizeof(line)));
+}
+
+static void write_json_trend(struct row_text *out, const void *of)
+{
+	const struct step_trend *trend = of;
+	const struct steps_view *view = out->context;
+	const uint32_t index = (uint32_t)(trend - view->findings->trends);
+	char line[STEP_WORDS_SIZE];
+
+	write_process(out, view, view->sums->sums[trend->sum].process_id);
+	row_text_count(out, "begin_ns", trend->begin_ns);
+	row_text_count(out, "end_ns", trend->end_ns);
+	row_text_string(out, "part", step_rows_name(trend->part));
+	row_text_string(out, "text", step_words_trend(view, index, line, sizeof(line)));
+}
+
+static void write_json_step(struct row_text *out, const void *of)
+{
+	write_step(out, &(struct step_line){out->context, of});
+}
+
+static int write_json(FILE *out, const struct steps_view *view)
+{
+	const struct step_findings *findings = view->findings;
+
+	json_text_begin(out, view->profile->title ? view->profile->title : "");
+	row_text_json(out, "step_ranks", write_json_sum, view, view->sums->sums,
+		      view->sums->nr_sums, sizeof(*view->sums->sums));
+	fputs(",\n", out);
+	row_text_json(out, "outliers", write_json_outlier, view, findings->outliers,
+		      findings->nr_outliers, sizeof(*findings->outliers));
+	fputs(",\n", out);
+	row_text_json(out, "trends", write_json_trend, view, findings->trends, findings->nr_trends,
+		      sizeof(*findings->trends));
+	fputs(",\n", out);
+	row_text_json(out, "steps", write_json_step, view, view->rows->rows, view->rows->nr_rows,
+		      sizeof(*view->rows->rows));
+	fputs("}\n", out);
 	return text_file_flush(out);
 }
 
 int steps_writer_write(FILE *out, const struct steps_view *view, enum steps_format format,
 		       const struct text_form *form)
 {
+	if (format == STEPS_JSON)
+		return write_json(out, view);
 	return format == STEPS_CSV ? write_csv(out, view) : write_table(out, view, form);
 }

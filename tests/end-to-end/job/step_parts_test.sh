@@ -22,6 +22,20 @@ cp "$scratch/steps" "$scratch/all"
 check "table" steps "$scratch/p"
 same "table: a row for each rank" "$(awk '$1 == 3 { print $2 }' "$scratch/steps")" 299
 contains "table: the first step is left out" "$scratch/steps" "the first step of each process is left out"
+contains "table: why step 200 was slow" "$scratch/steps" "idle while the host did not launch on rank 3, between two launches in save_state()"
+same "table: it is the slowest" "$(grep -o '^step [0-9]* took' "$scratch/steps" | head -n 1)" "step 200 took"
+check "table: a trend, or none" grep -q "^the steps " "$scratch/steps"
+check "json" steps "$scratch/p" -f json
+check "JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0")/../support/valid_report.py" \
+	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/steps"
+contains "json: why step 200 was slow" "$scratch/steps" '"part":"idle_host","part_more_ns":'
+contains "json: where" "$scratch/steps" '"launched_before":"save_state","launched_after":"save_state"'
+check "json: parts sum to steps" python3 -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+parts = [name for name in report["steps"][0] if name.endswith("_ns") and name not in ("begin_ns", "step_ns", "longest_gap_ns")]
+rank, = report["step_ranks"]
+assert len(parts) == 10 and sum(rank[name] for name in parts) == rank["sum_ns"]
+assert [rank[name] for name in parts] == [sum(step[name] for step in report["steps"][1:]) for name in parts]' "$scratch/steps"
 check "into a file" steps "$scratch/p" -f csv -o "$scratch/file.csv"
 check "into a file: the same" cmp "$scratch/all" "$scratch/file.csv"
 begin=$(awk -F, 'NR == 102 { print $7 }' "$scratch/file.csv")
@@ -44,6 +58,7 @@ done
 same "ranks: all of NCCL is split" "$(column nccl_ns 1)" 0
 check "ranks: rank 1 waits" [ "$(column nccl_waits_ns '$at["rank"] == 1')" -gt 5000000 ]
 check "two ranks" steps "$scratch/ranks" --ranks 1,3
+contains "two ranks: few steps" "$scratch/steps" "fewer than 64 steps: too few to tell whether they get slower"
 same "two ranks: rows" "$(awk '$2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
 
 # ---- what does not go well

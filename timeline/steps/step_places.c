@@ -1,0 +1,237 @@
+#include "step_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_raw.h"
+#include "report/model/report_paths.h"
+#include "report/names/cuda_name.h"
+
+#define NODES_MAX 1024u /* of a gap's stacks; later ones do not count */
+
+struct node_time {
+	uint32_t node;
+	uint64_t ns;
+};
+
+struct gap {
+	const struct step_row *row;
+	struct step_place *place;
+	struct node_time *nodes; /* owns */
+	uint32_t nr_nodes;
+};
+
+struct finder {
+	struct timeline_source *source;
+	struct report_names *names;
+	struct report_paths *paths; /* owns */
+	struct gap gaps[STEP_PLACES_MAX];
+	uint32_t nr_gaps, nr_stacks;
+};
+
+/* ---- functions */
+
+/* Functions of CUDA and of frameworks are not where the program is. */
+static bool is_of_program(const char *name)
+{
+	return *name && *name != '[' && cuda_name_of(name, strlen(name)) == CUDA_NAME_NONE;
+}
+
+static const char *name_of(const struct finder *finder, uint32_t node)
+{
+	return report_names_get(finder->names, report_paths_node(finder->paths, node)->name);
+}
+
+/* 0: there is none. */
+static uint32_t innermost(const struct finder *finder, uint32_t node)
+{
+	while (node != REPORT_NODE_ROOT && !is_of_program(name_of(finder, node)))
+		node = report_paths_node(finder->paths, node)->parent;
+	return node == REPORT_NODE_ROOT ? 0 : report_paths_node(finder->paths, node)->name;
+}
+
+static int find_function(struct finder *finder, const struct step_row *row, uint32_t stack_id,
+			 uint32_t *text)
+{
+	const struct fold_key key = {.process_id = row->process_id,
+				     .tid = row->gap.tid,
+				     .stack_id = stack_id,
+				     .kind = RECORD_GPU_KERNEL,
+				     .matched = 1};
+	uint32_t node;
+
+	*text = 0;
+	if (!stack_id || stack_id > finder->nr_stacks)
+		return 0;
+	int error = report_paths_find(finder->paths, &key, &node);
+	if (!error)
+		*text = innermost(finder, node);
+	return error;
+}
+
+/* ---- samples */
+
+static void add_time(struct gap *gap, uint32_t node, uint64_t ns)
+{
+	uint32_t i = 0;
+
+	while (i < gap->nr_nodes && gap->nodes[i].node != node)
+		i++;
+	if (i == NODES_MAX)
+		return;
+	if (i == gap->nr_nodes)
+		gap->nodes[gap->nr_nodes++] = (struct node_time){.node = node};
+	gap->nodes[i].ns += ns;
+}
+
+static int add_sample(struct finder *finder, struct gap *gap, const struct raw_sample *raw,
+		      uint64_t ns)
+{
+	const struct host_sample *sample = &raw->sample;
+	const struct fold_key key = {.process_id = raw->process_id,
+				     .tid = sample->tid,
+				     .stack_id = sample->stack_id,
+				     .kind = (uint8_t)(REPORT_KIND_HOST + sample->kind),
+				     .matched = 1};
+	uint32_t node;
+
+	if (!sample->stack_id || sample->stack_id > finder->nr_stacks)
+		return 0;
+	int error = report_paths_find(finder->paths, &key, &node);
+	for (; !error && node != REPORT_NODE_ROOT;
+	     node = report_paths_node(finder->paths, node)->parent)
+		add_time(gap, node, ns);
+	return error;
+}
+
+static int take_sample(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
+{
+	struct finder *finder = context;
+	uint64_t end_ns = raw->sample.time_ns;
+	int error = 0;
+
+	(void)realtime_offset_ns;
+	if (raw->sample.kind > HOST_SAMPLE_OFF_CPU)
+		return 0;
+	for (uint32_t i = 0; i < finder->nr_gaps && !error; i++) {
+		struct gap *gap = &finder->gaps[i];
+		const struct step_gap *time = &gap->row->gap;
+
+		if (gap->row->process_id != raw->process_id || time->tid != raw->sample.tid)
+			continue;
+		end_ns = raw->sample.time_ns;
+		if (!timeline_source_place(finder->source, &TIMELINE_REQUEST_ALL, raw->process_id,
+					   &end_ns))
+			continue;
+		const uint64_t begin_ns =
+			end_ns > raw->sample.duration_ns ? end_ns - raw->sample.duration_ns : 0;
+		const uint64_t from_ns = begin_ns > time->begin_ns ? begin_ns : time->begin_ns;
+		const uint64_t to_ns = end_ns < time->end_ns ? end_ns : time->end_ns;
+		if (from_ns < to_ns)
+			error = add_sample(finder, gap, raw, to_ns - from_ns);
+	}
+	return error;
+}
+
+static uint32_t depth_of(const struct finder *finder, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node != REPORT_NODE_ROOT; node = report_paths_node(finder->paths, node)->parent)
+		depth++;
+	return depth;
+}
+
+static void choose(const struct finder *finder, struct gap *gap)
+{
+	const uint64_t half_ns = (gap->row->gap.end_ns - gap->row->gap.begin_ns) / 2;
+	uint32_t deepest = 0;
+
+	for (uint32_t i = 0; i < gap->nr_nodes; i++) {
+		const struct node_time *time = &gap->nodes[i];
+
+		if (time->ns < half_ns || !is_of_program(name_of(finder, time->node)) ||
+		    depth_of(finder, time->node) <= deepest)
+			continue;
+		deepest = depth_of(finder, time->node);
+		gap->place->within = report_paths_node(finder->paths, time->node)->name;
+		gap->place->within_ns = time->ns;
+	}
+}
+
+static int read_samples(struct finder *finder, const char *store_path)
+{
+	const uint64_t newest = timeline_source_profile(finder->source)->raw_samples;
+	struct database *database;
+
+	if (!newest || !finder->nr_gaps)
+		return 0;
+	for (uint32_t i = 0; i < finder->nr_gaps; i++)
+		if (!(finder->gaps[i].nodes = calloc(NODES_MAX, sizeof(struct node_time))))
+			return -ENOMEM;
+	int error = database_open(store_path, true, &database, NULL);
+	if (error)
+		return error;
+	error = store_raw_each(database, newest, take_sample, finder);
+	database_close(database);
+	for (uint32_t i = 0; i < finder->nr_gaps && !error; i++)
+		choose(finder, &finder->gaps[i]);
+	return error;
+}
+
+/* ---- all */
+
+static int find(struct finder *finder, struct step_places *places, const struct step_rows *rows,
+		const struct step_findings *findings, const char *store_path)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < findings->nr_outliers && !error; i++) {
+		const struct step_row *row = &rows->rows[findings->outliers[i].row];
+		struct step_place *place = &places->places[i];
+
+		if (findings->outliers[i].part != STEP_IDLE_HOST || !row->gap.tid)
+			continue;
+		error = find_function(finder, row, row->gap.before, &place->before);
+		if (!error)
+			error = find_function(finder, row, row->gap.after, &place->after);
+		if (finder->nr_gaps < STEP_PLACES_MAX)
+			finder->gaps[finder->nr_gaps++] = (struct gap){.row = row, .place = place};
+	}
+	return error ? error : read_samples(finder, store_path);
+}
+
+int step_places_init(struct step_places *places, const struct step_rows *rows,
+		     const struct step_findings *findings, struct timeline_source *source,
+		     const char *store_path, struct report_names *names)
+{
+	const struct catalog *catalog = timeline_source_profile(source)->collection->catalog;
+	struct finder *finder = calloc(1, sizeof(*finder));
+	int error = -ENOMEM;
+
+	*places = (struct step_places){
+		.places = calloc(findings->nr_outliers + 1ull, sizeof(*places->places))};
+	if (!finder)
+		return error;
+	finder->source = source;
+	finder->names = names;
+	finder->nr_stacks = catalog_size(catalog).nodes;
+	finder->paths = report_paths_create(
+		catalog, names, &(struct report_paths_view){.frames = REPORT_FRAMES_USER});
+	if (places->places && finder->paths)
+		error = find(finder, places, rows, findings, store_path);
+	for (uint32_t i = 0; i < finder->nr_gaps; i++)
+		free(finder->gaps[i].nodes);
+	report_paths_destroy(finder->paths);
+	free(finder);
+	return error;
+}
+
+void step_places_fini(struct step_places *places)
+{
+	free(places->places);
+	*places = (struct step_places){0};
+}

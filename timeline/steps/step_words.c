@@ -1,0 +1,88 @@
+#include "step_words.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "aggregator/profile/roster.h"
+#include "report/model/report_summary.h"
+#include "report/names/text_line.h"
+
+#define TIME_SIZE 32u
+
+static void append_rank(const struct steps_view *view, uint32_t sum, char *line, size_t size)
+{
+	const struct roster_process *process =
+		roster_process(view->profile->collection->roster, view->sums->sums[sum].process_id);
+
+	if (process->rank >= 0)
+		text_line_append(line, size, "rank %" PRId32, process->rank);
+	else
+		text_line_append(line, size, "process %" PRIu32, process->identity.pid);
+}
+
+/* "save_state()" */
+static void append_function(const struct steps_view *view, const char *before, uint32_t text,
+			    char *line, size_t size)
+{
+	const char *name = report_names_get(view->names, text);
+
+	text_line_append(line, size, "%s%s%s", before, name, strchr(name, '(') ? "" : "()");
+}
+
+static void append_place(const struct steps_view *view, const struct step_place *place, char *line,
+			 size_t size)
+{
+	char time[TIME_SIZE];
+
+	if (place->within) {
+		append_function(view, ", in ", place->within, line, size);
+		text_line_append(line, size, " by samples of %s",
+				 report_summary_time(place->within_ns, time));
+	} else if (place->before && place->before == place->after) {
+		append_function(view, ", between two launches in ", place->before, line, size);
+	} else if (place->before && place->after) {
+		append_function(view, ", between launches in ", place->before, line, size);
+		append_function(view, " and ", place->after, line, size);
+	} else if (place->after) {
+		append_function(view, ", before a launch in ", place->after, line, size);
+	}
+}
+
+const char *step_words_outlier(const struct steps_view *view, uint32_t outlier, char *line,
+			       size_t size)
+{
+	const struct step_outlier *found = &view->findings->outliers[outlier];
+	const struct step_sum *sum = &view->sums->sums[found->sum];
+	char more[TIME_SIZE], median[TIME_SIZE];
+
+	*line = '\0';
+	text_line_append(line, size, "step %" PRIu32 " took %s more than the median of %s",
+			 view->rows->rows[found->row].number,
+			 report_summary_time(found->more_ns, more),
+			 report_summary_time(sum->median_ns, median));
+	text_line_append(line, size, ": +%s %s on ", report_summary_time(found->part_more_ns, more),
+			 step_rows_words(found->part));
+	append_rank(view, found->sum, line, size);
+	append_place(view, &view->places->places[outlier], line, size);
+	if (found->nr_ranks > 1)
+		text_line_append(line, size, "; it stands out on %" PRIu32 " ranks",
+				 found->nr_ranks);
+	return line;
+}
+
+const char *step_words_trend(const struct steps_view *view, uint32_t trend, char *line, size_t size)
+{
+	const struct step_trend *found = &view->findings->trends[trend];
+	const double change =
+		100 * ((double)found->end_ns - (double)found->begin_ns) / (double)found->begin_ns;
+	char begin[TIME_SIZE], end[TIME_SIZE];
+
+	*line = '\0';
+	text_line_append(line, size, "the steps of ");
+	append_rank(view, found->sum, line, size);
+	text_line_append(
+		line, size, " get %s: from %s to %s over the run (%+.1f %%), mostly %s",
+		change > 0 ? "slower" : "faster", report_summary_time(found->begin_ns, begin),
+		report_summary_time(found->end_ns, end), change, step_rows_words(found->part));
+	return line;
+}
