@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_raw.h"
+#include "report/digest/host_lines.h"
 #include "report/model/report_paths.h"
-#include "report/names/cuda_name.h"
 
 #define NODES_MAX 1024u /* of a gap's stacks; later ones do not count */
 
@@ -34,12 +33,6 @@ struct finder {
 
 /* ---- functions */
 
-/* Functions of CUDA and of frameworks are not where the program is. */
-static bool is_of_program(const char *name)
-{
-	return *name && *name != '[' && cuda_name_of(name, strlen(name)) == CUDA_NAME_NONE;
-}
-
 static const char *name_of(const struct finder *finder, uint32_t node)
 {
 	return report_names_get(finder->names, report_paths_node(finder->paths, node)->name);
@@ -48,7 +41,7 @@ static const char *name_of(const struct finder *finder, uint32_t node)
 /* 0: there is none. */
 static uint32_t innermost(const struct finder *finder, uint32_t node)
 {
-	while (node != REPORT_NODE_ROOT && !is_of_program(name_of(finder, node)))
+	while (node != REPORT_NODE_ROOT && !host_lines_is_own(name_of(finder, node)))
 		node = report_paths_node(finder->paths, node)->parent;
 	return node == REPORT_NODE_ROOT ? 0 : report_paths_node(finder->paths, node)->name;
 }
@@ -153,7 +146,7 @@ static void choose(const struct finder *finder, struct gap *gap)
 	for (uint32_t i = 0; i < gap->nr_nodes; i++) {
 		const struct node_time *time = &gap->nodes[i];
 
-		if (time->ns < half_ns || !is_of_program(name_of(finder, time->node)) ||
+		if (time->ns < half_ns || !host_lines_is_own(name_of(finder, time->node)) ||
 		    depth_of(finder, time->node) <= deepest)
 			continue;
 		deepest = depth_of(finder, time->node);

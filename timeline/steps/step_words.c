@@ -36,7 +36,7 @@ static void append_place(const struct steps_view *view, const struct step_place 
 
 	if (place->within) {
 		append_function(view, ", in ", place->within, line, size);
-		text_line_append(line, size, " by samples of %s",
+		text_line_append(line, size, " (%s by samples)",
 				 report_summary_time(place->within_ns, time));
 	} else if (place->before && place->before == place->after) {
 		append_function(view, ", between two launches in ", place->before, line, size);
