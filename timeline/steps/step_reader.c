@@ -4,8 +4,8 @@
 
 #include "step_sweep.h"
 
-/* So far behind the last step the work is looked for that ends its gaps, and so far before a stretch the launches of
- * its work are. */
+/* So far behind the last step the work is looked for that ends its gaps. So far before a stretch, but no farther than it
+ * is long, the launches of its work are: a stream takes no more than 1,024 launches ahead. */
 #define REACH_NS      TIMELINE_EVENTS_REACH_NS
 #define STRETCH_NS    60000000000u /* the first one */
 #define STRETCH_LEAST 1000u
