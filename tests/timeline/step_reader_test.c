@@ -166,7 +166,7 @@ static void little_memory_says_the_same(void **state)
 	struct step_rows rows, again;
 
 	assert_int_equal(read_rows(f, 0, &rows), 0);
-	for (uint32_t events_max = 3200; events_max >= 400; events_max /= 2) {
+	for (uint32_t events_max = 2000; events_max >= 20; events_max /= 10) {
 		assert_int_equal(read_rows(f, events_max, &again), 0);
 		assert_int_equal(again.nr_rows, rows.nr_rows);
 		for (uint32_t i = 0; i < rows.nr_rows; i++) {

@@ -4,8 +4,8 @@
 
 #include "step_sweep.h"
 
-/* So far behind the last step the work is looked for that ends its gaps. So far before a stretch, but no farther than it
- * is long, the launches of its work are: a stream takes no more than 1,024 launches ahead. */
+/* So far behind the last step the work is looked for that ends its gaps, and so far before the first one its launches
+ * are. */
 #define REACH_NS      TIMELINE_EVENTS_REACH_NS
 #define STRETCH_NS    60000000000u /* the first one */
 #define STRETCH_LEAST 1000u
@@ -69,11 +69,10 @@ static int add_stretch(struct timeline_source *source, const struct timeline_req
 		       struct step_sweep *sweep, uint64_t from_ns, uint64_t to_ns,
 		       struct timeline_counts *counts)
 {
-	const uint64_t back_ns = to_ns - from_ns < REACH_NS ? to_ns - from_ns : REACH_NS;
 	struct timeline_request stretch = *request;
 	struct timeline_events events;
 
-	stretch.from_ns = from_ns > back_ns ? from_ns - back_ns : 0;
+	stretch.from_ns = from_ns;
 	stretch.to_ns = to_ns;
 	if (!stretch.events_max)
 		stretch.events_max = STEP_READER_EVENTS;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "step_pending.h"
+
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
@@ -14,8 +16,8 @@
 
 struct edge { /* of an interval of work */
 	uint64_t time_ns;
-	uint32_t work;
-	uint8_t part; /* enum step_part */
+	uint32_t work, order; /* order: of the launches */
+	uint8_t part;         /* enum step_part */
 	bool is_begin;
 };
 
@@ -42,6 +44,7 @@ struct step_sweep {
 	uint32_t nr_processes, nr_names;
 	struct edge *edges; /* owns; of the present process and stretch */
 	uint32_t nr_edges, room_edges;
+	struct step_pending pending;
 	const struct timeline_events *events;
 	uint64_t from_ns, to_ns;
 };
@@ -100,16 +103,17 @@ void step_sweep_destroy(struct step_sweep *sweep)
 	free(sweep->cursors);
 	free(sweep->names);
 	free(sweep->edges);
+	step_pending_fini(&sweep->pending);
 	free(sweep);
 }
 
 /* ---- parts of rows */
 
-/* A stretch of one part, with what is known of its begin and end where it is idle. */
+/* A stretch of one part, with the launches around it if it is STEP_IDLE_HOST. */
 struct piece {
 	uint64_t begin_ns, end_ns;
 	enum step_part part;
-	const struct timeline_launch *before, *after; /* NULL: not known */
+	uint32_t tid, before, after; /* as in struct step_gap */
 };
 
 static void note_gap(struct step_row *row, const struct piece *piece, uint64_t begin_ns,
@@ -120,9 +124,9 @@ static void note_gap(struct step_row *row, const struct piece *piece, uint64_t b
 	row->gap = (struct step_gap){
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
-		.tid = piece->after ? piece->after->tid : 0,
-		.before = piece->before ? piece->before->stack_id : 0,
-		.after = piece->after ? piece->after->stack_id : 0,
+		.tid = piece->tid,
+		.before = piece->before,
+		.after = piece->after,
 	};
 }
 
@@ -155,10 +159,9 @@ static void add_piece(struct step_sweep *sweep, struct process *process, const s
 
 /* ---- idle time */
 
-/* Finds the launch of the same thread before this one. */
-static const struct timeline_launch *find_before(const struct step_sweep *sweep,
-						 const struct process *process,
-						 const struct timeline_launch *launch)
+/* Returns the stack of the thread's launch before this one, which is in the stretch. 0: it is not known. */
+static uint32_t find_before(const struct step_sweep *sweep, const struct process *process,
+			    const struct timeline_launch *launch)
 {
 	const struct timeline_launch *first = sweep->events->launches, *at = launch;
 
@@ -167,37 +170,56 @@ static const struct timeline_launch *find_before(const struct step_sweep *sweep,
 		if (at->process_id != launch->process_id)
 			break;
 		if (at->tid == launch->tid && !(at->flags & RECORD_LAUNCH_HOST))
-			return at;
+			return at->stack_id;
 	}
-	return process->last.stack_id && process->last.tid == launch->tid &&
-			       process->last.time_ns < launch->time_ns
-		       ? &process->last
-		       : NULL;
+	return process->last.tid == launch->tid && process->last.time_ns < launch->time_ns
+		       ? process->last.stack_id
+		       : 0;
+}
+
+/* Finds the launch of work, in its stretch or before. false: it is not known. */
+static bool find_launch(struct step_sweep *sweep, const struct process *process,
+			const struct timeline_work *work, struct step_pending_launch *found)
+{
+	if (work->launch != TIMELINE_SOURCE_NONE) {
+		const struct timeline_launch *launch = &sweep->events->launches[work->launch];
+
+		*found = (struct step_pending_launch){
+			.launch = *launch, .before = find_before(sweep, process, launch)};
+		return true;
+	}
+	const struct step_pending_launch *pending = step_pending_find(&sweep->pending, work);
+	if (pending)
+		*found = *pending;
+	return pending != NULL;
 }
 
 /* Ends a gap at end_ns, where this launch's work begins; NULL: its launch is not known. */
 static void add_gap(struct step_sweep *sweep, struct process *process, uint64_t end_ns,
-		    const struct timeline_launch *launch)
+		    const struct step_pending_launch *found)
 {
-	struct piece piece = {.begin_ns = process->idle_ns, .end_ns = end_ns};
-	uint64_t launched_ns = launch && launch->time_ns < end_ns ? launch->time_ns : end_ns;
+	struct piece piece = {
+		.begin_ns = process->idle_ns, .end_ns = end_ns, .part = STEP_IDLE_UNKNOWN};
 
-	if (!launch) {
-		piece.part = STEP_IDLE_UNKNOWN;
+	if (!found) {
 		add_piece(sweep, process, &piece);
 		return;
 	}
+	const struct timeline_launch *launch = &found->launch;
+	uint64_t launched_ns = launch->time_ns < end_ns ? launch->time_ns : end_ns;
 	if (launched_ns < process->idle_ns)
 		launched_ns = process->idle_ns;
-	piece.end_ns = launched_ns;
-	piece.part = launched_ns - process->idle_ns < STEP_ROWS_HOST_NS ? STEP_IDLE_LAUNCHES
-									: STEP_IDLE_HOST;
-	if (piece.part == STEP_IDLE_HOST) {
-		piece.after = launch;
-		piece.before = find_before(sweep, process, launch);
-	}
+	piece = (struct piece){
+		.begin_ns = process->idle_ns,
+		.end_ns = launched_ns,
+		.part = launched_ns - process->idle_ns < STEP_ROWS_HOST_NS ? STEP_IDLE_LAUNCHES
+									   : STEP_IDLE_HOST,
+		.tid = launch->tid,
+		.before = found->before,
+		.after = launch->stack_id,
+	};
 	add_piece(sweep, process, &piece);
-	piece = (struct piece){launched_ns, end_ns, STEP_IDLE_START, NULL, NULL};
+	piece = (struct piece){.begin_ns = launched_ns, .end_ns = end_ns, .part = STEP_IDLE_START};
 	add_piece(sweep, process, &piece);
 }
 
@@ -218,6 +240,16 @@ static bool is_nccl(struct step_sweep *sweep, uint32_t name_id)
 	return sweep->names[name_id] == NAME_NCCL;
 }
 
+/* Work comes first whose launch was first, and that of an unknown launch last. */
+static uint32_t order_of(struct step_sweep *sweep, uint32_t index)
+{
+	const struct timeline_work *work = &sweep->events->work[index];
+
+	if (work->launch != TIMELINE_SOURCE_NONE)
+		return work->launch + 1;
+	return step_pending_find(&sweep->pending, work) ? 0 : UINT32_MAX;
+}
+
 /* Adds an interval, cut to the stretch. 0 or -ENOMEM. */
 static int add_interval(struct step_sweep *sweep, uint32_t work, uint64_t begin_ns, uint64_t end_ns,
 			enum step_part part)
@@ -231,8 +263,11 @@ static int add_interval(struct step_sweep *sweep, uint32_t work, uint64_t begin_
 	if (array_reserve(&sweep->edges, &sweep->room_edges, sweep->nr_edges + 2ull,
 			  sizeof(*sweep->edges)))
 		return -ENOMEM;
-	sweep->edges[sweep->nr_edges++] = (struct edge){begin_ns, work, (uint8_t)part, true};
-	sweep->edges[sweep->nr_edges++] = (struct edge){end_ns, work, (uint8_t)part, false};
+	struct edge edge = {begin_ns, work, order_of(sweep, work), (uint8_t)part, true};
+	sweep->edges[sweep->nr_edges++] = edge;
+	edge.time_ns = end_ns;
+	edge.is_begin = false;
+	sweep->edges[sweep->nr_edges++] = edge;
 	return 0;
 }
 
@@ -259,17 +294,13 @@ static int add_work(struct step_sweep *sweep, uint32_t index)
 				    STEP_NCCL_MOVES);
 }
 
-/* Of what begins at one time, work comes first whose launch was first; that of an unknown launch comes last. */
-static int by_time(const void *a, const void *b, void *context)
+static int by_time(const void *a, const void *b)
 {
-	const struct step_sweep *sweep = context;
 	const struct edge *left = a, *right = b;
 	int order = COMPARE(left->time_ns, right->time_ns);
 
 	order = order ? order : COMPARE(left->is_begin, right->is_begin);
-	order = order ? order
-		      : COMPARE(sweep->events->work[left->work].launch,
-				sweep->events->work[right->work].launch);
+	order = order ? order : COMPARE(left->order, right->order);
 	return order ? order : COMPARE(left->work, right->work);
 }
 
@@ -281,7 +312,7 @@ static void walk(struct step_sweep *sweep, struct process *process)
 
 	for (uint32_t i = 0; i < sweep->nr_edges; i++) {
 		const struct edge *edge = &sweep->edges[i];
-		const uint32_t launch = sweep->events->work[edge->work].launch;
+		struct step_pending_launch found;
 
 		if (nr_running && edge->time_ns > at_ns) {
 			enum step_part part = STEP_COMPUTE;
@@ -289,11 +320,14 @@ static void walk(struct step_sweep *sweep, struct process *process)
 			while (!running[part])
 				part++;
 			add_piece(sweep, process,
-				  &(struct piece){at_ns, edge->time_ns, part, NULL, NULL});
+				  &(struct piece){.begin_ns = at_ns,
+						  .end_ns = edge->time_ns,
+						  .part = part});
 		} else if (!nr_running && edge->time_ns > process->idle_ns) {
-			add_gap(sweep, process, edge->time_ns,
-				launch == TIMELINE_SOURCE_NONE ? NULL
-							       : &sweep->events->launches[launch]);
+			const bool is_known = find_launch(sweep, process,
+							  &sweep->events->work[edge->work], &found);
+
+			add_gap(sweep, process, edge->time_ns, is_known ? &found : NULL);
 		}
 		at_ns = edge->time_ns;
 		running[edge->part] += edge->is_begin ? 1 : UINT32_MAX;
@@ -318,22 +352,49 @@ static int take_process(struct step_sweep *sweep, uint32_t first, uint32_t end)
 		error = add_work(sweep, i);
 	if (error || !sweep->nr_edges)
 		return error;
-	qsort_r(sweep->edges, sweep->nr_edges, sizeof(*sweep->edges), by_time, sweep);
+	qsort(sweep->edges, sweep->nr_edges, sizeof(*sweep->edges), by_time);
 	walk(sweep, process);
 	return 0;
 }
 
-static void keep_launches(struct step_sweep *sweep)
+static bool is_in(const struct step_sweep *sweep, const struct timeline_launch *launch)
+{
+	return launch->process_id && launch->process_id <= sweep->nr_processes &&
+	       sweep->processes[launch->process_id - 1].nr_cursors &&
+	       launch->time_ns >= sweep->from_ns && launch->time_ns < sweep->to_ns &&
+	       !(launch->flags & RECORD_LAUNCH_HOST);
+}
+
+/* Keeps the launches of the stretch whose work may come later. 0 or -ENOMEM. */
+static int keep_launches(struct step_sweep *sweep)
 {
 	const struct timeline_events *events = sweep->events;
+	uint64_t *ends_ns = calloc(events->nr_launches + 1ull, sizeof(*ends_ns));
+	int error = ends_ns ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < events->nr_launches; i++) {
-		const struct timeline_launch *launch = &events->launches[i];
+	for (uint32_t i = 0; i < events->nr_work && !error; i++) {
+		const struct timeline_work *work = &events->work[i];
 
-		if (launch->process_id <= sweep->nr_processes && launch->time_ns < sweep->to_ns &&
-		    !(launch->flags & RECORD_LAUNCH_HOST))
-			sweep->processes[launch->process_id - 1].last = *launch;
+		if (work->launch != TIMELINE_SOURCE_NONE && work->end_ns > ends_ns[work->launch])
+			ends_ns[work->launch] = work->end_ns;
 	}
+	step_pending_next(&sweep->pending, sweep->to_ns);
+	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
+		const struct timeline_launch *launch = &events->launches[i];
+		struct step_pending_launch kept = {.launch = *launch, .end_ns = ends_ns[i]};
+
+		if (!is_in(sweep, launch) || step_pending_is_old(&kept, sweep->to_ns))
+			continue;
+		kept.before = find_before(sweep, &sweep->processes[launch->process_id - 1], launch);
+		error = step_pending_add(&sweep->pending, &kept);
+	}
+	for (uint32_t i = 0; i < events->nr_launches && !error; i++)
+		if (is_in(sweep, &events->launches[i]))
+			sweep->processes[events->launches[i].process_id - 1].last =
+				events->launches[i];
+	step_pending_sort(&sweep->pending);
+	free(ends_ns);
+	return error;
 }
 
 int step_sweep_add(struct step_sweep *sweep, const struct timeline_events *events, uint64_t from_ns,
@@ -352,8 +413,7 @@ int step_sweep_add(struct step_sweep *sweep, const struct timeline_events *event
 		if (id && id <= sweep->nr_processes)
 			error = take_process(sweep, i, end);
 	}
-	keep_launches(sweep);
-	return error;
+	return error ? error : keep_launches(sweep);
 }
 
 void step_sweep_end(struct step_sweep *sweep)

@@ -17,7 +17,7 @@ struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profil
 void step_sweep_destroy(struct step_sweep *sweep);
 
 /* Adds what happened in [from_ns, to_ns), which begins where the last stretch ended. events has all work with a part in
- * it; launches from before it tell when that work was launched. 0 or -ENOMEM. */
+ * it, and its launches. Launches whose work may come later are kept. 0 or -ENOMEM. */
 int step_sweep_add(struct step_sweep *sweep, const struct timeline_events *events, uint64_t from_ns,
 		   uint64_t to_ns);
 
