@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "step_pending.h"
+#include "step_pieces.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/nccl_kernel.h"
@@ -21,13 +22,8 @@ struct edge { /* of an interval of work */
 	bool is_begin;
 };
 
-struct cursor { /* the rows of a thread that have not ended */
-	uint32_t next, end;
-};
-
 struct process {
-	struct cursor *cursors; /* borrowed from the sweep's */
-	uint32_t nr_cursors;
+	uint32_t id;
 	uint64_t idle_ns;            /* when its GPUs fell idle; 0: they have not worked yet */
 	struct timeline_launch last; /* of the stretches before; stack_id 0: none */
 };
@@ -35,11 +31,10 @@ struct process {
 enum kernel_name { NAME_NEW, NAME_NCCL, NAME_OTHER };
 
 struct step_sweep {
-	struct step_rows *rows;
+	struct step_pieces pieces;
 	const struct profile *profile;
 	const struct step_nccl *nccl;
 	struct process *processes; /* owns; [id - 1] */
-	struct cursor *cursors;    /* owns */
 	uint8_t *names;            /* owns; by string: enum kernel_name */
 	uint32_t nr_processes, nr_names;
 	struct edge *edges; /* owns; of the present process and stretch */
@@ -51,25 +46,6 @@ struct step_sweep {
 
 /* ---- life */
 
-static void find_cursors(struct step_sweep *sweep)
-{
-	const struct step_row *rows = sweep->rows->rows;
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0, end; i < sweep->rows->nr_rows; i = end) {
-		struct process *process = &sweep->processes[rows[i].process_id - 1];
-
-		for (end = i; end < sweep->rows->nr_rows && rows[end].tid == rows[i].tid &&
-			      rows[end].process_id == rows[i].process_id;
-		     end++)
-			;
-		sweep->cursors[nr] = (struct cursor){i, end};
-		if (!process->nr_cursors++)
-			process->cursors = &sweep->cursors[nr];
-		nr++;
-	}
-}
-
 struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profile *profile,
 				     const struct step_nccl *nccl)
 {
@@ -78,20 +54,20 @@ struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profil
 	if (!sweep)
 		return NULL;
 	*sweep = (struct step_sweep){
-		.rows = rows,
 		.profile = profile,
 		.nccl = nccl,
 		.nr_processes = roster_size(profile->collection->roster).processes,
 		.nr_names = catalog_size(profile->collection->catalog).strings + 1,
 	};
 	sweep->processes = calloc(sweep->nr_processes + 1ull, sizeof(*sweep->processes));
-	sweep->cursors = calloc(rows->nr_rows + 1ull, sizeof(*sweep->cursors));
 	sweep->names = calloc(sweep->nr_names, 1);
-	if (!sweep->processes || !sweep->cursors || !sweep->names) {
+	if (step_pieces_init(&sweep->pieces, rows, sweep->nr_processes) || !sweep->processes ||
+	    !sweep->names) {
 		step_sweep_destroy(sweep);
 		return NULL;
 	}
-	find_cursors(sweep);
+	for (uint32_t i = 0; i < sweep->nr_processes; i++)
+		sweep->processes[i].id = i + 1;
 	return sweep;
 }
 
@@ -100,61 +76,11 @@ void step_sweep_destroy(struct step_sweep *sweep)
 	if (!sweep)
 		return;
 	free(sweep->processes);
-	free(sweep->cursors);
+	step_pieces_fini(&sweep->pieces);
 	free(sweep->names);
 	free(sweep->edges);
 	step_pending_fini(&sweep->pending);
 	free(sweep);
-}
-
-/* ---- parts of rows */
-
-/* A stretch of one part, with the launches around it if it is STEP_IDLE_HOST. */
-struct piece {
-	uint64_t begin_ns, end_ns;
-	enum step_part part;
-	uint32_t tid, before, after; /* as in struct step_gap */
-};
-
-static void note_gap(struct step_row *row, const struct piece *piece, uint64_t begin_ns,
-		     uint64_t end_ns)
-{
-	if (end_ns - begin_ns <= row->gap.end_ns - row->gap.begin_ns)
-		return;
-	row->gap = (struct step_gap){
-		.begin_ns = begin_ns,
-		.end_ns = end_ns,
-		.tid = piece->tid,
-		.before = piece->before,
-		.after = piece->after,
-	};
-}
-
-/* Pieces of a process come in order of time. */
-static void add_piece(struct step_sweep *sweep, struct process *process, const struct piece *piece)
-{
-	if (piece->begin_ns >= piece->end_ns)
-		return;
-	for (uint32_t i = 0; i < process->nr_cursors; i++) {
-		struct cursor *cursor = &process->cursors[i];
-
-		while (cursor->next < cursor->end &&
-		       sweep->rows->rows[cursor->next].end_ns <= piece->begin_ns)
-			cursor->next++;
-		for (uint32_t k = cursor->next; k < cursor->end; k++) {
-			struct step_row *row = &sweep->rows->rows[k];
-			const uint64_t begin_ns =
-				piece->begin_ns > row->begin_ns ? piece->begin_ns : row->begin_ns;
-			const uint64_t end_ns =
-				piece->end_ns < row->end_ns ? piece->end_ns : row->end_ns;
-
-			if (row->begin_ns >= piece->end_ns)
-				break;
-			row->parts_ns[piece->part] += end_ns - begin_ns;
-			if (piece->part == STEP_IDLE_HOST)
-				note_gap(row, piece, begin_ns, end_ns);
-		}
-	}
 }
 
 /* ---- idle time */
@@ -198,18 +124,18 @@ static bool find_launch(struct step_sweep *sweep, const struct process *process,
 static void add_gap(struct step_sweep *sweep, struct process *process, uint64_t end_ns,
 		    const struct step_pending_launch *found)
 {
-	struct piece piece = {
+	struct step_piece piece = {
 		.begin_ns = process->idle_ns, .end_ns = end_ns, .part = STEP_IDLE_UNKNOWN};
 
 	if (!found) {
-		add_piece(sweep, process, &piece);
+		step_pieces_add(&sweep->pieces, process->id, &piece);
 		return;
 	}
 	const struct timeline_launch *launch = &found->launch;
 	uint64_t launched_ns = launch->time_ns < end_ns ? launch->time_ns : end_ns;
 	if (launched_ns < process->idle_ns)
 		launched_ns = process->idle_ns;
-	piece = (struct piece){
+	piece = (struct step_piece){
 		.begin_ns = process->idle_ns,
 		.end_ns = launched_ns,
 		.part = launched_ns - process->idle_ns < STEP_ROWS_HOST_NS ? STEP_IDLE_LAUNCHES
@@ -218,9 +144,10 @@ static void add_gap(struct step_sweep *sweep, struct process *process, uint64_t 
 		.before = found->before,
 		.after = launch->stack_id,
 	};
-	add_piece(sweep, process, &piece);
-	piece = (struct piece){.begin_ns = launched_ns, .end_ns = end_ns, .part = STEP_IDLE_START};
-	add_piece(sweep, process, &piece);
+	step_pieces_add(&sweep->pieces, process->id, &piece);
+	piece = (struct step_piece){
+		.begin_ns = launched_ns, .end_ns = end_ns, .part = STEP_IDLE_START};
+	step_pieces_add(&sweep->pieces, process->id, &piece);
 }
 
 /* ---- the parts of work */
@@ -319,10 +246,10 @@ static void walk(struct step_sweep *sweep, struct process *process)
 
 			while (!running[part])
 				part++;
-			add_piece(sweep, process,
-				  &(struct piece){.begin_ns = at_ns,
-						  .end_ns = edge->time_ns,
-						  .part = part});
+			step_pieces_add(&sweep->pieces, process->id,
+					&(struct step_piece){.begin_ns = at_ns,
+							     .end_ns = edge->time_ns,
+							     .part = part});
 		} else if (!nr_running && edge->time_ns > process->idle_ns) {
 			const bool is_known = find_launch(sweep, process,
 							  &sweep->events->work[edge->work], &found);
@@ -346,7 +273,7 @@ static int take_process(struct step_sweep *sweep, uint32_t first, uint32_t end)
 	int error = 0;
 
 	sweep->nr_edges = 0;
-	if (!process->nr_cursors)
+	if (!step_pieces_has(&sweep->pieces, process->id))
 		return 0;
 	for (uint32_t i = first; i < end && !error; i++)
 		error = add_work(sweep, i);
@@ -360,7 +287,7 @@ static int take_process(struct step_sweep *sweep, uint32_t first, uint32_t end)
 static bool is_in(const struct step_sweep *sweep, const struct timeline_launch *launch)
 {
 	return launch->process_id && launch->process_id <= sweep->nr_processes &&
-	       sweep->processes[launch->process_id - 1].nr_cursors &&
+	       step_pieces_has(&sweep->pieces, launch->process_id) &&
 	       launch->time_ns >= sweep->from_ns && launch->time_ns < sweep->to_ns &&
 	       !(launch->flags & RECORD_LAUNCH_HOST);
 }
