@@ -225,6 +225,38 @@ static void waits_of_the_host_are_no_work(void **state)
 	assert_int_equal(row->parts_ns[STEP_IDLE_UNKNOWN], 1000);
 }
 
+/* Times that make no sense, and ids that come again: the parts still sum (sweep()). */
+static void hostile_events_keep_the_sum(void **state)
+{
+	static const uint64_t odd_ns[] = {0, 1, 4999, 5000, 1ull << 40, UINT64_MAX - 1, UINT64_MAX};
+	struct fixture *f = *state;
+	uint64_t random = 1;
+
+	for (uint32_t round = 0; round < 2000; round++) {
+		f->rows.nr_rows = f->events.nr_work = f->events.nr_launches = 0;
+		add_step(f, 7, 100, 3000);
+		add_step(f, 7, 3000, 9000);
+		add_step(f, 9, 200, 8000);
+		f->nccl.nr_kernels = 1;
+		f->kernels[0] = (struct step_nccl_kernel){500, 500, f->process_id, 3};
+		for (uint32_t i = 0; i < 24; i++) {
+			uint64_t values[3];
+
+			for (uint32_t k = 0; k < 3; k++) {
+				random = random * 6364136223846793005u + 1442695040888963407u;
+				values[k] = random >> 61 ? (random >> 33) % 10000
+							 : odd_ns[(random >> 33) % 7];
+			}
+			struct timeline_work *work = add(f, values[0], values[1], values[2]);
+
+			work->kind = (uint8_t)(random >> 40) % (RECORD_GPU_SYNC + 1);
+			work->correlation_id = (uint32_t)(random >> 45) % 4;
+			work->name_id = (uint32_t)(random >> 50) % 4;
+		}
+		sweep(f, 1 + (random >> 33) % 4000, 12000);
+	}
+}
+
 static void sums_leave_the_first_step_out(void **state)
 {
 	struct fixture *f = *state;
@@ -270,6 +302,7 @@ int main(void)
 		TEST(a_gap_is_shared_by_the_steps_in_it),
 		TEST(stretches_do_not_matter),
 		TEST(waits_of_the_host_are_no_work),
+		TEST(hostile_events_keep_the_sum),
 		TEST(sums_leave_the_first_step_out),
 		TEST(a_single_step_counts),
 	};
