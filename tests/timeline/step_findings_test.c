@@ -129,6 +129,25 @@ static void the_rank_that_caused_it_is_told(void **state)
 	assert_int_equal(f->found.outliers[1].nr_ranks, 1);
 }
 
+static void steps_of_other_times_are_others(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t process = 1; process <= 2; process++) {
+		struct step_row *rows = add(f, process, 100, MS, 1000);
+
+		for (uint32_t i = 0; i < 100 && process == 2; i++) { /* a later job */
+			rows[i].begin_ns += 5000ull * MS;
+			rows[i].end_ns += 5000ull * MS;
+		}
+		lengthen(&rows[40], STEP_IDLE_HOST, 5 * MS);
+	}
+	find(f);
+	assert_int_equal(f->found.nr_outliers, 2);
+	assert_int_equal(f->found.outliers[0].nr_ranks, 1);
+	assert_int_equal(f->found.outliers[1].nr_ranks, 1);
+}
+
 static void the_first_step_is_none(void **state)
 {
 	struct fixture *f = *state;
@@ -205,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_slow_step_stands_out_by_its_part),
 		TEST(the_rank_that_caused_it_is_told),
+		TEST(steps_of_other_times_are_others),
 		TEST(the_first_step_is_none),
 		TEST(steps_that_grow_have_a_trend),
 		TEST(steps_that_shrink_have_a_trend),

@@ -84,9 +84,8 @@ static int by_number(const void *a, const void *b, void *context)
 
 	if (x->number != y->number)
 		return COMPARE(x->number, y->number);
-	const uint64_t left_ns = own_more(x, &order->sums->sums[left->sum]);
-	const uint64_t right_ns = own_more(y, &order->sums->sums[right->sum]);
-	return left_ns != right_ns ? COMPARE(right_ns, left_ns) : COMPARE(left->sum, right->sum);
+	return x->begin_ns != y->begin_ns ? COMPARE(x->begin_ns, y->begin_ns)
+					  : COMPARE(left->sum, right->sum);
 }
 
 static int by_more(const void *a, const void *b)
@@ -97,23 +96,44 @@ static int by_more(const void *a, const void *b)
 					       : COMPARE(left->row, right->row);
 }
 
-/* Leaves one rank for each number of a step. */
+/* Returns the end of the outliers from first on that are of one step: they have its number, and overlap in time, which
+ * those of other jobs do not. *chosen: the one whose own time took most more. */
+static uint32_t find_step(const struct step_findings *found, const struct order *order,
+			  uint32_t first, uint32_t *chosen)
+{
+	const struct step_row *rows = order->rows->rows;
+	uint64_t end_ns = rows[found->outliers[first].row].end_ns, most_ns = 0;
+	uint32_t i;
+
+	*chosen = first;
+	for (i = first; i < found->nr_outliers; i++) {
+		const struct step_row *row = &rows[found->outliers[i].row];
+		const uint64_t ns = own_more(row, &order->sums->sums[found->outliers[i].sum]);
+
+		if (row->number != rows[found->outliers[first].row].number ||
+		    row->begin_ns >= end_ns)
+			break;
+		end_ns = row->end_ns > end_ns ? row->end_ns : end_ns;
+		if (ns > most_ns) {
+			most_ns = ns;
+			*chosen = i;
+		}
+	}
+	return i;
+}
+
+/* Leaves one rank for each step. */
 static void merge_ranks(struct step_findings *found, const struct order *order)
 {
-	uint32_t kept = 0;
+	uint32_t kept = 0, chosen;
 
 	if (!found->nr_outliers)
 		return;
 	qsort_r(found->outliers, found->nr_outliers, sizeof(*found->outliers), by_number,
 		(void *)order);
 	for (uint32_t i = 0, end; i < found->nr_outliers; i = end) {
-		const uint32_t number = order->rows->rows[found->outliers[i].row].number;
-
-		for (end = i; end < found->nr_outliers &&
-			      order->rows->rows[found->outliers[end].row].number == number;
-		     end++)
-			;
-		found->outliers[kept] = found->outliers[i];
+		end = find_step(found, order, i, &chosen);
+		found->outliers[kept] = found->outliers[chosen];
 		found->outliers[kept++].nr_ranks = end - i;
 	}
 	found->nr_outliers = kept;

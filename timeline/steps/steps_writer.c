@@ -36,16 +36,53 @@ static const char *host_of(const struct steps_view *view, uint32_t process_id)
 
 /* ---- the table */
 
-static const struct text_column columns[] = {
-	{"rank", 5, 0, false, 0},          {"steps", 7, 2, false, 12},
-	{"mean", 10, 2, false, 6},         {"median", 10, 2, false, 0},
-	{"p99", 10, 2, false, 2},          {"shortest", 10, 2, false, 9},
-	{"longest", 10, 2, false, 1},      {"compute", 7, 2, false, 0},
-	{"moves", 7, 2, false, 7},         {"waits", 7, 2, false, 8},
-	{"NCCL", 7, 2, false, 5},          {"copies", 7, 2, false, 4},
-	{"graphs", 7, 2, false, 10},       {"idle", 7, 2, false, 0},
-	{"launch-bound", 12, 2, false, 3}, {"host", 0, 2, true, 11},
+static const struct text_column time_columns[] = {
+	{"rank", 5, 0, false, 0},     {"steps", 7, 2, false, 11}, {"mean", 10, 2, false, 9},
+	{"median", 10, 2, false, 0},  {"p99", 10, 2, false, 4},   {"shortest", 10, 2, false, 10},
+	{"longest", 10, 2, false, 1},
 };
+
+#define PART(part) (1u << (part))
+
+/* Shares of the steps' time. A column in which all ranks have none is left out, unless it is always there. */
+static const struct {
+	struct text_column column;
+	uint32_t parts; /* a set of enum step_part */
+	bool is_always;
+} share_columns[] = {
+	{{"compute", 7, 2, false, 0}, PART(STEP_COMPUTE), true},
+	{{"moves", 7, 2, false, 7}, PART(STEP_NCCL_MOVES), false},
+	{{"waits", 7, 2, false, 3}, PART(STEP_NCCL_WAITS), false},
+	{{"NCCL", 7, 2, false, 6}, PART(STEP_NCCL), false},
+	{{"copies", 7, 2, false, 8}, PART(STEP_COPIES), false},
+	{{"graphs", 7, 2, false, 2}, PART(STEP_GRAPHS), false},
+	{{"idle", 7, 2, false, 0},
+	 PART(STEP_IDLE_LAUNCHES) | PART(STEP_IDLE_HOST) | PART(STEP_IDLE_START) |
+		 PART(STEP_IDLE_UNKNOWN),
+	 true},
+	{{"launch-bound", 12, 2, false, 5}, PART(STEP_IDLE_LAUNCHES), true},
+};
+
+#define SHARE_COLUMNS (sizeof(share_columns) / sizeof(*share_columns))
+
+static uint64_t share_ns(const struct step_sum *sum, size_t column)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t part = 0; part < STEP_PARTS; part++)
+		if (share_columns[column].parts & PART(part))
+			ns += sum->parts_ns[part];
+	return ns;
+}
+
+static bool is_shown(const struct steps_view *view, size_t column)
+{
+	bool shown = share_columns[column].is_always;
+
+	for (uint32_t i = 0; i < view->sums->nr_sums && !shown; i++)
+		shown = share_ns(&view->sums->sums[i], column) > 0;
+	return shown;
+}
 
 static void write_share(struct text_table *table, const struct step_sum *sum, uint64_t part_ns)
 {
@@ -56,10 +93,9 @@ static void write_share(struct text_table *table, const struct step_sum *sum, ui
 }
 
 static void write_sum(struct text_table *table, const struct steps_view *view,
-		      const struct step_sum *sum)
+		      const struct step_sum *sum, const bool *shown)
 {
 	const struct roster_process *process = process_of(view, sum->process_id);
-	const uint64_t *parts_ns = sum->parts_ns;
 	const uint64_t times_ns[] = {sum->sum_ns / sum->nr_steps, sum->median_ns, sum->p99_ns,
 				     sum->least_ns, sum->most_ns};
 	char text[NUMBER_SIZE];
@@ -71,16 +107,9 @@ static void write_sum(struct text_table *table, const struct steps_view *view,
 	text_table_cell(table, "%" PRIu32, sum->nr_steps);
 	for (uint32_t i = 0; i < sizeof(times_ns) / sizeof(*times_ns); i++)
 		text_table_cell(table, "%s", report_summary_time(times_ns[i], text));
-	write_share(table, sum, parts_ns[STEP_COMPUTE]);
-	write_share(table, sum, parts_ns[STEP_NCCL_MOVES]);
-	write_share(table, sum, parts_ns[STEP_NCCL_WAITS]);
-	write_share(table, sum, parts_ns[STEP_NCCL]);
-	write_share(table, sum, parts_ns[STEP_COPIES]);
-	write_share(table, sum, parts_ns[STEP_GRAPHS]);
-	write_share(table, sum,
-		    parts_ns[STEP_IDLE_LAUNCHES] + parts_ns[STEP_IDLE_HOST] +
-			    parts_ns[STEP_IDLE_START] + parts_ns[STEP_IDLE_UNKNOWN]);
-	write_share(table, sum, parts_ns[STEP_IDLE_LAUNCHES]);
+	for (size_t i = 0; i < SHARE_COLUMNS; i++)
+		if (shown[i])
+			write_share(table, sum, share_ns(sum, i));
 	text_table_cell(table, "%s pid %" PRIu32, host_of(view, sum->process_id),
 			process->identity.pid);
 }
@@ -132,13 +161,19 @@ static void write_findings(FILE *out, const struct steps_view *view)
 static int write_table(FILE *out, const struct steps_view *view, const struct text_form *form)
 {
 	struct text_table table;
-	bool has_first = false;
+	bool has_first = false, shown[SHARE_COLUMNS];
 
 	text_table_begin(&table, out, form);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		text_table_column(&table, &columns[i]);
+	for (size_t i = 0; i < sizeof(time_columns) / sizeof(*time_columns); i++)
+		text_table_column(&table, &time_columns[i]);
+	for (size_t i = 0; i < SHARE_COLUMNS; i++) {
+		shown[i] = is_shown(view, i);
+		if (shown[i])
+			text_table_column(&table, &share_columns[i].column);
+	}
+	text_table_column(&table, &(struct text_column){"host", 0, 2, true, 0});
 	for (uint32_t i = 0; i < view->sums->nr_sums; i++) {
-		write_sum(&table, view, &view->sums->sums[i]);
+		write_sum(&table, view, &view->sums->sums[i], shown);
 		has_first |= view->sums->sums[i].has_first;
 	}
 	if (text_table_end(&table))
