@@ -33,6 +33,7 @@ struct timeline {
 	uint32_t step;           /* 0: none */
 	bool around_worst, shows_steps;
 	bool has_format;
+	const char *step_range;   /* NULL: steps are marked */
 	enum steps_format format; /* of steps */
 	uint8_t *ranks;           /* owns; NULL: all */
 };
@@ -78,6 +79,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		{"step", .number = &timeline->step, .least = 1, .most = UINT32_MAX},
 		{"around-worst", .flag = &timeline->around_worst},
 		{"steps", .flag = &timeline->shows_steps},
+		{"step-range", .text = &timeline->step_range, .least = 1},
 		{"format", .choice = &timeline->format, .flag = &timeline->has_format},
 		{"ranks", .take = take_ranks, .context = timeline},
 	};
@@ -88,8 +90,8 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		return status;
 	if (!timeline->output_path && !timeline->shows_steps)
 		return option_line_lacks(table, "--output is missing");
-	if (timeline->has_format && !timeline->shows_steps)
-		return option_line_refuse(table, "--format is of --steps");
+	if ((timeline->has_format || timeline->step_range) && !timeline->shows_steps)
+		return option_line_refuse(table, "--format and --step-range are of --steps");
 	if (timeline->shows_steps && (timeline->step || timeline->around_worst))
 		return option_line_refuse(table, "--steps shows all steps, or those between --from "
 						 "and --to");
@@ -290,6 +292,7 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 			.store_path = store_path,
 			.output_path = timeline->output_path,
 			.request = request_of(timeline, &extent),
+			.range = timeline->step_range,
 			.format = timeline->format,
 			.first_ns = extent.first_ns,
 		},

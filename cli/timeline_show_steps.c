@@ -127,6 +127,21 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;
 }
 
+static void say_none(const struct timeline_show_steps *show, const struct step_rows *rows)
+{
+	if (rows->nr_open || rows->nr_outside)
+		log_error("%s: no step has both its begin and its end in this time",
+			  show->store_path);
+	else if (show->range)
+		log_error("%s: no range \"%s\" was kept: flamegrid run --nvtx --timeline all keeps "
+			  "ranges",
+			  show->store_path, show->range);
+	else
+		log_error("%s: " TIMELINE_CHOICE_NO_STEPS
+			  "; --step-range takes ranges as steps, if run --nvtx recorded them",
+			  show->store_path);
+}
+
 int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_source *source)
 {
 	struct step_nccl nccl = {0};
@@ -136,15 +151,13 @@ int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_
 	int error = read_nccl(show->store_path, &nccl);
 
 	if (!error)
-		error = step_reader_read(source, &show->request, &nccl, &rows, &counts);
+		error = step_reader_read(source, &show->request, show->range, &nccl, &rows,
+					 &counts);
 	if (error) {
 		explain(show, error);
 	} else if (!rows.nr_rows) {
 		timeline_losses_say(&counts, 0);
-		log_error("%s: %s", show->store_path,
-			  rows.nr_open || rows.nr_outside
-				  ? "no step has both its begin and its end in this time"
-				  : TIMELINE_CHOICE_NO_STEPS);
+		say_none(show, &rows);
 	} else {
 		status = write_rows(show, source, &rows, &counts);
 	}

@@ -8,6 +8,8 @@
 struct timeline_show_steps {
 	const char *store_path, *output_path; /* output_path NULL: standard output */
 	struct timeline_request request;
+	const char
+		*range; /* the steps are the program's ranges of this name; NULL: they are marked */
 	enum steps_format format;
 	uint64_t first_ns; /* of the timeline */
 };

@@ -8,6 +8,7 @@ static const struct option_row rows[] = {
 	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
 	{"around-worst", 0, NULL, OPTION_DAILY, "Show the slowest step; without steps the longest gap or wait."},
 	{"steps", 0, NULL, OPTION_DAILY, "Print what the steps of each rank consisted of, in place of a timeline."},
+	{"step-range", 0, "NAME", OPTION_DAILY, "Take the program's ranges of this name as its steps."},
 	{"format", 'f', "table|csv|json", OPTION_DAILY, "Print a row for each rank, or (csv) for each step, or all."},
 	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
 	OPTION_ROW_HELP,

@@ -128,7 +128,7 @@ static int read_rows(struct fixture *f, uint32_t events_max, struct step_rows *r
 	struct timeline_request request = TIMELINE_REQUEST_ALL;
 
 	request.events_max = events_max;
-	return step_reader_read(f->source, &request, NULL, rows, &f->counts);
+	return step_reader_read(f->source, &request, NULL, NULL, rows, &f->counts);
 }
 
 static void all_steps_are_there_and_their_parts_sum(void **state)
@@ -200,7 +200,7 @@ static void a_part_of_the_time_has_its_steps(void **state)
 	assert_int_equal(read_rows(f, 0, &all), 0);
 	request.from_ns = all.rows[100].begin_ns;
 	request.to_ns = all.rows[109].end_ns;
-	assert_int_equal(step_reader_read(f->source, &request, NULL, &rows, &f->counts), 0);
+	assert_int_equal(step_reader_read(f->source, &request, NULL, NULL, &rows, &f->counts), 0);
 	assert_true(rows.nr_rows >= 10);
 	assert_int_equal(rows.nr_rows + rows.nr_outside, all.nr_rows);
 	for (uint32_t i = 0; i < 10; i++)
@@ -218,8 +218,9 @@ static void without_a_log_there_is_an_error(void **state)
 	struct step_rows rows;
 
 	assert_non_null(none);
-	assert_int_equal(step_reader_read(none, &TIMELINE_REQUEST_ALL, NULL, &rows, &f->counts),
-			 -ENOENT);
+	assert_int_equal(
+		step_reader_read(none, &TIMELINE_REQUEST_ALL, NULL, NULL, &rows, &f->counts),
+		-ENOENT);
 	step_rows_fini(&rows);
 	timeline_source_destroy(none);
 }

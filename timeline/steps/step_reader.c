@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "step_ranges.h"
 #include "step_sweep.h"
 
 /* So far behind the last step the work is looked for that ends its gaps, and so far before the first one its launches
@@ -12,9 +13,17 @@
 
 /* ---- steps */
 
+struct taker {
+	struct timeline_steps steps;
+	struct step_ranges *ranges; /* owns; NULL: steps are marked as such */
+};
+
 static int take_launch(void *context, const struct timeline_launch *launch)
 {
-	return timeline_steps_add(context, launch);
+	struct taker *taker = context;
+
+	return taker->ranges ? step_ranges_add(taker->ranges, launch, &taker->steps)
+			     : timeline_steps_add(&taker->steps, launch);
 }
 
 static int ignore_work(void *context, const struct timeline_work *work)
@@ -25,21 +34,24 @@ static int ignore_work(void *context, const struct timeline_work *work)
 }
 
 static int read_steps(struct timeline_source *source, const struct timeline_request *request,
-		      struct step_rows *rows, struct timeline_counts *counts)
+		      const char *range, struct step_rows *rows, struct timeline_counts *counts)
 {
-	struct timeline_steps steps = {0};
-	const struct timeline_sink sink = {take_launch, ignore_work, &steps};
+	struct taker taker = {0};
+	const struct timeline_sink sink = {take_launch, ignore_work, &taker};
 	struct timeline_request marks = *request;
 
 	marks.from_ns = 0;
 	marks.to_ns = UINT64_MAX;
 	marks.marks_alone = true;
+	if (range && !(taker.ranges = step_ranges_create(timeline_source_profile(source), range)))
+		return -ENOMEM;
 	int error = timeline_source_read(source, &marks, &sink, counts);
 	if (!error)
-		error = timeline_steps_finish(&steps);
+		error = timeline_steps_finish(&taker.steps);
 	if (!error)
-		error = step_rows_init(rows, &steps, request->from_ns, request->to_ns);
-	timeline_steps_fini(&steps);
+		error = step_rows_init(rows, &taker.steps, request->from_ns, request->to_ns);
+	timeline_steps_fini(&taker.steps);
+	step_ranges_destroy(taker.ranges);
 	return error;
 }
 
@@ -109,13 +121,13 @@ static int add_stretches(struct timeline_source *source, const struct timeline_r
 }
 
 int step_reader_read(struct timeline_source *source, const struct timeline_request *request,
-		     const struct step_nccl *nccl, struct step_rows *rows,
+		     const char *range, const struct step_nccl *nccl, struct step_rows *rows,
 		     struct timeline_counts *counts)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0;
 
 	*rows = (struct step_rows){0};
-	int error = read_steps(source, request, rows, counts);
+	int error = read_steps(source, request, range, rows, counts);
 	if (error || !rows->nr_rows)
 		return error;
 	for (uint32_t i = 0; i < rows->nr_rows; i++) {

@@ -10,12 +10,13 @@
 
 #define STEP_READER_EVENTS (1u << 20)
 
-/* Fills *rows with the steps of the request's ranks that lie within its time. nccl may be NULL. *counts: of several
- * readings the most that one of them counted, so what is damaged may be more. request->events_max 0 is
- * STEP_READER_EVENTS. 0; -EFBIG: a microsecond has more events; or as timeline_source_read(). Call step_rows_fini() in
+/* Fills *rows with the steps of the request's ranks that lie within its time. nccl may be NULL. range: the program's
+ * ranges of this name are the steps; NULL: steps that it marked as such. request->events_max 0 is STEP_READER_EVENTS.
+ * *counts: of several readings the most that one of them counted, so what is damaged may be more. 0; -EFBIG: a
+ * microsecond has more events; -EPROTO: the profile is damaged; or as timeline_source_read(). Call step_rows_fini() in
  * any case. */
 int step_reader_read(struct timeline_source *source, const struct timeline_request *request,
-		     const struct step_nccl *nccl, struct step_rows *rows,
+		     const char *range, const struct step_nccl *nccl, struct step_rows *rows,
 		     struct timeline_counts *counts);
 
 #endif

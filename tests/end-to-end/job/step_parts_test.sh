@@ -61,6 +61,24 @@ check "two ranks" steps "$scratch/ranks" --ranks 1,3
 contains "two ranks: few steps" "$scratch/steps" "fewer than 64 steps: too few to tell whether they get slower"
 same "two ranks: rows" "$(awk '$2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
 
+# ---- ranges as steps
+FAKE_CUDA_DEVICES=1 "$flamegrid" run --nvtx --timeline all -o "$scratch/ranges" --devices "$(devices 1)" -- \
+	"$BUILD/tests/api_program" threads 4 >/dev/null 2>"$scratch/err"
+same "ranges: run" $? 0
+check "ranges" steps "$scratch/ranges" --step-range "thread 2" -f csv
+"$flamegrid" timeline "$scratch/ranges" -o "$scratch/t.perfetto" 2>/dev/null
+same "ranges: those of the timeline, with its times" "$(column step_ns 1) $(($(wc -l <"$scratch/steps") - 1))" \
+	"$(cd "$readers" && python3 -c 'import sys
+from read_perfetto import read
+spans = [item["end"] - item["start"] for item in read(sys.argv[1])[0] if item["name"] == "thread 2"]
+print(sum(spans), len(spans))' "$scratch/t.perfetto")"
+check "ranges: a step for each" [ "$(wc -l <"$scratch/steps")" -ge 200 ]
+steps "$scratch/ranges" --step-range thread
+same "no such range: status" $? 1
+contains "no such range" "$scratch/err" 'no range "thread" was kept: flamegrid run --nvtx --timeline all keeps ranges'
+"$flamegrid" timeline "$scratch/ranges" --step-range "thread 2" -o "$scratch/t" 2>"$scratch/err"
+same "a range without --steps: status" $? 2
+
 # ---- what does not go well
 steps "$scratch/ranks" --ranks 9
 same "no such rank: status" $? 1
