@@ -126,7 +126,7 @@ static void set_times(struct late_job *job, struct late_plant *plant, enum shape
 }
 
 /* Lateness is at least a twentieth of a step beyond what the longest of the other ranks usually takes. Where few steps
- * are late, it is as long as docs/cluster.md says that they must be. */
+ * are late, it is as long as docs/late-ranks.md says that they must be. */
 static double size_of(const struct late_job *job, enum shape shape, uint64_t *seed)
 {
 	const double longest_ms = late_job_longest(job);
