@@ -157,15 +157,16 @@ static int by_waits(const void *a, const void *b)
 }
 
 /* Judges the ranks and groups of a communicator. */
-static int judge(const struct report_straggler_communicator *communicator, uint64_t run_ns,
-		 bool is_window, uint32_t nr_tests, const struct straggler_place *places,
-		 struct straggler_subject *found, struct straggler_group **groups,
-		 uint32_t *nr_groups)
+static int judge(const struct report_straggler_communicator *communicator, uint64_t trials,
+		 uint64_t run_ns, bool is_window, uint32_t nr_tests,
+		 const struct straggler_place *places, struct straggler_subject *found,
+		 struct straggler_group **groups, uint32_t *nr_groups)
 {
 	const uint32_t count = communicator->fold->nr_members;
 	uint32_t *of = calloc(count, sizeof(*of));
 	const struct straggler_input input = {
 		.fold = communicator->fold,
+		.trials = trials,
 		.span_ns = communicator->span_ns,
 		.run_ns = run_ns > communicator->span_ns ? run_ns : communicator->span_ns,
 		.is_window = is_window,
@@ -190,6 +191,8 @@ static int judge_communicator(const struct builder *builder,
 {
 	const uint32_t count = communicator->fold->nr_members;
 	struct straggler_subject *found = calloc(count, sizeof(*found));
+	const uint64_t trials = communicator->is_pipeline ? builder->report->pipeline->nr_stretches
+							  : communicator->fold->used;
 	uint64_t run_ns;
 	int error = report_straggler_spans_run(builder->report, builder->rank_of, communicator,
 					       &run_ns);
@@ -204,7 +207,7 @@ static int judge_communicator(const struct builder *builder,
 		found[i] = member->found;
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
-	error = judge(communicator, run_ns, builder->look != NULL, nr_tests, places, found,
+	error = judge(communicator, trials, run_ns, builder->look != NULL, nr_tests, places, found,
 		      &communicator->groups, &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)
 		communicator->members[i].found = found[i];
@@ -239,12 +242,13 @@ static int judge_all(const struct builder *builder)
 
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct collective_fold *fold = report->communicators[i].fold;
+		uint32_t nr_groups = 0;
 
 		error = find_places(builder, &report->communicators[i], &places[i]);
+		if (!error)
+			error = straggler_groups_tests(places[i], fold->nr_members, &nr_groups);
 		if (!error && fold->used)
-			nr_tests += (fold->nr_members +
-				     straggler_groups_tests(places[i], fold->nr_members)) *
-				    builder->looks;
+			nr_tests += (fold->nr_members + nr_groups) * builder->looks;
 	}
 	for (uint32_t i = 0; i < count && !error; i++)
 		error = judge_communicator(builder, &report->communicators[i], nr_tests, places[i]);

@@ -188,7 +188,7 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 
 	subject->size = lateness->sizes[index];
 	subject->late_ns = (int64_t)llround(lateness->means[index]);
-	subject->p = binomial_tail(subject->last, work->input->fold->used, equal);
+	subject->p = binomial_tail(subject->last, work->input->trials, equal);
 	subject->share = fmin(1, share_of(work, subject->others_ns));
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
@@ -211,7 +211,7 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if (subject->ground == STRAGGLER_LUMPS)
 		mark_lumps(work, index, subject);
 	/* Even if it was last each time, that could be chance. */
-	const bool too_few = pow(equal, (double)work->input->fold->used) >= work->p_max;
+	const bool too_few = pow(equal, (double)work->input->trials) >= work->p_max;
 	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
 		subject->is_unproven |= too_few || subject->p < work->p_max;
 }

@@ -52,14 +52,17 @@ static uint32_t divide(const struct straggler_place *places, uint32_t count,
 	return nr < 2 || nr == count ? 0 : nr;
 }
 
-uint32_t straggler_groups_tests(const struct straggler_place *places, uint32_t count)
+int straggler_groups_tests(const struct straggler_place *places, uint32_t count, uint32_t *tests)
 {
-	uint32_t *room = calloc(2ul * count + 1, sizeof(*room)), tests = 1;
+	uint32_t *room = calloc(2ul * count + 1, sizeof(*room));
 
-	for (uint32_t kind = 0; room && kind < STRAGGLER_GROUP_PART; kind++)
-		tests += divide(places, count, kind, room, room + count);
+	*tests = 1;
+	if (!room)
+		return -ENOMEM;
+	for (uint32_t kind = 0; kind < STRAGGLER_GROUP_PART; kind++)
+		*tests += divide(places, count, kind, room, room + count);
 	free(room);
-	return tests;
+	return 0;
 }
 
 /* ---- one division */

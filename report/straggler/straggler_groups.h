@@ -38,8 +38,9 @@ struct straggler_group {
 	struct straggler_subject found;
 };
 
-/* Returns how many groups straggler_groups_find() tests, at most. places: one for each of the count members. */
-uint32_t straggler_groups_tests(const struct straggler_place *places, uint32_t count);
+/* *tests: how many groups straggler_groups_find() tests, at most. places: one for each of the count members. 0 or
+ * -ENOMEM. */
+int straggler_groups_tests(const struct straggler_place *places, uint32_t count, uint32_t *tests);
 
 /* Finds the named groups, those for which the others waited longest first. input: that of the ranks; ranks: what
  * straggler_find() found of them. Ranks of a named group are named no more. The caller owns *groups:

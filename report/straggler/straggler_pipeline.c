@@ -151,6 +151,7 @@ static void compare(struct comparing *comparing, uint32_t *order)
 		pipeline->counts[found.last].last++;
 		pipeline->counts[found.last].others_ns += found.waited_ns;
 	}
+	pipeline->nr_stretches = nr_known;
 	fold->used = nr_known << shift;
 	if (fold->used > comparing->input.steps)
 		fold->used = comparing->input.steps;

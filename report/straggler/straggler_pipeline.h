@@ -36,6 +36,8 @@ struct straggler_pipeline {
 	 * stages.ranks[i]. used is 0 if the GPU work of a rank is not known. */
 	struct collective_fold fold;
 	struct straggler_subject *counts; /* owns; last, others_ns and waited_ns of each rank */
+	uint64_t
+		nr_stretches; /* of steps, that are compared: a rank is last in each of them, not in steps */
 };
 
 /* store_path: of the profile. *pipeline is NULL if the job has none. 0; -EPROTO; other errors of database.h; -ENOMEM.

@@ -78,7 +78,10 @@ struct straggler_division {
 
 struct straggler_input {
 	const struct collective_fold *fold; /* with at least 2 members, which are the ranks */
-	uint64_t span_ns;                   /* of all collectives together */
+	/* how often a subject could be last: in the collectives that are used, or of a pipeline in the stretches of
+	 * its steps */
+	uint64_t trials;
+	uint64_t span_ns; /* of all collectives together */
 	/* of the ranks' whole run, with their other communicators and before a restart: span_ns or more */
 	uint64_t run_ns;
 	bool is_window; /* a look at the newest part of a run, in which every machine has short phases */

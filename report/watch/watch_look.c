@@ -357,7 +357,8 @@ static int look_through(const struct matter *matter, const struct watch_window *
 					  .look = look,
 					  .is_second = is_second};
 
-		look->newest = chosen.newest;
+		/* of both windows, as the second one has no stages */
+		look->newest += chosen.newest;
 		error = report_straggler_create(profile, matter->profile ? matter->path : NULL,
 						NULL, chosen.folds, &looks, &straggler);
 		looking.straggler = straggler;

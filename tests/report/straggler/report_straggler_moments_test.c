@@ -140,7 +140,8 @@ static void a_phase_has_its_time_and_its_chance(void **state)
 static void a_stall_has_its_time_and_no_chance(void **state)
 {
 	(void)state;
-	check(&(struct delay){150, 150, 400, 3000 * MS}, STRAGGLER_STALL, ",\"part_p\":null,");
+	check(&(struct delay){150, 150, 400, 3000 * MS}, STRAGGLER_STALL,
+	      ",\"part_p\":null,\"part_start_ns\":1");
 }
 
 static void without_a_clock_the_time_is_not_known(void **state)

@@ -64,13 +64,17 @@ struct model_result model_judge(const uint64_t *times, const struct model *model
 
 	for (uint32_t i = 0; i < model->ranks; i++)
 		each[i] = i;
+	uint32_t nr_groups;
+
 	set_places(model, result.places);
+	assert_int_equal(straggler_groups_tests(result.places, model->ranks, &nr_groups), 0);
 	add_up(times, model, &fold, result.ranks);
 	const struct straggler_input input = {
 		.fold = &fold,
+		.trials = fold.used,
 		.span_ns = (uint64_t)(span_ms * MS),
 		.run_ns = (uint64_t)(span_ms * MS),
-		.nr_tests = model->ranks + straggler_groups_tests(result.places, model->ranks),
+		.nr_tests = model->ranks + nr_groups,
 		.division = {each, model->ranks},
 	};
 	assert_int_equal(straggler_find(&input, result.ranks), 0);

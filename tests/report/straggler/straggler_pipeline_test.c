@@ -261,6 +261,31 @@ static void the_slow_stage_is_named(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Steps of a long run are compared in stretches of several, and each stretch has one that is last. */
+static void the_slow_stage_of_a_long_run_is_late_by_frequency(void **state)
+{
+	struct parallel parallel = exact(1, 1, 4);
+
+	(void)state;
+	parallel.steps = 600;
+	parallel.late_stage = 2;
+	parallel.late = 0.1;
+	struct report_straggler *found = play(&parallel);
+
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, 2);
+	assert_int_equal(found->pipeline->fold.used, 600);
+	assert_in_range(found->pipeline->nr_stretches, 64, 150);
+	for (uint32_t i = 0; i < found->nr_communicators; i++) {
+		const struct report_straggler_communicator *on = &found->communicators[i];
+		if (!on->is_pipeline)
+			continue;
+		assert_int_equal(on->members[2].found.last, found->pipeline->nr_stretches);
+		assert_int_equal(on->members[2].found.ground, STRAGGLER_FREQUENCY);
+	}
+	report_straggler_destroy(found);
+}
+
 static void a_stage_with_several_ranks_is_named_as_one(void **state)
 {
 	struct parallel parallel = exact(2, 2, 4);
@@ -400,6 +425,7 @@ int main(void)
 		TEST(a_job_without_sends_has_no_pipeline),
 		TEST(each_stage_has_the_bubble_of_the_schedule),
 		TEST(the_slow_stage_is_named),
+		TEST(the_slow_stage_of_a_long_run_is_late_by_frequency),
 		TEST(a_stage_with_several_ranks_is_named_as_one),
 		TEST(those_that_wait_for_a_late_rank_are_victims),
 		TEST(nobody_is_late_at_the_end_of_a_schedule),

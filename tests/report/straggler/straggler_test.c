@@ -87,6 +87,7 @@ static struct straggler_subject *find(const uint64_t *times, uint32_t collective
 	for (uint32_t i = 0; i < ranks; i++)
 		each[i] = i;
 	const struct straggler_input input = {.fold = &fold,
+					      .trials = fold.used,
 					      .span_ns = span_ns,
 					      .run_ns = span_ns,
 					      .nr_tests = ranks,
