@@ -9,11 +9,15 @@
 /* Of sets of so many normal values or more, 1 in 50,000 at most has one beyond, and of fewer than eight values 1 in
  * 5,000: 4,000,000 sets were drawn for each of 4 to 13 and 15 to 17, and 1,500,000 for each of 23 to 25, 31 to 33, 47
  * to 49 and 63. */
-static const struct {
-	uint32_t count;
-	double z_max;
-} bounds[] = {{64, 7.0},  {48, 7.6}, {32, 9.3}, {24, 11.0}, {16, 15.0},
-	      {12, 21.4}, {10, 28},  {8, 43},   {6, 42},    {0, 132}};
+static const struct outlier_bound bounds[] = {{64, 7.0},  {48, 7.6},  {32, 9.3}, {24, 11.0},
+					      {16, 15.0}, {12, 21.4}, {10, 28},  {8, 43},
+					      {6, 42},    {0, 132}};
+
+const struct outlier_bound *outlier_bounds(uint32_t *nr)
+{
+	*nr = sizeof(bounds) / sizeof(*bounds);
+	return bounds;
+}
 
 static double z_max_of(uint32_t count)
 {

@@ -24,6 +24,15 @@
  * down, if count is even, and 0 without values. */
 uint64_t outlier_median(uint64_t *values, uint32_t count);
 
+/* The bound for so many values or more, where not more than half of them are equal. */
+struct outlier_bound {
+	uint32_t count;
+	double z_max;
+};
+
+/* Returns the bounds, those of most values first, in static storage. */
+const struct outlier_bound *outlier_bounds(uint32_t *nr);
+
 /* Sets out[i] for each value that stands out, and *median. scale 0: the median is the scale. 0 or -ENOMEM. */
 int outlier_find(const uint64_t *values, uint32_t count, uint64_t scale, bool *out,
 		 uint64_t *median);

@@ -14,6 +14,7 @@
 #include "proto/record.h"
 #include "report/digest/host_lines.h"
 #include "report/names/kernel_class.h"
+#include "report/names/outlier.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/deflate_file.h"
 #include "report/writers/findings_writer.h"
@@ -423,6 +424,18 @@ static void write_classes(FILE *out)
 	putc(']', out);
 }
 
+/* Writes which rank stands out from the others (outlier.h). */
+static void write_outliers(FILE *out)
+{
+	uint32_t nr;
+	const struct outlier_bound *bounds = outlier_bounds(&nr);
+
+	fputs(",\n\"outliers\":[", out);
+	for (uint32_t i = 0; i < nr; i++)
+		fprintf(out, "%s[%" PRIu32 ",%g]", i ? "," : "", bounds[i].count, bounds[i].z_max);
+	putc(']', out);
+}
+
 /* Writes the lines of helpers, each with the line that calls it. */
 static void write_callers(FILE *out, const struct host_callers *callers)
 {
@@ -476,6 +489,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_processes(out, tree);
 	write_strings(out, tree);
 	write_classes(out);
+	write_outliers(out);
 	if (options->diff) {
 		fputs(",\n\"diff\":[", out);
 		html_text_json(out, options->diff->label_before);

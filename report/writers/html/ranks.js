@@ -30,21 +30,37 @@ function busyOf(unit) {
 	return busy + idle > 0 ? busy / (busy + idle) : -1;
 }
 
-// A class matters if it has 1 % of all; a rank differs if it is 5 % from the median of one, and 0.5 % of its whole time.
+const COMPARED = 4; // fewer have nobody who stands out
+
+// Tells for each value whether it stands out from the others, as report/names/outlier.h says.
+function standOut(values) {
+	const median = medianOf(values), distances = values.map((value) => Math.abs(value - median)), mad = medianOf(distances);
+	const mean = distances.reduce((sum, distance) => sum + distance, 0) / values.length;
+	const zMax = profile.outliers.find(([count]) => values.length >= count)[1];
+	const bound = mad > 0 ? zMax * mad / 0.6745 : 3.5 * 1.253314 * mean;
+
+	return distances.map((distance) => values.length >= COMPARED && bound > 0 && distance > bound);
+}
+
+// A class matters if it has 0.2 % of all. A rank differs if it stands out in one, is 5 % from its median, and that is 0.5 %
+// of a rank's whole time.
 function compareUnits(units) {
 	const whole = units.reduce((sum, { all }) => sum + all, 0), words = GPU_CLASSES.filter((word) =>
 		units.reduce((sum, { work }) => sum + (work.get(word) ?? 0), 0) > 0.002 * whole);
 	const median = new Map(words.map((word) => [word, medianOf(units.map(({ work }) => work.get(word) ?? 0))]));
 	const typical = medianOf(units.map(({ all }) => all));
 
-	for (const unit of units) {
+	for (const unit of units)
 		unit.far = 0;
-		for (const word of words) {
-			const value = unit.work.get(word) ?? 0, change = Math.abs(value - median.get(word));
+	for (const word of words) {
+		const values = units.map(({ work }) => work.get(word) ?? 0), out = standOut(values);
 
-			if (differs(value, median.get(word)) && change > 0.005 * typical)
+		units.forEach((unit, i) => {
+			const change = Math.abs(values[i] - median.get(word));
+
+			if (out[i] && differs(values[i], median.get(word)) && change > 0.005 * typical)
 				unit.far = Math.max(unit.far, change);
-		}
+		});
 	}
 	return { words, median, typical };
 }
@@ -200,12 +216,10 @@ function makeMultiples(far, { words, median }) {
 	return [element("p", "A bar is the time of a class; the line across it is the median of all.", "hint"), grid];
 }
 
-// How many units differ. Fewer than three have no median to differ from.
+// How many units differ.
 function differingUnits() {
 	const units = unitsOf();
 
-	if (units.length < 3)
-		return 0;
 	compareUnits(units);
 	return units.filter(({ far }) => far > 0).length;
 }
@@ -222,20 +236,22 @@ function makeRanks() {
 		Math.abs((unit.work.get(far) ?? 0) - compared.median.get(far)) ? word : far);
 	const nameAndWhy = (unit) => `${unit.name} (${CLASS_LABELS[most(unit)]} ` +
 		`${deviationText(unit.work.get(most(unit)) ?? 0, compared.median.get(most(unit)))})`;
-	const says = far.length === 0 ? `All ${units.length} ${noun}s are alike: within 5 % of the median in every class of work.` :
+	const few = units.length < COMPARED;
+	const says = few ? `${units.length === 1 ? `1 ${noun} is` : `${units.length} ${noun}s are`} too few to tell which one stands out.` :
+		far.length === 0 ? `All ${units.length} ${noun}s are alike: none stands out from the others in a class of work.` :
 		`${grouped(alike.length)} alike, ${grouped(far.length)} not: ` +
 		far.slice(0, 8).map(nameAndWhy).join(", ") + (far.length > 8 ? ` and ${far.length - 8} more` : "");
 
 	head.append(heatHead(compared.words, noun));
-	body.append(...far.slice(0, ROWS_SHOWN).map((unit) => heatRow(unit.name, unit, compared)),
-		heatRow(alike.length > 0 ? `${grouped(alike.length)} alike (median)` : "median", null, compared));
+	body.append(...(few ? units : far.slice(0, ROWS_SHOWN)).map((unit) => heatRow(unit.name, unit, compared)),
+		heatRow(alike.length > 0 && !few ? `${grouped(alike.length)} alike (median)` : "median", null, compared));
 	table.append(element("caption", `GPU work by ${noun} and class. A shaded cell is more than 5 % from the median.`), head, body);
 	const parts = [element("p", says, "lead"), heatStrip(units, compared), table];
 	if (profile.straggler)
 		parts.unshift(makeVerdicts());
 	if (far.length > 0 && units.length > 2)
 		parts.push(...makeMultiples(far, compared));
-	if (alike.length > 0) {
+	if (alike.length > 0 && !few) {
 		const fold = element("details"), list = element("table", undefined, "heat"), rows = element("tbody");
 
 		fold.append(element("summary", `${noun}s that are alike: ${units[0].byRank ? rangesText(alike.map(({ order }) => order)) : grouped(alike.length)}`), list);
