@@ -4,8 +4,8 @@
  *     waited for these calls;
  *   - what is known of a communicator as a whole (collective_fold.h);
  *   - the time of the calls' kernels, split (collective_split.h).
- * Raw rows are kept of each communicator's newest calls, of the collectives with the longest waits, and of calls that
- * are spread over the run. Single-threaded. */
+ * Raw rows are kept of each communicator's newest calls, of the collectives with the longest waits and the calls before
+ * these, and of calls that are spread over the run. Single-threaded. */
 #ifndef COLLECTIVE_FOLDS_H
 #define COLLECTIVE_FOLDS_H
 
@@ -23,12 +23,15 @@
 #define COLLECTIVE_FOLDS_UNKNOWN 256u
 /* By how much begins of kernels on one host may differ without a meaning. */
 #define COLLECTIVE_FOLDS_CLOCK_NS 10000
-/* Raw rows that are kept of each communicator. Of wide ones they are those of two collectives, and of the newest
- * COLLECTIVE_FOLDS_NEWEST ones: who is late now is known by these. */
-#define COLLECTIVE_FOLDS_LAST   1000u
-#define COLLECTIVE_FOLDS_WORST  200u
-#define COLLECTIVE_FOLDS_SPREAD 1000u
-#define COLLECTIVE_FOLDS_NEWEST 32u
+/* Raw rows that are kept of each communicator. Of wide ones they are those of two collectives, of the newest
+ * COLLECTIVE_FOLDS_NEWEST ones (who is late now is known by these), and of the COLLECTIVE_FOLDS_COSTLIEST ones with the
+ * longest waits. Of the latter the rank's call before is kept in addition: what ranks did between the two shows why one
+ * was late. */
+#define COLLECTIVE_FOLDS_LAST      1000u
+#define COLLECTIVE_FOLDS_WORST     200u
+#define COLLECTIVE_FOLDS_SPREAD    1000u
+#define COLLECTIVE_FOLDS_NEWEST    32u
+#define COLLECTIVE_FOLDS_COSTLIEST 32u
 /* The newest sends and receives of each rank are kept, too: they show the stages of pipelines. In communicators of few
  * ranks more are kept, for COLLECTIVE_FOLDS_NEWEST exchanges of all ranks, but not more calls than
  * COLLECTIVE_FOLDS_EXCHANGED. */

@@ -14,6 +14,12 @@ struct raw {
 	bool holds_up;
 };
 
+/* A call's place among those of its rank. */
+struct place {
+	uint64_t sequence;
+	uint32_t process, communicator_id;
+};
+
 static int compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -126,30 +132,76 @@ static void keep_exchanges(struct collective_folds *folds, const struct collecti
 	clear(folds, calls, raws, count, counts);
 }
 
-static void keep_group(struct collective_folds *folds, struct raw *raws, uint32_t count)
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = compare(x->process, y->process);
+
+	if (!order)
+		order = compare(x->communicator_id, y->communicator_id);
+	return order ? order : compare(x->sequence, y->sequence);
+}
+
+static struct place place_of(const struct collective_log_call *call)
+{
+	return (struct place){call->call.sequence, call->process, call->call.communicator_id};
+}
+
+/* Keeps the calls with the longest waits, and the rank's call before each of them. raws: sorted by waits; there are at
+ * least `worst`. 0 or -ENOMEM. */
+static int keep_worst(struct collective_folds *folds, const struct collective_log_call *calls,
+		      const struct raw *raws, uint32_t count, uint32_t worst)
+{
+	struct place *places = calloc(worst + 1ul, sizeof(*places));
+	uint32_t nr_places = 0;
+
+	if (!places)
+		return -ENOMEM;
+	for (; nr_places < worst && raws[nr_places].waited_ns; nr_places++) {
+		keep(folds, &raws[nr_places]);
+		places[nr_places] = place_of(&calls[raws[nr_places].call]);
+	}
+	qsort(places, nr_places, sizeof(*places), by_place);
+	for (uint32_t i = 0; i < count && nr_places; i++) {
+		struct place next = place_of(&calls[raws[i].call]);
+
+		next.sequence++;
+		if (next.sequence > 1 &&
+		    bsearch(&next, places, nr_places, sizeof(*places), by_place))
+			keep(folds, &raws[i]);
+	}
+	free(places);
+	return 0;
+}
+
+/* Returns a number of calls, or that of so many collectives, if these have more. */
+static uint32_t at_least(uint32_t nr_calls, uint32_t collectives, uint32_t width)
+{
+	return collectives * width > nr_calls ? collectives * width : nr_calls;
+}
+
+static int keep_group(struct collective_folds *folds, const struct collective_log_call *calls,
+		      struct raw *raws, uint32_t count)
 {
 	uint32_t width = 1;
 
 	for (uint32_t i = 0; i < folds->nr_folds && raws->key; i++)
 		if (folds->folds[i].key == raws->key)
 			width = folds->folds[i].nr_members;
-	uint32_t last = COLLECTIVE_FOLDS_NEWEST * width;
+	const uint32_t last = at_least(COLLECTIVE_FOLDS_LAST, COLLECTIVE_FOLDS_NEWEST, width);
+	const uint32_t worst = at_least(COLLECTIVE_FOLDS_WORST, COLLECTIVE_FOLDS_COSTLIEST, width);
 
-	if (last < COLLECTIVE_FOLDS_LAST)
-		last = COLLECTIVE_FOLDS_LAST;
-	uint32_t worst = 2 * width > COLLECTIVE_FOLDS_WORST ? 2 * width : COLLECTIVE_FOLDS_WORST;
-	uint32_t spread = 2 * width > COLLECTIVE_FOLDS_SPREAD ? 2 * width : COLLECTIVE_FOLDS_SPREAD;
 	for (uint32_t i = 0; i < count && i < last; i++)
 		keep(folds, &raws[i]);
-	keep_spread(folds, raws, count, spread);
+	keep_spread(folds, raws, count, at_least(COLLECTIVE_FOLDS_SPREAD, 2, width));
 	qsort(raws, count, sizeof(*raws), by_waits);
-	for (uint32_t i = 0; i < count && i < worst && raws[i].waited_ns; i++)
-		keep(folds, &raws[i]);
+	return keep_worst(folds, calls, raws, count, worst < count ? worst : count);
 }
 
 int collective_kept_choose(struct collective_folds *folds)
 {
 	uint32_t nr_calls, count = 0;
+	int error = 0;
 	const struct collective_log_call *calls = collective_log_calls(folds->log, &nr_calls);
 	struct raw *raws = calloc(nr_calls + 1ul, sizeof(*raws));
 	uint32_t *counts = calloc(folds->nr_processes + 1ul, sizeof(*counts));
@@ -179,13 +231,13 @@ int collective_kept_choose(struct collective_folds *folds)
 		};
 	}
 	qsort(raws, count, sizeof(*raws), by_age);
-	for (uint32_t i = 0, end; i < count; i = end) {
+	for (uint32_t i = 0, end; i < count && !error; i = end) {
 		for (end = i + 1; end < count && !compare_groups(&raws[i], &raws[end]); end++)
 			;
 		keep_exchanges(folds, calls, &raws[i], end - i, counts);
-		keep_group(folds, &raws[i], end - i);
+		error = keep_group(folds, calls, &raws[i], end - i);
 	}
 	free(raws);
 	free(counts);
-	return 0;
+	return error;
 }

@@ -313,8 +313,8 @@ static void calls_that_come_whole_need_no_row(void **state)
 	job_commit_fails();
 	job_commit();
 	assert_in_range(count_rows("SELECT count(*) FROM collectives"), COLLECTIVE_FOLDS_LAST,
-			COLLECTIVE_FOLDS_LAST + COLLECTIVE_FOLDS_WORST + COLLECTIVE_FOLDS_SPREAD +
-				1);
+			COLLECTIVE_FOLDS_LAST + 2 * COLLECTIVE_FOLDS_WORST +
+				COLLECTIVE_FOLDS_SPREAD + 1);
 	assert_int_equal(count_rows("SELECT count(*) FROM collectives WHERE folded = 0"), 1);
 	assert_int_equal(count_rows("SELECT max(id) FROM collectives"), 2 * all + 1);
 	assert_int_equal(count_rows("SELECT sum(gpu_calls) FROM collective_sums"), 2 * all);
@@ -408,9 +408,44 @@ static void a_wide_communicator_keeps_its_newest_collectives(void **state)
 		}
 	job_commit();
 	assert_true(count_rows("SELECT count(*) FROM collectives") < STORE_FOLDS_ROUND);
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM collectives WHERE folded AND sequence > %u",
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM collectives WHERE folded AND sequence > %u",
 		 count - COLLECTIVE_FOLDS_NEWEST);
 	assert_int_equal(count_rows(sql), COLLECTIVE_FOLDS_NEWEST * width);
+}
+
+/* One rank is late in each 40th collective: what it did before is known in rounds that follow, too. */
+static void the_costliest_collectives_keep_the_calls_before_them(void **state)
+{
+	const uint32_t width = 64, every = 40, lumps = COLLECTIVE_FOLDS_COSTLIEST;
+	char sql[128];
+
+	(void)state;
+	for (uint32_t rank = 0; rank < width; rank++)
+		job_communicator(job_process((int32_t)rank), 1, 0xfeed, rank, width);
+	for (uint32_t i = 1; i <= (lumps + 1) * every; i++) {
+		const bool is_long = i % every == 0 && i <= lumps * every;
+
+		for (uint32_t rank = 0; rank < width; rank++) {
+			const struct collective call = job_all_reduce(
+				1, i, 0, 1000000ull * i, is_long && rank ? 900000 : 100 + rank % 3);
+
+			job_call(rank + 1, &call);
+		}
+		if (i % every == 0)
+			job_commit();
+	}
+	job_commit();
+	for (uint32_t before = 0; before < 2; before++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM collectives WHERE (sequence + %u) %% %u = 0 "
+			 "AND sequence <= %u",
+			 before, every, lumps * every);
+		assert_int_equal(count_rows(sql), lumps * width);
+	}
+	assert_in_range(count_rows("SELECT count(*) FROM collectives WHERE folded"),
+			(COLLECTIVE_FOLDS_NEWEST + lumps) * width,
+			(COLLECTIVE_FOLDS_NEWEST + 2 * lumps) * width + COLLECTIVE_FOLDS_SPREAD);
 }
 
 static void a_histogram_has_the_median_to_an_eighth(void **state)
@@ -442,6 +477,7 @@ int main(void)
 		TEST(a_rank_that_comes_too_late_is_counted),
 		TEST(ranks_of_two_writers_are_compared_by_their_rows),
 		TEST(a_wide_communicator_keeps_its_newest_collectives),
+		TEST(the_costliest_collectives_keep_the_calls_before_them),
 		TEST(a_histogram_has_the_median_to_an_eighth),
 	};
 
