@@ -137,6 +137,48 @@ static void leave_part(const struct collective_fold *fold, const struct straggle
 	calls->match.nr_rows = kept;
 }
 
+/* Returns the first row from which on all calls of a member have raw rows. */
+static uint32_t find_newest(const struct collective_match *match, uint32_t member)
+{
+	const struct collective_match_entry *entries = match->entries;
+	uint32_t row = match->nr_rows, entry = 0;
+
+	for (; row > 0; row--) {
+		uint32_t before = match->places[match->rows[row - 1].entries + member];
+
+		if (row == match->nr_rows)
+			entry = before;
+		for (; entry > before; entry--)
+			if (entries[entry].sequence > entries[entry - 1].sequence + 1)
+				return row;
+	}
+	return row;
+}
+
+/* Leaves in calls only the newest collectives, if the late rank was last in enough of them. Others have raw rows for
+ * their long waits, and these show the noise of a rank that is often late. 0 or -ENOMEM. */
+static int keep_newest(const struct collective_log *log, uint32_t late,
+		       struct straggler_calls *calls)
+{
+	const uint32_t width = calls->match.nr_members, first = find_newest(&calls->match, late);
+	struct straggler_calls newest = *calls;
+	uint64_t late_ns;
+	uint32_t count;
+
+	newest.match.rows += first;
+	newest.match.nr_rows -= first;
+	newest.times_ns += (size_t)first * width;
+	int error = straggler_window_lateness(&newest, log, late, &late_ns, &count);
+	if (error || count < FEWEST)
+		return error;
+	memmove(calls->match.rows, newest.match.rows,
+		newest.match.nr_rows * sizeof(*newest.match.rows));
+	memmove(calls->times_ns, newest.times_ns,
+		(size_t)newest.match.nr_rows * width * sizeof(*newest.times_ns));
+	calls->match.nr_rows = newest.match.nr_rows;
+	return 0;
+}
+
 static uint64_t collectives_of(const struct collective_fold *fold,
 			       const struct straggler_subject *subject)
 {
@@ -227,6 +269,12 @@ static bool is_for_part(const struct straggler_subject *found)
 	return found->ground == STRAGGLER_LUMPS || found->ground == STRAGGLER_PHASE;
 }
 
+/* Returns whether a subject is named for being late in many collectives, not for a few long waits. */
+static bool is_often_late(const struct straggler_subject *found)
+{
+	return found->ground == STRAGGLER_FREQUENCY || found->ground == STRAGGLER_PHASE;
+}
+
 /* Sets the windows before the collectives in which the rank was last. */
 static int find_late(struct inquiry *inquiry)
 {
@@ -243,6 +291,8 @@ static int find_late(struct inquiry *inquiry)
 	if (for_part)
 		error = keep_part(inquiry->late->fold, inquiry->late->found, at,
 				  &inquiry->raw.calls);
+	if (!error && is_often_late(inquiry->late->found))
+		error = keep_newest(inquiry->raw.log, at, &inquiry->raw.calls);
 	if (!error)
 		error = straggler_window_lateness(&inquiry->raw.calls, inquiry->raw.log, at,
 						  &question->window_late_ns, &count);
@@ -301,6 +351,25 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
+/* Returns whether the times in which the rank was last show a cause, and one on the host if its GPU idled for more than
+ * that: few samples do not show what the host did. */
+static bool is_explained(const struct finding *finding)
+{
+	const double most = straggler_causes_most(finding->causes, finding->nr_causes);
+	double idle = 0, host = 0;
+
+	for (uint32_t i = 0; i < finding->nr_causes; i++) {
+		const struct straggler_cause *cause = &finding->causes[i];
+
+		if (cause->sort == STRAGGLER_IDLE)
+			idle = cause->share > idle ? cause->share : idle;
+		else if (cause->sort != STRAGGLER_GPU_WORK)
+			host = cause->share > host ? cause->share : host;
+	}
+	return finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH &&
+	       (idle <= most || 2 * host >= idle);
+}
+
 /* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
  * first collective to the last one. There it looks at once for a rank that another one hides: it is last only where
  * that other one is not late, and where chance made it so. A stall is looked at by itself. Of a rank that was late in a
@@ -317,8 +386,7 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 		drop_run(finding);
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
-	if (error || inquiry->raw.calls.is_stall ||
-	    (finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH))
+	if (error || inquiry->raw.calls.is_stall || is_explained(finding))
 		return error;
 	error = look_in(inquiry, find_span, &wider);
 	if (error)

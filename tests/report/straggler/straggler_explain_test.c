@@ -23,7 +23,8 @@ static struct report_straggler *find(struct training training, enum straggler_gr
 	training.steps = 3000;
 	training.host_ms = 8;
 	training.noise_ms = 0.2;
-	training.gemm_noise_ms = 0.6;
+	if (training.gemm_noise_ms == 0)
+		training.gemm_noise_ms = 0.6;
 	training.seed = 11;
 	training_play(&training);
 	struct report_straggler *found = job_straggler();
@@ -50,22 +51,29 @@ static void check(struct training training, enum straggler_ground ground, const 
 	report_straggler_destroy(found);
 }
 
-/* No row is kept of the collectives before them. */
-static void of_ten_long_waits_the_whole_run_shows_the_cause(void **state)
+/* Their collectives keep rows, and so do those before them. */
+static void of_ten_long_waits_their_collectives_show_the_cause(void **state)
 {
 	(void)state;
 	check((struct training){.plant = TRAINING_SHARD, .late_each = 300, .shard_ms = 450},
-	      STRAGGLER_LUMPS, "waits (sleep, train.py:load_shard)", STRAGGLER_COLLECTIVES);
+	      STRAGGLER_LUMPS, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
 }
 
-static void of_a_phase_that_is_over_the_whole_run_shows_the_cause(void **state)
+static void of_ten_long_waits_for_kernels_these_are_the_cause(void **state)
+{
+	(void)state;
+	check((struct training){.plant = TRAINING_KERNELS, .late_each = 300, .shard_ms = 450},
+	      STRAGGLER_LUMPS, "slower GPU kernels (gemm, train.py:forward)", STRAGGLER_LATE);
+}
+
+static void of_a_phase_that_is_over_its_longest_waits_show_the_cause(void **state)
 {
 	(void)state;
 	check((struct training){.plant = TRAINING_SHARD,
 				.late_from = 1200,
 				.late_to = 1500,
 				.shard_ms = 20},
-	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_COLLECTIVES);
+	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
 }
 
 static void of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause(void **state)
@@ -76,6 +84,22 @@ static void of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause(void *
 				.late_to = 3000,
 				.shard_ms = 20},
 	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
+}
+
+/* Its longest waits keep rows, too, and these show the noise of its kernels. */
+static void of_a_rank_that_is_often_late_noise_is_no_cause(void **state)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+	struct report_straggler *found =
+		find((struct training){.plant = TRAINING_SHARD, .shard_ms = 4, .gemm_noise_ms = 4},
+		     STRAGGLER_FREQUENCY);
+	const struct report_straggler_rank *rank = &found->ranks[0];
+
+	(void)state;
+	assert_true(rank->nr_causes >= 1);
+	assert_string_equal(straggler_text_cause(&rank->causes[0], text, sizeof(text)),
+			    "waits (sleep, train.py:load_shard)");
+	report_straggler_destroy(found);
 }
 
 static void noise_is_no_cause_where_the_cause_was_not_recorded(void **state)
@@ -95,9 +119,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(of_ten_long_waits_the_whole_run_shows_the_cause),
-		TEST(of_a_phase_that_is_over_the_whole_run_shows_the_cause),
+		TEST(of_ten_long_waits_their_collectives_show_the_cause),
+		TEST(of_ten_long_waits_for_kernels_these_are_the_cause),
+		TEST(of_a_phase_that_is_over_its_longest_waits_show_the_cause),
 		TEST(of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause),
+		TEST(of_a_rank_that_is_often_late_noise_is_no_cause),
 		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),
 	};
 
