@@ -351,8 +351,8 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
-/* Returns whether the times in which the rank was last show a cause, and one on the host if its GPU idled for more than
- * that: few samples do not show what the host did. */
+/* Returns whether the times in which the rank was last show a cause, and one on the host if its GPU idled: few samples
+ * do not show what the host did. */
 static bool is_explained(const struct finding *finding)
 {
 	const double most = straggler_causes_most(finding->causes, finding->nr_causes);
@@ -367,7 +367,7 @@ static bool is_explained(const struct finding *finding)
 			host = cause->share > host ? cause->share : host;
 	}
 	return finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH &&
-	       (idle <= most || 2 * host >= idle);
+	       (idle < STRAGGLER_CAUSES_ENOUGH || 2 * host >= idle);
 }
 
 /* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
