@@ -10,8 +10,14 @@
 #include "aggregator/profile/collective_match.h"
 #include "report/names/outlier.h"
 
-/* Returns whether this member alone was last, because it spent the shortest time in the collective. Nobody is late in
- * the first one. */
+/* Returns whether a member is one of those with which the late one is compared. */
+static bool is_other(const struct straggler_calls *raw, uint32_t late, uint32_t member)
+{
+	return member != late && !(raw->is_with && raw->is_with[member]);
+}
+
+/* Returns whether this member was last of those that are compared, because it spent the shortest time in the
+ * collective. Nobody is late in the first one. */
 static bool was_last(const struct straggler_calls *raw, uint32_t row, uint32_t member)
 {
 	const uint32_t width = raw->match.nr_members;
@@ -19,14 +25,17 @@ static bool was_last(const struct straggler_calls *raw, uint32_t row, uint32_t m
 
 	if (collective_match_is_first(&raw->match.rows[row]))
 		return false;
-	uint32_t later = 0;
+	uint32_t others = 0, later = 0;
 
 	for (uint32_t i = 0; i < width; i++) {
-		if (i != member && times[i] <= times[member])
+		if (!is_other(raw, member, i))
+			continue;
+		if (times[i] <= times[member])
 			return false;
-		later += i != member && times[i] - times[member] >= raw->least_ns;
+		others++;
+		later += times[i] - times[member] >= raw->least_ns;
 	}
-	return 2 * later >= width - 1;
+	return others && 2 * later >= others;
 }
 
 /* Returns the median of what the others spent in a collective above the time of one member. values: room for each. */
@@ -38,7 +47,7 @@ static uint64_t lateness_of(const struct straggler_calls *raw, uint32_t row, uin
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < width; i++)
-		if (i != member)
+		if (is_other(raw, member, i))
 			values[count++] = times[i];
 	return outlier_median(values, count) - times[member];
 }

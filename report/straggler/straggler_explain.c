@@ -99,6 +99,23 @@ static uint32_t find_calls(const struct raw_calls *raw, uint32_t member)
 	return COLLECTIVE_FOLD_NONE;
 }
 
+/* Marks the late member's group. 0 or -ENOMEM. */
+static int mark_group(struct raw_calls *raw, const struct straggler_group *group)
+{
+	if (!group)
+		return 0;
+	raw->calls.is_with = calloc(raw->calls.match.nr_members + 1ul, sizeof(bool));
+	if (!raw->calls.is_with)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < group->nr_members; i++) {
+		uint32_t at = find_calls(raw, group->members[i]);
+
+		if (at != COLLECTIVE_FOLD_NONE)
+			raw->calls.is_with[at] = true;
+	}
+	return 0;
+}
+
 /* ---- lumps and phases */
 
 /* Returns whether a collective lies in the part. Its place among those compared is about that of its number among all
@@ -454,6 +471,8 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	int error = collective_match_each(folds->log, roster_size(roster).processes, true,
 					  take_calls, &inquiry.raw);
 	if (!error)
+		error = mark_group(&inquiry.raw, late->group);
+	if (!error)
 		error = look_at_all(&inquiry, &finding);
 	if (!error)
 		error = explain_clocks(&inquiry, &finding);
@@ -464,5 +483,6 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	*scope = finding.scope;
 	collective_match_fini(&inquiry.raw.calls.match);
 	free(inquiry.raw.calls.times_ns);
+	free(inquiry.raw.calls.is_with);
 	return error;
 }

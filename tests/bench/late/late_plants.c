@@ -12,7 +12,15 @@ struct kind {
 /* A tenth of a step of 100 ms; of link: a pair's exchange takes twice as long. */
 #define PLANT(kind) .plants = {{.cause = kind, .first = 2, .last = 2, .late_ms = 10}}
 #define LINK        .plants = {{.cause = LATE_LINK, .first = 2, .last = 3, .late_ms = 10}}
-#define RESTART     .restart_at = 150, .start_ms = 20000
+#define STOPS(kind)                                                                                \
+	.plants = {{.cause = kind,                                                                 \
+		    .first = 4,                                                                    \
+		    .last = 7,                                                                     \
+		    .late_ms = 500,                                                                \
+		    .from = 15,                                                                    \
+		    .every = 29,                                                                   \
+		    .times = 10}}
+#define RESTART .restart_at = 150, .start_ms = 20000
 
 static const struct kind kinds[] = {
 	{"a busy CPU, 0 to 20 ms a step", {PLANT(LATE_BUSY_CPU)}},
@@ -23,6 +31,8 @@ static const struct kind kinds[] = {
 	{"a slow link of one of the pairs", {LINK}},
 	{"a slow function, and a restart", {PLANT(LATE_FUNCTION), RESTART}},
 	{"a slow GPU, and a restart", {PLANT(LATE_GPU), RESTART}},
+	{"ten stops of 0.5 s of a host: a sleep", {STOPS(LATE_SLEEP)}},
+	{"the same, on the GPU", {STOPS(LATE_GPU)}},
 	{"nothing, but a restart", {RESTART}},
 	{"nothing, pairs exchange data", {.pairs = true}},
 };

@@ -102,6 +102,36 @@ static void of_a_rank_that_is_often_late_noise_is_no_cause(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Each of its ranks is last in some of them. */
+static void of_stops_of_a_host_each_shows_the_cause(void **state)
+{
+	const struct training training = {.plant = TRAINING_KERNELS,
+					  .ranks = 16,
+					  .ranks_per_host = 8,
+					  .late_rank = LATE_RANK,
+					  .late_each = 30,
+					  .shard_ms = 900,
+					  .steps = 300,
+					  .noise_ms = 2,
+					  .one_clock = true,
+					  .seed = 5};
+	char text[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	training_play(&training);
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 0);
+	assert_int_equal(found->nr_groups, 1);
+	const struct report_straggler_group *group = &found->groups[0];
+	assert_int_equal(group->group->nr_members, 8);
+	assert_true(group->nr_causes >= 1);
+	assert_string_equal(straggler_text_cause(&group->causes[0], text, sizeof(text)),
+			    "slower GPU kernels (gemm, train.py:forward)");
+	assert_int_equal(group->causes[0].extent, STRAGGLER_LATE);
+	report_straggler_destroy(found);
+}
+
 static void noise_is_no_cause_where_the_cause_was_not_recorded(void **state)
 {
 	struct report_straggler *found = find((struct training){.plant = TRAINING_SHARD,
@@ -124,6 +154,7 @@ int main(void)
 		TEST(of_a_phase_that_is_over_its_longest_waits_show_the_cause),
 		TEST(of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause),
 		TEST(of_a_rank_that_is_often_late_noise_is_no_cause),
+		TEST(of_stops_of_a_host_each_shows_the_cause),
 		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),
 	};
 

@@ -1,5 +1,6 @@
 #include "straggler_training.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "straggler_fixture.h"
@@ -34,12 +35,19 @@ static double prepare(const struct training *training, struct trainee *trainee, 
 	return now_ms + queue_ms;
 }
 
+static bool is_late_rank(const struct training *training, uint32_t rank)
+{
+	const uint32_t width = training->ranks_per_host ? training->ranks_per_host : 1;
+
+	return rank / width == training->late_rank / width;
+}
+
 /* A step's work up to the collective: loading, host code, two kernels. Returns when it is done. */
 static double work(const struct training *training, struct trainee *trainee, uint32_t rank,
 		   uint32_t step, double now_ms, uint64_t *seed)
 {
 	bool late =
-		training->plant != TRAINING_NOTHING && rank == training->late_rank &&
+		training->plant != TRAINING_NOTHING && is_late_rank(training, rank) &&
 		(training->late_to == 0 ||
 		 (step >= training->late_from && step < training->late_to)) &&
 		(training->late_each == 0 || step % training->late_each == training->late_each / 2);
@@ -151,6 +159,12 @@ void training_play(const struct training *training)
 	double *ready = calloc(training->ranks, sizeof(*ready)), now_ms = 0;
 
 	for (uint32_t i = 0; i < training->ranks; i++) {
+		char node[16];
+
+		if (training->ranks_per_host && i && i % training->ranks_per_host == 0) {
+			snprintf(node, sizeof(node), "node%02u", i / training->ranks_per_host + 1);
+			job_node(node);
+		}
 		trainees[i] = (struct trainee){
 			.process = job_process((int32_t)i),
 			.host_skew_ns = training->one_clock

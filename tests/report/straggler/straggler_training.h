@@ -26,6 +26,8 @@ struct training {
 	uint32_t ranks, steps;
 	enum training_plant plant;
 	uint32_t late_rank;
+	uint32_t
+		ranks_per_host; /* 0: all ranks are on one host; otherwise the late rank's host is late */
 	uint32_t late_from, late_to; /* the steps in which it is late; both 0: all */
 	uint32_t late_each;          /* of these, only each such one; 0: all */
 	double noise_ms;
@@ -38,7 +40,7 @@ struct training {
 	bool one_clock;     /* of all ranks */
 	bool waits_for_gpu; /* before each collective the host waits for the kernels */
 	bool waits_for_room; /* the same in the GPU's queue, and the stack does not say so */
-	uint64_t key; /* of the communicator; 0: 0xfeed */
+	uint64_t key;        /* of the communicator; 0: 0xfeed */
 	uint64_t seed;
 };
 
