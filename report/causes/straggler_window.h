@@ -1,4 +1,4 @@
-/* Finds the times that are compared to explain why a rank is late: before those collectives in which it was the last, or
+/* Finds the times that are compared to explain why a rank is late: before those collectives in which it was last, or
  * from the first collective to the last one. A rank of a group is the last if none outside of the group was later. Part
  * of report_straggler; one thread. */
 #ifndef STRAGGLER_WINDOW_H
@@ -16,7 +16,7 @@ struct collective_log;
 struct straggler_calls {
 	struct collective_match match;
 	uint64_t *times_ns;
-	/* owns; by member: of one group with the late member, which is compared with those outside of it. NULL: alone */
+	/* owns; by member: it is of the late member's group, which is compared with ranks outside of it. NULL: alone */
 	bool *is_with;
 	/* Collectives count in which the late member was that much behind the median: chance makes each rank the last
 	 * in some. */
@@ -61,9 +61,9 @@ int straggler_window_lateness(const struct straggler_calls *raw, const struct co
 int straggler_window_late(const struct straggler_calls *raw, uint32_t late, uint64_t *late_ns,
 			  uint32_t *count);
 
-/* Finds a member's windows, one before each collective in which the late member counts as last: from the member's previous
- * call on the communicator to this one. Collectives whose previous call has no raw row have
- * none. *windows is zeroed before. 0 or -ENOMEM. The caller frees *windows, also on error. */
+/* Finds a member's windows, one before each collective in which the late member counts as last: from the member's
+ * previous call on the communicator to this one. Collectives whose previous call has no raw row have none. *windows is
+ * zeroed before. 0 or -ENOMEM. The caller frees *windows, also on error. */
 int straggler_window_find(const struct straggler_calls *raw, const struct collective_log *log,
 			  uint32_t late, uint32_t member, struct straggler_windows *windows);
 
