@@ -97,11 +97,7 @@ static double own_excess(struct look *look, uint32_t node)
 	double sampling = look->sort == STRAGGLER_CPU
 				  ? sqrt(late->ns * look->period_ns) / times_of(look, 0)
 				  : 0;
-	if (sampling > noise)
-		noise = sampling;
-	look->doubt[node] = SPREADS * noise;
-	if (look->doubt[node] < PART_MIN * late_of(look))
-		look->doubt[node] = PART_MIN * late_of(look);
+	look->doubt[node] = fmax(SPREADS * fmax(noise, sampling), PART_MIN * late_of(look));
 	return more > look->doubt[node] ? more : 0;
 }
 
@@ -562,10 +558,13 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	int error = straggler_work_create(profile, store_path, folds, question, &work);
 	if (error)
 		return error;
-	for (uint32_t i = 0; i < STRAGGLER_SORTS && !error && question->collectives; i++)
-		if (straggler_work_planes(work) & 1u << straggler_work_plane(i) &&
-		    straggler_work_is_kept(work, i))
+	for (uint32_t i = 0; i < STRAGGLER_SORTS && !error && question->collectives; i++) {
+		const bool known = straggler_work_planes(work) & 1u << straggler_work_plane(i);
+
+		scope->is_short |= known && !straggler_work_is_kept(work, i);
+		if (known && straggler_work_is_kept(work, i))
 			error = look_at(work, question, i, &causes);
+	}
 	scope->planes = straggler_work_planes(work);
 	scope->extent = straggler_work_in_windows(work, STRAGGLER_CPU) ||
 					straggler_work_in_windows(work, STRAGGLER_GPU_WORK)

@@ -62,7 +62,8 @@ struct straggler_scope {
 	uint32_t planes;
 	enum straggler_extent extent; /* the times that were compared, of what is known by time */
 	bool is_skipped;              /* causes were not looked for: enough others cost more */
-	uint64_t late_ns;             /* mean lateness in these times, of which causes are shares */
+	bool is_short; /* of these times too little work is kept, or too few collectives: a cause may be missing */
+	uint64_t late_ns; /* mean lateness in these times, of which causes are shares */
 };
 
 /* Finds at most STRAGGLER_CAUSES_MAX causes, the greatest first; effects of other causes come last. 0; -EPROTO;

@@ -265,6 +265,7 @@ struct inquiry {
 	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
 	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX];
 	struct straggler_question question;
+	bool is_short; /* of the part of the run too few collectives have raw rows */
 };
 
 /* What is found in some times. */
@@ -313,7 +314,8 @@ static int find_late(struct inquiry *inquiry)
 	if (!error)
 		error = straggler_window_lateness(&inquiry->raw.calls, inquiry->raw.log, at,
 						  &question->window_late_ns, &count);
-	if (for_part && count < FEWEST)
+	inquiry->is_short = for_part && count < FEWEST;
+	if (inquiry->is_short)
 		return error;
 	for (uint32_t i = 0; i < question->nr_parties && !error; i++) {
 		uint32_t member = find_calls(&inquiry->raw, inquiry->members[i]);
@@ -401,6 +403,7 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	int error = look_in(inquiry, find_late, finding);
 	if (inquiry->raw.calls.is_stall || for_part)
 		drop_run(finding);
+	finding->scope.is_short |= inquiry->is_short;
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
 	if (error || inquiry->raw.calls.is_stall || is_explained(finding))

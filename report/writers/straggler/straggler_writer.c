@@ -184,7 +184,10 @@ static void write_causes(FILE *out, const struct straggler_cause *causes, uint32
 			: off_cpu ? " no work on the CPU"
 				  : " nothing");
 	if (!nr_causes) {
-		fputs("  nothing that it does more of than the others was recorded\n", out);
+		fputs(scope->is_short
+			      ? "  too little is kept of what it did then to tell why\n"
+			      : "  nothing that it does more of than the others was recorded\n",
+		      out);
 		return;
 	}
 	char late[NUMBER_SIZE];

@@ -142,6 +142,23 @@ static void noise_is_no_cause_where_the_cause_was_not_recorded(void **state)
 
 	(void)state;
 	assert_int_equal(found->ranks[0].nr_causes, 0);
+	assert_false(found->ranks[0].scope.is_short);
+	report_straggler_destroy(found);
+}
+
+/* Of GPU work a large job keeps an eighth of all times. */
+static void of_ten_long_waits_that_are_not_kept_no_cause_is_told(void **state)
+{
+	(void)state;
+	job_world(4096);
+	struct report_straggler *found = find((struct training){.plant = TRAINING_KERNELS,
+								.gpu_alone = true,
+								.late_each = 300,
+								.shard_ms = 450},
+					      STRAGGLER_LUMPS);
+
+	assert_int_equal(found->ranks[0].nr_causes, 0);
+	assert_true(found->ranks[0].scope.is_short);
 	report_straggler_destroy(found);
 }
 
@@ -156,6 +173,7 @@ int main(void)
 		TEST(of_a_rank_that_is_often_late_noise_is_no_cause),
 		TEST(of_stops_of_a_host_each_shows_the_cause),
 		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),
+		TEST(of_ten_long_waits_that_are_not_kept_no_cause_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
