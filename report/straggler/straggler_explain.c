@@ -370,8 +370,8 @@ static int look_in(struct inquiry *inquiry, int (*find)(struct inquiry *inquiry)
 	return error;
 }
 
-/* Returns whether the times in which the rank was last show a cause, and one on the host if its GPU idled: few samples
- * do not show what the host did. */
+/* Returns whether the times in which the rank was last show a cause, and one on the host if its GPU idled for more than
+ * that: few samples do not show what the host did. */
 static bool is_explained(const struct finding *finding)
 {
 	const double most = straggler_causes_most(finding->causes, finding->nr_causes);
@@ -383,10 +383,10 @@ static bool is_explained(const struct finding *finding)
 		if (cause->sort == STRAGGLER_IDLE)
 			idle = cause->share > idle ? cause->share : idle;
 		else if (cause->sort != STRAGGLER_GPU_WORK)
-			host = cause->share > host ? cause->share : host;
+			host += cause->share;
 	}
 	return finding->scope.extent == STRAGGLER_LATE && most >= STRAGGLER_CAUSES_ENOUGH &&
-	       (idle < STRAGGLER_CAUSES_ENOUGH || 2 * host >= idle);
+	       (idle <= most || 2 * host >= idle);
 }
 
 /* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
