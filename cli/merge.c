@@ -9,7 +9,7 @@
 
 #include "aggregator/merge/profile_merge.h"
 #include "aggregator/store/database.h"
-#include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_note.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/progress.h"
@@ -116,23 +116,23 @@ static bool reads_its_output(const struct merge *merge, char **argv)
 	return false;
 }
 
-/* Returns whether the merged profile lacks what was damaged. Its summary names that. */
-static bool has_damages(const char *store)
+/* Returns whether the merged profile lacks a part. Its summary names that. */
+static bool lacks_a_part(const char *store)
 {
-	struct store_damage *damages = NULL;
+	struct store_note *notes = NULL;
 	struct database *database;
 	uint32_t count = 0;
 	int error = database_open(store, true, &database, NULL);
 
 	if (!error)
-		error = store_damage_read(database, &damages, &count);
+		error = store_note_read(database, &notes, &count);
 	database_close(database);
-	free(damages);
+	free(notes);
 	return error || count;
 }
 
-/* *is_damaged: something was left out. 0 or -errno, after a line. */
-static int merge_into_output(const struct merge *merge, bool *is_damaged)
+/* *lacks_part: the merged profile lacks a part. 0 or -errno, after a line. */
+static int merge_into_output(const struct merge *merge, bool *lacks_part)
 {
 	struct merge_source *sources = calloc((size_t)merge->nr_paths, sizeof(*sources));
 	struct output_dir output;
@@ -152,7 +152,7 @@ static int merge_into_output(const struct merge *merge, bool *is_damaged)
 		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
 	progress_stop(&progress);
-	*is_damaged = result == 0 && has_damages(store);
+	*lacks_part = result == 0 && lacks_a_part(store);
 	return output_files_finish(&output, result, error);
 }
 
@@ -165,7 +165,7 @@ int verb_merge(const char *program, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	char *error = NULL;
-	bool is_damaged = false;
+	bool lacks_part = false;
 	int result = take_paths(&merge, argv, &error);
 	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));
@@ -174,7 +174,7 @@ int verb_merge(const char *program, int argc, char **argv)
 					    "%s is a profile to be merged, and the output",
 					    merge.output_path);
 	else
-		result = merge_into_output(&merge, &is_damaged);
+		result = merge_into_output(&merge, &lacks_part);
 	if (status == OPTION_LINE_GO && result >= 0)
 		say_what_is_written(&merge, argv);
 	if (status == OPTION_LINE_GO && result >= 0)
@@ -187,5 +187,5 @@ int verb_merge(const char *program, int argc, char **argv)
 		return status;
 	if (result < 0)
 		return EXIT_FAILED;
-	return is_damaged ? EXIT_LOSS : EXIT_OK;
+	return lacks_part ? EXIT_LOSS : EXIT_OK;
 }

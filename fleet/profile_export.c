@@ -184,7 +184,7 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 		status = deliver_rows(exporting, view);
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
-	if (!status && (fell || view->profile->nr_damages))
+	if (!status && (fell || view->profile->nr_notes))
 		status = explain_damage(exporting, view, fell);
 	return status;
 }

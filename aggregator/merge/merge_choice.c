@@ -99,8 +99,10 @@ static bool is_worse(const struct merge_candidate *candidate, const struct merge
 {
 	if (!has_all(candidate, best))
 		return true;
-	return best->is_damaged != candidate->is_damaged ? candidate->is_damaged
-							 : best->closed || !candidate->closed;
+	for (uint32_t kind = 0; kind < STORE_NOTE_KINDS; kind++)
+		if (best->lacks[kind] != candidate->lacks[kind])
+			return candidate->lacks[kind];
+	return best->closed || !candidate->closed;
 }
 
 /* An epoch and whose it is. */

@@ -1,5 +1,7 @@
-/* Which of several profiles tells the most of each writer. What a writer has written only grows, so the profile with
- * the higher positions has all that the others have. Used by one thread. */
+/* Which of several profiles tells the newest of each writer. What a writer has written only grows, so the profile with
+ * the higher positions has all that the others have, with two exceptions, of which notes tell (store_note.h). It may be
+ * damaged. And it may be a node's round without its lightest totals, which an earlier and smaller round still had: then
+ * the newer sums of the heavy ones are taken, and the light ones are missing. Used by one thread. */
 #ifndef MERGE_CHOICE_H
 #define MERGE_CHOICE_H
 
@@ -7,6 +9,7 @@
 #include <stdint.h>
 
 #include "aggregator/store/database.h"
+#include "aggregator/store/store_note.h"
 #include "aggregator/store/store_schema.h"
 
 /* How far a writer took one agent's messages. */
@@ -21,7 +24,7 @@ struct merge_candidate {
 	uint32_t profile; /* counts from 0 */
 	uint32_t id;      /* of the writer, in this profile */
 	bool closed, is_chosen;
-	bool is_damaged;                  /* the profile lacks something of it (merge_damage.h) */
+	bool lacks[STORE_NOTE_KINDS];     /* what the profile lacks of it, by its notes */
 	struct merge_position *positions; /* owns; by epoch */
 	uint32_t nr_positions;
 };

@@ -12,7 +12,7 @@
 
 #include "merge_choice.h"
 #include "merge_copy.h"
-#include "merge_damage.h"
+#include "merge_note.h"
 #include "merge_salvage.h"
 #include "merge_timeline.h"
 #include "merge_union.h"
@@ -38,12 +38,12 @@ struct merging {
 	struct merge_union *whole;
 	struct merge_map *maps; /* of each source; owns */
 	struct merge_choice choice;
-	struct merge_damages damages;
+	struct merge_notes notes;
 	/* damaged sources, which the next attempt leaves out, or of which it takes what is whole */
 	bool *is_left_out; /* for each source; owns */
 	uint32_t nr_left_out;
 	struct merge_salvage salvage;
-	struct merge_damages left_out;
+	struct merge_notes left_out;
 	struct merge_timeline timeline;
 	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
@@ -139,8 +139,8 @@ static int leave_source_out(struct merging *merging, uint32_t profile)
 		free(*merging->error);
 		*merging->error = NULL;
 	}
-	int error = merge_damages_add_whole(&merging->left_out, profile, &merging->sources[profile],
-					    database);
+	int error = merge_notes_add_whole(&merging->left_out, profile, &merging->sources[profile],
+					  database);
 	close_input(database);
 	return error;
 }
@@ -197,7 +197,7 @@ static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 			error = merge_union_add(merging->whole, collection, database,
 						&merging->maps[profile]);
 		if (!error)
-			error = merge_damages_add(&merging->damages, profile, source, database);
+			error = merge_notes_add(&merging->notes, profile, source, database);
 		if (!error)
 			error = take_title(merging, database);
 		if (error)
@@ -390,11 +390,11 @@ static int copy_all(struct merging *merging, const struct merge_output *output)
 	return error;
 }
 
-static int write_damages(const struct merging *merging, struct database *database)
+static int write_notes(const struct merging *merging, struct database *database)
 {
-	int error = merge_damages_write(&merging->left_out, &merging->choice, database);
+	int error = merge_notes_write(&merging->left_out, &merging->choice, database);
 
-	return error ? error : merge_damages_write(&merging->damages, &merging->choice, database);
+	return error ? error : merge_notes_write(&merging->notes, &merging->choice, database);
 }
 
 /* -EAGAIN: sources were left out meanwhile. */
@@ -417,7 +417,7 @@ static int write_merged(struct merging *merging, struct database *database, cons
 	if (!error)
 		error = merge_copy_create(database, &copy);
 	if (!error)
-		error = write_damages(merging, database);
+		error = write_notes(merging, database);
 	if (!error)
 		error = copy_all(merging, &(struct merge_output){database, path, copy});
 	merge_timeline_close(&merging->timeline);
@@ -518,7 +518,7 @@ static int merge_once(struct merging *merging)
 		return -EAGAIN;
 	if (!merging->choice.count)
 		return fail(merging, merging->merged_path, -EPROTO, "all its parts are empty");
-	merge_damages_mark(&merging->damages, &merging->choice);
+	merge_notes_mark(&merging->notes, &merging->choice);
 	error = merge_choice_make(&merging->choice, &one, &other);
 	if (error == -EXDEV)
 		return error_text_set(merging->error, error,
@@ -539,7 +539,7 @@ static void forget(struct merging *merging)
 		merge_map_fini(&merging->maps[i]);
 	merge_union_destroy(merging->whole);
 	merge_choice_fini(&merging->choice);
-	merge_damages_fini(&merging->damages);
+	merge_notes_fini(&merging->notes);
 	*merging->title = '\0';
 }
 
@@ -576,7 +576,7 @@ int profile_merge(const struct merge_source *sources, uint32_t nr_sources, bool 
 		memcpy(merging.sources, sources, nr_sources * sizeof(*sources));
 	int status =
 		has_room ? merge(&merging) : fail(&merging, merged_path, -ENOMEM, strerror(ENOMEM));
-	merge_damages_fini(&merging.left_out);
+	merge_notes_fini(&merging.left_out);
 	free(merging.reason);
 	merge_salvage_fini(&merging.salvage);
 	free(merging.is_left_out);

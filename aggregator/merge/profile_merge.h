@@ -13,7 +13,7 @@
  * they are parts of one profile. Then an empty one is left out, and each aggregator's number of nodes is that of the
  * whole job (store_life.h). Otherwise all totals become rows, which SQL finds, however many there are.
  *
- * A damaged profile is left out, unless there is no other one. The merged one says so (store_damage.h), and also which
+ * A damaged profile is left out, unless there is no other one. The merged one says so (store_note.h), and also which
  * pages others lack. A file that is no store at all is left out only if it is a part of one profile.
  *
  * 0; -EEXIST: merged_path exists; -EPROTO: a path is no profile, or all are damaged; -EXDEV: two of them went on from

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "heavy_totals.h"
-
+#include "aggregator/pages/heavy_totals.h"
 #include "aggregator/pages/page_reader.h"
 #include "aggregator/pages/page_tables.h"
 #include "aggregator/store/database.h"
@@ -14,11 +13,10 @@
 #include "base/hash_index.h"
 #include "base/log.h"
 
-#define PART_BYTES   (256u << 10)
-#define PARTS_MAX    4096u
-#define ROW_BYTES    32u   /* of a total in a page: some 15, seldom more */
-#define ROWS_MIN     1024u /* totals that each round may have */
-#define WRITER_QUERY "SELECT hex(writer) FROM writers LIMIT 1"
+#define PART_BYTES (256u << 10)
+#define PARTS_MAX  4096u
+#define ROW_BYTES  32u   /* of a total in a page: some 15, seldom more */
+#define ROWS_MIN   1024u /* totals that each round may have */
 
 /* The digests of a table's pages, as they were sent last. */
 struct sent_table {
@@ -143,19 +141,15 @@ static int send_end(struct page_sender *sender)
 	return send_message(sender);
 }
 
-static int read_writer(struct database *database, uint8_t writer[WIRE_EPOCH_SIZE])
+static int take_writer(struct statement *row, void *writer)
 {
-	char hex[2 * WIRE_EPOCH_SIZE + 1];
-	int r = database_query_text(database, WRITER_QUERY, hex, sizeof(hex));
+	uint32_t size;
+	const void *bytes = statement_bytes(row, 0, &size);
 
-	if (r == 0 && strlen(hex) != 2 * WIRE_EPOCH_SIZE)
-		r = -EPROTO;
-	for (uint32_t i = 0; i < WIRE_EPOCH_SIZE && r == 0; i++) {
-		const char byte[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-
-		writer[i] = (uint8_t)strtoul(byte, NULL, 16);
-	}
-	return r;
+	if (size != WIRE_EPOCH_SIZE)
+		return -EPROTO;
+	memcpy(writer, bytes, size);
+	return 0;
 }
 
 /* What a round would be. */
@@ -173,8 +167,7 @@ static int measure_page(void *context, const struct profile_page *page)
 
 	if (page->number < sent->count && sent->digests[page->number] == digest_of(page))
 		return 0;
-	if (strcmp(name, "totals") == 0 || strcmp(name, "host_samples") == 0 ||
-	    strcmp(name, "total_blocks") == 0)
+	if (heavy_totals_in(name))
 		size->totals_bytes += page->size;
 	else
 		size->other_bytes += page->size;
@@ -209,7 +202,8 @@ static int read_pages(struct page_sender *sender, struct database *database, uin
 	int r = database_execute(database, "BEGIN");
 
 	if (r == 0)
-		r = read_writer(database, sender->message.pages.writer);
+		r = database_rows(database, "SELECT ifnull(min(writer), x'') FROM writers", take_writer,
+				  sender->message.pages.writer);
 	if (r == 0)
 		r = keep_to(sender, database, max_bytes);
 	if (r == 0)

@@ -36,7 +36,7 @@ struct judge {
 	uint32_t *host_names; /* owns; by host id, index of report_names; 0: no name */
 	uint32_t
 		absent; /* the notice about ranks that are not there, index of report_names; 0: none */
-	uint32_t *damages; /* owns; texts of the parts that were damaged, indexes of report_names */
+	uint32_t *notes; /* owns; texts of what the profile lacks, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
@@ -311,47 +311,53 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	write_places(out, judge, fault, "at");
 }
 
-static uint32_t count_parts(const struct judge *judge, bool unsent)
+static uint32_t count_parts(const struct judge *judge, enum store_note_kind kind)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < judge->profile->nr_damages; i++)
-		count += store_damage_is_unsent(&judge->profile->damages[i]) == unsent;
+	for (uint32_t i = 0; i < judge->profile->nr_notes; i++)
+		count += judge->profile->notes[i].kind == kind;
 	return count;
 }
 
-/* Writes the parts that were damaged, or those that were not sent. The texts come from a file, and those of the names
- * are clean. */
-static void write_parts(FILE *out, const struct judge *judge, bool unsent)
+/* A part that was too large for its round comes later, unless the profile is final. */
+static void say_what_they_lack(FILE *out, const struct judge *judge, enum store_note_kind kind,
+			       bool is_one)
 {
-	const uint32_t count = count_parts(judge, unsent);
+	if (kind == STORE_NOTE_DAMAGED)
+		fprintf(out, "damaged, and what %s held is missing", is_one ? "it" : "they");
+	else
+		fprintf(out, "too large to be sent at once, and the rest %s",
+			judge->profile->written ? "comes later" : "is missing");
+}
+
+/* Writes the parts with a note of this kind. The texts come from a file, and those of the names are clean. */
+static void write_parts(FILE *out, const struct judge *judge, enum store_note_kind kind)
+{
+	const uint32_t count = count_parts(judge, kind);
 	uint32_t nr = 0;
 
 	write_share(out, count, 0, "parts");
-	if (unsent)
-		fprintf(out, " of the profile %s too large to be sent at once: ",
-			count == 1 ? "was" : "were");
-	else
-		fprintf(out, " of the profile %s damaged, and what %s held is missing: ",
-			count == 1 ? "was" : "were", count == 1 ? "it" : "they");
-	for (uint32_t i = 0; i < judge->profile->nr_damages && nr < REPORT_FAULT_PLACES; i++)
-		if (store_damage_is_unsent(&judge->profile->damages[i]) == unsent)
+	fprintf(out, " of the profile %s ", count == 1 ? "was" : "were");
+	say_what_they_lack(out, judge, kind, count == 1);
+	fputs(": ", out);
+	for (uint32_t i = 0; i < judge->profile->nr_notes && nr < REPORT_FAULT_PLACES; i++)
+		if (judge->profile->notes[i].kind == kind)
 			fprintf(out, "%s%s", nr++ ? ", " : "",
-				report_names_get(judge->names, judge->damages[i]));
+				report_names_get(judge->names, judge->notes[i]));
 	if (count > REPORT_FAULT_PLACES)
 		fprintf(out, " and %u more", count - REPORT_FAULT_PLACES);
 }
 
 /* What a part of a live profile has not sent is no fault: it comes. */
-static void write_damages(FILE *out, const struct judge *judge, bool *any)
+static void write_lacks(FILE *out, const struct judge *judge, bool *any)
 {
-	if (count_parts(judge, false)) {
+	for (enum store_note_kind kind = 0; kind < STORE_NOTE_KINDS; kind++) {
+		if (!count_parts(judge, kind) ||
+		    (kind == STORE_NOTE_UNSENT && judge->profile->written))
+			continue;
 		begin_fault(out, any);
-		write_parts(out, judge, false);
-	}
-	if (!judge->profile->written && count_parts(judge, true)) {
-		begin_fault(out, any);
-		write_parts(out, judge, true);
+		write_parts(out, judge, kind);
 	}
 }
 
@@ -371,7 +377,7 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		} else
 			fputs("its aggregator ended without closing it", out);
 	}
-	write_damages(out, judge, &any);
+	write_lacks(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);
 		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
@@ -498,9 +504,9 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	if (judge->profile->written) {
 		fprintf(out, "%slive: it is still being recorded, and %s so far",
 			is_stopped ? "; " : "", tree->lost ? "no more is lost" : "nothing is lost");
-		if (count_parts(judge, true)) {
+		if (count_parts(judge, STORE_NOTE_UNSENT)) {
 			fputs("; ", out);
-			write_parts(out, judge, true);
+			write_parts(out, judge, STORE_NOTE_UNSENT);
 		}
 		return REPORT_LIVE;
 	}
@@ -529,15 +535,15 @@ static int gather(struct judge *judge)
 	judge->is_open = calloc(nr_processes + 1, sizeof(bool));
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
 	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
-	judge->damages = calloc(judge->profile->nr_damages + 1ul, sizeof(*judge->damages));
-	if (judge->is_open && judge->is_orphan && judge->host_names && judge->damages)
+	judge->notes = calloc(judge->profile->nr_notes + 1ul, sizeof(*judge->notes));
+	if (judge->is_open && judge->is_orphan && judge->host_names && judge->notes)
 		error = judge_sessions(judge);
 	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
 		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
 					    &judge->host_names[id]);
-	for (uint32_t i = 0; i < judge->profile->nr_damages && !error; i++)
-		error = report_names_text(judge->names, judge->profile->damages[i].text,
-					  &judge->damages[i]);
+	for (uint32_t i = 0; i < judge->profile->nr_notes && !error; i++)
+		error = report_names_text(judge->names, judge->profile->notes[i].text,
+					  &judge->notes[i]);
 	for (uint32_t id = 1; id <= nr_processes && !error; id++)
 		error = judge_process(judge, id);
 	return error;
@@ -583,6 +589,6 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);
-	free(judge.damages);
+	free(judge.notes);
 	return error;
 }

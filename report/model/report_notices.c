@@ -194,21 +194,26 @@ static int note_ranks(const struct catalog *catalog, const struct roster *roster
 	return error;
 }
 
-/* ---- what was damaged */
+/* ---- what the profile lacks */
 
-static int note_damages(const struct profile *profile, struct report_names *names,
-			struct report_notice *notices, uint32_t *nr)
+static const char *state_of(const struct profile *profile, const struct store_note *note)
+{
+	if (note->kind == STORE_NOTE_DAMAGED)
+		return "damaged, and what it held is missing";
+	return profile->written ? "too large to be sent at once, and the rest comes later"
+				: "too large to be sent at once, and the rest is missing";
+}
+
+static int note_lacks(const struct profile *profile, struct report_names *names,
+		      struct report_notice *notices, uint32_t *nr)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < profile->nr_damages && !error; i++) {
-		char text[STORE_DAMAGE_SIZE + MISSING_TEXT_SIZE];
+	for (uint32_t i = 0; i < profile->nr_notes && !error; i++) {
+		char text[STORE_NOTE_SIZE + MISSING_TEXT_SIZE];
 
 		snprintf(text, sizeof(text), "a part of this profile was %s: %s",
-			 store_damage_is_unsent(&profile->damages[i])
-				 ? "too large to be sent at once"
-				 : "damaged, and what it held is missing",
-			 profile->damages[i].text);
+			 state_of(profile, &profile->notes[i]), profile->notes[i].text);
 		notices[*nr] = (struct report_notice){.nr_processes = 0};
 		error = report_names_text(names, text, &notices[(*nr)++].text);
 	}
@@ -224,8 +229,8 @@ int report_notices_make(const struct profile *profile, struct report_names *name
 	const struct roster *roster = profile->collection->roster;
 	uint32_t count = count_all(roster);
 	struct said *said = calloc(count + 1, sizeof(*said));
-	/* a text of a job, and of a damaged part, beside those of processes */
-	const size_t most = (size_t)count + roster_size(roster).processes + profile->nr_damages;
+	/* a text of a job, and of what the profile lacks, beside those of processes */
+	const size_t most = (size_t)count + roster_size(roster).processes + profile->nr_notes;
 	int error = -ENOMEM;
 
 	*nr_notices = *absent = 0;
@@ -246,7 +251,7 @@ int report_notices_make(const struct profile *profile, struct report_names *name
 	if (!error && *nr_notices > nr_said)
 		*absent = (*notices)[nr_said].text;
 	if (!error)
-		error = note_damages(profile, names, *notices, nr_notices);
+		error = note_lacks(profile, names, *notices, nr_notices);
 	free(said);
 	return error;
 }

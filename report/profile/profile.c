@@ -56,9 +56,9 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = store_totals_read(database, STORE_TOTALS_SAMPLES,
 					  profile->collection->samples);
 	if (!error)
-		error = store_damage_read(database, &profile->damages, &profile->nr_damages);
+		error = store_note_read(database, &profile->notes, &profile->nr_notes);
 	if (!error)
-		error = profile_idle_load(database, profile->collection, profile->nr_damages > 0,
+		error = profile_idle_load(database, profile->collection, profile->nr_notes > 0,
 					  &profile->idle, &profile->idle_left_out);
 	if (!error)
 		error = store_placement_read(database, profile->collection);
@@ -183,7 +183,7 @@ void profile_destroy(struct profile *profile)
 	fold_table_destroy(profile->idle);
 	collective_splits_fini(&profile->splits);
 	free(profile->title);
-	free(profile->damages);
+	free(profile->notes);
 	free(profile);
 }
 

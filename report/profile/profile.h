@@ -10,7 +10,7 @@
 
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_split.h"
-#include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_note.h"
 #include "aggregator/store/store_timeline.h"
 
 /* Owns all of it; callers only read. profile_each_total() gives all totals. GPU records that still wait for their
@@ -31,11 +31,12 @@ struct profile {
 	/* row of the newest sample that was kept by itself (sample_writer.h); 0: there is none */
 	uint64_t raw_samples;
 	uint64_t idle_left_out; /* records and samples that were not kept to explain idle time */
-	struct collective_splits splits; /* of the kernels of all calls */
+	struct collective_splits splits;        /* of the kernels of all calls */
 	bool has_timeline;                      /* the store's id is known to its timeline */
 	uint8_t timeline_id[STORE_TIMELINE_ID]; /* that id */
-	struct store_damage *damages; /* owns; parts that were damaged when several were merged */
-	uint32_t nr_damages;
+	struct store_note
+		*notes; /* owns; what it lacks, as those that put it together have found */
+	uint32_t nr_notes;
 };
 
 /* Loads the store at path. 0; -ENOENT: there is no such file, or it is empty; -EPROTO: it is not a profile, it is

@@ -21,6 +21,7 @@
 #include "aggregator/profile/placement_log.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
+#include "aggregator/store/store_note.h"
 #include "proto/batch/message.h"
 #include "report/profile/profile.h"
 
@@ -246,6 +247,52 @@ static void the_copy_that_came_further_counts(void **state)
 	paths_free(&paths);
 }
 
+#define NOTE(kind, text)                                                                           \
+	"INSERT INTO meta SELECT '" kind " ' || lower(hex(writer)), '" text "' FROM writers"
+#define NO_NOTE "SELECT 1"
+
+/* Merges a newer and an older copy of a profile, with such notes, in both orders. */
+static void expect_notes(const char *newer, const char *older, const char *expected)
+{
+	struct paths paths = paths_make();
+	const char *const orders[][2] = {{paths.one, paths.two}, {paths.two, paths.one}};
+
+	merge_fixture_write_both(paths.one, paths.two, 100, 1, 5);
+	change(paths.one, newer);
+	change(paths.two, older);
+	for (int i = 0; i < 2; i++) {
+		struct database *database;
+		struct store_note *notes = NULL;
+		uint32_t count = 0;
+		char text[2 * STORE_NOTE_SIZE] = "";
+
+		merge_fixture_merge(orders[i], 2, paths.merged);
+		assert_int_equal(database_open(paths.merged, true, &database, NULL), 0);
+		assert_int_equal(store_note_read(database, &notes, &count), 0);
+		database_close(database);
+		for (uint32_t k = 0; k < count; k++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%d:%s;",
+				 notes[k].kind, notes[k].text);
+		assert_string_equal(text, expected);
+		free(notes);
+		unlink(paths.merged);
+	}
+	paths_free(&paths);
+}
+
+static void notes_stay_of_what_the_merged_profile_lacks(void **state)
+{
+	(void)state;
+	expect_notes(NO_NOTE, NOTE("damaged", "one page"), "");
+	expect_notes(NO_NOTE, NOTE("unsent", "1 %"), "");
+	expect_notes(NOTE("unsent", "2 %"), NO_NOTE, "1:2 %;");
+	/* the older round had more, but of other sums */
+	expect_notes(NOTE("unsent", "2 %"), NOTE("unsent", "1 %"), "1:2 %;");
+	/* what was damaged is whole in the newer one, and what it has not sent is no damage */
+	expect_notes(NOTE("unsent", "2 %"), NOTE("damaged", "one page"), "1:2 %;");
+	expect_notes(NOTE("damaged", "one page"), NOTE("unsent", "1 %"), "0:one page;");
+}
+
 static void two_continuations_of_a_copy_are_refused(void **state)
 {
 	struct paths paths = paths_make();
@@ -368,6 +415,7 @@ int main(void)
 		cmocka_unit_test(of_two_links_of_a_gpu_the_faster_one_counts),
 		cmocka_unit_test(telemetry_is_merged_in_any_order_and_twice),
 		cmocka_unit_test(the_copy_that_came_further_counts),
+		cmocka_unit_test(notes_stay_of_what_the_merged_profile_lacks),
 		cmocka_unit_test(two_continuations_of_a_copy_are_refused),
 		cmocka_unit_test(what_is_no_profile_is_refused_by_name),
 		cmocka_unit_test(a_file_that_exists_is_left_alone),

@@ -20,7 +20,7 @@
 #include "aggregator/pages/page_set.h"
 #include "aggregator/pages/page_store.h"
 #include "aggregator/store/database.h"
-#include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_note.h"
 #include "aggregator/store/store_totals.h"
 #include "proto/record.h"
 
@@ -61,21 +61,46 @@ static struct fold_table *read_totals(struct database *database, enum store_tota
 	return table;
 }
 
-/* Returns the number of rows of the first one. Each is a row of the second, and no other row of that is heavier. */
-static uint32_t expect_heaviest(struct fold_table *kept, struct fold_table *all, uint64_t *left_ns)
+static bool is_gpu_work(const struct fold_row *row)
 {
-	uint32_t nr_kept, nr_all, nr_found = 0;
-	const struct fold_row *kept_rows = fold_table_rows(kept, &nr_kept),
-			      *rows = fold_table_rows(all, &nr_all);
-	uint64_t lightest_ns = UINT64_MAX;
+	return row->key.kind <= RECORD_GPU_GRAPH;
+}
 
-	for (uint32_t i = 0; i < nr_kept; i++)
-		lightest_ns = kept_rows[i].ns < lightest_ns ? kept_rows[i].ns : lightest_ns;
-	*left_ns = 0;
-	for (uint32_t i = 0; i < nr_all; i++) {
+/* An amount, and what of it was left out. */
+struct amount {
+	uint64_t total, left;
+};
+
+/* What a table has: time, and of the totals the records of other planes. */
+struct amounts {
+	struct amount ns, others;
+	uint32_t nr_all, nr_kept;
+};
+
+/* Each row of the first one is a row of the second, and no other row of that is heavier. */
+static struct amounts expect_heaviest(enum store_totals_kind kind, struct fold_table *kept,
+				      struct fold_table *all)
+{
+	struct amounts amounts = {.nr_kept = 0};
+	uint32_t nr_found = 0;
+	const struct fold_row *kept_rows = fold_table_rows(kept, &amounts.nr_kept),
+			      *rows = fold_table_rows(all, &amounts.nr_all);
+	uint64_t lightest_ns = UINT64_MAX, lightest_other_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < amounts.nr_kept; i++) {
+		uint64_t *lightest = kind == STORE_TOTALS_SAMPLES || is_gpu_work(&kept_rows[i])
+					     ? &lightest_ns
+					     : &lightest_other_ns;
+
+		*lightest = kept_rows[i].ns < *lightest ? kept_rows[i].ns : *lightest;
+	}
+	for (uint32_t i = 0; i < amounts.nr_all; i++) {
+		const bool is_other = kind == STORE_TOTALS_GPU && !is_gpu_work(&rows[i]);
+		struct amount *amount = is_other ? &amounts.others : &amounts.ns;
 		const struct fold_row *row =
 			fold_table_find(kept, &rows[i].key, fold_table_hash(&rows[i].key));
 
+		amount->total += is_other ? rows[i].count : rows[i].ns;
 		if (row) {
 			assert_int_equal(row->count, rows[i].count);
 			assert_int_equal(row->ns, rows[i].ns);
@@ -83,11 +108,23 @@ static uint32_t expect_heaviest(struct fold_table *kept, struct fold_table *all,
 			nr_found++;
 			continue;
 		}
-		assert_true(rows[i].ns <= lightest_ns);
-		*left_ns += rows[i].key.kind <= RECORD_GPU_GRAPH ? rows[i].ns : 0;
+		amount->left += is_other ? rows[i].count : rows[i].ns;
+		assert_true(rows[i].ns <= (is_other ? lightest_other_ns : lightest_ns));
 	}
-	assert_int_equal(nr_found, nr_kept);
-	return nr_kept;
+	assert_int_equal(nr_found, amounts.nr_kept);
+	return amounts;
+}
+
+/* Appends the share that a note is to tell, in hundredths of a percent, rounded up. */
+static void add_share(char *text, size_t size, const struct amount *amount, const char *what)
+{
+	const uint64_t share = amount->left * 10000 / (amount->total + 1) + 1;
+	const size_t at = strlen(text);
+
+	if (amount->left)
+		snprintf(text + at, size - at, "%s%llu.%02llu %% of its %s",
+			 text[at - 1] == '(' ? "" : ", ", (unsigned long long)share / 100,
+			 (unsigned long long)share % 100, what);
 }
 
 static int open_set(void *context, enum merge_part part, struct database **database, char **error)
@@ -115,42 +152,79 @@ static char *report(struct page_set *set)
 	return text;
 }
 
+static void expect_note(struct database *database, const uint8_t *writer,
+			const struct amounts amounts[STORE_TOTALS_KINDS])
+{
+	struct store_note *notes = NULL;
+	uint32_t nr_notes = 0;
+	uint8_t named[STORE_WRITER_SIZE];
+	char expected[STORE_NOTE_SIZE], node[64];
+
+	assert_int_equal(store_note_read(database, &notes, &nr_notes), 0);
+	assert_int_equal(nr_notes, 1);
+	assert_int_equal(notes[0].kind, STORE_NOTE_UNSENT);
+	assert_true(store_note_writer(&notes[0], named));
+	assert_memory_equal(named, writer, sizeof(named));
+	assert_int_equal(store_note_node(database, node, sizeof(node)), 0);
+	snprintf(expected, sizeof(expected), "%s (", node);
+	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_GPU].ns, "GPU time");
+	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_GPU].others,
+		  "records of waits, overhead, loads and memory");
+	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_SAMPLES].ns, "host samples");
+	strcat(expected, ")");
+	assert_string_equal(notes[0].text, expected);
+	free(notes);
+}
+
+/* GPU work comes before other planes: of these something is kept only if all work is. */
+static void expect_work_first(const struct amounts amounts[STORE_TOTALS_KINDS])
+{
+	const struct amounts *gpu = &amounts[STORE_TOTALS_GPU];
+
+	assert_true(gpu->ns.left > 0 && gpu->ns.left < gpu->ns.total);
+	assert_int_equal(gpu->others.left, gpu->others.total);
+}
+
+static void expect_halves(const struct amounts amounts[STORE_TOTALS_KINDS])
+{
+	const struct amounts *gpu = &amounts[STORE_TOTALS_GPU],
+			     *samples = &amounts[STORE_TOTALS_SAMPLES];
+	const uint32_t half = NR_KEPT / 2;
+
+	assert_int_equal(gpu->nr_kept + samples->nr_kept, NR_KEPT);
+	assert_int_equal(samples->nr_kept, samples->nr_all < half ? samples->nr_all : half);
+}
+
 static void a_round_that_is_too_large_has_the_heaviest_totals(void **state)
 {
 	char *path = merge_fixture_path("profile");
 	struct page_sender *sender = page_sender_create();
 	struct page_set *set = page_set_create();
-	struct store_damage *notes = NULL;
+	struct amounts amounts[STORE_TOTALS_KINDS];
 	struct database *whole;
-	uint32_t nr_notes = 0;
-	uint64_t left_ns, left_samples;
 
 	(void)state;
 	merge_fixture_write(path, MERGE_FIXTURE_ALL, 1);
 	assert_int_equal(page_sender_send(sender, path, 1, send_to_set, set), 0);
 	struct database *database = make_store(set, PAGE_STORE_ALL);
 	assert_int_equal(database_open(path, true, &whole, NULL), 0);
-	uint32_t nr_rows = 0;
 	for (enum store_totals_kind kind = 0; kind < STORE_TOTALS_KINDS; kind++) {
 		struct fold_table *kept = read_totals(database, kind),
 				  *all = read_totals(whole, kind);
 
-		nr_rows += expect_heaviest(kept, all, kind ? &left_samples : &left_ns);
+		amounts[kind] = expect_heaviest(kind, kept, all);
 		fold_table_destroy(kept);
 		fold_table_destroy(all);
 	}
-	assert_int_equal(nr_rows, NR_KEPT);
-	assert_true(left_ns > 0);
-	assert_int_equal(store_damage_read(database, &notes, &nr_notes), 0);
-	assert_int_equal(nr_notes, 1);
-	assert_true(store_damage_is_unsent(&notes[0]));
-	free(notes);
+	expect_halves(amounts);
+	expect_work_first(amounts);
+	expect_note(database, page_set_writer(set, 0), amounts);
 	database_close(database);
 	database_close(whole);
 	char *text = report(set);
 	assert_non_null(strstr(text,
 			       "INCOMPLETE: 1 part of the profile was too large to be sent at "
-			       "once: node"));
+			       "once, and the rest is missing: node"));
 	free(text);
 	page_set_destroy(set);
 	page_sender_destroy(sender);

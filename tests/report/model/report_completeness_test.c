@@ -117,25 +117,49 @@ static void a_live_profile_is_live_and_not_incomplete(void **state)
 
 static void what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes(void **state)
 {
-	struct store_damage note = {.key = "01",
-				    .text = "node07 (1.32 % of its GPU time" STORE_DAMAGE_UNSENT};
+	struct store_note note = {
+		.kind = STORE_NOTE_UNSENT, .key = "01", .text = "node07 (1.32 % of its GPU time)"};
 
 	(void)state;
 	add_kernels(1);
 	add_agent(1, 1)->ended = true;
-	report_fixture.profile.damages = &note;
-	report_fixture.profile.nr_damages = 1;
+	report_fixture.profile.notes = &note;
+	report_fixture.profile.nr_notes = 1;
 	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 part of the profile was too large to be sent at once: node07 "
-		       "(1.32 % of its GPU time not sent yet)");
+		       "INCOMPLETE: 1 part of the profile was too large to be sent at once, and "
+		       "the rest is missing: node07 (1.32 % of its GPU time)");
 	report_fixture.profile.written = true;
-	assert_verdict(
-		REPORT_LIVE,
-		"live: it is still being recorded, and nothing is lost so far; 1 part of the "
-		"profile was too large to be sent at once: node07 (1.32 % of its GPU time not "
-		"sent yet)");
-	report_fixture.profile.damages = NULL;
-	report_fixture.profile.nr_damages = 0;
+	assert_verdict(REPORT_LIVE,
+		       "live: it is still being recorded, and nothing is lost so far; 1 part of "
+		       "the profile was too large to be sent at once, and the rest comes later: "
+		       "node07 (1.32 % of its GPU time)");
+	report_fixture.profile.notes = NULL;
+	report_fixture.profile.nr_notes = 0;
+}
+
+static void what_a_live_profile_has_lost_by_damage_does_not_come(void **state)
+{
+	struct store_note notes[] = {
+		{.kind = STORE_NOTE_DAMAGED, .key = "01", .text = "node07 (3 of 214 pages)"},
+		{.kind = STORE_NOTE_UNSENT, .key = "01", .text = "node07 (1.32 % of its GPU time)"},
+	};
+
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	report_fixture.profile.notes = notes;
+	report_fixture.profile.nr_notes = 2;
+	report_fixture.profile.written = true;
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 part of the profile was damaged, and what it held is "
+		       "missing: node07 (3 of 214 pages)");
+	report_fixture.profile.written = false;
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 part of the profile was damaged, and what it held is "
+		       "missing: node07 (3 of 214 pages); 1 part of the profile was too large to "
+		       "be sent at once, and the rest is missing: node07 (1.32 % of its GPU time)");
+	report_fixture.profile.notes = NULL;
+	report_fixture.profile.nr_notes = 0;
 }
 
 static void an_agent_is_made_up_for_by_the_next_one_that_saw_the_end(void **state)
@@ -479,6 +503,7 @@ int main(void)
 		TEST(a_process_that_could_not_be_recorded_is_incomplete),
 		TEST(a_range_that_never_came_is_empty_and_not_incomplete),
 		TEST(what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes),
+		TEST(what_a_live_profile_has_lost_by_damage_does_not_come),
 		TEST(what_runs_on_after_the_goodbye_is_said),
 		TEST(what_runs_on_is_said_beside_a_fault_and_a_stop),
 		TEST(a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost),

@@ -7,7 +7,7 @@
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/store/block_code.h"
-#include "aggregator/store/store_damage.h"
+#include "aggregator/store/store_note.h"
 #include "aggregator/store/store_totals.h"
 #include "proto/record.h"
 
@@ -15,30 +15,56 @@
 #define TABLES                                                                                     \
 	"SELECT CAST(group_concat('CREATE TEMP ' || substr(sql, 1 + length('CREATE ')), ';') AS"   \
 	" BLOB) FROM main.sqlite_master WHERE type = 'table'"                                      \
-	" AND name IN ('totals', 'host_samples', 'total_blocks', 'meta')"
-#define TABLES_SIZE 4096u
-#define NODE_QUERY                                                                                 \
-	"SELECT data FROM strings WHERE id = (SELECT node FROM hosts ORDER BY id LIMIT 1)"
-#define NODE_SIZE 256u
-#define SHARE     10000u /* parts of a whole in a note */
+	" AND name IN (" HEAVY_TOTALS_TABLES(QUOTED) "'meta')"
+#define QUOTED(name) "'" name "', "
+#define LISTED(name) name,
+#define TABLES_SIZE  4096u
+#define NODE_SIZE    256u
+#define SHARE        10000u /* parts of a whole in a note */
+
+/* An amount, and what of it is in the rows that are not kept. */
+struct heavy_amount {
+	uint64_t total, left;
+};
 
 /* The rows of one kind, heaviest first. */
 struct heavy_rows {
 	struct fold_table *table; /* owns */
 	struct fold_row *rows;    /* owns; what each has beside its sums is the table's */
 	uint32_t count, kept;
-	uint64_t total_ns,
-		left_ns; /* of GPU work, or of samples; left: of the rows that are not kept */
+	struct heavy_amount ns;     /* of GPU work, or of samples */
+	struct heavy_amount others; /* records of other planes, some of which have no time */
 };
 
-/* The heavier is the lesser. Equal ones are in the order of their first appearance. */
-static int by_weight(const void *a, const void *b)
+bool heavy_totals_in(const char *table)
+{
+	static const char *const names[] = {HEAVY_TOTALS_TABLES(LISTED)};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], table) == 0)
+			return true;
+	return false;
+}
+
+/* Equal ones are in the order of their keys. */
+static int by_ns(const void *a, const void *b)
 {
 	const struct fold_row *left = a, *right = b;
 
 	if (left->ns != right->ns)
 		return left->ns > right->ns ? -1 : 1;
 	return memcmp(&left->key, &right->key, sizeof(left->key));
+}
+
+/* The heavier is the lesser. GPU work is heavier than any record of another plane. */
+static int by_weight(const void *a, const void *b)
+{
+	const struct fold_row *left = a, *right = b;
+	const bool is_work = left->key.kind <= RECORD_GPU_GRAPH;
+
+	if (is_work != (right->key.kind <= RECORD_GPU_GRAPH))
+		return is_work ? -1 : 1;
+	return by_ns(a, b);
 }
 
 static int read_rows(struct heavy_rows *heavy, struct database *database,
@@ -57,7 +83,7 @@ static int read_rows(struct heavy_rows *heavy, struct database *database,
 	for (uint32_t i = 0; i < count; i++)
 		heavy->rows[i] = rows[i];
 	heavy->count = count;
-	qsort(heavy->rows, count, sizeof(*rows), by_weight);
+	qsort(heavy->rows, count, sizeof(*rows), kind == STORE_TOTALS_GPU ? by_weight : by_ns);
 	return 0;
 }
 
@@ -65,45 +91,48 @@ static void add_up(struct heavy_rows *heavy, enum store_totals_kind kind)
 {
 	for (uint32_t i = 0; i < heavy->count; i++) {
 		const struct fold_row *row = &heavy->rows[i];
+		const bool is_other = kind == STORE_TOTALS_GPU && row->key.kind > RECORD_GPU_GRAPH;
+		const uint64_t amount = is_other ? row->count : row->ns;
+		struct heavy_amount *sum = is_other ? &heavy->others : &heavy->ns;
 
-		if (kind == STORE_TOTALS_GPU && row->key.kind > RECORD_GPU_GRAPH)
-			continue;
-		heavy->total_ns += row->ns;
+		sum->total += amount;
 		if (i >= heavy->kept)
-			heavy->left_ns += row->ns;
+			sum->left += amount;
 	}
 }
 
 /* Rounded up: what is left out is never nothing. */
-static double percent_left(const struct heavy_rows *heavy)
+static void say_left(FILE *out, const struct heavy_amount *amount, const char *what, bool *any)
 {
-	const double share = (double)heavy->left_ns / ((double)heavy->total_ns + 1) * SHARE;
+	const double share = (double)amount->left / ((double)amount->total + 1) * SHARE;
 
-	return ((double)(uint64_t)share + 1) * 100 / SHARE;
+	if (!amount->left)
+		return;
+	fprintf(out, "%s%.2f %% of its %s", *any ? ", " : "",
+		((double)(uint64_t)share + 1) * 100 / SHARE, what);
+	*any = true;
 }
 
 static int write_note(struct database *database, const uint8_t writer[static STORE_WRITER_SIZE],
 		      const struct heavy_rows heavy[STORE_TOTALS_KINDS])
 {
-	const struct heavy_rows *gpu = &heavy[STORE_TOTALS_GPU],
-				*samples = &heavy[STORE_TOTALS_SAMPLES];
-	struct store_damage note;
+	struct store_note note = {.kind = STORE_NOTE_UNSENT};
 	char node[NODE_SIZE] = "";
-	int size;
+	FILE *out = fmemopen(note.text, sizeof(note.text), "w");
+	bool any = false;
 
-	database_query_text(database, NODE_QUERY, node, sizeof(node));
-	for (size_t i = 0; i < STORE_WRITER_SIZE; i++)
-		snprintf(note.key + 2 * i, 3, "%02x", writer[i]);
-	size = snprintf(note.text, sizeof(note.text), "%s (", *node ? node : "a node");
-	if (gpu->kept < gpu->count)
-		size += snprintf(note.text + size, sizeof(note.text) - (size_t)size,
-				 "%.2f %% of its GPU time", percent_left(gpu));
-	if (samples->kept < samples->count)
-		size += snprintf(note.text + size, sizeof(note.text) - (size_t)size,
-				 "%s%.2f %% of its host samples",
-				 gpu->kept < gpu->count ? ", " : "", percent_left(samples));
-	snprintf(note.text + size, sizeof(note.text) - (size_t)size, STORE_DAMAGE_UNSENT);
-	return store_damage_write(database, &note);
+	if (!out)
+		return -ENOMEM;
+	store_note_node(database, node, sizeof(node));
+	store_note_set_writer(&note, writer);
+	fprintf(out, "%s (", *node ? node : "a node");
+	say_left(out, &heavy[STORE_TOTALS_GPU].ns, "GPU time", &any);
+	say_left(out, &heavy[STORE_TOTALS_GPU].others,
+		 "records of waits, overhead, loads and memory", &any);
+	say_left(out, &heavy[STORE_TOTALS_SAMPLES].ns, "host samples", &any);
+	fputs(any ? ")" : "sums without time)", out);
+	fclose(out);
+	return store_note_write(database, &note);
 }
 
 static int write_tables(struct database *database, const uint8_t writer[static STORE_WRITER_SIZE],
