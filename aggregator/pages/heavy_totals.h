@@ -16,7 +16,8 @@ bool heavy_totals_in(const char *table); /* returns whether it is one of these *
 /* Puts temporary tables before the store's own, until the connection is closed: those of HEAVY_TOTALS_TABLES then have
  * max_rows at most, of GPUs and of samples half each if both have more. These are the ones with the most time; records
  * of other planes than GPU work (proto/record.h) come after all GPU work. `meta` has a note of what the others hold
- * (STORE_NOTE_UNSENT), of this writer. Nothing changes if there are no more rows than that. 0; -ENOMEM; -EPROTO: a block is damaged; or another error of the database. */
+ * (STORE_NOTE_UNSENT), of this writer. Nothing changes if there are no more rows than that. 0; -ENOMEM; -EPROTO: a
+ * block is damaged; or another error of the database. */
 int heavy_totals_keep(struct database *database, const uint8_t writer[static STORE_WRITER_SIZE],
 		      uint32_t max_rows);
 

@@ -3,7 +3,6 @@
 #include "node_profiles.h"
 #include "open_profile.h"
 
-#include "aggregator/pages/page_set.h"
 #include "aggregator/profile/agent_session.h"
 
 #define NS_PER_MS 1000000u
@@ -14,14 +13,11 @@ static uint32_t round_ms_of(const struct peer *peer)
 						     : 0;
 }
 
-/* A link's round has no more than it. */
-static uint64_t window_bytes_of(const struct peer *peer)
+uint64_t ack_sender_window_bytes(const struct peer *peer)
 {
-	const uint64_t share = peer->session->folds && peer->profile
-				       ? node_profiles_share(page_set_writers(
-						 node_profiles_pages(peer->profile->nodes)))
-				       : ACK_SENDER_BYTES;
-
+	if (!peer->session->folds || !peer->profile)
+		return ACK_SENDER_BYTES;
+	const uint64_t share = node_profiles_share(node_profiles_links(peer->profile->nodes));
 	return share < ACK_SENDER_BYTES ? share : ACK_SENDER_BYTES;
 }
 
@@ -31,7 +27,7 @@ void ack_sender_one(struct receiver *receiver, struct peer *peer)
 		.type = MESSAGE_ACK,
 		.ack = {.seq = peer->session->durable_seq,
 			.window_frames = ACK_SENDER_FRAMES,
-			.window_bytes = window_bytes_of(peer),
+			.window_bytes = ack_sender_window_bytes(peer),
 			.round_ms = round_ms_of(peer)},
 	};
 

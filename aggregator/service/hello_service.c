@@ -123,6 +123,7 @@ static int welcome_peer(struct hello_service *service, struct peer *peer,
 	if (was_tried && profile->turn.commit_error)
 		return 0;
 	welcome->welcome.durable_seq = session->durable_seq;
+	welcome->welcome.window_bytes = ack_sender_window_bytes(peer);
 	receiver_send(receiver, peer, welcome);
 	log_debug("the agent of node %.*s is welcome: %llu of its messages are stored",
 		  (int)hello->node.size, hello->node.data,

@@ -29,7 +29,7 @@
 #define NODE_PROFILES_ROUND_MS_MAX 10000u
 #define NODE_PROFILES_ROUND_BYTES  50000000u
 
-/* A link's round is to have no more than its share of ten seconds' bytes, but at least so much. */
+/* A link's round is to have no more bytes than its share of those of ten seconds, but may have so many. */
 #define NODE_PROFILES_SHARE_MIN (256u << 10)
 
 struct agent_session;

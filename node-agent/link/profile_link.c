@@ -21,7 +21,7 @@
 #include "proto/trust/key_set.h"
 
 #define ROUND_MS     10000u
-#define FIRST_MS     1000u /* from the first round to the second; then it doubles, up to the options' */
+#define FIRST_MS     1000u /* from the first round to the second; then it doubles, up to ROUND_MS */
 #define AGAIN_MIN_MS 100u /* until a link that failed begins anew */
 #define AGAIN_MAX_MS 60000u
 #define CLOCK_MS     10000u

@@ -13,10 +13,14 @@
 
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
+#include "aggregator/service/ack_sender.h"
+#include "aggregator/service/node_profiles.h"
 #include "aggregator_fixture.h"
 #include "base/clock.h"
 #include "report/profile/profile.h"
 #include "tests/aggregator/pages/pages_text.h"
+
+#define NR_SHARING 16u /* links whose shares are less than what any agent may send */
 
 static void say(struct test_agent *link, const struct message *message)
 {
@@ -123,6 +127,44 @@ static void rounds_are_acknowledged_and_lie_in_the_file_at_the_end(void **state)
 	test_agent_close(link);
 	test_agent_close(other);
 	stop_and_expect(fixture, 2, "0.0=abc 0.1=D 3.0=e");
+}
+
+/* WELCOME tells the share before any link has sent a page, and ACKs tell it anew. */
+static void links_are_told_their_share_of_the_bytes(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct test_agent *links[NR_SHARING];
+
+	start(fixture);
+	for (uint32_t i = 0; i < NR_SHARING; i++) {
+		const uint64_t share = node_profiles_share(i + 1);
+
+		links[i] = aggregator_fixture_connect(fixture);
+		say_hello(links[i], (uint8_t)(i + 1), WIRE_VERSION_FOLDS);
+		assert_int_equal(
+			test_agent_expect(links[i], MESSAGE_WELCOME)->welcome.window_bytes,
+			share < ACK_SENDER_BYTES ? share : ACK_SENDER_BYTES);
+	}
+	say_pages(links[0], 1, 7, 1, "0.0=a |0:1");
+	const struct message *ack = test_agent_expect(links[0], MESSAGE_ACK);
+	assert_int_equal(ack->ack.seq, 1);
+	assert_int_equal(ack->ack.window_bytes, node_profiles_share(NR_SHARING));
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	struct scenario_frame hello = scenario_encode(&(struct message){
+		.type = MESSAGE_HELLO,
+		.hello = {.version_min = WIRE_VERSION,
+			  .version_max = WIRE_VERSION,
+			  .epoch = {200},
+			  .job = {.nr_nodes = -1, .world_size = -1}},
+	});
+	test_agent_send(agent, &hello);
+	free(hello.bytes);
+	assert_int_equal(test_agent_expect(agent, MESSAGE_WELCOME)->welcome.window_bytes,
+			 ACK_SENDER_BYTES);
+	test_agent_close(agent);
+	for (uint32_t i = 0; i < NR_SHARING; i++)
+		test_agent_close(links[i]);
+	stop_and_expect(fixture, 1, "0.0=a");
 }
 
 static void a_message_that_comes_again_after_a_reconnect_counts_once(void **state)
@@ -439,6 +481,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rounds_are_acknowledged_and_lie_in_the_file_at_the_end),
+		TEST(links_are_told_their_share_of_the_bytes),
 		TEST(a_message_that_comes_again_after_a_reconnect_counts_once),
 		TEST(the_aggregator_after_a_killed_one_gets_all_pages_anew),
 		TEST(a_later_link_of_a_profile_ends_the_earlier_one),

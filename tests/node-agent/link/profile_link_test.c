@@ -16,11 +16,13 @@
 #include <cmocka.h>
 
 #include "tests/aggregator/merge/merge_fixture.h"
+#include "tests/node-agent/publish/router_fixture.h"
 
 #include "aggregator/pages/page_reader.h"
 #include "aggregator/pages/page_set.h"
 #include "aggregator/service/aggregator.h"
 #include "aggregator/store/database.h"
+#include "node-agent/link/page_sender.h"
 
 struct fixture {
 	char *profile, *store,
@@ -200,6 +202,94 @@ static void readers_see_what_is_new(void **state)
 	assert_true(has_same_pages(fixture, true));
 }
 
+static char *text_of(const struct page_set *set)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(page_set_read(set, 0, write_page, out), 0);
+	fclose(out);
+	return text;
+}
+
+static int add_message(void *set, struct message *message)
+{
+	const char *reason;
+
+	return page_set_take(set, &message->pages, &reason);
+}
+
+/* What a first round of so many bytes has. Owns: free(). */
+static char *round_of(const struct fixture *fixture, uint64_t max_bytes)
+{
+	struct page_sender *sender = page_sender_create();
+	struct page_set *set = page_set_create();
+
+	assert_int_equal(page_sender_send(sender, fixture->profile, max_bytes, add_message, set),
+			 0);
+	char *text = text_of(set);
+	page_set_destroy(set);
+	page_sender_destroy(sender);
+	return text;
+}
+
+/* Takes messages until a round is complete, and acknowledges each. */
+static void take_round(struct router_fixture *router, struct page_set *set)
+{
+	const struct message *message;
+	const char *reason;
+
+	for (;;) {
+		message = router_fixture_receive(router, 60000);
+		assert_non_null(message);
+		if (message->type != MESSAGE_PAGES)
+			continue;
+		assert_int_equal(page_set_take(set, &message->pages, &reason), 0);
+		const bool is_last = message->pages.nr_tables != 0;
+		router_fixture_ack(router, message->pages.seq);
+		if (is_last)
+			return;
+	}
+}
+
+static void expect_round(const struct fixture *fixture, const struct page_set *set,
+			 uint64_t max_bytes)
+{
+	char *sent = text_of(set), *expected = round_of(fixture, max_bytes);
+
+	assert_string_equal(sent, expected);
+	free(expected);
+	free(sent);
+}
+
+/* That is the first round, before any acknowledgement, and the next one. */
+static void a_round_keeps_to_the_credit_that_the_aggregator_gives(void **state)
+{
+	struct fixture *fixture = *state;
+	struct router_fixture *router = router_fixture_create("tcp://127.0.0.1:*");
+	struct page_set *set = page_set_create();
+
+	merge_fixture_write(fixture->profile, MERGE_FIXTURE_ALL, 1);
+	start_link(fixture);
+	assert_int_equal(profile_link_connect(fixture->link, router_fixture_endpoint(router), NULL),
+			 0);
+	while (router_fixture_receive(router, 60000)->type != MESSAGE_HELLO)
+		;
+	router_fixture_send(router,
+			    &(struct message){.type = MESSAGE_WELCOME,
+					      .welcome = {.version = WIRE_VERSION_FOLDS,
+							  .window_frames = 64,
+							  .window_bytes = 1}});
+	take_round(router, set);
+	expect_round(fixture, set, 1);
+	take_round(router, set);
+	expect_round(fixture, set, UINT64_MAX);
+	finish_link(fixture, 0);
+	page_set_destroy(set);
+	router_fixture_destroy(router);
+}
+
 static void without_an_aggregator_the_link_says_so(void **state)
 {
 	struct fixture *fixture = *state;
@@ -247,6 +337,7 @@ int main(void)
 		TEST(the_aggregator_has_the_profile_at_the_end),
 		TEST(a_later_aggregator_gets_all_of_a_profile_that_has_grown),
 		TEST(readers_see_what_is_new),
+		TEST(a_round_keeps_to_the_credit_that_the_aggregator_gives),
 		TEST(without_an_aggregator_the_link_says_so),
 	};
 
