@@ -12,8 +12,8 @@ struct open_profile;
 #define ACK_SENDER_FRAMES 1024u
 #define ACK_SENDER_BYTES  (64u << 20)
 
-/* Returns how many bytes a peer, which has a session, may send without an acknowledgement. Those of a link are its share
- * (node_profiles.h), because a round of it is to be no larger. */
+/* Returns how many bytes a peer, which has a session, may send without an acknowledgement. Those of a link are its
+ * share (node_profiles.h), because a round of it is to be no larger. */
 uint64_t ack_sender_window_bytes(const struct peer *peer);
 
 /* Sends an ACK to a peer, which has a session. */

@@ -326,8 +326,8 @@ static int take_numbered(struct output_dir *output)
 	return r;
 }
 
-/* Returns the mark's path, and whether the mark is still this run's. */
-static bool find_mark(const struct output_dir *output, char mark[static PATH_MAX])
+/* Writes the mark's path, and returns whether the mark is still this run's. */
+static bool mark_is_ours(const struct output_dir *output, char mark[static PATH_MAX])
 {
 	return output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark);
 }
@@ -338,7 +338,7 @@ static void give_back(struct output_dir *output, bool with_made)
 {
 	char mark[PATH_MAX];
 
-	if (find_mark(output, mark)) {
+	if (mark_is_ours(output, mark)) {
 		unlink(mark);
 		if (with_made)
 			remove_made(output);
@@ -453,7 +453,7 @@ bool output_dir_is_taken_over(const struct output_dir *output, const char *first
 	char mark[PATH_MAX], *error;
 	struct rendezvous now;
 
-	if (output->mark < 0 || find_mark(output, mark))
+	if (output->mark < 0 || mark_is_ours(output, mark))
 		return false;
 	int r = rendezvous_read(mark, &now, &error);
 	free(error);
@@ -474,7 +474,7 @@ void output_dir_close(struct output_dir *output, bool keep)
 	if (output->mark < 0)
 		return;
 	/* The directory may have been removed, and made again by another run. */
-	if (!keep && find_mark(output, mark)) {
+	if (!keep && mark_is_ours(output, mark)) {
 		visit_files(output->path, remove_file, output->path);
 		put_back(output);
 	}

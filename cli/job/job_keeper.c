@@ -15,11 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "address_list.h"
+#include "job_claim.h"
 #include "job_nodes.h"
 #include "keeper_word.h"
 #include "leftovers.h"
 #include "node_block.h"
+#include "own_endpoints.h"
 #include "own_rendezvous.h"
 #include "rendezvous_search.h"
 #include "respawn.h"
@@ -42,20 +43,17 @@
 #define FAILED_MS     2000  /* limit for the agents' goodbyes, if rank 0 failed or vanished */
 #define GOODBYE_MS    60000 /* limit for known nodes, whose ranks may still run */
 #define REPLACED_MS   1000  /* from one look for a later aggregator to the next */
-#define STORE_FREE_NS 120000000000u /* limit for the lost aggregator to let go of its store */
 #define STORE_LOOK_MS 200
 #define BEAT_MS       200 /* from one word of life to the next, while rank 0 waits for other nodes */
 #define NS_PER_MS     1000000u
-#define ENDPOINTS     2u
 #define ROUNDS_MAX    3 /* of the reports */
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
 	bool started; /* agents can find the aggregator, so a restart makes sense */
 	bool writes; /* all agents have ended, and the reports are due: nobody can continue the store */
-	uint32_t blocks_seen;                                /* of struct job_nodes */
-	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* the bound endpoints */
-	uint32_t nr_endpoints;
+	uint32_t blocks_seen;           /* of struct job_nodes */
+	struct own_endpoints endpoints; /* the bound endpoints */
 };
 
 struct job_keeper_process {
@@ -86,52 +84,47 @@ static bool is_replaced(const struct job_keeper_process *process)
 
 /* ---- start */
 
-/* The first aggregator listens on all addresses or on one interface's; a restarted one on the same endpoints. */
-static int choose_endpoints(const struct job_keeper_process *process)
-{
-	struct job_keeper_past *past = process->past;
-	const char *interface = process->options->interface;
-	int r;
-
-	if (past->nr_endpoints)
-		return 0;
-	if (!interface) {
-		strcpy(past->endpoints[0], "tcp://0.0.0.0:*");
-		strcpy(past->endpoints[1], "tcp://[::]:*");
-		past->nr_endpoints = ENDPOINTS;
-		return 0;
-	}
-	r = address_list_of_interface(interface, past->endpoints[0]);
-	if (r)
-		log_error("--interface %s: it has no address: %s", interface, strerror(-r));
-	else
-		past->nr_endpoints = 1;
-	return r;
-}
-
 /* The lost aggregator may live, and closes its store when it sees that another one takes over. A dead host's lock
  * stays for a while on file systems of several hosts. */
 static int create_when_free(struct job_keeper_process *process,
 			    const struct aggregator_options *options, char **error)
 {
-	const uint64_t until_ns = clock_now_ns() + STORE_FREE_NS;
+	uint64_t now_ns = clock_now_ns(), renewed_ns = now_ns;
+	const uint64_t until_ns = now_ns + JOB_CLAIM_STORE_NS;
 	struct pollfd end = {.fd = process->control};
 	int r;
 
 	while ((r = aggregator_create(options, &process->aggregator, error)) == -EBUSY &&
-	       process->lost && clock_now_ns() < until_ns &&
+	       process->lost && now_ns < until_ns &&
 	       !output_dir_is_taken_over(&process->output, process->rendezvous.text.first) &&
 	       poll(&end, 1, STORE_LOOK_MS) == 0) {
 		free(*error);
 		*error = NULL;
+		now_ns = clock_now_ns();
+		job_claim_renew(process->lost->claim_path, now_ns, &renewed_ns);
 	}
 	return r;
 }
 
+/* 0 or -errno, and *error as of aggregator_create(). */
+static int create_where_it_can(struct job_keeper_process *process,
+			       struct aggregator_options *options, char **error)
+{
+	struct own_endpoints *endpoints = &process->past->endpoints;
+
+	options->nr_endpoints = endpoints->count;
+	int r = create_when_free(process, options, error);
+	if (!own_endpoints_drop_ipv6(endpoints, r))
+		return r;
+	free(*error);
+	options->nr_endpoints = endpoints->count;
+	return create_when_free(process, options, error);
+}
+
 static int create_aggregator(struct job_keeper_process *process)
 {
-	struct job_keeper_past *past = process->past;
-	const char *endpoints[ENDPOINTS] = {past->endpoints[0], past->endpoints[1]};
+	struct own_endpoints *own = &process->past->endpoints;
+	const char *endpoints[OWN_ENDPOINTS_MAX] = {own->text[0], own->text[1]};
 	char store_path[PATH_MAX], pages_path[PATH_MAX], *error = NULL;
 	const int32_t nr_nodes = process->options->step->nr_nodes;
 	struct aggregator_options options = {
@@ -151,22 +144,15 @@ static int create_aggregator(struct job_keeper_process *process)
 			       store_path) >= (int)sizeof(pages_path))
 		r = -ENAMETOOLONG;
 	if (r == 0)
-		r = choose_endpoints(process);
+		r = own_endpoints_choose(own, process->options->interface);
 	if (r)
 		return r;
-	options.nr_endpoints = past->nr_endpoints;
-	r = create_when_free(process, &options, &error);
-	if (r && !past->started && options.nr_endpoints > 1) { /* a host without IPv6 */
-		free(error);
-		options.nr_endpoints = past->nr_endpoints = 1;
-		r = aggregator_create(&options, &process->aggregator, &error);
-	}
+	r = create_where_it_can(process, &options, &error);
 	if (r)
 		log_error("%s", error ? error : strerror(-r));
 	free(error);
-	for (uint32_t i = 0; i < past->nr_endpoints && r == 0; i++)
-		snprintf(past->endpoints[i], sizeof(past->endpoints[i]), "%s",
-			 aggregator_endpoint(process->aggregator, i));
+	if (r == 0)
+		own_endpoints_take(own, process->aggregator);
 	return r;
 }
 
@@ -486,7 +472,8 @@ static void remove_empty_store(const struct job_keeper_process *process)
 	char path[PATH_MAX];
 	struct stat status;
 
-	if (output_dir_file(&process->output, process->store_name, path) == 0 &&
+	if (*process->output.path &&
+	    output_dir_file(&process->output, process->store_name, path) == 0 &&
 	    stat(path, &status) == 0 && status.st_size == 0)
 		unlink(path);
 }
@@ -505,8 +492,10 @@ static void keep(void *argument, int ready)
 	process->ready = ready;
 	process->past = mmap(NULL, sizeof(*process->past), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (process->past == MAP_FAILED)
+	if (process->past == MAP_FAILED) {
+		log_error("no memory for the aggregator: %s", strerror(errno));
 		return;
+	}
 	r = own_rendezvous_create(rendezvous, process->options->output_path,
 				  process->options->step);
 	if (r == 0)

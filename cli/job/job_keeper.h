@@ -48,13 +48,14 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 struct job_keeper_lost {
 	/* its key, the first one's, and the number of its profile's directory. Of a block that had none: the job's */
 	const struct rendezvous *rendezvous;
-	/* the file by which this node alone may take over; removed as soon as the agents can find the new aggregator */
+	/* the claim (job_claim.h); renewed until the agents can find the new aggregator, and then removed */
 	const char *claim_path;
 };
 
-/* Is job_keeper_start() for a node that takes over, in this process, and returns when all work is done; what the lost
- * one has written stays, and becomes part of the profile (profile_parts.h). control: as the other end of the keeper's
- * socket; a byte comes there when agents can find the aggregator. false, after a warning: it has not come so far. */
+/* Is job_keeper_start() for a node that takes over, in this process, and returns when all work is done. What the lost
+ * one has written stays. Where nodes keep profiles, it becomes part of the profile (profile_parts.h); else the new one
+ * goes on with its store. control: as the other end of the keeper's socket; a byte comes there when agents can find the
+ * aggregator. false, after a warning: it has not come so far. */
 bool job_keeper_take_over(const struct job_keeper_options *options,
 			  const struct job_keeper_lost *lost, int control);
 

@@ -1,7 +1,6 @@
 #include "job_standby.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
@@ -13,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "job_claim.h"
+#include "keeper_word.h"
 #include "rendezvous_search.h"
 
 #include "base/clock.h"
@@ -22,18 +23,13 @@
 
 #define READY_MS  2000
 #define SPREAD_MS 2000u        /* nodes that ask at the same time try over this time */
-#define CLAIM_NS  20000000000u /* a claim from which no aggregator came is a dead node's */
 #define AGAIN_NS  60000000000u /* between two tries that fail, each with a warning */
-#define WORD_NO   'n'          /* this node did not take over */
 
 struct standby_process {
 	const struct job_keeper_options *options;
 	int control;
 	char path[PATH_MAX]; /* of the rendezvous */
-	/* the claims after the lost aggregator with this key: the number of the newest, and when it was seen first */
-	char claimed_key[KEY_SET_TEXT];
-	uint32_t nr_claims;
-	uint64_t claim_seen_ns;
+	struct job_claim claim;
 	uint64_t again_ns; /* no try before, because the last one has failed */
 };
 
@@ -43,65 +39,14 @@ struct question {
 	char number[RENDEZVOUS_NUMBER_SIZE];
 };
 
-/* ---- the claim */
-
-static int claim_path(const struct standby_process *process, uint32_t number,
-		      char path[static PATH_MAX])
-{
-	const uint64_t name = job_step_hash(JOB_STEP_HASH, process->claimed_key);
-	int size = snprintf(path, PATH_MAX, "%s" RENDEZVOUS_CLAIM "%016llx.%u", process->path,
-			    (unsigned long long)name, number);
-
-	return size < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-/* Makes the claim, which no other process can have then. 0; -EEXIST: another process has it; other -errno. */
-static int claim(struct standby_process *process, const struct rendezvous *lost,
-		 char path[static PATH_MAX])
-{
-	int r;
-
-	if (strcmp(process->claimed_key, lost->keys.server_public) != 0) {
-		memcpy(process->claimed_key, lost->keys.server_public, KEY_SET_TEXT);
-		process->nr_claims = 0;
-		process->claim_seen_ns = 0;
-	}
-	if (process->claim_seen_ns && clock_now_ns() - process->claim_seen_ns > CLAIM_NS) {
-		process->nr_claims++;
-		process->claim_seen_ns = 0;
-	}
-	r = claim_path(process, process->nr_claims, path);
-	if (r)
-		return r;
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0) {
-		close(fd);
-		return 0;
-	}
-	r = -errno;
-	if (r == -EEXIST && !process->claim_seen_ns)
-		process->claim_seen_ns = clock_now_ns();
-	return r;
-}
-
-/* Removes the claims of nodes that died before an aggregator came from them. */
-static void remove_dead_claims(const struct standby_process *process)
-{
-	char path[PATH_MAX];
-
-	for (uint32_t i = 0; i < process->nr_claims; i++)
-		if (claim_path(process, i, path) == 0)
-			unlink(path);
-}
-
 /* ---- taking over */
 
 /* Finds the aggregator that agents find now. If the rendezvous is gone, another step has tidied it away, or its
  * aggregator has ended: then the mark in the profile's directory is gone, too. A block's may be one of an earlier
- * attempt of the step, which has ended. Returns whether this step's aggregator
- * may be lost. */
-static bool find_aggregator(const struct standby_process *process, const struct question *question,
-			    struct rendezvous *found)
+ * attempt of the step, which has ended. Returns whether it has not ended, as far as can be seen: if it does not answer,
+ * it is lost. */
+static bool has_not_ended(const struct standby_process *process, const struct question *question,
+			  struct rendezvous *found)
 {
 	char directory[PATH_MAX], *error;
 	int r = rendezvous_read(process->path, found, &error);
@@ -126,12 +71,14 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	struct rendezvous lost, now;
 	char path[PATH_MAX];
 
-	if (clock_now_ns() < process->again_ns || !find_aggregator(process, question, &lost) ||
+	if (clock_now_ns() < process->again_ns || !has_not_ended(process, question, &lost) ||
 	    (lost.nr_endpoints && rendezvous_search_reachable(&lost, RENDEZVOUS_CONNECT_MS) >= 0) ||
-	    claim(process, &lost, path))
+
+	    job_claim_make(&process->claim, process->path, lost.keys.server_public, clock_now_ns(),
+			   path))
 		return false;
 	/* The one that had the claim before has removed it after its rendezvous was there. */
-	if (!find_aggregator(process, question, &now) ||
+	if (!has_not_ended(process, question, &now) ||
 	    strcmp(now.keys.server_public, lost.keys.server_public) != 0) {
 		unlink(path);
 		return false;
@@ -142,7 +89,7 @@ static bool take_over(struct standby_process *process, const struct question *qu
 	else if (lost.nr_endpoints) /* else it is the block's first one */
 		log_warning("the aggregator of this node's block cannot be reached any more: this "
 			    "node starts another");
-	remove_dead_claims(process);
+	job_claim_remove_dead(&process->claim, process->path);
 	const struct job_keeper_lost keeper = {&lost, path};
 	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);
 	unlink(path);
@@ -166,7 +113,7 @@ static bool await_turn(const struct standby_process *process)
 static void stand_by(void *argument, int ready)
 {
 	struct standby_process *process = argument;
-	const char no = WORD_NO;
+	const char declines = KEEPER_WORD_DECLINES;
 	struct question question;
 	ssize_t size;
 
@@ -182,7 +129,7 @@ static void stand_by(void *argument, int ready)
 		if (size != sizeof(question) || !await_turn(process) ||
 		    take_over(process, &question))
 			return;
-		(void)send(process->control, &no, sizeof(no), MSG_NOSIGNAL);
+		(void)send(process->control, &declines, sizeof(declines), MSG_NOSIGNAL);
 	}
 }
 
@@ -206,7 +153,7 @@ bool job_standby_leads(struct job_standby *standby)
 	if (standby->asked &&
 	    recv(standby->keeper.fd, &word, sizeof(word), MSG_DONTWAIT) == sizeof(word)) {
 		standby->asked = false;
-		standby->leads = word != WORD_NO;
+		standby->leads = word != KEEPER_WORD_DECLINES;
 	}
 	return standby->leads;
 }

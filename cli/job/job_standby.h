@@ -1,11 +1,11 @@
 /* A process on each node that waits to start the aggregator of its block (job_keeper.h, node_block.h), in case it is
  * lost: killed with all that would start it again, or cut off. The first one of another block than 0 is started in the
- * same way. All nodes may ask at once. One of them gets a claim, a file beside the rendezvous that only one process can
- * make; the others find the new aggregator there. An aggregator that takes connections is not lost, however long it is
- * silent.
+ * same way. All nodes may ask at once. One of them gets a claim (job_claim.h), and the others find its aggregator. An
+ * aggregator that takes connections is not lost, however long it is silent.
  *
- * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous. Until then each
- * writes files of its own, and all of them are one profile (profile_parts.h). Single-threaded. */
+ * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous, or its mark. Where
+ * nodes keep profiles, each writes files of its own until then, and all of them are one profile (profile_parts.h). Else
+ * the later one goes on with the same store, and begins when the earlier one has closed it. Single-threaded. */
 #ifndef JOB_STANDBY_H
 #define JOB_STANDBY_H
 

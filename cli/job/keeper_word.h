@@ -1,5 +1,5 @@
-/* The words between a job's keeper and rank 0 (job_keeper.h), over a socket that keeps messages apart
- * (SOCK_SEQPACKET). */
+/* The words between a job's keeper and rank 0 (job_keeper.h), or the node that takes over (job_standby.h). The socket
+ * keeps messages apart (SOCK_SEQPACKET). */
 #ifndef KEEPER_WORD_H
 #define KEEPER_WORD_H
 
@@ -14,7 +14,9 @@
 	'w' /* to rank 0: all nodes of its block have ended; the aggregator writes, or waits for other blocks */
 #define KEEPER_WORD_DONE  'd' /* to rank 0: the profile is written, or another aggregator will */
 #define KEEPER_WORD_LEADS 'l' /* to the node that takes over: agents can find the aggregator */
-#define KEEPER_WORD_NONE  'n' /* in place of a word: none has come */
+#define KEEPER_WORD_DECLINES                                                                       \
+	'o' /* to a node that has asked its process to take over (job_standby.h): it does not */
+#define KEEPER_WORD_NONE 'n' /* in place of a word: none has come */
 
 /* Who has not ended. All words but KEEPER_WORD_LIVES are the first byte alone. */
 struct keeper_lives {

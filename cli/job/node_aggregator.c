@@ -245,24 +245,34 @@ static bool has_unstored(const struct node_aggregator *aggregator)
 	return !status.connected || status.acked_seq < status.sent_seq;
 }
 
-/* An aggregator that has ended has removed its mark. */
-bool node_aggregator_is_lost(struct node_aggregator *aggregator)
+/* Whether the agent has records that only a successor of the job's aggregator could take. */
+static bool awaits_successor(const struct node_aggregator *aggregator)
 {
-	struct rendezvous_search *job = &aggregator->job;
-	char directory[PATH_MAX];
+	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found &&
+	       has_unstored(aggregator);
+}
+
+bool node_aggregator_take_successor(struct node_aggregator *aggregator)
+{
 	const struct key_set *keys;
 	const char *endpoint;
 
-	if (!aggregator->agent_follows || aggregator->profile || !job->found ||
-	    !has_unstored(aggregator))
+	if (!awaits_successor(aggregator) ||
+	    !rendezvous_search_again(&aggregator->job, CONNECT_MS, &endpoint, &keys))
 		return false;
-	if (rendezvous_search_again(job, CONNECT_MS, &endpoint, &keys)) {
-		take(aggregator, endpoint, keys);
-		return true;
-	}
-	return rendezvous_search_directory(aggregator->output_path, &job->rendezvous, directory) ==
-		       0 &&
-	       rendezvous_search_reachable(&job->rendezvous, CONNECT_MS) < 0;
+	take(aggregator, endpoint, keys);
+	return true;
+}
+
+/* An aggregator that has ended has removed its mark. */
+bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
+{
+	const struct rendezvous *job = &aggregator->job.rendezvous;
+	char directory[PATH_MAX];
+
+	return awaits_successor(aggregator) &&
+	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
+	       rendezvous_search_reachable(job, CONNECT_MS) < 0;
 }
 
 void node_aggregator_await_next(struct node_aggregator *aggregator)

@@ -437,7 +437,8 @@ static void await_before_end(struct node_keeper *keeper)
 {
 	if (keeper->site || keeper->profile)
 		return;
-	if (node_aggregator_is_lost(&keeper->aggregator)) {
+	if (node_aggregator_take_successor(&keeper->aggregator) ||
+	    node_aggregator_is_lost(&keeper->aggregator)) {
 		go_on_alone(keeper);
 		node_aggregator_await_next(&keeper->aggregator);
 	}
@@ -496,7 +497,7 @@ static void end(struct node_keeper *keeper)
 }
 
 /* Prepares for the step's aggregator, if the site's is not used. 0 or -errno after a warning. */
-static int find_aggregator(struct node_keeper *keeper, const struct node_keeper_options *options)
+static int prepare_aggregator(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
 	const bool has_profile = options->profile != NULL;
 	int r = options->site
@@ -529,7 +530,7 @@ static void keep(void *argument, int ready)
 	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));
 	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path, sizeof(keeper->agent_path));
-	if (find_aggregator(keeper, arguments->options)) {
+	if (prepare_aggregator(keeper, arguments->options)) {
 		free(keeper);
 		return;
 	}
