@@ -12,6 +12,8 @@
 
 #define PAGE_SET_WRITERS_MAX 65536u
 
+/* Behind a store's path: the file of the pages that are to become part of it. */
+#define PAGE_SET_SUFFIX ".nodes"
 /* Behind the path of the set's file: a second file, by which a reader asks for a newer first one. Whoever writes the
  * first one then removes the second. */
 #define PAGE_SET_WANTED ".wanted"

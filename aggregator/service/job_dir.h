@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aggregator/pages/page_set.h"
 #include "proto/batch/message.h"
 
 #define JOB_DIR_MARK     "job.open"
 #define JOB_DIR_CLOSED   "job.closed"   /* its name while reports are made */
 #define JOB_DIR_COMPLETE "job.complete" /* its name from then on; older versions removed the mark */
 #define JOB_DIR_STORE    "profile.db"
-#define JOB_DIR_NODES    JOB_DIR_STORE ".nodes" /* until the job is complete (node_profiles.h) */
+#define JOB_DIR_NODES    JOB_DIR_STORE PAGE_SET_SUFFIX /* until the job is complete (node_profiles.h) */
 
 enum job_dir_state {
 	JOB_DIR_IS_OPEN,

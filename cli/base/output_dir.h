@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "report/profile/profile_parts.h"
+
 struct output_dir {
 	int mark; /* the mark's descriptor, which holds the lock; -1: not open */
 	/* bytes of path whose directories existed before; the rest was made */
@@ -20,10 +22,10 @@ struct output_dir {
 #define OUTPUT_DEFAULT "flamegrid-profile" /* the directory without --output; a step adds its job */
 #define OUTPUT_STORE   "profile.db"
 /* the profiles of nodes, while they are no part of the store yet (page_set.h) */
-#define OUTPUT_NODES OUTPUT_STORE ".nodes"
+#define OUTPUT_NODES OUTPUT_STORE PROFILE_PARTS_NODES
 /* How the names of further stores begin, which are parts of the profile (whole_profile.h). A store has the pages of
  * nodes beside it, as the first one. */
-#define OUTPUT_PART OUTPUT_STORE ".part-"
+#define OUTPUT_PART OUTPUT_STORE PROFILE_PARTS_PART
 /* The names say the unit: nanoseconds, bytes. */
 #define OUTPUT_FOLDED "gpu.ns.folded"
 #define OUTPUT_HTML   "flame.html"

@@ -14,13 +14,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define PROFILE_PARTS_NODES ".nodes"
+#include "aggregator/pages/page_set.h"
+
+#define PROFILE_PARTS_NODES PAGE_SET_SUFFIX
 #define PROFILE_PARTS_PART  ".part-"
 
 #define PROFILE_PARTS_DAMAGED ".damaged-"
 #define PROFILE_PARTS_MERGED  ".whole" /* a merged store that is not in place yet */
-
-struct page_set;
 
 struct profile_part {
 	char *path;           /* owns; of its store */
