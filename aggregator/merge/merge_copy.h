@@ -16,7 +16,8 @@ void merge_copy_destroy(struct merge_copy *copy); /* accepts NULL */
  * is not one; -ENOMEM; the error of a database. */
 int merge_copy_rows(struct merge_copy *copy, struct database *profile, const struct merge_map *map);
 
-/* Call it after the last profile, before the merged one's transaction ends. 0 or an error as above. */
+/* Ends the copy: makes rows of the totals' blocks, unless there are more than most (merge_totals_end()). Call it after
+ * the last profile, before the merged one's transaction ends. 0 or an error as above. */
 int merge_copy_end(struct merge_copy *copy, int64_t most);
 
 #endif

@@ -17,7 +17,7 @@ uint64_t ack_sender_window_bytes(const struct peer *peer)
 {
 	if (!peer->session->folds || !peer->profile)
 		return ACK_SENDER_BYTES;
-	const uint64_t share = node_profiles_share(node_profiles_links(peer->profile->nodes));
+	const uint64_t share = node_profiles_round_bytes(node_profiles_links(peer->profile->nodes));
 	return share < ACK_SENDER_BYTES ? share : ACK_SENDER_BYTES;
 }
 

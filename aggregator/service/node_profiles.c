@@ -394,12 +394,12 @@ uint32_t node_profiles_round_ms(const struct node_profiles *profiles)
 	return profiles->round_ms;
 }
 
-uint64_t node_profiles_share(uint64_t nr_links)
+uint64_t node_profiles_round_bytes(uint64_t nr_links)
 {
 	const uint64_t bytes = NODE_PROFILES_ROUND_BYTES / 1000ull * NODE_PROFILES_ROUND_MS_MAX;
 	const uint64_t share = bytes / (nr_links ? nr_links : 1);
 
-	return share > NODE_PROFILES_SHARE_MIN ? share : NODE_PROFILES_SHARE_MIN;
+	return share > NODE_PROFILES_LINK_MIN ? share : NODE_PROFILES_LINK_MIN;
 }
 
 int node_profiles_save(struct node_profiles *profiles)

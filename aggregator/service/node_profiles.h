@@ -30,7 +30,7 @@
 #define NODE_PROFILES_ROUND_BYTES  50000000u
 
 /* A link's round is to have no more bytes than its share of those of ten seconds, but may have so many. */
-#define NODE_PROFILES_SHARE_MIN (256u << 10)
+#define NODE_PROFILES_LINK_MIN (256u << 10)
 
 struct agent_session;
 struct node_profiles;
@@ -71,9 +71,9 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
  * they like. */
 uint32_t node_profiles_round_ms(const struct node_profiles *profiles);
 
-/* Returns the bytes that a round of one of so many links may have. Then it leaves its lightest totals out
+/* Returns how many bytes a round of one of so many links may have. Then it leaves its lightest totals out
  * (node-agent/link/page_sender.h), but for the last one. */
-uint64_t node_profiles_share(uint64_t nr_links);
+uint64_t node_profiles_round_bytes(uint64_t nr_links);
 
 /* Saves what is not saved, and waits for it. 0 or -errno, which was logged. */
 int node_profiles_save(struct node_profiles *profiles);

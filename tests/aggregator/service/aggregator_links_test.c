@@ -137,7 +137,7 @@ static void links_are_told_their_share_of_the_bytes(void **state)
 
 	start(fixture);
 	for (uint32_t i = 0; i < NR_SHARING; i++) {
-		const uint64_t share = node_profiles_share(i + 1);
+		const uint64_t share = node_profiles_round_bytes(i + 1);
 
 		links[i] = aggregator_fixture_connect(fixture);
 		say_hello(links[i], (uint8_t)(i + 1), WIRE_VERSION_FOLDS);
@@ -148,7 +148,7 @@ static void links_are_told_their_share_of_the_bytes(void **state)
 	say_pages(links[0], 1, 7, 1, "0.0=a |0:1");
 	const struct message *ack = test_agent_expect(links[0], MESSAGE_ACK);
 	assert_int_equal(ack->ack.seq, 1);
-	assert_int_equal(ack->ack.window_bytes, node_profiles_share(NR_SHARING));
+	assert_int_equal(ack->ack.window_bytes, node_profiles_round_bytes(NR_SHARING));
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
 	struct scenario_frame hello = scenario_encode(&(struct message){
 		.type = MESSAGE_HELLO,

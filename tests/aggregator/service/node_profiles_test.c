@@ -185,10 +185,10 @@ static void the_file_is_written_soon_after_a_reader_asks(void **state)
 static void links_share_the_bytes_of_ten_seconds(void **state)
 {
 	(void)state;
-	assert_int_equal(node_profiles_share(0), 500000000);
-	assert_int_equal(node_profiles_share(1), 500000000);
-	assert_int_equal(node_profiles_share(128), 3906250);
-	assert_int_equal(node_profiles_share(NODE_PROFILES_LINKS_MAX), NODE_PROFILES_SHARE_MIN);
+	assert_int_equal(node_profiles_round_bytes(0), 500000000);
+	assert_int_equal(node_profiles_round_bytes(1), 500000000);
+	assert_int_equal(node_profiles_round_bytes(128), 3906250);
+	assert_int_equal(node_profiles_round_bytes(NODE_PROFILES_LINKS_MAX), NODE_PROFILES_LINK_MIN);
 }
 
 static void pages_come_while_the_file_is_written(void **state)

@@ -1,4 +1,5 @@
-# One run on all GPUs, folded on two made-up nodes and centrally, from the same events (tests/support/both_ways.sh).
+# One run on all GPUs, folded by aggregators of two made-up nodes and by one of both, from the same events
+# (tests/support/merged_nodes.sh).
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
 
 # folded_rank RANK RANKS COMMAND...: in the background, with its GPU; the first half of the ranks are one node's.
@@ -17,8 +18,8 @@ folded() {
 	[ "$gpus" -ge 1 ] || { echo "left out: no GPU"; return; }
 	[ "$ranks" -ge 2 ] || ranks=2
 	# shellcheck source=/dev/null
-	. "$support/both_ways.sh"
-	both_begin "$scratch/folded" 2
+	. "$support/merged_nodes.sh"
+	merged_begin "$scratch/folded" 2
 	same "folded: aggregators and agents" $? 0
 	folded_pids=
 	for ((r = 0; r < ranks; r++)); do
@@ -29,18 +30,18 @@ folded() {
 		fi
 	done
 	for pid in $folded_pids; do wait "$pid"; same "folded: a rank's status" $? 0; done
-	both_end
+	merged_end
 	same "folded: the ends of all, and both merges" $? 0
 	cat "$scratch/folded/merge.log"
-	for way in central folded; do
-		both_lines $way >"$out/folded.$way.lines"
-		"$flamegrid" report "$both/$way" --strict -o /dev/null
+	for way in central merged; do
+		merged_lines $way >"$out/folded.$way.lines"
+		"$flamegrid" report "$merged/$way" --strict -o /dev/null
 		same "$way: nothing lost (report --strict)" $? 0
-		"$flamegrid" report "$both/$way" -u ns -o "$out/folded.$way.ns.folded" 2>/dev/null
+		"$flamegrid" report "$merged/$way" -u ns -o "$out/folded.$way.ns.folded" 2>/dev/null
 		same "$way: ns in folded lines, and what CUPTI delivered" "$(leaf_sum "$out/folded.$way.ns.folded" '\\[GPU')" \
-			"$(delivered_ns "$both/$way")"
+			"$(delivered_ns "$merged/$way")"
 	done
-	same "folded: ns both ways" "$(delivered_ns "$both/folded")" "$(delivered_ns "$both/central")"
+	same "folded: ns of both" "$(delivered_ns "$merged/merged")" "$(delivered_ns "$merged/central")"
 	at_least "folded: lines" "$(wc -l <"$out/folded.central.lines")" 20
-	same "folded: lines that differ" "$(diff "$out/folded.central.lines" "$out/folded.folded.lines" | grep -c '^[<>]')" 0
+	same "folded: lines that differ" "$(diff "$out/folded.central.lines" "$out/folded.merged.lines" | grep -c '^[<>]')" 0
 }
