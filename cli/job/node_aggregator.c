@@ -245,11 +245,9 @@ static bool has_unstored(const struct node_aggregator *aggregator)
 	return !status.connected || status.acked_seq < status.sent_seq;
 }
 
-/* Whether the agent has records that only a successor of the job's aggregator could take. */
-static bool awaits_successor(const struct node_aggregator *aggregator)
+static bool may_follow(const struct node_aggregator *aggregator)
 {
-	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found &&
-	       has_unstored(aggregator);
+	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found;
 }
 
 bool node_aggregator_take_successor(struct node_aggregator *aggregator)
@@ -257,7 +255,8 @@ bool node_aggregator_take_successor(struct node_aggregator *aggregator)
 	const struct key_set *keys;
 	const char *endpoint;
 
-	if (!awaits_successor(aggregator) ||
+	if (!may_follow(aggregator) ||
+	    (!has_unstored(aggregator) && !node_aggregator_is_lost(aggregator)) ||
 	    !rendezvous_search_again(&aggregator->job, CONNECT_MS, &endpoint, &keys))
 		return false;
 	take(aggregator, endpoint, keys);
@@ -270,7 +269,7 @@ bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
 	const struct rendezvous *job = &aggregator->job.rendezvous;
 	char directory[PATH_MAX];
 
-	return awaits_successor(aggregator) &&
+	return may_follow(aggregator) &&
 	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
 	       rendezvous_search_reachable(job, CONNECT_MS) < 0;
 }
@@ -279,7 +278,8 @@ void node_aggregator_await_next(struct node_aggregator *aggregator)
 {
 	const uint64_t until_ns = clock_now_ns() + NODE_AGGREGATOR_NEXT_MS * (uint64_t)NS_PER_MS;
 
-	while (has_unstored(aggregator) && clock_now_ns() < until_ns) {
+	while ((has_unstored(aggregator) || node_aggregator_is_lost(aggregator)) &&
+	       clock_now_ns() < until_ns) {
 		node_aggregator_look(aggregator);
 		poll(NULL, 0, BLOCK_NS / NS_PER_MS);
 	}

@@ -70,14 +70,14 @@ bool node_aggregator_may_come(const struct node_aggregator *aggregator);
 /* Waits for it. Returns whether it has come within NODE_AGGREGATOR_LATE_MS. */
 bool node_aggregator_await_first(struct node_aggregator *aggregator);
 
-/* The end of a node whose agent follows. Gives it a successor of the job's aggregator, if the agent has what no
- * aggregator has stored, and there is one. Returns whether it did. */
+/* The end of a node whose agent follows. Gives it a successor of the job's aggregator, if there is one, and the agent has
+ * what no aggregator has stored, or could not say goodbye. Returns whether it did. */
 bool node_aggregator_take_successor(struct node_aggregator *aggregator);
 
-/* Returns whether the agent has such records, and the job's aggregator is lost, as far as can be seen. */
+/* Returns whether the job's aggregator is lost, as far as can be seen, so that the agent could not say goodbye. */
 bool node_aggregator_is_lost(const struct node_aggregator *aggregator);
 
-/* Waits until a successor has stored them, NODE_AGGREGATOR_NEXT_MS at most. */
+/* Waits until the agent has a successor that has stored all, NODE_AGGREGATOR_NEXT_MS at most. */
 void node_aggregator_await_next(struct node_aggregator *aggregator);
 
 /* Writes the directory of the job's profile. NULL: it is not known. *is_marked: it is marked as the aggregator's. */

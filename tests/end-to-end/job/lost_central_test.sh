@@ -13,7 +13,8 @@ work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 mkfifo "$scratch/up" "$scratch/go"
 exec 8<>"$scratch/up" 9<>"$scratch/go"
 
-# rank STEP RANK: in the background, with two processes one after the other.
+# rank STEP RANK: in the background, with two processes one after the other; the second one is $then.
+then="$work --launches 700"
 rank() {
 	local step=$1 r=$2
 	local before="FAKE_CUDA_TRUTH=$scratch/truth.$2.begin $work --launches 500 >/dev/null"
@@ -23,7 +24,7 @@ rank() {
 		OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$((r + 1)) FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH="$scratch/truth.$r" \
 		ip netns exec "$tag-${names[$r]}" "$flamegrid" run --aggregate central --node-name "${names[$r]}" \
 		--devices "$scratch/devices.$r" -o "$scratch/$step" -- sh -c \
-		"$before; echo >>$scratch/up; read -r _ <$scratch/go; exec $work --launches 700" \
+		"$before; echo >>$scratch/up; read -r _ <$scratch/go; exec $then" \
 		>"$scratch/out.$r" 2>"$scratch/err.$r" &
 	rank_pid[$r]=$!
 	daemons="$daemons $!"
@@ -143,3 +144,15 @@ contains "rank 0 says so" "$scratch/err.0" "the aggregator was ended by somebody
 check "nothing is lost" "$flamegrid" report "$scratch/killed" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/killed")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
 same "what is left" "$(ls "$scratch" | grep '^killed\.')" ""
+
+# ---- it is killed as ranks end that have no more to tell than their goodbyes
+then=true
+begin goodbye
+for name in keep job; do
+	kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-$name /proc/{}/comm && echo {}")
+done
+end goodbye 0 1 2
+await_reports goodbye
+check "nothing is lost" "$flamegrid" report "$scratch/goodbye" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/goodbye")" "$(truth_sum valid_ns "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^goodbye\.')" ""
