@@ -70,8 +70,8 @@ bool node_aggregator_may_come(const struct node_aggregator *aggregator);
 /* Waits for it. Returns whether it has come within NODE_AGGREGATOR_LATE_MS. */
 bool node_aggregator_await_first(struct node_aggregator *aggregator);
 
-/* The end of a node whose agent follows. Gives it a successor of the job's aggregator, if there is one, and the agent has
- * what no aggregator has stored, or could not say goodbye. Returns whether it did. */
+/* The end of a node whose agent follows. Gives it a successor of the job's aggregator, if there is one, and the agent
+ * has what no aggregator has stored, or could not say goodbye. Returns whether it did. */
 bool node_aggregator_take_successor(struct node_aggregator *aggregator);
 
 /* Returns whether the job's aggregator is lost, as far as can be seen, so that the agent could not say goodbye. */
