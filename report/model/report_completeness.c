@@ -1,6 +1,7 @@
 #include "report_completeness.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,17 @@
 #include "proto/ledger.h"
 
 #define NUMBER_SIZE 32u
+#define NS_PER_S    1000000000ull
+
+/* An agent says at least every 10 s what it costs, a link sends at least every 10 s, and both may be late. */
+#define SILENT_NS (30 * NS_PER_S)
 
 struct judge {
 	const struct profile *profile;
 	const struct roster *roster;
 	struct report_names *names;
 	struct report_fault agents;             /* agents without a goodbye */
+	struct report_fault silent;             /* the same, of a live profile, not heard of */
 	struct report_fault killed;             /* processes that ended without a goodbye */
 	struct report_fault unseen;             /* processes whose end was not seen */
 	struct report_fault unrecorded;         /* processes that could not be recorded */
@@ -56,15 +62,16 @@ static int add_process(struct report_fault *fault, const struct roster_process *
 	return report_fault_add_rank(place, process->rank);
 }
 
-static int add_agent(struct judge *judge, const struct agent_session *session)
+static int add_agent(const struct judge *judge, struct report_fault *fault,
+		     const struct agent_session *session)
 {
 	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
-	struct report_fault_place *place = report_fault_place(&judge->agents, session->host);
+	struct report_fault_place *place = report_fault_place(fault, session->host);
 	int error = place ? 0 : -ENOMEM;
 
 	if (error)
 		return error;
-	judge->agents.count++;
+	fault->count++;
 	report_fault_spoke(place, session->spoke_ns);
 	for (uint32_t i = 0; i < processes->count && !error; i++)
 		error = report_fault_add_rank(
@@ -118,6 +125,12 @@ static bool had_kernel_samples(const struct judge *judge, const struct agent_ses
 	return false;
 }
 
+static bool is_silent(const struct judge *judge, const struct agent_session *session)
+{
+	return session->spoke_ns && judge->profile->read_ns > session->spoke_ns &&
+	       judge->profile->read_ns - session->spoke_ns >= SILENT_NS;
+}
+
 /* The next agent reads all rings that an agent without a goodbye has left. */
 static int judge_session(struct judge *judge, uint32_t i)
 {
@@ -132,9 +145,11 @@ static int judge_session(struct judge *judge, uint32_t i)
 		judge->is_open[processes->ids[p]] |= is_last;
 		judge->is_orphan[processes->ids[p]] = true;
 	}
-	if (is_open || (!is_last && !had_kernel_samples(judge, session)))
+	if (is_open)
+		return is_silent(judge, session) ? add_agent(judge, &judge->silent, session) : 0;
+	if (!is_last && !had_kernel_samples(judge, session))
 		return 0;
-	return add_agent(judge, session);
+	return add_agent(judge, &judge->agents, session);
 }
 
 static int judge_sessions(struct judge *judge)
@@ -372,7 +387,7 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		if (profile->nr_writers > 1) {
 			write_share(out, (uint64_t)profile->nr_open, (uint64_t)profile->nr_writers,
 				    "aggregators");
-			fputs(" (the job's, and one of each node) ended without closing its part",
+			fputs(" (of the job and of its nodes) ended without closing its part",
 			      out);
 		} else
 			fputs("its aggregator ended without closing it", out);
@@ -419,6 +434,28 @@ static bool write_faults(FILE *out, const struct judge *judge)
 	write_account_fault(out, judge, &judge->launches, "launch calls", "seen, but in no account",
 			    &any);
 	return any;
+}
+
+/* Writes which nodes of a live profile say nothing. */
+static void write_silent(FILE *out, const struct judge *judge)
+{
+	const struct report_fault *silent = &judge->silent;
+	const uint64_t read_ns = judge->profile->read_ns;
+	uint64_t longest_ns = 0;
+
+	if (!silent->count)
+		return;
+	for (uint32_t i = 0; i < silent->nr_places; i++)
+		if (read_ns - silent->places[i].since_ns > longest_ns)
+			longest_ns = read_ns - silent->places[i].since_ns;
+	fputs("; ", out);
+	write_share(out, silent->nr_places, judge->nr_hosts, "nodes");
+	fprintf(out,
+		" %s not been heard of for %s%" PRIu64 " s, so the newest data is that old "
+		"(dead, cut off, or behind)",
+		silent->nr_places == 1 ? "has" : "have", silent->nr_places == 1 ? "" : "up to ",
+		longest_ns / NS_PER_S);
+	write_places(out, judge, silent, "since");
 }
 
 static void write_stop(FILE *out, const struct report_fault *fault, const char *how)
@@ -499,8 +536,10 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	}
 	if (is_incomplete || is_stopped)
 		write_left(out, judge, "; ", "the recording had ended");
-	if (is_incomplete)
+	if (is_incomplete) {
+		write_silent(out, judge);
 		return REPORT_INCOMPLETE;
+	}
 	if (judge->profile->written) {
 		fprintf(out, "%slive: it is still being recorded, and %s so far",
 			is_stopped ? "; " : "", tree->lost ? "no more is lost" : "nothing is lost");
@@ -508,6 +547,7 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 			fputs("; ", out);
 			write_parts(out, judge, STORE_NOTE_UNSENT);
 		}
+		write_silent(out, judge);
 		return REPORT_LIVE;
 	}
 	if (is_stopped)
@@ -575,6 +615,7 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 		*sentence = NULL;
 	}
 	report_fault_fini(&judge.agents);
+	report_fault_fini(&judge.silent);
 	report_fault_fini(&judge.killed);
 	report_fault_fini(&judge.unseen);
 	report_fault_fini(&judge.unrecorded);

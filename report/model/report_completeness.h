@@ -14,7 +14,8 @@
  *		launches seen = received + lost by reason
  *	Losses that the ledgers count do not change this, because their amount is known.
  * REPORT_STOPPED: as complete, but a signal of a user or scheduler ended processes.
- * REPORT_LIVE: the profile is being written, and no fault is known.
+ * REPORT_LIVE: the profile is being written, and no fault is known. The sentence names nodes of which nothing has come
+ *	for 30 s.
  * REPORT_EMPTY: nothing was recorded, and no fault is known.
  * REPORT_INCOMPLETE: an unknown amount is missing. The sentence names it.
  *

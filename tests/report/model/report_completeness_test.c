@@ -115,6 +115,35 @@ static void a_live_profile_is_live_and_not_incomplete(void **state)
 	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
 }
 
+static void a_live_profile_names_nodes_that_are_not_heard_of(void **state)
+{
+	const uint64_t second_ns = 1000000000u;
+	struct profile *profile = &report_fixture.profile;
+
+	(void)state;
+	add_kernels(1);
+	process(1)->state = PROCESS_RUNNING;
+	add_agent(1, report_fixture_process("node07", 7, 56, 0));
+	struct agent_session *other = add_agent(2, 1);
+	profile->written = true;
+	profile->read_ns = NOON_NS + 63 * second_ns;
+	other->spoke_ns = profile->read_ns - 30 * second_ns + 1;
+	assert_verdict(REPORT_LIVE,
+		       "live: it is still being recorded, and nothing is lost so far; 1 of 2 nodes "
+		       "has not been heard of for 63 s, so the newest data is that old (dead, cut "
+		       "off, or behind): node07 (rank 56) since 2026-11-22 12:01:07");
+	other->spoke_ns--;
+	assert_verdict(REPORT_LIVE,
+		       "live: it is still being recorded, and nothing is lost so far; 2 of 2 nodes "
+		       "have not been heard of for up to 63 s, so the newest data is that old "
+		       "(dead, cut off, or behind): node01 (rank 3) since 2026-11-22 12:01:40, "
+		       "node07 (rank 56) since 2026-11-22 12:01:07");
+	/* A goodbye is the last word, and who never spoke is not known to be late. */
+	other->ended = true;
+	report_fixture.collection->sessions[0]->spoke_ns = 0;
+	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
+}
+
 static void what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes(void **state)
 {
 	struct store_note note = {
@@ -333,7 +362,7 @@ static void an_aggregator_that_died_is_said(void **state)
 	report_fixture.profile.nr_open = 1;
 	assert_verdict(
 		REPORT_INCOMPLETE,
-		"INCOMPLETE: 1 of 3 aggregators (the job's, and one of each node) ended without "
+		"INCOMPLETE: 1 of 3 aggregators (of the job and of its nodes) ended without "
 		"closing its part; 1 of 1 agent did not say goodbye, so what came later is "
 		"missing: node01 (rank 3)");
 	/* All had been said before. */
@@ -485,6 +514,7 @@ int main(void)
 		TEST(agents_without_a_goodbye_are_named_with_node_ranks_and_time),
 		TEST(of_many_places_only_some_are_listed),
 		TEST(a_live_profile_is_live_and_not_incomplete),
+		TEST(a_live_profile_names_nodes_that_are_not_heard_of),
 		TEST(an_agent_is_made_up_for_by_the_next_one_that_saw_the_end),
 		TEST(an_agent_of_another_job_succeeds_nobody),
 		TEST(the_successor_is_the_one_that_spoke_later),
