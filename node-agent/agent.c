@@ -122,6 +122,12 @@ void agent_ranks_ended(struct agent *agent, uint64_t ended_ns)
 	event_loop_wake(agent->loop);
 }
 
+void agent_link_behind(struct agent *agent, uint64_t count, uint64_t most_ns)
+{
+	agent_exchange_link_behind(&agent->exchange, count, most_ns);
+	event_loop_wake(agent->loop);
+}
+
 void agent_status(struct agent *agent, struct agent_status *status)
 {
 	agent_exchange_status(&agent->exchange, status);

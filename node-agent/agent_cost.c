@@ -18,6 +18,7 @@ int agent_cost_tell(struct agent *agent, uint64_t now_ns, bool is_last)
 	struct process_cost cost;
 
 	process_cost_read(&cost);
+	agent_exchange_link_lag(&agent->exchange, &agent->lag.link_count, &agent->lag.link_ns);
 	const struct publisher_cost own = {
 		.cpu_ns = cost.cpu_ns - agent->begin_cpu_ns,
 		.peak_bytes = cost.peak_bytes,

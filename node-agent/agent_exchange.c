@@ -39,6 +39,22 @@ void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_
 	pthread_mutex_unlock(&exchange->lock);
 }
 
+void agent_exchange_link_behind(struct agent_exchange *exchange, uint64_t count, uint64_t most_ns)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->link_count = count;
+	exchange->link_ns = most_ns;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+void agent_exchange_link_lag(struct agent_exchange *exchange, uint64_t *count, uint64_t *most_ns)
+{
+	pthread_mutex_lock(&exchange->lock);
+	*count = exchange->link_count;
+	*most_ns = exchange->link_ns;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
 			    const struct key_set *keys)
 {

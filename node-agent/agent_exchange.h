@@ -32,7 +32,8 @@ struct agent_exchange {
 		int signal;
 	} stops[AGENT_EXCHANGE_STOPS];
 	uint32_t nr_stops;
-	uint64_t ranks_ended_ns; /* of agent_ranks_ended() */
+	uint64_t ranks_ended_ns;      /* of agent_ranks_ended() */
+	uint64_t link_count, link_ns; /* of agent_link_behind() */
 	struct agent_status status;
 };
 
@@ -46,6 +47,11 @@ void agent_exchange_command(struct agent_exchange *exchange,
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status);
 
 void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_ns);
+
+void agent_exchange_link_behind(struct agent_exchange *exchange, uint64_t count, uint64_t most_ns);
+
+/* For the loop: the newest of agent_exchange_link_behind(). */
+void agent_exchange_link_lag(struct agent_exchange *exchange, uint64_t *count, uint64_t *most_ns);
 
 /* Takes endpoint; keys are copied, NULL: none. */
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,

@@ -111,6 +111,16 @@ static void obey(void *context, const struct message_control *order,
 	taken->nr_processes = (uint32_t)status.processes_running;
 }
 
+static void note_behind(void *context, uint64_t count, uint64_t most_ns)
+{
+	struct node_profile *profile = context;
+
+	pthread_mutex_lock(&profile->lock);
+	if (profile->agent)
+		agent_link_behind(profile->agent, count, most_ns);
+	pthread_mutex_unlock(&profile->lock);
+}
+
 static int create_aggregator(struct node_profile *profile,
 			     const struct node_profile_options *options)
 {
@@ -145,6 +155,7 @@ static int create_link(struct node_profile *profile, const struct node_profile_o
 		.store_path = profile->store_path,
 		.hello = profile->hello.hello,
 		.obey = obey,
+		.behind = note_behind,
 		.context = profile,
 	};
 

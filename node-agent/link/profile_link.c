@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "link_lag.h"
 #include "page_sender.h"
 
 #include "aggregator/store/store_life.h"
@@ -56,6 +57,7 @@ struct profile_link {
 	uint32_t again_ms, gap_ms;
 	uint64_t ended_ns; /* of profile_link_ranks_ended() */
 	bool has_sent_all, problem_said;
+	struct link_lag lag;
 	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
 
@@ -263,6 +265,32 @@ static void note_loss(struct profile_link *link, uint64_t now_ns)
 		atomic_store(&link->lost_ns, now_ns);
 }
 
+/* Returns since when the aggregator owes us an answer; 0: it owes none. A link that was never welcome is not behind. */
+static uint64_t owed_since_ns(const struct profile_link *link)
+{
+	const uint64_t lost_ns = atomic_load(&link->lost_ns);
+
+	if (!link->welcomed)
+		return 0;
+	if (!link->publisher || is_acknowledged(link))
+		return lost_ns;
+	const uint64_t oldest_ns = publisher_oldest_ns(link->publisher);
+	return lost_ns ? earlier(lost_ns, oldest_ns) : oldest_ns;
+}
+
+/* At the end the limit for the last round says what there is to say. */
+static void watch_lag(struct profile_link *link, uint64_t now_ns)
+{
+	uint64_t count, most_ns;
+
+	if (link->give_up_ns)
+		return;
+	enum slow_spell_news news = link_lag_look(&link->lag, owed_since_ns(link), now_ns);
+	link_lag_say(&link->lag, news, link->endpoint, !atomic_load(&link->lost_ns));
+	if (link->options.behind && link_lag_take(&link->lag, &count, &most_ns))
+		link->options.behind(link->options.context, count, most_ns);
+}
+
 static bool is_done(const struct profile_link *link)
 {
 	return link->publisher && link->has_sent_all && is_acknowledged(link);
@@ -280,6 +308,8 @@ static void wait_for_news(const struct profile_link *link, uint64_t now_ns)
 			until_ns = earlier(until_ns, due_ns(link));
 	} else if (link->endpoint)
 		until_ns = earlier(until_ns, link->again_ns);
+	if (!link->give_up_ns)
+		until_ns = earlier(until_ns, slow_spell_deadline_ns(&link->lag.spell));
 	uint64_t wait_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / NS_PER_MS + 1;
 	poll(news, 2, wait_ms > ROUND_MS ? (int)ROUND_MS : (int)wait_ms);
 }
@@ -299,6 +329,7 @@ int profile_link_run(struct profile_link *link)
 	while ((r = step(link, now_ns)) == 0 && !is_done(link) && !is_over(link, now_ns)) {
 		note_loss(link, now_ns);
 		note_place(link);
+		watch_lag(link, now_ns);
 		wait_for_news(link, now_ns);
 		now_ns = clock_now_ns();
 	}

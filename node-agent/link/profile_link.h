@@ -24,7 +24,10 @@ struct profile_link_options {
 	 * clocks were not compared. */
 	void (*obey)(void *context, const struct message_control *order,
 		     const struct clock_exchange_estimate *estimate, struct message_control *taken);
-	void *context;
+	/* Takes how often the aggregator was behind so far, and by how much at most, in the loop's thread. NULL: nobody
+	 * counts that. */
+	void (*behind)(void *context, uint64_t count, uint64_t most_ns);
+	void *context; /* of both */
 };
 
 /* 0 or -errno. On error *link is NULL. */

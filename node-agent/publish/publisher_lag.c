@@ -3,11 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "lag_time.h"
 #include "publisher.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "proto/batch/message.h"
 #include "proto/ledger.h"
@@ -63,34 +62,23 @@ static void write_loss(uint64_t nr_lost, const char *text_none, char *text, size
 		snprintf(text, size, "%s", text_none);
 }
 
-static void write_time(uint64_t monotonic_ns, char *text, size_t size)
-{
-	time_t seconds =
-		(time_t)((int64_t)monotonic_ns + clock_realtime_offset_ns()) / (time_t)NS_PER_S;
-	struct tm parts;
-
-	if (!localtime_r(&seconds, &parts) || !strftime(text, size, "%H:%M:%S", &parts))
-		snprintf(text, size, "?");
-}
-
 void publisher_lag_say(const struct publisher_lag *lag, const struct publisher *publisher,
 		       enum slow_spell_news news, const char *endpoint, uint64_t nr_lost)
 {
 	const struct slow_spell *spell = &lag->spell;
 	const bool is_own = publisher_lag_is_own(endpoint);
 	const char *whose = is_own ? "this node's own aggregator" : "the aggregator at ";
-	char since[16], loss[64];
+	char since[LAG_TIME_SIZE], loss[64];
 
 	if (news == SLOW_SPELL_BEGAN) {
-		write_time(spell->since_ns, since, sizeof(since));
 		/* A node's losses are read with its rings, and those of a full buffer are not read. */
 		write_loss(nr_lost,
 			   publisher_has_room(publisher) ? "nothing is lost so far"
 							 : "nothing was lost before",
 			   loss, sizeof(loss));
 		log_warning("%s%s is %.1f s behind since %s: %s; %s", whose, is_own ? "" : endpoint,
-			    (double)spell->longest_ns / NS_PER_S, since, cause(publisher, is_own),
-			    loss);
+			    (double)spell->longest_ns / NS_PER_S,
+			    lag_time_text(spell->since_ns, since), cause(publisher, is_own), loss);
 	} else if (news == SLOW_SPELL_ENDED) {
 		write_loss(nr_lost, "nothing was lost", loss, sizeof(loss));
 		log_notice(
@@ -114,20 +102,22 @@ int publisher_lag_tell(struct publisher_lag *lag, struct publisher *publisher,
 		       const struct publisher_cost *cost, bool is_last)
 {
 	const struct slow_spell *spell = &lag->spell;
+	const uint64_t count = spell->count + lag->link_count;
+	const uint64_t most_ns = spell->most_ns > lag->link_ns ? spell->most_ns : lag->link_ns;
 	struct ledger_entry entries[3];
 	struct message message = {.type = MESSAGE_LEDGER, .ledger = {.entries = entries}};
 
 	if (lag->is_over || (spell->is_late && !is_last))
 		return 0;
 	lag->is_over = is_last;
-	if (spell->count == lag->told_count && spell->most_ns == lag->told_ns &&
+	if (count == lag->told_count && most_ns == lag->told_ns &&
 	    (!cost || (!is_last && cost->run_ns - lag->told_run_ns < PUBLISHER_COST_NS)))
 		return 0;
-	lag->told_count = spell->count;
-	lag->told_ns = spell->most_ns;
-	if (spell->count)
+	lag->told_count = count;
+	lag->told_ns = most_ns;
+	if (count)
 		entries[message.ledger.nr_entries++] = (struct ledger_entry){
-			LEDGER_DEVICE_NONE, LEDGER_BEHIND, spell->count, spell->most_ns};
+			LEDGER_DEVICE_NONE, LEDGER_BEHIND, count, most_ns};
 	if (cost) {
 		message.ledger.nr_entries += put_cost(cost, entries + message.ledger.nr_entries);
 		lag->told_run_ns = cost->run_ns;

@@ -18,6 +18,7 @@ struct publisher;
 struct publisher_lag { /* zeroed: never behind */
 	struct slow_spell spell;
 	uint64_t welcomed_ns;         /* the first look after a WELCOME; 0: none came yet */
+	uint64_t link_count, link_ns; /* the caller's: of the node's link to the job's aggregator, as spell's */
 	uint64_t told_count, told_ns; /* the ledger that was sent last */
 	uint64_t told_run_ns;         /* and its cost->run_ns */
 	bool is_over;                 /* the last ledger was sent */

@@ -287,6 +287,31 @@ static void the_cost_is_told_every_ten_seconds_and_at_the_end(void **state)
 	assert_int_equal(ledger->entries[1].ns, PUBLISHER_COST_NS);
 }
 
+/* A node that folds its events itself has two aggregators: its own, and the job's. */
+static void what_the_nodes_link_waited_is_in_the_same_ledger(void **state)
+{
+	struct fixture *fixture = *state;
+
+	be_welcome(fixture);
+	fixture->lag.link_count = 2;
+	fixture->lag.link_ns = 60 * S;
+	step(fixture, 0, 0);
+	step(fixture, 0, 0);
+	assert_int_equal(publisher_last_seq(fixture->publisher), 1);
+	const struct message_ledger *ledger = &await(fixture, MESSAGE_LEDGER)->ledger;
+	assert_int_equal(ledger->nr_entries, 1);
+	assert_int_equal(ledger->entries[0].reason, LEDGER_BEHIND);
+	assert_int_equal(ledger->entries[0].count, 2);
+	assert_int_equal(ledger->entries[0].ns, 60 * S);
+	step(fixture, 4 * S, 0);
+	step(fixture, S, 0);
+	acknowledge(fixture);
+	step(fixture, 0, 0);
+	ledger = &await(fixture, MESSAGE_LEDGER)->ledger;
+	assert_int_equal(ledger->entries[0].count, 3);
+	assert_int_equal(ledger->entries[0].ns, 60 * S);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -297,6 +322,7 @@ int main(void)
 		TEST(an_agent_that_stood_still_blames_no_aggregator),
 		TEST(the_time_before_the_first_welcome_does_not_count),
 		TEST(the_cost_is_told_every_ten_seconds_and_at_the_end),
+		TEST(what_the_nodes_link_waited_is_in_the_same_ledger),
 		TEST(the_last_ledger_waits_for_nothing_and_none_follows_it),
 	};
 
