@@ -31,15 +31,16 @@ static const char *const job_names[] = {
 };
 
 /* An mpirun within a Slurm job starts its ranks itself, and those of other nodes from a step of its own. So their steps
- * tell nothing. Some name each run. */
+ * tell nothing. Some name each run, also where there is no job. */
 static const struct starter {
 	const char *witness;
 	const char *run; /* NULL: it does not name it */
 } other_starters[] = {
 	{"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"},
 	{"MV2_COMM_WORLD_RANK", NULL},
-	{"MPI_LOCALRANKID", "PMI_PORT"},
-	{"PMI_PORT", "PMI_PORT"},
+	/* PMI_PORT is of Hydra's proxy on each node, so the nodes of a run have different ones. */
+	{"MPI_LOCALRANKID", NULL},
+	{"PMI_PORT", NULL},
 	{"PALS_RANKID", "PALS_APID"},
 };
 
@@ -182,8 +183,7 @@ static void read_step(const char *environment, size_t size, struct job_identity 
 	identity->step = MESSAGE_RANK_NONE;
 	for (size_t i = 0; i < sizeof(other_starters) / sizeof(*other_starters); i++)
 		if (find(environment, size, other_starters[i].witness, &value_size)) {
-			if (*identity->job)
-				read_run(environment, size, other_starters[i].run, identity->run);
+			read_run(environment, size, other_starters[i].run, identity->run);
 			return;
 		}
 	if (find(environment, size, "SLURM_JOB_ID", &value_size))

@@ -15,8 +15,8 @@ struct job_identity {
 	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer name is cut */
 	/* Slurm's number of the step that started the process; MESSAGE_RANK_NONE: not known, or another launcher did */
 	int32_t step;
-	/* The launcher's own name of its run within a job, of which there may be several, such as Open MPI's; it has no
-	 * blanks, and a longer one is cut. "": none, or no job. */
+	/* The launcher's own name of its run, such as Open MPI's: a job may have several, and without a scheduler there
+	 * is no job. It has no blanks, and a longer one is cut. "": none. */
 	char run[JOB_IDENTITY_JOB_MAX];
 	/* "switch s3", "block b1": the last one above the node in Slurm's topology. "": not known, or too long */
 	char network_switch[JOB_IDENTITY_SWITCH_MAX];

@@ -35,10 +35,10 @@ static void set_job(struct process_description *description, const struct job_id
 	char name[2 * JOB_IDENTITY_JOB_MAX + 16];
 	uint32_t job = process->job;
 
-	/* Each step of a job has ranks of its own, and so has each mpirun in it. */
+	/* Each step of a job has ranks of its own, and so has each mpirun in it, or without a job. */
 	if (identity->step == MESSAGE_RANK_NONE)
-		snprintf(name, sizeof(name), "%s%s%s", identity->job, *identity->run ? "." : "",
-			 identity->run);
+		snprintf(name, sizeof(name), "%s%s%s", identity->job,
+			 *identity->job && *identity->run ? "." : "", identity->run);
 	else
 		snprintf(name, sizeof(name), "%s.%" PRId32, identity->job, identity->step);
 	string_dictionary_intern(description->strings, name, strlen(name), &job);

@@ -82,6 +82,21 @@ in_a_row() { # NAME JOBS COMMAND...
 	same "$name, jobs" "$(groups both job | tr ' ' '\n' | grep -c 4711)" "$jobs"
 	rm -rf flamegrid-profile-4711 flamegrid-profile-4711.2 both truth.*
 }
+# Two runs of mpirun that no scheduler started: merged they are two jobs, and not one with the sum for each rank.
+without_a_job() { # NAME COMMAND...
+	local name=$1 i
+	shift
+	for i in 1 2; do
+		"$@" -np 2 "$flamegrid" run --devices "$list" -o "$name.$i" -- sh -c "FAKE_CUDA_TRUTH=truth.$i.\$\$ exec $work" >"$name.out" 2>"$name.err"
+		same "$name, run $i without a job: status" $? 0
+	done
+	await_keepers
+	check "$name, without a job: they are merged" "$flamegrid" merge "$name.1" "$name.2" -o both 2>/dev/null
+	same "$name, without a job: ns of both" "$(total_ns both)" "$(truth_sum valid_ns truth.*)"
+	same "$name, without a job: jobs" "$(groups both job | grep -o 'job [^ ]*' | wc -l)" 2
+	check "$name, without a job: they have names" test "$(groups both job | grep -c '?')" = 0
+	rm -rf "$name.1" "$name.2" both truth.*
+}
 root=
 [ "$(id -u)" = 0 ] && root=--allow-run-as-root
 # Its own checks of where ranks may run are not what this is about.
@@ -92,3 +107,4 @@ at_once mpich mpiexec.hydra
 blocks open-mpi-blocks mpirun.openmpi $root --oversubscribe
 in_a_row open-mpi 2 mpirun.openmpi $root --oversubscribe
 in_a_row mpich 1 mpiexec.hydra
+without_a_job open-mpi mpirun.openmpi $root --oversubscribe

@@ -134,7 +134,7 @@ static void a_scheduler_names_the_job_before_torchrun_does(void **state)
 	assert_string_equal(identity.job, "");
 }
 
-static void each_mpirun_of_a_job_has_a_name(void **state)
+static void each_mpirun_has_a_name_if_its_launcher_tells(void **state)
 {
 	struct job_identity identity;
 
@@ -144,12 +144,16 @@ static void each_mpirun_of_a_job_has_a_name(void **state)
 	assert_string_equal(identity.job, "77");
 	assert_string_equal(identity.run, "prterun-n1-42@1");
 	READ(&identity, "PMI_PORT=n1:33 \0PMI_RANK=0\0SLURM_JOB_ID=77");
-	assert_string_equal(identity.run, "n1:33_");
+	assert_string_equal(identity.run, "");
 	READ(&identity, "PALS_RANKID=0\0PALS_APID=ab-1\0PBS_JOBID=5.host");
 	assert_string_equal(identity.run, "ab-1");
-	/* Without a job there is nothing that the runs have in common. */
 	READ(&identity, "PMIX_NAMESPACE=prterun-n1-42@1\0OMPI_COMM_WORLD_RANK=1");
+	assert_string_equal(identity.job, "");
+	assert_string_equal(identity.run, "prterun-n1-42@1");
+	READ(&identity, "PMI_PORT=n1:33\0PMI_RANK=0\0MPI_LOCALRANKID=0");
 	assert_string_equal(identity.run, "");
+	READ(&identity, "PALS_RANKID=0\0PALS_APID=a b");
+	assert_string_equal(identity.run, "a_b");
 	/* Slurm's own steps have numbers. */
 	READ(&identity, "SLURM_JOB_ID=77\0SLURM_STEP_ID=3\0PMIX_NAMESPACE=slurm.pmix.77.3");
 	assert_string_equal(identity.run, "");
@@ -240,7 +244,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_not_a_number),
 		cmocka_unit_test(the_first_of_equal_names_counts_and_the_last_needs_no_terminator),
 		cmocka_unit_test(a_scheduler_names_the_job_before_torchrun_does),
-		cmocka_unit_test(each_mpirun_of_a_job_has_a_name),
+		cmocka_unit_test(each_mpirun_has_a_name_if_its_launcher_tells),
 		cmocka_unit_test(slurm_numbers_the_steps_that_it_starts_itself),
 		cmocka_unit_test(a_long_job_id_is_cut),
 		cmocka_unit_test(slurm_tells_the_switch_above_a_node),
