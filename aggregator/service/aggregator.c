@@ -98,6 +98,9 @@ static void publish_status(struct aggregator *aggregator)
 	struct aggregator_status status = {
 		.agents = aggregator->hellos.agents,
 		.commits = profiles->commits,
+		.commit_error = profiles->commit_error,
+		.stored_launches = profiles->stored_launches,
+		.stored_records = profiles->stored_records,
 		.bad_frames = counts->bad_frames,
 		.refused = counts->refused,
 		.strangers = counts->strangers,

@@ -80,7 +80,9 @@ struct aggregator_status {
 	 * say; 0: no word */
 	uint64_t ranks_ns;
 	uint64_t launches, records; /* committed, or received and not yet committed */
+	uint64_t stored_launches, stored_records; /* of these, when the last commit succeeded */
 	uint64_t commits;
+	int commit_error; /* of the last commit, -errno; 0: it succeeded */
 	uint64_t bad_frames, refused;
 	uint64_t strangers; /* connections refused because of their key */
 	uint64_t dropped;   /* messages for which there was no room while their profile was away */

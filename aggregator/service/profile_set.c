@@ -136,6 +136,7 @@ static void note_commit(struct profile_set *set, struct open_profile *profile)
 {
 	const struct profile_turn *turn = &profile->turn;
 
+	set->commit_error = turn->commit_error;
 	if (turn->commit_error == -ESTALE) {
 		give_up(set, profile);
 	} else if (turn->commit_error) {
@@ -147,6 +148,8 @@ static void note_commit(struct profile_set *set, struct open_profile *profile)
 		if (turn->had_failed)
 			log_notice("the profile can be written again");
 		set->commits++;
+		set->stored_launches = set->launches;
+		set->stored_records = set->records;
 	}
 }
 

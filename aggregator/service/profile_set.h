@@ -22,6 +22,9 @@ struct profile_set {               /* zeroed: empty */
 	struct frame_budget budget; /* of frames that wait */
 	uint32_t commit_interval_ms;
 	uint64_t commits, launches, records, refused_messages;
+	int commit_error; /* of the last commit, -errno; 0: it succeeded */
+	/* of launches and records, as of the last commit that succeeded: those of one profile are stored */
+	uint64_t stored_launches, stored_records;
 	/* time of the last profile_set_look(), and of the last line about dropped frames; CLOCK_MONOTONIC, as all times
 	 * here */
 	uint64_t looked_ns, dropped_said_ns;

@@ -31,6 +31,7 @@
 #define LOOK_MS        20 /* from one look at the agent to the next, while a member waits */
 #define PASSES_TO_WAIT 2  /* a pass that runs may miss the last records */
 #define PLACE_MS       500u /* of the end's time, the most until a site has said the profile's place */
+#define FULL_MS        1400 /* wait for a disk that is full; a member waits longer */
 #define SITE_MS        1500 /* wait for a site's aggregator; a member waits longer */
 #define NS_PER_MS      1000000u
 #define MS_PER_S       1000u
@@ -52,7 +53,7 @@ struct node_keeper {
 	const struct site_aggregator *site; /* NULL: the rendezvous names the aggregator */
 	struct node_aggregator aggregator;  /* used without a site's */
 	struct aggregator_search *site_search;
-	bool site_failure_said;
+	bool site_failure_said, disk_failure_said;
 };
 
 /* ---- members */
@@ -197,6 +198,17 @@ static bool has_site_failed(const struct node_keeper *keeper, const struct membe
 	       ((!status->welcomed && status->key_refusals) || is_late(member, SITE_MS));
 }
 
+/* Says once for all members that the node's own profile cannot be written, if that is so. Returns whether it is. */
+static bool has_disk_failed(struct node_keeper *keeper, const struct member *member,
+			    const struct agent_status *status)
+{
+	if (!keeper->profile || !is_late(member, FULL_MS))
+		return false;
+	if (!keeper->disk_failure_said)
+		keeper->disk_failure_said = node_profile_say_unstored(keeper->profile, status);
+	return keeper->disk_failure_said;
+}
+
 /* Returns whether an aggregator of jobs has welcomed this node. place: of the profile, "": it was not told. */
 static bool find_place(const struct node_keeper *keeper, const struct agent_status *status,
 		       char place[static PROFILE_LINK_PLACE_MAX])
@@ -261,7 +273,9 @@ static bool answer_members(struct node_keeper *keeper)
 		else if (has_site_failed(keeper, member, &status)) {
 			say_site_failure(keeper, &status);
 			answer(member, NODE_KEEPER_SAID);
-		} else
+		} else if (has_disk_failed(keeper, member, &status))
+			answer(member, NODE_KEEPER_SAID);
+		else
 			waits = true;
 	}
 	return waits;

@@ -1,6 +1,7 @@
 #include "node_profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -257,6 +258,30 @@ uint64_t node_profile_lost_ns(const struct node_profile *profile)
 	return profile_link_lost_ns(profile->link);
 }
 
+static uint64_t rest_of(uint64_t all, uint64_t stored)
+{
+	return all > stored ? all - stored : 0;
+}
+
+bool node_profile_say_unstored(const struct node_profile *profile,
+			       const struct agent_status *status)
+{
+	const struct message_text *node = &profile->hello.hello.node;
+	struct aggregator_status own;
+
+	aggregator_status(profile->aggregator, &own);
+	if (!own.commit_error)
+		return false;
+	log_warning("the profile of node %.*s could not be written to the end (%s%s): %" PRIu64
+		    " launches and %" PRIu64 " GPU records of this node are not in it, unless "
+		    "there is room within moments. What came before is in %s, and goes to the job's",
+		    (int)node->size, node->data, strerror(-own.commit_error),
+		    own.commit_error == -ENOSPC ? ": a full disk, or --max-size" : "",
+		    rest_of(status->launches, own.stored_launches),
+		    rest_of(status->records, own.stored_records), profile->directory);
+	return true;
+}
+
 /* ---- the end */
 
 static void end_aggregator(struct node_profile *profile)
@@ -285,10 +310,10 @@ void node_profile_rest(struct node_profile *profile, uint32_t seconds)
 		(int)node->size, node->data, profile->directory, seconds);
 }
 
-static int end_link(struct node_profile *profile, uint32_t give_up_ms)
+static int end_link(struct node_profile *profile, bool is_complete, uint32_t give_up_ms)
 {
 	if (profile->link_runs) {
-		profile_link_finish(profile->link, give_up_ms);
+		profile_link_finish(profile->link, is_complete, give_up_ms);
 		pthread_join(profile->link_thread, NULL);
 	}
 	profile_link_destroy(profile->link);
@@ -354,8 +379,11 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 
 	end_aggregator(profile);
 	const uint32_t left_ms = end_budget_left_ms(budget, clock_now_ns());
-	/* A profile that is not complete gets no goodbye, which would say so. */
-	int r = end_link(profile, profile->aggregator_result ? 0 : left_ms);
+	const bool is_complete = profile->aggregator_result == 0;
+	int r = end_link(profile, is_complete, left_ms);
+
+	if (r == 0 && !is_complete)
+		r = profile->aggregator_result; /* so the directory is not removed */
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);

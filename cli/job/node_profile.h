@@ -53,6 +53,13 @@ void node_profile_ranks_ended(struct node_profile *profile, uint64_t ended_ns);
 /* As profile_link_lost_ns(). */
 uint64_t node_profile_lost_ns(const struct node_profile *profile);
 
+struct agent_status;
+
+/* If the node's profile could not be written when its aggregator tried last, says why, how many launches and GPU
+ * records that the agent has read are not in it, and where it is. Returns whether it said so. */
+bool node_profile_say_unstored(const struct node_profile *profile,
+			       const struct agent_status *status);
+
 /* As profile_link_place(). */
 bool node_profile_place(struct node_profile *profile, char place[static PROFILE_LINK_PLACE_MAX]);
 

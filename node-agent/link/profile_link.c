@@ -33,7 +33,7 @@
 struct wishes {
 	char *endpoint; /* owns */
 	struct key_set keys;
-	bool has_keys, finish;
+	bool has_keys, finish, is_complete;
 	uint32_t give_up_ms; /* with finish */
 	uint64_t ended_ns;   /* of profile_link_ranks_ended() */
 };
@@ -56,7 +56,7 @@ struct profile_link {
 	uint64_t give_up_ns;         /* 0: not finishing */
 	uint32_t again_ms, gap_ms;
 	uint64_t ended_ns; /* of profile_link_ranks_ended() */
-	bool has_sent_all, problem_said;
+	bool has_sent_all, is_complete, problem_said;
 	struct link_lag lag;
 	atomic_uint_fast64_t lost_ns; /* of profile_link_lost_ns() */
 };
@@ -117,6 +117,7 @@ static void take_wishes(struct profile_link *link, uint64_t now_ns)
 	link->ended_ns = wishes.ended_ns;
 	if (wishes.finish && !link->give_up_ns) {
 		link->give_up_ns = now_ns + wishes.give_up_ms * NS_PER_MS;
+		link->is_complete = wishes.is_complete;
 		/* ZeroMQ may wait for seconds by now from one try to connect to the next. */
 		if (link->publisher && !publisher_connected(link->publisher)) {
 			begin_anew(link, now_ns);
@@ -153,7 +154,7 @@ static int send_bye(struct profile_link *link)
 	struct message bye = {.type = MESSAGE_BYE};
 
 	link->has_sent_all = true;
-	return publisher_send(link->publisher, &bye);
+	return link->is_complete ? publisher_send(link->publisher, &bye) : 0;
 }
 
 /* The time of the next round: sooner while somebody watches. */
@@ -390,10 +391,11 @@ void profile_link_ranks_ended(struct profile_link *link, uint64_t ended_ns)
 	wake(link);
 }
 
-void profile_link_finish(struct profile_link *link, uint32_t give_up_ms)
+void profile_link_finish(struct profile_link *link, bool is_complete, uint32_t give_up_ms)
 {
 	pthread_mutex_lock(&link->lock);
 	link->wishes.finish = true;
+	link->wishes.is_complete = is_complete;
 	link->wishes.give_up_ms = give_up_ms;
 	pthread_mutex_unlock(&link->lock);
 	wake(link);

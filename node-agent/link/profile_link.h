@@ -49,12 +49,13 @@ bool profile_link_place(struct profile_link *link, char place[static PROFILE_LIN
  * last word. 0: it is connected, or no endpoint is known. */
 uint64_t profile_link_lost_ns(const struct profile_link *link);
 
-/* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has the whole profile;
+/* Runs until profile_link_finish(), then sends the last round and BYE. 0: the aggregator has all of the profile;
  * -ETIMEDOUT: not within give_up_ms; -ENOTCONN: no aggregator was known; -EACCES: it does not take our keys, or is not
  * the one that they name; other -errno. */
 int profile_link_run(struct profile_link *link);
 
-/* The profile is closed: it does not change any more. give_up_ms: limit for the last round. */
-void profile_link_finish(struct profile_link *link, uint32_t give_up_ms);
+/* The profile does not change any more. is_complete: it is closed; else BYE, which would say so, is not sent.
+ * give_up_ms: limit for the last round. */
+void profile_link_finish(struct profile_link *link, bool is_complete, uint32_t give_up_ms);
 
 #endif

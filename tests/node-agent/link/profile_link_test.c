@@ -93,14 +93,19 @@ static void start_link(struct fixture *fixture)
 	assert_int_equal(pthread_create(&fixture->link_thread, NULL, run_link, fixture->link), 0);
 }
 
-static int finish_link(struct fixture *fixture, uint32_t give_up_ms)
+static int end_link(struct fixture *fixture, bool is_complete, uint32_t give_up_ms)
 {
 	void *result;
 
-	profile_link_finish(fixture->link, give_up_ms);
+	profile_link_finish(fixture->link, is_complete, give_up_ms);
 	pthread_join(fixture->link_thread, &result);
 	profile_link_destroy(fixture->link);
 	return (int)(intptr_t)result;
+}
+
+static int finish_link(struct fixture *fixture, uint32_t give_up_ms)
+{
+	return end_link(fixture, true, give_up_ms);
 }
 
 static int write_page(void *out, const struct profile_page *page)
@@ -149,6 +154,19 @@ static void the_aggregator_has_the_profile_at_the_end(void **state)
 	assert_int_equal(finish_link(fixture, 60000), 0);
 	stop_aggregator(fixture);
 	assert_true(has_same_pages(fixture, true));
+}
+
+/* As when the node's disk is full: what is stored comes, and nobody takes it for all. */
+static void a_profile_that_is_not_complete_comes_without_a_goodbye(void **state)
+{
+	struct fixture *fixture = *state;
+
+	merge_fixture_write(fixture->profile, 0x7, 1);
+	start_link(fixture);
+	start_aggregator(fixture);
+	assert_int_equal(end_link(fixture, false, 60000), 0);
+	stop_aggregator(fixture);
+	assert_true(has_same_pages(fixture, false));
 }
 
 static void a_later_aggregator_gets_all_of_a_profile_that_has_grown(void **state)
@@ -335,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_aggregator_has_the_profile_at_the_end),
+		TEST(a_profile_that_is_not_complete_comes_without_a_goodbye),
 		TEST(a_later_aggregator_gets_all_of_a_profile_that_has_grown),
 		TEST(readers_see_what_is_new),
 		TEST(a_round_keeps_to_the_credit_that_the_aggregator_gives),
