@@ -272,7 +272,7 @@ bool node_profile_say_unstored(const struct node_profile *profile,
 	aggregator_status(profile->aggregator, &own);
 	if (!own.commit_error)
 		return false;
-	log_warning("the profile of node %.*s could not be written to the end (%s%s): %" PRIu64
+	log_warning("the profile of node %.*s could not be written to the end (%s%s): at least %" PRIu64
 		    " launches and %" PRIu64 " GPU records of this node are not in it, unless "
 		    "there is room within moments. What came before is in %s, and goes to the job's",
 		    (int)node->size, node->data, strerror(-own.commit_error),
@@ -353,7 +353,7 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	}
 	int r = job_directory ? end_log(profile->store_path) : -ENOTCONN;
 
-	if (r == 0)
+	if (r == 0 || r == -ENOSPC)
 		r = profile_part_add(profile->store_path, job_directory, part);
 
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "aggregator/store/database.h"
@@ -25,13 +26,38 @@ static int copy(int from, int to)
 	return fsync(to) < 0 ? -errno : 0;
 }
 
-static int add(int from, int directory, const char *new_name, const char *name)
+/* Whether the store has a log, which nobody could bring into it because its disk is full. */
+static bool has_log(const char *store_path)
 {
+	char path[PATH_MAX];
+	struct stat status;
+
+	return snprintf(path, sizeof(path), "%s-wal", store_path) < (int)sizeof(path) &&
+	       stat(path, &status) == 0 && status.st_size > 0;
+}
+
+/* Writes the store with its log into the empty file, from front to end and without a journal. */
+static int copy_with_log(const char *store_path, const char *new_path, int to)
+{
+	struct database *database;
+	int r = database_open(store_path, true, &database, NULL);
+
+	if (r == 0)
+		r = database_copy(database, new_path, UINT64_MAX);
+	database_close(database);
+	return r == 0 && fsync(to) < 0 ? -errno : r;
+}
+
+static int add(int from, const char *logged_path, int directory, const char *directory_path,
+	       const char *new_name, const char *name)
+{
+	char new_path[PATH_MAX];
 	int to = openat(directory, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (to < 0)
 		return -errno;
-	int r = copy(from, to);
+	snprintf(new_path, sizeof(new_path), "%s/%s", directory_path, new_name);
+	int r = logged_path ? copy_with_log(logged_path, new_path, to) : copy(from, to);
 	if (close(to) < 0 && r == 0)
 		r = -errno;
 	if (r == 0 && renameat(directory, new_name, directory, name) < 0)
@@ -77,7 +103,8 @@ int profile_part_add(const char *store_path, const char *directory_path, char pa
 	int directory = from < 0 ? -1 : open(directory_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r = directory < 0 ? -errno : 0;
 	if (r == 0)
-		r = add(from, directory, new_name, name);
+		r = add(from, has_log(store_path) ? store_path : NULL, directory, directory_path,
+			new_name, name);
 	if (directory >= 0)
 		close(directory);
 	if (from >= 0)
