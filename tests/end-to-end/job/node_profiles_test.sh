@@ -179,7 +179,7 @@ echo >&7
 await 2 0
 exec 6<&- 7<&-
 went_well "the first attempt's reports are written" "$scratch/err.0" "$scratch/attempt"
-contains "and the second's, of one rank" "$scratch/err.2" "nothing lost, but 1 of 2 ranks are not in this profile (1): "
+contains "and the second's, of one rank" "$scratch/err.2" "nothing lost, but 1 of 2 ranks of job attempt are not in this profile (1): "
 same "the first attempt: hosts" "$(groups "$scratch/attempt" host)" "node0 node1"
 same "the first attempt: ns" "$(total_ns "$scratch/attempt")" "$(held_ns)"
 same "the second: ns" "$(total_ns "$scratch/attempt.2")" "$(truth_sum valid_ns "$scratch/truth.2")"
