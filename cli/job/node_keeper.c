@@ -185,6 +185,20 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 	log_warning("%s: %s", keeper->site->endpoint, site_aggregator_problem(status));
 }
 
+/* The agent has ended with an error. Returns whether a site's aggregator has never taken it, after a line that says so.
+ */
+static bool was_refused(struct node_keeper *keeper, const struct agent_status *status)
+{
+	if (!keeper->site || keeper->profile || status->welcomed)
+		return false;
+	if (!keeper->site_failure_said)
+		log_warning("%s: the aggregator has refused this node, as said before: nothing of "
+			    "it is in a profile",
+			    keeper->site->endpoint);
+	keeper->site_failure_said = true;
+	return true;
+}
+
 static bool is_late(const struct member *member, uint64_t ms)
 {
 	return clock_now_ns() >= member->ended_ns + ms * NS_PER_MS;
@@ -267,7 +281,8 @@ static bool answer_members(struct node_keeper *keeper)
 		if (member->state != MEMBER_WAITS_FOR_PASS && member->state != MEMBER_WAITS_FOR_ACK)
 			continue;
 		if (failed)
-			answer(member, NODE_KEEPER_FAILED);
+			answer(member, was_refused(keeper, &status) ? NODE_KEEPER_SAID
+								    : NODE_KEEPER_FAILED);
 		else if (is_stored(keeper, member, &status))
 			answer_stored(keeper, member, &status);
 		else if (has_site_failed(keeper, member, &status)) {

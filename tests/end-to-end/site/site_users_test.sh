@@ -57,6 +57,10 @@ run keys/users/other.keys other $fake_launches --launches 200
 same "a job with another user's keys has its own result" $? 0
 same "and no profile" "$(jobs)" 1
 contains "it is told why" other.err "these keys are user other's, for that user's jobs alone"
+TORCHELASTIC_RUN_ID=refused MASTER_ADDR=node0 MASTER_PORT=1 RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 run keys/users/other.keys rank $fake_launches --launches 200
+same "a rank with another user's keys has its own result" $? 0
+contains "it is told that nothing was recorded" rank.err "the aggregator has refused this node, as said before: nothing of it is in a profile"
+check "and not that the end is missing" test "$(grep -c 'may be missing' rank.err)" = 0
 run keys/agent.keys agents $fake_launches --launches 200
 same "the agents' keys send for every user" "$(jobs)" 2
 
