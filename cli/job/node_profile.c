@@ -272,13 +272,14 @@ bool node_profile_say_unstored(const struct node_profile *profile,
 	aggregator_status(profile->aggregator, &own);
 	if (!own.commit_error)
 		return false;
-	log_warning("the profile of node %.*s could not be written to the end (%s%s): at least %" PRIu64
-		    " launches and %" PRIu64 " GPU records of this node are not in it, unless "
-		    "there is room within moments. What came before is in %s, and goes to the job's",
-		    (int)node->size, node->data, strerror(-own.commit_error),
-		    own.commit_error == -ENOSPC ? ": a full disk, or --max-size" : "",
-		    rest_of(status->launches, own.stored_launches),
-		    rest_of(status->records, own.stored_records), profile->directory);
+	log_warning(
+		"the profile of node %.*s could not be written to the end (%s%s): at least %" PRIu64
+		" launches and %" PRIu64 " GPU records of this node are not in it, unless "
+		"there is room within moments. What came before is in %s, and goes to the job's",
+		(int)node->size, node->data, strerror(-own.commit_error),
+		own.commit_error == -ENOSPC ? ": a full disk, or --max-size" : "",
+		rest_of(status->launches, own.stored_launches),
+		rest_of(status->records, own.stored_records), profile->directory);
 	return true;
 }
 

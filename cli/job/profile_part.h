@@ -10,8 +10,8 @@
 bool profile_part_is_known(const char *store_path, const char *directory);
 
 /* Copies the closed store at this path into the directory of the job's profile, in one sequential write. A log that
- * could not be brought into the store is in the copy. The file gets its name, which is new, once it is whole; part is its path. 0 or -errno, and no file is left: -ENOENT: the directory
- * is not there; -ENOSPC, -EACCES, …. */
+ * could not be brought into the store is in the copy. The file gets its name, which is new, once it is whole; part is
+ * its path. 0 or -errno, and no file is left: -ENOENT: the directory is not there; -ENOSPC, -EACCES, …. */
 int profile_part_add(const char *store_path, const char *directory, char part[static PATH_MAX]);
 
 #endif

@@ -1,7 +1,6 @@
 #include "report_completeness.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +16,6 @@
 #include "proto/ledger.h"
 
 #define NUMBER_SIZE 32u
-#define NS_PER_S    1000000000ull
-
-/* An agent says at least every 10 s what it costs, a link sends at least every 10 s, and both may be late. */
-#define SILENT_NS (30 * NS_PER_S)
 
 struct judge {
 	const struct profile *profile;
@@ -125,12 +120,6 @@ static bool had_kernel_samples(const struct judge *judge, const struct agent_ses
 	return false;
 }
 
-static bool is_silent(const struct judge *judge, const struct agent_session *session)
-{
-	return session->spoke_ns && judge->profile->read_ns > session->spoke_ns &&
-	       judge->profile->read_ns - session->spoke_ns >= SILENT_NS;
-}
-
 /* The next agent reads all rings that an agent without a goodbye has left. */
 static int judge_session(struct judge *judge, uint32_t i)
 {
@@ -145,9 +134,9 @@ static int judge_session(struct judge *judge, uint32_t i)
 		judge->is_open[processes->ids[p]] |= is_last;
 		judge->is_orphan[processes->ids[p]] = true;
 	}
-	if (is_open)
-		return is_silent(judge, session) ? add_agent(judge, &judge->silent, session) : 0;
-	if (!is_last && !had_kernel_samples(judge, session))
+	if (is_open && report_fault_is_silent(session->spoke_ns, judge->profile->read_ns))
+		return add_agent(judge, &judge->silent, session);
+	if (is_open || (!is_last && !had_kernel_samples(judge, session)))
 		return 0;
 	return add_agent(judge, &judge->agents, session);
 }
@@ -280,17 +269,6 @@ static void write_places(FILE *out, const struct judge *judge, const struct repo
 	report_fault_write_places(fault, when, out);
 }
 
-/* Writes "2 of 64 processes"; `what` is in the plural. */
-static void write_share(FILE *out, uint64_t count, uint64_t of, const char *what)
-{
-	char number[NUMBER_SIZE];
-
-	fputs(report_summary_count(count, number), out);
-	if (of)
-		fprintf(out, " of %s", report_summary_count(of, number));
-	fprintf(out, " %.*s", (int)strlen(what) - (count == 1 && of <= 1), what);
-}
-
 static void begin_fault(FILE *out, bool *any)
 {
 	fputs(*any ? "; " : "INCOMPLETE: ", out);
@@ -321,7 +299,7 @@ static void write_account_fault(FILE *out, const struct judge *judge,
 	if (!fault->count)
 		return;
 	begin_fault(out, any);
-	write_share(out, fault->count, 0, things);
+	report_fault_write_share(out, fault->count, 0, things);
 	fprintf(out, " %s", what);
 	write_places(out, judge, fault, "at");
 }
@@ -352,7 +330,7 @@ static void write_parts(FILE *out, const struct judge *judge, enum store_note_ki
 	const uint32_t count = count_parts(judge, kind);
 	uint32_t nr = 0;
 
-	write_share(out, count, 0, "parts");
+	report_fault_write_share(out, count, 0, "parts");
 	fprintf(out, " of the profile %s ", count == 1 ? "was" : "were");
 	say_what_they_lack(out, judge, kind, count == 1);
 	fputs(": ", out);
@@ -385,18 +363,17 @@ static bool write_faults(FILE *out, const struct judge *judge)
 	if (profile->abandoned && (judge->agents.count || !profile->collection->nr_sessions)) {
 		begin_fault(out, &any);
 		if (profile->nr_writers > 1) {
-			write_share(out, (uint64_t)profile->nr_open, (uint64_t)profile->nr_writers,
-				    "aggregators");
-			fputs(" (of the job and of its nodes) ended without closing its part",
-			      out);
+			report_fault_write_share(out, (uint64_t)profile->nr_open,
+						 (uint64_t)profile->nr_writers, "aggregators");
+			fputs(" (of the job and of its nodes) ended without closing its part", out);
 		} else
 			fputs("its aggregator ended without closing it", out);
 	}
 	write_lacks(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);
-		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
-			    (uint64_t)profile->nr_nodes, "nodes");
+		report_fault_write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
+					 (uint64_t)profile->nr_nodes, "nodes");
 		fputs(profile->nr_writers > 1 ? " did not join, or are in parts that were not "
 						"merged: their GPU work is not in the profile"
 					      : " did not join: their GPU work is not in the "
@@ -405,7 +382,8 @@ static bool write_faults(FILE *out, const struct judge *judge)
 	}
 	if (judge->agents.count) {
 		begin_fault(out, &any);
-		write_share(out, judge->agents.count, profile->collection->nr_sessions, "agents");
+		report_fault_write_share(out, judge->agents.count, profile->collection->nr_sessions,
+					 "agents");
 		fputs(" did not say goodbye, so what came later is missing", out);
 		write_places(out, judge, &judge->agents, "since");
 	}
@@ -439,23 +417,12 @@ static bool write_faults(FILE *out, const struct judge *judge)
 /* Writes which nodes of a live profile say nothing. */
 static void write_silent(FILE *out, const struct judge *judge)
 {
-	const struct report_fault *silent = &judge->silent;
-	const uint64_t read_ns = judge->profile->read_ns;
-	uint64_t longest_ns = 0;
-
-	if (!silent->count)
+	if (!judge->silent.count)
 		return;
-	for (uint32_t i = 0; i < silent->nr_places; i++)
-		if (read_ns - silent->places[i].since_ns > longest_ns)
-			longest_ns = read_ns - silent->places[i].since_ns;
 	fputs("; ", out);
-	write_share(out, silent->nr_places, judge->nr_hosts, "nodes");
-	fprintf(out,
-		" %s not been heard of for %s%" PRIu64 " s, so the newest data is that old "
-		"(dead, cut off, or behind)",
-		silent->nr_places == 1 ? "has" : "have", silent->nr_places == 1 ? "" : "up to ",
-		longest_ns / NS_PER_S);
-	write_places(out, judge, silent, "since");
+	report_fault_write_share(out, judge->silent.nr_places, judge->nr_hosts, "nodes");
+	report_fault_write_silence(&judge->silent, judge->profile->read_ns, out);
+	write_places(out, judge, &judge->silent, "since");
 }
 
 static void write_stop(FILE *out, const struct report_fault *fault, const char *how)

@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_summary.h"
+
 #include "base/array.h"
 #include "report/names/local_time.h"
+
+#define NS_PER_S    1000000000ull
+#define NUMBER_SIZE 32u
 
 struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host)
 {
@@ -36,6 +41,35 @@ void report_fault_write_time(uint64_t time_ns, FILE *out)
 	char text[LOCAL_TIME_SIZE];
 
 	fputs(local_time_text(time_ns, "%F %T", text), out);
+}
+
+bool report_fault_is_silent(uint64_t spoke_ns, uint64_t read_ns)
+{
+	return spoke_ns && read_ns > spoke_ns && read_ns - spoke_ns >= REPORT_FAULT_SILENT_NS;
+}
+
+void report_fault_write_share(FILE *out, uint64_t count, uint64_t of, const char *what)
+{
+	char number[NUMBER_SIZE];
+
+	fputs(report_summary_count(count, number), out);
+	if (of)
+		fprintf(out, " of %s", report_summary_count(of, number));
+	fprintf(out, " %.*s", (int)strlen(what) - (count == 1 && of <= 1), what);
+}
+
+void report_fault_write_silence(const struct report_fault *fault, uint64_t read_ns, FILE *out)
+{
+	const bool is_one = fault->nr_places == 1;
+	uint64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < fault->nr_places; i++)
+		if (read_ns - fault->places[i].since_ns > longest_ns)
+			longest_ns = read_ns - fault->places[i].since_ns;
+	fprintf(out,
+		" %s not been heard of for %s%" PRIu64 " s, so the newest data is that old "
+		"(dead, cut off, or behind)",
+		is_one ? "has" : "have", is_one ? "" : "up to ", (uint64_t)(longest_ns / NS_PER_S));
 }
 
 static int by_rank(const void *a, const void *b)

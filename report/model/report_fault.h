@@ -2,6 +2,7 @@
 #ifndef REPORT_FAULT_H
 #define REPORT_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -37,6 +38,19 @@ void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns);
 
 /* Adds a rank; a negative one changes nothing. 0; -ENOMEM: the place is unchanged. */
 int report_fault_add_rank(struct report_fault_place *place, int32_t rank);
+
+/* An agent says at least every 10 s what it costs, a node's link sends at least every 10 s, and both may be late. */
+#define REPORT_FAULT_SILENT_NS 30000000000ull
+
+/* Returns whether a node of a live profile, read at read_ns, has said nothing for so long. Both are CLOCK_REALTIME;
+ * spoke_ns 0: not known. */
+bool report_fault_is_silent(uint64_t spoke_ns, uint64_t read_ns);
+
+/* Writes "2 of 64 processes"; of 0: "2 processes". what is in the plural. */
+void report_fault_write_share(FILE *out, uint64_t count, uint64_t of, const char *what);
+
+/* Writes " has not been heard of for 63 s, …" of such nodes. There is one at least. */
+void report_fault_write_silence(const struct report_fault *fault, uint64_t read_ns, FILE *out);
 
 /* Writes the local date and time: "2026-11-22 12:01:07". */
 void report_fault_write_time(uint64_t time_ns, FILE *out);
