@@ -92,8 +92,8 @@ int agent_stopped(struct agent *agent, int32_t rank, int signal);
 /* As publisher_ranks_ended(); any thread, also while the loop runs. */
 void agent_ranks_ended(struct agent *agent, uint64_t ended_ns);
 
-/* The link of the node's own profile found the job's aggregator behind so many times so far, and by so much at most. The
- * agent's ledger tells it to reports. Any thread, also while the loop runs. */
+/* The link of the node's own profile found the job's aggregator behind so many times so far, and by so much at most.
+ * The agent's ledger tells it to reports. Any thread, also while the loop runs. */
 void agent_link_behind(struct agent *agent, uint64_t count, uint64_t most_ns);
 
 /* A consistent copy; any thread. */

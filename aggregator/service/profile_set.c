@@ -435,6 +435,9 @@ static int give_all(struct profile_set *set, const struct profile_turn *turn)
 int profile_set_end(struct profile_set *set, bool keeps)
 {
 	int result = keeps ? give_all(set, &(struct profile_turn){.wholly = true}) : 0;
+	if (set->own.store && set->commit_error == -ENOSPC)
+		store_note_full(set->own.store, set->launches - set->stored_launches,
+				set->records - set->stored_records);
 	int saved = set->error ? 0 : give_all(set, &(struct profile_turn){.saves = true});
 
 	return set->error ? set->error : result ? result : saved;

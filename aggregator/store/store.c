@@ -194,6 +194,8 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 		status = set_title(store, options->title);
 	if (!status)
 		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
+	if (!status && !store->recovers)
+		status = store_life_full(store->database, 0, 0, 0);
 	if (!status)
 		status = store_writer_create(store->database, store->totals_as_blocks,
 					     &store->writer);
@@ -477,6 +479,14 @@ int store_read_waits(struct store *store, struct store_waits *waits)
 	if (!store->database || (!store_writer_take_folded(store->writer) && waits->are_read))
 		return 0;
 	return store_waits_read(store->database, waits);
+}
+
+int store_note_full(struct store *store, uint64_t launches, uint64_t records)
+{
+	int error = store_rests(store) ? wake(store) : 0;
+
+	return error ? error
+		     : store_life_full(store->database, launches, records, store->bytes_max);
 }
 
 bool store_is_bounded(const struct store *store)

@@ -79,6 +79,10 @@ int store_absorb_log(const char *path);
 /* Says at the end how many nodes took part at least. 0 or an error of store_commit(). */
 int store_expect(struct store *store, uint32_t nr_nodes);
 
+/* Says at the end how many launches and GPU records found no room, at least; reports are INCOMPLETE and say so. 0 or an
+ * error of store_commit(). */
+int store_note_full(struct store *store, uint64_t launches, uint64_t records);
+
 /* Whether the store was deleted, moved or replaced while it was open. Everything that is written afterwards is lost
  * when it is closed. */
 bool store_has_moved(const struct store *store);

@@ -369,6 +369,10 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		} else
 			fputs("its aggregator ended without closing it", out);
 	}
+	if (*profile->full) {
+		begin_fault(out, &any);
+		fputs(profile->full, out);
+	}
 	write_lacks(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);

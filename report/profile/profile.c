@@ -73,6 +73,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	if (!error)
 		error = load_title(database, &profile->title);
 	if (!error)
+		error = store_life_read_full(database, profile->full);
+	if (!error)
 		error = store_timeline_read(database, profile->timeline_id, &profile->has_timeline);
 	if (!error)
 		error = store_life_read(database, life, &profile->nr_nodes);

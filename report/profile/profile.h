@@ -10,6 +10,7 @@
 
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_split.h"
+#include "aggregator/store/store_life.h"
 #include "aggregator/store/store_note.h"
 #include "aggregator/store/store_timeline.h"
 
@@ -19,10 +20,11 @@
 struct profile {
 	struct collection *collection;
 	struct profile_totals totals;
-	char *title;      /* NULL: none */
-	bool written;     /* a process is writing it, so more may come */
-	uint64_t read_ns; /* CLOCK_REALTIME, when it was loaded */
-	bool abandoned;   /* no process is writing it, and the last writer did not close it */
+	char *title;                     /* NULL: none */
+	bool written;                    /* a process is writing it, so more may come */
+	uint64_t read_ns;                /* CLOCK_REALTIME, when it was loaded */
+	char full[STORE_LIFE_FULL_SIZE]; /* of store_life_read_full() */
+	bool abandoned; /* no process is writing it, and the last writer did not close it */
 	int64_t nr_writers, nr_open; /* of store_life_writers() */
 	int32_t nr_nodes;            /* nodes that were to take part; 0: not known */
 	uint64_t waiting;            /* records that were still waiting for their launch */

@@ -195,6 +195,35 @@ static void a_profile_with_parts_of_nodes_may_get_the_others_later(void **state)
 	database_close(database);
 }
 
+static void assert_full(const char *expected)
+{
+	struct profile *profile;
+
+	assert_int_equal(profile_load(path, &profile, NULL), 0);
+	assert_string_equal(profile->full, expected);
+	profile_destroy(profile);
+}
+
+static void what_found_no_room_is_kept_until_a_writer_goes_on(void **state)
+{
+	const struct store_options options = {.bytes_max = 64u << 20};
+	struct store *store;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_open(path, i ? NULL : &options, &store, NULL), 0);
+		assert_int_equal(store_note_full(store, 7, 5 + (uint64_t)i), 0);
+		store_close(store);
+		assert_full(i ? "at least 7 launches and 6 GPU records of the end found no room "
+				"(its disk was full)"
+			      : "at least 7 launches and 5 GPU records of the end found no room "
+				"(--max-size 64, or a full disk)");
+	}
+	assert_int_equal(store_open(path, NULL, &store, NULL), 0);
+	store_close(store);
+	assert_full("");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -206,6 +235,7 @@ int main(void)
 		TEST(a_reader_asks_for_a_newer_state),
 		TEST(parts_of_nodes_tell_how_many_there_are),
 		TEST(halves_of_two_jobs_are_no_whole),
+		TEST(what_found_no_room_is_kept_until_a_writer_goes_on),
 		TEST(a_profile_with_parts_of_nodes_may_get_the_others_later),
 	};
 

@@ -370,6 +370,17 @@ static void an_aggregator_that_died_is_said(void **state)
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
+static void what_found_no_room_is_counted_and_its_reason_named(void **state)
+{
+	(void)state;
+	add_agent(1, 1)->ended = true;
+	snprintf(report_fixture.profile.full, sizeof(report_fixture.profile.full), "%s",
+		 "at least 7 launches and 5 GPU records of the end found no room (--max-size 1)");
+	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: at least 7 launches and 5 GPU records of "
+					  "the end found no room (--max-size 1)");
+	report_fixture.profile.full[0] = '\0';
+}
+
 static void accounts_that_do_not_close_are_incomplete(void **state)
 {
 	(void)state;
@@ -527,6 +538,7 @@ int main(void)
 		TEST(ranks_of_parts_that_were_not_merged_are_told),
 		TEST(nodes_that_did_not_join_are_counted),
 		TEST(an_aggregator_that_died_is_said),
+		TEST(what_found_no_room_is_counted_and_its_reason_named),
 		TEST(accounts_that_do_not_close_are_incomplete),
 		TEST(launches_in_no_account_are_incomplete),
 		TEST(samples_do_not_hide_that_cupti_was_taken),
