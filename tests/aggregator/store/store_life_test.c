@@ -207,9 +207,9 @@ static void assert_full(const char *expected)
 static void what_found_no_room_is_kept_until_a_writer_goes_on(void **state)
 {
 	const struct store_options options = {.bytes_max = 64u << 20};
-	struct store *store;
 
 	(void)state;
+	store_close(store);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(store_open(path, i ? NULL : &options, &store, NULL), 0);
 		assert_int_equal(store_note_full(store, 7, 5 + (uint64_t)i), 0);
@@ -221,6 +221,7 @@ static void what_found_no_room_is_kept_until_a_writer_goes_on(void **state)
 	}
 	assert_int_equal(store_open(path, NULL, &store, NULL), 0);
 	store_close(store);
+	store = NULL;
 	assert_full("");
 }
 
