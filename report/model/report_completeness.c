@@ -313,17 +313,6 @@ static uint32_t count_parts(const struct judge *judge, enum store_note_kind kind
 	return count;
 }
 
-/* A part that was too large for its round comes later, unless the profile is final. */
-static void say_what_they_lack(FILE *out, const struct judge *judge, enum store_note_kind kind,
-			       bool is_one)
-{
-	if (kind == STORE_NOTE_DAMAGED)
-		fprintf(out, "damaged, and what %s held is missing", is_one ? "it" : "they");
-	else
-		fprintf(out, "too large to be sent at once, and the rest %s",
-			judge->profile->written ? "comes later" : "is missing");
-}
-
 /* Writes the parts with a note of this kind. The texts come from a file, and those of the names are clean. */
 static void write_parts(FILE *out, const struct judge *judge, enum store_note_kind kind)
 {
@@ -332,7 +321,7 @@ static void write_parts(FILE *out, const struct judge *judge, enum store_note_ki
 
 	report_fault_write_share(out, count, 0, "parts");
 	fprintf(out, " of the profile %s ", count == 1 ? "was" : "were");
-	say_what_they_lack(out, judge, kind, count == 1);
+	report_fault_write_lack(kind, count == 1, judge->profile->written, out);
 	fputs(": ", out);
 	for (uint32_t i = 0; i < judge->profile->nr_notes && nr < REPORT_FAULT_PLACES; i++)
 		if (judge->profile->notes[i].kind == kind)
