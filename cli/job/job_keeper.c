@@ -97,7 +97,7 @@ static int create_when_free(struct job_keeper_process *process,
 	while ((r = aggregator_create(options, &process->aggregator, error)) == -EBUSY &&
 	       process->lost && now_ns < until_ns &&
 	       !output_dir_is_taken_over(&process->output, process->rendezvous.text.first) &&
-	       poll(&end, 1, STORE_LOOK_MS) == 0) {
+	       poll(&end, 1, STORE_LOOK_MS) <= 0) {
 		free(*error);
 		*error = NULL;
 		now_ns = clock_now_ns();

@@ -10,8 +10,10 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "end_budget.h"
 #include "job_claim.h"
 #include "keeper_word.h"
 #include "rendezvous_search.h"
@@ -65,8 +67,28 @@ static bool has_not_ended(const struct standby_process *process, const struct qu
 	return r == 0 && strcmp(found->first, question->first) == 0;
 }
 
-/* Returns whether this process has taken over, and all that follows is done. */
-static bool take_over(struct standby_process *process, const struct question *question)
+/* Runs the aggregator in a process of its own. So this one stands by again, also if that is killed. Returns whether
+ * agents could find the aggregator, as far as is known. */
+static bool lead(const struct standby_process *process, const struct job_keeper_lost *lost)
+{
+	int status = 0, other;
+	pid_t ended;
+
+	/* An aggregator whose keeper was killed goes on, and so is awaited, too. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	const pid_t pid = fork();
+	if (pid == 0)
+		_exit(!job_keeper_take_over(process->options, lost, process->control));
+	if (pid < 0)
+		log_warning("no process for the aggregator: %s", strerror(errno));
+	while ((ended = waitpid(-1, &other, 0)) > 0 || errno == EINTR)
+		if (ended == pid)
+			status = other;
+	return pid > 0 && (WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+}
+
+/* Takes over if it is right to. Returns when all that follows is done. */
+static void take_over(struct standby_process *process, const struct question *question)
 {
 	struct rendezvous lost, now;
 	char path[PATH_MAX];
@@ -76,12 +98,12 @@ static bool take_over(struct standby_process *process, const struct question *qu
 
 	    job_claim_make(&process->claim, process->path, lost.keys.server_public, clock_now_ns(),
 			   path))
-		return false;
+		return;
 	/* The one that had the claim before has removed it after its rendezvous was there. */
 	if (!has_not_ended(process, question, &now) ||
 	    strcmp(now.keys.server_public, lost.keys.server_public) != 0) {
 		unlink(path);
-		return false;
+		return;
 	}
 	if (!process->options->step->block)
 		log_warning("the aggregator of this job cannot be reached any more: this node "
@@ -91,23 +113,28 @@ static bool take_over(struct standby_process *process, const struct question *qu
 			    "node starts another");
 	job_claim_remove_dead(&process->claim, process->path);
 	const struct job_keeper_lost keeper = {&lost, path};
-	bool has_led = job_keeper_take_over(process->options, &keeper, process->control);
+	if (!lead(process, &keeper))
+		process->again_ns = clock_now_ns() + AGAIN_NS;
 	unlink(path);
-	process->again_ns = clock_now_ns() + AGAIN_NS;
-	return has_led;
 }
 
 /* ---- the process */
 
-/* Waits for this node's turn. false: nobody is there any more. */
+/* Waits for this node's turn. false: nobody is there any more. A node that goes on alone says so by a signal. */
 static bool await_turn(const struct standby_process *process)
 {
 	struct pollfd news = {.fd = process->control, .events = POLLIN};
 	uint32_t number = 0;
+	int r;
 
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		number = (uint32_t)getpid();
-	return poll(&news, 1, (int)(number % SPREAD_MS)) == 0;
+	const uint64_t begin_ns = clock_now_ns();
+	do
+		r = poll(&news, 1,
+			 end_budget_timeout_ms(begin_ns, number % SPREAD_MS, clock_now_ns()));
+	while (r < 0 && errno == EINTR);
+	return r == 0;
 }
 
 static void stand_by(void *argument, int ready)
@@ -126,9 +153,10 @@ static void stand_by(void *argument, int ready)
 		do
 			size = recv(process->control, &question, sizeof(question), 0);
 		while (size < 0 && errno == EINTR);
-		if (size != sizeof(question) || !await_turn(process) ||
-		    take_over(process, &question))
+		if (size != sizeof(question) || !await_turn(process))
 			return;
+		take_over(process, &question);
+		/* A node that has had an aggregator may be needed again. */
 		(void)send(process->control, &declines, sizeof(declines), MSG_NOSIGNAL);
 	}
 }
@@ -146,15 +174,17 @@ int job_standby_start(struct job_standby *standby, const struct job_keeper_optio
 
 /* ---- the node's side */
 
+/* At the end the words are read by job_keeper_await(). */
 bool job_standby_leads(struct job_standby *standby)
 {
 	char word;
 
-	if (standby->asked &&
-	    recv(standby->keeper.fd, &word, sizeof(word), MSG_DONTWAIT) == sizeof(word)) {
-		standby->asked = false;
-		standby->leads = word != KEEPER_WORD_DECLINES;
-	}
+	while (standby->keeper.fd >= 0 && !standby->ended &&
+	       recv(standby->keeper.fd, &word, sizeof(word), MSG_DONTWAIT) == sizeof(word))
+		if (word == KEEPER_WORD_LEADS || word == KEEPER_WORD_DECLINES) {
+			standby->asked = false;
+			standby->leads = word == KEEPER_WORD_LEADS;
+		}
 	return standby->leads;
 }
 

@@ -3,9 +3,10 @@
  * same way. All nodes may ask at once. One of them gets a claim (job_claim.h), and the others find its aggregator. An
  * aggregator that takes connections is not lost, however long it is silent.
  *
- * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous, or its mark. Where
- * nodes keep profiles, each writes files of its own until then, and all of them are one profile (profile_parts.h). Else
- * the later one goes on with the same store, and begins when the earlier one has closed it. Single-threaded. */
+ * Two aggregators at once do no harm. The earlier one stops when it sees the later one's rendezvous, or its mark, and
+ * its process stands by again. Where nodes keep profiles, each writes files of its own until then, and all of them are
+ * one profile (profile_parts.h). Else the later one goes on with the same store, and begins when the earlier one has
+ * closed it. Single-threaded. */
 #ifndef JOB_STANDBY_H
 #define JOB_STANDBY_H
 
@@ -32,7 +33,7 @@ int job_standby_start(struct job_standby *standby, const struct job_keeper_optio
  * as that is so. */
 void job_standby_ask(struct job_standby *standby, const struct rendezvous *lost);
 
-/* Returns whether this node has the step's aggregator. */
+/* Returns whether this node has the step's aggregator. It has none any more when that was killed or replaced. */
 bool job_standby_leads(struct job_standby *standby);
 
 /* Waits until a question has its answer, or has waited so long. */

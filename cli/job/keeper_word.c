@@ -41,7 +41,7 @@ char keeper_word_await(int fd, uint64_t ended_ns, bool failed, struct keeper_liv
 		if (r < 0)
 			continue; /* EINTR */
 		size = recv(fd, &heard, sizeof(heard), 0);
-		if (size <= 0)
+		if (size <= 0 || heard.word == KEEPER_WORD_DECLINES)
 			return 0;
 		if (heard.word != KEEPER_WORD_LIVES || size != sizeof(heard))
 			continue;

@@ -15,7 +15,7 @@
 #define KEEPER_WORD_DONE  'd' /* to rank 0: the profile is written, or another aggregator will */
 #define KEEPER_WORD_LEADS 'l' /* to the node that takes over: agents can find the aggregator */
 #define KEEPER_WORD_DECLINES                                                                       \
-	'o' /* to a node that has asked its process to take over (job_standby.h): it does not */
+	'o' /* to a node that has asked its process to take over (job_standby.h): it has no aggregator */
 #define KEEPER_WORD_NONE 'n' /* in place of a word: none has come */
 
 /* Who has not ended. All words but KEEPER_WORD_LIVES are the first byte alone. */
@@ -31,7 +31,7 @@ struct keeper_lives {
 typedef void (*keeper_word_told)(void *context, uint64_t since_ns);
 
 /* Returns the keeper's last word before END_BUDGET_MS from the job's end are over (job_keeper_await()); 0: it has
- * ended without one. *lives: of the last KEEPER_WORD_LIVES, if one came. told: NULL: nobody is told. */
+ * ended without one, or there is none any more. *lives: of the last KEEPER_WORD_LIVES, if one came. told: NULL: nobody is told. */
 char keeper_word_await(int fd, uint64_t ended_ns, bool failed, struct keeper_lives *lives,
 		       keeper_word_told told, void *context);
 

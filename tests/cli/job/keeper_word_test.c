@@ -105,6 +105,11 @@ static void a_keeper_that_ends_without_a_word_is_told_apart(void **state)
 	shutdown(talk.keeper, SHUT_RDWR);
 	assert_int_equal(await(&talk, clock_now_ns(), false), 0);
 	tear_down(&talk);
+	/* A node's process for such cases lives, and has no aggregator any more. */
+	set_up(&talk);
+	say(&talk, KEEPER_WORD_DECLINES);
+	assert_int_equal(await(&talk, clock_now_ns(), false), 0);
+	tear_down(&talk);
 }
 
 static void a_rank_that_failed_waits_for_no_others(void **state)

@@ -63,6 +63,16 @@ await_successor() {
 		until [ -n "$(ip netns exec "$tag-$name" ss -Htn state established "dport = :$now")" ]; do :; done
 	done
 }
+# kill_aggregator: with what would start it again, on whichever node it is.
+kill_aggregator() {
+	local name host
+
+	for name in keep job; do
+		for host in "${names[@]}"; do
+			ip netns pids "$tag-$host" | xargs -I{} sh -c "grep -qx flamegrid-$name /proc/{}/comm 2>/dev/null && kill -KILL {}"
+		done
+	done
+}
 # Until the profile is whole: where agents are missed, ranks do not wait for that.
 await_reports() { until [ "$(files_of "$scratch/$1" "$scratch"/err.*)" = "flame.html gpu.ns.folded profile.db" ]; do :; done; }
 say() { cat "$scratch"/err.[012]; }
@@ -133,9 +143,7 @@ done
 # ---- the aggregator is killed with all that would start it again, and its node lives
 begin killed
 lost=$(port killed)
-for name in keep job; do
-	kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-$name /proc/{}/comm && echo {}")
-done
+kill_aggregator
 await_successor killed "$lost"
 same "one node has started one" "$(say | grep -c "this node starts another")" 1
 end killed 0 1 2
@@ -145,12 +153,33 @@ check "nothing is lost" "$flamegrid" report "$scratch/killed" --strict -o /dev/n
 same "ns" "$(total_ns "$scratch/killed")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
 same "what is left" "$(ls "$scratch" | grep '^killed\.')" ""
 
+# ---- the same more often than there are nodes: each may start one again
+begin often
+for round in 1 2 3 4; do
+	lost=$(port often)
+	kill_aggregator
+	await_successor often "$lost"
+done
+ok "each aggregator that was killed has a successor"
+end often 0 1 2
+await_reports often
+check "nothing is lost" "$flamegrid" report "$scratch/often" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/often")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^often\.')" ""
+
+# ---- the same as all ranks end: their nodes ask for a successor, and go on alone meanwhile
+begin ended
+kill_aggregator
+end ended 0 1 2
+await_reports ended
+check "nothing is lost" "$flamegrid" report "$scratch/ended" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/ended")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^ended\.')" ""
+
 # ---- it is killed as ranks end that have no more to tell than their goodbyes
 then=true
 begin goodbye
-for name in keep job; do
-	kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-$name /proc/{}/comm && echo {}")
-done
+kill_aggregator
 end goodbye 0 1 2
 await_reports goodbye
 check "nothing is lost" "$flamegrid" report "$scratch/goodbye" --strict -o /dev/null
