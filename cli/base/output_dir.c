@@ -448,7 +448,18 @@ int output_dir_take_over(struct output_dir *output, const char *path, const char
 	return r;
 }
 
-bool output_dir_is_taken_over(const struct output_dir *output, const char *first)
+/* Takes the place back from a run that did nothing. If that fails, the old mark is kept, and no lock is lost. */
+static void take_back(struct output_dir *output)
+{
+	const int ours = output->mark;
+
+	if (replace_mark(output) == 0)
+		close(ours);
+	else
+		output->mark = ours;
+}
+
+bool output_dir_is_taken_over(struct output_dir *output, const char *first)
 {
 	char mark[PATH_MAX], *error;
 	struct rendezvous now;
@@ -457,7 +468,12 @@ bool output_dir_is_taken_over(const struct output_dir *output, const char *first
 		return false;
 	int r = rendezvous_read(mark, &now, &error);
 	free(error);
-	return r == 0 && strcmp(now.first, first) == 0;
+	if (r || strcmp(now.first, first) != 0)
+		return false;
+	if (rendezvous_is_held(mark) != 0)
+		return true;
+	take_back(output);
+	return false;
 }
 
 void output_dir_leave(struct output_dir *output)

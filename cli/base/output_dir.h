@@ -58,11 +58,12 @@ int output_dir_take_over(struct output_dir *output, const char *path, const char
 int output_dir_join(struct output_dir *output, const char *path, const char *number);
 
 /* Returns whether another run has taken this one's place since (output_dir_take_over). first: of the rendezvous, a copy
- * of which is in the mark. */
-bool output_dir_is_taken_over(const struct output_dir *output, const char *first);
+ * of which is in the mark. If that other run has failed or was killed, this one makes the mark anew, and has its place
+ * again. */
+bool output_dir_is_taken_over(struct output_dir *output, const char *first);
 
 /* Is output_dir_close() for a run that took over and did nothing: all files stay, and so does the mark, with the lost
- * run's text. */
+ * run's text. If that run lives, its next output_dir_is_taken_over() makes the mark its own again. */
 void output_dir_leave(struct output_dir *output);
 
 /* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and

@@ -73,13 +73,15 @@ struct job_keeper_process {
 
 /* Returns whether another node has taken over, because it took this aggregator for lost. One that goes on with this
  * store waits until this aggregator has closed it. */
-static bool is_replaced(const struct job_keeper_process *process)
+static bool is_replaced(struct job_keeper_process *process)
 {
 	if (!*process->options->step->key)
 		return false;
-	return own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED ||
-	       (!process->options->folds_on_nodes &&
-		output_dir_is_taken_over(&process->output, process->rendezvous.text.first));
+	if (own_rendezvous_state(&process->rendezvous) == OWN_RENDEZVOUS_REPLACED)
+		return true;
+	const bool is_marked =
+		output_dir_is_taken_over(&process->output, process->rendezvous.text.first);
+	return is_marked && !process->options->folds_on_nodes;
 }
 
 /* ---- start */
@@ -211,7 +213,7 @@ static struct job_nodes expected_nodes(const struct job_keeper_process *process)
 enum ending { ENDING_WELL, ENDING_FAILED, ENDING_REPLACED };
 
 /* Waits until rank 0 has ended. The word stays in the socket, because a restarted aggregator must read it, too. */
-static enum ending await_rank_0(const struct job_keeper_process *process)
+static enum ending await_rank_0(struct job_keeper_process *process)
 {
 	struct pollfd news = {.fd = process->control, .events = POLLIN};
 	const struct job_nodes nodes = expected_nodes(process);
@@ -245,7 +247,7 @@ static void say_who_lives(const struct job_keeper_process *process)
 }
 
 /* Returns what rank 0's ending becomes meanwhile. */
-static enum ending await_agents(const struct job_keeper_process *process, enum ending ending)
+static enum ending await_agents(struct job_keeper_process *process, enum ending ending)
 {
 	const struct job_nodes nodes = expected_nodes(process);
 	const uint64_t limit_ms = ending == ENDING_WELL ? GOODBYE_MS : FAILED_MS;

@@ -175,3 +175,15 @@ int rendezvous_lock_dead(const char *path)
 		close(fd);
 	return r ? r : fd;
 }
+
+int rendezvous_is_held(const char *path)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	int r = fcntl(fd, F_OFD_GETLK, &all) < 0 ? -errno : all.l_type != F_UNLCK;
+	close(fd);
+	return r;
+}

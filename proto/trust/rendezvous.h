@@ -53,5 +53,9 @@ int rendezvous_lock_dead(const char *path);
  * -EPERM; -EINVAL: a line is wrong, or something is missing. On error *rendezvous is empty, and *error is one line,
  * which the caller owns (free(); NULL: out of memory). */
 int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **error);
+/* Returns whether the file's writer lives, or the writer of another file that is locked in this way. 1; 0: it does not;
+ * -ENOENT; other -errno: the file system cannot say. */
+int rendezvous_is_held(const char *path);
+
 
 #endif

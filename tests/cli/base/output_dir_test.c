@@ -118,7 +118,7 @@ static void all_files_of_a_profile_move_and_no_others(void **state)
 	static const char *const ours[] = {
 		OUTPUT_STORE,        OUTPUT_STORE "-wal",  OUTPUT_STORE "-shm", OUTPUT_FOLDED,
 		OUTPUT_HTML,         OUTPUT_API,           OUTPUT_MEMORY,       OUTPUT_LEAKS,
-		"sync.ns.folded",       "offcpu.ns.folded",      OUTPUT_NODES,        OUTPUT_PART "1",
+		"sync.ns.folded",    "offcpu.ns.folded",   OUTPUT_NODES,        OUTPUT_PART "1",
 		OUTPUT_PART "1-wal", OUTPUT_PART "2.nodes"};
 	struct output_dir output;
 	char path[64];
@@ -272,6 +272,32 @@ static void another_node_takes_the_place_of_a_run_that_may_live(void **state)
 	assert_int_equal(other.mark, -1);
 }
 
+static void a_run_has_its_place_again_when_another_one_fails_to_take_it(void **state)
+{
+	const char *text = "first Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n"
+			   "endpoint tcp://10.0.0.1:4000\n"
+			   "server-public rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n"
+			   "client-public Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n"
+			   "client-secret D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\n";
+	const char *name = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
+	struct output_dir first, other, third;
+
+	(void)state;
+	assert_int_equal(output_dir_open(&first, "prof"), 0);
+	assert_int_equal(write(first.mark, text, strlen(text)), strlen(text));
+	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	assert_true(output_dir_is_taken_over(&first, name));
+	assert_false(output_dir_is_taken_over(&first, "another step's"));
+	output_dir_leave(&other);
+	assert_false(output_dir_is_taken_over(&first, name));
+	assert_text("prof/" OUTPUT_MARK, "first Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\n");
+	assert_int_equal(output_dir_open(&third, "prof"), 0);
+	assert_string_equal(third.path, "prof.2");
+	output_dir_close(&third, false);
+	output_dir_close(&first, false);
+	assert_false(is_there("prof"));
+}
+
 /* "." has no name to put a number behind. */
 static void where_nothing_can_be_made_beside_it_the_number_is_inside(void **state)
 {
@@ -335,6 +361,7 @@ int main(void)
 		TEST(runs_at_once_have_a_directory_each),
 		TEST(the_mark_of_a_run_that_was_killed_holds_nobody_up),
 		TEST(another_node_takes_the_place_of_a_run_that_may_live),
+		TEST(a_run_has_its_place_again_when_another_one_fails_to_take_it),
 		TEST(where_nothing_can_be_made_beside_it_the_number_is_inside),
 		TEST(a_directory_that_was_removed_meanwhile_is_let_alone),
 		TEST(a_place_that_cannot_be_had_is_an_error_and_leaves_nothing),

@@ -149,9 +149,12 @@ static void its_lock_tells_whether_the_writer_lives(void **state)
 	int dead;
 
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -ENOENT);
+	assert_int_equal(rendezvous_is_held(fixture->path), -ENOENT);
 	struct rendezvous_file *file = write_example(fixture->path, &example);
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	assert_int_equal(rendezvous_is_held(fixture->path), 1);
 	rendezvous_close(file);
+	assert_int_equal(rendezvous_is_held(fixture->path), 0);
 	dead = rendezvous_lock_dead(fixture->path);
 	assert_true(dead >= 0);
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
