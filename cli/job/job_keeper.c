@@ -50,7 +50,8 @@
 
 /* A restarted aggregator learns from this about the earlier ones. */
 struct job_keeper_past {
-	bool started; /* agents can find the aggregator, so a restart makes sense */
+	bool started;   /* agents can find the aggregator, so a restart makes sense */
+	bool has_moved; /* it listens elsewhere now, and agents cannot find it yet */
 	bool writes; /* all agents have ended, and the reports are due: nobody can continue the store */
 	uint32_t blocks_seen;           /* of struct job_nodes */
 	struct own_endpoints endpoints; /* the bound endpoints */
@@ -114,13 +115,22 @@ static int create_where_it_can(struct job_keeper_process *process,
 {
 	struct own_endpoints *endpoints = &process->past->endpoints;
 
-	options->nr_endpoints = endpoints->count;
-	int r = create_when_free(process, options, error);
-	if (!own_endpoints_drop_ipv6(endpoints, r))
-		return r;
-	free(*error);
-	options->nr_endpoints = endpoints->count;
-	return create_when_free(process, options, error);
+	for (;;) {
+		options->nr_endpoints = endpoints->count;
+		int r = create_when_free(process, options, error);
+		if (process->past->started && own_endpoints_give_up(endpoints, r)) {
+			process->past->has_moved = true;
+			r = own_endpoints_choose(endpoints, process->options->interface);
+		} else if (own_endpoints_drop_ipv6(endpoints, r)) {
+			r = 0;
+		} else {
+			return r;
+		}
+		free(*error);
+		*error = NULL;
+		if (r)
+			return r;
+	}
 }
 
 static int create_aggregator(struct job_keeper_process *process)
@@ -178,10 +188,10 @@ static int start(struct job_keeper_process *process)
 		log_error("the aggregator's thread: %s", strerror(-r));
 		return r;
 	}
-	r = process->past->started
-		    ? 0
-		    : own_rendezvous_publish(&process->rendezvous, process->options->output_path,
-					     &process->output, process->aggregator);
+	if (!process->past->started || process->past->has_moved)
+		r = own_rendezvous_publish(&process->rendezvous, process->options->output_path,
+					   &process->output, process->aggregator);
+	process->past->has_moved &= r != 0;
 	if (r) {
 		aggregator_stop(process->aggregator);
 		pthread_join(process->thread, NULL);

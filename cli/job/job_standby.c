@@ -94,8 +94,8 @@ static void take_over(struct standby_process *process, const struct question *qu
 	char path[PATH_MAX];
 
 	if (clock_now_ns() < process->again_ns || !has_not_ended(process, question, &lost) ||
-	    (lost.nr_endpoints && rendezvous_search_reachable(&lost, RENDEZVOUS_CONNECT_MS) >= 0) ||
-
+	    (lost.nr_endpoints &&
+	     !rendezvous_search_is_lost(process->path, &lost, RENDEZVOUS_CONNECT_MS)) ||
 	    job_claim_make(&process->claim, process->path, lost.keys.server_public, clock_now_ns(),
 			   path))
 		return;

@@ -31,7 +31,8 @@ struct keeper_lives {
 typedef void (*keeper_word_told)(void *context, uint64_t since_ns);
 
 /* Returns the keeper's last word before END_BUDGET_MS from the job's end are over (job_keeper_await()); 0: it has
- * ended without one, or there is none any more. *lives: of the last KEEPER_WORD_LIVES, if one came. told: NULL: nobody is told. */
+ * ended without one, or there is none any more. *lives: of the last KEEPER_WORD_LIVES, if one came. told: NULL: nobody
+ * is told. */
 char keeper_word_await(int fd, uint64_t ended_ns, bool failed, struct keeper_lives *lives,
 		       keeper_word_told told, void *context);
 

@@ -271,7 +271,7 @@ bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
 
 	return may_follow(aggregator) &&
 	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
-	       rendezvous_search_reachable(job, CONNECT_MS) < 0;
+	       rendezvous_search_is_lost(aggregator->job.path, job, CONNECT_MS);
 }
 
 void node_aggregator_await_next(struct node_aggregator *aggregator)

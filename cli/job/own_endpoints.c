@@ -38,6 +38,16 @@ bool own_endpoints_drop_ipv6(struct own_endpoints *endpoints, int error)
 	return true;
 }
 
+bool own_endpoints_give_up(struct own_endpoints *endpoints, int error)
+{
+	if (error != -EADDRINUSE || !endpoints->count)
+		return false;
+	log_warning("the aggregator's port (%s) is another program's by now: it takes another one",
+		    endpoints->text[0]);
+	*endpoints = (struct own_endpoints){.count = 0};
+	return true;
+}
+
 void own_endpoints_take(struct own_endpoints *endpoints, const struct aggregator *aggregator)
 {
 	for (uint32_t i = 0; i < endpoints->count; i++)

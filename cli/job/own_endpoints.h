@@ -1,5 +1,5 @@
 /* The addresses on which a step's aggregator listens: all, or those of one interface. One that is started again listens
- * on the same ones. Plain data, so that processes can share it; single-threaded. */
+ * on the same ones if it can. Plain data, so that processes can share it; single-threaded. */
 #ifndef OWN_ENDPOINTS_H
 #define OWN_ENDPOINTS_H
 
@@ -23,6 +23,10 @@ int own_endpoints_choose(struct own_endpoints *endpoints, const char *interface)
 /* Drops that of IPv6 if this error of aggregator_create() tells that the host has no IPv6. Returns whether it did, so
  * that another try makes sense. */
 bool own_endpoints_drop_ipv6(struct own_endpoints *endpoints, int error);
+
+/* Gives up its ports, with a warning, if this error of aggregator_create() tells that another program has one of them.
+ * Returns whether it did: then they are to be chosen anew. */
+bool own_endpoints_give_up(struct own_endpoints *endpoints, int error);
 
 /* Takes the ports that the aggregator has got. */
 void own_endpoints_take(struct own_endpoints *endpoints, const struct aggregator *aggregator);

@@ -91,6 +91,19 @@ static int write_mark(const struct output_dir *output, const struct rendezvous *
 	return mark && fclose(mark) != 0 ? -errno : r;
 }
 
+/* Replaces the file of an aggregator that listened elsewhere. */
+static int make_anew(struct own_rendezvous *rendezvous)
+{
+	struct rendezvous_file *file;
+	int r = rendezvous_create(rendezvous->path, &file);
+
+	if (r)
+		return r;
+	rendezvous_close(rendezvous->file);
+	rendezvous->file = file;
+	return 0;
+}
+
 int own_rendezvous_publish(struct own_rendezvous *rendezvous, const char *output_path,
 			   const struct output_dir *output, const struct aggregator *aggregator)
 {
@@ -99,6 +112,9 @@ int own_rendezvous_publish(struct own_rendezvous *rendezvous, const char *output
 	int r = 0;
 
 	take_number(text, output_path, output->path);
+	text->nr_endpoints = 0;
+	if (rendezvous_is_published(rendezvous->file))
+		r = make_anew(rendezvous);
 	for (uint32_t i = 0; (bound = aggregator_endpoint(aggregator, i)) != NULL && r == 0; i++)
 		r = address_list_add(text, bound);
 	if (r == 0 && output->mark >= 0)

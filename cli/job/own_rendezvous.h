@@ -31,8 +31,8 @@ bool own_rendezvous_is_taken(const char *output_path, const struct job_step *ste
 int own_rendezvous_create(struct own_rendezvous *rendezvous, const char *output_path,
 			  const struct job_step *step);
 
-/* Publishes where the aggregator listens, and the profile's directory. Its mark gets a copy, if the caller has it. 0 or
- * -errno after a message. */
+/* Publishes where the aggregator listens, and the profile's directory. Its mark gets a copy, if the caller has it. An
+ * aggregator that was started again may do it again, in a file of its own. 0 or -errno after a message. */
 int own_rendezvous_publish(struct own_rendezvous *rendezvous, const char *output_path,
 			   const struct output_dir *output, const struct aggregator *aggregator);
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "peer_proof.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
@@ -208,6 +210,27 @@ int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t wi
 	return find_answer(rendezvous, within_ms, false);
 }
 
+bool rendezvous_search_is_lost(const char *path, const struct rendezvous *rendezvous,
+			       uint32_t within_ms)
+{
+	const int found = rendezvous_search_reachable(rendezvous, within_ms);
+
+	return found < 0 ||
+	       (rendezvous_is_held(path) != 1 &&
+		!peer_proof_comes(rendezvous->endpoints[found], &rendezvous->keys, within_ms));
+}
+
+/* Returns whether the second one names another aggregator, or another place of the first one's. */
+static bool is_another(const struct rendezvous *before, const struct rendezvous *now)
+{
+	bool differs = strcmp(before->keys.server_public, now->keys.server_public) != 0 ||
+		       before->nr_endpoints != now->nr_endpoints;
+
+	for (uint32_t i = 0; !differs && i < now->nr_endpoints; i++)
+		differs = strcmp(before->endpoints[i], now->endpoints[i]) != 0;
+	return differs;
+}
+
 static int look(struct rendezvous_search *search, const char *path)
 {
 	char *error;
@@ -251,7 +274,7 @@ int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms
 	free(error);
 	if (r == 0 && strcmp(now.step, search->step->key) == 0 &&
 	    strcmp(now.first, search->rendezvous.first) == 0 &&
-	    strcmp(now.keys.server_public, search->rendezvous.keys.server_public) != 0)
+	    is_another(&search->rendezvous, &now))
 		found = rendezvous_search_reachable(&now, within_ms);
 	if (found < 0)
 		return 0;

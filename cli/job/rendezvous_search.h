@@ -52,8 +52,8 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 int rendezvous_search_directory(const char *output_path, const struct rendezvous *rendezvous,
 				char directory[static PATH_MAX]);
 
-/* Looks once more, after the aggregator was found and lost. 1: the file names another one now, which can be reached
- * within_ms; *endpoint and *keys as above. 0: it does not. */
+/* Looks once more, after the aggregator was found and lost. 1: the file names another one now, or another place of the
+ * same one, which can be reached within_ms; *endpoint and *keys as above. 0: it does not. */
 int rendezvous_search_again(struct rendezvous_search *search, uint32_t within_ms,
 			    const char **endpoint, const struct key_set **keys);
 
@@ -66,6 +66,12 @@ char *rendezvous_search_obstacle(const struct rendezvous_search *search);
 /* Tries all endpoints at once. Returns the number of the first one, in their order, that answers within_ms; -1: none.
  * Any thread. */
 int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms);
+
+/* Returns whether the aggregator of this rendezvous is lost: it takes no connection within_ms. Another program may take
+ * them in its place. So its process must live, too, as the lock of the file at path says, or the aggregator must prove
+ * its key in the same time. One that is stopped is not lost. */
+bool rendezvous_search_is_lost(const char *path, const struct rendezvous *rendezvous,
+			       uint32_t within_ms);
 
 /* Returns how long to wait until the next look, for poll(); -1: there is none. */
 int rendezvous_search_wait_ms(const struct rendezvous_search *search);

@@ -28,7 +28,7 @@ struct dealer_socket {
 	struct key_set keys;
 	struct proof_exchange *proof; /* owns; NULL: the keys say whose the connection is */
 	uint64_t refusals;
-	bool has_reached;
+	bool has_reached, is_proven;
 	bool wants_write;
 	zmq_msg_t frame; /* the last received frame */
 };
@@ -209,7 +209,8 @@ static void open_monitor(struct dealer_socket *dealer)
 	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
 		 ++dealer->nr_sockets);
 	if (zmq_socket_monitor(dealer->socket, name,
-			       ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | HANDSHAKE_FAILED))
+			       ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED |
+				       ZMQ_EVENT_HANDSHAKE_SUCCEEDED | HANDSHAKE_FAILED))
 		return;
 	dealer->monitor = zmq_socket(dealer->context, ZMQ_PAIR);
 	if (dealer->monitor &&
@@ -335,6 +336,7 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer)
 			proof_exchange_begin(dealer->proof, "", "");
 		lost |= event == ZMQ_EVENT_DISCONNECTED;
 		dealer->has_reached |= event == ZMQ_EVENT_CONNECTED;
+		dealer->is_proven |= dealer->has_keys && event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
 		dealer->refusals += dealer->has_keys && is_refusal(event, value);
 	}
 	return lost;
@@ -348,6 +350,11 @@ uint64_t dealer_socket_refusals(const struct dealer_socket *dealer)
 bool dealer_socket_has_reached(const struct dealer_socket *dealer)
 {
 	return dealer->has_reached;
+}
+
+bool dealer_socket_is_proven(const struct dealer_socket *dealer)
+{
+	return dealer->is_proven;
 }
 
 bool dealer_socket_has_work(struct dealer_socket *dealer)

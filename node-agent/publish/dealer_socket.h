@@ -55,6 +55,9 @@ const char *dealer_socket_problem(const struct dealer_socket *dealer);
  * dealer_socket_was_lost() updates the answer. */
 bool dealer_socket_has_reached(const struct dealer_socket *dealer);
 
+/* Returns whether a peer at the endpoint has ever proved to have the secret of the key that we expect. As above. */
+bool dealer_socket_is_proven(const struct dealer_socket *dealer);
+
 /* Returns whether more can be received, or sent again after a failure. The descriptor only announces news, so the
  * caller asks until this is false. */
 bool dealer_socket_has_work(struct dealer_socket *dealer);

@@ -145,6 +145,13 @@ int rendezvous_publish(const struct rendezvous_file *file, const struct rendezvo
 	return key_file_finish(file->path, out, temporary);
 }
 
+bool rendezvous_is_published(const struct rendezvous_file *file)
+{
+	struct stat status;
+
+	return lstat(file->temporary, &status) < 0 && errno == ENOENT;
+}
+
 void rendezvous_close(struct rendezvous_file *file)
 {
 	if (!file)

@@ -3,6 +3,7 @@
 #ifndef RENDEZVOUS_H
 #define RENDEZVOUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -39,6 +40,9 @@ int rendezvous_create(const char *path, struct rendezvous_file **file);
  * 0 or -errno: then path is what it was before. */
 int rendezvous_publish(const struct rendezvous_file *file, const struct rendezvous *rendezvous);
 
+/* Returns whether the file has been published, in any process: its temporary name is gone. */
+bool rendezvous_is_published(const struct rendezvous_file *file);
+
 /* Gives this process's share of the lock back, and removes a file that was not published. Accepts NULL. */
 void rendezvous_close(struct rendezvous_file *file);
 
@@ -49,13 +53,13 @@ void rendezvous_print(const struct rendezvous *rendezvous, FILE *file);
  * writer lives; -ENOTSUP: the file system cannot say; -ENOENT; other -errno. */
 int rendezvous_lock_dead(const char *path);
 
-/* Reads the file, by the rules of key_set_read() for its owner and mode. 0 or -errno: -ENOENT: it is not there (yet);
- * -EPERM; -EINVAL: a line is wrong, or something is missing. On error *rendezvous is empty, and *error is one line,
- * which the caller owns (free(); NULL: out of memory). */
-int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **error);
 /* Returns whether the file's writer lives, or the writer of another file that is locked in this way. 1; 0: it does not;
  * -ENOENT; other -errno: the file system cannot say. */
 int rendezvous_is_held(const char *path);
 
+/* Reads the file, by the rules of key_set_read() for its owner and mode. 0 or -errno: -ENOENT: it is not there (yet);
+ * -EPERM; -EINVAL: a line is wrong, or something is missing. On error *rendezvous is empty, and *error is one line,
+ * which the caller owns (free(); NULL: out of memory). */
+int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **error);
 
 #endif

@@ -176,6 +176,58 @@ check "nothing is lost" "$flamegrid" report "$scratch/ended" --strict -o /dev/nu
 same "ns" "$(total_ns "$scratch/ended")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
 same "what is left" "$(ls "$scratch" | grep '^ended\.')" ""
 
+# taken PORT: another program on the first node that takes this port as soon as it is free, and takes connections
+taken() {
+	ip netns exec "$tag-zero" python3 -c '
+import socket, sys
+print("tries", flush=True)
+while True:
+    taker = socket.socket()
+    taker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taker.bind(("0.0.0.0", int(sys.argv[1])))
+    except OSError:
+        continue
+    taker.listen(64)
+    break
+print("taken", flush=True)
+kept = []
+while True:
+    kept.append(taker.accept())' "$1" >"$scratch/taken" 2>&1 &
+	daemons="$daemons $!"
+	taker=$!
+	until grep -q tries "$scratch/taken"; do :; done
+}
+
+# ---- its port is another program's by then: that hides nothing
+begin port
+lost=$(port port)
+taken "$lost"
+kill_aggregator
+until grep -q taken "$scratch/taken"; do :; done
+await_successor port "$lost"
+kill "$taker"
+end port 0 1 2
+await_reports port
+check "nothing is lost" "$flamegrid" report "$scratch/port" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/port")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+
+# ---- what would start it again lives, and cannot have the port: it takes another one
+begin moved
+lost=$(port moved)
+taken "$lost"
+kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-job /proc/{}/comm && echo {}")
+until grep -q taken "$scratch/taken"; do :; done
+await_successor moved "$lost"
+kill "$taker"
+contains "it says so" "$scratch/err.0" "is another program's by now: it takes another one"
+same "no other node has started one" "$(say | grep -c "this node starts another")" 0
+end moved 0 1 2
+await_reports moved
+check "nothing is lost" "$flamegrid" report "$scratch/moved" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/moved")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^moved\.')" ""
+
 # ---- it is killed as ranks end that have no more to tell than their goodbyes
 then=true
 begin goodbye

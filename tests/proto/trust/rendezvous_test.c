@@ -169,6 +169,7 @@ static void the_lock_outlives_a_child_that_published(void **state)
 	int status, dead;
 
 	assert_int_equal(rendezvous_create(fixture->path, &file), 0);
+	assert_false(rendezvous_is_published(file));
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (rendezvous_publish(file, &example) == 0)
@@ -177,6 +178,7 @@ static void the_lock_outlives_a_child_that_published(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
+	assert_true(rendezvous_is_published(file));
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
 	rendezvous_close(file);
 	dead = rendezvous_lock_dead(fixture->path);
