@@ -10,7 +10,8 @@
 
 #define ENVIRONMENT_MAX (1u << 20)
 
-/* The launchers, the one nearest to the process first. An mpirun in a Slurm allocation sets its own variables, and its
+/* The launchers that name their steps, the one nearest to the process first. MPICH's Hydra does not: PMI_PORT is its
+ * proxy's on each node. An mpirun in a Slurm allocation sets its own variables, and its
  * processes inherit Slurm's. */
 static const struct launcher {
 	const char *witness;    /* only this launcher sets it */
@@ -35,7 +36,6 @@ static const struct launcher {
 	 "FLUX_JOB_NNODES",
 	 NULL,
 	 NULL}, /* flux-environment(7) */
-	{"PMI_PORT", {"PMI_PORT"}, NULL, NULL, "MPI_LOCALNRANKS"},
 	/* A requeued job numbers its steps anew, so the restart count is part of the key. */
 	{"SLURM_STEP_ID",
 	 {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"},
