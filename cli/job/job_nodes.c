@@ -8,9 +8,10 @@
 #include "aggregator/service/aggregator.h"
 #include "base/clock.h"
 
-#define JOIN_MS   5000 /* limit for nodes that are missing at rank 0's end */
-#define LEFT_MS   2500 /* the same where nodes keep profiles of their own */
-#define LOOK_MS   100  /* from one look at the files of other blocks to the next */
+#define JOIN_MS   5000  /* limit for nodes that are missing at rank 0's end */
+#define LEFT_MS   2500  /* the same where nodes keep profiles of their own */
+#define SILENT_MS 20000 /* limit for nodes that were cut off, and may take over: job_standby.h */
+#define LOOK_MS   100   /* from one look at the files of other blocks to the next */
 #define BLOCKS_NS 60000000000u
 
 bool job_nodes_have_blocks(const struct job_nodes *nodes)
@@ -72,6 +73,13 @@ void job_nodes_await_blocks(const struct job_nodes *nodes)
 		poll(NULL, 0, LOOK_MS);
 }
 
+/* Returns whether a node that is silent may go on with this aggregator's store. A node that was cut off notices that
+ * after six seconds, and its turn may come some seconds later. */
+static bool may_take_over(const struct job_nodes *nodes)
+{
+	return !nodes->folds_on_nodes && *nodes->step->key && nodes->step->nr_nodes != 1;
+}
+
 bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 {
 	/* A node that keeps a profile gives up after two seconds, and leaves it here as a file. */
@@ -81,6 +89,8 @@ bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms)
 
 	aggregator_status(nodes->aggregator, &status);
 	if (status.agents_connected)
+		return false;
+	if (status.agents_silent && may_take_over(nodes) && since_ms < SILENT_MS)
 		return false;
 	if (nr_nodes == JOB_STEP_UNKNOWN ? status.agents == 0 : status.agents < (uint64_t)nr_nodes)
 		return since_ms >= join_ms;

@@ -28,7 +28,8 @@ void job_nodes_look(const struct job_nodes *nodes);
 
 /* Returns whether all expected nodes have said goodbye, since_ms after the end of rank 0, or of the aggregator's own
  * node. Nodes that have not come are awaited for some seconds. So are the aggregators of other blocks: of a short step,
- * these may start too late, and then their nodes come to the job's. */
+ * these may start too late, and then their nodes come to the job's. Where nodes send their events, silent ones are
+ * awaited for 20 seconds, so that they may take over. */
 bool job_nodes_are_complete(const struct job_nodes *nodes, uint64_t since_ms);
 
 /* Returns whether some of the step's nodes are in other blocks. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/base/output_dir.h"
 
 #define CONNECT_MS 300u        /* of the end's time, the most until another aggregator answers */
 #define LOST_NS    1000000000u /* from the loss of the aggregator to the look for another */
@@ -267,11 +269,14 @@ bool node_aggregator_take_successor(struct node_aggregator *aggregator)
 bool node_aggregator_is_lost(const struct node_aggregator *aggregator)
 {
 	const struct rendezvous *job = &aggregator->job.rendezvous;
-	char directory[PATH_MAX];
+	char directory[PATH_MAX], mark[PATH_MAX];
 
-	return may_follow(aggregator) &&
-	       rendezvous_search_directory(aggregator->output_path, job, directory) == 0 &&
-	       rendezvous_search_is_lost(aggregator->job.path, job, CONNECT_MS);
+	if (!may_follow(aggregator) ||
+	    rendezvous_search_directory(aggregator->output_path, job, directory) ||
+	    snprintf(mark, sizeof(mark), "%s/" OUTPUT_MARK, directory) >= (int)sizeof(mark))
+		return false;
+	/* One that is about to end has removed its rendezvous already. */
+	return rendezvous_search_is_lost(mark, job, CONNECT_MS);
 }
 
 void node_aggregator_await_next(struct node_aggregator *aggregator)

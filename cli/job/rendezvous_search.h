@@ -68,8 +68,8 @@ char *rendezvous_search_obstacle(const struct rendezvous_search *search);
 int rendezvous_search_reachable(const struct rendezvous *rendezvous, uint32_t within_ms);
 
 /* Returns whether the aggregator of this rendezvous is lost: it takes no connection within_ms. Another program may take
- * them in its place. So its process must live, too, as the lock of the file at path says, or the aggregator must prove
- * its key in the same time. One that is stopped is not lost. */
+ * them in its place. So its process must live, too, as the lock of the file at path says. Otherwise it must prove its
+ * key, for which it has as long again. One that is stopped is not lost. */
 bool rendezvous_search_is_lost(const char *path, const struct rendezvous *rendezvous,
 			       uint32_t within_ms);
 

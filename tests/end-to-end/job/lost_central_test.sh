@@ -63,6 +63,12 @@ await_successor() {
 		until [ -n "$(ip netns exec "$tag-$name" ss -Htn state established "dport = :$now")" ]; do :; done
 	done
 }
+# dies NAME: a shell that is killed while it waits could still take what is meant for another one, so all must be gone.
+dies() {
+	check "and dies" kill -KILL $(ip netns pids "$tag-$1" | sort -rn)
+	wait "${rank_pid[0]}" 2>/dev/null
+	until [ -z "$(ip netns pids "$tag-$1")" ]; do :; done
+}
 # kill_aggregator: with what would start it again, on whichever node it is.
 kill_aggregator() {
 	local name host
@@ -112,8 +118,7 @@ same "what is left" "$(ls "$scratch" | grep '^far\.')" ""
 # ---- it dies, its agent first, which so says no goodbye: all of the others is there, and what came of it before
 begin dead
 check "the first node is cut off" ip link set "${tag}v1" down
-check "and dies" kill -KILL $(ip netns pids "$tag-zero" | sort -rn)
-wait "${rank_pid[0]}" 2>/dev/null
+dies zero
 until grep -q "this node starts another" "$scratch"/err.[12]; do :; done
 end dead 1 2
 await_reports dead
@@ -130,8 +135,7 @@ contains "and names the node" "$scratch/err" "zero (rank 0)"
 # ---- it dies as the others end: their agents wait alone until one of them goes on
 begin late
 check "the first node is cut off" ip link set "${tag}v1" down
-check "and dies" kill -KILL $(ip netns pids "$tag-zero" | sort -rn)
-wait "${rank_pid[0]}" 2>/dev/null
+dies zero
 end late 1 2
 same "both ranks end before an aggregator has confirmed what they recorded" "$(grep -l "the aggregator has not confirmed it" "$scratch"/err.[12] | wc -l)" 2
 await_reports late
@@ -175,6 +179,16 @@ await_reports ended
 check "nothing is lost" "$flamegrid" report "$scratch/ended" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/ended")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
 same "what is left" "$(ls "$scratch" | grep '^ended\.')" ""
+
+# ---- a node is cut off as all ranks end: it goes on with the store alone, for which the aggregator waits
+begin alone
+check "the last node is cut off" ip link set "${tag}v3" down
+end alone 0 1 2
+await_reports alone
+check "it comes back later" ip link set "${tag}v3" up
+check "nothing is lost" "$flamegrid" report "$scratch/alone" --strict -o /dev/null
+same "ns" "$(total_ns "$scratch/alone")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
+same "what is left" "$(ls "$scratch" | grep '^alone\.')" ""
 
 # taken PORT: another program on the first node that takes this port as soon as it is free, and takes connections
 taken() {
