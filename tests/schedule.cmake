@@ -70,6 +70,7 @@ set(FLAMEGRID_THREADED_TESTS
   node_links_test
   profile_link_test
   raw_samples_test
+  rendezvous_search_test
   # fake CUDA, whose threads call the guest
   fake_capture_test
   fake_cuda_test
@@ -157,7 +158,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_life_others_test 20
   rank_threads_test 6
   lost_aggregator_test 38
-  lost_central_test 60
+  lost_central_test 140
   lost_node_rounds_test 40
   node_profiles_test 24
   ranks_test 21
