@@ -10,21 +10,38 @@
 #include "report/names/robust.h"
 
 #define STEP_MAX_NS 1e18
+/* A step that takes so many times as long as each other one happened once. Such steps are an eighth at most. */
+#define ONCE_TIMES 3
+#define ONCE_PART  8
 
 struct watch_pace_entry {
 	uint64_t time_ns;
 	struct watch_pace pace;
 };
 
-/* Returns the usual time of `period` collectives, of those called at these times. What a job does once, as at its
- * start, does not count. steps: room for as many. */
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Returns the mean time of `period` collectives, of those called at these times, as watch_replay.h has the mean since
+ * the onset. What a job does once, as at its start, does not count. steps: room for as many. */
 static double usual_step(const uint64_t *called_ns, uint32_t count, uint32_t period, double *steps)
 {
 	uint32_t nr_steps = 0;
+	double sum_ns = 0;
 
 	for (uint32_t i = period; i < count; i += period)
 		steps[nr_steps++] = (double)called_ns[i] - (double)called_ns[i - period];
-	return robust_mean(steps, nr_steps);
+	qsort(steps, nr_steps, sizeof(*steps), by_value);
+	for (uint32_t most = nr_steps / ONCE_PART;
+	     most > 0 && steps[nr_steps - 1] > ONCE_TIMES * steps[nr_steps - 2]; most--)
+		nr_steps--;
+	for (uint32_t i = 0; i < nr_steps; i++)
+		sum_ns += steps[i];
+	return nr_steps ? sum_ns / nr_steps : 0;
 }
 
 int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t end,

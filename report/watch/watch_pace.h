@@ -12,7 +12,7 @@
 #define WATCH_PACE_LOOKS 32u   /* are remembered, of a communicator */
 #define WATCH_PACE_MAX   4096u /* of all communicators together */
 
-/* The usual step in the window of a look: the mean without the shortest and the longest eighth. */
+/* The usual step in the window of a look: the mean without steps far longer than each other one. */
 struct watch_pace {
 	uint64_t key;         /* of the communicator */
 	uint32_t collectives; /* in a step; 0: no step is seen, and the time is of one collective */
