@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/error_text.h"
 #include "base/text_print.h"
+#include "report/names/clean_text.h"
 
 #define DIGITS_MAX 18u /* of a host's number, so that it fits 64 bits */
 
@@ -205,8 +206,10 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reading *re
 	va_start(arguments, format);
 	char *text = text_print_list(format, arguments);
 	va_end(arguments);
+	char *clean = text ? clean_text_of(text, strlen(text)) : NULL;
 	int error = error_text_set(reading->error, -EINVAL, "%s: line %" PRIu32 ": %s",
-				   reading->path, reading->line, text ? text : "wrong");
+				   reading->path, reading->line, clean ? clean : "wrong");
+	free(clean);
 	free(text);
 	return error;
 }

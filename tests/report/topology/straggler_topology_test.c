@@ -158,7 +158,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 	REFUSE("SwitchName=a \\\nNodes=n1\nNode=n2\n",
 	       ": line 3: Node: must be SwitchName, BlockName, Nodes, Switches, LinkSpeed or "
 	       "BlockSizes");
-	REFUSE("SwitchName=a\e[1m Nodes=n1\n", ": line 1: SwitchName=a\e[1m: is no list of names");
+	REFUSE("SwitchName=a\e[1m Nodes=n1\n", ": line 1: SwitchName=a_[1m: is no list of names");
 	REFUSE("SwitchName=a Nodes=n1\0SwitchName=b Nodes=n2", ": is no text");
 }
 
@@ -191,6 +191,13 @@ static void lists_of_hosts_must_be_whole(void **state)
 		snprintf(line, sizeof(line), ": line 1: Nodes=%s: is no list of names", lists[i]);
 		refuse(text, strlen(text), -EINVAL, line);
 	}
+}
+
+static void what_a_line_has_is_shown_as_clean_text(void **state)
+{
+	(void)state;
+	REFUSE("SwitchName=a Nodes=n[\xe2\x80\xae" "1\x1b\xff]",
+	       ": line 1: Nodes=n[_1_\xef\xbf\xbd]: is no list of names");
 }
 
 static void a_file_that_is_not_there_or_too_large_is_refused(void **state)
@@ -313,6 +320,7 @@ int main(void)
 		TEST(numbers_beside_one_another_match_in_each_way),
 		TEST(what_is_wrong_is_named_with_its_line),
 		TEST(lists_of_hosts_must_be_whole),
+		TEST(what_a_line_has_is_shown_as_clean_text),
 		TEST(a_file_that_is_not_there_or_too_large_is_refused),
 		TEST(lines_may_end_as_windows_writes_them),
 		TEST(a_line_has_an_end),
