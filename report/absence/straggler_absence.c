@@ -112,6 +112,36 @@ static bool has_come(const struct finding *finding, uint32_t member)
 	return false;
 }
 
+/* Returns the number of a member's newest call on the communicator; 0: it has none. */
+static uint64_t newest_of(const struct finding *finding, uint32_t member)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; member < finding->match->nr_members && i < finding->match->nr_rows;
+	     i++) {
+		const struct collective_log_call *call =
+			call_of(finding, &finding->match->rows[i], member);
+
+		if (call && call->call.sequence > newest)
+			newest = call->call.sequence;
+	}
+	return newest;
+}
+
+/* Returns whether collectives ended after a member's newest call. It took part in them, so its records are missing, and
+ * nobody knows what it did last. nr_members: a rank of which no call was recorded. */
+static bool is_unrecorded(const struct finding *finding, uint32_t member)
+{
+	const struct collective_match *match = finding->match;
+	const uint64_t newest = newest_of(finding, member);
+
+	for (uint32_t i = 0; i < match->nr_rows; i++)
+		if (sequence_of(finding, &match->rows[i]) > newest &&
+		    is_over(finding, &match->rows[i]))
+			return true;
+	return false;
+}
+
 /* ---- who waits, and who has not come */
 
 static int add_absent(struct finding *finding, uint32_t process, int32_t rank)
@@ -139,7 +169,7 @@ static int add_members(struct finding *finding)
 		if (call_of(finding, finding->row, i))
 			error = array_append(&absence->waiting, &absence->nr_waiting, &waiting,
 					     sizeof(waiting));
-		else
+		else if (!is_unrecorded(finding, i))
 			error = add_absent(finding, process,
 					   roster_process(finding->roster, process)->rank);
 	}
@@ -178,7 +208,7 @@ static int add_unseen(struct finding *finding)
 
 	if (match->nr_ranks == COLLECTIVE_NOT_KNOWN || match->nr_ranks <= match->nr_members ||
 	    first->world_size < 0 || (uint32_t)first->world_size != match->nr_ranks ||
-	    match->nr_ranks > 2 * match->nr_members)
+	    match->nr_ranks > 2 * match->nr_members || is_unrecorded(finding, match->nr_members))
 		return 0;
 	for (uint32_t i = 0; i < match->nr_members; i++)
 		if (roster_process(finding->roster, match->members[i].process)->rank < 0)

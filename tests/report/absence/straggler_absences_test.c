@@ -228,6 +228,26 @@ static void a_collective_whose_kernel_ended_is_over(void **state)
 	absent_assert_nobody();
 }
 
+/* The agent of node02 was lost, and then rank 1 does not come. */
+static void a_node_without_records_is_not_missing(void **state)
+{
+	(void)state;
+	absent_start_all();
+	absent_train(20);
+	for (int i = 0; i < 5; i++) {
+		absent_job.now_ns += 100 * MS;
+		absent_meet(WORLD, 0x0f, true);
+	}
+	absent_job.now_ns += 100 * MS;
+	absent_meet(WORLD, 0x0f & ~(1u << 1), false);
+	absent_end(0x0f, JOB_TERMINATED, 600);
+	absent_end(0xf0, JOB_RUNS, 0);
+	absent_find();
+	assert_int_equal(absent_report->nr_missing, 1);
+	assert_string_equal(absent_report->missing[0].name, "rank 1 on node01");
+	assert_int_equal(absent_report->missing[0].absence->nr_absent, 1);
+}
+
 static void a_call_that_was_lost_is_no_absence(void **state)
 {
 	(void)state;
@@ -334,6 +354,7 @@ int main(void)
 		TEST(a_job_that_is_cancelled_has_nobody_missing),
 		TEST(what_ranks_do_after_the_signal_is_no_wait),
 		TEST(a_collective_whose_kernel_ended_is_over),
+		TEST(a_node_without_records_is_not_missing),
 		TEST(a_call_that_was_lost_is_no_absence),
 		TEST(capture_windows_end_at_different_collectives),
 		TEST(a_wait_is_long_if_it_is_longer_than_usual),
