@@ -1,8 +1,11 @@
 #include "gpu_telemetry.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define NS_PER_US 1000.0
+#define NS_PER_US   1000.0
+#define MHZ_MAX     100000.0
+#define TIME_MAX_NS 100000000000000000ull /* three years; sums of rows stay far below 64 bits */
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
@@ -36,6 +39,23 @@ void gpu_telemetry_add(struct device_telemetry *sums, const struct device_teleme
 		sums->begin_ns = more->begin_ns;
 }
 
+static bool is_clock(uint64_t cycles, uint64_t ns)
+{
+	return ns == 0 || (double)cycles * NS_PER_US / (double)ns <= MHZ_MAX;
+}
+
+/* Returns whether a row can be. A damaged profile may have others. */
+static bool is_possible(const struct device_telemetry *row)
+{
+	bool possible = row->observed_ns <= TIME_MAX_NS && row->clock_ns <= TIME_MAX_NS &&
+			is_clock(row->sm_cycles, row->clock_ns) &&
+			is_clock(row->memory_cycles, row->clock_ns);
+
+	for (unsigned int i = 0; i < TELEMETRY_REASONS && possible; i++)
+		possible = row->reason_ns[i] <= TIME_MAX_NS;
+	return possible;
+}
+
 void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 		      struct device_telemetry *sums)
 {
@@ -48,7 +68,7 @@ void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 	for (uint32_t i = 0; i < count; i++) {
 		const struct device_telemetry *row = &rows[i];
 
-		if (row->device_id != device)
+		if (row->device_id != device || !is_possible(row))
 			continue;
 		if (life && row->begin_ns < until_ns) {
 			life = row->observed_ns > life->observed_ns ? row : life;

@@ -1,7 +1,8 @@
-/* Says whether a late rank's kernels are slower because its GPU ran at a lower clock than the others', and what held it
- * down. A GPU that waits within NCCL's kernels draws less power and may run faster, so a difference of clocks alone is
- * no cause. It has to explain at least half of what the rank's kernels take longer. Clocks and kernels are those of the
- * whole run: a GPU that was held down for a short part of it is not found. Used by one thread. */
+/* Says whether a late rank's kernels are slower because its GPU ran at a lower clock than the others', and what held
+ * it down. A GPU that waits within NCCL's kernels draws less power and may run faster, so a difference of clocks alone
+ * is no cause. It has to explain at least half of what the kernel takes longer that costs the rank most. Clocks and
+ * kernels are those of the whole run: a GPU that was held down for a short part of it is not found. Used by one
+ * thread. */
 #ifndef STRAGGLER_CLOCKS_H
 #define STRAGGLER_CLOCKS_H
 

@@ -42,6 +42,28 @@ static void add(uint32_t device, uint64_t begin, uint64_t last, uint64_t observe
 	assert_int_equal(placement_log_add_telemetry(rows, &row), 0);
 }
 
+static void a_row_that_cannot_be_is_left_out(void **state)
+{
+	const struct device_telemetry wrong[] = {
+		{.device_id = 1, .begin_ns = 1, .clock_ns = 1, .sm_cycles = 9000000000000000000},
+		{.device_id = 1, .begin_ns = 2, .clock_ns = 1, .memory_cycles = 9000000000000},
+		{.device_id = 1, .begin_ns = 3, .clock_ns = UINT64_MAX, .sm_cycles = 1},
+		{.device_id = 1, .begin_ns = 4, .observed_ns = UINT64_MAX},
+		{.device_id = 1, .begin_ns = 5, .reason_ns = {[TELEMETRY_OTHER] = UINT64_MAX}},
+	};
+	struct device_telemetry sums;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(placement_log_add_telemetry(rows, &wrong[i]), 0);
+	add(1, 10, 20, 100, 1980);
+	gpu_telemetry_of(rows, 1, &sums);
+	assert_int_equal(sums.begin_ns, 10);
+	assert_int_equal(sums.clock_ns, 100000);
+	assert_int_equal(sums.sm_cycles, 198000);
+	assert_int_equal(gpu_telemetry_working_ns(&sums), 100000);
+}
+
 static void lives_of_agents_add_up(void **state)
 {
 	struct device_telemetry sums;
@@ -119,6 +141,7 @@ static void each_reason_and_refusal_has_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_row_that_cannot_be_is_left_out),
 		TEST(lives_of_agents_add_up),
 		TEST(of_two_agents_at_the_same_time_one_counts),
 		TEST(what_held_the_clocks_is_named_by_the_longest_time),

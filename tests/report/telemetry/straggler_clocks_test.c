@@ -97,6 +97,28 @@ static void a_clock_that_explains_less_than_half_is_none(void **state)
 	assert_int_equal(clocks.late_mhz, 0);
 }
 
+/* Tiny launches make its mean kernel shorter than the others'. */
+static void the_kernel_that_costs_most_is_compared(void **state)
+{
+	(void)state;
+	make_ranks(1400);
+	add_kernels(0, "fill", 100000, 100 * MS);
+	add_kernels(1, "copy", 100, 900 * MS);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		add_clock(rank, rank ? 1980 : 1930, TELEMETRY_SW_POWER_CAP, rank ? 0 : 15);
+	assert_string_equal(find(), "");
+}
+
+/* Its kernels do not take longer. */
+static void a_lower_clock_without_longer_kernels_is_none(void **state)
+{
+	(void)state;
+	make_ranks(1000);
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		add_clock(rank, rank ? 1980 : 1410, TELEMETRY_SW_POWER_CAP, rank ? 0 : 62);
+	assert_string_equal(find(), "");
+}
+
 static void the_same_clock_is_none(void **state)
 {
 	(void)state;
@@ -129,6 +151,8 @@ int main(void)
 		TEST(a_lower_clock_is_named_with_its_reason),
 		TEST(a_reason_that_the_others_have_too_is_none),
 		TEST(a_clock_that_explains_less_than_half_is_none),
+		TEST(the_kernel_that_costs_most_is_compared),
+		TEST(a_lower_clock_without_longer_kernels_is_none),
 		TEST(the_same_clock_is_none),
 		TEST(what_was_not_read_is_not_claimed),
 	};
