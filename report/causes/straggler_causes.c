@@ -14,6 +14,7 @@
 #define SPREADS        3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN       0.02 /* of the lateness; the excess must also exceed this */
 #define LONGER         1.02 /* a launch that takes this factor more is a longer one */
+#define MORE_LAUNCHES  0.02 /* of the others' launches; fewer above these are not more work */
 #define STALL_LAUNCHES 4    /* more launches during a stall are more work, not slower work */
 #define CUT_STACK      "…;"
 #define STACK_MAX      12u /* innermost frames that a shown stack has */
@@ -313,7 +314,8 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	double count = median_count(look, node), ns = median_ns(look, node);
 
 	cause->launches = late->count / times_of(look, 0) - count;
-	cause->more = late->count > 0 && count > 0 && late->ns / late->count < LONGER * ns / count;
+	cause->more = count > 0 && cause->launches > MORE_LAUNCHES * count &&
+		      late->ns / late->count < LONGER * ns / count;
 	cause->more = cause->more || (late->count > 0 && count <= 0);
 	/* The others launch nothing during a stall. */
 	if (look->question->parties[0].windows.is_stall)

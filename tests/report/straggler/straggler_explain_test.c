@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include "proto/collective.h"
 #include "report/straggler/report_straggler.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "straggler_fixture.h"
+#include "straggler_trainee.h"
 #include "straggler_training.h"
 
 #define LATE_RANK 3
@@ -162,6 +164,59 @@ static void of_ten_long_waits_that_are_not_kept_no_cause_is_told(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Plays steps of 100 ms of each rank in which three kernels run side by side. One of the late rank's takes 4 ms more. */
+static void play_side_by_side(void)
+{
+	struct trainee ranks[8];
+	double now_ms = 0;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		ranks[i] = (struct trainee){.process = job_process((int32_t)i),
+					    .gpu_offset_ns = TRAINEE_GPU_OFFSET_NS,
+					    .period_ms = 10,
+					    .delay_ms = 0.01};
+		job_communicator(ranks[i].process, 1, 0xfeed, i, 8);
+	}
+	for (uint32_t step = 1; step <= 200; step++, now_ms += 110) {
+		for (uint32_t i = 0; i < 8; i++) {
+			const double works_ms = i == LATE_RANK ? 104 : 100;
+
+			for (int j = 0; j < 3; j++)
+				trainee_kernel(&ranks[i], "gemm",
+					       "train.py:main;train.py:forward;cudaLaunchKernel",
+					       now_ms, j ? 100 : works_ms);
+			const struct collective call =
+				job_all_reduce(1, step, ranks[i].correlation_id + 1,
+					       trainee_clock(&ranks[i], now_ms + works_ms), 5000);
+			job_call(ranks[i].process, &call);
+			trainee_kernel(&ranks[i], "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+				       "train.py:main;train.py:backward;cudaLaunchKernelExC",
+				       now_ms + works_ms, 106 - works_ms);
+		}
+	}
+	for (uint32_t i = 0; i < 8; i++)
+		job_end(ranks[i].process);
+	job_commit();
+}
+
+/* A launch takes 1.3 % longer. */
+static void a_little_longer_kernels_are_not_more(void **state)
+{
+	char text[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	play_side_by_side();
+	struct report_straggler *found = job_straggler();
+	const struct report_straggler_rank *rank = &found->ranks[0];
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(rank->rank, LATE_RANK);
+	assert_true(rank->nr_causes >= 1);
+	assert_string_equal(straggler_text_cause(&rank->causes[0], text, sizeof(text)),
+			    "slower GPU kernels (gemm, train.py:forward)");
+	assert_true(rank->causes[0].launches == 0);
+	report_straggler_destroy(found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
@@ -174,6 +229,7 @@ int main(void)
 		TEST(of_stops_of_a_host_each_shows_the_cause),
 		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),
 		TEST(of_ten_long_waits_that_are_not_kept_no_cause_is_told),
+		TEST(a_little_longer_kernels_are_not_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
