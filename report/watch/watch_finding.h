@@ -35,6 +35,7 @@ struct watch_finding {
 	bool has_stage; /* it is late as a stage of a pipeline, with this number */
 	int32_t stage;
 	bool is_over; /* a stall that lies behind */
+	bool by_host; /* of some collectives only the host's time of the call is known */
 	enum straggler_ground ground;
 	/* collectives of the communicator in the window; of these, those in which it alone was last */
 	uint64_t used, last;

@@ -144,6 +144,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 		.waited_ns = waited_ns,
 		.share = found->share,
 		.is_over = stall && is_over,
+		.by_host = late->of.on->fold->by_gpu < late->of.on->fold->used,
 		.expert_gpu_times = late->expert ? late->expert->gpu_times : 0,
 		.expert_bytes_times = late->expert ? late->expert->bytes_times : 0,
 		.has_stage = late->stage >= 0,

@@ -64,6 +64,13 @@ static void write_step(FILE *out, const struct watch_finding *finding)
 			finding->communicator, without, now);
 }
 
+/* Such a call may return before its collective is over. */
+static void write_host(FILE *out, const struct watch_finding *finding)
+{
+	if (finding->by_host)
+		fputs("; by the calls' own time on the host", out);
+}
+
 void watch_writer_text(FILE *out, const struct watch_event *event)
 {
 	const struct watch_finding *finding = &event->finding;
@@ -73,6 +80,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 	switch (event->kind) {
 	case WATCH_EVENT_LATE:
 		fprintf(out, "late since %s: %s: %s", since, finding->name, finding->text);
+		write_host(out, finding);
 		write_cause(out, finding);
 		write_step(out, finding);
 		break;
@@ -90,6 +98,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		break;
 	case WATCH_EVENT_STALLED:
 		fprintf(out, "stalled at %s: %s: %s", since, finding->name, finding->text);
+		write_host(out, finding);
 		write_cause(out, finding);
 		break;
 	case WATCH_EVENT_MISSING:

@@ -59,6 +59,18 @@ static void late_has_the_step_without_the_cause(void **state)
 	       "ranks; without it a step takes 41.200 ms instead of 47.000 ms");
 }
 
+static void calls_without_gpu_times_are_told(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.by_host = true;
+	event.finding.step = (struct watch_step){0};
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; by the calls' own time on the host");
+}
+
 static void a_known_cause_stands_before_the_step(void **state)
 {
 	struct watch_event event = event_of(WATCH_EVENT_LATE);
@@ -253,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_has_the_step_without_the_cause),
+		cmocka_unit_test(calls_without_gpu_times_are_told),
 		cmocka_unit_test(a_known_cause_stands_before_the_step),
 		cmocka_unit_test(a_loaded_expert_stands_before_the_cause),
 		cmocka_unit_test(without_a_usual_step_it_has_the_most_that_can_be_saved),
