@@ -207,6 +207,7 @@ static int judge_communicator(const struct builder *builder,
 		found[i] = member->found;
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
+	communicator->run_ns = run_ns;
 	error = judge(communicator, trials, run_ns, builder->look != NULL, nr_tests, places, found,
 		      &communicator->groups, &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)

@@ -41,6 +41,7 @@ struct report_straggler_communicator {
 	const char *name;                        /* borrowed from names */
 	struct report_straggler_member *members; /* owns; one for each of the fold's members */
 	uint64_t span_ns;                        /* the median of its members' spans */
+	uint64_t run_ns;                         /* the median of its ranks' whole runs */
 	struct straggler_group *groups;          /* owns; those that are named */
 	uint32_t nr_groups;
 	bool is_pipeline; /* no communicator: the fold is that of the job's pipelines */
@@ -71,8 +72,8 @@ struct report_straggler_rank {
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */
 	double others_mean_ns;
 	bool is_unproven; /* it looks late on a communicator, and is not named there */
-	uint32_t named;  /* communicators in which the rank is named */
-	uint32_t groups; /* named groups of which the rank is one */
+	uint32_t named;   /* communicators in which the rank is named */
+	uint32_t groups;  /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
 	/* id of the late rank for which it waited on another communicator or in its pipeline, by at least half of its

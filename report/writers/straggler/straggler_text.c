@@ -17,6 +17,7 @@
 #define NUMBER_SIZE   32u
 #define NAMED_MAX     3u  /* ranks and groups that the line names */
 #define CAUSE_COLUMNS 96u /* of a cause in it */
+#define WHOLE_RUN     0.9 /* a communicator that was there for this part of the run is of all of it */
 
 const char *straggler_text_ground(enum straggler_ground ground)
 {
@@ -303,6 +304,18 @@ static bool append_hidden(char *line, size_t size, const struct straggler_subjec
 	return true;
 }
 
+/* A part of a communicator's span. Of one that was there for a part of the run, says what it is of the run. */
+static void append_part(char *line, size_t size, const struct report_straggler_communicator *on,
+			double share)
+{
+	const double part = on->run_ns ? (double)on->span_ns / (double)on->run_ns : 1;
+
+	if (on->is_pipeline || part > WHOLE_RUN)
+		text_line_append(line, size, "%.2f %% of the time", 100 * share);
+	else
+		text_line_append(line, size, "%.2f %% of the run", 100 * share * part);
+}
+
 /* Appends how much shorter the run is without a subject, at most. */
 static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
 			const struct straggler_subject *found)
@@ -320,8 +333,10 @@ static void append_cost(char *line, size_t size, const struct report_straggler_c
 				 on->is_pipeline ? "stretches" : "collectives",
 				 found->lump_from + 1, found->lump_to,
 				 report_summary_count(on->fold->used, count));
-	text_line_append(line, size, "without it up to %s less, %.2f %% of the time%s",
-			 report_summary_time(waited_ns, time), 100 * share, chance_of(found));
+	text_line_append(line, size, "without it up to %s less, ",
+			 report_summary_time(waited_ns, time));
+	append_part(line, size, on, share);
+	text_line_append(line, size, "%s", chance_of(found));
 }
 
 /* Of further subjects. */
@@ -477,10 +492,9 @@ static void append_most(char *line, size_t size, const struct report_straggler *
 			most = &straggler->ranks[i];
 	}
 	const bool is_unproven = most && most->is_unproven && !most->excused;
-	text_line_append(
-		line, size,
-		is_unproven ? "late: not proven: chance may be why one was last so often"
-			    : "late: no rank stands out beyond chance");
+	text_line_append(line, size,
+			 is_unproven ? "late: not proven: chance may be why one was last so often"
+				     : "late: no rank stands out beyond chance");
 	if (!most || all_ns <= 0)
 		return;
 	append_all_waits(line, size, straggler);

@@ -57,6 +57,12 @@ static void late_rank_has_the_sentences_of_the_table(void **state)
 			       "\"name\":\"rank 3 on node1\",\"more\":\"\",\"text\":\"last in "
 			       "90.00 % of 100 collectives of all ranks; each other rank waited "
 			       "1.000 s for it, 7.00 % of the time\","));
+	/* The communicator was there for a hundredth of the run. */
+	on.span_ns = 100;
+	on.run_ns = 10000;
+	char *part = written(&straggler);
+	assert_non_null(strstr(part, "up to 1.000 s less, 0.07 % of the run, beyond chance"));
+	free(part);
 	assert_non_null(strstr(text, "\"excess_ns\":3000,\"stack\":\"main;step\""));
 	assert_string_equal(text + strlen(text) - strlen("\"others\":[]},\n"), "\"others\":[]},\n");
 	free(text);
