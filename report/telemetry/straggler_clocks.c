@@ -80,10 +80,10 @@ static void take_telemetry(const struct collection *collection, uint32_t process
 			party->device = i;
 	if (party->device_ns[party->device] == 0)
 		return;
-	gpu_telemetry_of(collection->placements,
-			 roster_process_device(roster_process(collection->roster, process),
-					       party->device),
-			 &sums);
+	gpu_telemetry_of(
+		collection->placements,
+		roster_process_device(roster_process(collection->roster, process), party->device),
+		&sums);
 	party->has_clock = sums.clock_ns > 0;
 	party->mhz = gpu_telemetry_sm_mhz(&sums);
 	uint64_t working_ns = gpu_telemetry_working_ns(&sums);

@@ -196,7 +196,8 @@ static void lists_of_hosts_must_be_whole(void **state)
 static void what_a_line_has_is_shown_as_clean_text(void **state)
 {
 	(void)state;
-	REFUSE("SwitchName=a Nodes=n[\xe2\x80\xae" "1\x1b\xff]",
+	REFUSE("SwitchName=a Nodes=n[\xe2\x80\xae"
+	       "1\x1b\xff]",
 	       ": line 1: Nodes=n[_1_\xef\xbf\xbd]: is no list of names");
 }
 
