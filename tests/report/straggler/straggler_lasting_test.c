@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
+#include "straggler_fixture.h"
 #include "straggler_model.h"
 
 /* Each model is played with so many seeds. Returns in how many a rank or a group is named. */
@@ -142,6 +144,42 @@ static void a_host_of_few_that_stops_now_and_then_is_named(void **state)
 			}
 }
 
+/* Of 16 ranks `stopping` ones stop at each 16th step, each at one of its own, and the first of them for longest in
+ * two of three stretches. Returns how many are named. */
+static uint32_t count_of_stopping(uint32_t stopping, uint64_t seed)
+{
+	const struct model model = {.ranks = 16,
+				    .ranks_per_host = 8,
+				    .collectives = 2048,
+				    .work_ms = 100,
+				    .noise_ms = 0.5,
+				    .seed = seed};
+	double *work = model_work(&model);
+
+	for (uint32_t i = 0; i < model.collectives; i++) {
+		const uint32_t block = i / 64;
+		const uint32_t longest = block % 3 == 2 ? (block / 3) % 15 + 1 : 0;
+
+		if (i % 16 < stopping)
+			work[i * model.ranks + i % 16] += i % 16 == longest ? 66 : 60;
+	}
+	struct model_result result = model_play_work(&model, work);
+	const uint32_t count = model_count_named(&result) + result.nr_groups;
+
+	model_free(&result);
+	free(work);
+	return count;
+}
+
+static void of_ranks_that_stop_in_turn_none_is_named(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		assert_int_equal(count_of_stopping(16, seed), 0);
+		assert_true(count_of_stopping(2, seed) > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +188,7 @@ int main(void)
 		cmocka_unit_test(one_of_two_that_is_late_for_half_of_the_run_is_named),
 		cmocka_unit_test(a_tenth_of_the_run_is_a_phase),
 		cmocka_unit_test(a_host_of_few_that_stops_now_and_then_is_named),
+		cmocka_unit_test(of_ranks_that_stop_in_turn_none_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
