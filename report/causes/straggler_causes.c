@@ -314,9 +314,8 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	double count = median_count(look, node), ns = median_ns(look, node);
 
 	cause->launches = late->count / times_of(look, 0) - count;
-	cause->more = count > 0 && cause->launches > MORE_LAUNCHES * count &&
-		      late->ns / late->count < LONGER * ns / count;
-	cause->more = cause->more || (late->count > 0 && count <= 0);
+	cause->more = late->count > 0 && cause->launches > MORE_LAUNCHES * count &&
+		      (count <= 0 || late->ns / late->count < LONGER * ns / count);
 	/* The others launch nothing during a stall. */
 	if (look->question->parties[0].windows.is_stall)
 		cause->more = late->count > STALL_LAUNCHES;
