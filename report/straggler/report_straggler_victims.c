@@ -78,7 +78,8 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 		if (keeper == REPORT_STRAGGLER_NONE)
 			continue;
 		const uint32_t by = of->members[keeper].of_rank;
-		if ((!of->members[keeper].found.ground && !report->ranks[by].groups) ||
+		/* With two ranks a communicator shows little, so the keeper may be named on another one. */
+		if ((!report->ranks[by].named && !report->ranks[by].groups) ||
 		    !is_keeper(report, by, index))
 			continue;
 		for (uint32_t j = 0; j < of->fold->nr_members; j++)
