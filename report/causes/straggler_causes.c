@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause_function.h"
+#include "straggler_alike.h"
+
 #include "base/array.h"
 #include "report/model/report_tree.h"
-#include "report/names/cuda_name.h"
 #include "report/names/robust.h"
 
 #define SPREADS        3.0  /* spreads of the others that an excess must exceed */
@@ -33,6 +35,7 @@ struct look {
 	uint32_t *child, *sibling; /* owns; 0: none */
 	double *values;            /* owns; the other ranks' values */
 	double period_ns;          /* period of samples on the CPU */
+	struct straggler_alike alike; /* kernels whose amounts are taken out */
 };
 
 struct causes {
@@ -115,6 +118,10 @@ static int look_init(struct look *look)
 	if (!look->amounts || !look->excess || !look->below || !look->doubt || !look->child ||
 	    !look->sibling || !look->values)
 		return -ENOMEM;
+	if (look->sort == STRAGGLER_GPU_WORK &&
+	    straggler_alike_take(look->work, look->question, look->in_windows,
+				 PART_MIN * late_of(look), look->amounts, &look->alike))
+		return -ENOMEM;
 	if (look->amounts[0].count > 0)
 		look->period_ns = look->amounts[0].ns / look->amounts[0].count;
 	for (uint32_t node = look->nr_nodes; node-- > 0;) {
@@ -145,64 +152,12 @@ static void look_fini(struct look *look)
 
 /* ---- in words */
 
-/* For example "libc.so.6+0x98e51". */
-static bool is_address(const char *name)
-{
-	const char *plus = strrchr(name, '+');
-
-	return plus && plus > name && strncmp(plus, "+0x", 3) == 0 &&
-	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
-}
-
-/* Returns whether a name is a function of the program. The kernel's own frames, CUDA's calls, words in brackets, and
- * code without a name are not. A C function whose name contains the reason of the wait (poll, __poll, futex_wait) says
- * no more than the reason, and does not count. */
-static bool is_function(const char *name, const char *what)
-{
-	size_t size = strlen(name);
-
-	if (size == 0 || name[0] == '[' || is_address(name) ||
-	    cuda_name_of(name, size) != CUDA_NAME_NONE ||
-	    (size >= 4 && strcmp(name + size - 4, "_[k]") == 0))
-		return false;
-	return !*what || !strstr(name, what) || strchr(name, ':');
-}
-
 /* Returns "sleep" for the reason "sleep", and for "[Off-CPU]sleep" during idle time. */
 static const char *reason_of(enum report_plane plane, const char *what)
 {
 	if (plane != REPORT_PLANE_IDLE)
 		return what && plane == REPORT_PLANE_OFF_CPU ? what : "";
 	return what && strncmp(what, "[Off-CPU]", 9) == 0 ? what + 9 : "";
-}
-
-/* Returns whether a name is a Python function's, "train.py:step": C++ names have two colons. */
-static bool is_python(const char *name)
-{
-	const char *colon = strchr(name, ':');
-
-	return colon && colon[1] != ':' && name[0] != '[';
-}
-
-/* Returns whether a Python function is one of the standard library's that wait on behalf of their callers. */
-static bool waits_for_caller(const char *name)
-{
-	static const char *const files[] = {"threading.py",
-					    "queue.py",
-					    "selectors.py",
-					    "socket.py",
-					    "ssl.py",
-					    "subprocess.py",
-					    "concurrent/futures/_base.py",
-					    "multiprocessing/connection.py",
-					    "multiprocessing/queues.py",
-					    "multiprocessing/synchronize.py"};
-	const size_t size = strcspn(name, ":");
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (strlen(files[i]) == size && memcmp(files[i], name, size) == 0)
-			return true;
-	return false;
 }
 
 /* Names the innermost function; if a Python function calls it, that one, because that is what people can change. Of
@@ -214,11 +169,11 @@ static char *name_function(const struct look *look, uint32_t node, const char *w
 	for (; node; node = straggler_work_parent(look->work, node)) {
 		const char *name = straggler_work_name(look->work, node);
 
-		if (straggler_work_is_leaf(look->work, node) || !is_function(name, what))
+		if (straggler_work_is_leaf(look->work, node) || !cause_function_is(name, what))
 			continue;
-		if (is_python(name) && !waits_for_caller(name))
+		if (cause_function_is_python(name) && !cause_function_waits(name))
 			return strdup(name);
-		if (!*function || (is_python(name) && !is_python(function)))
+		if (!*function || (cause_function_is_python(name) && !cause_function_is_python(function)))
 			function = name;
 	}
 	return strdup(function);
@@ -342,6 +297,29 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
 }
 
+static int add_alike(const struct look *look, struct causes *causes)
+{
+	const struct straggler_alike *alike = &look->alike;
+
+	if (array_reserve(&causes->list, &causes->room, causes->count + 1, sizeof(*causes->list)))
+		return -ENOMEM;
+	struct straggler_cause *cause = &causes->list[causes->count++];
+	*cause = (struct straggler_cause){
+		.plane = REPORT_PLANE_GPU,
+		.sort = STRAGGLER_GPU_WORK,
+		.extent = look->in_windows ? look->question->extent : STRAGGLER_RUN,
+		.excess_ns = (uint64_t)llround(alike->excess),
+		.share = late_of(look) > 0 ? alike->excess / late_of(look) : 0,
+		.what = strdup(strchr(straggler_work_name(look->work, alike->most), ']') + 1),
+		.stack = name_stack(look, alike->above ? alike->above : alike->most),
+		.function = name_function(look, alike->above, ""),
+		.kernels = alike->kernels,
+		.of_kernels = alike->of_kernels,
+		.longer = alike->longer,
+	};
+	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
+}
+
 /* Returns whether nearly all of the rank's time at a node is above the others' time. */
 static bool is_extra(const struct look *look, uint32_t node)
 {
@@ -454,6 +432,8 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 
 	if (!error)
 		error = follow(&look, causes);
+	if (!error && look.alike.kernels)
+		error = add_alike(&look, causes);
 	if (!error && sort == STRAGGLER_IDLE && late_of(&look) > 0)
 		causes->idle = (look.amounts[0].ns / times_of(&look, 0) - median_ns(&look, 0)) /
 			       late_of(&look);
@@ -475,7 +455,7 @@ static int by_excess(const void *a, const void *b)
 /* Returns whether people read the same of two causes. */
 static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
 {
-	return a->sort == b->sort && a->extent == b->extent && a->more == b->more &&
+	return !a->kernels && !b->kernels && a->sort == b->sort && a->extent == b->extent && a->more == b->more &&
 	       strcmp(a->function, b->function) == 0 && strcmp(a->what, b->what) == 0;
 }
 

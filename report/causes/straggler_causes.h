@@ -8,6 +8,7 @@
  *     where it is divided, into each part. What the parts leave counts only if it is more than chance. It is not
  *     followed (on host threads) if all calls of a frame take longer alike, or if the others hardly make them: then
  *     that frame is the cause. Time in the run queue is one cause, whatever the thread was doing.
+ *   - GPU kernels that are slower by a like factor are one cause together (straggler_alike.h).
  * Pure but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
 #define STRAGGLER_CAUSES_H
@@ -48,6 +49,10 @@ struct straggler_cause {
 	double share;       /* of the lateness */
 	/* of GPU work: launches above the others', per collective */
 	double launches;
+	/* of kernels that are slower by a like factor: how many, of how many, and that factor; 0: it is one kernel.
+	 * `what` is that which costs most */
+	uint32_t kernels, of_kernels;
+	double longer;
 	char *function; /* owns; the innermost frame that holds the excess; "": none */
 	/* owns; the kernel, the reason of the wait, "page fault" of time on a CPU in the kernel's code for these, or
 	 * "" */

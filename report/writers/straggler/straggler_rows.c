@@ -155,6 +155,9 @@ static void write_cause_row(struct row_text *out, const void *row)
 	row_text_count(out, "excess_ns", cause->excess_ns);
 	row_text_print(out, "share", "%.6f", cause->share);
 	row_text_print(out, "launches", "%.6f", cause->launches);
+	row_text_count(out, "kernels", cause->kernels);
+	row_text_count(out, "of_kernels", cause->of_kernels);
+	row_text_print(out, "longer", "%.4f", cause->longer);
 	row_text_string(out, "interval", intervals[cause->extent]);
 }
 

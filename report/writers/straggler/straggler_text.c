@@ -74,6 +74,17 @@ static void append_places(char *text, size_t size, const char *first, const char
 			 *first && *second ? ", " : "", second);
 }
 
+/* "all 64, 1.25 times as long", or "2 of 64, most gemm, 1.25 times as long". */
+static void append_alike(char *text, size_t size, const struct straggler_cause *cause)
+{
+	if (cause->kernels == cause->of_kernels)
+		text_line_append(text, size, " (all %" PRIu32, cause->kernels);
+	else
+		text_line_append(text, size, " (%" PRIu32 " of %" PRIu32 ", most %s",
+				 cause->kernels, cause->of_kernels, cause->what);
+	text_line_append(text, size, ", %.2f times as long)", cause->longer);
+}
+
 const char *straggler_text_cause(const struct straggler_cause *cause, char *text, size_t size)
 {
 	bool is_kernel = *cause->what != '[';
@@ -83,7 +94,10 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	case STRAGGLER_GPU_WORK:
 		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
 				 is_kernel ? "kernels" : "work");
-		append_places(text, size, cause->what, cause->function);
+		if (cause->kernels)
+			append_alike(text, size, cause);
+		else
+			append_places(text, size, cause->what, cause->function);
 		straggler_clocks_text(&cause->clocks, text, size);
 		break;
 	case STRAGGLER_CPU:

@@ -30,6 +30,9 @@ static bool is_cause(const struct late_plant *plant, const struct straggler_caus
 {
 	char text[STRAGGLER_TEXT_SIZE];
 
+	/* Of a slower GPU one kernel may show it alone. */
+	if (plant && plant->cause == LATE_GPU && nr_causes > 0 && causes[0].kernels > 1)
+		return causes[0].kernels == causes[0].of_kernels;
 	return plant && nr_causes > 0 &&
 	       strcmp(straggler_text_cause(&causes[0], text, sizeof(text)),
 		      late_job_words(plant->cause)) == 0;

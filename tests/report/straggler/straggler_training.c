@@ -42,6 +42,23 @@ static bool is_late_rank(const struct training *training, uint32_t rank)
 	return rank / width == training->late_rank / width;
 }
 
+/* Launches gemm, whole or divided. */
+static void multiply(const struct training *training, struct trainee *trainee, double now_ms,
+		     double gemm_ms)
+{
+	static const char stack[] = "train.py:main;train.py:forward;cudaLaunchKernel";
+
+	if (!training->kernels)
+		trainee_kernel(trainee, "gemm", stack, now_ms, gemm_ms);
+	for (uint32_t i = 0; i < training->kernels; i++) {
+		const double ms = gemm_ms / training->kernels;
+		char name[16];
+
+		snprintf(name, sizeof(name), "gemm_%u", i);
+		trainee_kernel(trainee, name, stack, now_ms + i * ms, ms);
+	}
+}
+
 /* A step's work up to the collective: loading, host code, two kernels. Returns when it is done. */
 static double work(const struct training *training, struct trainee *trainee, uint32_t rank,
 		   uint32_t step, double now_ms, uint64_t *seed)
@@ -106,8 +123,7 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	 * of it. */
 	trainee_waits(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
 		      begin_ms, now_ms);
-	trainee_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,
-		       gemm_ms);
+	multiply(training, trainee, now_ms, gemm_ms);
 	trainee_kernel(trainee, "softmax", "train.py:main;train.py:forward;cudaLaunchKernel",
 		       now_ms + gemm_ms, 5);
 	/* It polls at first, and sleeps then. */

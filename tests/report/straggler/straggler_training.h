@@ -32,6 +32,7 @@ struct training {
 	uint32_t late_each;          /* of these, only each such one; 0: all */
 	double noise_ms;
 	double gemm_noise_ms; /* in gemm */
+	uint32_t kernels;     /* into which gemm is divided, gemm_0 and so on; 0: it is one */
 	double shard_ms;      /* 0: 5 */
 	double host_ms;       /* in numpy.py:resize; 0: 100 */
 	double period_ms;     /* of the sampling clock; 0: 5 */
