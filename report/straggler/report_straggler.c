@@ -300,7 +300,8 @@ static int add_rank(struct builder *builder, uint32_t process)
 					       .job = "",
 					       .communicator = REPORT_STRAGGLER_NONE,
 					       .member = REPORT_STRAGGLER_NONE,
-					       .kept_on = REPORT_STRAGGLER_NONE};
+					       .kept_on = REPORT_STRAGGLER_NONE,
+					       .link = REPORT_STRAGGLER_NONE};
 	builder->rank_of[process] = ++report->nr_ranks;
 	report->has_jobs |=
 		straggler_rank_other_job(roster_process(roster, report->ranks[0].process), added);
@@ -352,7 +353,6 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 		rank->waited_ns += from->found.waited_ns;
 		rank->others_mean_ns += mean;
 	}
-	rank->is_unproven |= from->found.is_unproven;
 	if (!from->found.ground)
 		return;
 	rank->named++;
@@ -508,6 +508,9 @@ static int fill(struct builder *builder)
 	if (!error)
 		error = make_groups(builder);
 	if (!error)
+		error = straggler_links_find(builder->folds, &builder->report->links,
+					     &builder->report->nr_links);
+	if (!error)
 		error = report_straggler_victims_find(builder->report);
 	if (!error)
 		error = sort_ranks(builder);
@@ -515,9 +518,6 @@ static int fill(struct builder *builder)
 		error = report_straggler_absences_find(builder->profile, builder->report);
 	if (!error && builder->store_path)
 		error = report_straggler_moments_find(builder->profile, builder->report);
-	if (!error)
-		error = straggler_links_find(builder->folds, &builder->report->links,
-					     &builder->report->nr_links);
 	if (!error && builder->store_path)
 		error = report_straggler_experts_find(builder->profile, builder->store_path,
 						      builder->look, builder->report);

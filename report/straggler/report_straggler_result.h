@@ -71,9 +71,8 @@ struct report_straggler_rank {
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */
 	double others_mean_ns;
-	bool is_unproven; /* it looks late on a communicator, and is not named there */
-	uint32_t named;   /* communicators in which the rank is named */
-	uint32_t groups;  /* named groups of which the rank is one */
+	uint32_t named;  /* communicators in which the rank is named */
+	uint32_t groups; /* named groups of which the rank is one */
 	/* The place where it held up the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
 	/* id of the late rank for which it waited on another communicator or in its pipeline, by at least half of its
@@ -81,6 +80,9 @@ struct report_straggler_rank {
 	uint32_t kept_by;
 	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
 	uint32_t kept_on;
+	/* index of a slow link of its own that takes at least half of its lateness longer than usual;
+	 * REPORT_STRAGGLER_NONE: none. Only of named ranks without kept_by */
+	uint32_t link;
 	bool excused; /* what the others wait for it in collectives is due to its pipeline */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;

@@ -112,6 +112,40 @@ static int find_keepers(const struct report_straggler *report)
 	return error;
 }
 
+/* ---- links */
+
+/* Returns whether a rank's collectives on a slow link take so much longer that it comes late to others. */
+static bool is_late_by(const struct report_straggler_communicator *late,
+		       const struct straggler_subject *found, uint32_t process,
+		       const struct straggler_link *link)
+{
+	const struct collective_fold *fold = link->fold;
+	const uint64_t longer_ns = (link->moves_ns - link->usual_ns) / fold->nr_members;
+	bool is_member = false;
+
+	for (uint32_t i = 0; i < fold->nr_members; i++)
+		is_member |= fold->members[i].process == process;
+	return is_member && fold != late->fold && found->late_ns > 0 &&
+	       2 * longer_ns >= (uint64_t)found->late_ns * late->fold->used;
+}
+
+static void find_links(const struct report_straggler *report)
+{
+	for (uint32_t i = 0; i < report->nr_named; i++) {
+		struct report_straggler_rank *rank = &report->ranks[i];
+		const struct report_straggler_communicator *late =
+			&report->communicators[rank->communicator];
+
+		for (uint32_t j = report->nr_links; j-- > 0;)
+			if (is_late_by(late, &late->members[rank->member].found,
+				       late->fold->members[rank->member].process,
+				       &report->links[j]))
+				rank->link = j;
+		if (rank->link != REPORT_STRAGGLER_NONE)
+			rank->kept_by = 0;
+	}
+}
+
 /* ---- pipelines */
 
 /* The pipelines as judged; NULL: they were not. */
@@ -262,6 +296,7 @@ int report_straggler_victims_find(struct report_straggler *report)
 	const struct report_straggler_communicator *pipelines = find_pipelines(report);
 	int error = find_keepers(report);
 
+	find_links(report);
 	for (uint32_t i = 0; i < report->nr_communicators && pipelines; i++)
 		find_keepers_in_pipeline(report, pipelines, &report->communicators[i]);
 	return error;

@@ -160,7 +160,8 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	straggler_phase_find(&work->lateness, index, &question, &phase);
 	if (phase.z <= STRAGGLER_Z_MIN || share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
 		return;
-	subject->is_unproven = !phase.is_sure && !subject->ground;
+	if (!phase.is_sure && !subject->ground)
+		subject->doubt = STRAGGLER_UNEVEN;
 	if (!phase.is_sure)
 		return;
 	subject->ground = STRAGGLER_PHASE;
@@ -180,6 +181,18 @@ static double steady_of(const struct work *work, uint32_t index, double median)
 	double ns = (work->lateness.usual[index] - median) * (double)work->input->fold->used;
 
 	return work->input->span_ns ? ns / (double)work->input->span_ns : 0;
+}
+
+static enum straggler_doubt doubt_of(const struct work *work, double equal,
+				     const struct straggler_subject *subject)
+{
+	if (pow(equal, (double)work->input->trials) >= work->p_max)
+		return STRAGGLER_TOO_FEW;
+	if (subject->p >= work->p_max)
+		return subject->doubt;
+	if (subject->p_stretches >= work->p_max)
+		return STRAGGLER_LASTS;
+	return subject->z <= STRAGGLER_Z_MIN ? STRAGGLER_SPREAD : STRAGGLER_SMALL;
 }
 
 static void judge(struct work *work, uint32_t index, struct straggler_subject *subject)
@@ -211,10 +224,8 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 		find_phase(work, index, subject);
 	if (subject->ground == STRAGGLER_LUMPS)
 		mark_lumps(work, index, subject);
-	/* Even if it was last each time, that could be chance. */
-	const bool too_few = pow(equal, (double)work->input->trials) >= work->p_max;
 	if (!subject->ground && subject->share > STRAGGLER_SHARE_MIN)
-		subject->is_unproven |= too_few || subject->p < work->p_max;
+		subject->doubt = doubt_of(work, equal, subject);
 }
 
 /* Names those that another one hides: it is last whenever both are late. */

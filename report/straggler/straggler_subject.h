@@ -32,6 +32,16 @@ enum straggler_ground {
 	STRAGGLER_HIDDEN,
 };
 
+/* Why a subject that looks late is not named: the first of these that holds. */
+enum straggler_doubt {
+	STRAGGLER_NO_DOUBT = 0,
+	STRAGGLER_TOO_FEW, /* even if it was last each time, that could be chance */
+	STRAGGLER_LASTS,   /* the ranks' noise lasts, so that its stretches tell too little */
+	STRAGGLER_SPREAD,  /* its usual lateness is within the spread of the others */
+	STRAGGLER_SMALL,   /* its usual lateness is a small part of the time */
+	STRAGGLER_UNEVEN,  /* it is late in a part of the run, and others are in such parts */
+};
+
 struct straggler_subject {
 	/* The caller sets these. */
 	uint64_t last;      /* collectives in which this subject alone was the last */
@@ -53,9 +63,9 @@ struct straggler_subject {
 	uint64_t lump_ns; /* the others' waits in its costliest lump; of a phase, in that */
 	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
 	enum straggler_ground ground;
-	/* It is not named, and looks late: it was last more often than independent ones would be, for all of the run
-	 * or a part, and lasting noise may be why. Or there are too few collectives to tell. */
-	bool is_unproven;
+	/* Of one that is not named, and looks late: it was last more often than independent ones would be, for all of
+	 * the run or a part. Or there are too few collectives to tell. */
+	enum straggler_doubt doubt;
 	/* Of one named by lumps or a phase: the stretches of its costly lumps, or of the phase, and what the others
 	 * waited for it there. Only there can be seen why it was late. */
 	bool in_part[COLLECTIVE_FOLD_BUCKETS];

@@ -1,11 +1,11 @@
 #include "straggler_text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "absence_text.h"
 #include "experts_text.h"
+#include "unnamed_text.h"
 
 #include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
@@ -391,6 +391,12 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 		text_line_append(line, size, ")");
 		return;
 	}
+	if (rank->link != REPORT_STRAGGLER_NONE) {
+		text_line_append(
+			line, size, "by the slow link of %s; ",
+			communicator_names_of(straggler->names,
+					      straggler->links[rank->link].fold->key));
+	}
 	if (is_first) {
 		append_cost(line, size, on, found);
 		append_experts(line, size, straggler, rank);
@@ -470,56 +476,6 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 				 straggler->nr_missing - 1);
 }
 
-/* Appends what each rank waited on average, whoever came last. */
-static void append_all_waits(char *line, size_t size, const struct report_straggler *straggler)
-{
-	double waited_ns = 0, run_ns = 0;
-	char time[NUMBER_SIZE];
-
-	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
-		waited_ns += (double)straggler->ranks[i].others_ns;
-		run_ns += (double)straggler->ranks[i].run_ns;
-	}
-	text_line_append(line, size, "; each rank waited %s on average",
-			 report_summary_time((uint64_t)(waited_ns / straggler->nr_ranks), time));
-	if (run_ns > 0)
-		text_line_append(line, size, ", %.2f %% of the time",
-				 fmin(100, report_summary_percent(waited_ns, run_ns)));
-}
-
-/* Nobody is named: names a slow link, or says for whom the others waited most all the same. */
-static void append_most(char *line, size_t size, const struct report_straggler *straggler)
-{
-	const struct report_straggler_rank *most = NULL;
-	double all_ns = 0;
-	char time[NUMBER_SIZE];
-
-	if (straggler->nr_links) {
-		text_line_append(
-			line, size, "late: no rank stands out, but a slow link: %s",
-			communicator_names_of(straggler->names, straggler->links[0].fold->key));
-		return;
-	}
-	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
-		all_ns += straggler->ranks[i].others_mean_ns;
-		if (!most || straggler->ranks[i].others_mean_ns > most->others_mean_ns)
-			most = &straggler->ranks[i];
-	}
-	const bool is_unproven = most && most->is_unproven && !most->excused;
-	text_line_append(line, size,
-			 is_unproven ? "late: not proven: chance may be why one was last so often"
-				     : "late: no rank stands out beyond chance");
-	if (!most || all_ns <= 0)
-		return;
-	append_all_waits(line, size, straggler);
-	text_line_append(line, size, "; most for ");
-	straggler_text_rank(line, size, straggler, most);
-	text_line_append(line, size, ": %s, %.0f %% of all waiting%s",
-			 report_summary_time((uint64_t)llround(most->others_mean_ns), time),
-			 report_summary_percent(most->others_mean_ns, all_ns),
-			 most->excused ? ", as the schedule of its pipeline has it" : "");
-}
-
 /* The job of the i-th of those that are named, groups first. */
 static const char *job_of(const struct report_straggler *straggler, uint32_t i)
 {
@@ -568,7 +524,7 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	if (straggler->nr_missing)
 		append_missing(line, size, straggler);
 	else if (!named)
-		append_most(line, size, straggler);
+		unnamed_text_append(line, size, straggler);
 	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
 		const bool is_first = is_first_of_job(straggler, i);
 

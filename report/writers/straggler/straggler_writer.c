@@ -11,6 +11,7 @@
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
+#include "report/straggler/report_straggler_most.h"
 #include "report/writers/json_text.h"
 #include "report/writers/row_text.h"
 #include "report/writers/text_file.h"
@@ -251,6 +252,19 @@ static void write_found(const struct table *table, const struct report_straggler
 		write_longest(out, on, found, moment);
 }
 
+/* Where nobody is named: of the rank for which the others waited most. */
+static void write_most(const struct table *table)
+{
+	const struct report_straggler_most most = report_straggler_most_find(table->straggler);
+	char line[STRAGGLER_TEXT_SIZE] = "";
+
+	if (!most.on || table->straggler->nr_named || table->straggler->nr_groups)
+		return;
+	straggler_text_rank(line, sizeof(line), table->straggler, most.rank);
+	fprintf(table->out, "\n%s is not named in collectives of %s\n", line, most.on->name);
+	write_chances(table->out, most.found);
+}
+
 /* A rank that is late because another one keeps it waiting elsewhere. */
 static bool write_victim(const struct table *table, const struct report_straggler_rank *rank,
 			 const struct report_straggler_communicator *on)
@@ -279,6 +293,12 @@ static void write_named(const struct table *table, const struct report_straggler
 	fprintf(table->out, "\n%s is late in %s%s\n", line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
 	write_found(table, on, found, &on->members[rank->member].moment);
+	if (rank->link != REPORT_STRAGGLER_NONE)
+		fprintf(table->out,
+			"  its collectives of %s take so much longer: a slow link, see below\n",
+			communicator_names_of(
+				table->straggler->names,
+				table->straggler->links[rank->link].fold->key));
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 
@@ -468,6 +488,8 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 		write_group(&table, &straggler->groups[i]);
 	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
 		write_named(&table, &straggler->ranks[i]);
+	if (verbose)
+		write_most(&table);
 	if (straggler->nr_communicators)
 		fputc('\n', out);
 	for (uint32_t i = 0; i < straggler->nr_links && i < top; i++)

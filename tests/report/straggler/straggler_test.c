@@ -493,8 +493,9 @@ static void too_few_collectives_are_no_evidence(void **state)
 
 		/* (1/8)^n < 1e-4 / 8 from six on. */
 		assert_int_equal(found[1].ground, model.collectives >= 6);
-		assert_int_equal(found[1].is_unproven, model.collectives < 6);
-		assert_false(found[0].is_unproven && model.collectives >= 6);
+		assert_int_equal(found[1].doubt,
+				 model.collectives < 6 ? STRAGGLER_TOO_FEW : STRAGGLER_NO_DOUBT);
+		assert_false(found[0].doubt && model.collectives >= 6);
 		assert_int_equal(count_named(found, 8), found[1].ground);
 		free(found);
 	}

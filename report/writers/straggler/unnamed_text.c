@@ -1,0 +1,89 @@
+#include "unnamed_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "straggler_text.h"
+
+#include "report/model/report_summary.h"
+#include "report/names/communicator_names.h"
+#include "report/names/text_line.h"
+#include "report/straggler/report_straggler_most.h"
+
+#define NUMBER_SIZE 32u
+
+/* Appends what each rank waited on average, whoever came last. */
+static void append_all_waits(char *line, size_t size, const struct report_straggler *straggler)
+{
+	double waited_ns = 0, run_ns = 0;
+	char time[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
+		waited_ns += (double)straggler->ranks[i].others_ns;
+		run_ns += (double)straggler->ranks[i].run_ns;
+	}
+	text_line_append(line, size, "; each rank waited %s on average",
+			 report_summary_time((uint64_t)(waited_ns / straggler->nr_ranks), time));
+	if (run_ns > 0)
+		text_line_append(line, size, ", %.2f %% of the time",
+				 fmin(100, report_summary_percent(waited_ns, run_ns)));
+}
+
+static const char *doubt_of(enum straggler_doubt doubt)
+{
+	static const char *const doubts[] = {
+		[STRAGGLER_NO_DOUBT] = "",
+		[STRAGGLER_TOO_FEW] = "too few to tell",
+		[STRAGGLER_LASTS] = "but noise lasts here: equal ranks could show the same",
+		[STRAGGLER_SPREAD] = "but its usual lateness is within the spread of the others",
+		[STRAGGLER_SMALL] = "but it is usually late by less than 1 % of the time",
+		[STRAGGLER_UNEVEN] = "more in a part of the run, but others differ by parts, too",
+	};
+
+	return doubts[doubt];
+}
+
+/* Says why a rank that looks late is not named. */
+static void append_doubt(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_most *most)
+{
+	char count[NUMBER_SIZE];
+
+	text_line_append(line, size, "late: not proven: ");
+	straggler_text_rank(line, size, straggler, most->rank);
+	text_line_append(
+		line, size, " was last in %.2f %% of %s collectives of %s, %s",
+		report_summary_percent((double)most->found->last, (double)most->on->fold->used),
+		report_summary_count(most->on->fold->used, count), most->on->name,
+		doubt_of(most->found->doubt));
+}
+
+void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler)
+{
+	const struct report_straggler_most most = report_straggler_most_find(straggler);
+	char time[NUMBER_SIZE];
+
+	if (straggler->nr_links) {
+		text_line_append(
+			line, size, "late: no rank stands out, but a slow link: %s",
+			communicator_names_of(straggler->names, straggler->links[0].fold->key));
+		return;
+	}
+	const bool is_doubtful = most.found && most.found->doubt && !most.rank->excused;
+	if (is_doubtful)
+		append_doubt(line, size, straggler, &most);
+	else
+		text_line_append(line, size, "late: no rank stands out beyond chance");
+	if (!most.rank || most.all_ns <= 0)
+		return;
+	append_all_waits(line, size, straggler);
+	text_line_append(line, size, "; most for ");
+	if (is_doubtful)
+		text_line_append(line, size, "it");
+	else
+		straggler_text_rank(line, size, straggler, most.rank);
+	text_line_append(line, size, ": %s, %.0f %% of all waiting%s",
+			 report_summary_time((uint64_t)llround(most.rank->others_mean_ns), time),
+			 report_summary_percent(most.rank->others_mean_ns, most.all_ns),
+			 most.rank->excused ? ", as the schedule of its pipeline has it" : "");
+}
