@@ -300,8 +300,7 @@ static int add_rank(struct builder *builder, uint32_t process)
 					       .job = "",
 					       .communicator = REPORT_STRAGGLER_NONE,
 					       .member = REPORT_STRAGGLER_NONE,
-					       .kept_on = REPORT_STRAGGLER_NONE,
-					       .link = REPORT_STRAGGLER_NONE};
+					       .kept_on = REPORT_STRAGGLER_NONE};
 	builder->rank_of[process] = ++report->nr_ranks;
 	report->has_jobs |=
 		straggler_rank_other_job(roster_process(roster, report->ranks[0].process), added);

@@ -80,9 +80,9 @@ struct report_straggler_rank {
 	uint32_t kept_by;
 	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
 	uint32_t kept_on;
-	/* index of a slow link of its own that takes at least half of its lateness longer than usual;
-	 * REPORT_STRAGGLER_NONE: none. Only of named ranks without kept_by */
-	uint32_t link;
+	/* borrowed from links; a slow one of its own, which takes at least half of its lateness longer than usual; NULL:
+	 * none. Only of named ranks */
+	const struct straggler_link *link;
 	bool excused; /* what the others wait for it in collectives is due to its pipeline */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;

@@ -140,8 +140,8 @@ static void find_links(const struct report_straggler *report)
 			if (is_late_by(late, &late->members[rank->member].found,
 				       late->fold->members[rank->member].process,
 				       &report->links[j]))
-				rank->link = j;
-		if (rank->link != REPORT_STRAGGLER_NONE)
+				rank->link = &report->links[j];
+		if (rank->link)
 			rank->kept_by = 0;
 	}
 }

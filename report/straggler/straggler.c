@@ -14,6 +14,7 @@
 /* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_SUBJECTS 64u
 #define LUMPS_OVER 1.25 /* times as much as others a subject with lumps must cost */
+#define PHASE_MOST 0.75 /* of the waits at least, and of the run at most */
 #define LUMP_PART  4    /* lumps of a fourth of the costliest count */
 
 /* What is known of all subjects of a division. */
@@ -141,6 +142,18 @@ static void mark_lumps(const struct work *work, uint32_t index, struct straggler
 	sum_part(work, index, subject);
 }
 
+/* Returns whether a phase says more of a subject than that it is late all along: nearly all of the waits are in it, and
+ * there is enough outside of it to tell. The newest part of a run is too short for that. */
+static bool is_better(const struct work *work, const struct straggler_subject *subject,
+		      const struct straggler_phase *phase)
+{
+	if (subject->ground != STRAGGLER_FREQUENCY && subject->ground != STRAGGLER_COST)
+		return true;
+	return !work->input->is_window &&
+	       (double)phase->kept_ns >= PHASE_MOST * (double)subject->others_ns &&
+	       phase->nr_stretches <= PHASE_MOST * work->lateness.nr_stretches;
+}
+
 /* Names a subject that was late for a part of the run. */
 static void find_phase(struct work *work, uint32_t index, struct straggler_subject *subject)
 {
@@ -162,7 +175,7 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 		return;
 	if (!phase.is_sure && !subject->ground)
 		subject->doubt = STRAGGLER_UNEVEN;
-	if (!phase.is_sure)
+	if (!phase.is_sure || !is_better(work, subject, &phase))
 		return;
 	subject->ground = STRAGGLER_PHASE;
 	subject->p_phase = phase.p;
@@ -218,9 +231,9 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, parts.lumps,
 					     work->nr_apart);
 	subject->ground = ground_of(work, index, subject);
-	/* What looks like a long stall may be late again and again: its causes are in each collective, not in one. */
-	if ((!subject->ground || subject->ground == STRAGGLER_STALL) &&
-	    subject->share > STRAGGLER_SHARE_MIN)
+	/* What looks like a long stall may be late again and again: its causes are in each collective, not in one. What
+	 * is last often may be so in a part of the run alone: its causes are there. */
+	if (subject->ground != STRAGGLER_LUMPS && subject->share > STRAGGLER_SHARE_MIN)
 		find_phase(work, index, subject);
 	if (subject->ground == STRAGGLER_LUMPS)
 		mark_lumps(work, index, subject);

@@ -9,7 +9,8 @@
 #include "report/causes/straggler_window.h"
 #include "report/profile/straggler_rank.h"
 
-#define FEWEST 4u /* collectives of a part of the run: fewer are chance */
+#define FEWEST  4u  /* collectives of a part of the run: fewer are chance */
+#define LASTING 0.5 /* of the lateness */
 
 static bool is_in_group(const struct straggler_group *group, uint32_t member)
 {
@@ -389,6 +390,33 @@ static bool is_explained(const struct finding *finding)
 	       (idle <= most || 2 * host >= idle);
 }
 
+static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
+{
+	return a->sort == b->sort && a->more == b->more && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->what, b->what) == 0;
+}
+
+/* Puts the cause first that explains half of the lateness in all of the run, too. Of a phase that is over only the
+ * longest waits have raw rows, and what made these so long may be noise. */
+static int put_lasting_first(struct inquiry *inquiry, struct finding *finding)
+{
+	struct finding wider = {0};
+	int error = finding->nr_causes > 1 ? look_in(inquiry, find_span, &wider) : 0;
+
+	for (uint32_t i = 1; i < finding->nr_causes && !error && wider.nr_causes; i++) {
+		const struct straggler_cause cause = finding->causes[i];
+
+		if (cause.effect || wider.causes[0].effect || wider.causes[0].share < LASTING ||
+		    !is_same(&cause, &wider.causes[0]))
+			continue;
+		memmove(finding->causes + 1, finding->causes, i * sizeof(cause));
+		finding->causes[0] = cause;
+		break;
+	}
+	straggler_causes_free(wider.causes, wider.nr_causes);
+	return error;
+}
+
 /* Looks before the collectives in which the rank was last. If these are too few to show a cause, it looks from the
  * first collective to the last one. There it looks at once for a rank that another one hides: it is last only where
  * that other one is not late, and where chance made it so. A stall is looked at by itself. Of a rank that was late in a
@@ -406,6 +434,8 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	finding->scope.is_short |= inquiry->is_short;
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
+	if (!error && inquiry->late->found->ground == STRAGGLER_PHASE && is_explained(finding))
+		return put_lasting_first(inquiry, finding);
 	if (error || inquiry->raw.calls.is_stall || is_explained(finding))
 		return error;
 	error = look_in(inquiry, find_span, &wider);

@@ -391,11 +391,11 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 		text_line_append(line, size, ")");
 		return;
 	}
-	if (rank->link != REPORT_STRAGGLER_NONE) {
+	if (rank->link) {
 		text_line_append(
 			line, size, "by the slow link of %s; ",
 			communicator_names_of(straggler->names,
-					      straggler->links[rank->link].fold->key));
+					      rank->link->fold->key));
 	}
 	if (is_first) {
 		append_cost(line, size, on, found);

@@ -293,12 +293,12 @@ static void write_named(const struct table *table, const struct report_straggler
 	fprintf(table->out, "\n%s is late in %s%s\n", line,
 		on->is_pipeline ? "" : "collectives of ", on->name);
 	write_found(table, on, found, &on->members[rank->member].moment);
-	if (rank->link != REPORT_STRAGGLER_NONE)
+	if (rank->link)
 		fprintf(table->out,
 			"  its collectives of %s take so much longer: a slow link, see below\n",
 			communicator_names_of(
 				table->straggler->names,
-				table->straggler->links[rank->link].fold->key));
+				rank->link->fold->key));
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 

@@ -88,6 +88,17 @@ static void of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause(void *
 	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
 }
 
+/* It is last more often than by chance in all of the run, but outside of that part its work is that of the others. */
+static void of_a_rank_that_is_often_late_in_a_part_of_the_run_that_part_shows_the_cause(void **state)
+{
+	(void)state;
+	check((struct training){.plant = TRAINING_SHARD,
+				.late_from = 900,
+				.late_to = 1900,
+				.shard_ms = 20},
+	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
+}
+
 /* Its longest waits keep rows, too, and these show the noise of its kernels. */
 static void of_a_rank_that_is_often_late_noise_is_no_cause(void **state)
 {
@@ -225,6 +236,7 @@ int main(void)
 		TEST(of_ten_long_waits_for_kernels_these_are_the_cause),
 		TEST(of_a_phase_that_is_over_its_longest_waits_show_the_cause),
 		TEST(of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause),
+		TEST(of_a_rank_that_is_often_late_in_a_part_of_the_run_that_part_shows_the_cause),
 		TEST(of_a_rank_that_is_often_late_noise_is_no_cause),
 		TEST(of_stops_of_a_host_each_shows_the_cause),
 		TEST(noise_is_no_cause_where_the_cause_was_not_recorded),

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/cmocka_test.h"
@@ -75,6 +76,54 @@ static void a_rank_hidden_by_others_has_its_lateness_instead_of_a_share(void **s
 			       "later)"));
 }
 
+/* Returns the line of two ranks, of which none is named. */
+static const char *say(const struct straggler_subject *found,
+		       char line[static STRAGGLER_TEXT_SIZE])
+{
+	struct collective_fold fold = {.nr_members = 2, .used = 240};
+	struct report_straggler_member members[2] = {{.of_rank = 0},
+						     {.of_rank = 1, .found = *found}};
+	struct report_straggler_communicator on = {
+		.fold = &fold, .members = members, .name = "all ranks"};
+	struct report_straggler_rank ranks[2] = {
+		{.rank = 3, .host = "node1", .others_mean_ns = 1e6},
+		{.rank = 5, .host = "node1", .member = 1, .others_mean_ns = 3e6}};
+	const struct report_straggler straggler = {.communicators = &on,
+						   .nr_communicators = 1,
+						   .ranks = ranks,
+						   .nr_ranks = 2};
+
+	return straggler_text_line(&straggler, line, STRAGGLER_TEXT_SIZE);
+}
+
+static void a_rank_that_is_not_named_has_the_reason(void **state)
+{
+	static const char *const reasons[] = {
+		[STRAGGLER_TOO_FEW] = "too few to tell",
+		[STRAGGLER_LASTS] = "but noise lasts here: equal ranks could show the same",
+		[STRAGGLER_SPREAD] = "but its usual lateness is within the spread of the others",
+		[STRAGGLER_SMALL] = "but it is usually late by less than 1 % of the time",
+		[STRAGGLER_UNEVEN] = "more in a part of the run, but others differ by parts, too",
+	};
+	char line[STRAGGLER_TEXT_SIZE], expected[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	for (uint32_t doubt = STRAGGLER_TOO_FEW; doubt <= STRAGGLER_UNEVEN; doubt++) {
+		const struct straggler_subject found = {.doubt = doubt, .last = 192};
+
+		snprintf(expected, sizeof(expected),
+			 "late: not proven: rank 5 on node1 was last in 80.00 %% of 240 "
+			 "collectives of all ranks, %s; each rank waited ",
+			 reasons[doubt]);
+		assert_ptr_equal(strstr(say(&found, line), expected), line);
+		assert_non_null(strstr(line, "; most for it: 3.000 ms, 75 % of all waiting"));
+	}
+	assert_ptr_equal(strstr(say(&(struct straggler_subject){.last = 192}, line),
+				"late: no rank stands out beyond chance; "),
+			 line);
+	assert_non_null(strstr(line, "; most for rank 5 on node1: 3.000 ms, 75 % of all waiting"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +131,7 @@ int main(void)
 		cmocka_unit_test(an_idle_gpu_without_samples_of_its_host_has_no_name),
 		cmocka_unit_test(a_cause_explains_all_of_the_lateness_at_most),
 		cmocka_unit_test(every_ground_has_a_reason),
+		cmocka_unit_test(a_rank_that_is_not_named_has_the_reason),
 		cmocka_unit_test(a_rank_hidden_by_others_has_its_lateness_instead_of_a_share),
 	};
 
