@@ -7,6 +7,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 
@@ -21,6 +22,7 @@ struct job {
 	uint32_t late;      /* the pair whose second rank is late; pairs: none */
 	uint32_t nr_silent; /* calls of the first pair without a kernel */
 	double noise;       /* of each transfer, as a part of it; 0: 0.002 */
+	bool all_meet;      /* after each call, in a communicator of their own */
 };
 
 static struct collective_folds *folds;
@@ -55,9 +57,35 @@ static void call(const struct job *job, uint32_t pair, uint32_t process, uint32_
 		job_kernel(process, &kernel);
 }
 
+/* All ranks meet when each one's last transfer has ended. */
+static void meet(const uint32_t *processes, const uint64_t *ready_ns, uint32_t count,
+		 uint32_t number)
+{
+	uint64_t end_ns = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		end_ns = ready_ns[i] > end_ns ? ready_ns[i] : end_ns;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct collective all_reduce =
+			job_all_reduce(2, number + 1, CALLS + number + 1, ready_ns[i] - 50, 40);
+		const struct job_kernel kernel = {
+			.name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+			.stack = "train.py:step",
+			.correlation_id = CALLS + number + 1,
+			.tid = 9,
+			.start_ns = ready_ns[i],
+			.ns = end_ns + 100000 - ready_ns[i],
+		};
+
+		job_call(processes[i], &all_reduce);
+		job_kernel(processes[i], &kernel);
+	}
+}
+
 static void find(const struct job *job)
 {
-	uint64_t seed = 5;
+	uint64_t seed = 5, meet_seed = 6, ready_ns[CALLS][2 * PAIRS];
+	uint32_t all[2 * PAIRS];
 
 	for (uint32_t pair = 0; pair < job->pairs; pair++) {
 		uint32_t processes[2];
@@ -65,6 +93,10 @@ static void find(const struct job *job)
 		for (uint32_t i = 0; i < 2; i++) {
 			processes[i] = job_process((int32_t)(2 * pair + i));
 			job_communicator(processes[i], 1, 0x100 + pair, i, 2);
+			all[2 * pair + i] = processes[i];
+			if (job->all_meet)
+				job_communicator(processes[i], 2, 0x200, 2 * pair + i,
+						 2 * job->pairs);
 		}
 		for (uint32_t number = 0; number < CALLS; number++) {
 			uint64_t at_ns = 10000000ull * (number + 1);
@@ -76,8 +108,14 @@ static void find(const struct job *job)
 				ns *= 2;
 			call(job, pair, processes[0], number, at_ns, ns + late_ns);
 			call(job, pair, processes[1], number, at_ns + late_ns, ns);
+			for (uint32_t i = 0; i < 2; i++)
+				ready_ns[number][2 * pair + i] =
+					at_ns + late_ns + ns +
+					(uint64_t)(20000 * (1 + job_uniform(&meet_seed)));
 		}
 	}
+	for (uint32_t number = 0; number < CALLS && job->all_meet; number++)
+		meet(all, ready_ns[number], 2 * job->pairs, number);
 	job_commit();
 	folds = job_collectives();
 	assert_int_equal(straggler_links_find(folds, &links, &nr_links), 0);
@@ -126,6 +164,27 @@ static void a_report_says_so(void **state)
 	report_straggler_destroy(found);
 }
 
+static void ranks_that_are_late_by_a_slow_link_are_said_to_be(void **state)
+{
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	find(&(struct job){
+		.pairs = PAIRS, .slow = 3, .bytes = 16 * MIB, .late = PAIRS, .all_meet = true});
+	struct report_straggler *found = job_straggler();
+
+	straggler_text_line(found, line, sizeof(line));
+	assert_int_equal(found->nr_links, 1);
+	assert_true(found->nr_named >= 1);
+	for (uint32_t i = 0; i < found->nr_named; i++) {
+		assert_true(found->ranks[i].rank == 6 || found->ranks[i].rank == 7);
+		assert_ptr_equal(found->ranks[i].link, &found->links[0]);
+	}
+	if (!strstr(line, " (by the slow link of ranks 6-7; "))
+		fail_msg("%s", line);
+	report_straggler_destroy(found);
+}
+
 static void a_late_rank_is_no_slow_link(void **state)
 {
 	(void)state;
@@ -170,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_pair_that_moves_slowly_is_found),
 		TEST(a_report_says_so),
+		TEST(ranks_that_are_late_by_a_slow_link_are_said_to_be),
 		TEST(a_late_rank_is_no_slow_link),
 		TEST(noise_is_none),
 		TEST(small_calls_say_nothing),

@@ -118,6 +118,61 @@ static void in_tables_a_rank_that_was_kept_waiting_is_no_cause(void **state)
 	report_straggler_destroy(found);
 }
 
+/* The ranks whose numbers are alike meet: in pairs, or those that are even or odd. They leave 1 ms after the last. */
+static void meet(const uint32_t *processes, uint32_t communicator, uint32_t step, double *now_ms)
+{
+	double last_ms[2 * RANKS] = {0};
+
+	for (uint32_t i = 0; i < 2 * RANKS; i++) {
+		double *last = &last_ms[communicator == TENSOR ? i / 2 : i % 2];
+
+		*last = fmax(*last, now_ms[i]);
+	}
+	for (uint32_t i = 0; i < 2 * RANKS; i++) {
+		double end_ms = last_ms[communicator == TENSOR ? i / 2 : i % 2] + 1;
+		const struct collective call =
+			job_all_reduce(communicator, step + 1, 0, (uint64_t)(now_ms[i] * MS),
+				       (uint64_t)((end_ms - now_ms[i]) * MS));
+
+		job_call(processes[i], &call);
+		now_ms[i] = end_ms;
+	}
+}
+
+/* Twelve collectives of two ranks are too few to name one of them. Of four, they are enough. */
+static void a_rank_is_kept_waiting_by_one_that_is_named_on_another_communicator(void **state)
+{
+	double now_ms[2 * RANKS];
+	uint32_t processes[2 * RANKS];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * RANKS; i++) {
+		now_ms[i] = 1;
+		processes[i] = job_process((int32_t)i);
+		job_communicator(processes[i], TENSOR, 0x10 + i / 2, i % 2, 2);
+		job_communicator(processes[i], DATA, 0x20 + i % 2, i / 2, RANKS);
+	}
+	for (uint32_t step = 0; step < 12; step++) {
+		for (uint32_t i = 0; i < 2 * RANKS; i++)
+			now_ms[i] += 20 + 0.2 * job_uniform(&seed) + (i == 5 ? 10 : 0);
+		meet(processes, TENSOR, step, now_ms);
+		for (uint32_t i = 0; i < 2 * RANKS; i++)
+			now_ms[i] += 2 + 0.2 * job_uniform(&seed);
+		meet(processes, DATA, step, now_ms);
+	}
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 2);
+	assert_int_equal(found->ranks[0].rank, 5);
+	assert_int_equal(found->ranks[0].named, 1);
+	assert_int_equal(found->ranks[0].kept_by, 0);
+	assert_int_equal(found->ranks[1].rank, 4);
+	assert_int_equal(found->ranks[1].kept_by, found->ranks[0].id);
+	report_straggler_destroy(found);
+}
+
 /* Two communicators have all ranks. Rank 1 is late to the first, rank 2 to the second: each waits for the other, but so
  * do all. */
 static void what_all_ranks_waited_for_excuses_nobody(void **state)
@@ -177,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_rank_that_was_kept_waiting_is_said_to_be),
 		TEST(in_tables_a_rank_that_was_kept_waiting_is_no_cause),
+		TEST(a_rank_is_kept_waiting_by_one_that_is_named_on_another_communicator),
 		TEST(what_all_ranks_waited_for_excuses_nobody),
 		TEST(without_a_late_rank_nobody_is_named),
 	};
