@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "straggler_causes.h"
-
 #include "report/names/robust.h"
 
 #define SPREADS     3.0  /* of the others that the excess must exceed */
 #define LONGER      1.02 /* a launch that takes this factor more is a longer one */
 #define AS_OFTEN    0.1  /* numbers of launches that differ by less are equal */
 #define LIKE_FACTOR 2    /* factors above 1 that differ by less are alike */
+#define ALONE       0.8  /* of the excess: a kernel that holds so much is the cause by itself */
 
 /* A leaf, and after join() a kernel with all its leaves. */
 struct kernel {
@@ -177,7 +176,7 @@ static bool mark_alike(struct search *search, struct straggler_alike *alike)
 	}
 	alike->of_kernels = search->nr_kernels;
 	alike->longer = others > 0 ? late / others : 1;
-	return alike->kernels > 1 && most < STRAGGLER_CAUSES_SHARE * (late - others);
+	return alike->kernels > 1 && most < ALONE * (late - others);
 }
 
 /* Sums each party's time in the kernels, and returns whether the late one's is beyond chance. */

@@ -18,7 +18,7 @@ struct straggler_alike {
 	uint32_t above;               /* the innermost node above all of them */
 };
 
-/* Finds two kernels or more of which none holds nearly all of their excess (STRAGGLER_CAUSES_SHARE), if that excess is
+/* Finds two kernels or more of which none holds four fifths of their excess, if that excess is
  * above three times the spread of the others and above least_ns. It takes their amounts out of `amounts`, as
  * straggler_work_sum() returned them: what is left may have further causes. in_windows: whose sums these are. 0 or
  * -ENOMEM. */

@@ -80,8 +80,8 @@ struct report_straggler_rank {
 	uint32_t kept_by;
 	/* index of that communicator; REPORT_STRAGGLER_NONE: none, or the pipelines */
 	uint32_t kept_on;
-	/* borrowed from links; a slow one of its own, which takes at least half of its lateness longer than usual; NULL:
-	 * none. Only of named ranks */
+	/* borrowed from links; a slow one of its own, which takes at least half of its lateness longer than usual.
+	 * NULL: none. Only of named ranks */
 	const struct straggler_link *link;
 	bool excused; /* what the others wait for it in collectives is due to its pipeline */
 	struct straggler_cause *causes; /* owns; only named ranks have causes */

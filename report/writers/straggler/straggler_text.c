@@ -12,6 +12,7 @@
 #include "report/names/local_time.h"
 #include "report/names/text_line.h"
 #include "report/names/text_width.h"
+#include "report/straggler/report_straggler_most.h"
 #include "report/straggler/report_straggler_sums.h"
 
 #define NUMBER_SIZE   32u
@@ -476,6 +477,16 @@ static void append_missing(char *line, size_t size, const struct report_straggle
 				 straggler->nr_missing - 1);
 }
 
+static void append_unnamed(char *line, size_t size, const struct report_straggler *straggler)
+{
+	const struct report_straggler_most most = report_straggler_most_find(straggler);
+	char name[STRAGGLER_TEXT_SIZE] = "";
+
+	if (most.rank)
+		straggler_text_rank(name, sizeof(name), straggler, most.rank);
+	unnamed_text_append(line, size, straggler, &most, name);
+}
+
 /* The job of the i-th of those that are named, groups first. */
 static const char *job_of(const struct report_straggler *straggler, uint32_t i)
 {
@@ -524,7 +535,7 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	if (straggler->nr_missing)
 		append_missing(line, size, straggler);
 	else if (!named)
-		unnamed_text_append(line, size, straggler);
+		append_unnamed(line, size, straggler);
 	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
 		const bool is_first = is_first_of_job(straggler, i);
 

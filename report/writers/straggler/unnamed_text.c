@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "straggler_text.h"
-
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
@@ -44,23 +42,21 @@ static const char *doubt_of(enum straggler_doubt doubt)
 }
 
 /* Says why a rank that looks late is not named. */
-static void append_doubt(char *line, size_t size, const struct report_straggler *straggler,
-			 const struct report_straggler_most *most)
+static void append_doubt(char *line, size_t size, const struct report_straggler_most *most,
+			 const char *name)
 {
 	char count[NUMBER_SIZE];
 
-	text_line_append(line, size, "late: not proven: ");
-	straggler_text_rank(line, size, straggler, most->rank);
 	text_line_append(
-		line, size, " was last in %.2f %% of %s collectives of %s, %s",
-		report_summary_percent((double)most->found->last, (double)most->on->fold->used),
+		line, size, "late: not proven: %s was last in %.2f %% of %s collectives of %s, %s",
+		name, report_summary_percent((double)most->found->last, (double)most->on->fold->used),
 		report_summary_count(most->on->fold->used, count), most->on->name,
 		doubt_of(most->found->doubt));
 }
 
-void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler)
+void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_most *most, const char *name)
 {
-	const struct report_straggler_most most = report_straggler_most_find(straggler);
 	char time[NUMBER_SIZE];
 
 	if (straggler->nr_links) {
@@ -69,21 +65,17 @@ void unnamed_text_append(char *line, size_t size, const struct report_straggler 
 			communicator_names_of(straggler->names, straggler->links[0].fold->key));
 		return;
 	}
-	const bool is_doubtful = most.found && most.found->doubt && !most.rank->excused;
+	const bool is_doubtful = most->found && most->found->doubt && !most->rank->excused;
 	if (is_doubtful)
-		append_doubt(line, size, straggler, &most);
+		append_doubt(line, size, most, name);
 	else
 		text_line_append(line, size, "late: no rank stands out beyond chance");
-	if (!most.rank || most.all_ns <= 0)
+	if (!most->rank || most->all_ns <= 0)
 		return;
 	append_all_waits(line, size, straggler);
-	text_line_append(line, size, "; most for ");
-	if (is_doubtful)
-		text_line_append(line, size, "it");
-	else
-		straggler_text_rank(line, size, straggler, most.rank);
-	text_line_append(line, size, ": %s, %.0f %% of all waiting%s",
-			 report_summary_time((uint64_t)llround(most.rank->others_mean_ns), time),
-			 report_summary_percent(most.rank->others_mean_ns, most.all_ns),
-			 most.rank->excused ? ", as the schedule of its pipeline has it" : "");
+	text_line_append(line, size, "; most for %s: %s, %.0f %% of all waiting%s",
+			 is_doubtful ? "it" : name,
+			 report_summary_time((uint64_t)llround(most->rank->others_mean_ns), time),
+			 report_summary_percent(most->rank->others_mean_ns, most->all_ns),
+			 most->rank->excused ? ", as the schedule of its pipeline has it" : "");
 }

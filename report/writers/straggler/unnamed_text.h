@@ -5,9 +5,11 @@
 #include <stddef.h>
 
 struct report_straggler;
+struct report_straggler_most;
 
 /* Appends the name of a slow link, or for which rank the others waited most, and why it is not named if it looks
- * late. */
-void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler);
+ * late. name: of most->rank, if there is one: "rank 5 on node2". */
+void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler,
+			 const struct report_straggler_most *most, const char *name);
 
 #endif
