@@ -34,9 +34,8 @@ struct search {
 
 static double per_collective(const struct search *search, uint32_t party, double sum)
 {
-	return sum / (search->in_windows
-			      ? search->question->parties[party].windows.gpu.collectives
-			      : (double)search->question->collectives);
+	return sum / (search->in_windows ? search->question->parties[party].windows.gpu.collectives
+					 : (double)search->question->collectives);
 }
 
 static double median_of(const struct search *search, uint32_t leaf, bool of_count)
@@ -199,8 +198,7 @@ static bool is_slower(const struct search *search, double least_ns, struct strag
 		}
 	}
 	alike->excess = late - robust_median(search->values, width - 1);
-	return alike->excess >
-	       fmax(least_ns, SPREADS * robust_spread(search->values, width - 1));
+	return alike->excess > fmax(least_ns, SPREADS * robust_spread(search->values, width - 1));
 }
 
 /* Takes a leaf's amounts out of it, and of the nodes above it. */

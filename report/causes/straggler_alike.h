@@ -11,11 +11,12 @@
 #include "straggler_work.h"
 
 struct straggler_alike {
-	uint32_t kernels, of_kernels; /* those that are slower alike, and all that are compared; 0: there are none */
-	double longer;                /* times as long as those of the median of the others */
-	double excess;                /* ns per collective of all of them together */
-	uint32_t most;                /* the leaf of these with the largest excess */
-	uint32_t above;               /* the innermost node above all of them */
+	uint32_t kernels,
+		of_kernels; /* those that are slower alike, and all that are compared; 0: there are none */
+	double longer;  /* times as long as those of the median of the others */
+	double excess;  /* ns per collective of all of them together */
+	uint32_t most;  /* the leaf of these with the largest excess */
+	uint32_t above; /* the innermost node above all of them */
 };
 
 /* Finds two kernels or more of which none holds four fifths of their excess, if that excess is

@@ -32,9 +32,9 @@ struct look {
 	double *excess; /* owns; for each node and below, per collective; 0: it may be chance */
 	double *below;  /* owns; sum over its children */
 	double *doubt;  /* owns; an amount at the node that may be chance */
-	uint32_t *child, *sibling; /* owns; 0: none */
-	double *values;            /* owns; the other ranks' values */
-	double period_ns;          /* period of samples on the CPU */
+	uint32_t *child, *sibling;    /* owns; 0: none */
+	double *values;               /* owns; the other ranks' values */
+	double period_ns;             /* period of samples on the CPU */
 	struct straggler_alike alike; /* kernels whose amounts are taken out */
 };
 
@@ -173,7 +173,8 @@ static char *name_function(const struct look *look, uint32_t node, const char *w
 			continue;
 		if (cause_function_is_python(name) && !cause_function_waits(name))
 			return strdup(name);
-		if (!*function || (cause_function_is_python(name) && !cause_function_is_python(function)))
+		if (!*function ||
+		    (cause_function_is_python(name) && !cause_function_is_python(function)))
 			function = name;
 	}
 	return strdup(function);
@@ -455,8 +456,9 @@ static int by_excess(const void *a, const void *b)
 /* Returns whether people read the same of two causes. */
 static bool is_same(const struct straggler_cause *a, const struct straggler_cause *b)
 {
-	return !a->kernels && !b->kernels && a->sort == b->sort && a->extent == b->extent && a->more == b->more &&
-	       strcmp(a->function, b->function) == 0 && strcmp(a->what, b->what) == 0;
+	return !a->kernels && !b->kernels && a->sort == b->sort && a->extent == b->extent &&
+	       a->more == b->more && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->what, b->what) == 0;
 }
 
 /* Adds causes up that are the same by other callers. They are in order, and the greatest keeps its stack. */

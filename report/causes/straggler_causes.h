@@ -57,7 +57,7 @@ struct straggler_cause {
 	/* owns; the kernel, the reason of the wait, "page fault" of time on a CPU in the kernel's code for these, or
 	 * "" */
 	char *what;
-	char *stack; /* owns; folded, from the root on */
+	char *stack;                    /* owns; folded, from the root on */
 	struct straggler_clocks clocks; /* of slower GPU work: whether a lower clock explains it */
 };
 

@@ -393,10 +393,8 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 		return;
 	}
 	if (rank->link) {
-		text_line_append(
-			line, size, "by the slow link of %s; ",
-			communicator_names_of(straggler->names,
-					      rank->link->fold->key));
+		text_line_append(line, size, "by the slow link of %s; ",
+				 communicator_names_of(straggler->names, rank->link->fold->key));
 	}
 	if (is_first) {
 		append_cost(line, size, on, found);

@@ -296,9 +296,7 @@ static void write_named(const struct table *table, const struct report_straggler
 	if (rank->link)
 		fprintf(table->out,
 			"  its collectives of %s take so much longer: a slow link, see below\n",
-			communicator_names_of(
-				table->straggler->names,
-				rank->link->fold->key));
+			communicator_names_of(table->straggler->names, rank->link->fold->key));
 	write_causes(table->out, rank->causes, rank->nr_causes, &rank->scope);
 }
 

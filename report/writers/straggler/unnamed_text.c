@@ -49,7 +49,8 @@ static void append_doubt(char *line, size_t size, const struct report_straggler_
 
 	text_line_append(
 		line, size, "late: not proven: %s was last in %.2f %% of %s collectives of %s, %s",
-		name, report_summary_percent((double)most->found->last, (double)most->on->fold->used),
+		name,
+		report_summary_percent((double)most->found->last, (double)most->on->fold->used),
 		report_summary_count(most->on->fold->used, count), most->on->name,
 		doubt_of(most->found->doubt));
 }

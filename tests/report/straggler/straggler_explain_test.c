@@ -89,14 +89,14 @@ static void of_a_phase_whose_rows_are_kept_its_collectives_show_the_cause(void *
 }
 
 /* It is last more often than by chance in all of the run, but outside of that part its work is that of the others. */
-static void of_a_rank_that_is_often_late_in_a_part_of_the_run_that_part_shows_the_cause(void **state)
+static void
+of_a_rank_that_is_often_late_in_a_part_of_the_run_that_part_shows_the_cause(void **state)
 {
 	(void)state;
-	check((struct training){.plant = TRAINING_SHARD,
-				.late_from = 900,
-				.late_to = 1900,
-				.shard_ms = 20},
-	      STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
+	check(
+		(struct training){
+			.plant = TRAINING_SHARD, .late_from = 900, .late_to = 1900, .shard_ms = 20},
+		STRAGGLER_PHASE, "waits (sleep, train.py:load_shard)", STRAGGLER_LATE);
 }
 
 /* Its longest waits keep rows, too, and these show the noise of its kernels. */

@@ -77,8 +77,7 @@ static void a_rank_hidden_by_others_has_its_lateness_instead_of_a_share(void **s
 }
 
 /* Returns the line of two ranks, of which none is named. */
-static const char *say(const struct straggler_subject *found,
-		       char line[static STRAGGLER_TEXT_SIZE])
+static const char *say(const struct straggler_subject *found, char line[static STRAGGLER_TEXT_SIZE])
 {
 	struct collective_fold fold = {.nr_members = 2, .used = 240};
 	struct report_straggler_member members[2] = {{.of_rank = 0},
@@ -88,10 +87,8 @@ static const char *say(const struct straggler_subject *found,
 	struct report_straggler_rank ranks[2] = {
 		{.rank = 3, .host = "node1", .others_mean_ns = 1e6},
 		{.rank = 5, .host = "node1", .member = 1, .others_mean_ns = 3e6}};
-	const struct report_straggler straggler = {.communicators = &on,
-						   .nr_communicators = 1,
-						   .ranks = ranks,
-						   .nr_ranks = 2};
+	const struct report_straggler straggler = {
+		.communicators = &on, .nr_communicators = 1, .ranks = ranks, .nr_ranks = 2};
 
 	return straggler_text_line(&straggler, line, STRAGGLER_TEXT_SIZE);
 }
