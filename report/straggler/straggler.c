@@ -143,13 +143,16 @@ static void mark_lumps(const struct work *work, uint32_t index, struct straggler
 }
 
 /* Returns whether a phase says more of a subject than that it is late all along: nearly all of the waits are in it, and
- * there is enough outside of it to tell. The newest part of a run is too short for that. */
+ * there is enough outside of it, where the others mostly wait for other ones. The newest part of a run is too short for
+ * that. */
 static bool is_better(const struct work *work, const struct straggler_subject *subject,
 		      const struct straggler_phase *phase)
 {
 	if (subject->ground != STRAGGLER_FREQUENCY && subject->ground != STRAGGLER_COST)
 		return true;
-	return !work->input->is_window &&
+	const double inside = phase->worst * phase->nr_stretches;
+	const double outside = work->lateness.nr_stretches - phase->nr_stretches;
+	return !work->input->is_window && 2 * (subject->stretches - inside) < outside &&
 	       (double)phase->kept_ns >= PHASE_MOST * (double)subject->others_ns &&
 	       phase->nr_stretches <= PHASE_MOST * work->lateness.nr_stretches;
 }

@@ -35,7 +35,7 @@ static const char *doubt_of(enum straggler_doubt doubt)
 		[STRAGGLER_LASTS] = "but noise lasts here: equal ranks could show the same",
 		[STRAGGLER_SPREAD] = "but its usual lateness is within the spread of the others",
 		[STRAGGLER_SMALL] = "but it is usually late by less than 1 % of the time",
-		[STRAGGLER_UNEVEN] = "more in a part of the run, but others differ by parts, too",
+		[STRAGGLER_UNEVEN] = "more in a part of the run, which is too little to tell",
 	};
 
 	return doubts[doubt];
