@@ -409,7 +409,7 @@ static void lateness_that_is_long_over_has_its_cause(void **state)
 					   .late_from = 200,
 					   .late_to = 700,
 					   .shard_ms = 25},
-			 STRAGGLER_FREQUENCY);
+			 STRAGGLER_PHASE);
 }
 
 static void in_twenty_runs_of_equal_ranks_none_is_named(void **state)
