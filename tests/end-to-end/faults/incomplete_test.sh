@@ -26,7 +26,7 @@ begin() {
 	done
 	until [ "$("$flamegrid" report "$scratch/$1" --by rank 2>/dev/null | cut -d';' -f1 | sort -u | wc -l)" -eq 3 ]; do :; done
 }
-# keepers STEP NODE WHICH: one of this step, on this node: keep (which starts job again), job, node.
+# keepers STEP NODE WHICH: one of this step, on this node: keep (which starts job again), job, node, stby (which takes over).
 keepers() { pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "flamegrid-$3" ] && echo "$pid"; done; }
 end() {
 	local r fd
@@ -40,9 +40,9 @@ end() {
 stop_all() { kill -TERM "${run_pid[@]}" 2>/dev/null; }
 # verdict STEP STATUS WORDS...
 verdict() {
-	local step=$1 status=$2
+	local step=$1 status=$2 which
 	shift 2
-	until ! { keepers "$step" 0 keep; keepers "$step" 0 job; keepers "$step" 1 node; } | grep -q .; do :; done
+	until ! { keepers "$step" 0 keep; for which in node stby job; do keepers "$step" 0 $which; keepers "$step" 1 $which; done; } | grep -q .; do :; done
 	"$flamegrid" report "$scratch/$step" --strict >/dev/null 2>"$scratch/verdict"
 	same "$step: report --strict" $? "$status"
 	for words in "$@"; do contains "$step: $words" "$scratch/verdict" "$words"; done
@@ -86,11 +86,13 @@ stop_all
 end
 verdict node1 3 "1 of 2 agents did not say goodbye" "node1 (ranks 1-2) since 20"
 
+# Another node goes on with the profile.
 begin node0
 kill -KILL "$(keepers node0 0 keep)" "$(keepers node0 0 job)" "$(keepers node0 0 node)" "${run_pid[0]}" "${job_pid[0]}"
 stop_all
 end
-verdict node0 3 "INCOMPLETE: its aggregator ended without closing it" "2 of 2 agents did not say goodbye"
+verdict node0 3 "INCOMPLETE: 1 of 2 agents did not say goodbye" "node0 (rank 0) since 20"
+same "node0: 'its aggregator ended'" "$(grep -c 'its aggregator ended' "$scratch/verdict")" 0
 
 # Its parent starts the aggregator again, which closes the profile: only what node0 had not sent is missing.
 begin survivor

@@ -172,7 +172,7 @@ always nodes
 hold nodes <<'END'
 parts are those of the single records: parts() == records()
 END
-same "nodes: names of communicators" "$("$flamegrid" report "$scratch/nodes" --straggler -f csv | sed 's/.*,//' | uniq | tr '\n' ',')" \
+same "nodes: names of communicators" "$("$flamegrid" report "$scratch/nodes" --straggler -f csv | cut -d, -f25 | uniq | tr '\n' ',')" \
 	"name,all ranks,"
 
 # ---- two ranks: a ring is a pair
