@@ -151,6 +151,7 @@ static void end_links(struct link_reader *reader)
 static void links_come_when_they_are_read(void **state)
 {
 	struct message message;
+	struct nvml_link link;
 
 	(void)state;
 	struct link_reader *reader = begin_links(NULL);
@@ -160,7 +161,9 @@ static void links_come_when_they_are_read(void **state)
 	process_placement_device(placement, 2, 0, 0x18, 0);
 	assert_int_equal(process_placement_message(placement, strings, 1, &message), 0);
 	fake_nvml_hang(false);
-	while (fake_nvml.nr_inits == 0 || fake_nvml.nr_open > 0)
+	while (link_reader_find(reader, 0, 0x17, 0, &link) == -EAGAIN ||
+	       link_reader_find(reader, 0, 0xfe, 0, &link) == -EAGAIN ||
+	       link_reader_find(reader, 0, 0x18, 0, &link) == -EAGAIN)
 		sched_yield();
 	assert_int_equal(process_placement_message(placement, strings, 1, &message), 1);
 	assert_int_equal(message.placement.nr_devices, 0); /* there is no map */
