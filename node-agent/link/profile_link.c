@@ -279,7 +279,7 @@ static uint64_t owed_since_ns(const struct profile_link *link)
 	return lost_ns ? earlier(lost_ns, oldest_ns) : oldest_ns;
 }
 
-/* At the end the limit for the last round says what there is to say. */
+/* Tells of a lag while the job runs. During the last round its own limit is told in place of that. */
 static void watch_lag(struct profile_link *link, uint64_t now_ns)
 {
 	uint64_t count, most_ns;

@@ -349,8 +349,8 @@ static int take_text(struct reading *reading, char *text)
 
 /* ---- the file */
 
-/* Reads what there is, up to a size. A pipe whose writer says nothing is not waited for any longer than that.
- * 0 or -errno. */
+/* Reads the file up to its end, or to the size of the room. A pipe whose writer sends nothing ends the wait after
+ * STRAGGLER_TOPOLOGY_WAIT_MS. 0 or -errno. */
 static int read_all(int fd, char *text, size_t room, size_t *size)
 {
 	struct pollfd wanted = {.fd = fd, .events = POLLIN};
