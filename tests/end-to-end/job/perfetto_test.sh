@@ -89,16 +89,29 @@ FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline 1h -o "$scratch/m" --devices "$l
 "$flamegrid" run --timeline all -o "$scratch/m" -- true 2>/dev/null
 same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)" "m/profile.db.timeline/00000001.events"
 
-# ---- the ranks of a step
+# ---- the ranks of a step, which goes on until the clocks of both hosts were compared
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-for r in 0 1; do
-	env PMIX_NAMESPACE=step OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
-		FAKE_CUDA_DEVICES=2 FAKE_CUDA_RECORDS="$scratch/records.$r" "$flamegrid" run --timeline all --node-name "node$r" -o "$scratch/step" --devices "$list" \
-		-- "$fake_launches" --devices 1 --launches 2000 >/dev/null 2>"$scratch/err.$r" &
-done
-wait
-await_keepers
+mkfifo "$scratch/nothing"
+two_ranks() { # STORE [AHEAD-0 AHEAD-1]: seconds that the clocks of a host are ahead
+	local r ahead=("${@:2}") compared=$scratch/compared.$1
+	cat >"$scratch/job" <<-JOB
+		"$fake_launches" --devices 1 --launches 2000
+		until [ -e "$compared" ]; do read -r -t 0.05 _ <>"$scratch/nothing"; done
+	JOB
+	for r in 0 1; do
+		env PMIX_NAMESPACE="$1" OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_DEVICES=2 \
+			FAKE_CUDA_RECORDS="$scratch/records.$r" ${ahead[r]+unshare -T --monotonic "${ahead[r]}" --boottime "${ahead[r]}"} \
+			"$flamegrid" run --timeline all --node-name "$1$r" -o "$scratch/$1" --devices "$list" -- bash "$scratch/job" >/dev/null 2>"$scratch/err.$r" &
+	done
+	until [ "$("$flamegrid" report "$scratch/$1" --clocks --format csv 2>/dev/null | awk -F, '$2 > 0 { n++ } END { print n - 1 }')" = 2 ]; do
+		read -r -t 0.05 _ <>"$scratch/nothing"
+	done
+	touch "$compared"
+	wait
+	await_keepers
+}
+two_ranks step
 check "two ranks" timeline "$scratch/step"
 contains "two ranks: both are there" "$scratch/err" "of 2 processes"
 contains "two ranks: how well their clocks agree" "$scratch/err" "2 hosts on one clock, give or take"
@@ -111,25 +124,7 @@ done
 
 # ---- hosts whose clocks are seconds apart: CUPTI's clock, which they have in common, is as far from the timeline's on both
 if unshare -T --monotonic 5 --boottime 5 true 2>/dev/null; then
-	ahead=(5 -5)
-	mkfifo "$scratch/nothing"
-	# The job goes on until the clocks of both hosts were compared.
-	cat >"$scratch/job" <<-JOB
-		"$fake_launches" --devices 1 --launches 2000
-		until [ -e "$scratch/compared" ]; do read -r -t 0.05 _ <>"$scratch/nothing"; done
-	JOB
-	for r in 0 1; do
-		env PMIX_NAMESPACE=skew OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_DEVICES=2 \
-			FAKE_CUDA_RECORDS="$scratch/records.$r" unshare -T --monotonic ${ahead[r]} --boottime ${ahead[r]} \
-			"$flamegrid" run --timeline all --node-name "skewed$r" -o "$scratch/skew" --devices "$list" \
-			-- bash "$scratch/job" >/dev/null 2>"$scratch/err.$r" &
-	done
-	until [ "$("$flamegrid" report "$scratch/skew" --clocks --format csv 2>/dev/null | awk -F, '$2 > 0 { n++ } END { print n - 1 }')" = 2 ]; do
-		read -r -t 0.05 _ <>"$scratch/nothing"
-	done
-	touch "$scratch/compared"
-	wait
-	await_keepers
+	two_ranks skew 5 -5
 	offsets=
 	for r in 0 1; do
 		check "skewed: rank $r" timeline "$scratch/skew" --ranks $r
